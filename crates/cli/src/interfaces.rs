@@ -45,9 +45,9 @@ pub(crate) fn read(source: &Source, checker: &Checker) -> anyhow::Result<ReadRes
     }
     let recorded = Artifact::recorded(&bytes)
         .with_context(|| format!("cannot read the interface of `{}`", source.name))?;
-    if let Some(Recorded { mut main, parts, .. }) = recorded {
+    if let Some(Recorded { mut main, functions, parts, .. }) = recorded {
         let program = std::mem::replace(&mut main.label, MAIN.to_owned());
-        let functions = iter::once(main).chain(parts).collect();
+        let functions = iter::once(main).chain(functions).chain(parts).collect();
         return Ok(Ok(Content::Interfaces(Interfaces { program, functions })));
     }
     let mut checked = match checker.well_typed(&bytes, checker.check(source, &bytes)?) {

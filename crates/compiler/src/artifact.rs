@@ -42,7 +42,10 @@ pub struct Artifact {
     pub model: ModelProto,
     /// The method of each node on a slot.
     pub dispatch: Vec<Dispatch>,
+    /// The types of the public functions, of the parts and of the slots.
     pub interface: TypedModule,
+    /// The public functions other than the main function, as programs, by name.
+    pub functions: BTreeMap<String, Artifact>,
     /// The effects of the passes; empty for a loaded artifact.
     pub report: CompileReport,
 }
@@ -113,7 +116,21 @@ impl fmt::Debug for Artifact {
 impl Artifact {
     pub(crate) fn new(exported: Exported) -> Self {
         let Exported { unit: Unit { model, report, .. }, dispatch, interface } = exported;
-        Self { model, dispatch, interface, report }
+        Self { model, dispatch, interface, functions: BTreeMap::new(), report }
+    }
+
+    /// Adds public functions.
+    pub(crate) fn with_functions(mut self, functions: BTreeMap<String, Self>) -> Result<Self, BuildError> {
+        let mut pool = Pool::new();
+        let mut exports = self.interface.import(&mut pool).map_err(BuildError::interface)?;
+        for (name, function) in &functions {
+            let own = function.interface.import(&mut pool).map_err(BuildError::interface)?;
+            exports.extend(own.into_iter().filter(|(export, _)| export == name));
+        }
+        let items = exports.iter().map(|(name, ty)| (name.as_str(), *ty));
+        self.interface = public_module(&mut pool, items).map_err(BuildError::interface)?;
+        self.functions = functions;
+        Ok(self)
     }
 
     /// Returns the id of the type node that a value of the main graph is stamped with.
@@ -158,6 +175,10 @@ impl Artifact {
         let bundle = pool.export(&roots).map_err(BuildError::interface)?;
         let mut model = self.model.clone();
         ir::set(&mut model.metadata_props, names::INTERFACE, hex::encode(bundle.as_bytes()));
+        for (name, function) in &self.functions {
+            let key = format!("{}{name}", names::FUNCTION);
+            ir::set(&mut model.metadata_props, key, hex::encode(function.to_bytes()?));
+        }
         Ok(model.encode_to_vec())
     }
 
@@ -189,16 +210,55 @@ impl Artifact {
             .ok_or_else(|| not_an_artifact("the model contains no interface: it was not compiled"))?;
         let bundle = hex::decode(hex).map_err(|_| not_an_artifact("the interface is not in hexadecimal"))?;
         model.metadata_props.retain(|entry| entry.key() != names::INTERFACE);
+        let functions = functions_of(&mut model, components)?;
         let mut pool = Pool::new();
         let roots = pool.import(&bundle).map_err(not_an_artifact)?;
         let recorded: BTreeMap<String, Idx> = roots.into_iter().map(|root| (root.label, root.ty)).collect();
-        check_components(&mut pool, &recorded, components)?;
-        check_interface(&mut pool, &recorded, &model, components)?;
+        check_functions(&mut pool, &recorded, &functions)?;
+        let mut own = recorded.clone();
+        own.retain(|name, _| !functions.contains_key(name));
+        check_components(&mut pool, &own, components)?;
+        check_interface(&mut pool, &own, &model, components)?;
         let exports = recorded.iter().map(|(name, ty)| (name.as_str(), *ty));
         let interface = public_module(&mut pool, exports).map_err(not_an_artifact)?;
         let dispatch = dispatch_of(&model);
-        Ok(Self { model, dispatch, interface, report: CompileReport::default() })
+        Ok(Self { model, dispatch, interface, functions, report: CompileReport::default() })
     }
+}
+
+/// Takes the public functions out of the metadata of a compiled file and loads them.
+fn functions_of(
+    model: &mut ModelProto,
+    components: &Bindings,
+) -> Result<BTreeMap<String, Artifact>, LoadError> {
+    let mut functions = BTreeMap::new();
+    for entry in &model.metadata_props {
+        let Some(name) = entry.key().strip_prefix(names::FUNCTION) else { continue };
+        let program = hex::decode(entry.value())
+            .map_err(|_| not_an_artifact(format!("function `{name}` is not in hexadecimal")))?;
+        let program = Artifact::load(&program, components)?;
+        if !program.functions.is_empty() || functions.insert(name.to_owned(), program).is_some() {
+            return Err(not_an_artifact(format!("function `{name}` has functions or a second program")));
+        }
+    }
+    model.metadata_props.retain(|entry| !entry.key().starts_with(names::FUNCTION));
+    Ok(functions)
+}
+
+/// Compares the recorded types of public functions with those of their programs.
+fn check_functions(
+    pool: &mut Pool,
+    recorded: &BTreeMap<String, Idx>,
+    functions: &BTreeMap<String, Artifact>,
+) -> Result<(), LoadError> {
+    for (name, function) in functions {
+        let claimed = recorded.get(name).map(|ty| pool.digest(*ty)).transpose().map_err(not_an_artifact)?;
+        if claimed.is_none() || claimed.as_ref() != function.interface.exports.get(name) {
+            let differences = format!("function `{name}` has another type or is not exported");
+            return Err(LoadError::InterfaceDiffers { differences });
+        }
+    }
+    Ok(())
 }
 
 /// Checks that the component of every slot meets the requirements of the compiled program.

@@ -27,6 +27,7 @@
 //! # Ok::<(), typeloom_compiler::error::BuildError>(())
 //! ```
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -253,7 +254,30 @@ impl Compiler {
     ///
     /// # Errors
     /// As [`compile`](Self::compile).
-    pub fn compile_ir(&self, ir: ProgramIr) -> Result<Artifact, BuildError> {
+    pub fn compile_ir(&self, mut ir: ProgramIr) -> Result<Artifact, BuildError> {
+        let exports = std::mem::take(&mut ir.exports);
+        if exports.is_empty() {
+            return self.compile_one(ir);
+        }
+        let is_exported = |slot: &str| exports.iter().any(|function| function.slots.contains_key(slot));
+        let own = self.of_slots(|slot| ir.slots.contains_key(slot) || !is_exported(slot));
+        let main = own.compile_one(ir)?;
+        let mut functions = BTreeMap::new();
+        for function in exports {
+            let name = function.model.graph.as_ref().map(|graph| graph.name().to_owned()).unwrap_or_default();
+            let compiler = self.of_slots(|slot| function.slots.contains_key(slot));
+            functions.insert(name, compiler.compile_one(function)?);
+        }
+        main.with_functions(functions)
+    }
+
+    /// The compiler with the bindings of some slots.
+    fn of_slots(&self, keep: impl Fn(&str) -> bool) -> Self {
+        Self { bindings: self.bindings.of_slots(keep), ..self.clone() }
+    }
+
+    /// Compiles a program without public functions other than its main function.
+    fn compile_one(&self, ir: ProgramIr) -> Result<Artifact, BuildError> {
         match self.run(ir, &self.pipeline()?)? {
             Stage::Exported(exported) => Ok(Artifact::new(exported)),
             stage => Err(BuildError::WrongStage { pass: "artifact".to_owned(), stage: stage.name() }),
@@ -277,7 +301,7 @@ impl Compiler {
 
     /// Runs the passes of `pipeline` in order.
     fn run(&self, ir: ProgramIr, pipeline: &[Scheduled]) -> Result<Stage, BuildError> {
-        let ProgramIr { mut model, mut slots, locations } = ir;
+        let ProgramIr { mut model, mut slots, exports: _, locations } = ir;
         let mut bindings = self.bindings.clone();
         if let Some(operators) = &self.operators {
             bindings = bindings.with_operators(Arc::clone(operators));

@@ -69,7 +69,9 @@ pub enum AuthoringErrorKind {
     #[error("{what} returns {found} values, but {expected} are needed")]
     BodyArity { what: &'static str, found: usize, expected: usize },
     /// An imported module has no such export.
-    #[error("the imported module exports no `{name}`; it exports {known}")]
+    #[error(
+        "the imported module exports no `{name}`; it exports {known}, and its other functions are private"
+    )]
     UnknownExport { name: String, known: String },
     /// An imported export that cannot be called.
     #[error("`{name}` of the imported module cannot be called: {message}")]

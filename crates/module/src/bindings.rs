@@ -149,6 +149,15 @@ impl Bindings {
         self.bound.iter().map(|(slot, binding)| (slot.as_str(), binding))
     }
 
+    /// The bindings of some slots.
+    #[must_use]
+    pub fn of_slots(&self, keep: impl Fn(&str) -> bool) -> Self {
+        let mut bindings = self.clone();
+        bindings.bound.retain(|slot, _| keep(slot));
+        bindings.twice.retain(|slot| keep(slot));
+        bindings
+    }
+
     /// Slots that were bound more than once.
     #[must_use]
     pub fn bound_twice(&self) -> &[String] {

@@ -169,12 +169,13 @@ impl Graph {
         recorder.name_outputs();
         let mut graph = recorder.close_graph();
         graph.node.shrink_to_fit();
-        let Recorder { slots, functions, locations, .. } = recorder;
+        let Recorder { slots, functions, exports, locations, .. } = recorder;
         let mut model = model_of(graph);
         model.functions = functions.into_values().map(|(function, _)| function).collect();
         let used = domains(&model);
         model.opset_import.retain(|import| used.contains(import.domain()));
-        Ok(Recorded { model, slots, locations })
+        let exports = exports.into_values().map(|(function, _)| function).collect();
+        Ok(Recorded { model, slots, exports, locations })
     }
 }
 

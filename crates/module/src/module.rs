@@ -27,6 +27,7 @@
 //! ```
 
 pub mod calls;
+pub mod exports;
 pub mod imports;
 
 use crate::authoring::{AuthoringError, AuthoringErrorKind};

@@ -8,6 +8,8 @@ use typeloom_onnx::messages::{ModelProto, read};
 use typeloom_solver::diagnostic::{Diagnostic, diagnose_bytes};
 
 use crate::authoring::AuthoringError;
+use crate::graph::recorded::Recorded;
+use crate::graph::recorder::SlotUse;
 use crate::location::SourceLocation;
 use crate::module::{Module, record};
 
@@ -24,6 +26,8 @@ pub trait Program {
 pub struct ProgramIr {
     pub model: ModelProto,
     pub slots: IndexMap<String, SlotInfo>,
+    /// Public functions of the program, each a program without exports.
+    pub exports: Vec<ProgramIr>,
     /// Source locations of ports and declared types, by value.
     pub locations: IndexMap<String, SourceLocation>,
 }
@@ -60,11 +64,22 @@ impl ProgramError {
 impl<M: Module> Program for M {
     #[track_caller]
     fn into_ir(self) -> Result<ProgramIr, ProgramError> {
-        let recorded = record(&self).map_err(ProgramError::Authoring)?;
-        let slots = recorded.slots.into_iter();
-        let slots =
-            slots.map(|(slot, used)| (slot, SlotInfo { role: used.role, location: Some(used.location) }));
-        Ok(ProgramIr { model: recorded.model, slots: slots.collect(), locations: recorded.locations })
+        record(&self).map(ProgramIr::from).map_err(ProgramError::Authoring)
+    }
+}
+
+impl From<Recorded> for ProgramIr {
+    fn from(recorded: Recorded) -> Self {
+        let Recorded { model, slots, exports, locations } = recorded;
+        let info = |(slot, used): (String, SlotUse)| {
+            (slot, SlotInfo { role: used.role, location: Some(used.location) })
+        };
+        Self {
+            model,
+            slots: slots.into_iter().map(info).collect(),
+            exports: exports.into_iter().map(Self::from).collect(),
+            locations,
+        }
     }
 }
 

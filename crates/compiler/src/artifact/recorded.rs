@@ -4,6 +4,7 @@
 //! does that.
 
 use typeloom_contracts::role::Role;
+use typeloom_interface::MAIN;
 use typeloom_interface::bundle::{self, BundleError, Exported};
 use typeloom_module::names;
 use typeloom_onnx::view::ModelView;
@@ -17,6 +18,8 @@ use crate::passes::export_interface::{PARTS, SLOTS};
 pub struct Recorded {
     /// The main function, labelled with the name of the program.
     pub main: Exported,
+    /// The public functions other than the main function.
+    pub functions: Vec<Exported>,
     /// The parts of a program with sends, labelled `part:` and the name of the peer class.
     pub parts: Vec<Exported>,
     /// The slots that need a component.
@@ -51,20 +54,22 @@ impl Artifact {
     /// # Errors
     /// [`RecordedError`] if the recorded bundle is invalid.
     pub fn recorded(file: &[u8]) -> Result<Option<Recorded>, RecordedError> {
-        let Some(bundle) = recorded_bundle(file) else { return Ok(None) };
+        let Some((program, bundle)) = recorded_bundle(file) else { return Ok(None) };
         let mut pool = Pool::new();
-        let (mut main, mut parts, mut slots) = (None, Vec::new(), Vec::new());
+        let (mut main, mut functions, mut parts, mut slots) = (None, Vec::new(), Vec::new(), Vec::new());
         for root in pool.import(&bundle).map_err(BundleError::from)? {
             if let Some(name) = root.label.strip_prefix(SLOTS) {
                 slots.push(slot(&pool, name, root.ty));
             } else if root.label.starts_with(PARTS) {
                 parts.push(bundle::exported(&pool, root)?);
-            } else {
+            } else if root.label == program {
                 main = Some(bundle::exported(&pool, root)?);
+            } else {
+                functions.push(bundle::exported(&pool, root)?);
             }
         }
         let main = main.ok_or(RecordedError::NoMain)?;
-        Ok(Some(Recorded { main, parts, slots }))
+        Ok(Some(Recorded { main, functions, parts, slots }))
     }
 }
 
@@ -76,10 +81,11 @@ fn slot(pool: &Pool, name: &str, ty: Idx) -> RecordedSlot {
     RecordedSlot { name: name.to_owned(), role, needs: pool.signature(ty) }
 }
 
-/// The bundle in the metadata of a compiled file.
-fn recorded_bundle(file: &[u8]) -> Option<Vec<u8>> {
+/// The name of a compiled program, and the bundle in its metadata.
+fn recorded_bundle(file: &[u8]) -> Option<(String, Vec<u8>)> {
     let model = ModelView::new(file).ok()?;
+    let name = model.graph().and_then(|graph| graph.name().ok()).filter(|name| !name.is_empty());
     let mut entries = model.metadata_props().filter_map(Result::ok);
     let found = entries.find(|entry| entry.key() == Ok(names::INTERFACE))?;
-    hex::decode(found.value().ok()?).ok()
+    Some((name.unwrap_or(MAIN).to_owned(), hex::decode(found.value().ok()?).ok()?))
 }

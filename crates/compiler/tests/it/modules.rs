@@ -2,6 +2,7 @@
 
 mod components;
 mod composites;
+mod exports;
 mod hostile;
 mod interfaces;
 mod lowering;

@@ -20,6 +20,8 @@ pub struct Recorded {
     pub model: ModelProto,
     /// Slots by name, including those of called modules.
     pub slots: IndexMap<String, SlotUse>,
+    /// Public functions of the program, without exports of their own.
+    pub exports: Vec<Recorded>,
     /// Source locations of ports and declared types, by value.
     pub locations: IndexMap<String, SourceLocation>,
 }

@@ -16,6 +16,7 @@ use typeloom_onnx::messages::{
 };
 
 use crate::authoring::{AuthoringError, AuthoringErrorKind};
+use crate::graph::recorded::Recorded;
 use crate::ir::{Map, Set, show_type, value_info};
 use crate::location::SourceLocation;
 use crate::names::{self, snake_case};
@@ -149,6 +150,8 @@ pub(crate) struct Recorder {
     shared: SharedTexts,
     pub(crate) slots: IndexMap<String, SlotUse>,
     pub(crate) functions: IndexMap<String, (FunctionProto, SourceLocation)>,
+    /// Public functions by name.
+    pub(crate) exports: IndexMap<String, (Recorded, SourceLocation)>,
     pub(crate) locations: IndexMap<String, SourceLocation>,
     pub(crate) errors: Vec<AuthoringError>,
     /// The callers of this module, outermost first.

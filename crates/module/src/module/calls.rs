@@ -21,12 +21,7 @@ impl Graph {
     pub fn call(&self, module: &dyn Module, inputs: &[&ValueRef]) -> Vec<ValueRef> {
         let location = SourceLocation::here();
         let name = module.name().to_owned();
-        let mut callers = self.recorder.borrow().callers.clone();
-        callers.push(self.recorder.borrow().module.clone());
-        if callers.contains(&name) {
-            self.recorder.borrow_mut().error(AuthoringErrorKind::RecursiveModule { module: name }, location);
-            return Vec::new();
-        }
+        let Some(callers) = self.callers_of(&name, location) else { return Vec::new() };
         let mut graph = Graph::new(name.clone(), callers);
         module.body(&mut graph);
         let recorded = match graph.finish(location) {

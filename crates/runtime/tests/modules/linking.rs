@@ -113,6 +113,29 @@ fn a_linked_program_implements_a_function_of_another_module() -> Outcome {
 }
 
 #[test]
+fn a_public_function_runs_as_a_program_and_is_linked_into_another_one() -> Outcome {
+    let components = Components::new().backend("compute", Cpu);
+    let library = compile(&components, |g| {
+        let x = g.input("x").of("float[N]");
+        g.output("y", g.backend("compute").neg(&x));
+        g.export(&Body("scorer", |g| {
+            let (query, weights) = (g.input("query").of("float[N, 2]"), g.input("weights").of("float[2, M]"));
+            g.output("scores", g.backend("compute").matmul(&query, &weights));
+        }));
+    })?;
+    let library = Artifact::load(&library.to_bytes()?, components.bindings())?;
+    let caller = Compiler::new().compile(Caller(Imported::new(&library.interface)?))?;
+    let linked =
+        Components::new().function("scorer", Executor::new(&library.functions["scorer"], &components)?);
+    let w = floats(&[2, 1], &[1.0, 10.0]);
+    let outcome = run(&Executor::new(&caller, &linked)?, [("x", floats(&[1, 2], &[3.0, 4.0])), ("w", w)])?;
+    assert_eq!(outcome.get("y"), Some(&floats(&[1, 1], &[43.0])));
+    let main = run(&Executor::new(&library, &components)?, [("x", floats(&[1], &[2.0]))])?;
+    assert_eq!(main.get("y"), Some(&floats(&[1], &[-2.0])));
+    Ok(())
+}
+
+#[test]
 fn inputs_are_checked_against_their_types() -> Outcome {
     let components = Components::new().backend("compute", Cpu);
     let artifact = compile(&components, |g| {

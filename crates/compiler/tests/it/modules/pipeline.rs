@@ -9,7 +9,7 @@ use typeloom_contracts::backend::by_execution::ByExecution;
 use typeloom_module::graph::Graph;
 use typeloom_module::graph::operators::OperatorMethods;
 use typeloom_module::graph::operators::attributes::GeluAttrs;
-use typeloom_onnx::messages::GraphProto;
+use typeloom_onnx::messages::{GraphProto, TypeProto, type_proto};
 use typeloom_onnx::prost::Message as _;
 use typeloom_solver::value_type::ValueType;
 use typeloom_types::tree::builtin::TYPE_TENSOR_F32;
@@ -159,6 +159,30 @@ fn every_value_is_stamped_also_in_branches_and_lowered_nodes() {
         }
     }
     assert!(seen > 10, "sigmoid and tanh are several primitives each");
+}
+
+#[test]
+fn the_solver_replaces_abstract_types_by_the_storage_of_a_component() {
+    let abstract_tensor = || TypeProto {
+        value: Some(type_proto::Value::TensorType(type_proto::Tensor::default())),
+        ..TypeProto::default()
+    };
+    let module = || {
+        Of("m", move |g: &mut Graph| {
+            let x = g.input("x").of(abstract_tensor());
+            let far = x.abs().of(abstract_tensor()).relu();
+            g.output("y", g.backend("compute").neg(&far));
+        })
+    };
+    let compiler = Compiler::new().bind_backend::<F64>("compute");
+    let artifact = compiler.compile(module()).expect("it compiles");
+    let graph = artifact.model.graph.as_ref().expect("it has a graph");
+    for value in graph.input.iter().chain(&graph.value_info).chain(&graph.output) {
+        assert_eq!(artifact.type_of(value.name()), Some("tensor.f64"), "{}", value.name);
+    }
+    let without =
+        compiler.without_pass("refine_polymorphic_value_info").compile(module()).expect("it compiles");
+    assert_eq!(without.model, artifact.model);
 }
 
 #[test]
