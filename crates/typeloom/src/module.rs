@@ -359,6 +359,38 @@ pub use typeloom_module::graph::operators::attributes;
 /// assert_eq!(Compiler::new().compile(Caller(imported))?.type_of("y"), Some("tensor.f32"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// The main function and the exported modules are public; modules that are only called are private.
+///
+/// ```
+/// use typeloom::module::{Compiler, Graph, Imported, Module, OperatorMethods as _};
+///
+/// struct Function(&'static str, fn(&Graph));
+///
+/// impl Module for Function {
+///     fn name(&self) -> &str {
+///         self.0
+///     }
+///
+///     fn body(&self, g: &mut Graph) {
+///         (self.1)(g);
+///     }
+/// }
+///
+/// const HELPER: Function = Function("helper", |g| g.output("y", g.input("x").relu()));
+/// const ROUND: Function = Function("round", |g| g.output("y", g.input("x").of("float[N]").round()));
+/// const LIBRARY: Function = Function("library", |g| {
+///     let x = g.input("x").of("float[N]");
+///     g.output("y", g.call(&HELPER, &[&x]).remove(0));
+///     g.export(&ROUND);
+/// });
+///
+/// let artifact = Compiler::new().compile(LIBRARY)?;
+/// let imported = Imported::new(&artifact.interface)?;
+/// assert_eq!(imported.functions().collect::<Vec<_>>(), ["library", "round"]);
+/// assert_eq!(artifact.functions["round"].type_of("y"), Some("tensor.f32"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[doc(inline)]
 pub use typeloom_module::module::imports::Imported;
 /// Modules and the graph that records their bodies.

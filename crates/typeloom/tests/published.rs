@@ -85,3 +85,151 @@ fn a_model_of_declared_operators_is_typed_by_the_storage_of_a_rust_type() -> Res
     assert_eq!(stamp.and_then(|ty| ty.denotation.as_deref()), Some("ai.bytesandbrains.tensor.i64"));
     Ok(())
 }
+
+/// The published table of the tree: id, parent, wire hash, denotation and C name.
+#[test]
+fn nodes_have_the_published_contents() {
+    let row = |node: &'static TypeNode| {
+        (node.id, node.parent, node.wire_hash, node.denotation, node.ffi_name, node.is_concrete())
+    };
+    assert_eq!(row(&bb::TYPE_ANY), ("any", None, 0, "", "", false));
+    let f32 = ("tensor.f32", Some("tensor"), 0x101, "ai.bytesandbrains.tensor.f32", "bb_tensor_f32_t", true);
+    assert_eq!(row(&bb::TYPE_TENSOR_F32), f32);
+    assert_eq!(row(&bb::TYPE_SCALAR_F32), ("scalar.f32", Some("scalar"), 0x201, "bb.f32", "bb_f32_t", true));
+    assert_eq!(row(&bb::TYPE_PEER_ID), ("peer_id", Some("any"), 0x10, "bb.peer_id", "bb_peer_id_t", true));
+    assert_eq!(bb::TYPE_BYTES.denotation, "ai.bytesandbrains.opaque");
+    assert!(bb::TYPE_TENSOR_F32.is_subtype_of(&TYPE_TENSOR) && TYPE_TENSOR.is_abstract());
+    let lattice = Lattice::get();
+    assert!(lattice.nodes().any(|node| node.id == "composite") && lattice.lookup("address_vec").is_some());
+}
+
+#[test]
+fn dtypes_convert_to_leaves_and_numbers() {
+    for dtype in [
+        Dtype::F32,
+        Dtype::F64,
+        Dtype::F16,
+        Dtype::BF16,
+        Dtype::U8,
+        Dtype::U16,
+        Dtype::U32,
+        Dtype::U64,
+        Dtype::I8,
+        Dtype::I16,
+        Dtype::I32,
+        Dtype::I64,
+        Dtype::Bool,
+    ] {
+        assert_eq!(dtype.type_node().id, format!("tensor.{}", dtype.name()));
+        assert_eq!(Dtype::from_onnx_number(dtype.onnx_number()), Some(dtype));
+        assert!(dtype.size_bytes().is_some());
+    }
+}
+
+/// The associated types and methods of the contracts.
+#[expect(dead_code, reason = "it is compiled, not called")]
+fn contracts<B, I, M, A, C, D, P>(
+    index: &mut I,
+    model: &mut M,
+    average: &mut A,
+    codec: &mut C,
+    data: &mut D,
+    peers: &mut P,
+) where
+    B: bb::Backend<Tensor: Storage, Error: Send>,
+    I: bb::Index<Vector = [f32]>,
+    M: bb::Model<Tensor = [f32]>,
+    A: bb::Aggregator<Element = [f32]>,
+    C: bb::Codec<In = [f32], Out = [u8]>,
+    D: bb::DataSource<Sample = [f32]>,
+    P: bb::PeerSelector,
+{
+    let _ = B::extension_opsets();
+    let _ = (index.add(1, &[0.0]), index.search(&[0.0], 1), index.remove(1), index.train(&[&[0.0]]));
+    let _ = (model.forward(&[0.0]), model.load_parameters(&[0.0]), model.backward(&[0.0]));
+    let _ = (model.apply_delta(&[0.0]), model.compute_loss(&[0.0], &[0.0]), model.params());
+    let _ = (A::contribute as fn(&mut A, &str, &A::Element, A::Metadata) -> _, average.aggregate());
+    let _ = (codec.train(&[&[0.0]]), codec.encode(&[0.0]), codec.decode(&[0]));
+    let _ = (data.next_batch(), data.reset(), data.on_data_loaded(&[0.0]));
+    let _ = (peers.select(1), peers.sample(1), peers.current_view());
+}
+
+#[test]
+fn descriptors_have_the_published_fields() {
+    use bb::{Tag, TypeDescriptor};
+
+    let children = |ty: &TypeDescriptor| match ty {
+        TypeDescriptor::Primitive(_)
+        | TypeDescriptor::Named { name: _ }
+        | TypeDescriptor::Variable { .. } => 0,
+        TypeDescriptor::Container { tag: _, child: _ } => 1,
+        TypeDescriptor::TwoChild { tag: _, child1: _, child2: _ } => 2,
+        TypeDescriptor::Borrowed { inner: _, lifetime: _ } => 2,
+        TypeDescriptor::Function { params, returns: _ } => params.len() + 1,
+        TypeDescriptor::Tuple { elements } => elements.len(),
+        TypeDescriptor::Struct { name: _, field_names: _, field_types } => field_types.len(),
+        TypeDescriptor::Enum { name: _, variants } => variants.len(),
+        TypeDescriptor::Applied { name: _, args } => args.len(),
+        TypeDescriptor::Scheme { vars: _, body: _ } => 1,
+        _ => 0,
+    };
+    let mut pool = bb::Pool::new();
+    let int = pool.primitive(Tag::Int).unwrap();
+    for tag in
+        [Tag::List, Tag::Option, Tag::Set, Tag::Channel, Tag::Range, Tag::Iterator, Tag::DoubleEndedIterator]
+    {
+        let container: bb::Idx = pool.container(tag, int).unwrap();
+        assert_eq!(children(&pool.describe(container).unwrap()), 1);
+    }
+}
+
+#[test]
+fn relations_have_the_published_forms() {
+    let ports: &'static [PortRef] = &[PortRef::Input(0), PortRef::Output(0)];
+    let (in0, in1, out) = (PortRef::Input(0), PortRef::Input(1), PortRef::Output(0));
+    let relations = [
+        bb::TypeRelation::SameType(ports),
+        bb::TypeRelation::SameElementType(ports),
+        bb::TypeRelation::BroadcastShape { in0, in1, out },
+        bb::TypeRelation::Elementwise { input: in0, output: out },
+        bb::TypeRelation::ReduceOver { input: in0, output: out },
+        bb::TypeRelation::Custom { name: "same.all", run: same },
+    ];
+    assert_eq!(relations.map(|relation| relation.name().is_empty()), [false; 6]);
+    let results = [RelationResult::Refined, RelationResult::Satisfied, RelationResult::Defer];
+    assert!(!results.iter().any(|result| matches!(result, RelationResult::Failed { .. })));
+    let names: Vec<_> = TENSOR_PRIMITIVES_OPS.iter().map(|op| op.name).collect();
+    for name in ["Add", "Pow", "MatMul", "ReduceMin", "Unsqueeze", "Identity", "Where", "Constant", "Gather"]
+    {
+        assert!(names.contains(&name), "{name}");
+    }
+}
+
+/// The published parts of the type library.
+fn terms<F: bb::TypeFamily>(family: &F, ty: &bb::Ty<F>) -> Option<bb::TypeName<F>> {
+    let handle: F::InternedTy = family.intern_ty(ty.data()).ok()?;
+    drop(handle);
+    match ty.data() {
+        bb::TyData::Apply(bb::ApplicationTy { name, args }) => {
+            let _: bb::GenericArguments<'_, F> = args;
+            Some(name)
+        }
+        bb::TyData::Placeholder(_)
+        | bb::TyData::InferenceVar(_)
+        | bb::TyData::Dyn(_)
+        | bb::TyData::Fn(_)
+        | bb::TyData::GeneratorWitness(_)
+        | bb::TyData::Alias(_)
+        | bb::TyData::BoundVariable(_)
+        | bb::TyData::Error(_) => None,
+    }
+}
+
+#[test]
+fn terms_have_the_published_parts() -> Result<(), Box<dyn std::error::Error>> {
+    use typeloom::term::{Boxed, Name, Ty};
+
+    let family = Boxed::new();
+    assert_eq!(terms(&family, &Ty::apply(&family, Name::Bool, &[])?), Some(Name::Bool));
+    Ok(())
+}

@@ -34,6 +34,9 @@ pub use crate::types::operators::{
 #[doc(hidden)]
 pub use crate::types::{AnyTensor, Dtype, Lattice, Storage, TypeKind, TypeNode, register_type_node};
 
+/// The name of a type constructor in a family.
+pub type TypeName<F> = <F as TypeFamily>::Name;
+
 /// The contracts of components.
 #[doc(hidden)]
 pub mod contracts {
