@@ -12,7 +12,7 @@ use crate::item::{Arg, Item, Kind, Param, ParamKind, Type};
 use crate::predicate::{self, Predicate};
 use crate::prove::Prover;
 use crate::prove::world::World;
-use crate::terms::{param_arg, type_param};
+use crate::terms::{param_arg, subterms, type_param};
 
 /// The traits of a crate, and whether other crates can implement them.
 pub(crate) struct OpenTraits<'i> {
@@ -41,10 +41,12 @@ impl<'i> OpenTraits<'i> {
             return false;
         }
         // Other crates apply the traits of this crate to their types, and make their types convertible. Impls of other
-        // foreign traits for foreign types are not expected.
+        // foreign traits for foreign types are not expected, nor impls for some instances of a generic type.
         let path = symbols.resolve(name);
-        let any_position = self.is_open.contains_key(path)
-            || matches!(path, "core::convert::From" | "core::convert::TryFrom");
+        let is_instance = |this: &Type| subterms([this]).iter().all(|arg| type_param(arg).is_none());
+        let any_position = matches!(path, "core::convert::From" | "core::convert::TryFrom")
+            || self.is_open.contains_key(path)
+                && args.first().and_then(GenericArg::as_ty).is_some_and(is_instance);
         let args = args.iter().take(if any_position { args.len() } else { 1 }).filter_map(GenericArg::as_ty);
         args.filter_map(|ty| uncovered_param(ty, symbols)).any(|param| {
             let is_param = |own: &Param| own.symbol == param && own.kind == ParamKind::Type;

@@ -16,8 +16,8 @@ use typeloom_term::{
 use crate::item::{Arg, Item, Kind, Param, ParamKind, PartLabel, Role, Type};
 use crate::lower::regions;
 use crate::predicate;
-use crate::prove::Prover;
 use crate::prove::world::{Knowledge, World};
+use crate::prove::{Prover, attempt};
 use crate::terms::{applications, param, param_arg, subterms, values};
 
 /// The first reason why an item cannot replace another one.
@@ -253,12 +253,36 @@ impl SubstitutionCheck<'_> {
             let label = sup.parts.last().map(|part| part.label.clone());
             return Err(label.map_or(Mismatch::Generics, Mismatch::Part));
         }
-        for (goal, mismatch) in goals {
-            if !prover.holds(table, &goal) || table.regions().check(&outlives.regions).is_err() {
-                return Err(mismatch);
+        // A goal with a variable is tried again, if the proofs of others may have determined the variable. Any assumption
+        // could prove a goal whose type is a variable, so such goals are last.
+        loop {
+            let before = goals.len();
+            let mut ordered = Vec::new();
+            for goal in goals {
+                ordered.push((is_about_variable(&table.resolve(&goal.0)?, knowledge.symbols), goal));
+            }
+            ordered.sort_by_key(|(is_last, _)| *is_last);
+            goals = ordered.into_iter().map(|(_, goal)| goal).collect();
+            let mut deferred = Vec::new();
+            for (goal, mismatch) in goals {
+                let is_proven = attempt(table, |table| {
+                    prover.holds(table, &goal) && table.regions().check(&outlives.regions).is_ok()
+                });
+                if is_proven {
+                    continue;
+                }
+                let flags = table.resolve(&goal)?.meta().flags;
+                if !flags.intersects(Flags::TY_INFER.union(Flags::CONST_INFER)) {
+                    return Err(mismatch);
+                }
+                deferred.push((goal, mismatch));
+            }
+            match deferred.first() {
+                None => return Ok(()),
+                Some((_, mismatch)) if deferred.len() == before => return Err(mismatch.clone()),
+                Some(_) => goals = deferred,
             }
         }
-        Ok(())
     }
 
     /// Whether the world proves everything that an impl states.
@@ -448,6 +472,16 @@ fn is_undetermined(table: &InferenceTable<Boxed>, pair: &Pair<'_>) -> Result<boo
         }
     }
     Ok(false)
+}
+
+/// Whether a goal states that an unknown type implements a trait.
+fn is_about_variable(goal: &Type, symbols: &Symbols) -> bool {
+    match predicate::view(symbols, goal) {
+        Some((_, predicate::Predicate::Trait(_, [GenericArg::Ty(this), ..]))) => {
+            matches!(this.data(), TyData::InferenceVar(_))
+        }
+        Some(_) | None => false,
+    }
 }
 
 /// Whether an open obligation can always be satisfied.

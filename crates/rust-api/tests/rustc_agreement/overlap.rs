@@ -2,7 +2,8 @@
 //!
 //! The old and the new version of a crate are compiled, and the same statements of another crate against both. A change is
 //! a break if some statement compiles with the old version only. All parameters are `?Sized`, because an impl that gains
-//! `?Sized` counts as harmless.
+//! `?Sized` counts as harmless. Other crates do not apply a trait to their types for instances of generic types, as in
+//! `impl Tr<Own> for W<Own>`, because a comparison does not expect such impls.
 
 use std::fmt::Write as _;
 
@@ -49,7 +50,7 @@ const CONDITIONS: [&str; 8] =
     ["", "", "T: Mark", "T: More", "T: Closed", "T: Copy", "T: Mark + Copy", "W<T>: Mark"];
 
 /// Impls that other crates may have, for their own type `L`, which implements the traits of [`OWN`].
-const OTHERS: [&str; 9] = [
+const OTHERS: [&str; 8] = [
     "Tr<X> for L",
     "Tr<X> for &'static L",
     "Tr<X> for &'static mut L",
@@ -57,7 +58,6 @@ const OTHERS: [&str; 9] = [
     "Tr<L> for S",
     "Tr<L> for u8",
     "Tr<&'static L> for u8",
-    "Tr<L> for W<L>",
     "Tr<X> for &'static W<L>",
 ];
 
