@@ -1,5 +1,7 @@
 //! `expand`: replaces calls of functions by their nodes, and unbundled bundles by their children.
 //!
+//! Declared types of a function belong to the call, see [`parameters`].
+//!
 //! After this pass every value has one type, since the program is one graph with the nested graphs of
 //! branches and loops. A function that imports other operator versions than the program is kept, because its
 //! nodes would change their meaning.
@@ -12,15 +14,19 @@
 use std::collections::{HashMap, HashSet};
 
 use typeloom_module::ir;
-use typeloom_module::names::COMPOSITE_DOMAIN;
+use typeloom_module::names::{COMPOSITE_DOMAIN, TYPES_DOMAIN};
 use typeloom_onnx::inline::{self, Call, Key};
 use typeloom_onnx::messages::{
-    AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto,
+    AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto,
 };
 use typeloom_onnx::nested;
 use typeloom_onnx::prost::Message as _;
 use typeloom_solver::diagnostic::Code;
 use typeloom_solver::program::MAX_NESTING;
+
+mod parameters;
+
+use parameters::{Declarations, at_call};
 
 use crate::error::BuildError;
 use crate::recursion;
@@ -52,11 +58,18 @@ pub(crate) fn run(parsed: Parsed) -> Result<Expanded, BuildError> {
         let written = nodes + inlined.values().map(|function| function.node.len()).sum::<usize>();
         let limit = MAX_NODES.max(written.saturating_mul(MAX_GROWTH));
         let prefixes = prefixes(graph);
-        let mut expansion = Expansion { functions: &inlined, prefixes, nodes, limit, copied: 0, calls: 0 };
+        let declarations = Declarations::of(graph);
+        let functions = &inlined;
+        let mut expansion =
+            Expansion { functions, prefixes, declarations, nodes, limit, copied: 0, calls: 0 };
         nested::try_each_graph_mut(graph, |graph, depth| match depth > MAX_NESTING {
             true => Err(BuildError::NestingTooDeep { limit: MAX_NESTING }),
             false => expansion.graph(graph),
         })?;
+        let mut declared = expansion.declarations.inputs;
+        for input in &mut graph.input {
+            input.r#type = declared.remove(input.name()).or(input.r#type.take());
+        }
     }
     unit.model.functions = kept;
     nested::try_each_graph_mut(unit.graph_mut(), |graph, _| unbundle(graph))?;
@@ -106,6 +119,7 @@ struct Expansion<'f> {
     functions: &'f HashMap<Key, FunctionProto>,
     /// Prefixes of value names up to the first slash, which no call may use.
     prefixes: HashSet<String>,
+    declarations: Declarations,
     /// Number of nodes of the program so far.
     nodes: usize,
     limit: usize,
@@ -161,9 +175,30 @@ impl<'f> Expansion<'f> {
         };
         let mut nodes = Vec::with_capacity(function.node.len());
         let mut names: HashMap<String, String> = HashMap::new();
+        let declared =
+            function.value_info.iter().filter_map(|info| Some((info.name(), info.r#type.as_ref()?)));
+        let types: HashMap<&str, &TypeProto> = declared.collect();
+        let symbols = self.declarations.symbols(function, node);
+        // Parameters that declare an input of the program.
+        let mut inputs: HashSet<&str> = HashSet::new();
         for (at, formal) in function.input.iter().enumerate() {
-            names.insert(formal.clone(), node.input.get(at).cloned().unwrap_or_default());
+            let argument = node.input.get(at).cloned().unwrap_or_default();
+            let ty = types.get(formal.as_str()).filter(|_| !argument.is_empty());
+            let name = match ty {
+                Some(ty) if self.declarations.declare(&argument, ty, &symbols) => {
+                    inputs.insert(formal);
+                    argument
+                }
+                Some(_) => {
+                    let own = format!("{prefix}{formal}");
+                    nodes.push(ir::types_node("Identity", &argument, &own, node.metadata_props.clone()));
+                    own
+                }
+                None => argument,
+            };
+            names.insert(formal.clone(), name);
         }
+        let mut results = Vec::new();
         for (formal, actual) in function.output.iter().zip(&node.output).filter(|(_, it)| !it.is_empty()) {
             match names.get(formal) {
                 None => {
@@ -171,7 +206,7 @@ impl<'f> Expansion<'f> {
                 }
                 // The function returns an input, or one value twice.
                 Some(from) => {
-                    nodes.push(ir::types_node("Identity", from, actual, node.metadata_props.clone()));
+                    results.push(ir::types_node("Identity", from, actual, node.metadata_props.clone()));
                 }
             }
         }
@@ -181,14 +216,20 @@ impl<'f> Expansion<'f> {
         let declared: usize = function.value_info.iter().map(|info| info.encoded_len() + prefix.len()).sum();
         self.count(0, attributes.saturating_add(declared))?;
         let call = Call::new(function, node, names, prefix);
-        let renamed = |info: &ValueInfoProto| Some(call.name(info.name())).filter(|name| !name.is_empty());
-        let declared = function.value_info.iter().filter_map(|info| Some((renamed(info)?, info)));
-        infos.extend(declared.map(|(name, info)| ValueInfoProto { name: name.into(), ..info.clone() }));
+        let declared = function.value_info.iter().filter(|info| !inputs.contains(info.name()));
+        for info in declared {
+            let name = call.name(info.name());
+            if !name.is_empty() {
+                let ty = info.r#type.as_ref().map(|ty| at_call(ty, &symbols));
+                infos.push(ValueInfoProto { name: name.into(), r#type: ty, ..info.clone() });
+            }
+        }
         for inner in &function.node {
             let (count, bytes) = call.size(inner);
             self.count(count, bytes)?;
             nodes.push(call.instance(inner));
         }
+        nodes.extend(results);
         Ok(nodes)
     }
 }
@@ -207,7 +248,7 @@ fn unbundle(graph: &mut GraphProto) -> Result<(), BuildError> {
             if let Some(output) = node.output.first() {
                 bundles.insert(output.clone(), (ir::keys(&node), node.input.clone()));
             }
-        } else if node.op_type() == "Identity" {
+        } else if node.op_type() == "Identity" && matches!(node.domain(), "" | "ai.onnx" | TYPES_DOMAIN) {
             if let (Some(output), Some(bundle)) = (node.output.first(), &first) {
                 bundles.insert(output.clone(), bundle.clone());
             }

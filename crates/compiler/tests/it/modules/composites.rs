@@ -197,7 +197,6 @@ fn a_branch_or_loop_that_returns_a_bundle_is_an_error_with_an_alternative() {
         let both = g.if_(&yes, |g| vec![g.bundle(&[("x", &x)])], |g| vec![g.bundle(&[("x", &x.neg())])]);
         g.output("y", &both[0]);
     });
-    println!("{branch}");
     let looped = error(|g| {
         let x = g.input("x").of("float[N]");
         let both = g.bundle(&[("x", &x)]);
@@ -206,14 +205,15 @@ fn a_branch_or_loop_that_returns_a_bundle_is_an_error_with_an_alternative() {
         });
         g.output("y", &g.unbundle(&state[0], &["x"])[0]);
     });
-    println!("{looped}");
     let scanned = error(|g| {
         let x = g.input("x").of("float[N, 2]");
         let out = g.scan(&[], &[&x], |g, _, slices| vec![g.bundle(&[("x", &slices[0])])]);
         g.output("y", &out[0]);
     });
-    println!("{scanned}");
-    for text in [branch, looped, scanned] {
-        assert!(text.contains("bundle"), "{text}");
-    }
+    assert!(branch.contains("return the values of the bundle, and bundle the results of `If`"), "{branch}");
+    assert!(looped.contains("unbundle the values that `Loop` computes with"), "{looped}");
+    assert!(
+        scanned.contains("return the values of the bundle, and bundle the results of `Scan`"),
+        "{scanned}"
+    );
 }

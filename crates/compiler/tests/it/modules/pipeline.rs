@@ -4,12 +4,12 @@ use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::error::BuildError;
 use typeloom_compiler::pass::Pass;
 use typeloom_compiler::stage::Stage;
-use typeloom_compiler::unit::Unit;
+use typeloom_compiler::unit::{Coercion, Unit};
 use typeloom_contracts::backend::by_execution::ByExecution;
 use typeloom_module::graph::Graph;
 use typeloom_module::graph::operators::OperatorMethods;
 use typeloom_module::graph::operators::attributes::GeluAttrs;
-use typeloom_onnx::messages::{GraphProto, TypeProto, type_proto};
+use typeloom_onnx::messages::{GraphProto, TypeProto, ValueInfoProto, type_proto};
 use typeloom_onnx::prost::Message as _;
 use typeloom_solver::value_type::ValueType;
 use typeloom_types::tree::builtin::TYPE_TENSOR_F32;
@@ -286,4 +286,51 @@ fn compiling_twice_gives_the_same_bytes() {
         artifact.to_bytes().expect("it can be written")
     };
     assert_eq!(bytes(), bytes());
+}
+
+/// The types of the inputs and outputs of a compiled module.
+fn signature(coercion: Coercion, body: impl Fn(&mut Graph)) -> Result<String, String> {
+    let compiled = Compiler::new().with_coercion(coercion).compile(Of("m", body));
+    let graph = compiled.map_err(|error| error.to_string())?.model.graph.unwrap_or_default();
+    let show = |infos: &[ValueInfoProto]| {
+        let ty = |info: &ValueInfoProto| Some(ValueType::from_message(info.r#type.as_ref()?).to_string());
+        infos.iter().filter_map(ty).collect::<Vec<_>>().join(", ")
+    };
+    Ok(format!("({}) => ({})", show(&graph.input), show(&graph.output)))
+}
+
+#[test]
+fn declared_parameters_of_a_called_module_belong_to_the_call() {
+    let narrow = Of("narrow", |g: &mut Graph| {
+        let (x, y) = (g.input("x").of("float[N]"), g.input("y").of("float[N, K]"));
+        g.output("sum", &y.add(&x.unsqueeze(&g.ints(&[1]))));
+    });
+    // Different extents, known and symbolic ones, in the calls of one module.
+    let text = signature(Coercion::Never, |g| {
+        let (a, b) = (g.input("a").of("float[2]"), g.input("b").of("float[2, 4]"));
+        let (c, d) = (g.input("c").of("float[M]"), g.input("d").of("float[M, 4]"));
+        g.output("r", &g.call(&narrow, &[&a, &b])[0]);
+        g.output("s", &g.call(&narrow, &[&c, &d])[0]);
+    });
+    assert_eq!(text.unwrap(), "(float[2], float[2, 4], float[M], float[M, 4]) => (float[2, 4], float[M, 4])");
+    // Parameters declare undeclared inputs, with symbols of each call.
+    let text = signature(Coercion::Never, |g| {
+        g.output("r", &g.call(&narrow, &[&g.input("a"), &g.input("b")])[0]);
+        g.output("s", &g.call(&narrow, &[&g.input("c"), &g.input("d")])[0]);
+    });
+    let expected = "(float[N], float[N, K], float[N_2], float[N_2, K_2]) => (float[N, K], float[N_2, K_2])";
+    assert_eq!(text.unwrap(), expected);
+    // A cast for a call does not change the argument for other nodes.
+    let wide = |g: &mut Graph| {
+        let (x, y) = (g.input("x").of("double[3]"), g.input("y").of("float[3, 1]"));
+        let computed = x.abs();
+        g.output("r", &g.call(&narrow, &[&computed, &y])[0]);
+        g.output("s", &g.call(&narrow, &[&x, &y])[0]);
+        g.output("t", &computed);
+    };
+    let text = signature(Coercion::AsDeclared, wide);
+    let expected = "(double[3], float[3, 1]) => (float[3, 1], float[3, 1], double[3])";
+    assert_eq!(text.unwrap(), expected);
+    let error = signature(Coercion::Never, wide).unwrap_err();
+    assert!(error.contains("float") && error.contains("double"), "{error}");
 }

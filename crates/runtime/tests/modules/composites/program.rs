@@ -341,6 +341,12 @@ const WIDENED: Callee = Callee("widened", |g| {
     g.output("wide", &g.node("", "Identity", &[&x], Vec::new(), 1).remove(0).of("double[]"));
 });
 
+/// Declares its parameter as another type, for arguments of any extent.
+const NARROWED: Callee = Callee("narrowed", |g| {
+    let x = g.input("x").of("float[K]");
+    g.output("narrow", &x.neg());
+});
+
 /// The state of a recording.
 struct Recording<'p, 'g> {
     program: &'p Program,
@@ -461,7 +467,7 @@ impl Recording<'_, '_> {
         };
         let own = |value: &Typed| (value.ty.clone(), value.content.clone());
         let with = |(ty, content): (Ty, Datum)| typed(x.value.clone(), ty, content);
-        match (of[2] % 4, &x.ty) {
+        match (of[2] % 5, &x.ty) {
             (0, Ty::Composite(children)) if children.contains_key("a") => {
                 let a = with((children["a"].clone(), child(&x.content, "a")));
                 call(&TAKEN, &[x], vec![bundled([("long name", &a), ("b", x)]), own(&a)])
@@ -469,6 +475,10 @@ impl Recording<'_, '_> {
             (1, Ty::Tensor(_, n)) if self.program.variant != Variant::WrongChild => {
                 let wide = mapped(Dtype::F64, &x.content, |x| x);
                 call(&WIDENED, &[x], vec![(Ty::Tensor(Dtype::F64, *n), wide)])
+            }
+            (4, Ty::Tensor(_, n)) if *n != Shape::Unknown && self.program.variant != Variant::WrongChild => {
+                let narrow = mapped(Dtype::F32, &x.content, |x| -x);
+                call(&NARROWED, &[x], vec![(Ty::Tensor(Dtype::F32, *n), narrow)])
             }
             (2, _) => {
                 let inner = with(pair(x, y));
