@@ -114,10 +114,10 @@ fn each_symbol(ty: &ValueType, see: &mut dyn FnMut(&str)) {
     match &ty.element {
         Element::Opaque | Element::Tensor(_) | Element::Sparse(_) | Element::Scalar(_) => {}
         Element::Sequence(inner) | Element::Optional(inner) | Element::Map(_, inner) => {
-            each_symbol(inner, see)
+            each_symbol(inner, see);
         }
         Element::Composite(composite) => {
-            composite.children.iter().for_each(|(_, child)| each_symbol(child, see))
+            composite.children.iter().for_each(|(_, child)| each_symbol(child, see));
         }
     }
 }
