@@ -7,6 +7,7 @@ use typeloom::run::host::SystemClock;
 use typeloom_contracts::datum::Datum;
 use typeloom_contracts::peer_selector::PeerId;
 use typeloom_onnx::messages::{TypeProto, type_proto};
+use typeloom_wire::delivery::Wanted;
 use typeloom_wire::endpoint::{Endpoint, EndpointConfig, EndpointParts};
 use typeloom_wire::envelope::{Envelope, MessageId, PortId, RunId};
 use typeloom_wire::journal::{Journal, JournalError, NoJournal};
@@ -40,23 +41,6 @@ impl Transport for CapturingTransport {
     }
 }
 
-/// A journal with arbitrary records.
-struct ArbitraryJournal(Vec<Vec<u8>>);
-
-impl Journal for ArbitraryJournal {
-    fn records(&mut self) -> Result<Vec<Vec<u8>>, JournalError> {
-        Ok(std::mem::take(&mut self.0))
-    }
-
-    fn append(&mut self, _: &[u8]) -> Result<(), JournalError> {
-        Ok(())
-    }
-
-    fn replace(&mut self, _: &[Vec<u8>]) -> Result<(), JournalError> {
-        Ok(())
-    }
-}
-
 fn sender() -> PeerId {
     PeerId(b"mouth".to_vec())
 }
@@ -76,12 +60,12 @@ fn port_type() -> &'static PortType {
     })
 }
 
-fn endpoint(journal: Box<dyn Journal>) -> Result<(Endpoint, Arc<CapturingTransport>), JournalError> {
+fn endpoint(journal: MemoryJournal) -> Result<(Endpoint, Arc<CapturingTransport>), JournalError> {
     let transport = Arc::new(CapturingTransport(Mutex::new(None)));
     let parts = EndpointParts {
         transport: Arc::<CapturingTransport>::clone(&transport),
         clock: Arc::new(SystemClock::new()),
-        journal,
+        journal: Box::new(journal),
         ports: vec![(port(), port_type().clone())],
         peers: vec![sender()],
     };
@@ -110,7 +94,7 @@ pub fn wire_message(value: &Datum) -> Vec<u8> {
     bytes
 }
 
-/// Reads the bytes as a message, a receipt and the records of a journal. The target appends the digest, which
+/// Reads the bytes as a message, a receipt and the entries of a journal. The target appends the digest, which
 /// a fuzzer would not find.
 ///
 /// # Panics
@@ -135,6 +119,22 @@ pub fn wire(bytes: &[u8]) {
         }
         assert!(endpoint.held() <= 1, "a message is taken once");
     }
-    let records = bytes.chunks(bytes.len() / 3 + 1).map(<[u8]>::to_vec).collect();
-    let _ = self::endpoint(Box::new(ArbitraryJournal(records)));
+    // The parts of the bytes, each with the number of its first bytes that are the key.
+    let identity = [&[2, 9][..], b"transport", &[1]].concat();
+    let mut changes = vec![Change { key: vec![1], value: Some(identity.into()) }];
+    for part in bytes.chunks(bytes.len() / 3 + 1) {
+        let Some((end, entry)) = part.split_first() else { continue };
+        let (key, value) = entry.split_at(usize::from(*end).min(entry.len()));
+        if !key.is_empty() {
+            changes.push(Change { key: key.to_vec(), value: Some(value.to_vec().into()) });
+        }
+    }
+    let mut journal = MemoryJournal::new();
+    if journal.write(&changes).is_ok()
+        && let Ok((endpoint, _)) = self::endpoint(journal)
+    {
+        let wanted = Wanted { port: port(), run: None };
+        let _ = endpoint.receive(&wanted, Duration::ZERO);
+        let _ = endpoint.flush(Duration::ZERO);
+    }
 }

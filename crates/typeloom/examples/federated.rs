@@ -18,7 +18,7 @@ use typeloom::run::components::{
     Batches, CsvTable, FederatedAverage, Int8, Loss, Network, NetworkSettings, Samples, Seeded,
 };
 use typeloom::run::host::SystemClock;
-use typeloom::run::wire::{Endpoint, EndpointConfig, EndpointParts, LocalNetwork, NoJournal, RunId};
+use typeloom::run::wire::{Endpoint, EndpointConfig, EndpointParts, LocalNetwork, MemoryJournal, RunId};
 use typeloom::run::{Components, Datum, Part, Verify};
 use typeloom::types::AnyTensor;
 
@@ -128,7 +128,7 @@ fn endpoint(network: &LocalNetwork, name: &str, part: &Part) -> Result<Endpoint,
     let parts = EndpointParts {
         transport: Arc::new(network.join(peer(name))),
         clock: Arc::new(SystemClock::new()),
-        journal: Box::new(NoJournal),
+        journal: Box::new(MemoryJournal::new()),
         ports: part.ports(),
         peers: PEERS.iter().chain(&["home"]).map(|name| peer(name)).collect(),
     };

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use typeloom::module::{Artifact, Coercion, Compiler, Graph, Module, PeerId};
-use typeloom::run::wire::{Clock, Endpoint, EndpointConfig, EndpointParts, LocalNetwork, NoJournal, RunId};
+use typeloom::run::wire::{Clock, Endpoint, EndpointConfig, EndpointParts, LocalNetwork, MemoryJournal, RunId};
 use typeloom::run::{Components, Datum, Part, Verify};
 use typeloom::types::AnyTensor;
 
@@ -61,7 +61,7 @@ fn run(artifact: &Artifact) -> Result<Vec<String>, Box<dyn Error>> {
         let parts = EndpointParts {
             transport: Arc::new(network.join(peer.clone())),
             clock: Arc::new(WallClock(Instant::now())),
-            journal: Box::new(NoJournal),
+            journal: Box::new(MemoryJournal::new()),
             ports: part.ports(),
             peers: vec![home.clone(), worker.clone()],
         };

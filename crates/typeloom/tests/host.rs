@@ -1,9 +1,9 @@
-//! File journals keep complete records and drop incomplete ones.
+//! File journals keep their entries, their size, and the content of files that are no journals.
 
 use std::path::{Path, PathBuf};
 
 use typeloom::run::host::{Durability, FileJournal, OpenJournalError};
-use typeloom::run::wire::Journal;
+use typeloom::run::wire::{Change, Journal};
 
 /// A temporary folder, removed on drop.
 struct Folder(PathBuf);
@@ -18,6 +18,10 @@ impl Folder {
     fn file(&self) -> PathBuf {
         self.0.join("journal")
     }
+
+    fn size(&self) -> u64 {
+        self.file().metadata().expect("the file is there").len()
+    }
 }
 
 impl Drop for Folder {
@@ -30,84 +34,123 @@ fn open(path: &Path) -> Result<FileJournal, OpenJournalError> {
     FileJournal::open(path, Durability::Process)
 }
 
-fn records(path: &Path) -> Result<Vec<Vec<u8>>, OpenJournalError> {
-    Ok(open(path)?.records().expect("it was read when it was opened"))
+fn put(key: &[u8], value: Vec<u8>) -> Change {
+    Change { key: key.to_vec(), value: Some(value.into()) }
 }
 
-const RECORDS: [&[u8]; 3] = [b"one", b"", &[7; 300]];
+fn remove(key: &[u8]) -> Change {
+    Change { key: key.to_vec(), value: None }
+}
 
-fn written(path: &Path) -> Vec<u8> {
-    let mut journal = open(path).expect("a new journal");
-    for record in RECORDS {
-        journal.append(record).expect("the disk has space");
+fn entries(journal: &dyn Journal) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut entries: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+    loop {
+        let last = entries.last().map_or(&[][..], |(key, _)| key.as_slice());
+        let Some((key, value)) = journal.next(last).expect("the file is readable") else { return entries };
+        assert_eq!(journal.read(&key), Ok(Some(value.clone())));
+        entries.push((key, value.to_vec()));
     }
-    std::fs::read(path).expect("the file is there")
 }
 
 #[test]
-fn written_data_is_read_back() {
+fn entries_are_there_after_reopening() {
     for durability in [Durability::Process, Durability::Machine] {
         let folder = Folder::new(&format!("kept-{durability:?}"));
-        for round in 0..3 {
+        let mut expected = Vec::new();
+        for round in 0..3_u8 {
             let mut journal = FileJournal::open(&folder.file(), durability).expect("a journal");
-            assert_eq!(journal.records().map(|records| records.len()), Ok(round));
-            journal.append(b"more").expect("the disk has space");
+            assert_eq!(entries(&journal), expected);
+            // The last change of a key counts.
+            let changes = [put(b"b", vec![9]), remove(b"b"), put(&[b'a', round], vec![round; 9000])];
+            journal.write(&changes).expect("there is space");
+            assert_eq!(journal.read(b"b"), Ok(None));
+            expected.push((vec![b'a', round], vec![round; 9000]));
         }
     }
 }
 
 #[test]
-fn a_record_that_was_being_written_is_dropped_and_the_rest_is_kept() {
-    let folder = Folder::new("torn");
-    let whole = written(&folder.file());
-    let mut ends = vec![8];
-    ends.extend(RECORDS.iter().scan(8, |at, record| {
-        *at += 24 + record.len();
-        Some(*at)
-    }));
-    for end in 0..=whole.len() {
-        std::fs::write(folder.file(), &whole[..end]).expect("the file can be written");
-        let kept = ends.iter().filter(|at| **at <= end).count().saturating_sub(1);
-        assert_eq!(records(&folder.file()).expect("a journal"), RECORDS[..kept], "cut at {end}");
-        // Records appended after the dropped one are kept.
-        open(&folder.file()).expect("a journal").append(b"behind").expect("the disk has space");
-        assert_eq!(records(&folder.file()).expect("a journal").len(), kept + 1, "cut at {end}");
+fn a_file_does_not_grow_with_its_history() {
+    let folder = Folder::new("history");
+    let mut journal = open(&folder.file()).expect("a new journal");
+    // An entry that remains, and 32 megabytes of entries of which at most four are present.
+    journal.write(&[put(b"state", vec![1; 1000])]).expect("there is space");
+    for number in 0..2000_u32 {
+        let key = |number: u32| number.to_be_bytes();
+        let mut changes = vec![put(&key(number), vec![7; 16 << 10])];
+        changes.extend(number.checked_sub(4).map(|old| remove(&key(old))));
+        journal.write(&changes).expect("there is space");
     }
-    let mut zeros = whole.clone();
-    zeros.extend([0; 100]);
-    std::fs::write(folder.file(), zeros).expect("the file can be written");
-    assert_eq!(records(&folder.file()).expect("a journal"), RECORDS);
-}
-
-#[test]
-fn damage_in_front_of_the_last_record_is_an_error() {
-    let folder = Folder::new("damaged");
-    let whole = written(&folder.file());
-    let last = whole.len() - 300 - 24;
-    for at in 0..last {
-        let mut damaged = whole.clone();
-        damaged[at] ^= 0x40;
-        std::fs::write(folder.file(), damaged).expect("the file can be written");
-        let found = records(&folder.file());
-        assert!(
-            matches!(found, Err(OpenJournalError::Damaged { .. } | OpenJournalError::NotAJournal { .. })),
-            "byte {at}: {found:?}"
-        );
-    }
-}
-
-#[test]
-fn a_replacement_takes_the_place_of_everything() {
-    let folder = Folder::new("replaced");
-    written(&folder.file());
-    // The file of a process that ended during a replacement.
-    std::fs::write(folder.0.join("journal.new"), b"half").expect("the file can be written");
-    let mut journal = open(&folder.file()).expect("a journal");
-    journal.replace(&[b"all".to_vec()]).expect("the disk has space");
-    journal.append(b"more").expect("the disk has space");
-    assert!(matches!(open(&folder.file()), Err(OpenJournalError::InUse { .. })));
+    assert_eq!(entries(&journal).len(), 5);
+    assert!(folder.size() <= 5 << 20, "{} bytes", folder.size());
     drop(journal);
-    assert_eq!(records(&folder.file()).expect("a journal"), [b"all".as_slice(), b"more"]);
+    let journal = open(&folder.file()).expect("a journal");
+    assert_eq!(entries(&journal).len(), 5);
+    assert!(folder.size() <= 5 << 20, "{} bytes", folder.size());
+}
+
+#[test]
+fn a_file_shrinks_after_its_entries_are_removed() {
+    let folder = Folder::new("burst");
+    let mut journal = open(&folder.file()).expect("a new journal");
+    for number in 0..=255_u8 {
+        journal.write(&[put(&[number], vec![number; 1 << 17])]).expect("there is space");
+    }
+    assert!(folder.size() >= 32 << 20, "{} bytes", folder.size());
+    for number in 0..255_u8 {
+        journal.write(&[remove(&[number])]).expect("there is space");
+    }
+    assert_eq!(entries(&journal), [(vec![255], vec![255; 1 << 17])]);
+    assert!(folder.size() <= 5 << 20, "{} bytes", folder.size());
+}
+
+#[test]
+fn other_files_are_refused_and_not_changed() {
+    let folder = Folder::new("other");
+    let old = [b"TLWJ\x01\0\0\0".as_slice(), &[1; 100]].concat();
+    for (bytes, is_old) in [(b"text".to_vec(), false), (vec![0; 5 << 20], false), (old, true)] {
+        std::fs::write(folder.file(), &bytes).expect("the file can be written");
+        let error = open(&folder.file()).expect_err("it is no journal");
+        match error {
+            OpenJournalError::OldFormat { .. } => assert!(is_old),
+            OpenJournalError::NotAJournal { .. } => assert!(!is_old),
+            error => panic!("{error}"),
+        }
+        assert!(std::fs::read(folder.file()).expect("the file is there") == bytes);
+    }
+    assert!(matches!(open(&folder.0), Err(OpenJournalError::Io { .. })), "a folder");
+}
+
+#[test]
+fn a_store_with_another_table_is_refused() {
+    let folder = Folder::new("table");
+    let database = redb::Database::create(folder.file()).expect("a new store");
+    let table = redb::TableDefinition::<u32, u32>::new("other");
+    let transaction = database.begin_write().expect("no other transaction");
+    transaction.open_table(table).expect("a new table").insert(1, 2).expect("there is space");
+    transaction.commit().expect("there is space");
+    drop(database);
+    let bytes = std::fs::read(folder.file()).expect("the file is there");
+    assert!(matches!(open(&folder.file()), Err(OpenJournalError::NotAJournal { .. })));
+    assert!(std::fs::read(folder.file()).expect("the file is there") == bytes, "it was changed");
+}
+
+#[test]
+fn an_interrupted_creation_is_repeated() {
+    let folder = Folder::new("unfinished");
+    drop(open(&folder.file()).expect("a new journal"));
+    let new = std::fs::read(folder.file()).expect("the file is there");
+    for (magic, rest) in [(0..9, 4096..new.len()), (0..0, 0..new.len())] {
+        let mut unfinished = new.clone();
+        unfinished[magic].fill(0);
+        unfinished[rest].fill(0);
+        std::fs::write(folder.file(), &unfinished).expect("the file can be written");
+        let mut journal = open(&folder.file()).expect("a new journal");
+        assert_eq!(entries(&journal), []);
+        journal.write(&[put(b"key", vec![1])]).expect("there is space");
+        drop(journal);
+        assert_eq!(entries(&open(&folder.file()).expect("a journal")).len(), 1);
+    }
 }
 
 #[test]

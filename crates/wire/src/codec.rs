@@ -1,4 +1,4 @@
-//! Encoding of messages, receipts and records. The formats are specified in `docs/wire-format.md`.
+//! Encoding of messages, receipts and journal entries. The formats are specified in `docs/wire-format.md`.
 //!
 //! A type lists its fields or variants once, with [`fields!`] or [`variants!`]; the writer and the reader
 //! follow from the list. Both check the same limits, so that the sender rejects a value that the receiver
@@ -287,6 +287,11 @@ impl<'b> Reader<'b> {
 
     fn within(&self, what: Limited, found: usize, limit: usize) -> Result<(), Malformed> {
         within(what, found, limit).or_else(|exceeded| self.fail(exceeded))
+    }
+
+    /// Number of bytes that were read.
+    pub(crate) fn at(&self) -> usize {
+        self.at
     }
 
     pub(crate) fn end(&self) -> Result<(), Malformed> {

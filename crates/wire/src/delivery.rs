@@ -6,6 +6,7 @@ use typeloom_contracts::peer_selector::PeerId;
 
 use crate::endpoint::{Endpoint, Shared};
 use crate::envelope::{Envelope, MessageId, PortId, RunId};
+use crate::journal::JournalError;
 use crate::send::{Outgoing, SendError, SentBy, Ticket};
 use typeloom_contracts::datum::Datum;
 
@@ -27,6 +28,9 @@ pub enum ReceiveError {
     /// The endpoint does not have the port, so messages for it are refused.
     #[error("there is no port `{port}`")]
     UnknownPort { port: PortId },
+    /// The value cannot be read from the journal.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
 }
 
 /// Effects of a commit. They are applied atomically: after a restart either all or none of them are visible.
@@ -89,15 +93,11 @@ impl Delivery {
     /// [`SendError`] if a post is invalid or the journal fails. Nothing is applied then, and the value is
     /// handed out again.
     pub fn commit(mut self, effects: &Effects<'_>) -> Result<(Datum, Vec<Ticket>), SendError> {
-        let done = vec![self.key()];
+        let done = vec![self.arrival];
         let tickets = self.shared.apply(done, effects, SentBy::Flush)?;
         self.is_done = true;
         let value = std::mem::replace(&mut self.envelope.value, Datum::Trigger);
         Ok((value, tickets))
-    }
-
-    fn key(&self) -> (PeerId, MessageId) {
-        (self.envelope.sender.clone(), self.envelope.id)
     }
 
     /// Commits the value without effects.
@@ -143,7 +143,7 @@ impl Endpoint {
         if !deliveries.iter().all(|delivery| Arc::ptr_eq(&delivery.shared, &self.shared)) {
             return Err(SendError::OtherEndpoint);
         }
-        let done = deliveries.iter().map(Delivery::key).collect();
+        let done = deliveries.iter().map(|delivery| delivery.arrival).collect();
         let tickets = self.shared.apply(done, effects, sent_by)?;
         deliveries.iter_mut().for_each(|delivery| delivery.is_done = true);
         Ok(tickets)

@@ -31,6 +31,8 @@ pub struct EndpointConfig {
     pub retry: Retry,
     /// Limits of uncommitted messages.
     pub mailbox: Mailbox,
+    /// Limits of unacknowledged messages.
+    pub outbox: Outbox,
 }
 
 impl EndpointConfig {
@@ -42,6 +44,7 @@ impl EndpointConfig {
             limits: MessageLimits::default(),
             retry: Retry::default(),
             mailbox: Mailbox::default(),
+            outbox: Outbox::default(),
         }
     }
 }
@@ -78,6 +81,21 @@ pub struct Mailbox {
 impl Default for Mailbox {
     fn default() -> Self {
         Self { messages: 1 << 12, bytes: 1 << 28 }
+    }
+}
+
+/// Limits of posted messages that are not acknowledged. Further posts are errors, see
+/// [`SendError::OutboxFull`](super::send::SendError::OutboxFull).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Outbox {
+    pub messages: usize,
+    /// Total size of the messages in bytes.
+    pub bytes: usize,
+}
+
+impl Default for Outbox {
+    fn default() -> Self {
+        Self { messages: 1 << 16, bytes: 1 << 30 }
     }
 }
 
@@ -179,11 +197,11 @@ impl Endpoint {
             let waited = self.shared.arrived.wait_timeout_while(state, timeout, nothing);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        let found = first(&state).and_then(|arrival| Some((arrival, state.hand_out(arrival)?)));
-        match found {
-            Some((arrival, envelope)) => Ok(Delivery::new(Arc::clone(&self.shared), arrival, envelope)),
-            None => Err(ReceiveError::Timeout { port: wanted.port.clone() }),
-        }
+        let Some(arrival) = first(&state) else {
+            return Err(ReceiveError::Timeout { port: wanted.port.clone() });
+        };
+        let envelope = state.hand_out(arrival)?;
+        Ok(Delivery::new(Arc::clone(&self.shared), arrival, envelope))
     }
 
     /// Number of accepted values that are not committed.
@@ -240,8 +258,8 @@ impl Shared {
         if envelope.sender != *from {
             return refused(id, Refusal::WrongSender);
         }
-        let addresses = envelope.addresses.clone();
-        let verdict = self.lock().take(envelope, request, &self.config.mailbox);
+        let verdict = self.lock().take(&envelope, request, &self.config.mailbox);
+        let addresses = envelope.addresses;
         // Only a message that is accepted reports addresses: its sender is known and authenticated.
         if matches!(verdict, Verdict::Taken | Verdict::TakenBefore) && !addresses.is_empty() {
             self.transport.learn(from, &addresses);

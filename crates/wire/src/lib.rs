@@ -57,6 +57,6 @@ pub mod send;
 pub mod transport;
 
 mod codec;
-mod record;
+mod entry;
 mod state;
 mod value;

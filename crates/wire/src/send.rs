@@ -7,15 +7,14 @@ use core::time::Duration;
 use typeloom_contracts::peer_selector::PeerId;
 
 use crate::delivery::{Delivery, Effects};
-use crate::endpoint::{Endpoint, Shared};
+use crate::endpoint::{Endpoint, Outbox, Shared};
 use crate::envelope::{Envelope, MessageId, PortId, RunId};
 use crate::error::Exceeded;
 use crate::journal::JournalError;
 use crate::limits::MAX_ADDRESSES;
 use crate::port::PortType;
 use crate::receipt::{Receipt, Refusal, Verdict};
-use crate::record::Commit;
-use crate::state::{Link, State};
+use crate::state::{Commit, Link, State};
 use crate::transport::TransportError;
 use typeloom_contracts::datum::Datum;
 
@@ -51,6 +50,11 @@ pub enum SendError {
     /// The message cannot be written to the journal.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// The messages exceed the limits of unacknowledged ones.
+    #[error(
+        "too many messages are not acknowledged: the outbox has at most {messages} messages and {bytes} bytes"
+    )]
+    OutboxFull { messages: usize, bytes: usize },
     /// The delivery belongs to another endpoint.
     #[error("the value arrived at another endpoint")]
     OtherEndpoint,
@@ -377,7 +381,7 @@ impl Shared {
     /// Writes a commit to the journal and applies it.
     pub(crate) fn apply(
         &self,
-        done: Vec<(PeerId, MessageId)>,
+        done: Vec<u64>,
         effects: &Effects<'_>,
         sent_by: SentBy,
     ) -> Result<Vec<Ticket>, SendError> {
@@ -413,6 +417,10 @@ impl Shared {
             commit.posts.push((post.to.clone(), number, envelope.to_bytes(&self.config.limits)?.into()));
             tickets.push(Ticket { to: post.to.clone(), id });
         }
+        let Outbox { messages, bytes } = self.config.outbox;
+        if !state.has_capacity(&commit.posts, &self.config.outbox) {
+            return Err(SendError::OutboxFull { messages, bytes });
+        }
         state.commit(commit)?;
         for Ticket { to, id } in &tickets {
             let link = state.link(to);
@@ -429,11 +437,10 @@ impl Shared {
     fn attempt(&self, to: &PeerId, number: u64, left: Duration) -> Result<Attempt, JournalError> {
         let (message, incarnation) = {
             let state = self.lock();
-            let pending = state.links.get(to).and_then(|link| link.pending.get(&number));
-            let Some(message) = pending else {
+            if !state.links.get(to).is_some_and(|link| link.pending.contains_key(&number)) {
                 return Ok(Attempt::Later("another call has abandoned it".to_owned()));
-            };
-            (message.clone(), state.incarnation)
+            }
+            (state.post(to, number)?, state.incarnation)
         };
         let answer = self.transport.exchange(to, &message, left.min(self.config.retry.attempt));
         let attempt = match answer {
@@ -496,7 +503,7 @@ mod tests {
     use super::*;
     use crate::clock::Clock;
     use crate::endpoint::{EndpointConfig, EndpointParts};
-    use crate::journal::NoJournal;
+    use crate::journal::MemoryJournal;
     use crate::memory::LocalNetwork;
 
     /// Simulated time that advances in `sleep`.
@@ -519,7 +526,7 @@ mod tests {
         let parts = EndpointParts {
             transport: Arc::new(network.join(peer(name))),
             clock: Arc::new(SimulatedClock::default()),
-            journal: Box::new(NoJournal),
+            journal: Box::new(MemoryJournal::new()),
             ports: vec![(port, trigger())],
             peers: vec![peer("a")],
         };

@@ -1,37 +1,40 @@
 //! State of an endpoint: received messages that are not committed, sent messages that are not acknowledged,
 //! and the numbers of accepted messages.
 //!
-//! **Invariant (write-ahead logging):** a change is written to the journal before it is applied, and its
-//! record suffices to apply it again. [`State::recover`] and the live endpoint apply changes with the same
-//! functions.
+//! The journal contains the state; memory contains an index of it, without the messages themselves.
+//!
+//! **Invariant (write-ahead logging):** a change is written to the journal before it is applied to the index.
+//! [`State::recover`] and the live endpoint apply changes with the same function, [`State::index`].
+//!
+//! **Invariant:** neither the journal nor the index grows with the number of exchanged messages. They have
+//!
+//! | per | at most |
+//! |---|---|
+//! | endpoint | the messages and bytes of [`Mailbox`], and those of [`Outbox`]; the state of the program |
+//! | known peer | [`WINDOW`] numbers |
+//! | peer | one number of the last message, which identifies the next one |
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use typeloom_contracts::peer_selector::PeerId;
 
-use crate::endpoint::Mailbox;
+use crate::endpoint::{Mailbox, Outbox};
+use crate::entry::{Accepted, Key, Version, decode, decode_prefix, encode};
 use crate::envelope::{Envelope, MessageId, PortId, RunId};
-use crate::journal::{Journal, JournalError};
+use crate::journal::{Change, Journal, JournalError};
 use crate::limits::MessageLimits;
 use crate::port::PortType;
 use crate::receipt::{Refusal, Verdict};
-use crate::record::{Commit, Record, Version};
 use crate::send::{SendError, Ticket};
 
 /// Maximum distance of a message number from the sender's floor. Messages beyond it are refused as
 /// [`Refusal::Busy`].
 const WINDOW: u64 = 1 << 12;
 
-/// Size in bytes at which a journal is first compacted. Later compactions happen at twice the size after the
-/// previous one.
-const COMPACT: usize = 1 << 20;
-
 pub(crate) struct State {
     journal: Box<dyn Journal>,
     broken: Option<JournalError>,
-    written: usize,
-    compact_at: usize,
     local: PeerId,
     pub(crate) incarnation: u64,
     pub(crate) links: BTreeMap<PeerId, Link>,
@@ -40,8 +43,8 @@ pub(crate) struct State {
     held: BTreeMap<u64, Held>,
     /// Subset of `held` that is not handed out, by port.
     waiting: BTreeMap<PortId, BTreeSet<u64>>,
-    arrivals: u64,
     held_bytes: usize,
+    pending_bytes: usize,
     /// Program state of the last commit that contains one.
     pub(crate) memory: Bytes,
 }
@@ -53,28 +56,40 @@ pub(crate) struct Link {
     pub(crate) is_known: bool,
     /// Number of the last message to the peer.
     last: u64,
-    /// Messages that need further attempts, by number.
-    pub(crate) pending: BTreeMap<u64, Bytes>,
+    /// Sizes of the messages that need further attempts, by number.
+    pub(crate) pending: BTreeMap<u64, usize>,
     /// Subset of `pending` that a thread is sending.
     pub(crate) claimed: BTreeSet<u64>,
     /// Messages whose outcome a run waits for, with the error if they were refused. The sending thread stores
     /// the error.
     pub(crate) awaited: BTreeMap<u64, Option<SendError>>,
     window: Option<Window>,
+    /// Numbers from the floor on that were accepted from the incarnation of the window.
+    seen: BTreeSet<u64>,
 }
 
-/// Message numbers that were accepted from one incarnation of a peer.
+/// Incarnation of a peer whose messages are accepted.
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Window {
     incarnation: u64,
     /// The sender does not repeat messages with lower numbers.
     floor: u64,
-    /// Accepted numbers from the floor on.
-    seen: BTreeSet<u64>,
 }
 
 struct Held {
-    envelope: Envelope,
+    to: Accepted,
     bytes: usize,
+}
+
+/// An atomic change: handled messages, the new program state and the messages to send.
+#[derive(Default)]
+pub(crate) struct Commit {
+    /// Arrivals of the handled messages.
+    pub(crate) done: Vec<u64>,
+    /// New program state, if it changes.
+    pub(crate) state: Option<Bytes>,
+    /// Receiver, number and encoding of each message.
+    pub(crate) posts: Vec<(PeerId, u64, Bytes)>,
 }
 
 impl Link {
@@ -89,107 +104,95 @@ impl Link {
     }
 }
 
-impl Window {
-    fn take(&mut self, number: u64, floor: u64) {
-        self.floor = self.floor.max(floor);
-        self.seen = self.seen.split_off(&self.floor);
-        self.seen.insert(number);
-    }
-}
-
 impl State {
     /// Restores the state from a journal. A new journal starts with the given incarnation.
     pub(crate) fn recover(
-        mut journal: Box<dyn Journal>,
+        journal: Box<dyn Journal>,
         local: PeerId,
         incarnation: u64,
     ) -> Result<Self, JournalError> {
-        let records = journal.records()?;
         let mut state = Self {
             journal,
             broken: None,
-            written: 0,
-            compact_at: COMPACT,
             local,
             incarnation,
             links: BTreeMap::new(),
             ports: BTreeMap::new(),
             held: BTreeMap::new(),
             waiting: BTreeMap::new(),
-            arrivals: 0,
             held_bytes: 0,
+            pending_bytes: 0,
             memory: Bytes::new(),
         };
-        for (index, bytes) in records.iter().enumerate() {
-            let at = |malformed| JournalError::Record { index, malformed };
-            match Record::from_bytes(bytes).map_err(at)? {
-                Record::Identity { peer, .. } if peer != state.local => return Err(JournalError::OtherPeer),
-                Record::Identity { incarnation, .. } => state.incarnation = incarnation,
-                Record::Taken { message } => {
-                    let envelope = Envelope::from_bytes(&message, &MessageLimits::NONE).map_err(at)?;
-                    state.hold(envelope, message.len());
-                }
-                Record::Commit(commit) => state.apply(commit),
-                Record::Settled { to, number } => {
-                    state.link(&to).pending.remove(&number);
-                }
-                Record::Window { from, incarnation, floor, seen } => {
-                    let seen = seen.into_iter().collect();
-                    state.link(&from).window = Some(Window { incarnation, floor, seen });
-                }
-                Record::Next { to, number } => state.link(&to).last = number.saturating_sub(1),
+        let mut last = Vec::new();
+        while let Some((key, value)) = state.journal.next(&last)? {
+            let entry = Key::from_bytes(&key).map_err(JournalError::Entry)?;
+            // The identity is the first entry, so that no other entry of another version is decoded.
+            if last.is_empty() && entry != Key::Identity {
+                return Err(JournalError::Missing);
             }
+            state.index(entry, Some(&value))?;
+            last = key;
         }
-        // All complete records were read, so compaction also drops a partially written one.
-        state.compact()?;
+        if last.is_empty() {
+            let identity = encode(&(Version, state.local.clone(), incarnation), b"");
+            state.change(vec![(Key::Identity, Some(identity))])?;
+        }
         Ok(state)
     }
 
-    /// Minimal list of records that restores the state.
-    fn snapshot(&self) -> Result<Vec<Vec<u8>>, JournalError> {
-        let mut records = vec![Record::Identity {
-            version: Version,
-            peer: self.local.clone(),
-            incarnation: self.incarnation,
-        }];
-        if !self.memory.is_empty() {
-            let state = Some(self.memory.clone());
-            records.push(Record::Commit(Commit { state, ..Commit::default() }));
-        }
-        for held in self.held.values() {
-            let message = held.envelope.to_bytes(&MessageLimits::NONE);
-            let message =
-                message.map_err(|exceeded| JournalError::Failed { reason: exceeded.to_string() })?;
-            records.push(Record::Taken { message: message.into() });
-        }
-        // The windows follow the messages, because the records of messages also create windows, which these
-        // overwrite.
-        for (peer, link) in &self.links {
-            if let Some(Window { incarnation, floor, seen }) = &link.window {
-                let seen = seen.iter().copied().collect();
-                let from = peer.clone();
-                records.push(Record::Window { from, incarnation: *incarnation, floor: *floor, seen });
+    /// Applies the change of an entry to the index.
+    fn index(&mut self, key: Key, value: Option<&[u8]>) -> Result<(), JournalError> {
+        let entry = JournalError::Entry;
+        match (key, value) {
+            (Key::Identity, Some(value)) => {
+                let (Version, peer, incarnation) = decode::<(Version, PeerId, u64)>(value).map_err(entry)?;
+                if peer != self.local {
+                    return Err(JournalError::OtherPeer);
+                }
+                self.incarnation = incarnation;
             }
-            let pending = link.pending.iter();
-            let posts: Vec<_> =
-                pending.map(|(number, message)| (peer.clone(), *number, message.clone())).collect();
-            if !posts.is_empty() {
-                records.push(Record::Commit(Commit { posts, ..Commit::default() }));
+            (Key::State, Some(state)) => self.memory = Bytes::copy_from_slice(state),
+            (Key::Accepted { arrival }, Some(value)) => {
+                let (to, end) = decode_prefix::<Accepted>(value).map_err(entry)?;
+                let bytes = value.len() - end;
+                self.held_bytes += bytes;
+                self.waiting.entry(to.port.clone()).or_default().insert(arrival);
+                self.held.insert(arrival, Held { to, bytes });
             }
-            if link.last > 0 {
-                records.push(Record::Next { to: peer.clone(), number: link.last + 1 });
+            (Key::Accepted { arrival }, None) => self.forget(arrival),
+            (Key::Window { from }, Some(value)) => {
+                let (incarnation, floor) = decode(value).map_err(entry)?;
+                self.link(&from).window = Some(Window { incarnation, floor });
             }
+            (Key::Number { from, number }, Some(_)) => drop(self.link(&from).seen.insert(number)),
+            (Key::Number { from, number }, None) => drop(self.link(&from).seen.remove(&number)),
+            (Key::Last { to }, Some(value)) => self.link(&to).last = decode(value).map_err(entry)?,
+            (Key::Post { to, number }, Some(message)) => {
+                self.pending_bytes += message.len();
+                self.link(&to).pending.insert(number, message.len());
+            }
+            (Key::Post { to, number }, None) => {
+                let link = self.link(&to);
+                link.claimed.remove(&number);
+                let bytes = link.pending.remove(&number);
+                self.pending_bytes -= bytes.unwrap_or_default();
+            }
+            // Entries of these keys are never removed.
+            (Key::Identity | Key::State | Key::Window { .. } | Key::Last { .. }, None) => {}
         }
-        Ok(records.iter().map(Record::to_bytes).collect())
+        Ok(())
     }
 
-    fn compact(&mut self) -> Result<(), JournalError> {
-        let records = self.snapshot()?;
-        let bytes: usize = records.iter().map(Vec::len).sum();
-        self.journal.replace(&records)?;
-        self.written = bytes;
-        self.compact_at = COMPACT.max(2 * bytes);
-        Ok(())
+    fn forget(&mut self, arrival: u64) {
+        let Some(held) = self.held.remove(&arrival) else { return };
+        self.held_bytes -= held.bytes;
+        if let Some(waiting) = self.waiting.get_mut(&held.to.port) {
+            waiting.remove(&arrival);
+            if waiting.is_empty() {
+                self.waiting.remove(&held.to.port);
+            }
+        }
     }
 
     /// Returns the error that broke the journal, if any.
@@ -197,29 +200,21 @@ impl State {
         self.broken.clone().map_or(Ok(()), Err)
     }
 
-    fn write(&mut self, record: &Record) -> Result<(), JournalError> {
+    /// Writes changes to the journal and applies them to the index.
+    fn change(&mut self, entries: Vec<(Key, Option<Bytes>)>) -> Result<(), JournalError> {
         self.check()?;
-        let bytes = record.to_bytes();
-        let written = self.journal.append(&bytes);
-        self.written += bytes.len();
-        self.note_failure(written)
+        let change =
+            |(key, value): &(Key, Option<Bytes>)| Change { key: key.to_bytes(), value: value.clone() };
+        let changes: Vec<Change> = entries.iter().map(change).collect();
+        let changed = self.journal.write(&changes).and_then(|()| {
+            entries.into_iter().try_for_each(|(key, value)| self.index(key, value.as_deref()))
+        });
+        self.broken = changed.clone().err();
+        changed
     }
 
-    /// Compacts the journal if it has grown. Must be called after the written changes were applied.
-    fn tidy(&mut self) {
-        if self.broken.is_none() && self.written > self.compact_at {
-            let compacted = self.compact();
-            // The change is already applied and durable. The next call reports the error of the journal.
-            let _ = self.note_failure(compacted);
-        }
-    }
-
-    /// Records the error of a write, after which the journal is not used.
-    fn note_failure(&mut self, result: Result<(), JournalError>) -> Result<(), JournalError> {
-        if let Err(error) = &result {
-            self.broken = Some(error.clone());
-        }
-        result
+    fn read(&self, key: &Key) -> Result<Bytes, JournalError> {
+        self.journal.read(&key.to_bytes())?.ok_or(JournalError::Missing)
     }
 
     pub(crate) fn link(&mut self, peer: &PeerId) -> &mut Link {
@@ -227,16 +222,14 @@ impl State {
     }
 
     /// Accepts or refuses a message that was received from its sender.
-    pub(crate) fn take(&mut self, envelope: Envelope, message: &[u8], mailbox: &Mailbox) -> Verdict {
-        if let Some(verdict) = self.refusal(&envelope, message.len(), mailbox) {
+    pub(crate) fn take(&mut self, envelope: &Envelope, message: &[u8], mailbox: &Mailbox) -> Verdict {
+        if let Some(verdict) = self.refusal(envelope, message.len(), mailbox) {
             return verdict;
         }
-        if self.write(&Record::Taken { message: Bytes::copy_from_slice(message) }).is_err() {
-            return Verdict::Refused(Refusal::NotKept);
+        match self.change(self.accepted(envelope, message)) {
+            Ok(()) => Verdict::Taken,
+            Err(_) => Verdict::Refused(Refusal::NotKept),
         }
-        self.hold(envelope, message.len());
-        self.tidy();
-        Verdict::Taken
     }
 
     fn refusal(&self, envelope: &Envelope, bytes: usize, mailbox: &Mailbox) -> Option<Verdict> {
@@ -253,7 +246,7 @@ impl State {
                 if number < window.floor {
                     return Some(Verdict::Refused(Refusal::Stale));
                 }
-                if window.seen.contains(&number) {
+                if link.seen.contains(&number) {
                     return Some(Verdict::TakenBefore);
                 }
                 floor = floor.max(window.floor);
@@ -278,96 +271,90 @@ impl State {
         is_full.then_some(Verdict::Refused(Refusal::Busy))
     }
 
-    fn hold(&mut self, envelope: Envelope, bytes: usize) {
-        let MessageId { incarnation, number } = envelope.id;
-        let floor = envelope.floor;
-        let window = &mut self.link(&envelope.sender).window;
-        match window {
-            Some(window) if window.incarnation == incarnation => window.take(number, floor),
-            // A message of an earlier incarnation does not affect the window.
-            Some(window) if window.incarnation > incarnation => {}
-            Some(_) | None => {
-                *window = Some(Window { incarnation, floor, seen: BTreeSet::from([number]) });
-            }
+    /// The changes that accept a message.
+    fn accepted(&self, envelope: &Envelope, message: &[u8]) -> Vec<(Key, Option<Bytes>)> {
+        let Envelope { id: MessageId { incarnation, number }, floor, run, sender, port, .. } = envelope;
+        let link = self.links.get(sender);
+        let before = link.and_then(|link| link.window);
+        let same = before.filter(|window| window.incarnation == *incarnation);
+        let floor = same.map_or(*floor, |window| window.floor.max(*floor));
+        let window = Window { incarnation: *incarnation, floor };
+        let stale: Vec<u64> = match (link, same) {
+            (Some(link), Some(_)) => link.seen.range(..floor).copied().collect(),
+            (Some(link), None) => link.seen.iter().copied().collect(),
+            (None, _) => Vec::new(),
+        };
+        let removed = |number| (Key::Number { from: sender.clone(), number }, None);
+        let mut changes: Vec<_> = stale.into_iter().map(removed).collect();
+        if before != Some(window) {
+            let value = encode(&(window.incarnation, window.floor), b"");
+            changes.push((Key::Window { from: sender.clone() }, Some(value)));
         }
-        self.arrivals += 1;
-        self.held_bytes += bytes;
-        self.waiting.entry(envelope.port.clone()).or_default().insert(self.arrivals);
-        self.held.insert(self.arrivals, Held { envelope, bytes });
+        changes.push((Key::Number { from: sender.clone(), number: *number }, Some(Bytes::new())));
+        let arrival = self.held.keys().next_back().map_or(1, |last| last + 1);
+        let value = encode(&Accepted { run: *run, port: port.clone() }, message);
+        changes.push((Key::Accepted { arrival }, Some(value)));
+        changes
     }
 
     /// The first available message at a port, of one run or of any.
     pub(crate) fn first(&self, port: &PortId, run: Option<RunId>) -> Option<u64> {
         let of_run = |arrival: &&u64| {
-            run.is_none_or(|run| self.held.get(*arrival).is_some_and(|held| held.envelope.run == run))
+            run.is_none_or(|run| self.held.get(*arrival).is_some_and(|held| held.to.run == run))
         };
         self.waiting.get(port)?.iter().find(of_run).copied()
     }
 
     /// Hands out a message exclusively until it is given back.
-    pub(crate) fn hand_out(&mut self, arrival: u64) -> Option<Envelope> {
-        let envelope = self.held.get(&arrival)?.envelope.clone();
-        if let Some(waiting) = self.waiting.get_mut(&envelope.port) {
+    pub(crate) fn hand_out(&mut self, arrival: u64) -> Result<Envelope, JournalError> {
+        let value = self.read(&Key::Accepted { arrival })?;
+        let (to, end) = decode_prefix::<Accepted>(&value).map_err(JournalError::Entry)?;
+        let envelope = Envelope::from_bytes(&value[end..], &MessageLimits::NONE);
+        let envelope = envelope.map_err(JournalError::Entry)?;
+        if let Some(waiting) = self.waiting.get_mut(&to.port) {
             waiting.remove(&arrival);
         }
-        Some(envelope)
+        Ok(envelope)
     }
 
     /// Makes an uncommitted message available again.
     pub(crate) fn give_back(&mut self, arrival: u64) {
         if let Some(held) = self.held.get(&arrival) {
-            self.waiting.entry(held.envelope.port.clone()).or_default().insert(arrival);
+            self.waiting.entry(held.to.port.clone()).or_default().insert(arrival);
         }
     }
 
     /// Number and floor of the next message to a peer, after `ahead` messages that are about to be sent.
-    pub(crate) fn next_number(&mut self, to: &PeerId, ahead: u64) -> (u64, u64) {
-        let link = self.link(to);
-        let number = link.last + 1 + ahead;
-        (number, link.floor(link.last + 1))
+    pub(crate) fn next_number(&self, to: &PeerId, ahead: u64) -> (u64, u64) {
+        let (last, floor) = self.links.get(to).map_or((0, 1), |link| (link.last, link.floor(link.last + 1)));
+        (last + 1 + ahead, floor)
+    }
+
+    /// Whether the outbox has the capacity for more messages.
+    pub(crate) fn has_capacity(&self, posts: &[(PeerId, u64, Bytes)], outbox: &Outbox) -> bool {
+        let messages: usize = self.links.values().map(|link| link.pending.len()).sum();
+        let bytes: usize = posts.iter().map(|(_, _, message)| message.len()).sum();
+        posts.is_empty()
+            || (messages + posts.len() <= outbox.messages
+                && self.pending_bytes.saturating_add(bytes) <= outbox.bytes)
     }
 
     /// Writes a commit to the journal and applies it.
-    pub(crate) fn commit(&mut self, commit: Commit) -> Result<(), JournalError> {
-        let record = Record::Commit(commit);
-        self.write(&record)?;
-        if let Record::Commit(commit) = record {
-            self.apply(commit);
-        }
-        self.tidy();
-        Ok(())
+    pub(crate) fn commit(&mut self, Commit { done, state, posts }: Commit) -> Result<(), JournalError> {
+        let done = done.into_iter().map(|arrival| (Key::Accepted { arrival }, None));
+        let state = state.into_iter().map(|state| (Key::State, Some(state)));
+        // The numbers of a peer ascend, so the last of several changes of one key is the greatest.
+        let posts = posts.into_iter().flat_map(|(to, number, message)| {
+            let last = encode(&number, b"");
+            [(Key::Post { to: to.clone(), number }, Some(message)), (Key::Last { to }, Some(last))]
+        });
+        self.change(done.chain(state).chain(posts).collect())
     }
 
-    /// Removes a committed message.
-    fn finish(&mut self, from: &PeerId, id: MessageId) {
-        let is_it = |held: &Held| held.envelope.sender == *from && held.envelope.id == id;
-        let arrival = self.held.iter().find(|(_, held)| is_it(held)).map(|(arrival, _)| *arrival);
-        let Some((arrival, held)) =
-            arrival.and_then(|arrival| self.held.remove(&arrival).map(|held| (arrival, held)))
-        else {
-            return;
-        };
-        self.held_bytes -= held.bytes;
-        if let Some(waiting) = self.waiting.get_mut(&held.envelope.port) {
-            waiting.remove(&arrival);
-            if waiting.is_empty() {
-                self.waiting.remove(&held.envelope.port);
-            }
-        }
-    }
-
-    fn apply(&mut self, Commit { done, state, posts }: Commit) {
-        for (from, id) in &done {
-            self.finish(from, *id);
-        }
-        if let Some(state) = state {
-            self.memory = state;
-        }
-        for (to, number, message) in posts {
-            let link = self.link(&to);
-            link.last = link.last.max(number);
-            link.pending.insert(number, message);
-        }
+    /// The encoding of a pending message.
+    pub(crate) fn post(&self, to: &PeerId, number: u64) -> Result<Bytes, JournalError> {
+        self.check()?;
+        self.read(&Key::Post { to: to.clone(), number })
     }
 
     /// Records that a message needs no more attempts.
@@ -375,12 +362,7 @@ impl State {
         if !self.link(to).pending.contains_key(&number) {
             return Ok(());
         }
-        self.write(&Record::Settled { to: to.clone(), number })?;
-        let link = self.link(to);
-        link.pending.remove(&number);
-        link.claimed.remove(&number);
-        self.tidy();
-        Ok(())
+        self.change(vec![(Key::Post { to: to.clone(), number }, None)])
     }
 
     /// Stores the refusal of a message for the run that waits for it. Returns whether one waits.
@@ -422,7 +404,7 @@ mod tests {
     use super::*;
     use crate::check::CHECKS;
     use crate::envelope::TypeTag;
-    use crate::journal::NoJournal;
+    use crate::journal::MemoryJournal;
 
     const CHILDREN: usize = 100;
 
@@ -436,7 +418,7 @@ mod tests {
     fn taken(digest: Digest, is_right: bool, at: &PortType) -> (Verdict, usize) {
         let (sender, port) =
             (PeerId(vec![1]), PortId { program: "p".into(), peer_class: "c".into(), wire: "w".into() });
-        let mut state = State::recover(Box::new(NoJournal), PeerId(vec![2]), 1).expect("there is no journal");
+        let mut state = State::recover(Box::new(MemoryJournal::new()), PeerId(vec![2]), 1).expect("the journal is in memory");
         state.link(&sender).is_known = true;
         state.ports.insert(port.clone(), at.clone());
         let child = |at: usize| match at == 0 && !is_right {
@@ -449,7 +431,7 @@ mod tests {
         let envelope =
             Envelope { id, floor: 1, run: RunId(1), sender, addresses: Vec::new(), port, ty, value };
         CHECKS.with(|checks| checks.set(0));
-        let verdict = state.take(envelope, &[], &Mailbox::default());
+        let verdict = state.take(&envelope, &[], &Mailbox::default());
         (verdict, CHECKS.with(std::cell::Cell::get))
     }
 

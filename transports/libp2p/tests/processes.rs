@@ -23,7 +23,7 @@ use typeloom_onnx::messages::{TypeProto, type_proto};
 use typeloom_wire::delivery::{Effects, Wanted};
 use typeloom_wire::endpoint::{Endpoint, EndpointConfig, EndpointParts, Retry};
 use typeloom_wire::envelope::{PortId, RunId};
-use typeloom_wire::journal::NoJournal;
+use typeloom_wire::journal::MemoryJournal;
 use typeloom_wire::port::PortType;
 use typeloom_wire::receipt::Refusal;
 use typeloom_wire::send::{Outgoing, SendError};
@@ -60,7 +60,7 @@ fn open(secret: u8, to: &PeerId, at: Option<&str>, attempt: Duration) -> (Endpoi
         EndpointParts {
             transport: Arc::<Libp2p>::clone(&transport),
             clock: Arc::new(SystemClock::new()),
-            journal: Box::new(NoJournal),
+            journal: Box::new(MemoryJournal::new()),
             ports: vec![(port(), tensors(Dtype::I64))],
             peers: vec![to.clone()],
         },

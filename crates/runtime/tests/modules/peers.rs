@@ -23,7 +23,7 @@ use typeloom_types::tree::builtin::TYPE_TRIGGER;
 use typeloom_wire::clock::Clock;
 use typeloom_wire::endpoint::{Endpoint, EndpointConfig, EndpointParts};
 use typeloom_wire::envelope::RunId;
-use typeloom_wire::journal::NoJournal;
+use typeloom_wire::journal::MemoryJournal;
 use typeloom_wire::memory::LocalNetwork;
 use typeloom_wire::port::PortType;
 
@@ -57,7 +57,7 @@ pub(crate) fn endpoint(network: &LocalNetwork, name: &str, part: &Part) -> Endpo
     let parts = EndpointParts {
         transport: Arc::new(network.join(peer(name))),
         clock: Arc::new(Wall(Instant::now())),
-        journal: Box::new(NoJournal),
+        journal: Box::new(MemoryJournal::new()),
         ports: part.ports(),
         peers: ["home", "a", "b", "c", "first", "second", "other"].map(peer).to_vec(),
     };

@@ -7,20 +7,24 @@ mod journal;
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// A journal in a file.
+/// A journal in a file of the embedded store `redb`.
+///
+/// An entry is durable when the call that writes it returns. A file with an error is reported and not changed, and a file is
+/// compacted when it is four times as large as its entries.
 ///
 /// ```
 /// use typeloom::run::host::{Durability, FileJournal, OpenJournalError};
-/// use typeloom::run::wire::Journal as _;
+/// use typeloom::run::wire::{Change, Journal as _};
 ///
 /// let path = std::env::temp_dir().join(format!("typeloom-example-{}", std::process::id()));
 /// let mut journal = FileJournal::open(&path, Durability::Process)?;
-/// journal.append(b"record")?;
+/// journal.write(&[Change { key: b"key".to_vec(), value: Some("value".into()) }])?;
 /// let second = FileJournal::open(&path, Durability::Machine);
 /// assert!(matches!(second, Err(OpenJournalError::InUse { .. })));
 /// drop((journal, second));
 ///
-/// assert_eq!(FileJournal::open(&path, Durability::Process)?.records()?, [b"record"]);
+/// let journal = FileJournal::open(&path, Durability::Process)?;
+/// assert_eq!(journal.read(b"key")?.as_deref(), Some(&b"value"[..]));
 /// # std::fs::remove_file(&path)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

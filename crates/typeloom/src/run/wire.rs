@@ -4,13 +4,13 @@
 //! use std::sync::Arc;
 //! use typeloom::module::PeerId;
 //! use typeloom::run::host::SystemClock;
-//! use typeloom::run::wire::{Endpoint, EndpointConfig, EndpointParts, LocalNetwork, NoJournal};
+//! use typeloom::run::wire::{Endpoint, EndpointConfig, EndpointParts, LocalNetwork, MemoryJournal};
 //!
 //! let network = LocalNetwork::new();
 //! let parts = EndpointParts {
 //!     transport: Arc::new(network.join(PeerId(b"home".to_vec()))),
 //!     clock: Arc::new(SystemClock::new()),
-//!     journal: Box::new(NoJournal),
+//!     journal: Box::new(MemoryJournal::new()),
 //!     ports: vec![],
 //!     peers: vec![],
 //! };
@@ -45,18 +45,19 @@ pub use typeloom_wire::clock::Clock;
 ///
 /// ```
 /// use std::time::Duration;
-/// use typeloom::run::wire::{EndpointConfig, Mailbox, MessageLimits, Retry};
+/// use typeloom::run::wire::{EndpointConfig, Mailbox, MessageLimits, Outbox, Retry};
 ///
 /// let config = EndpointConfig {
 ///     limits: MessageLimits::default(),
 ///     retry: Retry { attempt: Duration::from_secs(1), ..Retry::default() },
 ///     mailbox: Mailbox { messages: 16, ..Mailbox::default() },
+///     outbox: Outbox { messages: 16, ..Outbox::default() },
 ///     ..EndpointConfig::new(1)
 /// };
 /// assert_eq!(config.incarnation, 1);
 /// ```
 #[doc(inline)]
-pub use typeloom_wire::endpoint::{Endpoint, EndpointConfig, EndpointParts, Mailbox, Retry};
+pub use typeloom_wire::endpoint::{Endpoint, EndpointConfig, EndpointParts, Mailbox, Outbox, Retry};
 /// Identity of a run among those of a program, the same at all peers.
 ///
 /// ```
@@ -69,16 +70,23 @@ pub use typeloom_wire::envelope::RunId;
 /// Durable storage of the state of an endpoint.
 ///
 /// ```
-/// use typeloom::run::wire::{Journal, JournalError, NoJournal};
+/// use typeloom::run::wire::{Change, Journal, JournalError, MemoryJournal};
 ///
-/// fn count(journal: &mut dyn Journal) -> Result<usize, JournalError> {
-///     Ok(journal.records()?.len())
+/// fn count(journal: &dyn Journal) -> Result<usize, JournalError> {
+///     let (mut count, mut last) = (0, Vec::new());
+///     while let Some((key, _)) = journal.next(&last)? {
+///         (count, last) = (count + 1, key);
+///     }
+///     Ok(count)
 /// }
 ///
-/// assert_eq!(count(&mut NoJournal), Ok(0));
+/// let mut journal = MemoryJournal::new();
+/// journal.write(&[Change { key: b"key".to_vec(), value: Some("value".into()) }])?;
+/// assert_eq!(count(&journal), Ok(1));
+/// # Ok::<(), JournalError>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_wire::journal::{Journal, JournalError, NoJournal};
+pub use typeloom_wire::journal::{Change, Journal, JournalError, MemoryJournal};
 #[doc(inline)]
 pub use typeloom_wire::limits::MessageLimits;
 /// A transport between peers of one process; the [module](self) has an example.

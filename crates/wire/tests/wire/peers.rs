@@ -13,7 +13,7 @@ use typeloom_wire::clock::Clock;
 use typeloom_wire::delivery::{Effects, ReceiveError, Wanted};
 use typeloom_wire::endpoint::{Endpoint, EndpointConfig, EndpointParts, Mailbox};
 use typeloom_wire::envelope::{PortId, RunId};
-use typeloom_wire::journal::NoJournal;
+use typeloom_wire::journal::MemoryJournal;
 use typeloom_wire::memory::{LocalNetwork, LocalTransport};
 use typeloom_wire::port::PortType;
 use typeloom_wire::receipt::Refusal;
@@ -67,7 +67,7 @@ fn open(
     let parts = EndpointParts {
         transport: Arc::new(network.join(peer(name))),
         clock: Arc::new(Wall(Instant::now())),
-        journal: Box::new(NoJournal),
+        journal: Box::new(MemoryJournal::new()),
         ports,
         peers: vec![peer("a"), peer("b")],
     };
@@ -385,7 +385,7 @@ fn a_receiver_learns_the_addresses_of_known_senders_only() {
         let parts = EndpointParts {
             transport: Arc::<Addressed>::clone(&transport),
             clock: Arc::new(Wall(Instant::now())),
-            journal: Box::new(NoJournal),
+            journal: Box::new(MemoryJournal::new()),
             ports: vec![(port("data"), floats())],
             peers: vec![peer("a"), peer("b")],
         };

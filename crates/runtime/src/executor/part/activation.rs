@@ -111,7 +111,7 @@ impl<'a> Activation<'a> {
         let wanted = Wanted { port: wire.port.clone(), run: None };
         match self.endpoint.receive(&wanted, self.timeout) {
             Err(ReceiveError::Timeout { .. }) => Ok(None),
-            Err(error @ ReceiveError::UnknownPort { .. }) => {
+            Err(error @ (ReceiveError::UnknownPort { .. } | ReceiveError::Journal(_))) => {
                 Err(node_failed(&step.info, WireError::Receive(error)))
             }
             Ok(delivery) => {

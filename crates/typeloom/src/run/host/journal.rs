@@ -1,23 +1,48 @@
-//! A journal in a file.
+//! A journal in a file, on the embedded store `redb`.
 //!
-//! ```text
-//! "TLWJ"  version: byte = 1  three zero bytes
-//! then for each record:  length: u32   check of the length: u32   check of the record: 16 bytes   the record
-//! ```
+//! All entries are in one table. A call of [`write`](Journal::write) is one transaction with two-phase commit: its pages are
+//! written and synchronised before the byte that makes them valid. Decision 0024 states the reasons for the store.
 //!
-//! The checks are prefixes of BLAKE3 digests. An incomplete last record is the result of a process or machine
-//! that stopped during a write, and is dropped. Any other mismatch is an error, because an acknowledged
-//! record may follow it.
+//! **Invariant:** opening verifies the checksums of all pages, and writes nothing before. A file that cannot be opened is left
+//! as it is. With two-phase commits, a page that does not verify was damaged, and is not the result of an interrupted write.
+//!
+//! **Invariant:** memory contains a cache of fixed size, and the entries of the transaction that is written. The file is
+//! compacted when it is [`RATIO`] times as large as its entries. Neither grows with the number of transactions.
+
+#[cfg(test)]
+mod faults;
+mod storage;
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 
-use typeloom_wire::journal::{Journal, JournalError};
+use bytes::Bytes;
+use redb::backends::FileBackend;
+use redb::{
+    Database, DatabaseError, ReadableDatabase as _, StorageBackend, StorageError, TableDefinition,
+    TableHandle as _,
+};
+use typeloom_wire::journal::{Change, Journal, JournalError};
 
-const MAGIC: [u8; 8] = *b"TLWJ\x01\0\0\0";
-/// Number of bytes in front of a record.
-const HEADER: usize = 24;
+use self::storage::Storage;
+
+const ENTRIES: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("typeloom-journal");
+
+/// Bytes of the cache of pages.
+const CACHE: usize = 1 << 22;
+
+/// Minimum ratio of the size of a file to that of its entries, at which it is compacted.
+const RATIO: u64 = 4;
+
+/// Bytes of a file that are not counted towards the ratio. A file without entries has a megabyte.
+const SLACK: u64 = 1 << 22;
+
+/// The first bytes of a store, by its specification.
+const MAGIC: &[u8] = b"redb\x1a\n\xa9\r\n";
+
+/// The first bytes of a journal of the format before the store.
+const OLD_MAGIC: &[u8] = b"TLWJ";
 
 /// Event that an acknowledged record survives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -32,13 +57,17 @@ pub enum Durability {
 /// A journal in a file that is locked against other writers.
 #[derive(Debug)]
 pub struct FileJournal {
-    file: File,
-    path: PathBuf,
-    durability: Durability,
-    records: Vec<Vec<u8>>,
+    database: Database,
+    storage: Storage,
+    failed: Option<JournalError>,
+    /// Bytes of the entries.
+    live: u64,
+    slack: u64,
+    /// Minimum size of the file for the next compaction.
+    compact_at: u64,
 }
 
-/// Error of opening a file as a journal.
+/// Error of opening a file as a journal. The file is left as it is.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenJournalError {
     /// The file cannot be read or created.
@@ -61,13 +90,22 @@ pub enum OpenJournalError {
         /// Path of the file.
         path: String,
     },
+    /// The file is a journal of a format before the first release.
+    #[error(
+        "{path}: this journal has a format that is no longer read; finish its open messages with the program that wrote it, \
+         and then delete the file"
+    )]
+    OldFormat {
+        /// Path of the file.
+        path: String,
+    },
     /// Bytes were changed or lost for a reason other than an interrupted write.
-    #[error("{path}: the journal is damaged at byte {at}")]
+    #[error("{path}: the journal is damaged: {reason}")]
     Damaged {
         /// Path of the file.
         path: String,
-        /// Offset of the damage in bytes.
-        at: usize,
+        /// The check that failed.
+        reason: String,
     },
 }
 
@@ -80,89 +118,185 @@ impl FileJournal {
     pub fn open(path: &Path, durability: Durability) -> Result<Self, OpenJournalError> {
         let shown = || path.display().to_string();
         let io = |error| OpenJournalError::Io { path: shown(), error };
-        let mut file = locked(path, false).map_err(|error| match error {
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).create(true).truncate(false).open(path).map_err(io)?;
+        file.try_lock().map_err(|error| match error {
             TryLockError::Error(error) => io(error),
             TryLockError::WouldBlock => OpenJournalError::InUse { path: shown() },
         })?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(io)?;
-        let (records, end) = match read(&bytes) {
-            Ok(read) => read,
-            Err(0) => return Err(OpenJournalError::NotAJournal { path: shown() }),
-            Err(at) => return Err(OpenJournalError::Damaged { path: shown(), at }),
-        };
-        let mut journal = Self { file, path: path.to_owned(), durability, records };
-        journal.begin(end, bytes.len()).map_err(io)?;
+        let backend = FileBackend::new(file).map_err(|error| opening(error, path))?;
+        let journal = Self::on(backend, path, durability, SLACK)?;
+        sync_folder(path, durability).map_err(io)?;
         Ok(journal)
     }
 
-    /// Truncates an incomplete record and writes the header of a new file.
-    fn begin(&mut self, end: usize, len: usize) -> io::Result<()> {
-        if end < len {
-            self.file.set_len(end as u64)?;
+    /// Opens the journal of a storage, which the caller has locked. The path is that of messages.
+    fn on(
+        backend: impl StorageBackend,
+        path: &Path,
+        durability: Durability,
+        slack: u64,
+    ) -> Result<Self, OpenJournalError> {
+        let opening = |error| opening(error, path);
+        match content(&backend).map_err(|error| opening(error.into()))? {
+            Content::Store => {}
+            Content::Old => return Err(OpenJournalError::OldFormat { path: path.display().to_string() }),
+            Content::Unfinished => backend.set_len(0).map_err(|error| opening(error.into()))?,
         }
-        self.file.seek(SeekFrom::Start(end as u64))?;
-        if end == 0 {
-            self.file.write_all(&MAGIC)?;
-        }
-        self.sync()?;
-        sync_folder(&self.path, self.durability)
+        let storage = Storage::new(backend, durability);
+        let mut builder = Database::builder();
+        builder.set_cache_size(CACHE).set_check_integrity_on_open(true);
+        let database = builder.create_with_backend(storage.clone()).map_err(opening)?;
+        let mut journal = Self { database, storage, failed: None, live: 0, slack, compact_at: 0 };
+        journal.begin().map_err(|error| opening(storage_error(error)))?;
+        journal.storage.release().map_err(|error| opening(error.into()))?;
+        Ok(journal)
     }
 
-    fn sync(&self) -> io::Result<()> {
-        match self.durability {
-            Durability::Process => Ok(()),
-            Durability::Machine => self.file.sync_data(),
+    /// Creates the table of a new journal, and measures the entries of another one.
+    fn begin(&mut self) -> Result<(), redb::Error> {
+        let transaction = self.database.begin_read()?;
+        let tables: Vec<String> = transaction.list_tables()?.map(|table| table.name().to_owned()).collect();
+        match tables.as_slice() {
+            [] => {
+                let mut transaction = self.database.begin_write()?;
+                transaction.set_two_phase_commit(true);
+                drop(transaction.open_table(ENTRIES)?);
+                transaction.commit()?;
+            }
+            [table] if table == ENTRIES.name() => {
+                for entry in transaction.open_table(ENTRIES)?.range::<&[u8]>(..)? {
+                    let (key, value) = entry?;
+                    self.live += size(key.value(), value.value());
+                }
+            }
+            _ => return Err(io::Error::from(io::ErrorKind::InvalidData).into()),
         }
+        Ok(())
     }
+
+    fn store(&mut self, changes: &[Change]) -> Result<(), redb::Error> {
+        let mut live = self.live;
+        let mut transaction = self.database.begin_write()?;
+        transaction.set_two_phase_commit(true);
+        {
+            let mut table = transaction.open_table(ENTRIES)?;
+            for Change { key, value } in changes {
+                let replaced = match value {
+                    Some(value) => {
+                        live += size(key, value);
+                        table.insert(key.as_slice(), value.as_ref())?
+                    }
+                    None => table.remove(key.as_slice())?,
+                };
+                live -= replaced.map_or(0, |replaced| size(key, replaced.value()));
+            }
+        }
+        transaction.commit()?;
+        self.live = live;
+        Ok(())
+    }
+
+    fn compact(&mut self) -> Result<(), redb::Error> {
+        let least = self.compact_at.max(RATIO.saturating_mul(self.live).saturating_add(self.slack));
+        if self.storage.len()? > least {
+            self.database.compact()?;
+            self.compact_at = 2 * self.storage.len()?;
+        }
+        Ok(())
+    }
+}
+
+fn size(key: &[u8], value: &[u8]) -> u64 {
+    (key.len() + value.len()) as u64
 }
 
 impl Journal for FileJournal {
-    fn records(&mut self) -> Result<Vec<Vec<u8>>, JournalError> {
-        // An endpoint reads the records once, when it opens the journal.
-        Ok(std::mem::take(&mut self.records))
-    }
-
-    fn append(&mut self, record: &[u8]) -> Result<(), JournalError> {
-        let mut bytes = Vec::with_capacity(HEADER + record.len());
-        put(&mut bytes, record)
-            .and_then(|()| self.file.write_all(&bytes))
-            .and_then(|()| self.sync())
-            .map_err(|error| failed(&error))
-    }
-
-    fn replace(&mut self, records: &[Vec<u8>]) -> Result<(), JournalError> {
-        let mut bytes = MAGIC.to_vec();
-        let new = self.path.with_added_extension("new");
-        let mut replace = || {
-            records.iter().try_for_each(|record| put(&mut bytes, record))?;
-            // Locked before the rename, so that no other process can open it in between.
-            let mut file = locked(&new, true)?;
-            file.write_all(&bytes)?;
-            if self.durability == Durability::Machine {
-                file.sync_data()?;
-            }
-            std::fs::rename(&new, &self.path)?;
-            self.file = file;
-            sync_folder(&self.path, self.durability)
+    fn next(&self, after: &[u8]) -> Result<Option<(Vec<u8>, Bytes)>, JournalError> {
+        let next = || {
+            let table = self.database.begin_read()?.open_table(ENTRIES)?;
+            let after = (core::ops::Bound::Excluded(after), core::ops::Bound::Unbounded);
+            let Some(next) = table.range::<&[u8]>(after)?.next() else { return Ok(None) };
+            let (key, value) = next?;
+            Ok(Some((key.value().to_vec(), Bytes::copy_from_slice(value.value()))))
         };
-        replace().map_err(|error| failed(&error))
+        next().map_err(failed)
+    }
+
+    fn read(&self, key: &[u8]) -> Result<Option<Bytes>, JournalError> {
+        let read = || {
+            let value = self.database.begin_read()?.open_table(ENTRIES)?.get(key)?;
+            Ok(value.map(|value| Bytes::copy_from_slice(value.value())))
+        };
+        read().map_err(failed)
+    }
+
+    fn write(&mut self, changes: &[Change]) -> Result<(), JournalError> {
+        self.failed.clone().map_or(Ok(()), Err)?;
+        let stored = self.store(changes).map_err(failed);
+        self.failed = stored.clone().err();
+        stored?;
+        // The changes are durable. The next call reports an error of the compaction.
+        self.failed = self.compact().map_err(failed).err();
+        Ok(())
     }
 }
 
-fn failed(error: &io::Error) -> JournalError {
+fn failed(error: redb::Error) -> JournalError {
     JournalError::Failed { reason: error.to_string() }
 }
 
-fn locked(path: &Path, truncated: bool) -> Result<File, TryLockError> {
-    let mut options = OpenOptions::new();
-    let file = options.read(true).write(true).create(true).truncate(false).open(path);
-    let file = file.map_err(TryLockError::Error)?;
-    file.try_lock()?;
-    if truncated {
-        file.set_len(0).map_err(TryLockError::Error)?;
+fn storage_error(error: redb::Error) -> DatabaseError {
+    match error {
+        redb::Error::Io(error) => error.into(),
+        error => StorageError::Corrupted(error.to_string()).into(),
     }
-    Ok(file)
+}
+
+fn opening(error: DatabaseError, path: &Path) -> OpenJournalError {
+    let path = path.display().to_string();
+    match error {
+        DatabaseError::DatabaseAlreadyOpen => OpenJournalError::InUse { path },
+        DatabaseError::Storage(StorageError::Io(error)) => match error.kind() {
+            io::ErrorKind::InvalidData => OpenJournalError::NotAJournal { path },
+            io::ErrorKind::UnexpectedEof => OpenJournalError::Damaged { path, reason: error.to_string() },
+            _ => OpenJournalError::Io { path, error },
+        },
+        error => OpenJournalError::Damaged { path, reason: error.to_string() },
+    }
+}
+
+/// Content of a file, as far as the store does not distinguish it.
+enum Content {
+    /// A file that the store opens, creates or refuses.
+    Store,
+    /// A journal of the earlier format.
+    Old,
+    /// A file whose creation was interrupted: the store writes its magic bytes last.
+    Unfinished,
+}
+
+fn content(backend: &impl StorageBackend) -> io::Result<Content> {
+    /// Bytes of the header of a store.
+    const PAGE: usize = 1 << 12;
+    /// Maximum size of a store without entries.
+    const NEW: usize = 1 << 22;
+    let len = usize::try_from(backend.len()?).unwrap_or(usize::MAX);
+    let mut bytes = vec![0; len.min(PAGE)];
+    backend.read(0, &mut bytes)?;
+    if bytes.starts_with(OLD_MAGIC) {
+        return Ok(Content::Old);
+    }
+    let is_zero = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
+    let written = bytes.iter().zip(MAGIC).take_while(|(found, expected)| found == expected).count();
+    // The length of a new store is set first.
+    let is_new = (PAGE..=NEW).contains(&len) && written < MAGIC.len();
+    if !is_new || !is_zero(&bytes[written..MAGIC.len()]) {
+        return Ok(Content::Store);
+    }
+    let mut rest = vec![0; len - bytes.len()];
+    backend.read(PAGE as u64, &mut rest)?;
+    Ok(if is_zero(&rest) { Content::Unfinished } else { Content::Store })
 }
 
 /// Flushes the directory entry of the file.
@@ -172,45 +306,4 @@ fn sync_folder(path: &Path, durability: Durability) -> io::Result<()> {
         (Durability::Machine, Some(folder)) if cfg!(unix) => File::open(folder)?.sync_all(),
         (Durability::Machine | Durability::Process, _) => Ok(()),
     }
-}
-
-fn put(out: &mut Vec<u8>, record: &[u8]) -> io::Result<()> {
-    let Ok(len) = u32::try_from(record.len()) else {
-        return Err(io::Error::other("a record has at most 4294967295 bytes"));
-    };
-    let len = len.to_le_bytes();
-    out.extend(len);
-    out.extend(&blake3::hash(&len).as_bytes()[..4]);
-    out.extend(&blake3::hash(record).as_bytes()[..16]);
-    out.extend_from_slice(record);
-    Ok(())
-}
-
-/// Decodes the records and the end of the last complete one. The error is the offset of the damage.
-fn read(bytes: &[u8]) -> Result<(Vec<Vec<u8>>, usize), usize> {
-    if bytes.len() < MAGIC.len() && MAGIC.starts_with(bytes) {
-        return Ok((Vec::new(), 0));
-    }
-    if !bytes.starts_with(&MAGIC) {
-        return Err(0);
-    }
-    let (mut records, mut at) = (Vec::new(), MAGIC.len());
-    while let Some(header) = bytes[at..].first_chunk::<HEADER>() {
-        let (len, checks) = header.split_at(4);
-        let is_torn = || bytes[at..].iter().all(|byte| *byte == 0);
-        if blake3::hash(len).as_bytes()[..4] != checks[..4] {
-            // After a power failure a file can end in zeros that were never written.
-            return if is_torn() { Ok((records, at)) } else { Err(at) };
-        }
-        let len = u32::from_le_bytes([len[0], len[1], len[2], len[3]]) as usize;
-        let Some(record) = bytes[at + HEADER..].get(..len) else { return Ok((records, at)) };
-        let end = at + HEADER + len;
-        if blake3::hash(record).as_bytes()[..16] != checks[4..] {
-            // A file can also be extended before the last record is written.
-            return if end == bytes.len() { Ok((records, at)) } else { Err(at) };
-        }
-        records.push(record.to_vec());
-        at = end;
-    }
-    Ok((records, at))
 }
