@@ -10,7 +10,7 @@ use typeloom_onnx::messages::{TypeProto, type_proto};
 use typeloom_wire::delivery::Wanted;
 use typeloom_wire::endpoint::{Endpoint, EndpointConfig, EndpointParts};
 use typeloom_wire::envelope::{Envelope, MessageId, PortId, RunId};
-use typeloom_wire::journal::{Journal, JournalError, NoJournal};
+use typeloom_wire::journal::{Change, Journal as _, JournalError, MemoryJournal};
 use typeloom_wire::limits::MessageLimits;
 use typeloom_wire::port::PortType;
 use typeloom_wire::receipt::Receipt;
@@ -110,7 +110,7 @@ pub fn wire(bytes: &[u8]) {
             assert_eq!(receipt.to_bytes(), bytes, "a receipt has one form");
         }
     }
-    let Ok((endpoint, transport)) = endpoint(Box::new(NoJournal)) else { return };
+    let Ok((endpoint, transport)) = endpoint(MemoryJournal::new()) else { return };
     let inbound = transport.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
     if let Some(inbound) = inbound.and_then(|inbound| inbound.upgrade()) {
         for _ in 0..2 {

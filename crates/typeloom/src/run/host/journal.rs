@@ -63,8 +63,8 @@ pub struct FileJournal {
     /// Bytes of the entries.
     live: u64,
     slack: u64,
-    /// Minimum size of the file for the next compaction.
-    compact_at: u64,
+    /// Bytes of the file and of its entries after the last compaction.
+    compacted: (u64, u64),
 }
 
 /// Error of opening a file as a journal. The file is left as it is.
@@ -147,7 +147,7 @@ impl FileJournal {
         let mut builder = Database::builder();
         builder.set_cache_size(CACHE).set_check_integrity_on_open(true);
         let database = builder.create_with_backend(storage.clone()).map_err(opening)?;
-        let mut journal = Self { database, storage, failed: None, live: 0, slack, compact_at: 0 };
+        let mut journal = Self { database, storage, failed: None, live: 0, slack, compacted: (0, 0) };
         journal.begin().map_err(|error| opening(storage_error(error)))?;
         journal.storage.release().map_err(|error| opening(error.into()))?;
         Ok(journal)
@@ -198,10 +198,14 @@ impl FileJournal {
     }
 
     fn compact(&mut self) -> Result<(), redb::Error> {
-        let least = self.compact_at.max(RATIO.saturating_mul(self.live).saturating_add(self.slack));
-        if self.storage.len()? > least {
+        let (len, live) = (self.storage.len()?, self.live);
+        let (last_len, last_live) = self.compacted;
+        // The second condition bounds the cost: the file has grown, or the entries have shrunk, by a factor of two.
+        if len > RATIO.saturating_mul(live).saturating_add(self.slack)
+            && (len > 2 * last_len || live < last_live / 2)
+        {
             self.database.compact()?;
-            self.compact_at = 2 * self.storage.len()?;
+            self.compacted = (self.storage.len()?, live);
         }
         Ok(())
     }
@@ -277,25 +281,30 @@ enum Content {
 }
 
 fn content(backend: &impl StorageBackend) -> io::Result<Content> {
-    /// Bytes of the header of a store.
+    /// Bytes of the header of a store, whose bytes 12 to 15 are the size of a page.
+    const HEADER: usize = 320;
     const PAGE: usize = 1 << 12;
     /// Maximum size of a store without entries.
     const NEW: usize = 1 << 22;
     let len = usize::try_from(backend.len()?).unwrap_or(usize::MAX);
-    let mut bytes = vec![0; len.min(PAGE)];
+    let mut bytes = vec![0; len.min(HEADER)];
     backend.read(0, &mut bytes)?;
     if bytes.starts_with(OLD_MAGIC) {
         return Ok(Content::Old);
     }
     let is_zero = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
     let written = bytes.iter().zip(MAGIC).take_while(|(found, expected)| found == expected).count();
-    // The length of a new store is set first.
-    let is_new = (PAGE..=NEW).contains(&len) && written < MAGIC.len();
-    if !is_new || !is_zero(&bytes[written..MAGIC.len()]) {
+    let (magic, header) = bytes.split_at(len.min(MAGIC.len()));
+    // The length is durable before the magic bytes are written.
+    let is_without_magic =
+        written < MAGIC.len() && is_zero(&magic[written..]) && (written == 0 || len >= PAGE);
+    let mut page = header.iter().skip(3).take(4).zip([0, 16, 0, 0]);
+    let is_header = page.all(|(found, expected)| *found == 0 || *found == expected);
+    if len == 0 || len > NEW || !is_without_magic || !is_header {
         return Ok(Content::Store);
     }
     let mut rest = vec![0; len - bytes.len()];
-    backend.read(PAGE as u64, &mut rest)?;
+    backend.read(bytes.len() as u64, &mut rest)?;
     Ok(if is_zero(&rest) { Content::Unfinished } else { Content::Store })
 }
 
