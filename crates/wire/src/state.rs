@@ -418,7 +418,8 @@ mod tests {
     fn taken(digest: Digest, is_right: bool, at: &PortType) -> (Verdict, usize) {
         let (sender, port) =
             (PeerId(vec![1]), PortId { program: "p".into(), peer_class: "c".into(), wire: "w".into() });
-        let mut state = State::recover(Box::new(MemoryJournal::new()), PeerId(vec![2]), 1).expect("the journal is in memory");
+        let mut state = State::recover(Box::new(MemoryJournal::new()), PeerId(vec![2]), 1)
+            .expect("the journal is in memory");
         state.link(&sender).is_known = true;
         state.ports.insert(port.clone(), at.clone());
         let child = |at: usize| match at == 0 && !is_right {

@@ -69,7 +69,7 @@ fn port() -> PortId {
 
 fn triggers() -> PortType {
     use typeloom_onnx::messages::TypeProto;
-    let denotation = Some("bb.trigger".into());
+    let denotation = "bb.trigger".into();
     PortType::of_message(&TypeProto { denotation, ..TypeProto::default() }).expect("triggers are sent")
 }
 
