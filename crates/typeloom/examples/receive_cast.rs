@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use typeloom::module::{Artifact, Coercion, Compiler, Graph, Module, PeerId};
-use typeloom::run::wire::{Clock, Endpoint, EndpointConfig, EndpointParts, LocalNetwork, MemoryJournal, RunId};
+use typeloom::run::wire::{
+    Clock, Endpoint, EndpointConfig, EndpointParts, LocalNetwork, MemoryJournal, RunId,
+};
 use typeloom::run::{Components, Datum, Part, Verify};
 use typeloom::types::AnyTensor;
 
