@@ -124,13 +124,6 @@ fn literal(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use typeloom_interface::{Interface, Parameter};
-    use typeloom_solver::dim::Dims;
-    use typeloom_solver::elem::{Elem, ElemSet};
-    use typeloom_solver::solution::{CompositeType, Type};
-    use typeloom_solver::universe::Universe;
     use typeloom_types::lattice::build::NodeSpec;
 
     use super::*;
@@ -180,60 +173,6 @@ mod tests {
         let header = header_with(&[("org.own", "")]).expect("there is no C name to reject");
         assert!(header.contains("#define TYPELOOM_LEAF_ORG_OWN_ID \"org.own\"\n"), "{header}");
         assert!(header.contains("/* org.own */"));
-    }
-
-    /// A program whose ports and functions have names that are no identifiers, and bundles as types.
-    #[test]
-    fn every_name_of_a_program_has_an_identifier_of_its_own() {
-        let universe = Universe::try_standard().expect("the standard tree");
-        let bundle = |name: &str| {
-            let child = (Arc::from(name), Type::Scalar(ElemSet::of(Elem::INT32)));
-            Type::Composite(CompositeType { children: [child].into(), is_open: false })
-        };
-        let names = [
-            "a b",
-            "a-b",
-            "__private",
-            "class",
-            "1",
-            "*/ int x; /*",
-            "\u{e9}",
-            "",
-            "a\nb",
-            "COUNT",
-            "x\\",
-            "a_b_2",
-        ];
-        let parameter = |name: &str| Parameter {
-            name: name.to_owned(),
-            ty: bundle(name),
-            optional: false,
-            assumed: false,
-        };
-        let ports: Vec<Parameter> = names.into_iter().map(parameter).collect();
-        let function = |label: &str| {
-            let (inputs, outputs, universe) = (ports.clone(), ports.clone(), Arc::clone(universe));
-            let interface =
-                Interface { inputs, outputs, conditions: Vec::new(), dims: Dims::new(), universe };
-            Exported::new(label, interface).expect("it has a digest")
-        };
-        let functions = ["main", "part:self", "part:\u{e9}", "part:*/", "_private"].map(function);
-        let program = Program { name: "while */", functions: &functions };
-        let header = c_header(Lattice::get(), Some(program)).expect("the names are converted");
-        assert_eq!(header.matches("/*").count(), header.matches("*/").count());
-        let program = header.split("/* Program").nth(1).expect("the program follows");
-        let mut defined = std::collections::HashSet::new();
-        for line in program.lines().filter(|line| line.starts_with("#define ")) {
-            let name = line.split(' ').nth(1).unwrap_or_default();
-            assert!(names::is_identifier(name), "{line}");
-            assert!(defined.insert(name), "{line}");
-        }
-        assert_eq!(defined.len(), functions.len() * (3 + 2 * names.len()));
-        let is_known = |line: &&str| {
-            line.is_empty() || ["#define ", "/* ", "#endif"].iter().any(|start| line.starts_with(start))
-        };
-        assert_eq!(program.lines().skip(1).find(|line| !is_known(line)), None);
-        assert_eq!(program.matches(", bb_composite_t */").count(), functions.len() * 2 * names.len());
     }
 
     #[test]
