@@ -188,12 +188,12 @@ fn relations_have_the_published_forms() {
     let ports: &'static [PortRef] = &[PortRef::Input(0), PortRef::Output(0)];
     let (in0, in1, out) = (PortRef::Input(0), PortRef::Input(1), PortRef::Output(0));
     let relations = [
-        bb::TypeRelation::SameType(ports),
-        bb::TypeRelation::SameElementType(ports),
-        bb::TypeRelation::BroadcastShape { in0, in1, out },
-        bb::TypeRelation::Elementwise { input: in0, output: out },
-        bb::TypeRelation::ReduceOver { input: in0, output: out },
-        bb::TypeRelation::Custom { name: "same.all", run: same },
+        TypeRelation::SameType(ports),
+        TypeRelation::SameElementType(ports),
+        TypeRelation::BroadcastShape { in0, in1, out },
+        TypeRelation::Elementwise { input: in0, output: out },
+        TypeRelation::ReduceOver { input: in0, output: out },
+        TypeRelation::Custom { name: "same.all", run: same },
     ];
     assert_eq!(relations.map(|relation| relation.name().is_empty()), [false; 6]);
     let results = [RelationResult::Refined, RelationResult::Satisfied, RelationResult::Defer];
