@@ -50,7 +50,7 @@ const MAX_NAMES: [(&str, usize); 14] = [
     ("run::components", 22),
     ("run::engine", 8),
     ("run::host", 5),
-    ("run::wire", 15),
+    ("run::wire", 17),
     ("rust", 8),
     ("term", 23),
     ("types", 1),

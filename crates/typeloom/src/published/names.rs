@@ -35,6 +35,7 @@ pub use crate::types::operators::{
 pub use crate::types::{AnyTensor, Dtype, Lattice, Storage, TypeKind, TypeNode, register_type_node};
 
 /// The name of a type constructor in a family.
+#[doc(hidden)]
 pub type TypeName<F> = <F as TypeFamily>::Name;
 
 /// The contracts of components.
