@@ -214,6 +214,10 @@ impl Dims {
 
     fn leaves(&self, dim: DimId, wanted: impl Fn(Kind) -> bool) -> SmallVec<[DimId; 4]> {
         let mut leaves = SmallVec::new();
+        if self.parts(dim).is_empty() {
+            leaves.extend(Some(dim).filter(|dim| self.kind(*dim).is_some_and(&wanted)));
+            return leaves;
+        }
         let mut seen = HashSet::new();
         let mut stack = SmallVec::<[DimId; 16]>::from_slice(&[dim]);
         while let Some(dim) = stack.pop() {
