@@ -27,7 +27,8 @@
 /// use std::time::Duration;
 /// use typeloom::run::wire::Clock;
 ///
-/// /// A clock that does not advance. struct Stopped;
+/// /// A clock that does not advance.
+/// struct Stopped;
 ///
 /// impl Clock for Stopped {
 ///     fn now(&self) -> Duration {
