@@ -385,8 +385,11 @@ fn a_power_loss_with_torn_and_reordered_writes_loses_nothing_and_repeats_nothing
     }
 }
 
+/// Keys and values.
+type Entries = Vec<(Vec<u8>, Vec<u8>)>;
+
 /// A journal with some entries, and its bytes while it is open and after it was closed.
-fn written() -> (Vec<(Vec<u8>, Vec<u8>)>, [Vec<u8>; 2]) {
+fn written() -> (Entries, [Vec<u8>; 2]) {
     let disk = Disk::default();
     let mut journal = disk.open().expect("a new journal");
     let mut entries = Vec::new();
