@@ -54,7 +54,7 @@ impl Module for Averaging {
         let (found, from) = g.receive(&back);
         let mean = g.aggregator("mean");
         let done = mean.contribute(&from, &found, None);
-        g.output("average", &mean.aggregate(Some(&done)));
+        g.output("average", mean.aggregate(Some(&done)));
     }
 }
 

@@ -1,6 +1,6 @@
 //! `expand`: replaces calls of functions by their nodes, and unbundled bundles by their children.
 //!
-//! Declared types of a function belong to the call, see [`parameters`].
+//! Declared types of a function belong to the call, see the module `parameters`.
 //!
 //! After this pass every value has one type, since the program is one graph with the nested graphs of
 //! branches and loops. A function that imports other operator versions than the program is kept, because its
