@@ -6,10 +6,12 @@
     python3 tools/crate_pairs.py target/release/typeloom either nom       # the pairs of some crates
     python3 tools/crate_pairs.py target/release/typeloom --show either    # with every break that the tools report
 
-The documentation of each release is built once with its default features, and both tools read the same rustdoc JSON.
-A `compatible` pair has versions that cargo treats as compatible; a `major` pair has not. The script prints a table and
-the disagreements: breaks that typeloom reports in compatible pairs, and pairs where only the linter reports a break. The
-exit code is 0 if there are none except those that EXPLAINED lists with a reason.
+The documentation of each release is built once with its default features, and both tools read the same rustdoc JSON. The
+cache folder keeps the JSON and the reports of the linter. A `compatible` pair has versions that cargo treats as
+compatible; a `major` pair has not. The pairs of the `sample` are compatible, and were chosen after the rules were written.
+The script prints a table and the disagreements: breaks that typeloom reports in compatible pairs, and findings of the
+linter at an item for which typeloom reports no break. The exit code is 0 if EXPLAINED and UNREPORTED contain a reason for
+each of them.
 """
 
 import argparse
@@ -18,6 +20,9 @@ import os
 import re
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 
 COMPATIBLE = """
@@ -120,10 +125,50 @@ siphasher 0.3.11 1.0.0
 minimal-lexical 0.1.4 0.2.0
 """
 
-# Disagreements that were examined, with the reason.
+# Compatible pairs of crates with many traits, for a fresh sample.
+SAMPLE = """
+rayon 1.9.0 1.10.0
+num-traits 0.2.16 0.2.17
+crossbeam-utils 0.8.19 0.8.20
+time 0.3.36 0.3.37
+http-body-util 0.1.1 0.1.2
+generic-array 0.14.6 0.14.7
+num-bigint 0.4.4 0.4.5
+num-complex 0.4.5 0.4.6
+ordered-float 4.2.0 4.3.0
+slotmap 1.0.6 1.0.7
+chumsky 0.9.2 0.9.3
+tower-layer 0.3.2 0.3.3
+axum-core 0.4.3 0.4.5
+euclid 0.22.9 0.22.10
+serde_json 1.0.127 1.0.128
+priority-queue 2.0.3 2.1.0
+"""
+
+# Breaks in compatible pairs that were examined, with the reason.
 EXPLAINED = {
     ("nom", "7.0.0", "7.1.0"): "real: `ParseTo` is a new condition of four functions; overriders of `flat_map` need `FnMut`",
-    ("humantime", "2.1.0", "2.2.0"): "the linter reports a new impl of `Copy`, which can only change what a closure captures",
+}
+
+# Findings of the linter at items that typeloom does not report as broken: a part of their text, and the reason.
+UNREPORTED = {
+    ("time", "0.3.36", "0.3.37"): {
+        "auto_trait_impl_removed: type Instant": "`Instant` became hidden, so rustdoc lists no auto traits; its fields have them",
+    },
+    ("axum-core", "0.4.3", "0.4.5"): {
+        "copy_impl_added": "a new impl of `Copy` can only change what a closure captures; the version was published as compatible",
+    },
+    ("humantime", "2.1.0", "2.2.0"): {
+        "copy_impl_added": "a new impl of `Copy` can only change what a closure captures; the version was published as compatible",
+    },
+    ("humantime", "1.3.0", "2.0.0"): {"type Error no longer derives Copy": "reported for its public name `DurationError`"},
+    ("petgraph", "0.7.1", "0.8.0"): {
+        "enum_marked_non_exhaustive: enum Config": "the hidden variant of the old version had the same effect",
+    },
+    ("twox-hash", "1.6.3", "2.0.0"): {
+        "type Hasher no longer derives Copy": "reported for its public names `XxHash32` and `XxHash64`",
+        "Hasher::total_len_64": "reported for its public name `XxHash32`",
+    },
 }
 
 MANIFEST = """[package]
@@ -155,56 +200,161 @@ def cargo(project: Path, *args: str, **env: str) -> str:
     return run.stdout
 
 
-def document(cache: Path, name: str, version: str) -> tuple[Path, str]:
-    """The rustdoc JSON of a release and its edition."""
-    json_file = cache / f"{name}-{version}.json"
-    edition_file = cache / f"{name}-{version}.edition"
-    if not edition_file.exists():
-        project = cache / "project"
-        project.mkdir(parents=True, exist_ok=True)
-        (project / "lib.rs").write_text("")
-        (project / "Cargo.lock").unlink(missing_ok=True)
-        (project / "Cargo.toml").write_text(MANIFEST.format(name=name, version=version))
-        metadata = json.loads(cargo(project, "metadata", "--format-version", "1"))
-        package = next(p for p in metadata["packages"] if p["name"] == name and p["version"] == version)
-        kinds = ({"lib", "rlib", "dylib", "proc-macro"} & set(target["kind"]) for target in package["targets"])
-        library = next(target["name"] for target, kind in zip(package["targets"], kinds) if kind).replace("-", "_")
-        options = "-Z unstable-options --output-format json --document-hidden-items --document-private-items --cap-lints allow"
-        target = ("--target-dir", str(cache / "target"))
-        package_id = ("--package", f"{name}@{version}")
-        cargo(project, "rustdoc", "--lib", *target, *package_id, "--", *options.split(), RUSTC_BOOTSTRAP=library)
-        (cache / "target/doc" / f"{library}.json").rename(json_file)
-        edition_file.write_text(package["edition"])
-    return json_file, edition_file.read_text()
+@dataclass
+class Document:
+    """The rustdoc JSON of a release, and its edition."""
+
+    json: Path
+    edition: str
 
 
-def ours(command: str, old: tuple[Path, str], new: tuple[Path, str]) -> tuple[int, list[str]]:
-    """The number of changes and the breaks that typeloom reports."""
-    editions = ["--edition", old[1], "--new-edition", new[1]]
-    args = [command, "rust", "diff", str(old[0]), str(new[0]), "--format", "json", *editions]
+@dataclass
+class Comparison:
+    """The reports of both tools about a pair of releases."""
+
+    name: str
+    old: str
+    new: str
+    kind: str
+    changes: int = 0
+    breaks: list[str] = field(default_factory=list)
+    # Items of the breaks.
+    items: list[str] = field(default_factory=list)
+    findings: list[str] = field(default_factory=list)
+    error: str | None = None
+
+    def key(self) -> tuple[str, str, str]:
+        return self.name, self.old, self.new
+
+    def title(self) -> str:
+        return f"{self.name} {self.old}, {self.new} ({self.kind})"
+
+    def unreported(self) -> list[str]:
+        """The findings at items without a break."""
+        return [finding for finding in self.findings if not any(is_about(finding, item) for item in self.items)]
+
+
+class Releases:
+    """Builds the documentation of releases. Each thread has a project and a target folder."""
+
+    def __init__(self, cache: Path):
+        self.cache = cache
+        self.names: dict[int, str] = {}
+        self.locks: dict[str, threading.Lock] = {}
+        self.lock = threading.Lock()
+
+    def document(self, name: str, version: str) -> Document:
+        json_file = self.cache / f"{name}-{version}.json"
+        edition_file = self.cache / f"{name}-{version}.edition"
+        with self.lock:
+            own = self.locks.setdefault(json_file.name, threading.Lock())
+            worker = self.names.setdefault(threading.get_ident(), f"build-{len(self.names)}")
+        with own:
+            if not edition_file.exists():
+                edition_file.write_text(build(self.cache / worker, name, version, json_file))
+        return Document(json_file, edition_file.read_text())
+
+
+def build(folder: Path, name: str, version: str, json_file: Path) -> str:
+    """Builds the rustdoc JSON of a release, and returns its edition."""
+    project = folder / "project"
+    project.mkdir(parents=True, exist_ok=True)
+    (project / "lib.rs").write_text("")
+    (project / "Cargo.lock").unlink(missing_ok=True)
+    (project / "Cargo.toml").write_text(MANIFEST.format(name=name, version=version))
+    metadata = json.loads(cargo(project, "metadata", "--format-version", "1"))
+    package = next(p for p in metadata["packages"] if p["name"] == name and p["version"] == version)
+    kinds = ({"lib", "rlib", "dylib", "proc-macro"} & set(target["kind"]) for target in package["targets"])
+    library = next(target["name"] for target, kind in zip(package["targets"], kinds) if kind).replace("-", "_")
+    options = "-Z unstable-options --output-format json --document-hidden-items --document-private-items --cap-lints allow"
+    target = ("--target-dir", str(folder / "target"))
+    package_id = ("--package", f"{name}@{version}")
+    cargo(project, "rustdoc", "--lib", *target, *package_id, "--", *options.split(), RUSTC_BOOTSTRAP=library)
+    (folder / "target/doc" / f"{library}.json").rename(json_file)
+    return package["edition"]
+
+
+def run_typeloom(command: str, old: Document, new: Document) -> list[dict]:
+    """The changes that typeloom reports."""
+    editions = ["--edition", old.edition, "--new-edition", new.edition]
+    args = [command, "rust", "diff", str(old.json), str(new.json), "--format", "json", *editions]
     run = subprocess.run(args, capture_output=True, text=True, timeout=900)
     if run.returncode not in (0, 1):
         raise RuntimeError(f"typeloom: {run.stderr.strip()}")
     changes = json.loads(run.stdout)["changes"]
-    show = "{item}: {change} at {path}: {old} -> {new}"
-    breaks = [show.format_map(change) for change in changes if change["breaking"]]
-    assert (run.returncode == 1) == bool(breaks)
-    return len(changes), breaks
+    assert (run.returncode == 1) == any(change["breaking"] for change in changes)
+    return changes
 
 
-def theirs(command: str, old: Path, new: Path) -> list[str]:
+def run_linter(command: str, old: Document, new: Document) -> list[str]:
     """The breaks that cargo-semver-checks reports: the lint and its items."""
-    args = [command, "semver-checks", "--baseline-rustdoc", str(old), "--current-rustdoc", str(new)]
-    run = subprocess.run([*args, "--release-type", "minor", "--color", "never"], capture_output=True, text=True, timeout=900)
-    breaks, lint = [], None
-    for line in run.stdout.split("\n"):
+    report = old.json.with_name(f"{old.json.stem}-{new.json.stem}.linter")
+    if not report.exists():
+        args = [command, "semver-checks", "--baseline-rustdoc", str(old.json), "--current-rustdoc", str(new.json)]
+        args += ["--release-type", "minor", "--color", "never"]
+        run = subprocess.run(args, capture_output=True, text=True, timeout=900)
+        findings = linter_findings(run.stdout)
+        if (run.returncode != 0) != bool(findings):
+            raise RuntimeError(f"cargo-semver-checks: {run.stdout[-500:]} {run.stderr.strip()[-1000:]}")
+        report.write_text(run.stdout)
+    return linter_findings(report.read_text())
+
+
+def linter_findings(report: str) -> list[str]:
+    findings, lint = [], None
+    for line in report.split("\n"):
         if heading := re.match(r"--- failure (\w+):", line):
             lint = heading[1]
         elif re.match(r"  \S", line) and lint:
-            breaks.append(f"{lint}: {line.strip()}")
-    if (run.returncode != 0) != bool(breaks):
-        raise RuntimeError(f"cargo-semver-checks: {run.stdout[-500:]} {run.stderr.strip()[-1000:]}")
-    return breaks
+            findings.append(f"{lint}: {line.strip()}")
+    return findings
+
+
+def is_about(finding: str, item: str) -> bool:
+    """Whether the text of a finding contains the name of an item, and that of its type or trait, if it is a member, or the
+    name of a module that contained the item."""
+    if module := re.match(r"module_missing: mod ([\w:]+)", finding):
+        return item.startswith(module[1] + "::")
+    words = set(re.findall(r"\w+", finding.partition(": ")[2]))
+    if item.startswith("impl ") or item.startswith("<"):
+        # `impl path::Trait<..> for path::Type<..>`
+        of, _, this = item.removeprefix("impl ").partition(" for ")
+        names = [re.split(r"[<( ]", part.lstrip("<&"))[0].split("::")[-1] for part in (of, this)]
+        return all(name in words for name in names)
+    *parents, name = re.sub(r"<.*?>", "", item).split("::")
+    is_member = bool(parents) and parents[-1][:1].isupper()
+    return name in words and (not is_member or parents[-1] in words)
+
+
+def compare(releases: Releases, args: argparse.Namespace, pair: tuple[str, str, str, str]) -> Comparison:
+    result = Comparison(*pair)
+    try:
+        old, new = (releases.document(result.name, version) for version in (result.old, result.new))
+        changes = run_typeloom(args.typeloom, old, new)
+        result.changes = len(changes)
+        show = "{item}: {change} at {path}: {old} -> {new}"
+        result.breaks = [show.format_map(change) for change in changes if change["breaking"]]
+        result.items = [change["item"] for change in changes if change["breaking"]]
+        result.findings = [] if args.linter == "none" else run_linter(args.linter, old, new)
+    except (RuntimeError, subprocess.TimeoutExpired, StopIteration) as error:
+        result.error = repr(error)
+    return result
+
+
+def disagreements(result: Comparison) -> tuple[list[str], int]:
+    """Lines about the disagreements of a pair, and the number of those without a reason."""
+    lines, unexplained = [], 0
+    if result.kind != "major" and result.breaks:
+        reason = EXPLAINED.get(result.key())
+        unexplained += reason is None
+        lines.append(f"  breaks: {reason or 'not explained'}")
+        lines += [f"    {line}" for line in result.breaks]
+    reasons = UNREPORTED.get(result.key(), {})
+    for finding in result.unreported():
+        reason = next((reason for part, reason in reasons.items() if part in finding), None)
+        unexplained += reason is None
+        lines.append(f"  only the linter: {finding}: {reason or 'not explained'}")
+    return lines, unexplained
 
 
 def main() -> int:
@@ -213,42 +363,40 @@ def main() -> int:
     parser.add_argument("crates", nargs="*", help="compare only these crates")
     parser.add_argument("--linter", default="cargo-semver-checks", help="the command cargo-semver-checks, or `none`")
     parser.add_argument("--cache", type=Path, default=Path("target/crate-pairs"), help="folder for rustdoc JSON")
+    parser.add_argument("--jobs", type=int, default=2, help="number of pairs to compare at the same time")
     parser.add_argument("--show", action="store_true", help="print every break")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     args.cache.mkdir(parents=True, exist_ok=True)
-    cache = args.cache.resolve()
-    everything = [(*pair, "compatible") for pair in pairs(COMPATIBLE)] + [(*pair, "major") for pair in pairs(MAJOR)]
+    releases = Releases(args.cache.resolve())
+    tables = {"compatible": COMPATIBLE, "major": MAJOR, "sample": SAMPLE}
+    everything = [(*pair, kind) for kind, table in tables.items() for pair in pairs(table)]
     chosen = [pair for pair in everything if not args.crates or pair[0] in args.crates]
-    counts = {"compatible": [0, 0, 0], "major": [0, 0, 0]}
-    details, failed, open_disagreements = [], [], 0
-    print("| crate | versions | kind | changes | breaks | linter |\n|---|---|---|---|---|---|")
-    for name, old, new, kind in chosen:
-        try:
-            files = document(cache, name, old), document(cache, name, new)
-            changes, own = ours(args.typeloom, *files)
-            other = [] if args.linter == "none" else theirs(args.linter, files[0][0], files[1][0])
-        except (RuntimeError, subprocess.TimeoutExpired, StopIteration) as error:
-            failed.append(f"{name} {old} {new}: {error!r}")
-            continue
-        count = counts[kind]
-        count[0] += 1
-        count[1] += bool(own)
-        count[2] += bool(other)
-        print(f"| {name} | {old}, {new} | {kind} | {changes} | {len(own)} | {len(other)} |", flush=True)
-        if (other and not own) or (kind == "compatible" and own):
-            reason = EXPLAINED.get((name, old, new))
-            open_disagreements += reason is None
-            details.append(f"\n{name} {old}, {new} ({kind}): {reason or 'not explained'}")
-        elif args.show:
-            details.append(f"\n{name} {old}, {new} ({kind})")
-        else:
-            continue
-        details += [f"  typeloom: {line}" for line in own] + [f"  linter: {line}" for line in other]
-    print("\n".join(details))
-    for kind, (number, own, other) in counts.items():
-        print(f"{kind}: {number} pairs; typeloom reports {own} as breaking, the linter {other}")
-    for line in failed:
-        print(f"not compared: {line}")
+    results, details, open_disagreements = [], [], 0
+    print("| crate | versions | kind | changes | breaks | findings of the linter | not reported |\n|---|---|---|---|---|---|---|")
+    with ThreadPoolExecutor(args.jobs) as pool:
+        for result in pool.map(lambda pair: compare(releases, args, pair), chosen):
+            results.append(result)
+            if result.error is not None:
+                continue
+            numbers = result.changes, len(result.breaks), len(result.findings), len(result.unreported())
+            row = [result.name, f"{result.old}, {result.new}", result.kind, *map(str, numbers)]
+            print(f"| {' | '.join(row)} |", flush=True)
+            lines, unexplained = disagreements(result)
+            open_disagreements += unexplained
+            if args.show:
+                lines += [f"  typeloom: {line}" for line in result.breaks] + [f"  linter: {line}" for line in result.findings]
+            details += [f"\n{result.title()}", *lines] if lines else []
+    print("\n".join(details) + "\n")
+    for kind in tables:
+        compared = [result for result in results if result.kind == kind and result.error is None]
+        findings = sum(len(result.findings) for result in compared)
+        unreported = sum(len(result.unreported()) for result in compared)
+        own, other = (sum(map(bool, lists)) for lists in zip(*((r.breaks, r.findings) for r in compared), strict=True)) if compared else (0, 0)
+        print(f"{kind}: {len(compared)} pairs; breaks in {own}, {sum(len(r.breaks) for r in compared)} in total; findings of the "
+              f"linter in {other}, {findings} in total, {unreported} at items without a break")
+    failed = [result for result in results if result.error is not None]
+    for result in failed:
+        print(f"not compared: {result.title()}: {result.error}")
     print(f"{open_disagreements} disagreements without explanation, {len(failed)} pairs not compared")
     return 1 if open_disagreements else 0
 

@@ -13,6 +13,9 @@ pub(crate) const CPU: &str = "cpu";
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
+    /// Add the nodes of a JSON file to the type tree
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) types: Option<PathBuf>,
 }
 
 /// The command to run.

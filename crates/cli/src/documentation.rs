@@ -124,10 +124,9 @@ fn package(cargo: &Cargo, spec: &CrateSpec) -> anyhow::Result<Package> {
         CrateSpec::Registry { name, version } => {
             cargo.write_manifest(name, &spec.source(), &[])?;
             let metadata = cargo.metadata(&cargo.project().join("Cargo.toml"), &[])?;
-            let version = version.to_string();
             let is_it = |package: &&Value| {
                 package["name"] == name.as_str()
-                    && package["version"] == version
+                    && package["version"].as_str().is_some_and(|found| spec::is_version(version, found))
                     && !package["source"].is_null()
             };
             let found = packages(&metadata).find(is_it);

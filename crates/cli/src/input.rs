@@ -17,6 +17,8 @@ use typeloom_rewrite::mend::{Repairs, mend};
 use typeloom_solver::diagnostic::{Diagnostic, diagnose_error};
 use typeloom_solver::model::{CheckError, Checked, Mode, Options, Seed};
 use typeloom_solver::universe::Universe;
+use typeloom_types::lattice::Lattice;
+use typeloom_types::lattice::build::NodeSpec;
 
 use crate::args::SolveArgs;
 
@@ -236,6 +238,16 @@ impl Checker {
     pub(crate) fn repair(&self, bytes: &[u8], policy: Policy) -> Result<Repair, RepairError> {
         repair(bytes, &self.operators, Universe::standard(), &self.options, policy)
     }
+}
+
+/// Adds the nodes of a JSON file to the type tree: a list of objects with the fields of
+/// [`NodeSpec`](typeloom_types::lattice::build::NodeSpec).
+pub(crate) fn extend_types(file: &Path) -> anyhow::Result<()> {
+    let name = file.display();
+    let bytes = read(file).with_context(|| format!("cannot read `{name}`"))?;
+    let nodes: Vec<NodeSpec> =
+        serde_json::from_slice(&bytes).map_err(|error| anyhow::anyhow!("`{name}`: {error}"))?;
+    Lattice::extend(nodes).map_err(|error| anyhow::anyhow!("`{name}`: {error}"))
 }
 
 /// The checker for these arguments.

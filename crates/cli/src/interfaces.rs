@@ -1,9 +1,7 @@
 //! Reads interfaces from models and bundles.
 
-use std::iter;
-
 use anyhow::Context as _;
-use typeloom_compiler::artifact::{Artifact, Recorded};
+use typeloom_compiler::artifact::Artifact;
 use typeloom_interface::Interface;
 use typeloom_interface::MAIN;
 use typeloom_interface::bundle::{BundleError, Exported};
@@ -45,9 +43,9 @@ pub(crate) fn read(source: &Source, checker: &Checker) -> anyhow::Result<ReadRes
     }
     let recorded = Artifact::recorded(&bytes)
         .with_context(|| format!("cannot read the interface of `{}`", source.name))?;
-    if let Some(Recorded { mut main, functions, parts, .. }) = recorded {
-        let program = std::mem::replace(&mut main.label, MAIN.to_owned());
-        let functions = iter::once(main).chain(functions).chain(parts).collect();
+    if let Some(mut recorded) = recorded {
+        let program = std::mem::replace(&mut recorded.main.label, MAIN.to_owned());
+        let functions = recorded.exports().cloned().collect();
         return Ok(Ok(Content::Interfaces(Interfaces { program, functions })));
     }
     let mut checked = match checker.well_typed(&bytes, checker.check(source, &bytes)?) {

@@ -28,6 +28,9 @@ use clap::Parser as _;
 #[must_use]
 pub fn command() -> ExitCode {
     let args = args::Args::parse();
+    if let Some(Err(error)) = args.types.as_deref().map(input::extend_types) {
+        return output::exit_code(Err(error));
+    }
     output::exit_code(match &args.command {
         args::Command::Check(check) => commands::check::run(check),
         args::Command::Infer(infer) => commands::infer::run(infer),

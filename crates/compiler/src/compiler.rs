@@ -50,6 +50,7 @@ use typeloom_solver::model::Mode;
 
 use crate::artifact::Artifact;
 use crate::assign_backend;
+use crate::effects::Effects;
 use crate::error::BuildError;
 use crate::pass::Pass;
 use crate::passes::StandardPass;
@@ -111,24 +112,14 @@ impl Scheduled {
 
 impl Scheduled {
     /// Whether the pass is checked to keep all nodes with side effects in order. Debug builds check standard passes too,
-    /// except those that copy functions into the graph and insert receives.
+    /// except those that copy functions and parts, and insert receives.
     fn keeps_effects(&self) -> bool {
         match self {
-            Self::Standard(StandardPass::Expand | StandardPass::InferPeerClasses) => false,
+            Self::Standard(
+                StandardPass::Expand | StandardPass::InferPeerClasses | StandardPass::Partition,
+            ) => false,
             Self::Standard(_) => cfg!(debug_assertions),
             Self::User(_) => true,
-        }
-    }
-}
-
-/// Checks that a pass kept all nodes with side effects in order; it can add some.
-fn check_effects(pass: &str, before: &[String], after: &[String]) -> Result<(), BuildError> {
-    let mut rest = after.iter();
-    match before.iter().find(|node| !rest.any(|kept| kept == *node)) {
-        None => Ok(()),
-        Some(node) => {
-            let message = format!("it removes or moves {node}, which has side effects");
-            Err(BuildError::Pass { pass: pass.to_owned(), message })
         }
     }
 }
@@ -335,14 +326,15 @@ impl Compiler {
                 continue;
             }
             let keeps_effects = scheduled.keeps_effects();
-            let before = keeps_effects.then(|| registry.effect_order(&stage.unit().model));
+            let effects = keeps_effects.then(|| Effects::number(&registry, &mut stage.unit_mut().model));
             match scheduled {
                 Scheduled::Standard(pass) => stage = pass.run(stage)?,
                 Scheduled::User(pass) => pass.run(stage.unit_mut())?,
             }
             let unit = stage.unit_mut();
-            if let Some(before) = before {
-                check_effects(name, &before, &registry.effect_order(&unit.model))?;
+            if let Some(effects) = effects {
+                let failed = |message| BuildError::Pass { pass: name.to_owned(), message };
+                effects.check(&mut unit.model).map_err(failed)?;
             }
             unit.report.passes.push(name.to_owned());
             if self.printed.iter().any(|printed| printed == name) {

@@ -39,11 +39,11 @@ pub enum BuildError {
         location: Option<SourceLocation>,
     },
     /// A component of another role is bound to a slot.
-    #[error("slot `{slot}` requires {asks}{}, but {bound} (`{component}`) is bound to it", at(location))]
+    #[error("slot `{slot}` requires {required}{}, but {bound} (`{component}`) is bound to it", at(location))]
     SlotRole {
         slot: String,
         /// The contract that the slot requires.
-        asks: Role,
+        required: Role,
         /// The contract of the component.
         bound: Role,
         component: String,

@@ -23,6 +23,7 @@ pub mod stage;
 pub mod unit;
 
 mod assign_backend;
+mod effects;
 mod planned_casts;
 mod program_operators;
 mod recursion;

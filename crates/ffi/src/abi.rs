@@ -18,7 +18,9 @@ use std::ffi::{CStr, c_char, c_void};
 
 use half::f16;
 use typeloom::module::PeerId;
-use typeloom::run::{Datum, LeafDatum, Multiaddress, Scalar, WireReqId};
+use typeloom::run::Datum;
+use typeloom::run::values::{LeafDatum, Scalar};
+use typeloom::run::wire::{Multiaddress, WireReqId};
 use typeloom::types::{AnyTensor, Dtype, Lattice};
 
 use crate::layout::{Bytes, Fields, Limits, List, Port, Tensor, Value};
@@ -97,6 +99,23 @@ pub unsafe extern "C" fn typeloom_program_digest(
 ) -> Status {
     // SAFETY: the caller's promise.
     guard(|| unsafe { write(digest, "digest", || Ok(registry::program(program)?.digest.as_ptr())) })
+}
+
+/// Writes a public function of a program, by its name, which is in the header as ..._FUNCTION. The function is a program
+/// of its own with ports of its own: it is freed by typeloom_program_free, before or after the first program.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn typeloom_program_function(
+    program: ProgramHandle,
+    name: *const c_char,
+    function: *mut ProgramHandle,
+) -> Status {
+    // SAFETY: the caller's promise.
+    guard(|| unsafe {
+        let name = string(name, "name")?;
+        write(function, "function", || {
+            registry::program(program)?.function(name).map(registry::insert_program)
+        })
+    })
 }
 
 /// Writes the number of inputs.

@@ -1,6 +1,6 @@
 //! Programs: loaded models and artifacts, their ports, and runs.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::CString;
 
 use typeloom::check::{Dim, Options, ValueType, check};
@@ -24,6 +24,9 @@ pub(crate) struct Program {
     pub(crate) digest: CString,
     pub(crate) inputs: Vec<Description>,
     pub(crate) outputs: Vec<Description>,
+    /// The public functions other than the main function, with the components to link them.
+    functions: BTreeMap<String, Artifact>,
+    components: Components,
 }
 
 enum Form {
@@ -59,7 +62,24 @@ impl Program {
         }
         let artifact = Artifact::load(bytes, components.bindings()).map_err(load_error)?;
         let executor = Executor::new(&artifact, &components).map_err(prepare_error)?;
-        Ok(Self::new(Form::Module(executor), &recorded.main.digest.to_string()))
+        let program = Self::new(Form::Module(executor), &recorded.main.digest.to_string());
+        Ok(Self { functions: artifact.functions, components, ..program })
+    }
+
+    /// Links a public function.
+    pub(crate) fn function(&self, name: &str) -> Result<Self> {
+        let found = self.functions.iter().find(|(known, _)| without_zeros(known) == name);
+        let Some((name, function)) = found else {
+            let known: Vec<&str> = self.functions.keys().map(String::as_str).collect();
+            let text = match &known[..] {
+                [] => format!("there is no function `{name}`: the program has only its main function"),
+                known => format!("there is no function `{name}`; the program exports {}", known.join(", ")),
+            };
+            return Err(Error::new(Status::BadArgument, text));
+        };
+        let digest = function.interface.exports.get(name).map(ToString::to_string).unwrap_or_default();
+        let executor = Executor::new(function, &self.components).map_err(prepare_error)?;
+        Ok(Self::new(Form::Module(executor), &digest))
     }
 
     fn model(bytes: &[u8]) -> Result<Self> {
@@ -90,7 +110,8 @@ impl Program {
             inputs.iter().map(|port| Description::new(&port.name, &port.ty, port.has_default)).collect();
         let outputs =
             outputs.iter().map(|port| Description::new(&port.name, &port.ty, port.has_default)).collect();
-        Self { form, digest: text(digest), inputs, outputs }
+        let (functions, components) = (BTreeMap::new(), Components::new());
+        Self { form, digest: text(digest), inputs, outputs, functions, components }
     }
 
     fn input_names(&self) -> impl Iterator<Item = &str> {
@@ -190,7 +211,11 @@ fn run_error(error: RunError) -> Error {
 
 /// Text for C; a zero byte in it is replaced.
 fn text(text: &str) -> CString {
-    CString::new(text.replace('\0', "\\0")).unwrap_or_default()
+    CString::new(without_zeros(text)).unwrap_or_default()
+}
+
+fn without_zeros(text: &str) -> String {
+    text.replace('\0', "\\0")
 }
 
 impl Description {

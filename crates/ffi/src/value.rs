@@ -4,7 +4,8 @@ use std::any::Any;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use typeloom::run::{Datum, RunOutcome, Scalar};
+use typeloom::run::values::Scalar;
+use typeloom::run::{Datum, RunOutcome};
 use typeloom::types::{AnyTensor, Dtype};
 
 use crate::layout::{Bytes, Field, Fields, List, Tensor, Value};

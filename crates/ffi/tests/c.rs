@@ -126,8 +126,65 @@ fn artifact(compiler: &Compiler, module: impl Module + 'static) -> Vec<u8> {
 /// The header of an artifact.
 fn header(file: &[u8]) -> String {
     let recorded = Artifact::recorded(file).expect("the interface is valid").expect("the file was compiled");
-    let main = &recorded.main;
-    interface::c_header(&main.label, &[("main", &main.interface)]).expect("the leaves have valid names")
+    let functions: Vec<_> = recorded.exports().map(|it| (it.label.as_str(), &it.interface)).collect();
+    interface::c_header(&recorded.main.label, &functions).expect("the leaves have valid names")
+}
+
+/// A program with a private function and a public one, which has a slot of its own.
+struct Function(&'static str, fn(&Graph));
+
+impl Module for Function {
+    fn name(&self) -> &str {
+        self.0
+    }
+
+    fn body(&self, g: &mut Graph) {
+        (self.1)(g);
+    }
+}
+
+const HELPER: Function = Function("helper", |g| g.output("y", g.input("x").abs()));
+const SCALE: Function = Function("re scale", |g| {
+    let (x, factor) = (g.input("base.x").of("double[N]"), g.input("factor").of("double[1]"));
+    g.output("scaled", &g.backend("scaling").mul(&x, &factor));
+});
+const LIBRARY: Function = Function("library", |g| {
+    let x = g.input("x").of("int32[N, 2]");
+    g.output("size", g.call(&HELPER, &[&x]).remove(0));
+    g.export(&SCALE);
+});
+
+#[test]
+fn a_header_lists_the_ports_of_every_public_function_and_c_programs_run_them() {
+    let Some(cc) = compiler("CC", "cc") else { return };
+    let folder = folder("functions");
+    let library = artifact(&Compiler::new().bind_backend::<Cpu>("scaling"), LIBRARY);
+    write(&folder, "library.h", header(&library));
+    write(&folder, "library.onnx", library);
+    let link = |mut command: Command, program: &Path| {
+        command.arg("-I").arg(&folder).arg(source("functions.c")).args(["-x", "none", "-o"]).arg(program);
+        command.arg("-L").arg(libraries()).arg("-ltypeloom_ffi");
+        command.arg(format!("-Wl,-rpath,{}", libraries().display()));
+        run(&mut command);
+        run(Command::new(program).arg(&folder))
+    };
+    let expected = "\
+library: the digest is equal
+  input 0: x, int32[N, 2]
+  output 0: size, int32[N, 2]
+re scale: the digest is equal
+  input 0: base.x, double[N]
+  input 1: factor, double[1]
+  output 0: scaled, double[N]
+there is no function `helper`; the program exports re scale
+there is no function `re scale`: the program has only its main function
+6 10 -14
+";
+    assert_eq!(link(strict(&cc, "-std=c99"), &folder.join("as_c")), expected);
+    let Some(cxx) = compiler("CXX", "c++") else { return };
+    let mut command = strict(&cxx, "-std=c++11");
+    command.args(["-x", "c++"]);
+    assert_eq!(link(command, &folder.join("as_cpp")), expected);
 }
 
 /// Writes the programs of the tests and their headers.

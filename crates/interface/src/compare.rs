@@ -40,7 +40,7 @@ use typeloom_pool::Pool;
 use typeloom_pool::compat::{Breaks, Difference, Direction, PathStep, TypePath};
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::ElemSet;
-use typeloom_solver::solution::{CompositeType, TensorType, Type};
+use typeloom_solver::solution::{Composite, TensorType, Type};
 
 use crate::matching::Matching;
 use crate::{Interface, Parameter};
@@ -462,9 +462,9 @@ impl Side {
     }
 
     /// Whether the children of the wider side are among those of the narrower one, and an unknown child is admitted.
-    fn admits(self, given: &CompositeType, expected: &CompositeType) -> bool {
+    fn admits(self, given: &Composite<Type>, expected: &Composite<Type>) -> bool {
         let (wide, narrow) = self.wide_and_narrow(given, expected);
-        let has = |of: &CompositeType, name: &str| of.child(name).is_some();
+        let has = |of: &Composite<Type>, name: &str| of.child(name).is_some();
         wide.children.iter().all(|(name, _)| has(narrow, name))
             && (wide.is_open || !narrow.is_open && narrow.children.iter().all(|(name, _)| has(wide, name)))
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use typeloom_pool::{ConstDescriptor, Descriptor, Idx, Pool, Tag, Variable};
 use typeloom_solver::dim::{Condition, DimId, Dims, Relation};
 use typeloom_solver::elem::ElemSet;
-use typeloom_solver::solution::{CompositeType, TensorType, Type};
+use typeloom_solver::solution::{Composite, TensorType, Type};
 use typeloom_solver::ty::Constructor;
 use typeloom_solver::universe::Universe;
 
@@ -182,13 +182,10 @@ impl Decoder<'_> {
                         let child = self.ty_at(ty, depth + constructors.len() + 1)?;
                         children.insert(Arc::<str>::from(name), child);
                     }
-                    break Type::Composite(CompositeType {
-                        children: children.into_iter().collect(),
-                        is_open,
-                    });
+                    break Type::Composite(Composite { children: children.into_iter().collect(), is_open });
                 }
                 Descriptor::Opaque { name } if name == COMPOSITE => {
-                    break Type::Composite(CompositeType { is_open: true, ..CompositeType::default() });
+                    break Type::Composite(Composite::unknown());
                 }
                 Descriptor::Opaque { name } => {
                     let node = self.universe.lattice().lookup(&name).map(|node| node.no);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use typeloom_pool::{Idx, Pool, PoolError, Sort, Tag};
 use typeloom_solver::dim::{Condition, DimId, DimView, Dims};
 use typeloom_solver::elem::{Elem, ElemSet};
-use typeloom_solver::solution::{CompositeType, TensorType, Type};
+use typeloom_solver::solution::{Composite, TensorType, Type};
 use typeloom_solver::ty::Constructor;
 use typeloom_solver::universe::Universe;
 
@@ -184,8 +184,8 @@ impl<'i, 'p> Encoder<'i, 'p> {
 
     /// A composite is a struct of its children; one of unknown children is a leaf. Types nest by a bounded number of
     /// levels.
-    fn composite(&mut self, composite: &CompositeType) -> Result<Idx, PoolError> {
-        let CompositeType { children, is_open } = composite;
+    fn composite(&mut self, composite: &Composite<Type>) -> Result<Idx, PoolError> {
+        let Composite { children, is_open } = composite;
         if children.is_empty() && *is_open {
             let name = self.pool.name(COMPOSITE)?;
             return self.pool.opaque(name);

@@ -31,7 +31,7 @@ use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, OpDeclErro
 use typeloom_types::relation::TypeRelation;
 
 use crate::bindings::Bindings;
-use crate::ir::{self, metadata};
+use crate::ir;
 use crate::names::{self, snake_case};
 use crate::operators::OPSETS;
 
@@ -160,29 +160,6 @@ impl Registry {
     #[must_use]
     pub fn has_effects(&self, node: &NodeProto) -> bool {
         self.effects(node) != AtomicOpKind::Pure
-    }
-
-    /// Describes the nodes of a program that have side effects, in order.
-    #[must_use]
-    pub fn effect_order(&self, model: &ModelProto) -> Vec<String> {
-        let mut order = Vec::new();
-        let mut look = |node: &NodeProto| {
-            if self.own_effects(node) != AtomicOpKind::Pure {
-                let key = |key| metadata(node, key).unwrap_or_default();
-                let (slot, location) = (key(names::SLOT_ID), key(names::SOURCE_LOCATION));
-                let on = if slot.is_empty() { String::new() } else { format!(" on slot `{slot}`") };
-                let at = if location.is_empty() { String::new() } else { format!(" at {location}") };
-                order.push(format!("`{}`{on}{at}", node.op_type()));
-            }
-        };
-        if let Some(graph) = &model.graph {
-            nested::each_node(graph, &mut look);
-        }
-        for node in model.functions.iter().flat_map(|function| &function.node) {
-            look(node);
-            nested::graphs(node).for_each(|graph| nested::each_node(graph, &mut look));
-        }
-        order
     }
 
     /// Imports the domains of registered operators that a program uses without an import.

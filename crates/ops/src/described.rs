@@ -189,22 +189,26 @@ impl Operators {
         nearest(name, self.names(domain).into_iter())
     }
 
-    fn declared(&self, domain: &str, name: &str) -> Lookup<'_> {
-        let mut answer = Lookup::UnknownDomain;
-        for opset in self.declared.iter().rev().filter(|opset| opset.domain == domain) {
-            answer = Lookup::UnknownOperator;
-            if let Some(declared) = opset.ops.iter().find(|op| op.name == name) {
-                return Lookup::Declared(declared);
-            }
+    /// The declaration of the newest version that is not newer than `version`; of equal versions, the last one added.
+    fn declared(&self, domain: &str, name: &str, version: i64) -> Lookup<'_> {
+        let mut opsets = self.declared.iter().filter(|opset| opset.domain == domain).peekable();
+        if opsets.peek().is_none() {
+            return Lookup::UnknownDomain;
         }
-        answer
+        let versions: Vec<_> = opsets.filter_map(|opset| Some((opset.version, opset.op(name)?))).collect();
+        let fits = versions.iter().filter(|(since, _)| i64::from(*since) <= version);
+        match (fits.max_by_key(|(since, _)| *since), versions.iter().map(|(since, _)| *since).min()) {
+            (Some((_, op)), _) => Lookup::Declared(op),
+            (None, Some(since)) => Lookup::NewerThanOpset { since },
+            (None, None) => Lookup::UnknownOperator,
+        }
     }
 }
 
 impl Catalogue for Operators {
     fn lookup(&self, domain: &str, name: &str, version: i64) -> Lookup<'_> {
         let mut answer = Standard.lookup(domain, name, version);
-        let others = std::iter::once_with(|| self.declared(domain, name))
+        let others = std::iter::once_with(|| self.declared(domain, name, version))
             .chain(self.descriptions().map(|described| described.lookup(domain, name, version)));
         // The first source with the operator is used. Otherwise the most specific negative result is
         // returned.

@@ -74,7 +74,7 @@ use crate::digest::Digest;
 use crate::hashing::NotPortable;
 use crate::layout::{FieldList, FieldLists};
 use crate::pool::{Idx, Pool};
-use crate::render::RenderLimits;
+use crate::render::{RenderLimits, Scope, binder_sorts};
 use crate::tag::{Sort, Tag, TagClass};
 
 pub use difference::{Breaks, ChangeKind, Difference, Direction, PathStep, TypeChange, TypePath};
@@ -180,11 +180,20 @@ struct Found {
 struct Trail {
     parent: usize,
     step: Option<PathStep<u32>>,
+    /// The nearest binder around the pair, as an index of [`Walk::binders`].
+    binder: Option<usize>,
+}
+
+/// Two binders that are compared, with the nearest binder around them.
+struct BinderPair {
+    old: u32,
+    new: u32,
+    outer: Option<usize>,
 }
 
 /// For pairs of schemes whose variables have different numbers, the new body in the numbering of the old
-/// scheme.
-type Bodies = HashMap<(u32, u32), u32>;
+/// scheme, and the sorts of its variables.
+type Bodies = HashMap<(u32, u32), (u32, Vec<u32>)>;
 
 struct Walk<'p> {
     pool: &'p Pool,
@@ -196,7 +205,9 @@ struct Walk<'p> {
     /// Number of pairs that matching may still visit.
     left: usize,
     gave_up: bool,
+    roots: (u32, u32),
     trail: Vec<Trail>,
+    binders: Vec<BinderPair>,
     todo: Vec<Pair>,
     seen: HashSet<(u32, u32, Variance)>,
     found: Vec<Found>,
@@ -247,7 +258,12 @@ impl Walk<'_> {
 
     /// Appends a step below a pair; returns its index in the trail.
     fn push_step(&mut self, from: Pair, step: PathStep<u32>) -> usize {
-        self.trail.push(Trail { parent: from.trail, step: Some(step) });
+        let mut binder = self.trail[from.trail].binder;
+        if self.binder_sorts(from.old).is_some() {
+            self.binders.push(BinderPair { old: from.old, new: from.new, outer: binder });
+            binder = Some(self.binders.len() - 1);
+        }
+        self.trail.push(Trail { parent: from.trail, step: Some(step), binder });
         self.trail.len() - 1
     }
 
@@ -363,7 +379,7 @@ impl Walk<'_> {
     fn schemes(&mut self, pair: Pair, a: &[u32], b: &[u32]) {
         let Pair { old, new, .. } = pair;
         let body = match self.bodies.get(&(old, new)) {
-            Some(&body) => body,
+            Some((body, _)) => *body,
             None => {
                 let Some(order) = matching::variables(self.pool, a, b, &mut self.left) else {
                     return self.give_up();
@@ -418,7 +434,9 @@ impl Walk<'_> {
             matches: left.is_some(),
             left: left.unwrap_or(MAX_PAIRS),
             gave_up: false,
-            trail: vec![Trail { parent: 0, step: None }],
+            roots: (old.number(), new.number()),
+            trail: vec![Trail { parent: 0, step: None, binder: None }],
+            binders: Vec::new(),
             todo: Vec::new(),
             seen: HashSet::new(),
             found: Vec::new(),
@@ -438,11 +456,15 @@ impl Walk<'_> {
         walk
     }
 
-    fn report(&self, direction: Direction, equal: bool) -> Compat {
+    fn report(&self, direction: Direction) -> Compat {
         let limits = RenderLimits { bytes: 200, lines: 0, depth: 6 };
-        let render = |ty: u32| self.pool.signature_within(Idx::from_raw(ty), &limits);
+        let (old, new) = self.roots;
+        let outside =
+            if self.binders.is_empty() { Scope::default() } else { Scope::around(self.pool, &[old, new]) };
         let (mut breaking, mut harmless) = (Vec::new(), Vec::new());
         for Found { pair, change, breaks } in &self.found {
+            let scope = self.trail[pair.trail].binder.map(|binder| self.scope(binder, &outside));
+            let render = |ty: u32| self.pool.signature_in(ty, &limits, scope.clone());
             let difference = Difference {
                 path: self.path(pair.trail),
                 change: change.clone(),
@@ -458,13 +480,31 @@ impl Walk<'_> {
         breaking.sort_by_cached_key(key);
         harmless.sort_by_cached_key(key);
         let compatible = !direction.is_broken_by(self.breaks);
-        Compat { direction, equal, breaking, harmless, compatible, truncated: self.truncated }
+        Compat { direction, equal: old == new, breaking, harmless, compatible, truncated: self.truncated }
+    }
+
+    fn binder_sorts(&self, id: u32) -> Option<&[u32]> {
+        binder_sorts(self.pool.nodes[id as usize].tag, self.pool.words(id))
+    }
+
+    /// The names of the variables inside a binder. Matched variables have the number and the name of the old one.
+    fn scope(&self, binder: usize, outside: &Scope) -> Scope {
+        let above = |at: &usize| self.binders[*at].outer;
+        let chain: Vec<usize> = std::iter::successors(Some(binder), above).collect();
+        let mut scope = outside.clone();
+        for BinderPair { old, new, outer: _ } in chain.into_iter().rev().map(|at| &self.binders[at]) {
+            let sorts = |id: u32| self.binder_sorts(id).unwrap_or_default();
+            let (old_sorts, new_sorts) = (sorts(*old), sorts(*new));
+            let more = if new_sorts.len() > old_sorts.len() { new_sorts } else { old_sorts };
+            scope.enter(self.bodies.get(&(*old, *new)).map_or(more, |(_, sorts)| sorts));
+        }
+        scope
     }
 
     fn path(&self, mut at: usize) -> TypePath {
         let mut steps = Vec::new();
         let text = |name: u32| self.pool.names.get(name).to_owned();
-        while let Trail { parent, step: Some(step) } = self.trail[at] {
+        while let Trail { parent, step: Some(step), binder: _ } = self.trail[at] {
             if steps.len() == MAX_STEPS {
                 steps.push(PathStep::Part("…"));
                 break;
@@ -481,6 +521,19 @@ impl Walk<'_> {
         }
         steps.into_iter().rev().collect()
     }
+}
+
+/// Sorts of the variables of two schemes, in the numbering of the first one.
+fn sorts_in_old_numbering(pool: &Pool, old: u32, new: u32, order: &HashMap<u32, u32>) -> Vec<u32> {
+    let mut sorts = pool.words(old)[1..].to_vec();
+    for (variable, sort) in (0..).zip(&pool.words(new)[1..]) {
+        let at = order.get(&variable).map_or(0, |at| *at as usize);
+        if at >= sorts.len() {
+            sorts.resize(at + 1, *sort);
+        }
+        sorts[at] = *sort;
+    }
+    sorts
 }
 
 /// Whether one of two different tags is a special case of the other, with the element first in both.
@@ -543,16 +596,17 @@ impl Pool {
             let walk = Walk::through(&pool, &bodies, (old, new), (round < MAX_ROUNDS).then_some(left));
             left = walk.left;
             if walk.wanted.is_empty() || walk.gave_up {
-                return walk.report(direction, old == new);
+                return walk.report(direction);
             }
             for ((first, second), order) in walk.wanted {
                 let body = pool.words(second)[0];
                 let Ok(renumbered) = pool.to_mut().renumber(body, &order, &mut work) else {
                     let mut walk = Walk::through(&pool, &bodies, (old, new), None);
                     walk.give_up();
-                    return walk.report(direction, false);
+                    return walk.report(direction);
                 };
-                bodies.insert((first, second), renumbered);
+                let sorts = sorts_in_old_numbering(&pool, first, second, &order);
+                bodies.insert((first, second), (renumbered, sorts));
             }
             round += 1;
         }

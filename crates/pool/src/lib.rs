@@ -64,7 +64,7 @@
 //!     here.signature(roots[0].ty),
 //!     "(rec0 = enum Tree { Leaf(i64), Node(children: list<rec0>) }) -> Tensor<f32, [N, 3, 2*N]>"
 //! );
-//! assert_eq!(here.signature(roots[1].ty), "forall a. (list<a>) -> option<a>");
+//! assert_eq!(here.signature(roots[1].ty), "forall T. (list<T>) -> option<T>");
 //!
 //! // The next version may return a more specific type, but not a more general one.
 //! let Descriptor::Function { params, returns } = here.get(roots[0].ty) else { unreachable!() };

@@ -3,10 +3,15 @@
 //! Both are bounded, because a type of sixty nodes can unfold to more text than fits in memory: a signature
 //! is truncated after a number of bytes, and a tree expands each type once and refers to it afterwards.
 //!
-//! Names of types are written unchanged; bound variables are written as letters, outer binders first.
+//! Names of types are written unchanged. Bound variables have generated names, as in terms
+//! ([`VariableNames`]); a variable whose binder is outside the rendered type is written as `^depth.index`. A part of a
+//! compared type is rendered with the names of the whole type (`Scope`).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
+
+use typeloom_term::VarKind;
+use typeloom_term::print::{NameScope, VariableNames};
 
 use crate::dim::int_of;
 use crate::layout::{self, FieldLists, Role};
@@ -43,30 +48,81 @@ enum Piece {
     Unbind,
 }
 
+/// Maximum number of types that are searched for names that generated names have to avoid.
+const MAX_NAMED: usize = 1 << 12;
+
+/// The names of the variables of the binders around a type.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scope {
+    binders: Vec<(Vec<String>, NameScope)>,
+    names: VariableNames,
+}
+
+impl Scope {
+    /// The scope outside of types.
+    pub(crate) fn around(pool: &Pool, types: &[u32]) -> Self {
+        let mut found = HashSet::new();
+        let mut seen = HashSet::new();
+        let mut stack = types.to_vec();
+        while let Some(id) = stack.pop() {
+            if seen.len() >= MAX_NAMED || !seen.insert(id) {
+                continue;
+            }
+            let tag = pool.nodes[id as usize].tag;
+            layout::for_each(tag, pool.words(id), |role, _, word| match role {
+                Role::Name if tag == Tag::Lifetime => {
+                    found.insert(format!("'{}", pool.names.get(word)));
+                }
+                Role::Name => {
+                    found.insert(pool.names.get(word).to_owned());
+                }
+                Role::Child(_) => stack.push(word),
+                Role::Num => {}
+            });
+        }
+        Scope { binders: Vec::new(), names: VariableNames::avoiding(found) }
+    }
+
+    /// Enters a binder with variables of these sorts.
+    pub(crate) fn enter(&mut self, sorts: &[u32]) -> &[String] {
+        let scope = self.names.scope();
+        let kind = |sort: u32| match Sort::from_number(sort) {
+            Some(Sort::Region) => VarKind::Region,
+            Some(Sort::Const) => VarKind::Const,
+            Some(Sort::Type) | None => VarKind::Ty,
+        };
+        let names = sorts.iter().map(|&sort| self.names.generate(kind(sort))).collect();
+        self.binders.push((names, scope));
+        self.binders.last().map_or(&[], |(names, _)| names)
+    }
+
+    fn leave(&mut self) {
+        if let Some((_, scope)) = self.binders.pop() {
+            self.names.leave(scope);
+        }
+    }
+
+    fn bound(&self, depth: u32, index: u32) -> String {
+        let binder = self.binders.len().checked_sub(1 + depth as usize).and_then(|at| self.binders.get(at));
+        let name = binder.and_then(|(names, _)| names.get(index as usize)).cloned();
+        name.unwrap_or_else(|| {
+            format!("^{}.{index}", depth as usize - self.binders.len().min(depth as usize))
+        })
+    }
+}
+
 struct Signature<'p> {
     pool: &'p Pool,
+    root: u32,
     out: String,
     stack: Vec<Piece>,
     /// Recursive members being unfolded, with their start in the output and whether they were referred to.
     open: Vec<(u32, usize, bool)>,
-    /// Letters of the enclosing binders.
-    binders: Vec<Vec<String>>,
-    letters: usize,
+    /// `None` before the first binder.
+    scope: Option<Scope>,
 }
 
 impl Signature<'_> {
-    fn letter(&mut self, sort: Sort) -> String {
-        let at = self.letters;
-        self.letters += 1;
-        let letter = char::from(b'a' + (at % 26) as u8);
-        let letter = match sort {
-            Sort::Const => letter.to_ascii_uppercase().to_string(),
-            Sort::Type => letter.to_string(),
-            Sort::Region => format!("'{letter}"),
-        };
-        if at < 26 { letter } else { format!("{letter}{}", at / 26) }
-    }
-
     fn push_pieces(&mut self, pieces: Vec<Piece>) {
         self.stack.extend(pieces.into_iter().rev());
     }
@@ -108,26 +164,19 @@ impl Signature<'_> {
         let limits = RenderLimits { bytes: 256, lines: 0, depth: 8 };
         let mut keyed: Vec<(String, u32)> = children
             .iter()
-            .map(|&child| (self.pool.signature_within(Idx::from_raw(child), &limits), child))
+            .map(|&child| (self.pool.signature_in(child, &limits, self.scope.clone()), child))
             .collect();
         keyed.sort();
         keyed.into_iter().map(|(_, child)| child).collect()
     }
 
     fn binder(&mut self, sorts: &[u32]) -> String {
-        let letters: Vec<String> =
-            sorts.iter().map(|&sort| self.letter(Sort::from_number(sort).unwrap_or(Sort::Type))).collect();
-        let text = letters.join(", ");
-        self.binders.push(letters);
-        text
+        let (pool, root) = (self.pool, self.root);
+        self.scope.get_or_insert_with(|| Scope::around(pool, &[root])).enter(sorts).join(", ")
     }
 
     fn bound(&self, depth: u32, index: u32) -> String {
-        let binder = self.binders.len().checked_sub(1 + depth as usize).and_then(|at| self.binders.get(at));
-        match binder.and_then(|binder| binder.get(index as usize)) {
-            Some(letter) => letter.clone(),
-            None => format!("^{depth}.{index}"),
-        }
+        self.scope.as_ref().unwrap_or(&Scope::default()).bound(depth, index)
     }
 
     fn write(&mut self, id: u32, depth: usize, limits: &RenderLimits) {
@@ -326,7 +375,9 @@ impl Signature<'_> {
                 Piece::Static(text) => self.out.push_str(text),
                 Piece::Type(id, depth) => self.write(id, depth, limits),
                 Piece::Unbind => {
-                    self.binders.pop();
+                    if let Some(scope) = &mut self.scope {
+                        scope.leave();
+                    }
                 }
                 Piece::Leave => {
                     if let Some((_, start, true)) = self.open.pop() {
@@ -338,6 +389,11 @@ impl Signature<'_> {
         }
         self.out
     }
+}
+
+/// Sorts of the variables of a binder; `None` for other types.
+pub(crate) fn binder_sorts(tag: Tag, words: &[u32]) -> Option<&[u32]> {
+    words.get(layout::binder_body(tag)? + 1..)
 }
 
 impl Pool {
@@ -356,15 +412,13 @@ impl Pool {
     /// If the id is not of this pool.
     #[must_use]
     pub fn signature_within(&self, ty: Idx, limits: &RenderLimits) -> String {
-        let signature = Signature {
-            pool: self,
-            out: String::new(),
-            stack: vec![Piece::Type(ty.number(), 0)],
-            open: Vec::new(),
-            binders: Vec::new(),
-            letters: 0,
-        };
-        signature.run(limits)
+        self.signature_in(ty.number(), limits, None)
+    }
+
+    /// Renders a type inside of binders.
+    pub(crate) fn signature_in(&self, root: u32, limits: &RenderLimits, scope: Option<Scope>) -> String {
+        let stack = vec![Piece::Type(root, 0)];
+        Signature { pool: self, root, out: String::new(), stack, open: Vec::new(), scope }.run(limits)
     }
 
     /// Renders the type as an indented tree, within the default [`RenderLimits`].
@@ -384,38 +438,49 @@ impl Pool {
     #[must_use]
     pub fn tree_within(&self, ty: Idx, limits: &RenderLimits) -> String {
         let mut out = String::new();
-        let mut lines: HashMap<u32, usize> = HashMap::new();
-        let mut stack = vec![(String::new(), ty.number(), 0usize)];
+        // A type with outer variables has one line for each scope.
+        let mut lines: HashMap<(u32, usize), usize> = HashMap::new();
+        let mut scopes = vec![Scope::around(self, &[ty.number()])];
+        let mut stack = vec![(String::new(), ty.number(), 0usize, 0usize)];
         let mut line = 0;
-        while let Some((label, id, depth)) = stack.pop() {
+        while let Some((label, id, depth, scope)) = stack.pop() {
             if line >= limits.lines || out.len() > limits.bytes.saturating_mul(16) {
                 out.push(ELLIPSIS);
                 out.push('\n');
                 break;
             }
             line += 1;
-            let (head, children) = self.tree_node(id, limits);
+            let mut inside = scope;
+            if let Some(sorts) = binder_sorts(self.nodes[id as usize].tag, self.words(id)) {
+                let mut inner = scopes[scope].clone();
+                inner.enter(sorts);
+                inside = scopes.len();
+                scopes.push(inner);
+            }
+            let (head, children) = self.tree_node(id, limits, &scopes[inside]);
             let _ = write!(out, "{:indent$}{label}", "", indent = depth.min(limits.depth) * 2);
+            let key = (id, if self.nodes[id as usize].free == 0 { 0 } else { scope });
             if !children.is_empty()
-                && let Some(first) = lines.get(&id)
+                && let Some(first) = lines.get(&key)
             {
                 let _ = writeln!(out, "{head} (see line {first})");
                 continue;
             }
-            lines.insert(id, line);
+            lines.insert(key, line);
             let _ = writeln!(out, "{head}");
             if depth >= limits.depth && !children.is_empty() {
                 let _ = writeln!(out, "{:indent$}{ELLIPSIS}", "", indent = (depth + 1) * 2);
                 line += 1;
                 continue;
             }
-            stack.extend(children.into_iter().rev().map(|(label, child)| (label, child, depth + 1)));
+            let below = children.into_iter().rev();
+            stack.extend(below.map(|(label, child)| (label, child, depth + 1, inside)));
         }
         out
     }
 
     /// Returns the text of one node of a tree and its labelled children.
-    fn tree_node(&self, id: u32, limits: &RenderLimits) -> (String, Vec<(String, u32)>) {
+    fn tree_node(&self, id: u32, limits: &RenderLimits, scope: &Scope) -> (String, Vec<(String, u32)>) {
         let tag = self.nodes[id as usize].tag;
         let words = self.words(id);
         let mut head = tag.name().to_owned();
@@ -445,9 +510,12 @@ impl Pool {
                 children.push(("returns: ".to_owned(), words[0]));
             }
             _ if tag.class() == TagClass::Const || tag == Tag::Bound || tag == Tag::Infer => {
-                head = self.signature_within(Idx::from_raw(id), &RenderLimits { bytes: 256, ..*limits });
+                let limits = RenderLimits { bytes: 256, ..*limits };
+                head = self.signature_in(id, &limits, Some(scope.clone()));
             }
             _ => {
+                let own = binder_sorts(tag, words).and(scope.binders.last());
+                let mut own = own.into_iter().flat_map(|(names, _)| names);
                 layout::for_each(tag, words, |role, _, word| match role {
                     Role::Name => {
                         let _ = write!(head, " {}", self.names.get(word));
@@ -455,7 +523,7 @@ impl Pool {
                     Role::Child(_) => children.push((String::new(), word)),
                     Role::Num => {
                         let sort = Sort::from_number(word).map_or("", Sort::name);
-                        let _ = write!(head, " {sort}");
+                        let _ = write!(head, " {sort} {}", own.next().map_or("", String::as_str));
                     }
                 });
             }

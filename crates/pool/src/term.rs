@@ -23,7 +23,7 @@
 //! let (cx, mut symbols, mut pool) = (Boxed::new(), Symbols::new(), Pool::new());
 //! let term = parse_ty(&cx, &mut symbols, &Scope::new(), "for<'a> fn(&'a str, Vec<*const u8>) -> &'a str")?;
 //! let id = pool.intern_term(&cx, &symbols, &term)?;
-//! assert_eq!(pool.signature(id), "forall 'a. (&'a str, Vec<{ptr}<u8>>) -> &'a str");
+//! assert_eq!(pool.signature(id), "forall 'x. (&'x str, Vec<{ptr}<u8>>) -> &'x str");
 //! assert_eq!(pool.term(&cx, &mut symbols, id)?, term);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -323,3 +323,59 @@ fn the_order_of_operands_matches_no_variables() {
         assert_eq!(verdict(&pool, new, old), BACKWARD, "{operation}");
     }
 }
+
+#[test]
+fn differences_inside_binders_name_the_variables_as_the_signatures_do() {
+    let mut pool = Pool::new();
+    let (int, text) = (pool.primitive(Tag::Int).unwrap(), pool.primitive(Tag::Str).unwrap());
+    let [t, u] = [0, 1].map(|index| pool.bound(0, index, Sort::Type).unwrap());
+    let returning = |pool: &mut Pool, params: &[Idx], returns| {
+        let function = pool.function(params, returns).unwrap();
+        pool.scheme(&[Sort::Type; 2], function).unwrap()
+    };
+    let list = pool.list(u).unwrap();
+    let (old, new) = (returning(&mut pool, &[t, list], t), returning(&mut pool, &[t, list], int));
+    assert_eq!(pool.signature(old), "forall T, U. (T, list<U>) -> T");
+    assert_eq!(pool.diff(old, new), "body.returns: `T` -> `int` (incompatible)\n");
+
+    // An added field renumbers the variables of the new type; in the report, they keep the names of the old one.
+    let fields = |pool: &mut Pool, fields: &[(&str, Idx)]| {
+        let body = structure(pool, fields);
+        pool.scheme(&[Sort::Type; 2], body).unwrap()
+    };
+    let old = fields(&mut pool, &[("a", t), ("b", u)]);
+    let new = fields(&mut pool, &[("added", u), ("a", t), ("b", int)]);
+    let lines = pool.diff(old, new);
+    assert!(lines.contains("body.b: `U` -> `int` (incompatible)"), "{lines}");
+
+    // Inner binders, names that a generated one has to avoid, and other sorts.
+    let (outer, inner) = (pool.bound(1, 0, Sort::Type).unwrap(), pool.bound(0, 0, Sort::Type).unwrap());
+    let [own, free] = ["T", "x"].map(|name| pool.name(name).unwrap());
+    let (opaque, lifetime) = (pool.opaque(own).unwrap(), pool.lifetime("x").unwrap());
+    let nested = |pool: &mut Pool, last: Idx| {
+        let function = pool.function(&[inner, outer, opaque], last).unwrap();
+        let body = pool.scheme(&[Sort::Type], function).unwrap();
+        let other = pool.scheme(&[Sort::Type], inner).unwrap();
+        let body = pool.tuple(&[body, inner, other]).unwrap();
+        pool.scheme(&[Sort::Type], body).unwrap()
+    };
+    let (old, new) = (nested(&mut pool, outer), nested(&mut pool, text));
+    assert_eq!(pool.signature(old), "forall U. (forall V. (V, U, T) -> U, U, forall V. V)");
+    assert_eq!(pool.diff(old, new), "body[0].body.returns: `U` -> `str` (incompatible)\n");
+    let region = pool.bound(0, 0, Sort::Region).unwrap();
+    let borrowed = |pool: &mut Pool, lifetime| {
+        let fixed = pool.lifetime("x").unwrap();
+        let (a, b) = (pool.borrowed(int, region).unwrap(), pool.borrowed(int, lifetime).unwrap());
+        let c = pool.borrowed(text, fixed).unwrap();
+        let body = pool.function(&[a, c], b).unwrap();
+        pool.scheme(&[Sort::Region], body).unwrap()
+    };
+    let (old, new) = (borrowed(&mut pool, region), borrowed(&mut pool, lifetime));
+    assert_eq!(pool.signature(old), "forall 'y. (&'y int, &'x str) -> &'y int");
+    assert_eq!(pool.diff(old, new), "body.returns.lifetime: `'y` -> `'x` (incompatible)\n");
+
+    let param = pool.bound(0, 0, Sort::Const).unwrap();
+    let tensor = pool.tensor(int, &[param]).unwrap();
+    let declared = pool.declared(free, &[Sort::Const], tensor).unwrap();
+    assert_eq!(pool.tree(declared), "declared x const A\n  tensor\n    int\n    A\n");
+}

@@ -62,12 +62,12 @@ fn a_scheme_without_uses_is_its_body_and_nested_binders_keep_their_variables() {
     let mut pool = Pool::new();
     let int = pool.primitive(Tag::Int).unwrap();
     assert_eq!(pool.scheme(&[Sort::Type], int), Ok(int));
-    // forall a. list<forall b. a> is forall a. list<a>.
+    // forall T. list<forall U. T> is forall T. list<T>.
     let outer = pool.bound(1, 0, Sort::Type).unwrap();
     let inner = pool.scheme(&[Sort::Type], outer).unwrap();
     let list = pool.list(inner).unwrap();
     let scheme = pool.scheme(&[Sort::Type], list).unwrap();
-    assert_eq!(pool.signature(scheme), "forall a. list<a>");
+    assert_eq!(pool.signature(scheme), "forall T. list<T>");
     let wrong = pool.scheme(&[Sort::Const], list);
     assert_eq!(wrong, Err(PoolError::VariableSort { expected: Sort::Const, found: Sort::Type }));
 }

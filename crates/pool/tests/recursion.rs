@@ -212,7 +212,7 @@ fn schemes_in_cycles_are_alpha_equivalent() {
     let straight = build(&mut pool, 0, 1, 2);
     assert_eq!(build(&mut pool, 1, 0, 2)[..2], straight[..2]);
     assert_eq!(build(&mut pool, 3, 1, 5)[..2], straight[..2]);
-    assert_eq!(pool.signature(straight[0]), "rec0 = struct S { f: forall a, b. (b, rec0) -> a }");
+    assert_eq!(pool.signature(straight[0]), "rec0 = struct S { f: forall T, U. (U, rec0) -> T }");
 }
 
 #[test]

@@ -82,23 +82,23 @@ const KINDS: &[&str] = &[
     "&'_ T",
     "{fn std::mem::swap<T>}",
     "fn(&'a u8)",
-    "for<'x0> fn(&'x0 T) -> &'x0 u8",
-    "for<'x0, X1, const K2> fn(&'x0 X1, [X1; K2])",
-    "for<'x0> fn(for<'x1> fn(&'x0 u8, &'x1 u8), fn(&'x0 u8))",
+    "for<'x> fn(&'x T) -> &'x u8",
+    "for<'x, T, const A> fn(&'x T, [T; A])",
+    "for<'x> fn(for<'y> fn(&'x u8, &'y u8), fn(&'x u8))",
     "unsafe extern \"C\" fn(*const i8, ...) -> i32",
-    "unsafe<'x0> &'x0 T",
-    "{forall for<'x0, X1> fn({trait Clone<X1>}) -> &'x0 X1}",
-    "{forall for<X0> fn() -> X0}",
-    "{forall for<X0> fn() -> fn(X0) -> X0}",
-    "{forall for<X0> fn() -> for<X1> fn(X0) -> X1}",
+    "unsafe<'x> &'x T",
+    "{forall for<'x, T> fn({trait Clone<T>}) -> &'x T}",
+    "{forall for<T> fn() -> T}",
+    "{forall for<T> fn() -> fn(T) -> T}",
+    "{forall for<T> fn() -> for<U> fn(T) -> U}",
     "{forall fn() -> u8}",
-    "dyn for<'x0> Handler<&'x0 u8, Output = T> + Send + 'a",
+    "dyn for<'x> Handler<&'x u8, Output = T> + Send + 'a",
     "dyn Send + 'static",
     "{closure main::closure_0<T>}",
     "{coroutine-closure main::closure_1<T>}",
     "{coroutine main::block_0<T>}",
     "{coroutine-witness main::block_0<T>}",
-    "{witness main::block_0 for<'x0> (&'x0 T, u8)}",
+    "{witness main::block_0 for<'x> (&'x T, u8)}",
     "<T as Iterator>::Item",
     "<T as Lend<'a>>::Item",
     "{inherent Matrix::Row<T>}",
@@ -107,7 +107,7 @@ const KINDS: &[&str] = &[
     "Tensor<f32, [N, 3, 224, 224]>",
     "Tensor<my.own, []>",
     "Tensor<float16>",
-    "for<const K0> fn(Tensor<f32, [K0, 3]>)",
+    "for<const A> fn(Tensor<f32, [A, 3]>)",
 ];
 
 #[test]
@@ -277,7 +277,7 @@ fn a_rigid_variable_is_no_unresolved_name() {
     // Inside a scheme, the variables of the scheme are bound and the others are rigid.
     let function = parse_ty(&cx, &mut symbols, &scope, "for<'a> fn(&'a T) -> T").unwrap();
     let scheme = pool.intern_term(&cx, &symbols, &function).unwrap();
-    assert_eq!(pool.signature(scheme), "forall 'a. (&'a !T) -> !T");
+    assert_eq!(pool.signature(scheme), "forall 'x. (&'x !T) -> !T");
     let bundle = pool.export(&[("t", scheme)]).unwrap();
     let mut elsewhere = Pool::new();
     let root = elsewhere.import(bundle.as_bytes()).unwrap()[0].ty;

@@ -5,7 +5,8 @@
 //! 1. the types and functions of `typeloom-ffi`, whose text `abi.h` is generated from the sources of that crate;
 //! 2. the element types and the leaves of a lattice: for each leaf the C type with the name `ffi_name`, its id, wire hash
 //!    and denotation;
-//! 3. the functions of a program: the index of each input and output, with its type in a comment.
+//! 3. the public functions of a program and its parts: the index of each input and output, with its type in a comment,
+//!    and the name of each function for `typeloom_program_function`.
 //!
 //! The first two parts have an include guard of their own, so that the headers of several programs can be included
 //! together.

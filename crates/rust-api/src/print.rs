@@ -1,8 +1,8 @@
 //! Items and predicates in Rust syntax, with extensions where Rust has none.
 
-use typeloom_term::print::Printer;
+use typeloom_term::print::{Printer, VariableNames};
 use typeloom_term::subst::{Instantiation, instantiate, instantiate_args};
-use typeloom_term::{Arity, Boxed, Const, FnTy, GenericArg, Name, Region, Symbols, Ty, TyData};
+use typeloom_term::{Arity, Boxed, Const, FnTy, GenericArg, Name, Region, Symbols, Ty, TyData, VarKind};
 
 use crate::item::{Arg, Attribute, Item, Kind, Param, ParamKind, PartLabel, Role, Type};
 use crate::predicate::{self, Predicate};
@@ -44,7 +44,8 @@ pub fn elide_lifetimes(text: &str) -> String {
 #[must_use]
 pub fn predicate(predicate: &Type, symbols: &mut Symbols) -> String {
     let Some((arity, _)) = predicate::view(symbols, predicate) else { return ty(predicate, symbols) };
-    let names: Vec<String> = (0..arity.regions).map(|index| format!("'x{index}")).collect();
+    let mut generator = VariableNames::of(&[predicate.clone().into()], symbols);
+    let names: Vec<String> = (0..arity.regions).map(|_| generator.generate(VarKind::Region)).collect();
     let regions = names.iter().map(|name| Region::param(Name::Param(symbols.intern(name)))).collect();
     let with = Instantiation { regions, ..Instantiation::default() };
     let symbols = &*symbols;
@@ -122,17 +123,21 @@ fn value(name: &str, of: &Type, symbols: &mut Symbols) -> String {
         return format!("type {name} = {}", ty(of, symbols));
     };
     let cx = Boxed::new();
+    let mut generator = VariableNames::of(&[of.clone().into()], symbols);
     let mut names = Vec::new();
-    let mut list = |count: u16, letter: &str, symbols: &mut Symbols| -> Vec<Name> {
-        let texts: Vec<String> = (0..count).map(|index| format!("{letter}{index}")).collect();
+    let mut list = |count: u16, kind, symbols: &mut Symbols| -> Vec<Name> {
+        let texts: Vec<String> = (0..count).map(|_| generator.generate(kind)).collect();
         let symbols = texts.iter().map(|text| Name::Param(symbols.intern(text))).collect();
         names.extend(texts);
         symbols
     };
-    let regions = list(arity.regions, "'x", symbols).into_iter().map(Region::param).collect();
-    let types = list(arity.types, "X", symbols).into_iter().filter_map(|name| Ty::param(&cx, name).ok());
+    let regions = list(arity.regions, VarKind::Region, symbols).into_iter().map(Region::param).collect();
+    let types =
+        list(arity.types, VarKind::Ty, symbols).into_iter().filter_map(|name| Ty::param(&cx, name).ok());
     let with = Instantiation { regions, types: types.collect(), ..Instantiation::default() };
-    let consts = list(arity.consts, "N", symbols).into_iter().filter_map(|name| Const::param(&cx, name).ok());
+    let consts = list(arity.consts, VarKind::Const, symbols)
+        .into_iter()
+        .filter_map(|name| Const::param(&cx, name).ok());
     let with = Instantiation { consts: consts.collect(), ..with };
     let text = instantiate(&cx, body, &with).map_or_else(|_| ty(of, symbols), |body| ty(&body, symbols));
     format!("type {name}<{}> = {text}", names.join(", "))

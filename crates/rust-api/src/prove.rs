@@ -72,7 +72,14 @@ impl<'w> Prover<'w> {
 
     /// Whether a predicate holds. Constraints between lifetimes are added to the table.
     pub(crate) fn holds(&self, table: &mut Table, goal: &Type) -> bool {
-        self.prove(table, goal, 0)
+        // An assumption can determine an associated type in the goal.
+        let evaluated = table.resolve(goal).and_then(|goal| Ok((normalize(&self.knowledge, &goal)?, goal)));
+        match evaluated {
+            Ok((evaluated, goal)) if evaluated != goal => {
+                attempt(table, |table| self.prove(table, &goal, 0)) || self.prove(table, &evaluated, 0)
+            }
+            Ok(_) | Err(_) => self.prove(table, goal, 0),
+        }
     }
 
     fn prove(&self, table: &mut Table, goal: &Type, depth: usize) -> bool {

@@ -481,6 +481,15 @@ pub(crate) const STRUCTURAL_TRAITS: &[&str] = &[
 /// Number of elements up to which a tuple implements the [`STRUCTURAL_TRAITS`].
 pub(crate) const MAX_TUPLE: usize = 12;
 
+/// The auto traits that a type has if its fields have them.
+pub(crate) const AUTO_TRAITS: &[&str] = &[
+    "core::marker::Send",
+    "core::marker::Sync",
+    "core::marker::Unpin",
+    "core::panic::unwind_safe::RefUnwindSafe",
+    "core::panic::unwind_safe::UnwindSafe",
+];
+
 /// Auto traits of which a type loses at least one by a field that makes a parameter invariant: `&mut`, a cell or a trait
 /// object.
 pub(crate) const LOST_BY_INVARIANCE: &[&str] = &[

@@ -264,8 +264,8 @@ pub trait Tr: Send { #[allow(async_fn_in_trait)] async fn required(self, x: &mut
         .map(|future| format!("{}: {}", print::ty(future.witness, &symbols), future.traits.join(" + ")))
         .collect();
     let expected = [
-        "{witness sample::S::method for<'x0, 'x1, 'x2, 'x3> (&'x0 sample::S<'x1, T>, &'x2 T, &'x3 str)}: ",
-        "{witness sample::Tr::required for<'x0> (Self, &'x0 mut u8)}: Send",
+        "{witness sample::S::method for<'x, 'y, 'z, 'x1> (&'x sample::S<'y, T>, &'z T, &'x1 str)}: ",
+        "{witness sample::Tr::required for<'x> (Self, &'x mut u8)}: Send",
         "{witness sample::generic (A, alloc::vec::Vec<B>)}: ",
         "{witness sample::local (alloc::rc::Rc<u8>)}: ",
         "{witness sample::nothing ()}: Send + Sync",

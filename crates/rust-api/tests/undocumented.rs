@@ -209,3 +209,92 @@ pub type Merged<I> = p::By<I, p::Plain>;"
     assert!(same.iter().all(|change| !change.breaking), "{same:?}");
     assert!(changes(&new("(usize, T)")).iter().any(|change| change.breaking));
 }
+
+/// The changes between two versions, as the command documents them.
+fn compare_all(old: &str, new: &str) -> Vec<ItemChange> {
+    let json =
+        |source: &str| json::with("sample", source, &["--document-hidden-items", "--document-private-items"]);
+    let found = typeloom_rust_api::compare(&json(old), &json(new), Editions::default());
+    found.expect("the crates are small").changes
+}
+
+/// The items that break.
+fn breaks(old: &str, new: &str) -> Vec<String> {
+    summary(&compare_all(old, new)).into_iter().filter(|item| item.ends_with('!')).collect()
+}
+
+#[test]
+fn a_type_that_became_hidden_has_the_auto_traits_of_its_fields() {
+    let old = "
+pub struct Instant(pub std::time::Instant);
+pub struct Generic<T> { items: Vec<T>, pub count: u8 }
+pub enum Sum<'a> { A(&'a str), B { x: Box<u8> } }
+pub union Either { pub a: u8, pub b: f32 }
+pub struct Pointer(*const u8); unsafe impl Send for Pointer {}
+";
+    let hidden = old.replace("\npub", "\n#[doc(hidden)] pub");
+    assert_eq!(breaks(old, &hidden), [] as [&str; 0]);
+    let lost = |from: &str, to: &str| breaks(old, &hidden.replace(from, to));
+    assert_eq!(
+        lost("items: Vec<T>", "items: std::rc::Rc<T>"),
+        [
+            "impl core::marker::Send for sample::Generic<T>!",
+            "impl core::marker::Sync for sample::Generic<T>!",
+            "impl core::panic::unwind_safe::UnwindSafe for sample::Generic<T>!"
+        ]
+    );
+    assert_eq!(
+        lost("x: Box<u8>", "x: std::cell::Cell<u8>"),
+        [
+            "impl core::marker::Sync for sample::Sum<'a>!",
+            "impl core::panic::unwind_safe::RefUnwindSafe for sample::Sum<'a>!",
+            "sample::Sum::B::x!"
+        ]
+    );
+    assert_eq!(lost("unsafe impl Send for Pointer {}", ""), ["impl core::marker::Send for sample::Pointer!"]);
+}
+
+#[test]
+fn a_private_supertrait_with_arguments_counts_as_its_own_supertraits() {
+    for (with, without) in [
+        (
+            "mod p { pub trait A<'a>: AsRef<&'a str> {} } pub trait Tr: for<'a> p::A<'a> {}",
+            "mod p { pub trait A {} } pub trait Tr: p::A + for<'a> AsRef<&'a str> {}",
+        ),
+        (
+            "mod p { pub trait A<'a, T: 'static>: Into<&'a T> {} } pub trait Tr: for<'x> p::A<'x, u8> {}",
+            "mod p { pub trait B {} } pub trait Tr: for<'a> Into<&'a u8> + p::B {}",
+        ),
+        (
+            "mod p { pub trait A { type Out; } } pub trait Tr: p::A<Out = u8> {}",
+            "mod p { pub trait A {} } pub trait Tr: p::A {}",
+        ),
+    ] {
+        assert_eq!(summary(&compare_all(with, without)), [] as [&str; 0], "{with}");
+        assert_eq!(summary(&compare_all(without, with)), [] as [&str; 0], "{without}");
+    }
+    let lost = breaks(
+        "mod p { pub trait A<'a>: PartialEq<&'a str> {} } pub trait Tr: for<'a> p::A<'a> {}",
+        "mod p { pub trait A {} } pub trait Tr: p::A {}",
+    );
+    assert_eq!(lost, ["sample::Tr!"]);
+}
+
+#[test]
+fn a_private_type_in_a_required_signature_seals() {
+    let with = |alias: &str, item: &str, more: &str| {
+        format!("mod p {{ pub struct Token; }} {alias} pub struct Own; pub trait Tr {{ {item} {more} }}")
+    };
+    for (item, seals) in [
+        ("fn f(&self, _: p::Token);", true),
+        ("fn f(&self) -> Option<p::Token>;", true),
+        ("const C: p::Token;", true),
+        ("fn f(&self, _: p::Token) {}", false),
+        ("fn f(&self) -> Own;", false),
+    ] {
+        let found = |alias: &str| breaks(&with(alias, item, ""), &with(alias, item, "fn g(&self);"));
+        let open = ["sample::Tr::g!"];
+        assert_eq!(found(""), if seals { &open[..0] } else { &open }, "{item}");
+        assert_eq!(found("pub type Named = p::Token;"), open, "{item}");
+    }
+}

@@ -33,29 +33,42 @@ pub enum Type {
     /// A container of the inner type.
     Container(Constructor, Box<Type>),
     /// Named values.
-    Composite(CompositeType),
+    Composite(Composite<Type>),
     /// A concrete leaf of the tree that is neither a tensor nor a scalar.
     Leaf(NodeNo),
     /// A type error, which a diagnostic reports.
     Error,
 }
 
-/// The children of a composite.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct CompositeType {
+/// The children of a composite, each with a type of `T`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Composite<T> {
     /// The names and types of the children, sorted by name.
-    pub children: Box<[(Arc<str>, Type)]>,
+    pub children: Box<[(Arc<str>, T)]>,
     /// Whether the value can have further children. True for a value from outside of the program, whose known children
     /// are those that the program reads.
     pub is_open: bool,
 }
 
-impl CompositeType {
+impl<T> Composite<T> {
+    /// A composite of unknown children.
+    #[must_use]
+    pub fn unknown() -> Self {
+        Self { children: Box::default(), is_open: true }
+    }
+
     /// The type of a child.
     #[must_use]
-    pub fn child(&self, name: &str) -> Option<&Type> {
+    pub fn child(&self, name: &str) -> Option<&T> {
         let at = self.children.binary_search_by(|(own, _)| (**own).cmp(name)).ok()?;
         Some(&self.children[at].1)
+    }
+
+    /// The composite with another type for each child.
+    #[must_use]
+    pub fn map<U>(&self, mut change: impl FnMut(&T) -> U) -> Composite<U> {
+        let children = self.children.iter().map(|(name, ty)| (Arc::clone(name), change(ty))).collect();
+        Composite { children, is_open: self.is_open }
     }
 }
 
@@ -204,6 +217,20 @@ pub(crate) fn composite_text<N: AsRef<str>>(
     format!("composite{{{}}}", children.join(", "))
 }
 
+/// The shape of a tensor as text. As in ONNX's textual syntax, rank 0 has no brackets, and `[]` is an unknown rank.
+pub(crate) fn write_shape(
+    f: &mut std::fmt::Formatter<'_>,
+    shape: Option<impl Iterator<Item = impl std::fmt::Display>>,
+) -> std::fmt::Result {
+    let Some(shape) = shape else { return f.write_str("[]") };
+    let mut separator = "[";
+    for dim in shape {
+        write!(f, "{separator}{dim}")?;
+        separator = ", ";
+    }
+    f.write_str(if separator == "[" { "" } else { "]" })
+}
+
 struct DisplayType<'t> {
     ty: &'t Type,
     universe: &'t Universe,
@@ -215,6 +242,17 @@ impl DisplayType<'_> {
     fn is_any_scalar(&self, set: ElemSet) -> bool {
         let any = self.universe.scalar_node().and_then(|node| self.universe.scalar_elems(node));
         set.len() > 1 && any == Some(set)
+    }
+
+    fn scalar(&self, f: &mut std::fmt::Formatter<'_>, set: ElemSet) -> std::fmt::Result {
+        let leaf = set.single().and_then(|elem| self.universe.scalar_leaf(elem));
+        match leaf.and_then(|leaf| self.universe.lattice().node(leaf)) {
+            Some(leaf) => f.write_str(leaf.id),
+            None => {
+                f.write_str("scalar.")?;
+                self.elems(f, set)
+            }
+        }
     }
 
     fn elems(&self, f: &mut std::fmt::Formatter<'_>, set: ElemSet) -> std::fmt::Result {
@@ -233,12 +271,7 @@ impl DisplayType<'_> {
 
     fn tensor(&self, f: &mut std::fmt::Formatter<'_>, tensor: &TensorType) -> std::fmt::Result {
         self.elems(f, tensor.elem)?;
-        match tensor.shape.as_deref() {
-            // As in ONNX's textual syntax: rank 0 has no brackets, `[]` is an unknown rank.
-            Some([]) => Ok(()),
-            Some(shape) => write!(f, "{}", crate::dim::shape::display(self.dims, shape)),
-            None => f.write_str("[]"),
-        }
+        write_shape(f, tensor.shape.as_deref().map(|shape| shape.iter().map(|dim| self.dims.display(*dim))))
     }
 }
 
@@ -259,12 +292,9 @@ impl std::fmt::Display for DisplayType<'_> {
                 f.write_str(")")?;
             }
             Type::Scalar(set) if self.is_any_scalar(*set) => f.write_str("scalar")?,
-            Type::Scalar(set) => {
-                f.write_str("scalar.")?;
-                self.elems(f, *set)?;
-            }
+            Type::Scalar(set) => self.scalar(f, *set)?,
             Type::Leaf(leaf) => f.write_str(node(*leaf))?,
-            Type::Composite(CompositeType { children, is_open }) => {
+            Type::Composite(Composite { children, is_open }) => {
                 let children = children.iter();
                 let children = children.map(|(name, child)| (name, child.display(self.universe, self.dims)));
                 f.write_str(&composite_text(children, *is_open))?;

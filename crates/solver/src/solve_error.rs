@@ -311,7 +311,7 @@ pub enum SolveErrorKind<'a> {
         /// The equation that excludes all other values.
         equation: Equation,
         /// Whether a constant of the graph restricts the symbol, and not the declared extent of another input.
-        baked: bool,
+        by_constant: bool,
     },
     /// The graph runs for some bindings of the symbols of inputs only.
     Restricted {

@@ -51,7 +51,8 @@ use typeloom_types::tree::TypeNode;
 use typeloom_types::tree::builtin::{TYPE_COMPOSITE, TYPE_SCALAR, TYPE_TENSOR};
 
 use crate::dim::DimExpression;
-use crate::solution::composite_text;
+use crate::solution::{Composite, composite_text, write_shape};
+use crate::universe::Universe;
 
 mod convert;
 mod message;
@@ -93,25 +94,7 @@ pub enum Element {
     /// A map from keys to values of one type.
     Map(Dtype, Arc<ValueType>),
     /// Named values.
-    Composite(Arc<Composite>),
-}
-
-/// The children of a composite.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Composite {
-    /// The names and types of the children, sorted by name.
-    pub children: Box<[(Arc<str>, ValueType)]>,
-    /// Whether the value can have further children.
-    pub is_open: bool,
-}
-
-impl Composite {
-    /// The type of a child.
-    #[must_use]
-    pub fn child(&self, name: &str) -> Option<&ValueType> {
-        let at = self.children.binary_search_by(|(own, _)| (**own).cmp(name)).ok()?;
-        Some(&self.children[at].1)
-    }
+    Composite(Arc<Composite<ValueType>>),
 }
 
 /// The size of one axis, as far as it is known.
@@ -274,9 +257,7 @@ impl ValueType {
         let fixed = |dim: &Dim| dim.fixed().map_or(Dim::Unknown, Dim::Fixed);
         let element = match &self.element {
             Element::Composite(composite) => {
-                let child = |(name, ty): &(Arc<str>, Self)| (Arc::clone(name), ty.without_symbols());
-                let children = composite.children.iter().map(child).collect();
-                Element::Composite(Arc::new(Composite { children, is_open: composite.is_open }))
+                Element::Composite(Arc::new(composite.map(Self::without_symbols)))
             }
             other => other.clone(),
         };
@@ -311,18 +292,16 @@ impl std::fmt::Display for ValueType {
 
 impl ValueType {
     fn tensor_fmt(&self, dtype: Option<Dtype>, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let name = dtype.map(Dtype::onnx_name).or(self.node.map(|node| node.id));
-        f.write_str(name.unwrap_or("tensor"))?;
-        match self.shape.as_deref() {
-            Some([]) => Ok(()),
-            Some(shape) => {
-                for (axis, dim) in shape.iter().enumerate() {
-                    write!(f, "{}{dim}", if axis == 0 { "[" } else { ", " })?;
-                }
-                f.write_str("]")
+        let name = match (dtype, self.node) {
+            (Some(dtype), _) => dtype.onnx_name(),
+            (None, Some(node)) if node.is_concrete() => {
+                let universe = Universe::try_standard().ok();
+                universe.and_then(|universe| universe.elem_name_of(node)).unwrap_or(node.id)
             }
-            None if dtype.is_none() && self.node.is_some() => Ok(()),
-            None => f.write_str("[]"),
-        }
+            (None, Some(node)) if self.shape.is_none() => return f.write_str(node.id),
+            (None, node) => node.map_or("tensor", |node| node.id),
+        };
+        f.write_str(name)?;
+        write_shape(f, self.shape.as_ref().map(|shape| shape.iter()))
     }
 }

@@ -81,7 +81,7 @@ impl Arity {
 }
 
 /// A value for each kind of variable.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PerKind<T> {
     pub(crate) regions: T,
     pub(crate) types: T,

@@ -113,7 +113,7 @@
 //!
 //! let mut symbols = Symbols::new();
 //! let ty = parse::parse_ty(&Leaked, &mut symbols, &parse::Scope::new(), "Box<dyn for<'a> Tr<&'a str, Out = [u8; 2]>>")?;
-//! assert_eq!(print::rust(&ty, &symbols), "Box<dyn for<'x0> Tr<&'x0 str, Out = [u8; 2]> + 'static>");
+//! assert_eq!(print::rust(&ty, &symbols), "Box<dyn for<'x> Tr<&'x str, Out = [u8; 2]> + 'static>");
 //! # Ok::<(), typeloom_term::parse::ParseError>(())
 //! ```
 

@@ -6,20 +6,23 @@
 //! | notation | meaning |
 //! |---|---|
 //! | `?0`, `'?0`, `?#0` | variable of a table: type, region, constant; `?c0` and so on: canonical variable |
-//! | `!1.0`, `'!1.0`, `!#1.0` | placeholder: universe and index |
+//! | `!1.0`, `'!1.0`, `!#1.0` | placeholder: universe and index; messages generate names for placeholders |
 //! | `^0.1`, `'^0.1`, `^#0.1` | variable of a binder outside the printed term: depth and index |
 //! | `{closure path<T>}` | unnameable kinds of types: `fn`, `closure`, `coroutine`, ... |
 //! | `dyn Tr + ~Super<Item = T>` | associated type of a trait that is not itself a bound, such as `Output` of `FnOnce` in `Fn(A) -> B` |
-//! | `{forall for<'x0> fn(P) -> R}` | statement under conditions: a generic item, a predicate under a binder |
+//! | `{forall for<'x> fn(P) -> R}` | statement under conditions: a generic item, a predicate under a binder |
 //!
-//! Bound variables have no names in a term; the printer generates names that the program does not use.
+//! Bound variables have no names in a term; the printer generates names that the term does not use, see
+//! [`VariableNames`].
 //!
 //! **Invariant:** the output is bounded. After [`Printer::limit`] parts, the rest is an ellipsis, since a
 //! term that is small as a graph can be exponentially large as text.
 
 mod message;
+mod names;
 
 pub use message::{obligation, region_error, type_error};
+pub use names::{NameScope, VariableNames};
 
 use crate::arg::GenericArg;
 use crate::binder::{Arity, BoundVar, DebruijnIndex, PerKind, VarKind};
@@ -32,6 +35,7 @@ use crate::ty::{
     AliasTy, ApplicationTy, DynBound, DynBoundKind, DynTy, FnTy, InferVar, Placeholder, PlaceholderId, Ty,
     TyData, WitnessTy,
 };
+use names::PlaceholderNames;
 
 /// Default number of printed parts.
 pub const DEFAULT_LIMIT: usize = 10_000;
@@ -50,8 +54,10 @@ pub struct Printer<'s> {
     left: usize,
     /// Whether the ellipsis was printed.
     truncated: bool,
-    binders: Vec<Names>,
-    generated: usize,
+    binders: Vec<(Names, NameScope)>,
+    names: VariableNames,
+    /// Names of placeholders of relations. Without an entry, a placeholder is printed as a sigil.
+    placeholders: PlaceholderNames,
 }
 
 /// The names of one binder's variables.
@@ -76,7 +82,8 @@ impl<'s> Printer<'s> {
             left: DEFAULT_LIMIT,
             truncated: false,
             binders: Vec::new(),
-            generated: 0,
+            names: VariableNames::default(),
+            placeholders: PlaceholderNames::new(),
         }
     }
 
@@ -89,14 +96,14 @@ impl<'s> Printer<'s> {
 
     /// Prints a type.
     #[must_use]
-    pub fn ty<F: TypeFamily<Name = Name>>(mut self, ty: &Ty<F>) -> String {
-        self.print_ty(ty, Position::Free);
-        self.out
+    pub fn ty<F: TypeFamily<Name = Name>>(self, ty: &Ty<F>) -> String {
+        self.arg(&GenericArg::Ty(ty.clone()))
     }
 
     /// Prints an argument.
     #[must_use]
     pub fn arg<F: TypeFamily<Name = Name>>(mut self, arg: &GenericArg<F>) -> String {
+        self.names = VariableNames::of(std::slice::from_ref(arg), self.symbols);
         self.print_arg(arg);
         self.out
     }
@@ -104,6 +111,7 @@ impl<'s> Printer<'s> {
     /// Prints a constant, without the braces around an expression argument.
     #[must_use]
     pub fn constant<F: TypeFamily<Name = Name>>(mut self, constant: &Const<F>) -> String {
+        self.names = VariableNames::of(&[GenericArg::Const(constant.clone())], self.symbols);
         self.print_expr(constant, 0);
         self.out
     }
@@ -437,32 +445,19 @@ impl<'s> Printer<'s> {
     }
 
     fn enter(&mut self, arity: Arity) {
-        let Arity { regions, types, consts } = arity;
-        let before = self.generated;
+        let scope = self.names.scope();
+        let mut list = |count: u16, kind| (0..count).map(|_| self.names.generate(kind)).collect();
         let names = Names {
-            regions: (0..regions).map(|_| self.generate("'x")).collect(),
-            types: (0..types).map(|_| self.generate("X")).collect(),
-            consts: (0..consts).map(|_| self.generate("K")).collect(),
+            regions: list(arity.regions, VarKind::Region),
+            types: list(arity.types, VarKind::Ty),
+            consts: list(arity.consts, VarKind::Const),
         };
-        debug_assert!(self.generated >= before, "names are never generated twice");
-        self.binders.push(names);
+        self.binders.push((names, scope));
     }
 
     fn leave(&mut self) {
-        self.binders.pop();
-        if self.binders.is_empty() {
-            self.generated = 0;
-        }
-    }
-
-    /// Generates a name that the program does not use.
-    fn generate(&mut self, prefix: &str) -> String {
-        loop {
-            let name = format!("{prefix}{}", self.generated);
-            self.generated += 1;
-            if self.symbols.get(&name).is_none() {
-                return name;
-            }
+        if let Some((_, scope)) = self.binders.pop() {
+            self.names.leave(scope);
         }
     }
 
@@ -471,7 +466,7 @@ impl<'s> Printer<'s> {
             self.push("<>");
             return;
         }
-        let Some(names) = self.binders.last() else { return };
+        let Some((names, _)) = self.binders.last() else { return };
         let consts = names.consts.iter().map(|name| format!("const {name}"));
         let all: Vec<String> = names.regions.iter().chain(&names.types).cloned().chain(consts).collect();
         self.out.push_str(&format!("<{}>", all.join(", ")));
@@ -497,7 +492,8 @@ impl<'s> Printer<'s> {
                 return self.print_name(name);
             }
             Some(Leaf::Placeholder(Placeholder { universe, id: PlaceholderId::Fresh(index) })) => {
-                format!("{}.{index}", sigil(kind, '!', universe.0))
+                let name = self.placeholders.get(&(kind, universe, index)).cloned();
+                name.unwrap_or_else(|| format!("{}.{index}", sigil(kind, '!', universe.0)))
             }
             Some(Leaf::Infer(InferVar::Var(id))) => sigil(kind, '?', id),
             Some(Leaf::Infer(InferVar::Canonical(id))) => sigil(kind, '?', format!("c{id}")),
@@ -505,7 +501,7 @@ impl<'s> Printer<'s> {
                 let binder = self.binders.len().checked_sub(1 + depth as usize);
                 let binder = binder.and_then(|at| self.binders.get(at));
                 let outer = (depth as usize).saturating_sub(self.binders.len());
-                let name = binder.and_then(|names| names.of(kind).get(index as usize)).cloned();
+                let name = binder.and_then(|(names, _)| names.of(kind).get(index as usize)).cloned();
                 name.unwrap_or_else(|| format!("{}.{index}", sigil(kind, '^', outer)))
             }
             Some(Leaf::Error(_)) => match kind {

@@ -40,10 +40,15 @@ fn every_sentence<F: TypeFamily<Name = Name>>(cx: &F) {
         assert_eq!(message(cx, &mut symbols, a, b), sentence, "{a} and {b}");
     }
     let leak = message(cx, &mut symbols, "fn(&'a u8)", "for<'x> fn(&'x u8)");
-    assert_eq!(leak, "one type is more general than the other: `'!1.0` is not known to outlive `'a`");
+    assert_eq!(leak, "one type is more general than the other: `'x` is not known to outlive `'a`");
 
     let below = message(cx, &mut symbols, "for<'x> fn(Wrapper<?0>)", "for<'x> fn(Wrapper<&'x u8>)");
-    assert_eq!(below, "one type is more general than the other: `'!1.0` is not known to outlive `'?0`");
+    assert_eq!(below, "one type is more general than the other: `'x` is not known to outlive `'?0`");
+
+    let inside = message(cx, &mut symbols, "for<'a> fn(&'a [&'x u8])", "for<'b> fn(&'b [u16])");
+    assert_eq!(inside, "`&'x u8` is not `u16`");
+    let inside = message(cx, &mut symbols, "fn(u8, V)", "for<Q> fn(Q, V)");
+    assert_eq!(inside, "`u8` is not `T`");
 }
 
 #[test]

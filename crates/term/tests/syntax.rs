@@ -50,16 +50,16 @@ fn canonical_spellings_are_printed_as_they_were_read() {
         "Arr<u8, N>",
         "Flag<true, 'x', -3>",
         "fn(u8, T) -> U",
-        "for<'x0> fn(&'x0 u8) -> &'x0 u8",
-        "for<'x0> fn(for<'x1> fn(&'x0 u8, &'x1 u8))",
-        "for<'x0, X1, const K2> fn(&'x0 X1, [X1; K2])",
+        "for<'x> fn(&'x u8) -> &'x u8",
+        "for<'x> fn(for<'y> fn(&'x u8, &'y u8))",
+        "for<'x, T, const A> fn(&'x T, [T; A])",
         "unsafe extern \"C\" fn(u8, ...) -> i32",
-        "unsafe<'x0> &'x0 u8",
+        "unsafe<'x> &'x u8",
         "dyn Tr + 'static",
         "dyn Tr + Send + Sync + 'a",
-        "dyn for<'x0> TrL<'x0> + 'a",
+        "dyn for<'x> TrL<'x> + 'a",
         "dyn As<X = u8> + 'a",
-        "dyn for<'x0> TrT<&'x0 u8, Out = &'x0 T> + 'a",
+        "dyn for<'x> TrT<&'x u8, Out = &'x T> + 'a",
         "dyn Sub + ~Super<Item = u8> + 'a",
         "<T as As>::X",
         "<T as Mul<u8>>::Output",
@@ -71,7 +71,7 @@ fn canonical_spellings_are_printed_as_they_were_read() {
         "{closure main::closure_0<'a, T>}",
         "{fn std::mem::swap<T>}",
         "{coroutine-witness work<T>}",
-        "{witness work for<'x0> (&'x0 u8, T)}",
+        "{witness work for<'x> (&'x u8, T)}",
         "{opaque impl_0<T>}",
         "{pattern range<u32, 1, 5>}",
         "[u8; {const crate::LEN}]",
@@ -97,15 +97,15 @@ fn other_spellings_are_read_and_printed_canonically() {
         ("Vec<Vec<u8>>", "Vec<Vec<u8>>"),
         ("dyn Tr", "dyn Tr + 'static"),
         ("dyn 'a + Send + Tr", "dyn Send + Tr + 'a"),
-        ("dyn (for<'q> TrL<'q>) + 'a", "dyn for<'x0> TrL<'x0> + 'a"),
+        ("dyn (for<'q> TrL<'q>) + 'a", "dyn for<'x> TrL<'x> + 'a"),
         ("dyn Fn(u8, T) -> u8 + Send", "dyn Fn<(u8, T)> + ~FnOnce<(u8, T), Output = u8> + Send + 'static"),
         ("dyn FnOnce()", "dyn FnOnce<(), Output = ()> + 'static"),
         (
             "dyn for<'a> std::ops::Fn(&'a u8) -> &'a u8",
-            "dyn for<'x0> std::ops::Fn<(&'x0 u8,)> \
-             + ~for<'x0> std::ops::FnOnce<(&'x0 u8,), Output = &'x0 u8> + 'static",
+            "dyn for<'x> std::ops::Fn<(&'x u8,)> \
+             + ~for<'x> std::ops::FnOnce<(&'x u8,), Output = &'x u8> + 'static",
         ),
-        ("for<'x> fn(&'x u8)", "for<'x0> fn(&'x0 u8)"),
+        ("for<'q> fn(&'q u8)", "for<'x> fn(&'x u8)"),
         ("[u8; 0x1_0usize]", "[u8; 16]"),
         ("Flag<'\\n'>", "Flag<'\\n'>"),
         ("Tensor<f32, [(N)]>", "Tensor<f32, [N]>"),
@@ -116,7 +116,10 @@ fn other_spellings_are_read_and_printed_canonically() {
 
 #[test]
 fn invented_names_avoid_those_that_the_program_uses() {
-    assert_eq!(reprint("for<'b> fn(&'b u8, &'x0 u8)"), "for<'x1> fn(&'x1 u8, &'x0 u8)");
+    assert_eq!(reprint("for<'b> fn(&'b u8, &'x u8)"), "for<'y> fn(&'y u8, &'x u8)");
+    let printed = "{forall for<T> fn() -> (for<'x> fn(&'x T), for<'x, U> fn(&'x U, T))}";
+    assert_eq!(reprint(printed), printed);
+    assert_eq!(reprint("{forall for<Q> fn() -> (Q, U, V<T>)}"), "{forall for<W> fn() -> (W, U, V<T>)}");
 }
 
 #[test]

@@ -8,7 +8,9 @@ use std::error::Error;
 
 use typeloom as bb;
 use typeloom::module::{Compiler, Graph, GraphExecutor, Module, OperatorMethods};
-use typeloom::run::{ByExecution, Components, DatumElement, Executor, FromDatum, IntoDatum, Verify};
+use typeloom::run::engine::ByExecution;
+use typeloom::run::values::{DatumElement, FromDatum, IntoDatum};
+use typeloom::run::{Components, Executor, Verify};
 use typeloom::types::{ElementStorage, Storage};
 
 /// `scores = relu(query x weights)`, on the backend bound to `compute`.

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use typeloom as bb;
 use typeloom::module::{Backend, Compiler, Graph, GraphExecutor, Index, Module, OperatorMethods};
-use typeloom::run::{ByExecution, Components, Cpu, Executor, Verify};
+use typeloom::run::engine::ByExecution;
+use typeloom::run::{Components, Cpu, Executor, Verify};
 use typeloom::types::AnyTensor;
 
 /// The embedded backend with a counter of its calls.

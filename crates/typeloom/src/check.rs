@@ -26,7 +26,7 @@
 //! |---|---|---|
 //! | text ([`Described`]) | sets of ONNX's element types | lines of the text, on symbolic dims |
 //! | text with a rule in Rust ([`Described::with_rule`], [`OperatorCx`]) | sets of ONNX's element types | a closure, on symbolic dims |
-//! | static ([`AtomicOpsetDecl`](crate::types::operators::AtomicOpsetDecl), [`Operators::with_opset`]) | nodes of the type tree, also registered leaves | built-in relations, on symbolic dims; a custom relation sees a symbolic dim as unknown |
+//! | static ([`AtomicOpsetDecl`](crate::types::operators::AtomicOpsetDecl), [`Operators::with_opset`]) | nodes of the type tree, also registered leaves | built-in relations, on symbolic dims; a custom relation can pass on symbolic dims, but not compute with them |
 //!
 //! A text and a rule can be created at run time: the text is parsed, and the rule is a closure that owns its data. `docs/operator-files.md`
 //! describes the text.
@@ -55,16 +55,21 @@ pub use checked::{Checked, Origin, TypedValue};
 /// Operators of other domains: a description as text, and optionally a rule in Rust.
 ///
 /// ```
-/// use typeloom::check::{Described, OperatorCx, OperatorError, Operators, Options, check_with};
+/// use typeloom::check::{Described, OperatorCx, OperatorError, Operators, Options, RuleDim, check_with};
 ///
 /// fn pairs(cx: &mut OperatorCx<'_, '_, '_>) -> Result<(), OperatorError> {
 ///     let Some(shape) = cx.shape(0) else { return Ok(()) };
 ///     let Some(&length) = shape.last() else { return Err(cx.error("a scalar has no pairs")) };
+///     let count = pairs_of(cx, length);
+///     let two = cx.fixed(2);
+///     cx.set_shape(0, &[count, two])
+/// }
+///
+/// fn pairs_of(cx: &mut OperatorCx<'_, '_, '_>, length: RuleDim) -> RuleDim {
 ///     let (one, two) = (cx.fixed(1), cx.fixed(2));
 ///     let less = cx.sub(length, one);
 ///     let product = cx.mul(length, less);
-///     let count = cx.floor_div(product, two);
-///     cx.set_shape(0, &[count, two])
+///     cx.floor_div(product, two)
 /// }
 ///
 /// let text = "typeloom-operators 1\ndomain com.example 1\nop Pairs 1\n  type T tensor(float)\n  in data T\n  out pairs T\n";
@@ -80,7 +85,7 @@ pub use checked::{Checked, Origin, TypedValue};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_ops::described::{Described, OperatorCx, OperatorError, Operators};
+pub use typeloom_ops::described::{Described, OperatorCx, OperatorError, Operators, RuleDim};
 /// Text of a diagnostic or an explanation as the command prints it: nodes with labels, notes and help.
 ///
 /// ```

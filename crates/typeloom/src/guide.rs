@@ -5,7 +5,7 @@
 //! | [`TypeNode`](crate::types::TypeNode) | the kind of a value: `tensor.f32`, `peer_id` | static id | declare leaves, bounds and storage |
 //! | [`ValueType`](crate::check::ValueType) | a value of a checked model: node, element type, shape | structural | read results of a check, prepare runs |
 //! | [`Interface`](crate::interface::Interface) | all inputs and outputs of a model, with their symbols | digest of its pool type | compare and transfer models |
-//! | [`Ty`](crate::term::Ty) | any type of a program, with binders and variables | alpha-equivalence | compare, infer, evaluate aliases |
+//! | [`Ty`](crate::term::Ty) | any type of a program, with binders and variables | alpha-equivalence | compare; infer and evaluate aliases ([`term::infer`](crate::term::infer)) |
 //! | [`Idx`](crate::pool::Idx) | one interned type of a pool | id in its pool | build and inspect types |
 //! | [`TypeDescriptor`](crate::pool::TypeDescriptor) | one type with children given by digest | digest | store and transfer types |
 //! | [`TypeProto`](crate::onnx::TypeProto) | the type in an ONNX file | message | read and write models |

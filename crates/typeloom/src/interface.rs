@@ -21,23 +21,6 @@
 //! The interface of a model is a type scheme: names of symbols do not affect its digest. [`Interface::of`] does not report
 //! type errors; [`Checked::interface`](crate::check::Checked::interface) returns the interface of a model that was checked.
 
-/// Inputs, outputs, symbols and conditions of a model.
-///
-/// ```
-/// use typeloom::interface::Interface;
-///
-/// let model = typeloom::onnx::model_from_text(
-///     r#"<ir_version: 10, opset_import: ["" : 21]> g (float[N, M] x) => (y) { y = Relu(x) }"#,
-/// )?;
-/// let interface = Interface::of(&model)?;
-/// assert_eq!(interface.symbols(), ["N", "M"]);
-/// let input = &interface.inputs[0];
-/// assert_eq!((input.name.as_str(), interface.show(&input.ty).as_str()), ("x", "float[N, M]"));
-/// assert_eq!(interface.value_type(&input.ty).shape.unwrap().len(), 2);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[doc(inline)]
-pub use typeloom_interface::Interface;
 use typeloom_interface::bundle::Exported;
 /// Interfaces in bundles: labels, digests and signatures.
 ///
@@ -56,10 +39,27 @@ use typeloom_interface::bundle::Exported;
 /// ```
 #[doc(inline)]
 pub use typeloom_interface::bundle::{BundleError, import_interfaces as import};
+/// Inputs, outputs, symbols and conditions of a model. An input or an output is a [`Parameter`].
+///
+/// ```
+/// use typeloom::interface::{Interface, Parameter};
+///
+/// let model = typeloom::onnx::model_from_text(
+///     r#"<ir_version: 10, opset_import: ["" : 21]> g (float[N, M] x) => (y) { y = Relu(x) }"#,
+/// )?;
+/// let interface = Interface::of(&model)?;
+/// assert_eq!(interface.symbols(), ["N", "M"]);
+/// let input: &Parameter = &interface.inputs[0];
+/// assert_eq!((input.name.as_str(), interface.show(&input.ty).as_str()), ("x", "float[N, M]"));
+/// assert_eq!(interface.value_type(&input.ty).shape.unwrap().len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_interface::{Interface, Parameter};
 /// Comparison of two interfaces: the direction, the identity of ports, and the differences.
 ///
 /// ```
-/// use typeloom::interface::{Direction, Interface, InterfaceChange, PortIdentity, compare};
+/// use typeloom::interface::{Direction, Interface, InterfaceChange, InterfaceComparison, PortIdentity, compare};
 ///
 /// let interface = |graph: &str| {
 ///     let text = format!(r#"<ir_version: 10, opset_import: ["" : 21]> {graph}"#);
@@ -69,14 +69,14 @@ pub use typeloom_interface::bundle::{BundleError, import_interfaces as import};
 /// let new = interface("g (float[N] x) => (float[N] y) { y = Relu(x) }")?;
 /// assert!(compare(&old, &new, Direction::Backward, PortIdentity::Name).is_compatible());
 ///
-/// let comparison = compare(&old, &new, Direction::Forward, PortIdentity::Name);
+/// let comparison: InterfaceComparison = compare(&old, &new, Direction::Forward, PortIdentity::Name);
 /// let first = &comparison.differences[0];
 /// assert_eq!((first.path.to_string().as_str(), first.change), ("inputs.x.shape[0]", InterfaceChange::Extent));
 /// assert!(comparison.is_breaking(first));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_interface::{InterfaceChange, PortIdentity, compare};
+pub use typeloom_interface::{InterfaceChange, InterfaceComparison, PortIdentity, compare};
 use typeloom_pool::Bundle;
 #[doc(inline)]
 pub use typeloom_pool::compat::Direction;
@@ -118,6 +118,39 @@ pub fn export(interfaces: &[(&str, &Interface)]) -> Result<Bundle, BundleError> 
 /// let header = c_header("scorer", &[("main", &Interface::of(&model)?)])?;
 /// assert!(header.contains("#define SCORER_INPUT_X 0 /* `x`: float[N], bb_tensor_f32_t */"));
 /// assert!(header.contains("#define BB_TENSOR_F32_WIRE_HASH UINT64_C(0x101)"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// A compiled program records its public functions and its parts:
+///
+/// ```
+/// use typeloom::interface::c_header;
+/// use typeloom::module::{Artifact, Compiler, Graph, Module, OperatorMethods as _};
+///
+/// struct Function(&'static str, fn(&Graph));
+///
+/// impl Module for Function {
+///     fn name(&self) -> &str {
+///         self.0
+///     }
+///
+///     fn body(&self, g: &mut Graph) {
+///         (self.1)(g);
+///     }
+/// }
+///
+/// const ROUND: Function = Function("round", |g| g.output("y", g.input("x").of("float[N]").round()));
+/// const LIBRARY: Function = Function("library", |g| {
+///     g.output("y", g.input("x").of("float[N]").relu());
+///     g.export(&ROUND);
+/// });
+///
+/// let file = Compiler::new().compile(LIBRARY)?.to_bytes()?;
+/// let recorded = Artifact::recorded(&file)?.ok_or("the file was not compiled")?;
+/// let functions: Vec<_> = recorded.exports().map(|it| (it.label.as_str(), &it.interface)).collect();
+/// let header = c_header("library", &functions)?;
+/// assert!(header.contains("#define LIBRARY_ROUND_FUNCTION \"round\""));
+/// assert!(header.contains("#define LIBRARY_ROUND_INPUT_X 0 /* `x`: float[A], bb_tensor_f32_t */"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

@@ -12,7 +12,17 @@
 //! ```
 //!
 //! Each module covers one task and starts with a complete program. [`guide`] explains which of the type representations
-//! to use, and how to convert between them.
+//! to use, and how to convert between them. Submodules contain items for special tasks:
+//!
+//! | submodule | special task |
+//! |---|---|
+//! | [`module::attributes`] | set optional attributes of operators in a module |
+//! | [`module::slots`] | use components in a module |
+//! | [`module::passes`] | add a pass to the compiler |
+//! | [`pool::service`] | share a pool between threads; limit the input of others |
+//! | [`run::components`], [`run::engine`], [`run::host`], [`run::values`], [`run::wire`] | bind ready-made components, use other engines, run on several peers |
+//! | [`term::infer`], [`term::build`] | relate types with variables and aliases; build binders, and terms in an arena |
+//! | [`types::builtins`], [`types::operators`] | name built-in type nodes; declare operators as statics |
 //!
 //! | feature | adds | default |
 //! |---|---|---|

@@ -23,6 +23,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod passes;
+pub mod slots;
+
 /// Compiled programs, and the error of loading one.
 ///
 /// ```
@@ -52,25 +55,11 @@
 /// ```
 #[doc(inline)]
 pub use typeloom_compiler::artifact::{Artifact, LoadError};
-/// The compiler: bindings of slots, policies for casts, passes. A [`BuildError`] lists all errors of a module's author,
+/// The compiler: bindings of slots, policies for casts, [passes]. A [`BuildError`] lists all errors of a module's author,
 /// each with its source location.
 ///
 /// ```
-/// use typeloom::module::{BuildError, Coercion, Compiler, Graph, Module, OperatorMethods as _, Pass, Unit};
-///
-/// struct LimitNodes(usize);
-///
-/// impl Pass for LimitNodes {
-///     fn name(&self) -> &str {
-///         "limit_nodes"
-///     }
-///
-///     fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
-///         let nodes = unit.graph().node.len();
-///         let message = format!("{nodes} nodes");
-///         if nodes <= self.0 { Ok(()) } else { Err(BuildError::Pass { pass: "limit_nodes".into(), message }) }
-///     }
-/// }
+/// use typeloom::module::{BuildError, Coercion, Compiler, Graph, Module, OperatorMethods as _};
 ///
 /// struct Mixed;
 ///
@@ -85,26 +74,19 @@ pub use typeloom_compiler::artifact::{Artifact, LoadError};
 ///     }
 /// }
 ///
-/// let compiler = Compiler::new().with_coercion(Coercion::Lossless);
-/// assert!(compiler.compile(Mixed).is_ok());
-/// let limited = Compiler::new().with_coercion(Coercion::Lossless).with_pass_after("insert_cast_ops", LimitNodes(2));
-/// assert!(matches!(limited.compile(Mixed), Err(BuildError::Pass { .. })));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// let error: BuildError = Compiler::new().compile(Mixed).unwrap_err();
+/// println!("{error}");
+/// assert!(Compiler::new().with_coercion(Coercion::Lossless).compile(Mixed).is_ok());
 /// ```
 #[doc(inline)]
-pub use typeloom_compiler::{
-    compiler::Compiler,
-    error::BuildError,
-    pass::Pass,
-    unit::{Coercion, Unit},
-};
+pub use typeloom_compiler::{compiler::Compiler, error::BuildError, unit::Coercion};
 /// Backends. A backend implements [`Backend`], or one of the other two traits, which
-/// [`ByExecution`](crate::run::ByExecution) and [`ByPrimitives`](crate::run::ByPrimitives) complete.
+/// [`ByExecution`](crate::run::engine::ByExecution) and [`ByPrimitives`](crate::run::engine::ByPrimitives) complete.
 ///
 /// ```
 /// use typeloom::module::{Backend, GraphExecutor, Primitives};
 /// use typeloom::onnx::{AttributeProto, GraphProto};
-/// use typeloom::run::{ByExecution, Cpu};
+/// use typeloom::run::{Cpu, engine::ByExecution};
 /// use typeloom::types::AnyTensor;
 ///
 /// /// Delegates graphs to the embedded backend.
@@ -133,6 +115,27 @@ pub use typeloom_compiler::{
 ///     half.add(x, x)
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// A backend without one of the methods does not compile, and neither does an adapter around a type with neither half. No
+/// method that computes has a default, so no call can recurse.
+///
+/// ```compile_fail,E0046
+/// struct Empty;
+///
+/// impl typeloom::module::Backend for Empty {
+///     type Tensor = Vec<f32>;
+///     type Error = std::fmt::Error;
+/// }
+/// ```
+///
+/// ```compile_fail,E0277
+/// use typeloom::module::Compiler;
+/// use typeloom::run::ByExecution;
+///
+/// struct Empty;
+///
+/// Compiler::new().bind_backend::<ByExecution<Empty>>("compute");
 /// ```
 #[doc(inline)]
 pub use typeloom_contracts::backend::{Backend, GraphExecutor, Primitives};
@@ -253,6 +256,37 @@ pub use typeloom_contracts::register_opset;
 /// // The other contracts follow the same pattern.
 /// fn others(_: &impl Aggregator, _: &impl Codec, _: &impl DataSource, _: &impl Model) {}
 /// # Ok::<(), std::fmt::Error>(())
+/// ```
+///
+/// A component of another contract, and a storage type that the tree does not have, do not compile:
+///
+/// ```compile_fail,E0277
+/// use typeloom::run::components::Int8;
+///
+/// typeloom::module::Compiler::new().bind_index::<Int8<[f32]>>("near");
+/// ```
+///
+/// ```compile_fail,E0277
+/// use typeloom::module::DataSource;
+///
+/// struct Lines;
+///
+/// impl DataSource for Lines {
+///     type Sample = String;
+///     type Error = std::fmt::Error;
+///
+///     fn next_batch(&mut self) -> Result<Option<Box<String>>, Self::Error> {
+///         Ok(None)
+///     }
+///
+///     fn reset(&mut self) -> Result<(), Self::Error> {
+///         Ok(())
+///     }
+///
+///     fn on_data_loaded(&mut self, _: &String) -> Result<(), Self::Error> {
+///         Ok(())
+///     }
+/// }
 /// ```
 #[doc(inline)]
 pub use typeloom_contracts::{
@@ -393,7 +427,7 @@ pub use typeloom_module::graph::operators::attributes;
 /// ```
 #[doc(inline)]
 pub use typeloom_module::module::imports::Imported;
-/// Modules and the graph that records their bodies.
+/// Modules and the graph that records their bodies. Placeholders of components are in [slots].
 ///
 /// ```
 /// use typeloom::module::{Compiler, Graph, Module, OperatorMethods as _, ValueRef};

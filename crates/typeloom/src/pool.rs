@@ -14,45 +14,51 @@
 //! assert_eq!(other.digest(roots[0].ty)?, pool.digest(map)?);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! [`service`] contains pools that threads share, and limits for the input of others.
 
-/// A pool that several threads fill.
-///
-/// ```
-/// use typeloom::pool::{Descriptor, Pool, SharedPool, Tag};
-///
-/// let pool = SharedPool::new(Pool::new());
-/// let int = || pool.intern(&Descriptor::Primitive(Tag::Int));
-/// let (a, b) = std::thread::scope(|scope| {
-///     let (a, b) = (scope.spawn(int), scope.spawn(int));
-///     (a.join().unwrap(), b.join().unwrap())
-/// });
-/// assert_eq!(a?, b?);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[doc(inline)]
-pub use typeloom_pool::SharedPool;
-/// Changes between two types, and a cache for many comparisons.
+pub mod service;
+
+/// Comparison of two types and its changes.
 ///
 /// ```
 /// use typeloom::interface::Direction;
-/// use typeloom::pool::{CompatCache, Pool, Tag, TypeChange};
+/// use typeloom::pool::{Compat, Pool, Tag, TypeChange};
 ///
 /// let mut pool = Pool::new();
 /// let (int, float) = (pool.primitive(Tag::Int)?, pool.primitive(Tag::Float)?);
 /// let (old, new) = (pool.list(int)?, pool.list(float)?);
-/// let result = pool.compat(old, new, Direction::Backward);
+/// let result: Compat = pool.compat(old, new, Direction::Backward);
 /// assert!(!result.is_compatible());
 /// assert_eq!(result.breaking[0].change, TypeChange::Type);
-/// let mut cache = CompatCache::new();
-/// assert_eq!(*pool.compat_cached(&mut cache, old, new, Direction::Backward)?, result);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_pool::compat::{CompatCache, TypeChange};
+pub use typeloom_pool::compat::{Compat, TypeChange};
+/// Verified bytes that contain types with everything they refer to.
+///
+/// ```
+/// use typeloom::pool::{Bundle, ExportError, ImportError, Pool, Tag};
+///
+/// fn count(pool: &mut Pool) -> Result<Bundle, Box<dyn std::error::Error>> {
+///     let int = pool.primitive(Tag::Int)?;
+///     let bundle = pool.export(&[("count", int)]).map_err(|error: ExportError| error.to_string())?;
+///     Ok(bundle)
+/// }
+///
+/// let bundle = count(&mut Pool::new())?;
+/// let roots = Pool::new().import(bundle.as_bytes())?;
+/// assert_eq!(roots[0].label, "count");
+/// let error: ImportError = Pool::new().import(&bundle.as_bytes()[1..]).unwrap_err();
+/// println!("{error}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_pool::{Bundle, ExportError, ImportError};
 /// Contents of one type. Children are ids in a `Descriptor<Idx>` and digests in a `TypeDescriptor`.
 ///
 /// ```
-/// use typeloom::pool::{Descriptor, Digest, Idx, Pool, ReconstructError, Tag, TypeDescriptor, VariantDescriptor};
+/// use typeloom::pool::{Descriptor, Digest, Idx, Pool, Tag, TypeDescriptor, VariantDescriptor};
 ///
 /// let mut pool = Pool::new();
 /// let int: Idx = pool.intern(&Descriptor::Primitive(Tag::Int))?;
@@ -64,17 +70,15 @@ pub use typeloom_pool::compat::{CompatCache, TypeChange};
 /// let mut other = Pool::new();
 /// let types = other.reconstruct(&descriptors)?;
 /// assert_eq!(other.signature(types[&pool.digest(maybe)?]), pool.signature(maybe));
-/// let error = Pool::new().reconstruct(&descriptors[1..]).unwrap_err();
-/// assert!(matches!(error, ReconstructError::NotFound { .. }));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_pool::{Descriptor, ReconstructError, TypeDescriptor, VariantDescriptor};
+pub use typeloom_pool::{Descriptor, TypeDescriptor, VariantDescriptor};
 /// The set of interned types, its ids, and the 256-bit identity of a type. A pool has one method for each kind of type
 /// ([`Pool::structure`], [`Pool::enumeration`], [`Pool::function`], [`Pool::tensor`], ...); names are interned first.
 ///
 /// ```
-/// use typeloom::pool::{Digest, Idx, Pool, PoolError, Tag};
+/// use typeloom::pool::{Digest, Idx, NameId, Pool, PoolError, Tag};
 ///
 /// fn scores(pool: &mut Pool) -> Result<Idx, PoolError> {
 ///     let (key, value) = (pool.primitive(Tag::Str)?, pool.primitive(Tag::Float)?);
@@ -90,31 +94,37 @@ pub use typeloom_pool::{Descriptor, ReconstructError, TypeDescriptor, VariantDes
 /// let (int, float) = (pool.primitive(Tag::U64)?, pool.primitive(Tag::F32)?);
 /// let (n, three) = (pool.dim_symbol("N")?, pool.dim_const(3)?);
 /// let vectors = pool.tensor(float, &[n, three])?;
-/// let user = pool.structure(user, &[(id, int), (embedding, vectors)])?;
+/// let fields: [(NameId, Idx); 2] = [(id, int), (embedding, vectors)];
+/// let user = pool.structure(user, &fields)?;
 /// assert_eq!(pool.signature(user), "struct User { id: u64, embedding: Tensor<f32, [N, 3]> }");
 /// assert_eq!(pool.freeze().digest(map), Some(digest));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_pool::{Digest, Idx, Pool, PoolError, Tag};
-/// Verified bytes that contain types with everything they refer to.
+pub use typeloom_pool::{Digest, Idx, NameId, Pool, PoolError, Tag};
+/// Generic and recursive types: the sorts of the variables of a scheme, and references between the nodes of a recursive type.
 ///
 /// ```
-/// use typeloom::pool::{ExportError, ImportError, ImportLimits, Pool, Tag};
+/// use typeloom::pool::{Descriptor, GraphRef, Pool, Sort, Tag};
 ///
 /// let mut pool = Pool::new();
-/// let int = pool.primitive(Tag::Int)?;
-/// let bytes = pool.export(&[("count", int)]).map_err(|error: ExportError| error.to_string())?.into_bytes();
+/// let item = pool.bound(0, 0, Sort::Type)?;
+/// let (items, first) = (pool.list(item)?, pool.option(item)?);
+/// let function = pool.function(&[items], first)?;
+/// let scheme = pool.scheme(&[Sort::Type], function)?;
+/// assert_eq!(pool.signature(scheme), "forall T. (list<T>) -> option<T>");
 ///
-/// let roots = Pool::new().import(&bytes)?;
-/// assert_eq!(roots[0].label, "count");
-/// let small = ImportLimits { bytes: 8, ..ImportLimits::default() };
-/// let error: ImportError = Pool::new().import_within(&bytes, &small).unwrap_err();
-/// println!("{error}");
+/// // A list of itself or of an integer: two nodes that refer to each other.
+/// let int = pool.primitive(Tag::Int)?;
+/// let nested = pool.intern_graph(&[
+///     Descriptor::TwoChild { tag: Tag::Result, child1: GraphRef::Outer(int), child2: GraphRef::Member(1) },
+///     Descriptor::Container { tag: Tag::List, child: GraphRef::Member(0) },
+/// ])?;
+/// assert_eq!(pool.signature(nested[1]), "rec0 = list<result<int, rec0>>");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_pool::{ExportError, ImportError, ImportLimits};
+pub use typeloom_pool::{GraphRef, Sort};
 /// Types of the public items of a module.
 ///
 /// ```

@@ -20,42 +20,14 @@
 //! ```
 //!
 //! [`Executor`] runs a compiled module with the components of its slots, and [`Part`] runs it on several peers. The modules
-//! [`components`], [`engine`], [`wire`] and [`host`] serve these two; their items can change between versions.
+//! [`components`], [`engine`], [`values`], [`wire`] and [`host`] serve these two; their items can change between versions.
 
 pub mod components;
 pub mod engine;
 pub mod host;
+pub mod values;
 pub mod wire;
 
-/// Addresses of peers: sequences of protocol segments.
-///
-/// ```
-/// use typeloom::run::Multiaddress;
-///
-/// let address: Multiaddress = "/ip4/127.0.0.1/tcp/4001".parse()?;
-/// assert_eq!(Multiaddress::from_bytes(address.as_bytes())?.to_string(), "/ip4/127.0.0.1/tcp/4001");
-/// assert_eq!(address.segments().count(), 2);
-/// assert!("/tcp/port".parse::<Multiaddress>().is_err());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[doc(inline)]
-pub use typeloom_contracts::address::Multiaddress;
-/// Adapters that complete one half of a backend.
-///
-/// ```
-/// use typeloom::module::Backend;
-/// use typeloom::run::{ByExecution, ByPrimitives, Cpu};
-///
-/// fn is_backend<B: Backend>() {}
-/// is_backend::<Cpu>();
-///
-/// /// Wraps a type that implements only one half.
-/// fn by_half<E, P>(executor: E, primitives: P) -> (ByExecution<E>, ByPrimitives<P>) {
-///     (ByExecution(executor), ByPrimitives(primitives))
-/// }
-/// ```
-#[doc(inline)]
-pub use typeloom_contracts::backend::by_execution::ByExecution;
 /// A value at run time: a tensor, a sequence, a scalar, peers, or another leaf.
 ///
 /// ```
@@ -68,18 +40,6 @@ pub use typeloom_contracts::backend::by_execution::ByExecution;
 /// ```
 #[doc(inline)]
 pub use typeloom_contracts::datum::Datum;
-/// Values of leaves of the type tree that are not tensors.
-///
-/// ```
-/// use typeloom::run::{Datum, LeafDatum, Scalar, WireReqId};
-///
-/// let type_of = |datum: Datum| datum.type_node().map(|node| node.id);
-/// assert_eq!(type_of(Datum::Scalar(Scalar::F32(0.5))), Some("scalar.f32"));
-/// assert_eq!(type_of(Datum::Request(WireReqId(7))), Some("wire_req_id"));
-/// fn others(_: LeafDatum) {}
-/// ```
-#[doc(inline)]
-pub use typeloom_contracts::datum::{LeafDatum, Scalar, WireReqId};
 /// The embedded backend.
 ///
 /// ```
@@ -93,8 +53,6 @@ pub use typeloom_contracts::datum::{LeafDatum, Scalar, WireReqId};
 /// ```
 #[doc(inline)]
 pub use typeloom_runtime::backend::Cpu;
-#[doc(inline)]
-pub use typeloom_runtime::backend::by_primitives::ByPrimitives;
 /// Protocols that can run: declared operators and a function that computes them.
 ///
 /// ```
@@ -123,36 +81,6 @@ pub use typeloom_runtime::backend::by_primitives::ByPrimitives;
 /// ```
 #[doc(inline)]
 pub use typeloom_runtime::components::RunProtocol;
-/// Conversion between Rust types and values at run time.
-///
-/// ```
-/// use typeloom::run::{DatumElement, FromDatum as _, IntoDatum as _};
-/// use typeloom::types::{ElementStorage, TypeNode, builtins::TYPE_TENSOR_U16};
-///
-/// #[derive(Clone, Debug, PartialEq)]
-/// struct Pixel(u8, u8);
-///
-/// impl ElementStorage for Pixel {
-///     const SLICE: &'static TypeNode = &TYPE_TENSOR_U16;
-/// }
-///
-/// impl DatumElement for Pixel {
-///     const BYTES: usize = 2;
-///
-///     fn write(&self, bytes: &mut Vec<u8>) {
-///         bytes.extend([self.0, self.1]);
-///     }
-///
-///     fn read(bytes: &[u8]) -> Option<Self> {
-///         if let [a, b] = bytes { Some(Self(*a, *b)) } else { None }
-///     }
-/// }
-///
-/// let pixels = vec![Pixel(1, 2), Pixel(3, 4)];
-/// assert_eq!(Vec::<Pixel>::from_datum(&pixels.to_datum(None)).as_deref(), Some(&pixels));
-/// ```
-#[doc(inline)]
-pub use typeloom_runtime::convert::{DatumElement, FromDatum, IntoDatum};
 /// Errors of preparing and of running a program.
 ///
 /// ```
@@ -177,11 +105,12 @@ pub use typeloom_runtime::convert::{DatumElement, FromDatum, IntoDatum};
 /// ```
 #[doc(inline)]
 pub use typeloom_runtime::error::{PrepareError, RunError};
-/// The program of one class of peers, connected to the others by a transport.
+/// The program of one class of peers, connected to the others by a transport; a run returns a [`PartOutcome`](wire::PartOutcome).
 ///
 /// ```
 /// use typeloom::module::{Compiler, Graph, Module, OperatorMethods as _};
-/// use typeloom::run::{Components, Part};
+/// use typeloom::run::wire::PartOutcome;
+/// use typeloom::run::{Components, Datum, Part};
 ///
 /// struct Remote;
 ///
@@ -201,6 +130,10 @@ pub use typeloom_runtime::error::{PrepareError, RunError};
 /// let artifact = Compiler::new().compile(Remote)?;
 /// let part = Part::new(&artifact, "workers", &Components::new())?;
 /// assert_eq!((part.program(), part.name()), ("remote", "workers"));
+///
+/// fn result(outcome: &PartOutcome) -> Option<&Datum> {
+///     outcome.get("y")
+/// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
@@ -224,18 +157,18 @@ pub use typeloom_runtime::executor::part::Part;
 /// ```
 #[doc(inline)]
 pub use typeloom_runtime::options::{RunLimits, Verify};
-/// A prepared model and the result of a run.
+/// A prepared model, its inputs and outputs, and the result of a run.
 ///
 /// ```
 /// use std::collections::HashMap;
-/// use typeloom::run::{RunOutcome, Session, Verify, session};
+/// use typeloom::run::{Port, RunOutcome, Session, Verify, session};
 /// use typeloom::types::AnyTensor;
 ///
 /// let model = typeloom::onnx::model_from_text(
 ///     r#"<ir_version: 10, opset_import: ["" : 21]> g (float[N] x) => (y) { y = Neg(x) }"#,
 /// )?;
 /// let session: Session = session(&mut typeloom::check(&model, &Default::default())?)?;
-/// let input = &session.inputs()[0];
+/// let input: &Port = &session.inputs()[0];
 /// assert_eq!((input.name.as_str(), input.ty.to_string().as_str()), ("x", "float[N]"));
 ///
 /// let x = AnyTensor::from([1.0_f32, 2.0]);
@@ -245,7 +178,7 @@ pub use typeloom_runtime::options::{RunLimits, Verify};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_runtime::session::{RunOutcome, Session};
+pub use typeloom_runtime::session::{Port, RunOutcome, Session};
 /// A compiled module with the components of its slots, ready to run.
 ///
 /// ```

@@ -27,29 +27,15 @@
 /// ```
 #[doc(inline)]
 pub use typeloom_report::rust::{changes_text as render_changes, description as render};
-/// Comparison of two versions of a crate.
-///
-/// ```no_run
-/// use typeloom::rust::{Edition, Editions, compare};
-///
-/// let (old, new) = (std::fs::read("old.json")?, std::fs::read("new.json")?);
-/// let editions = Editions { old: Edition::E2021, new: Edition::E2024 };
-/// let diff = compare(&old, &new, editions)?;
-/// let breaks = diff.changes.iter().filter(|change| change.breaking).count();
-/// println!("{breaks} of {} changes are breaks", diff.changes.len());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[doc(inline)]
-pub use typeloom_rust_api::{Edition, Editions, compare};
 /// Signatures of a crate as terms, and as a bundle.
 ///
 /// ```
-/// use typeloom::rust::{Edition, Error, bundle, describe};
+/// use typeloom::rust::{Api, Edition, Error, bundle, describe};
 /// use typeloom::term::Symbols;
 ///
 /// fn signatures(json: &[u8]) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
 ///     let mut symbols = Symbols::new();
-///     let api = describe(json, Edition::E2024, &mut symbols)?;
+///     let api: Api = describe(json, Edition::E2024, &mut symbols)?;
 ///     for item in &api.items {
 ///         println!("{} {}", item.kind.word(), item.path);
 ///     }
@@ -60,4 +46,18 @@ pub use typeloom_rust_api::{Edition, Editions, compare};
 /// assert!(error.is::<Error>());
 /// ```
 #[doc(inline)]
-pub use typeloom_rust_api::{Error, bundle, describe};
+pub use typeloom_rust_api::{Api, Error, bundle, describe};
+/// Comparison of two versions of a crate.
+///
+/// ```no_run
+/// use typeloom::rust::{ApiDiff, Edition, Editions, compare};
+///
+/// let (old, new) = (std::fs::read("old.json")?, std::fs::read("new.json")?);
+/// let editions = Editions { old: Edition::E2021, new: Edition::E2024 };
+/// let diff: ApiDiff = compare(&old, &new, editions)?;
+/// let breaks = diff.changes.iter().filter(|change| change.breaking).count();
+/// println!("{breaks} of {} changes are breaks", diff.changes.len());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_rust_api::{ApiDiff, Edition, Editions, compare};

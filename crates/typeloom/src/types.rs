@@ -74,36 +74,13 @@ pub mod builtins {
 /// assert_eq!(SWISH.check(), []);
 /// ```
 pub mod operators {
-    /// The cause of a type in a [`TypeError`].
-    ///
-    /// ```
-    /// use typeloom::onnx::{GraphProto, NodeProto};
-    /// use typeloom::types::builtins::{TYPE_TENSOR_F32, TYPE_TENSOR_F64};
-    /// use typeloom::types::operators::{TENSOR_PRIMITIVES, TypeCause, TypeError, TypeSolver};
-    ///
-    /// let add = NodeProto {
-    ///     op_type: "Add".into(),
-    ///     input: vec!["x".into(), "y".into()],
-    ///     output: vec!["z".into()],
-    ///     ..NodeProto::default()
-    /// };
-    /// let graph = GraphProto { node: vec![add], ..GraphProto::default() };
-    /// let mut solver = TypeSolver::from_graph(&graph, |_, op_type| TENSOR_PRIMITIVES.op(op_type))?;
-    /// solver.seed("x", &TYPE_TENSOR_F32).seed("y", &TYPE_TENSOR_F64);
-    /// let Err(TypeError::ConstraintFailed(failure)) = solver.solve() else { panic!("the seeds differ") };
-    /// assert_eq!((failure.node.op_type.as_str(), failure.node.position), ("Add", 0));
-    /// assert!(failure.sides.iter().all(|side| matches!(side.cause, Some(TypeCause::Seed { .. }))));
-    /// # Ok::<(), TypeError>(())
-    /// ```
-    #[doc(inline)]
-    pub use typeloom_solver::type_solver::TypeCause;
     /// Types of the values of a graph message under declared operators.
     ///
     /// ```
     /// use typeloom::onnx::{GraphProto, NodeProto, ValueInfoProto};
     /// use typeloom::types::builtins::{TYPE_TENSOR_F32, TYPE_TENSOR_F64};
     /// use typeloom::types::operators::{
-    ///     TENSOR_PRIMITIVES, TypeError, TypeSolution, TypeSolver, apply_solution_to_value_info,
+    ///     TENSOR_PRIMITIVES, TypeCause, TypeError, TypeSolution, TypeSolver, apply_solution_to_value_info,
     /// };
     ///
     /// let add = NodeProto {
@@ -123,13 +100,15 @@ pub mod operators {
     /// assert!(graph.output[0].r#type.is_some());
     ///
     /// solver.seed("y", &TYPE_TENSOR_F64);
-    /// assert!(matches!(solver.solve(), Err(TypeError::ConstraintFailed(_))));
+    /// let Err(TypeError::ConstraintFailed(failure)) = solver.solve() else { panic!("the seeds differ") };
+    /// assert_eq!((failure.node.op_type.as_str(), failure.node.position), ("Add", 0));
+    /// assert!(failure.sides.iter().all(|side| matches!(side.cause, Some(TypeCause::Seed { .. }))));
     /// assert_eq!(TENSOR_PRIMITIVES.ops.len(), 30);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[doc(inline)]
     pub use typeloom_solver::type_solver::{
-        TypeError, TypeSolution, TypeSolver, apply_solution_to_value_info,
+        TypeCause, TypeError, TypeSolution, TypeSolver, apply_solution_to_value_info,
     };
     #[doc(inline)]
     pub use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
@@ -178,8 +157,8 @@ pub mod operators {
     };
     /// Relations written in Rust, as functions on the ports of a node.
     ///
-    /// A function sees a symbolic dim as unknown (`None`), and `None` leaves a dim unchanged; built-in relations keep symbolic
-    /// dims. An operator that computes with symbolic dims is [`Described`](crate::check::Described).
+    /// A function sees a symbolic dim as unknown (`None`), and `None` leaves a dim unchanged; `cx.copy_extents` passes symbolic dims
+    /// from one port to another, as the built-in relations do. An operator that computes with symbolic dims is [`Described`](crate::check::Described).
     ///
     /// ```
     /// use typeloom::types::operators::{CustomRelationCtx, PortRef, RelationError, RelationResult, TypeRelation};

@@ -40,25 +40,31 @@ const CRATES: [&str; 18] = [
 const UNLISTED: [&str; 3] = ["core::marker::Unpin", "UnwindSafe", "core::marker::Freeze"];
 
 /// Bounds of the numbers of names in the modules of the facade. A name of `published/names.rs` is not counted.
-const MAX_NAMES: [(&str, usize); 14] = [
-    ("check", 24),
-    ("interface", 9),
-    ("module", 13),
+const MAX_NAMES: [(&str, usize); 20] = [
+    ("check", 25),
+    ("interface", 11),
+    ("module", 11),
+    ("module::passes", 2),
+    ("module::slots", 8),
     ("onnx", 6),
-    ("pool", 12),
-    ("run", 23),
+    ("pool", 13),
+    ("pool::service", 5),
+    ("run", 15),
     ("run::components", 22),
-    ("run::engine", 8),
+    ("run::engine", 10),
     ("run::host", 5),
-    ("run::wire", 17),
-    ("rust", 8),
-    ("term", 23),
-    ("types", 1),
-    ("types::operators", 3),
+    ("run::values", 6),
+    ("run::wire", 26),
+    ("rust", 10),
+    ("term", 14),
+    ("term::build", 5),
+    ("term::infer", 9),
+    ("types", 0),
+    ("types::operators", 1),
 ];
 
-/// Bound of the number of names in the modules of the tasks, without those of `run::{components, engine, host, wire}`.
-const MAX_TASK_NAMES: usize = 122;
+/// Bound of the number of names directly in the modules of the tasks, without those of their submodules.
+const MAX_TASK_NAMES: usize = 105;
 
 /// Modules that contain one item per operator or built-in type.
 const TABLES: [&str; 2] = ["module::attributes", "types::builtins"];
@@ -203,12 +209,14 @@ fn names_by_module(recorded: &str) -> BTreeMap<&str, BTreeSet<&str>> {
 
 #[test]
 fn the_facade_stays_small() {
-    let published: BTreeSet<&str> = pieces(include_str!("../src/published/names.rs")).collect();
+    let reexports = include_str!("../src/published/names.rs").lines();
+    let reexports = reexports.filter(|line| !line.contains("///") && !line.starts_with("pub type"));
+    let published: BTreeSet<&str> = reexports.flat_map(pieces).flat_map(|path| path.split("::")).collect();
     let names = names_by_module(include_str!("../api.txt"));
     let mut in_tasks = 0;
     for (module, names) in &names {
         let counted: Vec<_> = names.iter().filter(|name| !published.contains(**name)).collect();
-        if !module.starts_with("run::") {
+        if !module.contains("::") {
             in_tasks += counted.len();
         }
         let bound = MAX_NAMES.iter().find(|(bounded, _)| bounded == module).map(|(_, bound)| *bound);

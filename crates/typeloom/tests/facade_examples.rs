@@ -83,7 +83,7 @@ fn subtyping_includes_lifetimes() -> Outcome {
         "&'a str is no subtype of &'static str: `'a` is not known to outlive `'static`",
         "fn(&'a str) <: fn(&'static str)",
         "&'a mut &'static str is no subtype of &'a mut &'b str: `'b` is not known to outlive `'static`",
-        "for<'x0> fn(&'x0 u8) -> &'x0 u8 <: fn(&'a u8) -> &'a u8",
+        "for<'x> fn(&'x u8) -> &'x u8 <: fn(&'a u8) -> &'a u8",
         "[u8; 4] is no subtype of [u8; 5]: `4` is not `5`",
     ];
     assert_eq!(subtyping::walk()?, expected);

@@ -10,6 +10,8 @@ mod index_over_backend;
 mod permissive_types;
 #[path = "../examples/receive_cast.rs"]
 mod receive_cast;
+#[path = "../examples/requests.rs"]
+mod requests;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -85,5 +87,20 @@ fn peers_learn_from_distributed_samples_and_reproducibly() -> Outcome {
     );
     // Messages arrive in any order, and results do not depend on it.
     assert_eq!(federated::walk()?.history, learned.history);
+    Ok(())
+}
+
+#[test]
+fn a_request_finds_its_peer_by_address_and_is_answered() -> Outcome {
+    requests::main()?;
+    let expected = [
+        "without an address: `Send`, which makes `near.sent`: peer `server` cannot be sent to: no address of the peer is known",
+        "the id of the request: Request(WireReqId(1))",
+        "it is that of the output: true",
+        "the server received: f32[2] [-48.2, -16.4]",
+        "the server learned: /memory/1",
+        "server answers: /dns/vienna.example.org/tcp/443",
+    ];
+    assert_eq!(requests::walk()?, expected);
     Ok(())
 }

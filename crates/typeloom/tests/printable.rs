@@ -23,7 +23,7 @@ fn public_values_implement_display() {
     display::<pool::Digest>();
     display::<pool::Tag>();
     display::<run::Datum>();
-    display::<term::Variance>();
+    display::<term::infer::Variance>();
     display::<types::AnyTensor>();
     display::<types::Dtype>();
     display::<types::TypeNode>();
@@ -41,7 +41,7 @@ fn errors_have_a_text_form() {
     display::<pool::ExportError>();
     display::<pool::ImportError>();
     display::<pool::PoolError>();
-    display::<pool::ReconstructError>();
+    display::<pool::service::ReconstructError>();
     display::<run::PrepareError>();
     display::<run::RunError>();
     display::<run::host::OpenJournalError>();
@@ -64,10 +64,16 @@ fn all_other_values_can_be_debugged() {
     debug::<module::ValueRef>();
     debug::<pool::Idx>();
     debug::<pool::Pool>();
-    debug::<pool::SharedPool>();
+    debug::<pool::service::SharedPool>();
     debug::<pool::TypeDescriptor>();
     debug::<pool::TypedModule>();
+    debug::<check::RuleDim>();
+    debug::<interface::InterfaceComparison>();
+    debug::<interface::Parameter>();
+    debug::<pool::Bundle>();
+    debug::<pool::Compat>();
     debug::<run::Components>();
+    debug::<run::Port>();
     debug::<run::Executor>();
     debug::<run::Part>();
     debug::<run::RunOutcome>();

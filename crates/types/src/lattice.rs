@@ -25,7 +25,7 @@ pub mod build;
 pub mod error;
 
 use build::{LatticeBuilder, NodeSpec};
-use error::LatticeError;
+use error::{ExtendError, LatticeError};
 
 /// The preorder position of a node in its lattice.
 ///
@@ -50,6 +50,9 @@ impl NodeNo {
         Self(std::num::NonZeroU32::MIN.saturating_add(raw))
     }
 }
+
+/// The lattice of all registered nodes.
+static DEFAULT: OnceLock<Result<Lattice, LatticeError>> = OnceLock::new();
 
 /// A set of type nodes that form one tree.
 pub struct Lattice {
@@ -109,8 +112,39 @@ impl Lattice {
     /// # Errors
     /// All violations, if the nodes do not form a lattice.
     pub fn try_get() -> Result<&'static Self, &'static LatticeError> {
-        static DEFAULT: OnceLock<Result<Lattice, LatticeError>> = OnceLock::new();
         DEFAULT.get_or_init(|| Self::builder().with_registered().build()).as_ref()
+    }
+
+    /// Adds nodes that are known only at run time to the default lattice, such as those of a file. They become statics, so
+    /// that everything that uses the default lattice knows them. To be called once, before the first use of the lattice.
+    ///
+    /// ```
+    /// use typeloom_types::lattice::Lattice;
+    /// use typeloom_types::lattice::build::NodeSpec;
+    /// use typeloom_types::lattice::error::ExtendError;
+    ///
+    /// let wrong = [NodeSpec::concrete("tensor.lns16", "tensors")];
+    /// assert!(matches!(Lattice::extend(wrong), Err(ExtendError::Invalid(_))));
+    ///
+    /// Lattice::extend([NodeSpec::concrete("tensor.lns16", "tensor")])?;
+    /// assert!(Lattice::get().is_subtype("tensor.lns16", "tensor"));
+    /// assert_eq!(Lattice::extend([]), Err(ExtendError::InUse));
+    /// # Ok::<(), ExtendError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the nodes and the registered ones do not form a lattice, or if the default lattice is in use. Nothing is added then.
+    pub fn extend(nodes: impl IntoIterator<Item = NodeSpec>) -> Result<(), ExtendError> {
+        if DEFAULT.get().is_some() {
+            return Err(ExtendError::InUse);
+        }
+        let nodes: Vec<NodeSpec> = nodes.into_iter().collect();
+        let with = |all: LatticeBuilder, node: &NodeSpec| all.with_spec(node.clone());
+        nodes.iter().fold(Self::builder().with_registered(), with).build()?;
+        // The set is valid, so the statics are created once in a process, except for concurrent calls.
+        let statics = nodes.into_iter().map(NodeSpec::into_static);
+        let lattice = statics.fold(Self::builder().with_registered(), LatticeBuilder::with_node).build();
+        DEFAULT.set(lattice).map_err(|_| ExtendError::InUse)
     }
 
     /// Number of nodes; at least one.

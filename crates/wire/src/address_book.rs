@@ -215,34 +215,151 @@ mod tests {
         assert_eq!([1, 2, 3, 4].map(ports), [2, 0, 1, 0]);
     }
 
+    /// The reference: a list of all entries in the order of their installation.
+    struct Reference {
+        limits: BookLimits,
+        entries: Vec<(u8, u16, Duration)>,
+    }
+
+    impl Reference {
+        fn install(&mut self, who: u8, ports: &[u16], lifetime: Option<Duration>, now: Duration) -> bool {
+            let ends = lifetime.map_or(Duration::MAX, |lifetime| now + lifetime);
+            if ports.is_empty() || ends <= now {
+                return true;
+            }
+            if !self.can_have(who, ends, now) {
+                return false;
+            }
+            let stored = ports.iter().map(|port| self.store(who, *port, ends, now));
+            stored.fold(true, |all, one| all & one)
+        }
+
+        /// The end of the last entry of each peer.
+        fn peers(&self) -> BTreeMap<u8, Duration> {
+            let mut peers = BTreeMap::new();
+            for (who, _, ends) in &self.entries {
+                let last: &mut Duration = peers.entry(*who).or_default();
+                *last = ends.max(last).to_owned();
+            }
+            peers
+        }
+
+        fn can_have(&mut self, who: u8, ends: Duration, now: Duration) -> bool {
+            if self.limits.addresses == 0 || self.limits.peers == 0 {
+                return false;
+            }
+            let is_free =
+                |peers: BTreeMap<u8, _>| peers.contains_key(&who) || peers.len() < self.limits.peers;
+            if is_free(self.peers()) {
+                return true;
+            }
+            self.entries.retain(|(_, _, ends)| *ends > now);
+            let peers = self.peers();
+            if peers.len() < self.limits.peers {
+                return true;
+            }
+            let (first, peer) =
+                peers.iter().map(|(who, last)| (*last, *who)).min().expect("the book is full");
+            if first < ends {
+                self.entries.retain(|(other, _, _)| *other != peer);
+            }
+            first < ends
+        }
+
+        fn store(&mut self, who: u8, port: u16, ends: Duration, now: Duration) -> bool {
+            if let Some(known) = self.entries.iter_mut().find(|it| (it.0, it.1) == (who, port)) {
+                known.2 = known.2.max(ends);
+                return true;
+            }
+            self.entries.retain(|(other, _, ends)| *other != who || *ends > now);
+            let own = |entry: &&mut (u8, u16, Duration)| entry.0 == who;
+            if self.entries.iter_mut().filter(own).count() < self.limits.addresses {
+                self.entries.push((who, port, ends));
+                return true;
+            }
+            let first = self.entries.iter_mut().filter(own).min_by_key(|entry| entry.2);
+            let first = first.expect("the peer has addresses");
+            let is_earlier = first.2 < ends;
+            if is_earlier {
+                *first = (who, port, ends);
+            }
+            is_earlier
+        }
+
+        fn look_up(&self, who: u8, now: Duration) -> Vec<Multiaddress> {
+            let present = self.entries.iter().filter(|(other, _, ends)| *other == who && *ends > now);
+            let mut present: Vec<_> = present.collect();
+            present.sort_by_key(|(_, _, ends)| Reverse(*ends));
+            present.into_iter().map(|(_, port, _)| address(*port)).collect()
+        }
+
+        fn expire(&mut self, now: Duration) -> usize {
+            let before = self.entries.len();
+            self.entries.retain(|(_, _, ends)| *ends > now);
+            before - self.entries.len()
+        }
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Install(u8, Vec<u16>, Option<u64>),
+        Remove(u8),
+        Expire,
+        Pause(u64),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let ports = proptest::collection::vec(1_u16..7, 0..4);
+        let lifetime =
+            prop_oneof![3 => (0_u64..20).prop_map(Some), 1 => Just(None), 1 => Just(Some(u64::MAX))];
+        prop_oneof![
+            6 => (0_u8..6, ports, lifetime).prop_map(|(who, ports, lifetime)| Step::Install(who, ports, lifetime)),
+            1 => (0_u8..6).prop_map(Step::Remove),
+            1 => Just(Step::Expire),
+            3 => (0_u64..9).prop_map(Step::Pause),
+        ]
+    }
+
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(500))]
+
         #[test]
-        fn a_book_keeps_its_limits_and_returns_installed_present_addresses(
-            steps in proptest::collection::vec((0_u8..6, 1_u16..6, 0_u64..20, 0_u64..5, any::<bool>()), 0..80),
+        fn a_book_is_equal_to_a_list_of_entries(
+            steps in proptest::collection::vec(step(), 0..60), peers in 0_usize..5, addresses in 0_usize..4,
         ) {
-            let limits = BookLimits { peers: 3, addresses: 2 };
-            let mut book = AddressBook::new(limits);
-            let mut ends: BTreeMap<(u8, u16), Duration> = BTreeMap::new();
+            let limits = BookLimits { peers, addresses };
+            let (mut book, mut reference) =
+                (AddressBook::new(limits), Reference { limits, entries: Vec::new() });
             let mut now = Duration::ZERO;
-            for (who, port, lifetime, pause, lasts) in steps {
-                now += at(pause);
-                let lifetime = (!lasts).then_some(at(lifetime));
-                let end = lifetime.map_or(Duration::MAX, |lifetime| now + lifetime);
-                if book.install(&peer(who), [address(port)], lifetime, now) {
-                    let known = ends.entry((who, port)).or_insert(end);
-                    *known = end.max(*known);
-                    prop_assert!(end <= now || book.look_up(&peer(who), now).contains(&address(port)));
-                }
-                prop_assert!(book.peers.len() <= limits.peers && book.len() <= limits.peers * limits.addresses);
-                for who in 0..6 {
-                    for found in book.look_up(&peer(who), now) {
-                        let installed = (1..6).find(|port| address(*port) == found).and_then(|port| ends.get(&(who, port)));
-                        prop_assert!(installed.is_some_and(|end| *end > now));
+            for step in steps {
+                match &step {
+                    Step::Install(who, ports, lifetime) => {
+                        let lifetime = lifetime.map(|seconds| at(seconds).min(Duration::MAX - now));
+                        let listed = ports.iter().map(|port| address(*port));
+                        let stored = book.install(&peer(*who), listed, lifetime, now);
+                        prop_assert_eq!(stored, reference.install(*who, ports, lifetime, now), "{:?}", step);
+                        // An address that the book had the capacity for is found.
+                        if stored && lifetime != Some(Duration::ZERO) && ports.len() == 1 {
+                            prop_assert!(book.look_up(&peer(*who), now).contains(&address(ports[0])));
+                        }
                     }
+                    Step::Remove(who) => {
+                        book.remove(&peer(*who));
+                        reference.entries.retain(|(other, _, _)| other != who);
+                    }
+                    Step::Expire => prop_assert_eq!(book.expire(now), reference.expire(now), "{:?}", step),
+                    Step::Pause(seconds) => now += at(*seconds),
                 }
+                for who in 0..6 {
+                    prop_assert_eq!(book.look_up(&peer(who), now), reference.look_up(who, now), "{:?}", step);
+                    prop_assert!(book.look_up(&peer(who), now).len() <= addresses);
+                }
+                prop_assert_eq!(book.len(), reference.entries.len(), "{:?}", step);
+                prop_assert_eq!(book.is_empty(), reference.entries.is_empty());
+                prop_assert!(reference.peers().len() <= peers);
             }
             book.expire(Duration::MAX);
-            prop_assert!(book.is_empty());
+            prop_assert!(book.is_empty(), "all entries end");
         }
     }
 }

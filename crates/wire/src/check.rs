@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use typeloom_contracts::datum::{Datum, Scalar};
-use typeloom_solver::value_type::{Composite, Dim, Element, ValueType};
+use typeloom_solver::solution::Composite;
+use typeloom_solver::value_type::{Dim, Element, ValueType};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::tree::TypeNode;
@@ -160,7 +161,7 @@ impl SymbolBindings {
     fn check_children(
         &mut self,
         children: &[(String, Datum)],
-        composite: &Composite,
+        composite: &Composite<ValueType>,
         ty: &ValueType,
         value: &Datum,
     ) -> Result<(), Mismatch> {
@@ -252,9 +253,11 @@ pub(crate) fn with_symbols(ty: &ValueType) -> Option<ValueType> {
     };
     let child = |(name, ty): &(Arc<str>, ValueType)| Some((Arc::clone(name), with_symbols(ty)?));
     let children: Vec<_> = composite.children.iter().filter_map(child).collect();
-    let element = Element::Composite(Arc::new(Composite { children: children.into(), is_open: true }));
-    let has_children = matches!(&element, Element::Composite(composite) if !composite.children.is_empty());
-    has_children.then(|| ValueType { element, ..ty.clone() })
+    if children.is_empty() {
+        return None;
+    }
+    let composite = Composite { children: children.into(), is_open: true };
+    Some(ValueType { element: Element::Composite(Arc::new(composite)), ..ty.clone() })
 }
 
 /// Whether [`to_declared_form`] leaves a value of a type unchanged.

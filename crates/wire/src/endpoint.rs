@@ -29,10 +29,11 @@ pub struct EndpointConfig {
     pub limits: MessageLimits,
     /// Timing of attempts.
     pub retry: Retry,
-    /// Limits of uncommitted messages.
-    pub mailbox: Mailbox,
-    /// Limits of unacknowledged messages.
-    pub outbox: Outbox,
+    /// Limits of accepted messages that are not committed. Further messages are refused with [`Refusal::Busy`].
+    pub mailbox: Capacity,
+    /// Limits of posted messages that are not acknowledged. Further posts are errors, see
+    /// [`SendError::OutboxFull`](super::send::SendError::OutboxFull).
+    pub outbox: Capacity,
 }
 
 impl EndpointConfig {
@@ -43,8 +44,8 @@ impl EndpointConfig {
             incarnation,
             limits: MessageLimits::default(),
             retry: Retry::default(),
-            mailbox: Mailbox::default(),
-            outbox: Outbox::default(),
+            mailbox: Capacity::MAILBOX,
+            outbox: Capacity::OUTBOX,
         }
     }
 }
@@ -70,33 +71,19 @@ impl Default for Retry {
     }
 }
 
-/// Limits of accepted messages that are not committed. Further messages are refused with [`Refusal::Busy`].
+/// Limits of the messages that an endpoint stores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Mailbox {
+pub struct Capacity {
     pub messages: usize,
     /// Total size of the messages in bytes.
     pub bytes: usize,
 }
 
-impl Default for Mailbox {
-    fn default() -> Self {
-        Self { messages: 1 << 12, bytes: 1 << 28 }
-    }
-}
-
-/// Limits of posted messages that are not acknowledged. Further posts are errors, see
-/// [`SendError::OutboxFull`](super::send::SendError::OutboxFull).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Outbox {
-    pub messages: usize,
-    /// Total size of the messages in bytes.
-    pub bytes: usize,
-}
-
-impl Default for Outbox {
-    fn default() -> Self {
-        Self { messages: 1 << 16, bytes: 1 << 30 }
-    }
+impl Capacity {
+    /// The default of [`EndpointConfig::mailbox`].
+    pub const MAILBOX: Self = Self { messages: 1 << 12, bytes: 1 << 28 };
+    /// The default of [`EndpointConfig::outbox`].
+    pub const OUTBOX: Self = Self { messages: 1 << 16, bytes: 1 << 30 };
 }
 
 /// Components of an endpoint.
@@ -169,12 +156,12 @@ impl Endpoint {
     }
 
     /// Adds a port.
-    pub fn expect(&self, port: PortId, ty: PortType) {
+    pub fn add_port(&self, port: PortId, ty: PortType) {
         self.shared.lock().ports.insert(port, ty);
     }
 
     /// Adds a peer whose messages are accepted.
-    pub fn know(&self, peer: &PeerId) {
+    pub fn add_peer(&self, peer: &PeerId) {
         self.shared.lock().link(peer).is_known = true;
     }
 

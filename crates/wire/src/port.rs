@@ -9,7 +9,7 @@ use typeloom_onnx::messages::TypeProto;
 use typeloom_pool::{Digest, NotPortable, Pool};
 use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::elem::{Elem, ElemSet};
-use typeloom_solver::solution::{CompositeType, TensorType, Type};
+use typeloom_solver::solution::{Composite, TensorType, Type};
 use typeloom_solver::ty::Constructor;
 use typeloom_solver::universe::{Universe, UniverseError};
 use typeloom_solver::value_type::{Dim, Element, ValueType};
@@ -208,10 +208,10 @@ fn to_solved(
             for (name, child) in &composite.children {
                 children.push((Arc::clone(name), to_solved(child, universe, dims, depth + 1)?));
             }
-            Type::Composite(CompositeType { children: children.into(), is_open: composite.is_open })
+            Type::Composite(Composite { children: children.into(), is_open: composite.is_open })
         }
         Element::Opaque if node.is_some() && node == universe.composite_node() => {
-            Type::Composite(CompositeType { is_open: true, ..CompositeType::default() })
+            Type::Composite(Composite::unknown())
         }
         Element::Opaque if ty.leaf().is_some() => node.map_or(Type::Unknown(None), Type::Leaf),
         Element::Opaque => Type::Unknown(node),

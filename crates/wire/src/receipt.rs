@@ -65,7 +65,7 @@ pub enum Refusal {
 impl Refusal {
     /// Whether a later attempt may succeed.
     #[must_use]
-    pub fn is_passing(&self) -> bool {
+    pub fn is_temporary(&self) -> bool {
         matches!(self, Self::Busy | Self::NotKept)
     }
 }

@@ -7,7 +7,7 @@ use core::time::Duration;
 use typeloom_contracts::peer_selector::PeerId;
 
 use crate::delivery::{Delivery, Effects};
-use crate::endpoint::{Endpoint, Outbox, Shared};
+use crate::endpoint::{Capacity, Endpoint, Shared};
 use crate::envelope::{Envelope, MessageId, PortId, RunId};
 use crate::error::Exceeded;
 use crate::journal::JournalError;
@@ -417,7 +417,7 @@ impl Shared {
             commit.posts.push((post.to.clone(), number, envelope.to_bytes(&self.config.limits)?.into()));
             tickets.push(Ticket { to: post.to.clone(), id });
         }
-        let Outbox { messages, bytes } = self.config.outbox;
+        let Capacity { messages, bytes } = self.config.outbox;
         if !state.has_capacity(&commit.posts, &self.config.outbox) {
             return Err(SendError::OutboxFull { messages, bytes });
         }
@@ -484,7 +484,7 @@ impl Shared {
             Verdict::Taken | Verdict::TakenBefore => {
                 Attempt::Later("its receipt is for another message".to_owned())
             }
-            Verdict::Refused(refusal) if refusal.is_passing() => Attempt::Later(refusal.to_string()),
+            Verdict::Refused(refusal) if refusal.is_temporary() => Attempt::Later(refusal.to_string()),
             Verdict::Refused(refusal) => Attempt::Refused(SendError::Refused { peer: peer.clone(), refusal }),
         }
     }

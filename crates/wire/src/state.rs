@@ -10,7 +10,7 @@
 //!
 //! | per | at most |
 //! |---|---|
-//! | endpoint | the messages and bytes of [`Mailbox`], and those of [`Outbox`]; the state of the program |
+//! | endpoint | the messages and bytes of its mailbox and of its outbox ([`Capacity`]); the state of the program |
 //! | known peer | [`WINDOW`] numbers |
 //! | peer | one number of the last message, which identifies the next one |
 
@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 use typeloom_contracts::peer_selector::PeerId;
 
-use crate::endpoint::{Mailbox, Outbox};
+use crate::endpoint::Capacity;
 use crate::entry::{Accepted, Key, Version, decode, decode_prefix, encode};
 use crate::envelope::{Envelope, MessageId, PortId, RunId};
 use crate::journal::{Change, Journal, JournalError};
@@ -222,7 +222,7 @@ impl State {
     }
 
     /// Accepts or refuses a message that was received from its sender.
-    pub(crate) fn take(&mut self, envelope: &Envelope, message: &[u8], mailbox: &Mailbox) -> Verdict {
+    pub(crate) fn take(&mut self, envelope: &Envelope, message: &[u8], mailbox: &Capacity) -> Verdict {
         if let Some(verdict) = self.refusal(envelope, message.len(), mailbox) {
             return verdict;
         }
@@ -232,7 +232,7 @@ impl State {
         }
     }
 
-    fn refusal(&self, envelope: &Envelope, bytes: usize, mailbox: &Mailbox) -> Option<Verdict> {
+    fn refusal(&self, envelope: &Envelope, bytes: usize, mailbox: &Capacity) -> Option<Verdict> {
         let Some(link) = self.links.get(&envelope.sender).filter(|link| link.is_known) else {
             return Some(Verdict::Refused(Refusal::UnknownPeer));
         };
@@ -331,7 +331,7 @@ impl State {
     }
 
     /// Whether the outbox has the capacity for more messages.
-    pub(crate) fn has_capacity(&self, posts: &[(PeerId, u64, Bytes)], outbox: &Outbox) -> bool {
+    pub(crate) fn has_capacity(&self, posts: &[(PeerId, u64, Bytes)], outbox: &Capacity) -> bool {
         let messages: usize = self.links.values().map(|link| link.pending.len()).sum();
         let bytes: usize = posts.iter().map(|(_, _, message)| message.len()).sum();
         posts.is_empty()
@@ -432,7 +432,7 @@ mod tests {
         let envelope =
             Envelope { id, floor: 1, run: RunId(1), sender, addresses: Vec::new(), port, ty, value };
         CHECKS.with(|checks| checks.set(0));
-        let verdict = state.take(&envelope, &[], &Mailbox::default());
+        let verdict = state.take(&envelope, &[], &Capacity::MAILBOX);
         (verdict, CHECKS.with(std::cell::Cell::get))
     }
 

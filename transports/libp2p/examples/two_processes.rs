@@ -183,7 +183,7 @@ fn averages(folder: &Path) -> Result<(), Box<dyn Error>> {
     for offset in ["0.5", "-0.5"] {
         let (worker, peer, at) = start(folder, offset)?;
         transport.find(&peer, &[at])?;
-        endpoint.know(&peer);
+        endpoint.add_peer(&peer);
         workers.push(worker);
         peers.push(peer);
     }

@@ -100,6 +100,14 @@ impl CrateSpec {
     }
 }
 
+/// Whether the registry can have `found` as the version `asked`. Its build metadata may be omitted: a registry has one
+/// package per version without it.
+pub(crate) fn is_version(asked: &Version, found: &str) -> bool {
+    Version::parse(found).is_ok_and(|found| {
+        asked.cmp_precedence(&found).is_eq() && (asked.build.is_empty() || asked.build == found.build)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,6 +127,20 @@ mod tests {
             ("lazy_static@1.5.0-rc.1+build.5", "lazy_static", "1.5.0-rc.1+build.5"),
         ] {
             assert_eq!(CrateSpec::parse(text).expect("a package"), registry(name, version));
+        }
+    }
+
+    #[test]
+    fn build_metadata_may_be_omitted() {
+        for (asked, found, is_it) in [
+            ("0.11.0", "0.11.0+wasi-snapshot-preview1", true),
+            ("0.11.0+wasi-snapshot-preview1", "0.11.0+wasi-snapshot-preview1", true),
+            ("0.11.0+other", "0.11.0+wasi-snapshot-preview1", false),
+            ("0.11.0", "0.11.1", false),
+            ("0.11.0-rc.1", "0.11.0", false),
+        ] {
+            let asked = Version::parse(asked).expect("a version");
+            assert_eq!(is_version(&asked, found), is_it, "{asked} {found}");
         }
     }
 

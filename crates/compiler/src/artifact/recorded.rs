@@ -22,7 +22,7 @@ pub struct Recorded {
     pub functions: Vec<Exported>,
     /// The parts of a program with sends, labelled `part:` and the name of the peer class.
     pub parts: Vec<Exported>,
-    /// The slots that need a component.
+    /// The slots of all public functions, which need a component.
     pub slots: Vec<RecordedSlot>,
 }
 
@@ -48,6 +48,13 @@ pub enum RecordedError {
     NoMain,
 }
 
+impl Recorded {
+    /// The main function, the other public functions and the parts, in this order.
+    pub fn exports(&self) -> impl Iterator<Item = &Exported> {
+        std::iter::once(&self.main).chain(&self.functions).chain(&self.parts)
+    }
+}
+
 impl Artifact {
     /// Reads the interface that a compiled file records; `None` for other files.
     ///
@@ -56,7 +63,8 @@ impl Artifact {
     pub fn recorded(file: &[u8]) -> Result<Option<Recorded>, RecordedError> {
         let Some((program, bundle)) = recorded_bundle(file) else { return Ok(None) };
         let mut pool = Pool::new();
-        let (mut main, mut functions, mut parts, mut slots) = (None, Vec::new(), Vec::new(), Vec::new());
+        let (mut main, mut functions, mut parts) = (None, Vec::new(), Vec::new());
+        let mut slots: Vec<RecordedSlot> = Vec::new();
         for root in pool.import(&bundle).map_err(BundleError::from)? {
             if let Some(name) = root.label.strip_prefix(SLOTS) {
                 slots.push(slot(&pool, name, root.ty));
@@ -69,6 +77,12 @@ impl Artifact {
             }
         }
         let main = main.ok_or(RecordedError::NoMain)?;
+        for function in function_files(file) {
+            let others = Self::recorded(&function)?.map(|function| function.slots).unwrap_or_default();
+            let others =
+                others.into_iter().filter(|other| slots.iter().all(|known| known.name != other.name));
+            slots.extend(others.collect::<Vec<_>>());
+        }
         Ok(Some(Recorded { main, functions, parts, slots }))
     }
 }
@@ -79,6 +93,15 @@ fn slot(pool: &Pool, name: &str, ty: Idx) -> RecordedSlot {
         _ => None,
     };
     RecordedSlot { name: name.to_owned(), role, needs: pool.signature(ty) }
+}
+
+/// The compiled files of public functions, from the metadata. Each is at most half as long as `file`, which bounds the
+/// recursion of [`Artifact::recorded`].
+fn function_files(file: &[u8]) -> Vec<Vec<u8>> {
+    let Ok(model) = ModelView::new(file) else { return Vec::new() };
+    let entries = model.metadata_props().filter_map(Result::ok);
+    let functions = entries.filter(|entry| entry.key().is_ok_and(|key| key.starts_with(names::FUNCTION)));
+    functions.filter_map(|entry| hex::decode(entry.value().ok()?).ok()).collect()
 }
 
 /// The name of a compiled program, and the bundle in its metadata.

@@ -32,7 +32,7 @@ pub(crate) fn run(mut expanded: Expanded) -> Result<Expanded, BuildError> {
         if bound.role != info.role {
             errors.push(BuildError::SlotRole {
                 slot: slot.clone(),
-                asks: info.role,
+                required: info.role,
                 bound: bound.role,
                 component: bound.component.to_owned(),
                 location: info.location,

@@ -25,6 +25,11 @@ pub(crate) fn run(dispatched: Dispatched) -> Result<Exported, BuildError> {
     let mut pool = Pool::new();
     let mut exports: Vec<(String, Idx)> = Vec::new();
     let name = if unit.name().is_empty() { typeloom_interface::MAIN } else { unit.name() };
+    if let Some(prefix) = [SLOTS, PARTS].into_iter().find(|prefix| name.starts_with(prefix)) {
+        let message =
+            format!("the name `{name}` begins with `{prefix}`, which is reserved for other exports");
+        return Err(BuildError::Interface { message });
+    }
     exports.push((name.to_owned(), encode(&interface, &mut pool)?));
     for part in unit.model.functions.iter().filter(|it| it.domain() == PARTITION_DOMAIN) {
         let ty = encode(&interface_of_part(&interface, part), &mut pool)?;

@@ -267,6 +267,14 @@ typeloom_status typeloom_program_digest(typeloom_program program,
                                         const char **digest);
 
 /*
+ Writes a public function of a program, by its name, which is in the header as ..._FUNCTION. The function is a program
+ of its own with ports of its own: it is freed by typeloom_program_free, before or after the first program.
+ */
+typeloom_status typeloom_program_function(typeloom_program program,
+                                          const char *name,
+                                          typeloom_program *function);
+
+/*
  Writes the number of inputs.
  */
 typeloom_status typeloom_input_count(typeloom_program program, size_t *count);

@@ -1,5 +1,6 @@
 //! The functions of a program: constants for the indices of inputs and outputs.
 
+use typeloom_compiler::passes::export_interface::PARTS;
 use typeloom_interface::bundle::Exported;
 use typeloom_interface::{Interface, Parameter};
 
@@ -15,14 +16,19 @@ pub(super) fn program(names: &mut Names, program: Program<'_>) -> (String, Strin
     let guard = names.declare_numbered(format!("TYPELOOM_PROGRAM_{stem}_H"));
     let mut text = format!("\n/* Program `{}`. */\n", comment(program.name));
     for (at, exported) in program.functions.iter().enumerate() {
-        let stem =
-            if at == 0 { stem.clone() } else { format!("{stem}_{}", constant(&exported.label, "FUNCTION")) };
-        function(&mut text, names, &stem, exported);
+        if at == 0 {
+            function(&mut text, names, &stem, exported, None);
+            continue;
+        }
+        let stem = format!("{stem}_{}", constant(&exported.label, "FUNCTION"));
+        // A part is no function that a C program can load.
+        let name = Some(exported.label.as_str()).filter(|label| !label.starts_with(PARTS));
+        function(&mut text, names, &stem, exported, name);
     }
     (guard, text)
 }
 
-fn function(text: &mut String, names: &mut Names, stem: &str, exported: &Exported) {
+fn function(text: &mut String, names: &mut Names, stem: &str, exported: &Exported, name: Option<&str>) {
     let Exported { label, interface, digest, signature: _ } = exported;
     let mut define = |text: &mut String, name: String, value: &str, note: &str| {
         let name = names.declare_numbered(name);
@@ -31,6 +37,10 @@ fn function(text: &mut String, names: &mut Names, stem: &str, exported: &Exporte
     text.push_str(&format!("\n/* Function `{}`: {} */\n", comment(label), comment(&interface.to_string())));
     for condition in interface.shown_conditions() {
         text.push_str(&format!("/* It runs only if {}. */\n", comment(&condition)));
+    }
+    if let Some(name) = name {
+        // A zero byte would end the text; `typeloom-ffi` replaces it in the same way.
+        define(text, format!("{stem}_FUNCTION"), &literal(&name.replace('\0', "\\0")), "");
     }
     define(text, format!("{stem}_DIGEST"), &literal(&digest.to_string()), "");
     for (kind, list) in [("INPUT", &interface.inputs), ("OUTPUT", &interface.outputs)] {

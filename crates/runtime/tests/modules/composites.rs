@@ -17,7 +17,6 @@ use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::error::BuildError;
 use typeloom_compiler::unit::Coercion;
 use typeloom_contracts::datum::{Datum, Scalar};
-use typeloom_contracts::model::Model;
 use typeloom_module::graph::Graph;
 use typeloom_module::graph::value::ValueRef;
 use typeloom_module::module::Module;
@@ -35,7 +34,7 @@ use typeloom_wire::memory::LocalNetwork;
 use typeloom_wire::receipt::{Receipt, Verdict};
 use typeloom_wire::transport::Transport as _;
 
-use crate::peers::{endpoint, peer};
+use crate::peers::{Times, endpoint, peer};
 use crate::support::{Body, Outcome, TestError, seeds};
 use program::{Layout, N, Program, Ty, Variant, is_same};
 
@@ -45,41 +44,9 @@ const MODULES: u64 = 60;
 const LONG: Duration = Duration::from_secs(20);
 const SOON: Duration = Duration::from_secs(1);
 
-/// A model that doubles 32-bit floats.
-struct Doubler;
-
-impl Model for Doubler {
-    type Tensor = [f32];
-    type Error = TestError;
-
-    fn forward(&self, input: &[f32]) -> Result<Box<[f32]>, TestError> {
-        Ok(input.iter().map(|x| x * 2.0).collect())
-    }
-
-    fn load_parameters(&mut self, _: &[f32]) -> Result<(), TestError> {
-        Ok(())
-    }
-
-    fn backward(&mut self, gradient: &[f32]) -> Result<Box<[f32]>, TestError> {
-        Ok(gradient.into())
-    }
-
-    fn apply_delta(&mut self, _: &[f32]) -> Result<(), TestError> {
-        Ok(())
-    }
-
-    fn compute_loss(&self, prediction: &[f32], _: &[f32]) -> Result<Box<[f32]>, TestError> {
-        Ok(prediction.into())
-    }
-
-    fn params(&self) -> &[f32] {
-        &[]
-    }
-}
-
 fn components(program: &Program) -> Components {
     let slots = program.slots.borrow();
-    slots.iter().fold(Components::new(), |all, slot| all.model(slot, Doubler))
+    slots.iter().fold(Components::new(), |all, slot| all.model(slot, Times(2.0)))
 }
 
 /// Compiles a program with the components of the slots that it uses.

@@ -65,7 +65,7 @@ pub(crate) fn endpoint(network: &LocalNetwork, name: &str, part: &Part) -> Endpo
 }
 
 /// Multiplies by a number; panics if the number is zero.
-struct Times(f32);
+pub(crate) struct Times(pub(crate) f32);
 
 impl Model for Times {
     type Tensor = [f32];

@@ -43,10 +43,13 @@ impl<'i> OpenTraits<'i> {
         // Other crates apply the traits of this crate to their types, and make their types convertible. Impls of other
         // foreign traits for foreign types are not expected, nor impls for some instances of a generic type.
         let path = symbols.resolve(name);
-        let is_instance = |this: &Type| subterms([this]).iter().all(|arg| type_param(arg).is_none());
+        let is_plain = |this: &Type| {
+            type_param(&this.clone().into()).is_some()
+                || subterms([this]).iter().all(|arg| type_param(arg).is_none())
+        };
         let any_position = matches!(path, "core::convert::From" | "core::convert::TryFrom")
             || self.is_open.contains_key(path)
-                && args.first().and_then(GenericArg::as_ty).is_some_and(is_instance);
+                && args.first().and_then(GenericArg::as_ty).is_some_and(is_plain);
         let args = args.iter().take(if any_position { args.len() } else { 1 }).filter_map(GenericArg::as_ty);
         args.filter_map(|ty| uncovered_param(ty, symbols)).any(|param| {
             let is_param = |own: &Param| own.symbol == param && own.kind == ParamKind::Type;

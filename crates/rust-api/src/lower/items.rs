@@ -6,11 +6,11 @@ use rustdoc_types::{
     Attribute as JsonAttribute, Function, Generics, Id, Impl, Item as JsonItem, ItemEnum, StructKind,
     Type as JsonType, VariantKind, Visibility, WherePredicate,
 };
-use typeloom_term::{ApplicationTy, Boxed, GenericArg, Name, Region, Symbol, Symbols, Ty, TyData};
+use typeloom_term::{ApplicationTy, Arity, Boxed, GenericArg, Name, Region, Symbol, Symbols, Ty, TyData};
 
 use super::generics::{Elided, ImplTrait};
 use super::ty::{abi_text, elided_result};
-use super::{AdtDef, HiddenFields, ItemError, Lower, LowerError, Sig, paths, regions};
+use super::{AdtDef, HiddenFields, ImplDef, ItemError, Lower, LowerError, Sig, paths, regions};
 use crate::item::{Arg, Attribute, FieldForm, Item, Kind, ParamKind, PartLabel, Role, SignaturePart, Type};
 use crate::lower::paths::Namespace;
 use crate::predicate::{self, Predicate};
@@ -466,9 +466,48 @@ impl<'a> Lower<'a> {
             }
         }
         let params = main.params.iter().map(|param| (param.symbol, param.kind.clone())).collect();
+        self.derive_auto_traits(&path, &sig, &types, impls)?;
         let hidden = hidden.then(|| self.hidden_fields(impls));
         let definition = AdtDef { params, fields: types, hidden, predicates: main.predicates };
         self.adts.insert(self.symbols.intern(&path), definition);
+        Ok(())
+    }
+
+    /// Adds the impls of auto traits that rustc derives. rustdoc lists them, except for a type with `#[doc(hidden)]`.
+    fn derive_auto_traits(
+        &mut self,
+        path: &str,
+        sig: &Sig,
+        fields: &[Type],
+        impls: &[Id],
+    ) -> Result<(), ItemError> {
+        let found: Vec<&Impl> = impls
+            .iter()
+            .filter_map(|id| match self.get(*id).map(|item| &item.inner) {
+                Some(ItemEnum::Impl(of)) => Some(of),
+                _ => None,
+            })
+            .collect();
+        if found.iter().any(|of| of.is_synthetic) {
+            return Ok(());
+        }
+        let of_trait = |of: &&Impl| of.trait_.as_ref().map(|path| self.name(path.id, &path.path));
+        let written: Vec<String> = found.iter().filter_map(of_trait).collect();
+        let this = Ty::apply(&self.cx, Name::Adt(self.symbols.intern(path)), &sig.args(&self.cx)?)?;
+        for name in std_facts::AUTO_TRAITS.iter().filter(|name| !written.iter().any(|own| own == *name)) {
+            let of = self.symbols.intern(name);
+            let condition =
+                |field: &Type| predicate::implements(&self.cx, Arity::NONE, of, &[field.clone().into()]);
+            let predicates = fields.iter().map(condition).collect::<Result<Vec<_>, _>>()?;
+            let params = sig.params.iter().map(|param| param.symbol).collect();
+            self.impls.push(ImplDef {
+                params,
+                of,
+                args: vec![this.clone().into()],
+                predicates,
+                types: Vec::new(),
+            });
+        }
         Ok(())
     }
 

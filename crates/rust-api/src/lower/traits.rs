@@ -6,7 +6,7 @@ use rustdoc_types::{
 };
 use typeloom_term::print::Printer;
 use typeloom_term::subst::replace_params;
-use typeloom_term::{Arity, Name, Symbol, Ty};
+use typeloom_term::{Arity, Name, Symbol, TermError, Ty};
 
 use super::items::{applied, without_self};
 use super::{ImplDef, ItemError, Lower, LowerError, Sig, TraitDef, paths};
@@ -238,15 +238,17 @@ impl<'a> Lower<'a> {
                 Some((arity, Predicate::Trait(of, args))) if self.unnamed.contains_key(&of) => {
                     Some((arity, self.traits.get(&of), args))
                 }
+                // No type can be written for an associated type of a private trait.
+                Some((_, Predicate::Projection(item, ..))) if self.is_item_of_private_trait(item) => continue,
                 Some(_) | None => None,
             };
             match private {
                 None if named.contains(&bound) => {}
                 None => named.push(bound.clone()),
-                Some((arity, Some(definition), args)) if arity.is_empty() && !seen.contains(&bound) => {
+                Some((arity, Some(definition), args)) if !seen.contains(&bound) => {
                     let value = values(definition.params.iter().copied(), args);
                     for above in definition.supertraits.iter().rev() {
-                        open.push(replace_params(&self.cx, above, &value)?);
+                        open.extend(self.under(arity, above, &value)?);
                     }
                     seen.push(bound.clone());
                     if seen.len() > MAX_SUPERTRAITS {
@@ -259,16 +261,58 @@ impl<'a> Lower<'a> {
         Ok(named)
     }
 
-    /// Whether no other crate can write the parameters of a required method, because a type or trait in them is private.
-    fn has_private_input(&self, item: &Item) -> bool {
+    fn is_item_of_private_trait(&self, item: Symbol) -> bool {
+        let of = self.symbols.resolve(item).rsplit_once("::").and_then(|(of, _)| self.symbols.get(of));
+        of.is_some_and(|of| self.unnamed.contains_key(&of))
+    }
+
+    /// A bound of a private trait with other arguments, under the binder of these; `None` if the bound has a binder too.
+    fn under(
+        &self,
+        arity: Arity,
+        bound: &Type,
+        value: &impl Fn(Name) -> Option<Arg>,
+    ) -> Result<Option<Type>, ItemError> {
+        if arity.is_empty() {
+            return Ok(Some(replace_params(&self.cx, bound, value)?));
+        }
+        let replace = |args: &[Arg]| -> Result<Vec<Arg>, TermError> {
+            args.iter().map(|arg| replace_params(&self.cx, arg, value)).collect()
+        };
+        Ok(match predicate::view(self.symbols, bound) {
+            Some((Arity::NONE, Predicate::Trait(of, args))) => {
+                Some(predicate::implements(&self.cx, arity, of, &replace(args)?)?)
+            }
+            Some((Arity::NONE, Predicate::Projection(item, args, result))) => {
+                let mut args = replace(args)?;
+                args.push(replace_params(&self.cx, result, value)?);
+                Some(predicate::projects(&self.cx, arity, item, &args)?)
+            }
+            Some(_) | None => None,
+        })
+    }
+
+    /// Whether no other crate can write the signature of a required method or constant, because a type or trait in it is
+    /// private.
+    fn has_private_part(&self, item: &Item) -> bool {
         let is_private = |name: &Name| match name {
-            Name::Adt(symbol) | Name::Trait(symbol) => self.unnamed.contains_key(symbol),
+            Name::Adt(symbol) | Name::Trait(symbol) => {
+                self.unnamed.get(symbol).is_some_and(|id| !self.has_public_alias(*id))
+            }
             _ => false,
         };
-        let inputs = item.parts.iter().filter(|part| matches!(part.label, PartLabel::Input(..)));
-        item.kind == Kind::TraitMethod
+        matches!(item.kind, Kind::TraitMethod | Kind::TraitConst)
             && item.required
-            && inputs.map(|part| &part.ty).any(|ty| applied(ty).iter().any(is_private))
+            && item.parts.iter().map(|part| &part.ty).any(|ty| applied(ty).iter().any(is_private))
+    }
+
+    fn has_public_alias(&self, of: Id) -> bool {
+        self.paths.public.values().any(|id| match self.get(*id).map(|item| &item.inner) {
+            Some(ItemEnum::TypeAlias(alias)) => {
+                matches!(&alias.type_, JsonType::ResolvedPath(path) if path.id == of)
+            }
+            _ => false,
+        })
     }
 
     pub(super) fn trait_item(&mut self, id: Id, path: &str, of: &'a Trait) -> Result<(), ItemError> {
@@ -333,7 +377,7 @@ impl<'a> Lower<'a> {
         let lowered = self.items.get(first..).unwrap_or_default();
         let open = self.is_open(id, &mut Vec::new())
             && !self.is_for_all(symbol, &[])
-            && !lowered.iter().any(|item| self.has_private_input(item));
+            && !lowered.iter().any(|item| self.has_private_part(item));
         for item in self.items.iter_mut().skip(first) {
             item.implemented_by_others = open;
             item.attributes.push(match item.kind {

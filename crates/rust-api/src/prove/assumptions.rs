@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use indexmap::IndexSet;
 use typeloom_term::infer::RegionFacts;
 use typeloom_term::normal::normal_form;
 use typeloom_term::subst::{Instantiation, instantiate_args, replace_params};
@@ -25,17 +26,9 @@ pub(crate) fn elaborate(
     symbols: &Symbols,
     predicates: &[Type],
 ) -> Result<Vec<Type>, TermError> {
-    let mut facts: Vec<Type> = Vec::new();
+    let mut facts: IndexSet<Type> = predicates.iter().take(MAX_FACTS).cloned().collect();
     let mut next = 0;
-    let add = |facts: &mut Vec<Type>, fact: Type| {
-        if !facts.contains(&fact) && facts.len() < MAX_FACTS {
-            facts.push(fact);
-        }
-    };
-    for fact in predicates {
-        add(&mut facts, fact.clone());
-    }
-    while let Some(fact) = facts.get(next).cloned() {
+    while let Some(fact) = facts.get_index(next).cloned() {
         next += 1;
         let Some((arity, Predicate::Trait(of, args))) = predicate::view(symbols, &fact) else { continue };
         let above = match traits.get(&of) {
@@ -43,10 +36,12 @@ pub(crate) fn elaborate(
             None => of_std(symbols, arity, of, args)?,
         };
         for found in above {
-            add(&mut facts, found);
+            if facts.len() < MAX_FACTS {
+                facts.insert(found);
+            }
         }
     }
-    Ok(facts)
+    Ok(facts.into_iter().collect())
 }
 
 /// The supertraits of a trait of the crate with arguments, and the bounds of its associated types.

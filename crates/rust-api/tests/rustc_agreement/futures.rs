@@ -9,7 +9,7 @@ use typeloom_rust_api::{Edition, describe, futures};
 use typeloom_term::{Symbols, TyData};
 
 use crate::json;
-use crate::probe::{Random, Statements, Tally, accepted, seeds};
+use crate::probe::{Random, Statements, Tally, accepted, for_each_seed};
 
 const PRELUDE: &str = "#![allow(warnings)]
 pub trait Tr {}
@@ -82,9 +82,7 @@ fn ty(random: &mut Random, depth: usize) -> String {
 #[test]
 fn futures_have_the_same_auto_traits_as_in_rustc() {
     let mut tallies = [Tally::default(), Tally::default()];
-    for seed in seeds() {
-        println!("seed {seed}");
-        let mut random = Random::new(seed ^ 0xa57c);
+    for_each_seed(0xa57c, |seed, mut random| {
         let mut source = PRELUDE.to_owned();
         let mut questions = Statements::new();
         for at in 0..120 {
@@ -129,7 +127,7 @@ fn futures_have_the_same_auto_traits_as_in_rustc() {
                 tally.record(yes.contains(&name), here, || format!("seed {seed}: {}", questions[&name]));
             }
         }
-    }
+    });
     let [some, never] = tallies;
     some.finish("`Send` and `Sync` of futures");
     never.agree("`Unpin` of futures");

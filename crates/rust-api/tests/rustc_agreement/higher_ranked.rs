@@ -2,11 +2,7 @@
 //!
 //! `X` is a subtype of `Y` exactly if a parameter of type `X` may become one of type `Y`.
 
-use std::fmt::Write as _;
-
-use crate::compare::compare;
-use crate::json;
-use crate::probe::{Random, Statements, Tally, accepted, breaks, seeds};
+use crate::probe::{Probe, Random, Statements, Tally, accepted, for_each_seed};
 
 const PRELUDE: &str = "#![allow(warnings)]
 pub struct W<'l, A: ?Sized>(pub &'l A);
@@ -130,9 +126,7 @@ fn method(name: &str, of: &str) -> String {
 #[test]
 fn aliases_under_binders_are_related_as_in_rustc() {
     let mut tallies = [Tally::default(), Tally::default()];
-    for seed in seeds() {
-        println!("seed {seed}");
-        let mut random = Random::new(seed ^ 0xb1d5);
+    for_each_seed(0xb1d5, |seed, mut random| {
         let pairs: Vec<(String, String)> = (0..300).map(|_| pair(&mut random)).collect();
         let mut types = Statements::new();
         for of in pairs.iter().flat_map(|(x, y)| [x, y]) {
@@ -141,28 +135,17 @@ fn aliases_under_binders_are_related_as_in_rustc() {
             types.entry(of.clone()).or_insert(function(&name, &pointer, &pointer));
         }
         let sound = accepted(PRELUDE, &types).expect("the declarations are accepted");
-        let (mut old, mut new) = (PRELUDE.to_owned(), PRELUDE.to_owned());
-        let mut questions = Statements::new();
-        for (at, (x, y)) in
-            pairs.iter().enumerate().filter(|(_, (x, y))| sound.contains(x) && sound.contains(y))
-        {
+        let is_sound = |(_, (x, y)): &(usize, &(String, String))| sound.contains(x) && sound.contains(y);
+        let mut probe = Probe::new(PRELUDE);
+        for (at, (x, y)) in pairs.iter().enumerate().filter(is_sound) {
             for (word, pointer) in [("sub", "*const"), ("same", "*mut")] {
                 let name = format!("{word}{at}_");
                 let (x, y) = (format!("{pointer} {x}"), format!("{pointer} {y}"));
-                writeln!(old, "{}", method(&name, &x)).expect("text");
-                writeln!(new, "{}", method(&name, &y)).expect("text");
-                questions.insert(name.clone(), function(&name, &x, &y));
+                probe.question(&name, &method(&name, &x), &method(&name, &y), function(&name, &x, &y));
             }
         }
-        let yes = accepted(PRELUDE, &questions).expect("the declarations are accepted");
-        let changes = compare(&json::of("ranked", &old), &json::of("ranked", &new));
-        for (name, question) in &questions {
-            let tally = &mut tallies[usize::from(name.starts_with("same"))];
-            tally.record(yes.contains(name), !breaks(&changes, &format!("::{name}")), || {
-                format!("seed {seed}: {question}")
-            });
-        }
-    }
+        probe.ask(&format!("seed {seed}"), &mut tallies, |name| usize::from(name.starts_with("same")));
+    });
     let [sub, same] = tallies;
     sub.finish("subtypes with aliases under binders");
     same.finish("equal types with aliases under binders");

@@ -3,11 +3,7 @@
 //! Callers do not write `A`, so the change is harmless exactly if the impls determine it for all arguments that the old
 //! function accepted.
 
-use std::fmt::Write as _;
-
-use crate::compare::compare;
-use crate::json;
-use crate::probe::{Random, Statements, Tally, accepted, breaks, seeds};
+use crate::probe::{Probe, Random, Statements, Tally, accepted, for_each_seed};
 
 const PRELUDE: &str = "#![allow(warnings)]
 pub trait Any_ {}
@@ -71,9 +67,7 @@ fn an_impl(random: &mut Random) -> String {
 #[test]
 fn impls_determine_parameters_as_in_rustc() {
     let mut tally = Tally::default();
-    for seed in seeds() {
-        println!("seed {seed}");
-        let mut random = Random::new(seed ^ 0x1f3e);
+    for_each_seed(0x1f3e, |seed, mut random| {
         let (mut modules, mut calls) = (Statements::new(), Statements::new());
         let mut parameters = Vec::new();
         for at in 0..150 {
@@ -90,21 +84,14 @@ fn impls_determine_parameters_as_in_rustc() {
             modules.insert(format!("q{at}_"), module(new));
         }
         let sound = accepted(PRELUDE, &modules).expect("the declarations are accepted");
-        calls.retain(|name, _| sound.contains(name));
-        let yes = accepted(PRELUDE, &calls).expect("the declarations are accepted");
-        let (mut old, mut new) = (PRELUDE.to_owned(), PRELUDE.to_owned());
+        let mut probe = Probe::new(PRELUDE);
         for name in &sound {
             let at: usize = name[1..name.len() - 1].parse().expect("a number");
-            let generic = &modules[name];
-            writeln!(old, "{}", generic.replace(&parameters[at].0, &parameters[at].1)).expect("text");
-            writeln!(new, "{generic}").expect("text");
+            let new = &modules[name];
+            let old = new.replace(&parameters[at].0, &parameters[at].1);
+            probe.question(name, &old, new, calls[name].clone());
         }
-        let changes = compare(&json::of("inference", &old), &json::of("inference", &new));
-        for name in &sound {
-            tally.record(yes.contains(name), !breaks(&changes, name), || {
-                format!("seed {seed}: {}", calls[name])
-            });
-        }
-    }
+        probe.ask(&format!("seed {seed}"), std::slice::from_mut(&mut tally), |_| 0);
+    });
     tally.finish("parameters that impls determine");
 }

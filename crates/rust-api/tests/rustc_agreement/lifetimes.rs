@@ -2,11 +2,7 @@
 //!
 //! A goal about a type `X` is asked as the change from a parameter of type `X` to one of any type that satisfies the goal.
 
-use std::fmt::Write as _;
-
-use crate::compare::compare;
-use crate::json;
-use crate::probe::{Random, Statements, Tally, accepted, breaks, seeds};
+use crate::probe::{Probe, Random, Tally, for_each_seed};
 
 const PRELUDE: &str = "#![allow(warnings)]
 pub struct P<'l>(pub &'l u8);
@@ -74,26 +70,17 @@ fn ty(random: &mut Random, depth: usize) -> String {
 #[test]
 fn types_outlive_lifetimes_and_implement_traits_as_in_rustc() {
     let mut tally = Tally::default();
-    for seed in seeds() {
-        println!("seed {seed}");
-        let mut random = Random::new(seed ^ 0x11fe);
-        let mut questions = Statements::new();
-        let (mut old, mut new) = (PRELUDE.to_owned(), PRELUDE.to_owned());
+    for_each_seed(0x11fe, |seed, mut random| {
+        let mut probe = Probe::new(PRELUDE);
         for at in 0..200 {
             let (this, bound) = (ty(&mut random, 2), random.pick(&BOUNDS));
-            writeln!(old, "impl<'a, 'b> H<'a, 'b> {{ pub fn goal{at}_(&self, _: {this}) {{}} }}")
-                .expect("text");
-            writeln!(new, "impl<'a, 'b> H<'a, 'b> {{ pub fn goal{at}_<T: {bound}>(&self, _: T) {{}} }}")
-                .expect("text");
+            let old = format!("impl<'a, 'b> H<'a, 'b> {{ pub fn goal{at}_(&self, _: {this}) {{}} }}");
+            let new = format!("impl<'a, 'b> H<'a, 'b> {{ pub fn goal{at}_<T: {bound}>(&self, _: T) {{}} }}");
             let is = "fn is<'a: 'a, 'b: 'b, T: BOUND>(_: T) {} is::<'a, 'b, _>(x)".replace("BOUND", bound);
             let text = format!("fn goal{at}_<'a, 'b>(h: &H<'a, 'b>, x: {this}) {{ {is} }}");
-            questions.insert(format!("goal{at}_"), text);
+            probe.question(&format!("goal{at}_"), &old, &new, text);
         }
-        let yes = accepted(PRELUDE, &questions).expect("the declarations are accepted");
-        let changes = compare(&json::of("lifetimes", &old), &json::of("lifetimes", &new));
-        for (name, question) in &questions {
-            tally.record(yes.contains(name), !breaks(&changes, name), || format!("seed {seed}: {question}"));
-        }
-    }
+        probe.ask(&format!("seed {seed}"), std::slice::from_mut(&mut tally), |_| 0);
+    });
     tally.finish("lifetimes");
 }

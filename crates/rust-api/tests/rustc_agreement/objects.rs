@@ -7,9 +7,7 @@
 
 use std::fmt::Write as _;
 
-use crate::compare::compare;
-use crate::json;
-use crate::probe::{Random, Statements, Tally, accepted, breaks, seeds};
+use crate::probe::{Probe, Random, Statements, Tally, accepted, for_each_seed};
 
 /// The parameter of a trait.
 #[derive(Clone, Copy, PartialEq)]
@@ -114,18 +112,17 @@ fn ask(seed: u64, tallies: &mut [Tally; 2]) -> Option<()> {
     if objects.is_empty() {
         return None;
     }
-    let (mut old, mut new) = (traits.source.clone(), traits.source.clone());
-    let mut questions = Statements::new();
+    let mut probe = Probe::new(&traits.source);
     for at in 0..150 {
         let this = &objects[traits.random.below(objects.len())];
         let bound = match traits.random.below(4) {
             0 => traits.random.pick(&OUTSIDE).to_owned(),
             _ => traits.applied(Parameter::None),
         };
-        writeln!(old, "pub fn goal{at}_(_: &({this})) {{}}").expect("text");
-        writeln!(new, "pub fn goal{at}_<T: {bound} + ?Sized>(_: &T) {{}}").expect("text");
+        let old = format!("pub fn goal{at}_(_: &({this})) {{}}");
+        let new = format!("pub fn goal{at}_<T: {bound} + ?Sized>(_: &T) {{}}");
         let text = format!("fn goal{at}_() {{ fn is<T: {bound} + ?Sized>() {{}} is::<{this}>() }}");
-        questions.insert(format!("goal{at}_"), text);
+        probe.question(&format!("goal{at}_"), &old, &new, text);
     }
     for (at, this) in objects.iter().enumerate() {
         for (other_at, other) in objects.iter().enumerate().skip(at + 1) {
@@ -135,32 +132,25 @@ fn ask(seed: u64, tallies: &mut [Tally; 2]) -> Option<()> {
                 continue;
             }
             let name = format!("Same{at}x{other_at}_");
-            writeln!(old, "pub struct {name} {{ pub f: Box<{this}> }}").expect("text");
-            writeln!(new, "pub struct {name} {{ pub f: Box<{other}> }}").expect("text");
+            let old = format!("pub struct {name} {{ pub f: Box<{this}> }}");
+            let new = format!("pub struct {name} {{ pub f: Box<{other}> }}");
             let text = format!("fn {name}(x: *mut Box<{this}>) -> *mut Box<{other}> {{ x }}");
-            questions.insert(name, text);
+            probe.question(&name, &old, &new, text);
         }
     }
-    let yes = accepted(&traits.source, &questions).expect("the hierarchy was accepted before");
-    let changes = compare(&json::of("objects", &old), &json::of("objects", &new));
-    for (name, question) in &questions {
-        let tally = &mut tallies[usize::from(name.starts_with("Same"))];
-        tally.record(yes.contains(name), !breaks(&changes, name), || {
-            format!("hierarchy {seed}: {question}\n{}", traits.source)
-        });
-    }
+    let title = format!("hierarchy {seed}: {}", traits.source);
+    probe.ask(&title, tallies, |name| usize::from(name.starts_with("Same")));
     Some(())
 }
 
 #[test]
 fn objects_implement_and_equal_the_same_types_as_in_rustc() {
     let mut tallies = [Tally::default(), Tally::default()];
-    for seed in seeds() {
-        println!("seed {seed}");
+    for_each_seed(0, |seed, _| {
         let hierarchies = (0..20).map(|round| 1600 + seed * 100 + round);
         let asked = hierarchies.filter_map(|hierarchy| ask(hierarchy, &mut tallies)).take(2).count();
         assert_eq!(asked, 2, "rustc rejects nearly all hierarchies");
-    }
+    });
     let [goals, equalities] = tallies;
     goals.finish("traits of objects");
     equalities.finish("equality of objects");

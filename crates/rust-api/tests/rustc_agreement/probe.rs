@@ -1,4 +1,8 @@
-//! Statements that rustc accepts or rejects, and random choices.
+//! Questions to rustc and to the comparison of crates, and random choices.
+//!
+//! A test calls [`for_each_seed`] and collects questions in a [`Probe`]: the declarations of an old and a new crate, and for
+//! each name a statement that rustc accepts exactly if the new declaration can replace the old one. [`Probe::ask`] compiles
+//! the statements, compares the crates, and records both answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -7,6 +11,9 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use typeloom_rust_api::ItemChange;
+
+use crate::compare::compare;
+use crate::json;
 
 /// A generator of random numbers (an LCG with the constants of Knuth's MMIX).
 pub(crate) struct Random(u64);
@@ -30,11 +37,19 @@ impl Random {
 
 /// Seeds selected by `TYPELOOM_RUSTC_SEEDS`: a number of seeds from 0, or a range such as `1000..1060`; one seed by
 /// default.
-pub(crate) fn seeds() -> std::ops::Range<u64> {
+fn seeds() -> std::ops::Range<u64> {
     let Ok(text) = std::env::var("TYPELOOM_RUSTC_SEEDS") else { return 0..1 };
     let (from, to) = text.split_once("..").unwrap_or(("0", &text));
     let number = |text: &str| text.parse().expect("TYPELOOM_RUSTC_SEEDS is a number or a range");
     number(from)..number(to)
+}
+
+/// Runs a test for each selected seed. The salt gives every test its own choices.
+pub(crate) fn for_each_seed(salt: u64, mut test: impl FnMut(u64, Random)) {
+    for seed in seeds() {
+        println!("seed {seed}");
+        test(seed, Random::new(seed ^ salt));
+    }
 }
 
 /// A temporary folder, removed on drop.
@@ -73,9 +88,10 @@ pub(crate) fn accepted_in(
     options: &[&str],
 ) -> Option<BTreeSet<String>> {
     let mut source = source.to_owned();
+    let before = source.lines().count() as u64;
     let mut lines = BTreeMap::new();
-    for (name, statement) in statements {
-        lines.insert(source.lines().count() as u64 + 1, name.clone());
+    for (line, (name, statement)) in (before + 1..).zip(statements) {
+        lines.insert(line, name.clone());
         assert!(!statement.contains('\n'), "a statement is one line");
         writeln!(source, "{statement}").expect("text");
     }
@@ -115,6 +131,50 @@ pub(crate) fn accepted_in(
 /// Whether a change of an item whose path contains `name` is a break.
 pub(crate) fn breaks(changes: &[ItemChange], name: &str) -> bool {
     changes.iter().any(|change| change.breaking && change.item.contains(name))
+}
+
+/// Two versions of a crate that differ in the declarations of questions.
+pub(crate) struct Probe {
+    prelude: String,
+    old: String,
+    new: String,
+    questions: Statements,
+}
+
+impl Probe {
+    /// Versions that both start with these lines.
+    pub(crate) fn new(prelude: &str) -> Self {
+        let (old, new) = (prelude.to_owned(), prelude.to_owned());
+        Self { prelude: prelude.to_owned(), old, new, questions: Statements::new() }
+    }
+
+    /// Adds declarations to the versions.
+    pub(crate) fn declare(&mut self, old: &str, new: &str) {
+        writeln!(self.old, "{old}").expect("text");
+        writeln!(self.new, "{new}").expect("text");
+    }
+
+    /// Adds a question: the declarations, and the statement about them. The paths of these declarations contain the name of
+    /// the question, and no others do.
+    pub(crate) fn question(&mut self, name: &str, old: &str, new: &str, statement: String) {
+        self.declare(old, new);
+        self.questions.insert(name.to_owned(), statement);
+    }
+
+    /// The changes from the old version to the new one.
+    pub(crate) fn changes(&self) -> Vec<ItemChange> {
+        compare(&json::of("probe", &self.old), &json::of("probe", &self.new))
+    }
+
+    /// Answers all questions, and records each answer in the tally that `which` selects by the name.
+    pub(crate) fn ask(self, title: &str, tallies: &mut [Tally], which: impl Fn(&str) -> usize) {
+        let yes = accepted(&self.prelude, &self.questions).expect("the declarations are accepted");
+        let changes = self.changes();
+        for (name, question) in &self.questions {
+            let here = !breaks(&changes, name);
+            tallies[which(name)].record(yes.contains(name), here, || format!("{title}: {question}"));
+        }
+    }
 }
 
 /// Counts questions and those with the answer yes, and collects disagreements.

@@ -9,7 +9,7 @@ use typeloom_rust_api::{Edition, Editions, compare, describe};
 use typeloom_term::Symbols;
 
 use crate::json;
-use crate::probe::{Random, Statements, Tally, accepted, breaks, seeds};
+use crate::probe::{Random, Statements, Tally, accepted, breaks, for_each_seed};
 
 const PRELUDE: &str = "#![allow(warnings)]
 pub trait Tr { type X; }
@@ -43,9 +43,7 @@ fn ty(random: &mut Random, depth: usize) -> String {
 #[test]
 fn items_with_errors_are_those_that_rustc_rejects() {
     let mut tally = Tally::default();
-    for seed in seeds() {
-        println!("seed {seed}");
-        let mut random = Random::new(seed ^ 0x404);
+    for_each_seed(0x404, |seed, mut random| {
         let mut source = PRELUDE.to_owned();
         let mut statements = Statements::new();
         for at in 0..150 {
@@ -82,6 +80,6 @@ fn items_with_errors_are_those_that_rustc_rejects() {
             tally.record(yes.contains(name), !breaks(&same, name), question);
             tally.record(yes.contains(name), !breaks(&other, name), question);
         }
-    }
+    });
     tally.finish("unresolved names");
 }

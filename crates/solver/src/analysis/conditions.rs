@@ -89,11 +89,11 @@ fn solve<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Facts<'a> {
     for equation in equations {
         let is_constant = |dim| core.dims.as_constant(dim).is_some();
         let is_open = !is_constant(equation.left) && !is_constant(equation.right);
-        let baked = is_open || has_fixed_constants(core, frame, &equation);
+        let by_constant = is_open || has_fixed_constants(core, frame, &equation);
         let position = *at.entry((equation.left, equation.right, equation.need)).or_insert(unique.len());
         match unique.get_mut(position) {
-            Some((_, known)) => *known |= baked,
-            None => unique.push((equation, baked)),
+            Some((_, known)) => *known |= by_constant,
+            None => unique.push((equation, by_constant)),
         }
     }
     // The assumptions of the case.
@@ -112,16 +112,16 @@ fn solve<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Facts<'a> {
         merged: Vec::new(),
         reported: BTreeSet::new(),
         in_error: BTreeSet::new(),
-        baked: true,
+        by_constant: true,
         decided: Decided::default(),
     };
     // Conditions of the graph alone come first, so that the result does not depend on the order of nodes.
     // Equations with the declared extents of other inputs come last.
     let mut open: Vec<Equation> = Vec::new();
-    for baked in [true, false] {
-        facts.baked = baked;
+    for by_constant in [true, false] {
+        facts.by_constant = by_constant;
         let mut undecided: Vec<Equation> = Vec::new();
-        for (equation, _) in unique.iter().filter(|(_, own)| *own == baked) {
+        for (equation, _) in unique.iter().filter(|(_, own)| *own == by_constant) {
             if !facts.use_equation(core, equation) {
                 undecided.push(*equation);
             }
@@ -151,7 +151,7 @@ struct Facts<'a> {
     /// The symbols with a reported error.
     reported: BTreeSet<DimId>,
     /// Whether the current equations contain constants of the graph only.
-    baked: bool,
+    by_constant: bool,
     /// The symbols whose report is an error and not a warning.
     in_error: BTreeSet<DimId>,
     decided: Decided<'a>,
@@ -244,11 +244,15 @@ impl<'a> Facts<'a> {
         };
         self.require(condition, equation);
         if self.reported.insert(symbol) {
-            if self.baked {
+            if self.by_constant {
                 self.in_error.insert(symbol);
             }
-            let kind =
-                SolveErrorKind::ForcedSymbol { symbol, values, equation: *equation, baked: self.baked };
+            let kind = SolveErrorKind::ForcedSymbol {
+                symbol,
+                values,
+                equation: *equation,
+                by_constant: self.by_constant,
+            };
             self.report(equation, kind);
         }
     }
@@ -301,7 +305,8 @@ impl<'a> Facts<'a> {
             && self.free.contains(&symbol)
         {
             self.in_error.insert(symbol);
-            let kind = SolveErrorKind::ForcedSymbol { symbol, values, equation: *equation, baked: true };
+            let kind =
+                SolveErrorKind::ForcedSymbol { symbol, values, equation: *equation, by_constant: true };
             return self.report(equation, kind);
         }
         match equation.source {
@@ -354,7 +359,7 @@ impl<'a> Facts<'a> {
                 Verdict::Only { symbol, values } if self.free.contains(&symbol) && !self.in_case => {
                     let equation = claimed(frame, claim);
                     let is_new = self.reported.insert(symbol);
-                    let kind = SolveErrorKind::ForcedSymbol { symbol, values, equation, baked: true };
+                    let kind = SolveErrorKind::ForcedSymbol { symbol, values, equation, by_constant: true };
                     Ok(is_new.then_some(kind))
                 }
                 Verdict::Undecided => Err(()),

@@ -16,6 +16,7 @@ use crate::program::{Body, GraphId, StepId, StepKind, ValueId};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::state::Core;
 use crate::state::frame::Frame;
+use crate::ty::Types;
 
 /// Maximum number of diagnostics for which causes and suggestions are searched.
 pub const MAX_EXPLAINED: usize = 64;
@@ -49,7 +50,7 @@ pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
     // The errors of a function are listed at its first call in the model's graph.
     let body = std::sync::Arc::clone(&frame.body);
     let mut nested = in_functions(&body, instances).into_iter().peekable();
-    let consequence = Consequences::of(operators, frame, instances, erroneous_callers);
+    let consequence = Consequences::of(core, operators, frame, instances, erroneous_callers);
     let names = crate::model::load::node_names(&body);
     let unknown = unknown_operators(operators, frame, mode);
     let mut ordered: Vec<&SolveError<'_>> =
@@ -178,6 +179,7 @@ struct Consequences {
 
 impl Consequences {
     fn of(
+        core: &mut Core<'_>,
         operators: &Operators<'_>,
         frame: &Frame<'_>,
         instances: &[Instance<'_>],
@@ -204,17 +206,47 @@ impl Consequences {
             && body.errors().is_empty()
             && instances.is_empty()
             && frame.shapeless.is_empty());
-        Self { has_errors, nodes: nodes.map(|step| body.first_step(step)).collect(), values: twice.collect() }
+        let nodes: BTreeSet<StepId> = nodes.map(|step| body.first_step(step)).collect();
+        let mut values: BTreeSet<ValueId> = twice.collect();
+        if !nodes.is_empty() {
+            values.extend(untyped_by(core, frame, &nodes));
+        }
+        Self { has_errors, nodes, values }
     }
 
     fn is(&self, error: &SolveError<'_>) -> bool {
         match (error.site, &error.kind) {
-            (ErrorSite::Step(step), SolveErrorKind::Unresolved { .. }) => self.nodes.contains(&step),
-            (_, SolveErrorKind::Unresolved { value, .. }) => self.values.contains(value),
+            (site, SolveErrorKind::Unresolved { value, .. }) => {
+                site.step().is_some_and(|step| self.nodes.contains(&step)) || self.values.contains(value)
+            }
             (_, SolveErrorKind::Assumed { .. }) => self.has_errors,
             (_, _) => false,
         }
     }
+}
+
+/// The values without a type that are computed from results of nodes in error, or inside their graphs.
+fn untyped_by(core: &mut Core<'_>, frame: &Frame<'_>, nodes: &BTreeSet<StepId>) -> BTreeSet<ValueId> {
+    let body = &frame.body;
+    let mut untyped = BTreeSet::new();
+    for step in (0..body.steps.len()).map(StepId::new) {
+        let first = body.first_step(step);
+        let graphs = || body.graphs_of(first).map(|(_, graph)| graph);
+        let inside = graphs().flat_map(|graph| graph.outputs.iter().copied()).filter(|_| step != first);
+        let mut operands = body.inputs(step).iter().flatten().copied().chain(inside);
+        if !nodes.contains(&first) && !operands.any(|value| untyped.contains(&value)) {
+            continue;
+        }
+        let results = body.outputs(step).iter().flatten().copied();
+        let inside = graphs().flat_map(|graph| graph.inputs.iter().copied()).filter(|_| step == first);
+        for value in results.chain(inside) {
+            let inner = frame.slots[value.index()].ty.map(|ty| core.types.innermost(ty));
+            if inner.is_none_or(|inner| inner == Types::ERROR || !core.types.is_concrete(inner)) {
+                untyped.insert(value);
+            }
+        }
+    }
+    untyped
 }
 
 /// Functions with errors, each with the position of the call that leads to it, in order.

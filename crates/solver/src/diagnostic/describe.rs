@@ -20,7 +20,7 @@ impl SolveErrorKind<'_> {
     pub(crate) fn severity(&self, mode: Mode) -> Severity {
         let level = match self {
             // Two declarations that contradict each other; no constant of the graph restricts the symbol.
-            Self::ForcedSymbol { baked: false, .. } => Level::Warning,
+            Self::ForcedSymbol { by_constant: false, .. } => Level::Warning,
             // Some exporters declare -1 for an unknown extent; a stored tensor cannot have one.
             Self::NegativeDim { declared_in: Some(_), .. } => Level::StrictError,
             Self::InCase { error, reach: Reach::Free, .. } => return error.severity(mode),
@@ -186,8 +186,8 @@ impl<'a> Scope<'_, 'a> {
             SolveErrorKind::SeedContradicts { seed, found } => {
                 self.seed_contradicts(site, value, (seed, found))
             }
-            SolveErrorKind::ForcedSymbol { symbol, values, equation, baked } => {
-                self.forced_symbol(site, (*symbol, values), equation, *baked)
+            SolveErrorKind::ForcedSymbol { symbol, values, equation, by_constant } => {
+                self.forced_symbol(site, (*symbol, values), equation, *by_constant)
             }
             SolveErrorKind::Restricted { condition, equation, binding } => {
                 self.restricted_symbol(site, *condition, equation, binding)

@@ -35,6 +35,7 @@ use crate::solve_error::{Side, SolveErrorKind};
 use crate::state::Core;
 use crate::state::frame::Frame;
 use crate::ty::{Clash, TypeKnowledge};
+use custom::Waits;
 
 pub(crate) use composite::MAX_CHILDREN;
 pub(crate) use element::assume_kinds;
@@ -130,6 +131,7 @@ fn run_to_fixed_point<'a>(
     while let Some(at) = due.iter().position(|due| *due) {
         let relation = &relations[at];
         cx.set_rule(relation.name());
+        let mut waits = Waits::No;
         let related = match *relation {
             TypeRelation::SameType(ports) => {
                 let ports = expand(cx, ports);
@@ -142,11 +144,23 @@ fn run_to_fixed_point<'a>(
             }
             TypeRelation::Elementwise { input, output } => elementwise(cx, &expand(cx, &[input, output])),
             TypeRelation::ReduceOver { input, output } => reduce_over(cx, first(input), first(output)),
-            TypeRelation::Custom { name, run } => custom::run(cx, name, run).map(Ok)?,
+            TypeRelation::Custom { name, run } => {
+                waits = custom::run(cx, name, run)?;
+                Ok(())
+            }
         };
         related.map_err(|failure| SolveErrorKind::of_rule(relation.name(), failure))?;
         let now = knowledge(cx);
-        if now == known {
+        let is_narrowed = now != known;
+        // Waiting for an unknown type creates its variable.
+        let now = if waits == Waits::Yes {
+            custom::wait(cx);
+            knowledge(cx)
+        } else {
+            now
+        };
+        if !is_narrowed {
+            known = now;
             due[at] = false;
         } else {
             known = now;

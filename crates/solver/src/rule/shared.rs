@@ -5,6 +5,7 @@ use typeloom_types::lattice::NodeNo;
 use super::cx::Uncached;
 use super::{Port, RuleCx};
 use crate::elem::ElemSet;
+use crate::program::ValueId;
 use crate::state::fallback::Proposer;
 use crate::ty::{Clash, Ty};
 
@@ -12,8 +13,8 @@ impl RuleCx<'_, '_> {
     /// Unifies the type at a port with the type variable `name` of the body.
     ///
     /// # Errors
-    /// The type of the variable, if the two do not unify.
-    pub(crate) fn share(&mut self, port: Port, name: &str) -> Result<(), Ty> {
+    /// The type of the variable and the first value of it, if the two types do not unify.
+    pub(crate) fn share(&mut self, port: Port, name: &str) -> Result<(), (Ty, ValueId)> {
         let (Some(value), Some(ty)) = (self.value(port), self.ty(port)) else { return Ok(()) };
         let rule = self.rule();
         let Uncached { core, frame, step } = self.uncached();
@@ -24,7 +25,7 @@ impl RuleCx<'_, '_> {
         if first != value {
             core.trace_equal(frame.number, first, value, step, rule);
         }
-        core.types.unify(ty, shared).map_err(|Clash| shared)
+        core.types.unify(ty, shared).map_err(|Clash| (shared, first))
     }
 
     /// Proposes a default type for a port. It applies if the port reads an input of the model whose type

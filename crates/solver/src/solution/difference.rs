@@ -1,6 +1,6 @@
 //! The first difference between two types with named children, for messages.
 
-use super::{CompositeType, Type};
+use super::{Composite, Type};
 
 /// A difference between two types that do not unify.
 pub(crate) struct Difference<'t> {
@@ -46,8 +46,8 @@ impl<'t> Difference<'t> {
 }
 
 /// The name of a child that one of two composites must have and does not have.
-fn extra<'t>(a: &'t CompositeType, b: &'t CompositeType) -> Option<(&'t str, bool)> {
-    let lacks = |of: &CompositeType, name: &str| of.child(name).is_none();
+fn extra<'t>(a: &'t Composite<Type>, b: &'t Composite<Type>) -> Option<(&'t str, bool)> {
+    let lacks = |of: &Composite<Type>, name: &str| of.child(name).is_none();
     let missing = a.children.iter().find(|(name, _)| !b.is_open && lacks(b, name));
     let further = || b.children.iter().find(|(name, _)| !a.is_open && lacks(a, name));
     missing.map(|(name, _)| (&**name, false)).or_else(|| further().map(|(name, _)| (&**name, true)))
@@ -55,8 +55,8 @@ fn extra<'t>(a: &'t CompositeType, b: &'t CompositeType) -> Option<(&'t str, boo
 
 /// The children of both composites.
 fn common<'t>(
-    a: &'t CompositeType,
-    b: &'t CompositeType,
+    a: &'t Composite<Type>,
+    b: &'t Composite<Type>,
 ) -> impl Iterator<Item = (&'t str, &'t Type, &'t Type)> {
     a.children.iter().filter_map(|(name, x)| Some((&**name, x, b.child(name)?)))
 }
@@ -95,7 +95,7 @@ mod tests {
 
     fn composite<const N: usize>(children: [(&str, Type); N]) -> Type {
         let children = children.into_iter().map(|(name, ty)| (Arc::from(name), ty)).collect();
-        Type::Composite(CompositeType { children, is_open: false })
+        Type::Composite(Composite { children, is_open: false })
     }
 
     #[test]

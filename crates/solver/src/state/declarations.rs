@@ -12,7 +12,7 @@ use crate::dim::{Decision, DimId, is_placeholder};
 use crate::elem::{Elem, ElemSet};
 use crate::engine::relation::MAX_CHILDREN;
 use crate::program::{Body, DeclarationKind, Origin, ValueId};
-use crate::solution::{CompositeType, TensorType, Type};
+use crate::solution::{Composite, TensorType, Type};
 use crate::solve_error::SolveErrorKind;
 use crate::state::Core;
 use crate::state::claim::Trust;
@@ -386,7 +386,7 @@ impl<'a> Core<'a> {
         };
         let children = list.iter().map(child).collect();
         budget.depth -= 1;
-        Type::Composite(CompositeType { children, is_open })
+        Type::Composite(Composite { children, is_open })
     }
 
     fn tensor_type(&mut self, ty: Ty, shape: Option<ShapeId>) -> TensorType {

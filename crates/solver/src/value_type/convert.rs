@@ -10,7 +10,7 @@ use typeloom_types::tree::TypeNode;
 use super::{Dim, Element, ValueType};
 use crate::dim::{DimId, Dims};
 use crate::elem::{Elem, ElemSet};
-use crate::solution::{CompositeType, Type};
+use crate::solution::{Composite, Type};
 use crate::ty::Constructor;
 use crate::universe::Universe;
 
@@ -48,11 +48,9 @@ impl Converter {
                 let shape = tensor.shape.as_deref().map(|shape| self.shape(shape, dims));
                 ValueType { node: None, element: Element::Sparse(dtype(tensor.elem)), shape }
             }
-            Type::Composite(CompositeType { children, is_open }) => {
-                let child =
-                    |(name, ty): &(Arc<str>, Type)| (Arc::clone(name), self.convert(ty, universe, dims));
-                let children: Vec<_> = children.iter().map(child).collect();
-                ValueType::composite(children, *is_open)
+            Type::Composite(composite) => {
+                let Composite { children, is_open } = composite.map(|ty| self.convert(ty, universe, dims));
+                ValueType::composite(children, is_open)
             }
             Type::Container(..) => unreachable!("the constructors are split off"),
         };

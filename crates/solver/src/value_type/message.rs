@@ -11,7 +11,8 @@ use typeloom_onnx::text::CompositeText;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::lattice::lookup_denotation;
 
-use super::{Composite, Dim, Element, ValueType};
+use super::{Dim, Element, ValueType};
+use crate::solution::Composite;
 
 /// Maximum nesting of containers; deeper types are unknown.
 const MAX_NESTING: usize = 32;
@@ -147,7 +148,7 @@ impl ValueType {
     }
 }
 
-impl Composite {
+impl Composite<ValueType> {
     fn to_opaque(&self) -> type_proto::Opaque {
         let child = |(name, ty): &(Arc<str>, ValueType)| (name.to_string(), ty.to_child());
         let children = self.children.iter().map(child).collect();

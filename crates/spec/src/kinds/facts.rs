@@ -1,12 +1,16 @@
 //! `types`: facts about the type tree and about dims, one a line.
 //!
 //! ```text
-//! tensor.f32 <: tensor is under tensor.f32 \/ scalar.f32 = any join; the same with /\ is the meet, `none`
-//! where there is none concrete tensor.f32 can a value have it? also: abstract tensor float = tensor.f32
-//! ONNX's name of an element type denotation bb.peer_id = peer_id the stamp dim seq + 1 + seq = 2*seq + 1
-//! equal for all values; != for none; ?= undecided dim min(n, 8) in 0..8 the best bounds known; either end
-//! can be left out dim 2*n + 1 = 9 gives n = 4 a consequence of an equation dim n + n prints 2*n not any <:
-//! tensor in front of any of these
+//! tensor.f32 <: tensor                     subtype
+//! tensor.f32 \/ scalar.f32 = any           join; `/\` is the meet, `none` if there is none
+//! concrete tensor.f32                      a value can have this type; also: abstract tensor
+//! float = tensor.f32                       the ONNX name of an element type
+//! denotation bb.peer_id = peer_id          the node of a denotation
+//! dim seq + 1 + seq = 2*seq + 1            equal for all values; `!=`: equal for none; `?=`: undecided
+//! dim min(n, 8) in 0..8                    the tightest known bounds; either bound is optional
+//! dim 2*n + 1 = 9 gives n = 4              the solution of an equation
+//! dim n + n prints 2*n                     the printed form
+//! not any <: tensor                        the negation of any of these facts
 //! ```
 //!
 //! ` # ` starts prose. Dims of one fence share their symbols.

@@ -1,15 +1,15 @@
 //! Messages about terms: errors and obligations.
 //!
 //! The `Display` text of an error states only its kind, because names are stored in a separate table. The
-//! functions here take that table and name the terms.
+//! functions here take that table and name the terms. A placeholder for a bound variable has a generated name, the same
+//! in all terms of a message.
 
-use super::{Printer, rust};
+use super::names::with_placeholders;
+use super::{DEFAULT_LIMIT, Printer};
 use crate::arg::GenericArg;
-use crate::constant::Const;
 use crate::family::TypeFamily;
 use crate::infer::{Obligation, RegionError, RelationError};
 use crate::name::{Name, Symbols};
-use crate::region::Region;
 use crate::variance::Variance;
 
 /// Formats the reason for which two terms do not relate.
@@ -31,22 +31,29 @@ use crate::variance::Variance;
 /// ```
 #[must_use]
 pub fn type_error<F: TypeFamily<Name = Name>>(error: &RelationError<F>, symbols: &Symbols) -> String {
+    let pair = |a: GenericArg<F>, b: GenericArg<F>| texts(&[a, b], symbols);
     match error {
-        RelationError::Mismatch { a, b } => format!("`{}` is not `{}`", rust(a, symbols), rust(b, symbols)),
+        RelationError::Mismatch { a, b } => {
+            let [a, b] = pair(a.clone().into(), b.clone().into());
+            format!("`{a}` is not `{b}`")
+        }
         RelationError::ConstMismatch { a, b } => {
-            format!("`{}` is not `{}`", constant(a, symbols), constant(b, symbols))
+            let [a, b] = pair(a.clone().into(), b.clone().into());
+            format!("`{a}` is not `{b}`")
         }
         RelationError::KindMismatch { a, b } => {
-            format!("{} `{}` does not match {} `{}`", kind(a), arg(a, symbols), kind(b), arg(b, symbols))
+            let (kind_a, kind_b) = (kind(a), kind(b));
+            let [a, b] = pair(a.clone(), b.clone());
+            format!("{kind_a} `{a}` does not match {kind_b} `{b}`")
         }
         RelationError::Occurs { var, term } => {
-            format!("`{}` would have to contain itself, as `{}`", arg(var, symbols), arg(term, symbols))
+            let [var, term] = pair(var.clone(), term.clone());
+            format!("`{var}` would have to contain itself, as `{term}`")
         }
-        RelationError::Universe { var, term } => format!(
-            "`{}` would have to be `{}`, which exists under a binder only",
-            arg(var, symbols),
-            arg(term, symbols)
-        ),
+        RelationError::Universe { var, term } => {
+            let [var, term] = pair(var.clone(), term.clone());
+            format!("`{var}` would have to be `{term}`, which exists under a binder only")
+        }
         RelationError::Leak(error) => {
             format!("one type is more general than the other: {}", region_error(error, symbols))
         }
@@ -58,7 +65,8 @@ pub fn type_error<F: TypeFamily<Name = Name>>(error: &RelationError<F>, symbols:
 #[must_use]
 pub fn region_error<F: TypeFamily<Name = Name>>(error: &RegionError<F>, symbols: &Symbols) -> String {
     let RegionError { longer, shorter } = error;
-    format!("`{}` is not known to outlive `{}`", region(*longer, symbols), region(*shorter, symbols))
+    let [longer, shorter] = texts::<F, 2>(&[(*longer).into(), (*shorter).into()], symbols);
+    format!("`{longer}` is not known to outlive `{shorter}`")
 }
 
 /// Formats an undecided relation.
@@ -72,12 +80,17 @@ pub fn obligation<F: TypeFamily<Name = Name>>(obligation: &Obligation<F>, symbol
                 Variance::Invariant => "is",
                 Variance::Bivariant => "has no relation to",
             };
-            format!("`{}` {relation} `{}`", rust(a, symbols), rust(b, symbols))
+            let [a, b] = texts(&[a.clone().into(), b.clone().into()], symbols);
+            format!("`{a}` {relation} `{b}`")
         }
         Obligation::EquateConsts { a, b } => {
-            format!("`{}` is `{}`", constant(a, symbols), constant(b, symbols))
+            let [a, b] = texts(&[a.clone().into(), b.clone().into()], symbols);
+            format!("`{a}` is `{b}`")
         }
-        Obligation::WellFormed(ty) => format!("`{}` is well formed", rust(ty, symbols)),
+        Obligation::WellFormed(ty) => {
+            let [ty] = texts(&[ty.clone().into()], symbols);
+            format!("`{ty}` is well formed")
+        }
     }
 }
 
@@ -89,14 +102,19 @@ fn kind<F: TypeFamily>(arg: &GenericArg<F>) -> &'static str {
     }
 }
 
-fn arg<F: TypeFamily<Name = Name>>(arg: &GenericArg<F>, symbols: &Symbols) -> String {
-    Printer::new(symbols).arg(arg)
-}
-
-fn constant<F: TypeFamily<Name = Name>>(constant: &Const<F>, symbols: &Symbols) -> String {
-    Printer::new(symbols).constant(constant)
-}
-
-fn region<F: TypeFamily<Name = Name>>(region: Region<F>, symbols: &Symbols) -> String {
-    arg(&GenericArg::<F>::Region(region), symbols)
+/// Prints the terms of one message.
+fn texts<F: TypeFamily<Name = Name>, const N: usize>(
+    args: &[GenericArg<F>; N],
+    symbols: &Symbols,
+) -> [String; N] {
+    let mut printer = Printer::new(symbols);
+    (printer.placeholders, printer.names) = with_placeholders(args, symbols);
+    args.each_ref().map(|arg| {
+        (printer.left, printer.truncated) = (DEFAULT_LIMIT, false);
+        match arg {
+            GenericArg::Const(constant) => printer.print_expr(constant, 0),
+            GenericArg::Ty(_) | GenericArg::Region(_) => printer.print_arg(arg),
+        }
+        std::mem::take(&mut printer.out)
+    })
 }

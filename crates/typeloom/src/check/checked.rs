@@ -214,8 +214,8 @@ impl TypedValue {
         &self.name
     }
 
-    /// The solved type. Axes in which the branches of an `If` differ are unknown; `Display` shows both
-    /// shapes.
+    /// The solved type. Axes in which the branches of an `If` differ are unknown, and several possible element types are
+    /// their common node; `Display` lists the alternatives.
     #[must_use]
     pub fn ty(&self) -> &ValueType {
         &self.ty

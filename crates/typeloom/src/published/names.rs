@@ -64,7 +64,7 @@ pub mod in_types {
     /// Lattices and their nodes.
     pub mod lattice {
         pub use crate::types::{Lattice, TypeKind, TypeNode};
-        pub use typeloom_types::lattice::{lookup_by_id, lookup_denotation};
+        pub use typeloom_types::lattice::{build::NodeSpec, lookup_by_id, lookup_denotation};
         pub use typeloom_types::tree::TypeNodeReg;
     }
 

@@ -1,9 +1,8 @@
-//! Inference engines, such as ONNX Runtime, as backends.
+//! Inference engines, such as ONNX Runtime, as backends, and adapters that complete one half of a backend.
 //!
 //! ```
 //! use typeloom::onnx::ModelProto;
-//! use typeloom::run::ByExecution;
-//! use typeloom::run::engine::{Engine, Hosted, Loaded, Loads, Offer};
+//! use typeloom::run::engine::{ByExecution, Engine, Hosted, Loaded, Loads, Offer};
 //! use typeloom::types::Dtype;
 //!
 //! struct Refusing;
@@ -35,6 +34,27 @@
 //! # drop(backend);
 //! ```
 
+/// Adapters that complete one half of a backend.
+///
+/// ```
+/// use typeloom::module::Backend;
+/// use typeloom::run::{
+///     Cpu,
+///     engine::{ByExecution, ByPrimitives},
+/// };
+///
+/// fn is_backend<B: Backend>() {}
+/// is_backend::<Cpu>();
+///
+/// /// Wraps a type that implements only one half.
+/// fn by_half<E, P>(executor: E, primitives: P) -> (ByExecution<E>, ByPrimitives<P>) {
+///     (ByExecution(executor), ByPrimitives(primitives))
+/// }
+/// ```
+#[doc(inline)]
+pub use typeloom_contracts::backend::by_execution::ByExecution;
+#[doc(inline)]
+pub use typeloom_runtime::backend::by_primitives::ByPrimitives;
 /// Backends on an engine; the [module](self) has an example.
 #[doc(inline)]
 pub use typeloom_runtime::engine::executor::Hosted;

@@ -21,6 +21,69 @@
 //!
 //! [`host`](super::host) contains the clock of the machine and a journal in a file.
 
+/// Addresses of peers: sequences of protocol segments.
+///
+/// ```
+/// use typeloom::run::wire::{Multiaddress, Segment};
+///
+/// let address: Multiaddress = "/ip4/127.0.0.1/tcp/4001".parse()?;
+/// assert_eq!(Multiaddress::from_bytes(address.as_bytes())?.to_string(), "/ip4/127.0.0.1/tcp/4001");
+/// assert_eq!(address.segments().last(), Some(Segment::Tcp(4001)));
+/// let relayed = Multiaddress::of(address.segments().chain([Segment::P2pCircuit]))?;
+/// assert_eq!(relayed.to_string(), "/ip4/127.0.0.1/tcp/4001/p2p-circuit");
+/// assert!("/tcp/port".parse::<Multiaddress>().is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_contracts::address::{Multiaddress, Segment};
+/// Identity of a request, which answers refer to.
+///
+/// ```
+/// use typeloom::run::Datum;
+/// use typeloom::run::wire::WireReqId;
+///
+/// let request = Datum::Request(WireReqId(7));
+/// assert_eq!(request.type_node().map(|node| node.id), Some("wire_req_id"));
+/// ```
+#[doc(inline)]
+pub use typeloom_contracts::datum::WireReqId;
+/// The outcome of a run of a part, requests of its network outputs, and errors of their answers. `cargo run --example requests` is a program.
+///
+/// ```
+/// use std::time::Duration;
+/// use typeloom::run::wire::{AnswerError, Endpoint, PartOutcome, Request};
+/// use typeloom::run::{Datum, Part};
+///
+/// fn first(part: &Part, endpoint: &Endpoint, request: &Request) -> Result<Option<Datum>, AnswerError> {
+///     let answers = part.await_answers(endpoint, request, Duration::from_secs(1))?;
+///     Ok(answers.into_iter().next().map(|(_, answer)| answer))
+/// }
+///
+/// fn result(outcome: &PartOutcome) -> Option<&Datum> {
+///     outcome.get("y")
+/// }
+/// ```
+#[doc(inline)]
+pub use typeloom_runtime::executor::part::{
+    PartOutcome,
+    answers::{AnswerError, Request},
+};
+/// Addresses of peers in a transport, which expire.
+///
+/// ```
+/// use std::time::Duration;
+/// use typeloom::module::PeerId;
+/// use typeloom::run::wire::{AddressBook, BookLimits};
+///
+/// let mut book = AddressBook::new(BookLimits { peers: 100, ..BookLimits::default() });
+/// let (peer, minute) = (PeerId(b"a".to_vec()), Duration::from_secs(60));
+/// book.install(&peer, ["/dns4/example.org/tcp/443".parse()?], Some(minute), Duration::ZERO);
+/// assert_eq!(book.look_up(&peer, minute / 2)[0].to_string(), "/dns4/example.org/tcp/443");
+/// assert_eq!((book.expire(minute), book.look_up(&peer, minute).len()), (1, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_wire::address_book::{AddressBook, BookLimits};
 /// The clock of an endpoint.
 ///
 /// ```
@@ -46,19 +109,19 @@ pub use typeloom_wire::clock::Clock;
 ///
 /// ```
 /// use std::time::Duration;
-/// use typeloom::run::wire::{EndpointConfig, Mailbox, MessageLimits, Outbox, Retry};
+/// use typeloom::run::wire::{Capacity, EndpointConfig, MessageLimits, Retry};
 ///
 /// let config = EndpointConfig {
 ///     limits: MessageLimits::default(),
 ///     retry: Retry { attempt: Duration::from_secs(1), ..Retry::default() },
-///     mailbox: Mailbox { messages: 16, ..Mailbox::default() },
-///     outbox: Outbox { messages: 16, ..Outbox::default() },
+///     mailbox: Capacity { messages: 16, ..Capacity::MAILBOX },
+///     outbox: Capacity { messages: 16, ..Capacity::OUTBOX },
 ///     ..EndpointConfig::new(1)
 /// };
 /// assert_eq!(config.incarnation, 1);
 /// ```
 #[doc(inline)]
-pub use typeloom_wire::endpoint::{Endpoint, EndpointConfig, EndpointParts, Mailbox, Outbox, Retry};
+pub use typeloom_wire::endpoint::{Capacity, Endpoint, EndpointConfig, EndpointParts, Retry};
 /// Identity of a run among those of a program, the same at all peers.
 ///
 /// ```
@@ -90,9 +153,38 @@ pub use typeloom_wire::envelope::RunId;
 pub use typeloom_wire::journal::{Change, Journal, JournalError, MemoryJournal};
 #[doc(inline)]
 pub use typeloom_wire::limits::MessageLimits;
-/// A transport between peers of one process; the [module](self) has an example.
+/// Transports between peers of one process. [`LocalNetwork::join`] reaches all peers; the [module](self) has an example.
+/// [`LocalNetwork::join_at`] reaches the peers of an address book:
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::time::Duration;
+/// use typeloom::module::PeerId;
+/// use typeloom::run::host::SystemClock;
+/// use typeloom::run::wire::{AddressedTransport, LocalNetwork, Transport as _, TransportError};
+///
+/// let (network, other) = (LocalNetwork::new(), PeerId(b"b".to_vec()));
+/// let clock = Arc::new(SystemClock::new());
+/// let transport: AddressedTransport = network.join_at(PeerId(b"a".to_vec()), "/memory/1".parse()?, clock);
+/// let sent = transport.exchange(&other, b"request", Duration::ZERO);
+/// assert_eq!(sent, Err(TransportError::UnknownPeer));
+/// assert!(transport.install(&other, ["/memory/2".parse()?], None));
+/// assert_eq!(transport.look_up(&other).len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[doc(inline)]
-pub use typeloom_wire::memory::LocalNetwork;
+pub use typeloom_wire::memory::{AddressedTransport, LocalNetwork};
+/// The type of the values at a port of an endpoint, equal at both ends.
+///
+/// ```
+/// use typeloom::run::wire::PortType;
+/// use typeloom::types::builtins::{TYPE_TENSOR, TYPE_TRIGGER};
+///
+/// assert!(PortType::of_node(&TYPE_TRIGGER).is_ok());
+/// println!("{}", PortType::of_node(&TYPE_TENSOR).unwrap_err());
+/// ```
+#[doc(inline)]
+pub use typeloom_wire::port::PortType;
 /// The traits of a transport.
 ///
 /// ```

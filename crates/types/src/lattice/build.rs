@@ -85,6 +85,17 @@ impl NodeSpec {
         Self { ffi_name: ffi_name.into(), ..self }
     }
 
+    /// The node as a static, which is never freed.
+    pub(super) fn into_static(self) -> &'static TypeNode {
+        let Self { id, parent, kind, ffi_name, wire_hash, denotation } = self;
+        let text = |text: Cow<'static, str>| match text {
+            Cow::Borrowed(text) => text,
+            Cow::Owned(text) => text.leak(),
+        };
+        let [id, ffi_name, denotation] = [id, ffi_name, denotation].map(text);
+        Box::leak(Box::new(TypeNode { id, parent: parent.map(text), kind, ffi_name, wire_hash, denotation }))
+    }
+
     /// The wire tag, declared or derived; see [`TypeNode::wire_tag`].
     #[must_use]
     pub fn wire_tag(&self) -> u64 {

@@ -92,6 +92,17 @@ impl LatticeError {
     }
 }
 
+/// Error of adding nodes to the default lattice.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ExtendError {
+    /// The default lattice is in use already.
+    #[error("the default lattice is in use already, so no nodes can be added")]
+    InUse,
+    /// The nodes and the registered ones do not form a lattice.
+    #[error(transparent)]
+    Invalid(#[from] LatticeError),
+}
+
 fn texts(violations: &[LatticeViolation]) -> String {
     violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }

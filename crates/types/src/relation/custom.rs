@@ -9,7 +9,7 @@
 //!
 //! Types are nodes of one lattice: an abstract node is an upper bound, the root means unknown. An extent is a
 //! number or unknown (`None`). A relation sees a symbolic dim as unknown, and narrowing to `None` leaves an
-//! extent unchanged.
+//! extent unchanged. [`PortAccess::copy_extents`] passes symbolic dims from one port to another.
 //!
 //! Example of [`CustomRelationCtx`]:
 //!
@@ -69,6 +69,19 @@ pub trait PortAccess {
     /// # Errors
     /// If the rank or an extent contradicts a known one.
     fn refine_shape(&self, port: PortRef, dims: &[Option<u64>]) -> Result<bool, RelationError>;
+
+    /// Narrows the shape of `port` to as many axes as `from` has entries; an axis with an entry has the extent of that axis of
+    /// that port, also if it is symbolic. Returns whether it changed.
+    ///
+    /// # Errors
+    /// If the rank or an extent contradicts a known one.
+    fn copy_extents(
+        &self,
+        _port: PortRef,
+        _from: &[Option<(PortRef, usize)>],
+    ) -> Result<bool, RelationError> {
+        Ok(false)
+    }
 
     /// An integer attribute.
     fn attr_int(&self, name: &str) -> Option<i64>;

@@ -52,12 +52,16 @@ pub(super) fn matmul_contract(cx: &CustomRelationCtx<'_>) -> Narrowed {
     let (right_batch, right_matrix) = right.split_at(right.len().saturating_sub(2));
     let mut out = broadcast([(LEFT, left_batch), (RIGHT, right_batch)])?;
     let batch_rank = out.len();
+    let mut from = sources(&[(LEFT, left_batch), (RIGHT, right_batch)], batch_rank);
     if let [rows, _] = left_matrix {
         out.push(*rows);
+        from.push(Some((LEFT, left.len() - 2)));
     }
     if let [_, columns] = right_matrix {
         out.push(*columns);
+        from.push(Some((RIGHT, right.len() - 1)));
     }
+    narrowed |= cx.copy_extents(OUT, &from)?;
     narrowed |= cx.refine_shape(OUT, &out)?;
 
     // Rows and columns of the result equal those of the operands: narrow the operands by the result.
@@ -81,8 +85,10 @@ pub(crate) fn where_broadcast(cx: &CustomRelationCtx<'_>) -> Narrowed {
     let [Some(condition), Some(yes), Some(no)] = shapes else {
         return Ok(Progress { narrowed: false, complete: false });
     };
-    let out = broadcast([(ports[0], &condition), (ports[1], &yes), (ports[2], &no)])?;
-    let narrowed = cx.refine_shape(OUT, &out)?;
+    let shapes: [(PortRef, &[Option<u64>]); 3] = [(ports[0], &condition), (ports[1], &yes), (ports[2], &no)];
+    let out = broadcast(shapes)?;
+    let mut narrowed = cx.copy_extents(OUT, &sources(&shapes, out.len()))?;
+    narrowed |= cx.refine_shape(OUT, &out)?;
     Ok(Progress { narrowed, complete: [condition, yes, no].iter().all(|shape| all_known(shape)) })
 }
 
@@ -97,6 +103,8 @@ pub(crate) fn cast_to(cx: &CustomRelationCtx<'_>) -> Narrowed {
     };
     let mut narrowed = cx.refine(OUT, dtype.type_node())?;
     if let Some(shape) = cx.shape(LEFT) {
+        let from: Vec<_> = (0..shape.len()).map(|axis| Some((LEFT, axis))).collect();
+        narrowed |= cx.copy_extents(OUT, &from)?;
         narrowed |= cx.refine_shape(OUT, &shape)?;
     }
     if let Some(shape) = cx.shape(OUT) {
@@ -156,6 +164,22 @@ fn broadcast<const N: usize>(shapes: [(PortRef, &[Option<u64>]); N]) -> Result<K
         let ports = [first, second].map(|operand| shapes[operand].0);
         RelationError::new(message, ports, format!("{known} or 1"), found.to_string())
     })
+}
+
+/// The axis that has the extent of each axis of a broadcast shape: the only one that is not 1.
+fn sources(shapes: &[(PortRef, &[Option<u64>])], rank: usize) -> Vec<Option<(PortRef, usize)>> {
+    let source = |axis: usize| {
+        let axes = shapes.iter().filter_map(|(port, shape)| {
+            let at = (axis + shape.len()).checked_sub(rank)?;
+            Some((*port, at, shape[at]))
+        });
+        let mut wide = axes.filter(|(_, _, extent)| *extent != Some(1));
+        match (wide.next(), wide.next()) {
+            (Some((port, at, _)), None) => Some((port, at)),
+            (Some(_), Some(_)) | (None, _) => None,
+        }
+    };
+    (0..rank).map(source).collect()
 }
 
 fn all_known(dims: &[Option<u64>]) -> bool {

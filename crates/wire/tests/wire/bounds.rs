@@ -8,7 +8,7 @@ use typeloom_contracts::datum::Datum;
 use typeloom_contracts::peer_selector::PeerId;
 use typeloom_wire::clock::Clock;
 use typeloom_wire::delivery::{Effects, Wanted};
-use typeloom_wire::endpoint::{Endpoint, EndpointConfig, EndpointParts, Mailbox, Outbox};
+use typeloom_wire::endpoint::{Capacity, Endpoint, EndpointConfig, EndpointParts};
 use typeloom_wire::envelope::{Envelope, MessageId, PortId, RunId};
 use typeloom_wire::journal::{Change, Journal, JournalError, MemoryJournal};
 use typeloom_wire::limits::MessageLimits;
@@ -127,7 +127,7 @@ fn a_journal_does_not_grow_with_its_history() {
 #[test]
 fn a_full_outbox_is_an_error_that_changes_nothing() {
     let network = LocalNetwork::new();
-    let outbox = Outbox { messages: 2, ..Outbox::default() };
+    let outbox = Capacity { messages: 2, ..Capacity::OUTBOX };
     let a = Peer::open(&network, "a", Shared::default(), EndpointConfig { outbox, ..EndpointConfig::new(1) });
     a.post("b").expect("the first");
     a.post("b").expect("the second");
@@ -142,7 +142,7 @@ fn a_full_outbox_is_an_error_that_changes_nothing() {
     assert_eq!(b.take_all(), 2);
     a.post("b").expect("the outbox has capacity again");
 
-    let outbox = Outbox { bytes: 10, ..Outbox::default() };
+    let outbox = Capacity { bytes: 10, ..Capacity::OUTBOX };
     let a = Peer::open(&network, "a", Shared::default(), EndpointConfig { outbox, ..EndpointConfig::new(2) });
     assert!(matches!(a.post("b"), Err(SendError::OutboxFull { bytes: 10, .. })));
 }
@@ -167,7 +167,7 @@ fn the_numbers_of_a_sender_are_bounded_and_survive_a_restart() {
         let answer = transport.exchange(&peer("b"), &message, SECOND).expect("the peer is open");
         Receipt::from_bytes(&answer).expect("a receipt").verdict
     };
-    let mailbox = Mailbox { messages: 3, ..Mailbox::default() };
+    let mailbox = Capacity { messages: 3, ..Capacity::MAILBOX };
     let config = EndpointConfig { mailbox, ..EndpointConfig::new(1) };
     let open = |journal| Peer::open(&network, "b", journal, config);
     let mut b = open(Shared::default());

@@ -263,8 +263,8 @@ const CONFIG: EndpointConfig = EndpointConfig {
         first_pause: Duration::from_millis(10),
         longest_pause: Duration::from_millis(50),
     },
-    mailbox: typeloom_wire::endpoint::Mailbox { messages: 5, bytes: 1 << 20 },
-    outbox: typeloom_wire::endpoint::Outbox { messages: 100, bytes: 1 << 24 },
+    mailbox: typeloom_wire::endpoint::Capacity { messages: 5, bytes: 1 << 20 },
+    outbox: typeloom_wire::endpoint::Capacity { messages: 100, bytes: 1 << 24 },
 };
 
 /// Peer that can be killed.

@@ -1,24 +1,23 @@
 //! Tests of endpoints on the in-process transport.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use typeloom_contracts::address::Multiaddress;
 use typeloom_contracts::datum::Datum;
 use typeloom_contracts::peer_selector::PeerId;
 use typeloom_types::any_tensor::AnyTensor;
-use typeloom_wire::address_book::{AddressBook, BookLimits};
 use typeloom_wire::clock::Clock;
 use typeloom_wire::delivery::{Effects, ReceiveError, Wanted};
-use typeloom_wire::endpoint::{Endpoint, EndpointConfig, EndpointParts, Mailbox};
+use typeloom_wire::endpoint::{Capacity, Endpoint, EndpointConfig, EndpointParts};
 use typeloom_wire::envelope::{PortId, RunId};
 use typeloom_wire::journal::MemoryJournal;
-use typeloom_wire::memory::{LocalNetwork, LocalTransport};
+use typeloom_wire::memory::{AddressedTransport, LEARNED, LocalNetwork};
 use typeloom_wire::port::PortType;
 use typeloom_wire::receipt::Refusal;
 use typeloom_wire::send::{Flushed, Outgoing, SendError};
-use typeloom_wire::transport::{Inbound, Transport, TransportError};
+use typeloom_wire::transport::TransportError;
 
 use crate::ports::tensor;
 
@@ -172,7 +171,7 @@ fn unknown_ports_and_peers_are_refused() {
     let outgoing = Outgoing { to: &to, port: &data, run: RunId(1), ty: &ty, value: &one };
     let refused = stranger.send(&outgoing, LONG).expect_err("the sender is unknown");
     assert_eq!(refused.to_string(), "peer `b` refused: it does not know this peer");
-    b.know(&peer("stranger"));
+    b.add_peer(&peer("stranger"));
     assert!(stranger.send(&outgoing, LONG).is_ok());
 }
 
@@ -195,7 +194,7 @@ fn uncommitted_values_are_handed_out_again() {
 fn senders_to_a_full_mailbox_wait_until_their_deadline() {
     let network = LocalNetwork::new();
     let a = open(&network, "a", vec![], EndpointConfig::new(1));
-    let mailbox = Mailbox { messages: 1, ..Mailbox::default() };
+    let mailbox = Capacity { messages: 1, ..Capacity::MAILBOX };
     let b = open(
         &network,
         "b",
@@ -343,48 +342,18 @@ fn values_are_committed_together_at_their_own_endpoint_only() {
     assert_eq!(pair.b.held(), 0);
 }
 
-/// A local transport with an address, which records reported addresses.
-struct Addressed {
-    transport: LocalTransport,
-    own: Multiaddress,
-    book: Mutex<AddressBook>,
-}
-
-impl Transport for Addressed {
-    fn local_peer(&self) -> PeerId {
-        self.transport.local_peer()
-    }
-
-    fn serve(&self, inbound: Weak<dyn Inbound>) {
-        self.transport.serve(inbound);
-    }
-
-    fn addresses(&self) -> Vec<Multiaddress> {
-        vec![self.own.clone()]
-    }
-
-    fn learn(&self, peer: &PeerId, addresses: &[Multiaddress]) {
-        let mut book = self.book.lock().expect("no holder panics");
-        book.install(peer, addresses.iter().cloned(), Some(LONG), Duration::ZERO);
-    }
-
-    fn exchange(&self, to: &PeerId, request: &[u8], timeout: Duration) -> Result<Vec<u8>, TransportError> {
-        self.transport.exchange(to, request, timeout)
-    }
-}
-
 #[test]
 fn a_receiver_learns_the_addresses_of_known_senders_only() {
     let network = LocalNetwork::new();
+    let clock: Arc<dyn Clock> = Arc::new(Wall(Instant::now()));
     let opened = |name: &str, own: &str| {
-        let transport = Arc::new(Addressed {
-            transport: network.join(peer(name)),
-            own: own.parse().expect("an address"),
-            book: Mutex::new(AddressBook::new(BookLimits::default())),
-        });
+        let own = own.parse().expect("an address");
+        let transport = Arc::new(network.join_at(peer(name), own, Arc::clone(&clock)));
+        let address_of_b = ["/ip4/10.0.0.2/tcp/2".parse().expect("an address")];
+        assert!(transport.install(&peer("b"), address_of_b, None));
         let parts = EndpointParts {
-            transport: Arc::<Addressed>::clone(&transport),
-            clock: Arc::new(Wall(Instant::now())),
+            transport: Arc::<AddressedTransport>::clone(&transport),
+            clock: Arc::clone(&clock),
             journal: Box::new(MemoryJournal::new()),
             ports: vec![(port("data"), floats())],
             peers: vec![peer("a"), peer("b")],
@@ -399,11 +368,73 @@ fn a_receiver_learns_the_addresses_of_known_senders_only() {
     let outgoing = Outgoing { to: &to, port: &port, run: RunId(1), ty: &ty, value: &value };
     a.send(&outgoing, LONG).expect("the peers know each other");
     stranger.send(&outgoing, LONG).expect_err("the sender is unknown");
-    let book = learned.book.lock().expect("no holder panics");
     let texts = |name| {
-        let found = book.look_up(&peer(name), Duration::ZERO);
+        let found = learned.look_up(&peer(name));
         found.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     assert_eq!(texts("a"), ["/ip4/10.0.0.1/tcp/1"]);
     assert!(texts("stranger").is_empty());
+}
+
+/// A clock that only pauses advance.
+#[derive(Default)]
+struct Simulated(Mutex<Duration>);
+
+impl Clock for Simulated {
+    fn now(&self) -> Duration {
+        *self.0.lock().expect("no holder panics")
+    }
+
+    fn sleep(&self, time: Duration) {
+        *self.0.lock().expect("no holder panics") += time;
+    }
+}
+
+#[test]
+fn peers_with_address_books_reach_each_other_until_addresses_expire_or_change() {
+    let network = LocalNetwork::new();
+    let clock = Arc::new(Simulated::default());
+    let memory = |number: u64| format!("/memory/{number}").parse::<Multiaddress>().expect("an address");
+    let opened = |name: &str, at: u64| {
+        let transport = Arc::new(network.join_at(peer(name), memory(at), Arc::<Simulated>::clone(&clock)));
+        let parts = EndpointParts {
+            transport: Arc::<AddressedTransport>::clone(&transport),
+            clock: Arc::<Simulated>::clone(&clock),
+            journal: Box::new(MemoryJournal::new()),
+            ports: vec![(port("data"), floats())],
+            peers: vec![peer("a"), peer("b")],
+        };
+        (Endpoint::open(parts, EndpointConfig::new(1)).expect("no journal fails"), transport)
+    };
+    let ((a, of_a), (b, of_b)) = (opened("a", 1), opened("b", 2));
+    let send = |from: &Endpoint, to: &str| {
+        let (to, port, ty, value) = (peer(to), port("data"), floats(), value(&[1.0]));
+        let outgoing = Outgoing { to: &to, port: &port, run: RunId(1), ty: &ty, value: &value };
+        from.send(&outgoing, Duration::from_secs(2)).map(|_| ())
+    };
+    let unknown = |to: &str| Err(SendError::Transport { peer: peer(to), error: TransportError::UnknownPeer });
+
+    assert_eq!(send(&a, "b"), unknown("b"), "nothing is installed");
+    assert!(of_a.install(&peer("b"), [memory(2)], Some(Duration::from_secs(60))));
+    assert_eq!(send(&b, "a"), unknown("a"), "`a` has sent nothing");
+    assert_eq!(send(&a, "b"), Ok(()));
+    // The message contains the address of its sender, who is answered at it.
+    assert_eq!(of_b.look_up(&peer("a")), [memory(1)]);
+    assert_eq!(send(&b, "a"), Ok(()));
+    // The answer reports the address of `b`, for longer than the installed one.
+    clock.sleep(Duration::from_secs(60));
+    assert_eq!(send(&a, "b"), Ok(()));
+
+    clock.sleep(LEARNED);
+    assert_eq!(send(&a, "b"), unknown("b"), "the addresses have expired");
+    assert_eq!((of_a.expire(), of_a.expire(), of_a.look_up(&peer("b")).len()), (1, 0, 0));
+
+    // The peer moves; its old address belongs to another peer now.
+    drop((b, of_b));
+    let ((_b, _of_b), (_c, _of_c)) = (opened("b", 3), opened("c", 2));
+    assert!(of_a.install(&peer("b"), [memory(2)], None));
+    let moved = send(&a, "b").expect_err("another peer is at the address").to_string();
+    assert!(moved.contains("it is not at /memory/2"), "{moved}");
+    assert!(of_a.install(&peer("b"), [memory(3)], None));
+    assert_eq!(send(&a, "b"), Ok(()));
 }

@@ -92,7 +92,7 @@ fn values_without_a_concrete_type_are_not_sent() {
     for node in [&TYPE_ANY, &TYPE_TENSOR] {
         assert!(PortType::of_node(node).is_err(), "{node}");
     }
-    let denotation = "org.example.nobody".into();
+    let denotation = "org.example.unknown".into();
     let unknown = TypeProto { denotation, ..TypeProto::default() };
     assert!(matches!(PortType::of_message(&unknown), Err(PortTypeError::UnknownDenotation { .. })));
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use typeloom_onnx::messages::{FunctionProto, GraphProto, NodeProto, TypeProto, ValueInfoProto};
 use typeloom_onnx::nested;
-use typeloom_solver::value_type::{Composite, Dim, Element, ValueType};
+use typeloom_solver::value_type::{Dim, Element, ValueType};
 
 /// The inputs of a program without types, and the symbols in use.
 #[derive(Default)]
@@ -142,9 +142,7 @@ fn mapped(ty: &ValueType, symbols: &Symbols) -> ValueType {
         Element::Optional(ty) => Element::Optional(inner(ty)),
         Element::Map(key, ty) => Element::Map(*key, inner(ty)),
         Element::Composite(composite) => {
-            let child = |(name, ty): &(Arc<str>, ValueType)| (Arc::clone(name), mapped(ty, symbols));
-            let children = composite.children.iter().map(child).collect();
-            Element::Composite(Arc::new(Composite { children, is_open: composite.is_open }))
+            Element::Composite(Arc::new(composite.map(|ty| mapped(ty, symbols))))
         }
     };
     let shape = ty.shape.as_ref().map(|shape| shape.iter().map(dim).collect());

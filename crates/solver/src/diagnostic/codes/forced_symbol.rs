@@ -20,7 +20,7 @@ impl Scope<'_, '_> {
         site: ErrorSite,
         (symbol, values): (DimId, &[i64]),
         equation: &Equation,
-        baked: bool,
+        by_constant: bool,
     ) -> Diagnostic {
         let name = self.dim_quoted(symbol);
         let numbers: Vec<String> = values.iter().map(ToString::to_string).collect();
@@ -38,7 +38,7 @@ impl Scope<'_, '_> {
             .with_notes(origin)
             .with_notes(self.declared_note(symbol))
             .with_notes(self.rule_of(site, equation))
-            .with_help(match baked {
+            .with_help(match by_constant {
                 _ if last == 0 => "no other extent satisfies this: one of the two sides is wrong".to_owned(),
                 true => format!("declare the dim as {last}, or export the model without the constant"),
                 false => format!("declare the dim as {last}, or both with the symbol"),

@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use typeloom_onnx::DecodeError;
+use typeloom_onnx::text::escape;
 use typeloom_types::lattice::{Lattice, NodeNo};
 use typeloom_types::relation::custom::{KnownExtents, PortAccess};
 use typeloom_types::relation::{CustomRelation, PortRef, RelationError, RelationResult};
@@ -23,29 +24,35 @@ use crate::solve_error::SolveErrorKind;
 use crate::ty::{Clash, Head};
 use crate::universe::Universe;
 
+/// Whether a custom relation runs again when the type of a port narrows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Waits {
+    Yes,
+    No,
+}
+
 /// Runs a custom relation.
 pub(super) fn run<'a>(
     cx: &mut RuleCx<'_, 'a>,
     name: &'static str,
     relation: CustomRelation,
-) -> Result<(), SolveErrorKind<'a>> {
+) -> Result<Waits, SolveErrorKind<'a>> {
     let universe = Arc::clone(cx.tables().types.universe());
     let node = Node { cx: RefCell::new(cx), universe, malformed: RefCell::new(None) };
     let result = relation(&node);
-    let Node { cx, malformed, .. } = node;
+    let Node { malformed, .. } = node;
     if let Some(error) = malformed.into_inner() {
         return Err(SolveErrorKind::Malformed(error));
     }
     match result {
-        RelationResult::Failed(failure) => return Err(SolveErrorKind::Relation { relation: name, failure }),
-        RelationResult::Satisfied => {}
-        RelationResult::Refined | RelationResult::Defer => wait(cx.into_inner()),
+        RelationResult::Failed(failure) => Err(SolveErrorKind::Relation { relation: name, failure }),
+        RelationResult::Satisfied => Ok(Waits::No),
+        RelationResult::Refined | RelationResult::Defer => Ok(Waits::Yes),
     }
-    Ok(())
 }
 
 /// Runs the relation again when the type of a port narrows. Shapes and constants wake their readers anyway.
-fn wait(cx: &mut RuleCx<'_, '_>) {
+pub(super) fn wait(cx: &mut RuleCx<'_, '_>) {
     for port in super::ports(cx) {
         if let Some(ty) = cx.ty(port)
             && !cx.types().is_concrete(ty)
@@ -167,6 +174,37 @@ impl PortAccess for Node<'_, '_, '_> {
         Ok(self.shape(port) != before)
     }
 
+    fn copy_extents(&self, port: PortRef, from: &[Option<(PortRef, usize)>]) -> Result<bool, RelationError> {
+        let before = self.shape(port);
+        let cx = &mut **self.cx.borrow_mut();
+        let Some(at) = Port::of_ref(port).filter(|at| cx.has(*at)) else { return Ok(false) };
+        let known = cx.shape(at);
+        if known.as_ref().is_some_and(|known| known.len() != from.len()) {
+            let found = before.as_deref().map_or_else(|| "no shape".into(), show);
+            let expected = format!("rank {}", from.len());
+            return Err(RelationError::new(format!("the shape of {port}"), [port], expected, found));
+        }
+        let mut wanted = DimVec::with_capacity(from.len());
+        for (axis, source) in from.iter().enumerate() {
+            let source =
+                source.and_then(|(source, axis)| cx.shape(Port::of_ref(source)?)?.get(axis).copied());
+            wanted.push(match (source, &known) {
+                (Some(extent), _) => extent,
+                (None, Some(known)) => known[axis],
+                (None, None) => cx.fresh(),
+            });
+        }
+        cx.set_shape(at, &wanted).map_err(|failure| {
+            let found = known.as_deref().map_or_else(String::new, |known| text(cx, known));
+            let message = match failure {
+                RuleError::Relation(failure) => return *failure,
+                _ => format!("the shape of {port}"),
+            };
+            RelationError::new(message, [port], text(cx, &wanted), found)
+        })?;
+        Ok(cx.shape(at) != known)
+    }
+
     fn attr_int(&self, name: &str) -> Option<i64> {
         self.attribute(|cx| cx.attr_int(name))
     }
@@ -208,10 +246,11 @@ impl PortAccess for Node<'_, '_, '_> {
         let cx = &mut **self.cx.borrow_mut();
         let Some(at) = Port::of_ref(port) else { return Ok(false) };
         let before = super::knowledge_at(cx, at);
-        cx.share(at, name).map_err(|shared| {
+        cx.share(at, name).map_err(|(shared, first)| {
             let expected = cx.core().type_of(Some(shared), None);
             let expected = tree_name(&expected, &self.universe);
-            cx.not_under(at, &expected, format!("the type of {port}"))
+            let first = escape(cx.frame().body.value_name(first));
+            cx.not_under(at, &format!("{expected} as `{first}`"), format!("the type of {port}"))
         })?;
         Ok(super::knowledge_at(cx, at) != before)
     }
@@ -247,6 +286,10 @@ impl PortAccess for Node<'_, '_, '_> {
 
 fn ports_of<'c>(children: &[(&'c str, PortRef)]) -> Vec<(&'c str, Port)> {
     children.iter().filter_map(|(name, port)| Some((*name, Port::of_ref(*port)?))).collect()
+}
+
+fn text(cx: &RuleCx<'_, '_>, shape: &[DimId]) -> String {
+    crate::dim::shape::display(&cx.tables().dims, shape).to_string()
 }
 
 fn show(dims: &[Option<u64>]) -> String {

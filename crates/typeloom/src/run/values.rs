@@ -1,0 +1,71 @@
+//! Values at run time that are not tensors, and conversions between Rust types and values.
+//!
+//! ```
+//! use typeloom::run::Datum;
+//! use typeloom::run::values::{FromDatum as _, IntoDatum as _, Scalar};
+//!
+//! let vector = vec![1.0_f32, 2.0];
+//! assert_eq!(Vec::<f32>::from_datum(&vector.to_datum(None)).as_deref(), Some(&vector));
+//! assert!(Datum::Scalar(Scalar::I32(7)).as_tensor().is_none());
+//! ```
+
+/// Values of leaves of the type tree that are not tensors.
+///
+/// ```
+/// use typeloom::run::Datum;
+/// use typeloom::run::values::{LeafDatum, Scalar};
+///
+/// let type_of = |datum: Datum| datum.type_node().map(|node| node.id);
+/// assert_eq!(type_of(Datum::Scalar(Scalar::F32(0.5))), Some("scalar.f32"));
+/// fn others(_: LeafDatum) {}
+/// ```
+#[doc(inline)]
+pub use typeloom_contracts::datum::{LeafDatum, Scalar};
+/// Metadata of contributions to an aggregator, decoded from bytes.
+///
+/// ```
+/// use typeloom::run::values::FromMetadata;
+///
+/// struct Weight(f32);
+///
+/// impl FromMetadata for Weight {
+///     fn from_metadata(bytes: Option<&[u8]>) -> Result<Self, String> {
+///         let weight = f32::from_metadata(bytes)?;
+///         if weight > 0.0 { Ok(Self(weight)) } else { Err(format!("{weight} is no weight")) }
+///     }
+/// }
+///
+/// assert!(Weight::from_metadata(Some(&(-1.0_f32).to_le_bytes())).is_err());
+/// ```
+#[doc(inline)]
+pub use typeloom_runtime::components::FromMetadata;
+/// Conversion between Rust types and values at run time.
+///
+/// ```
+/// use typeloom::run::values::{DatumElement, FromDatum as _, IntoDatum as _};
+/// use typeloom::types::{ElementStorage, TypeNode, builtins::TYPE_TENSOR_U16};
+///
+/// #[derive(Clone, Debug, PartialEq)]
+/// struct Pixel(u8, u8);
+///
+/// impl ElementStorage for Pixel {
+///     const SLICE: &'static TypeNode = &TYPE_TENSOR_U16;
+/// }
+///
+/// impl DatumElement for Pixel {
+///     const BYTES: usize = 2;
+///
+///     fn write(&self, bytes: &mut Vec<u8>) {
+///         bytes.extend([self.0, self.1]);
+///     }
+///
+///     fn read(bytes: &[u8]) -> Option<Self> {
+///         if let [a, b] = bytes { Some(Self(*a, *b)) } else { None }
+///     }
+/// }
+///
+/// let pixels = vec![Pixel(1, 2), Pixel(3, 4)];
+/// assert_eq!(Vec::<Pixel>::from_datum(&pixels.to_datum(None)).as_deref(), Some(&pixels));
+/// ```
+#[doc(inline)]
+pub use typeloom_runtime::convert::{DatumElement, FromDatum, IntoDatum};
