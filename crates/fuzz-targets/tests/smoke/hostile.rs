@@ -158,7 +158,7 @@ fn growing(add: &mut impl FnMut(&'static str, String)) {
             format!("w{at} = Mul(v{at}, v{at}) v{} = Add(w{at}, one) r{at} = ConstantOfShape(w{at}) ", at + 1)
         }
     });
-    chain("dims that are divided", "float[N, M] x", "int64[1] k = {3}", 200, &|at| match at {
+    chain("dims that are divided", "float[N, M] x", "int64[1] k = {3}", 100, &|at| match at {
         0 => "v1 = Shape(x) ".to_owned(),
         _ => format!(
             "w{at} = Div(v{at}, k) u{at} = Mod(v{at}, w{at}) v{} = Add(w{at}, u{at}) r{at} = ConstantOfShape(v{at}) ",
@@ -181,7 +181,7 @@ fn growing(add: &mut impl FnMut(&'static str, String)) {
         2000 => "v2001 = Add(v2000, x) ".to_owned(),
         _ => format!("v{} = Identity(v{at}) ", at + 1),
     });
-    chain("ranks that grow", "float[N] v0", "int64[1] zero = {0}", 2000, &|at| {
+    chain("ranks that grow", "float[N] v0", "int64[1] zero = {0}", 1000, &|at| {
         format!("v{} = Unsqueeze(v{at}, zero) ", at + 1)
     });
 }
@@ -211,7 +211,7 @@ fn functions(add: &mut impl FnMut(&'static str, String)) {
     );
     calls(
         "functions that call the next with other shapes",
-        300,
+        80,
         &|next| {
             format!(
                 "d = Concat <axis = 0> (a, a) b = l.f{next}(d) e = l.f{next}(a) c = Concat <axis = 0> (b, e)"
