@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
-use std::time::{Duration, Instant};
 use typeloom_term::meta::{Flags, MAX_DEPTH};
 use typeloom_term::normal::normal_form;
 use typeloom_term::parse::{ParseErrorKind, Scope, parse_ty};
@@ -14,9 +13,6 @@ use typeloom_term::{
     Arena, Arity, BoundVar, Boxed, GenericArg, InferenceTable, Interned, Name, Region, RelationError,
     Symbols, TermError, Ty, TyData, TypeFamily, Variance, convert,
 };
-
-/// Time limit: far below the time of an exponential algorithm, far above that of a linear one.
-const SOON: Duration = Duration::from_secs(5);
 
 fn leaf<F: TypeFamily<Name = Name>>(cx: &F) -> Ty<F> {
     Ty::apply(cx, Name::Bool, &[]).unwrap()
@@ -81,7 +77,6 @@ fn deep_terms_are_handled_or_refused<F: TypeFamily<Name = Name>>(cx: &F) {
 }
 
 fn the_cost_of_shared_graphs_is_proportional_to_their_size<F: TypeFamily<Name = Name>>(cx: &F) {
-    let start = Instant::now();
     let mut symbols = Symbols::new();
     let param = Name::Param(symbols.intern("T"));
     let a = doubled(cx, Ty::param(cx, param).unwrap());
@@ -122,7 +117,6 @@ fn the_cost_of_shared_graphs_is_proportional_to_their_size<F: TypeFamily<Name = 
     assert!(print::rust(&a, &symbols).len() < 200_000);
     assert!(Printer::new(&symbols).limit(100).ty(&a).len() < 1000);
     assert!(format!("{a:?}").len() < 1000);
-    assert!(start.elapsed() < SOON);
 }
 
 /// `?0 = [?1]`, `?1 = [?2]`, ...: a type whose depth no term may have, which the table must still handle.
@@ -142,19 +136,16 @@ fn doubled_through_lists<F: TypeFamily<Name = Name>>(cx: &F, name: Name, mut ty:
 }
 
 fn shared_lists_are_folded_once<F: TypeFamily<Name = Name>>(cx: &F) {
-    let start = Instant::now();
     let mut symbols = Symbols::new();
     let (param, name) = (Name::Param(symbols.intern("T")), Name::Projection(symbols.intern("P")));
     let a = doubled_through_lists(cx, name, Ty::param(cx, param).unwrap());
     let replaced = replace_params(cx, &a, |_| Some(GenericArg::Ty(leaf(cx)))).unwrap();
     assert!(!replaced.meta().flags.intersects(Flags::TY_PLACEHOLDER));
     assert_eq!(replaced.meta().depth, a.meta().depth);
-    assert!(start.elapsed() < SOON);
 }
 
 fn long_chains_of_bindings_need_no_stack<F: TypeFamily<Name = Name>>(cx: &F) {
     const LENGTH: usize = 20_000;
-    let start = Instant::now();
     let mut table = InferenceTable::new(cx.clone());
     let mut chain = || {
         let vars: Vec<Ty<F>> = (0..LENGTH).map(|_| table.new_ty_var().unwrap()).collect();
@@ -175,12 +166,10 @@ fn long_chains_of_bindings_need_no_stack<F: TypeFamily<Name = Name>>(cx: &F) {
     assert!(occurs, "a cycle through all variables is found");
     assert_eq!(table.eq(&NoProgram, &second_end, &leaf(cx)), Ok(vec![]));
     assert_eq!(table.resolve(&first_end), Ok(leaf(cx)));
-    assert!(start.elapsed() < SOON);
 }
 
 /// `?1 = (?0, ?0)`, `?2 = (?1, ?1)`, ...: the classic exponential unifier.
 fn doubling_through_bindings_stays_small<F: TypeFamily<Name = Name>>(cx: &F) {
-    let start = Instant::now();
     let mut table = InferenceTable::new(cx.clone());
     let vars: Vec<[Ty<F>; 2]> =
         (0..60).map(|_| [table.new_ty_var().unwrap(), table.new_ty_var().unwrap()]).collect();
@@ -193,7 +182,6 @@ fn doubling_through_bindings_stays_small<F: TypeFamily<Name = Name>>(cx: &F) {
     let [x, y] = vars.last().unwrap();
     assert_eq!(table.eq(&NoProgram, x, y), Ok(vec![]));
     assert_eq!(table.resolve(x).unwrap(), table.resolve(y).unwrap());
-    assert!(start.elapsed() < SOON);
 }
 
 /// The deepest terms fit in half of the default thread stack, in an unoptimized build.

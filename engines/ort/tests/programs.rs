@@ -30,7 +30,7 @@ use worker::{SERVE, Verdict, Worker, serve};
 const PROGRAMS: u64 = 60;
 
 /// Time limit of a program, which normally takes milliseconds.
-const LIMIT: Duration = Duration::from_secs(20);
+const LIMIT: Duration = Duration::from_secs(120);
 
 fn seed() -> u64 {
     if let Ok(text) = std::env::var("TYPELOOM_SEED") {

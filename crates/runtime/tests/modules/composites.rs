@@ -41,7 +41,7 @@ use program::{Layout, N, Program, Ty, Variant, is_same};
 /// Number of modules of a plain test run.
 const MODULES: u64 = 60;
 
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_secs(120);
 const SOON: Duration = Duration::from_secs(1);
 
 fn components(program: &Program) -> Components {

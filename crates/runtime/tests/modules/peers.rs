@@ -41,7 +41,7 @@ impl Clock for Wall {
     }
 }
 
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_secs(120);
 const SOON: Duration = Duration::from_millis(50);
 
 pub(crate) fn peer(name: &str) -> PeerId {

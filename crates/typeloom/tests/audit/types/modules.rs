@@ -632,7 +632,7 @@ fn a_custom_leaf_compiles_travels_and_comes_back() -> Outcome {
     let link = |name: &str| Part::new(&artifact, name, &components);
     let (home, worker) = (link("self")?, link("workers")?);
     let (at_home, at_worker) = (endpoint(&network, "home", &home)?, endpoint(&network, "w", &worker)?);
-    let wait = Duration::from_secs(20);
+    let wait = Duration::from_secs(120);
     let inputs: HashMap<String, Datum> = HashMap::from([
         ("x".to_owned(), AnyTensor::from([0.5_f32, 2.0]).into()),
         ("workers".to_owned(), Datum::Peers(vec![peer("w")])),
