@@ -248,3 +248,27 @@ fn the_statistics_of_empty_rows_have_one_entry_for_each() {
         .expect("the call is right");
     assert_eq!(results[1].as_tensor().expect("the result is a tensor").shape(), [3, 1]);
 }
+
+/// The defining sum, for powers of two, primes whose predecessor has small factors, other primes and products.
+#[test]
+fn a_fourier_transform_of_any_length_equals_its_defining_sum_and_its_inverse_restores_the_signal() {
+    for length in [1_usize, 2, 3, 7, 8, 12, 17, 23, 47, 60, 64, 107, 210, 227] {
+        let signal: Vec<f64> = (0..2 * length).map(|at| ((at * 37 + 11) % 101) as f64 / 50.0 - 1.0).collect();
+        let x = tensor(&[1, length, 2], &signal);
+        let spectrum = run(17, "DFT", &none(), std::slice::from_ref(&x));
+        let found = spectrum.to_vec::<f64>().unwrap();
+        for k in 0..length {
+            let (mut real, mut imaginary) = (0.0, 0.0);
+            for (n, value) in signal.chunks(2).enumerate() {
+                let angle = -std::f64::consts::TAU * (k * n % length) as f64 / length as f64;
+                real += value[0] * angle.cos() - value[1] * angle.sin();
+                imaginary += value[0] * angle.sin() + value[1] * angle.cos();
+            }
+            assert!((found[2 * k] - real).abs() < 1e-10, "real part {k} of {length}");
+            assert!((found[2 * k + 1] - imaginary).abs() < 1e-10, "imaginary part {k} of {length}");
+        }
+        let inverse = none().with("inverse", Attribute::Int(1));
+        let back = run(17, "DFT", &inverse, &[spectrum]).to_vec::<f64>().unwrap();
+        assert!(signal.iter().zip(&back).all(|(x, y)| (x - y).abs() < 1e-12), "length {length}");
+    }
+}

@@ -1,61 +1,39 @@
-//! Fourier transforms.
-//!
-//! Uses the radix-2 Cooley-Tukey algorithm for powers of two, and the defining sum for other lengths.
+//! Fourier transforms of any length, in O(n log n), by `rustfft`.
 
-use std::f64::consts::TAU;
+use std::sync::Arc;
+
+use rustfft::num_complex::Complex64;
+use rustfft::{Fft, FftDirection, FftPlannerScalar};
 
 use super::{Operator, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{check_size, of_f64s, to_f64s};
-use crate::error::invalid;
+use crate::error::{KernelErrorKind, invalid};
 use crate::shape::{around, axis, extents};
 
 pub(super) const OPERATORS: &[Operator] = &[widened("DFT", dft), widened("STFT", stft)];
 
-type Complex = (f64, f64);
-
-fn times(a: Complex, b: Complex) -> Complex {
-    (a.0 * b.0 - a.1 * b.1, a.0 * b.1 + a.1 * b.0)
+/// The transform of signals of one length, without normalisation. [`FftPlannerScalar`] computes the same results
+/// on every processor.
+struct Transform {
+    plan: Arc<dyn Fft<f64>>,
+    scratch: Vec<Complex64>,
 }
 
-/// Unnormalised transform of a signal. `sign` is the sign of the exponent.
-fn transform(signal: &[Complex], sign: f64) -> Vec<Complex> {
-    let length = signal.len();
-    if !length.is_power_of_two() {
-        let root = |k: usize| {
-            let angle = sign * TAU * k as f64 / length as f64;
-            (angle.cos(), angle.sin())
-        };
-        let roots: Vec<Complex> = (0..length).map(root).collect();
-        let at = |k: usize| {
-            signal.iter().enumerate().fold((0.0, 0.0), |sum: Complex, (n, value)| {
-                let term = times(*value, roots[k * n % length]);
-                (sum.0 + term.0, sum.1 + term.1)
-            })
-        };
-        return (0..length).map(at).collect();
+impl Transform {
+    /// Plans the transform of `length` samples.
+    fn new(length: usize, direction: FftDirection) -> Result<Self, KernelErrorKind> {
+        // A prime length takes most: about 12 numbers a sample for the transform of twice the length, which
+        // replaces it, its factors and its scratch space.
+        check_size(&[12, length], size_of::<Complex64>())?;
+        let plan = FftPlannerScalar::new().plan_fft(length, direction);
+        let scratch = vec![Complex64::ZERO; plan.get_inplace_scratch_len()];
+        Ok(Self { plan, scratch })
     }
-    let mut data = signal.to_vec();
-    let bits = length.trailing_zeros();
-    for index in 0..length {
-        let mirrored = index.reverse_bits().checked_shr(usize::BITS - bits).unwrap_or(0);
-        if mirrored > index {
-            data.swap(index, mirrored);
-        }
+
+    fn apply(&mut self, signal: &mut [Complex64]) {
+        self.plan.process_with_scratch(signal, &mut self.scratch);
     }
-    let mut half = 1;
-    while half < length {
-        for start in (0..length).step_by(2 * half) {
-            for k in 0..half {
-                let angle = sign * TAU * k as f64 / (2 * half) as f64;
-                let (a, b) = (data[start + k], times(data[start + k + half], (angle.cos(), angle.sin())));
-                data[start + k] = (a.0 + b.0, a.1 + b.1);
-                data[start + k + half] = (a.0 - b.0, a.1 - b.1);
-            }
-        }
-        half *= 2;
-    }
-    data
 }
 
 fn dft(call: &mut Call<'_>) -> Outcome {
@@ -87,36 +65,30 @@ fn dft(call: &mut Call<'_>) -> Outcome {
     let mut shape = x.shape().to_vec();
     shape[at] = kept;
     shape[x.rank() - 1] = out_parts;
-    check_size(&shape, size_of::<Complex>())?;
-    check_size(&[length], size_of::<Complex>())?;
+    check_size(&shape, size_of::<Complex64>())?;
     let data = to_f64s(x)?;
     let mut out = vec![0.0; crate::shape::count(&shape)];
+    let direction = if inverse { FftDirection::Inverse } else { FftDirection::Forward };
+    let scale = if inverse { 1.0 / length as f64 } else { 1.0 };
+    let mut transform = Transform::new(length, direction)?;
     for block in 0..outer {
         for lane in 0..lanes {
             let read = |n: usize| {
                 if n >= extent {
-                    return (0.0, 0.0);
+                    return Complex64::ZERO;
                 }
                 let base = ((block * extent + n) * lanes + lane) * parts;
-                (data[base], if parts == 2 { data[base + 1] } else { 0.0 })
+                Complex64::new(data[base], if parts == 2 { data[base + 1] } else { 0.0 })
             };
-            let signal: Vec<Complex> = (0..length)
-                .map(|n| {
-                    if to_real && n > length / 2 {
-                        let (real, imaginary) = read(length - n);
-                        (real, -imaginary)
-                    } else {
-                        read(n)
-                    }
-                })
+            let mut signal: Vec<Complex64> = (0..length)
+                .map(|n| if to_real && n > length / 2 { read(length - n).conj() } else { read(n) })
                 .collect();
-            let scale = if inverse { 1.0 / length as f64 } else { 1.0 };
-            let spectrum = transform(&signal, if inverse { 1.0 } else { -1.0 });
-            for (k, value) in spectrum.iter().take(kept).enumerate() {
+            transform.apply(&mut signal);
+            for (k, value) in signal.iter().take(kept).enumerate() {
                 let base = ((block * kept + k) * lanes + lane) * out_parts;
-                out[base] = value.0 * scale;
+                out[base] = value.re * scale;
                 if out_parts == 2 {
-                    out[base + 1] = value.1 * scale;
+                    out[base + 1] = value.im * scale;
                 }
             }
         }
@@ -149,18 +121,19 @@ fn stft(call: &mut Call<'_>) -> Outcome {
     check_size(&shape, size_of::<f64>())?;
     let data = to_f64s(x)?;
     let mut out = Vec::with_capacity(crate::shape::count(&shape));
+    let mut transform = Transform::new(frame, FftDirection::Forward)?;
     for batch in 0..batches {
         for at in 0..frames {
-            let signal: Vec<Complex> = (0..frame)
+            let mut signal: Vec<Complex64> = (0..frame)
                 .map(|n| {
                     let base = (batch * length + at * step + n) * parts;
                     let weight = window.as_ref().map_or(1.0, |window| window[n]);
-                    (data[base] * weight, if parts == 2 { data[base + 1] * weight } else { 0.0 })
+                    let imaginary = if parts == 2 { data[base + 1] * weight } else { 0.0 };
+                    Complex64::new(data[base] * weight, imaginary)
                 })
                 .collect();
-            out.extend(
-                transform(&signal, -1.0).iter().take(kept).flat_map(|(real, imaginary)| [*real, *imaginary]),
-            );
+            transform.apply(&mut signal);
+            out.extend(signal.iter().take(kept).flat_map(|value| [value.re, value.im]));
         }
     }
     one(of_f64s(x.dtype(), &shape, &out)?)
