@@ -184,21 +184,21 @@ pub fn fold_args<F: TypeFamily, D: Folder<F>>(
     args: &[GenericArg<F>],
     folder: &mut D,
 ) -> Result<FoldedArgs<F>, D::Error> {
-    let mut changed: FoldedArgs<F> = None;
-    for (i, arg) in args.iter().enumerate() {
+    for (at, arg) in args.iter().enumerate() {
         let folded = arg.try_fold_with(folder)?;
-        match &mut changed {
-            Some(list) => list.push(folded),
-            None if folded.same(arg) => {}
-            None => {
-                let mut list = SmallVec::with_capacity(args.len());
-                list.extend(args[..i].iter().cloned());
-                list.push(folded);
-                changed = Some(list);
+        if !folded.same(arg) {
+            let mut changed = SmallVec::with_capacity(args.len());
+            for unchanged in &args[..at] {
+                changed.push(unchanged.clone());
             }
+            changed.push(folded);
+            for rest in &args[at + 1..] {
+                changed.push(rest.try_fold_with(folder)?);
+            }
+            return Ok(Some(changed));
         }
     }
-    Ok(changed)
+    Ok(None)
 }
 
 /// Folds the children of a type.
