@@ -128,6 +128,7 @@ fn nested(error: RunError) -> NodeError {
 }
 
 /// A value as an operand of an ONNX operator, to which a scalar is a tensor of rank 0.
+#[inline(never)]
 fn operand(value: Datum, index: usize) -> Result<Datum, NodeError> {
     match value {
         Datum::Tensor(_) | Datum::Sequence(_) | Datum::Optional(_) => Ok(value),
@@ -369,10 +370,12 @@ impl<'r> Run<'r> {
     fn kernel_inputs(&mut self, frame: &mut Frame<'_>, step: &PlanStep) -> Result<Inputs, NodeError> {
         let mut inputs = std::mem::take(&mut self.scratch.get_mut().kernel_inputs);
         inputs.clear();
-        for (index, value) in frame.read_all(step).enumerate() {
+        for (index, used) in step.inputs.iter().enumerate() {
+            let value = used.and_then(|used| frame.read(used));
             inputs.push(match value {
-                Some(value) => Some(operand(value, index)?),
-                None => None,
+                // Most values are not moved through a result.
+                None | Some(Datum::Tensor(_) | Datum::Sequence(_) | Datum::Optional(_)) => value,
+                Some(other) => Some(operand(other, index)?),
             });
         }
         Ok(inputs)
