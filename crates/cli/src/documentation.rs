@@ -23,7 +23,9 @@ use anyhow::Context as _;
 use serde_json::Value;
 use typeloom_rust_api::Edition;
 
-use crate::input::{self, Bytes};
+use typeloom_files::Bytes;
+
+use crate::input;
 use cargo::Cargo;
 pub(crate) use cargo::CargoError;
 use spec::{CrateSpec, PackageName};

@@ -34,9 +34,9 @@ enum Verb {
 /// The command `typeloom-engine-NAME`. `make` returns the engine; its argument is the shared library to load, if given.
 pub fn command(name: &str, make: impl Fn(Option<&Path>) -> anyhow::Result<Arc<dyn Engine>>) -> ExitCode {
     let Args { verb: Verb::Run(args) } = Args::parse();
-    output::exit_code(if args.backend == CPU || args.backend == name {
+    ExitCode::from(output::exit_code(if args.backend == CPU || args.backend == name {
         commands::run::run(&args, Some(&make))
     } else {
         Err(anyhow::anyhow!("this command runs models on {name}, not on {}", args.backend))
-    })
+    }))
 }

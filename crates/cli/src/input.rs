@@ -3,12 +3,11 @@
 //! A model is mapped into memory, not read: checking reads the pages of the graph and none
 //! of the weights. Standard input is read whole.
 
-use std::fs::File;
 use std::io::Read as _;
-use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
+use typeloom_files::{Bytes, read};
 use typeloom_onnx::text::escape;
 use typeloom_ops::described::{Described, Operators};
 use typeloom_rewrite::advise::advised;
@@ -24,30 +23,6 @@ use crate::args::SolveArgs;
 
 /// The deepest folder that is searched for models.
 const MAX_DEPTH: usize = 64;
-
-/// The bytes of a model.
-pub(crate) enum Bytes {
-    /// The file is kept, so that parts of it can be copied without passing through memory.
-    Mapped(bytes::Bytes, File),
-    Read(bytes::Bytes),
-}
-
-impl Bytes {
-    /// The bytes, reference-counted.
-    pub(crate) fn shared(&self) -> &bytes::Bytes {
-        match self {
-            Self::Mapped(bytes, _) | Self::Read(bytes) => bytes,
-        }
-    }
-}
-
-impl Deref for Bytes {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        self.shared()
-    }
-}
 
 /// One model to work on.
 #[derive(Clone, Debug)]
@@ -116,70 +91,13 @@ impl Source {
             std::io::stdin().lock().read_to_end(&mut bytes).context("cannot read standard input")?;
             return Ok(Bytes::Read(bytes.into()));
         };
-        let cannot = || format!("cannot read `{}`", self.name);
-        let file = regular(path).with_context(cannot)?;
-        if file.metadata().with_context(cannot)?.len() == 0 {
-            return Ok(Bytes::Read(bytes::Bytes::new()));
-        }
-        map(&file).map(|map| Bytes::Mapped(map, file)).with_context(cannot)
+        typeloom_files::open(path).with_context(|| format!("cannot read `{}`", self.name))
     }
 
     /// The folder of the model, for the files that it refers to.
     pub(crate) fn folder(&self) -> Option<&Path> {
         self.path.as_deref().map(|path| path.parent().unwrap_or(Path::new("")))
     }
-}
-
-/// Opens a regular file. Other kinds are refused before they are opened: opening a named pipe waits for a writer, and
-/// opening a device can have any effect.
-pub(crate) fn regular(path: &Path) -> std::io::Result<File> {
-    check_kind(&std::fs::metadata(path)?)?;
-    let file = File::open(path)?;
-    // The file may have been replaced between the first check and the opening.
-    check_kind(&file.metadata()?)?;
-    Ok(file)
-}
-
-/// The contents of a regular file.
-pub(crate) fn read(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    regular(path)?.read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-fn check_kind(meta: &std::fs::Metadata) -> std::io::Result<()> {
-    let kind = meta.file_type();
-    if kind.is_file() {
-        return Ok(());
-    }
-    let what = if kind.is_dir() { "a folder" } else { special(kind) };
-    Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, format!("it is {what}, not a file")))
-}
-
-#[cfg(unix)]
-fn special(kind: std::fs::FileType) -> &'static str {
-    use std::os::unix::fs::FileTypeExt as _;
-    if kind.is_fifo() {
-        "a named pipe"
-    } else if kind.is_socket() {
-        "a socket"
-    } else {
-        "a device"
-    }
-}
-
-#[cfg(not(unix))]
-fn special(_: std::fs::FileType) -> &'static str {
-    "of a special kind"
-}
-
-/// The one place where this project maps a file.
-#[expect(unsafe_code, reason = "a 2 GB model is checked in milliseconds because its weights are never read")]
-pub(crate) fn map(file: &File) -> std::io::Result<bytes::Bytes> {
-    // SAFETY: the map is read-only and lives as long as the bytes are borrowed. Another process that
-    // truncates or rewrites the file meanwhile can make reads fail or change under the reader, as with
-    // any mapped file; the reader is bounds-checked and keeps no invariant across two reads of one byte.
-    unsafe { memmap2::Mmap::map(file) }.map(bytes::Bytes::from_owner)
 }
 
 /// Checks models with given options and operators.

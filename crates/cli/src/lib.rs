@@ -11,7 +11,6 @@
 mod args;
 mod commands;
 mod documentation;
-mod external;
 mod input;
 mod interfaces;
 mod output;
@@ -20,14 +19,23 @@ mod target;
 
 pub mod engine;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser as _;
 
-/// The command `typeloom`.
+/// The command `typeloom` with the arguments of this process.
 #[must_use]
 pub fn command() -> ExitCode {
-    let args = args::Args::parse();
+    ExitCode::from(command_with(std::env::args_os()))
+}
+
+/// The command `typeloom` with these arguments, the name of the program first; returns the exit code.
+///
+/// Arguments that the command does not understand end the process, as do `--help` and `--version`.
+pub fn command_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = T>) -> u8 {
+    let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    let args = args::Args::parse_from(&arguments);
     if let Some(Err(error)) = args.types.as_deref().map(input::extend_types) {
         return output::exit_code(Err(error));
     }
@@ -36,7 +44,7 @@ pub fn command() -> ExitCode {
         args::Command::Infer(infer) => commands::infer::run(infer),
         args::Command::Explain(explain) => commands::explain::run(explain),
         args::Command::Ops(ops) => commands::ops::run(ops),
-        args::Command::Run(run) => commands::run::run(run, None),
+        args::Command::Run(run) => commands::run::start(run, arguments.get(1..).unwrap_or_default()),
         args::Command::Fix(fix) => commands::fix::run(fix),
         args::Command::Annotate(annotate) => commands::annotate::run(annotate),
         args::Command::Describe(describe) => commands::describe::run(describe),

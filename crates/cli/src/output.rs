@@ -1,7 +1,6 @@
 //! Text output, colours and exit codes.
 
 use std::io::{IsTerminal as _, Write as _};
-use std::process::ExitCode;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -21,12 +20,12 @@ pub(crate) enum Outcome {
     Unusable,
 }
 
-impl From<Outcome> for ExitCode {
-    fn from(outcome: Outcome) -> Self {
-        match outcome {
-            Outcome::Typed => Self::SUCCESS,
-            Outcome::Problems => Self::from(1),
-            Outcome::Unusable => Self::from(2),
+impl Outcome {
+    fn code(self) -> u8 {
+        match self {
+            Self::Typed => 0,
+            Self::Problems => 1,
+            Self::Unusable => 2,
         }
     }
 }
@@ -130,12 +129,12 @@ pub(crate) fn progress(length: Option<u64>, template: &str) -> ProgressBar {
 }
 
 /// The exit code of a command; an error is reported.
-pub(crate) fn exit_code(result: anyhow::Result<Outcome>) -> ExitCode {
+pub(crate) fn exit_code(result: anyhow::Result<Outcome>) -> u8 {
     let outcome = result.unwrap_or_else(|error| {
         complain(&error);
         Outcome::Unusable
     });
-    outcome.into()
+    outcome.code()
 }
 
 #[cfg(test)]

@@ -9,7 +9,9 @@ use anyhow::{Context as _, bail};
 use typeloom_onnx::text::escape;
 
 use crate::args::TargetArgs;
-use crate::input::{Bytes, Source};
+use typeloom_files::Bytes;
+
+use crate::input::Source;
 use crate::output;
 
 /// The destination of bytes.

@@ -6,7 +6,6 @@ use typeloom_solver::diagnostic::text::count;
 use typeloom_solver::model::Coverage;
 
 use crate::args::{CheckArgs, CheckFormat};
-use crate::external;
 use crate::input::{self, Checker, Source};
 use crate::output::{Outcome, complain, progress, write};
 
@@ -56,7 +55,7 @@ fn check(source: &Source, checker: &Checker, args: &CheckArgs) -> anyhow::Result
     let mut coverage = Coverage::default();
     if let Ok(checked) = &mut checked {
         if !args.no_external_data {
-            external::report(checked, source.folder());
+            typeloom_files::report_missing(checked, source.folder());
         }
         coverage = checked.coverage();
     }

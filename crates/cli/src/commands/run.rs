@@ -1,6 +1,7 @@
 //! `typeloom run FILE`: computes the outputs of a model on given or generated inputs.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
@@ -15,18 +16,20 @@ use typeloom_types::any_tensor;
 use typeloom_wire::check::SymbolBindings;
 
 use crate::args::{CPU, RunArgs};
-use crate::external::{self, SideFiles};
 use crate::input::{self, Source};
 use crate::output::{Outcome, progress, refuse, write};
 use crate::run::engine::{self, Make};
 use crate::run::prepared::{Prepared, RunFailure};
 use crate::run::{budget, random, store, summary};
+use typeloom_files::SideFiles;
+
+/// Runs a model on the embedded backend, or starts the command of another one with `arguments`.
+pub(crate) fn start(args: &RunArgs, arguments: &[OsString]) -> anyhow::Result<Outcome> {
+    if args.backend == CPU { run(args, None) } else { engine::start(&args.backend, arguments) }
+}
 
 /// Runs a model on the embedded backend, or on the engine that `make` gives.
 pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outcome> {
-    if make.is_none() && args.backend != CPU {
-        return engine::start(&args.backend);
-    }
     if make.is_none() && args.library.is_some() {
         bail!("the backend `{}` loads no library", args.backend);
     }
@@ -48,7 +51,7 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
     }
     let mut checked = checker.check(&source, &bytes)?;
     if let Ok(checked) = &mut checked {
-        external::report(checked, source.folder());
+        typeloom_files::report_missing(checked, source.folder());
     }
     let mut checked = match checker.well_typed(&bytes, checked) {
         Ok(checked) => checked,

@@ -10,7 +10,6 @@ use typeloom_runtime::options::RunLimits;
 use typeloom_solver::model::Checked;
 
 use crate::args::RunArgs;
-use crate::external;
 
 /// Memory limit for an empty model.
 const BASE_MEMORY: u64 = 192 << 20;
@@ -32,8 +31,8 @@ pub(crate) fn limits(args: &RunArgs, checked: &Checked<'_>, file: usize, folder:
         checked.external_data().into_iter().map(|tensor| tensor.location).collect();
     side_files.sort_unstable();
     side_files.dedup();
-    let external: u64 =
-        folder.map_or(0, |folder| side_files.iter().map(|location| external::length(folder, location)).sum());
+    let external: u64 = folder
+        .map_or(0, |folder| side_files.iter().map(|location| typeloom_files::length(folder, location)).sum());
     let given = args.inputs.iter().filter_map(|input| input.rsplit_once('='));
     let given: u64 = given.map(|(_, path)| length(Path::new(path))).sum();
     let size = file.saturating_add(external).saturating_add(given);

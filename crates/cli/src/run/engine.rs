@@ -17,8 +17,8 @@ const REPOSITORY_ENGINES: &[&str] = &["ort", "tract"];
 /// Creates an engine; the argument is the shared library to load, if given.
 pub(crate) type Make<'m> = &'m dyn Fn(Option<&Path>) -> anyhow::Result<Arc<dyn Engine>>;
 
-/// Starts the command of a backend with the arguments of this one.
-pub(crate) fn start(backend: &str) -> anyhow::Result<Outcome> {
+/// Starts the command of a backend with the arguments of this one, without the name of the program.
+pub(crate) fn start(backend: &str, arguments: &[OsString]) -> anyhow::Result<Outcome> {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
     if backend.is_empty() || !backend.chars().all(is_plain) {
         bail!("`{backend}` is no name of a backend");
@@ -37,7 +37,6 @@ pub(crate) fn start(backend: &str) -> anyhow::Result<Outcome> {
              the path, here `{program}`"
         );
     };
-    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     let status = Command::new(&found).args(arguments).status();
     let status = status.with_context(|| format!("cannot start `{}`", found.display()))?;
     outcome(status).with_context(|| format!("`{}` ended without an answer", found.display()))

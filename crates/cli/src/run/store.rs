@@ -15,8 +15,6 @@ use typeloom_solver::value_type::{Element, ValueType};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-use crate::input;
-
 /// Converts the elements to another type, as the operator `Cast` does.
 pub(crate) fn cast(tensor: &AnyTensor, to: Dtype) -> Result<AnyTensor, KernelError> {
     let attributes = Attributes::default().with("to", Attribute::Int(i64::from(to.onnx_number())));
@@ -29,7 +27,7 @@ pub(crate) fn cast(tensor: &AnyTensor, to: Dtype) -> Result<AnyTensor, KernelErr
 /// Reads a value of the given type from a file.
 pub(crate) fn read(path: &Path, ty: &ValueType) -> anyhow::Result<Datum> {
     let cannot = || format!("cannot read `{}`", path.display());
-    let bytes = input::read(path).with_context(cannot)?;
+    let bytes = typeloom_files::read(path).with_context(cannot)?;
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("npy") => npy::read(&bytes).map(Datum::Tensor).with_context(cannot),
         Some("pb") => decode_message(&bytes, ty).with_context(cannot),

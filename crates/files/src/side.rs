@@ -3,7 +3,7 @@
 //! A model is not trusted. Its side files are named by relative paths inside its folder. Links, files with other hard links
 //! and ranges outside the file are refused.
 //!
-//! **Invariant:** `check` reports exactly the files that `run` refuses: both go through [`open`] and [`range`].
+//! **Invariant:** [`report_missing`] reports exactly the files that [`SideFiles`] refuses: both go through [`open`] and [`range`].
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -18,22 +18,20 @@ use typeloom_onnx::messages::TensorProto;
 use typeloom_solver::model::Checked;
 use typeloom_solver::model::ExternalTensor;
 
-use crate::input;
-
 /// The side files of a model, each mapped once.
-pub(crate) struct SideFiles<'a> {
+pub struct SideFiles<'a> {
     folder: Option<&'a Path>,
     maps: RefCell<HashMap<String, Bytes>>,
 }
 
 impl<'a> SideFiles<'a> {
     /// The files in the folder of a model, if it has one.
-    pub(crate) fn new(folder: Option<&'a Path>) -> Self {
+    pub fn new(folder: Option<&'a Path>) -> Self {
         Self { folder, maps: RefCell::default() }
     }
 
     /// The bytes of a tensor: a part of the mapped file. Nothing is read before the bounds are checked.
-    pub(crate) fn read(&self, tensor: &TensorProto) -> Result<Bytes, String> {
+    pub fn read(&self, tensor: &TensorProto) -> Result<Bytes, String> {
         let folder = self.folder.ok_or("a model from standard input has no folder")?;
         let entry = |key: &str| {
             tensor.external_data.iter().find(|entry| entry.key() == key).map(|entry| entry.value().to_owned())
@@ -70,7 +68,7 @@ impl<'a> SideFiles<'a> {
         let map = if size == 0 {
             Bytes::new()
         } else {
-            input::map(&file).map_err(|error| format!("`{location}`: {error}"))?
+            crate::map(&file).map_err(|error| format!("`{location}`: {error}"))?
         };
         self.maps.borrow_mut().insert(location.to_owned(), map.clone());
         Ok(map)
@@ -78,7 +76,7 @@ impl<'a> SideFiles<'a> {
 }
 
 /// Reports every tensor of a model whose data cannot be read; `folder` is the model's, if it has one.
-pub(crate) fn report(checked: &mut Checked<'_>, folder: Option<&Path>) {
+pub fn report_missing(checked: &mut Checked<'_>, folder: Option<&Path>) {
     // Many tensors are in one file, which is opened once.
     let mut sizes: HashMap<&str, Result<u64, String>> = HashMap::new();
     for external in checked.external_data() {
@@ -105,7 +103,7 @@ fn range(location: &str, offset: u64, bytes: u64, size: u64) -> Result<u64, Stri
 }
 
 /// The length of a side file; 0 if it cannot be read.
-pub(crate) fn length(folder: &Path, location: &str) -> u64 {
+pub fn length(folder: &Path, location: &str) -> u64 {
     let meta = open(folder, location).ok().and_then(|file| file.metadata().ok());
     meta.map_or(0, |meta| meta.len())
 }
@@ -129,7 +127,7 @@ fn open(folder: &Path, location: &str) -> Result<File, String> {
             return Err(format!("`{location}` is a link, or is reached through one"));
         }
     }
-    let file = input::regular(&path).map_err(cannot)?;
+    let file = crate::regular(&path).map_err(cannot)?;
     let meta = file.metadata().map_err(cannot)?;
     if has_other_names(&meta) {
         return Err(format!("`{location}` has several hard links"));

@@ -1,0 +1,111 @@
+//! Reads models and the files that they refer to from disk.
+//!
+//! | item | reads |
+//! |---|---|
+//! | [`open`] | a model, by mapping its file: checking reads the pages of the graph and none of the weights |
+//! | [`read`] | a whole file |
+//! | [`SideFiles`] | tensors that a model stores in other files |
+//! | [`report_missing`] | which of these tensors cannot be read |
+//!
+//! **Invariant:** only regular files are opened, and side files only inside the folder of their model.
+
+mod side;
+
+use std::fs::File;
+use std::io::Read as _;
+use std::ops::Deref;
+use std::path::Path;
+
+pub use side::{SideFiles, length, report_missing};
+
+/// The bytes of a model.
+pub enum Bytes {
+    /// The file is kept, so that parts of it can be copied without passing through memory.
+    Mapped(bytes::Bytes, File),
+    Read(bytes::Bytes),
+}
+
+impl Bytes {
+    /// The bytes, reference-counted.
+    #[must_use]
+    pub fn shared(&self) -> &bytes::Bytes {
+        match self {
+            Self::Mapped(bytes, _) | Self::Read(bytes) => bytes,
+        }
+    }
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.shared()
+    }
+}
+
+/// Maps a model into memory.
+///
+/// # Errors
+/// If the path is not a regular file, or cannot be read.
+pub fn open(path: &Path) -> std::io::Result<Bytes> {
+    let file = regular(path)?;
+    if file.metadata()?.len() == 0 {
+        return Ok(Bytes::Read(bytes::Bytes::new()));
+    }
+    map(&file).map(|map| Bytes::Mapped(map, file))
+}
+
+/// Opens a regular file. Other kinds are refused before they are opened: opening a named pipe waits for a writer, and
+/// opening a device can have any effect.
+pub(crate) fn regular(path: &Path) -> std::io::Result<File> {
+    check_kind(&std::fs::metadata(path)?)?;
+    let file = File::open(path)?;
+    // The file may have been replaced between the first check and the opening.
+    check_kind(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// The contents of a regular file.
+///
+/// # Errors
+/// If the path is not a regular file, or cannot be read.
+pub fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    regular(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn check_kind(meta: &std::fs::Metadata) -> std::io::Result<()> {
+    let kind = meta.file_type();
+    if kind.is_file() {
+        return Ok(());
+    }
+    let what = if kind.is_dir() { "a folder" } else { special(kind) };
+    Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, format!("it is {what}, not a file")))
+}
+
+#[cfg(unix)]
+fn special(kind: std::fs::FileType) -> &'static str {
+    use std::os::unix::fs::FileTypeExt as _;
+    if kind.is_fifo() {
+        "a named pipe"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    }
+}
+
+#[cfg(not(unix))]
+fn special(_: std::fs::FileType) -> &'static str {
+    "of a special kind"
+}
+
+/// The one place where this project maps a file.
+#[expect(unsafe_code, reason = "a 2 GB model is checked in milliseconds because its weights are never read")]
+pub(crate) fn map(file: &File) -> std::io::Result<bytes::Bytes> {
+    // SAFETY: the map is read-only and lives as long as the bytes are borrowed. Another process that
+    // truncates or rewrites the file meanwhile can make reads fail or change under the reader, as with
+    // any mapped file; the reader is bounds-checked and keeps no invariant across two reads of one byte.
+    unsafe { memmap2::Mmap::map(file) }.map(bytes::Bytes::from_owner)
+}

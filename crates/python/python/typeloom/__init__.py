@@ -1,0 +1,64 @@
+"""typeloom proves the type of every value in a tensor program.
+
+>>> import typeloom as tl
+>>> report = tl.check('''<ir_version: 10, opset_import: ["" : 21]>
+... g (float[N, 3] x, float[4, 5] w) => (y) { y = MatMul(x, w) }''')
+>>> bool(report)
+False
+>>> print(report.diagnostics[0])
+error[dim-mismatch]: `MatMul` needs equal dims, but axis 1 of `x` is 3 and axis 0 of `w` is 4
+
+A model is a path, bytes, ONNX's textual syntax, ``onnx.ModelProto``, ``onnx_ir.Model`` or ``torch.onnx.ONNXProgram``.
+"""
+
+from __future__ import annotations
+
+from typeloom._api import (
+    annotate,
+    check,
+    compile,
+    describe,
+    diff,
+    explain,
+    fix,
+    infer,
+    strip,
+)
+from typeloom._errors import ModelError, TypeloomError
+from typeloom._interface import Diff, Difference, Interface, Parameter
+from typeloom._model import ModelLike
+from typeloom._operators import Operators
+from typeloom._report import Coverage, Diagnostic, Label, Location, Report, Values
+from typeloom._session import Port, Session
+from typeloom._types import Dim, Origin, Type
+
+__all__ = [
+    "Coverage",
+    "Diagnostic",
+    "Diff",
+    "Difference",
+    "Dim",
+    "Interface",
+    "Label",
+    "Location",
+    "ModelError",
+    "ModelLike",
+    "Operators",
+    "Origin",
+    "Parameter",
+    "Port",
+    "Report",
+    "Session",
+    "Type",
+    "TypeloomError",
+    "Values",
+    "annotate",
+    "check",
+    "compile",
+    "describe",
+    "diff",
+    "explain",
+    "fix",
+    "infer",
+    "strip",
+]

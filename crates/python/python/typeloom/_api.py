@@ -1,0 +1,420 @@
+"""The functions of the package."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, overload
+
+from typeloom import _core
+from typeloom._errors import ModelError, TypeloomError
+from typeloom._interface import Diff, Interface
+from typeloom._model import Form, ModelLike, form_of
+from typeloom._operators import Operators
+from typeloom._report import Diagnostic, Report
+from typeloom._types import DimLike, Type
+
+__all__ = [
+    "annotate",
+    "check",
+    "compile",
+    "describe",
+    "diff",
+    "explain",
+    "fix",
+    "infer",
+    "strip",
+]
+
+_Path = str | os.PathLike[str]
+
+
+def _settings(
+    strict: bool,
+    seeds: Mapping[str, str | Type] | None,
+    assume: Mapping[str, DimLike] | None,
+    merge_symbols: bool,
+    operators: Operators | None,
+) -> _core.Settings:
+    return _core.Settings(
+        strict=strict,
+        seeds=[(name, str(ty)) for name, ty in (seeds or {}).items()],
+        assume=[(symbol, str(dim)) for symbol, dim in (assume or {}).items()],
+        merge_symbols=merge_symbols,
+        operators=None if operators is None else operators._core,
+    )
+
+
+@overload
+def check(
+    model: Sequence[ModelLike],
+    *,
+    strict: bool = ...,
+    seeds: Mapping[str, str | Type] | None = ...,
+    assume: Mapping[str, DimLike] | None = ...,
+    merge_symbols: bool = ...,
+    operators: Operators | None = ...,
+    external_data: bool = ...,
+    external_data_dir: _Path | None = ...,
+) -> list[Report]: ...
+@overload
+def check(
+    model: ModelLike,
+    *,
+    strict: bool = ...,
+    seeds: Mapping[str, str | Type] | None = ...,
+    assume: Mapping[str, DimLike] | None = ...,
+    merge_symbols: bool = ...,
+    operators: Operators | None = ...,
+    external_data: bool = ...,
+    external_data_dir: _Path | None = ...,
+) -> Report: ...
+def check(
+    model: ModelLike | Sequence[ModelLike],
+    *,
+    strict: bool = True,
+    seeds: Mapping[str, str | Type] | None = None,
+    assume: Mapping[str, DimLike] | None = None,
+    merge_symbols: bool = False,
+    operators: Operators | None = None,
+    external_data: bool = True,
+    external_data_dir: _Path | None = None,
+) -> Report | list[Report]:
+    """Proves the type of every value of a model.
+
+    >>> import typeloom as tl
+    >>> report = tl.check('''<ir_version: 10, opset_import: ["" : 21]>
+    ... g (float[batch, 4] x) => (y) { y = Relu(x) }''', assume={"batch": 8})
+    >>> report.values["y"]
+    Type('float[8, 4]')
+
+    Args:
+        model: a model, or a list of models.
+        strict: values without a proven type and unknown operators are errors.
+        seeds: types of values of the main graph, by name.
+        assume: replacements of symbols: a number, another symbol, or an expression.
+        merge_symbols: treat symbols that the graph requires to be equal as one.
+        operators: operators of other domains.
+        external_data: look for the files of tensors that are stored outside of the model. Bytes and messages have no
+            folder, so nothing is looked for without `external_data_dir`.
+        external_data_dir: the folder of these files; that of the model by default.
+
+    Returns:
+        A report for each model. Problems of a model are diagnostics in its report, also of a file that is no model.
+
+    Raises:
+        OSError: the file cannot be read.
+        TypeloomError: an option is wrong: a seed is no type, or names no value.
+        TypeError: the object is no model.
+    """
+    settings = _settings(strict, seeds, assume, merge_symbols, operators)
+
+    def one(model: ModelLike) -> Report:
+        form = form_of(model)
+        base = form.base if external_data_dir is None else external_data_dir
+        is_path = isinstance(form.model, str)
+        looks = external_data and (is_path or base is not None)
+        return Report(_core.check(form.model, settings, form.name, base, looks), form.name)
+
+    return [one(each) for each in model] if isinstance(model, (list, tuple)) else one(model)
+
+
+def infer(
+    model: ModelLike,
+    *,
+    strict: bool = True,
+    seeds: Mapping[str, str | Type] | None = None,
+    assume: Mapping[str, DimLike] | None = None,
+    merge_symbols: bool = False,
+    operators: Operators | None = None,
+) -> dict[str, Type]:
+    """The types of all values by name, those of the main graph first.
+
+    >>> import typeloom as tl
+    >>> tl.infer('''<ir_version: 10, opset_import: ["" : 21]> g (float[N] x) => (y) { y = Neg(x) }''')
+    {'x': Type('float[N]'), 'y': Type('float[N]')}
+
+    A model with errors has types too, as far as they are known. For the other arguments see `check`.
+    """
+    report = check(
+        model,
+        strict=strict,
+        seeds=seeds,
+        assume=assume,
+        merge_symbols=merge_symbols,
+        operators=operators,
+        external_data=False,
+    )
+    return dict(report.values)
+
+
+def annotate(
+    model: Any,
+    *,
+    output: _Path | None = None,
+    marks: bool = True,
+    partial: bool = False,
+    strict: bool = True,
+    seeds: Mapping[str, str | Type] | None = None,
+    assume: Mapping[str, DimLike] | None = None,
+    merge_symbols: bool = False,
+    operators: Operators | None = None,
+) -> Any:
+    """Writes the proven types of all values into a model.
+
+    >>> import typeloom as tl
+    >>> text = '<ir_version: 10, opset_import: ["" : 21]> g (float[2] x) => (float[2] y) { h = Relu(x)  y = Abs(h) }'
+    >>> "float[2] h" in tl.annotate(text)
+    True
+
+    Args:
+        model: the model.
+        output: a file for the result. Nothing is written in place unless it is the path of the model.
+        marks: tag the written types, so that `strip` can remove them.
+        partial: annotate a model with errors as far as its types are proven.
+
+    Returns:
+        The model in the form of the argument; bytes for a path. All bytes that do not concern types are unchanged.
+
+    Raises:
+        ModelError: the model has errors.
+        TypeloomError: the file is malformed in a part that checks do not read.
+    """
+    form = form_of(model)
+    settings = _settings(strict, seeds, assume, merge_symbols, operators)
+    file, problems = _core.annotate(form.model, settings, form.name, "tagged" if marks else "untagged", partial)
+    return _result(model, form, file, problems, output)
+
+
+def strip(model: Any, *, output: _Path | None = None) -> Any:
+    """Removes the types that `annotate` added.
+
+    >>> import typeloom as tl
+    >>> text = '<ir_version: 10, opset_import: ["" : 21]> g (float[2] x) => (float[2] y) { h = Relu(x)  y = Abs(h) }'
+    >>> "float[2] h" in tl.strip(tl.annotate(text))
+    False
+
+    Returns:
+        The model in the form of the argument; bytes for a path. ``strip(annotate(model))`` equals the model byte for byte.
+    """
+    form = form_of(model)
+    return _result(model, form, _core.strip(form.model), [], output)
+
+
+def _result(
+    model: Any, form: Form, file: bytes | None, problems: list[dict[str, Any]], output: _Path | None
+) -> Any:
+    """The new model in the form of the old one."""
+    if problems:
+        raise ModelError([Diagnostic(raw) for raw in problems])
+    if output is not None:
+        _write(output, form.bytes() if file is None else file)
+    if file is None:
+        return form.bytes() if isinstance(form.model, str) else model
+    return form.back(file)
+
+
+def _write(path: _Path, data: bytes) -> None:
+    """Writes a file by way of a temporary one, so that an error leaves the old file."""
+    import tempfile
+
+    folder = os.path.dirname(os.path.abspath(path))
+    handle, temporary = tempfile.mkstemp(dir=folder, prefix=".typeloom-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if os.path.exists(path):
+            os.chmod(temporary, os.stat(path).st_mode & 0o7777)
+        else:
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def fix(
+    model: Any,
+    *,
+    policy: str = "minority",
+    partial: bool = False,
+    output: _Path | None = None,
+    operators: Operators | None = None,
+) -> Any:
+    """Inserts the fewest conversions that make a model type-check, sorts its nodes, and corrects false declared shapes.
+
+    >>> import typeloom as tl
+    >>> fixed = tl.fix('''<ir_version: 10, opset_import: ["" : 21]>
+    ... g (float[2] x, double[2] w) => (y) { y = Mul(x, w) }''', policy="lossless")
+    >>> bool(tl.check(fixed))
+    True
+
+    Args:
+        model: the model.
+        policy: the conversions that are allowed: ``minority``, ``lossless``, ``widest``, ``fewest`` or ``to=TYPE``.
+        partial: return the model even if errors remain, provided that a change was made.
+        output: a file for the result.
+        operators: operators of other domains.
+
+    Returns:
+        The model in the form of the argument; bytes for a path.
+
+    Raises:
+        ModelError: errors remain.
+        TypeloomError: there is no such policy, or the bytes are no model.
+    """
+    form = form_of(model)
+    settings = _settings(True, None, None, False, operators)
+    file, is_ok, _, _ = _core.fix(form.model, settings, form.name, policy)
+    if not is_ok and not (partial and file is not None):
+        report = Report(_core.check(form.model, settings, form.name, None, False), form.name)
+        raise ModelError(report.diagnostics)
+    return _result(model, form, file, [], output)
+
+
+def describe(
+    model: ModelLike,
+    *,
+    strict: bool = True,
+    seeds: Mapping[str, str | Type] | None = None,
+    assume: Mapping[str, DimLike] | None = None,
+    merge_symbols: bool = False,
+    operators: Operators | None = None,
+) -> Interface:
+    """The interface of a model: inputs, outputs, symbols, conditions, digest.
+
+    >>> import typeloom as tl
+    >>> interface = tl.describe('''<ir_version: 10, opset_import: ["" : 21]>
+    ... g (float[N] x) => (y) { y = Neg(x) }''')
+    >>> interface.symbols
+    ['N']
+
+    Raises:
+        ModelError: the model has errors.
+    """
+    form = form_of(model)
+    settings = _settings(strict, seeds, assume, merge_symbols, operators)
+    core, problems = _core.describe(form.model, settings, form.name)
+    if core is None:
+        raise ModelError([Diagnostic(raw) for raw in problems])
+    return Interface(core, form.name)
+
+
+def diff(
+    old: ModelLike | Interface,
+    new: ModelLike | Interface,
+    *,
+    mode: str = "backward",
+    by_name: bool = False,
+    operators: Operators | None = None,
+) -> Diff:
+    """Whether one model can replace another.
+
+    >>> import typeloom as tl
+    >>> head = '<ir_version: 10, opset_import: ["" : 21]> '
+    >>> tl.diff(head + "g (float[N, 3] x) => (y) { y = Relu(x) }", head + "g (float[N, 4] x) => (y) { y = Relu(x) }")
+    inputs.x.shape[1]: 3 -> 4 (breaks both ways)
+    outputs.y.shape[1]: 3 -> 4 (breaks both ways)
+    not backward compatible
+
+    Args:
+        old: a model or an interface.
+        new: a model or an interface.
+        mode: ``backward``: existing callers can use the new one; ``forward``: the old one can be used where the new one is
+            expected; ``full``: both.
+        by_name: callers bind by name alone, so that the order of inputs and outputs does not matter.
+        operators: operators of other domains.
+
+    Raises:
+        ModelError: a model has errors.
+    """
+
+    def interface(model: ModelLike | Interface) -> Interface:
+        return model if isinstance(model, Interface) else describe(model, operators=operators)
+
+    return interface(old).diff(interface(new), mode=mode, by_name=by_name)
+
+
+class Explanation(str):
+    """The text of an explanation, with the explanation as data in `raw`."""
+
+    raw: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def explain(
+    subject: ModelLike,
+    value: str | None = None,
+    *,
+    operators: Operators | None = None,
+    seeds: Mapping[str, str | Type] | None = None,
+    assume: Mapping[str, DimLike] | None = None,
+) -> Explanation:
+    """The reasons for the type of a value of a model, or the page of a diagnostic code.
+
+    >>> import typeloom as tl
+    >>> text = '<ir_version: 10, opset_import: ["" : 21]> g (float[N] x) => (y) { y = Relu(x) }'
+    >>> tl.explain(text, "y").raw["type"]
+    'float[N]'
+    >>> "dims" in tl.explain("dim-mismatch")
+    True
+
+    Raises:
+        TypeloomError: there is no such value or code.
+    """
+    if value is None:
+        page = _core.explain_code(str(subject))
+        if page is None:
+            raise TypeloomError(f"there is no diagnostic code `{subject}`")
+        explanation = Explanation(page)
+        explanation.raw = {"code": str(subject)}
+        return explanation
+    form = form_of(subject)
+    settings = _settings(True, seeds, assume, False, operators)
+    raw, text = _core.explain(form.model, settings, form.name, value)
+    explanation = Explanation(text)
+    explanation.raw = raw
+    return explanation
+
+
+def compile(
+    model: Any,
+    *,
+    output: _Path | None = None,
+    cast: str = "never",
+    permissive: bool = False,
+    without: Sequence[str] = (),
+) -> Any:
+    """Runs the passes of the compiler on a model.
+
+    >>> import typeloom as tl
+    >>> text = '<ir_version: 10, opset_import: ["" : 21]> g (float[2] x) => (y) { y = Relu(x) }'
+    >>> bool(tl.check(tl.compile(text)))
+    True
+
+    Args:
+        model: the model.
+        output: a file for the result.
+        cast: the conversion of an edge whose two ends are declared with different types: ``never``, ``lossless`` or
+            ``as-declared``.
+        permissive: accept values without a proven type.
+        without: passes to leave out.
+
+    Returns:
+        The compiled model in the form of the argument; bytes for a path.
+
+    Raises:
+        ModelError: the model has errors.
+        TypeloomError: there is no such pass or policy.
+    """
+    form = form_of(model)
+    file, problems = _core.compile(form.model, form.name, cast, permissive, list(without))
+    return _result(model, form, file, problems, output)
+
+

@@ -1,0 +1,93 @@
+"""Arrays between NumPy and the extension module; see `crates/python/src/array.rs` for the forms."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from typeloom._types import Type
+
+# Element types that NumPy gets from the package `ml_dtypes`, by ONNX's name.
+_EXTENDED = {
+    "bfloat16": "bfloat16",
+    "float8e4m3fn": "float8_e4m3fn",
+    "float8e4m3fnuz": "float8_e4m3fnuz",
+    "float8e5m2": "float8_e5m2",
+    "float8e5m2fnuz": "float8_e5m2fnuz",
+    "float8e8m0": "float8_e8m0fnu",
+    "float6e2m3": "float6_e2m3fn",
+    "float6e3m2": "float6_e3m2fn",
+    "float4e2m1": "float4_e2m1fn",
+    "uint4": "uint4",
+    "int4": "int4",
+    "uint2": "uint2",
+    "int2": "int2",
+}
+_NAMES = {extended: name for name, extended in _EXTENDED.items()}
+_PACKED = {"float6e2m3", "float6e3m2", "float4e2m1", "uint4", "int4", "uint2", "int2"}
+
+
+def to_core(value: Any, ty: Type | None) -> Any:
+    """A value as the extension module reads it. `ty` is the type of the input, for values without an own one."""
+    if isinstance(value, np.ndarray):
+        return _array(value)
+    if value is None:
+        return ("optional", None)
+    if ty is not None and ty.kind == "optional":
+        return ("optional", to_core(value, ty.inner))
+    if isinstance(value, (list, tuple)) and ty is not None and ty.kind == "sequence":
+        return ("sequence", [to_core(item, ty.inner) for item in value])
+    if hasattr(value, "__dlpack__"):
+        return _array(np.from_dlpack(value))
+    return _array(np.asarray(value, dtype=_dtype_of(ty)))
+
+
+def _dtype_of(ty: Type | None) -> Any:
+    """The type of elements of an input that is a list or a number."""
+    names = {"float": "float32", "double": "float64", "string": "O"}
+    element = None if ty is None else ty.element
+    if element is None or element in _EXTENDED:
+        return None
+    return np.dtype(names.get(element, element))
+
+
+def _array(array: np.ndarray[Any, Any]) -> Any:
+    if array.dtype.kind in "OUT":
+        return ("strings", list(array.shape), [str(item) for item in array.ravel()])
+    element = _NAMES.get(array.dtype.name)
+    if not array.flags.c_contiguous:
+        array = np.array(array, order="C")
+    if array.dtype.byteorder == (">" if sys.byteorder == "little" else "<"):
+        array = array.astype(array.dtype.newbyteorder("="))
+    if element is None:
+        return array
+    if element in _PACKED:
+        # A byte for each element, of which the lowest bits are the code.
+        codes = array.view(np.uint8) & np.uint8((1 << _bits(element)) - 1)
+        return ("codes", element, list(array.shape), np.ascontiguousarray(codes))
+    return ("raw", element, array.view(np.uint16 if array.dtype.itemsize == 2 else np.uint8))
+
+
+def _bits(element: str) -> int:
+    return 6 if element.startswith("float6") else 2 if element.endswith("int2") else 4
+
+
+def from_core(value: Any) -> Any:
+    """A result of the extension module as an array, a list or ``None``."""
+    if not isinstance(value, tuple):
+        return np.asarray(value)
+    kind = value[0]
+    if kind == "strings":
+        return np.array(value[2], dtype=object).reshape(value[1])
+    if kind == "sequence":
+        return [from_core(item) for item in value[1]]
+    if kind == "optional":
+        return None if value[1] is None else from_core(value[1])
+    array = np.asarray(value[2])
+    try:
+        import ml_dtypes
+    except ModuleNotFoundError:
+        raise TypeError(f"arrays of {value[1]} need the package `ml_dtypes`") from None
+    return array.view(getattr(ml_dtypes, _EXTENDED[value[1]]))

@@ -1,0 +1,32 @@
+"""Exceptions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from typeloom._core import CoreError
+
+if TYPE_CHECKING:
+    from typeloom._report import Diagnostic
+
+__all__ = ["ModelError", "TypeloomError"]
+
+TypeloomError = CoreError
+"""Error of typeloom; the base of all its exceptions. Files that cannot be read raise ``OSError``."""
+
+
+class ModelError(TypeloomError, ValueError):
+    """A model has errors.
+
+    Attributes:
+        diagnostics: the problems of the model, warnings included.
+    """
+
+    diagnostics: list[Diagnostic]
+
+    def __init__(self, diagnostics: list[Diagnostic]) -> None:
+        super().__init__("\n".join(diagnostic.text.rstrip() for diagnostic in diagnostics))
+        self.diagnostics = diagnostics
+
+    def __reduce__(self) -> tuple[type[ModelError], tuple[list[Diagnostic]]]:
+        return (ModelError, (self.diagnostics,))

@@ -1,0 +1,192 @@
+"""Interfaces of models, and their differences."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from typeloom import _core
+from typeloom._errors import TypeloomError
+from typeloom._types import Type
+
+__all__ = ["Diff", "Difference", "Interface", "Parameter"]
+
+
+class Parameter:
+    """An input or output.
+
+    Attributes:
+        name: the name that callers use.
+        type: the solved type.
+        optional: whether a caller may omit it; always false for outputs.
+        assumed: whether the type comes from a declaration that could not be verified.
+    """
+
+    __slots__ = ("assumed", "name", "optional", "type")
+
+    def __init__(self, raw: tuple[str, Any, bool, bool]) -> None:
+        self.name, ty, self.optional, self.assumed = raw
+        self.type = Type._of(ty)
+
+    def __repr__(self) -> str:
+        return f"<Parameter {self.name}{'?' if self.optional else ''}: {self.type}>"
+
+
+class Interface:
+    """Inputs, outputs and conditions of a model.
+
+    >>> import typeloom as tl
+    >>> interface = tl.describe('''<ir_version: 10, opset_import: ["" : 21]>
+    ... g (float[N, 3] x) => (y) { y = Relu(x) }''')
+    >>> print(interface)
+    (x: float[N, 3]) -> (y: float[N, 3])
+    >>> interface.inputs[0].type.rank
+    2
+    >>> again = tl.Interface.from_bundle(interface.to_bundle())
+    >>> again.digest == interface.digest
+    True
+
+    Two interfaces are equal if their digests are: names of symbols do not count.
+    """
+
+    __slots__ = ("_core", "name")
+
+    def __init__(self, core: _core.Interface, name: str) -> None:
+        self._core = core
+        self.name = name
+
+    @property
+    def inputs(self) -> list[Parameter]:
+        """The inputs in order."""
+        return [Parameter(raw) for raw in self._core.inputs]
+
+    @property
+    def outputs(self) -> list[Parameter]:
+        """The outputs in order."""
+        return [Parameter(raw) for raw in self._core.outputs]
+
+    @property
+    def symbols(self) -> list[str]:
+        """The names of the symbols in the order of their first use."""
+        return self._core.symbols
+
+    @property
+    def conditions(self) -> list[str]:
+        """The conditions on symbols without which the model fails, such as ``seq <= 64``."""
+        return self._core.conditions
+
+    @property
+    def digest(self) -> str:
+        """The BLAKE3 digest of the portable type: 64 hexadecimal digits."""
+        return self._core.digest
+
+    @property
+    def signature(self) -> str:
+        """The portable type on one line."""
+        return self._core.signature
+
+    def to_bundle(self, label: str = "main") -> bytes:
+        """The interface as a bundle of portable type descriptors, which other processes and languages read."""
+        return self._core.to_bundle(label)
+
+    @classmethod
+    def from_bundle(cls, bundle: bytes, label: str | None = None) -> Interface:
+        """Reads an interface from a bundle: that with a label, or the only one.
+
+        Raises:
+            TypeloomError: the bundle is malformed, or has no such interface.
+        """
+        interfaces = _core.import_interfaces(bundle)
+        found = [(name, core) for name, core in interfaces if label is None or name == label]
+        if len(found) != 1:
+            names = ", ".join(name for name, _ in interfaces) or "none"
+            raise TypeloomError(f"the bundle has the interfaces {names}: choose one by its label")
+        return cls(found[0][1], found[0][0])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The interface as in ``typeloom describe --format json``."""
+        return self._core.json(self.name)
+
+    def to_json(self) -> str:
+        """The interface as a JSON text."""
+        return json.dumps(self.to_dict())
+
+    def diff(self, new: Interface, *, mode: str = "backward", by_name: bool = False) -> Diff:
+        """The differences from this interface to another; see `typeloom.diff`."""
+        compatible, raw = self._core.compare(new._core, mode, by_name)
+        return Diff(self, new, mode, compatible, raw)
+
+    def __str__(self) -> str:
+        return str(self._core)
+
+    def __repr__(self) -> str:
+        return self._core.text(self.name).rstrip()
+
+    def __eq__(self, other: object) -> bool:
+        return self.digest == other.digest if isinstance(other, Interface) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+
+class Difference:
+    """One difference between two interfaces.
+
+    Attributes:
+        path: the location, such as ``inputs.x.shape[0]``.
+        code: the change, such as ``extent-changed``.
+        old: the old side as text.
+        new: the new side as text.
+        breaks_backward: whether callers of the old interface cannot use the new one.
+        breaks_forward: whether callers of the new interface cannot use the old one.
+        message: the change in one line.
+    """
+
+    __slots__ = ("breaks_backward", "breaks_forward", "code", "message", "new", "old", "path")
+
+    def __init__(self, raw: dict[str, Any]) -> None:
+        self.path: str = raw["path"]
+        self.code: str = raw["code"]
+        self.old: str = raw["old"]
+        self.new: str = raw["new"]
+        self.breaks_backward: bool = raw["breaks"]["backward"]
+        self.breaks_forward: bool = raw["breaks"]["forward"]
+        self.message: str = raw["message"]
+
+    def __repr__(self) -> str:
+        return f"<Difference {self.message}>"
+
+
+class Diff:
+    """The differences between two interfaces. It is true if the new one can replace the old one.
+
+    Attributes:
+        old: the old interface.
+        new: the new interface.
+        mode: ``backward``, ``forward`` or ``full``.
+        compatible: whether no difference breaks the mode.
+        differences: every difference in either direction.
+    """
+
+    __slots__ = ("compatible", "differences", "mode", "new", "old")
+
+    def __init__(
+        self, old: Interface, new: Interface, mode: str, compatible: bool, raw: list[dict[str, Any]]
+    ) -> None:
+        self.old = old
+        self.new = new
+        self.mode = mode
+        self.compatible = compatible
+        self.differences = [Difference(one) for one in raw]
+
+    @property
+    def equal(self) -> bool:
+        """Whether the two interfaces are the same type."""
+        return self.old == self.new
+
+    def __bool__(self) -> bool:
+        return self.compatible
+
+    def __repr__(self) -> str:
+        verdict = "the same interface" if self.equal else f"{'' if self.compatible else 'not '}{self.mode} compatible"
+        return "\n".join([*(difference.message for difference in self.differences), verdict])

@@ -1,0 +1,102 @@
+"""Models in all forms that Python programs hold them, as paths and bytes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, TypeAlias, Union
+
+from typeloom import _core
+
+__all__ = ["Form", "ModelLike", "form_of"]
+
+ModelLike: TypeAlias = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, Any]
+"""A model: a path, the bytes of a file, ONNX's textual syntax, ``onnx.ModelProto``, ``onnx_ir.Model`` or
+``torch.onnx.ONNXProgram``."""
+
+
+class Form:
+    """A model with the way back to the form that the caller used.
+
+    Attributes:
+        model: what the extension module reads: a path or bytes.
+        name: the name of the model in messages.
+        base: the folder of external data that the object itself knows.
+        back: converts the bytes of a new model to the form of the caller. A path becomes bytes.
+    """
+
+    __slots__ = ("back", "base", "model", "name")
+
+    def __init__(
+        self, model: bytes | str, name: str, back: Callable[[bytes], Any], base: str | None = None
+    ) -> None:
+        self.model = model
+        self.name = name
+        self.back = back
+        self.base = base
+
+    def bytes(self) -> bytes:
+        """The bytes of the model; those of a path are read."""
+        if isinstance(self.model, bytes):
+            return self.model
+        with open(self.model, "rb") as file:
+            return file.read()
+
+
+def form_of(model: ModelLike) -> Form:
+    """Recognizes the form of a model.
+
+    A text is a model in ONNX's textual syntax if it begins with ``<`` or contains a line break, and a path otherwise.
+
+    Raises:
+        TypeError: the object is no model.
+        typeloom.TypeloomError: the text does not parse.
+    """
+    if isinstance(model, bytes):
+        return Form(model, "<model>", bytes)
+    if isinstance(model, (bytearray, memoryview)):
+        return Form(bytes(model), "<model>", type(model))
+    if isinstance(model, str):
+        if model.lstrip().startswith("<") or "\n" in model:
+            return Form(_core.model_from_text(model), "<text>", _core.model_to_text)
+        return Form(model, model, bytes)
+    if isinstance(model, os.PathLike):
+        path = os.fspath(model)
+        if isinstance(path, bytes):
+            path = os.fsdecode(path)
+        return Form(path, path, bytes)
+    return _of_object(model)
+
+
+def _of_object(model: Any) -> Form:
+    module = type(model).__module__.partition(".")[0]
+    if module == "onnx_ir":
+        import onnx_ir
+
+        name = f"<{model.graph.name or 'model'}>"
+        return Form(onnx_ir.to_proto(model).SerializeToString(), name, _ir_back)
+    if module == "torch" and hasattr(model, "model_proto"):
+        return Form(model.model_proto.SerializeToString(), "<ONNXProgram>", _program_back(model))
+    if hasattr(model, "SerializeToString") and hasattr(type(model), "FromString"):
+        if not hasattr(model, "graph"):
+            raise TypeError(f"{type(model).__name__} is not a model: pass a ModelProto")
+        name = f"<{model.graph.name or 'model'}>"
+        return Form(model.SerializeToString(), name, type(model).FromString)
+    raise TypeError(
+        f"{type(model).__name__} is not a model: pass a path, bytes, text, onnx.ModelProto, onnx_ir.Model or "
+        "torch.onnx.ONNXProgram"
+    )
+
+
+def _ir_back(data: bytes) -> Any:
+    import onnx
+    import onnx_ir
+
+    return onnx_ir.from_proto(onnx.ModelProto.FromString(data))
+
+
+def _program_back(program: Any) -> Callable[[bytes], Any]:
+    def back(data: bytes) -> Any:
+        return type(program)(_ir_back(data), program.exported_program)
+
+    return back

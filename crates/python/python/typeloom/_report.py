@@ -1,0 +1,325 @@
+"""Reports: the outcome of a check."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from typeloom import _core
+from typeloom._errors import ModelError
+from typeloom._types import Origin, Type
+
+__all__ = ["Coverage", "Diagnostic", "Label", "Location", "Report", "Values"]
+
+
+class Label:
+    """A message below a part of a printed node.
+
+    Attributes:
+        part: the part, such as the name of an input.
+        text: the message; may be empty.
+        primary: whether the part is the cause of the problem, rather than context.
+    """
+
+    __slots__ = ("part", "primary", "text")
+
+    def __init__(self, part: str, text: str, primary: bool) -> None:
+        self.part = part
+        self.text = text
+        self.primary = primary
+
+    def __repr__(self) -> str:
+        return f"<Label {self.part}: {self.text}>"
+
+
+class Location:
+    """The location of a problem in a model.
+
+    Attributes:
+        raw: the location as in ``typeloom check --format json``.
+    """
+
+    __slots__ = ("raw",)
+
+    def __init__(self, raw: dict[str, Any]) -> None:
+        self.raw = raw
+
+    def __eq__(self, other: object) -> bool:
+        return self.raw == other.raw if isinstance(other, Location) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(repr(self.raw))
+
+    def __repr__(self) -> str:
+        return f"<Location {self.raw}>"
+
+
+class Diagnostic:
+    """A problem of a model.
+
+    Attributes:
+        code: the stable identifier, such as ``dim-mismatch``; `typeloom.explain` explains it.
+        severity: ``error`` or ``warning``.
+        message: the problem in one sentence.
+        value: the value that the problem concerns, if any.
+        notes: further explanation.
+        help: a proposed repair, if there is one.
+        fix: the repair as data, if a program can make it.
+        text: the problem as the command prints it, with the node and its labels.
+    """
+
+    __slots__ = ("_raw", "code", "fix", "help", "message", "notes", "severity", "text", "value")
+
+    def __init__(self, raw: dict[str, Any]) -> None:
+        self._raw = raw
+        self.code: str = raw["code"]
+        self.severity: str = raw["severity"]
+        self.message: str = raw["message"]
+        self.value: str | None = raw["value"]
+        self.notes: list[str] = raw["notes"]
+        self.help: str | None = raw.get("help")
+        self.fix: dict[str, Any] | None = raw.get("fix")
+        self.text: str = raw["text"]
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the model cannot be used as it is."""
+        return self.severity == "error"
+
+    @property
+    def location(self) -> Location:
+        """The location of the problem."""
+        return Location(self._raw["place"])
+
+    @property
+    def also(self) -> list[Location]:
+        """Other locations of the same problem with the same cause."""
+        return [Location(raw) for raw in self._raw.get("also", ())]
+
+    @property
+    def node(self) -> str | None:
+        """The printed node or declaration that shows the problem."""
+        snippets = self._raw["snippets"]
+        return snippets[0]["text"] if snippets else None
+
+    @property
+    def labels(self) -> list[Label]:
+        """The messages below parts of the printed nodes. They name the origin of each side of a contradiction."""
+        labels: list[Label] = []
+        for snippet in self._raw["snippets"]:
+            text = snippet["text"].encode()
+            for label in snippet["labels"]:
+                part = text[label["start"] : label["end"]].decode(errors="replace")
+                labels.append(Label(part, label["text"], label["primary"]))
+        return labels
+
+    @property
+    def values(self) -> list[str]:
+        """The parts of the node that cause the problem, such as names of values."""
+        return [label.part for label in self.labels if label.primary]
+
+    @property
+    def origin(self) -> str | None:
+        """The line of the program that created the node, as ``FILE:LINE``, if the exporter recorded it."""
+        source = self._raw.get("source")
+        return None if source is None else f"{source['file']}:{source['line']}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The problem as in ``typeloom check --format json``."""
+        return {key: value for key, value in self._raw.items() if key not in ("text", "value")}
+
+    def __str__(self) -> str:
+        return f"{self.severity}[{self.code}]: {self.message}"
+
+    def __repr__(self) -> str:
+        return f"<Diagnostic {self}>"
+
+    def __eq__(self, other: object) -> bool:
+        return self._raw == other._raw if isinstance(other, Diagnostic) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.code, self.message, self.text))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Diagnostic, (self._raw,))
+
+
+class Coverage:
+    """Counts of values, including those of nested graphs.
+
+    Attributes:
+        values: all.
+        typed: with a concrete element type and extents that are numbers or expressions over symbols of inputs.
+        unknown_extents: with an extent that is unknown or decided by data.
+        unknown_rank: of unknown rank.
+        assumed: whose type depends on a declaration that could not be verified.
+        open_conditions: undecided conditions on symbols.
+    """
+
+    __slots__ = ("assumed", "open_conditions", "typed", "unknown_extents", "unknown_rank", "values")
+
+    def __init__(self, counts: list[int]) -> None:
+        (
+            self.values,
+            self.typed,
+            self.unknown_extents,
+            self.unknown_rank,
+            self.assumed,
+            self.open_conditions,
+        ) = counts
+
+    def __repr__(self) -> str:
+        return f"<Coverage {self.typed} of {self.values} values typed>"
+
+
+class Values(Mapping[str, Type]):
+    """The values of a model by name, with their types. Of two values of one name, that of the main graph counts."""
+
+    __slots__ = ("_all", "_report")
+
+    def __init__(self, report: _core.Report) -> None:
+        self._report = report
+        self._all: dict[str, Type] | None = None
+
+    def _load(self) -> dict[str, Type]:
+        if self._all is None:
+            types: dict[str, Type] = {}
+            for name, value in self._report.values():
+                types.setdefault(name, _type(value))
+            self._all = types
+        return self._all
+
+    def __getitem__(self, name: str) -> Type:
+        if self._all is not None:
+            return self._all[name]
+        value = self._report.value(name)
+        if value is None:
+            raise KeyError(name)
+        return _type(value)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._load())
+
+    def __len__(self) -> int:
+        return len(self._load())
+
+    def __repr__(self) -> str:
+        return f"<Values {len(self)}>"
+
+
+def _type(value: Any) -> Type:
+    ty, origin, is_assumed = value
+    return Type._of(ty, Origin(*origin), is_assumed)
+
+
+class Report:
+    """The outcome of a check. It is true if the model has no errors.
+
+    >>> import typeloom as tl
+    >>> report = tl.check('''<ir_version: 10, opset_import: ["" : 21]>
+    ... g (float[N, 3] x, float[3, 4] w) => (y) { h = MatMul(x, w)  y = Relu(h) }''')
+    >>> bool(report)
+    True
+    >>> report.values["y"]
+    Type('float[N, 4]')
+    >>> report.values["y"].origin
+    <Origin Relu>
+
+    Attributes:
+        name: the name of the model in messages.
+    """
+
+    __slots__ = ("_core", "_diagnostics", "_values", "name")
+
+    def __init__(self, core: _core.Report, name: str) -> None:
+        self._core = core
+        self.name = name
+        self._diagnostics: list[Diagnostic] | None = None
+        self._values = Values(core)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the model has no errors. Warnings do not count."""
+        return self._core.is_ok
+
+    @property
+    def diagnostics(self) -> list[Diagnostic]:
+        """All problems, in the order of the graph, one for each cause."""
+        if self._diagnostics is None:
+            self._diagnostics = [Diagnostic(raw) for raw in self._core.diagnostics()]
+        return self._diagnostics
+
+    @property
+    def errors(self) -> list[Diagnostic]:
+        """The problems that are errors."""
+        return [diagnostic for diagnostic in self.diagnostics if diagnostic.is_error]
+
+    @property
+    def values(self) -> Values:
+        """The values of the model with their types."""
+        return self._values
+
+    @property
+    def conditions(self) -> list[str]:
+        """The conditions on symbols under which the model runs, such as ``N <= 128``."""
+        return self._core.conditions
+
+    @property
+    def coverage(self) -> Coverage:
+        """The number of values that are fully typed, assumed or unknown."""
+        return Coverage(self._core.coverage)
+
+    def raise_for_errors(self) -> Report:
+        """Returns the report itself.
+
+        Raises:
+            ModelError: the model has errors.
+        """
+        if not self.ok:
+            raise ModelError(self.diagnostics)
+        return self
+
+    def text(self, *, color: bool = False) -> str:
+        """The text that the command prints: each problem with its node and labels, and a last line with the result."""
+        problems = self._core.text(color)
+        return f"{problems}\n{self._summary()}" if problems else self._summary()
+
+    def _summary(self) -> str:
+        errors = len(self.errors)
+        warnings = len(self.diagnostics) - errors
+        coverage = self.coverage
+        typed = (
+            f"{_count(coverage.values, 'value')} fully typed"
+            if coverage.typed == coverage.values
+            else f"{coverage.typed} of {_count(coverage.values, 'value')} fully typed"
+        )
+        parts = [_count(errors, "error")] if errors else ["ok", typed]
+        if warnings:
+            parts.append(_count(warnings, "warning"))
+        return f"{self.name}: {', '.join(parts)}"
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        """The report as a notebook shows it."""
+        rows = "".join(
+            f"<tr><td><code>{html.escape(name)}</code></td><td><code>{html.escape(str(ty))}</code></td>"
+            f"<td>{html.escape(str(ty.origin))}</td></tr>"
+            for name, ty in list(self.values.items())[:_MAX_ROWS]
+        )
+        more = len(self.values) - _MAX_ROWS
+        rest = f"<p>{_count(more, 'further value')}</p>" if more > 0 else ""
+        table = f"<table><tr><th>value</th><th>type</th><th>origin</th></tr>{rows}</table>{rest}" if rows else ""
+        return f"<pre>{html.escape(self.text())}</pre>{table}"
+
+
+_MAX_ROWS = 100
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -1,0 +1,32 @@
+//! The exception of errors that are not problems of a model.
+
+use std::fmt::Display;
+
+use pyo3::PyErr;
+use pyo3::exceptions::{PyException, PyOSError};
+
+pyo3::create_exception!(
+    typeloom,
+    CoreError,
+    PyException,
+    "Error of typeloom that is not a problem of a model."
+);
+
+/// An exception with the text of an error.
+pub(crate) fn core_error(error: impl Display) -> PyErr {
+    CoreError::new_err(error.to_string())
+}
+
+/// An exception for a file: the subclass of `OSError` that Python raises itself.
+pub(crate) fn file_error(error: std::io::Error, path: &std::path::Path) -> PyErr {
+    match error.raw_os_error() {
+        Some(code) => PyOSError::new_err((code, text_of(&error), path.to_path_buf())),
+        None => PyOSError::new_err(format!("`{}`: {error}", path.display())),
+    }
+}
+
+/// The description of an error of the system without its number, which `OSError` shows itself.
+fn text_of(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,63 @@
+//! `typeloom._core`: the extension module behind the Python package `typeloom`.
+//!
+//! The package has two layers. This module converts arguments and results, releases the interpreter during work, and
+//! lets an interrupt end a long call. The Python sources in `python/typeloom` are the public interface: classes,
+//! docstrings, models of other libraries.
+//!
+//! | module | serves |
+//! |---|---|
+//! | [`model`] | models from paths and bytes, and the text form of models |
+//! | [`settings`] | options of checks, operators |
+//! | [`report`] | `check`, `explain` |
+//! | [`rewrite`] | `annotate`, `strip`, `fix`, `compile` |
+//! | [`interface`] | `describe`, `diff` |
+//! | [`session`], [`array`] | `Session`, tensors |
+//! | [`dim`], [`types`] | `Dim`, `Type`, the type tree |
+//! | [`command`] | the command line |
+//!
+//! **Invariant:** no object here refers to a mapped file after the call that opened it: another program may truncate the
+//! file, and reading a truncated map ends the process.
+//!
+//! **Invariant:** errors are Python exceptions. A panic in Rust arrives as `pyo3_runtime.PanicException`, and is a defect.
+
+mod array;
+mod command;
+mod convert;
+mod dim;
+mod error;
+mod interface;
+mod interrupt;
+mod model;
+mod report;
+mod rewrite;
+mod session;
+mod settings;
+mod types;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use crate::array::Tensor;
+    #[pymodule_export]
+    use crate::command::main;
+    #[pymodule_export]
+    use crate::dim::{dim_binary, dim_compare, dim_parse, dim_substitute};
+    #[pymodule_export]
+    use crate::error::CoreError;
+    #[pymodule_export]
+    use crate::interface::{Interface, describe, import_interfaces};
+    #[pymodule_export]
+    use crate::model::{model_from_text, model_to_text};
+    #[pymodule_export]
+    use crate::report::{Report, check, explain, explain_code};
+    #[pymodule_export]
+    use crate::rewrite::{annotate, compile, fix, strip};
+    #[pymodule_export]
+    use crate::session::Session;
+    #[pymodule_export]
+    use crate::settings::{Operators, Settings};
+    #[pymodule_export]
+    use crate::types::{parse_type, tree_node, tree_nodes};
+}

@@ -1,0 +1,91 @@
+//! Models from Python: a path, or the bytes of a model.
+
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use typeloom::onnx::{Message as _, ModelProto};
+
+use crate::error::{core_error, file_error};
+
+/// A file up to this size, in bytes, is read; a larger one is mapped.
+const MAX_READ: u64 = 16 << 20;
+
+/// A model as an argument.
+#[derive(FromPyObject)]
+pub(crate) enum Model {
+    Bytes(PyBackedBytes),
+    Path(PathBuf),
+}
+
+/// The bytes of a model.
+pub(crate) struct ModelBytes {
+    bytes: Bytes,
+    is_mapped: bool,
+    path: Option<PathBuf>,
+}
+
+impl Model {
+    /// The bytes. Those of a Python object are shared with it.
+    pub(crate) fn open(self) -> PyResult<ModelBytes> {
+        match self {
+            Self::Bytes(bytes) => {
+                Ok(ModelBytes { bytes: Bytes::from_owner(bytes), is_mapped: false, path: None })
+            }
+            Self::Path(path) => {
+                let (bytes, is_mapped) = read(&path).map_err(|error| file_error(error, &path))?;
+                Ok(ModelBytes { bytes, is_mapped, path: Some(path) })
+            }
+        }
+    }
+}
+
+fn read(path: &Path) -> std::io::Result<(Bytes, bool)> {
+    let is_small = std::fs::metadata(path)?.len() <= MAX_READ;
+    if is_small {
+        return Ok((typeloom_files::read(path)?.into(), false));
+    }
+    Ok((typeloom_files::open(path)?.shared().clone(), true))
+}
+
+impl ModelBytes {
+    /// The bytes, reference-counted.
+    pub(crate) fn shared(&self) -> &Bytes {
+        &self.bytes
+    }
+
+    /// Whether the bytes are those of a mapped file, which must be released before the call ends.
+    pub(crate) fn is_mapped(&self) -> bool {
+        self.is_mapped
+    }
+
+    /// The folder of the files that the model refers to; `base` if it is given.
+    pub(crate) fn folder(&self, base: Option<&Path>) -> Option<PathBuf> {
+        let own = || Some(self.path.as_deref()?.parent().unwrap_or(Path::new("")).to_path_buf());
+        base.map(Path::to_path_buf).or_else(own)
+    }
+}
+
+impl Deref for ModelBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Parses ONNX's textual syntax.
+#[pyfunction]
+pub(crate) fn model_from_text(text: &str) -> PyResult<Vec<u8>> {
+    typeloom::onnx::model_from_text(text).map_err(core_error)
+}
+
+/// Prints a model in ONNX's textual syntax.
+#[pyfunction]
+pub(crate) fn model_to_text(model: Model) -> PyResult<String> {
+    let bytes = model.open()?;
+    let model = ModelProto::decode(&bytes[..]).map_err(core_error)?;
+    Ok(typeloom::onnx::model_to_text(&model))
+}

@@ -1,0 +1,240 @@
+//! `check` and `explain`.
+//!
+//! A [`Report`] answers questions about values on demand. It keeps the solved model, which borrows the bytes of the
+//! file; if these are mapped, it keeps the list of all values instead.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use self_cell::self_cell;
+use typeloom::check::{
+    CheckError, Checked, Code, Color, Diagnostic, Operators, Options, Origin, TypedValue, check_with,
+};
+use typeloom_report as report;
+use typeloom_solver::diagnostic::{diagnose_error, text::suggestion};
+
+use crate::convert;
+use crate::error::core_error;
+use crate::interrupt::interruptible;
+use crate::model::{Model, ModelBytes};
+use crate::settings::Settings;
+use crate::types::type_tuple;
+
+struct Owned {
+    bytes: ModelBytes,
+    operators: Arc<Operators>,
+}
+
+self_cell! {
+    struct Solved {
+        owner: Owned,
+        #[not_covariant]
+        dependent: Checked,
+    }
+}
+
+/// The values of a model.
+enum Values {
+    Solved(Box<Solved>),
+    Listed { values: Vec<TypedValue>, by_name: HashMap<String, usize> },
+}
+
+/// The outcome of a check.
+#[pyclass(frozen, module = "typeloom._core")]
+pub(crate) struct Report {
+    name: String,
+    diagnostics: Vec<Diagnostic>,
+    values: Mutex<Values>,
+    conditions: Vec<String>,
+    coverage: [usize; 6],
+}
+
+/// Checks a model. `name` is its name in texts.
+#[pyfunction]
+#[pyo3(signature = (model, settings, name, base=None, external_data=true))]
+pub(crate) fn check(
+    py: Python<'_>,
+    model: Model,
+    settings: &Settings,
+    name: String,
+    base: Option<PathBuf>,
+    external_data: bool,
+) -> PyResult<Report> {
+    let bytes = model.open()?;
+    let (options, operators) = (settings.options.clone(), Arc::clone(&settings.operators));
+    let size = bytes.len();
+    interruptible(py, size, move || {
+        Report::new(bytes, &options, operators, name, external_data.then_some(base))
+    })?
+}
+
+impl Report {
+    /// `base` is `None` if other files are not looked for; inside it is the folder that the caller gave.
+    fn new(
+        bytes: ModelBytes,
+        options: &Options,
+        operators: Arc<Operators>,
+        name: String,
+        base: Option<Option<PathBuf>>,
+    ) -> PyResult<Self> {
+        let is_mapped = bytes.is_mapped();
+        let folder = base.map(|base| bytes.folder(base.as_deref()));
+        let solved = Solved::try_new(Owned { bytes, operators }, |owned| {
+            check_with(&owned.bytes, options, &owned.operators)
+        });
+        let mut solved = match solved {
+            Ok(solved) => solved,
+            Err(error) => return Ok(Self::refused(name, problem(&error)?)),
+        };
+        let (diagnostics, conditions, coverage) = solved.with_dependent_mut(|_, checked| {
+            if let Some(folder) = folder {
+                typeloom_files::report_missing(checked.solved(), folder.as_deref());
+            }
+            let counts = checked.coverage();
+            let coverage = [
+                counts.values,
+                counts.typed,
+                counts.unknown_extents,
+                counts.unknown_rank,
+                counts.assumed,
+                counts.open_conditions,
+            ];
+            (checked.diagnostics(), checked.preconditions(), coverage)
+        });
+        let values = if is_mapped {
+            listed(solved.with_dependent_mut(|_, checked| checked.values()))
+        } else {
+            Values::Solved(Box::new(solved))
+        };
+        Ok(Self { name, diagnostics, values: Mutex::new(values), conditions, coverage })
+    }
+
+    /// The report of a file that is not a model.
+    fn refused(name: String, problem: Diagnostic) -> Self {
+        Self {
+            name,
+            diagnostics: vec![problem],
+            values: Mutex::new(listed(Vec::new())),
+            conditions: Vec::new(),
+            coverage: [0; 6],
+        }
+    }
+
+    fn find(&self, name: &str) -> Option<TypedValue> {
+        match &mut *self.values.lock().unwrap_or_else(PoisonError::into_inner) {
+            Values::Solved(solved) => solved.with_dependent_mut(|_, checked| checked.value(name)),
+            Values::Listed { values, by_name } => values.get(*by_name.get(name)?).cloned(),
+        }
+    }
+
+    fn all(&self) -> Vec<TypedValue> {
+        match &mut *self.values.lock().unwrap_or_else(PoisonError::into_inner) {
+            Values::Solved(solved) => solved.with_dependent_mut(|_, checked| checked.values()),
+            Values::Listed { values, .. } => values.clone(),
+        }
+    }
+}
+
+fn listed(values: Vec<TypedValue>) -> Values {
+    let mut by_name = HashMap::with_capacity(values.len());
+    for (at, value) in values.iter().enumerate() {
+        // The first value of a name counts: the main graph precedes nested ones.
+        by_name.entry(value.name().to_owned()).or_insert(at);
+    }
+    Values::Listed { values, by_name }
+}
+
+/// The diagnostic of a file that cannot be checked, or the exception for a wrong option.
+pub(crate) fn problem(error: &CheckError) -> PyResult<Diagnostic> {
+    diagnose_error(error).ok_or_else(|| core_error(error))
+}
+
+#[pymethods]
+impl Report {
+    /// Whether the model has no errors.
+    #[getter]
+    fn is_ok(&self) -> bool {
+        !self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+
+    /// The diagnostics as dictionaries in the format of `typeloom check --format json`.
+    fn diagnostics<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        convert::diagnostics(py, &self.name, &self.diagnostics)
+    }
+
+    /// The diagnostics as the command prints them.
+    fn text(&self, color: bool) -> String {
+        let color = if color { Color::Always } else { Color::Never };
+        report::human::diagnostics(&self.name, &self.diagnostics, color)
+    }
+
+    /// The conditions on symbols under which the model runs.
+    #[getter]
+    fn conditions(&self) -> Vec<String> {
+        self.conditions.clone()
+    }
+
+    /// Counts of values: all, typed, with unknown extents, of unknown rank, assumed; open conditions.
+    #[getter]
+    fn coverage(&self) -> [usize; 6] {
+        self.coverage
+    }
+
+    /// The names of all values.
+    fn names(&self) -> Vec<String> {
+        self.all().iter().map(|value| value.name().to_owned()).collect()
+    }
+
+    /// A value: `(type, (origin, operator, node), assumed)`.
+    fn value<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        self.find(name).map(|value| value_tuple(py, &value)).transpose()
+    }
+
+    /// All values with their names, as of [`Report::value`].
+    fn values<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyTuple>)>> {
+        let values = py.detach(|| self.all());
+        values.iter().map(|value| Ok((value.name().to_owned(), value_tuple(py, value)?))).collect()
+    }
+}
+
+fn value_tuple<'py>(py: Python<'py>, value: &TypedValue) -> PyResult<Bound<'py, PyTuple>> {
+    let origin = match value.origin() {
+        Origin::Input => ("input", None, None),
+        Origin::Initializer => ("initializer", None, None),
+        Origin::Node { operator, name } => ("node", Some(operator.as_str()), Some(name.as_str())),
+        Origin::Undefined => ("undefined", None, None),
+    };
+    (type_tuple(py, value.ty())?, origin, value.is_assumed()).into_pyobject(py)
+}
+
+/// The reasons for the type of a value: a dictionary, and the text that the command prints.
+#[pyfunction]
+pub(crate) fn explain(
+    py: Python<'_>,
+    model: Model,
+    settings: &Settings,
+    name: String,
+    value: String,
+) -> PyResult<(Py<PyAny>, String)> {
+    let bytes = model.open()?;
+    let (options, operators) = (settings.traced(), Arc::clone(&settings.operators));
+    let explained = interruptible(py, bytes.len(), move || {
+        let mut checked = check_with(&bytes, &options, &operators).map_err(core_error)?;
+        let explanation = checked.explain(&value).ok_or_else(|| {
+            let near = suggestion(&checked.solved().names_like(&value));
+            core_error(format!("`{name}` has no value `{value}`{near}"))
+        })?;
+        let text = report::human::explanation(&name, &explanation, Color::Never);
+        PyResult::Ok((report::json::explanation(&name, &explanation), text))
+    })??;
+    Ok((convert::json(py, &explained.0)?.unbind(), explained.1))
+}
+
+/// The page of a diagnostic code; `None` if there is no such code.
+#[pyfunction]
+pub(crate) fn explain_code(name: &str) -> Option<&'static str> {
+    Code::from_name(name).map(Code::page)
+}

@@ -1,0 +1,172 @@
+//! `annotate`, `strip`, `fix` and `compile`: new models from old ones.
+//!
+//! A function returns the new bytes, `None` if they equal the old ones, or the diagnostics of a model with errors.
+
+use std::borrow::Cow;
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use typeloom::check::{Checked, Diagnostic, Policy, check_with};
+use typeloom::module::Compiler;
+use typeloom::types::Dtype;
+use typeloom_compiler::unit::Coercion;
+use typeloom_report as report;
+use typeloom_rewrite::annotate::AnnotationForm;
+use typeloom_rewrite::coerce::RepairError;
+
+use crate::convert;
+use crate::error::core_error;
+use crate::interrupt::interruptible;
+use crate::model::Model;
+use crate::report::problem;
+use crate::settings::Settings;
+
+/// New bytes or `None`, and diagnostics as dictionaries.
+type Rewritten<'py> = (Option<Bound<'py, PyBytes>>, Vec<Bound<'py, PyAny>>);
+
+/// Joins the pieces of a file; `None` if they are the old bytes.
+fn changed(old: &[u8], pieces: &[Cow<'_, [u8]>]) -> Option<Vec<u8>> {
+    match pieces {
+        [Cow::Borrowed(only)] if only.len() == old.len() => None,
+        _ => Some(pieces.concat()),
+    }
+}
+
+fn rewritten<'py>(
+    py: Python<'py>,
+    name: &str,
+    result: Result<Option<Vec<u8>>, Vec<Diagnostic>>,
+) -> PyResult<Rewritten<'py>> {
+    match result {
+        Ok(file) => Ok((file.map(|file| PyBytes::new(py, &file)), Vec::new())),
+        Err(diagnostics) => Ok((None, convert::diagnostics(py, name, &diagnostics)?)),
+    }
+}
+
+/// Writes the proven types of all values into a model.
+///
+/// `form` is `tagged`, `untagged` or `solved`. A model with errors is refused unless `partial` is set.
+#[pyfunction]
+pub(crate) fn annotate<'py>(
+    py: Python<'py>,
+    model: Model,
+    settings: &Settings,
+    name: &str,
+    form: &str,
+    partial: bool,
+) -> PyResult<Rewritten<'py>> {
+    let form = match form {
+        "tagged" => AnnotationForm::Tagged,
+        "untagged" => AnnotationForm::Untagged,
+        "solved" => AnnotationForm::Solved,
+        other => return Err(core_error(format!("there is no form `{other}`"))),
+    };
+    let bytes = model.open()?;
+    let (options, operators) = (settings.with_functions(), settings.operators.clone());
+    let result = interruptible(py, bytes.len(), move || -> PyResult<_> {
+        let mut checked: Checked<'_> = match check_with(&bytes, &options, &operators) {
+            Ok(checked) => checked,
+            Err(error) => return Ok(Err(vec![problem(&error)?])),
+        };
+        if !partial && !checked.is_ok() {
+            return Ok(Err(checked.diagnostics()));
+        }
+        let annotated = typeloom_rewrite::annotate::annotate(checked.solved(), form).map_err(core_error)?;
+        Ok(Ok(changed(&bytes, annotated.file.pieces())))
+    })??;
+    rewritten(py, name, result)
+}
+
+/// Removes the types that `annotate` added.
+#[pyfunction]
+pub(crate) fn strip<'py>(py: Python<'py>, model: Model) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    let bytes = model.open()?;
+    let file = interruptible(py, bytes.len(), move || {
+        let stripped = typeloom_rewrite::annotate::strip(&bytes).map_err(core_error)?;
+        PyResult::Ok(changed(&bytes, stripped.file.pieces()))
+    })??;
+    Ok(file.map(|file| PyBytes::new(py, &file)))
+}
+
+/// Inserts the fewest conversions that make a model type-check.
+///
+/// Returns the new bytes (`None` if nothing changes), whether no error remains, the changes as an object, and their text.
+#[pyfunction]
+pub(crate) fn fix<'py>(
+    py: Python<'py>,
+    model: Model,
+    settings: &Settings,
+    name: &str,
+    policy: &str,
+) -> PyResult<(Option<Bound<'py, PyBytes>>, bool, Bound<'py, PyAny>, String)> {
+    let policy = read_policy(policy)?;
+    let bytes = model.open()?;
+    let (options, operators) = (settings.options.clone(), settings.operators.clone());
+    let repair = interruptible(py, bytes.len(), move || {
+        check_with(&bytes, &options, &operators).map_err(RepairError::Check)?.repair(policy)
+    })?
+    .map_err(core_error)?;
+    let text = format!("{}{}", report::repair::diff(name, name, &repair), report::repair::summary(&repair));
+    let changes = convert::json(py, &report::repair::value(&repair))?;
+    let file = repair.file.as_deref().map(|file| PyBytes::new(py, file));
+    Ok((file, repair.is_ok, changes, text))
+}
+
+fn read_policy(text: &str) -> PyResult<Policy> {
+    Ok(match text {
+        "minority" => Policy::Minority,
+        "lossless" => Policy::Lossless,
+        "widest" => Policy::Widest,
+        "fewest" => Policy::Fewest,
+        other => {
+            let dtype = other
+                .strip_prefix("to=")
+                .and_then(|name| Dtype::ALL.into_iter().find(|dtype| dtype.onnx_name() == name));
+            Policy::To(dtype.ok_or_else(|| {
+                core_error(format!(
+                    "there is no policy `{other}`; there are minority, lossless, widest, fewest and to=TYPE"
+                ))
+            })?)
+        }
+    })
+}
+
+/// Runs the passes of the compiler on a model.
+#[pyfunction]
+pub(crate) fn compile<'py>(
+    py: Python<'py>,
+    model: Model,
+    name: &str,
+    cast: &str,
+    permissive: bool,
+    without: Vec<String>,
+) -> PyResult<Rewritten<'py>> {
+    let coercion = match cast {
+        "never" => Coercion::Never,
+        "lossless" => Coercion::Lossless,
+        "as-declared" => Coercion::AsDeclared,
+        other => {
+            return Err(core_error(format!(
+                "there is no policy `{other}`; there are never, lossless and as-declared"
+            )));
+        }
+    };
+    let bytes = model.open()?;
+    let result = interruptible(py, bytes.len(), move || -> PyResult<_> {
+        let mut compiler = Compiler::new().with_coercion(coercion);
+        if permissive {
+            compiler = compiler.with_permissive_types();
+        }
+        for pass in &without {
+            compiler = compiler.without_pass(pass);
+        }
+        match compiler.compile(&bytes[..]) {
+            Ok(artifact) => Ok(Ok(Some(artifact.to_bytes().map_err(core_error)?.to_vec()))),
+            Err(error) => {
+                let diagnostics = error.diagnostics();
+                if diagnostics.is_empty() { Err(core_error(error)) } else { Ok(Err(diagnostics)) }
+            }
+        }
+    })??;
+    rewritten(py, name, result)
+}

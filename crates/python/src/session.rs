@@ -1,0 +1,117 @@
+//! `Session`: runs checked models.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use typeloom::check::{Diagnostic, check_with};
+use typeloom::run::{Port, RunLimits, Verify};
+use typeloom_files::SideFiles;
+
+use crate::array::{datum, object};
+use crate::convert;
+use crate::error::core_error;
+use crate::interrupt::interruptible;
+use crate::model::Model;
+use crate::report::problem;
+use crate::settings::Settings;
+use crate::types::type_tuple;
+
+/// A prepared model on the embedded backend.
+#[pyclass(frozen, module = "typeloom._core")]
+pub(crate) struct Session {
+    session: typeloom::run::Session,
+    verify: Verify,
+}
+
+#[pymethods]
+impl Session {
+    /// Checks and prepares a model; the diagnostics of a model with errors are the second result.
+    #[staticmethod]
+    #[pyo3(signature = (model, settings, name, base, verify, max_steps, max_memory))]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the caller is one Python constructor with keyword arguments"
+    )]
+    fn open<'py>(
+        py: Python<'py>,
+        model: Model,
+        settings: &Settings,
+        name: &str,
+        base: Option<PathBuf>,
+        verify: bool,
+        max_steps: Option<u64>,
+        max_memory: Option<usize>,
+    ) -> PyResult<(Option<Self>, Vec<Bound<'py, PyAny>>)> {
+        let bytes = model.open()?;
+        let (options, operators) = (settings.options.clone(), settings.operators.clone());
+        let prepare = move || -> PyResult<Result<typeloom::run::Session, Vec<Diagnostic>>> {
+            // Weights are used where they are: a session keeps the bytes, so those of a mapped file are copied.
+            let file =
+                if bytes.is_mapped() { bytes.shared().to_vec().into() } else { bytes.shared().clone() };
+            let mut checked = match check_with(&file, &options, &operators) {
+                Ok(checked) => checked,
+                Err(error) => return Ok(Err(vec![problem(&error)?])),
+            };
+            let folder = bytes.folder(base.as_deref());
+            typeloom_files::report_missing(checked.solved(), folder.as_deref());
+            if !checked.is_ok() {
+                return Ok(Err(checked.diagnostics()));
+            }
+            let side_files = SideFiles::new(folder.as_deref());
+            let read = |tensor: &_| side_files.read(tensor).map(|bytes| bytes.to_vec().into());
+            let default = RunLimits::default();
+            let limits = RunLimits {
+                steps: max_steps.unwrap_or(default.steps),
+                memory: max_memory.unwrap_or(default.memory),
+                ..default
+            };
+            let session = typeloom::run::Session::of_checked_file(checked.solved(), &file, &read, limits);
+            Ok(Ok(session.map_err(core_error)?))
+        };
+        let size = usize::MAX;
+        Ok(match interruptible(py, size, prepare)?? {
+            Ok(session) => {
+                let verify = if verify { Verify::EveryValue } else { Verify::Inputs };
+                (Some(Self { session, verify }), Vec::new())
+            }
+            Err(diagnostics) => (None, convert::diagnostics(py, name, &diagnostics)?),
+        })
+    }
+
+    /// `(name, type, has default)` for each input.
+    #[getter]
+    fn inputs<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+        ports(py, self.session.inputs())
+    }
+
+    #[getter]
+    fn outputs<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+        ports(py, self.session.outputs())
+    }
+
+    /// Runs the model; returns the outputs in order, and the values of symbols.
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: &Bound<'py, PyDict>,
+    ) -> PyResult<(Vec<Bound<'py, PyAny>>, HashMap<String, usize>)> {
+        let mut values = HashMap::with_capacity(inputs.len());
+        for (name, value) in inputs {
+            values.insert(name.extract::<String>()?, datum(&value)?);
+        }
+        let (session, verify) = (self.session.clone(), self.verify);
+        let outcome =
+            interruptible(py, usize::MAX, move || session.run(values, verify))?.map_err(core_error)?;
+        let symbols = outcome.symbols.iter().map(|(name, size)| (name.to_owned(), size)).collect();
+        let outputs = outcome.outputs.into_iter().map(|(_, value)| object(py, value));
+        Ok((outputs.collect::<PyResult<_>>()?, symbols))
+    }
+}
+
+fn ports<'py>(py: Python<'py>, ports: &[Port]) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+    let one =
+        |port: &Port| (port.name.as_str(), type_tuple(py, &port.ty)?, port.has_default).into_pyobject(py);
+    ports.iter().map(one).collect()
+}

@@ -1,0 +1,68 @@
+//! Options of a check, and the operators that it knows.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use typeloom::check::{Described, Mode, Options, Seed};
+
+use crate::error::core_error;
+
+/// Options of a check with its operators.
+#[pyclass(frozen, module = "typeloom._core")]
+pub(crate) struct Settings {
+    pub(crate) options: Options,
+    pub(crate) operators: Arc<typeloom::check::Operators>,
+}
+
+#[pymethods]
+impl Settings {
+    #[new]
+    #[pyo3(signature = (*, strict=true, seeds=Vec::new(), assume=Vec::new(), merge_symbols=false, operators=None))]
+    fn new(
+        strict: bool,
+        seeds: Vec<(String, String)>,
+        assume: Vec<(String, String)>,
+        merge_symbols: bool,
+        operators: Option<&Operators>,
+    ) -> PyResult<Self> {
+        let seed = |(name, ty): (String, String)| match Seed::parse(&ty) {
+            Ok(seed) => Ok((name, seed)),
+            Err(error) => Err(core_error(format!("`{ty}` is no type: {error}"))),
+        };
+        let seeds = seeds.into_iter().map(seed).collect::<PyResult<_>>()?;
+        let mode = if strict { Mode::Strict } else { Mode::Permissive };
+        let options = Options { mode, seeds, assume, merge_symbols, ..Options::default() };
+        let operators =
+            operators.map_or_else(|| Arc::new(typeloom::check::Operators::standard()), |it| it.0.clone());
+        Ok(Self { options, operators })
+    }
+}
+
+impl Settings {
+    /// The options with the causes of types recorded.
+    pub(crate) fn traced(&self) -> Options {
+        Options { trace: true, ..self.options.clone() }
+    }
+
+    /// The options with the types inside functions.
+    pub(crate) fn with_functions(&self) -> Options {
+        Options { functions: true, ..self.options.clone() }
+    }
+}
+
+/// ONNX's operators, those of ONNX Runtime, and described ones.
+#[pyclass(frozen, module = "typeloom._core")]
+pub(crate) struct Operators(Arc<typeloom::check::Operators>);
+
+#[pymethods]
+impl Operators {
+    /// Adds the operators that texts describe.
+    #[new]
+    fn new(texts: Vec<String>) -> PyResult<Self> {
+        let mut operators = typeloom::check::Operators::standard();
+        for text in texts {
+            operators = operators.with(Described::parse(&text).map_err(core_error)?);
+        }
+        Ok(Self(Arc::new(operators)))
+    }
+}
