@@ -47,7 +47,7 @@ def _settings(
 
 @overload
 def check(
-    model: Sequence[ModelLike],
+    model: list[ModelLike] | tuple[ModelLike, ...],
     *,
     strict: bool = ...,
     seeds: Mapping[str, str | Type] | None = ...,
@@ -70,7 +70,7 @@ def check(
     external_data_dir: _Path | None = ...,
 ) -> Report: ...
 def check(
-    model: ModelLike | Sequence[ModelLike],
+    model: ModelLike | list[ModelLike] | tuple[ModelLike, ...],
     *,
     strict: bool = True,
     seeds: Mapping[str, str | Type] | None = None,
@@ -340,9 +340,18 @@ def diff(
 
 
 class Explanation(str):
-    """The text of an explanation, with the explanation as data in `raw`."""
+    """The text of an explanation; a terminal and a notebook show it with its line breaks.
+
+    Attributes:
+        raw: the explanation as data.
+    """
 
     raw: dict[str, Any]
+
+    def __new__(cls, text: str, raw: dict[str, Any]) -> Explanation:
+        explanation = super().__new__(cls, text)
+        explanation.raw = raw
+        return explanation
 
     def __repr__(self) -> str:
         return str(self)
@@ -369,18 +378,16 @@ def explain(
         TypeloomError: there is no such value or code.
     """
     if value is None:
-        page = _core.explain_code(str(subject))
+        if not isinstance(subject, str):
+            raise TypeError("name the value of the model to explain")
+        page = _core.explain_code(subject)
         if page is None:
             raise TypeloomError(f"there is no diagnostic code `{subject}`")
-        explanation = Explanation(page)
-        explanation.raw = {"code": str(subject)}
-        return explanation
+        return Explanation(page, {"code": subject})
     form = form_of(subject)
     settings = _settings(True, seeds, assume, False, operators)
     raw, text = _core.explain(form.model, settings, form.name, value)
-    explanation = Explanation(text)
-    explanation.raw = raw
-    return explanation
+    return Explanation(text, raw)
 
 
 def compile(

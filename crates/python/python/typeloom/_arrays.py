@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from typeloom import _core
 from typeloom._types import Type
+
+# NumPy's own annotations leave parts of an array's type unknown.
+_Array: TypeAlias = Any
 
 # Element types that NumPy gets from the package `ml_dtypes`, by ONNX's name.
 _EXTENDED = {
@@ -31,13 +35,14 @@ _PACKED = {"float6e2m3", "float6e3m2", "float4e2m1", "uint4", "int4", "uint2", "
 
 def to_core(value: Any, ty: Type | None) -> Any:
     """A value as the extension module reads it. `ty` is the type of the input, for values without an own one."""
-    if isinstance(value, np.ndarray):
+    is_array = isinstance(value, np.ndarray)
+    if is_array:
         return _array(value)
     if value is None:
         return ("optional", None)
     if ty is not None and ty.kind == "optional":
         return ("optional", to_core(value, ty.inner))
-    if isinstance(value, (list, tuple)) and ty is not None and ty.kind == "sequence":
+    if ty is not None and ty.kind == "sequence":
         return ("sequence", [to_core(item, ty.inner) for item in value])
     if hasattr(value, "__dlpack__"):
         return _array(np.from_dlpack(value))
@@ -53,7 +58,7 @@ def _dtype_of(ty: Type | None) -> Any:
     return np.dtype(names.get(element, element))
 
 
-def _array(array: np.ndarray[Any, Any]) -> Any:
+def _array(array: _Array) -> Any:
     if array.dtype.kind in "OUT":
         return ("strings", list(array.shape), [str(item) for item in array.ravel()])
     element = _NAMES.get(array.dtype.name)
@@ -65,7 +70,7 @@ def _array(array: np.ndarray[Any, Any]) -> Any:
         return array
     if element in _PACKED:
         # A byte for each element, of which the lowest bits are the code.
-        codes = array.view(np.uint8) & np.uint8((1 << _bits(element)) - 1)
+        codes: _Array = array.view(np.uint8) & np.uint8((1 << _bits(element)) - 1)
         return ("codes", element, list(array.shape), np.ascontiguousarray(codes))
     return ("raw", element, array.view(np.uint16 if array.dtype.itemsize == 2 else np.uint8))
 
@@ -74,20 +79,26 @@ def _bits(element: str) -> int:
     return 6 if element.startswith("float6") else 2 if element.endswith("int2") else 4
 
 
+def _core_tensor(value: object) -> bool:
+    return isinstance(value, _core.Tensor)
+
+
 def from_core(value: Any) -> Any:
     """A result of the extension module as an array, a list or ``None``."""
-    if not isinstance(value, tuple):
+    if _core_tensor(value):
         return np.asarray(value)
-    kind = value[0]
+    parts = value
+    kind: str = parts[0]
     if kind == "strings":
-        return np.array(value[2], dtype=object).reshape(value[1])
+        strings: _Array = np.array(parts[2], dtype=object)
+        return strings.reshape(tuple(parts[1]))
     if kind == "sequence":
-        return [from_core(item) for item in value[1]]
+        return [from_core(item) for item in parts[1]]
     if kind == "optional":
-        return None if value[1] is None else from_core(value[1])
-    array = np.asarray(value[2])
+        return None if parts[1] is None else from_core(parts[1])
+    array: _Array = np.asarray(parts[2])
     try:
         import ml_dtypes
     except ModuleNotFoundError:
-        raise TypeError(f"arrays of {value[1]} need the package `ml_dtypes`") from None
-    return array.view(getattr(ml_dtypes, _EXTENDED[value[1]]))
+        raise TypeError(f"arrays of {parts[1]} need the package `ml_dtypes`") from None
+    return array.view(getattr(ml_dtypes, _EXTENDED[parts[1]]))

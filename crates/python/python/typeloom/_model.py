@@ -4,13 +4,36 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, TypeAlias, Union
+from typing import Any, Protocol, TypeAlias, Union
 
 from typeloom import _core
 
 __all__ = ["Form", "ModelLike", "form_of"]
 
-ModelLike: TypeAlias = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, Any]
+
+class _Message(Protocol):
+    """``onnx.ModelProto``."""
+
+    def SerializeToString(self) -> bytes: ...
+
+
+class _Graph(Protocol):
+    """``onnx_ir.Model``."""
+
+    @property
+    def graph(self) -> Any: ...
+
+
+class _Program(Protocol):
+    """``torch.onnx.ONNXProgram``."""
+
+    @property
+    def model_proto(self) -> Any: ...
+
+
+ModelLike: TypeAlias = Union[
+    str, "os.PathLike[str]", bytes, bytearray, "memoryview", _Message, _Graph, _Program
+]
 """A model: a path, the bytes of a file, ONNX's textual syntax, ``onnx.ModelProto``, ``onnx_ir.Model`` or
 ``torch.onnx.ONNXProgram``."""
 
@@ -69,23 +92,28 @@ def form_of(model: ModelLike) -> Form:
 
 
 def _of_object(model: Any) -> Form:
-    module = type(model).__module__.partition(".")[0]
+    kind: Any = model.__class__
+    module = kind.__module__.partition(".")[0]
     if module == "onnx_ir":
         import onnx_ir
 
         name = f"<{model.graph.name or 'model'}>"
         return Form(onnx_ir.to_proto(model).SerializeToString(), name, _ir_back)
-    if module == "torch" and hasattr(model, "model_proto"):
+    if module == "torch" and _has(model, "model_proto"):
         return Form(model.model_proto.SerializeToString(), "<ONNXProgram>", _program_back(model))
-    if hasattr(model, "SerializeToString") and hasattr(type(model), "FromString"):
-        if not hasattr(model, "graph"):
-            raise TypeError(f"{type(model).__name__} is not a model: pass a ModelProto")
+    if _has(model, "SerializeToString") and _has(kind, "FromString"):
+        if not _has(model, "graph"):
+            raise TypeError(f"{kind.__name__} is not a model: pass a ModelProto")
         name = f"<{model.graph.name or 'model'}>"
-        return Form(model.SerializeToString(), name, type(model).FromString)
+        return Form(model.SerializeToString(), name, kind.FromString)
     raise TypeError(
-        f"{type(model).__name__} is not a model: pass a path, bytes, text, onnx.ModelProto, onnx_ir.Model or "
+        f"{kind.__name__} is not a model: pass a path, bytes, text, onnx.ModelProto, onnx_ir.Model or "
         "torch.onnx.ONNXProgram"
     )
+
+
+def _has(model: object, name: str) -> bool:
+    return hasattr(model, name)
 
 
 def _ir_back(data: bytes) -> Any:

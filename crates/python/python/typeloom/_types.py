@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias, Union
+from typing import Any, TypeAlias, Union, cast
 
 from typeloom import _core
 from typeloom._core import CoreError
@@ -45,7 +45,7 @@ class Dim:
         if isinstance(value, Dim):
             self._size, self._text, self._symbols = value._size, value._text, value._symbols
             return
-        if isinstance(value, bool) or not isinstance(value, (int, str)):
+        if isinstance(value, bool) or not isinstance(cast(object, value), (int, str)):
             raise TypeError(f"a dim is made from an integer or a text, not from {type(value).__name__}")
         self._fill(_checked(_core.dim_parse, str(value)))
 
@@ -89,7 +89,7 @@ class Dim:
         >>> print(Dim("n").compare("n + 1"), Dim("n").compare("m"))
         False None
         """
-        return _checked(_core.dim_compare, self._text, str(Dim(other)))
+        return cast("bool | None", _checked(_core.dim_compare, self._text, str(Dim(other))))
 
     def ceil_div(self, other: DimLike) -> Dim:
         """The quotient, rounded up.
@@ -176,9 +176,6 @@ class Dim:
             raise ValueError(f"`{self._text}` is not a number")
         return self._size
 
-    def __index__(self) -> int:
-        return int(self)
-
     def __str__(self) -> str:
         return self._text
 
@@ -248,7 +245,7 @@ class Type:
         ValueError: the text is no type.
     """
 
-    __slots__ = ("_raw", "_shape", "is_assumed", "origin")
+    __slots__ = ("_raw", "is_assumed", "origin")
     origin: Origin | None
     """The source of the value that has this type, in a report."""
     is_assumed: bool
@@ -256,14 +253,13 @@ class Type:
 
     def __init__(self, text: str | Type) -> None:
         self._raw: Any = text._raw if isinstance(text, Type) else _checked(_core.parse_type, text)
-        self._shape: tuple[Dim | None, ...] | None | bool = False
         self.origin = None
         self.is_assumed = False
 
     @classmethod
     def _of(cls, raw: Any, origin: Origin | None = None, is_assumed: bool = False) -> Type:
         ty = cls.__new__(cls)
-        ty._raw, ty._shape, ty.origin, ty.is_assumed = raw, False, origin, is_assumed
+        ty._raw, ty.origin, ty.is_assumed = raw, origin, is_assumed
         return ty
 
     @property
@@ -274,20 +270,18 @@ class Type:
     @property
     def node(self) -> str | None:
         """The id of the most specific known node of the type tree, such as ``tensor.f32``."""
-        return self._raw[1]  # type: ignore[no-any-return]
+        return cast("str | None", self._raw[1])
 
     @property
     def element(self) -> str | None:
         """The element type by ONNX's name, such as ``float``; of a map, the type of its keys."""
-        return self._raw[2]  # type: ignore[no-any-return]
+        return cast("str | None", self._raw[2])
 
     @property
     def shape(self) -> tuple[Dim | None, ...] | None:
         """The extents in order, ``None`` for an unknown one; ``None`` if the rank is unknown."""
-        if self._shape is False:
-            dims = self._raw[3]
-            self._shape = None if dims is None else tuple(None if dim is None else Dim(dim) for dim in dims)
-        return self._shape  # type: ignore[return-value]
+        dims = self._raw[3]
+        return None if dims is None else tuple(None if dim is None else Dim(dim) for dim in dims)
 
     @property
     def dims(self) -> tuple[Dim | None, ...]:
