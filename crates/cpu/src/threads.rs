@@ -6,8 +6,12 @@
 //! A kernel that starts work on the pool from an outside thread blocks that thread and wakes two others. A
 //! caller with many kernels therefore enters the pool once with [`within`], if [`split_any`] shows that
 //! kernels were split.
+//!
+//! A fork copies the pool without its threads, so in the child of a process that used the pool no work is split.
 
 use std::cell::Cell;
+use std::process;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
@@ -16,9 +20,15 @@ thread_local! {
     static SPLIT: Cell<bool> = const { Cell::new(false) };
 }
 
+/// Whether the pool has several threads, and they belong to this process.
+fn has_several_threads() -> bool {
+    static OWNER: OnceLock<u32> = OnceLock::new();
+    rayon::current_num_threads() > 1 && *OWNER.get_or_init(process::id) == process::id()
+}
+
 /// Whether to split work of this size: it is at least `min_work`, and the pool has several threads.
 pub(crate) fn should_split(work: usize, min_work: usize) -> bool {
-    let several = work >= min_work && rayon::current_num_threads() > 1;
+    let several = work >= min_work && has_several_threads();
     if several {
         SPLIT.set(true);
     }
@@ -98,7 +108,7 @@ impl Drop for PoolGuard {
 /// Only one caller may be inside at a time: a waiting `rayon` thread steals other jobs, and stealing a whole
 /// run would delay the first one and grow its stack.
 pub fn within<R: Send>(work: impl FnOnce() -> R + Send) -> R {
-    if rayon::current_num_threads() == 1 || IN_USE.swap(true, Ordering::Acquire) {
+    if !has_several_threads() || IN_USE.swap(true, Ordering::Acquire) {
         return work();
     }
     let _guard = PoolGuard;

@@ -7,11 +7,17 @@ use typeloom_solver::dim::{Decision, DimId, Dims};
 
 use crate::error::core_error;
 
+/// Maximum number of characters of a text in a message.
+const MAX_SHOWN: usize = 100;
+
 /// A dim as Python holds it: the number, if it is one, the canonical text, and the names of its symbols.
 type Shown = (Option<i64>, String, Vec<String>);
 
 fn read(dims: &mut Dims, text: &str) -> PyResult<DimId> {
-    dims.parse(text).map_err(|error| core_error(format!("`{text}` is no dim: {error}")))
+    dims.parse(text).map_err(|error| {
+        let shown: String = text.chars().take(MAX_SHOWN).collect();
+        core_error(format!("`{shown}` is no dim: {error}"))
+    })
 }
 
 /// The result of an operation; an error if it is beyond the limits of the arena or undefined.

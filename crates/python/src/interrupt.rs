@@ -2,7 +2,8 @@
 //!
 //! Python handles signals on its main thread between two bytecodes, so a call into Rust delays them. [`interruptible`]
 //! moves long work to a thread of its own and asks for signals while it waits. An interrupted call raises
-//! `KeyboardInterrupt` at once; its thread finishes in the background, because it owns all that it uses.
+//! `KeyboardInterrupt` at once; its thread finishes in the background, because it owns all that it uses. Work without a
+//! bound is told to stop, see [`interruptible_by`].
 
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread::Builder;
@@ -27,7 +28,16 @@ pub(crate) fn interruptible<T: Send + 'static>(
     size: usize,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
-    if size < INLINE || !is_main_thread(py)? {
+    if size < INLINE { Ok(py.detach(work)) } else { interruptible_by(py, || (), work) }
+}
+
+/// Runs work of any length without the interpreter; calls `stop` if an exception ends the call.
+pub(crate) fn interruptible_by<T: Send + 'static>(
+    py: Python<'_>,
+    stop: impl FnOnce(),
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    if !is_main_thread(py)? {
         return Ok(py.detach(work));
     }
     let (sender, mut receiver) = sync_channel(1);
@@ -40,7 +50,12 @@ pub(crate) fn interruptible<T: Send + 'static>(
         (answer, receiver) = py.detach(move || (receiver.recv_timeout(POLL), receiver));
         match answer {
             Ok(result) => return Ok(result),
-            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Timeout) => {
+                if let Err(exception) = py.check_signals() {
+                    stop();
+                    return Err(exception);
+                }
+            }
             Err(RecvTimeoutError::Disconnected) => match thread.join() {
                 Err(panic) => std::panic::resume_unwind(panic),
                 Ok(()) => return Err(core_error("the thread of the call ended without a result")),

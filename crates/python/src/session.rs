@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use typeloom::check::{Diagnostic, check_with};
-use typeloom::run::{Port, RunLimits, Verify};
+use typeloom::run::{Interrupt, Port, RunLimits, Verify};
 use typeloom_files::SideFiles;
 
 use crate::array::{datum, object};
 use crate::convert;
 use crate::error::core_error;
-use crate::interrupt::interruptible;
+use crate::interrupt::{interruptible, interruptible_by};
 use crate::model::Model;
 use crate::report::problem;
 use crate::settings::Settings;
@@ -45,6 +45,7 @@ impl Session {
         max_memory: Option<usize>,
     ) -> PyResult<(Option<Self>, Vec<Bound<'py, PyAny>>)> {
         let bytes = model.open()?;
+        let size = bytes.len();
         let (options, operators) = (settings.options.clone(), settings.operators.clone());
         let prepare = move || -> PyResult<Result<typeloom::run::Session, Vec<Diagnostic>>> {
             // Weights are used where they are: a session keeps the bytes, so those of a mapped file are copied.
@@ -70,7 +71,6 @@ impl Session {
             let session = typeloom::run::Session::of_checked_file(checked.solved(), &file, &read, limits);
             Ok(Ok(session.map_err(core_error)?))
         };
-        let size = usize::MAX;
         Ok(match interruptible(py, size, prepare)?? {
             Ok(session) => {
                 let verify = if verify { Verify::EveryValue } else { Verify::Inputs };
@@ -101,9 +101,10 @@ impl Session {
         for (name, value) in inputs {
             values.insert(name.extract::<String>()?, datum(&value)?);
         }
-        let (session, verify) = (self.session.clone(), self.verify);
-        let outcome =
-            interruptible(py, usize::MAX, move || session.run(values, verify))?.map_err(core_error)?;
+        let interrupt = Interrupt::default();
+        let (session, verify) = (self.session.clone().with_interrupt(interrupt.clone()), self.verify);
+        let run = move || session.run(values, verify);
+        let outcome = interruptible_by(py, || interrupt.trigger(), run)?.map_err(core_error)?;
         let symbols = outcome.symbols.iter().map(|(name, size)| (name.to_owned(), size)).collect();
         let outputs = outcome.outputs.into_iter().map(|(_, value)| object(py, value));
         Ok((outputs.collect::<PyResult<_>>()?, symbols))

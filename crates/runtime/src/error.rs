@@ -222,8 +222,8 @@ impl RunError {
         }
     }
 
-    /// The diagnostics of an error that concerns the model or its values. Missing and unknown inputs, the limits of a
-    /// run, errors that a component returns, and those of the network have none.
+    /// The diagnostics of an error that concerns the model or its values. Missing and unknown inputs, limits and
+    /// interrupts of a run, errors that a component returns, and those of the network have none.
     #[must_use]
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         if let Self::Precondition { .. } = self {
@@ -252,6 +252,7 @@ impl RunError {
             Some(
                 NodeError::TooManyIterations { .. }
                 | NodeError::TooManySteps { .. }
+                | NodeError::Interrupted
                 | NodeError::Component(_)
                 | NodeError::Nested(_)
                 | NodeError::Wire(_),
@@ -307,6 +308,9 @@ pub enum NodeError {
     /// The run exceeds the limit on steps.
     #[error("the run took more steps than the limit of {limit}")]
     TooManySteps { limit: u64 },
+    /// The run was ended, see [`Interrupt`](crate::options::Interrupt).
+    #[error("the run was interrupted")]
+    Interrupted,
     /// A control flow operator received invalid operands.
     #[error("{0}")]
     ControlFlow(String),

@@ -19,7 +19,7 @@ use typeloom_types::any_tensor::budget;
 use typeloom_wire::check::{SymbolBindings, to_declared_form};
 
 use crate::error::{NodeError, RunError};
-use crate::options::{RunLimits, STEP_BYTES, Verify};
+use crate::options::{Interrupt, RunLimits, STEP_BYTES, Verify};
 use crate::plan::{Action, ModuleNode, NodeInfo, Plan, PlanStep, Registers, Schedule, SlotId, Use};
 
 mod control_flow;
@@ -43,6 +43,7 @@ pub(crate) struct Run<'r> {
     pub(crate) symbols: SymbolBindings,
     observer: Option<Observer<'r>>,
     limits: RunLimits,
+    interrupt: Option<Interrupt>,
     /// Iterations of all loops so far, including those of nested graphs.
     iterations: Cell<u64>,
     /// Steps so far, including those of nested graphs.
@@ -171,12 +172,18 @@ impl<'r> Run<'r> {
             symbols,
             observer,
             limits,
+            interrupt: None,
             iterations,
             steps,
             created,
             counts_operands: false,
             scratch,
         }
+    }
+
+    /// The same run, ended by an interrupt.
+    pub(crate) fn with_interrupt(self, interrupt: Option<Interrupt>) -> Self {
+        Self { interrupt, ..self }
     }
 
     /// Runs `runs` with the scratch buffers of an earlier run, and returns the buffers for a later one.
@@ -192,7 +199,8 @@ impl<'r> Run<'r> {
 
     /// Runs a nested graph with a copy of the symbols.
     fn nested<T>(&self, inside: impl FnOnce(&mut Run<'static>) -> T) -> T {
-        let mut run = Run::new(self.verify, self.symbols.clone(), self.limits, None);
+        let run = Run::new(self.verify, self.symbols.clone(), self.limits, None);
+        let mut run = run.with_interrupt(self.interrupt.clone());
         run.iterations.set(self.iterations.get());
         run.steps.set(self.steps.get());
         run.created.set(self.created.get());
@@ -295,6 +303,9 @@ impl<'r> Run<'r> {
     ) -> Result<Vec<Datum>, RunError> {
         self.spend(schedule.steps.len() as u64).map_err(graph_failed)?;
         for step in &schedule.steps {
+            if self.interrupt.as_ref().is_some_and(Interrupt::is_triggered) {
+                return Err(graph_failed(NodeError::Interrupted));
+            }
             if self.counts_operands {
                 self.spend(operand_steps(frame, step)).map_err(|error| node_failed(&step.info, error))?;
             }

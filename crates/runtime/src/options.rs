@@ -1,5 +1,8 @@
 //! Options of a run.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use bytes::Bytes;
 use typeloom_onnx::messages::TensorProto;
 
@@ -33,6 +36,25 @@ pub const STEP_BYTES: u64 = 1 << 12;
 impl Default for RunLimits {
     fn default() -> Self {
         Self { iterations: 1 << 26, steps: u64::MAX, memory: usize::MAX }
+    }
+}
+
+/// Ends runs from another thread. Clones share one state.
+///
+/// A run asks before each node of its program, and ends with an error. A node that runs is not interrupted.
+#[derive(Clone, Debug, Default)]
+pub struct Interrupt(Arc<AtomicBool>);
+
+impl Interrupt {
+    /// Ends all runs that have this interrupt or a clone of it, now and later.
+    pub fn trigger(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether runs shall end.
+    #[must_use]
+    pub fn is_triggered(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
     }
 }
 

@@ -16,7 +16,7 @@ use typeloom_wire::check::{SymbolBindings, to_declared_form};
 
 use crate::error::{PrepareError, RunError};
 use crate::execute::{MemoryPool, Run};
-use crate::options::{ExternalData, RunLimits, Verify};
+use crate::options::{ExternalData, Interrupt, RunLimits, Verify};
 use crate::plan::Plan;
 use crate::prepare::Preparation;
 
@@ -44,6 +44,7 @@ pub struct Session {
     /// Conditions of operators on the extents of inputs.
     preconditions: Arc<Preconditions>,
     limits: RunLimits,
+    interrupt: Option<Interrupt>,
     /// Whether a run has had work for several threads; later runs then use the thread pool.
     splits: Arc<AtomicBool>,
 }
@@ -140,6 +141,7 @@ impl Session {
             memory: Arc::default(),
             preconditions: Arc::default(),
             limits: RunLimits::default(),
+            interrupt: None,
             splits: Arc::default(),
         }
     }
@@ -148,6 +150,12 @@ impl Session {
     #[must_use]
     pub fn with_limits(self, limits: RunLimits) -> Self {
         Self { limits, ..self }
+    }
+
+    /// The same session, whose runs an interrupt ends.
+    #[must_use]
+    pub fn with_interrupt(self, interrupt: Interrupt) -> Self {
+        Self { interrupt: Some(interrupt), ..self }
     }
 
     /// The inputs in the order of the model.
@@ -213,7 +221,8 @@ impl Session {
         symbols: SymbolBindings,
         observer: Option<&'o mut Observer<'o>>,
     ) -> Result<(Vec<Datum>, SymbolBindings), RunError> {
-        let mut run = Run::new(verify, symbols, self.limits, observer.map(|it| it as _));
+        let run = Run::new(verify, symbols, self.limits, observer.map(|it| it as _));
+        let mut run = run.with_interrupt(self.interrupt.clone());
         let plan = |run: &mut Run<'_>| run.plan(&self.plan, inputs, Vec::new());
         let values = self.memory.lend(|scratch| run.with_scratch(scratch, plan))?;
         if threads::split_any() {

@@ -7,7 +7,7 @@ use typeloom_contracts::datum::Datum;
 use typeloom_onnx::prost::Message as _;
 use typeloom_ops::catalogue::Standard;
 use typeloom_runtime::error::{PrepareError, RunError};
-use typeloom_runtime::options::{RunLimits, Verify};
+use typeloom_runtime::options::{Interrupt, RunLimits, Verify};
 use typeloom_runtime::session::{RunOutcome, Session};
 use typeloom_solver::model::{Mode, Options, check};
 use typeloom_solver::universe::Universe;
@@ -178,6 +178,25 @@ main (float[1] x) => (float[1] y)
         "`Loop`, which makes `y`: the loops of the model took more iterations than the limit of 1000"
     );
     assert_eq!(run(&session, &[("x", x)]).unwrap_err(), error);
+}
+
+#[test]
+fn an_interrupt_ends_a_loop_on_another_thread() {
+    let text = format!(
+        "{HEADER} g (float[1] x) => (y) <int64 n = {{9223372036854775807}}, bool c = {{1}}> {{
+            y = Loop (n, c, x) <body = b (int64 i, bool k, float[1] s) => (k2, t) {{ k2 = Identity(k)  t = Add(s, s) }}>
+        }}"
+    );
+    let interrupt = Interrupt::default();
+    let limits = RunLimits { iterations: u64::MAX, ..RunLimits::default() };
+    let session = session(&text).with_limits(limits).with_interrupt(interrupt.clone());
+    let error = std::thread::scope(|scope| {
+        let running = scope.spawn(|| run(&session, &[("x", AnyTensor::from([1.0_f32]))]).unwrap_err());
+        interrupt.trigger();
+        running.join().unwrap()
+    });
+    assert!(error.to_string().ends_with("the run was interrupted"), "{error}");
+    assert!(error.diagnostics().is_empty());
 }
 
 /// Functions that each call the next one twice, `depth` deep.

@@ -138,11 +138,11 @@ pub use typeloom_runtime::error::{PrepareError, RunError};
 /// ```
 #[doc(inline)]
 pub use typeloom_runtime::executor::part::Part;
-/// Options of a run: checks and limits.
+/// Options of a run: checks, limits, and the end of a run by another thread.
 ///
 /// ```
 /// use std::collections::HashMap;
-/// use typeloom::run::{RunLimits, Verify, session_with};
+/// use typeloom::run::{Interrupt, RunLimits, Verify, session_with};
 /// use typeloom::types::AnyTensor;
 ///
 /// let model = typeloom::onnx::model_from_text(
@@ -151,12 +151,17 @@ pub use typeloom_runtime::executor::part::Part;
 /// let mut checked = typeloom::check(&model, &Default::default())?;
 /// let session = session_with(&mut checked, &|tensor| Err(format!("no file for `{}`", tensor.name())))?
 ///     .with_limits(RunLimits { steps: 1_000, ..RunLimits::default() });
-/// let x = AnyTensor::from([1.0_f32, -1.0]);
-/// assert!(session.run(HashMap::from([("x".to_owned(), x.into())]), Verify::Inputs).is_ok());
+/// let inputs = HashMap::from([("x".to_owned(), AnyTensor::from([1.0_f32, -1.0]).into())]);
+/// assert!(session.run(inputs.clone(), Verify::Inputs).is_ok());
+///
+/// let interrupt = Interrupt::default();
+/// let session = session.with_interrupt(interrupt.clone());
+/// interrupt.trigger(); // usually on another thread
+/// assert!(session.run(inputs, Verify::Inputs).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_runtime::options::{RunLimits, Verify};
+pub use typeloom_runtime::options::{Interrupt, RunLimits, Verify};
 /// A prepared model, its inputs and outputs, and the result of a run.
 ///
 /// ```

@@ -26,7 +26,7 @@ from typeloom._api import (
 )
 from typeloom._errors import ModelError, TypeloomError
 from typeloom._interface import Diff, Difference, Interface, Parameter
-from typeloom._model import ModelLike
+from typeloom._model import ModelLike, model_from_text, model_to_text
 from typeloom._operators import Operators
 from typeloom._report import Coverage, Diagnostic, Label, Location, Report, Values
 from typeloom._session import Port, Session
@@ -60,5 +60,7 @@ __all__ = [
     "explain",
     "fix",
     "infer",
+    "model_from_text",
+    "model_to_text",
     "strip",
 ]

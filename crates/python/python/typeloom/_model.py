@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeAlias, Union
 
 from typeloom import _core
 
-__all__ = ["Form", "ModelLike", "form_of"]
+__all__ = ["Form", "ModelLike", "form_of", "model_from_text", "model_to_text"]
 
 
 class _Message(Protocol):
@@ -98,7 +98,8 @@ def _of_object(model: Any) -> Form:
         import onnx_ir
 
         name = f"<{model.graph.name or 'model'}>"
-        return Form(onnx_ir.to_proto(model).SerializeToString(), name, _ir_back)
+        proto: Any = onnx_ir.to_proto(model)
+        return Form(proto.SerializeToString(), name, _ir_back)
     if module == "torch" and _has(model, "model_proto"):
         return Form(model.model_proto.SerializeToString(), "<ONNXProgram>", _program_back(model))
     if _has(model, "SerializeToString") and _has(kind, "FromString"):
@@ -128,3 +129,28 @@ def _program_back(program: Any) -> Callable[[bytes], Any]:
         return type(program)(_ir_back(data), program.exported_program)
 
     return back
+
+
+def model_from_text(text: str) -> bytes:
+    """Parses ONNX's textual syntax.
+
+    >>> import typeloom as tl
+    >>> data = tl.model_from_text('<ir_version: 10, opset_import: ["" : 21]> g (float[2] x) => (y) { y = Relu(x) }')
+    >>> tl.infer(data)["y"]
+    Type('float[2]')
+
+    Raises:
+        TypeloomError: the text does not parse; the message contains the position.
+    """
+    return _core.model_from_text(text)
+
+
+def model_to_text(model: ModelLike) -> str:
+    """Prints a model in ONNX's textual syntax.
+
+    >>> import typeloom as tl
+    >>> data = tl.model_from_text('<ir_version: 10, opset_import: ["" : 21]> g (float[2] x) => (y) { y = Relu(x) }')
+    >>> "y = Relu(x)" in tl.model_to_text(data)
+    True
+    """
+    return _core.model_to_text(form_of(model).model)

@@ -17,7 +17,10 @@ DimLike: TypeAlias = Union["Dim", int, str]
 class Dim:
     """The extent of an axis: a number, a symbol, or an expression over symbols.
 
-    Dims are integers from 0 on. Equal expressions are equal objects: a dim is kept in normal form.
+    A text that is neither a number nor an expression is the name of a symbol, as in ONNX.
+
+    Symbols are integers from 0 on. Two dims are equal if they are equal for all values of their symbols, as far as that
+    can be decided: always for sums and products, mostly for quotients and minima.
 
     >>> from typeloom import Dim
     >>> n, past = Dim("n"), Dim("past")
@@ -151,20 +154,25 @@ class Dim:
         return self._binary("%", other, self)
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Dim):
-            return self._text == other._text
         if isinstance(other, int) and not isinstance(other, bool):
             return self._size == other
         if isinstance(other, str):
             try:
-                return self._text == Dim(other)._text
+                other = Dim(other)
             except ValueError:
                 return False
-        return NotImplemented
+        if not isinstance(other, Dim):
+            return NotImplemented
+        if self._size is not None or other._size is not None:
+            return self._size == other._size
+        # The order of terms in the text is that of the author, so equal dims can have several texts.
+        return self._text == other._text or (
+            set(self._symbols) == set(other._symbols) and self.compare(other) is True
+        )
 
     def __hash__(self) -> int:
-        # As that of an equal integer.
-        return hash(self._text if self._size is None else self._size)
+        # As that of an equal integer; equal dims have the same symbols.
+        return hash(frozenset(self._symbols) if self._size is None else self._size)
 
     def __int__(self) -> int:
         """The number.
