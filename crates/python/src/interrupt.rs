@@ -3,7 +3,7 @@
 //! Python handles signals on its main thread between two bytecodes, so a call into Rust delays them. [`interruptible`]
 //! moves long work to a thread of its own and asks for signals while it waits. An interrupted call raises
 //! `KeyboardInterrupt` at once; its thread finishes in the background, because it owns all that it uses. Work without a
-//! bound is told to stop, see [`interruptible_by`].
+//! bound stops on request, see [`interruptible_by`].
 
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread::Builder;

@@ -88,9 +88,10 @@ pub(crate) fn strip<'py>(py: Python<'py>, model: Model) -> PyResult<Option<Bound
     Ok(file.map(|file| PyBytes::new(py, &file)))
 }
 
+/// New bytes (`None` if nothing changes), whether no error remains, the changes as an object, and their text.
+type Fixed<'py> = (Option<Bound<'py, PyBytes>>, bool, Bound<'py, PyAny>, String);
+
 /// Inserts the fewest conversions that make a model type-check.
-///
-/// Returns the new bytes (`None` if nothing changes), whether no error remains, the changes as an object, and their text.
 #[pyfunction]
 pub(crate) fn fix<'py>(
     py: Python<'py>,
@@ -98,7 +99,7 @@ pub(crate) fn fix<'py>(
     settings: &Settings,
     name: &str,
     policy: &str,
-) -> PyResult<(Option<Bound<'py, PyBytes>>, bool, Bound<'py, PyAny>, String)> {
+) -> PyResult<Fixed<'py>> {
     let policy = read_policy(policy)?;
     let bytes = model.open()?;
     let (options, operators) = (settings.options.clone(), settings.operators.clone());

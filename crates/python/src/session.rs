@@ -18,6 +18,9 @@ use crate::report::problem;
 use crate::settings::Settings;
 use crate::types::type_tuple;
 
+/// The outputs in order, and the values of symbols.
+type Outcome<'py> = (Vec<Bound<'py, PyAny>>, HashMap<String, usize>);
+
 /// A prepared model on the embedded backend.
 #[pyclass(frozen, module = "typeloom._core")]
 pub(crate) struct Session {
@@ -91,12 +94,8 @@ impl Session {
         ports(py, self.session.outputs())
     }
 
-    /// Runs the model; returns the outputs in order, and the values of symbols.
-    fn run<'py>(
-        &self,
-        py: Python<'py>,
-        inputs: &Bound<'py, PyDict>,
-    ) -> PyResult<(Vec<Bound<'py, PyAny>>, HashMap<String, usize>)> {
+    /// Runs the model.
+    fn run<'py>(&self, py: Python<'py>, inputs: &Bound<'py, PyDict>) -> PyResult<Outcome<'py>> {
         let mut values = HashMap::with_capacity(inputs.len());
         for (name, value) in inputs {
             values.insert(name.extract::<String>()?, datum(&value)?);

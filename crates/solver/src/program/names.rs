@@ -128,7 +128,7 @@ fn hash(hasher: &RandomState, name: &[u8]) -> u64 {
 #[inline]
 fn split_number(word: u64) -> (u64, u64) {
     const ONES: u64 = 0x0101_0101_0101_0101;
-    // A byte is a digit if its difference to `0` is at most 9; the sum cannot carry into the next byte.
+    // A byte is a digit if its difference to `0` is at most 9; the sum does not overflow into the next byte.
     let values = word ^ (ONES * 0x30);
     let digits = !(((values & (ONES * 0x7f)) + ONES * 0x76) | values) & (ONES * 0x80);
     // The second of two adjacent digits. The last byte of a name is the highest.
