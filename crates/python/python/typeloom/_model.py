@@ -98,8 +98,8 @@ def _of_object(model: Any) -> Form:
         import onnx_ir
 
         name = f"<{model.graph.name or 'model'}>"
-        proto: Any = onnx_ir.to_proto(model)
-        return Form(proto.SerializeToString(), name, _ir_back)
+        to_proto: Any = onnx_ir.to_proto
+        return Form(to_proto(model).SerializeToString(), name, _ir_back)
     if module == "torch" and _has(model, "model_proto"):
         return Form(model.model_proto.SerializeToString(), "<ONNXProgram>", _program_back(model))
     if _has(model, "SerializeToString") and _has(kind, "FromString"):

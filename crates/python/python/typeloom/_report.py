@@ -116,8 +116,8 @@ class Diagnostic:
 
     @property
     def values(self) -> list[str]:
-        """The parts of the node that cause the problem, such as names of values."""
-        return [label.part for label in self.labels if label.primary]
+        """The labelled parts of the printed nodes, mostly names of values; see `labels`."""
+        return list(dict.fromkeys(label.part for label in self.labels))
 
     @property
     def origin(self) -> str | None:

@@ -1,0 +1,63 @@
+"""The programs in `docs/python` run and print what the documents show.
+
+Blocks of ``python`` in one document run in order in one namespace and an empty folder; a block of ``text`` directly after one
+is its output. Blocks of ``sh`` that begin with ``typeloom`` run as commands.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import linecache
+import os
+import re
+import shlex
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+DOCUMENTS = Path(__file__).parents[3] / "docs" / "python"
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+#: Packages of other projects that a document needs: it is skipped without them, except in CI.
+NEEDS = {"recipes.md": ["onnx", "onnx_ir", "onnxruntime", "onnxscript", "skl2onnx"]}
+
+
+def documents() -> list[str]:
+    """The documents with programs."""
+    return sorted(path.name for path in DOCUMENTS.glob("*.md") if "```python" in path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", documents())
+def test_a_document_works_as_written(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in NEEDS.get(name, []):
+        if os.environ.get("CI") != "true":
+            pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    text = (DOCUMENTS / name).read_text(encoding="utf-8")
+    # Libraries that read the source of a function find it by its module and file.
+    module = types.ModuleType(f"document_{name.removesuffix('.md')}")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    output: str | None = None
+    for block in BLOCK.finditer(text):
+        language, code = block.groups()
+        line = text[: block.start()].count("\n") + 1
+        where = f"{name}:{line}"
+        if language == "python":
+            linecache.cache[where] = (len(code), None, code.splitlines(keepends=True), where)
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                exec(compile(code, where, "exec"), module.__dict__)
+            output = printed.getvalue()
+        elif language == "sh" and code.startswith("typeloom "):
+            output = ""
+            for command in code.strip().splitlines():
+                done = subprocess.run(
+                    [sys.executable, "-m", *shlex.split(command)], capture_output=True, text=True, timeout=300
+                )
+                output += done.stdout
+        elif language == "text" and output is not None:
+            assert output.strip() == code.strip(), where
+            output = None
