@@ -5,6 +5,7 @@
 //! `KeyboardInterrupt` at once; its thread finishes in the background, because it owns all that it uses. Work without a
 //! bound stops on request, see [`interruptible_by`].
 
+use std::cell::RefCell;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread::Builder;
 use std::time::Duration;
@@ -22,13 +23,35 @@ const POLL: Duration = Duration::from_millis(20);
 /// Stack of the thread, in bytes: that of a main thread on Linux.
 const STACK: usize = 8 << 20;
 
+thread_local! {
+    /// The exception that ends the current call.
+    static PENDING: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+/// Ends the current call with an exception, after the work on this thread has returned.
+pub(crate) fn raise_later(exception: PyErr) {
+    PENDING.set(Some(exception));
+}
+
+/// Whether an exception ends the current call: no more Python code is called.
+pub(crate) fn is_ending() -> bool {
+    PENDING.with_borrow(Option::is_some)
+}
+
+/// Runs work; an exception for later is its result.
+fn run<T>(work: impl FnOnce() -> T) -> PyResult<T> {
+    PENDING.take();
+    let result = work();
+    PENDING.take().map_or(Ok(result), Err)
+}
+
 /// Runs work without the interpreter. `size` is the number of bytes that the work is about.
 pub(crate) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     size: usize,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
-    if size < INLINE { Ok(py.detach(work)) } else { interruptible_by(py, || (), work) }
+    if size < INLINE { py.detach(|| run(work)) } else { interruptible_by(py, || (), work) }
 }
 
 /// Runs work of any length without the interpreter; calls `stop` if an exception ends the call.
@@ -38,10 +61,10 @@ pub(crate) fn interruptible_by<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
     if !is_main_thread(py)? {
-        return Ok(py.detach(work));
+        return py.detach(|| run(work));
     }
     let (sender, mut receiver) = sync_channel(1);
-    let run = move || drop(sender.send(work()));
+    let run = move || drop(sender.send(run(work)));
     let thread =
         Builder::new().name("typeloom".to_owned()).stack_size(STACK).spawn(run).map_err(core_error)?;
     loop {
@@ -49,7 +72,7 @@ pub(crate) fn interruptible_by<T: Send + 'static>(
         // The closure is sent across the release of the interpreter, and a receiver cannot be shared.
         (answer, receiver) = py.detach(move || (receiver.recv_timeout(POLL), receiver));
         match answer {
-            Ok(result) => return Ok(result),
+            Ok(result) => return result,
             Err(RecvTimeoutError::Timeout) => {
                 if let Err(exception) = py.check_signals() {
                     stop();

@@ -7,7 +7,7 @@
 //! | module | serves |
 //! |---|---|
 //! | [`model`] | models from paths and bytes, and the text form of models |
-//! | [`settings`] | options of checks, operators |
+//! | [`settings`], [`operators`] | options of checks, operators and their rules |
 //! | [`report`] | `check`, `explain` |
 //! | [`rewrite`] | `annotate`, `strip`, `fix`, `compile` |
 //! | [`interface`] | `describe`, `diff` |
@@ -28,6 +28,7 @@ mod error;
 mod interface;
 mod interrupt;
 mod model;
+mod operators;
 mod report;
 mod rewrite;
 mod session;
@@ -51,13 +52,15 @@ mod _core {
     #[pymodule_export]
     use crate::model::{model_from_text, model_to_text};
     #[pymodule_export]
+    use crate::operators::Operators;
+    #[pymodule_export]
     use crate::report::{Report, check, explain, explain_code};
     #[pymodule_export]
     use crate::rewrite::{annotate, compile, fix, strip};
     #[pymodule_export]
     use crate::session::Session;
     #[pymodule_export]
-    use crate::settings::{Operators, Settings};
+    use crate::settings::Settings;
     #[pymodule_export]
     use crate::types::{parse_type, tree_node, tree_nodes};
 }

@@ -1,11 +1,12 @@
-//! Options of a check, and the operators that it knows.
+//! Options of a check.
 
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use typeloom::check::{Described, Mode, Options, Seed};
+use typeloom::check::{Mode, Options, Seed};
 
 use crate::error::core_error;
+use crate::operators::Operators;
 
 /// Options of a check with its operators.
 #[pyclass(frozen, module = "typeloom._core")]
@@ -47,22 +48,5 @@ impl Settings {
     /// The options with the types inside functions.
     pub(crate) fn with_functions(&self) -> Options {
         Options { functions: true, ..self.options.clone() }
-    }
-}
-
-/// ONNX's operators, those of ONNX Runtime, and described ones.
-#[pyclass(frozen, module = "typeloom._core")]
-pub(crate) struct Operators(Arc<typeloom::check::Operators>);
-
-#[pymethods]
-impl Operators {
-    /// Adds the operators that texts describe.
-    #[new]
-    fn new(texts: Vec<String>) -> PyResult<Self> {
-        let mut operators = typeloom::check::Operators::standard();
-        for text in texts {
-            operators = operators.with(Described::parse(&text).map_err(core_error)?);
-        }
-        Ok(Self(Arc::new(operators)))
     }
 }

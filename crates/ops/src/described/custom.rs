@@ -6,6 +6,8 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::{Port, RuleCx, RuleError, RuleResult, ShapeRule};
+use typeloom_solver::signature::AttributeKind;
+use typeloom_types::dtype::Dtype;
 
 use super::{Described, intern_rule_name};
 
@@ -49,9 +51,26 @@ impl OperatorCx<'_, '_, '_> {
         Some(self.0.shape(Port::In(input))?.into_iter().map(RuleDim).collect())
     }
 
+    /// Whether an input is connected.
+    #[must_use]
+    pub fn has_input(&self, input: usize) -> bool {
+        self.0.has(Port::In(input))
+    }
+
+    /// The element type of an input, if it is a tensor of one known element type of ONNX.
+    pub fn element(&mut self, input: usize) -> Option<Dtype> {
+        self.0.elem(Port::In(input))?.dtype()
+    }
+
     /// The elements of an integer input, if they are known.
     pub fn elements(&mut self, input: usize) -> Option<Vec<RuleDim>> {
         Some(self.0.shape_value(Port::In(input))?.into_iter().map(RuleDim).collect())
+    }
+
+    /// The declared attributes with their kinds, by name.
+    pub fn attributes(&self) -> impl Iterator<Item = (&str, AttributeKind)> {
+        let declared = self.0.schema().map_or(&[][..], |schema| &schema.attributes);
+        declared.iter().map(|declared| (&*declared.name, declared.kind))
     }
 
     /// An integer attribute, or its default.
@@ -76,6 +95,54 @@ impl OperatorCx<'_, '_, '_> {
     /// [`OperatorError`] if the attribute has another kind.
     pub fn string(&mut self, attribute: &str) -> Result<Option<String>, OperatorError> {
         Ok(self.0.attr_str(attribute).map_err(OperatorError)?.map(str::to_owned))
+    }
+
+    /// A float attribute, or its default.
+    ///
+    /// # Errors
+    /// [`OperatorError`] if the attribute has another kind.
+    pub fn float(&mut self, attribute: &str) -> Result<Option<f32>, OperatorError> {
+        self.0.attr_float(attribute).map_err(OperatorError)
+    }
+
+    /// A list of floats in an attribute, or its default.
+    ///
+    /// # Errors
+    /// [`OperatorError`] if the attribute has another kind.
+    pub fn floats(&mut self, attribute: &str) -> Result<Option<Vec<f32>>, OperatorError> {
+        self.0.attr_floats(attribute).map_err(OperatorError)
+    }
+
+    /// A list of strings in an attribute, or its default. Bytes that are not UTF-8 are replaced.
+    ///
+    /// # Errors
+    /// [`OperatorError`] if the attribute has another kind.
+    pub fn strings(&mut self, attribute: &str) -> Result<Option<Vec<String>>, OperatorError> {
+        let strings = self.0.attr_strings(attribute).map_err(OperatorError)?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Ok(strings.map(|strings| strings.into_iter().map(text).collect()))
+    }
+
+    /// The text of a dim, such as `2*N + 1`; `None` if it contains an extent without a name.
+    pub fn text(&mut self, dim: RuleDim) -> Option<String> {
+        let dims = self.0.dims();
+        let dim = dims.resolve(dim.0);
+        dims.variables_of(dim).is_empty().then(|| dims.display(dim).to_string())
+    }
+
+    /// Parses the text of a dim. `named` are dims that the text refers to by names of the caller; all other names are
+    /// symbols of the model.
+    ///
+    /// # Errors
+    /// [`OperatorError`] if the text is no dim.
+    pub fn parse(&mut self, text: &str, named: &[(String, RuleDim)]) -> Result<RuleDim, OperatorError> {
+        let dims = self.0.dims();
+        let parsed = dims.parse(text);
+        let values: Vec<_> = named.iter().map(|(name, dim)| (dims.symbol(name), dim.0)).collect();
+        match parsed {
+            Ok(dim) => Ok(RuleDim(dims.substitute(dim, &values))),
+            Err(error) => Err(self.error(format!("`{text}` is no dim: {error}"))),
+        }
     }
 
     /// The dim of a known size.

@@ -318,3 +318,29 @@ fn the_example_of_the_specification_is_the_file_that_the_documents_use() {
     let y = checked.find("y").unwrap();
     assert_eq!(checked.display_type(y), "float16[3*B, 4, C]");
 }
+
+#[test]
+fn a_rule_reads_dims_attributes_and_element_types_as_text() {
+    let text = "typeloom-operators 1\ndomain own 1\nop Mix 1\n  type T tensor(float+double)\n  in data T\n  in more T optional\n  out mixed T\n  attr ratio float = 0.5\n  attr names strings\n  attr steps floats\n";
+    let rule = |cx: &mut OperatorCx<'_, '_, '_>| {
+        assert_eq!(cx.element(0), Some(typeloom_types::dtype::Dtype::F64));
+        assert!(cx.has_input(0) && !cx.has_input(1));
+        let kinds: Vec<_> = cx.attributes().map(|(name, kind)| (name.to_owned(), kind.name())).collect();
+        assert_eq!(kinds.len(), 3);
+        assert_eq!(cx.float("ratio")?, Some(0.5));
+        assert_eq!(cx.floats("steps")?, Some(vec![1.0, 2.0]));
+        assert_eq!(cx.strings("names")?, Some(vec!["a".to_owned()]));
+        let shape = cx.shape(0).unwrap();
+        assert_eq!(cx.text(shape[0]).as_deref(), Some("2*N"));
+        let unknown = cx.unknown();
+        assert_eq!(cx.text(unknown), None);
+        assert!(cx.parse("", &[]).is_err());
+        let twice = cx.parse("q*2", &[("q".to_owned(), shape[0])])?;
+        cx.set_shape(0, &[twice])
+    };
+    let described = Described::parse(text).unwrap().with_rule("own", "Mix", rule).unwrap();
+    let operators = Operators::standard().with(described);
+    let graph = "g (double[2*N] x) => (y) { y = own.Mix <names = [\"a\"], steps = [1.0, 2.0]> (x) }";
+    let (types, errors) = infer(&operators, graph);
+    assert_eq!((types["y"].as_str(), errors.len()), ("double[4*N]", 0));
+}

@@ -27,7 +27,7 @@ from typeloom._api import (
 from typeloom._errors import ModelError, TypeloomError
 from typeloom._interface import Diff, Difference, Interface, Parameter
 from typeloom._model import ModelLike, model_from_text, model_to_text
-from typeloom._operators import Operators
+from typeloom._operators import Operator, Operators, RuleContext, RuleInput, operator
 from typeloom._report import Coverage, Diagnostic, Label, Location, Report, Values
 from typeloom._session import Port, Session
 from typeloom._types import Dim, Origin, Type
@@ -43,11 +43,14 @@ __all__ = [
     "Location",
     "ModelError",
     "ModelLike",
+    "Operator",
     "Operators",
     "Origin",
     "Parameter",
     "Port",
     "Report",
+    "RuleContext",
+    "RuleInput",
     "Session",
     "Type",
     "TypeloomError",
@@ -62,5 +65,6 @@ __all__ = [
     "infer",
     "model_from_text",
     "model_to_text",
+    "operator",
     "strip",
 ]

@@ -1,6 +1,6 @@
 """The extension module; see `crates/python/src`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, TypeAlias
 
@@ -17,7 +17,9 @@ _Record: TypeAlias = dict[str, Any]
 class CoreError(Exception): ...
 
 class Operators:
-    def __new__(cls, texts: Sequence[str]) -> Operators: ...
+    def __new__(
+        cls, sources: Sequence[tuple[str, Sequence[tuple[str, str, Callable[..., Any]]]]]
+    ) -> Operators: ...
 
 class Settings:
     def __new__(

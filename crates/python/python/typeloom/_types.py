@@ -333,11 +333,16 @@ class Type:
         Raises:
             ValueError: the type has no shape.
         """
-        if self.kind not in ("tensor", "sparse") or self.element is None:
+        if self.kind not in ("tensor", "sparse"):
             raise ValueError(f"`{self}` has no shape")
-        shape = ", ".join("?" if dim is None else _quoted(Dim(dim)) for dim in dims)
-        text = f"{self.element}[{shape}]" if dims else self.element
-        return Type(text if self.kind == "tensor" else f"sparse_tensor({text})")
+        shape = [None if dim is None else Dim(dim) for dim in dims]
+        listed = ", ".join("?" if dim is None else str(dim) for dim in shape)
+        name = self.element or self.node or "tensor"
+        text = f"{name}[{listed}]" if shape else name
+        raw = list(self._raw)
+        raw[3] = tuple(None if dim is None else dim.size if dim.size is not None else str(dim) for dim in shape)
+        raw[5] = text if self.kind == "tensor" else f"sparse_tensor({text})"
+        return Type._of(tuple(raw))
 
     def substitute(self, values: Mapping[str, DimLike] | None = None, /, **symbols: DimLike) -> Type:
         """Replaces symbols by dims, all at once; also in the parts of the type."""
@@ -373,8 +378,3 @@ class Type:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Type._of, (self._raw, self.origin, self.is_assumed))
-
-
-def _quoted(dim: Dim) -> str:
-    text = str(dim)
-    return text if dim.size is not None or text.isidentifier() else f'"{text}"'
