@@ -9,6 +9,7 @@ use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use typeloom::check::{Described, OperatorCx, OperatorError, RuleDim};
+use typeloom::types::Dtype;
 use typeloom_solver::signature::AttributeKind;
 
 use crate::error::core_error;
@@ -106,7 +107,7 @@ impl LocalNames {
         if !cx.has_input(input) {
             return Ok(py.None().into_bound(py));
         }
-        let element = cx.element(input).map(|dtype| dtype.onnx_name());
+        let element = cx.element(input).map(Dtype::onnx_name);
         let dims = cx.shape(input).map(|dims| self.texts(cx, &dims));
         // An element can be negative, and a name of this call stands for a size: unknown elements stay unknown.
         let elements = cx.elements(input);

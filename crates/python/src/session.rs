@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use typeloom::check::{Diagnostic, check_with};
-use typeloom::run::{Interrupt, Port, RunLimits, Verify};
+use typeloom::run::host::Interrupt;
+use typeloom::run::{Port, RunLimits, Verify};
 use typeloom_files::SideFiles;
 
 use crate::array::{datum, object};

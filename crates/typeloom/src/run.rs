@@ -138,11 +138,12 @@ pub use typeloom_runtime::error::{PrepareError, RunError};
 /// ```
 #[doc(inline)]
 pub use typeloom_runtime::executor::part::Part;
-/// Options of a run: checks, limits, and the end of a run by another thread.
+/// Options of a run: checks and limits. An [`Interrupt`](host::Interrupt) ends it from another thread.
 ///
 /// ```
 /// use std::collections::HashMap;
-/// use typeloom::run::{Interrupt, RunLimits, Verify, session_with};
+/// use typeloom::run::host::Interrupt;
+/// use typeloom::run::{RunLimits, Verify, session_with};
 /// use typeloom::types::AnyTensor;
 ///
 /// let model = typeloom::onnx::model_from_text(
@@ -161,7 +162,7 @@ pub use typeloom_runtime::executor::part::Part;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_runtime::options::{Interrupt, RunLimits, Verify};
+pub use typeloom_runtime::options::{RunLimits, Verify};
 /// A prepared model, its inputs and outputs, and the result of a run.
 ///
 /// ```

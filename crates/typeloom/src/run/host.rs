@@ -1,4 +1,4 @@
-//! System services for programs that embed the runtime: a clock and a persistent journal.
+//! For programs that embed the runtime: a clock, a persistent journal, the end of a run by another thread.
 //!
 //! The runtime itself reads no clock and writes no file; see [`wire`](super::wire) for the interfaces that
 //! it uses.
@@ -29,6 +29,18 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub use journal::{Durability, FileJournal, OpenJournalError};
+/// Ends runs of a session from another thread, see [`Session::with_interrupt`](super::Session::with_interrupt).
+///
+/// ```
+/// use typeloom::run::host::Interrupt;
+///
+/// let interrupt = Interrupt::default();
+/// let clone = interrupt.clone();
+/// std::thread::spawn(move || clone.trigger()).join().expect("the thread does not panic");
+/// assert!(interrupt.is_triggered());
+/// ```
+#[doc(inline)]
+pub use typeloom_runtime::options::Interrupt;
 use typeloom_wire::clock::Clock;
 
 /// The machine's clock.
