@@ -52,7 +52,7 @@ const MAX_NAMES: [(&str, usize); 20] = [
     ("run", 15),
     ("run::components", 22),
     ("run::engine", 10),
-    ("run::host", 5),
+    ("run::host", 6),
     ("run::values", 6),
     ("run::wire", 26),
     ("rust", 10),
