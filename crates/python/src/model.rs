@@ -7,11 +7,16 @@ use bytes::Bytes;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use typeloom::onnx::{Message as _, ModelProto};
+use typeloom_onnx::view::{GraphField, ModelView};
 
 use crate::error::{core_error, file_error};
 
-/// A file up to this size, in bytes, is read; a larger one is mapped.
+/// A file up to this size, in bytes, is read.
 const MAX_READ: u64 = 16 << 20;
+
+/// A larger file is mapped if it has at least this many bytes for each node, and read otherwise. A report on a mapped file
+/// lists all values at once, which takes about as long for a node as reading this many bytes.
+const MAPPED_BYTES_PER_NODE: usize = 5000;
 
 /// A model as an argument.
 #[derive(FromPyObject)]
@@ -47,7 +52,24 @@ fn read(path: &Path) -> std::io::Result<(Bytes, bool)> {
     if is_small {
         return Ok((typeloom_files::read(path)?.into(), false));
     }
-    Ok((typeloom_files::open(path)?.shared().clone(), true))
+    let mapped = typeloom_files::open(path)?.shared().clone();
+    if nodes(&mapped) > mapped.len() / MAPPED_BYTES_PER_NODE {
+        return Ok((mapped.to_vec().into(), false));
+    }
+    Ok((mapped, true))
+}
+
+/// The number of nodes of the main graph, as far as the file is well-formed.
+fn nodes(model: &[u8]) -> usize {
+    let Some(graph) = ModelView::new(model).ok().and_then(|model| model.graph()) else { return 0 };
+    let (mut fields, mut count) = (graph.fields(), 0);
+    loop {
+        count += fields.skip_nodes();
+        match fields.next() {
+            Some(Ok(field)) => count += usize::from(matches!(field, GraphField::Node(_))),
+            Some(Err(_)) | None => return count,
+        }
+    }
 }
 
 impl ModelBytes {

@@ -109,7 +109,7 @@ impl LocalNames {
         }
         let element = cx.element(input).map(Dtype::onnx_name);
         let dims = cx.shape(input).map(|dims| self.texts(cx, &dims));
-        // An element can be negative, and a name of this call stands for a size: unknown elements stay unknown.
+        // An element can be negative, and a name of this call denotes a size: unknown elements stay unknown.
         let elements = cx.elements(input);
         let elements: Option<Vec<Option<String>>> =
             elements.map(|elements| elements.into_iter().map(|element| cx.text(element)).collect());

@@ -4,6 +4,7 @@
 //! file; if these are mapped, it keeps the list of all values instead.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,8 +12,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use self_cell::self_cell;
 use typeloom::check::{
-    CheckError, Checked, Code, Color, Diagnostic, Operators, Options, Origin, TypedValue, check_with,
+    CheckError, Checked, Code, Color, Diagnostic, Dim, Element, Operators, Options, Origin, TypedValue,
+    check_with,
 };
+use typeloom::types::Dtype;
 use typeloom_report as report;
 use typeloom_solver::diagnostic::{diagnose_error, text::suggestion};
 
@@ -190,24 +193,40 @@ impl Report {
 
     /// A value: `(type, (origin, operator, node), assumed)`.
     fn value<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        self.find(name).map(|value| value_tuple(py, &value)).transpose()
+        self.find(name).map(|value| value_tuple(py, &value, type_tuple(py, value.ty())?)).transpose()
     }
 
     /// All values with their names, as of [`Report::value`].
     fn values<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyTuple>)>> {
         let values = py.detach(|| self.all());
-        values.iter().map(|value| Ok((value.name().to_owned(), value_tuple(py, value)?))).collect()
+        // Many values have one type, which is created once. The list keeps the shapes, so their addresses are identities.
+        let mut types: HashMap<(*const Dim, usize, Dtype), Bound<'py, PyTuple>> = HashMap::new();
+        let mut tuple = |value: &TypedValue| match (&value.ty().element, &value.ty().shape) {
+            (Element::Tensor(Some(dtype)), Some(shape)) => {
+                match types.entry((shape.as_ptr(), shape.len(), *dtype)) {
+                    Entry::Occupied(known) => Ok(known.get().clone()),
+                    Entry::Vacant(vacant) => type_tuple(py, value.ty()).map(|ty| vacant.insert(ty).clone()),
+                }
+            }
+            _ => type_tuple(py, value.ty()),
+        };
+        let one = |value: &TypedValue| Ok((value.name().to_owned(), value_tuple(py, value, tuple(value)?)?));
+        values.iter().map(one).collect()
     }
 }
 
-fn value_tuple<'py>(py: Python<'py>, value: &TypedValue) -> PyResult<Bound<'py, PyTuple>> {
+fn value_tuple<'py>(
+    py: Python<'py>,
+    value: &TypedValue,
+    ty: Bound<'py, PyTuple>,
+) -> PyResult<Bound<'py, PyTuple>> {
     let origin = match value.origin() {
         Origin::Input => ("input", None, None),
         Origin::Initializer => ("initializer", None, None),
         Origin::Node { operator, name } => ("node", Some(operator.as_str()), Some(name.as_str())),
         Origin::Undefined => ("undefined", None, None),
     };
-    (type_tuple(py, value.ty())?, origin, value.is_assumed()).into_pyobject(py)
+    (ty, origin, value.is_assumed()).into_pyobject(py)
 }
 
 /// The reasons for the type of a value: a dictionary, and the text that the command prints.
