@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import os
 import pkgutil
 
 import pytest
@@ -18,7 +19,13 @@ MODULES = ["typeloom"] + [
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples(name: str) -> None:
-    results = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        # A module for another library needs that library.
+        assert os.environ.get("CI") != "true" and not (error.name or "").startswith("typeloom"), error
+        pytest.skip(str(error))
+    results = doctest.testmod(module, optionflags=doctest.ELLIPSIS)
     assert results.failed == 0
 
 
