@@ -62,5 +62,5 @@ mod _core {
     #[pymodule_export]
     use crate::settings::Settings;
     #[pymodule_export]
-    use crate::types::{parse_type, tree_node, tree_nodes};
+    use crate::types::{parse_type, tree_extend, tree_nodes};
 }

@@ -81,13 +81,15 @@ pub(crate) fn tree_nodes() -> PyResult<Vec<Node>> {
     Ok(lattice.nodes().map(node).collect())
 }
 
-/// Adds a leaf to the type tree. The tree is fixed from its first use on.
+/// Adds leaves to the type tree, each as `(id, parent, denotation)`. The tree is fixed after that.
 #[pyfunction]
-#[pyo3(signature = (id, parent, denotation=None))]
-pub(crate) fn tree_node(id: String, parent: String, denotation: Option<String>) -> PyResult<()> {
-    let mut node = NodeSpec::concrete(id, parent);
-    if let Some(denotation) = denotation {
-        node = node.with_denotation(denotation);
-    }
-    Lattice::extend([node]).map_err(core_error)
+pub(crate) fn tree_extend(nodes: Vec<(String, String, Option<String>)>) -> PyResult<()> {
+    let spec = |(id, parent, denotation): (String, String, Option<String>)| {
+        let node = NodeSpec::concrete(id, parent);
+        match denotation {
+            Some(denotation) => node.with_denotation(denotation),
+            None => node,
+        }
+    };
+    Lattice::extend(nodes.into_iter().map(spec)).map_err(core_error)
 }
