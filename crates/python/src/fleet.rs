@@ -3,6 +3,7 @@
 //! **Invariant:** a call holds the interpreter only to convert arguments and results, so that threads of Python check in
 //! parallel.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -54,13 +55,16 @@ impl Fleet {
     /// Checks one model.
     fn check(&self, py: Python<'_>, uri: &str, settings: &Settings, external_data: bool) -> PyResult<Answer> {
         let (options, operators) = (&settings.options, Arc::clone(&settings.operators));
-        py.detach(|| {
+        let check = || {
             if is_remote(uri) {
                 self.remote(uri, options, operators, external_data)
             } else {
                 local(uri, options, operators, external_data)
             }
-        })
+        };
+        // A defect that one model reveals must not end the check of all others.
+        let answer = py.detach(|| catch_unwind(AssertUnwindSafe(check)));
+        answer.unwrap_or_else(|_| Err(core_error("the check panicked, which is a defect of typeloom")))
     }
 }
 
