@@ -138,6 +138,7 @@ class Server(ThreadingHTTPServer):
 
 class Quiet(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     server: Any
 
     def log_message(self, format: str, *args: Any) -> None:

@@ -26,7 +26,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, TypeAlias, Union
 
@@ -78,8 +78,8 @@ _MAX_THREADS = 32
 _MAX_BATCH = 64
 """Maximum number of models of one Ray task."""
 
-_RETRIES = 3
-"""Number of times that Ray runs a task again after its worker ended."""
+_MAX_ATTEMPTS = 2
+"""Number of times that Ray starts a batch before its models are checked alone."""
 
 
 class FleetResult:
@@ -133,8 +133,9 @@ class FleetResult:
             ImportError: pyarrow is not installed.
             OSError: a file cannot be written.
         """
-        import pyarrow.parquet as parquet
+        from importlib import import_module
 
+        parquet: Any = import_module("pyarrow.parquet")
         os.makedirs(folder, exist_ok=True)
         for name, table in (("models", self.models), ("diagnostics", self.diagnostics)):
             path = os.path.join(folder, f"{name}.parquet")
@@ -160,8 +161,10 @@ class FleetResult:
 
 
 def _table(rows: list[_Row], columns: tuple[tuple[str, str], ...]) -> Any:
+    from importlib import import_module
+
     try:
-        import pyarrow
+        pyarrow: Any = import_module("pyarrow")
     except ImportError:
         return [dict(row) for row in rows]
     schema = pyarrow.schema([(name, pyarrow.type_for_alias(ty)) for name, ty in columns])
@@ -482,64 +485,80 @@ def _threads(models: Sequence[tuple[int, str]], checker: _Check, workers: int | 
 
 
 def _ray(models: Sequence[tuple[int, str]], checker: _Check, workers: int | None, done: _Done) -> None:
-    """Checks with Ray Data. Models whose task ends its worker again and again are checked alone, each in its own task."""
+    """Checks with Ray Data. Models of batches that end their worker again and again are checked alone, each in its own
+    task."""
+    from importlib import import_module
+
     try:
-        import ray
-        import ray.data
-        from ray.exceptions import RayError, RayTaskError
+        ray: Any = import_module("ray")
+        data: Any = import_module("ray.data")
+        exceptions: Any = import_module("ray.exceptions")
     except ImportError as error:
         raise ImportError("the engine `ray` needs `pip install typeloom[ray]`") from error
     if not ray.is_initialized():
         ray.init(include_dashboard=False, log_to_driver=False)
-    processors = int(ray.cluster_resources().get("CPU", 1))
-    parallel = workers or max(processors, 1)
+    parallel = workers or max(int(ray.cluster_resources().get("CPU", 1)), 1)
     size = max(1, min(_MAX_BATCH, -(-len(models) // (4 * parallel))))
     items = [{"index": at, "uri": uri} for at, uri in models]
     rest = dict(models)
 
     def answered(at: int, answer: str) -> None:
-        row, problems = json.loads(answer)
-        if rest.pop(at, None) is not None:
+        if answer and rest.pop(at, None) is not None:
+            row, problems = json.loads(answer)
             done(at, (row, problems))
 
-    dataset = ray.data.from_items(items, override_num_blocks=-(-len(items) // size)).map_batches(
-        _Batch(checker), batch_size=None, batch_format="numpy", concurrency=parallel, max_retries=_RETRIES
+    attempts = ray.remote(num_cpus=0)(_Attempts).remote()
+    dataset = data.from_items(items, override_num_blocks=-(-len(items) // size)).map_batches(
+        _batch, fn_args=(checker, attempts), batch_size=None, batch_format="numpy", concurrency=parallel
     )
-    try:
-        for row in dataset.iter_rows():
-            answered(int(row["index"]), str(row["answer"]))
-    except RayError as error:
-        # An exception in a worker is an error of the set-up, such as a missing package, that repeats for every model.
-        if isinstance(error, RayTaskError):
-            raise
+    # The progress of models is shown, rather than that of Ray's operators.
+    dataset.context.enable_progress_bars = False
+    for row in dataset.iter_rows():
+        answered(int(row["index"]), str(row["answer"]))
+    if not rest:
+        return
     task = ray.remote(max_retries=1)(_alone)
+    shared = ray.put(checker)
+    waiting = iter(list(rest.items()))
     running: dict[Any, tuple[int, str]] = {}
-    waiting: Iterator[tuple[int, str]] = iter(list(rest.items()))
-    shared = ray.put(checker) if rest else None
     while rest:
         while len(running) < parallel and (following := next(waiting, None)) is not None:
             running[task.remote(shared, following[1])] = following
         ready, _ = ray.wait(list(running), num_returns=1)
         at, uri = running.pop(ready[0])
         try:
-            answered(at, ray.get(ready[0]))
-        except RayError as error:
-            if isinstance(error, RayTaskError):
-                raise
-            answer = _unread(uri, f"the worker process ended while it checked the model ({type(error).__name__})", 0.0)
-            rest.pop(at)
-            done(at, answer)
+            answer = ray.get(ready[0])
+        except exceptions.RayTaskError:
+            # An exception in a worker is an error of the set-up, such as a missing package, that repeats for every model.
+            raise
+        except exceptions.RayError as error:
+            reason = f"the worker process ended while it checked the model ({type(error).__name__})"
+            answer = json.dumps(_unread(uri, reason, 0.0))
+        answered(at, answer)
 
 
-class _Batch:
-    """Checks a batch of Ray Data."""
+class _Attempts:
+    """Counts how often batches were started. Ray runs a task again without limit if its worker ended."""
 
-    def __init__(self, checker: _Check) -> None:
-        self._checker = checker
+    def __init__(self) -> None:
+        self._counts: dict[int, int] = {}
 
-    def __call__(self, batch: Mapping[str, Any]) -> dict[str, list[Any]]:
-        answers = [_alone(self._checker, str(uri)) for uri in batch["uri"]]
-        return {"index": [int(at) for at in batch["index"]], "answer": answers}
+    def start(self, batch: int) -> int:
+        """Counts an attempt, and returns the number of attempts."""
+        self._counts[batch] = self._counts.get(batch, 0) + 1
+        return self._counts[batch]
+
+
+def _batch(batch: Mapping[str, Any], checker: _Check, attempts: Any) -> dict[str, list[Any]]:
+    """The answers for a batch of Ray Data; empty ones after too many attempts."""
+    from importlib import import_module
+
+    ray: Any = import_module("ray")
+    indices = [int(at) for at in batch["index"]]
+    attempt: int = ray.get(attempts.start.remote(indices[0])) if indices else 0
+    if attempt > _MAX_ATTEMPTS:
+        return {"index": indices, "answer": [""] * len(indices)}
+    return {"index": indices, "answer": [_alone(checker, str(uri)) for uri in batch["uri"]]}
 
 
 def _alone(checker: _Check, uri: str) -> str:
