@@ -85,10 +85,7 @@ pub fn report_missing(checked: &mut Checked<'_>, folder: Option<&Path>) {
 }
 
 /// As [`report_missing`], with the sizes of files from `size_of`, which is called once for each location.
-pub fn report_missing_by(
-    checked: &mut Checked<'_>,
-    mut size_of: impl FnMut(&str) -> Result<u64, String>,
-) {
+pub fn report_missing_by(checked: &mut Checked<'_>, mut size_of: impl FnMut(&str) -> Result<u64, String>) {
     // Many tensors are in one file, which is opened once.
     let mut sizes: HashMap<&str, Result<u64, String>> = HashMap::new();
     for external in checked.external_data() {

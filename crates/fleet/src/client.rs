@@ -176,8 +176,8 @@ impl Client {
             Ok(Some(urls))
         };
         let urls = self.runtime.block_on(listing).map_err(|error| FetchError::of(folder, error))?;
-        let mut urls = urls
-            .ok_or_else(|| FetchError::Limit(format!("`{folder}` has more than {MAX_LISTED} objects")))?;
+        let mut urls =
+            urls.ok_or_else(|| FetchError::Limit(format!("`{folder}` has more than {MAX_LISTED} objects")))?;
         urls.sort_unstable();
         Ok(urls)
     }

@@ -21,8 +21,8 @@
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
-use typeloom_onnx::messages::tensor_proto::DataLocation;
 use typeloom_onnx::messages::StringStringEntryProto;
+use typeloom_onnx::messages::tensor_proto::DataLocation;
 use typeloom_onnx::splice::Records;
 use typeloom_onnx::view::typed_field;
 use typeloom_onnx::wire::PackedVarints;
@@ -171,8 +171,7 @@ impl Walk<'_> {
             let Some(record) = self.record(at, end)? else { return self.malformed(at, end, out) };
             at = record.end;
             let is_large = record.is_bytes() && record.value_len() > self.small;
-            let treatment =
-                if is_large { message.treatment(record.number) } else { Treatment::Keep };
+            let treatment = if is_large { message.treatment(record.number) } else { Treatment::Keep };
             match treatment {
                 Treatment::Descend(inner) if depth < MAX_DEPTH => {
                     let mut body = Vec::new();
@@ -369,8 +368,7 @@ impl Header {
             return;
         }
         let is_filled = |payload: &&Payload| payload.len != Some(0);
-        let filled: BTreeSet<u32> =
-            payloads.iter().filter(is_filled).map(|payload| payload.number).collect();
+        let filled: BTreeSet<u32> = payloads.iter().filter(is_filled).map(|payload| payload.number).collect();
         if let (1, Some(&number)) = (filled.len(), filled.first())
             && self.accepts(number)
         {

@@ -10,7 +10,9 @@ fn client(options: &[(&str, &str)]) -> Result<Client, FetchError> {
 
 #[test]
 fn urls_and_paths_are_distinguished() {
-    assert!(["s3://b/k", "gs://b/k", "az://c/k", "abfss://c@a.dfs.core.windows.net/k"].into_iter().all(is_remote));
+    assert!(
+        ["s3://b/k", "gs://b/k", "az://c/k", "abfss://c@a.dfs.core.windows.net/k"].into_iter().all(is_remote)
+    );
     assert!(!["model.onnx", "/tmp/s3/model.onnx", "C:\\m.onnx", "file:///m"].into_iter().any(is_remote));
 }
 

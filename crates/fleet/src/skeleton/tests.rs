@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
-use typeloom::check::{Checked, Options, check};
 use prost::Message as _;
+use typeloom::check::{Checked, Options, check};
 use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto};
 
 use super::*;
@@ -88,7 +88,8 @@ fn integers_that_may_decide_shapes_stay() {
     let file = model(tensor.clone());
     assert_eq!(walk(&file, SMALL).0, file);
     // The payload precedes dims and type.
-    let mut reversed = Records::new().bytes(9, tensor.raw_data.as_deref().unwrap_or_default()).as_wire().to_vec();
+    let mut reversed =
+        Records::new().bytes(9, tensor.raw_data.as_deref().unwrap_or_default()).as_wire().to_vec();
     reversed.extend(TensorProto { raw_data: None, ..tensor }.encode_to_vec());
     let mut body = Vec::new();
     put(5, &reversed, &mut body);
