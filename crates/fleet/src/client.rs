@@ -26,7 +26,7 @@ use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::path::Path as Key;
 use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt as _, RetryConfig};
-use tokio::runtime::Runtime;
+use tokio::runtime::{Handle, Runtime};
 
 use crate::error::FetchError;
 use crate::reader::{Counts, FIRST_BLOCK, Limits, Source};
@@ -77,7 +77,9 @@ pub struct Fetched {
 /// Stores with their options.
 #[derive(Debug)]
 pub struct Client {
-    runtime: Runtime,
+    /// Set until the client is dropped.
+    runtime: Option<Runtime>,
+    handle: Handle,
     options: Vec<(String, String)>,
     retry: RetryConfig,
     limits: Limits,
@@ -114,7 +116,8 @@ impl Client {
             .enable_all()
             .build()
             .map_err(|error| FetchError::Usage(format!("cannot start the threads of a client: {error}")))?;
-        Ok(Self { runtime, options: kept, retry, limits, stores: Mutex::default() })
+        let handle = runtime.handle().clone();
+        Ok(Self { runtime: Some(runtime), handle, options: kept, retry, limits, stores: Mutex::default() })
     }
 
     /// The skeleton of a model. Reading starts over once if the object is replaced meanwhile.
@@ -123,7 +126,7 @@ impl Client {
     /// The object cannot be read.
     pub fn fetch(&self, url: &str) -> Result<Fetched, FetchError> {
         let (store, key) = self.object(url)?;
-        let fetch = || fetch(&self.runtime, &*store, &key, url, self.limits);
+        let fetch = || fetch(&self.handle, &*store, &key, url, self.limits);
         match fetch() {
             Err(FetchError::Changed(_)) => fetch(),
             result => result,
@@ -147,7 +150,7 @@ impl Client {
             sibling.push_str(&part.as_os_str().to_string_lossy());
         }
         let head = |(store, key): (Arc<dyn ObjectStore>, Key)| {
-            self.runtime.block_on(store.head(&key)).map_err(|error| FetchError::of(&sibling, error))
+            self.handle.block_on(store.head(&key)).map_err(|error| FetchError::of(&sibling, error))
         };
         match self.object(&sibling).and_then(head) {
             Ok(meta) => Ok(meta.size),
@@ -175,7 +178,7 @@ impl Client {
             }
             Ok(Some(urls))
         };
-        let urls = self.runtime.block_on(listing).map_err(|error| FetchError::of(folder, error))?;
+        let urls = self.handle.block_on(listing).map_err(|error| FetchError::of(folder, error))?;
         let mut urls =
             urls.ok_or_else(|| FetchError::Limit(format!("`{folder}` has more than {MAX_LISTED} objects")))?;
         urls.sort_unstable();
@@ -198,7 +201,7 @@ impl Client {
 
     fn open(&self, scheme: Scheme, root: &str) -> object_store::Result<Arc<dyn ObjectStore>> {
         // Connections are opened later, by the threads of the runtime.
-        let _context = self.runtime.enter();
+        let _context = self.handle.enter();
         Ok(match scheme {
             Scheme::Amazon => {
                 let builder = AmazonS3Builder::from_env().with_url(root).with_retry(self.retry.clone());
@@ -225,6 +228,15 @@ impl Client {
     }
 }
 
+impl Drop for Client {
+    /// Ends the threads without waiting for them: a name lookup may take seconds, and after a fork there are none.
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
 /// Whether a kind of store has this option.
 fn is_option(key: &str) -> bool {
     AmazonS3ConfigKey::from_str(key).is_ok()
@@ -238,7 +250,7 @@ fn unknown(url: &str) -> FetchError {
 
 /// One object at one version.
 struct Object<'a> {
-    runtime: &'a Runtime,
+    runtime: &'a Handle,
     store: &'a dyn ObjectStore,
     key: &'a Key,
     url: &'a str,
@@ -276,7 +288,7 @@ impl Source for Object<'_> {
 }
 
 fn fetch(
-    runtime: &Runtime,
+    runtime: &Handle,
     store: &dyn ObjectStore,
     key: &Key,
     url: &str,

@@ -59,7 +59,7 @@ enum Message {
     Tensor,
 }
 
-/// How a field is copied.
+/// Treatment of a field in a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Treatment {
     Descend(Message),

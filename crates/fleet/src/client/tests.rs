@@ -38,11 +38,11 @@ fn a_replaced_object_is_an_error() -> Result<(), FetchError> {
     let client = client(&[])?;
     let (store, key) = (InMemory::new(), Key::from("m"));
     let put = |bytes: Vec<u8>| {
-        let put = client.runtime.block_on(store.put(&key, PutPayload::from(bytes)));
+        let put = client.handle.block_on(store.put(&key, PutPayload::from(bytes)));
         put.map_err(|error| FetchError::of("m", error))
     };
     put(vec![0; 1000])?;
-    let mut object = Object { runtime: &client.runtime, store: &store, key: &key, url: "m", meta: None };
+    let mut object = Object { runtime: &client.handle, store: &store, key: &key, url: "m", meta: None };
     object.meta = Some(object.get(0..10)?.0);
     assert_eq!(object.read(10, 20)?.len(), 10);
     put(vec![1; 1000])?;
@@ -54,9 +54,9 @@ fn a_replaced_object_is_an_error() -> Result<(), FetchError> {
 fn a_missing_and_an_empty_object() -> Result<(), FetchError> {
     let client = client(&[])?;
     let store = InMemory::new();
-    let put = client.runtime.block_on(store.put(&Key::from("empty"), PutPayload::new()));
+    let put = client.handle.block_on(store.put(&Key::from("empty"), PutPayload::new()));
     put.map_err(|error| FetchError::of("empty", error))?;
-    let fetch = |key: &str| fetch(&client.runtime, &store, &Key::from(key), key, Limits::default());
+    let fetch = |key: &str| fetch(&client.handle, &store, &Key::from(key), key, Limits::default());
     assert!(matches!(fetch("missing"), Err(FetchError::NotFound(_))));
     assert_eq!(fetch("empty")?.size, 0);
     Ok(())

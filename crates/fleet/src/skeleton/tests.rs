@@ -25,7 +25,7 @@ fn walk(file: &[u8], small: u64) -> (Vec<u8>, Counts) {
     (walk.model(size).expect("the limits suffice"), walk.reader.counts())
 }
 
-/// What a check finds: codes of diagnostics, and types of values.
+/// Result of a check: codes of diagnostics, and types of values.
 fn outcome(file: &[u8]) -> Vec<String> {
     let lines = |mut checked: Checked<'_>| {
         let found: Vec<String> = checked.diagnostics().iter().map(|one| one.code.name().to_owned()).collect();

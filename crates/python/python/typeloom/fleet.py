@@ -457,31 +457,44 @@ class _Bar:
 
 def _threads(models: Sequence[tuple[int, str]], checker: _Check, workers: int | None, done: _Done) -> None:
     """Checks on a pool of threads. Checks release the interpreter, so they run in parallel."""
-    from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+    from queue import SimpleQueue
+    from threading import Event, Lock, Thread
 
     if workers is None:
         workers = os.cpu_count() or 1
         if any(_core.Fleet.is_remote(uri) for _, uri in models):
             workers = min(_MAX_THREADS, 4 * workers)
-    pool = ThreadPoolExecutor(min(workers, len(models)), "typeloom-fleet")
-    running: dict[Future[_Answer], int] = {}
+    waiting = iter(models)
+    lock = Lock()
+    stopped = Event()
+    answers: SimpleQueue[tuple[int, _Answer | BaseException]] = SimpleQueue()
 
-    def collect() -> None:
-        for future in wait(running, return_when=FIRST_COMPLETED).done:
-            done(running.pop(future), future.result())
+    def work() -> None:
+        while not stopped.is_set():
+            with lock:
+                following = next(waiting, None)
+            if following is None:
+                return
+            at, uri = following
+            try:
+                answers.put((at, checker(uri)))
+            except BaseException as error:
+                answers.put((at, error))
 
+    # An interrupt ends the call at once; the threads end after their current model.
+    threads = [Thread(target=work, name="typeloom-fleet", daemon=True) for _ in range(min(workers, len(models)))]
     try:
-        for at, uri in models:
-            running[pool.submit(checker, uri)] = at
-            # Waiting models are few, so that an interrupt ends soon.
-            if len(running) >= 4 * workers:
-                collect()
-        while running:
-            collect()
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        raise
-    pool.shutdown()
+        for thread in threads:
+            thread.start()
+        for _ in models:
+            at, answer = answers.get()
+            if isinstance(answer, BaseException):
+                raise answer
+            done(at, answer)
+    finally:
+        stopped.set()
+    for thread in threads:
+        thread.join()
 
 
 def _ray(models: Sequence[tuple[int, str]], checker: _Check, workers: int | None, done: _Done) -> None:
