@@ -17,7 +17,7 @@ const MIN_BLOCK: u64 = 1 << 10;
 /// Maximum size in bytes of a read-ahead.
 const MAX_BLOCK: u64 = 256 << 10;
 /// Until this number of bytes is read, payloads up to [`SHORT_GAP`] are read and discarded.
-const CHEAP_BYTES: u64 = 512 << 10;
+const CHEAP_BYTES: u64 = 256 << 10;
 /// Maximum number of bytes that are read and discarded rather than skipped.
 const SHORT_GAP: u64 = 16 << 10;
 /// From this number of requests on, gaps up to [`LONG_GAP`] are read: the time of requests dominates.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import io
 import json
 import os
 import signal
@@ -281,6 +282,16 @@ def test_globs_and_folders_name_models(folder: Path) -> None:
     assert len(result) == 1 and not result.ok
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are text elsewhere")
+def test_a_name_that_is_no_text_is_a_row(folder: Path) -> None:
+    with open(os.fsencode(folder) + b"/a/\xff.onnx", "wb") as file:
+        file.write(GOOD)
+    result = tl.fleet.check(folder, progress=False)
+    assert len(result) == len(rows(result.models)) == 4
+    assert column(result.models, "uri")[-1].endswith("?.onnx")
+    assert [error is None for error in column(result.models, "error")] == [True, True, True, False]
+
+
 @pytest.mark.parametrize(
     ("pattern", "path", "expected"),
     [
@@ -328,6 +339,20 @@ def test_options_reach_the_check(folder: Path) -> None:
         tl.fleet.check(bad, "spark")
     with pytest.raises(ValueError, match="workers"):
         tl.fleet.check(bad, workers=0)
+
+
+def test_a_terminal_shows_the_progress(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    tl.fleet.check(folder)
+    assert "3/3 models, 2 not ok" in terminal.getvalue()
+    terminal.truncate(0)
+    tl.fleet.check(folder, progress=False)
+    assert terminal.getvalue() == ""
 
 
 def test_an_interrupt_ends_the_check(folder: Path) -> None:
@@ -457,6 +482,25 @@ def test_two_gigabytes_cost_less_than_a_megabyte(layers: int, width: int) -> Non
         assert row["requests"] == server.requests
         assert row["nodes"] == 2 * layers + 1
         assert row["typed"] == row["values"]
+
+
+@pytest.mark.parametrize(
+    ("uri", "endpoint", "store"),
+    [
+        ("gs://bucket/large.onnx", "google_base_url", {"google_skip_signature": "true"}),
+        (
+            "az://container/large.onnx",
+            "azure_storage_endpoint",
+            {"azure_skip_signature": "true", "azure_storage_account_name": "account"},
+        ),
+    ],
+)
+def test_other_stores_read_ranges(uri: str, endpoint: str, store: dict[str, str]) -> None:
+    with virtual(large_model(4, 2048)) as server:
+        store = {endpoint: server.url, "allow_http": "true", **store}
+        (row,) = rows(tl.fleet.check(uri, progress=False, storage_options=store).models)
+        assert row["error"] is None and row["ok"]
+        assert row["fetched"] == server.sent < BOUND
 
 
 def test_the_size_of_weights_is_checked_without_them() -> None:

@@ -175,22 +175,33 @@ fn deep_nesting_ends() {
     assert!(skeleton.len() <= file.len() + 10);
 }
 
-/// The recorded models, where they are available.
-fn recorded() -> Vec<PathBuf> {
-    let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance");
+/// The models of the repository, and the recorded ones, where they are available.
+fn models() -> Vec<PathBuf> {
+    let repository = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let beside = repository.join("../shared/conformance");
     let root = std::env::var_os("TYPELOOM_CONFORMANCE").map_or(beside, PathBuf::from);
-    let Ok(entries) = std::fs::read_dir(root.join("inference/models")) else {
+    if !root.is_dir() {
         assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "the recorded models are missing");
         eprintln!("skipped: no recorded models");
-        return Vec::new();
-    };
-    entries.flatten().map(|entry| entry.path()).collect()
+    }
+    let mut folders = vec![root, repository.join("models")];
+    let mut models = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "onnx") {
+                models.push(path);
+            }
+        }
+    }
+    models
 }
 
 #[test]
-fn skeletons_of_recorded_models_check_like_the_models() {
+fn skeletons_check_like_their_models() {
     let mut rewritten = 0;
-    for path in recorded() {
+    for path in models() {
         let Ok(file) = std::fs::read(&path) else { continue };
         let (skeleton, _) = walk(&file, SMALL);
         assert_eq!(outcome(&skeleton), outcome(&file), "{}", path.display());

@@ -299,6 +299,8 @@ def _reason(error: BaseException) -> str:
 def _unread(uri: str, error: str, seconds: float) -> _Answer:
     """The row of a model that was not checked."""
     row: _Row = {name: None for name, _ in MODEL_COLUMNS}
+    # A name of a file may have bytes that are not UTF-8, which tables cannot hold.
+    uri, error = (text.encode(errors="replace").decode() for text in (uri, error))
     row.update(uri=uri, ok=False, error=error, errors=0, warnings=0, fetched=0, requests=0, seconds=seconds)
     return row, []
 
@@ -322,7 +324,7 @@ def _expand(uris: Sequence[str], fleet: _core.Fleet) -> dict[str, str | None]:
     entries: dict[str, str | None] = {}
     for uri in uris:
         try:
-            found: Iterable[str] = _remote(uri, fleet) if fleet.is_remote(uri) else _local(uri)
+            found: Iterable[str] = _remote(uri, fleet) if _is_remote(uri) else _local(uri)
             error = "there is no model in the folder" if uri.endswith("/") else "no model matches"
         except (OSError, _core.CoreError) as problem:
             found, error = (), _reason(problem)
@@ -333,6 +335,10 @@ def _expand(uris: Sequence[str], fleet: _core.Fleet) -> dict[str, str | None]:
         if count == 0:
             entries.setdefault(uri, error)
     return entries
+
+
+def _is_remote(uri: str) -> bool:
+    return "://" in uri and _core.Fleet.is_remote(uri)
 
 
 def _local(uri: str) -> list[str]:
@@ -462,7 +468,7 @@ def _threads(models: Sequence[tuple[int, str]], checker: _Check, workers: int | 
 
     if workers is None:
         workers = os.cpu_count() or 1
-        if any(_core.Fleet.is_remote(uri) for _, uri in models):
+        if any(_is_remote(uri) for _, uri in models):
             workers = min(_MAX_THREADS, 4 * workers)
     waiting = iter(models)
     lock = Lock()
