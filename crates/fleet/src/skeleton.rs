@@ -11,7 +11,8 @@
 //!   the same way.
 //!
 //! Strings above [`SMALL`] bytes in attributes and in tensors of strings are cut. Malformed records are copied in part, so
-//! that the checker reports them; byte offsets in its messages are those of the skeleton.
+//! that the checker reports them. Byte offsets in its messages are those of the skeleton, and a message about the wrong size
+//! of an omitted payload names `external_data`.
 //!
 //! **Invariant:** a check of the skeleton finds the problems of the file, except: payload sizes in the three fields above,
 //! the order of more than [`SMALL`] bytes of sparse indices, and shapes that more than 1024 floats decide.
