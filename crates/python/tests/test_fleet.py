@@ -11,6 +11,7 @@ import io
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -327,6 +328,15 @@ def test_tables_have_fixed_schemas(folder: Path) -> None:
             assert parquet.read_table(folder / "out" / f"{name}.parquet") == table
 
 
+def test_without_pyarrow_tables_are_lists(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = tl.fleet.check(folder, progress=False)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    assert isinstance(result.models, list) and list(result.models[0]) == [name for name, _ in MODEL_COLUMNS]
+    with pytest.raises(ImportError):
+        result.write_parquet(folder / "out")
+
+
 def test_options_reach_the_check(folder: Path) -> None:
     bad = str(folder / "a" / "b" / "bad.onnx")
     result = tl.fleet.check(bad, progress=False, seeds={"x": "float[N, 5]"}, strict=False)
@@ -361,6 +371,28 @@ def test_an_interrupt_ends_the_check(folder: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         _run({"a": None, "b": None}, "threads", interrupted, 1, False)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
+def test_an_interrupt_ends_waiting_for_a_store() -> None:
+    script = """
+import sys, typeloom.fleet
+store = {"aws_endpoint": sys.argv[1], "aws_allow_http": "true", "aws_skip_signature": "true"}
+typeloom.fleet.check([f"s3://b/{at}.onnx" for at in range(100)], storage_options=store)
+"""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(60)
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        process = subprocess.Popen(
+            [sys.executable, "-c", script, url], stderr=subprocess.PIPE, text=True
+        )
+        # A connection shows that the check waits for its answer.
+        connection, _ = silent.accept()
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        connection.close()
+    assert "KeyboardInterrupt" in errors
+    assert process.returncode != 0
 
 
 def test_objects_are_checked_like_files(moto: Moto) -> None:
