@@ -77,17 +77,22 @@ impl<'a> SideFiles<'a> {
 
 /// Reports every tensor of a model whose data cannot be read; `folder` is the model's, if it has one.
 pub fn report_missing(checked: &mut Checked<'_>, folder: Option<&Path>) {
+    report_missing_by(checked, |location| {
+        let folder = folder.ok_or("a model from standard input has no folder")?;
+        let meta = open(folder, location)?.metadata().map_err(|error| error.to_string())?;
+        Ok(meta.len())
+    });
+}
+
+/// As [`report_missing`], with the sizes of files from `size_of`, which is called once for each location.
+pub fn report_missing_by(checked: &mut Checked<'_>, mut size_of: impl FnMut(&str) -> Result<u64, String>) {
     // Many tensors are in one file, which is opened once.
     let mut sizes: HashMap<&str, Result<u64, String>> = HashMap::new();
     for external in checked.external_data() {
         let ExternalTensor { site, location, offset, bytes } = external;
         // An empty location and sizes that are unknown are errors of the model, which are reported without files.
         let (false, Some(bytes)) = (location.is_empty(), bytes) else { continue };
-        let size = sizes.entry(location).or_insert_with(|| {
-            let folder = folder.ok_or("a model from standard input has no folder")?;
-            let meta = open(folder, location)?.metadata().map_err(|error| error.to_string())?;
-            Ok(meta.len())
-        });
+        let size = sizes.entry(location).or_insert_with(|| size_of(location));
         let read = size.clone().and_then(|size| range(location, offset, bytes, size));
         if let Err(reason) = read {
             checked.report_missing_data(site, reason);

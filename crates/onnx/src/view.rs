@@ -58,6 +58,7 @@ use crate::wire::{Field, Fields};
 
 pub use attribute::{Attribute, AttributeView};
 pub use graph::{AnnotationView, GraphField, GraphFields, GraphView};
+pub use measure::typed_field;
 pub use model::{
     EntryView, FunctionField, FunctionFields, FunctionView, ModelView, OpsetId, OpsetIdView, TrainingInfo,
     TrainingInfoView,

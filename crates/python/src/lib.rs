@@ -13,6 +13,7 @@
 //! | [`interface`] | `describe`, `diff` |
 //! | [`session`], [`array`] | `Session`, tensors |
 //! | [`dim`], [`types`] | `Dim`, `Type`, the type tree |
+//! | [`fleet`] | models in object stores, for `typeloom.fleet` |
 //! | [`command`] | the command line |
 //!
 //! **Invariant:** no object here refers to a mapped file after the call that opened it: another program may truncate the
@@ -25,6 +26,7 @@ mod command;
 mod convert;
 mod dim;
 mod error;
+mod fleet;
 mod interface;
 mod interrupt;
 mod model;
@@ -47,6 +49,8 @@ mod _core {
     use crate::dim::{dim_binary, dim_compare, dim_parse, dim_substitute};
     #[pymodule_export]
     use crate::error::CoreError;
+    #[pymodule_export]
+    use crate::fleet::Fleet;
     #[pymodule_export]
     use crate::interface::{Interface, describe, import_interfaces};
     #[pymodule_export]

@@ -73,6 +73,11 @@ fn nodes(model: &[u8]) -> usize {
 }
 
 impl ModelBytes {
+    /// Bytes in memory that are not those of a file.
+    pub(crate) fn of(bytes: Bytes) -> Self {
+        Self { bytes, is_mapped: false, path: None }
+    }
+
     /// The bytes, reference-counted.
     pub(crate) fn shared(&self) -> &Bytes {
         &self.bytes

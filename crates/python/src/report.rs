@@ -76,15 +76,30 @@ pub(crate) fn check(
 
 impl Report {
     /// `base` is `None` if other files are not looked for; inside it is the folder that the caller gave.
-    fn new(
+    pub(crate) fn new(
         bytes: ModelBytes,
         options: &Options,
         operators: Arc<Operators>,
         name: String,
         base: Option<Option<PathBuf>>,
     ) -> PyResult<Self> {
-        let is_mapped = bytes.is_mapped();
         let folder = base.map(|base| bytes.folder(base.as_deref()));
+        Self::with(bytes, options, operators, name, |solved| {
+            if let Some(folder) = folder {
+                typeloom_files::report_missing(solved, folder.as_deref());
+            }
+        })
+    }
+
+    /// `look` reports the tensors whose data is in a file that cannot be used.
+    pub(crate) fn with(
+        bytes: ModelBytes,
+        options: &Options,
+        operators: Arc<Operators>,
+        name: String,
+        look: impl FnOnce(&mut typeloom_solver::model::Checked<'_>),
+    ) -> PyResult<Self> {
+        let is_mapped = bytes.is_mapped();
         let solved = Solved::try_new(Owned { bytes, operators }, |owned| {
             check_with(&owned.bytes, options, &owned.operators)
         });
@@ -93,9 +108,7 @@ impl Report {
             Err(error) => return Ok(Self::refused(name, problem(&error)?)),
         };
         let (diagnostics, conditions, coverage) = solved.with_dependent_mut(|_, checked| {
-            if let Some(folder) = folder {
-                typeloom_files::report_missing(checked.solved(), folder.as_deref());
-            }
+            look(checked.solved());
             let counts = checked.coverage();
             let coverage = [
                 counts.values,

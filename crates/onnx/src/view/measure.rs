@@ -69,6 +69,13 @@ impl Storage {
     }
 }
 
+/// The number of the typed field (`float_data`, `int32_data`, ...) for elements of a type, by the type's number; `None` for
+/// an unknown type.
+#[must_use]
+pub fn typed_field(data_type: i32) -> Option<u32> {
+    Storage::of(data_type).map(|storage| storage.field.number())
+}
+
 impl TensorHeader<'_> {
     /// Checks that there is exactly one payload, in the field of the element type, with the length that the
     /// dims require. For an external payload, checks the declared length.
