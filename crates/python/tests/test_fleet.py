@@ -606,7 +606,7 @@ def checker_for(endpoint: str) -> _Checker:
         seeds={},
         assume={},
         merge_symbols=False,
-        operators=(),
+        operators=None,
     )
 
 

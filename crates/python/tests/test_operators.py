@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import signal
 import subprocess
 import sys
@@ -121,6 +122,17 @@ def test_rules_run_on_many_threads() -> None:
     with ThreadPoolExecutor(8) as threads:
         reports = threads.map(lambda _: tl.check(text, operators=operators), range(200))
         assert all(str(report.values["y"]) == "float[N]" for report in reports)
+
+
+def same(cx: tl.RuleContext) -> None:
+    """A rule that another process finds by its name."""
+    cx.outputs[0] = cx.inputs[0]
+
+
+def test_operators_are_sent_to_other_processes() -> None:
+    operators = pickle.loads(pickle.dumps(tl.Operators(TEXT).with_rule("com.example", "Fold", same)))
+    text = HEAD + "g (float[N] x) => (y) { y = com.example.Fold(x) }"
+    assert str(tl.check(text, operators=operators).values["y"]) == "float[N]"
 
 
 def test_wrong_declarations_are_exceptions() -> None:

@@ -13,6 +13,8 @@ A model is a path, bytes, ONNX's textual syntax, ``onnx.ModelProto``, ``onnx_ir.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from typeloom._api import (
     annotate,
     check,
@@ -31,6 +33,21 @@ from typeloom._operators import Operator, Operators, RuleContext, RuleInput, ope
 from typeloom._report import Coverage, Diagnostic, Label, Location, Report, Values
 from typeloom._session import Port, Session
 from typeloom._types import Dim, Origin, Type
+
+if TYPE_CHECKING:
+    from typeloom import fleet, testing, types
+
+_SUBMODULES = frozenset(["fleet", "testing", "types"])
+
+
+def __getattr__(name: str) -> Any:
+    """Imports a submodule when it is first used."""
+    if name in _SUBMODULES:
+        import importlib
+
+        return importlib.import_module(f"typeloom.{name}")
+    raise AttributeError(f"module 'typeloom' has no attribute {name!r}")
+
 
 __all__ = [
     "Coverage",
@@ -62,9 +79,12 @@ __all__ = [
     "diff",
     "explain",
     "fix",
+    "fleet",
     "infer",
     "model_from_text",
     "model_to_text",
     "operator",
     "strip",
+    "testing",
+    "types",
 ]

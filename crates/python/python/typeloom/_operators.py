@@ -246,6 +246,10 @@ class Operators:
         )
         self._build()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For other processes; functions that are defined in a program need a pickler for functions, as Ray's."""
+        return (_restored, (self._sources,))
+
     def _build(self) -> None:
         self._core = _core.Operators(
             [
@@ -291,3 +295,10 @@ class Operators:
             with open(path, encoding="utf-8") as file:
                 texts.append(file.read())
         return cls(*texts)
+
+
+def _restored(sources: Any) -> Operators:
+    operators = Operators.__new__(Operators)
+    operators._sources = sources
+    operators._build()
+    return operators

@@ -228,7 +228,7 @@ def check(
         seeds={name: str(ty) for name, ty in (seeds or {}).items()},
         assume={symbol: str(dim) for symbol, dim in (assume or {}).items()},
         merge_symbols=merge_symbols,
-        operators=() if operators is None else operators._texts,
+        operators=operators,
     )
     listed = [uris] if isinstance(uris, (str, os.PathLike)) else list(uris)
     entries = _expand([os.fspath(uri) for uri in listed], checker.fleet)
@@ -240,9 +240,8 @@ class _Checker:
 
     def __init__(self, **options: Any) -> None:
         self._options = options
-        operators = Operators(*options["operators"]) if options["operators"] else None
         self._settings = _settings(
-            options["strict"], options["seeds"], options["assume"], options["merge_symbols"], operators
+            options["strict"], options["seeds"], options["assume"], options["merge_symbols"], options["operators"]
         )
         stores = [(key, str(value)) for key, value in options["storage_options"].items()]
         self.fleet = _core.Fleet(stores, options["max_fetch"])
