@@ -9,6 +9,7 @@
 //! | [`model`] | models from paths and bytes, and the text form of models |
 //! | [`settings`] | options of checks, operators |
 //! | [`report`] | `check`, `explain` |
+//! | [`reference`] | the drop-in replacements of the reference's modules |
 //! | [`rewrite`] | `annotate`, `strip`, `fix`, `compile` |
 //! | [`interface`] | `describe`, `diff` |
 //! | [`session`], [`array`] | `Session`, tensors |
@@ -28,6 +29,7 @@ mod error;
 mod interface;
 mod interrupt;
 mod model;
+mod reference;
 mod report;
 mod rewrite;
 mod session;
@@ -50,6 +52,8 @@ mod _core {
     use crate::interface::{Interface, describe, import_interfaces};
     #[pymodule_export]
     use crate::model::{model_from_text, model_to_text};
+    #[pymodule_export]
+    use crate::reference::infer_shapes;
     #[pymodule_export]
     use crate::report::{Report, check, explain, explain_code};
     #[pymodule_export]
