@@ -53,7 +53,7 @@ mod _core {
     #[pymodule_export]
     use crate::model::{model_from_text, model_to_text};
     #[pymodule_export]
-    use crate::reference::infer_shapes;
+    use crate::reference::{infer_function, infer_node, infer_shapes, validate};
     #[pymodule_export]
     use crate::report::{Report, check, explain, explain_code};
     #[pymodule_export]

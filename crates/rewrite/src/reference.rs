@@ -26,10 +26,12 @@ use typeloom_onnx::messages::{
 use typeloom_onnx::splice::{Records, Splice, Spliced};
 use typeloom_onnx::view::{GraphView, ValueInfoView};
 use typeloom_onnx::wire::Field;
+use typeloom_solver::diagnostic::Code;
 use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::{Body, GraphId, Origin, StepId, ValueId};
+use typeloom_solver::solve_error::{ErrorSite, SolveErrorKind};
 use typeloom_solver::solution::{TensorType, Type};
 use typeloom_solver::ty::Constructor;
 
@@ -37,11 +39,68 @@ use crate::annotate::AnnotateError;
 use crate::coerce::layout::Source;
 use crate::fields::{GRAPH_INPUT, GRAPH_OUTPUT, GRAPH_VALUE_INFO};
 
+/// Options of the reference's inference.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct InferenceOptions {
+    /// Whether types that an operator does not allow are errors.
+    pub check_type: bool,
+    /// Whether errors of inference are reported.
+    pub strict_mode: bool,
+    /// Whether computed values decide shapes.
+    pub data_prop: bool,
+}
+
+/// A model with inferred types.
+#[derive(Clone, Debug)]
+pub struct Inferred<'a> {
+    /// The new file.
+    pub file: Spliced<'a>,
+    /// The texts of the errors that the options select.
+    pub errors: Vec<String>,
+    /// The operators that no catalogue has: domain and name.
+    pub unknown: Vec<(String, String)>,
+}
+
 /// Writes the types of all values into the model that was checked.
 ///
 /// # Errors
 /// [`AnnotateError`].
-pub fn infer<'a>(checked: &mut Checked<'a>) -> Result<Spliced<'a>, AnnotateError> {
+pub fn infer<'a>(checked: &mut Checked<'a>, options: InferenceOptions) -> Result<Inferred<'a>, AnnotateError> {
+    let unknown = unknown_operators(checked);
+    let errors = errors(checked, options);
+    let file = write(checked)?;
+    Ok(Inferred { file, errors, unknown })
+}
+
+/// The operators that the catalogue lacks.
+fn unknown_operators(checked: &Checked<'_>) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for error in checked.errors() {
+        if let (SolveErrorKind::UnknownOperator { .. }, ErrorSite::Step(step)) = (&error.kind, error.site) {
+            let node = checked.body().step(step).node;
+            let name = |text: Result<&str, _>| text.unwrap_or_default().to_owned();
+            found.push((name(node.domain()), name(node.op_type())));
+        }
+    }
+    found
+}
+
+/// The errors that the reference reports, in the order of the graph.
+fn errors(checked: &mut Checked<'_>, options: InferenceOptions) -> Vec<String> {
+    if !options.check_type && !options.strict_mode {
+        return Vec::new();
+    }
+    let errors = checked.diagnostics();
+    let errors = errors.iter().filter(|diagnostic| diagnostic.is_error());
+    errors.filter(|diagnostic| is_reported(diagnostic.code)).map(|diagnostic| diagnostic.to_string()).collect()
+}
+
+/// Whether the reference's inference reports problems of this kind.
+fn is_reported(_code: Code) -> bool {
+    true
+}
+
+fn write<'a>(checked: &mut Checked<'a>) -> Result<Spliced<'a>, AnnotateError> {
     let bytes = checked.model().ok_or(AnnotateError::NoModel)?.bytes();
     let graphs = checked.body().graph_views()?;
     let mut writer = Writer { splice: Splice::new::<ModelProto>(bytes), names: Names::default() };

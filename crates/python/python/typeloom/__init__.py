@@ -13,6 +13,8 @@ A model is a path, bytes, ONNX's textual syntax, ``onnx.ModelProto``, ``onnx_ir.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from typeloom._api import (
     annotate,
     check,
@@ -31,6 +33,28 @@ from typeloom._operators import Operators
 from typeloom._report import Coverage, Diagnostic, Label, Location, Report, Values
 from typeloom._session import Port, Session
 from typeloom._types import Dim, Origin, Type
+
+if TYPE_CHECKING:
+    from typeloom.onnx._patch import Patch
+
+
+def patch() -> Patch:
+    """Replaces ``onnx.shape_inference`` and ``onnx.checker`` in this process; see `typeloom.onnx`.
+
+    >>> import typeloom as tl
+    >>> tl.patch.__module__
+    'typeloom'
+
+    Returns:
+        The patch, whose `undo` restores the reference; also a context manager.
+
+    Raises:
+        TypeloomError: the package `onnx` is not installed.
+    """
+    from typeloom.onnx._patch import patch as apply
+
+    return apply()
+
 
 __all__ = [
     "Coverage",
@@ -60,5 +84,6 @@ __all__ = [
     "explain",
     "fix",
     "infer",
+    "patch",
     "strip",
 ]
