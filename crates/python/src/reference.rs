@@ -14,6 +14,7 @@ use typeloom_onnx::messages::{
     SparseTensorProto, TensorProto, TypeProto, ValueInfoProto, opset_import, read,
 };
 use typeloom_rewrite::reference::{self, InferenceOptions};
+use typeloom_solver::model::FollowedValues;
 use typeloom_solver::validate::{Context, OpsetCompatibility, Scope};
 
 use crate::error::core_error;
@@ -30,6 +31,8 @@ fn malformed(error: impl std::fmt::Display) -> PyErr {
 }
 
 fn infer(bytes: &[u8], options: &Options, operators: &Operators, inference: InferenceOptions) -> PyResult<Inference> {
+    let values = if inference.data_prop { FollowedValues::Computed } else { FollowedValues::Stored };
+    let options = &Options { values, ..options.clone() };
     let mut checked: Checked<'_> = match check_with(bytes, options, operators) {
         Ok(checked) => checked,
         Err(CheckError::Malformed(error)) => return Err(malformed(error)),

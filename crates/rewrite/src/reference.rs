@@ -31,7 +31,6 @@ use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::{Body, GraphId, Origin, StepId, ValueId};
-use typeloom_solver::solve_error::{ErrorSite, SolveErrorKind};
 use typeloom_solver::solution::{TensorType, Type};
 use typeloom_solver::ty::Constructor;
 
@@ -66,23 +65,11 @@ pub struct Inferred<'a> {
 /// # Errors
 /// [`AnnotateError`].
 pub fn infer<'a>(checked: &mut Checked<'a>, options: InferenceOptions) -> Result<Inferred<'a>, AnnotateError> {
-    let unknown = unknown_operators(checked);
+    let unknown = checked.unknown_operators();
+    let unknown = unknown.into_iter().map(|(domain, name)| (domain.to_owned(), name.to_owned())).collect();
     let errors = errors(checked, options);
     let file = write(checked)?;
     Ok(Inferred { file, errors, unknown })
-}
-
-/// The operators that the catalogue lacks.
-fn unknown_operators(checked: &Checked<'_>) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    for error in checked.errors() {
-        if let (SolveErrorKind::UnknownOperator { .. }, ErrorSite::Step(step)) = (&error.kind, error.site) {
-            let node = checked.body().step(step).node;
-            let name = |text: Result<&str, _>| text.unwrap_or_default().to_owned();
-            found.push((name(node.domain()), name(node.op_type())));
-        }
-    }
-    found
 }
 
 /// The errors that the reference reports, in the order of the graph.
@@ -95,9 +82,9 @@ fn errors(checked: &mut Checked<'_>, options: InferenceOptions) -> Vec<String> {
     errors.filter(|diagnostic| is_reported(diagnostic.code)).map(|diagnostic| diagnostic.to_string()).collect()
 }
 
-/// Whether the reference's inference reports problems of this kind.
-fn is_reported(_code: Code) -> bool {
-    true
+/// Whether the reference's inference reports problems of this kind. The checker reports deprecated operators.
+fn is_reported(code: Code) -> bool {
+    !matches!(code, Code::DeprecatedOperator)
 }
 
 fn write<'a>(checked: &mut Checked<'a>) -> Result<Spliced<'a>, AnnotateError> {

@@ -83,6 +83,12 @@ impl<'a> Checked<'a> {
         self.errors.sort_by_key(|error| error.site);
     }
 
+    /// The operators that nodes use and no catalogue has: domain and name.
+    #[must_use]
+    pub fn unknown_operators(&self) -> Vec<(&'a str, &'a str)> {
+        self.operators.unknown()
+    }
+
     /// The main graph with all nested graphs.
     #[must_use]
     pub fn body(&self) -> &Body<'a> {
