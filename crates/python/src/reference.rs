@@ -13,7 +13,7 @@ use typeloom_onnx::messages::{
     AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, OnnxMessage, OperatorSetIdProto,
     SparseTensorProto, TensorProto, TypeProto, ValueInfoProto, opset_import, read,
 };
-use typeloom_rewrite::reference::{self, InferenceOptions};
+use typeloom_rewrite::reference::{self, InferenceOptions, UnknownExtents};
 use typeloom_solver::model::FollowedValues;
 use typeloom_solver::validate::{Context, OpsetCompatibility, Scope};
 
@@ -57,7 +57,7 @@ pub(crate) fn infer_shapes<'py>(
 ) -> PyResult<(Bound<'py, PyBytes>, Vec<String>, Vec<(String, String)>)> {
     let bytes = model.open()?;
     let (options, operators) = (settings.options.clone(), settings.operators.clone());
-    let inference = InferenceOptions { check_type, strict_mode, data_prop };
+    let inference = InferenceOptions { check_type, strict_mode, data_prop, unknown: UnknownExtents::Named };
     let (file, errors, unknown) =
         interruptible(py, bytes.len(), move || infer(&bytes, &options, &operators, inference))??;
     Ok((PyBytes::new(py, &file), errors, unknown))
@@ -115,7 +115,12 @@ pub(crate) fn infer_node<'py>(
     };
     let bytes = model.encode_to_vec();
     let (options, operators) = (settings.options.clone(), settings.operators.clone());
-    let inference = InferenceOptions { check_type: true, strict_mode: true, data_prop: true };
+    let inference = InferenceOptions {
+        check_type: true,
+        strict_mode: true,
+        data_prop: true,
+        unknown: UnknownExtents::Unset,
+    };
     let (file, errors, _) =
         interruptible(py, bytes.len(), move || infer(&bytes, &options, &operators, inference))??;
     let model: ModelProto = message(&file)?;
@@ -146,12 +151,18 @@ pub(crate) fn infer_function<'py>(
         op_type: body.name.clone(),
         domain: body.domain.clone(),
         overload: body.overload.clone(),
-        input: (0..types.len()).map(|at| name("in", at)).collect(),
+        input: types
+            .iter()
+            .enumerate()
+            // A type without content stands for an input that is left out.
+            .map(|(at, ty)| if ty.is_empty() { String::new() } else { name("in", at) })
+            .collect(),
         output: (0..body.output.len()).map(|at| name("out", at)).collect(),
         attribute,
         ..NodeProto::default()
     };
-    let types = types.into_iter().enumerate().map(|(at, ty)| (name("in", at), ty)).collect();
+    let known = types.into_iter().enumerate().filter(|(_, ty)| !ty.is_empty());
+    let types = known.map(|(at, ty)| (name("in", at), ty)).collect();
     let mut imports: Vec<(String, i64)> = body.opset_import.iter().map(import).collect();
     if imports.iter().all(|(domain, _)| *domain != *body.domain) {
         imports.push((body.domain.to_string(), 1));
@@ -168,6 +179,9 @@ pub(crate) fn infer_function<'py>(
         settings,
         Some(function),
     )?;
+    // A call may leave attributes out; the nodes that refer to them have the defaults of their operators.
+    let left_out = format!("error[missing-attribute]: `{}` ", body.name.as_str());
+    let errors = errors.into_iter().filter(|error| !error.starts_with(&left_out)).collect();
     let mut found: BTreeMap<String, Bound<'py, PyBytes>> = found.into_iter().collect();
     Ok(((0..body.output.len()).map(|at| found.remove(&name("out", at))).collect(), errors))
 }

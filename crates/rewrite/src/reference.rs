@@ -17,6 +17,8 @@
 //!
 //! **Invariant:** all bytes that do not concern types are unchanged.
 
+mod weaker;
+
 use std::collections::{HashMap, HashSet};
 
 use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
@@ -26,7 +28,7 @@ use typeloom_onnx::messages::{
 use typeloom_onnx::splice::{Records, Splice, Spliced};
 use typeloom_onnx::view::{GraphView, ValueInfoView};
 use typeloom_onnx::wire::Field;
-use typeloom_solver::diagnostic::Code;
+use typeloom_solver::diagnostic::{Code, Diagnostic};
 use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Checked;
@@ -47,6 +49,18 @@ pub struct InferenceOptions {
     pub strict_mode: bool,
     /// Whether computed values decide shapes.
     pub data_prop: bool,
+    /// The form of unknown extents.
+    pub unknown: UnknownExtents,
+}
+
+/// The form of unknown extents.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum UnknownExtents {
+    /// They get generated names.
+    #[default]
+    Named,
+    /// They have no value.
+    Unset,
 }
 
 /// A model with inferred types.
@@ -68,18 +82,30 @@ pub fn infer<'a>(checked: &mut Checked<'a>, options: InferenceOptions) -> Result
     let unknown = checked.unknown_operators();
     let unknown = unknown.into_iter().map(|(domain, name)| (domain.to_owned(), name.to_owned())).collect();
     let errors = errors(checked, options);
-    let file = write(checked)?;
+    let file = write(checked, options.unknown)?;
     Ok(Inferred { file, errors, unknown })
 }
 
 /// The errors that the reference reports, in the order of the graph.
 fn errors(checked: &mut Checked<'_>, options: InferenceOptions) -> Vec<String> {
-    if !options.check_type && !options.strict_mode {
+    let reports_all = options.check_type || options.strict_mode;
+    if checked.is_ok() {
         return Vec::new();
     }
     let errors = checked.diagnostics();
     let errors = errors.iter().filter(|diagnostic| diagnostic.is_error());
-    errors.filter(|diagnostic| is_reported(diagnostic.code)).map(|diagnostic| diagnostic.to_string()).collect()
+    errors
+        .filter(|diagnostic| diagnostic.code == Code::RecursiveFunction || reports_all && is_reported(diagnostic.code))
+        .map(text).collect()
+}
+
+/// The text of an error. Programs search the reference's texts for a few phrases, which are added.
+fn text(diagnostic: &Diagnostic) -> String {
+    let phrase = match diagnostic.code {
+        Code::MissingOutput => ": it needs at least one output",
+        _ => "",
+    };
+    format!("{diagnostic}{phrase}")
 }
 
 /// Whether the reference's inference reports problems of this kind. The checker reports deprecated operators.
@@ -87,10 +113,10 @@ fn is_reported(code: Code) -> bool {
     !matches!(code, Code::DeprecatedOperator)
 }
 
-fn write<'a>(checked: &mut Checked<'a>) -> Result<Spliced<'a>, AnnotateError> {
+fn write<'a>(checked: &mut Checked<'a>, unknown: UnknownExtents) -> Result<Spliced<'a>, AnnotateError> {
     let bytes = checked.model().ok_or(AnnotateError::NoModel)?.bytes();
     let graphs = checked.body().graph_views()?;
-    let mut writer = Writer { splice: Splice::new::<ModelProto>(bytes), names: Names::default() };
+    let mut writer = Writer { splice: Splice::new::<ModelProto>(bytes), names: Names { form: unknown, ..Names::default() } };
     writer.names.take(checked, &graphs)?;
     let body = checked.body();
     let values: HashMap<(GraphId, &'a str), ValueId> =
@@ -152,7 +178,7 @@ impl<'a> Writer<'a> {
         info: ValueInfoView<'a>,
         value: ValueId,
     ) -> Result<bool, AnnotateError> {
-        let ty = checked.type_of(value);
+        let ty = weaker::type_of(checked, value);
         let old: ValueInfoProto = read(bytes::Bytes::copy_from_slice(info.bytes()))?;
         let has_type = old.r#type.as_ref().is_some_and(|ty| ty.value.is_some());
         let Some(inferred) = self.names.message_of(checked, &ty) else { return Ok(has_type) };
@@ -165,7 +191,7 @@ impl<'a> Writer<'a> {
     }
 
     fn add(&mut self, checked: &mut Checked<'a>, graph: usize, value: ValueId) {
-        let ty = checked.type_of(value);
+        let ty = weaker::type_of(checked, value);
         let Some(ty) = self.names.message_of(checked, &ty) else { return };
         let name = checked.body().value_name(value);
         let info = ValueInfoProto { name: name.into(), r#type: Some(ty), ..ValueInfoProto::default() };
@@ -187,6 +213,7 @@ fn made_in(body: &Body<'_>, graph: GraphId) -> Vec<ValueId> {
 /// Names of unknown extents.
 #[derive(Default)]
 struct Names {
+    form: UnknownExtents,
     /// The names that the model uses.
     taken: HashSet<String>,
     names: HashMap<DimId, String>,
@@ -215,10 +242,15 @@ impl Names {
         Ok(())
     }
 
-    fn name(&mut self, dims: &Dims, dim: DimId) -> String {
+    /// The name of an extent that is not a number.
+    fn name(&mut self, dims: &Dims, dim: DimId) -> Option<String> {
         if let Some(name) = dims.as_symbol(dim) {
-            return name.to_owned();
+            return Some(name.to_owned());
         }
+        (self.form == UnknownExtents::Named).then(|| self.generated(dim))
+    }
+
+    fn generated(&mut self, dim: DimId) -> String {
         if let Some(name) = self.names.get(&dim) {
             return name.clone();
         }
@@ -270,10 +302,10 @@ impl Names {
         let dims = checked.dims();
         let dim = |dim: &DimId| {
             let value = match dims.as_constant(*dim) {
-                Some(size) => dimension::Value::DimValue(size),
-                None => dimension::Value::DimParam(self.name(dims, *dim)),
+                Some(size) => Some(dimension::Value::DimValue(size)),
+                None => self.name(dims, *dim).map(dimension::Value::DimParam),
             };
-            Dimension { value: Some(value), ..Dimension::default() }
+            Dimension { value, ..Dimension::default() }
         };
         let dim = tensor.shape.as_ref()?.iter().map(dim).collect();
         Some(TensorShapeProto { dim, ..TensorShapeProto::default() })

@@ -233,6 +233,11 @@ impl<'a> Checked<'a> {
         &self.core.dims
     }
 
+    /// A new unknown extent.
+    pub fn fresh_dim(&mut self) -> DimId {
+        self.core.dims.fresh()
+    }
+
     /// The element types and the type tree.
     #[must_use]
     pub fn universe(&self) -> &Arc<Universe> {

@@ -16,7 +16,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from typeloom.onnx import shape_inference
-from typeloom.onnx._reference import full_name, is_registered, message_type, reference, validated
+from typeloom.onnx._reference import full_name, is_registered, reference, validated
 
 if TYPE_CHECKING:
     ValidationError = Exception
@@ -86,7 +86,46 @@ def _check(kind: str, message: Any, ctx: Any) -> None:
         raise TypeError(f"The proto message needs to be of type '{kind}'")
     violation = validated(kind, message.SerializeToString(), ctx.ir_version, ctx.opset_imports)
     if violation is not None:
+        if _concerns_registered(violation):
+            function = getattr(reference("onnx_cpp2py_export.checker"), _FUNCTIONS[kind])
+            function(message.SerializeToString(), *_reference_contexts(kind, ctx))
+            return
         raise ValidationError(violation)
+
+
+_FUNCTIONS = {
+    "AttributeProto": "check_attribute",
+    "FunctionProto": "check_function",
+    "GraphProto": "check_graph",
+    "NodeProto": "check_node",
+    "SparseTensorProto": "check_sparse_tensor",
+    "TensorProto": "check_tensor",
+    "ValueInfoProto": "check_value_info",
+}
+
+
+def _concerns_registered(violation: str) -> bool:
+    """Whether the operator that typeloom lacks is one that this process registered in `onnx.defs`."""
+    prefix, _, rest = violation.partition("No Op registered for ")
+    return not prefix and is_registered([(domain, rest.split(" ", 1)[0]) for domain in _domains()])
+
+
+def _domains() -> set[str]:
+    """The domains of the reference's registry; only that of ONNX if it is not loaded."""
+    import sys
+
+    if "onnx" not in sys.modules:
+        return {""}
+    return {schema.domain for schema in reference("defs").get_all_schemas()}
+
+
+def _reference_contexts(kind: str, ctx: Any) -> list[Any]:
+    """The contexts of the reference's function."""
+    module = reference("onnx_cpp2py_export.checker")
+    own = module.CheckerContext()
+    own.ir_version, own.opset_imports = ctx.ir_version, dict(ctx.opset_imports)
+    has_scope = kind in ("AttributeProto", "FunctionProto", "GraphProto", "NodeProto")
+    return [own, module.LexicalScopeContext()] if has_scope else [own]
 
 
 def check_value_info(value_info: Any, ctx: Any = DEFAULT_CONTEXT) -> None:
@@ -217,10 +256,10 @@ def check_model(
             f"Unable to open proto file: {data!r}. Please check if it is a valid proto."
         ) from error
     if violation is not None:
-        if check_custom_domain and _has_registered(data):
-            reference("onnx_cpp2py_export.checker").check_model(
-                data, full_check, skip_opset_compatibility_check, check_custom_domain
-            )
+        if _concerns_registered(violation):
+            module = reference("onnx_cpp2py_export.checker")
+            check = module.check_model if isinstance(data, bytes) else module.check_model_path
+            check(data, full_check, skip_opset_compatibility_check, check_custom_domain)
             return
         raise ValidationError(violation)
     if full_check:
@@ -236,11 +275,3 @@ def _maximum() -> int:
         return int(getattr(patched, "MAXIMUM_PROTOBUF", MAXIMUM_PROTOBUF))
     return MAXIMUM_PROTOBUF
 
-
-def _has_registered(data: bytes | str) -> bool:
-    """Whether the model has operators that this process registered in `onnx.defs`."""
-    kind = message_type("ModelProto")
-    if kind is None or not isinstance(data, bytes):
-        return False
-    nodes = kind.FromString(data).graph.node
-    return is_registered([(node.domain, node.op_type) for node in nodes if node.domain])

@@ -20,10 +20,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from typeloom import _core
-from typeloom.onnx._reference import full_name, is_registered, message_type, reference, settings
+from typeloom.onnx._reference import full_name, is_registered, message_type, reference, settings, validated
 
 if TYPE_CHECKING:
     InferenceError = Exception
@@ -100,8 +100,17 @@ def _infer(model: bytes | str, check_type: bool, strict_mode: bool, data_prop: b
         )
         return delegated
     if errors:
-        raise InferenceError("[ShapeInferenceError] Inference error(s): " + "\n".join(errors))
+        _raise(errors)
     return file
+
+
+def _raise(errors: list[str]) -> NoReturn:
+    text = "[ShapeInferenceError] Inference error(s): " + "\n".join(errors)
+    if any(error.startswith("error[recursive-function]") for error in errors):
+        from typeloom.onnx.checker import ValidationError
+
+        raise ValidationError(f"Cycle detected in model-local function references: {text}")
+    raise InferenceError(text)
 
 
 def _read(path: str) -> bytes:
@@ -183,6 +192,7 @@ def infer_node_outputs(
 
     Raises:
         InferenceError: the inference of the node fails.
+        ValidationError: the node does not fit the declaration of its operator.
         KeyError: an input has no type.
     """
     types = {name: input_types[name].SerializeToString() for name in node.input if name}
@@ -201,8 +211,16 @@ def infer_node_outputs(
             node.SerializeToString(), types, data, sparse, imports, ir_version
         )
     else:
+        from typeloom.onnx.checker import ValidationError
+
+        message = node.SerializeToString()
+        violation = None
+        if not any(attribute.HasField("g") or attribute.graphs for attribute in node.attribute):
+            violation = validated("NodeProto", message, ir_version, imports)
+        if violation is not None:
+            raise ValidationError(violation)
         found, errors = _core.infer_node(
-            node.SerializeToString(),
+            message,
             list(types.items()),
             list(data.items()),
             list(sparse.items()),
@@ -210,8 +228,10 @@ def infer_node_outputs(
             ir_version,
             settings(),
         )
+        if any(error.startswith(("error[element-type", "error[type-mismatch")) for error in errors):
+            raise ValidationError("\n".join(errors))
         if errors:
-            raise InferenceError("\n".join(errors))
+            _raise(errors)
         outputs = dict(found)
     return {name: kind.FromString(ty) for name, ty in outputs.items()}
 
@@ -251,5 +271,5 @@ def infer_function_output_types(
         settings(),
     )
     if errors:
-        raise InferenceError("\n".join(errors))
+        _raise(errors)
     return [kind() if ty is None else kind.FromString(ty) for ty in found]
