@@ -30,7 +30,12 @@ fn malformed(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(format!("the bytes are not the message: {error}"))
 }
 
-fn infer(bytes: &[u8], options: &Options, operators: &Operators, inference: InferenceOptions) -> PyResult<Inference> {
+fn infer(
+    bytes: &[u8],
+    options: &Options,
+    operators: &Operators,
+    inference: InferenceOptions,
+) -> PyResult<Inference> {
     let values = if inference.data_prop { FollowedValues::Computed } else { FollowedValues::Stored };
     let options = &Options { values, ..options.clone() };
     let mut checked: Checked<'_> = match check_with(bytes, options, operators) {
@@ -144,8 +149,10 @@ pub(crate) fn infer_function<'py>(
     attributes: Vec<Vec<u8>>,
     settings: &Settings,
 ) -> PyResult<(Vec<Option<Bound<'py, PyBytes>>>, Vec<String>)> {
-    let body: FunctionProto = message(function)?;
-    let attribute = attributes.iter().map(|bytes| message::<AttributeProto>(bytes)).collect::<PyResult<_>>()?;
+    let mut body: FunctionProto = message(function)?;
+    let attribute: Vec<AttributeProto> =
+        attributes.iter().map(|bytes| message(bytes)).collect::<PyResult<_>>()?;
+    leave_out(&mut body, &attribute);
     let name = |prefix: &str, at: usize| format!("{prefix}{at}");
     let node = NodeProto {
         op_type: body.name.clone(),
@@ -177,13 +184,28 @@ pub(crate) fn infer_function<'py>(
         imports,
         ir_version,
         settings,
-        Some(function),
+        Some(&body.encode_to_vec()),
     )?;
-    // A call may leave attributes out; the nodes that refer to them have the defaults of their operators.
-    let left_out = format!("error[missing-attribute]: `{}` ", body.name.as_str());
-    let errors = errors.into_iter().filter(|error| !error.starts_with(&left_out)).collect();
     let mut found: BTreeMap<String, Bound<'py, PyBytes>> = found.into_iter().collect();
     Ok(((0..body.output.len()).map(|at| found.remove(&name("out", at))).collect(), errors))
+}
+
+/// Removes the attributes of a function that are not given and have no default: the nodes that refer to them have the
+/// defaults of their operators.
+fn leave_out(function: &mut FunctionProto, given: &[AttributeProto]) {
+    let mut known: Vec<String> = given.iter().map(|attribute| attribute.name.to_string()).collect();
+    function.attribute.retain(|name| known.contains(name));
+    known.extend(function.attribute_proto.iter().map(|attribute| attribute.name.to_string()));
+    let mut open: Vec<&mut NodeProto> = function.node.iter_mut().collect();
+    while let Some(node) = open.pop() {
+        node.attribute.retain(|attribute| {
+            attribute.ref_attr_name.is_empty() || known.iter().any(|name| *name == *attribute.ref_attr_name)
+        });
+        for attribute in &mut node.attribute {
+            open.extend(attribute.g.iter_mut().flat_map(|graph| &mut graph.node));
+            open.extend(attribute.graphs.iter_mut().flat_map(|graph| &mut graph.node));
+        }
+    }
 }
 
 fn import(import: &OperatorSetIdProto) -> (String, i64) {
@@ -217,7 +239,8 @@ pub(crate) fn validate(
         if skip_compatibility { OpsetCompatibility::Ignored } else { OpsetCompatibility::Required };
     interruptible(py, bytes.len(), move || {
         let external = |location: &str| external(&base, location);
-        let cx = Context { catalogue: &*operators, ir_version, opset_imports, all_domains, external: &external };
+        let cx =
+            Context { catalogue: &*operators, ir_version, opset_imports, all_domains, external: &external };
         let bytes = bytes.shared().clone();
         let result = match kind.as_str() {
             "ModelProto" => cx.model(&read(bytes).map_err(malformed)?, compatibility),

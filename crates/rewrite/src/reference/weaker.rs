@@ -3,9 +3,11 @@
 //! A type without some of its proved extents is still correct, so only the written type changes: the readers of a value
 //! see all that is known.
 
+use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::{StepId, ValueId};
 use typeloom_solver::solution::{TensorType, Type};
+use typeloom_types::dtype::Dtype;
 
 /// What the reference leaves out of the shape of an output.
 enum Lost {
@@ -46,13 +48,15 @@ fn lost(checked: &mut Checked<'_>, step: StepId, value: ValueId) -> Lost {
     let inputs: Vec<Option<ValueId>> = body.inputs(step).to_vec();
     let at = body.outputs(step).iter().position(|output| *output == Some(value)).unwrap_or_default();
     let input = |at: usize| inputs.get(at).copied().flatten();
-    let is_stored = |checked: &Checked<'_>, at: usize| {
-        input(at).is_none_or(|value| is_stored(checked, value))
-    };
+    let is_stored =
+        |checked: &Checked<'_>, at: usize| input(at).is_none_or(|value| is_stored(checked, value));
     match body.op_name(step) {
         // Bounds that are not stored leave every axis open.
         "Slice" if inputs.len() > 1 && !(is_stored(checked, 1) && is_stored(checked, 2)) => Lost::Extents,
         "TopK" if inputs.len() > 1 && !is_stored(checked, 1) => Lost::Extents,
+        "Range" if is_half(&checked.type_of(value)) => Lost::Extents,
+        // The state can change its shape in an iteration.
+        "Loop" if at + 2 < inputs.len() => Lost::Shape,
         "Unique" if at > 0 => Lost::Extents,
         "Conv" => window(checked, step, input(1)),
         "ConvInteger" => window(checked, step, input(1)),
@@ -76,6 +80,12 @@ fn window(checked: &mut Checked<'_>, step: StepId, weights: Option<ValueId>) -> 
     let dims = checked.dims();
     let is_known = shape.iter().skip(2).all(|dim| dims.as_constant(*dim).is_some());
     if is_known { Lost::Nothing } else { Lost::Shape }
+}
+
+/// Whether the elements have 16 bits. The reference does not read the bounds of such ranges.
+fn is_half(ty: &Type) -> bool {
+    let Type::Tensor(tensor) = ty else { return false };
+    tensor.elem.single().is_some_and(|elem| [Elem::of(Dtype::F16), Elem::of(Dtype::BF16)].contains(&elem))
 }
 
 /// Whether a value is an initializer, or the result of a node without inputs.

@@ -44,7 +44,12 @@ impl<'s> Scope<'s> {
     }
 }
 
-pub(super) fn validate(cx: &Context<'_>, graph: &GraphProto, scope: &mut Scope<'_>, depth: Depth) -> Validity {
+pub(super) fn validate(
+    cx: &Context<'_>,
+    graph: &GraphProto,
+    scope: &mut Scope<'_>,
+    depth: Depth,
+) -> Validity {
     required(!graph.name.is_empty(), "name", "graph")?;
     for info in graph.input.iter().chain(&graph.output) {
         value::validate(info, depth)?;

@@ -34,10 +34,7 @@ pub(super) fn validate(cx: &Context<'_>, model: &ModelProto, compatibility: Opse
             "model with IR version >= 3 must specify opset_import for ONNX"
         );
     } else {
-        ensure!(
-            cx.opset_imports.is_empty(),
-            "model with IR version < 3 cannot have opset_import specified"
-        );
+        ensure!(cx.opset_imports.is_empty(), "model with IR version < 3 cannot have opset_import specified");
         cx.opset_imports.insert(String::new(), 1);
     }
     functions(&cx, model, compatibility)?;
@@ -174,10 +171,7 @@ pub(super) fn function(cx: &Context<'_>, function: &FunctionProto, outer: &Scope
     let attributes = attributes.chain(function.attribute_proto.iter().map(|one| one.name.as_str()));
     let mut seen = HashSet::new();
     for attribute in attributes {
-        ensure!(
-            seen.insert(attribute),
-            "function ({name}) should not have duplicate attributes specified."
-        );
+        ensure!(seen.insert(attribute), "function ({name}) should not have duplicate attributes specified.");
     }
     for one in &function.node {
         for input in one.input.iter().filter(|input| !input.is_empty()) {

@@ -91,11 +91,7 @@ fn declared(schema: &Schema, node: &NodeProto, version: i64) -> Validity {
         );
     }
     let missing = schema.attributes.iter().find(|decl| decl.required && !seen.contains(&*decl.name));
-    ensure!(
-        missing.is_none(),
-        "Required attribute '{}' is missing.",
-        missing.map_or("", |decl| &*decl.name)
-    );
+    ensure!(missing.is_none(), "Required attribute '{}' is missing.", missing.map_or("", |decl| &*decl.name));
     Ok(())
 }
 
@@ -136,7 +132,12 @@ fn ports(
     Ok(())
 }
 
-pub(super) fn attribute(cx: &Context<'_>, attribute: &AttributeProto, scope: &Scope<'_>, depth: Depth) -> Validity {
+pub(super) fn attribute(
+    cx: &Context<'_>,
+    attribute: &AttributeProto,
+    scope: &Scope<'_>,
+    depth: Depth,
+) -> Validity {
     required(!attribute.name.is_empty(), "name", "attr")?;
     if cx.ir_version >= TYPED_ATTRIBUTES {
         present(attribute.r#type.is_some_and(|number| number != 0), "type", "attr")?;

@@ -98,7 +98,9 @@ pub(super) fn dense(cx: &Context<'_>, tensor: &TensorProto) -> Validity {
         return Ok(());
     }
     let [(field, found)] = payloads[..] else {
-        return Err(Invalid(format!("TensorProto (tensor name: {name}) should contain one and only one value field.")));
+        return Err(Invalid(format!(
+            "TensorProto (tensor name: {name}) should contain one and only one value field."
+        )));
     };
     if field == Payload::Raw {
         let needed = dtype.packed_len(elements);
@@ -163,7 +165,8 @@ fn external(cx: &Context<'_>, tensor: &TensorProto) -> Validity {
     if location.starts_with('#') {
         return Ok(());
     }
-    (cx.external)(location).map_err(|reason| Invalid(format!("Data of TensorProto ( tensor name: {name}): {reason}")))
+    (cx.external)(location)
+        .map_err(|reason| Invalid(format!("Data of TensorProto ( tensor name: {name}): {reason}")))
 }
 
 pub(super) fn sparse(cx: &Context<'_>, sparse: &SparseTensorProto) -> Validity {
