@@ -153,6 +153,8 @@ pub(crate) fn infer_function<'py>(
     let attribute: Vec<AttributeProto> =
         attributes.iter().map(|bytes| message(bytes)).collect::<PyResult<_>>()?;
     leave_out(&mut body, &attribute);
+    let outputs = body.output.clone();
+    drop_undefined_outputs(&mut body);
     let name = |prefix: &str, at: usize| format!("{prefix}{at}");
     let node = NodeProto {
         op_type: body.name.clone(),
@@ -187,7 +189,9 @@ pub(crate) fn infer_function<'py>(
         Some(&body.encode_to_vec()),
     )?;
     let mut found: BTreeMap<String, Bound<'py, PyBytes>> = found.into_iter().collect();
-    Ok(((0..body.output.len()).map(|at| found.remove(&name("out", at))).collect(), errors))
+    let position = |output: &String| body.output.iter().position(|own| own == output);
+    let types = outputs.iter().map(|output| found.remove(&name("out", position(output)?)));
+    Ok((types.collect(), errors))
 }
 
 /// Removes the attributes of a function that are not given and have no default: the nodes that refer to them have the
@@ -206,6 +210,13 @@ fn leave_out(function: &mut FunctionProto, given: &[AttributeProto]) {
             open.extend(attribute.graphs.iter_mut().flat_map(|graph| &mut graph.node));
         }
     }
+}
+
+/// Removes the outputs that no node defines; the reference leaves them untyped.
+fn drop_undefined_outputs(function: &mut FunctionProto) {
+    let FunctionProto { input, node, output, .. } = function;
+    let by_node = |name: &String| node.iter().any(|node| node.output.contains(name));
+    output.retain(|name| by_node(name) || input.contains(name));
 }
 
 fn import(import: &OperatorSetIdProto) -> (String, i64) {
