@@ -57,10 +57,12 @@ class Outcomes:
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         # A skipped or expected failure is no outcome.
+        path, separator, test = report.nodeid.partition("::")
+        name = path.rsplit("/", 1)[-1] + separator + test
         if report.failed:
-            self.failed.add(report.nodeid)
+            self.failed.add(name)
         elif report.when == "call" and report.passed:
-            self.passed.add(report.nodeid)
+            self.passed.add(name)
 
 
 def listed() -> set[str]:
