@@ -45,8 +45,11 @@ fn lost(checked: &mut Checked<'_>, step: StepId, value: ValueId) -> Lost {
     if node.domain() != Ok("") {
         return Lost::Nothing;
     }
-    let inputs: Vec<Option<ValueId>> = body.inputs(step).to_vec();
-    let at = body.outputs(step).iter().position(|output| *output == Some(value)).unwrap_or_default();
+    // A node with graphs has several steps; the first one has its inputs.
+    let inputs: Vec<Option<ValueId>> = body.inputs(body.first_step(step)).to_vec();
+    let given = node.inputs().count();
+    let name = body.value_name(value);
+    let at = node.outputs().position(|output| output == Ok(name)).unwrap_or_default();
     let input = |at: usize| inputs.get(at).copied().flatten();
     let is_stored =
         |checked: &Checked<'_>, at: usize| input(at).is_none_or(|value| is_stored(checked, value));
@@ -56,7 +59,7 @@ fn lost(checked: &mut Checked<'_>, step: StepId, value: ValueId) -> Lost {
         "TopK" if inputs.len() > 1 && !is_stored(checked, 1) => Lost::Extents,
         "Range" if is_half(&checked.type_of(value)) => Lost::Extents,
         // The state can change its shape in an iteration.
-        "Loop" if at + 2 < inputs.len() => Lost::Shape,
+        "Loop" if at + 2 < given => Lost::Shape,
         "Unique" if at > 0 => Lost::Extents,
         "Conv" => window(checked, step, input(1)),
         "ConvInteger" => window(checked, step, input(1)),
