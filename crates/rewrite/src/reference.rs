@@ -34,6 +34,7 @@ use typeloom_solver::program::{Body, GraphId, Origin, StepId, ValueId};
 use typeloom_solver::solution::{TensorType, Type};
 use typeloom_solver::solve_error::ErrorSite;
 use typeloom_solver::ty::Constructor;
+use typeloom_types::dtype::Dtype;
 
 use crate::annotate::AnnotateError;
 use crate::coerce::layout::Source;
@@ -392,7 +393,7 @@ impl Names {
 
 /// ONNX's number of an element type.
 fn number(elem: Elem) -> Option<i32> {
-    elem.dtype().map(|dtype| dtype.onnx_number())
+    elem.dtype().map(Dtype::onnx_number)
 }
 
 /// The symbols of a type.

@@ -146,7 +146,6 @@ impl Context<'_> {
     ///
     /// # Errors
     /// The first violation.
-    #[expect(clippy::unused_self, reason = "all rules are called in the same way")]
     pub fn value_info(&self, info: &ValueInfoProto) -> Validity {
         value::validate(info, Depth::MAIN)
     }

@@ -48,7 +48,6 @@ pub(super) fn validate(cx: &Context<'_>, node: &NodeProto, scope: &Scope<'_>, de
     let version = cx.opset_imports.get(domain).or_else(|| cx.opset_imports.get(alias)).copied();
     let is_own = OWN_DOMAINS.contains(&domain);
     let Some(version) = version else {
-        // Before imports existed, every model used the first version.
         return Err(Invalid(format!("No opset import for domain '{domain}'")));
     };
     for one in &node.attribute {
@@ -72,8 +71,8 @@ pub(super) fn validate(cx: &Context<'_>, node: &NodeProto, scope: &Scope<'_>, de
 fn declared(schema: &Schema, node: &NodeProto, version: i64) -> Validity {
     let op_type = node.op_type.as_str();
     ensure!(!schema.deprecated, "Op registered for {op_type} is deprecated in domain_version of {version}");
-    ports(schema, node, ("input", "Input"), &schema.inputs, &node.input)?;
-    ports(schema, node, ("output", "Output"), &schema.outputs, &node.output)?;
+    ports(schema, node, "input", &schema.inputs, &node.input)?;
+    ports(schema, node, "output", &schema.outputs, &node.output)?;
     let mut seen: HashSet<&str> = HashSet::new();
     for attribute in &node.attribute {
         let name = attribute.name.as_str();
@@ -95,13 +94,7 @@ fn declared(schema: &Schema, node: &NodeProto, version: i64) -> Validity {
     Ok(())
 }
 
-fn ports(
-    schema: &Schema,
-    node: &NodeProto,
-    (side, _): (&str, &str),
-    formals: &[Formal],
-    given: &[String],
-) -> Validity {
+fn ports(schema: &Schema, node: &NodeProto, side: &str, formals: &[Formal], given: &[String]) -> Validity {
     let least = formals
         .iter()
         .enumerate()

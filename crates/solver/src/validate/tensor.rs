@@ -43,7 +43,7 @@ impl Payload {
             Self::Int64 => tensor.int64_data.len(),
             Self::Uint64 => tensor.uint64_data.len(),
             Self::String => tensor.string_data.len(),
-            Self::Raw => return tensor.raw_data.as_ref().map(|raw| raw.len()),
+            Self::Raw => return tensor.raw_data.as_ref().map(bytes::Bytes::len),
         };
         (count > 0).then_some(count)
     }

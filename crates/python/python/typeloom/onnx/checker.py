@@ -235,8 +235,8 @@ def check_model(
     base = ""
     data: bytes | str
     if isinstance(model, (str, os.PathLike)):
-        data = os.fspath(model)
-        base = os.path.dirname(data)
+        path: str = os.fsdecode(model)
+        data, base = path, os.path.dirname(path)
     else:
         data = model if isinstance(model, bytes) else model.SerializeToString()
         if len(data) > _maximum():
