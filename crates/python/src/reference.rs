@@ -24,7 +24,19 @@ use crate::report::problem;
 use crate::settings::Settings;
 
 /// New bytes, the texts of errors, and the operators that the catalogue lacks as `(domain, name)`.
-type Inference = (Vec<u8>, Vec<String>, Vec<(String, String)>);
+type Inference = (Vec<u8>, Vec<String>, Operations);
+
+/// Operators as `(domain, name)`.
+type Operations = Vec<(String, String)>;
+
+/// A message in wire format.
+type Encoded<'py> = Bound<'py, PyBytes>;
+
+/// The types of the outputs of a node that are known, by name.
+type NodeTypes<'py> = Vec<(String, Encoded<'py>)>;
+
+/// The type of each output of a function, as far as it is known.
+type OutputTypes<'py> = Vec<Option<Encoded<'py>>>;
 
 fn malformed(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(format!("the bytes are not the message: {error}"))
@@ -59,7 +71,7 @@ pub(crate) fn infer_shapes<'py>(
     check_type: bool,
     strict_mode: bool,
     data_prop: bool,
-) -> PyResult<(Bound<'py, PyBytes>, Vec<String>, Vec<(String, String)>)> {
+) -> PyResult<(Encoded<'py>, Vec<String>, Operations)> {
     let bytes = model.open()?;
     let (options, operators) = (settings.options.clone(), settings.operators.clone());
     let inference = InferenceOptions { check_type, strict_mode, data_prop, unknown: UnknownExtents::Named };
@@ -88,7 +100,7 @@ pub(crate) fn infer_node<'py>(
     ir_version: i64,
     settings: &Settings,
     function: Option<&[u8]>,
-) -> PyResult<(Vec<(String, Bound<'py, PyBytes>)>, Vec<String>)> {
+) -> PyResult<(NodeTypes<'py>, Vec<String>)> {
     let node: NodeProto = message(node)?;
     let mut graph = GraphProto { name: "node".into(), ..GraphProto::default() };
     for (name, ty) in types {
@@ -148,7 +160,7 @@ pub(crate) fn infer_function<'py>(
     types: Vec<Vec<u8>>,
     attributes: Vec<Vec<u8>>,
     settings: &Settings,
-) -> PyResult<(Vec<Option<Bound<'py, PyBytes>>>, Vec<String>)> {
+) -> PyResult<(OutputTypes<'py>, Vec<String>)> {
     let mut body: FunctionProto = message(function)?;
     let attribute: Vec<AttributeProto> =
         attributes.iter().map(|bytes| message(bytes)).collect::<PyResult<_>>()?;
