@@ -32,7 +32,7 @@ use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::{Body, GraphId, Origin, StepId, ValueId};
 use typeloom_solver::solution::{TensorType, Type};
-use typeloom_solver::solve_error::ErrorSite;
+use typeloom_solver::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use typeloom_solver::ty::Constructor;
 use typeloom_types::dtype::Dtype;
 
@@ -93,7 +93,10 @@ pub fn infer<'a>(
 fn errors(checked: &mut Checked<'_>, options: InferenceOptions) -> Vec<String> {
     let reports_all = options.check_type || options.strict_mode;
     let mut texts = if options.strict_mode { unread_shapes(checked) } else { Vec::new() };
-    if checked.is_ok() {
+    let is_recursive =
+        |error: &SolveError<'_>| matches!(error.kind, SolveErrorKind::RecursiveFunction { .. });
+    // Diagnostics take longer than inference, so they are made only if they are shown.
+    if checked.is_ok() || !reports_all && !checked.all_errors().any(is_recursive) {
         return texts;
     }
     let errors = checked.diagnostics();

@@ -18,7 +18,7 @@ __all__ = ["full_name", "is_registered", "message_type", "reference", "settings"
 
 
 @lru_cache(maxsize=None)
-def settings(functions: bool = False) -> _core.Settings:
+def settings() -> _core.Settings:
     """The options of the reference: unknown operators and unknown types are no errors."""
     return _core.Settings(strict=False)
 
