@@ -16,7 +16,7 @@ use std::io::Read as _;
 use std::ops::Deref;
 use std::path::Path;
 
-pub use side::{SideFiles, length, report_missing, report_missing_by};
+pub use side::{SideFiles, length, report_missing, report_missing_by, usable};
 
 /// The bytes of a model.
 pub enum Bytes {

@@ -113,6 +113,14 @@ pub fn length(folder: &Path, location: &str) -> u64 {
     meta.map_or(0, |meta| meta.len())
 }
 
+/// Tests whether a side file can be used, and returns the reason if it cannot.
+///
+/// # Errors
+/// A clause with the reason.
+pub fn usable(folder: &Path, location: &str) -> Result<(), String> {
+    open(folder, location).map(drop)
+}
+
 /// Opens a file inside a folder, without following a link.
 fn open(folder: &Path, location: &str) -> Result<File, String> {
     let relative = Path::new(location);

@@ -9,6 +9,7 @@
 //! | [`model`] | models from paths and bytes, and the text form of models |
 //! | [`settings`], [`operators`] | options of checks, operators and their rules |
 //! | [`report`] | `check`, `explain` |
+//! | [`reference`] | the drop-in replacements of the reference's modules |
 //! | [`rewrite`] | `annotate`, `strip`, `fix`, `compile` |
 //! | [`interface`] | `describe`, `diff` |
 //! | [`session`], [`array`] | `Session`, tensors |
@@ -31,6 +32,7 @@ mod interface;
 mod interrupt;
 mod model;
 mod operators;
+mod reference;
 mod report;
 mod rewrite;
 mod session;
@@ -57,6 +59,8 @@ mod _core {
     use crate::model::{model_from_text, model_to_text};
     #[pymodule_export]
     use crate::operators::Operators;
+    #[pymodule_export]
+    use crate::reference::{infer_function, infer_node, infer_shapes, validate};
     #[pymodule_export]
     use crate::report::{Report, check, explain, explain_code};
     #[pymodule_export]

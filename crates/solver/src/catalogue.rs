@@ -192,6 +192,15 @@ impl<'a> Operators<'a> {
         id
     }
 
+    /// The used operators that the catalogue lacks: domain and name.
+    pub(crate) fn unknown(&self) -> Vec<(&'a str, &'a str)> {
+        let is_unknown = |op: &&Op<'a>| {
+            matches!(&op.kind, OpKind::Missing(kind)
+                if matches!(**kind, SolveErrorKind::UnknownOperator { .. } | SolveErrorKind::MissingOpset))
+        };
+        self.ops.iter().filter(is_unknown).map(|op| (op.domain, op.name)).collect()
+    }
+
     pub(crate) fn op(&self, op: OpId) -> &Op<'a> {
         &self.ops[op.index()]
     }

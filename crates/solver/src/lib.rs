@@ -24,6 +24,7 @@
 //! | [`solution`] | solved types, as data |
 //! | [`value_type`] | solved types that are independent of the solve, and their ONNX messages |
 //! | [`solve_error`], [`diagnostic`] | errors, as data and as messages |
+//! | [`validate`] | structural rules of the format |
 //!
 //! **Invariant:** this crate knows no operator by name. Operators come from a [`catalogue::Catalogue`].
 //!
@@ -44,6 +45,7 @@ pub mod suggest;
 pub mod ty;
 pub mod type_solver;
 pub mod universe;
+pub mod validate;
 pub mod value_type;
 
 mod analysis;

@@ -29,7 +29,7 @@ use crate::state::Core;
 use crate::state::frame::Frame;
 use crate::universe::Universe;
 
-pub use mode::Mode;
+pub use mode::{FollowedValues, Mode};
 
 /// Options of a check.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +45,8 @@ pub struct Options {
     pub merge_symbols: bool,
     /// Whether to record the causes of types even without an error.
     pub trace: bool,
+    /// The values that decide shapes; all that can be computed by default.
+    pub values: FollowedValues,
     /// Whether to keep the types inside functions, see [`Checked::function_types`].
     pub functions: bool,
 }

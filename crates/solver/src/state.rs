@@ -24,6 +24,7 @@ use crate::elem::Elem;
 use crate::dim::shape::{ShapeId, Shapes};
 use crate::dim::{Bind, Decision, DimId, Dims};
 use crate::map::Map;
+use crate::model::FollowedValues;
 use crate::program::{StepId, ValueId};
 use crate::state::assumptions::Assumptions;
 use crate::state::cases::Cases;
@@ -70,6 +71,8 @@ pub(crate) struct Core<'a> {
     /// Whether readers of a value see its declared shape.
     pub(crate) trust: Trust,
     pub(crate) payloads: Payloads,
+    /// The values that decide shapes.
+    pub(crate) values: FollowedValues,
     /// The values that the caller assumes for symbols.
     pub(crate) assumptions: Assumptions,
     /// The conditions that are assumed or open.
@@ -96,6 +99,7 @@ impl<'a> Core<'a> {
             assumed: Assumed::Nothing,
             trust: Trust::Derived,
             payloads: Payloads::Required,
+            values: FollowedValues::default(),
             assumptions: Assumptions::default(),
             cases: Cases::default(),
             declared: Map::default(),

@@ -402,7 +402,7 @@ pub(super) fn product(cx: &mut RuleCx<'_, '_>, source: Source, a: DimId, b: DimI
 
 fn within_range(cx: &mut RuleCx<'_, '_>, source: Source, [a, b, result]: [DimId; 3]) -> RuleResult<DimId> {
     if let (Some(_), Some(_), None) = (cx.const_dim(a), cx.const_dim(b), cx.const_dim(result)) {
-        return Err(source.error("makes an axis longer than any tensor can be"));
+        return Err(source.error("makes an axis longer than any tensor can be: its extent would overflow"));
     }
     Ok(result)
 }

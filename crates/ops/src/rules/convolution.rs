@@ -116,7 +116,7 @@ fn spatial_axes(cx: &mut RuleCx<'_, '_>, ports: Ports) -> RuleResult<Option<usiz
         && input != weights
     {
         let message =
-            format!("the input has {} spatial axes and the weights have {}", input - 2, weights - 2);
+            format!("the input has {} spatial axes and the weight tensor has {}", input - 2, weights - 2);
         return Err(RuleError::shapes(&[ports.input, ports.weights], message));
     }
     Ok(input.or(weights).or(given).filter(|rank| (3..=MAX_AXES).contains(rank)).map(|rank| rank - 2))

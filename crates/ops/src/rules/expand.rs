@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(error(13, &tiled("2, -1")), "tile.repeats: input 1 has a negative number of repeats");
         assert_eq!(
             error(13, &tiled("1, 9223372036854775807")),
-            "tile.repeats: input 1 makes an axis longer than any tensor can be"
+            "tile.repeats: input 1 makes an axis longer than any tensor can be: its extent would overflow"
         );
         let graph =
             "g (float[N, 3] x) => (y) <float tiles = {2}, float axis = {1}> { y = Tile (x, tiles, axis) }";

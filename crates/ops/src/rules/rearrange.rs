@@ -81,7 +81,12 @@ fn block_size(cx: &RuleCx<'_, '_>) -> RuleResult<i64> {
     match cx.attr_int("blocksize")? {
         // The number of channels is multiplied or divided by the square of the size, which fits into an `i64`.
         Some(size @ 1..=0x7fff_ffff) => Ok(size),
-        Some(size) => Err(RuleError::attribute("blocksize", format!("is {size}, but must be at least 1"))),
+        Some(size) if size < 1 => {
+            Err(RuleError::attribute("blocksize", format!("is {size}, but must be at least 1")))
+        }
+        Some(size) => {
+            Err(RuleError::attribute("blocksize", format!("is {size}: the area of a block would overflow")))
+        }
         None => Err(RuleError::attribute("blocksize", "must be given")),
     }
 }

@@ -203,7 +203,10 @@ fn part_extent(cx: &mut RuleCx<'_, '_>, parts: &Ints, extent: Option<i64>) -> Ru
     let constants: Option<Vec<i64>> = parts.items.iter().map(|part| cx.const_dim(*part)).collect();
     let Some(constants) = constants else { return Ok(cx.fresh()) };
     if constants.iter().any(|part| *part < 0 || (parts.shape.is_empty() && *part == 0)) {
-        return Err(RuleError::value(In(1), "holds an impossible length of a part"));
+        return Err(RuleError::value(
+            In(1),
+            "holds a length of a part that is negative, or not greater than zero for all parts",
+        ));
     }
     match (parts.shape.len(), &constants[..], extent) {
         // A scalar is the length of every part except possibly the last.

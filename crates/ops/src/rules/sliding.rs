@@ -76,7 +76,9 @@ impl Windows {
                 Some(reach) => Ok(cx.dims().constant(reach)),
                 None => Err(RuleError::attribute(
                     "dilations",
-                    format!("is {dilation} on spatial axis {axis}, which is too large for any tensor"),
+                    format!(
+                        "is {dilation} on spatial axis {axis}, which is too large for any tensor: the window would overflow"
+                    ),
                 )),
             };
         }

@@ -35,9 +35,10 @@ from typeloom._session import Port, Session
 from typeloom._types import Dim, Origin, Type
 
 if TYPE_CHECKING:
-    from typeloom import fleet, testing, types
+    from typeloom import fleet, onnx, testing, types
+    from typeloom.onnx._patch import Patch
 
-_SUBMODULES = frozenset(["fleet", "testing", "types"])
+_SUBMODULES = frozenset(["fleet", "onnx", "testing", "types"])
 
 
 def __getattr__(name: str) -> Any:
@@ -47,6 +48,24 @@ def __getattr__(name: str) -> Any:
 
         return importlib.import_module(f"typeloom.{name}")
     raise AttributeError(f"module 'typeloom' has no attribute {name!r}")
+
+
+def patch() -> Patch:
+    """Replaces ``onnx.shape_inference`` and ``onnx.checker`` in this process; see `typeloom.onnx`.
+
+    >>> import typeloom as tl
+    >>> tl.patch.__module__
+    'typeloom'
+
+    Returns:
+        The patch, whose `undo` restores the reference; also a context manager.
+
+    Raises:
+        TypeloomError: the package `onnx` is not installed.
+    """
+    from typeloom.onnx._patch import patch as apply
+
+    return apply()
 
 
 __all__ = [
@@ -83,7 +102,9 @@ __all__ = [
     "infer",
     "model_from_text",
     "model_to_text",
+    "onnx",
     "operator",
+    "patch",
     "strip",
     "testing",
     "types",

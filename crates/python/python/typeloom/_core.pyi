@@ -118,6 +118,32 @@ def fix(
 def compile(
     model: _Model, name: str, cast: str, permissive: bool, without: Sequence[str]
 ) -> tuple[bytes | None, list[_Record]]: ...
+def infer_shapes(
+    model: _Model, settings: Settings, check_type: bool, strict_mode: bool, data_prop: bool
+) -> tuple[bytes, list[str], list[tuple[str, str]]]: ...
+def infer_node(
+    node: bytes,
+    types: Sequence[tuple[str, bytes]],
+    data: Sequence[tuple[str, bytes]],
+    sparse: Sequence[tuple[str, bytes]],
+    imports: Sequence[tuple[str, int]],
+    ir_version: int,
+    settings: Settings,
+    function: bytes | None = None,
+) -> tuple[list[tuple[str, bytes]], list[str]]: ...
+def infer_function(
+    function: bytes, types: Sequence[bytes], attributes: Sequence[bytes], settings: Settings
+) -> tuple[list[bytes | None], list[str]]: ...
+def validate(
+    kind: str,
+    model: _Model,
+    settings: Settings,
+    base: str | PathLike[str],
+    ir_version: int,
+    opset_imports: dict[str, int],
+    all_domains: bool,
+    skip_compatibility: bool,
+) -> str | None: ...
 def model_from_text(text: str) -> bytes: ...
 def model_to_text(model: _Model) -> str: ...
 def parse_type(text: str) -> _Type: ...

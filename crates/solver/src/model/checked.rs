@@ -83,6 +83,12 @@ impl<'a> Checked<'a> {
         self.errors.sort_by_key(|error| error.site);
     }
 
+    /// The operators that nodes use and no catalogue has: domain and name.
+    #[must_use]
+    pub fn unknown_operators(&self) -> Vec<(&'a str, &'a str)> {
+        self.operators.unknown()
+    }
+
     /// The main graph with all nested graphs.
     #[must_use]
     pub fn body(&self) -> &Body<'a> {
@@ -225,6 +231,11 @@ impl<'a> Checked<'a> {
     #[must_use]
     pub fn dims(&self) -> &Dims {
         &self.core.dims
+    }
+
+    /// A new unknown extent.
+    pub fn fresh_dim(&mut self) -> DimId {
+        self.core.dims.fresh()
     }
 
     /// The element types and the type tree.

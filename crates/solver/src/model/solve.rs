@@ -156,6 +156,7 @@ impl<'a> Passes<'_, 'a> {
             SeedConflict::ReportNode => Payloads::Optional,
         };
         core.cases = Cases::new(literals);
+        core.values = options.values;
         match shared {
             Some((dims, assumptions)) => {
                 core.dims = dims;

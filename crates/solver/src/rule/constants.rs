@@ -13,6 +13,7 @@ use std::sync::Arc;
 use super::{DimVec, Port, RuleCx, RuleError};
 use crate::dim::DimId;
 use crate::elem::Elem;
+use crate::model::FollowedValues;
 use crate::state::constants::{Counting, Data, Floats, Ints, MAX_ELEMENTS, is_followed};
 
 impl RuleCx<'_, '_> {
@@ -106,6 +107,9 @@ impl RuleCx<'_, '_> {
 
     fn set_data(&mut self, port: Port, data: Data) {
         let Some(value) = self.value(port) else { return };
+        if self.tables().values == FollowedValues::Stored && self.input_count() > 0 {
+            return;
+        }
         if !self.has_data(value) {
             self.write_data(value, data);
         } else if !self.tables().cases.assumes_nothing() {

@@ -73,8 +73,9 @@ fn ports(cx: &RuleCx<'_, '_>, form: Form) -> RuleResult<Ports> {
     let scanned = cx.attr_int("num_scan_inputs")?.unwrap_or(0);
     let in_range = usize::try_from(scanned).ok().filter(|scanned| (1..=given).contains(scanned));
     let Some(scanned) = in_range else {
-        let message =
-            format!("is {scanned}, but the node has {given} inputs for state variables and scanned values");
+        let message = format!(
+            "is {scanned}, but the node has {given} inputs for loop state variables and scanned values"
+        );
         return Err(RuleError::attribute("num_scan_inputs", message));
     };
     let state = given - scanned;
@@ -82,7 +83,7 @@ fn ports(cx: &RuleCx<'_, '_>, form: Form) -> RuleResult<Ports> {
     require_count(body, "outputs", cx.body_outputs(body), cx.output_count())?;
     let outputs = cx.output_count();
     if outputs < state {
-        let message = format!("the graph has {outputs} outputs, but there are {state} state variables");
+        let message = format!("the graph has {outputs} outputs, but there are {state} loop state variables");
         return Err(RuleError::Body { graph: body, message });
     }
     Ok(Ports { body, state, scanned, collected: outputs - state })

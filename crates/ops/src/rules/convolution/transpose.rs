@@ -119,7 +119,8 @@ fn out_channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> RuleResult<Option<Exte
     if let Some(of_group) = cx.const_dim(weights[1])
         && of_group.checked_mul(group).is_none()
     {
-        let message = format!("is {group}, which makes more channels than any tensor has");
+        let message =
+            format!("is {group}, which makes more channels than any tensor has: their number would overflow");
         return Err(RuleError::attribute("group", message));
     }
     let channels = cx.scaled(weights[1], group);

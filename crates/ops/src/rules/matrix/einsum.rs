@@ -60,7 +60,7 @@ pub(super) fn einsum(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     }
     let mut extents: BTreeMap<char, (usize, Extent)> = BTreeMap::new();
     let mut ellipsis: Option<DimVec> = Some(DimVec::new());
-    let mut covered_axes: Option<usize> = None;
+    let mut covered_axes: Option<(usize, usize)> = None;
     let mut complete = true;
     for (at, term) in terms.iter().enumerate() {
         let port = In(at);
@@ -77,10 +77,12 @@ pub(super) fn einsum(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         if term.after.is_some() {
             // An ellipsis denotes the same number of axes in all operands, though their extents may
             // broadcast.
-            if let Some(before) = covered_axes.replace(covered)
+            if let Some((other, before)) = covered_axes.replace((at, covered))
                 && before != covered
             {
-                let message = format!("its ellipsis covers {covered} axes, but another covers {before}");
+                let message = format!(
+                    "ellipsis for input {at} represents {covered} dimensions, but ellipsis for input {other} represents {before} dimensions"
+                );
                 return Err(RuleError::shapes(&[port], message));
             }
             ellipsis = broadcast_ellipsis(

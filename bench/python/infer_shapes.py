@@ -1,0 +1,104 @@
+"""Compares `typeloom.onnx.shape_inference.infer_shapes` with the reference in one run.
+
+    python bench/python/infer_shapes.py [--models FOLDER] [--seconds S]
+
+Both functions get the same `onnx.ModelProto` and return one; serialisation is part of the time. Calls alternate, so that changes of
+the machine's speed concern both. Printed are medians in milliseconds, and the ratio of the reference's median to typeloom's.
+
+The models are chains of residual blocks with 10 to 100,000 nodes, and with ``--models`` every file of a folder (for example the
+small models of ``conformance/inference/models``), whose ratios are summarized.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import onnx
+import onnx.shape_inference
+from onnx import TensorProto, helper
+
+from typeloom.onnx import shape_inference
+
+SIZES = (10, 100, 1_000, 10_000, 100_000)
+MAX_ROUNDS = 200
+
+
+def chain(nodes: int) -> onnx.ModelProto:
+    """A model of `nodes` nodes: blocks of MatMul, Add, Relu and a residual Add on ``float[N, 64]``."""
+    weight = helper.make_tensor("w", TensorProto.FLOAT, (64, 64), bytes(4 * 64 * 64), raw=True)
+    bias = helper.make_tensor("b", TensorProto.FLOAT, (64,), bytes(4 * 64), raw=True)
+    made: list[onnx.NodeProto] = []
+    last = "x"
+    for at in range(nodes // 4):
+        made.append(helper.make_node("MatMul", [last, "w"], [f"m{at}"]))
+        made.append(helper.make_node("Add", [f"m{at}", "b"], [f"a{at}"]))
+        made.append(helper.make_node("Relu", [f"a{at}"], [f"r{at}"]))
+        made.append(helper.make_node("Add", [f"r{at}", last], [f"s{at}"]))
+        last = f"s{at}"
+    made.append(helper.make_node("Identity", [last], ["y"]))
+    graph = helper.make_graph(
+        made,
+        "chain",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 64])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [weight, bias],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+
+
+def once(function: Callable[[Any], Any], model: onnx.ModelProto) -> float:
+    """Seconds of one call."""
+    start = time.perf_counter()
+    try:
+        function(model)
+    except Exception:  # noqa: BLE001 - some recorded models are ill-typed, for both functions
+        pass
+    return time.perf_counter() - start
+
+
+def compare(model: onnx.ModelProto, seconds: float) -> tuple[float, float]:
+    """The medians of the reference and of typeloom, in seconds."""
+    ours: list[float] = []
+    theirs: list[float] = []
+    once(shape_inference.infer_shapes, model)
+    once(onnx.shape_inference.infer_shapes, model)
+    end = time.perf_counter() + seconds
+    while len(ours) < 3 or (time.perf_counter() < end and len(ours) < MAX_ROUNDS):
+        theirs.append(once(onnx.shape_inference.infer_shapes, model))
+        ours.append(once(shape_inference.infer_shapes, model))
+    return statistics.median(theirs), statistics.median(ours)
+
+
+def main() -> int:
+    """Prints the comparison."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", type=Path, help="a folder of models")
+    parser.add_argument("--seconds", type=float, default=2.0, help="time for each chain")
+    options = parser.parse_args()
+    out = sys.stdout.write
+    out(f"{'nodes':>8} {'reference ms':>13} {'typeloom ms':>12} {'ratio':>7}\n")
+    for size in SIZES:
+        model = chain(size)
+        theirs, ours = compare(model, options.seconds)
+        out(f"{len(model.graph.node):>8} {theirs * 1e3:>13.3f} {ours * 1e3:>12.3f} {theirs / ours:>7.2f}\n")
+    if options.models is not None:
+        ratios: list[tuple[float, str]] = []
+        for path in sorted(options.models.iterdir()):
+            theirs, ours = compare(onnx.ModelProto.FromString(path.read_bytes()), options.seconds / 100)
+            ratios.append((theirs / ours, path.name))
+        ratios.sort()
+        slower = sum(ratio < 1 for ratio, _ in ratios)
+        middle = ratios[len(ratios) // 2][0]
+        out(f"{len(ratios)} small models: least ratio {ratios[0][0]:.2f} ({ratios[0][1]}), median {middle:.2f}, ")
+        out(f"{slower} slower than the reference\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

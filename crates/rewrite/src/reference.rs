@@ -1,0 +1,489 @@
+//! Solved types in the form that ONNX's reference implementation writes.
+//!
+//! [`infer()`] returns the model that `onnx.shape_inference.infer_shapes` returns for it, as far as types are concerned:
+//!
+//! | part of a graph | content |
+//! |---|---|
+//! | a declared output or value | completed: a missing element type, rank or extent, and a number in place of a symbol |
+//! | any other value that a node defines | a new entry of `value_info`, in the order of nodes |
+//! | an output without a type | the type, in addition to its entry of `value_info` |
+//! | an input of a nested graph | completed |
+//!
+//! An extent is a number or one name. The reference has no expressions: each unknown extent of a value that a node defines
+//! gets a name `unk__0`, `unk__1`, ... that no other extent has. Two extents that are proved equal have the same name.
+//!
+//! Declarations are believed, as the reference does: types are those of [`Checked::type_of`], including assumed ones.
+//! [`annotate`](crate::annotate) writes proved types instead.
+//!
+//! **Invariant:** all bytes that do not concern types are unchanged.
+
+mod weaker;
+
+use std::collections::{HashMap, HashSet};
+
+use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
+use typeloom_onnx::messages::{ModelProto, TensorShapeProto, TypeProto, ValueInfoProto, read, type_proto};
+use typeloom_onnx::splice::{Records, Splice, Spliced};
+use typeloom_onnx::view::{GraphView, ValueInfoView};
+use typeloom_onnx::wire::Field;
+use typeloom_solver::diagnostic::{Code, Diagnostic};
+use typeloom_solver::dim::{DimId, Dims};
+use typeloom_solver::elem::Elem;
+use typeloom_solver::model::Checked;
+use typeloom_solver::program::{Body, GraphId, Origin, StepId, ValueId};
+use typeloom_solver::solution::{TensorType, Type};
+use typeloom_solver::solve_error::{ErrorSite, SolveError, SolveErrorKind};
+use typeloom_solver::ty::Constructor;
+use typeloom_types::dtype::Dtype;
+
+use crate::annotate::AnnotateError;
+use crate::coerce::layout::Source;
+use crate::fields::{GRAPH_INPUT, GRAPH_OUTPUT, GRAPH_VALUE_INFO};
+
+/// Options of the reference's inference.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct InferenceOptions {
+    /// Whether types that an operator does not allow are errors.
+    pub check_type: bool,
+    /// Whether errors of inference are reported.
+    pub strict_mode: bool,
+    /// Whether computed values decide shapes.
+    pub data_prop: bool,
+    /// The form of unknown extents.
+    pub unknown: UnknownExtents,
+}
+
+/// The form of unknown extents.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum UnknownExtents {
+    /// They get generated names.
+    #[default]
+    Named,
+    /// They have no value.
+    Unset,
+}
+
+/// A model with inferred types.
+#[derive(Clone, Debug)]
+pub struct Inferred<'a> {
+    /// The new file.
+    pub file: Spliced<'a>,
+    /// The texts of the errors that the options select.
+    pub errors: Vec<String>,
+    /// The operators that no catalogue has: domain and name.
+    pub unknown: Vec<(String, String)>,
+}
+
+/// Writes the types of all values into the model that was checked.
+///
+/// # Errors
+/// [`AnnotateError`].
+pub fn infer<'a>(
+    checked: &mut Checked<'a>,
+    options: InferenceOptions,
+) -> Result<Inferred<'a>, AnnotateError> {
+    let unknown = checked.unknown_operators();
+    let unknown = unknown.into_iter().map(|(domain, name)| (domain.to_owned(), name.to_owned())).collect();
+    let errors = errors(checked, options);
+    let file = write(checked, options.unknown)?;
+    Ok(Inferred { file, errors, unknown })
+}
+
+/// The errors that the reference reports, in the order of the graph.
+fn errors(checked: &mut Checked<'_>, options: InferenceOptions) -> Vec<String> {
+    let reports_all = options.check_type || options.strict_mode;
+    let mut texts = if options.strict_mode { unread_shapes(checked) } else { Vec::new() };
+    let is_recursive =
+        |error: &SolveError<'_>| matches!(error.kind, SolveErrorKind::RecursiveFunction { .. });
+    // Diagnostics take longer than inference, so they are made only if they are shown.
+    if checked.is_ok() || !reports_all && !checked.all_errors().any(is_recursive) {
+        return texts;
+    }
+    let errors = checked.diagnostics();
+    let errors = errors.iter().filter(|diagnostic| diagnostic.is_error());
+    let errors = errors.filter(|diagnostic| {
+        diagnostic.code == Code::RecursiveFunction || reports_all && is_reported(diagnostic)
+    });
+    texts.extend(errors.map(text));
+    texts
+}
+
+/// Nodes without a known result shape that read integers from another file. The reference refuses them in strict mode.
+fn unread_shapes(checked: &mut Checked<'_>) -> Vec<String> {
+    let mut texts = Vec::new();
+    for tensor in checked.external_data() {
+        let ErrorSite::Value(value) = tensor.site else { continue };
+        let Type::Tensor(TensorType { elem, .. }) = checked.type_of(value) else { continue };
+        if elem.single() != Some(Elem::INT64) {
+            continue;
+        }
+        for step in checked.body().consumers().of(value).to_vec() {
+            let outputs: Vec<ValueId> = checked.body().outputs(step).iter().flatten().copied().collect();
+            let is_open = outputs.into_iter().any(|output| match checked.type_of(output) {
+                Type::Tensor(TensorType { shape: Some(shape), .. }) => {
+                    shape.iter().any(|dim| checked.dims().is_anonymous(*dim))
+                }
+                Type::Tensor(TensorType { shape: None, .. }) => true,
+                _ => false,
+            });
+            if is_open {
+                let (operator, name) = (checked.body().op_name(step), checked.body().value_name(value));
+                texts.push(format!("`{operator}` cannot use the external data of `{name}`"));
+            }
+        }
+    }
+    texts
+}
+
+/// The text of an error. Programs search the reference's texts for a few phrases, which are added.
+fn text(diagnostic: &Diagnostic) -> String {
+    let phrase = match diagnostic.code {
+        Code::MissingOutput => ": it needs at least one output",
+        Code::AttributeValue
+            if operator(diagnostic) == "ConvTranspose" && diagnostic.message.contains("divide") =>
+        {
+            ": Input channels C must be divisible by group for ConvTranspose"
+        }
+        _ => "",
+    };
+    format!("{diagnostic}{phrase}.").replace(": ellipsis for", ": Ellipsis for")
+}
+
+/// Conditions of operators that the reference does not test.
+const UNTESTED: [(&str, Code); 13] = [
+    ("RNN", Code::DimMismatch),
+    ("GRU", Code::DimMismatch),
+    ("LSTM", Code::DimMismatch),
+    ("LinearClassifier", Code::DimMismatch),
+    ("NonMaxSuppression", Code::DimMismatch),
+    ("RotaryEmbedding", Code::DimMismatch),
+    ("OneHot", Code::ShapeMismatch),
+    ("Split", Code::ShapeMismatch),
+    ("ConvInteger", Code::ShapeMismatch),
+    ("Resize", Code::InputValue),
+    ("ScatterND", Code::WrongRank),
+    ("SoftmaxCrossEntropyLoss", Code::WrongRank),
+    ("STFT", Code::AttributeValue),
+];
+
+/// Whether the reference's inference reports a problem. The checker reports deprecated operators.
+fn is_reported(diagnostic: &Diagnostic) -> bool {
+    let is_left_out = diagnostic.code == Code::CallArity && diagnostic.message.contains("without input");
+    let is_untested = UNTESTED.contains(&(operator(diagnostic), diagnostic.code));
+    diagnostic.code != Code::DeprecatedOperator && !is_left_out && !is_untested
+}
+
+/// The operator of the node with the problem.
+fn operator(diagnostic: &Diagnostic) -> &str {
+    diagnostic.location.node.as_ref().map_or("", |node| &node.operator)
+}
+
+fn write<'a>(checked: &mut Checked<'a>, unknown: UnknownExtents) -> Result<Spliced<'a>, AnnotateError> {
+    let bytes = checked.model().ok_or(AnnotateError::NoModel)?.bytes();
+    let graphs = checked.body().graph_views()?;
+    let mut writer = Writer {
+        splice: Splice::new::<ModelProto>(bytes),
+        names: Names { form: unknown, ..Names::default() },
+    };
+    writer.names.take(checked, &graphs)?;
+    let body = checked.body();
+    let values: HashMap<(GraphId, &'a str), ValueId> =
+        body.values().map(|value| ((body.value(value).graph, body.value_name(value)), value)).collect();
+    for (graph, view) in graphs {
+        writer.graph(checked, &values, graph, view)?;
+    }
+    Ok(writer.splice.finish()?)
+}
+
+struct Writer<'a> {
+    splice: Splice<'a>,
+    names: Names,
+}
+
+impl<'a> Writer<'a> {
+    fn graph(
+        &mut self,
+        checked: &mut Checked<'a>,
+        values: &HashMap<(GraphId, &'a str), ValueId>,
+        graph: GraphId,
+        view: GraphView<'a>,
+    ) -> Result<(), AnnotateError> {
+        let listed = checked.body().graph(graph);
+        let is_nested = graph != checked.body().root();
+        let mut inputs = listed.inputs.clone().into_iter();
+        let mut declared: HashSet<&'a str> = HashSet::new();
+        for (field, info) in Source::Graph(view).declarations()? {
+            let name = info.parse()?.name;
+            let value = match field.number {
+                GRAPH_INPUT => inputs.next().filter(|_| is_nested),
+                _ => values.get(&(graph, name)).copied(),
+            };
+            let Some(value) = value else { continue };
+            let is_made = matches!(checked.body().value(value).origin, Origin::Step(_));
+            if !is_made && field.number != GRAPH_INPUT {
+                continue;
+            }
+            if self.complete(checked, view.offset(), &field, info, value)? {
+                declared.insert(name);
+            }
+        }
+        for value in made_in(checked.body(), graph) {
+            // A name with two definitions refers to the last one.
+            let name = checked.body().value_name(value);
+            if values.get(&(graph, name)) == Some(&value) && declared.insert(name) {
+                self.add(checked, view.offset(), value);
+            }
+        }
+        Ok(())
+    }
+
+    /// Completes a declaration. Returns whether it had a type.
+    fn complete(
+        &mut self,
+        checked: &mut Checked<'a>,
+        graph: usize,
+        field: &Field<'a>,
+        info: ValueInfoView<'a>,
+        value: ValueId,
+    ) -> Result<bool, AnnotateError> {
+        let ty = weaker::type_of(checked, value);
+        let old: ValueInfoProto = read(bytes::Bytes::copy_from_slice(info.bytes()))?;
+        let has_type = old.r#type.as_ref().is_some_and(|ty| ty.value.is_some());
+        let Some(inferred) = self.names.message_of(checked, &ty) else { return Ok(has_type) };
+        let mut new = old.clone();
+        merge(new.r#type.get_or_insert_default(), inferred);
+        if new != old {
+            self.splice.replace(graph, field, &Records::new().message(field.number, &new));
+        }
+        Ok(has_type || field.number != GRAPH_OUTPUT)
+    }
+
+    fn add(&mut self, checked: &mut Checked<'a>, graph: usize, value: ValueId) {
+        let ty = weaker::type_of(checked, value);
+        let Some(ty) = self.names.message_of(checked, &ty) else { return };
+        let name = checked.body().value_name(value);
+        let info = ValueInfoProto { name: name.into(), r#type: Some(ty), ..ValueInfoProto::default() };
+        self.splice.append(graph, &Records::new().message(GRAPH_VALUE_INFO, &info));
+    }
+}
+
+/// The values that the nodes of a graph define, in order.
+fn made_in(body: &Body<'_>, graph: GraphId) -> Vec<ValueId> {
+    let (from, to) = body.graph(graph).steps;
+    (from..to)
+        .map(StepId::new)
+        .filter(|step| body.step(*step).graph == graph)
+        .flat_map(|step| body.outputs(step).iter().flatten().copied())
+        .filter(|value| matches!(body.value(*value).origin, Origin::Step(_)))
+        .collect()
+}
+
+/// Names of unknown extents.
+#[derive(Default)]
+struct Names {
+    form: UnknownExtents,
+    /// The names that the model uses.
+    taken: HashSet<String>,
+    names: HashMap<DimId, String>,
+    next: usize,
+}
+
+impl Names {
+    /// Takes the symbols of all declarations.
+    fn take<'a>(
+        &mut self,
+        _checked: &Checked<'a>,
+        graphs: &[(GraphId, GraphView<'a>)],
+    ) -> Result<(), AnnotateError> {
+        const PREFIX: &str = "unk__";
+        for (_, view) in graphs {
+            for (_, info) in Source::Graph(*view).declarations()? {
+                let bytes = info.bytes();
+                if bytes.windows(PREFIX.len()).any(|window| window == PREFIX.as_bytes()) {
+                    let info: ValueInfoProto = read(bytes::Bytes::copy_from_slice(bytes))?;
+                    if let Some(ty) = info.r#type {
+                        self.taken.extend(symbols(&ty));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The name of an extent that is not a number.
+    fn name(&mut self, dims: &Dims, dim: DimId) -> Option<String> {
+        if let Some(name) = dims.as_symbol(dim) {
+            return Some(name.to_owned());
+        }
+        (self.form == UnknownExtents::Named).then(|| self.generated(dim))
+    }
+
+    fn generated(&mut self, dim: DimId) -> String {
+        if let Some(name) = self.names.get(&dim) {
+            return name.clone();
+        }
+        let name = loop {
+            let name = format!("unk__{}", self.next);
+            self.next += 1;
+            if !self.taken.contains(&name) {
+                break name;
+            }
+        };
+        self.names.insert(dim, name.clone());
+        name
+    }
+
+    /// The type as the reference writes it; `None` if it has none.
+    fn message_of(&mut self, checked: &mut Checked<'_>, ty: &Type) -> Option<TypeProto> {
+        let value = match ty {
+            Type::Container(Constructor::Sequence, inner) => {
+                let inner = self.message_of(checked, inner)?;
+                type_proto::Value::SequenceType(type_proto::Sequence {
+                    elem_type: Some(Box::new(inner)),
+                    ..Default::default()
+                })
+            }
+            Type::Container(Constructor::Optional, inner) => {
+                let inner = self.message_of(checked, inner)?;
+                type_proto::Value::OptionalType(type_proto::Optional {
+                    elem_type: Some(Box::new(inner)),
+                    ..Default::default()
+                })
+            }
+            Type::Container(Constructor::Map(key), inner) => {
+                let inner = self.message_of(checked, inner)?;
+                let key_type = Some(number(*key)?);
+                type_proto::Value::MapType(type_proto::Map {
+                    key_type,
+                    value_type: Some(Box::new(inner)),
+                    ..Default::default()
+                })
+            }
+            Type::Tensor(tensor) => {
+                let elem_type = Some(number(tensor.elem.single()?)?);
+                let shape = self.shape(checked, tensor);
+                type_proto::Value::TensorType(type_proto::Tensor { elem_type, shape, ..Default::default() })
+            }
+            Type::Sparse(tensor) => {
+                let elem_type = Some(number(tensor.elem.single()?)?);
+                let shape = self.shape(checked, tensor);
+                type_proto::Value::SparseTensorType(type_proto::SparseTensor {
+                    elem_type,
+                    shape,
+                    ..Default::default()
+                })
+            }
+            Type::Unknown(_) | Type::Scalar(_) | Type::Composite(_) | Type::Leaf(_) | Type::Error => {
+                return None;
+            }
+        };
+        Some(TypeProto { value: Some(value), ..TypeProto::default() })
+    }
+
+    fn shape(&mut self, checked: &mut Checked<'_>, tensor: &TensorType) -> Option<TensorShapeProto> {
+        let dims = checked.dims();
+        let dim = |dim: &DimId| {
+            let value = match dims.as_constant(*dim) {
+                Some(size) => Some(dimension::Value::DimValue(size)),
+                None => self.name(dims, *dim).map(dimension::Value::DimParam),
+            };
+            Dimension { value, ..Dimension::default() }
+        };
+        let dim = tensor.shape.as_ref()?.iter().map(dim).collect();
+        Some(TensorShapeProto { dim, ..TensorShapeProto::default() })
+    }
+}
+
+/// ONNX's number of an element type.
+fn number(elem: Elem) -> Option<i32> {
+    elem.dtype().map(Dtype::onnx_number)
+}
+
+/// The symbols of a type.
+fn symbols(ty: &TypeProto) -> Vec<String> {
+    let (mut found, mut next) = (Vec::new(), Some(ty));
+    while let Some(ty) = next.take() {
+        let shape = match &ty.value {
+            Some(type_proto::Value::TensorType(tensor)) => &tensor.shape,
+            Some(type_proto::Value::SparseTensorType(tensor)) => &tensor.shape,
+            Some(type_proto::Value::SequenceType(sequence)) => {
+                next = sequence.elem_type.as_deref();
+                continue;
+            }
+            Some(type_proto::Value::OptionalType(optional)) => {
+                next = optional.elem_type.as_deref();
+                continue;
+            }
+            Some(type_proto::Value::MapType(map)) => {
+                next = map.value_type.as_deref();
+                continue;
+            }
+            Some(type_proto::Value::OpaqueType(_)) | None => continue,
+        };
+        for dim in shape.iter().flat_map(|shape| &shape.dim) {
+            if let Some(dimension::Value::DimParam(name)) = &dim.value {
+                found.push(name.to_string());
+            }
+        }
+    }
+    found
+}
+
+/// Completes a declared type with an inferred one. Contradictory parts remain as declared.
+fn merge(declared: &mut TypeProto, inferred: TypeProto) {
+    use type_proto::Value::{MapType, OptionalType, SequenceType, SparseTensorType, TensorType};
+    let inner = |declared: &mut Option<Box<TypeProto>>, inferred: Option<Box<TypeProto>>| {
+        if let Some(inferred) = inferred {
+            merge(declared.get_or_insert_default(), *inferred);
+        }
+    };
+    match (&mut declared.value, inferred.value) {
+        (_, None) => {}
+        (value @ None, inferred) => *value = inferred,
+        (Some(TensorType(declared)), Some(TensorType(inferred))) => {
+            merge_tensor((&mut declared.elem_type, &mut declared.shape), inferred.elem_type, inferred.shape);
+        }
+        (Some(SparseTensorType(declared)), Some(SparseTensorType(inferred))) => {
+            merge_tensor((&mut declared.elem_type, &mut declared.shape), inferred.elem_type, inferred.shape);
+        }
+        (Some(SequenceType(declared)), Some(SequenceType(inferred))) => {
+            inner(&mut declared.elem_type, inferred.elem_type);
+        }
+        (Some(OptionalType(declared)), Some(OptionalType(inferred))) => {
+            inner(&mut declared.elem_type, inferred.elem_type);
+        }
+        (Some(MapType(declared)), Some(MapType(inferred))) => {
+            inner(&mut declared.value_type, inferred.value_type);
+        }
+        (Some(_), Some(_)) => {}
+    }
+}
+
+fn merge_tensor(
+    declared: (&mut Option<i32>, &mut Option<TensorShapeProto>),
+    elem_type: Option<i32>,
+    shape: Option<TensorShapeProto>,
+) {
+    let (declared_elem, declared_shape) = declared;
+    if declared_elem.is_none_or(|number| number == 0) {
+        *declared_elem = elem_type;
+    }
+    let Some(shape) = shape else { return };
+    let Some(declared) = declared_shape else {
+        *declared_shape = Some(shape);
+        return;
+    };
+    if declared.dim.len() != shape.dim.len() {
+        return;
+    }
+    for (declared, inferred) in declared.dim.iter_mut().zip(shape.dim) {
+        let is_better = match (&declared.value, &inferred.value) {
+            (None, _) => true,
+            (Some(dimension::Value::DimParam(_)), Some(dimension::Value::DimValue(_))) => true,
+            (Some(_), _) => false,
+        };
+        if is_better {
+            declared.value = inferred.value;
+        }
+    }
+}
