@@ -11,9 +11,9 @@ import pytest
 import typeloom
 
 MODULES = ["typeloom"] + [
-    f"typeloom.{module.name}"
-    for module in pkgutil.walk_packages(typeloom.__path__)
-    if module.name not in ("_core", "__main__")
+    module.name
+    for module in pkgutil.walk_packages(typeloom.__path__, "typeloom.")
+    if module.name not in ("typeloom._core", "typeloom.__main__")
 ]
 
 
