@@ -175,7 +175,7 @@ pub(crate) fn infer_function<'py>(
         input: types
             .iter()
             .enumerate()
-            // A type without content stands for an input that is left out.
+            // A type without content represents an omitted input.
             .map(|(at, ty)| if ty.is_empty() { String::new() } else { name("in", at) })
             .collect(),
         output: (0..body.output.len()).map(|at| name("out", at)).collect(),

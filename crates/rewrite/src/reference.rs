@@ -12,7 +12,7 @@
 //! An extent is a number or one name. The reference has no expressions: each unknown extent of a value that a node defines
 //! gets a name `unk__0`, `unk__1`, ... that no other extent has. Two extents that are proved equal have the same name.
 //!
-//! Declarations are believed, as the reference does: types are those of [`Checked::type_of`], including assumed ones.
+//! Declarations count as true, as in the reference: types are those of [`Checked::type_of`], including assumed ones.
 //! [`annotate`](crate::annotate) writes proved types instead.
 //!
 //! **Invariant:** all bytes that do not concern types are unchanged.

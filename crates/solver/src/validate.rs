@@ -1,7 +1,7 @@
 //! Structural validation of messages by the rules of the ONNX specification.
 //!
-//! Type checking reports what a graph computes wrongly. Validation reports messages that are not well formed, whatever
-//! they compute: required fields, versions, names, the order of nodes, the fields of tensors and attributes, the ports
+//! Type checking reports wrong computations. Validation reports malformed messages, independent of the computation:
+//! required fields, versions, names, the order of nodes, the fields of tensors and attributes, the ports
 //! and attributes that an operator declares. It stops at the first violation, as the reference's checker does.
 //!
 //! | module | messages |

@@ -9,7 +9,7 @@ use typeloom_solver::program::{StepId, ValueId};
 use typeloom_solver::solution::{TensorType, Type};
 use typeloom_types::dtype::Dtype;
 
-/// What the reference leaves out of the shape of an output.
+/// The part of an output's shape that the reference leaves out.
 enum Lost {
     /// Nothing.
     Nothing,
