@@ -19,10 +19,13 @@
 
 mod weaker;
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
+use foldhash::fast::RandomState;
 use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
 use typeloom_onnx::messages::{ModelProto, TensorShapeProto, TypeProto, ValueInfoProto, read, type_proto};
+use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::splice::{Records, Splice, Spliced};
 use typeloom_onnx::view::{GraphView, ValueInfoView};
 use typeloom_onnx::wire::Field;
@@ -184,10 +187,11 @@ fn write<'a>(checked: &mut Checked<'a>, unknown: UnknownExtents) -> Result<Splic
     let mut writer = Writer {
         splice: Splice::new::<ModelProto>(bytes),
         names: Names { form: unknown, ..Names::default() },
+        encoded: HashMap::default(),
     };
     writer.names.take(checked, &graphs)?;
     let body = checked.body();
-    let values: HashMap<(GraphId, &'a str), ValueId> =
+    let values: Defined<'a> =
         body.values().map(|value| ((body.value(value).graph, body.value_name(value)), value)).collect();
     for (graph, view) in graphs {
         writer.graph(checked, &values, graph, view)?;
@@ -195,23 +199,28 @@ fn write<'a>(checked: &mut Checked<'a>, unknown: UnknownExtents) -> Result<Splic
     Ok(writer.splice.finish()?)
 }
 
+/// The last value of each name in each graph.
+type Defined<'a> = HashMap<(GraphId, &'a str), ValueId, RandomState>;
+
 struct Writer<'a> {
     splice: Splice<'a>,
     names: Names,
+    /// The encoded types of tensors. Most values have the type of another one.
+    encoded: HashMap<TensorType, Option<Vec<u8>>, RandomState>,
 }
 
 impl<'a> Writer<'a> {
     fn graph(
         &mut self,
         checked: &mut Checked<'a>,
-        values: &HashMap<(GraphId, &'a str), ValueId>,
+        values: &Defined<'a>,
         graph: GraphId,
         view: GraphView<'a>,
     ) -> Result<(), AnnotateError> {
         let listed = checked.body().graph(graph);
         let is_nested = graph != checked.body().root();
         let mut inputs = listed.inputs.clone().into_iter();
-        let mut declared: HashSet<&'a str> = HashSet::new();
+        let mut declared: HashSet<&'a str, RandomState> = HashSet::default();
         for (field, info) in Source::Graph(view).declarations()? {
             let name = info.parse()?.name;
             let value = match field.number {
@@ -260,12 +269,31 @@ impl<'a> Writer<'a> {
 
     fn add(&mut self, checked: &mut Checked<'a>, graph: usize, value: ValueId) {
         let ty = weaker::type_of(checked, value);
-        let Some(ty) = self.names.message_of(checked, &ty) else { return };
+        let encoded;
+        let ty = match ty {
+            Type::Tensor(tensor) => match self.encoded.entry(tensor) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(vacant) => {
+                    let ty = Type::Tensor(vacant.key().clone());
+                    let message = self.names.message_of(checked, &ty);
+                    vacant.insert(message.map(|message| message.encode_to_vec()))
+                }
+            },
+            other => {
+                encoded = self.names.message_of(checked, &other).map(|message| message.encode_to_vec());
+                &encoded
+            }
+        };
+        let Some(ty) = ty else { return };
         let name = checked.body().value_name(value);
-        let info = ValueInfoProto { name: name.into(), r#type: Some(ty), ..ValueInfoProto::default() };
-        self.splice.append(graph, &Records::new().message(GRAPH_VALUE_INFO, &info));
+        let info = Records::new().bytes(VALUE_NAME, name).bytes(VALUE_TYPE, ty);
+        self.splice.append(graph, &Records::new().bytes(GRAPH_VALUE_INFO, info.as_wire()));
     }
 }
+
+// Field numbers of `ValueInfoProto`.
+const VALUE_NAME: u32 = 1;
+const VALUE_TYPE: u32 = 2;
 
 /// The values that the nodes of a graph define, in order.
 fn made_in(body: &Body<'_>, graph: GraphId) -> Vec<ValueId> {
@@ -284,7 +312,7 @@ struct Names {
     form: UnknownExtents,
     /// The names that the model uses.
     taken: HashSet<String>,
-    names: HashMap<DimId, String>,
+    names: HashMap<DimId, String, RandomState>,
     next: usize,
 }
 

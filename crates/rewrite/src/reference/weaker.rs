@@ -39,10 +39,16 @@ fn without_extents(checked: &mut Checked<'_>, ty: Type) -> Type {
     Type::Tensor(TensorType { elem, shape: Some(shape) })
 }
 
+/// The operators of ONNX's own domain with weaker results.
+const WEAKER: [&str; 9] =
+    ["Slice", "TopK", "Range", "Loop", "Unique", "Conv", "ConvInteger", "QLinearConv", "MaxUnpool"];
+
 fn lost(checked: &mut Checked<'_>, step: StepId, value: ValueId) -> Lost {
     let body = checked.body();
+    let operator = body.op_name(step);
     let node = body.step(step).node;
-    if node.domain() != Ok("") {
+    // Most nodes have another operator, so nothing else is read of them.
+    if !WEAKER.contains(&operator) || node.domain() != Ok("") {
         return Lost::Nothing;
     }
     // A node with graphs has several steps; the first one has its inputs.
@@ -53,7 +59,7 @@ fn lost(checked: &mut Checked<'_>, step: StepId, value: ValueId) -> Lost {
     let input = |at: usize| inputs.get(at).copied().flatten();
     let is_stored =
         |checked: &Checked<'_>, at: usize| input(at).is_none_or(|value| is_stored(checked, value));
-    match body.op_name(step) {
+    match operator {
         // Bounds that are not stored leave every axis open.
         "Slice" if inputs.len() > 1 && !(is_stored(checked, 1) && is_stored(checked, 2)) => Lost::Extents,
         "TopK" if inputs.len() > 1 && !is_stored(checked, 1) => Lost::Extents,
