@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import re
 import sys
 from pathlib import Path
 
@@ -40,7 +41,8 @@ def signature(item: object) -> str:
     except (TypeError, ValueError):
         return ""
     shown = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in parameters if parameter.name != "self"]
-    return str(inspect.Signature(shown))
+    # A default value without a printed form of its own shows its address, which differs between runs.
+    return re.sub(r"<(?:[\w.]+\.)?(\w+) object at 0x[0-9a-f]+>", r"<\1>", str(inspect.Signature(shown)))
 
 
 def block(name: str, item: object, level: int) -> list[str]:
@@ -60,7 +62,8 @@ def page() -> str:
         lines += [f"## `{name}`", "", (inspect.getdoc(module) or "").split("\n\n")[0], ""]
         for public in getattr(module, "__all__", ()):
             item = getattr(module, public)
-            if inspect.ismodule(item):
+            # The documentation of another instance is that of its class.
+            if inspect.ismodule(item) or not callable(item):
                 continue
             lines += block(public, item, 3)
             if inspect.isclass(item):
