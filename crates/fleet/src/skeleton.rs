@@ -3,21 +3,21 @@
 //! The walk reads the records of models, graphs, nodes, attributes and tensors, and copies them. A message that loses a
 //! payload is written again with its new length; all other records are copied verbatim. Of a tensor,
 //!
-//! - payloads up to [`SMALL`] bytes, and integers that may decide shapes, stay;
+//! - payloads up to `SMALL` bytes, and integers that may decide shapes, stay;
 //! - a larger payload is replaced by the declaration of external data in the file [`OMITTED`], with its length, so that
 //!   the checker still compares the length with type and dims. For `int32_data`, `int64_data` and `uint64_data` it does
 //!   not, because their number of elements is not known without reading them;
 //! - payloads that are wrong in another way (two of them, the wrong field) are replaced by short ones that are wrong in
 //!   the same way.
 //!
-//! Strings above [`SMALL`] bytes in attributes and in tensors of strings are cut. Malformed records are copied in part, so
+//! Strings above `SMALL` bytes in attributes and in tensors of strings are cut. Malformed records are copied in part, so
 //! that the checker reports them. Byte offsets in its messages are those of the skeleton, and a message about the wrong size
 //! of an omitted payload names `external_data`.
 //!
 //! **Invariant:** a check of the skeleton finds the problems of the file, except: payload sizes in the three fields above,
-//! the order of more than [`SMALL`] bytes of sparse indices, and shapes that more than 1024 floats decide.
+//! the order of more than `SMALL` bytes of sparse indices, and shapes that more than 1024 floats decide.
 //!
-//! **Invariant:** the walk terminates for any bytes. It descends at most [`MAX_DEPTH`] messages; deeper ones are copied.
+//! **Invariant:** the walk terminates for any bytes. It descends at most `MAX_DEPTH` messages; deeper ones are copied.
 
 use std::collections::BTreeSet;
 

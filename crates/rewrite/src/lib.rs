@@ -3,7 +3,7 @@
 //! | module | purpose |
 //! |---|---|
 //! | [`annotate`] | writes solved types into a model file, and removes them again |
-//! | [`reference`] | writes types in the form of the reference's inference |
+//! | [`mod@reference`] | writes types in the form of the reference's inference |
 //! | [`mend`] | repairs the order of nodes and false declared shapes |
 //! | [`coerce`] | inserts the fewest conversions that make a model type-check |
 //! | [`advise`] | tests the fixes of diagnostics, and removes those that do not work |

@@ -6,11 +6,11 @@
 //!
 //! | module | messages |
 //! |---|---|
-//! | [`model`] | models, functions |
-//! | [`graph`] | graphs, the scopes of names |
-//! | [`node`] | nodes, attributes, their operators |
-//! | [`tensor`] | dense and sparse tensors |
-//! | [`value`] | declarations of values |
+//! | `model` | models, functions |
+//! | `graph` | graphs, the scopes of names |
+//! | `node` | nodes, attributes, their operators |
+//! | `tensor` | dense and sparse tensors |
+//! | `value` | declarations of values |
 //!
 //! **Invariant:** no recursion deeper than [`MAX_NESTING`], and no I/O: the caller looks for files of external data.
 

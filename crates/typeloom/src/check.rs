@@ -143,13 +143,14 @@ pub use typeloom_solver::diagnostic::{Code, Diagnostic, Severity};
 /// Options of a check, and the error of a file that is not a model.
 ///
 /// ```
-/// use typeloom::check::{CheckError, Mode, Options, Seed, check};
+/// use typeloom::check::{CheckError, FollowedValues, Mode, Options, Seed, check};
 ///
 /// let model = typeloom::onnx::model_from_text(
 ///     r#"<ir_version: 10, opset_import: ["" : 21]> g (float[batch] x, w) => (y) { y = Add(x, w) }"#,
 /// )?;
 /// let options = Options {
 ///     mode: Mode::Strict,
+///     values: FollowedValues::Computed,
 ///     seeds: vec![("w".to_owned(), Seed::parse("float[1]")?)],
 ///     assume: vec![("batch".to_owned(), "8".to_owned())],
 ///     ..Options::default()
@@ -159,7 +160,7 @@ pub use typeloom_solver::diagnostic::{Code, Diagnostic, Severity};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_solver::model::{CheckError, Mode, Options, Seed};
+pub use typeloom_solver::model::{CheckError, FollowedValues, Mode, Options, Seed};
 /// The solved type of a value: node of the type tree, kind and element type, dims.
 ///
 /// The text form is that of ONNX: `float[N, 3]`, `float` for rank 0, `float[]` for unknown rank, `float[?]` for an unknown dim.
