@@ -41,7 +41,7 @@ const UNLISTED: [&str; 3] = ["core::marker::Unpin", "UnwindSafe", "core::marker:
 
 /// Bounds of the numbers of names in the modules of the facade. A name of `published/names.rs` is not counted.
 const MAX_NAMES: [(&str, usize); 20] = [
-    ("check", 25),
+    ("check", 26),
     ("interface", 11),
     ("module", 11),
     ("module::passes", 2),
@@ -64,7 +64,7 @@ const MAX_NAMES: [(&str, usize); 20] = [
 ];
 
 /// Bound of the number of names directly in the modules of the tasks, without those of their submodules.
-const MAX_TASK_NAMES: usize = 105;
+const MAX_TASK_NAMES: usize = 106;
 
 /// Modules that contain one item per operator or built-in type.
 const TABLES: [&str; 2] = ["module::attributes", "types::builtins"];
