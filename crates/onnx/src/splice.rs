@@ -37,12 +37,15 @@ use std::collections::BTreeMap;
 
 use bytes::BufMut;
 use prost::Message;
-use prost::encoding::{WireType, encode_key, encode_varint};
+use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint, key_len};
 
 use crate::error::DecodeError;
 use crate::messages::OnnxMessage;
 use crate::messages::schema::{Kind, MessageSchema};
 use crate::wire::{Field, Fields, WireValue};
+
+/// Maximum number of bytes of a key and a length.
+const MAX_HEADER: usize = 15;
 
 /// New records in wire format.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -77,6 +80,32 @@ impl Records {
         encode_key(number, WireType::Varint, &mut self.0);
         encode_varint(value.cast_unsigned(), &mut self.0);
         self
+    }
+
+    /// Adds a message of two records, each a string, bytes or an encoded message, without a copy between.
+    #[inline]
+    pub fn push_pair(&mut self, number: u32, parts: [(u32, &[u8]); 2]) {
+        let length = |(number, bytes): &(u32, &[u8])| {
+            key_len(*number) + encoded_len_varint(bytes.len() as u64) + bytes.len()
+        };
+        let total = parts.iter().map(length).sum();
+        self.0.reserve(total + MAX_HEADER);
+        self.push_header(number, total);
+        for (number, bytes) in parts {
+            self.push_header(number, bytes.len());
+            self.0.extend_from_slice(bytes);
+        }
+    }
+
+    /// Adds the key and the length of a record.
+    #[inline]
+    fn push_header(&mut self, number: u32, length: usize) {
+        if let (Ok(number @ 1..16), Ok(length @ ..0x80)) = (u8::try_from(number), u8::try_from(length)) {
+            self.0.extend_from_slice(&[number << 3 | WireType::LengthDelimited as u8, length]);
+        } else {
+            encode_key(number, WireType::LengthDelimited, &mut self.0);
+            encode_varint(length as u64, &mut self.0);
+        }
     }
 
     /// The records in wire format.
@@ -155,6 +184,12 @@ impl<'a> Splice<'a> {
         self.edits.entry(message).or_default().appended.extend_from_slice(&records.0);
     }
 
+    /// As [`append`](Self::append), without a copy if these are the first ones.
+    pub fn append_all(&mut self, message: usize, records: Records) {
+        let appended = &mut self.edits.entry(message).or_default().appended;
+        if appended.is_empty() { *appended = records.0 } else { appended.extend_from_slice(&records.0) }
+    }
+
     /// Applies the edits, and returns the new message; `None` if there are no edits.
     pub fn changed(self) -> Result<Option<Vec<u8>>, SpliceError> {
         if self.edits.is_empty() { Ok(None) } else { self.finish().map(|spliced| Some(spliced.to_vec())) }
@@ -212,6 +247,7 @@ impl Writer<'_> {
 /// A message on the path to an edit.
 struct Open<'a> {
     start: usize,
+    end: usize,
     fields: Fields<'a>,
     schema: &'static MessageSchema,
     edits: Edits,
@@ -233,7 +269,8 @@ impl<'a> Open<'a> {
         edits: &mut BTreeMap<usize, Edits>,
     ) -> Self {
         let edits = edits.remove(&start).unwrap_or_default();
-        Self { start, fields: Fields::new(body, start), schema, edits, header, written: start, length: 0 }
+        let (fields, end) = (Fields::new(body, start), start + body.len());
+        Self { start, end, fields, schema, edits, header, written: start, length: 0 }
     }
 
     /// Advances to the next nested message with edits; `None` at the end.
@@ -242,7 +279,9 @@ impl<'a> Open<'a> {
         writer: &mut Writer<'a>,
         edits: &mut BTreeMap<usize, Edits>,
     ) -> Result<Option<Self>, DecodeError> {
-        for field in self.fields.by_ref() {
+        while let Some(edit) = self.next_edit(edits) {
+            self.skip_before(edit);
+            let Some(field) = self.fields.next() else { break };
             let field = field?;
             if let Some(records) = self.edits.inserted.remove(&field.offset) {
                 self.length += writer.keep(self.written, field.offset) + writer.write(records);
@@ -266,12 +305,28 @@ impl<'a> Open<'a> {
         Ok(None)
     }
 
+    /// The offset of the next edited record or message inside this one; without one the rest is copied unread.
+    fn next_edit(&self, edits: &BTreeMap<usize, Edits>) -> Option<usize> {
+        let Edits { inserted, replaced, appended: _ } = &self.edits;
+        let own = inserted.keys().next().into_iter().chain(replaced.keys().next());
+        let inner = edits.range(self.fields.offset()..=self.end).next().map(|(message, _)| message);
+        own.chain(inner).copied().min()
+    }
+
+    /// Skips the records that end before an edit.
+    fn skip_before(&mut self, edit: usize) {
+        let mut next = self.fields;
+        while next.next_bytes().is_some() && next.offset() < edit {
+            self.fields = next;
+        }
+    }
+
     /// Copies the rest and returns the length of the message including its key.
     fn close(&mut self, writer: &mut Writer<'a>) -> Result<usize, SpliceError> {
         if let Some(&record) = self.edits.replaced.keys().chain(self.edits.inserted.keys()).next() {
             return Err(SpliceError::NoSuchRecord { message: self.start, record });
         }
-        self.length += writer.keep(self.written, self.fields.offset());
+        self.length += writer.keep(self.written, self.end);
         self.length += writer.write(std::mem::take(&mut self.edits.appended));
         let Some((number, piece)) = self.header else { return Ok(self.length) };
         let mut header = Vec::new();

@@ -17,9 +17,10 @@
 //!
 //! Every rule cites its source: the operator's page in the ONNX specification and the relevant part of it.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use foldhash::fast::FixedState;
 use typeloom_solver::rule::{Control, Rule, RuleFn};
 
 mod attention;
@@ -153,9 +154,9 @@ impl Entry {
 
 /// The rules of the operator version that was introduced in version `since` of its domain.
 pub(crate) fn entry_for(domain: &str, name: &str, since: u32) -> Option<&'static Entry> {
-    static INDEX: OnceLock<BTreeMap<(&str, &str), Vec<&Entry>>> = OnceLock::new();
+    static INDEX: OnceLock<HashMap<(&str, &str), Vec<&Entry>, FixedState>> = OnceLock::new();
     let index = INDEX.get_or_init(|| {
-        let mut index: BTreeMap<_, Vec<&Entry>> = BTreeMap::new();
+        let mut index: HashMap<_, Vec<&Entry>, _> = HashMap::default();
         for entry in FAMILIES.iter().copied().flatten() {
             for name in entry.names() {
                 index.entry((entry.domain, name)).or_default().push(entry);

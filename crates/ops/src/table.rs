@@ -7,8 +7,8 @@
 //! A model uses a few dozen of the hundreds of schemas. [`Table::get`] therefore indexes the text once per
 //! process, and a schema is decoded on first lookup.
 //!
-//! **Invariant:** schemas are ordered by domain, operator name and version: lookups are binary searches, and
-//! the versions of an operator are adjacent. The order is deterministic.
+//! **Invariant:** schemas are ordered by domain, operator name and version, and the versions of an operator are
+//! adjacent. The order is deterministic. A lookup costs one hash.
 //!
 //! # The format
 //!
@@ -53,9 +53,12 @@ pub(crate) mod values;
 pub(crate) mod words;
 
 use std::borrow::Cow;
+use std::hash::BuildHasher;
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
 use typeloom_solver::elem::ElemSet;
 use typeloom_solver::signature::Schema;
 
@@ -133,7 +136,27 @@ pub struct Table {
     groups: Box<[Group]>,
     domains: Box<[Domain]>,
     operators: Box<[Operator]>,
+    by_name: ByName,
     entries: Box<[Entry]>,
+}
+
+/// The position of each operator in [`Table::operators`].
+#[derive(Debug, Default)]
+struct ByName {
+    positions: HashTable<u32>,
+    hasher: FixedState,
+}
+
+impl ByName {
+    fn new(operators: &[Operator]) -> Self {
+        let mut index = Self::default();
+        let Self { positions, hasher } = &mut index;
+        for (at, operator) in (0..).zip(operators) {
+            let hash = |at: &u32| hasher.hash_one(&*operators[*at as usize].name);
+            positions.insert_unique(hasher.hash_one(&*operator.name), at, hash);
+        }
+        index
+    }
 }
 
 impl Table {
@@ -188,8 +211,7 @@ impl Table {
     #[must_use]
     pub fn domain(&self, name: &str) -> Option<&Domain> {
         let name = in_memory(name);
-        let at = self.domains.binary_search_by(|domain| (*domain.name).cmp(name)).ok()?;
-        self.domains.get(at)
+        self.domains.iter().find(|domain| *domain.name == *name)
     }
 
     /// The names of a domain's operators in order; empty for an unknown domain.
@@ -228,9 +250,12 @@ impl Table {
     }
 
     fn operator(&self, domain: Option<&Domain>, name: &str) -> Option<&Operator> {
-        let operators = self.operators(domain);
-        let at = operators.binary_search_by(|operator| (*operator.name).cmp(name)).ok()?;
-        operators.get(at)
+        let range = &domain?.operators;
+        let ByName { positions, hasher } = &self.by_name;
+        let is_same =
+            |at: &u32| range.contains(&(*at as usize)) && *self.operators[*at as usize].name == *name;
+        let at = positions.find(hasher.hash_one(name), is_same)?;
+        self.operators.get(*at as usize)
     }
 
     fn schema_of<'t>(&'t self, entry: &'t Entry) -> &'t Schema {

@@ -18,30 +18,26 @@
 //! **Invariant:** all bytes that do not concern types are unchanged.
 
 mod weaker;
+mod write;
 
-use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
-use typeloom_onnx::messages::{ModelProto, TensorShapeProto, TypeProto, ValueInfoProto, read, type_proto};
-use typeloom_onnx::prost::Message as _;
-use typeloom_onnx::splice::{Records, Splice, Spliced};
-use typeloom_onnx::view::{GraphView, ValueInfoView};
-use typeloom_onnx::wire::Field;
+use typeloom_onnx::messages::{TensorShapeProto, TypeProto, ValueInfoProto, read, type_proto};
+use typeloom_onnx::splice::Spliced;
+use typeloom_onnx::view::ValueInfoView;
 use typeloom_solver::diagnostic::{Code, Diagnostic};
 use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Checked;
-use typeloom_solver::program::{Body, GraphId, Origin, StepId, ValueId};
+use typeloom_solver::program::ValueId;
 use typeloom_solver::solution::{TensorType, Type};
 use typeloom_solver::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use typeloom_solver::ty::Constructor;
 use typeloom_types::dtype::Dtype;
 
 use crate::annotate::AnnotateError;
-use crate::coerce::layout::Source;
-use crate::fields::{GRAPH_INPUT, GRAPH_OUTPUT, GRAPH_VALUE_INFO};
 
 /// Options of the reference's inference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -88,7 +84,7 @@ pub fn infer<'a>(
     let unknown = checked.unknown_operators();
     let unknown = unknown.into_iter().map(|(domain, name)| (domain.to_owned(), name.to_owned())).collect();
     let errors = errors(checked, options);
-    let file = write(checked, options.unknown)?;
+    let file = write::write(checked, options.unknown)?;
     Ok(Inferred { file, errors, unknown })
 }
 
@@ -181,131 +177,6 @@ fn operator(diagnostic: &Diagnostic) -> &str {
     diagnostic.location.node.as_ref().map_or("", |node| &node.operator)
 }
 
-fn write<'a>(checked: &mut Checked<'a>, unknown: UnknownExtents) -> Result<Spliced<'a>, AnnotateError> {
-    let bytes = checked.model().ok_or(AnnotateError::NoModel)?.bytes();
-    let graphs = checked.body().graph_views()?;
-    let mut writer = Writer {
-        splice: Splice::new::<ModelProto>(bytes),
-        names: Names { form: unknown, ..Names::default() },
-        encoded: HashMap::default(),
-    };
-    writer.names.take(checked, &graphs)?;
-    let body = checked.body();
-    let values: Defined<'a> =
-        body.values().map(|value| ((body.value(value).graph, body.value_name(value)), value)).collect();
-    for (graph, view) in graphs {
-        writer.graph(checked, &values, graph, view)?;
-    }
-    Ok(writer.splice.finish()?)
-}
-
-/// The last value of each name in each graph.
-type Defined<'a> = HashMap<(GraphId, &'a str), ValueId, RandomState>;
-
-struct Writer<'a> {
-    splice: Splice<'a>,
-    names: Names,
-    /// The encoded types of tensors. Most values have the type of another one.
-    encoded: HashMap<TensorType, Option<Vec<u8>>, RandomState>,
-}
-
-impl<'a> Writer<'a> {
-    fn graph(
-        &mut self,
-        checked: &mut Checked<'a>,
-        values: &Defined<'a>,
-        graph: GraphId,
-        view: GraphView<'a>,
-    ) -> Result<(), AnnotateError> {
-        let listed = checked.body().graph(graph);
-        let is_nested = graph != checked.body().root();
-        let mut inputs = listed.inputs.clone().into_iter();
-        let mut declared: HashSet<&'a str, RandomState> = HashSet::default();
-        for (field, info) in Source::Graph(view).declarations()? {
-            let name = info.parse()?.name;
-            let value = match field.number {
-                GRAPH_INPUT => inputs.next().filter(|_| is_nested),
-                _ => values.get(&(graph, name)).copied(),
-            };
-            let Some(value) = value else { continue };
-            let is_made = matches!(checked.body().value(value).origin, Origin::Step(_));
-            if !is_made && field.number != GRAPH_INPUT {
-                continue;
-            }
-            if self.complete(checked, view.offset(), &field, info, value)? {
-                declared.insert(name);
-            }
-        }
-        for value in made_in(checked.body(), graph) {
-            // A name with two definitions refers to the last one.
-            let name = checked.body().value_name(value);
-            if values.get(&(graph, name)) == Some(&value) && declared.insert(name) {
-                self.add(checked, view.offset(), value);
-            }
-        }
-        Ok(())
-    }
-
-    /// Completes a declaration. Returns whether it had a type.
-    fn complete(
-        &mut self,
-        checked: &mut Checked<'a>,
-        graph: usize,
-        field: &Field<'a>,
-        info: ValueInfoView<'a>,
-        value: ValueId,
-    ) -> Result<bool, AnnotateError> {
-        let ty = weaker::type_of(checked, value);
-        let old: ValueInfoProto = read(bytes::Bytes::copy_from_slice(info.bytes()))?;
-        let has_type = old.r#type.as_ref().is_some_and(|ty| ty.value.is_some());
-        let Some(inferred) = self.names.message_of(checked, &ty) else { return Ok(has_type) };
-        let mut new = old.clone();
-        merge(new.r#type.get_or_insert_default(), inferred);
-        if new != old {
-            self.splice.replace(graph, field, &Records::new().message(field.number, &new));
-        }
-        Ok(has_type || field.number != GRAPH_OUTPUT)
-    }
-
-    fn add(&mut self, checked: &mut Checked<'a>, graph: usize, value: ValueId) {
-        let ty = weaker::type_of(checked, value);
-        let encoded;
-        let ty = match ty {
-            Type::Tensor(tensor) => match self.encoded.entry(tensor) {
-                Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(vacant) => {
-                    let ty = Type::Tensor(vacant.key().clone());
-                    let message = self.names.message_of(checked, &ty);
-                    vacant.insert(message.map(|message| message.encode_to_vec()))
-                }
-            },
-            other => {
-                encoded = self.names.message_of(checked, &other).map(|message| message.encode_to_vec());
-                &encoded
-            }
-        };
-        let Some(ty) = ty else { return };
-        let name = checked.body().value_name(value);
-        let info = Records::new().bytes(VALUE_NAME, name).bytes(VALUE_TYPE, ty);
-        self.splice.append(graph, &Records::new().bytes(GRAPH_VALUE_INFO, info.as_wire()));
-    }
-}
-
-// Field numbers of `ValueInfoProto`.
-const VALUE_NAME: u32 = 1;
-const VALUE_TYPE: u32 = 2;
-
-/// The values that the nodes of a graph define, in order.
-fn made_in(body: &Body<'_>, graph: GraphId) -> Vec<ValueId> {
-    let (from, to) = body.graph(graph).steps;
-    (from..to)
-        .map(StepId::new)
-        .filter(|step| body.step(*step).graph == graph)
-        .flat_map(|step| body.outputs(step).iter().flatten().copied())
-        .filter(|value| matches!(body.value(*value).origin, Origin::Step(_)))
-        .collect()
-}
-
 /// Names of unknown extents.
 #[derive(Default)]
 struct Names {
@@ -317,22 +188,14 @@ struct Names {
 }
 
 impl Names {
-    /// Takes the symbols of all declarations.
-    fn take<'a>(
-        &mut self,
-        _checked: &Checked<'a>,
-        graphs: &[(GraphId, GraphView<'a>)],
-    ) -> Result<(), AnnotateError> {
+    /// Takes the symbols of a declaration.
+    fn take(&mut self, info: ValueInfoView<'_>) -> Result<(), AnnotateError> {
         const PREFIX: &str = "unk__";
-        for (_, view) in graphs {
-            for (_, info) in Source::Graph(*view).declarations()? {
-                let bytes = info.bytes();
-                if bytes.windows(PREFIX.len()).any(|window| window == PREFIX.as_bytes()) {
-                    let info: ValueInfoProto = read(bytes::Bytes::copy_from_slice(bytes))?;
-                    if let Some(ty) = info.r#type {
-                        self.taken.extend(symbols(&ty));
-                    }
-                }
+        let bytes = info.bytes();
+        if bytes.windows(PREFIX.len()).any(|window| window == PREFIX.as_bytes()) {
+            let info: ValueInfoProto = read(bytes::Bytes::copy_from_slice(bytes))?;
+            if let Some(ty) = info.r#type {
+                self.taken.extend(symbols(&ty));
             }
         }
         Ok(())

@@ -6,11 +6,11 @@
 
 use std::hash::BuildHasher;
 
-use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use typeloom_onnx::view::FunctionView;
 use typeloom_types::op::AtomicOpDecl;
 
+use crate::map::HashState;
 use crate::map::{Map, Set};
 use crate::program::{OpId, id};
 use crate::rule::{Control, Rule, RuleCx, RuleResult, ShapeRule};
@@ -146,7 +146,7 @@ pub(crate) struct Operators<'a> {
     known_imports: Map<Vec<(&'a str, i64)>, ImportsId>,
     ops: Vec<Op<'a>>,
     table: HashTable<OpId>,
-    hasher: RandomState,
+    hasher: HashState,
     /// Number of unknown operators with suggestions.
     suggested: usize,
 }
@@ -162,7 +162,7 @@ impl<'a> Operators<'a> {
             known_imports: Map::default(),
             ops: Vec::new(),
             table: HashTable::new(),
-            hasher: RandomState::default(),
+            hasher: HashState,
             suggested: 0,
         }
     }

@@ -45,7 +45,7 @@ use crate::ty::{Types, Waiter};
 
 /// A solve in progress.
 pub(crate) struct Engine<'a, 'p> {
-    pub(crate) core: Core<'a>,
+    pub(crate) core: Box<Core<'a>>,
     pub(crate) operators: &'p Operators<'a>,
     pub(crate) calls: Calls<'a>,
     /// Whether unknown operators are errors.
@@ -54,13 +54,18 @@ pub(crate) struct Engine<'a, 'p> {
 }
 
 impl<'a, 'p> Engine<'a, 'p> {
-    pub(crate) fn new(core: Core<'a>, operators: &'p Operators<'a>, calls: Calls<'a>, mode: Mode) -> Self {
+    pub(crate) fn new(
+        core: Box<Core<'a>>,
+        operators: &'p Operators<'a>,
+        calls: Calls<'a>,
+        mode: Mode,
+    ) -> Self {
         Self { core, operators, calls, mode, woken: Vec::new() }
     }
 
     /// Solves the frame and all functions that it calls.
-    pub(crate) fn run(&mut self, main: Frame<'a>) -> Frame<'a> {
-        let mut suspended: Vec<Frame<'a>> = Vec::new();
+    pub(crate) fn run(&mut self, main: Box<Frame<'a>>) -> Box<Frame<'a>> {
+        let mut suspended: Vec<Box<Frame<'a>>> = Vec::new();
         let mut frame = main;
         let mut body = Arc::clone(&frame.body);
         loop {
@@ -97,7 +102,7 @@ impl<'a, 'p> Engine<'a, 'p> {
         }
     }
 
-    fn deliver_woken(&mut self, frame: &mut Frame<'a>, suspended: &mut [Frame<'a>]) {
+    fn deliver_woken(&mut self, frame: &mut Frame<'a>, suspended: &mut [Box<Frame<'a>>]) {
         if !self.core.types.has_woken() {
             return;
         }
@@ -185,7 +190,7 @@ impl<'a, 'p> Engine<'a, 'p> {
     ) -> Result<(), SolveErrorKind<'a>> {
         let schema = operator.schema;
         let kind = body.step(step).kind;
-        let Core { memo, types, dims, trace, .. } = &mut self.core;
+        let Core { memo, types, dims, trace, .. } = &mut *self.core;
         let lookup = match kind {
             StepKind::Node if !schema.deprecated && trace.is_none() => {
                 memo.lookup(types, dims, frame, body, step)
@@ -211,7 +216,7 @@ impl<'a, 'p> Engine<'a, 'p> {
             schema::payloads(&self.core, frame, step)?;
         }
         if lookup == Lookup::Miss {
-            let Core { memo, types, dims, .. } = &mut self.core;
+            let Core { memo, types, dims, .. } = &mut *self.core;
             memo.insert(types, dims, frame, body, step);
         }
         // A deprecated operator is typed too, so that its readers are checked.

@@ -29,6 +29,7 @@ use crate::state::Core;
 use crate::state::frame::Frame;
 use crate::universe::Universe;
 
+pub use checked::TensorKey;
 pub use mode::{FollowedValues, Mode};
 
 /// Options of a check.
@@ -128,8 +129,8 @@ fn with_quoted_dims(text: &str) -> String {
 pub struct Checked<'a> {
     pub(crate) model: Option<ModelView<'a>>,
     pub(crate) operators: Operators<'a>,
-    pub(crate) core: Core<'a>,
-    pub(crate) frame: Frame<'a>,
+    pub(crate) core: Box<Core<'a>>,
+    pub(crate) frame: Box<Frame<'a>>,
     pub(crate) instances: Vec<Instance<'a>>,
     /// The functions whose calls lead to one of `instances`.
     pub(crate) erroneous_callers: Set<FunctionId>,

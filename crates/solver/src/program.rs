@@ -324,6 +324,13 @@ impl<'a> Body<'a> {
         text(self.names[self.values[value.index()].name.index()])
     }
 
+    /// The name of a value as bytes, which are UTF-8.
+    #[inline]
+    #[must_use]
+    pub fn value_name_bytes(&self, value: ValueId) -> &'a [u8] {
+        self.names[self.values[value.index()].name.index()]
+    }
+
     /// All names, in the order of their first use.
     pub(crate) fn names(&self) -> impl Iterator<Item = &'a str> {
         self.names.iter().map(|name| text(name))

@@ -93,6 +93,18 @@ impl Constructor {
     }
 }
 
+/// The cells of the first handles, which no table stores: the tensors of the element types, and the type of values
+/// in error.
+static CONSTANTS: [Cell; Elem::LIMIT as usize + 1] = {
+    let mut cells = [Cell::Error; Elem::LIMIT as usize + 1];
+    let mut number = 0;
+    while number < Elem::LIMIT {
+        cells[number as usize] = Cell::Elems(Holder::Tensor, ElemRef(number as u32));
+        number += 1;
+    }
+    cells
+};
+
 /// The outermost constructor of a type, if it is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Head {
@@ -124,6 +136,7 @@ pub struct Clash;
 /// The table of types.
 #[derive(Clone, Debug)]
 pub struct Types {
+    /// The cells after [`CONSTANTS`].
     cells: Vec<Cell>,
     elems: Vec<ElemCell>,
     watchers: Watchers,
@@ -142,11 +155,8 @@ impl Types {
     /// Creates a table over the element types and tree of `universe`.
     #[must_use]
     pub fn new(universe: Arc<Universe>) -> Self {
-        let constants =
-            (0..u32::from(Elem::LIMIT)).map(|number| Cell::Elems(Holder::Tensor, ElemRef(number)));
-        let cells = constants.chain([Cell::Error]).collect();
         Self {
-            cells,
+            cells: Vec::new(),
             elems: Vec::new(),
             watchers: Watchers::default(),
             composites: Vec::new(),
@@ -237,9 +247,24 @@ impl Types {
     }
 
     fn push(&mut self, cell: Cell) -> Ty {
-        let index = u32::try_from(self.cells.len()).ok().and_then(NonZeroU32::new);
+        let number = u32::try_from(CONSTANTS.len() + self.cells.len()).ok().and_then(NonZeroU32::new);
         self.cells.push(cell);
-        Ty(index.expect("the table starts with constants and memory ends before 2^32 cells"))
+        Ty(number.expect("numbers start after the constants, and memory ends before 2^32 cells"))
+    }
+
+    #[inline]
+    fn cell(&self, ty: Ty) -> Cell {
+        let number = ty.number() as usize;
+        match CONSTANTS.get(number) {
+            Some(constant) => *constant,
+            None => self.cells[number - CONSTANTS.len()],
+        }
+    }
+
+    /// The cell of a handle that is no constant.
+    #[inline]
+    fn cell_mut(&mut self, ty: Ty) -> &mut Cell {
+        &mut self.cells[ty.number() as usize - CONSTANTS.len()]
     }
 
     fn elem_class(&mut self, set: ElemSet) -> ElemRef {
@@ -260,11 +285,11 @@ impl Types {
             return ty;
         }
         let mut end = ty;
-        while let Cell::Link(next) = self.cells[end.index()] {
+        while let Cell::Link(next) = self.cell(end) {
             end = next;
         }
         let mut at = ty;
-        while let Cell::Link(next) = self.cells[at.index()] {
+        while let Cell::Link(next) = self.cell(at) {
             self.write(at, Cell::Link(end));
             at = next;
         }
@@ -299,7 +324,7 @@ impl Types {
     /// The outermost constructor.
     pub fn head(&mut self, ty: Ty) -> Head {
         let ty = self.resolve(ty);
-        match self.cells[ty.index()] {
+        match self.cell(ty) {
             Cell::Error => Head::Error,
             Cell::Elems(Holder::Tensor, _) => Head::Tensor,
             Cell::Elems(Holder::Sparse, _) => Head::Sparse,
@@ -318,7 +343,7 @@ impl Types {
         if let Some(elem) = ty.constant_elem() {
             return Some(ElemSet::of(elem));
         }
-        match self.cells[ty.index()] {
+        match self.cell(ty) {
             Cell::Elems(_, elem) => Some(self.elem_set(elem)),
             Cell::Error
             | Cell::Container(..)
@@ -332,7 +357,7 @@ impl Types {
     /// The type inside all constructors: a tensor itself, or the element of the innermost container.
     pub fn innermost(&mut self, ty: Ty) -> Ty {
         let mut ty = self.resolve(ty);
-        while let Cell::Container(_, inner) = self.cells[ty.index()] {
+        while let Cell::Container(_, inner) = self.cell(ty) {
             ty = self.resolve(inner);
         }
         ty
@@ -345,7 +370,7 @@ impl Types {
             return Some(ty);
         }
         let ty = self.resolve(ty);
-        match self.cells[ty.index()] {
+        match self.cell(ty) {
             Cell::Elems(Holder::Tensor, elem) => self.elem_set(elem).single().map(Self::tensor),
             Cell::Elems(Holder::Sparse | Holder::Scalar, _)
             | Cell::Error
@@ -363,7 +388,7 @@ impl Types {
         if inner.constant_elem().is_some() {
             return true;
         }
-        match self.cells[inner.index()] {
+        match self.cell(inner) {
             Cell::Elems(_, elem) => self.elem_set(elem).len() == 1,
             Cell::Leaf(_) => true,
             Cell::Composite(_) => self.is_concrete_composite(inner),
@@ -374,7 +399,7 @@ impl Types {
     /// The number of the class of an innermost type; equal for unified types.
     pub(crate) fn class(&mut self, ty: Ty) -> (u8, u32) {
         let ty = self.resolve(ty);
-        match self.cells[ty.index()] {
+        match self.cell(ty) {
             Cell::Elems(_, elem) => (0, self.resolve_elem(elem).0),
             Cell::Error
             | Cell::Container(..)
@@ -394,10 +419,10 @@ impl Types {
     /// Wakes a waiter when more is known about the innermost part of `ty`.
     pub fn watch(&mut self, ty: Ty, waiter: Waiter) {
         let inner = self.innermost(ty);
-        match self.cells[inner.index()] {
+        match self.cell(inner) {
             Cell::Var { bound, watch } => {
                 let watch = self.watchers.add(watch, waiter);
-                self.cells[inner.index()] = Cell::Var { bound, watch };
+                *self.cell_mut(inner) = Cell::Var { bound, watch };
             }
             Cell::Elems(_, elem) => {
                 let elem = self.resolve_elem(elem);
@@ -429,7 +454,7 @@ impl Types {
     /// Writes a cell that can be restored after a clash.
     #[inline]
     fn write(&mut self, ty: Ty, cell: Cell) {
-        let old = std::mem::replace(&mut self.cells[ty.index()], cell);
+        let old = std::mem::replace(self.cell_mut(ty), cell);
         if let Some(trail) = &mut self.trail {
             trail.push(composite::Change::Cell(ty, old));
         }
@@ -444,10 +469,6 @@ impl Types {
 }
 
 impl Ty {
-    fn index(self) -> usize {
-        self.0.get() as usize
-    }
-
     /// The number of the handle. Equal numbers are one type.
     #[inline]
     pub(crate) const fn number(self) -> u32 {

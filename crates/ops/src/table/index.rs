@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::words::{WordReader, lines, unexpected};
-use super::{Domain, Entry, Group, Operator, Table, TableErrorKind, decode, in_memory};
+use super::{ByName, Domain, Entry, Group, Operator, Table, TableErrorKind, decode, in_memory};
 
 /// The table of a text with undecoded schemas.
 ///
@@ -42,6 +42,7 @@ pub(super) fn table(text: Cow<'static, str>) -> Result<Table, (usize, TableError
         package_version: index.package_version,
         groups: index.groups.into(),
         domains: index.domains.into(),
+        by_name: ByName::new(&index.operators),
         operators: index.operators.into(),
         entries: index.entries.into(),
         text,

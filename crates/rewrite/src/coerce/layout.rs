@@ -134,11 +134,19 @@ impl<'a> Source<'a> {
     /// The declarations of values with their records, in the order of the file.
     pub(crate) fn declarations(&self) -> Result<Vec<(Field<'a>, ValueInfoView<'a>)>, DecodeError> {
         let mut found = Vec::new();
-        for record in self.fields() {
+        let (mut fields, nodes) = (self.fields(), self.node_field());
+        loop {
+            // Most records are nodes.
+            let mut next = fields;
+            while let Some((number, _)) = next.next_bytes()
+                && number == nodes
+            {
+                fields = next;
+            }
+            let Some(record) = fields.next() else { return Ok(found) };
             let record = record?;
             found.extend(self.declaration(&record).map(|info| (record, info)));
         }
-        Ok(found)
     }
 }
 

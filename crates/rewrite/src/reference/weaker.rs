@@ -5,7 +5,7 @@
 
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Checked;
-use typeloom_solver::program::{StepId, ValueId};
+use typeloom_solver::program::{Body, StepId, ValueId};
 use typeloom_solver::solution::{TensorType, Type};
 use typeloom_types::dtype::Dtype;
 
@@ -43,12 +43,17 @@ fn without_extents(checked: &mut Checked<'_>, ty: Type) -> Type {
 const WEAKER: [&str; 9] =
     ["Slice", "TopK", "Range", "Loop", "Unique", "Conv", "ConvInteger", "QLinearConv", "MaxUnpool"];
 
+/// Whether the reference infers less for the operator of a step.
+pub(super) fn concerns(body: &Body<'_>, step: StepId) -> bool {
+    // Most nodes have another operator, so nothing else is read of them.
+    WEAKER.contains(&body.op_name(step)) && body.step(step).node.domain() == Ok("")
+}
+
 fn lost(checked: &mut Checked<'_>, step: StepId, value: ValueId) -> Lost {
     let body = checked.body();
     let operator = body.op_name(step);
     let node = body.step(step).node;
-    // Most nodes have another operator, so nothing else is read of them.
-    if !WEAKER.contains(&operator) || node.domain() != Ok("") {
+    if !concerns(body, step) {
         return Lost::Nothing;
     }
     // A node with graphs has several steps; the first one has its inputs.

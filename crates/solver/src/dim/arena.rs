@@ -12,13 +12,13 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher};
 
-use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
 use super::bounds::Interval;
 use super::facts::Facts;
 use super::id::DimId;
 use super::poly::Term;
+use crate::map::HashState;
 
 /// A range in one of the arena's flat lists.
 #[derive(Clone, Copy, Debug)]
@@ -134,14 +134,14 @@ pub struct Dims {
     variables: Vec<Variable>,
     /// The number of bindings, which invalidates older memos.
     epoch: u32,
-    unknowns: HashMap<(Operation, DimId, DimId), DimId, RandomState>,
+    unknowns: HashMap<(Operation, DimId, DimId), DimId, HashState>,
     /// The unknown results of operations beyond the limits, in ascending order.
     given_up: Vec<DimId>,
     /// The author's notation of a dim.
-    spellings: HashMap<DimId, Box<str>, RandomState>,
+    spellings: HashMap<DimId, Box<str>, HashState>,
     /// The symbols that no input declares and that a declaration gives to an unknown extent.
-    names_of_unknowns: HashSet<DimId, RandomState>,
-    hasher: RandomState,
+    names_of_unknowns: HashSet<DimId, HashState>,
+    hasher: HashState,
     /// The assumptions of the current case.
     pub(super) facts: Facts,
 }

@@ -7,11 +7,11 @@ use std::fmt;
 use std::hash::BuildHasher;
 use std::num::NonZeroU32;
 
-use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use smallvec::SmallVec;
 
 use crate::dim::{DimId, Dims};
+use crate::map::HashState;
 
 /// The dims of one shape.
 pub type DimVec = SmallVec<[DimId; 6]>;
@@ -38,7 +38,7 @@ pub struct Shapes {
     /// The end of each shape in `dims`; it starts at the end of the previous one.
     ends: Vec<u32>,
     index: HashTable<ShapeId>,
-    hasher: RandomState,
+    hasher: HashState,
 }
 
 impl Shapes {

@@ -86,7 +86,7 @@ struct Portable {
 /// A finished instance of a function, for reports.
 pub(crate) struct Instance<'a> {
     pub(crate) function: FunctionId,
-    pub(crate) frame: Frame<'a>,
+    pub(crate) frame: Box<Frame<'a>>,
     /// The node of the model's graph that leads to the instance.
     pub(crate) entry: Option<NodeView<'a>>,
     /// The innermost calls that lead to the instance, at most [`MAX_CALLS`], outermost first.
@@ -213,7 +213,7 @@ impl<'a> Calls<'a> {
         caller: &Frame<'a>,
         step: StepId,
         call: Call,
-    ) -> Frame<'a> {
+    ) -> Box<Frame<'a>> {
         let Call { key, precise } = call;
         let function = key.function;
         *self.counts.entry(function).or_default() += 1;
@@ -221,7 +221,7 @@ impl<'a> Calls<'a> {
         let body = self.body(function).unwrap_or_else(|| Arc::clone(&caller.body));
         let absent: Vec<ValueId> = absent_inputs(&caller.body, step, &body).map(|(_, value)| value).collect();
         let body = if absent.is_empty() { body } else { Arc::new(body.without(&absent)) };
-        let mut frame = Frame::new(self.frames, body);
+        let mut frame = Box::new(Frame::new(self.frames, body));
         frame.conditional = caller.is_conditional(step);
         for (name, attribute) in arguments(caller, step).unwrap_or_default() {
             frame.arguments.entry(name).or_insert(attribute);
@@ -268,7 +268,7 @@ impl<'a> Calls<'a> {
     }
 
     /// Stores the summary of a finished frame.
-    pub(crate) fn leave(&mut self, core: &mut Core<'a>, mut frame: Frame<'a>) {
+    pub(crate) fn leave(&mut self, core: &mut Core<'a>, mut frame: Box<Frame<'a>>) {
         let Some(Running { key, caller, is_noted: _ }) = self.running.pop() else { return };
         let function = key.function;
         self.open.remove(&function);

@@ -6,12 +6,21 @@ use typeloom_onnx::view::{ModelView, TensorView};
 
 use super::{Checked, Coverage, ExternalTensor, case, load};
 use crate::analysis::conditions;
+use crate::dim::shape::ShapeId;
 use crate::dim::{Condition, Decision, DimId, Dims};
+use crate::elem::Elem;
 use crate::program::{Body, Initializer, Origin, StepId, StepKind, ValueId};
 use crate::solution::{Equation, EquationSource, Requirement, Type};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::suggest::nearest;
 use crate::universe::Universe;
+
+/// Identifies the type of a dense tensor in one check: values with equal keys have equal types.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct TensorKey {
+    elem: Elem,
+    shape: Option<ShapeId>,
+}
 
 impl<'a> Checked<'a> {
     /// The checked model, if there is one.
@@ -132,6 +141,18 @@ impl<'a> Checked<'a> {
     /// The type of a value.
     pub fn type_of(&mut self, value: ValueId) -> Type {
         self.core.snapshot(&self.frame, value)
+    }
+
+    /// The key of the type of a value; `None` if the value is no dense tensor of a known element type, or if its type
+    /// is not the one in its slot.
+    #[inline]
+    pub fn tensor_key(&mut self, value: ValueId) -> Option<TensorKey> {
+        if !self.frame.open_inputs.is_empty() && self.frame.open_inputs.contains_key(&value) {
+            return None;
+        }
+        let ty = self.frame.slots[value.index()].ty?;
+        let elem = self.core.types.settled_tensor(ty)?.constant_elem()?;
+        Some(TensorKey { elem, shape: self.frame.shape_read(value) })
     }
 
     /// The conditions on the symbols of inputs under which the model runs, including undecided ones.

@@ -107,8 +107,8 @@ pub fn ports(checked: &mut Checked<'_>) -> Ports {
         (0..checked.value_count()).map(|value| checked.type_of(ValueId::new(value))).collect();
     let Separated { body, reads, outputs } = separate_uses(&checked.frame.body);
     let (bodies, _) = call::build_bodies(&mut checked.operators);
-    let mut core = Core::new(Arc::clone(checked.core.types.universe()));
-    let mut frame = Frame::new(0, Arc::new(body));
+    let mut core = Box::new(Core::new(Arc::clone(checked.core.types.universe())));
+    let mut frame = Box::new(Frame::new(0, Arc::new(body)));
     for (copy, read) in &reads {
         frame.slots[copy.index()].ty = kind_of(&mut core.types, &kinds[read.0.index()]);
     }

@@ -51,8 +51,8 @@ pub(crate) struct Pass {
 
 /// A finished pass.
 pub(crate) struct PassResult<'a> {
-    pub(super) core: Core<'a>,
-    pub(super) frame: Frame<'a>,
+    pub(super) core: Box<Core<'a>>,
+    pub(super) frame: Box<Frame<'a>>,
     pub(super) calls: Calls<'a>,
     pub(super) errors: Vec<SolveError<'a>>,
     requirements: Vec<Requirement>,
@@ -148,7 +148,7 @@ impl<'a> Passes<'_, 'a> {
     pub(super) fn run(&self, pass: Pass) -> Result<PassResult<'a>, CheckError> {
         let Pass { trace, trust, shared, literals } = pass;
         let Self { body, options, rejected_seeds, .. } = self;
-        let mut core = Core::new(Arc::clone(self.universe));
+        let mut core = Box::new(Core::new(Arc::clone(self.universe)));
         core.trust = trust;
         core.trace = trace.then(Trace::default);
         core.payloads = match self.conflict {
@@ -165,7 +165,7 @@ impl<'a> Passes<'_, 'a> {
             None => core.assumptions = assume::read(&mut core, body, &options.assume)?,
         }
         seeds::bind_symbols(&mut core, body, &options.seeds, rejected_seeds)?;
-        let mut frame = Frame::new(0, Arc::clone(body));
+        let mut frame = Box::new(Frame::new(0, Arc::clone(body)));
         frame.shapeless.clone_from(&self.false_shapes);
         seeds::give(&mut core, &mut frame, &options.seeds, rejected_seeds)?;
         initial::start(&mut core, &mut frame);

@@ -57,13 +57,15 @@ struct Builder<'a, 'r> {
     late: Vec<order::Late>,
     /// The outputs of the current node, kept for its capacity.
     outputs: Vec<Text<'a>>,
-    /// Recent operators, by a hash of name, domain and overload.
+    /// Recent operators without an overload, by a hash of name and domain.
     recent: [Option<Recent<'a>>; RECENT_OPERATORS],
 }
 
-type Recent<'a> = ([&'a [u8]; 3], OpId);
+/// The name and domain of an operator.
+type Recent<'a> = ([&'a [u8]; 2], OpId);
 
-const RECENT_OPERATORS: usize = 64;
+/// Every body starts with an empty table, so a larger one costs small models more than it saves large ones.
+const RECENT_OPERATORS: usize = 32;
 
 // Field numbers of `NodeProto`.
 const INPUT: u32 = 1;
@@ -411,14 +413,16 @@ impl<'a, 'r> Builder<'a, 'r> {
         op_type: Text<'a>,
         overload: Text<'a>,
     ) -> Result<OpId, DecodeError> {
-        let spelling = [op_type.bytes, domain.bytes, overload.bytes];
-        // Most domains and overloads are empty, and comparing empty slices calls `memcmp`.
+        let spelling = [op_type.bytes, domain.bytes];
+        // Most domains are empty, and comparing empty slices calls `memcmp`.
         let same =
             |known: &[u8], given: &[u8]| known.len() == given.len() && (given.is_empty() || *known == *given);
         let first = op_type.bytes.first().map_or(0, |byte| usize::from(*byte));
         let last = op_type.bytes.last().map_or(0, |byte| usize::from(*byte));
         let at = (first ^ last << 1 ^ op_type.bytes.len() << 3) % RECENT_OPERATORS;
+        let is_plain = overload.bytes.is_empty();
         if let Some((known, op)) = &self.recent[at]
+            && is_plain
             && known.iter().zip(spelling).all(|(known, given)| same(known, given))
         {
             return Ok(*op);
@@ -428,7 +432,9 @@ impl<'a, 'r> Builder<'a, 'r> {
         };
         let (name, of) = (read(op_type, OP_TYPE)?, read(domain, DOMAIN)?);
         let op = (self.resolve_op)(of, name, read(overload, OVERLOAD)?);
-        self.recent[at] = Some((spelling, op));
+        if is_plain {
+            self.recent[at] = Some((spelling, op));
+        }
         Ok(op)
     }
 

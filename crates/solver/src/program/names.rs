@@ -10,11 +10,11 @@
 use std::hash::{BuildHasher, Hasher};
 use std::str::Utf8Error;
 
-use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
 use super::{NameId, ValueId};
+use crate::map::HashState;
 
 /// A position in the undo log.
 #[derive(Clone, Copy)]
@@ -23,7 +23,7 @@ pub(super) struct ScopeMark(usize);
 #[derive(Default)]
 pub(super) struct Names<'a> {
     table: HashTable<NameId>,
-    hasher: RandomState,
+    hasher: HashState,
     /// The names in order of their ids. Each is UTF-8.
     pub(super) names: Vec<&'a [u8]>,
     current: Vec<Option<ValueId>>,
@@ -109,7 +109,7 @@ impl<'a> Names<'a> {
 /// Hashes everything but the last two digits, and adds them. So names that differ in these digits only are
 /// neighbours in the table.
 #[inline]
-fn hash(hasher: &RandomState, name: &[u8]) -> u64 {
+fn hash(hasher: &HashState, name: &[u8]) -> u64 {
     let (start, end) = match name.split_last_chunk::<8>() {
         Some((start, end)) => (start, u64::from_le_bytes(*end)),
         None => (&[][..], name.iter().fold(0, |word, byte| word >> 8 | u64::from(*byte) << 56)),

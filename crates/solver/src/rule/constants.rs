@@ -105,9 +105,14 @@ impl RuleCx<'_, '_> {
         }
     }
 
+    /// Whether the constants that the rules of this node compute are recorded.
+    pub fn records_values(&mut self) -> bool {
+        self.tables().values == FollowedValues::Computed || self.input_count() == 0
+    }
+
     fn set_data(&mut self, port: Port, data: Data) {
         let Some(value) = self.value(port) else { return };
-        if self.tables().values == FollowedValues::Stored && self.input_count() > 0 {
+        if !self.records_values() {
             return;
         }
         if !self.has_data(value) {

@@ -8,11 +8,11 @@ use std::hash::{BuildHasher, Hash, Hasher};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
 use crate::dim::DimId;
 use crate::elem::Elem;
+use crate::map::HashState;
 
 /// Maximum number of elements of a constant that the solver follows.
 pub const MAX_ELEMENTS: usize = 4096;
@@ -132,12 +132,12 @@ impl DataId {
 pub(crate) struct Constants {
     items: Vec<Data>,
     index: HashTable<DataId>,
-    hasher: RandomState,
+    hasher: HashState,
 }
 
 impl Default for Constants {
     fn default() -> Self {
-        Self { items: vec![Data::Opaque], index: HashTable::new(), hasher: RandomState::default() }
+        Self { items: vec![Data::Opaque], index: HashTable::new(), hasher: HashState }
     }
 }
 

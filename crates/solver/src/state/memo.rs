@@ -19,12 +19,12 @@
 
 use std::hash::{BuildHasher, Hasher};
 
-use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
 use super::frame::{Frame, Slot};
 use crate::dim::Dims;
 use crate::dim::shape::ShapeId;
+use crate::map::HashState;
 use crate::program::{Body, GraphId, ProgramStep, StepId, ValueId};
 use crate::ty::Types;
 
@@ -67,7 +67,7 @@ pub(crate) struct Memo<'a> {
     /// The results of applications; empty for an omitted output.
     outputs: Vec<Slot>,
     index: HashTable<(u64, u32)>,
-    hasher: RandomState,
+    hasher: HashState,
     /// The key of the running application.
     key: Key,
     hash: u64,

@@ -84,7 +84,7 @@ impl Types {
     /// The children of a composite; `None` for other types.
     pub(crate) fn children(&mut self, ty: Ty) -> Option<Children> {
         let ty = self.resolve(ty);
-        match self.cells[ty.index()] {
+        match self.cell(ty) {
             Cell::Composite(number) => self.composites.get(number as usize).cloned(),
             Cell::Error
             | Cell::Elems(..)
@@ -98,7 +98,7 @@ impl Types {
     /// The distinct composites in a type, inner ones first.
     pub(super) fn composites_in(&mut self, ty: Ty) -> Vec<Ty> {
         let root = self.innermost(ty);
-        if !matches!(self.cells[root.index()], Cell::Composite(_)) {
+        if !matches!(self.cell(root), Cell::Composite(_)) {
             return Vec::new();
         }
         let (mut found, mut seen) = (Vec::new(), Set::default());
@@ -112,7 +112,7 @@ impl Types {
                 let children = self.children(at);
                 for (_, child) in children.iter().flat_map(|children| children.list.iter()) {
                     let child = self.innermost(*child);
-                    if matches!(self.cells[child.index()], Cell::Composite(_)) {
+                    if matches!(self.cell(child), Cell::Composite(_)) {
                         open.push((child, false));
                     }
                 }
@@ -138,7 +138,7 @@ impl Types {
             let children = self.children(composite);
             children.iter().flat_map(|children| children.list.iter()).all(|(_, child)| {
                 let inner = self.innermost(*child);
-                matches!(self.cells[inner.index()], Cell::Composite(_)) || self.is_concrete(inner)
+                matches!(self.cell(inner), Cell::Composite(_)) || self.is_concrete(inner)
             })
         })
     }
@@ -163,7 +163,7 @@ impl Types {
                 break;
             }
             match change {
-                Change::Cell(ty, old) => self.cells[ty.index()] = old,
+                Change::Cell(ty, old) => *self.cell_mut(ty) = old,
                 Change::Elem(elem, old) => self.set_elem_cell(elem, old),
                 Change::Watches(last) => self.watchers.end_at(last),
             }

@@ -40,11 +40,11 @@ impl Types {
     fn copy_chain(&mut self, ty: Ty, copier: &mut Copier) -> Ty {
         let mut constructors = Vec::new();
         let mut at = self.resolve(ty);
-        while let Cell::Container(constructor, inner) = self.cells[at.index()] {
+        while let Cell::Container(constructor, inner) = self.cell(at) {
             constructors.push(constructor);
             at = self.resolve(inner);
         }
-        let copy = match self.cells[at.index()] {
+        let copy = match self.cell(at) {
             Cell::Elems(holder, elem) => self.copy_elem(at, elem, holder, copier),
             Cell::Var { bound, .. } => *copier
                 .types
@@ -86,7 +86,7 @@ impl Types {
     fn encode_chain(&mut self, ty: Ty, numbering: &mut Numbering, words: &mut Vec<i64>) {
         let mut at = self.resolve(ty);
         loop {
-            match self.cells[at.index()] {
+            match self.cell(at) {
                 Cell::Container(constructor, inner) => {
                     match constructor {
                         Constructor::Sequence => words.push(10),

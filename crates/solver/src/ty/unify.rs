@@ -27,7 +27,7 @@ impl Types {
             if a == b || a == Self::ERROR || b == Self::ERROR {
                 return Ok(());
             }
-            match (self.cells[a.index()], self.cells[b.index()]) {
+            match (self.cell(a), self.cell(b)) {
                 (Cell::Var { .. }, _) => return self.bind(a, b),
                 (_, Cell::Var { .. }) => return self.bind(b, a),
                 (Cell::Elems(holder, x), Cell::Elems(other, y)) if holder == other => {
@@ -67,8 +67,8 @@ impl Types {
 
     /// Binds the variable `var` to `value`, another variable or a constructor.
     fn bind(&mut self, var: Ty, value: Ty) -> Result<(), Clash> {
-        let Cell::Var { bound, watch } = self.cells[var.index()] else { return Err(Clash) };
-        if let Cell::Var { bound: other_bound, watch: other_watch } = self.cells[value.index()] {
+        let Cell::Var { bound, watch } = self.cell(var) else { return Err(Clash) };
+        if let Cell::Var { bound: other_bound, watch: other_watch } = self.cell(value) {
             let met = match (bound, other_bound) {
                 (Some(x), Some(y)) => Some(self.lattice().meet(x, y).ok_or(Clash)?),
                 (x, y) => x.or(y),
@@ -156,7 +156,7 @@ impl Types {
     /// [`Clash`] when no element type is left, or the type is of another kind.
     pub fn narrow_tensor(&mut self, ty: Ty, set: ElemSet) -> Result<(), Clash> {
         let ty = self.resolve(ty);
-        match self.cells[ty.index()] {
+        match self.cell(ty) {
             Cell::Error => Ok(()),
             Cell::Elems(_, elem) => self.narrow_elems(elem, set),
             Cell::Var { .. } => {
@@ -181,7 +181,7 @@ impl Types {
 
     fn narrow_to_allowed_slow(&mut self, ty: Ty, allowed: &AllowedTypes) -> Result<Narrowed, Clash> {
         let ty = self.resolve(ty);
-        match self.cells[ty.index()] {
+        match self.cell(ty) {
             Cell::Error => Ok(Narrowed::Inside),
             Cell::Elems(_, elem) => self.narrow_elems(elem, allowed.tensor).map(inside),
             Cell::Container(Constructor::Sequence, inner) => {
@@ -193,7 +193,7 @@ impl Types {
             }
             Cell::Container(Constructor::Optional, inner) => {
                 let inner = self.resolve(inner);
-                match self.cells[inner.index()] {
+                match self.cell(inner) {
                     Cell::Container(Constructor::Sequence, inner) => {
                         self.narrow_inner(inner, allowed.opt_seq_tensor)
                     }
@@ -246,7 +246,7 @@ impl Types {
 
     fn narrow_map(&mut self, ty: Ty, pairs: &[(Elem, Elem)]) -> Result<Narrowed, Clash> {
         let ty = self.resolve(ty);
-        match self.cells[ty.index()] {
+        match self.cell(ty) {
             Cell::Error => Ok(Narrowed::Inside),
             Cell::Var { .. } => Ok(Narrowed::Pending),
             Cell::Container(Constructor::Map(key), value) => {
@@ -272,7 +272,7 @@ impl Types {
         let universe = std::sync::Arc::clone(&self.universe);
         let under =
             |position: Option<NodeNo>| position.is_some_and(|at| universe.lattice().is_subtype(at, node));
-        match self.cells[ty.index()] {
+        match self.cell(ty) {
             Cell::Error => Ok(()),
             Cell::Elems(Holder::Tensor, _) if under(universe.tensor_node()) => Ok(()),
             Cell::Elems(Holder::Scalar, _) if under(universe.scalar_node()) => Ok(()),
@@ -316,7 +316,7 @@ impl Types {
 
     /// The element class of a resolved type; `None` if its constructor is unknown.
     fn element_class(&self, ty: Ty) -> Result<Option<ElemRef>, Clash> {
-        match self.cells[ty.index()] {
+        match self.cell(ty) {
             Cell::Elems(_, elem) => Ok(Some(elem)),
             Cell::Var { .. } => Ok(None),
             Cell::Error | Cell::Container(..) | Cell::Composite(_) | Cell::Leaf(_) | Cell::Link(_) => {

@@ -18,7 +18,13 @@ use crate::rules::items::{follows_whole, put_whole, whole_items};
 
 macro_rules! folds {
     ($($(#[$doc:meta])* $rule:ident = $name:literal, $run:expr;)*) => {
-        $($(#[$doc])* pub(super) const $rule: Rule = Rule { name: $name, run: $run };)*
+        $($(#[$doc])* pub(super) const $rule: Rule = Rule {
+            name: $name,
+            run: |cx| {
+                let run: fn(&mut RuleCx<'_, '_>) -> RuleResult = $run;
+                if cx.records_values() { run(cx) } else { Ok(()) }
+            },
+        };)*
     };
 }
 

@@ -14,7 +14,15 @@ from typing import Any
 
 from typeloom import _core
 
-__all__ = ["full_name", "is_registered", "message_type", "reference", "settings", "validated"]
+__all__ = [
+    "full_name",
+    "is_registered",
+    "message_name",
+    "message_type",
+    "reference",
+    "settings",
+    "validated",
+]
 
 
 @lru_cache(maxsize=None)
@@ -36,7 +44,12 @@ def reference(module: str) -> Any:
 
 def full_name(message: object) -> str:
     """The name of the message type of an object, such as ``ModelProto``; empty if it is no message of ONNX."""
-    descriptor = getattr(type(message), "DESCRIPTOR", None)
+    return message_name(type(message))
+
+
+def message_name(kind: type) -> str:
+    """The name of a message type of ONNX, such as ``ModelProto``; empty for other types."""
+    descriptor = getattr(kind, "DESCRIPTOR", None)
     name: str = getattr(descriptor, "full_name", "")
     package, _, last = name.rpartition(".")
     return last if package == "onnx" else ""

@@ -23,7 +23,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from typeloom import _core
-from typeloom.onnx._reference import full_name, is_registered, message_type, reference, settings, validated
+from typeloom.onnx._reference import (
+    full_name,
+    is_registered,
+    message_name,
+    message_type,
+    reference,
+    settings,
+    validated,
+)
 
 if TYPE_CHECKING:
     InferenceError = Exception
@@ -75,25 +83,35 @@ def infer_shapes(
         TypeError: the argument is neither a ``ModelProto`` nor bytes.
         ValueError: the bytes are no model.
     """
+    kind: Any = model.__class__
+    if kind in _MODEL_CLASSES or _is_model_class(kind):
+        return kind.FromString(_infer(model.SerializeToString(), check_type, strict_mode, data_prop))
     if isinstance(model, bytes):
-        data = model
-    elif full_name(model) == "ModelProto":
-        data = model.SerializeToString()
-    elif isinstance(model, (str, os.PathLike)):
+        inferred = _infer(model, check_type, strict_mode, data_prop)
+        kind = message_type("ModelProto")
+        return inferred if kind is None else kind.FromString(inferred)
+    if isinstance(model, (str, os.PathLike)):
         raise TypeError(
             "infer_shapes only accepts ModelProto or bytes,"
             " For Model paths (str or os.PathLike), use infer_shapes_path()."
         )
-    else:
-        raise TypeError(f"infer_shapes only accepts ModelProto or bytes, incorrect type: {type(model)}")
-    inferred = _infer(data, check_type, strict_mode, data_prop)
-    kind: Any = message_type("ModelProto") if isinstance(model, bytes) else _class_of(model)
-    return inferred if kind is None else kind.FromString(inferred)
+    raise TypeError(f"infer_shapes only accepts ModelProto or bytes, incorrect type: {type(model)}")
+
+
+_MODEL_CLASSES: set[type] = set()
+"""The classes of ``ModelProto`` that were arguments before."""
+
+
+def _is_model_class(kind: type) -> bool:
+    if message_name(kind) != "ModelProto":
+        return False
+    _MODEL_CLASSES.add(kind)
+    return True
 
 
 def _infer(model: bytes | str, check_type: bool, strict_mode: bool, data_prop: bool) -> bytes:
     file, errors, unknown = _core.infer_shapes(model, settings(), check_type, strict_mode, data_prop)
-    if is_registered(unknown):
+    if unknown and is_registered(unknown):
         data = model if isinstance(model, bytes) else _read(model)
         delegated: bytes = reference("onnx_cpp2py_export.shape_inference").infer_shapes(
             data, check_type, strict_mode, data_prop

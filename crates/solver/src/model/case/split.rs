@@ -26,8 +26,8 @@ pub(crate) struct Leaf<'a> {
     /// cannot be avoided.
     pub(crate) leaves_little: bool,
     pub(crate) facts: Facts,
-    pub(crate) core: Core<'a>,
-    pub(crate) frame: Frame<'a>,
+    pub(crate) core: Box<Core<'a>>,
+    pub(crate) frame: Box<Frame<'a>>,
     /// The instances of functions with errors.
     pub(crate) erroneous: Vec<Instance<'a>>,
     /// Whether a declared shape inside a function is neither confirmed nor refuted.

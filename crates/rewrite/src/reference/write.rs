@@ -1,0 +1,206 @@
+//! The splice of inferred types into the bytes of a model.
+//!
+//! Most values have the type of another one, so the encoded types of tensors are kept by [`TensorKey`]. A new entry of
+//! `value_info` then costs a lookup and a copy of the name and the type.
+//!
+//! **Invariant:** a name that a graph defines twice gets the type of its last definition.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use foldhash::fast::RandomState;
+use typeloom_onnx::messages::{ModelProto, TypeProto, ValueInfoProto, read};
+use typeloom_onnx::prost::Message as _;
+use typeloom_onnx::splice::{Records, Splice, Spliced};
+use typeloom_onnx::view::{GraphView, ValueInfoView};
+use typeloom_onnx::wire::Field;
+use typeloom_solver::model::{Checked, TensorKey};
+use typeloom_solver::program::{Body, GraphId, OpId, Origin, StepId, ValueId};
+use typeloom_solver::solution::Type;
+use typeloom_solver::solve_error::{SolveError, SolveErrorKind};
+
+use super::{Names, UnknownExtents, merge, weaker};
+use crate::annotate::AnnotateError;
+use crate::coerce::layout::Source;
+use crate::fields::{GRAPH_INPUT, GRAPH_OUTPUT, GRAPH_VALUE_INFO};
+
+// Field numbers of `ValueInfoProto`.
+const VALUE_NAME: u32 = 1;
+const VALUE_TYPE: u32 = 2;
+
+/// Writes the types of all values into the model that was checked.
+pub(super) fn write<'a>(
+    checked: &mut Checked<'a>,
+    unknown: UnknownExtents,
+) -> Result<Spliced<'a>, AnnotateError> {
+    let bytes = checked.model().ok_or(AnnotateError::NoModel)?.bytes();
+    let graphs = checked.body().graph_views()?;
+    let is_duplicate = |error: &SolveError<'_>| matches!(error.kind, SolveErrorKind::DuplicateValue { .. });
+    let mut writer = Writer {
+        splice: Splice::new::<ModelProto>(bytes),
+        names: Names { form: unknown, ..Names::default() },
+        is_declared: vec![false; checked.value_count()],
+        has_duplicates: checked.body().errors().iter().any(is_duplicate),
+        encoded: HashMap::default(),
+        other: None,
+        weaker: Vec::new(),
+    };
+    let mut declarations = Vec::with_capacity(graphs.len());
+    for (_, view) in &graphs {
+        let list = Source::Graph(*view).declarations()?;
+        list.iter().try_for_each(|(_, info)| writer.names.take(*info))?;
+        declarations.push(list);
+    }
+    for ((graph, view), declarations) in graphs.into_iter().zip(declarations) {
+        writer.graph(checked, graph, view, declarations)?;
+    }
+    Ok(writer.splice.finish()?)
+}
+
+/// The last value of each name in one graph.
+type Defined<'a> = HashMap<&'a [u8], ValueId, RandomState>;
+
+fn defined_in<'a>(body: &Body<'a>, graph: GraphId) -> Defined<'a> {
+    let own = body.values().filter(|value| body.value(*value).graph == graph);
+    own.map(|value| (body.value_name_bytes(value), value)).collect()
+}
+
+struct Writer<'a> {
+    splice: Splice<'a>,
+    names: Names,
+    /// The values with a declaration that has a type, by position.
+    is_declared: Vec<bool>,
+    /// Whether a graph defines a name twice.
+    has_duplicates: bool,
+    /// The encoded types of tensors.
+    encoded: HashMap<TensorKey, Option<Vec<u8>>, RandomState>,
+    /// The encoded type that was asked for last and has no key.
+    other: Option<Vec<u8>>,
+    /// Whether the reference infers less for an operator than typeloom, by position of the operator, once known.
+    weaker: Vec<Option<bool>>,
+}
+
+impl<'a> Writer<'a> {
+    fn graph(
+        &mut self,
+        checked: &mut Checked<'a>,
+        graph: GraphId,
+        view: GraphView<'a>,
+        declarations: Vec<(Field<'a>, ValueInfoView<'a>)>,
+    ) -> Result<(), AnnotateError> {
+        let mut defined: Option<Defined<'a>> = None;
+        let listed = checked.body().graph(graph);
+        let is_nested = graph != checked.body().root();
+        let mut inputs = listed.inputs.clone().into_iter();
+        let mut outputs = listed.outputs.clone().into_iter();
+        for (field, info) in declarations {
+            let value = match field.number {
+                GRAPH_INPUT => inputs.next().filter(|_| is_nested),
+                GRAPH_OUTPUT => outputs.next(),
+                _ => {
+                    let defined = defined.get_or_insert_with(|| defined_in(checked.body(), graph));
+                    defined.get(info.parse()?.name.as_bytes()).copied()
+                }
+            };
+            let Some(value) = value.filter(|value| checked.body().value(*value).graph == graph) else {
+                continue;
+            };
+            let is_made = matches!(checked.body().value(value).origin, Origin::Step(_));
+            if !is_made && field.number != GRAPH_INPUT {
+                continue;
+            }
+            if self.complete(checked, view.offset(), &field, info, value)? {
+                self.is_declared[value.index()] = true;
+            }
+        }
+        if self.has_duplicates && defined.is_none() {
+            defined = Some(defined_in(checked.body(), graph));
+        }
+        let mut records = Records::new();
+        let (from, to) = checked.body().graph(graph).steps;
+        for step in (from..to).map(StepId::new) {
+            if checked.body().step(step).graph != graph {
+                continue;
+            }
+            for at in 0..checked.body().outputs(step).len() {
+                let Some(value) = checked.body().outputs(step)[at] else { continue };
+                let name = checked.body().value_name_bytes(value);
+                let is_last = !self.has_duplicates
+                    || defined.as_ref().is_some_and(|defined| defined.get(name) == Some(&value));
+                if is_last && !std::mem::replace(&mut self.is_declared[value.index()], true) {
+                    if let Some(ty) = self.encoded(checked, value) {
+                        records.push_pair(GRAPH_VALUE_INFO, [(VALUE_NAME, name), (VALUE_TYPE, ty)]);
+                    }
+                }
+            }
+        }
+        if !records.as_wire().is_empty() {
+            self.splice.append_all(view.offset(), records);
+        }
+        Ok(())
+    }
+
+    /// Completes a declaration. Returns whether the value needs no entry of `value_info`.
+    fn complete(
+        &mut self,
+        checked: &mut Checked<'a>,
+        graph: usize,
+        field: &Field<'a>,
+        info: ValueInfoView<'a>,
+        value: ValueId,
+    ) -> Result<bool, AnnotateError> {
+        let declared = info.parse()?.ty.map(|ty| ty.bytes());
+        let Some(inferred) = self.encoded(checked, value) else {
+            return Ok(declared.is_some_and(|ty| !ty.is_empty()));
+        };
+        // Most declarations are complete.
+        if declared == Some(inferred) {
+            return Ok(true);
+        }
+        let inferred: TypeProto = read(bytes::Bytes::copy_from_slice(inferred))?;
+        let old: ValueInfoProto = read(bytes::Bytes::copy_from_slice(info.bytes()))?;
+        let has_type = old.r#type.as_ref().is_some_and(|ty| ty.value.is_some());
+        let mut new = old.clone();
+        merge(new.r#type.get_or_insert_default(), inferred);
+        if new != old {
+            self.splice.replace(graph, field, &Records::new().message(field.number, &new));
+        }
+        Ok(has_type || field.number != GRAPH_OUTPUT)
+    }
+
+    /// The encoded type of a value; `None` if nothing is known.
+    fn encoded(&mut self, checked: &mut Checked<'a>, value: ValueId) -> Option<&[u8]> {
+        let is_weaker = match checked.body().value(value).origin {
+            Origin::Step(step) => self.is_weaker(checked.body(), step),
+            Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => false,
+        };
+        let Self { names, encoded, other, .. } = self;
+        let mut encode = |checked: &mut Checked<'a>, ty: &Type| {
+            names.message_of(checked, ty).map(|message| message.encode_to_vec())
+        };
+        match checked.tensor_key(value).filter(|_| !is_weaker) {
+            Some(key) => match encoded.entry(key) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(vacant) => {
+                    let ty = checked.type_of(value);
+                    vacant.insert(encode(checked, &ty))
+                }
+            },
+            None => {
+                let ty = weaker::type_of(checked, value);
+                *other = encode(checked, &ty);
+                other
+            }
+        }
+        .as_deref()
+    }
+
+    /// Whether the reference infers less than typeloom for the operator of a step.
+    fn is_weaker(&mut self, body: &Body<'_>, step: StepId) -> bool {
+        let op: OpId = body.step(step).op;
+        if self.weaker.len() <= op.index() {
+            self.weaker.resize(op.index() + 1, None);
+        }
+        *self.weaker[op.index()].get_or_insert_with(|| weaker::concerns(body, step))
+    }
+}
