@@ -14,6 +14,7 @@
 //! | [`interface`] | `describe`, `diff` |
 //! | [`session`], [`array`] | `Session`, tensors |
 //! | [`dim`], [`types`] | `Dim`, `Type`, the type tree |
+//! | [`pool`], [`descriptor`], [`term`] | pools, bundles and terms |
 //! | [`fleet`] | models in object stores, for `typeloom.fleet` |
 //! | [`command`] | the command line |
 //!
@@ -25,6 +26,7 @@
 mod array;
 mod command;
 mod convert;
+mod descriptor;
 mod dim;
 mod error;
 mod fleet;
@@ -32,11 +34,13 @@ mod interface;
 mod interrupt;
 mod model;
 mod operators;
+mod pool;
 mod reference;
 mod report;
 mod rewrite;
 mod session;
 mod settings;
+mod term;
 mod types;
 
 use pyo3::prelude::*;
@@ -60,6 +64,8 @@ mod _core {
     #[pymodule_export]
     use crate::operators::Operators;
     #[pymodule_export]
+    use crate::pool::{Idx, Pool, bundle_from_json, bundle_to_json};
+    #[pymodule_export]
     use crate::reference::{infer_function, infer_node, infer_shapes, validate};
     #[pymodule_export]
     use crate::report::{Report, check, explain, explain_code};
@@ -69,6 +75,8 @@ mod _core {
     use crate::session::Session;
     #[pymodule_export]
     use crate::settings::Settings;
+    #[pymodule_export]
+    use crate::term::{Symbols, Ty, parse_term};
     #[pymodule_export]
     use crate::types::{parse_type, tree_extend, tree_nodes};
 }
