@@ -84,7 +84,9 @@ pub(crate) fn write<'py, R>(
             }
             out.kind(Tag::Enum)?.set("name", name)?.set("variants", list)?
         }
-        Descriptor::Applied { name, args } => out.kind(Tag::Applied)?.set("name", name)?.many("args", args)?,
+        Descriptor::Applied { name, args } => {
+            out.kind(Tag::Applied)?.set("name", name)?.many("args", args)?
+        }
         Descriptor::Opaque { name } => out.kind(Tag::Opaque)?.set("name", name)?,
         Descriptor::Declared { name, params, body } => {
             out.kind(Tag::Declared)?.set("name", name)?.sorts("params", params)?.one("body", body)?
@@ -105,7 +107,9 @@ pub(crate) fn write<'py, R>(
         Descriptor::Tensor { element, dims: Some(dims) } => {
             out.kind(Tag::Tensor)?.one("element", element)?.many("dims", dims)?
         }
-        Descriptor::Tensor { element, dims: None } => out.kind(Tag::TensorUnranked)?.one("element", element)?,
+        Descriptor::Tensor { element, dims: None } => {
+            out.kind(Tag::TensorUnranked)?.one("element", element)?
+        }
         Descriptor::Const(constant) => write_constant(py, constant, out)?,
         Descriptor::Recursive { group, member } => {
             let members = PyList::empty(py);
@@ -387,7 +391,9 @@ impl<'a, 'py, R> Reader<'a, 'py, R> {
     }
 
     fn pair(&self, field: &str) -> PyResult<[R; 2]> {
-        self.many(field)?.try_into().map_err(|_| PyValueError::new_err(format!("`{field}` has two references")))
+        self.many(field)?
+            .try_into()
+            .map_err(|_| PyValueError::new_err(format!("`{field}` has two references")))
     }
 
     fn sorts(&self, field: &str) -> PyResult<Vec<Sort>> {
@@ -414,5 +420,7 @@ impl<'a, 'py, R> Reader<'a, 'py, R> {
 fn sort(value: &Bound<'_, PyAny>) -> PyResult<Sort> {
     let name: String = value.extract()?;
     let sort = [Sort::Type, Sort::Region, Sort::Const].into_iter().find(|sort| sort.name() == name);
-    sort.ok_or_else(|| PyValueError::new_err(format!("`{name}` is no sort; there are type, region and const")))
+    sort.ok_or_else(|| {
+        PyValueError::new_err(format!("`{name}` is no sort; there are type, region and const"))
+    })
 }

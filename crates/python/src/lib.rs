@@ -14,7 +14,8 @@
 //! | [`interface`] | `describe`, `diff` |
 //! | [`session`], [`array`] | `Session`, tensors |
 //! | [`dim`], [`types`] | `Dim`, `Type`, the type tree |
-//! | [`pool`], [`descriptor`], [`term`] | pools, bundles and terms |
+//! | [`pool`], [`descriptor`] | pools and bundles |
+//! | [`term`], [`infer`] | terms, and inference of them |
 //! | [`fleet`] | models in object stores, for `typeloom.fleet` |
 //! | [`command`] | the command line |
 //!
@@ -30,6 +31,7 @@ mod descriptor;
 mod dim;
 mod error;
 mod fleet;
+mod infer;
 mod interface;
 mod interrupt;
 mod model;
@@ -57,6 +59,8 @@ mod _core {
     use crate::error::CoreError;
     #[pymodule_export]
     use crate::fleet::Fleet;
+    #[pymodule_export]
+    use crate::infer::InferenceTable;
     #[pymodule_export]
     use crate::interface::{Interface, describe, import_interfaces};
     #[pymodule_export]

@@ -1,7 +1,6 @@
 //! Pools of portable types, and bundles.
 //!
-//! Two of the pool's methods have no wrapper for each kind of type: `intern` reads a descriptor, and the constructors of the
-//! Python class write one.
+//! There is no wrapper for each kind of type: `intern` reads a descriptor, and the constructors of the Python class write one.
 //!
 //! **Invariant:** an id is used only in the pool that made it. A handle refers to its pool, and other pools refuse it.
 //! **Invariant:** the interpreter is never released while a pool is borrowed, so that no call meets a borrowed pool and no fork
@@ -21,11 +20,20 @@ use crate::descriptor;
 use crate::error::core_error;
 
 /// A pool of types.
-#[pyclass(module = "typeloom")]
+#[pyclass(module = "typeloom._core")]
 pub(crate) struct Pool(pool::Pool);
 
-/// A type of a pool.
-#[pyclass(module = "typeloom", frozen)]
+/// A type of a pool. `str` is the type on one line.
+///
+/// Two handles are equal if they are the same type of the same pool; handles are hashable. Other pools refuse a handle.
+/// `Pool.intern` and the other methods of a pool return them.
+///
+/// >>> import typeloom as tl
+/// >>> pool = tl.Pool()
+/// >>> ints = pool.list(pool.primitive("int"))
+/// >>> ints, ints == pool.list(pool.primitive("int"))
+/// (<Idx list<int>>, True)
+#[pyclass(module = "typeloom.pool", frozen)]
 pub(crate) struct Idx {
     pool: Py<Pool>,
     id: pool::Idx,
@@ -67,12 +75,18 @@ impl Idx {
 fn id(pool: &Bound<'_, Pool>, value: &Bound<'_, PyAny>) -> PyResult<pool::Idx> {
     match value.cast::<Idx>() {
         Ok(handle) => handle.get().within(pool),
-        Err(_) => Err(PyTypeError::new_err(format!("a type of the pool is an Idx, not {}", value.get_type().name()?))),
+        Err(_) => Err(PyTypeError::new_err(format!(
+            "a type of the pool is an Idx, not {}",
+            value.get_type().name()?
+        ))),
     }
 }
 
 /// A descriptor with its digest.
 type Described<'py> = (String, Bound<'py, PyDict>);
+
+/// `(label, type, digest)` of each root, or `(message, byte offset, digests of missing types)` of an error.
+type Imported = (Vec<(String, Idx, String)>, Option<(String, Option<usize>, Vec<String>)>);
 
 /// `(path, change, old, new, breaks backward, breaks forward, text)` of a difference.
 type Difference = (String, &'static str, String, String, bool, bool, String);
@@ -122,7 +136,10 @@ impl Pool {
     }
 
     /// The descriptors of types and of all types that they reach, each after those that it refers to.
-    fn describe_all<'py>(slf: &Bound<'py, Self>, types: Vec<PyRef<'py, Idx>>) -> PyResult<Vec<Described<'py>>> {
+    fn describe_all<'py>(
+        slf: &Bound<'py, Self>,
+        types: Vec<PyRef<'py, Idx>>,
+    ) -> PyResult<Vec<Described<'py>>> {
         let ids: Vec<_> = types.iter().map(|ty| ty.within(slf)).collect::<PyResult<_>>()?;
         let all = slf.borrow_mut().0.describe_all(&ids).map_err(core_error)?;
         let write = |(digest, ty): (Digest, TypeDescriptor)| {
@@ -185,18 +202,16 @@ impl Pool {
         Ok(PyBytes::new(slf.py(), bundle.as_bytes()))
     }
 
-    /// The labelled types of a bundle, and the digests of types that the bundle omits and the pool does not have. The pool is
-    /// unchanged if there are some.
-    fn import_(slf: &Bound<'_, Self>, bundle: &[u8]) -> PyResult<(Vec<(String, Idx)>, Vec<String>)> {
+    /// The labelled types of a bundle, or the error that leaves the pool unchanged.
+    fn import_(slf: &Bound<'_, Self>, bundle: &[u8]) -> Imported {
         let imported = slf.borrow_mut().0.import(bundle);
         match imported {
             Ok(roots) => {
-                Ok((roots.into_iter().map(|root| (root.label, Idx::new(slf, root.ty))).collect(), Vec::new()))
+                let root =
+                    |root: pool::ImportedRoot| (root.label, Idx::new(slf, root.ty), root.digest.to_string());
+                (roots.into_iter().map(root).collect(), None)
             }
-            Err(ImportError::NotFound { missing }) => {
-                Ok((Vec::new(), missing.iter().map(Digest::to_string).collect()))
-            }
-            Err(error) => Err(core_error(error)),
+            Err(error) => (Vec::new(), Some(invalid(&error))),
         }
     }
 
@@ -231,6 +246,15 @@ impl Pool {
     ) -> PyResult<crate::term::Ty> {
         crate::term::Ty::of_pool(&slf.borrow().0, ty.within(slf)?, symbols)
     }
+}
+
+/// The message, the byte offset and the missing types of an error.
+fn invalid(error: &ImportError) -> (String, Option<usize>, Vec<String>) {
+    let (offset, missing) = match error {
+        ImportError::NotFound { missing } => (None, missing.iter().map(Digest::to_string).collect()),
+        ImportError::Invalid { offset, kind: _ } => (Some(*offset), Vec::new()),
+    };
+    (error.to_string(), offset, missing)
 }
 
 fn change_name(change: &pool::compat::TypeChange) -> &'static str {

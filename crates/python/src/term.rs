@@ -11,14 +11,21 @@ use typeloom::term::infer::{NoProgram, Variance};
 use typeloom::term::{
     Boxed, Const, GenericArg, Name, RegionFacts, Scope, TyData, check_subtype, parse_ty, print,
 };
-use typeloom_term::{AliasTy, Program};
+use typeloom_term::print::Printer;
 use typeloom_term::program::{ConstEquation, Normalized};
+use typeloom_term::subst::replace_params;
+use typeloom_term::{AliasTy, Flags, Program};
 
 use crate::error::core_error;
 
-/// A table of names.
+/// A table of names: of nominal types, parameters and lifetimes. Terms are related only to terms of the same table.
+///
+/// >>> from typeloom import term
+/// >>> symbols = term.Symbols()
+/// >>> term.parse("Vec<u8>", symbols=symbols) == term.parse("Vec<u8>", symbols=symbols)
+/// True
 #[pyclass(module = "typeloom.term")]
-pub(crate) struct Symbols(typeloom::term::Symbols);
+pub(crate) struct Symbols(pub(crate) typeloom::term::Symbols);
 
 #[pymethods]
 impl Symbols {
@@ -29,13 +36,27 @@ impl Symbols {
 }
 
 /// A type as a term.
-#[pyclass(module = "typeloom.term", frozen)]
+#[pyclass(module = "typeloom._core", frozen)]
 pub(crate) struct Ty {
-    term: typeloom::term::Ty,
+    pub(crate) term: typeloom::term::Ty,
     symbols: Py<Symbols>,
 }
 
 impl Ty {
+    /// A term with its table of names.
+    pub(crate) fn new(term: typeloom::term::Ty, symbols: &Py<Symbols>, py: Python<'_>) -> Self {
+        Self { term, symbols: symbols.clone_ref(py) }
+    }
+
+    /// The term, which must have this table of names.
+    pub(crate) fn within(&self, symbols: &Py<Symbols>) -> PyResult<&typeloom::term::Ty> {
+        if self.symbols.is(symbols) {
+            Ok(&self.term)
+        } else {
+            Err(core_error("the terms have different symbols"))
+        }
+    }
+
     /// The term of a type of a pool.
     pub(crate) fn of_pool(pool: &Pool, ty: Idx, symbols: &Bound<'_, Symbols>) -> PyResult<Self> {
         let term = pool.term(&Boxed::new(), &mut symbols.borrow_mut().0, ty).map_err(core_error)?;
@@ -47,12 +68,9 @@ impl Ty {
         pool.intern_term(&Boxed::new(), &self.symbols.borrow(py).0, &self.term).map_err(core_error)
     }
 
-    /// Refuses a term with another table of names.
+    /// The other term, which must have the same table of names.
     fn related<'a>(&self, other: &'a Self) -> PyResult<&'a typeloom::term::Ty> {
-        if self.symbols.is(&other.symbols) {
-            return Ok(&other.term);
-        }
-        Err(core_error("the two terms have different symbols"))
+        other.within(&self.symbols)
     }
 }
 
@@ -75,29 +93,56 @@ impl Ty {
         BuildHasherDefault::<DefaultHasher>::default().hash_one(&self.term)
     }
 
-    /// The kind of type: `application`, `parameter`, `function`, `dyn`, `alias` or `other`.
+    /// The name of the variant of `TyData`.
     #[getter]
     fn kind(&self) -> &'static str {
         match self.term.data() {
-            TyData::Apply(_) => "application",
-            TyData::Placeholder(_) => "parameter",
-            TyData::Fn(_) => "function",
-            TyData::Dyn(_) => "dyn",
-            TyData::Alias(_) => "alias",
-            _ => "other",
+            TyData::Apply(_) => "Apply",
+            TyData::Placeholder(_) => "Placeholder",
+            TyData::InferenceVar(_) => "InferenceVar",
+            TyData::Dyn(_) => "Dyn",
+            TyData::Fn(_) => "Fn",
+            TyData::GeneratorWitness(_) => "GeneratorWitness",
+            TyData::Alias(_) => "Alias",
+            TyData::BoundVariable(_) => "BoundVariable",
+            TyData::Error(_) => "Error",
         }
     }
 
-    /// The types among the arguments of an application or alias.
+    /// The arguments of an application or alias: types, and the text of lifetimes and constants.
     #[getter]
-    fn types(&self, py: Python<'_>) -> Vec<Self> {
+    fn args<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let args: &[GenericArg<Boxed>] = match self.term.data() {
             TyData::Apply(apply) => apply.args,
             TyData::Alias(alias) => alias.args,
-            _ => &[],
+            TyData::Placeholder(_)
+            | TyData::InferenceVar(_)
+            | TyData::Dyn(_)
+            | TyData::Fn(_)
+            | TyData::GeneratorWitness(_)
+            | TyData::BoundVariable(_)
+            | TyData::Error(_) => &[],
         };
-        let types = args.iter().filter_map(GenericArg::as_ty);
-        types.map(|ty| Self { term: ty.clone(), symbols: self.symbols.clone_ref(py) }).collect()
+        let convert = |arg: &GenericArg<Boxed>| match arg {
+            GenericArg::Ty(ty) => Ok(Bound::new(py, Self::new(ty.clone(), &self.symbols, py))?.into_any()),
+            GenericArg::Region(_) | GenericArg::Const(_) => {
+                let text = Printer::new(&self.symbols.borrow(py).0).arg(arg);
+                Ok(text.into_pyobject(py)?.into_any())
+            }
+        };
+        args.iter().map(convert).collect()
+    }
+
+    /// The type with types instead of parameters.
+    fn substitute(&self, py: Python<'_>, parameters: HashMap<String, PyRef<'_, Self>>) -> PyResult<Self> {
+        let mut replacements = HashMap::new();
+        for (name, ty) in &parameters {
+            let ty = self.related(ty)?.clone();
+            replacements.insert(Name::Param(self.symbols.borrow_mut(py).0.intern(name)), ty);
+        }
+        let lookup = |name| replacements.get(&name).cloned().map(GenericArg::Ty);
+        let term = replace_params(&Boxed::new(), &self.term, lookup).map_err(core_error)?;
+        Ok(Self::new(term, &self.symbols, py))
     }
 
     /// The reason for which this type is no subtype of another one; `None` if it is one. `outlives` are pairs of lifetimes,
@@ -110,19 +155,27 @@ impl Ty {
         variances: HashMap<String, Vec<String>>,
     ) -> PyResult<Option<String>> {
         let other = self.related(other)?;
+        if [&self.term, other].iter().any(|ty| ty.meta().flags.intersects(Flags::INFER)) {
+            return Err(core_error("a type with variables is related in an InferenceTable"));
+        }
         let mut symbols = self.symbols.borrow_mut(py);
-        let mut facts = RegionFacts::new();
-        for (longer, shorter) in &outlives {
-            facts.assume(region(&mut symbols.0, longer)?, region(&mut symbols.0, shorter)?);
-        }
-        let mut declared = HashMap::new();
-        for (name, list) in &variances {
-            let list: PyResult<Vec<Variance>> = list.iter().map(|one| variance(one)).collect();
-            declared.insert(Name::Adt(symbols.0.intern(name)), list?);
-        }
-        let found = check_subtype(&Boxed::new(), &Declared(declared), &facts, &self.term, other);
+        let facts = region_facts(&mut symbols.0, &outlives)?;
+        let program = Declared::new(&mut symbols.0, &variances)?;
+        let found = check_subtype(&Boxed::new(), &program, &facts, &self.term, other);
         Ok(found.err().map(|reason| reason.describe(&symbols.0)))
     }
+}
+
+/// Pairs of a lifetime and one that it outlives.
+pub(crate) fn region_facts(
+    symbols: &mut typeloom::term::Symbols,
+    outlives: &[(String, String)],
+) -> PyResult<RegionFacts<Boxed>> {
+    let mut facts = RegionFacts::new();
+    for (longer, shorter) in outlives {
+        facts.assume(region(symbols, longer)?, region(symbols, shorter)?);
+    }
+    Ok(facts)
 }
 
 /// A lifetime, such as `'a`.
@@ -139,7 +192,8 @@ fn region(symbols: &mut typeloom::term::Symbols, text: &str) -> PyResult<typeloo
     }
 }
 
-fn variance(name: &str) -> PyResult<Variance> {
+/// The variance with a name.
+pub(crate) fn variance(name: &str) -> PyResult<Variance> {
     let all = [Variance::Covariant, Variance::Contravariant, Variance::Invariant, Variance::Bivariant];
     let found = all.into_iter().find(|variance| variance.to_string() == name);
     found.ok_or_else(|| {
@@ -149,7 +203,22 @@ fn variance(name: &str) -> PyResult<Variance> {
 }
 
 /// A program that declares variances only.
-struct Declared(HashMap<Name, Vec<Variance>>);
+pub(crate) struct Declared(HashMap<Name, Vec<Variance>>);
+
+impl Declared {
+    /// Reads the names of the variances of each nominal type.
+    pub(crate) fn new(
+        symbols: &mut typeloom::term::Symbols,
+        variances: &HashMap<String, Vec<String>>,
+    ) -> PyResult<Self> {
+        let mut declared = HashMap::new();
+        for (name, list) in variances {
+            let list: PyResult<Vec<Variance>> = list.iter().map(|one| variance(one)).collect();
+            declared.insert(Name::Adt(symbols.intern(name)), list?);
+        }
+        Ok(Self(declared))
+    }
+}
 
 impl Program<Boxed> for Declared {
     fn variance(&self, cx: &Boxed, name: Name, index: usize) -> Variance {
