@@ -156,7 +156,7 @@ class Bundle:
         >>> tl.pool.Bundle.from_bytes(bundle.to_bytes()[:-1]).verify()
         Traceback (most recent call last):
             ...
-        typeloom._bundle.BundleError: the bundle ends too early (at byte 11)
+        typeloom._bundle.BundleError: the bundle ends too early (at byte 12)
 
         Raises:
             BundleError: the bundle is invalid. A bundle that omits types is checked by an import into a pool that has them; the

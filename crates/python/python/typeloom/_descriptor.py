@@ -668,4 +668,8 @@ def read(raw: _Raw) -> Descriptor[Any]:
     of = raw.get("of")
     if of is None:
         return Primitive(kind)
-    return TwoChild(kind, *_all(of)) if isinstance(of, list) else Container(kind, _read_reference(of))
+    if isinstance(of, list):
+        children: list[Any] = of
+        child1, child2 = _all(children)
+        return TwoChild(kind, child1, child2)
+    return Container(kind, _read_reference(of))
