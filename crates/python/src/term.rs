@@ -187,7 +187,7 @@ fn region(symbols: &mut typeloom::term::Symbols, text: &str) -> PyResult<typeloo
         _ => None,
     });
     match region {
-        Some(region) if text.starts_with('\'') => Ok(region),
+        Some(region) if Printer::new(symbols).arg::<Boxed>(&region.into()) == text => Ok(region),
         _ => Err(PyValueError::new_err(format!("`{text}` is no lifetime, such as 'a"))),
     }
 }

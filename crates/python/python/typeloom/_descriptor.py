@@ -665,11 +665,6 @@ def read(raw: _Raw) -> Descriptor[Any]:
     reader = _READERS.get(kind)
     if reader is not None:
         return reader(raw)
-    of = raw.get("of")
-    if of is None:
-        return Primitive(kind)
-    if isinstance(of, list):
-        children: list[Any] = of
-        child1, child2 = _all(children)
-        return TwoChild(kind, child1, child2)
-    return Container(kind, _read_reference(of))
+    if kind in ("map", "result"):
+        return TwoChild(kind, *_all(raw["of"]))
+    return Container(kind, _read_reference(raw["of"])) if "of" in raw else Primitive(kind)

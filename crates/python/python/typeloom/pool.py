@@ -60,7 +60,7 @@ from typeloom._descriptor import (
     VariantDescriptor,
     read,
 )
-from typeloom.term import Symbols, Ty
+from typeloom.term import DEFAULT_SYMBOLS, Symbols, Ty
 
 __all__ = [
     "Applied",
@@ -227,7 +227,7 @@ class Pool:
 
         Raises:
             TypeloomError: the type is not well formed, or refers to types of another pool.
-            ValueError: a field has no valid value.
+            TypeError, ValueError, OverflowError: a field has no valid value.
         """
         return self._core.intern(ty._raw())
 
@@ -370,7 +370,7 @@ class Pool:
             TypeloomError: as `export`.
         """
         items = roots.items() if isinstance(roots, Mapping) else roots
-        return Bundle(self._core.export(list_of(items), list_of(receiver_has)))
+        return Bundle(self._core.export(_list(items), _list(receiver_has)))
 
     def import_(self, bundle: Bundle | bytes) -> _ImportedRoots:
         """Interns the types of a bundle; returns its labelled types in order of labels.
@@ -434,7 +434,8 @@ class Pool:
         Raises:
             TypeloomError: the type has a definition, such as a struct: terms name definitions and do not contain them.
         """
-        return Ty._of(self._core.term, ty, symbols)
+        symbols = DEFAULT_SYMBOLS if symbols is None else symbols
+        return Ty(self._core.term(ty, symbols), symbols)
 
     # Kinds of types.
 
@@ -468,7 +469,7 @@ class Pool:
 
     def function(self, params: Iterable[Idx], returns: Idx) -> Idx:
         """A `Function`."""
-        return self.intern(Function(tuple_of(params), returns))
+        return self.intern(Function(_tuple(params), returns))
 
     def structure(self, name: str, fields: _Fields) -> Idx:
         """A `Struct` with named or positional fields."""
@@ -483,11 +484,11 @@ class Pool:
         enum Maybe { Some(int), None }
         """
         described = (VariantDescriptor(variant, *_fields_of(fields)) for variant, fields in variants.items())
-        return self.intern(Enum(name, tuple_of(described)))
+        return self.intern(Enum(name, _tuple(described)))
 
     def applied(self, name: str, args: Iterable[Idx]) -> Idx:
         """An `Applied` constructor."""
-        return self.intern(Applied(name, tuple_of(args)))
+        return self.intern(Applied(name, _tuple(args)))
 
     def opaque(self, name: str) -> Idx:
         """An `Opaque` type."""
@@ -503,11 +504,11 @@ class Pool:
 
     def declared(self, name: str, params: Iterable[str], body: Idx) -> Idx:
         """A `Declared` type."""
-        return self.intern(Declared(name, tuple_of(params), body))
+        return self.intern(Declared(name, _tuple(params), body))
 
     def instance(self, declaration: Idx, args: Iterable[Idx]) -> Idx:
         """An `Instance` of a declaration."""
-        return self.intern(Instance(declaration, tuple_of(args)))
+        return self.intern(Instance(declaration, _tuple(args)))
 
     def scheme(self, vars: Iterable[str], body: Idx) -> Idx:
         """A `Scheme`.
@@ -518,7 +519,7 @@ class Pool:
         >>> print(pool.scheme(["type"], pool.function([pool.list(item)], pool.option(item))))
         forall T. (list<T>) -> option<T>
         """
-        return self.intern(Scheme(tuple_of(vars), body))
+        return self.intern(Scheme(_tuple(vars), body))
 
     def bound(self, depth: int, index: int, sort: str) -> Idx:
         """A `Bound` variable."""
@@ -530,7 +531,7 @@ class Pool:
 
     def tensor(self, element: Idx, dims: Iterable[Idx]) -> Idx:
         """A `Tensor` of known rank."""
-        return self.intern(Tensor(element, tuple_of(dims)))
+        return self.intern(Tensor(element, _tuple(dims)))
 
     def tensor_unranked(self, element: Idx) -> Idx:
         """A `Tensor` of unknown rank."""
@@ -550,7 +551,7 @@ class Pool:
 
     def dim_add(self, terms: Iterable[Idx]) -> Idx:
         """A sum of extents."""
-        return self.intern(Sum(0, tuple_of((1, term) for term in terms)))
+        return self.intern(Sum(0, _tuple((1, term) for term in terms)))
 
     def dim_scale(self, factor: int, dim: Idx) -> Idx:
         """A multiple of an extent."""
@@ -558,7 +559,7 @@ class Pool:
 
     def dim_mul(self, factors: Iterable[Idx]) -> Idx:
         """A product of extents."""
-        return self.intern(Product(tuple_of(factors)))
+        return self.intern(Product(_tuple(factors)))
 
     def dim_floor_div(self, dividend: Idx, divisor: Idx) -> Idx:
         """A quotient of extents rounded down."""
@@ -570,13 +571,13 @@ class Pool:
 
     def dim_min(self, dims: Iterable[Idx]) -> Idx:
         """The smallest of some extents."""
-        return self.intern(Min(tuple_of(dims)))
+        return self.intern(Min(_tuple(dims)))
 
     def dim_max(self, dims: Iterable[Idx]) -> Idx:
         """The largest of some extents."""
-        return self.intern(Max(tuple_of(dims)))
+        return self.intern(Max(_tuple(dims)))
 
-    # These two come last: the names are those of types above.
+    # The last two: their names are those of types in Python, which the methods above need.
 
     def list(self, child: Idx) -> Idx:
         """A list."""
@@ -584,18 +585,18 @@ class Pool:
 
     def tuple(self, elements: Iterable[Idx]) -> Idx:
         """A `Tuple`."""
-        return self.intern(Tuple(tuple_of(elements)))
+        return self.intern(Tuple(_tuple(elements)))
 
     def __repr__(self) -> str:
         return f"<Pool of {len(self)} types>"
 
 
-def tuple_of(items: Iterable[Any]) -> tuple[Any, ...]:
+def _tuple(items: Iterable[Any]) -> tuple[Any, ...]:
     """The items as a tuple; in the class `Pool`, `tuple` is a method."""
     return tuple(items)
 
 
-def list_of(items: Iterable[Any]) -> list[Any]:
+def _list(items: Iterable[Any]) -> list[Any]:
     """The items as a list; in the class `Pool`, `list` is a method."""
     return list(items)
 

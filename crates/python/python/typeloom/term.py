@@ -15,8 +15,8 @@ from portable types.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from typeloom import _core
 from typeloom._core import Symbols
@@ -28,7 +28,7 @@ Outlives: TypeAlias = Iterable[tuple[str, str]]
 Variances: TypeAlias = Mapping[str, Sequence[str]]
 
 #: The table of names of terms without one of their own.
-_SYMBOLS = Symbols()
+DEFAULT_SYMBOLS = Symbols()
 
 
 class RelationError(TypeloomError):
@@ -53,11 +53,6 @@ class Ty:
     def __init__(self, core: _core.Ty, symbols: Symbols) -> None:
         self._core = core
         self.symbols = symbols
-
-    @classmethod
-    def _of(cls, make: Callable[[Any, Symbols], _core.Ty], argument: Any, symbols: Symbols | None) -> Ty:
-        symbols = _SYMBOLS if symbols is None else symbols
-        return cls(make(argument, symbols), symbols)
 
     @property
     def kind(self) -> str:
@@ -163,7 +158,7 @@ def parse(
     Raises:
         TypeloomError: the text is no type; the message has the byte.
     """
-    symbols = _SYMBOLS if symbols is None else symbols
+    symbols = DEFAULT_SYMBOLS if symbols is None else symbols
     return Ty(_core.parse_term(text, symbols, list(types), list(consts), list(auto_traits)), symbols)
 
 
@@ -200,7 +195,7 @@ class InferenceTable:
     __slots__ = ("_core", "symbols")
 
     def __init__(self, symbols: Symbols | None = None, variances: Variances | None = None) -> None:
-        self.symbols = _SYMBOLS if symbols is None else symbols
+        self.symbols = DEFAULT_SYMBOLS if symbols is None else symbols
         self._core = _core.InferenceTable(self.symbols, _lists(variances))
 
     def __len__(self) -> int:
