@@ -3,7 +3,7 @@
     python tools/python_reference.py            # writes the page
     python tools/python_reference.py --check    # exit code 1 if the page differs
 
-The page lists the names in `__all__` of each public module, in order.
+The page lists the names in `__all__` of each public module, in order. A class of another public module is described there.
 """
 
 from __future__ import annotations
@@ -64,6 +64,9 @@ def page() -> str:
             item = getattr(module, public)
             # The documentation of another instance is that of its class.
             if inspect.ismodule(item) or not callable(item):
+                continue
+            if item.__module__ != name and item.__module__ in modules():
+                lines += [f"### `{public}`", "", f"See `{item.__module__}`.", ""]
                 continue
             lines += block(public, item, 3)
             if inspect.isclass(item):

@@ -4,7 +4,10 @@ use pyo3::prelude::*;
 use pythonize::pythonize;
 use serde_json::Value;
 use typeloom::check::Diagnostic;
+use typeloom::interface::Direction;
 use typeloom_report as report;
+
+use crate::error::core_error;
 
 /// A JSON value as Python objects.
 pub(crate) fn json<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
@@ -31,4 +34,13 @@ pub(crate) fn diagnostics<'py>(
     list: &[Diagnostic],
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
     list.iter().map(|one| diagnostic(py, file, one)).collect()
+}
+
+/// The direction with a name.
+pub(crate) fn parse_direction(name: &str) -> PyResult<Direction> {
+    let directions = [Direction::Backward, Direction::Forward, Direction::Full];
+    let found = directions.into_iter().find(|direction| direction.name() == name);
+    found.ok_or_else(|| {
+        core_error(format!("there is no direction `{name}`; there are backward, forward and full"))
+    })
 }

@@ -3,12 +3,12 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use typeloom::check::{Diagnostic, check_with};
-use typeloom::interface::{Direction, Parameter, PortIdentity, compare};
+use typeloom::interface::{Parameter, PortIdentity, compare};
 use typeloom_interface::MAIN;
 use typeloom_interface::bundle::{Exported, export_interfaces};
 use typeloom_report as report;
 
-use crate::convert;
+use crate::convert::{self, parse_direction};
 use crate::error::core_error;
 use crate::interrupt::interruptible;
 use crate::model::Model;
@@ -127,16 +127,7 @@ impl Interface {
         direction: &str,
         by_name: bool,
     ) -> PyResult<(bool, Bound<'py, PyAny>)> {
-        let direction = match direction {
-            "backward" => Direction::Backward,
-            "forward" => Direction::Forward,
-            "full" => Direction::Full,
-            other => {
-                return Err(core_error(format!(
-                    "there is no mode `{other}`; there are backward, forward and full"
-                )));
-            }
-        };
+        let direction = parse_direction(direction)?;
         let identity = if by_name { PortIdentity::Name } else { PortIdentity::NameAndPosition };
         let comparison = compare(&self.0.interface, &new.0.interface, direction, identity);
         let differences = report::interface::comparison(MAIN, &comparison);

@@ -14,6 +14,8 @@
 //! | [`interface`] | `describe`, `diff` |
 //! | [`session`], [`array`] | `Session`, tensors |
 //! | [`dim`], [`types`] | `Dim`, `Type`, the type tree |
+//! | [`pool`], [`descriptor`] | pools and bundles |
+//! | [`term`], [`infer`] | terms, and inference of them |
 //! | [`fleet`] | models in object stores, for `typeloom.fleet` |
 //! | [`command`] | the command line |
 //!
@@ -25,18 +27,22 @@
 mod array;
 mod command;
 mod convert;
+mod descriptor;
 mod dim;
 mod error;
 mod fleet;
+mod infer;
 mod interface;
 mod interrupt;
 mod model;
 mod operators;
+mod pool;
 mod reference;
 mod report;
 mod rewrite;
 mod session;
 mod settings;
+mod term;
 mod types;
 
 use pyo3::prelude::*;
@@ -54,11 +60,15 @@ mod _core {
     #[pymodule_export]
     use crate::fleet::Fleet;
     #[pymodule_export]
+    use crate::infer::InferenceTable;
+    #[pymodule_export]
     use crate::interface::{Interface, describe, import_interfaces};
     #[pymodule_export]
     use crate::model::{model_from_text, model_to_text};
     #[pymodule_export]
     use crate::operators::Operators;
+    #[pymodule_export]
+    use crate::pool::{Idx, Pool, bundle_from_json, bundle_to_json};
     #[pymodule_export]
     use crate::reference::{infer_function, infer_node, infer_shapes, validate};
     #[pymodule_export]
@@ -69,6 +79,8 @@ mod _core {
     use crate::session::Session;
     #[pymodule_export]
     use crate::settings::Settings;
+    #[pymodule_export]
+    use crate::term::{Symbols, Ty, parse_term};
     #[pymodule_export]
     use crate::types::{parse_type, tree_extend, tree_nodes};
 }

@@ -35,6 +35,10 @@ def calls(number):
         if index % 10 == 0:
             report.diagnostics, list(report.values.items()), tl.annotate(data), tl.describe(data).digest
             Dim('n') * 2 + index
+            pool = tl.Pool()
+            [root] = pool.import_(tl.describe(data).to_bundle())
+            assert pool.reconstruct(pool.describe_transitive(root.ty))[root.digest] == root.ty
+            assert tl.term.parse('Vec<T>', types=['T']).substitute(T=tl.term.parse('u8')).args
             try:
                 tl.annotate(wrong)
             except tl.ModelError:

@@ -35,18 +35,23 @@ from typeloom._session import Port, Session
 from typeloom._types import Dim, Origin, Type
 
 if TYPE_CHECKING:
-    from typeloom import fleet, onnx, testing, types
+    from typeloom import fleet, onnx, pool, term, testing, types
     from typeloom.onnx._patch import Patch
+    from typeloom.pool import Pool
 
-_SUBMODULES = frozenset(["fleet", "onnx", "testing", "types"])
+_SUBMODULES = frozenset(["fleet", "onnx", "pool", "term", "testing", "types"])
 
 
 def __getattr__(name: str) -> Any:
-    """Imports a submodule when it is first used."""
+    """Imports a submodule, or the module of a class, when it is first used."""
     if name in _SUBMODULES:
         import importlib
 
         return importlib.import_module(f"typeloom.{name}")
+    if name == "Pool":
+        from typeloom.pool import Pool
+
+        return Pool
     raise AttributeError(f"module 'typeloom' has no attribute {name!r}")
 
 
@@ -83,6 +88,7 @@ __all__ = [
     "Operators",
     "Origin",
     "Parameter",
+    "Pool",
     "Port",
     "Report",
     "RuleContext",
@@ -105,7 +111,9 @@ __all__ = [
     "onnx",
     "operator",
     "patch",
+    "pool",
     "strip",
+    "term",
     "testing",
     "types",
 ]
