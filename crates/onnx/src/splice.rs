@@ -34,6 +34,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use bytes::BufMut;
 use prost::Message;
@@ -338,6 +339,28 @@ impl<'a> Open<'a> {
     }
 }
 
+/// A piece of a changed message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A range of the old message.
+    Old(Range<usize>),
+    /// New bytes.
+    New(Vec<u8>),
+}
+
+impl Part {
+    /// The bytes of the piece, given the old message.
+    ///
+    /// # Panics
+    /// If `old` is shorter than the old message.
+    pub fn bytes<'p>(&'p self, old: &'p [u8]) -> &'p [u8] {
+        match self {
+            Self::Old(range) => &old[range.clone()],
+            Self::New(bytes) => bytes,
+        }
+    }
+}
+
 /// A changed message as borrowed pieces of the old one and new pieces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spliced<'a> {
@@ -353,6 +376,19 @@ impl<'a> Spliced<'a> {
     /// The length in bytes.
     pub fn byte_len(&self) -> usize {
         self.pieces.iter().map(|piece| piece.len()).sum()
+    }
+
+    /// The pieces without a borrow, for a caller that keeps the old message `old`.
+    pub fn into_parts(self, old: &'a [u8]) -> Vec<Part> {
+        let part = |piece: Cow<'a, [u8]>| match piece {
+            Cow::Borrowed(run) => {
+                let start = run.as_ptr().addr().wrapping_sub(old.as_ptr().addr());
+                let is_within = old.get(start..).is_some_and(|rest| rest.len() >= run.len());
+                if is_within { Part::Old(start..start + run.len()) } else { Part::New(run.to_vec()) }
+            }
+            Cow::Owned(bytes) => Part::New(bytes),
+        };
+        self.pieces.into_iter().map(part).collect()
     }
 
     /// The concatenated pieces.

@@ -13,18 +13,42 @@ use typeloom_onnx::messages::{
     AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, OnnxMessage, OperatorSetIdProto,
     SparseTensorProto, TensorProto, TypeProto, ValueInfoProto, opset_import, read,
 };
+use typeloom_onnx::splice::Part;
 use typeloom_rewrite::reference::{self, InferenceOptions, UnknownExtents};
 use typeloom_solver::model::FollowedValues;
 use typeloom_solver::validate::{Context, OpsetCompatibility, Scope};
 
 use crate::error::core_error;
 use crate::interrupt::interruptible;
-use crate::model::Model;
+use crate::model::{Model, ModelBytes};
 use crate::report::problem;
 use crate::settings::Settings;
 
-/// New bytes, the texts of errors, and the operators that the catalogue lacks as `(domain, name)`.
-type Inference = (Vec<u8>, Vec<String>, Operations);
+/// A new model in parts of the old one, the texts of errors, and the operators that the catalogue lacks.
+struct Inference {
+    old: Bytes,
+    parts: Vec<Part>,
+    errors: Vec<String>,
+    unknown: Operations,
+}
+
+impl Inference {
+    fn write<'py>(&self, py: Python<'py>) -> PyResult<Encoded<'py>> {
+        let length = self.parts.iter().map(|part| part.bytes(&self.old).len()).sum();
+        PyBytes::new_with(py, length, |mut buffer| {
+            for part in &self.parts {
+                let (to, rest) = buffer.split_at_mut(part.bytes(&self.old).len());
+                to.copy_from_slice(part.bytes(&self.old));
+                buffer = rest;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Inference runs on the caller's thread for models up to this many times the usual size: it takes a few milliseconds for
+/// a megabyte of nodes, and a new thread starts with empty memory.
+const INLINE_FACTOR: usize = 64;
 
 /// Operators as `(domain, name)`.
 type Operations = Vec<(String, String)>;
@@ -43,21 +67,25 @@ fn malformed(error: impl std::fmt::Display) -> PyErr {
 }
 
 fn infer(
-    bytes: &[u8],
+    model: &ModelBytes,
     options: &Options,
     operators: &Operators,
     inference: InferenceOptions,
 ) -> PyResult<Inference> {
     let values = if inference.data_prop { FollowedValues::Computed } else { FollowedValues::Stored };
-    let options = &Options { values, ..options.clone() };
-    let mut checked: Checked<'_> = match check_with(bytes, options, operators) {
+    let (options, old) = (&Options { values, ..options.clone() }, model.shared().clone());
+    let mut checked: Checked<'_> = match check_with(model, options, operators) {
         Ok(checked) => checked,
         Err(CheckError::Malformed(error)) => return Err(malformed(error)),
-        Err(CheckError::NoGraph) => return Ok((bytes.to_vec(), Vec::new(), Vec::new())),
+        Err(CheckError::NoGraph) => {
+            let parts = vec![Part::Old(0..old.len())];
+            return Ok(Inference { old, parts, errors: Vec::new(), unknown: Vec::new() });
+        }
         Err(error) => return Err(core_error(problem(&error)?)),
     };
     let inferred = reference::infer(checked.solved(), inference).map_err(core_error)?;
-    Ok((inferred.file.to_vec(), inferred.errors, inferred.unknown))
+    let parts = inferred.file.into_parts(model);
+    Ok(Inference { old, parts, errors: inferred.errors, unknown: inferred.unknown })
 }
 
 /// Infers the types of a model as the reference does.
@@ -75,9 +103,10 @@ pub(crate) fn infer_shapes<'py>(
     let bytes = model.open()?;
     let (options, operators) = (settings.options.clone(), settings.operators.clone());
     let inference = InferenceOptions { check_type, strict_mode, data_prop, unknown: UnknownExtents::Named };
-    let (file, errors, unknown) =
-        interruptible(py, bytes.len(), move || infer(&bytes, &options, &operators, inference))??;
-    Ok((PyBytes::new(py, &file), errors, unknown))
+    let size = bytes.len() / INLINE_FACTOR;
+    let work = move || infer(&bytes, &options, &operators, inference);
+    let inferred = interruptible(py, size, work)??;
+    Ok((inferred.write(py)?, inferred.errors, inferred.unknown))
 }
 
 /// A named message.
@@ -138,9 +167,11 @@ pub(crate) fn infer_node<'py>(
         data_prop: true,
         unknown: UnknownExtents::Unset,
     };
-    let (file, errors, _) =
-        interruptible(py, bytes.len(), move || infer(&bytes, &options, &operators, inference))??;
-    let model: ModelProto = message(&file)?;
+    let bytes = ModelBytes::of(bytes.into());
+    let inferred = interruptible(py, bytes.len(), move || infer(&bytes, &options, &operators, inference))??;
+    let errors = inferred.errors.clone();
+    let file: Vec<&[u8]> = inferred.parts.iter().map(|part| part.bytes(&inferred.old)).collect();
+    let model: ModelProto = message(&file.concat())?;
     let declared = model.graph.unwrap_or_default().output;
     let mut found = Vec::new();
     for name in outputs {

@@ -162,7 +162,7 @@ impl<'a> Operators<'a> {
             known_imports: Map::default(),
             ops: Vec::new(),
             table: HashTable::new(),
-            hasher: HashState,
+            hasher: HashState::default(),
             suggested: 0,
         }
     }

@@ -12,15 +12,21 @@ pub(crate) type Map<K, V> = hashbrown::HashMap<K, V, HashState>;
 pub(crate) type Set<K> = hashbrown::HashSet<K, HashState>;
 
 /// Hashes with the seed of the process.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct HashState;
+#[derive(Clone, Debug)]
+pub(crate) struct HashState(RandomState);
+
+impl Default for HashState {
+    fn default() -> Self {
+        static SEED: OnceLock<RandomState> = OnceLock::new();
+        Self(SEED.get_or_init(RandomState::default).clone())
+    }
+}
 
 impl BuildHasher for HashState {
     type Hasher = FoldHasher<'static>;
 
     #[inline]
     fn build_hasher(&self) -> FoldHasher<'static> {
-        static SEED: OnceLock<RandomState> = OnceLock::new();
-        SEED.get_or_init(RandomState::default).build_hasher()
+        self.0.build_hasher()
     }
 }

@@ -373,6 +373,12 @@ impl<'a> Body<'a> {
         (0..self.values.len()).map(ValueId::new)
     }
 
+    /// The values with a declaration, in the order of their first use.
+    pub(crate) fn declared_values(&self) -> impl Iterator<Item = ValueId> {
+        let values = self.values.iter().enumerate();
+        values.filter(|(_, value)| value.declaration.is_some()).map(|(at, _)| ValueId::new(at))
+    }
+
     /// An initializer.
     #[must_use]
     pub fn initializer(&self, initializer: InitializerId) -> Initializer<'a> {

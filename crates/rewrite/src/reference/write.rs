@@ -6,7 +6,6 @@
 //! **Invariant:** a name that a graph defines twice gets the type of its last definition.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
 use foldhash::fast::RandomState;
 use typeloom_onnx::messages::{ModelProto, TypeProto, ValueInfoProto, read};
@@ -28,6 +27,9 @@ use crate::fields::{GRAPH_INPUT, GRAPH_OUTPUT, GRAPH_VALUE_INFO};
 const VALUE_NAME: u32 = 1;
 const VALUE_TYPE: u32 = 2;
 
+/// Maximum number of encoded types that are searched without an index.
+const MAX_SCANNED: usize = 8;
+
 /// Writes the types of all values into the model that was checked.
 pub(super) fn write<'a>(
     checked: &mut Checked<'a>,
@@ -41,7 +43,9 @@ pub(super) fn write<'a>(
         names: Names { form: unknown, ..Names::default() },
         is_declared: vec![false; checked.value_count()],
         has_duplicates: checked.body().errors().iter().any(is_duplicate),
-        encoded: HashMap::default(),
+        encoded: Vec::new(),
+        positions: HashMap::default(),
+        recent: 0,
         other: None,
         weaker: Vec::new(),
     };
@@ -73,7 +77,11 @@ struct Writer<'a> {
     /// Whether a graph defines a name twice.
     has_duplicates: bool,
     /// The encoded types of tensors.
-    encoded: HashMap<TensorKey, Option<Vec<u8>>, RandomState>,
+    encoded: Vec<(TensorKey, Option<Vec<u8>>)>,
+    /// The positions of keys in `encoded`, once it is longer than [`MAX_SCANNED`].
+    positions: HashMap<TensorKey, usize, RandomState>,
+    /// The position that was used last: a node often has the type of the node before it.
+    recent: usize,
     /// The encoded type that was asked for last and has no key.
     other: Option<Vec<u8>>,
     /// Whether the reference infers less for an operator than typeloom, by position of the operator, once known.
@@ -127,10 +135,9 @@ impl<'a> Writer<'a> {
                 let name = checked.body().value_name_bytes(value);
                 let is_last = !self.has_duplicates
                     || defined.as_ref().is_some_and(|defined| defined.get(name) == Some(&value));
-                if is_last && !std::mem::replace(&mut self.is_declared[value.index()], true) {
-                    if let Some(ty) = self.encoded(checked, value) {
-                        records.push_pair(GRAPH_VALUE_INFO, [(VALUE_NAME, name), (VALUE_TYPE, ty)]);
-                    }
+                let is_new = is_last && !std::mem::replace(&mut self.is_declared[value.index()], true);
+                if is_new && let Some(ty) = self.encoded(checked, value) {
+                    records.push_pair(GRAPH_VALUE_INFO, [(VALUE_NAME, name), (VALUE_TYPE, ty)]);
                 }
             }
         }
@@ -174,25 +181,48 @@ impl<'a> Writer<'a> {
             Origin::Step(step) => self.is_weaker(checked.body(), step),
             Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => false,
         };
-        let Self { names, encoded, other, .. } = self;
-        let mut encode = |checked: &mut Checked<'a>, ty: &Type| {
-            names.message_of(checked, ty).map(|message| message.encode_to_vec())
-        };
         match checked.tensor_key(value).filter(|_| !is_weaker) {
-            Some(key) => match encoded.entry(key) {
-                Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(vacant) => {
-                    let ty = checked.type_of(value);
-                    vacant.insert(encode(checked, &ty))
-                }
-            },
+            Some(key) => {
+                let at = match self.position(key) {
+                    Some(at) => at,
+                    None => {
+                        let ty = checked.type_of(value);
+                        let ty = encode(&mut self.names, checked, &ty);
+                        self.insert(key, ty)
+                    }
+                };
+                self.recent = at;
+                self.encoded[at].1.as_deref()
+            }
             None => {
                 let ty = weaker::type_of(checked, value);
-                *other = encode(checked, &ty);
-                other
+                self.other = encode(&mut self.names, checked, &ty);
+                self.other.as_deref()
             }
         }
-        .as_deref()
+    }
+
+    /// The position of a key in `encoded`.
+    #[inline]
+    fn position(&self, key: TensorKey) -> Option<usize> {
+        if self.encoded.get(self.recent).is_some_and(|(known, _)| *known == key) {
+            return Some(self.recent);
+        }
+        if self.positions.is_empty() {
+            return self.encoded.iter().position(|(known, _)| *known == key);
+        }
+        self.positions.get(&key).copied()
+    }
+
+    fn insert(&mut self, key: TensorKey, ty: Option<Vec<u8>>) -> usize {
+        let at = self.encoded.len();
+        self.encoded.push((key, ty));
+        if at == MAX_SCANNED {
+            self.positions = self.encoded.iter().map(|(key, _)| *key).zip(0..).collect();
+        } else if at > MAX_SCANNED {
+            self.positions.insert(key, at);
+        }
+        at
     }
 
     /// Whether the reference infers less than typeloom for the operator of a step.
@@ -203,4 +233,8 @@ impl<'a> Writer<'a> {
         }
         *self.weaker[op.index()].get_or_insert_with(|| weaker::concerns(body, step))
     }
+}
+
+fn encode(names: &mut Names, checked: &mut Checked<'_>, ty: &Type) -> Option<Vec<u8>> {
+    names.message_of(checked, ty).map(|message| message.encode_to_vec())
 }

@@ -54,7 +54,7 @@ pub(crate) fn verify<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
     if verifier.frame.number == 0 {
         verifier.define_names();
     }
-    for value in body.values() {
+    for value in body.declared_values() {
         for declaration in body.declarations(value) {
             let Verifier { core, frame, .. } = &mut verifier;
             if is_given(frame, value, declaration.kind)
@@ -90,7 +90,7 @@ impl Verifier<'_, '_> {
     /// its meaning does not depend on the order of its uses.
     fn define_names(&mut self) {
         let body = Arc::clone(&self.frame.body);
-        for value in body.values() {
+        for value in body.declared_values() {
             let Some(derived) = self.frame.slots[value.index()].shape else { continue };
             for declaration in body.declarations(value) {
                 if is_given(self.frame, value, declaration.kind) {

@@ -58,7 +58,10 @@ impl<'a> Names<'a> {
         match table.entry(key, is_same, |id| hash(hasher, names[id.index()])) {
             Entry::Occupied(known) => Ok(*known.get()),
             Entry::Vacant(vacant) => {
-                std::str::from_utf8(name)?;
+                // Most names are short and ASCII, for which the decoder takes longer.
+                if !name.is_ascii() {
+                    std::str::from_utf8(name)?;
+                }
                 let id = NameId::new(names.len());
                 vacant.insert(id);
                 names.push(name);

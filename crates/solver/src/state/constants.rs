@@ -137,7 +137,7 @@ pub(crate) struct Constants {
 
 impl Default for Constants {
     fn default() -> Self {
-        Self { items: vec![Data::Opaque], index: HashTable::new(), hasher: HashState }
+        Self { items: vec![Data::Opaque], index: HashTable::new(), hasher: HashState::default() }
     }
 }
 
