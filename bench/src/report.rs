@@ -37,6 +37,7 @@ const INTRODUCTION: &str = "\
 
 Written by the benchmark in `bench/`; see its README. Times are medians of interleaved runs on one machine:
 only ratios are comparable between machines.
+[PERFORMANCE-PYTHON.md](PERFORMANCE-PYTHON.md) has the figures of the Python package and of fleets of models.
 
 - *file* starts from a path and ends with the result (the reference also writes the result to a file).
 - *memory* starts from bytes in memory and is the bare C++ call, strict and with type checks.
