@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use typeloom_onnx::view::{ModelView, TensorView};
+use typeloom_onnx::view::{ModelView, TensorView, TypeKindView};
 
 use super::{Checked, Coverage, ExternalTensor, case, load};
 use crate::analysis::conditions;
 use crate::dim::{Condition, Decision, DimId, Dims};
 use crate::program::{Body, Initializer, Origin, StepId, StepKind, ValueId};
+use crate::rule::Port;
+use crate::signature::FormalType;
 use crate::solution::{Equation, EquationSource, Requirement, Type};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::suggest::nearest;
@@ -81,6 +83,43 @@ impl<'a> Checked<'a> {
     pub fn report_missing_data(&mut self, site: ErrorSite, reason: String) {
         self.errors.push(SolveError { site, kind: SolveErrorKind::MissingExternalData { reason } });
         self.errors.sort_by_key(|error| error.site);
+    }
+
+    /// The integers of a value whose elements are all known, such as a stored or computed shape.
+    #[must_use]
+    pub fn integers(&self, value: ValueId) -> Option<Vec<i64>> {
+        let data = self.frame.slots[value.index()].data?;
+        let ints = self.core.constants.get(data).as_ints()?;
+        ints.items.iter().map(|item| self.core.dims.as_constant(*item)).collect()
+    }
+
+    /// The inputs of the main graph that are declared without an element type, each with the nodes whose outputs have
+    /// its element type by their signature.
+    #[must_use]
+    pub fn undefined_operands(&self) -> Vec<(StepId, ValueId)> {
+        let body = &self.frame.body;
+        let is_undefined = |value: &ValueId| {
+            let mut declarations = body.declarations(*value).filter_map(|declaration| declaration.ty.parse().ok());
+            declarations.all(|ty| matches!(ty.kind, TypeKindView::Tensor { elem: 0, .. }))
+        };
+        let mut found = Vec::new();
+        for value in body.graph(body.root()).inputs.iter().copied().filter(is_undefined) {
+            for step in body.consumers().of(value).iter().copied() {
+                let Some(schema) = self.operators.op(body.step(step).op).kind.schema() else { continue };
+                let variable = |port| match schema.formal(port)?.ty {
+                    FormalType::Var(variable) => Some(variable),
+                    FormalType::Tensor(_) => None,
+                };
+                let mut inputs = body.inputs(step).iter().enumerate();
+                let at = inputs.find(|(_, input)| **input == Some(value)).map(|(at, _)| at);
+                let own = at.and_then(|at| variable(Port::In(at)));
+                let is_passed_on = |at| own.is_some() && variable(Port::Out(at)) == own;
+                if (0..body.outputs(step).len()).any(is_passed_on) {
+                    found.push((step, value));
+                }
+            }
+        }
+        found
     }
 
     /// The operators that nodes use and no catalogue has: domain and name.
