@@ -109,10 +109,8 @@ fn reduce(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 fn arg(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let keep = cx.attr_int("keepdims")?.unwrap_or(1) != 0;
     let axis = cx.attr_int("axis")?.unwrap_or(0);
+    cx.require_rank(In(0), 1..)?;
     let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
-    if shape.is_empty() {
-        return cx.set_shape(Out(0), &[]);
-    }
     let axis = cx.axis("axis", axis, shape.len())?;
     if keep {
         shape[axis] = DimId::ONE;

@@ -12,6 +12,7 @@ use crate::rule::Port;
 use crate::signature::FormalType;
 use crate::solution::{Equation, EquationSource, Requirement, Type};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
+use crate::state::constants::Data;
 use crate::suggest::nearest;
 use crate::universe::Universe;
 
@@ -93,6 +94,13 @@ impl<'a> Checked<'a> {
         ints.items.iter().map(|item| self.core.dims.as_constant(*item)).collect()
     }
 
+    /// Whether the elements of a value are known in some form, as numbers or in terms of symbols.
+    #[must_use]
+    pub fn is_followed(&self, value: ValueId) -> bool {
+        let data = self.frame.slots[value.index()].data;
+        data.is_some_and(|data| *self.core.constants.get(data) != Data::Opaque)
+    }
+
     /// The inputs of the main graph that are declared without an element type, each with the nodes whose outputs have
     /// its element type by their signature.
     #[must_use]
@@ -171,6 +179,14 @@ impl<'a> Checked<'a> {
     /// The type of a value.
     pub fn type_of(&mut self, value: ValueId) -> Type {
         self.core.snapshot(&self.frame, value)
+    }
+
+    /// Whether the rank of a value is known.
+    #[must_use]
+    pub fn has_shape(&self, value: ValueId) -> bool {
+        let frame = &self.frame;
+        let shape = frame.open_inputs.get(&value).copied().unwrap_or_else(|| frame.shape_read(value));
+        shape.is_some()
     }
 
     /// The conditions on the symbols of inputs under which the model runs, including undecided ones.
