@@ -3,7 +3,7 @@
 //! | option | errors |
 //! |---|---|
 //! | `check_type` | element types that an operator does not allow |
-//! | `strict_mode` | all others, without those that the reference does not test |
+//! | `strict_mode` | all others, without those that the reference does not test; element types of stored shapes |
 //!
 //! In strict mode the reference also refuses a few nodes that are not in error: it does not infer without the element
 //! type of an input, or past an overflow of 64 bits. These conditions are tested here and in [`super::overflow`].
@@ -13,10 +13,12 @@ use typeloom_solver::dim::Dims;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::{Body, DeclarationKind, StepId, ValueId};
-use typeloom_solver::rule::RuleError;
+use typeloom_solver::rule::{Port, RuleError};
 use typeloom_solver::solution::{TensorType, Type};
 use typeloom_solver::solve_error::{ErrorSite, SolveError, SolveErrorKind};
+use typeloom_types::dtype::Dtype;
 
+use super::weaker::is_stored;
 use super::{InferenceOptions, overflow};
 
 /// The errors that the reference reports, in the order of the graph.
@@ -29,13 +31,16 @@ pub(super) fn errors(checked: &mut Checked<'_>, options: InferenceOptions) -> Ve
             texts.extend(overflow::errors(checked));
         }
     }
-    // Diagnostics take longer than inference, so they are made only if one is shown.
-    let is_shown = |error: &SolveError<'_>| kind_of(&error.kind).is_shown(options);
-    if !checked.all_errors().any(is_shown) {
+    // Diagnostics take longer than inference, so they are made only if one may be shown.
+    let reports_all = options.check_type || options.strict_mode;
+    let is_recursive = |error: &SolveError<'_>| matches!(kind_of(&error.kind), Kind::Always);
+    if !checked.all_errors().any(|error| reports_all || is_recursive(error)) {
         return texts;
     }
-    let is_shown = |body: &Body<'_>, dims: &Dims, error: &SolveError<'_>| {
-        kind_of(&error.kind).is_shown(options) && !is_tolerated(body, dims, error)
+    let is_shown = |body: &Body<'_>, dims: &Dims, error: &SolveError<'_>| match kind_of(&error.kind) {
+        Kind::Always => true,
+        Kind::Element => options.check_type || options.strict_mode && is_inferred_from(body, error),
+        Kind::Other => options.strict_mode && !is_tolerated(body, dims, error),
     };
     let found = diagnose_where(checked, &is_shown);
     let found = found.iter().filter(|one| one.is_error() || one.code == Code::EmptyShape);
@@ -43,8 +48,7 @@ pub(super) fn errors(checked: &mut Checked<'_>, options: InferenceOptions) -> Ve
     texts
 }
 
-/// The option that reports an error.
-#[derive(Clone, Copy)]
+/// The kinds of errors, by the option that reports them.
 enum Kind {
     /// Reported in every case.
     Always,
@@ -52,16 +56,6 @@ enum Kind {
     Element,
     /// Any other error.
     Other,
-}
-
-impl Kind {
-    fn is_shown(self, options: InferenceOptions) -> bool {
-        match self {
-            Self::Always => true,
-            Self::Element => options.check_type,
-            Self::Other => options.strict_mode,
-        }
-    }
 }
 
 fn kind_of(kind: &SolveErrorKind<'_>) -> Kind {
@@ -74,6 +68,40 @@ fn kind_of(kind: &SolveErrorKind<'_>) -> Kind {
         _ => false,
     };
     if is_element { Kind::Element } else { Kind::Other }
+}
+
+/// Operators that read integers from an input to infer a shape. Other elements than those they allow are not read. Names
+/// of the reductions begin with `Reduce`.
+const READERS: [&str; 13] = [
+    "CenterCropPad",
+    "Col2Im",
+    "ConstantOfShape",
+    "Expand",
+    "Pad",
+    "Reshape",
+    "Resize",
+    "Slice",
+    "Split",
+    "Squeeze",
+    "Tile",
+    "TopK",
+    "Unsqueeze",
+];
+
+/// Whether the inference of a node depends on an element type that is in error. Then strict mode reports it too.
+fn is_inferred_from(body: &Body<'_>, error: &SolveError<'_>) -> bool {
+    let ErrorSite::Step(step) = error.site else { return false };
+    let operator = body.op_name(step);
+    match &error.kind {
+        SolveErrorKind::NotAllowed { port: Port::In(at), allowed, .. } => {
+            let is_list = allowed.tensor.contains(Elem::INT64) && !allowed.tensor.contains(Elem::of(Dtype::F32));
+            let is_reader = READERS.contains(&operator) || operator.starts_with("Reduce");
+            let input = body.inputs(step).get(*at).copied().flatten();
+            is_list && is_reader && input.is_some_and(|input| is_stored(body, input))
+        }
+        SolveErrorKind::Disagree { .. } => operator == "FlexAttention",
+        _ => false,
+    }
 }
 
 fn is_tensor(ty: &Type) -> bool {

@@ -10,7 +10,7 @@ use typeloom_onnx::view::{Attribute, TypeKindView};
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Checked;
-use typeloom_solver::program::{StepId, ValueId};
+use typeloom_solver::program::{Body, StepId, ValueId};
 use typeloom_solver::solution::{TensorType, Type};
 use typeloom_types::dtype::Dtype;
 use typeloom_types::shape;
@@ -86,7 +86,7 @@ fn lost(checked: &mut Checked<'_>, step: StepId, value: ValueId) -> Lost {
     let input = |checked: &Checked<'_>, at: usize| checked.body().inputs(first).get(at).copied().flatten();
     let inputs = body.inputs(first).len();
     let is_stored =
-        |checked: &Checked<'_>, at: usize| input(checked, at).is_none_or(|value| is_stored(checked, value));
+        |checked: &Checked<'_>, at: usize| input(checked, at).is_none_or(|value| is_stored(checked.body(), value));
     let has_shape =
         |checked: &Checked<'_>, at: usize| input(checked, at).is_none_or(|value| checked.has_shape(value));
     let without_shape = |has_shape: bool| if has_shape { Lost::Nothing } else { Lost::Shape };
@@ -156,7 +156,7 @@ fn has_declared_shape(checked: &Checked<'_>, value: ValueId) -> bool {
 
 /// Whether the elements of a value are known as far as the options follow them.
 fn is_followed(checked: &Checked<'_>, value: ValueId) -> bool {
-    is_stored(checked, value) || checked.is_followed(value)
+    is_stored(checked.body(), value) || checked.is_followed(value)
 }
 
 /// The result of a convolution whose weights have an unknown extent and whose kernel is not an attribute.
@@ -183,8 +183,7 @@ fn is_half(ty: &Type) -> bool {
 }
 
 /// Whether a value is an initializer, or the result of a node without inputs.
-fn is_stored(checked: &Checked<'_>, value: ValueId) -> bool {
-    let body = checked.body();
+pub(super) fn is_stored(body: &Body<'_>, value: ValueId) -> bool {
     match body.maker(value) {
         Some(step) => body.inputs(step).is_empty(),
         None => body.value(value).origin.initializer().is_some(),
