@@ -367,6 +367,13 @@ mod tests {
             error(13, "g (float[2, 3] a) => (y) { y = Concat <axis = 2> (a) }"),
             "concat.axis: axis is 2, outside [-2, 2) for 2 axes"
         );
+        assert_eq!(
+            error(
+                13,
+                "g (float[9223372036854775807] a, float[N] b, float[1] c) => (y) { y = Concat <axis = 0> (a, b, c) }"
+            ),
+            "concat.axis: the joined axis is longer than any tensor can be: its extent would overflow"
+        );
     }
 
     #[test]

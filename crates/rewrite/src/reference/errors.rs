@@ -94,7 +94,8 @@ fn is_inferred_from(body: &Body<'_>, error: &SolveError<'_>) -> bool {
     let operator = body.op_name(step);
     match &error.kind {
         SolveErrorKind::NotAllowed { port: Port::In(at), allowed, .. } => {
-            let is_list = allowed.tensor.contains(Elem::INT64) && !allowed.tensor.contains(Elem::of(Dtype::F32));
+            let is_list =
+                allowed.tensor.contains(Elem::INT64) && !allowed.tensor.contains(Elem::of(Dtype::F32));
             let is_reader = READERS.contains(&operator) || operator.starts_with("Reduce");
             let input = body.inputs(step).get(*at).copied().flatten();
             is_list && is_reader && input.is_some_and(|input| is_stored(body, input))
@@ -110,9 +111,10 @@ fn is_tensor(ty: &Type) -> bool {
 
 /// Contradictions of declared types that the reference does not test.
 ///
-/// It compares numbers only, so a symbol contradicts nothing. It does not compare the shapes of the state of a Loop.
+/// It compares numbers only, so a symbol contradicts nothing and may have a single value. It does not compare the shapes of the state of a Loop.
 fn is_tolerated(body: &Body<'_>, dims: &Dims, error: &SolveError<'_>) -> bool {
     match &error.kind {
+        SolveErrorKind::ForcedSymbol { .. } => true,
         SolveErrorKind::Contradiction { declared, inferred, declared_in, .. } => {
             let (Type::Tensor(declared), Type::Tensor(inferred)) = (declared, inferred) else { return false };
             let is_state = *declared_in == DeclarationKind::Input && is_input_of_loop(body, error.site);

@@ -85,8 +85,9 @@ fn lost(checked: &mut Checked<'_>, step: StepId, value: ValueId) -> Lost {
     let first = body.first_step(step);
     let input = |checked: &Checked<'_>, at: usize| checked.body().inputs(first).get(at).copied().flatten();
     let inputs = body.inputs(first).len();
-    let is_stored =
-        |checked: &Checked<'_>, at: usize| input(checked, at).is_none_or(|value| is_stored(checked.body(), value));
+    let is_stored = |checked: &Checked<'_>, at: usize| {
+        input(checked, at).is_none_or(|value| is_stored(checked.body(), value))
+    };
     let has_shape =
         |checked: &Checked<'_>, at: usize| input(checked, at).is_none_or(|value| checked.has_shape(value));
     let without_shape = |has_shape: bool| if has_shape { Lost::Nothing } else { Lost::Shape };
@@ -132,7 +133,8 @@ fn parts(checked: &mut Checked<'_>, step: StepId, whole: Option<ValueId>) -> Los
 
 /// The features selected by an index without axes: their number is not inferred.
 fn features(checked: &mut Checked<'_>, indices: Option<ValueId>, value: ValueId) -> Lost {
-    let is_scalar = indices.and_then(|indices| shape_of(checked, indices)).is_some_and(|shape| shape.is_empty());
+    let is_scalar =
+        indices.and_then(|indices| shape_of(checked, indices)).is_some_and(|shape| shape.is_empty());
     let rank = shape_of(checked, value).map_or(0, |shape| shape.len());
     if is_scalar && rank > 0 { Lost::Extent(rank - 1) } else { Lost::Nothing }
 }
@@ -150,7 +152,8 @@ fn is_int64(checked: &mut Checked<'_>, value: Option<ValueId>) -> bool {
 
 /// Whether the shape of a value is declared, with or without extents.
 fn has_declared_shape(checked: &Checked<'_>, value: ValueId) -> bool {
-    let mut declarations = checked.body().declarations(value).filter_map(|declaration| declaration.ty.parse().ok());
+    let mut declarations =
+        checked.body().declarations(value).filter_map(|declaration| declaration.ty.parse().ok());
     declarations.any(|ty| matches!(ty.kind, TypeKindView::Tensor { shape: Some(_), .. }))
 }
 

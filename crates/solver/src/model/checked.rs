@@ -107,7 +107,8 @@ impl<'a> Checked<'a> {
     pub fn undefined_operands(&self) -> Vec<(StepId, ValueId)> {
         let body = &self.frame.body;
         let is_undefined = |value: &ValueId| {
-            let mut declarations = body.declarations(*value).filter_map(|declaration| declaration.ty.parse().ok());
+            let mut declarations =
+                body.declarations(*value).filter_map(|declaration| declaration.ty.parse().ok());
             declarations.all(|ty| matches!(ty.kind, TypeKindView::Tensor { elem: 0, .. }))
         };
         let mut found = Vec::new();
