@@ -17,6 +17,8 @@
 //!
 //! **Invariant:** all bytes that do not concern types are unchanged.
 
+mod errors;
+mod overflow;
 mod weaker;
 mod write;
 
@@ -27,13 +29,10 @@ use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
 use typeloom_onnx::messages::{TensorShapeProto, TypeProto, ValueInfoProto, read, type_proto};
 use typeloom_onnx::splice::Spliced;
 use typeloom_onnx::view::ValueInfoView;
-use typeloom_solver::diagnostic::{Code, Diagnostic};
 use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Checked;
-use typeloom_solver::program::ValueId;
 use typeloom_solver::solution::{TensorType, Type};
-use typeloom_solver::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use typeloom_solver::ty::Constructor;
 use typeloom_types::dtype::Dtype;
 
@@ -42,9 +41,9 @@ use crate::annotate::AnnotateError;
 /// Options of the reference's inference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct InferenceOptions {
-    /// Whether types that an operator does not allow are errors.
+    /// Whether element types that an operator does not allow are reported.
     pub check_type: bool,
-    /// Whether errors of inference are reported.
+    /// Whether all other errors of inference are reported.
     pub strict_mode: bool,
     /// Whether computed values decide shapes.
     pub data_prop: bool,
@@ -83,98 +82,9 @@ pub fn infer<'a>(
 ) -> Result<Inferred<'a>, AnnotateError> {
     let unknown = checked.unknown_operators();
     let unknown = unknown.into_iter().map(|(domain, name)| (domain.to_owned(), name.to_owned())).collect();
-    let errors = errors(checked, options);
+    let errors = errors::errors(checked, options);
     let file = write::write(checked, options.unknown)?;
     Ok(Inferred { file, errors, unknown })
-}
-
-/// The errors that the reference reports, in the order of the graph.
-fn errors(checked: &mut Checked<'_>, options: InferenceOptions) -> Vec<String> {
-    let reports_all = options.check_type || options.strict_mode;
-    let mut texts = if options.strict_mode { unread_shapes(checked) } else { Vec::new() };
-    let is_recursive =
-        |error: &SolveError<'_>| matches!(error.kind, SolveErrorKind::RecursiveFunction { .. });
-    // Diagnostics take longer than inference, so they are made only if they are shown.
-    if checked.is_ok() || !reports_all && !checked.all_errors().any(is_recursive) {
-        return texts;
-    }
-    let errors = checked.diagnostics();
-    let errors = errors.iter().filter(|diagnostic| diagnostic.is_error());
-    let errors = errors.filter(|diagnostic| {
-        diagnostic.code == Code::RecursiveFunction || reports_all && is_reported(diagnostic)
-    });
-    texts.extend(errors.map(text));
-    texts
-}
-
-/// Nodes without a known result shape that read integers from another file. The reference refuses them in strict mode.
-fn unread_shapes(checked: &mut Checked<'_>) -> Vec<String> {
-    let mut texts = Vec::new();
-    for tensor in checked.external_data() {
-        let ErrorSite::Value(value) = tensor.site else { continue };
-        let Type::Tensor(TensorType { elem, .. }) = checked.type_of(value) else { continue };
-        if elem.single() != Some(Elem::INT64) {
-            continue;
-        }
-        for step in checked.body().consumers().of(value).to_vec() {
-            let outputs: Vec<ValueId> = checked.body().outputs(step).iter().flatten().copied().collect();
-            let is_open = outputs.into_iter().any(|output| match checked.type_of(output) {
-                Type::Tensor(TensorType { shape: Some(shape), .. }) => {
-                    shape.iter().any(|dim| checked.dims().is_anonymous(*dim))
-                }
-                Type::Tensor(TensorType { shape: None, .. }) => true,
-                _ => false,
-            });
-            if is_open {
-                let (operator, name) = (checked.body().op_name(step), checked.body().value_name(value));
-                texts.push(format!("`{operator}` cannot use the external data of `{name}`"));
-            }
-        }
-    }
-    texts
-}
-
-/// The text of an error. Programs search the reference's texts for a few phrases, which are added.
-fn text(diagnostic: &Diagnostic) -> String {
-    let phrase = match diagnostic.code {
-        Code::MissingOutput => ": it needs at least one output",
-        Code::AttributeValue
-            if operator(diagnostic) == "ConvTranspose" && diagnostic.message.contains("divide") =>
-        {
-            ": Input channels C must be divisible by group for ConvTranspose"
-        }
-        _ => "",
-    };
-    format!("{diagnostic}{phrase}.").replace(": ellipsis for", ": Ellipsis for")
-}
-
-/// Conditions of operators that the reference does not test.
-const UNTESTED: [(&str, Code); 13] = [
-    ("RNN", Code::DimMismatch),
-    ("GRU", Code::DimMismatch),
-    ("LSTM", Code::DimMismatch),
-    ("LinearClassifier", Code::DimMismatch),
-    ("NonMaxSuppression", Code::DimMismatch),
-    ("RotaryEmbedding", Code::DimMismatch),
-    ("OneHot", Code::ShapeMismatch),
-    ("Split", Code::ShapeMismatch),
-    ("ConvInteger", Code::ShapeMismatch),
-    ("Resize", Code::InputValue),
-    ("ScatterND", Code::WrongRank),
-    ("SoftmaxCrossEntropyLoss", Code::WrongRank),
-    ("STFT", Code::AttributeValue),
-];
-
-/// Whether the reference's inference reports a problem. The checker reports deprecated operators.
-fn is_reported(diagnostic: &Diagnostic) -> bool {
-    let is_left_out = diagnostic.code == Code::CallArity && diagnostic.message.contains("without input");
-    let is_untested = UNTESTED.contains(&(operator(diagnostic), diagnostic.code));
-    diagnostic.code != Code::DeprecatedOperator && !is_left_out && !is_untested
-}
-
-/// The operator of the node with the problem.
-fn operator(diagnostic: &Diagnostic) -> &str {
-    diagnostic.location.node.as_ref().map_or("", |node| &node.operator)
 }
 
 /// Names of unknown extents.

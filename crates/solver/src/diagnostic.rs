@@ -49,7 +49,7 @@ use serde::Serialize;
 pub(crate) use codes::dim_mismatch::subject;
 pub(crate) use codes::wrong_rank::axes_text;
 pub use codes::{Code, Severity};
-pub use collect::{MAX_EXPLAINED, MAX_LISTED, diagnose};
+pub use collect::{MAX_EXPLAINED, MAX_LISTED, Selection, diagnose, diagnose_where};
 pub(crate) use describe::diagnose_one;
 pub use describe::{diagnose_bytes, diagnose_error, diagnose_external_data};
 pub use explain::{Explanation, Reason, explain_value};

@@ -35,7 +35,7 @@ use crate::catalogue::{OpKind, Operator, Operators};
 use crate::engine::call::{Call, Calls};
 use crate::model::Mode;
 use crate::program::{Body, StepId, StepKind};
-use crate::rule::{Exit, RuleCx, RuleError};
+use crate::rule::{Exit, Port, RuleCx, RuleError};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::state::Core;
 use crate::state::frame::Frame;
@@ -154,6 +154,9 @@ impl<'a, 'p> Engine<'a, 'p> {
             self.declared_inputs(frame, step);
             return None;
         }
+        if matches!(body.step(step).kind, StepKind::Exit(_)) {
+            self.recover_exit(frame, body, step, first);
+        }
         let failed = frame.errors.contains_key(&first);
         for value in body.outputs(step).iter().flatten().copied() {
             if failed && frame.slots[value.index()].ty.is_none() {
@@ -246,6 +249,20 @@ impl<'a, 'p> Engine<'a, 'p> {
                 frame.second_errors.insert(first, SolveError { site: ErrorSite::Step(first), kind: other });
             }
             self.recover(frame, step, operator);
+        }
+    }
+
+    /// Types the outputs of a node with graphs and an input of an element type that the operator does not allow. The
+    /// outputs do not depend on it.
+    fn recover_exit(&mut self, frame: &mut Frame<'a>, body: &Body<'a>, step: StepId, first: StepId) {
+        let Some(error) = frame.errors.get(&first) else { return };
+        let is_input = matches!(error.kind, SolveErrorKind::NotAllowed { port: Port::In(_), .. });
+        if is_input
+            && recovery::concerns_elements(&error.kind)
+            && let OpKind::Schema(operator) = self.operators.op(body.step(step).op).kind
+        {
+            // The node has its error.
+            let _ = self.rules(frame, step, body.step(step).kind, operator);
         }
     }
 

@@ -66,10 +66,20 @@ pub(super) fn concat_ports(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> RuleResul
     let Some((_, mut joined)) = result else { return Ok(()) };
     let axis = cx.axis_attr("axis", AXIS, joined.len())?;
     joined[axis] = match along {
-        Some(extents) => cx.dims().sum(&extents),
+        Some(extents) => joined_extent(cx, ports, &extents)?,
         None => unknown_extent(cx, Out(0), axis),
     };
     cx.set_shape(Out(0), &joined)
+}
+
+/// The sum of the extents along the axis; an error if those that are numbers overflow.
+fn joined_extent(cx: &mut RuleCx<'_, '_>, ports: &[Port], extents: &[DimId]) -> RuleResult<DimId> {
+    let numbers = extents.iter().filter_map(|extent| cx.const_dim(*extent)).map(i128::from);
+    if numbers.sum::<i128>() > i128::from(i64::MAX) {
+        let message = "the joined axis is longer than any tensor can be: its extent would overflow";
+        return Err(RuleError::shapes(ports, message.to_owned()));
+    }
+    Ok(cx.dims().sum(extents))
 }
 
 /// Maximum length of an input of unknown elements that is joined with known elements.
@@ -356,6 +366,13 @@ mod tests {
         assert_eq!(
             error(13, "g (float[2, 3] a) => (y) { y = Concat <axis = 2> (a) }"),
             "concat.axis: axis is 2, outside [-2, 2) for 2 axes"
+        );
+        assert_eq!(
+            error(
+                13,
+                "g (float[9223372036854775807] a, float[N] b, float[1] c) => (y) { y = Concat <axis = 0> (a, b, c) }"
+            ),
+            "concat.axis: the joined axis is longer than any tensor can be: its extent would overflow"
         );
     }
 

@@ -273,10 +273,9 @@ fn linear_classifier(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         }
         (many, _) => Some(many),
     };
-    if intercepts > 0 {
-        coefficients(cx, intercepts)?;
-    }
-    scores(cx, rows, columns)
+    // The results have their shapes even if the coefficients do not fit.
+    scores(cx, rows, columns)?;
+    if intercepts > 0 { coefficients(cx, intercepts) } else { Ok(()) }
 }
 
 /// Requires a coefficient per feature and class (or target) of a row. The specification does not define the

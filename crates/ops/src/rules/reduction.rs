@@ -109,10 +109,8 @@ fn reduce(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 fn arg(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let keep = cx.attr_int("keepdims")?.unwrap_or(1) != 0;
     let axis = cx.attr_int("axis")?.unwrap_or(0);
+    cx.require_rank(In(0), 1..)?;
     let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
-    if shape.is_empty() {
-        return cx.set_shape(Out(0), &[]);
-    }
     let axis = cx.axis("axis", axis, shape.len())?;
     if keep {
         shape[axis] = DimId::ONE;
@@ -178,7 +176,15 @@ fn axis(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::conditions;
+    use super::super::testing::{conditions, error, infer_y};
+
+    #[test]
+    fn a_scalar_has_no_axis_to_search() {
+        let graph = "g (float[3] x) => (y) { r = ReduceMax <keepdims = 0> (x)  y = ArgMax <axis = 0> (r) }";
+        assert_eq!(error(18, graph), "arg.axis: input 0 has rank 0, not 1 or more");
+        let graph = "g (float[3] x) => (y) { y = ArgMax <axis = 0, keepdims = 0> (x) }";
+        assert_eq!(infer_y(18, graph), "int64");
+    }
 
     #[test]
     fn the_largest_elements_are_elements_of_the_axis() {

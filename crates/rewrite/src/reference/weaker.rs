@@ -2,98 +2,186 @@
 //!
 //! A type without some of its proved extents is still correct, so only the written type changes: the readers of a value
 //! see all that is known.
+//!
+//! The reference infers forward only, from the types of the inputs of a node. An output that it cannot infer keeps its
+//! declaration, also if a reader of the output determines its extents.
 
+use typeloom_onnx::view::{Attribute, TypeKindView};
+use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::{Body, StepId, ValueId};
 use typeloom_solver::solution::{TensorType, Type};
 use typeloom_types::dtype::Dtype;
+use typeloom_types::shape;
 
 /// The part of an output's shape that the reference leaves out.
 enum Lost {
     /// Nothing.
     Nothing,
+    /// The extent of one axis.
+    Extent(usize),
     /// All extents; the rank remains.
     Extents,
     /// The shape.
     Shape,
 }
 
-/// The type of a value as far as the reference infers it.
-pub(super) fn type_of(checked: &mut Checked<'_>, value: ValueId) -> Type {
-    let ty = checked.type_of(value);
-    let Some(step) = checked.body().maker(value) else { return ty };
+/// The type of an output as far as the reference infers it; `None` if it infers all that is known.
+pub(super) fn weakened(checked: &mut Checked<'_>, step: StepId, value: ValueId) -> Option<Type> {
+    let step = checked.body().first_step(step);
     match lost(checked, step, value) {
-        Lost::Nothing => ty,
-        Lost::Extents => without_extents(checked, ty),
-        Lost::Shape => match ty {
+        Lost::Nothing => None,
+        Lost::Extent(axis) => Some(without_extents(checked, value, |at| at == axis)),
+        Lost::Extents => Some(without_extents(checked, value, |_| true)),
+        Lost::Shape => Some(match checked.type_of(value) {
             Type::Tensor(tensor) => Type::Tensor(TensorType { shape: None, ..tensor }),
             other => other,
-        },
+        }),
     }
 }
 
-fn without_extents(checked: &mut Checked<'_>, ty: Type) -> Type {
-    let Type::Tensor(TensorType { elem, shape: Some(shape) }) = ty else { return ty };
-    let shape = shape.iter().map(|_| checked.fresh_dim()).collect();
+fn without_extents(checked: &mut Checked<'_>, value: ValueId, is_lost: impl Fn(usize) -> bool) -> Type {
+    let ty = checked.type_of(value);
+    let Type::Tensor(TensorType { elem, shape: Some(mut shape) }) = ty else { return ty };
+    for (_, dim) in shape.iter_mut().enumerate().filter(|(axis, _)| is_lost(*axis)) {
+        *dim = checked.fresh_dim();
+    }
     Type::Tensor(TensorType { elem, shape: Some(shape) })
 }
 
-/// The operators of ONNX's own domain with weaker results.
-const WEAKER: [&str; 9] =
-    ["Slice", "TopK", "Range", "Loop", "Unique", "Conv", "ConvInteger", "QLinearConv", "MaxUnpool"];
+/// Whether an operator has weaker results. Most nodes have another one, so nothing else is read of them.
+fn is_weaker(operator: &str) -> bool {
+    matches!(
+        operator,
+        "ArrayFeatureExtractor"
+            | "CenterCropPad"
+            | "ConstantOfShape"
+            | "Conv"
+            | "ConvInteger"
+            | "Loop"
+            | "MatMul"
+            | "MaxUnpool"
+            | "QLinearConv"
+            | "QLinearMatMul"
+            | "Range"
+            | "Reshape"
+            | "Slice"
+            | "Split"
+            | "SwiGLU"
+            | "TopK"
+            | "Unique"
+    )
+}
 
-/// Whether the reference infers less for the operator of a step.
+/// Whether the reference infers less for some nodes with the operator of a step.
 pub(super) fn concerns(body: &Body<'_>, step: StepId) -> bool {
-    // Most nodes have another operator, so nothing else is read of them.
-    WEAKER.contains(&body.op_name(step)) && body.step(step).node.domain() == Ok("")
+    is_weaker(body.op_name(step))
 }
 
 fn lost(checked: &mut Checked<'_>, step: StepId, value: ValueId) -> Lost {
     let body = checked.body();
     let operator = body.op_name(step);
-    let node = body.step(step).node;
-    if !concerns(body, step) {
+    if !is_weaker(operator) {
         return Lost::Nothing;
     }
+    let node = body.step(step).node;
     // A node with graphs has several steps; the first one has its inputs.
-    let inputs: Vec<Option<ValueId>> = body.inputs(body.first_step(step)).to_vec();
-    let given = node.inputs().count();
-    let name = body.value_name(value);
-    let at = node.outputs().position(|output| output == Ok(name)).unwrap_or_default();
-    let input = |at: usize| inputs.get(at).copied().flatten();
-    let is_stored =
-        |checked: &Checked<'_>, at: usize| input(at).is_none_or(|value| is_stored(checked, value));
-    match operator {
+    let first = body.first_step(step);
+    let input = |checked: &Checked<'_>, at: usize| checked.body().inputs(first).get(at).copied().flatten();
+    let inputs = body.inputs(first).len();
+    let is_stored = |checked: &Checked<'_>, at: usize| {
+        input(checked, at).is_none_or(|value| is_stored(checked.body(), value))
+    };
+    let has_shape =
+        |checked: &Checked<'_>, at: usize| input(checked, at).is_none_or(|value| checked.has_shape(value));
+    let without_shape = |has_shape: bool| if has_shape { Lost::Nothing } else { Lost::Shape };
+    match (node.domain().unwrap_or_default(), operator) {
         // Bounds that are not stored leave every axis open.
-        "Slice" if inputs.len() > 1 && !(is_stored(checked, 1) && is_stored(checked, 2)) => Lost::Extents,
-        "TopK" if inputs.len() > 1 && !is_stored(checked, 1) => Lost::Extents,
-        "Range" if is_half(&checked.type_of(value)) => Lost::Extents,
+        ("", "Slice") if inputs > 1 && !(is_stored(checked, 1) && is_stored(checked, 2)) => Lost::Extents,
+        ("", "TopK") if inputs > 1 && !is_stored(checked, 1) => Lost::Extents,
+        ("", "Range") if is_half(&checked.type_of(value)) => Lost::Extents,
         // The state can change its shape in an iteration.
-        "Loop" if at + 2 < given => Lost::Shape,
-        "Unique" if at > 0 => Lost::Extents,
-        "Conv" => window(checked, step, input(1)),
-        "ConvInteger" => window(checked, step, input(1)),
-        "QLinearConv" => window(checked, step, input(3)),
-        "MaxUnpool" if inputs.len() > 2 && !is_stored(checked, 2) => Lost::Shape,
+        ("", "Loop") if output(checked, step, value) + 2 < inputs => Lost::Shape,
+        ("", "Unique") if output(checked, step, value) > 0 => Lost::Extents,
+        ("", "Conv" | "ConvInteger") => window(checked, step, input(checked, 1)),
+        ("", "QLinearConv") => window(checked, step, input(checked, 3)),
+        ("", "MaxUnpool") if inputs > 2 && !is_stored(checked, 2) => Lost::Shape,
+        ("", "CenterCropPad") if !is_stored(checked, 1) => Lost::Shape,
+        // The number of axes follows from the declaration or from a reader only.
+        ("", "Reshape") if input(checked, 1).is_some_and(|target| !is_followed(checked, target)) => {
+            without_shape(!has_declared_shape(checked, value))
+        }
+        ("", "MatMul" | "SwiGLU") => without_shape(has_shape(checked, 0) && has_shape(checked, 1)),
+        ("", "QLinearMatMul") => without_shape(has_shape(checked, 0) && has_shape(checked, 3)),
+        // A shape of other integers than those of the operator is not read.
+        ("", "ConstantOfShape") => without_shape(is_int64(checked, input(checked, 0))),
+        ("", "Split") => parts(checked, step, input(checked, 0)),
+        ("ai.onnx.ml", "ArrayFeatureExtractor") => features(checked, input(checked, 1), value),
         _ => Lost::Nothing,
     }
 }
 
+/// The position of an output of a node.
+fn output(checked: &Checked<'_>, step: StepId, value: ValueId) -> usize {
+    let name = checked.body().value_name(value);
+    checked.body().step(step).node.outputs().position(|output| output == Ok(name)).unwrap_or_default()
+}
+
+/// The parts of an axis whose extent is not a number. Their extents are not inferred, also if they are stored.
+fn parts(checked: &mut Checked<'_>, step: StepId, whole: Option<ValueId>) -> Lost {
+    let Some(shape) = whole.and_then(|whole| shape_of(checked, whole)) else { return Lost::Nothing };
+    let axis = attribute(checked, step, "axis").and_then(|attribute| attribute.i).unwrap_or(0);
+    let Some(axis) = shape::position(axis, shape.len()) else { return Lost::Nothing };
+    if checked.dims().as_constant(shape[axis]).is_some() { Lost::Nothing } else { Lost::Extent(axis) }
+}
+
+/// The features selected by an index without axes: their number is not inferred.
+fn features(checked: &mut Checked<'_>, indices: Option<ValueId>, value: ValueId) -> Lost {
+    let is_scalar =
+        indices.and_then(|indices| shape_of(checked, indices)).is_some_and(|shape| shape.is_empty());
+    let rank = shape_of(checked, value).map_or(0, |shape| shape.len());
+    if is_scalar && rank > 0 { Lost::Extent(rank - 1) } else { Lost::Nothing }
+}
+
+fn shape_of(checked: &mut Checked<'_>, value: ValueId) -> Option<Box<[DimId]>> {
+    let Type::Tensor(TensorType { shape, .. }) = checked.type_of(value) else { return None };
+    shape
+}
+
+fn is_int64(checked: &mut Checked<'_>, value: Option<ValueId>) -> bool {
+    let Some(value) = value else { return true };
+    let Type::Tensor(tensor) = checked.type_of(value) else { return true };
+    tensor.elem.single().is_none_or(|elem| elem == Elem::INT64)
+}
+
+/// Whether the shape of a value is declared, with or without extents.
+fn has_declared_shape(checked: &Checked<'_>, value: ValueId) -> bool {
+    let mut declarations =
+        checked.body().declarations(value).filter_map(|declaration| declaration.ty.parse().ok());
+    declarations.any(|ty| matches!(ty.kind, TypeKindView::Tensor { shape: Some(_), .. }))
+}
+
+/// Whether the elements of a value are known as far as the options follow them.
+fn is_followed(checked: &Checked<'_>, value: ValueId) -> bool {
+    is_stored(checked.body(), value) || checked.is_followed(value)
+}
+
 /// The result of a convolution whose weights have an unknown extent and whose kernel is not an attribute.
 fn window(checked: &mut Checked<'_>, step: StepId, weights: Option<ValueId>) -> Lost {
-    let attributes = checked.body().step(step).node.attributes();
-    let mut names = attributes.filter_map(|attribute| Some(attribute.ok()?.parse().ok()?.name));
-    if names.any(|name| name == "kernel_shape") {
+    if attribute(checked, step, "kernel_shape").is_some() {
         return Lost::Nothing;
     }
-    let Some(weights) = weights else { return Lost::Nothing };
-    let Type::Tensor(TensorType { shape: Some(shape), .. }) = checked.type_of(weights) else {
-        return Lost::Nothing;
-    };
+    let Some(shape) = weights.and_then(|weights| shape_of(checked, weights)) else { return Lost::Nothing };
     let dims = checked.dims();
     let is_known = shape.iter().skip(2).all(|dim| dims.as_constant(*dim).is_some());
     if is_known { Lost::Nothing } else { Lost::Shape }
+}
+
+fn attribute<'a>(checked: &Checked<'a>, step: StepId, name: &str) -> Option<Attribute<'a>> {
+    let attributes = checked.body().step(step).node.attributes();
+    let mut parsed = attributes.filter_map(|attribute| attribute.ok()?.parse().ok());
+    parsed.find(|attribute| attribute.name == name)
 }
 
 /// Whether the elements have 16 bits. The reference does not read the bounds of such ranges.
@@ -103,8 +191,7 @@ fn is_half(ty: &Type) -> bool {
 }
 
 /// Whether a value is an initializer, or the result of a node without inputs.
-fn is_stored(checked: &Checked<'_>, value: ValueId) -> bool {
-    let body = checked.body();
+pub(super) fn is_stored(body: &Body<'_>, value: ValueId) -> bool {
     match body.maker(value) {
         Some(step) => body.inputs(step).is_empty(),
         None => body.value(value).origin.initializer().is_some(),

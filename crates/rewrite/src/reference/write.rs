@@ -177,29 +177,30 @@ impl<'a> Writer<'a> {
 
     /// The encoded type of a value; `None` if nothing is known.
     fn encoded(&mut self, checked: &mut Checked<'a>, value: ValueId) -> Option<&[u8]> {
-        let is_weaker = match checked.body().value(value).origin {
-            Origin::Step(step) => self.is_weaker(checked.body(), step),
-            Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => false,
+        let weakened = match checked.body().value(value).origin {
+            Origin::Step(step) if self.is_weaker(checked.body(), step) => weaker::weakened(checked, step, value),
+            Origin::Step(_)
+            | Origin::Input
+            | Origin::InputWithDefault(_)
+            | Origin::Initializer(_)
+            | Origin::Undefined => None,
         };
-        match checked.tensor_key(value).filter(|_| !is_weaker) {
-            Some(key) => {
-                let at = match self.position(key) {
-                    Some(at) => at,
-                    None => {
-                        let ty = checked.type_of(value);
-                        let ty = encode(&mut self.names, checked, &ty);
-                        self.insert(key, ty)
-                    }
-                };
-                self.recent = at;
-                self.encoded[at].1.as_deref()
-            }
+        let key = if weakened.is_some() { None } else { checked.tensor_key(value) };
+        let Some(key) = key else {
+            let ty = weakened.unwrap_or_else(|| checked.type_of(value));
+            self.other = encode(&mut self.names, checked, &ty);
+            return self.other.as_deref();
+        };
+        let at = match self.position(key) {
+            Some(at) => at,
             None => {
-                let ty = weaker::type_of(checked, value);
-                self.other = encode(&mut self.names, checked, &ty);
-                self.other.as_deref()
+                let ty = checked.type_of(value);
+                let ty = encode(&mut self.names, checked, &ty);
+                self.insert(key, ty)
             }
-        }
+        };
+        self.recent = at;
+        self.encoded[at].1.as_deref()
     }
 
     /// The position of a key in `encoded`.

@@ -8,6 +8,7 @@ use super::codes::nesting_too_deep::too_deep;
 use super::group::Groups;
 use super::{Code, Diagnostic, Location, Scope, count};
 use crate::catalogue::{FunctionId, OpKind, Operators};
+use crate::dim::Dims;
 use crate::engine::call::Instance;
 use crate::map::{Map, Set};
 use crate::model::{Checked, Mode};
@@ -27,10 +28,20 @@ pub const MAX_LISTED: usize = 1000;
 /// Maximum number of values visited in search of causes, for all diagnostics together.
 const MAX_VISITED: usize = 1 << 18;
 
+/// Decides whether an error of a body has a diagnostic.
+pub type Selection<'s> = &'s dyn Fn(&Body<'_>, &Dims, &SolveError<'_>) -> bool;
+
 /// Returns the diagnostics of a checked model, in the order of its graph.
 #[must_use]
 pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
-    let mut list = List { found: Vec::new(), hidden: 0, budget: MAX_VISITED, reported: BTreeSet::new() };
+    diagnose_where(checked, &|_, _, _| true)
+}
+
+/// As [`diagnose`], for selected errors. Functions that cannot be read are always reported.
+#[must_use]
+pub fn diagnose_where(checked: &mut Checked<'_>, selection: Selection<'_>) -> Vec<Diagnostic> {
+    let mut list =
+        List { found: Vec::new(), hidden: 0, budget: MAX_VISITED, reported: BTreeSet::new(), selection };
     let Checked {
         operators,
         core,
@@ -53,8 +64,12 @@ pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
     let consequence = Consequences::of(core, operators, frame, instances, erroneous_callers);
     let names = crate::model::load::node_names(&body);
     let unknown = unknown_operators(operators, frame, mode);
-    let mut ordered: Vec<&SolveError<'_>> =
-        unknown.iter().chain(errors.iter()).chain(&names).filter(|error| !consequence.is(error)).collect();
+    let mut ordered: Vec<&SolveError<'_>> = unknown
+        .iter()
+        .chain(errors.iter())
+        .chain(&names)
+        .filter(|error| !consequence.is(error) && selection(&body, &core.dims, error))
+        .collect();
     ordered.sort_by_key(|error| order(&body, error.site));
     let (ordered, mut groups) = Groups::of(frame, ordered);
     let mut used = BTreeSet::new();
@@ -106,15 +121,16 @@ impl Checked<'_> {
 }
 
 /// The diagnostics collected so far.
-struct List {
+struct List<'s> {
     found: Vec<Diagnostic>,
     hidden: usize,
     budget: usize,
     /// The reported errors of functions: a node can have the same error for all types of its function's arguments.
     reported: BTreeSet<(FunctionId, ErrorSite, Code)>,
+    selection: Selection<'s>,
 }
 
-impl List {
+impl List<'_> {
     fn scope<'d, 'a>(
         &'d mut self,
         core: &'d mut Core<'a>,
@@ -142,7 +158,8 @@ impl List {
     ) {
         let Instance { function, frame, entry: _, calls: _, hidden: _ } = instance;
         let body = &frame.body;
-        let mut errors: Vec<&SolveError<'a>> = frame.all_errors().collect();
+        let is_selected = |error: &&SolveError<'a>| (self.selection)(body, &core.dims, error);
+        let mut errors: Vec<&SolveError<'a>> = frame.all_errors().filter(is_selected).collect();
         errors.sort_by_key(|error| order(body, error.site));
         let (errors, mut groups) = Groups::of(frame, errors);
         let mut used = BTreeSet::new();

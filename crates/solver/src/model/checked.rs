@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use typeloom_onnx::view::{ModelView, TensorView};
+use typeloom_onnx::view::{ModelView, TensorView, TypeKindView};
 
 use super::{Checked, Coverage, ExternalTensor, case, load};
 use crate::analysis::conditions;
@@ -10,8 +10,11 @@ use crate::dim::shape::ShapeId;
 use crate::dim::{Condition, Decision, DimId, Dims};
 use crate::elem::Elem;
 use crate::program::{Body, Initializer, Origin, StepId, StepKind, ValueId};
+use crate::rule::Port;
+use crate::signature::FormalType;
 use crate::solution::{Equation, EquationSource, Requirement, Type};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
+use crate::state::constants::Data;
 use crate::suggest::nearest;
 use crate::universe::Universe;
 
@@ -92,6 +95,51 @@ impl<'a> Checked<'a> {
         self.errors.sort_by_key(|error| error.site);
     }
 
+    /// The integers of a value whose elements are all known, such as a stored or computed shape.
+    #[must_use]
+    pub fn integers(&self, value: ValueId) -> Option<Vec<i64>> {
+        let data = self.frame.slots[value.index()].data?;
+        let ints = self.core.constants.get(data).as_ints()?;
+        ints.items.iter().map(|item| self.core.dims.as_constant(*item)).collect()
+    }
+
+    /// Whether the elements of a value are known in some form, as numbers or in terms of symbols.
+    #[must_use]
+    pub fn is_followed(&self, value: ValueId) -> bool {
+        let data = self.frame.slots[value.index()].data;
+        data.is_some_and(|data| *self.core.constants.get(data) != Data::Opaque)
+    }
+
+    /// The inputs of the main graph that are declared without an element type, each with the nodes whose outputs have
+    /// its element type by their signature.
+    #[must_use]
+    pub fn undefined_operands(&self) -> Vec<(StepId, ValueId)> {
+        let body = &self.frame.body;
+        let is_undefined = |value: &ValueId| {
+            let mut declarations =
+                body.declarations(*value).filter_map(|declaration| declaration.ty.parse().ok());
+            declarations.all(|ty| matches!(ty.kind, TypeKindView::Tensor { elem: 0, .. }))
+        };
+        let mut found = Vec::new();
+        for value in body.graph(body.root()).inputs.iter().copied().filter(is_undefined) {
+            for step in body.consumers().of(value).iter().copied() {
+                let Some(schema) = self.operators.op(body.step(step).op).kind.schema() else { continue };
+                let variable = |port| match schema.formal(port)?.ty {
+                    FormalType::Var(variable) => Some(variable),
+                    FormalType::Tensor(_) => None,
+                };
+                let mut inputs = body.inputs(step).iter().enumerate();
+                let at = inputs.find(|(_, input)| **input == Some(value)).map(|(at, _)| at);
+                let own = at.and_then(|at| variable(Port::In(at)));
+                let is_passed_on = |at| own.is_some() && variable(Port::Out(at)) == own;
+                if (0..body.outputs(step).len()).any(is_passed_on) {
+                    found.push((step, value));
+                }
+            }
+        }
+        found
+    }
+
     /// The operators that nodes use and no catalogue has: domain and name.
     #[must_use]
     pub fn unknown_operators(&self) -> Vec<(&'a str, &'a str)> {
@@ -153,6 +201,14 @@ impl<'a> Checked<'a> {
         let ty = self.frame.slots[value.index()].ty?;
         let elem = self.core.types.settled_tensor(ty)?.constant_elem()?;
         Some(TensorKey { elem, shape: self.frame.shape_read(value) })
+    }
+
+    /// Whether the rank of a value is known.
+    #[must_use]
+    pub fn has_shape(&self, value: ValueId) -> bool {
+        let frame = &self.frame;
+        let shape = frame.open_inputs.get(&value).copied().unwrap_or_else(|| frame.shape_read(value));
+        shape.is_some()
     }
 
     /// The conditions on the symbols of inputs under which the model runs, including undecided ones.

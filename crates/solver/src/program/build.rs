@@ -262,6 +262,9 @@ impl<'a, 'r> Builder<'a, 'r> {
             };
             self.initializer(name, graph, initializer);
         }
+        if depth > 0 && self.defaults == Defaults::Constant {
+            self.drop_constant_inputs(graph);
+        }
         let mut position = 0;
         let mut fields = view.wire_fields();
         loop {
@@ -496,6 +499,13 @@ impl<'a, 'r> Builder<'a, 'r> {
             return;
         }
         self.define(known, graph, Origin::Initializer(id), None);
+    }
+
+    /// Removes the last inputs of a nested graph that are constants: its node has no inputs for them.
+    fn drop_constant_inputs(&mut self, graph: GraphId) {
+        let Self { body: Body { graphs, values, .. }, .. } = self;
+        let inputs = &mut graphs[graph.index()].inputs;
+        while inputs.pop_if(|input| values[input.index()].origin.initializer().is_some()).is_some() {}
     }
 
     fn graph_output(&mut self, name: &'a str, graph: GraphId) {

@@ -4,7 +4,7 @@ use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Port, RuleCx, RuleError, RuleResult};
 
-use crate::rules::common::{MAX_AXES, require_multiple, set_extents};
+use crate::rules::common::{self, MAX_AXES, Source, require_multiple, set_extents};
 use crate::rules::sliding::{self, Rounding, Windows};
 
 const INPUT: Port = In(0);
@@ -76,7 +76,10 @@ fn extents(cx: &mut RuleCx<'_, '_>, port: Port) -> RuleResult<Option<DimVec>> {
 
 /// The channels: a column contains the elements of a block for each of them.
 fn channels(cx: &mut RuleCx<'_, '_>, column: DimId, block: &[DimId]) -> RuleResult<DimId> {
-    let elements = cx.dims().product(block);
+    let mut elements = DimId::ONE;
+    for extent in block {
+        elements = common::product(cx, Source::Input(BLOCK), elements, *extent)?;
+    }
     if let (Some(column), Some(elements)) = (cx.const_dim(column), cx.const_dim(elements))
         && column.checked_rem(elements) != Some(0)
     {

@@ -117,6 +117,10 @@ fn columns_become_an_image() {
     assert_eq!(infer_y(18, graph), "float[N, 2, 4, 5]");
     assert!(error(18, &graph.replace("12]", "11]")).starts_with("col2im.blocks: axis 2 of input 0"));
     assert!(error(18, &graph.replace("10,", "11,")).starts_with("col2im.blocks: a column has 11 elements"));
+    assert_eq!(
+        error(18, &graph.replace("{1, 5}", "{9223372036854775807, 5}")),
+        "col2im.blocks: input 2 makes an axis longer than any tensor can be: its extent would overflow"
+    );
 }
 
 #[test]

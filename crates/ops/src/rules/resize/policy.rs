@@ -44,7 +44,7 @@ impl Policy {
         let mut pairs: SmallVec<[(i64, i64); 6]> = SmallVec::new();
         for (axis, size) in axes.iter().zip(sizes) {
             match (cx.const_dim(input[*axis]), cx.const_dim(*size)) {
-                (Some(from), Some(to)) if from > 0 && from < 1 << 24 && to < 1 << 24 => {
+                (Some(from), Some(to)) if from > 0 && from < MAX_EXTENT && to < MAX_EXTENT => {
                     pairs.push((from, to));
                 }
                 (Some(_) | None, _) => return unknown(),
@@ -63,9 +63,21 @@ impl Policy {
     }
 }
 
+/// Extents from here on are not followed: products of two of them could overflow.
+const MAX_EXTENT: i64 = 1 << 31;
+
+/// From here on, single precision does not represent every integer.
+const SINGLE: i64 = 1 << 24;
+
 /// `round(extent * to / from)`; `None` if it is so close to a half that the result depends on the precision
-/// of an implementation.
+/// of an implementation. A scale of one keeps every extent.
 fn rounded(extent: i64, (from, to): (i64, i64)) -> Option<i64> {
+    if from == to {
+        return Some(extent);
+    }
+    if extent.max(from).max(to) >= SINGLE {
+        return None;
+    }
     let product = extent * to;
     let (whole, rest) = (product / from, product % from);
     let off_half = (2 * rest - from).abs();
@@ -84,6 +96,15 @@ mod tests {
         assert_eq!(rounded(7, (7, 3)), Some(3));
         assert_eq!(rounded(10, (7, 3)), Some(4));
         assert_eq!(rounded(5, (3, 2)), Some(3));
+    }
+
+    #[test]
+    fn a_scale_of_one_keeps_extents_that_single_precision_does_not_represent() {
+        let large = SINGLE + 1;
+        assert_eq!(rounded(large, (large, large)), Some(large));
+        assert_eq!(rounded(large, (7, 7)), Some(large));
+        assert_eq!(rounded(large, (3, 4)), None);
+        assert_eq!(rounded(3, (large, large - 1)), None);
     }
 
     #[test]

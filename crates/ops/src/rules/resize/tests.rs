@@ -27,6 +27,8 @@ fn the_aspect_ratio_can_be_kept() {
     };
     assert_eq!(infer_y(18, &graph("not_larger")), "float[1, 1, 4, 8]");
     assert_eq!(infer_y(18, &graph("not_smaller")), "float[1, 1, 7, 14]");
+    let same = graph("not_smaller").replace("2, 4]", "16777217, 4]").replace("{7, 8}", "{16777217, 4}");
+    assert_eq!(infer_y(18, &same), "float[1, 1, 16777217, 4]", "a scale of one is exact");
     assert!(error(18, &graph("larger")).starts_with("attribute keep_aspect_ratio_policy is `larger`"));
 }
 
