@@ -1,8 +1,12 @@
 //! The command line.
 
+mod levels;
+
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+
+pub(crate) use levels::LevelArgs;
 
 /// The built-in backend.
 pub(crate) const CPU: &str = "cpu";
@@ -383,6 +387,8 @@ pub(crate) struct CheckArgs {
     /// Print nothing for models without problems
     #[arg(long, short)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) levels: LevelArgs,
     /// Show at most this many problems of each model; the summary counts all of them
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_problems: Option<usize>,
@@ -418,10 +424,13 @@ pub(crate) struct InferArgs {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ExplainArgs {
     /// A diagnostic code (`dim-mismatch`), or a model
-    #[arg(value_name = "CODE|FILE")]
-    pub(crate) subject: String,
+    #[arg(value_name = "CODE|FILE", required_unless_present = "list")]
+    pub(crate) subject: Option<String>,
     /// A value of the model
     pub(crate) value: Option<String>,
+    /// List the diagnostic codes by group
+    #[arg(long, conflicts_with = "subject")]
+    pub(crate) list: bool,
     #[command(flatten)]
     pub(crate) solve: SolveArgs,
 }

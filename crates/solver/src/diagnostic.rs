@@ -30,6 +30,7 @@ mod equations;
 mod explain;
 mod fix;
 mod group;
+mod groups;
 mod lineage;
 mod location;
 mod node;
@@ -54,6 +55,7 @@ pub(crate) use describe::diagnose_one;
 pub use describe::{diagnose_bytes, diagnose_error, diagnose_external_data};
 pub use explain::{Explanation, Reason, explain_value};
 pub use fix::{Fix, Reader};
+pub use groups::Group;
 pub use location::{GraphPath, GraphPathStep, Location, NodeLocation, Role, ValueLocation, graph_path};
 pub use source::SourceLine;
 

@@ -1,6 +1,7 @@
 //! `typeloom check FILE...`: proves the type of every value.
 
 use typeloom_report as report;
+use typeloom_settings::levels::Levels;
 use typeloom_solver::diagnostic::Diagnostic;
 use typeloom_solver::diagnostic::text::count;
 use typeloom_solver::model::Coverage;
@@ -17,13 +18,14 @@ struct FileResult {
 
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
     let checker = input::checker(&args.solve)?;
+    let levels: Levels = args.levels.rules.iter().cloned().collect();
     let sources = input::sources(&args.files)?;
     let progress = progress(u64::try_from(sources.len()).ok(), "{bar:30} {pos}/{len} {wide_msg}");
     let mut outcome = Outcome::Typed;
     let mut log: Vec<(String, Vec<Diagnostic>)> = Vec::new();
     for source in &sources {
         progress.set_message(source.name.clone());
-        let found = match check(source, &checker, args) {
+        let found = match check(source, &checker, &levels, args) {
             Ok(found) => found,
             Err(error) => {
                 progress.suspend(|| complain(&error));
@@ -49,7 +51,12 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
-fn check(source: &Source, checker: &Checker, args: &CheckArgs) -> anyhow::Result<FileResult> {
+fn check(
+    source: &Source,
+    checker: &Checker,
+    levels: &Levels,
+    args: &CheckArgs,
+) -> anyhow::Result<FileResult> {
     let bytes = source.open()?;
     let mut checked = checker.check(source, &bytes)?;
     let mut coverage = Coverage::default();
@@ -59,7 +66,9 @@ fn check(source: &Source, checker: &Checker, args: &CheckArgs) -> anyhow::Result
         }
         coverage = checked.coverage();
     }
-    Ok(FileResult { coverage, diagnostics: checker.diagnose(&bytes, &mut checked) })
+    let mut diagnostics = checker.diagnose(&bytes, &mut checked);
+    levels.apply(&mut diagnostics);
+    Ok(FileResult { coverage, diagnostics })
 }
 
 fn render(args: &CheckArgs, file: &str, found: &FileResult) -> String {
