@@ -9,7 +9,7 @@ use typeloom_solver::diagnostic::{Diagnostic, Location};
 #[must_use]
 pub fn diagnostic(file: &str, diagnostic: &Diagnostic) -> String {
     let Diagnostic { code, severity, message, location, .. } = diagnostic;
-    let Location { function, graph, node, value: _, offset } = location;
+    let Location { function, graph, node, value: _, offset, subjects: _ } = location;
     let parts = [
         Some(file.to_owned()),
         function.clone(),

@@ -97,7 +97,7 @@ fn described(file: &str, location: &Location) -> Value {
 }
 
 fn logical(location: &Location) -> Option<Value> {
-    let Location { function, graph, node, value, offset: _ } = location;
+    let Location { function, graph, node, value, offset: _, subjects: _ } = location;
     let (name, kind) = match (node, value) {
         (Some(node), _) if node.name.is_empty() => (format!("#{} {}", node.index, node.operator), "element"),
         (Some(node), _) => (node.name.clone(), "element"),

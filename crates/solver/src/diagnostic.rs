@@ -38,6 +38,7 @@ mod ports;
 mod scope;
 mod shapes;
 mod source;
+mod subjects;
 pub mod text;
 
 #[cfg(test)]
