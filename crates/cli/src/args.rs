@@ -27,6 +27,8 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Check models: exit 0 if every value has a proven type, 1 if not, 2 if a file cannot be read
     Check(CheckArgs),
+    /// Show the settings of a model, each with its source
+    Config(ConfigArgs),
     /// Show the type of every value of models
     Infer(InferArgs),
     /// Explain a diagnostic code, or why a value of a model has its type
@@ -337,6 +339,12 @@ pub(crate) struct SolveArgs {
     /// Accept values without a proven type, and unknown operators
     #[arg(long)]
     pub(crate) permissive: bool,
+    /// Read the settings from FILE (`typeloom.toml` or `pyproject.toml`) instead of the nearest one above each model
+    #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
+    pub(crate) config: Option<PathBuf>,
+    /// Read no settings from files
+    #[arg(long)]
+    pub(crate) no_config: bool,
 }
 
 /// When to use colours.
@@ -392,6 +400,18 @@ pub(crate) struct CheckArgs {
     /// Show at most this many problems of each model; the summary counts all of them
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_problems: Option<usize>,
+}
+
+/// `typeloom config`
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ConfigArgs {
+    /// A model; it need not exist
+    #[arg(value_name = "FILE")]
+    pub(crate) file: String,
+    #[command(flatten)]
+    pub(crate) solve: SolveArgs,
+    #[command(flatten)]
+    pub(crate) levels: LevelArgs,
 }
 
 /// How to show types.

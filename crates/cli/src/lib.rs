@@ -15,6 +15,7 @@ mod input;
 mod interfaces;
 mod output;
 mod run;
+mod settings;
 mod target;
 
 pub mod engine;
@@ -41,6 +42,7 @@ pub fn command_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item
     }
     output::exit_code(match &args.command {
         args::Command::Check(check) => commands::check::run(check),
+        args::Command::Config(config) => commands::config::run(config),
         args::Command::Infer(infer) => commands::infer::run(infer),
         args::Command::Explain(explain) => commands::explain::run(explain),
         args::Command::Ops(ops) => commands::ops::run(ops),

@@ -1,12 +1,20 @@
 //! `--allow`, `--warn` and `--deny`, whose order on the command line matters.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
+use typeloom_settings::effective::Sourced;
 use typeloom_settings::levels::{Level, Rule, Selector};
 
 /// The severities that a command line chooses, in its order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LevelArgs {
     pub(crate) rules: Vec<Rule>,
+}
+
+impl LevelArgs {
+    /// The severities as settings.
+    pub(crate) fn settings(&self) -> Vec<Sourced<Rule>> {
+        self.rules.iter().cloned().map(Sourced::of_command_line).collect()
+    }
 }
 
 /// The options, with their short forms and help.

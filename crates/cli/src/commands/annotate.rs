@@ -19,7 +19,7 @@ pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
         target.announce(&source, &counts)?;
         return Ok(Outcome::Typed);
     }
-    let mut checker = input::checker(&args.solve)?;
+    let mut checker = crate::settings::checker(&args.solve, &source)?;
     checker.options.functions = true;
     let mut checked = match checker.well_typed(&bytes, checker.check(&source, &bytes)?) {
         Ok(checked) => checked,

@@ -1,14 +1,15 @@
 //! `typeloom check FILE...`: proves the type of every value.
 
 use typeloom_report as report;
-use typeloom_settings::levels::Levels;
+use typeloom_settings::effective::Settings;
 use typeloom_solver::diagnostic::Diagnostic;
 use typeloom_solver::diagnostic::text::count;
 use typeloom_solver::model::Coverage;
 
 use crate::args::{CheckArgs, CheckFormat};
-use crate::input::{self, Checker, Source};
+use crate::input::{self, Source};
 use crate::output::{Outcome, complain, progress, write};
+use crate::settings::{Plan, Resolver};
 
 /// The result of one file.
 struct FileResult {
@@ -17,15 +18,15 @@ struct FileResult {
 }
 
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
-    let checker = input::checker(&args.solve)?;
-    let levels: Levels = args.levels.rules.iter().cloned().collect();
-    let sources = input::sources(&args.files)?;
+    let command_line = Settings { severities: args.levels.settings(), ..Settings::default() };
+    let mut settings = Resolver::new(&args.solve, command_line)?;
+    let sources = input::sources(&args.files, &mut settings)?;
     let progress = progress(u64::try_from(sources.len()).ok(), "{bar:30} {pos}/{len} {wide_msg}");
     let mut outcome = Outcome::Typed;
     let mut log: Vec<(String, Vec<Diagnostic>)> = Vec::new();
     for source in &sources {
         progress.set_message(source.name.clone());
-        let found = match check(source, &checker, &levels, args) {
+        let found = match check(source, &*settings.plan(source)?, args) {
             Ok(found) => found,
             Err(error) => {
                 progress.suspend(|| complain(&error));
@@ -51,12 +52,8 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
-fn check(
-    source: &Source,
-    checker: &Checker,
-    levels: &Levels,
-    args: &CheckArgs,
-) -> anyhow::Result<FileResult> {
+fn check(source: &Source, plan: &Plan, args: &CheckArgs) -> anyhow::Result<FileResult> {
+    let Plan { checker, levels, .. } = plan;
     let bytes = source.open()?;
     let mut checked = checker.check(source, &bytes)?;
     let mut coverage = Coverage::default();

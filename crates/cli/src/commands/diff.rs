@@ -11,7 +11,8 @@ use typeloom_pool::compat::Direction;
 use typeloom_report as report;
 
 use crate::args::{DiffArgs, DiffMode, TextFormat};
-use crate::input::{self, Checker};
+use crate::input;
+use crate::settings::checker;
 use crate::interfaces::{self, Content};
 use crate::output::{Outcome, write};
 
@@ -32,13 +33,12 @@ struct Answer {
 }
 
 pub(crate) fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
-    let checker = input::checker(&args.solve)?;
     let direction = match args.mode {
         DiffMode::Backward => Direction::Backward,
         DiffMode::Forward => Direction::Forward,
         DiffMode::Full => Direction::Full,
     };
-    let (old, new) = match (read(&args.old, &checker)?, read(&args.new, &checker)?) {
+    let (old, new) = match (read(&args.old, args)?, read(&args.new, args)?) {
         (Content::Interfaces(old), Content::Interfaces(new)) => (old.functions, new.functions),
         (Content::Types(old), Content::Types(new)) => return exports::run(args, direction, &old, &new),
         (Content::Types(_), Content::Interfaces(_)) => {
@@ -53,8 +53,9 @@ pub(crate) fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
 }
 
 /// The content of a file. A file with errors cannot be compared.
-fn read(file: &str, checker: &Checker) -> anyhow::Result<Content> {
-    interfaces::read(&input::source(file), checker)?.or_else(|diagnostics| {
+fn read(file: &str, args: &DiffArgs) -> anyhow::Result<Content> {
+    let source = input::source(file);
+    interfaces::read(&source, &checker(&args.solve, &source)?)?.or_else(|diagnostics| {
         let first = diagnostics.first().map(|diagnostic| report::concise::diagnostic(file, diagnostic));
         bail!("`{file}` is not well typed, see `typeloom check`: {}", first.unwrap_or_default().trim_end())
     })

@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, bail};
 use typeloom_report as report;
+use typeloom_settings::effective::Settings;
 use typeloom_solver::diagnostic::text::suggestion;
 use typeloom_solver::diagnostic::{Code, Group, explain_value};
 use typeloom_solver::suggest::nearest;
@@ -9,6 +10,7 @@ use typeloom_solver::suggest::nearest;
 use crate::args::{Color, ExplainArgs};
 use crate::input;
 use crate::output::{Outcome, write};
+use crate::settings::{Resolver, checker};
 
 pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Outcome> {
     match (&args.subject, &args.value) {
@@ -43,10 +45,10 @@ fn explain_code(name: &str) -> anyhow::Result<Outcome> {
 }
 
 fn explain_type(args: &ExplainArgs, subject: &str, value: &str) -> anyhow::Result<Outcome> {
-    let mut checker = input::checker(&args.solve)?;
-    checker.options.trace = true;
-    let sources = input::sources(&[subject.to_owned()])?;
+    let sources = input::sources(&[subject.to_owned()], &mut Resolver::new(&args.solve, Settings::default())?)?;
     let [source] = &sources[..] else { bail!("`{subject}` is not one model") };
+    let mut checker = checker(&args.solve, source)?;
+    checker.options.trace = true;
     let bytes = source.open()?;
     let mut checked =
         checker.check_bytes(&bytes).with_context(|| format!("cannot check `{}`", source.name))?;

@@ -18,7 +18,7 @@ pub(crate) fn run(args: &HeaderArgs) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Typed);
     };
     let source = input::source(file);
-    let interfaces = match interfaces::read(&source, &input::checker(&args.solve)?)? {
+    let interfaces = match interfaces::read(&source, &crate::settings::checker(&args.solve, &source)?)? {
         Ok(Content::Interfaces(interfaces)) => interfaces,
         Ok(Content::Types(_)) => bail!("`{}` has types, but no interfaces", source.name),
         Err(diagnostics) => return refuse(&source.name, &diagnostics, args.color, "no header"),
