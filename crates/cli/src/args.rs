@@ -1,11 +1,13 @@
 //! The command line.
 
+mod format;
 mod levels;
 
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+pub(crate) use format::{FormatArg, ReportArgs};
 pub(crate) use levels::LevelArgs;
 
 /// The built-in backend.
@@ -302,10 +304,10 @@ pub(crate) enum DiffMode {
 /// `typeloom diff`
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DiffArgs {
-    /// A model, or a bundle
+    /// A model, a bundle, or a folder with models
     #[arg(value_name = "OLD")]
     pub(crate) old: String,
-    /// A model, or a bundle
+    /// A model, a bundle, or a folder; the models of two folders are compared by name
     #[arg(value_name = "NEW")]
     pub(crate) new: String,
     /// The direction of compatibility
@@ -314,9 +316,8 @@ pub(crate) struct DiffArgs {
     /// Callers bind inputs and outputs by name alone, so that their order does not matter
     #[arg(long)]
     pub(crate) by_name: bool,
-    /// How to show the differences
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: TextFormat,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
     #[command(flatten)]
     pub(crate) solve: SolveArgs,
 }
@@ -359,22 +360,6 @@ pub(crate) enum Color {
     Never,
 }
 
-/// How to show diagnostics.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-pub(crate) enum CheckFormat {
-    /// For people: the printed node with labels, notes and help
-    #[default]
-    Human,
-    /// One line for each diagnostic
-    Concise,
-    /// One JSON object for each diagnostic, one per line
-    Json,
-    /// One SARIF 2.1.0 log
-    Sarif,
-    /// Annotations of a GitHub workflow
-    Github,
-}
-
 /// `typeloom check`
 #[derive(Debug, ClapArgs)]
 pub(crate) struct CheckArgs {
@@ -386,9 +371,8 @@ pub(crate) struct CheckArgs {
     /// Do not look for the files of external tensor data
     #[arg(long)]
     pub(crate) no_external_data: bool,
-    /// How to show diagnostics
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: CheckFormat,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
     /// When to use colours
     #[arg(long, value_enum, default_value_t)]
     pub(crate) color: Color,
@@ -400,6 +384,15 @@ pub(crate) struct CheckArgs {
     /// Show at most this many problems of each model; the summary counts all of them
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_problems: Option<usize>,
+    /// Do not report the problems that FILE lists
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Write the problems of the models into the baseline instead of reporting them
+    #[arg(long)]
+    pub(crate) update_baseline: bool,
+    /// Ignore exceptions in the models (`typeloom.allow` in their metadata)
+    #[arg(long)]
+    pub(crate) no_inline: bool,
 }
 
 /// `typeloom config`

@@ -42,18 +42,26 @@ pub(crate) fn sources(arguments: &[String], settings: &mut Resolver) -> anyhow::
             sources.push(source);
             continue;
         };
-        let before = sources.len();
-        search(folder, 0, &mut sources)?;
-        if sources.len() == before {
+        let found = models_in(folder, settings)?;
+        if found.is_empty() {
             bail!("there is no model (*.onnx) in `{argument}`");
         }
-        for source in sources.split_off(before) {
-            if !settings.excludes(&source)? {
-                sources.push(source);
-            }
-        }
+        sources.extend(found);
     }
     Ok(sources)
+}
+
+/// The models in a folder, in the order of file names, without those that the settings exclude.
+pub(crate) fn models_in(folder: impl AsRef<Path>, settings: &mut Resolver) -> anyhow::Result<Vec<Source>> {
+    let mut found = Vec::new();
+    search(folder.as_ref(), 0, &mut found)?;
+    let mut models = Vec::with_capacity(found.len());
+    for source in found {
+        if !settings.excludes(&source)? {
+            models.push(source);
+        }
+    }
+    Ok(models)
 }
 
 fn search(folder: &Path, depth: usize, sources: &mut Vec<Source>) -> anyhow::Result<()> {

@@ -6,19 +6,22 @@
 //! It is a library, so that the crate of an external engine can provide `typeloom run` with that engine as backend: see
 //! [`engine`].
 //!
-//! Exit codes: 0 if everything is typed, 1 if a model has problems, 2 if the command line or a file is not usable.
+//! Exit codes: see [`exit`].
 
 mod args;
+mod baselines;
 mod commands;
 mod documentation;
 mod input;
 mod interfaces;
 mod output;
+mod reports;
 mod run;
 mod settings;
 mod target;
 
 pub mod engine;
+pub mod exit;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

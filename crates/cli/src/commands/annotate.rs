@@ -5,7 +5,8 @@ use typeloom_rewrite::annotate::{AnnotationForm, annotate, strip};
 
 use crate::args::AnnotateArgs;
 use crate::input;
-use crate::output::{Outcome, refuse};
+use crate::exit::Outcome;
+use crate::output::refuse;
 use crate::target::Target;
 
 pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {

@@ -7,7 +7,8 @@ use typeloom_onnx::text::escape;
 
 use crate::args::{CastPolicy, CompileArgs};
 use crate::input;
-use crate::output::{Outcome, refuse, write};
+use crate::exit::Outcome;
+use crate::output::{refuse, write};
 use crate::target::Target;
 
 pub(crate) fn run(args: &CompileArgs) -> anyhow::Result<Outcome> {

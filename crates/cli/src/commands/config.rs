@@ -5,7 +5,8 @@ use typeloom_settings::effective::{Settings, Source as Origin};
 
 use crate::args::ConfigArgs;
 use crate::input;
-use crate::output::{Outcome, write};
+use crate::exit::Outcome;
+use crate::output::write;
 use crate::settings::Resolver;
 
 pub(crate) fn run(args: &ConfigArgs) -> anyhow::Result<Outcome> {

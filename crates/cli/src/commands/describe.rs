@@ -9,7 +9,8 @@ use typeloom_report as report;
 use crate::args::{DescribeArgs, TextFormat};
 use crate::input;
 use crate::interfaces::{self, Content};
-use crate::output::{Outcome, refuse, write};
+use crate::exit::Outcome;
+use crate::output::{refuse, write};
 use crate::target::export;
 
 pub(crate) fn run(args: &DescribeArgs) -> anyhow::Result<Outcome> {

@@ -9,7 +9,8 @@ use typeloom_solver::suggest::nearest;
 
 use crate::args::{Color, ExplainArgs};
 use crate::input;
-use crate::output::{Outcome, write};
+use crate::exit::Outcome;
+use crate::output::write;
 use crate::settings::{Resolver, checker};
 
 pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Outcome> {

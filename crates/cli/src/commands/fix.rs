@@ -12,7 +12,8 @@ use typeloom_solver::universe::Universe;
 
 use crate::args::{FixArgs, TextFormat};
 use crate::input::{self, Checker, Source};
-use crate::output::{Outcome, write};
+use crate::exit::Outcome;
+use crate::output::write;
 use crate::target::Target;
 
 pub(crate) fn run(args: &FixArgs) -> anyhow::Result<Outcome> {

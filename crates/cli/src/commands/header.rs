@@ -8,7 +8,8 @@ use typeloom_types::lattice::Lattice;
 use crate::args::HeaderArgs;
 use crate::input;
 use crate::interfaces::{self, Content, Interfaces};
-use crate::output::{Outcome, refuse};
+use crate::exit::Outcome;
+use crate::output::refuse;
 use crate::target::Target;
 
 pub(crate) fn run(args: &HeaderArgs) -> anyhow::Result<Outcome> {

@@ -7,7 +7,8 @@ use typeloom_solver::model::Checked;
 
 use crate::args::{InferArgs, InferFormat};
 use crate::input::{self, Checker, Source};
-use crate::output::{Outcome, complain, write};
+use crate::exit::Outcome;
+use crate::output::{complain, write};
 use crate::settings::Resolver;
 
 pub(crate) fn run(args: &InferArgs) -> anyhow::Result<Outcome> {

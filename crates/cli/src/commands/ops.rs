@@ -12,7 +12,8 @@ use typeloom_solver::signature::{AllowedTypes, Arity, AttributeDefault, Formal, 
 
 use crate::args::OpsArgs;
 use crate::input;
-use crate::output::{Outcome, write};
+use crate::exit::Outcome;
+use crate::output::write;
 
 pub(crate) fn run(args: &OpsArgs) -> anyhow::Result<Outcome> {
     let operators = input::operators(&args.ops)?;

@@ -17,7 +17,8 @@ use typeloom_wire::check::SymbolBindings;
 
 use crate::args::{CPU, RunArgs};
 use crate::input::{self, Source};
-use crate::output::{Outcome, progress, refuse, write};
+use crate::exit::Outcome;
+use crate::output::{progress, refuse, write};
 use crate::run::engine::{self, Make};
 use crate::run::prepared::{Prepared, RunFailure};
 use crate::run::{budget, random, store, summary};
