@@ -81,7 +81,11 @@ impl Baselines {
             Ok(bytes) => {
                 Some(String::from_utf8(bytes).with_context(|| format!("cannot read the baseline `{name}`"))?)
             }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound && self.mode == BaselineMode::Update => None,
+            Err(error)
+                if error.kind() == std::io::ErrorKind::NotFound && self.mode == BaselineMode::Update =>
+            {
+                None
+            }
             Err(error) => {
                 return Err(error).with_context(|| {
                     format!("cannot read the baseline `{name}`; --update-baseline writes a new one")
@@ -116,7 +120,12 @@ impl Baselines {
                 Target::named(&path.display().to_string()).write(text.as_bytes())?;
             }
             let total = count(open.baseline.len(), "problem");
-            note(&format!("{}: {total}, {} new, {} fixed", path.display(), open.new, open.comparison.fixed()));
+            note(&format!(
+                "{}: {total}, {} new, {} fixed",
+                path.display(),
+                open.new,
+                open.comparison.fixed()
+            ));
         }
         Ok(())
     }

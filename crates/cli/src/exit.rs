@@ -31,7 +31,9 @@ impl Outcome {
                 "a problem of a model: an error of `check` or `infer`, a model that cannot be repaired, compiled or run, a \
                  breaking difference"
             }
-            Self::Unusable => "a file that cannot be read or written, a settings file or an argument with an error",
+            Self::Unusable => {
+                "a file that cannot be read or written, a settings file or an argument with an error"
+            }
         }
     }
 }

@@ -1,7 +1,9 @@
 //! The reports of a command: each format with its renderer and destination.
 
 use anyhow::bail;
-use typeloom_report::list::{FileReport, Format, ListRenderer, ListedFiles, PathStyle, Style, Totals, renderer};
+use typeloom_report::list::{
+    FileReport, Format, ListRenderer, ListedFiles, PathStyle, Style, Totals, renderer,
+};
 
 use crate::args::{Color, FormatArg, ReportArgs};
 use crate::output::{guarded, write};

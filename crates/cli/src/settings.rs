@@ -181,13 +181,11 @@ pub(crate) fn normal(path: &Path) -> PathBuf {
 
 /// A normal path relative to a normal folder, separated by `/`.
 pub(crate) fn relative(path: &Path, folder: &Path) -> String {
-    let mut up = 0;
-    for ancestor in folder.ancestors() {
+    for (up, ancestor) in folder.ancestors().enumerate() {
         if let Ok(rest) = path.strip_prefix(ancestor) {
             let parts = rest.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
             return std::iter::repeat_n("..".to_owned(), up).chain(parts).collect::<Vec<_>>().join("/");
         }
-        up += 1;
     }
     path.to_string_lossy().replace('\\', "/")
 }

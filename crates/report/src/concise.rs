@@ -7,7 +7,7 @@ use typeloom_onnx::text::escape;
 use typeloom_solver::diagnostic::{Diagnostic, Severity};
 
 use crate::finding::Finding;
-use crate::list::{Content, FileReport, ListedFiles, ListRenderer, Style, Totals};
+use crate::list::{Content, FileReport, ListRenderer, ListedFiles, Style, Totals};
 
 /// One problem of a file, without line break.
 #[must_use]
@@ -56,7 +56,9 @@ pub(crate) fn summary(report: &FileReport<'_>, files: ListedFiles) -> String {
     match &report.content {
         Content::Checked(checked) => match (files, checked.diagnostics.is_empty()) {
             (ListedFiles::WithFindings, true) => String::new(),
-            (ListedFiles::WithFindings | ListedFiles::All, _) => format!("{file}: {}\n", escape(&checked.summary())),
+            (ListedFiles::WithFindings | ListedFiles::All, _) => {
+                format!("{file}: {}\n", escape(&checked.summary()))
+            }
         },
         Content::Compared(compared) => format!("{}\n", escape(&compared.verdict)),
         // The command reports the error where people read it.

@@ -11,8 +11,8 @@
 //!
 //! Missing parts are omitted. Spans count bytes of the snippet's text in UTF-8.
 //!
-//! The report of a run has one record for each file, also for clean and unusable ones. `check.schema.json` next to this
-//! file is its JSON Schema:
+//! The report of a run has one record for each file, also for clean and unusable ones. `docs/check.schema.json` is its
+//! JSON Schema:
 //!
 //! ```json
 //! {"version":1,"file":"model.onnx","status":"errors","errors":1,"warnings":0,"known":0,"hidden":0,
@@ -122,7 +122,8 @@ pub fn record(report: &FileReport<'_>) -> Value {
                 },
             });
             if !checked.excepted.is_empty() {
-                let codes = checked.excepted.iter().map(|(code, count)| (code.name().to_owned(), json!(count)));
+                let codes =
+                    checked.excepted.iter().map(|(code, count)| (code.name().to_owned(), json!(count)));
                 record["allowed"] = Value::Object(codes.collect());
             }
             if !checked.unknown_exceptions.is_empty() {
@@ -130,7 +131,8 @@ pub fn record(report: &FileReport<'_>) -> Value {
             }
             let diagnostics = checked.listed().iter().map(|diagnostic| {
                 let mut value = json!(diagnostic);
-                value["fingerprint"] = json!(Fingerprint::new(diagnostic.code, &diagnostic.location).to_string());
+                value["fingerprint"] =
+                    json!(Fingerprint::new(diagnostic.code, &diagnostic.location).to_string());
                 value
             });
             record["diagnostics"] = diagnostics.collect();

@@ -4,7 +4,7 @@
 //! each warning a passed one with its text as output, and a file that cannot be used is a test case with an error. A clean
 //! file has one passed test case. A run is written file by file, so the root element has no totals.
 
-use typeloom_onnx::text::escape_lines;
+use typeloom_onnx::text::{escape, escape_lines};
 use typeloom_solver::diagnostic::Severity;
 
 use crate::finding::Finding;
@@ -60,12 +60,16 @@ fn test(file: &str, finding: Finding<'_>) -> String {
 
 fn case(file: &str, name: &str, inner: &str) -> String {
     let start = format!("    <testcase classname=\"{file}\" name=\"{name}\"");
-    if inner.is_empty() { format!("{start}/>\n") } else { format!("{start}>\n      {inner}\n    </testcase>\n") }
+    if inner.is_empty() {
+        format!("{start}/>\n")
+    } else {
+        format!("{start}>\n      {inner}\n    </testcase>\n")
+    }
 }
 
-/// Escapes the value of an attribute. A parser replaces line breaks by blanks.
+/// Escapes the value of an attribute, on one line.
 fn attribute(text: &str) -> String {
-    content(text).replace('"', "&quot;").replace('\n', "&#10;")
+    content(&escape(text)).replace('"', "&quot;")
 }
 
 /// Escapes the text of an element. Characters that XML cannot contain are written as in Rust.
@@ -80,7 +84,7 @@ mod tests {
 
     #[test]
     fn text_cannot_end_an_element_or_an_attribute() {
-        assert_eq!(attribute("a\"<b>&\u{1}\u{ffff}\n"), "a&quot;&lt;b&gt;&amp;\\u{1}\\u{ffff}&#10;");
+        assert_eq!(attribute("a\"<b>&\u{1}\u{ffff}\n"), "a&quot;&lt;b&gt;&amp;\\u{1}\\u{ffff}\\u{a}");
         assert_eq!(content("]]>"), "]]&gt;");
     }
 }

@@ -195,7 +195,9 @@ impl FileReport<'_> {
     /// Whether the file is clean, has warnings or errors, or could not be used.
     #[must_use]
     pub fn status(&self) -> Status {
-        let errors = |severities: &mut dyn Iterator<Item = Severity>| match severities.max_by_key(|it| *it == Severity::Error) {
+        let errors = |severities: &mut dyn Iterator<Item = Severity>| match severities
+            .max_by_key(|it| *it == Severity::Error)
+        {
             Some(Severity::Error) => Status::Errors,
             Some(Severity::Warning) => Status::Warnings,
             None => Status::Clean,
@@ -285,7 +287,9 @@ impl Totals {
         if parts.is_empty() {
             parts.push("no problems".to_owned());
         }
-        for (number, adjective) in [(known, "known"), (excepted, "allowed by models"), (fixed.unwrap_or_default(), "fixed")] {
+        for (number, adjective) in
+            [(known, "known"), (excepted, "allowed by models"), (fixed.unwrap_or_default(), "fixed")]
+        {
             if number > 0 {
                 parts.push(format!("{number} {adjective}"));
             }

@@ -13,7 +13,7 @@ use typeloom_solver::diagnostic::{Diagnostic, Location};
 
 use crate::finding::{Difference, Finding, Rule, pascal};
 use crate::json::escaped;
-use crate::list::{Checked, Content, FileReport, PathStyle, ListRenderer, Totals};
+use crate::list::{Checked, Content, FileReport, ListRenderer, PathStyle, Totals};
 
 /// The address of the documentation.
 const DOCUMENTATION: &str = "https://docs.rs/typeloom";
@@ -106,9 +106,7 @@ impl ListRenderer for List {
         }
         let close = if self.has_results { "\n      ]" } else { "]" };
         let [tool, invocations] = [tool, json!([invocation])].map(|part| indented(&part, "      "));
-        format!(
-            "{close},\n      \"tool\": {tool},\n      \"invocations\": {invocations}\n    }}\n  ]\n}}\n"
-        )
+        format!("{close},\n      \"tool\": {tool},\n      \"invocations\": {invocations}\n    }}\n  ]\n}}\n")
     }
 }
 
@@ -222,7 +220,8 @@ fn uri(path: &str, style: PathStyle) -> String {
         PathStyle::Windows => {
             let path = path.replace('\\', "/");
             let mut start = path.bytes();
-            let has_drive = start.next().is_some_and(|letter| letter.is_ascii_alphabetic()) && start.next() == Some(b':');
+            let has_drive =
+                start.next().is_some_and(|letter| letter.is_ascii_alphabetic()) && start.next() == Some(b':');
             (path, has_drive)
         }
     };

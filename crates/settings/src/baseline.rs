@@ -74,7 +74,8 @@ impl Baseline {
     /// # Errors
     /// If the text is not a baseline of a known version.
     pub fn parse(text: &str) -> Result<Self, BaselineError> {
-        let root: Value = serde_json::from_str(text).map_err(|error| BaselineError::Json(error.to_string()))?;
+        let root: Value =
+            serde_json::from_str(text).map_err(|error| BaselineError::Json(error.to_string()))?;
         if root["format"] != FORMAT {
             return Err(BaselineError::Format);
         }
@@ -86,8 +87,7 @@ impl Baseline {
         for (at, entry) in problems.iter().enumerate() {
             let wrong = |key| BaselineError::Entry { position: at + 1, key };
             let text = |key: &'static str| entry[key].as_str().ok_or(wrong(key)).map(str::to_owned);
-            let fingerprint =
-                Fingerprint::parse(&text("fingerprint")?).ok_or(wrong("fingerprint"))?;
+            let fingerprint = Fingerprint::parse(&text("fingerprint")?).ok_or(wrong("fingerprint"))?;
             let count = entry["count"].as_u64().and_then(|count| usize::try_from(count).ok());
             let count = count.filter(|count| *count > 0).ok_or(wrong("count"))?;
             let (file, code, node) = (text("file")?, text("code")?, text("node")?);
@@ -105,7 +105,8 @@ impl Baseline {
                 sorted.insert((file, code, node, *fingerprint), *count);
             }
         }
-        let mut text = format!("{{\n  \"format\": \"{FORMAT}\",\n  \"version\": {VERSION},\n  \"problems\": [");
+        let mut text =
+            format!("{{\n  \"format\": \"{FORMAT}\",\n  \"version\": {VERSION},\n  \"problems\": [");
         for (at, ((file, code, node, fingerprint), count)) in sorted.into_iter().enumerate() {
             let entry = json!({
                 "file": file,
@@ -136,7 +137,8 @@ impl Baseline {
 
     fn add(&mut self, file: String, fingerprint: Fingerprint, entry: Entry) {
         let count = entry.count;
-        let known = self.files.entry(file).or_default().entry(fingerprint).or_insert(Entry { count: 0, ..entry });
+        let known =
+            self.files.entry(file).or_default().entry(fingerprint).or_insert(Entry { count: 0, ..entry });
         known.count = known.count.saturating_add(count);
     }
 

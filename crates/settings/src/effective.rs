@@ -181,9 +181,7 @@ impl Settings {
             lines.extend(flag.iter().map(|Sourced { value, source }| (format!("{name} = {value}"), source)));
         }
         lines.extend(
-            max_problems
-                .iter()
-                .map(|Sourced { value, source }| (format!("max-problems = {value}"), source)),
+            max_problems.iter().map(|Sourced { value, source }| (format!("max-problems = {value}"), source)),
         );
         lines.extend(baseline.iter().map(|Sourced { value, source }| {
             (format!("baseline = {}", quoted(&value.display().to_string())), source)

@@ -89,7 +89,12 @@ impl Exceptions {
         }
     }
 
-    fn add_graphs(&mut self, attribute: &AttributeView<'_>, path: &str, depth: usize) -> Result<(), DecodeError> {
+    fn add_graphs(
+        &mut self,
+        attribute: &AttributeView<'_>,
+        path: &str,
+        depth: usize,
+    ) -> Result<(), DecodeError> {
         let attribute = attribute.parse()?;
         let path = format!("{path}.{}", attribute.name);
         if let Some(graph) = &attribute.g {

@@ -56,8 +56,9 @@ impl std::str::FromStr for FormatArg {
             None => (text, None),
         };
         let format = ReportFormat::from_str(name, false).map_err(|_| {
-            let values: Vec<_> = ReportFormat::value_variants().iter().filter_map(ValueEnum::to_possible_value).collect();
-            let names: Vec<&str> = values.iter().map(|value| value.get_name()).collect();
+            let values: Vec<_> =
+                ReportFormat::value_variants().iter().filter_map(ValueEnum::to_possible_value).collect();
+            let names: Vec<&str> = values.iter().map(clap::builder::PossibleValue::get_name).collect();
             let near = suggestion(&nearest(name, names.iter().copied()));
             format!("the formats are {}{near}", names.join(", "))
         })?;

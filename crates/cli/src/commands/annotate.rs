@@ -4,8 +4,8 @@ use anyhow::Context as _;
 use typeloom_rewrite::annotate::{AnnotationForm, annotate, strip};
 
 use crate::args::AnnotateArgs;
-use crate::input;
 use crate::exit::Outcome;
+use crate::input;
 use crate::output::refuse;
 use crate::target::Target;
 

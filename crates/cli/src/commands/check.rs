@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use anyhow::bail;
+
 use typeloom_onnx::text::escape;
 use typeloom_report::list::{Checked, Content, FileReport, ListedFiles};
 use typeloom_settings::effective::{Settings, Sourced};
@@ -39,8 +41,16 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
         let found = check(source, &plan);
         let found = match found {
             Ok(mut found) => {
-                if let Some(path) = &plan.settings.baseline {
-                    found.known = baselines.apply(&path.value, source, &mut found.diagnostics)?;
+                match &plan.settings.baseline {
+                    Some(path) => {
+                        found.known = baselines.apply(&path.value, source, &mut found.diagnostics)?;
+                    }
+                    None if mode == BaselineMode::Update => {
+                        bail!(
+                            "--update-baseline needs a baseline: --baseline FILE, or `baseline` in the settings"
+                        );
+                    }
+                    None => {}
                 }
                 Ok(found)
             }
@@ -110,7 +120,7 @@ fn check(source: &Source, plan: &Plan) -> anyhow::Result<Found> {
         && !diagnostics.is_empty()
         && let Some(model) = checked.as_ref().ok().and_then(|checked| checked.model())
     {
-        excepted = Exceptions::of_model(&model).apply(&mut diagnostics);
+        excepted = Exceptions::of_model(model).apply(&mut diagnostics);
     }
     Ok(Found { diagnostics, coverage, excepted, known: 0 })
 }

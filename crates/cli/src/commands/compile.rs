@@ -6,8 +6,8 @@ use typeloom_compiler::unit::Coercion;
 use typeloom_onnx::text::escape;
 
 use crate::args::{CastPolicy, CompileArgs};
-use crate::input;
 use crate::exit::Outcome;
+use crate::input;
 use crate::output::{refuse, write};
 use crate::target::Target;
 

@@ -4,8 +4,8 @@ use typeloom_onnx::text::escape;
 use typeloom_settings::effective::{Settings, Source as Origin};
 
 use crate::args::ConfigArgs;
-use crate::input;
 use crate::exit::Outcome;
+use crate::input;
 use crate::output::write;
 use crate::settings::Resolver;
 
@@ -18,7 +18,11 @@ pub(crate) fn run(args: &ConfigArgs) -> anyhow::Result<Outcome> {
     let name = found.file.as_ref().map_or("no settings file".into(), |file| escape(&file.name));
     let mut text = format!("# {}: {name}\n", source.name);
     let excluded: Vec<(String, &Origin)> = match &found.file {
-        Some(file) => file.exclude().iter().map(|glob| (format!("exclude = [{:?}]", glob.value), &glob.source)).collect(),
+        Some(file) => file
+            .exclude()
+            .iter()
+            .map(|glob| (format!("exclude = [{:?}]", glob.value), &glob.source))
+            .collect(),
         None => Vec::new(),
     };
     let lines: Vec<(String, &Origin)> = settings.lines().into_iter().chain(excluded).collect();

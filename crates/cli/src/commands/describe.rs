@@ -7,9 +7,9 @@ use typeloom_pool::Pool;
 use typeloom_report as report;
 
 use crate::args::{DescribeArgs, TextFormat};
+use crate::exit::Outcome;
 use crate::input;
 use crate::interfaces::{self, Content};
-use crate::exit::Outcome;
 use crate::output::{refuse, write};
 use crate::target::export;
 

@@ -141,11 +141,26 @@ fn answer(old: &[Exported], new: &[Exported], direction: Direction, identity: Po
     }
     let compatible = differences.iter().all(|difference| !difference.breaking);
     let by_name = Some(identity == PortIdentity::Name);
-    Answer { differences, objects, removed, added, equal, compatible, noun: "interface", by_name, truncated: None }
+    Answer {
+        differences,
+        objects,
+        removed,
+        added,
+        equal,
+        compatible,
+        noun: "interface",
+        by_name,
+        truncated: None,
+    }
 }
 
 /// The differences for labels or files that only one side has.
-fn labels(removed: &[String], added: &[String], direction: Direction, codes: [&'static str; 2]) -> Vec<Difference> {
+fn labels(
+    removed: &[String],
+    added: &[String],
+    direction: Direction,
+    codes: [&'static str; 2],
+) -> Vec<Difference> {
     let is_broken = |backward: bool| match direction {
         Direction::Backward => backward,
         Direction::Forward => !backward,

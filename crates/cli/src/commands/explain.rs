@@ -8,8 +8,8 @@ use typeloom_solver::diagnostic::{Code, Group, explain_value};
 use typeloom_solver::suggest::nearest;
 
 use crate::args::{Color, ExplainArgs};
-use crate::input;
 use crate::exit::Outcome;
+use crate::input;
 use crate::output::write;
 use crate::settings::{Resolver, checker};
 
@@ -46,7 +46,8 @@ fn explain_code(name: &str) -> anyhow::Result<Outcome> {
 }
 
 fn explain_type(args: &ExplainArgs, subject: &str, value: &str) -> anyhow::Result<Outcome> {
-    let sources = input::sources(&[subject.to_owned()], &mut Resolver::new(&args.solve, Settings::default())?)?;
+    let sources =
+        input::sources(&[subject.to_owned()], &mut Resolver::new(&args.solve, Settings::default())?)?;
     let [source] = &sources[..] else { bail!("`{subject}` is not one model") };
     let mut checker = checker(&args.solve, source)?;
     checker.options.trace = true;

@@ -11,8 +11,8 @@ use typeloom_solver::elem::Elem;
 use typeloom_solver::universe::Universe;
 
 use crate::args::{FixArgs, TextFormat};
-use crate::input::{self, Checker, Source};
 use crate::exit::Outcome;
+use crate::input::{self, Checker, Source};
 use crate::output::write;
 use crate::target::Target;
 

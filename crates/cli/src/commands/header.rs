@@ -6,9 +6,9 @@ use typeloom_report::c_header::{Program, c_header};
 use typeloom_types::lattice::Lattice;
 
 use crate::args::HeaderArgs;
+use crate::exit::Outcome;
 use crate::input;
 use crate::interfaces::{self, Content, Interfaces};
-use crate::exit::Outcome;
 use crate::output::refuse;
 use crate::target::Target;
 

@@ -6,8 +6,8 @@ use typeloom_settings::effective::Settings;
 use typeloom_solver::model::Checked;
 
 use crate::args::{InferArgs, InferFormat};
-use crate::input::{self, Checker, Source};
 use crate::exit::Outcome;
+use crate::input::{self, Checker, Source};
 use crate::output::{complain, write};
 use crate::settings::Resolver;
 

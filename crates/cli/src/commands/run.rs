@@ -16,8 +16,8 @@ use typeloom_types::any_tensor;
 use typeloom_wire::check::SymbolBindings;
 
 use crate::args::{CPU, RunArgs};
-use crate::input::{self, Source};
 use crate::exit::Outcome;
+use crate::input::{self, Source};
 use crate::output::{progress, refuse, write};
 use crate::run::engine::{self, Make};
 use crate::run::prepared::{Prepared, RunFailure};

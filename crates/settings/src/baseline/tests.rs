@@ -30,7 +30,12 @@ fn baseline(files: &[(&str, &[&str])]) -> Baseline {
 }
 
 /// The new problems of a file, and the number of fixed ones.
-fn compare<'n>(baseline: &Baseline, gone: &[&str], file: &str, nodes_now: &[&'n str]) -> (Vec<&'n str>, usize) {
+fn compare<'n>(
+    baseline: &Baseline,
+    gone: &[&str],
+    file: &str,
+    nodes_now: &[&'n str],
+) -> (Vec<&'n str>, usize) {
     let gone: BTreeSet<String> = gone.iter().map(|file| (*file).to_owned()).collect();
     let mut comparison = baseline.comparison(&gone);
     let mut found = problems(nodes_now);

@@ -211,7 +211,9 @@ impl<'r, 'i> Table<'r, 'i> {
         };
         match number {
             Some(number) => Ok(Some(reader.sourced(key.span().start, number))),
-            None => Err(reader.error(value.span().start, format!("`{name}` is a number that is not negative"))),
+            None => {
+                Err(reader.error(value.span().start, format!("`{name}` is a number that is not negative")))
+            }
         }
     }
 

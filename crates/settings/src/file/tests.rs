@@ -92,7 +92,10 @@ fn errors_have_positions_and_suggestions() {
     for (text, expected) in [
         ("\n  sevrities = {}", "dir/typeloom.toml:2:3: unknown key `sevrities`; did you mean `severities`?"),
         ("[[overrides]]\nfiles = []\nexclude = []", "dir/typeloom.toml:3:1: unknown key `exclude`"),
-        ("[[overrides]]\ninline = false", "dir/typeloom.toml:2:1: an override needs `files`, a list of globs"),
+        (
+            "[[overrides]]\ninline = false",
+            "dir/typeloom.toml:2:1: an override needs `files`, a list of globs",
+        ),
         (
             "severities.dim-mismach = \"warn\"",
             "dir/typeloom.toml:1:12: there is no diagnostic code or group `dim-mismach`; did you mean `dim-mismatch`?",
@@ -121,6 +124,9 @@ fn a_pyproject_without_the_table_has_no_settings() {
     assert!(parse("broken = ").unwrap().is_none());
     assert!(parse("[project]\nname = \"typeloom-user\"").unwrap().is_none());
     let found = parse("[tool.other]\nx = 1\n[tool.typeloom]\npermissive = true\n").unwrap().unwrap();
-    assert_eq!(found.settings(&[]).permissive.map(|it| it.source.to_string()), Some("dir/typeloom.toml:4".into()));
+    assert_eq!(
+        found.settings(&[]).permissive.map(|it| it.source.to_string()),
+        Some("dir/typeloom.toml:4".into())
+    );
     assert!(parse("[tool.typeloom]\nx = 1").is_err());
 }

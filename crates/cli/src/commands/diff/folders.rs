@@ -15,11 +15,15 @@ use crate::reports::Reports;
 use crate::settings::Resolver;
 
 /// Compares the models of both folders in the order of their names.
-pub(super) fn run(args: &DiffArgs, settings: &mut Resolver, reports: &mut Reports) -> anyhow::Result<Outcome> {
+pub(super) fn run(
+    args: &DiffArgs,
+    settings: &mut Resolver,
+    reports: &mut Reports,
+) -> anyhow::Result<Outcome> {
     let mut names: BTreeMap<String, [Option<Source>; 2]> = BTreeMap::new();
     for (side, folder) in [&args.old, &args.new].into_iter().enumerate() {
         for source in input::models_in(folder, settings)? {
-            let name = source.path().map(|path| path.strip_prefix(folder).unwrap_or(path)).unwrap_or(Path::new(""));
+            let name = source.path().map_or(Path::new(""), |path| path.strip_prefix(folder).unwrap_or(path));
             let name = name.display().to_string();
             names.entry(name).or_default()[side] = Some(source);
         }
