@@ -64,10 +64,25 @@ fn colour(text: &str) -> Option<usize> {
 
 /// Writes to standard output. A closed reader (`| head`) ends the program quietly.
 pub(crate) fn write(text: &str) -> anyhow::Result<()> {
+    match try_write(text)? {
+        Reader::Open => Ok(()),
+        Reader::Closed => std::process::exit(0),
+    }
+}
+
+/// Whether standard output still has a reader.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reader {
+    Open,
+    Closed,
+}
+
+/// Writes to standard output.
+pub(crate) fn try_write(text: &str) -> anyhow::Result<Reader> {
     let mut out = std::io::stdout().lock();
     match out.write_all(guarded(text).as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
-        written => Ok(written?),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Reader::Closed),
+        written => Ok(written.map(|()| Reader::Open)?),
     }
 }
 

@@ -6,7 +6,7 @@ use typeloom_report::list::{
 };
 
 use crate::args::{Color, FormatArg, ReportArgs};
-use crate::output::{guarded, write};
+use crate::output::{Reader, guarded, try_write};
 use crate::target::{Stream, Target};
 
 /// The open reports of a command.
@@ -17,16 +17,29 @@ pub(crate) struct Reports {
 
 struct Report {
     renderer: Box<dyn ListRenderer>,
-    /// Standard output if there is none.
-    stream: Option<Stream>,
+    destination: Destination,
+}
+
+/// Where a report is written.
+enum Destination {
+    Stdout,
+    File(Stream),
+    /// Standard output without a reader; the other reports are still written.
+    Closed,
 }
 
 impl Report {
     fn write(&mut self, text: &str) -> anyhow::Result<()> {
-        match &mut self.stream {
-            Some(stream) => stream.write(guarded(text).as_bytes()),
-            None => write(text),
+        match &mut self.destination {
+            Destination::File(stream) => stream.write(guarded(text).as_bytes())?,
+            Destination::Stdout => {
+                if try_write(text)? == Reader::Closed {
+                    self.destination = Destination::Closed;
+                }
+            }
+            Destination::Closed => {}
         }
+        Ok(())
     }
 }
 
@@ -47,8 +60,8 @@ impl Reports {
             destinations.push(name);
             let color = if name == "-" { color.paint() } else { color.paint_file() };
             let style = Style { color, files, paths };
-            let stream = Target::named(name).stream()?;
-            open.push(Report { renderer: renderer(Format::from(*format), style), stream });
+            let destination = Target::named(name).stream()?.map_or(Destination::Stdout, Destination::File);
+            open.push(Report { renderer: renderer(Format::from(*format), style), destination });
         }
         if args.output.is_some() && formats.iter().all(|format| format.file.is_some()) {
             bail!("--output needs a format without a file of its own");
@@ -69,6 +82,9 @@ impl Reports {
                 report.write(&text)?;
             }
         }
+        if self.open.iter().all(|report| matches!(report.destination, Destination::Closed)) {
+            std::process::exit(0);
+        }
         Ok(())
     }
 
@@ -77,7 +93,7 @@ impl Reports {
         for mut report in self.open {
             let text = report.renderer.end(&self.totals);
             report.write(&text)?;
-            if let Some(stream) = report.stream {
+            if let Destination::File(stream) = report.destination {
                 stream.commit()?;
             }
         }

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::{AttributeView, EntryView, GraphView, ModelView};
+use typeloom_solver::diagnostic::text::clip;
 use typeloom_solver::diagnostic::{Code, Diagnostic, Location};
 
 use crate::levels::{Level, Levels, Rule, Selector};
@@ -18,6 +19,12 @@ pub const KEY: &str = "typeloom.allow";
 
 /// The deepest nested graph whose nodes are read.
 const MAX_DEPTH: usize = 64;
+
+/// The maximum number of texts without a code that are kept.
+const MAX_UNKNOWN: usize = 8;
+
+/// The maximum length of such a text, in characters.
+const MAX_NAME: usize = 64;
 
 /// The exceptions of a model.
 #[derive(Clone, Debug, Default)]
@@ -119,7 +126,8 @@ impl Exceptions {
             for name in text.split([',', ' ', '\n', '\t']).filter(|name| !name.is_empty()) {
                 match Selector::parse(name) {
                     Ok(selector) => selectors.push(selector),
-                    Err(_) => self.unknown.push(name.to_owned()),
+                    Err(_) if self.unknown.len() < MAX_UNKNOWN => self.unknown.push(clip(name, MAX_NAME)),
+                    Err(_) => {}
                 }
             }
         }

@@ -8,7 +8,7 @@ use typeloom_onnx::text::escape;
 use typeloom_report::list::{Checked, Content, FileReport, ListedFiles};
 use typeloom_settings::effective::{Settings, Sourced};
 use typeloom_settings::exceptions::{Excepted, Exceptions};
-use typeloom_solver::diagnostic::Diagnostic;
+use typeloom_solver::diagnostic::{Diagnostic, MAX_LISTED};
 use typeloom_solver::model::Coverage;
 
 use crate::args::CheckArgs;
@@ -114,6 +114,8 @@ fn check(source: &Source, plan: &Plan) -> anyhow::Result<Found> {
         coverage = checked.coverage();
     }
     let mut diagnostics = checker.diagnose(&bytes, &mut checked);
+    // The last one of a list that was cut states how many follow, which may be of any code, so it is not removed.
+    let cut = if diagnostics.len() >= MAX_LISTED { diagnostics.pop() } else { None };
     levels.apply(&mut diagnostics);
     let mut excepted = Excepted { codes: BTreeMap::new(), unknown: Vec::new() };
     if is_on(&settings.inline)
@@ -122,5 +124,6 @@ fn check(source: &Source, plan: &Plan) -> anyhow::Result<Found> {
     {
         excepted = Exceptions::of_model(model).apply(&mut diagnostics);
     }
+    diagnostics.extend(cut);
     Ok(Found { diagnostics, coverage, excepted, known: 0 })
 }

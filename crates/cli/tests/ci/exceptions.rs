@@ -36,3 +36,23 @@ fn an_exception_without_a_code_is_shown() {
         "{run:?}"
     );
 }
+
+#[test]
+fn exceptions_of_nodes_in_nested_graphs_and_of_graphs_count() {
+    let folder = Folder::new("inline-nested");
+    let branches = |note: &str| {
+        format!(
+            "k = Constant <value = bool {{1}}> ()\n y = If(k) <then_branch = t () => (p) {{ q = Abs(x) p = Add(q, n){note} }}, \
+             else_branch = e () => (r) {{ r = Relu(x) }}>"
+        )
+    };
+    folder.model("m.onnx", &branches(""));
+    let found = folder.problems(&["m.onnx"]);
+    assert!(
+        found.iter().any(|line| line.contains("#1 Add in /1:If.then_branch: element-type-mismatch")),
+        "{found:?}"
+    );
+    folder.model("m.onnx", &branches(" @{metadata_props: [\"typeloom.allow\": \"all\"]}"));
+    let found = folder.problems(&["m.onnx"]);
+    assert!(!found.iter().any(|line| line.contains("element-type-mismatch")), "{found:?}");
+}
