@@ -14,7 +14,7 @@ use crate::output::note;
 use crate::settings::{normal, relative};
 use crate::target::Target;
 
-/// What happens to baseline files.
+/// The use of baseline files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum BaselineMode {
     /// Known problems are removed from the report.

@@ -20,7 +20,7 @@ struct Report {
     destination: Destination,
 }
 
-/// Where a report is written.
+/// The destination of a report.
 enum Destination {
     Stdout,
     File(Stream),

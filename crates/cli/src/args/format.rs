@@ -66,7 +66,7 @@ impl std::str::FromStr for FormatArg {
     }
 }
 
-/// Where reports are written.
+/// The formats and destinations of reports.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReportArgs {
     /// The format of the report: human, concise, json, sarif, github, markdown or junit. With `=FILE` it is written to that
