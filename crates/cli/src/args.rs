@@ -1,8 +1,14 @@
 //! The command line.
 
+mod format;
+mod levels;
+
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+
+pub(crate) use format::{FormatArg, ReportArgs};
+pub(crate) use levels::LevelArgs;
 
 /// The built-in backend.
 pub(crate) const CPU: &str = "cpu";
@@ -23,6 +29,8 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Check models: exit 0 if every value has a proven type, 1 if not, 2 if a file cannot be read
     Check(CheckArgs),
+    /// Show the settings of a model, each with its source
+    Config(ConfigArgs),
     /// Show the type of every value of models
     Infer(InferArgs),
     /// Explain a diagnostic code, or why a value of a model has its type
@@ -296,10 +304,10 @@ pub(crate) enum DiffMode {
 /// `typeloom diff`
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DiffArgs {
-    /// A model, or a bundle
+    /// A model, a bundle, or a folder with models
     #[arg(value_name = "OLD")]
     pub(crate) old: String,
-    /// A model, or a bundle
+    /// A model, a bundle, or a folder; the models of two folders are compared by name
     #[arg(value_name = "NEW")]
     pub(crate) new: String,
     /// The direction of compatibility
@@ -308,9 +316,8 @@ pub(crate) struct DiffArgs {
     /// Callers bind inputs and outputs by name alone, so that their order does not matter
     #[arg(long)]
     pub(crate) by_name: bool,
-    /// How to show the differences
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: TextFormat,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
     #[command(flatten)]
     pub(crate) solve: SolveArgs,
 }
@@ -333,6 +340,12 @@ pub(crate) struct SolveArgs {
     /// Accept values without a proven type, and unknown operators
     #[arg(long)]
     pub(crate) permissive: bool,
+    /// Read the settings from FILE (`typeloom.toml` or `pyproject.toml`) instead of the nearest one above each model
+    #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
+    pub(crate) config: Option<PathBuf>,
+    /// Read no settings from files
+    #[arg(long)]
+    pub(crate) no_config: bool,
 }
 
 /// When to use colours.
@@ -347,22 +360,6 @@ pub(crate) enum Color {
     Never,
 }
 
-/// How to show diagnostics.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-pub(crate) enum CheckFormat {
-    /// For people: the printed node with labels, notes and help
-    #[default]
-    Human,
-    /// One line for each diagnostic
-    Concise,
-    /// One JSON object for each diagnostic, one per line
-    Json,
-    /// One SARIF 2.1.0 log
-    Sarif,
-    /// Annotations of a GitHub workflow
-    Github,
-}
-
 /// `typeloom check`
 #[derive(Debug, ClapArgs)]
 pub(crate) struct CheckArgs {
@@ -374,18 +371,40 @@ pub(crate) struct CheckArgs {
     /// Do not look for the files of external tensor data
     #[arg(long)]
     pub(crate) no_external_data: bool,
-    /// How to show diagnostics
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: CheckFormat,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
     /// When to use colours
     #[arg(long, value_enum, default_value_t)]
     pub(crate) color: Color,
     /// Print nothing for models without problems
     #[arg(long, short)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) levels: LevelArgs,
     /// Show at most this many problems of each model; the summary counts all of them
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_problems: Option<usize>,
+    /// Do not report the problems that FILE lists
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Write the problems of the models into the baseline instead of reporting them
+    #[arg(long)]
+    pub(crate) update_baseline: bool,
+    /// Ignore exceptions in the models (`typeloom.allow` in their metadata)
+    #[arg(long)]
+    pub(crate) no_inline: bool,
+}
+
+/// `typeloom config`
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ConfigArgs {
+    /// A model; it need not exist
+    #[arg(value_name = "FILE")]
+    pub(crate) file: String,
+    #[command(flatten)]
+    pub(crate) solve: SolveArgs,
+    #[command(flatten)]
+    pub(crate) levels: LevelArgs,
 }
 
 /// How to show types.
@@ -418,10 +437,13 @@ pub(crate) struct InferArgs {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ExplainArgs {
     /// A diagnostic code (`dim-mismatch`), or a model
-    #[arg(value_name = "CODE|FILE")]
-    pub(crate) subject: String,
+    #[arg(value_name = "CODE|FILE", required_unless_present = "list")]
+    pub(crate) subject: Option<String>,
     /// A value of the model
     pub(crate) value: Option<String>,
+    /// List the diagnostic codes by group
+    #[arg(long, conflicts_with = "subject")]
+    pub(crate) list: bool,
     #[command(flatten)]
     pub(crate) solve: SolveArgs,
 }

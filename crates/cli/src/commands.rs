@@ -3,6 +3,7 @@
 pub(crate) mod annotate;
 pub(crate) mod check;
 pub(crate) mod compile;
+pub(crate) mod config;
 pub(crate) mod describe;
 pub(crate) mod diff;
 pub(crate) mod explain;

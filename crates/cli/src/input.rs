@@ -14,12 +14,12 @@ use typeloom_rewrite::advise::advised;
 use typeloom_rewrite::coerce::{Policy, Repair, RepairError, repair};
 use typeloom_rewrite::mend::{Repairs, mend};
 use typeloom_solver::diagnostic::{Diagnostic, diagnose_error};
-use typeloom_solver::model::{CheckError, Checked, Mode, Options, Seed};
+use typeloom_solver::model::{CheckError, Checked, Options, Seed};
 use typeloom_solver::universe::Universe;
 use typeloom_types::lattice::Lattice;
 use typeloom_types::lattice::build::NodeSpec;
 
-use crate::args::SolveArgs;
+use crate::settings::Resolver;
 
 /// The deepest folder that is searched for models.
 const MAX_DEPTH: usize = 64;
@@ -32,8 +32,9 @@ pub(crate) struct Source {
     path: Option<PathBuf>,
 }
 
-/// Lists the models given by the arguments. Folders are searched recursively, in the order of file names.
-pub(crate) fn sources(arguments: &[String]) -> anyhow::Result<Vec<Source>> {
+/// Lists the models given by the arguments. Folders are searched recursively, in the order of file names, without the files
+/// that the settings exclude.
+pub(crate) fn sources(arguments: &[String], settings: &mut Resolver) -> anyhow::Result<Vec<Source>> {
     let mut sources = Vec::new();
     for argument in arguments {
         let source = source(argument);
@@ -41,13 +42,26 @@ pub(crate) fn sources(arguments: &[String]) -> anyhow::Result<Vec<Source>> {
             sources.push(source);
             continue;
         };
-        let before = sources.len();
-        search(folder, 0, &mut sources)?;
-        if sources.len() == before {
+        let found = models_in(folder, settings)?;
+        if found.is_empty() {
             bail!("there is no model (*.onnx) in `{argument}`");
         }
+        sources.extend(found);
     }
     Ok(sources)
+}
+
+/// The models in a folder, in the order of file names, without those that the settings exclude.
+pub(crate) fn models_in(folder: impl AsRef<Path>, settings: &mut Resolver) -> anyhow::Result<Vec<Source>> {
+    let mut found = Vec::new();
+    search(folder.as_ref(), 0, &mut found)?;
+    let mut models = Vec::with_capacity(found.len());
+    for source in found {
+        if !settings.excludes(&source)? {
+            models.push(source);
+        }
+    }
+    Ok(models)
 }
 
 fn search(folder: &Path, depth: usize, sources: &mut Vec<Source>) -> anyhow::Result<()> {
@@ -115,6 +129,10 @@ pub(crate) fn problem(source: &Source, error: CheckError) -> anyhow::Result<Diag
 }
 
 impl Checker {
+    pub(crate) fn new(options: Options, operators: Operators) -> Self {
+        Self { options, operators }
+    }
+
     /// Checks a model.
     pub(crate) fn check<'a>(&'a self, source: &Source, bytes: &'a [u8]) -> anyhow::Result<CheckResult<'a>> {
         self.check_bytes(bytes)
@@ -168,11 +186,6 @@ pub(crate) fn extend_types(file: &Path) -> anyhow::Result<()> {
     Lattice::extend(nodes).map_err(|error| anyhow::anyhow!("`{name}`: {error}"))
 }
 
-/// The checker for these arguments.
-pub(crate) fn checker(args: &SolveArgs) -> anyhow::Result<Checker> {
-    Ok(Checker { options: options(args)?, operators: operators(&args.ops)? })
-}
-
 /// ONNX's operators, and those that the files describe.
 pub(crate) fn operators(files: &[PathBuf]) -> anyhow::Result<Operators> {
     let mut operators = Operators::standard();
@@ -184,13 +197,6 @@ pub(crate) fn operators(files: &[PathBuf]) -> anyhow::Result<Operators> {
         operators = operators.with(described);
     }
     Ok(operators)
-}
-
-fn options(args: &SolveArgs) -> anyhow::Result<Options> {
-    let mode = if args.permissive { Mode::Permissive } else { Mode::Strict };
-    let seeds = args.seeds.iter().map(|seed| read_seed(seed)).collect::<anyhow::Result<_>>()?;
-    let assume = args.assume.iter().map(|text| read_assumption(text)).collect::<anyhow::Result<_>>()?;
-    Ok(Options { mode, seeds, assume, merge_symbols: args.merge_symbols, ..Options::default() })
 }
 
 /// `SYMBOL=DIM`; a symbol that contains `=` is in double quotes.
@@ -205,11 +211,11 @@ pub(crate) fn read_assumption(text: &str) -> anyhow::Result<(String, String)> {
     }
 }
 
-/// `NAME=TYPE`; the name may itself contain `=`, a type cannot.
-fn read_seed(text: &str) -> anyhow::Result<(String, Seed)> {
+/// The name, the text of the type and the type of `NAME=TYPE`; the name may itself contain `=`, a type cannot.
+pub(crate) fn read_seed(text: &str) -> anyhow::Result<(String, String, Seed)> {
     let Some((name, ty)) = text.rsplit_once('=') else {
         bail!("a seed is written NAME=TYPE, not `{text}`");
     };
     let seed = Seed::parse(ty).with_context(|| format!("`{ty}` is no type"))?;
-    Ok((name.to_owned(), seed))
+    Ok((name.to_owned(), ty.to_owned(), seed))
 }

@@ -6,18 +6,22 @@
 //! It is a library, so that the crate of an external engine can provide `typeloom run` with that engine as backend: see
 //! [`engine`].
 //!
-//! Exit codes: 0 if everything is typed, 1 if a model has problems, 2 if the command line or a file is not usable.
+//! Exit codes: see [`exit`].
 
 mod args;
+mod baselines;
 mod commands;
 mod documentation;
 mod input;
 mod interfaces;
 mod output;
+mod reports;
 mod run;
+mod settings;
 mod target;
 
 pub mod engine;
+pub mod exit;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -41,6 +45,7 @@ pub fn command_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item
     }
     output::exit_code(match &args.command {
         args::Command::Check(check) => commands::check::run(check),
+        args::Command::Config(config) => commands::config::run(config),
         args::Command::Infer(infer) => commands::infer::run(infer),
         args::Command::Explain(explain) => commands::explain::run(explain),
         args::Command::Ops(ops) => commands::ops::run(ops),

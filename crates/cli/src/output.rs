@@ -8,30 +8,18 @@ use typeloom_onnx::text::{escape, is_unsafe};
 use typeloom_solver::diagnostic::Diagnostic;
 
 use crate::args::Color;
-
-/// The result of a command.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Outcome {
-    /// Every value has a proven type.
-    Typed,
-    /// A model has problems.
-    Problems,
-    /// A file could not be read.
-    Unusable,
-}
-
-impl Outcome {
-    fn code(self) -> u8 {
-        match self {
-            Self::Typed => 0,
-            Self::Problems => 1,
-            Self::Unusable => 2,
-        }
-    }
-}
+use crate::exit::Outcome;
 
 impl Color {
-    /// The parameters of renderers.
+    /// The parameter of renderers for a file.
+    pub(crate) fn paint_file(self) -> typeloom_report::human::Color {
+        match self {
+            Self::Always => typeloom_report::human::Color::Always,
+            Self::Never | Self::Auto => typeloom_report::human::Color::Never,
+        }
+    }
+
+    /// The parameter of renderers for standard output.
     pub(crate) fn paint(self) -> typeloom_report::human::Color {
         let on_terminal = || std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
         match self {
@@ -45,7 +33,7 @@ impl Color {
 /// Escapes unsafe characters, except line breaks and the sequences that set colours.
 ///
 /// Text of a model is escaped when a message is composed, see [`escape`]. This is a second barrier for finished output.
-fn guarded(text: &str) -> String {
+pub(crate) fn guarded(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(|c| is_unsafe(c) && c != '\n') {
@@ -76,10 +64,25 @@ fn colour(text: &str) -> Option<usize> {
 
 /// Writes to standard output. A closed reader (`| head`) ends the program quietly.
 pub(crate) fn write(text: &str) -> anyhow::Result<()> {
+    match try_write(text)? {
+        Reader::Open => Ok(()),
+        Reader::Closed => std::process::exit(0),
+    }
+}
+
+/// Whether standard output still has a reader.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reader {
+    Open,
+    Closed,
+}
+
+/// Writes to standard output.
+pub(crate) fn try_write(text: &str) -> anyhow::Result<Reader> {
     let mut out = std::io::stdout().lock();
     match out.write_all(guarded(text).as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
-        written => Ok(written?),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Reader::Closed),
+        written => Ok(written.map(|()| Reader::Open)?),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
-use std::io::{Read as _, Seek as _, SeekFrom, Write};
+use std::io::{BufWriter, Read as _, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
@@ -107,6 +107,67 @@ impl Target {
             let _ = std::fs::remove_file(&temporary);
         }
         written.with_context(cannot)
+    }
+}
+
+/// A file that is written in parts. It appears at its path with [`Stream::commit`]; until then, and after an error, nothing
+/// changes there.
+pub(crate) struct Stream {
+    file: BufWriter<File>,
+    path: PathBuf,
+    name: String,
+    /// The file that is renamed to `path`; `None` for a pipe or device, which is written directly.
+    temporary: Option<PathBuf>,
+}
+
+impl Target {
+    /// Opens the target for parts; `None` for standard output.
+    pub(crate) fn stream(&self) -> anyhow::Result<Option<Stream>> {
+        let Self::File { path, name } = self else { return Ok(None) };
+        let cannot = || format!("cannot write `{name}`");
+        if path.is_dir() {
+            bail!("cannot write `{name}`: it is a folder");
+        }
+        let (file, temporary) = if path.metadata().is_ok_and(|meta| !meta.is_file()) {
+            (OpenOptions::new().write(true).open(path).with_context(cannot)?, None)
+        } else {
+            let (temporary, file) = create_temporary(path).with_context(cannot)?;
+            (file, Some(temporary))
+        };
+        let (path, name) = (path.clone(), name.clone());
+        Ok(Some(Stream { file: BufWriter::new(file), path, name, temporary }))
+    }
+}
+
+impl Stream {
+    /// Writes a part.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
+        self.file.write_all(bytes).with_context(|| format!("cannot write `{}`", self.name))
+    }
+
+    /// Ends the file.
+    pub(crate) fn commit(mut self) -> anyhow::Result<()> {
+        let written = self.file.flush().and_then(|()| {
+            let Some(temporary) = &self.temporary else { return Ok(()) };
+            if let Ok(meta) = self.path.metadata() {
+                self.file.get_ref().set_permissions(meta.permissions())?;
+            }
+            self.file.get_ref().sync_all()?;
+            std::fs::rename(temporary, &self.path)
+        });
+        if written.is_ok() {
+            self.temporary = None;
+        }
+        written.with_context(|| format!("cannot write `{}`", self.name))
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if let Some(temporary) = &self.temporary {
+            // The first error is reported.
+            let _ = std::fs::remove_file(temporary);
+        }
     }
 }
 

@@ -169,7 +169,7 @@ impl Interface {
     }
 }
 
-/// Formats the signature: `(x: float[N], bias?: float[]) -> (y: float[N]) where N <= 64`.
+/// Formats the signature: `(x: float[N], bias?: float[...]) -> (y: float[N]) where N <= 64`.
 impl fmt::Display for Interface {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |parameters: &[Parameter]| {

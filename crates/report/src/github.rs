@@ -6,28 +6,38 @@
 use typeloom_onnx::text::{escape, escape_lines};
 use typeloom_solver::diagnostic::Diagnostic;
 
+use crate::finding::Finding;
+use crate::list::{Content, FileReport, ListRenderer};
+
 /// One problem of a file as a command, without line break.
 #[must_use]
 pub fn diagnostic(file: &str, diagnostic: &Diagnostic) -> String {
-    let mut lines = vec![diagnostic.message.clone()];
-    let location = diagnostic.location.to_string();
-    if !location.is_empty() {
-        lines.push(format!("at {location}"));
+    finding(file, Finding::Problem(diagnostic))
+}
+
+fn finding(file: &str, finding: Finding<'_>) -> String {
+    let message = match finding {
+        Finding::Problem(diagnostic) => diagnostic.message.clone(),
+        Finding::Difference(difference) => format!("{}: {}", finding.at(), difference.message),
+    };
+    let lines: Vec<String> = std::iter::once(message).chain(finding.details()).collect();
+    command(finding.severity().name(), file, finding.code(), &lines.join("\n"))
+}
+
+fn command(level: &str, file: &str, title: &str, message: &str) -> String {
+    format!("::{level} file={},title={}::{}", property(file), property(title), data(message))
+}
+
+/// The report of a run: a command for each finding and each file that cannot be used.
+pub(crate) struct List;
+
+impl ListRenderer for List {
+    fn file(&mut self, report: &FileReport<'_>) -> String {
+        if let Content::Unusable { error } = &report.content {
+            return command("error", report.file, "unusable-file", error) + "\n";
+        }
+        report.findings().into_iter().map(|it| finding(report.file, it) + "\n").collect()
     }
-    for snippet in &diagnostic.snippets {
-        lines.push(format!("  {}", snippet.text));
-        lines.extend(snippet.labelled().map(|(part, label)| format!("    {part}: {label}")));
-    }
-    lines.extend(diagnostic.notes.iter().map(|note| format!("note: {note}")));
-    lines.extend(diagnostic.help.iter().map(|help| format!("help: {help}")));
-    lines.extend(diagnostic.source.iter().map(|source| format!("from {source}")));
-    format!(
-        "::{} file={},title={}::{}",
-        diagnostic.severity,
-        property(file),
-        property(diagnostic.code.name()),
-        data(&lines.join("\n"))
-    )
 }
 
 /// Escapes the message of a command, which follows the second pair of colons.

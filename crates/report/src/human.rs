@@ -21,6 +21,10 @@ use typeloom_solver::diagnostic::{
     Diagnostic, Explanation, Label, Location, Reason, Severity, Snippet as Printed, SourceLine,
 };
 
+use crate::concise::{closing, summary};
+use crate::finding::{Difference, Finding};
+use crate::list::{Content, FileReport, ListRenderer, Style, Totals};
+
 /// A width that no line exceeds, so that no line is cut.
 const WIDTH: usize = 1 << 24;
 
@@ -66,6 +70,40 @@ pub fn diagnostic(file: &str, diagnostic: &Diagnostic, color: Color) -> String {
 pub fn diagnostics(file: &str, diagnostics: &[Diagnostic], color: Color) -> String {
     let texts: Vec<String> = diagnostics.iter().map(|one| diagnostic(file, one, color)).collect();
     texts.join("\n")
+}
+
+/// The report of a run: the problems of each file, and a summary.
+pub(crate) struct List {
+    style: Style,
+}
+
+impl List {
+    pub(crate) fn new(style: Style) -> Self {
+        Self { style }
+    }
+}
+
+impl ListRenderer for List {
+    fn file(&mut self, report: &FileReport<'_>) -> String {
+        let mut text = match &report.content {
+            Content::Checked(checked) => diagnostics(report.file, checked.listed(), self.style.color),
+            Content::Compared(compared) => {
+                let line = |it: &Difference| {
+                    format!("{}\n", escape(&format!("{}: {}", Finding::Difference(it).at(), it.message)))
+                };
+                compared.differences.iter().map(line).collect()
+            }
+            Content::Unusable { .. } => String::new(),
+        };
+        if matches!(report.content, Content::Checked(_)) && !text.is_empty() {
+            text.push('\n');
+        }
+        text + &summary(report, self.style.files)
+    }
+
+    fn end(&mut self, totals: &Totals) -> String {
+        closing(totals)
+    }
 }
 
 /// The explanation of a value's type: the chain of its causes.

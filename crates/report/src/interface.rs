@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use typeloom_interface::{Interface, InterfaceChange, InterfaceComparison, InterfaceDifference, Parameter};
 use typeloom_onnx::text::escape;
 
+use crate::finding::Difference;
 use crate::infer::type_value;
 use crate::table::{Row, push_sections};
 
@@ -86,10 +87,24 @@ pub fn effect(backward: bool, forward: bool) -> &'static str {
     }
 }
 
-/// One difference as a line: the location, the change, and the broken direction.
+/// The differences of a comparison. `export` precedes the paths; it is empty if there is one export only.
 #[must_use]
-pub fn difference(export: &str, difference: &InterfaceDifference) -> String {
-    let InterfaceDifference { path, change, old, new, breaks } = difference;
+pub fn differences(export: &str, comparison: &InterfaceComparison) -> Vec<Difference> {
+    let one = |it: &InterfaceDifference| Difference {
+        export: export.to_owned(),
+        path: it.path.to_string(),
+        code: it.change.code(),
+        message: message(it),
+        breaks_backward: it.breaks.backward,
+        breaks_forward: it.breaks.forward,
+        breaking: comparison.is_breaking(it),
+    };
+    comparison.differences.iter().map(one).collect()
+}
+
+/// The change and the broken direction.
+fn message(difference: &InterfaceDifference) -> String {
+    let InterfaceDifference { path: _, change, old, new, breaks } = difference;
     let effect = effect(breaks.backward, breaks.forward);
     let what = match change {
         InterfaceChange::InputAdded if breaks.backward => format!("added without a default, {new}"),
@@ -108,8 +123,7 @@ pub fn difference(export: &str, difference: &InterfaceDifference) -> String {
         | InterfaceChange::Rank
         | InterfaceChange::Extent => format!("{old} -> {new}"),
     };
-    let path = if export.is_empty() { path.to_string() } else { format!("{export}: {path}") };
-    escape(&format!("{path}: {what} ({effect})")).into_owned()
+    format!("{what} ({effect})")
 }
 
 /// A comparison as JSON, without the names of the files.
@@ -124,7 +138,7 @@ pub fn comparison(export: &str, comparison: &InterfaceComparison) -> Vec<Value> 
             "new": it.new,
             "breaks": {"backward": it.breaks.backward, "forward": it.breaks.forward},
             "breaking": comparison.is_breaking(it),
-            "message": difference("", it),
+            "message": escape(&format!("{}: {}", it.path, message(it))),
         })
     };
     comparison.differences.iter().map(one).collect()

@@ -10,11 +10,26 @@
 //! ```
 //!
 //! Missing parts are omitted. Spans count bytes of the snippet's text in UTF-8.
+//!
+//! The report of a run has one record for each file, also for clean and unusable ones. `docs/check.schema.json` is its
+//! JSON Schema:
+//!
+//! ```json
+//! {"version":1,"file":"model.onnx","status":"errors","errors":1,"warnings":0,"known":0,"hidden":0,
+//!  "coverage":{"values":64,"typed":60,..},"diagnostics":[..]}
+//! ```
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use typeloom_onnx::text::is_unsafe;
+use typeloom_settings::fingerprint::Fingerprint;
 use typeloom_solver::diagnostic::{Diagnostic, Explanation};
+use typeloom_solver::model::Coverage;
+
+use crate::list::{Content, FileReport, ListRenderer};
+
+/// The version of the records.
+const VERSION: u32 = 1;
 
 /// A value as JSON on one line, in which each [unsafe](is_unsafe) character is written as `\\uXXXX`.
 #[must_use]
@@ -69,6 +84,70 @@ pub fn value(file: &str, diagnostic: &Diagnostic) -> Value {
 #[must_use]
 pub fn explanation(file: &str, explanation: &Explanation) -> Value {
     json!(InFile { file, object: explanation })
+}
+
+/// The report of a run: one record for each file, each on one line.
+pub(crate) struct List;
+
+impl ListRenderer for List {
+    fn file(&mut self, report: &FileReport<'_>) -> String {
+        text(&record(report)) + "\n"
+    }
+}
+
+/// The record of one file.
+#[must_use]
+pub fn record(report: &FileReport<'_>) -> Value {
+    let status = report.status().name();
+    match &report.content {
+        Content::Checked(checked) => {
+            let (errors, warnings) = checked.counts();
+            let Coverage { values, typed, unknown_extents, unknown_rank, assumed, open_conditions } =
+                checked.coverage;
+            let mut record = json!({
+                "version": VERSION,
+                "file": report.file,
+                "status": status,
+                "errors": errors,
+                "warnings": warnings,
+                "known": checked.known,
+                "hidden": checked.diagnostics.len() - checked.listed().len(),
+                "coverage": {
+                    "values": values,
+                    "typed": typed,
+                    "unknown_extents": unknown_extents,
+                    "unknown_rank": unknown_rank,
+                    "assumed": assumed,
+                    "open_conditions": open_conditions,
+                },
+            });
+            if !checked.excepted.is_empty() {
+                let codes =
+                    checked.excepted.iter().map(|(code, count)| (code.name().to_owned(), json!(count)));
+                record["allowed"] = Value::Object(codes.collect());
+            }
+            if !checked.unknown_exceptions.is_empty() {
+                record["unknown_exceptions"] = json!(checked.unknown_exceptions);
+            }
+            let diagnostics = checked.listed().iter().map(|diagnostic| {
+                let mut value = json!(diagnostic);
+                value["fingerprint"] =
+                    json!(Fingerprint::new(diagnostic.code, &diagnostic.location).to_string());
+                value
+            });
+            record["diagnostics"] = diagnostics.collect();
+            record
+        }
+        Content::Compared(compared) => {
+            let mut record = Map::new();
+            record.insert("version".to_owned(), json!(VERSION));
+            record.extend(compared.object.clone());
+            Value::Object(record)
+        }
+        Content::Unusable { error } => {
+            json!({"version": VERSION, "file": report.file, "status": status, "error": error})
+        }
+    }
 }
 
 /// An object about a file.

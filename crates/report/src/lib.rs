@@ -4,9 +4,13 @@
 //! |---|---|
 //! | [`human`] | people: the printed node, labels under it, notes, help |
 //! | [`concise`] | users with many files, and editors: one line for each problem |
-//! | [`json`] | programs: one JSON object for each problem |
+//! | [`json`] | programs: one JSON object for each file or problem |
 //! | [`sarif`] | code scanning: one SARIF 2.1.0 document for each run |
 //! | [`github`] | GitHub's log: one workflow command for each problem |
+//! | [`junit`] | CI systems: test cases in JUnit XML |
+//! | [`markdown`] | summaries of jobs: a table of problems |
+//! | [`list`] | commands: the report of a run in any of these formats, file by file |
+//! | [`finding`] | problems and differences, as these formats need them |
 //! | [`table`] | people: all values with their types |
 //! | [`c_header`](mod@c_header) | C and C++ programs: the type tree and the ports of a program as a header |
 //! | [`infer`] | programs: the types of all values as JSON |
@@ -22,11 +26,15 @@
 
 pub mod c_header;
 pub mod concise;
+pub mod finding;
 pub mod github;
 pub mod human;
 pub mod infer;
 pub mod interface;
 pub mod json;
+pub mod junit;
+pub mod list;
+pub mod markdown;
 pub mod repair;
 #[cfg(feature = "rust")]
 pub mod rust;

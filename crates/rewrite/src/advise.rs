@@ -214,7 +214,12 @@ fn planned(diagnostic: &Diagnostic, casts: &[Cast]) -> Option<Fix> {
     }
     let own = cast.uses.iter().find(is_own)?;
     let others = cast.uses.iter().filter(|it| *it != own).filter_map(|it| {
-        let node = NodeLocation { index: it.node?, name: String::new(), operator: it.operator.clone() };
+        let node = NodeLocation {
+            index: it.node?,
+            name: String::new(),
+            operator: it.operator.clone(),
+            output: None,
+        };
         let location = Location {
             function: it.function.clone(),
             graph: it.graph.clone(),

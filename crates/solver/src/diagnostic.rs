@@ -30,6 +30,7 @@ mod equations;
 mod explain;
 mod fix;
 mod group;
+mod groups;
 mod lineage;
 mod location;
 mod node;
@@ -37,6 +38,7 @@ mod ports;
 mod scope;
 mod shapes;
 mod source;
+mod subjects;
 pub mod text;
 
 #[cfg(test)]
@@ -54,6 +56,7 @@ pub(crate) use describe::diagnose_one;
 pub use describe::{diagnose_bytes, diagnose_error, diagnose_external_data};
 pub use explain::{Explanation, Reason, explain_value};
 pub use fix::{Fix, Reader};
+pub use groups::Group;
 pub use location::{GraphPath, GraphPathStep, Location, NodeLocation, Role, ValueLocation, graph_path};
 pub use source::SourceLine;
 

@@ -115,7 +115,8 @@ fn with_quoted_dims(text: &str) -> String {
             let is_plain = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '?';
             let dim = dim.trim();
             let separator = if at == 0 { "" } else { "," };
-            let mark = if dim.chars().all(is_plain) || dim.contains('"') { "" } else { "\"" };
+            let bare = dim == "..." || dim.chars().all(is_plain) || dim.contains('"');
+            let mark = if bare { "" } else { "\"" };
             quoted.extend([separator, mark, dim, mark]);
         }
         quoted.push(']');

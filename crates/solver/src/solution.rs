@@ -217,12 +217,13 @@ pub(crate) fn composite_text<N: AsRef<str>>(
     format!("composite{{{}}}", children.join(", "))
 }
 
-/// The shape of a tensor as text. As in ONNX's textual syntax, rank 0 has no brackets, and `[]` is an unknown rank.
+/// The shape of a tensor as text. As in ONNX's textual syntax, rank 0 has no brackets. An unknown rank is `[...]`, because
+/// ONNX's `[]` reads as a scalar.
 pub(crate) fn write_shape(
     f: &mut std::fmt::Formatter<'_>,
     shape: Option<impl Iterator<Item = impl std::fmt::Display>>,
 ) -> std::fmt::Result {
-    let Some(shape) = shape else { return f.write_str("[]") };
+    let Some(shape) = shape else { return f.write_str("[...]") };
     let mut separator = "[";
     for dim in shape {
         write!(f, "{separator}{dim}")?;

@@ -266,7 +266,7 @@ impl ValueType {
     }
 }
 
-/// As ONNX's textual syntax: `float` is of rank 0, `float[]` of unknown rank. Leaves are printed as their
+/// As ONNX's textual syntax: `float` is of rank 0. `float[...]` is of unknown rank. Leaves are printed as their
 /// ids.
 impl std::fmt::Display for ValueType {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

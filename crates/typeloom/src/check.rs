@@ -163,7 +163,7 @@ pub use typeloom_solver::diagnostic::{Code, Diagnostic, Severity};
 pub use typeloom_solver::model::{CheckError, FollowedValues, Mode, Options, Seed};
 /// The solved type of a value: node of the type tree, kind and element type, dims.
 ///
-/// The text form is that of ONNX: `float[N, 3]`, `float` for rank 0, `float[]` for unknown rank, `float[?]` for an unknown dim.
+/// The text form is that of ONNX: `float[N, 3]`, `float` for rank 0, `float[...]` for unknown rank, `float[?]` for an unknown dim.
 ///
 /// ```
 /// use typeloom::check::{Dim, Element, ValueType};

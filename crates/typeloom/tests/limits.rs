@@ -252,7 +252,7 @@ fn a_carried_shape_is_widened_4_times() {
     assert_eq!(codes(&moving(4)), []);
     assert_eq!(type_of(&moving(4), "y"), "float[?, ?, ?, ?]");
     assert_eq!(codes(&moving(5)), [Code::LimitReached]);
-    assert_eq!(type_of(&moving(5), "y"), "float[]", "without a rank");
+    assert_eq!(type_of(&moving(5), "y"), "float[...]", "without a rank");
 }
 
 /// A model that uses the last item of a list as an extent, after `count` items that are known only at run

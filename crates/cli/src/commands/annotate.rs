@@ -4,8 +4,9 @@ use anyhow::Context as _;
 use typeloom_rewrite::annotate::{AnnotationForm, annotate, strip};
 
 use crate::args::AnnotateArgs;
+use crate::exit::Outcome;
 use crate::input;
-use crate::output::{Outcome, refuse};
+use crate::output::refuse;
 use crate::target::Target;
 
 pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
@@ -19,7 +20,7 @@ pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
         target.announce(&source, &counts)?;
         return Ok(Outcome::Typed);
     }
-    let mut checker = input::checker(&args.solve)?;
+    let mut checker = crate::settings::checker(&args.solve, &source)?;
     checker.options.functions = true;
     let mut checked = match checker.well_typed(&bytes, checker.check(&source, &bytes)?) {
         Ok(checked) => checked,

@@ -1,134 +1,129 @@
 //! `typeloom check FILE...`: proves the type of every value.
 
-use typeloom_report as report;
-use typeloom_solver::diagnostic::Diagnostic;
-use typeloom_solver::diagnostic::text::count;
+use std::collections::BTreeMap;
+
+use anyhow::bail;
+
+use typeloom_onnx::text::escape;
+use typeloom_report::list::{Checked, Content, FileReport, ListedFiles};
+use typeloom_settings::effective::{Settings, Sourced};
+use typeloom_settings::exceptions::{Excepted, Exceptions};
+use typeloom_solver::diagnostic::{Diagnostic, MAX_LISTED};
 use typeloom_solver::model::Coverage;
 
-use crate::args::{CheckArgs, CheckFormat};
-use crate::input::{self, Checker, Source};
-use crate::output::{Outcome, complain, progress, write};
+use crate::args::CheckArgs;
+use crate::baselines::{BaselineMode, Baselines};
+use crate::exit::Outcome;
+use crate::input::{self, Source};
+use crate::output::{complain, progress};
+use crate::reports::Reports;
+use crate::settings::{Plan, Resolver};
 
-/// The result of one file.
-struct FileResult {
+/// The problems of one file.
+struct Found {
     diagnostics: Vec<Diagnostic>,
     coverage: Coverage,
+    excepted: Excepted,
+    known: usize,
 }
 
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
-    let checker = input::checker(&args.solve)?;
-    let sources = input::sources(&args.files)?;
+    let mut settings = Resolver::new(&args.solve, command_line(args))?;
+    let sources = input::sources(&args.files, &mut settings)?;
+    let mode = if args.update_baseline { BaselineMode::Update } else { BaselineMode::Compare };
+    let mut baselines = Baselines::new(mode);
+    let listed = if args.quiet { ListedFiles::WithFindings } else { ListedFiles::All };
+    let mut reports = Reports::open(&args.report, args.color, listed)?;
     let progress = progress(u64::try_from(sources.len()).ok(), "{bar:30} {pos}/{len} {wide_msg}");
-    let mut outcome = Outcome::Typed;
-    let mut log: Vec<(String, Vec<Diagnostic>)> = Vec::new();
     for source in &sources {
         progress.set_message(source.name.clone());
-        let found = match check(source, &checker, args) {
-            Ok(found) => found,
+        let plan = settings.plan(source)?;
+        let found = check(source, &plan);
+        let found = match found {
+            Ok(mut found) => {
+                match &plan.settings.baseline {
+                    Some(path) => {
+                        found.known = baselines.apply(&path.value, source, &mut found.diagnostics)?;
+                    }
+                    None if mode == BaselineMode::Update => {
+                        bail!(
+                            "--update-baseline needs a baseline: --baseline FILE, or `baseline` in the settings"
+                        );
+                    }
+                    None => {}
+                }
+                Ok(found)
+            }
             Err(error) => {
                 progress.suspend(|| complain(&error));
-                outcome = outcome.max(Outcome::Unusable);
-                continue;
+                Err(escape(&format!("{error:#}")).into_owned())
             }
         };
-        if found.diagnostics.iter().any(Diagnostic::is_error) {
-            outcome = outcome.max(Outcome::Problems);
-        }
-        let text = render(args, &source.name, &found);
-        progress.suspend(|| write(&text))?;
+        let content = match &found {
+            Ok(Found { diagnostics, coverage, excepted, known }) => {
+                let max = plan.settings.max_problems.as_ref().map_or(usize::MAX, |max| max.value);
+                Content::Checked(Checked {
+                    diagnostics,
+                    shown: max.min(diagnostics.len()),
+                    known: *known,
+                    excepted: excepted.codes.clone(),
+                    unknown_exceptions: excepted.unknown.clone(),
+                    coverage: *coverage,
+                })
+            }
+            Err(error) => Content::Unusable { error },
+        };
+        progress.suspend(|| reports.file(&FileReport { file: &source.name, content }))?;
         progress.inc(1);
-        if args.format == CheckFormat::Sarif {
-            log.push((source.name.clone(), shown(args, &found.diagnostics).to_vec()));
-        }
     }
     progress.finish_and_clear();
-    if args.format == CheckFormat::Sarif {
-        let files = log.iter().map(|(file, diagnostics)| (file.as_str(), diagnostics.as_slice()));
-        write(&report::sarif::document(files))?;
-    }
-    Ok(outcome)
+    reports.totals.fixed = baselines.fixed();
+    let totals = reports.totals;
+    reports.finish()?;
+    baselines.finish()?;
+    Ok(match totals.unusable {
+        0 if totals.errors == 0 => Outcome::Typed,
+        0 => Outcome::Problems,
+        _ => Outcome::Unusable,
+    })
 }
 
-fn check(source: &Source, checker: &Checker, args: &CheckArgs) -> anyhow::Result<FileResult> {
+/// The settings of the command line, except for those of the solver.
+fn command_line(args: &CheckArgs) -> Settings {
+    let off = |flag: bool| flag.then(|| Sourced::of_command_line(false));
+    Settings {
+        severities: args.levels.settings(),
+        inline: off(args.no_inline),
+        external_data: off(args.no_external_data),
+        max_problems: args.max_problems.map(Sourced::of_command_line),
+        baseline: args.baseline.clone().map(Sourced::of_command_line),
+        ..Settings::default()
+    }
+}
+
+fn check(source: &Source, plan: &Plan) -> anyhow::Result<Found> {
+    let Plan { settings, levels, checker } = plan;
+    let is_on = |flag: &Option<Sourced<bool>>| flag.as_ref().is_none_or(|flag| flag.value);
     let bytes = source.open()?;
     let mut checked = checker.check(source, &bytes)?;
     let mut coverage = Coverage::default();
     if let Ok(checked) = &mut checked {
-        if !args.no_external_data {
+        if is_on(&settings.external_data) {
             typeloom_files::report_missing(checked, source.folder());
         }
         coverage = checked.coverage();
     }
-    Ok(FileResult { coverage, diagnostics: checker.diagnose(&bytes, &mut checked) })
-}
-
-fn render(args: &CheckArgs, file: &str, found: &FileResult) -> String {
-    let diagnostics = shown(args, &found.diagnostics);
-    let lines = |line: fn(&str, &Diagnostic) -> String| -> String {
-        diagnostics.iter().map(|diagnostic| line(file, diagnostic) + "\n").collect()
-    };
-    match args.format {
-        CheckFormat::Human => {
-            let mut text = report::human::diagnostics(file, diagnostics, args.color.paint());
-            if !diagnostics.is_empty() {
-                text.push('\n');
-            }
-            text + &summary(args, file, found)
-        }
-        CheckFormat::Concise => lines(report::concise::diagnostic) + &summary(args, file, found),
-        CheckFormat::Json => lines(report::json::diagnostic),
-        CheckFormat::Github => lines(report::github::diagnostic),
-        CheckFormat::Sarif => String::new(),
-    }
-}
-
-/// The diagnostics to show: at most `--max-problems`.
-fn shown<'d>(args: &CheckArgs, diagnostics: &'d [Diagnostic]) -> &'d [Diagnostic] {
-    let max = args.max_problems.unwrap_or(usize::MAX);
-    &diagnostics[..max.min(diagnostics.len())]
-}
-
-/// One line per file, such as `model.onnx: ok, 120 values fully typed`.
-fn summary(args: &CheckArgs, file: &str, found: &FileResult) -> String {
-    let errors = found.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
-    let warnings = found.diagnostics.len() - errors;
-    let mut parts = Vec::new();
-    if errors > 0 {
-        parts.push(count(errors, "error"));
-    } else {
-        if warnings == 0 && args.quiet {
-            return String::new();
-        }
-        parts.push("ok".to_owned());
-        parts.extend(coverage(&found.coverage));
-    }
-    if warnings > 0 {
-        parts.push(count(warnings, "warning"));
-    }
-    match found.diagnostics.len() - shown(args, &found.diagnostics).len() {
-        0 => {}
-        hidden => parts.push(format!("{hidden} not shown")),
-    }
-    format!("{file}: {}\n", parts.join(", "))
-}
-
-/// Counts of values with complete types and with each kind of incomplete one.
-fn coverage(coverage: &Coverage) -> Vec<String> {
-    let Coverage { values, typed, unknown_extents, unknown_rank, assumed, open_conditions } = *coverage;
-    let mut parts = vec![if typed == values {
-        format!("{} fully typed", count(values, "value"))
-    } else {
-        format!("{typed} of {} fully typed", count(values, "value"))
-    }];
-    for (values, what) in
-        [(unknown_extents, "with unknown extents"), (unknown_rank, "of unknown rank"), (assumed, "assumed")]
+    let mut diagnostics = checker.diagnose(&bytes, &mut checked);
+    // The last one of a list that was cut states how many follow, which may be of any code, so it is not removed.
+    let cut = if diagnostics.len() >= MAX_LISTED { diagnostics.pop() } else { None };
+    levels.apply(&mut diagnostics);
+    let mut excepted = Excepted { codes: BTreeMap::new(), unknown: Vec::new() };
+    if is_on(&settings.inline)
+        && !diagnostics.is_empty()
+        && let Some(model) = checked.as_ref().ok().and_then(|checked| checked.model())
     {
-        if values > 0 {
-            parts.push(format!("{values} {what}"));
-        }
+        excepted = Exceptions::of_model(model).apply(&mut diagnostics);
     }
-    if open_conditions > 0 {
-        parts.push(format!("{} undecided", count(open_conditions, "condition")));
-    }
-    parts
+    diagnostics.extend(cut);
+    Ok(Found { diagnostics, coverage, excepted, known: 0 })
 }

@@ -6,8 +6,9 @@ use typeloom_compiler::unit::Coercion;
 use typeloom_onnx::text::escape;
 
 use crate::args::{CastPolicy, CompileArgs};
+use crate::exit::Outcome;
 use crate::input;
-use crate::output::{Outcome, refuse, write};
+use crate::output::{refuse, write};
 use crate::target::Target;
 
 pub(crate) fn run(args: &CompileArgs) -> anyhow::Result<Outcome> {

@@ -7,14 +7,15 @@ use typeloom_pool::Pool;
 use typeloom_report as report;
 
 use crate::args::{DescribeArgs, TextFormat};
+use crate::exit::Outcome;
 use crate::input;
 use crate::interfaces::{self, Content};
-use crate::output::{Outcome, refuse, write};
+use crate::output::{refuse, write};
 use crate::target::export;
 
 pub(crate) fn run(args: &DescribeArgs) -> anyhow::Result<Outcome> {
     let source = input::source(&args.file);
-    let interfaces = match interfaces::read(&source, &input::checker(&args.solve)?)? {
+    let interfaces = match interfaces::read(&source, &crate::settings::checker(&args.solve, &source)?)? {
         Ok(Content::Interfaces(interfaces)) => interfaces.functions,
         Ok(Content::Types(bytes)) => return write_types(args, &source.name, &bytes),
         Err(diagnostics) => {

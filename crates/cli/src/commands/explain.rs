@@ -1,20 +1,36 @@
-//! `typeloom explain CODE` and `typeloom explain FILE VALUE`.
+//! `typeloom explain CODE`, `typeloom explain FILE VALUE` and `typeloom explain --list`.
 
 use anyhow::{Context as _, bail};
 use typeloom_report as report;
+use typeloom_settings::effective::Settings;
 use typeloom_solver::diagnostic::text::suggestion;
-use typeloom_solver::diagnostic::{Code, explain_value};
+use typeloom_solver::diagnostic::{Code, Group, explain_value};
 use typeloom_solver::suggest::nearest;
 
 use crate::args::{Color, ExplainArgs};
+use crate::exit::Outcome;
 use crate::input;
-use crate::output::{Outcome, write};
+use crate::output::write;
+use crate::settings::{Resolver, checker};
 
 pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Outcome> {
-    match &args.value {
-        None => explain_code(&args.subject),
-        Some(value) => explain_type(args, value),
+    match (&args.subject, &args.value) {
+        (None, _) => list_codes(),
+        (Some(subject), None) => explain_code(subject),
+        (Some(subject), Some(value)) => explain_type(args, subject, value),
     }
+}
+
+/// Lists the codes by group, with their severities.
+fn list_codes() -> anyhow::Result<Outcome> {
+    let width = Code::ALL.iter().map(|code| code.name().len()).max().unwrap_or_default();
+    for group in Group::ALL {
+        write(&format!("{group}: {}\n", group.summary()))?;
+        for code in group.codes() {
+            write(&format!("  {:width$}  {:7}  {}\n", code.name(), code.severity().name(), code.summary()))?;
+        }
+    }
+    Ok(Outcome::Typed)
 }
 
 fn explain_code(name: &str) -> anyhow::Result<Outcome> {
@@ -29,11 +45,12 @@ fn explain_code(name: &str) -> anyhow::Result<Outcome> {
     Ok(Outcome::Typed)
 }
 
-fn explain_type(args: &ExplainArgs, value: &str) -> anyhow::Result<Outcome> {
-    let mut checker = input::checker(&args.solve)?;
+fn explain_type(args: &ExplainArgs, subject: &str, value: &str) -> anyhow::Result<Outcome> {
+    let sources =
+        input::sources(&[subject.to_owned()], &mut Resolver::new(&args.solve, Settings::default())?)?;
+    let [source] = &sources[..] else { bail!("`{subject}` is not one model") };
+    let mut checker = checker(&args.solve, source)?;
     checker.options.trace = true;
-    let sources = input::sources(std::slice::from_ref(&args.subject))?;
-    let [source] = &sources[..] else { bail!("`{}` is not one model", args.subject) };
     let bytes = source.open()?;
     let mut checked =
         checker.check_bytes(&bytes).with_context(|| format!("cannot check `{}`", source.name))?;

@@ -11,15 +11,16 @@ use typeloom_solver::elem::Elem;
 use typeloom_solver::universe::Universe;
 
 use crate::args::{FixArgs, TextFormat};
+use crate::exit::Outcome;
 use crate::input::{self, Checker, Source};
-use crate::output::{Outcome, write};
+use crate::output::write;
 use crate::target::Target;
 
 pub(crate) fn run(args: &FixArgs) -> anyhow::Result<Outcome> {
     let source = input::source(&args.file);
     let target = if args.dry_run { None } else { Some(Target::of(&args.target, &source)?) };
     let bytes = source.open()?;
-    let checker = input::checker(&args.solve)?;
+    let checker = crate::settings::checker(&args.solve, &source)?;
     let policy = policy(&args.policy)?;
     let repair = match checker.repair(&bytes, policy) {
         Ok(repair) => repair,

@@ -6,9 +6,10 @@ use typeloom_report::c_header::{Program, c_header};
 use typeloom_types::lattice::Lattice;
 
 use crate::args::HeaderArgs;
+use crate::exit::Outcome;
 use crate::input;
 use crate::interfaces::{self, Content, Interfaces};
-use crate::output::{Outcome, refuse};
+use crate::output::refuse;
 use crate::target::Target;
 
 pub(crate) fn run(args: &HeaderArgs) -> anyhow::Result<Outcome> {
@@ -18,7 +19,7 @@ pub(crate) fn run(args: &HeaderArgs) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Typed);
     };
     let source = input::source(file);
-    let interfaces = match interfaces::read(&source, &input::checker(&args.solve)?)? {
+    let interfaces = match interfaces::read(&source, &crate::settings::checker(&args.solve, &source)?)? {
         Ok(Content::Interfaces(interfaces)) => interfaces,
         Ok(Content::Types(_)) => bail!("`{}` has types, but no interfaces", source.name),
         Err(diagnostics) => return refuse(&source.name, &diagnostics, args.color, "no header"),

@@ -2,17 +2,21 @@
 
 use serde_json::{Map, json};
 use typeloom_report as report;
+use typeloom_settings::effective::Settings;
 use typeloom_solver::model::Checked;
 
 use crate::args::{InferArgs, InferFormat};
+use crate::exit::Outcome;
 use crate::input::{self, Checker, Source};
-use crate::output::{Outcome, complain, write};
+use crate::output::{complain, write};
+use crate::settings::Resolver;
 
 pub(crate) fn run(args: &InferArgs) -> anyhow::Result<Outcome> {
-    let checker = input::checker(&args.solve)?;
+    let mut settings = Resolver::new(&args.solve, Settings::default())?;
     let mut outcome = Outcome::Typed;
-    for source in input::sources(&args.files)? {
-        outcome = outcome.max(one(args, &checker, &source).unwrap_or_else(|error| {
+    for source in input::sources(&args.files, &mut settings)? {
+        let plan = settings.plan(&source)?;
+        outcome = outcome.max(one(args, &plan.checker, &source).unwrap_or_else(|error| {
             complain(&error);
             Outcome::Unusable
         }));

@@ -11,8 +11,9 @@ use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::signature::{AllowedTypes, Arity, AttributeDefault, Formal, FormalType, Schema};
 
 use crate::args::OpsArgs;
+use crate::exit::Outcome;
 use crate::input;
-use crate::output::{Outcome, write};
+use crate::output::write;
 
 pub(crate) fn run(args: &OpsArgs) -> anyhow::Result<Outcome> {
     let operators = input::operators(&args.ops)?;

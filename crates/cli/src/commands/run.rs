@@ -9,15 +9,16 @@ use typeloom_contracts::datum::Datum;
 use typeloom_cpu::ops::generate::Random;
 use typeloom_onnx::text::escape;
 use typeloom_runtime::session::Port;
-use typeloom_solver::model::Checked;
+use typeloom_solver::model::{Checked, Mode};
 use typeloom_solver::program::ValueId;
 use typeloom_solver::value_type::{Dim, Element, ValueType};
 use typeloom_types::any_tensor;
 use typeloom_wire::check::SymbolBindings;
 
 use crate::args::{CPU, RunArgs};
+use crate::exit::Outcome;
 use crate::input::{self, Source};
-use crate::output::{Outcome, progress, refuse, write};
+use crate::output::{progress, refuse, write};
 use crate::run::engine::{self, Make};
 use crate::run::prepared::{Prepared, RunFailure};
 use crate::run::{budget, random, store, summary};
@@ -41,9 +42,9 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
     }
     let engine = make.map(|make| make(args.library.as_deref())).transpose()?;
     let source = input::source(&args.file);
-    let checker = input::checker(&args.solve)?;
+    let checker = crate::settings::checker(&args.solve, &source)?;
     let mut bytes = source.open()?.shared().clone();
-    if args.solve.permissive
+    if checker.options.mode == Mode::Permissive
         && let Ok(Some(mended)) = checker.mend(&bytes)
     {
         // What cannot be read is reported by the check.

@@ -12,7 +12,8 @@ use crate::args::{
     RustArgs, RustBuildArgs, RustCommand, RustDescribeArgs, RustDiffArgs, RustEdition, TextFormat,
 };
 use crate::documentation::{CargoError, CrateJson, Documentation, Features};
-use crate::output::{Outcome, note, quote, write};
+use crate::exit::Outcome;
+use crate::output::{note, quote, write};
 use crate::target::export;
 
 pub(crate) fn run(args: &RustArgs) -> anyhow::Result<Outcome> {

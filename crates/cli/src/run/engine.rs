@@ -9,7 +9,7 @@ use anyhow::{Context as _, bail};
 use typeloom_runtime::engine::Engine;
 
 use crate::args::CPU;
-use crate::output::Outcome;
+use crate::exit::Outcome;
 
 /// The engines whose crates are in this repository, each in `engines/NAME`.
 const REPOSITORY_ENGINES: &[&str] = &["ort", "tract"];

@@ -14,7 +14,7 @@ use typeloom_runtime::session::{Port, RunOutcome, Session};
 use typeloom_solver::diagnostic::Diagnostic;
 use typeloom_solver::model::Checked;
 
-use crate::output::Outcome;
+use crate::exit::Outcome;
 
 pub(crate) enum Prepared {
     Embedded(Session, Verify),

@@ -60,7 +60,7 @@ fn a_type_prints_as_it_is_written() {
         "float[batch*seq, seq + 1, (h + 2*pad)//stride]",
         "float[\"a  +b\", \"7\", ?]",
         "float",
-        "float[]",
+        "float[...]",
         "seq(map(int64, float[N]))",
         "optional(sparse_tensor(double[2]))",
         "opaque(a.b, c)",

@@ -158,7 +158,7 @@ fn later_additions_hide_earlier_ones_and_never_those_of_onnx() {
     let relu =
         "typeloom-operators 1\ndomain ai.onnx 1\nop Relu 1\n  in x tensor(float)\n  out y tensor(double)";
     let operators = Operators::standard().with(first).with(second).with(Described::parse(relu).unwrap());
-    assert_eq!(y(&operators, "g (float[2] x) => (y) { y = own.A (x) }"), "double[]");
+    assert_eq!(y(&operators, "g (float[2] x) => (y) { y = own.A (x) }"), "double[...]");
     assert_eq!(y(&operators, "g (float[2] x) => (y) { y = Relu (x) }"), "float[2]");
 }
 

@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_shape_with_more_axes_than_memory_is_not_followed() {
-        assert_eq!(infer_y(9, "g (int64[2147483648] s) => (y) { y = ConstantOfShape (s) }"), "float[]");
+        assert_eq!(infer_y(9, "g (int64[2147483648] s) => (y) { y = ConstantOfShape (s) }"), "float[...]");
     }
 
     #[test]

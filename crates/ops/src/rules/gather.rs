@@ -295,7 +295,7 @@ mod tests {
         assert_eq!(infer_y(13, &with(1, "A, B, C", "A, N, 1")), "float[A, N, C]");
         assert_eq!(
             infer_y(13, &with(0, "A, B", "K")),
-            "float[]",
+            "float[...]",
             "the length of the tuple determines the rank"
         );
         assert_eq!(

@@ -33,7 +33,7 @@ class RuleInput(Type):
         shape = None if dims is None else tuple(_plain(dim) for dim in dims)
         name = element or "tensor"
         if shape is None:
-            text = f"{name}[]"
+            text = f"{name}[...]"
         else:
             text = f"{name}[{', '.join(map(str, shape))}]" if shape else name
         known = cls.__new__(cls)

@@ -246,7 +246,7 @@ class Type:
     >>> Type("seq(int64[2])").inner
     Type('int64[2]')
 
-    The text is ONNX's: ``float`` has rank 0, ``float[]`` unknown rank, ``float[?]`` an unknown extent. The id of a node of
+    The text is ONNX's: ``float`` has rank 0, ``float[...]`` unknown rank, ``float[?]`` an unknown extent. The id of a node of
     the type tree is a type too, such as ``peer_id``.
 
     Raises:

@@ -1,6 +1,8 @@
 //! One problem in every format, and the properties of a whole run.
 
+use typeloom_report::finding::Difference;
 use typeloom_report::human::{self, Color};
+use typeloom_report::list::{Compared, Content, FileReport, Format, Style, Totals, renderer};
 use typeloom_report::{concise, github, json, sarif, table};
 use typeloom_solver::diagnostic::{Code, Diagnostic, diagnose, explain_value};
 use typeloom_solver::model::{Mode, Options};
@@ -72,7 +74,7 @@ fn no_line_is_wrapped_or_cut() {
 #[test]
 fn one_line_a_problem() {
     let line = concise::diagnostic("model.onnx", &masked());
-    let expected = "model.onnx:1: error[element-type-mismatch]: `Add` needs one element type, but `x` is float and \
+    let expected = "model.onnx: /attn/Add_3: element-type-mismatch: `Add` needs one element type, but `x` is float and \
                     `mask` is int64";
     assert_eq!(line, expected);
 }
@@ -106,7 +108,7 @@ fn code_scanning_gets_a_document_whose_references_hold() {
     assert_eq!(value["version"], "2.1.0");
     let run = &value["runs"][0];
     let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
-    assert_eq!(rules.len(), Code::ALL.len());
+    assert_eq!(rules.len(), 1, "only the rules that are used");
     let result = &run["results"][0];
     let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
     assert_eq!(rules[index]["id"], result["ruleId"]);
@@ -143,6 +145,17 @@ fn names_of_the_model_cannot_break_a_line_or_a_command() {
     ] {
         assert!(!line.contains(['\n', '\u{1b}']), "{line}");
     }
+}
+
+#[test]
+fn names_of_dims_cannot_break_a_table_of_shapes() {
+    let text = "<ir_version: 10, opset_import: [\"\": 21]>\n\
+                g (float[\"a\n::error::b\"] x, float[c] y) => (z) { z = Add(x, y) }";
+    let found = check_text(text, &Seeds::new());
+    assert_eq!(found.iter().map(|it| it.code).collect::<Vec<_>>(), [Code::RestrictedSymbol]);
+    let human = human::diagnostics("model.onnx", &found, Color::Never);
+    assert!(human.contains("[a\\u{a}::error::b]"), "{human}");
+    assert!(!human.lines().any(|line| line.trim_start().starts_with("::")), "{human}");
 }
 
 #[test]
@@ -213,7 +226,7 @@ fn an_error_inside_a_branch_names_the_branch() {
     let found = check_text(text, &Seeds::new());
     assert_eq!(found.len(), 1, "{}", human::diagnostics("m", &found, Color::Never));
     assert_eq!(found[0].location.graph.to_string(), "/0:If.then_branch");
-    assert!(concise::diagnostic("m", &found[0]).starts_with("m:/0:If.then_branch:0: error["));
+    assert!(concise::diagnostic("m", &found[0]).starts_with("m: #0 Add in /0:If.then_branch: "));
 }
 
 #[test]
@@ -306,4 +319,48 @@ fn undecided_equations_are_listed_below_the_table() {
         table.ends_with("\nundecided equations\n  m = n, needed by product (matmul.contract)\n"),
         "{table}"
     );
+}
+
+#[test]
+fn differences_and_unusable_files_are_in_every_format() {
+    let difference = Difference {
+        export: String::new(),
+        path: "inputs.x".to_owned(),
+        code: "input-removed",
+        message: "removed, was float <a|b>".to_owned(),
+        breaks_backward: true,
+        breaks_forward: false,
+        breaking: true,
+    };
+    let differences = [difference];
+    for format in [
+        Format::Human,
+        Format::Concise,
+        Format::Json,
+        Format::Sarif,
+        Format::Github,
+        Format::Markdown,
+        Format::Junit,
+    ] {
+        let mut list = renderer(format, Style::default());
+        let object =
+            serde_json::Map::from_iter([("differences".to_owned(), serde_json::json!(["input-removed"]))]);
+        let compared = Compared { differences: &differences, verdict: "removed".to_owned(), object };
+        let reports = [
+            FileReport { file: "new.onnx", content: Content::Compared(compared) },
+            FileReport { file: "none.onnx", content: Content::Unusable { error: "cannot be read" } },
+        ];
+        let mut totals = Totals::default();
+        let mut text = list.begin();
+        for report in &reports {
+            totals.add(report);
+            text.push_str(&list.file(report));
+        }
+        text.push_str(&list.end(&totals));
+        assert!(text.contains("removed"), "{format:?}: {text}");
+        // The command writes the error to the terminal, where people read it.
+        let is_for_people = matches!(format, Format::Human | Format::Concise);
+        assert_eq!(text.contains("cannot be read"), !is_for_people, "{format:?}: {text}");
+        assert_eq!((totals.errors, totals.unusable), (1, 1));
+    }
 }

@@ -45,7 +45,7 @@ fn bundles_are_unbundled_by_name() -> Outcome {
     assert_eq!(run(&unpack, [("both", both)])?.get("x"), Some(&x));
     let other = Datum::Composite(vec![("y".into(), x)]);
     let text = run(&unpack, [("both", other)]).unwrap_err().to_string();
-    assert!(text.contains("composite(y: float[2]) is not composite{x: float[], ..}"), "{text}");
+    assert!(text.contains("composite(y: float[2]) is not composite{x: float[...], ..}"), "{text}");
     Ok(())
 }
 

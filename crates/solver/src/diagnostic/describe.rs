@@ -83,6 +83,7 @@ impl<'a> Scope<'_, 'a> {
         let unresolved =
             if let SolveErrorKind::Unresolved { value, .. } = kind { Some(*value) } else { None };
         diagnostic.value = unresolved.or(value).map(|value| self.body().value_name(value).to_owned());
+        diagnostic.location.subjects = self.subjects(error, value);
         diagnostic.source = site.step().and_then(|step| source::of_node(self.body().step(step).node));
         diagnostic
     }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use smallvec::SmallVec;
 
-use super::{Code, Diagnostic, Fix, MAX_LISTED, Reader, Scope, count};
+use super::{Code, Diagnostic, Fix, Location, MAX_LISTED, Reader, Scope, count};
 use crate::program::{Body, StepId, ValueId};
 use crate::rule::{Port, RuleError};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
@@ -25,16 +25,13 @@ enum Cause {
 }
 
 /// The errors of each group except the first, by the site and code of the first.
-pub(super) struct Groups {
-    others: BTreeMap<(ErrorSite, Code), Vec<ErrorSite>>,
+pub(super) struct Groups<'f, 'a> {
+    others: BTreeMap<(ErrorSite, Code), Vec<&'f SolveError<'a>>>,
 }
 
-impl Groups {
+impl<'f, 'a> Groups<'f, 'a> {
     /// Groups errors. Returns the first error of each group, and the groups.
-    pub(super) fn of<'f, 'a>(
-        frame: &Frame<'_>,
-        errors: Vec<&'f SolveError<'a>>,
-    ) -> (Vec<&'f SolveError<'a>>, Self) {
+    pub(super) fn of(frame: &Frame<'_>, errors: Vec<&'f SolveError<'a>>) -> (Vec<&'f SolveError<'a>>, Self) {
         let mut groups = Self { others: BTreeMap::new() };
         if errors.len() < 2 {
             return (errors, groups);
@@ -54,7 +51,7 @@ impl Groups {
                 continue;
             };
             match first.get(&cause) {
-                Some(group) => groups.others.entry(*group).or_default().push(error.site),
+                Some(group) => groups.others.entry(*group).or_default().push(error),
                 None => {
                     first.insert(cause, (error.site, code));
                     kept.push(error);
@@ -83,14 +80,17 @@ impl Groups {
             (&mut diagnostic.fix, error.site)
             && let Some(value) = input(scope.body(), step, Port::In(*at))
         {
-            for step in others.iter().filter_map(|site| site.step()) {
+            for step in others.iter().filter_map(|error| error.site.step()) {
                 let inputs = scope.body().inputs(scope.body().first_step(step));
                 let reads = inputs.iter().enumerate().filter(|(_, read)| **read == Some(value));
                 let location = scope.location_of_step(step);
                 readers.extend(reads.map(|(input, _)| Reader { location: location.clone(), input }));
             }
         }
-        diagnostic.also = others.into_iter().take(MAX_LISTED).map(|site| scope.location(site)).collect();
+        let also = others.into_iter().take(MAX_LISTED);
+        diagnostic.also = also
+            .map(|error| Location { subjects: scope.subjects(error, None), ..scope.location(error.site) })
+            .collect();
         diagnostic
     }
 }

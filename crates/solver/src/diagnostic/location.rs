@@ -26,6 +26,9 @@ pub struct Location {
     /// Byte offset in the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<usize>,
+    /// The names of the values, attributes or symbols that a problem at this location concerns, in order of importance.
+    #[serde(skip)]
+    pub subjects: Vec<String>,
 }
 
 /// The nodes that own a nested graph, from the outermost graph inwards. It is displayed as `/3:If.then_branch`.
@@ -73,6 +76,9 @@ pub struct NodeLocation {
     /// May be empty.
     pub name: String,
     pub operator: String,
+    /// The first named output, which identifies a node without a name.
+    #[serde(skip)]
+    pub output: Option<String>,
 }
 
 /// A value, by name.
@@ -127,7 +133,7 @@ impl fmt::Display for NodeLocation {
 
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { function, graph, node, value, offset } = self;
+        let Self { function, graph, node, value, offset, subjects: _ } = self;
         let mut parts = Vec::new();
         match (node, value) {
             (Some(node), _) => parts.push(node.to_string()),

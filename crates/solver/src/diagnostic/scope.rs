@@ -221,6 +221,7 @@ impl<'d, 'a> Scope<'d, 'a> {
             index: record.position as usize,
             name: record.node.name().unwrap_or_default().to_owned(),
             operator: self.body().op_name(step).to_owned(),
+            output: record.node.outputs().flatten().find(|name| !name.is_empty()).map(str::to_owned),
         };
         Location { node: Some(node), ..self.location_of_graph(record.graph) }
     }

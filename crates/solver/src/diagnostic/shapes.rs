@@ -1,5 +1,6 @@
 //! Shapes in notes and labels.
 
+use super::scope::escaped;
 use super::text::{MAX_NAME, clip};
 use super::{Mark, Scope};
 use crate::dim::{Decision, DimId};
@@ -137,7 +138,7 @@ impl<'a> Scope<'_, 'a> {
             return None;
         }
         let name_width = rows.iter().map(|row| row.name.chars().count()).max()?;
-        let text = |dim: &DimId| self.core.dims.display(*dim).to_string();
+        let text = |dim: &DimId| escaped(self.core.dims.display(*dim).to_string());
         let cells: Vec<Vec<String>> = rows
             .iter()
             .map(|row| {

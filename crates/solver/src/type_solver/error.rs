@@ -176,6 +176,7 @@ impl TypeError {
             index: *position,
             name: name.clone(),
             operator: op_type.clone(),
+            output: None,
         });
         Some(Diagnostic::new(code, self.to_string(), Location { node, ..Location::default() }))
     }

@@ -29,8 +29,8 @@ fn types_are_printed_as_in_onnx_syntax() {
     let cases = [
         (image.clone(), "float[N, 3, 2*H + 1, ?]"),
         (tensor(&mut dims, float, &[]), "float"),
-        (Type::Tensor(TensorType { elem: float, shape: None }), "float[]"),
-        (Type::Sparse(TensorType { elem: float, shape: None }), "sparse_tensor(float[])"),
+        (Type::Tensor(TensorType { elem: float, shape: None }), "float[...]"),
+        (Type::Sparse(TensorType { elem: float, shape: None }), "sparse_tensor(float[...])"),
         (
             Type::within(vec![Constructor::Sequence, Constructor::Optional], image),
             "seq(optional(float[N, 3, 2*H + 1, ?]))",

@@ -3,45 +3,68 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use typeloom_onnx::text::escape;
 use typeloom_pool::compat::{CompatCache, Difference, Direction, TypeChange};
 use typeloom_pool::{Idx, Pool};
 use typeloom_report as report;
+use typeloom_report::finding::Difference as Reported;
 
-use super::Answer;
-use crate::args::DiffArgs;
-use crate::output::Outcome;
+use super::{Answer, labels};
 
-pub(crate) fn run(args: &DiffArgs, direction: Direction, old: &[u8], new: &[u8]) -> anyhow::Result<Outcome> {
+/// Compares the types of two bundles.
+pub(super) fn answer(direction: Direction, old: &[u8], new: &[u8]) -> anyhow::Result<Answer> {
     let mut pool = Pool::new();
     let mut roots = |bytes: &[u8]| -> anyhow::Result<BTreeMap<String, Idx>> {
         Ok(pool.import(bytes)?.into_iter().map(|root| (root.label, root.ty)).collect())
     };
     let (old, new) = (roots(old)?, roots(new)?);
     let compat = pool.compat_exports(&mut CompatCache::new(), &old, &new, direction)?;
-    let (mut text, mut differences) = (String::new(), Vec::new());
+    let codes = ["export-removed", "export-added"];
+    let mut differences = labels(&compat.removed, &compat.added, direction, codes);
+    let mut objects = Vec::new();
     for (label, compat) in &compat.changed {
         let breaking = compat.breaking.iter().map(|difference| (difference, true));
         let all = breaking.chain(compat.harmless.iter().map(|difference| (difference, false)));
         for (difference, is_breaking) in all {
-            text += &format!("{}: {}\n", escape(label), escape(&message(difference)));
-            differences.push(to_json(label, difference, is_breaking));
+            differences.push(report_of(label, difference, is_breaking));
+            objects.push(to_json(label, difference, is_breaking));
         }
         if compat.truncated {
-            text += &format!("{}: and more\n", escape(label));
+            differences.push(Reported {
+                export: label.clone(),
+                path: String::new(),
+                code: "more-differences",
+                message: "and more".to_owned(),
+                breaks_backward: false,
+                breaks_forward: false,
+                breaking: false,
+            });
         }
     }
-    let answer = Answer {
-        text,
+    Ok(Answer {
         differences,
+        objects,
         equal: compat.removed.is_empty() && compat.added.is_empty() && compat.changed.is_empty(),
         compatible: compat.is_compatible(),
+        noun: "types",
         by_name: None,
         truncated: Some(compat.changed.iter().any(|(_, compat)| compat.truncated)),
         removed: compat.removed,
         added: compat.added,
-    };
-    answer.show(args, direction, "types")
+    })
+}
+
+fn report_of(label: &str, difference: &Difference, breaking: bool) -> Reported {
+    let (breaks_backward, breaks_forward) = breaks(difference);
+    let (code, text) = change(difference);
+    Reported {
+        export: label.to_owned(),
+        path: difference.path.to_string(),
+        code,
+        message: format!("{text} ({})", report::interface::effect(breaks_backward, breaks_forward)),
+        breaks_backward,
+        breaks_forward,
+        breaking,
+    }
 }
 
 /// Whether a difference breaks the new module for users of the old one, and the old one for users of the new. An export

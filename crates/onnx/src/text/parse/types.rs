@@ -192,11 +192,17 @@ impl Parser<'_> {
         Ok(element.map(Dtype::onnx_number))
     }
 
-    /// `[dims]`; a scalar without brackets, an unknown rank with empty brackets.
+    /// `[dims]`; a scalar without brackets, an unknown rank as `[]` or `[...]`.
     fn shape(&mut self) -> Result<Option<TensorShapeProto>> {
         let mut shape = TensorShapeProto::default();
         if self.eat(Punct::LeftBracket)? {
             if self.eat(Punct::RightBracket)? {
+                return Ok(None);
+            }
+            if self.eat(Punct::Dot)? {
+                for punct in [Punct::Dot, Punct::Dot, Punct::RightBracket] {
+                    self.expect(punct)?;
+                }
                 return Ok(None);
             }
             self.some_items(Punct::RightBracket, &mut shape.dim, Self::dim)?;

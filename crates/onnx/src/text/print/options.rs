@@ -61,7 +61,7 @@ pub enum Syntax {
     /// As required by the syntax: names other than identifiers are quoted, strings contain line breaks.
     Exact,
     /// For display: names like `/attn/Add_3` and dims like `batch*seq` have no quotes, strings are on one
-    /// line.
+    /// line, and an unknown rank is `[...]`.
     Readable,
 }
 

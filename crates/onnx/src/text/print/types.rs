@@ -129,9 +129,14 @@ impl Printer<'_> {
         self.push(dtype.map_or(UNDEFINED, Dtype::onnx_name));
     }
 
-    /// Nothing for a scalar, `[]` for an unknown rank.
+    /// Nothing for a scalar. An unknown rank is `[]` for ONNX's parser and `[...]` for people.
     fn shape(&mut self, shape: Option<&TensorShapeProto>) {
-        let Some(TensorShapeProto { dim, unknown_fields }) = shape else { return self.push("[]") };
+        let Some(TensorShapeProto { dim, unknown_fields }) = shape else {
+            return self.push(match self.options.syntax {
+                Syntax::Exact => "[]",
+                Syntax::Readable => "[...]",
+            });
+        };
         self.check_unknown(unknown_fields);
         self.bracketed(dim, Self::dim);
     }

@@ -1,0 +1,79 @@
+//! Validation of reports against the schemas of their formats.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+fn schema(path: &str) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).expect("the schema is JSON")
+}
+
+fn validate(schema: &Value, document: &Value) {
+    let validator =
+        jsonschema::options().should_validate_formats(true).build(schema).expect("the schema is valid");
+    let errors: Vec<String> =
+        validator.iter_errors(document).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(errors.is_empty(), "{}\n{document:#}", errors.join("\n"));
+}
+
+/// Parses and validates a SARIF log.
+pub(crate) fn sarif(text: &str) -> Value {
+    let document: Value = serde_json::from_str(text).expect("the log is JSON");
+    let mut schema = schema("tests/schemas/sarif-2.1.0.json");
+    // Two patterns have an unmatched bracket, which is no regular expression of JSON Schema. Our logs have no such property.
+    for owner in ["run", "toolComponent"] {
+        let path = format!("/definitions/{owner}/properties/language");
+        let language = schema.pointer_mut(&path).and_then(Value::as_object_mut);
+        language.and_then(|language| language.remove("pattern")).expect("the published pattern");
+    }
+    validate(&schema, &document);
+    document
+}
+
+/// Parses and validates the records of `check --format json`.
+pub(crate) fn records(text: &str) -> Vec<Value> {
+    let schema = schema("../../docs/check.schema.json");
+    let records = text.lines().map(|line| serde_json::from_str(line).expect("a record is JSON"));
+    records.inspect(|record| validate(&schema, record)).collect()
+}
+
+/// A workflow command of GitHub: its level, properties and message.
+pub(crate) fn workflow_command(line: &str) -> (String, Vec<(String, String)>, String) {
+    let rest = line.strip_prefix("::").unwrap_or_else(|| panic!("{line}"));
+    let (head, message) = rest.split_once("::").unwrap_or_else(|| panic!("{line}"));
+    let (level, properties) = head.split_once(' ').unwrap_or_else(|| panic!("{line}"));
+    assert!(["error", "warning", "notice"].contains(&level), "{line}");
+    let properties = properties.split(',').map(|property| {
+        let (key, value) = property.split_once('=').unwrap_or_else(|| panic!("{line}"));
+        assert!(["file", "title", "line", "endLine", "col", "endColumn"].contains(&key), "{line}");
+        assert!(!value.contains(':'), "{line}");
+        (key.to_owned(), value.to_owned())
+    });
+    for (at, _) in rest.match_indices('%') {
+        assert!(["%25", "%0A", "%0D", "%3A", "%2C"].contains(&&rest[at..at + 3]), "{line}");
+    }
+    (level.to_owned(), properties.collect(), message.to_owned())
+}
+
+/// Validates a JUnit file with Python's `xmlschema`, if it is installed; it has to be under `CI=true`.
+pub(crate) fn junit(file: &Path) {
+    let python = std::env::var_os("TYPELOOM_PYTHON").unwrap_or_else(|| "python3".into());
+    let quiet = |command: &mut Command| command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if !quiet(Command::new(&python).args(["-c", "import xmlschema"])).is_ok_and(|status| status.success()) {
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "under CI, {python:?} needs xmlschema");
+        return;
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let script = root.join("../../tools/validate_junit.py");
+    let schema = root.join("tests/schemas/junit-10.xsd");
+    let output = Command::new(&python).arg(script).arg(schema).arg(file).output().expect("Python starts");
+    assert!(
+        output.status.success(),
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}

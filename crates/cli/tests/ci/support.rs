@@ -1,0 +1,91 @@
+//! Folders with models, and runs of the command in them.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+/// A folder that is removed when it is dropped.
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+/// The result of a command.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Folder {
+    pub(crate) fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("typeloom-ci-{name}-{}", std::process::id()));
+        drop(std::fs::remove_dir_all(&path));
+        std::fs::create_dir_all(&path).expect("the folder is made");
+        Self(path)
+    }
+
+    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        let path = self.0.join(name);
+        std::fs::create_dir_all(path.parent().expect("a file has a folder")).expect("the folder is made");
+        std::fs::write(path, bytes).expect("the file is written");
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.0.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    pub(crate) fn exists(&self, name: &str) -> bool {
+        self.0.join(name).exists()
+    }
+
+    pub(crate) fn rename(&self, old: &str, new: &str) {
+        std::fs::rename(self.0.join(old), self.0.join(new)).expect("the file is renamed");
+    }
+
+    /// Writes a model with one node for each line of `body`.
+    pub(crate) fn model(&self, name: &str, body: &str) {
+        self.model_with(name, "", body);
+    }
+
+    /// Writes a model with more fields in its head.
+    pub(crate) fn model_with(&self, name: &str, head: &str, body: &str) {
+        let text = format!(
+            "<ir_version: 10, opset_import: [\"\": 21]{head}>\n\
+             main (float[N, 4] x, int64[N, 4] n) => (y) {{\n{body}\n}}"
+        );
+        let bytes = typeloom_onnx::text::model_bytes(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        self.write(name, bytes);
+    }
+
+    /// Runs `typeloom` in the folder.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Run {
+        let output = Command::new(env!("CARGO_BIN_EXE_typeloom"))
+            .args(arguments)
+            .current_dir(&self.0)
+            .env("NO_COLOR", "1")
+            .output()
+            .expect("the command starts");
+        Run {
+            code: output.status.code().expect("the command exits"),
+            out: String::from_utf8(output.stdout).expect("the output is text"),
+            err: String::from_utf8(output.stderr).expect("the output is text"),
+        }
+    }
+
+    /// The lines of `check --format concise` with these arguments, without summaries.
+    pub(crate) fn problems(&self, arguments: &[&str]) -> Vec<String> {
+        let run = self.run(&[&["check", "--quiet", "--format", "concise"], arguments].concat());
+        let is_problem = |line: &&str| line.split(": ").count() > 3;
+        run.out.lines().filter(is_problem).map(str::to_owned).collect()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+/// Nodes without an error.
+pub(crate) const CLEAN: &str = "[first] h = Relu(x)\n[second] y = Neg(h)";
+
+/// Nodes of which the second has an element type mismatch.
+pub(crate) const MIXED: &str = "[first] h = Relu(x)\n[second] y = Add(h, n)";
