@@ -93,8 +93,8 @@ def drawing_command() -> str:
 
 def build(output: Path) -> None:
     """Draws the pictures and builds the pages."""
-    folders = [*(ROOT / "docs").rglob("*.md"), *(ROOT / "spec").rglob("*.md")]
-    documents = sorted(path.relative_to(ROOT).as_posix() for path in folders)
+    paths = (path for folder in ["docs", "spec", "crates/solver/pages"] for path in (ROOT / folder).rglob("*.md"))
+    documents = sorted(path.relative_to(ROOT).as_posix() for path in paths)
     with tempfile.TemporaryDirectory() as pictures:
         subprocess.run([drawing_command(), pictures, *documents], cwd=ROOT, check=True)
         mkdocs = [sys.executable, "-m", "mkdocs", "build", "--strict", "--clean", "--site-dir", str(output.resolve())]

@@ -2,7 +2,7 @@
 
 The pages keep their paths in the repository, so that their links work on code hosts and on the site. The hooks
 
-- add the documents that `docs/` does not contain, and omit `docs/` from the addresses of pages;
+- add the documents that `docs/` does not contain, and shorten the addresses of pages;
 - list folders in the navigation;
 - point links at sources to the repository;
 - show snapshots of problems as pictures (see `crates/spec/src/pictures.rs`), with the text below.
@@ -26,11 +26,14 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 #: Folders of documents, and single documents.
-FOLDERS = ["docs", "spec"]
+FOLDERS = ["docs", "spec", "crates/solver/pages"]
 DOCUMENTS = [
     "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "bench/README.md", "fuzz/README.md", "models/README.md",
     "transports/libp2p/README.md",
 ]  # fmt: skip
+
+#: Folders of the repository, and their names in addresses.
+ADDRESSES = {"docs/": "", "crates/solver/pages/": "codes/"}
 
 #: A link with its target, outside images.
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
@@ -93,9 +96,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def add(files: Files, config: MkDocsConfig, path: str, source: Path) -> None:
-    """Adds a file of the repository under its path; the address omits `docs/`."""
+    """Adds a file of the repository under its path."""
     file = File.generated(config, path, abs_src_path=str(source))
-    file.dest_uri = file.dest_uri.removeprefix("docs/")
+    for folder, name in ADDRESSES.items():
+        if file.dest_uri.startswith(folder):
+            file.dest_uri = name + file.dest_uri.removeprefix(folder)
     files.append(file)
 
 

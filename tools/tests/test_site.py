@@ -57,22 +57,22 @@ def test_a_missing_file_is_a_problem_and_links_are_none(tmp_path: Path) -> None:
 
 
 def test_the_navigation_lists_the_pages_of_a_folder_in_the_order_of_its_links() -> None:
-    pages = hooks.expanded([{"Codes": "docs/codes/"}])[0]["Codes"]
-    assert pages[:2] == ["docs/codes/README.md", "docs/codes/element-type-mismatch.md"]
-    assert len(pages) == len(list((ROOT / "docs" / "codes").glob("*.md")))
+    pages = hooks.expanded([{"Codes": "crates/solver/pages/"}])[0]["Codes"]
+    assert pages[:2] == ["crates/solver/pages/README.md", "crates/solver/pages/element-type-mismatch.md"]
+    assert len(pages) == len(list((ROOT / "crates/solver/pages").glob("*.md")))
 
 
 def test_a_snapshot_is_a_picture_with_its_text_below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "docs" / "codes").mkdir(parents=True)
-    (tmp_path / "docs" / "codes" / "a-0.svg").touch()
+    (tmp_path / "crates/solver/pages").mkdir(parents=True)
+    (tmp_path / "crates/solver/pages/a-0.svg").touch()
     monkeypatch.setenv("TYPELOOM_PICTURES", str(tmp_path))
     page = '```onnx fails=a\nmodel\n```\n\n```snapshot\nerror: `"<&`\n```\n'
-    text = hooks.prepared(page, "docs/codes/a.md")
+    text = hooks.prepared(page, "crates/solver/pages/a.md")
     assert text.startswith("```text\nmodel\n```\n")
     assert '<img src="../a-0.svg" alt="error: `&quot;&lt;&amp;`"' in text
     assert re.search(r'^    ```text\n    error: `"<&`\n    ```$', text, re.MULTILINE)
     with pytest.raises(hooks.PluginError, match="snapshot 0 has no picture"):
-        hooks.prepared(page, "docs/codes/b.md")
+        hooks.prepared(page, "crates/solver/pages/b.md")
 
 
 def test_fences_in_fences_stay_text() -> None:

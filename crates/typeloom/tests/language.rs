@@ -73,7 +73,7 @@ fn literals(line: &str) -> Vec<String> {
 }
 
 fn documents() -> Vec<PathBuf> {
-    let mut documents: Vec<_> = ["docs", "spec", "engines", "transports", "bench", "models"]
+    let mut documents: Vec<_> = ["docs", "spec", "crates", "engines", "transports", "bench", "models"]
         .iter()
         .flat_map(|folder| files(folder, "md"))
         .collect();

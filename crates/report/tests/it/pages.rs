@@ -135,7 +135,7 @@ fn the_index_lists_every_code() {
         let name = code.name();
         index.push_str(&format!("| [`{name}`]({name}.md) | {} | {} |\n", code.severity(), code.summary()));
     }
-    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/codes/README.md");
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../crates/solver/pages/README.md");
     if bless() {
         std::fs::write(&file, &index).unwrap();
     }
