@@ -28,8 +28,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 #: Folders of documents, and single documents.
 FOLDERS = ["docs", "spec", "crates/solver/pages"]
 DOCUMENTS = [
-    "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "bench/README.md", "fuzz/README.md", "models/README.md",
-    "transports/libp2p/README.md",
+    "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "bench/README.md", "fuzz/README.md",
+    "models/README.md", "transports/libp2p/README.md",
 ]  # fmt: skip
 
 #: Folders of the repository, and their names in addresses.

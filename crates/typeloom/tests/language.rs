@@ -78,7 +78,7 @@ fn documents() -> Vec<PathBuf> {
         .flat_map(|folder| files(folder, "md"))
         .collect();
     documents.extend(
-        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(|name| root().join(name)),
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"].map(|name| root().join(name)),
     );
     documents
 }
