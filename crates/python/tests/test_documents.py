@@ -1,4 +1,4 @@
-"""The programs in `docs/python` run and print what the documents show.
+"""The programs in `docs/python` and `docs/start/python.md` run and print what the documents show.
 
 Blocks of ``python`` in one document run in order in one namespace and an empty folder; a block of ``text`` directly after one
 is its output. Blocks of ``sh`` that begin with ``typeloom`` run as commands.
@@ -19,15 +19,17 @@ from pathlib import Path
 
 import pytest
 
-DOCUMENTS = Path(__file__).parents[3] / "docs" / "python"
+DOCUMENTS = Path(__file__).parents[3] / "docs"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 #: Packages of other projects that a document needs: it is skipped without them, except in CI.
-NEEDS = {"recipes.md": ["onnx", "onnx_ir", "onnxruntime", "onnxscript", "skl2onnx"]}
+NEEDS = {"python/recipes.md": ["onnx", "onnx_ir", "onnxruntime", "onnxscript", "skl2onnx"]}
 
 
 def documents() -> list[str]:
     """The documents with programs."""
-    return sorted(path.name for path in DOCUMENTS.glob("*.md") if "```python" in path.read_text(encoding="utf-8"))
+    paths = [*DOCUMENTS.glob("python/*.md"), DOCUMENTS / "start" / "python.md"]
+    with_programs = (path for path in paths if "```python" in path.read_text(encoding="utf-8"))
+    return sorted(path.relative_to(DOCUMENTS).as_posix() for path in with_programs)
 
 
 @pytest.mark.parametrize("name", documents())
@@ -38,7 +40,7 @@ def test_a_document_works_as_written(name: str, tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     text = (DOCUMENTS / name).read_text(encoding="utf-8")
     # Libraries that read the source of a function find it by its module and file.
-    module = types.ModuleType(f"document_{name.removesuffix('.md')}")
+    module = types.ModuleType(f"document_{Path(name).stem}")
     monkeypatch.setitem(sys.modules, module.__name__, module)
     output: str | None = None
     for block in BLOCK.finditer(text):

@@ -5,7 +5,7 @@
 //! name the origin of each side, notes, at most one help and a structured [`Fix`]. This module neither decides
 //! whether a model is valid nor lays out text; renderers do the latter.
 //!
-//! Each code has one file in `codes`, with its severity, message and fix, and one page in `docs/codes/`. The files next to
+//! Each code has one file in `codes`, with its severity, message and fix, and one page in `pages/`. The files next to
 //! `codes` contain shared parts: `Scope` (names, types and printed nodes of one body), causes of types, lineages of
 //! extents, tables of shapes, and the order and grouping of diagnostics.
 //!

@@ -12,7 +12,7 @@ use crate::document::{Document, Fence, Malformed};
 
 mod console;
 mod facts;
-mod graph;
+pub(crate) mod graph;
 mod primitives;
 mod snapshot;
 mod tree;
@@ -115,7 +115,8 @@ impl Kind {
     }
 }
 
-fn settings(words: &[&str]) -> Result<Settings, String> {
+/// Reads the options after the language of a model's fence.
+pub(crate) fn settings(words: &[&str]) -> Result<Settings, String> {
     let mut settings = Settings::default();
     for word in words {
         match word.split_once('=') {

@@ -1,4 +1,4 @@
-//! Executes the reference manual: the fenced blocks of `spec/**/*.md` are tests.
+//! Executes the reference manual: the fenced blocks of `spec/**/*.md` and `docs/start/*.md` are tests.
 //!
 //! A document is prose with fences. A fence is a statement in a notation that a reader understands without the
 //! runner. The runner checks whether it is true:
@@ -23,6 +23,8 @@
 //! **Invariant:** a fence is checked by computing its corrected text ([`kinds::Kind::truth`]). A test passes if the
 //! document contains that text. A failure is the difference of the two, and blessing replaces one by the other.
 //!
+//! The command `typeloom-pictures` renders the problems in documents as pictures for the site ([`pictures`]).
+//!
 //! Not published, and not for documents outside the repository: the pages of diagnostic codes are
 //! executed by the tests of the renderers.
 
@@ -35,6 +37,7 @@ use libtest_mimic::{Arguments, Trial};
 pub mod bless;
 pub mod document;
 pub mod kinds;
+pub mod pictures;
 
 mod comments;
 mod diff;
@@ -44,13 +47,16 @@ use bless::Edit;
 use document::{Document, Fence, Malformed};
 use kinds::Context;
 
+/// The folders of the manual: the reference, and the first steps.
+const DOCUMENTS: [&str; 2] = ["spec", "docs/start"];
+
 /// The documents to run.
 #[derive(Clone, Debug)]
 pub struct Suite {
     /// The folder that file names start from, and in which commands run.
     pub repository: PathBuf,
-    /// The folder with the documents, below it.
-    pub documents: PathBuf,
+    /// The folders with the documents, below it.
+    pub documents: Vec<PathBuf>,
     /// The `typeloom` command.
     pub command: PathBuf,
     /// Whether to correct the documents instead of failing.
@@ -63,7 +69,7 @@ impl Suite {
     pub fn new(repository: impl Into<PathBuf>, command: impl Into<PathBuf>) -> Self {
         Self {
             repository: repository.into(),
-            documents: PathBuf::from("spec"),
+            documents: DOCUMENTS.map(PathBuf::from).to_vec(),
             command: command.into(),
             bless: std::env::var_os("TYPELOOM_BLESS").is_some(),
         }
@@ -76,8 +82,7 @@ impl Suite {
         let edits = Arc::new(Mutex::new(Vec::new()));
         let mut trials = self.trials(&edits);
         if trials.is_empty() {
-            let message = format!("there are no documents in `{}`", self.documents.display());
-            trials.push(Trial::test("the manual", move || Err(message.into())));
+            trials.push(Trial::test("the manual", || Err("there are no documents".into())));
         }
         let conclusion = libtest_mimic::run(&arguments, trials);
         let edits = std::mem::take(&mut *edits.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
@@ -91,7 +96,8 @@ impl Suite {
     #[must_use]
     pub fn trials(&self, edits: &Arc<Mutex<Vec<Edit>>>) -> Vec<Trial> {
         let mut trials = Vec::new();
-        for document in Document::all(&self.repository, &self.documents) {
+        let documents = self.documents.iter().flat_map(|folder| Document::all(&self.repository, folder));
+        for document in documents {
             match document {
                 Ok(document) => self.trials_of(document, edits, &mut trials),
                 Err(malformed) => trials.push(failing(&malformed)),

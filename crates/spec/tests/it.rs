@@ -3,11 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use typeloom_spec::document::Document;
-use typeloom_spec::{Judged, Suite, bless};
+use typeloom_spec::{Judged, Suite, bless, pictures};
 
 fn suite(bless: bool) -> Suite {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    Suite { repository, documents: PathBuf::from("spec"), command: PathBuf::from("/nonexistent"), bless }
+    Suite {
+        repository,
+        documents: vec![PathBuf::from("spec")],
+        command: PathBuf::from("/nonexistent"),
+        bless,
+    }
 }
 
 fn document(text: &str) -> Document {
@@ -235,4 +240,27 @@ fn edits_of_one_file_do_not_disturb_each_other() {
     let text = std::fs::read_to_string(folder.join("a.md")).unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
     assert_eq!(text, "first two 3");
+}
+
+const PAGE: &str = "# Page\n\n```onnx fails=dim-mismatch\n<ir_version: 10, opset_import: [\"\": 21]>\ng (float[2, 4] x, float[5] \
+                    \"<b&>\") => (y) { y = Add(x, \"<b&>\") }\n```\n\n```snapshot\nerror[dim-mismatch]: ...\n...\n```\n";
+
+#[test]
+fn a_picture_shows_the_problems_of_the_model_before_it_and_escapes_its_text() {
+    let pictures = pictures::of_document(Path::new("docs/page.md"), PAGE).expect("the snapshot is true");
+    let [picture] = &pictures[..] else { panic!("one snapshot has one picture: {pictures:?}") };
+    assert_eq!(pictures::file_name(Path::new("docs/page.md"), picture), Path::new("docs/page-0.svg"));
+    assert!(
+        picture.svg.contains("dim-mismatch") && picture.svg.contains("&lt;b&amp;&gt;"),
+        "{}",
+        picture.svg
+    );
+    assert!(!picture.svg.contains("<b&>") && !picture.svg.contains('\u{1b}'), "{}", picture.svg);
+}
+
+#[test]
+fn a_snapshot_with_other_problems_has_no_picture() {
+    let error = pictures::of_document(Path::new("docs/page.md"), &PAGE.replace("error[dim", "error[rank"));
+    let message = error.expect_err("the text is false").to_string();
+    assert!(message.starts_with("docs/page.md:8: the problems of the model are"), "{message}");
 }

@@ -42,6 +42,20 @@ fn a_check_prints_values_problems_and_a_fixed_model() -> Outcome {
 }
 
 #[test]
+fn the_page_for_beginners_shows_an_example_and_its_output() -> Outcome {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let page = std::fs::read_to_string(format!("{root}/docs/start/rust.md"))?;
+    let source = std::fs::read_to_string(format!("{root}/crates/typeloom/examples/check_and_print.rs"))?;
+    for (language, text) in [("rust", source), ("text", check_and_print::walk()?)] {
+        assert!(
+            page.contains(&format!("\n```{language}\n{text}```\n")),
+            "docs/start/rust.md differs from\n{text}"
+        );
+    }
+    Ok(())
+}
+
+#[test]
 fn a_rule_in_rust_computes_symbolic_dims_and_an_operator_returns_a_custom_leaf() -> Outcome {
     custom_types::main()?;
     let expected = [

@@ -73,12 +73,12 @@ fn literals(line: &str) -> Vec<String> {
 }
 
 fn documents() -> Vec<PathBuf> {
-    let mut documents: Vec<_> = ["docs", "spec", "engines", "transports", "bench", "models"]
+    let mut documents: Vec<_> = ["docs", "spec", "crates", "engines", "transports", "bench", "models"]
         .iter()
         .flat_map(|folder| files(folder, "md"))
         .collect();
     documents.extend(
-        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(|name| root().join(name)),
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"].map(|name| root().join(name)),
     );
     documents
 }

@@ -136,7 +136,7 @@ fn the_index_lists_every_code() {
         let (severity, group, summary) = (code.severity(), code.group(), code.summary());
         index.push_str(&format!("| [`{name}`]({name}.md) | {severity} | `{group}` | {summary} |\n"));
     }
-    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/codes/README.md");
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../crates/solver/pages/README.md");
     if bless() {
         std::fs::write(&file, &index).unwrap();
     }

@@ -1,7 +1,7 @@
 //! The diagnostic codes, each with its name, severity, summary, page and message in one file.
 //!
-//! A code is stable once released. To add one, write `codes/NAME.rs` and `docs/codes/NAME.md`, and list the code in
-//! the [`codes!`] call below, with the solve errors that have it; the index in `docs/codes/README.md` is generated from
+//! A code is stable once released. To add one, write `codes/NAME.rs` and `pages/NAME.md`, and list the code in
+//! the [`codes!`] call below, with the solve errors that have it; the index in `pages/README.md` is generated from
 //! that list.
 
 mod assumed_type;
@@ -132,7 +132,7 @@ macro_rules! code {
             name: $name,
             level: super::Level::$level,
             summary: $summary,
-            page: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/codes/", $name, ".md")),
+            page: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/pages/", $name, ".md")),
         };
     };
 }
@@ -264,7 +264,7 @@ impl Code {
     /// The path of the code's page in the repository.
     #[must_use]
     pub fn page_path(self) -> String {
-        format!("docs/codes/{}.md", self.name())
+        format!("crates/solver/pages/{}.md", self.name())
     }
 
     /// The code with this name.

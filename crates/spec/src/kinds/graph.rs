@@ -11,7 +11,7 @@
 
 use typeloom_onnx::messages::{ModelProto, NodeProto};
 use typeloom_onnx::prost::Message as _;
-use typeloom_onnx::text::{parse_model, parse_node};
+use typeloom_onnx::text::{ParseError, parse_model, parse_node};
 use typeloom_solver::diagnostic::{Diagnostic, diagnose};
 use typeloom_solver::model::{CheckError, Checked};
 
@@ -22,14 +22,19 @@ use crate::kinds::{Context, Settings};
 /// The default version of ONNX's operator set.
 const OPSET: i64 = 23;
 
-/// Reads the model of a graph fence.
-pub(crate) fn model(cx: &Context<'_>, text: &str, settings: &Settings) -> Result<ModelProto, Malformed> {
+/// Reads the text of a model, which may omit the header.
+pub(crate) fn parse(text: &str, settings: &Settings) -> Result<ModelProto, ParseError> {
     let header = if text.trim_start().starts_with('<') {
         String::new()
     } else {
         format!("<ir_version: 11, opset_import: [\"\": {}]> ", settings.opset.unwrap_or(OPSET))
     };
     parse_model(&format!("{header}{text}"))
+}
+
+/// Reads the model of a graph fence.
+pub(crate) fn model(cx: &Context<'_>, text: &str, settings: &Settings) -> Result<ModelProto, Malformed> {
+    parse(text, settings)
         .map_err(|error| cx.malformed(error.line - 1, format!("this is no model: {}", error.kind)))
 }
 
