@@ -37,6 +37,7 @@ mod ports;
 mod scope;
 mod shapes;
 mod source;
+mod target;
 pub mod text;
 
 #[cfg(test)]
@@ -56,6 +57,7 @@ pub use explain::{Explanation, Reason, explain_value};
 pub use fix::{Fix, Reader};
 pub use location::{GraphPath, GraphPathStep, Location, NodeLocation, Role, ValueLocation, graph_path};
 pub use source::SourceLine;
+pub use target::{TargetIssue, TargetSite, diagnose_target};
 
 // The vocabulary of the files below.
 use casts::{best_cast, cast_into, is_tensor};

@@ -3,9 +3,11 @@
 use typeloom_report as report;
 use typeloom_solver::diagnostic::Diagnostic;
 use typeloom_solver::diagnostic::text::count;
-use typeloom_solver::model::Coverage;
+use typeloom_solver::model::{Checked, Coverage};
+use typeloom_targets::{Outcome as Verdict, Target};
 
 use crate::args::{CheckArgs, CheckFormat};
+use crate::commands::targets;
 use crate::input::{self, Checker, Source};
 use crate::output::{Outcome, complain, progress, write};
 
@@ -13,17 +15,20 @@ use crate::output::{Outcome, complain, progress, write};
 struct FileResult {
     diagnostics: Vec<Diagnostic>,
     coverage: Coverage,
+    verdicts: Vec<(&'static Target, Verdict)>,
 }
 
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
-    let checker = input::checker(&args.solve)?;
+    let mut checker = input::checker(&args.solve)?;
+    let targets = targets::find(&args.targets)?;
+    checker.options.functions |= !targets.is_empty();
     let sources = input::sources(&args.files)?;
     let progress = progress(u64::try_from(sources.len()).ok(), "{bar:30} {pos}/{len} {wide_msg}");
     let mut outcome = Outcome::Typed;
     let mut log: Vec<(String, Vec<Diagnostic>)> = Vec::new();
     for source in &sources {
         progress.set_message(source.name.clone());
-        let found = match check(source, &checker, args) {
+        let found = match check(source, &checker, &targets, args) {
             Ok(found) => found,
             Err(error) => {
                 progress.suspend(|| complain(&error));
@@ -49,7 +54,12 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
-fn check(source: &Source, checker: &Checker, args: &CheckArgs) -> anyhow::Result<FileResult> {
+fn check(
+    source: &Source,
+    checker: &Checker,
+    targets: &[&'static Target],
+    args: &CheckArgs,
+) -> anyhow::Result<FileResult> {
     let bytes = source.open()?;
     let mut checked = checker.check(source, &bytes)?;
     let mut coverage = Coverage::default();
@@ -59,7 +69,32 @@ fn check(source: &Source, checker: &Checker, args: &CheckArgs) -> anyhow::Result
         }
         coverage = checked.coverage();
     }
-    Ok(FileResult { coverage, diagnostics: checker.diagnose(&bytes, &mut checked) })
+    let mut diagnostics = checker.diagnose(&bytes, &mut checked);
+    let verdicts = match &mut checked {
+        Ok(checked) => verdicts(checked, targets, &mut diagnostics),
+        Err(_) => Vec::new(),
+    };
+    Ok(FileResult { diagnostics, coverage, verdicts })
+}
+
+/// The verdict of each target. Its reasons follow the diagnostics of the model. A model with errors of its own runs nowhere, so
+/// for such a model only rejections are listed.
+fn verdicts(
+    checked: &mut Checked<'_>,
+    targets: &[&'static Target],
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<(&'static Target, Verdict)> {
+    let is_valid = !diagnostics.iter().any(Diagnostic::is_error);
+    let mut verdicts = Vec::new();
+    for target in targets {
+        let verdict = target.check(checked);
+        let outcome = verdict.outcome();
+        if is_valid || outcome == Verdict::Rejected {
+            verdicts.push((*target, outcome));
+            diagnostics.extend(verdict.diagnostics(target.name(), checked));
+        }
+    }
+    verdicts
 }
 
 fn render(args: &CheckArgs, file: &str, found: &FileResult) -> String {
@@ -104,6 +139,14 @@ fn summary(args: &CheckArgs, file: &str, found: &FileResult) -> String {
     }
     if warnings > 0 {
         parts.push(count(warnings, "warning"));
+    }
+    for (target, verdict) in &found.verdicts {
+        let verdict = match verdict {
+            Verdict::Runs => "runs on",
+            Verdict::Rejected => "does not run on",
+            Verdict::Undecided => "undecided on",
+        };
+        parts.push(format!("{verdict} {}", target.name()));
     }
     match found.diagnostics.len() - shown(args, &found.diagnostics).len() {
         0 => {}

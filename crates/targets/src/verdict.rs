@@ -1,0 +1,166 @@
+//! The verdict about a model: what the loader checks in the file as a whole, and all nodes of all bodies.
+//!
+//! The loader inserts the bodies of model-local functions into the graph and reads their nodes with the versions that the
+//! *model* imports. It validates the imports of every function, called or not.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use typeloom_solver::diagnostic::{Diagnostic, MAX_LISTED, TargetIssue, TargetSite, diagnose_target};
+use typeloom_solver::model::Checked;
+use typeloom_solver::model::bodies::SolvedBody;
+use typeloom_solver::program::{StepId, StepKind};
+
+use crate::fold::{Branch, Branches};
+use crate::node::{self, NodeCx, text_of};
+use crate::target::Target;
+
+/// Whether a target loads a model.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// It does.
+    Runs,
+    /// It does not.
+    Rejected,
+    /// Unknown.
+    Undecided,
+}
+
+/// The reasons why a target does not load a model, or why that is undecided.
+pub struct Verdict<'a> {
+    /// The reasons, those of the whole model first, then by body and node.
+    pub issues: Vec<(TargetSite<'a>, TargetIssue)>,
+}
+
+impl<'a> Verdict<'a> {
+    /// The verdict in short. It is meaningful for a model without errors.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        if self.issues.iter().any(|(_, issue)| issue.is_rejection()) {
+            Outcome::Rejected
+        } else if self.issues.is_empty() {
+            Outcome::Runs
+        } else {
+            Outcome::Undecided
+        }
+    }
+
+    /// The issues as diagnostics, each once, at most [`MAX_LISTED`].
+    #[must_use]
+    pub fn diagnostics(&self, target: &str, checked: &mut Checked<'a>) -> Vec<Diagnostic> {
+        let mut seen = BTreeSet::new();
+        let mut found = Vec::new();
+        for (site, issue) in &self.issues {
+            if found.len() == MAX_LISTED {
+                break;
+            }
+            let diagnostic = diagnose_target(checked, target, site, issue);
+            if seen.insert((diagnostic.location.to_string(), diagnostic.message.clone())) {
+                found.push(diagnostic);
+            }
+        }
+        found
+    }
+}
+
+pub(crate) fn verdict<'a>(target: &Target, checked: &mut Checked<'a>) -> Verdict<'a> {
+    let mut issues = Vec::new();
+    let versions = file(target, checked, &mut issues);
+    for body in checked.bodies() {
+        body_issues(target, checked, &body, &versions, &mut issues);
+    }
+    Verdict { issues }
+}
+
+/// Checks the IR version and the imports. Returns the imported version of each domain.
+fn file<'a>(
+    target: &Target,
+    checked: &Checked<'a>,
+    issues: &mut Vec<(TargetSite<'a>, TargetIssue)>,
+) -> BTreeMap<&'a str, i64> {
+    let facts = target.facts();
+    let mut versions = BTreeMap::new();
+    let Some(model) = checked.model() else { return versions };
+    let found = model.ir_version();
+    if found > facts.ir {
+        issues.push((TargetSite::Model, TargetIssue::IrVersion { found, newest: facts.ir }));
+    }
+    let mut newer: Vec<(&str, i64)> = Vec::new();
+    let mut check = |domain: &'a str, version: i64| {
+        if facts.domains.get(domain).is_some_and(|newest| version > *newest) {
+            newer.push((domain, version));
+        }
+    };
+    for import in model.opset_imports().flatten() {
+        let domain = canonical(import.domain);
+        check(domain, import.version);
+        // The last of several imports of a domain counts.
+        versions.insert(domain, import.version);
+    }
+    for function in model.functions().flatten() {
+        for import in function.opset_imports().flatten() {
+            check(canonical(import.domain), import.version);
+        }
+    }
+    newer.sort_unstable();
+    newer.dedup();
+    for (domain, imported) in newer {
+        let newest = facts.domains.get(domain).copied().unwrap_or_default();
+        issues.push((TargetSite::Model, TargetIssue::Opset { domain: domain.to_owned(), imported, newest }));
+    }
+    versions
+}
+
+fn canonical(domain: &str) -> &str {
+    if domain == "ai.onnx" { "" } else { domain }
+}
+
+fn body_issues<'a>(
+    target: &Target,
+    checked: &mut Checked<'a>,
+    solved: &SolvedBody<'a>,
+    versions: &BTreeMap<&'a str, i64>,
+    issues: &mut Vec<(TargetSite<'a>, TargetIssue)>,
+) {
+    let facts = target.facts();
+    let body = &solved.body;
+    let mut reported = BTreeSet::new();
+    for value in body.values() {
+        let ty = checked.type_within(solved, value);
+        let elements = ty.tensors().filter(|tensor| tensor.elem.len() == 1).flat_map(|tensor| tensor.elem.iter());
+        let names = elements.filter_map(|elem| elem.onnx_name()).filter(|name| facts.unknown.contains(name));
+        for element in names.collect::<Vec<_>>() {
+            if reported.insert(element) {
+                let issue = TargetIssue::ElementType { value, element: element.to_owned() };
+                issues.push((TargetSite::Body(solved.clone()), issue));
+            }
+        }
+    }
+    let mut branches = Branches::new(body);
+    let (from, to) = body.graph(body.root()).steps;
+    for step in (from..to).map(StepId::new) {
+        if matches!(body.step(step).kind, StepKind::Exit(_)) || checked.is_call(body, step) {
+            continue;
+        }
+        let mut cx = NodeCx { facts, checked, body: solved, step, versions };
+        for issue in node::issues(&mut cx) {
+            let issue = match (branches.of(step), issue.code()) {
+                // The loader removes a branch that is never taken before it looks for kernels.
+                (Branch::Dropped, code) if node::is_of_kernel(code) => continue,
+                (Branch::Unknown, code) if node::is_of_kernel(code) => TargetIssue::Undecided {
+                    reason: "the loader may remove the branch that contains it".to_owned(),
+                },
+                (Branch::Taken | Branch::Dropped | Branch::Unknown, _) => issue,
+            };
+            issues.push((TargetSite::Node(solved.clone(), step), issue));
+        }
+    }
+}
+
+/// The type of a value in the notation of the facts, if it is solved.
+pub(crate) fn solved_type<'a>(
+    checked: &mut Checked<'a>,
+    body: &SolvedBody<'a>,
+    value: typeloom_solver::program::ValueId,
+) -> Option<String> {
+    text_of(&checked.type_within(body, value))
+}
