@@ -90,7 +90,7 @@ def render() -> str:
         body += [f"  kernel {pairs(kernel, sets)}".rstrip() for kernel in merged(own)]
         if not schema.deprecated:
             body += functions(loader, schema, last, own, sets)
-        body += [f"  rejects {line}" for line in probes.rejected_attributes(loader, schema, last)]
+        body += rules(loader, schema, last, sets)
     elements = probes.unknown_elements(loader)
     head = [
         "typeloom-target 1",
@@ -100,7 +100,10 @@ def render() -> str:
         *(f"domain {name(domain)} {version}" for domain, version in newest.items() if version),
         f"unknown {' '.join(elements)}",
         f"removed {' '.join(probes.removed(loader))}",
+        f"folded {' '.join(probes.folded(loader))}",
     ]
+    if probes.needs_all_outputs(loader):
+        head.append("calls all-outputs")
     return "\n".join(head + sets.lines() + body) + "\n"
 
 
@@ -163,6 +166,19 @@ def pairs(kernel, sets: Sets) -> str:
     return " ".join(f"{key}={sets.number(types)}" for key, types in sorted(kernel.items()))
 
 
+def rules(loader, schema, last: int, sets: Sets) -> list[str]:
+    """What kernels reject, and what the loader cannot do for some nodes."""
+    lines = []
+    for conditions, variable, types in probes.rejections(loader, schema, last):
+        lines.append(f"  rejects {conditions}" + (f" | {variable}={sets.number(types)}" if types else ""))
+    if probes.pads_are_bounded(loader, schema, last):
+        lines.append("  below pads kernel_shape")
+    if probes.crashes_on_constants(loader, schema, last):
+        lines.append("  crashes constants")
+    lines += [f"  machine locale {conditions}" for conditions in probes.locale_conditions(loader, schema, last)]
+    return lines
+
+
 def functions(loader, schema, last: int, kernels, sets: Sets) -> list[str]:
     """The types for which the loader accepts an operator without a kernel, by versions of the domain."""
     lines, since = [], schema.since_version
@@ -175,7 +191,7 @@ def functions(loader, schema, last: int, kernels, sets: Sets) -> list[str]:
             continue
         for word, entries in zip(("function", "sometimes"), outcomes[version]):
             for condition in sorted({entry[0] for entry in entries}):
-                when = f" [{condition}]" if condition else ""
+                when = f" {condition} |" if condition else ""
                 rows = [dict((key, (ty,)) for key, ty in entry[1:]) for entry in sorted(entries) if entry[0] == condition]
                 lines += [f"  {word} {first} {version}{when} {pairs(row, sets)}".rstrip() for row in merged(rows)]
         first = version + 1

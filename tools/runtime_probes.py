@@ -25,10 +25,14 @@ ELEMENTS = {name.lower(): number for name, number in TensorProto.DataType.items(
 FUNCTIONS = {
     "AffineGrid": [({}, [[1, 2, 3], [4]]), ({"align_corners": 1}, [[1, 3, 4], [5]])],
     "Attention": [
-        ({}, [[2, 3, 4, 8]] * 3),
-        ({"is_causal": 1, "softcap": 2.0}, [[2, 3, 4, 8]] * 3 + [[4, 4]]),
-        ({"q_num_heads": 3, "kv_num_heads": 3}, [[2, 4, 24]] * 3),
-        ({"scale": 0.5}, [[2, 3, 4, 8]] * 3 + [[2, 3, 4, 4]]),
+        ({"is_causal": causal, **more}, shapes, f"is_causal={causal}{'' if causal else '?'}")
+        for causal in (0, 1)
+        for more, shapes in (
+            ({}, [[2, 3, 4, 8]] * 3),
+            ({"softcap": 2.0}, [[2, 3, 4, 8]] * 3 + [[4, 4]]),
+            ({"q_num_heads": 3, "kv_num_heads": 3}, [[2, 4, 24]] * 3),
+            ({"scale": 0.5}, [[2, 3, 4, 8]] * 3 + [[2, 3, 4, 4]]),
+        )
     ],
     "Bernoulli": [({"dtype": "{T2}"}, [[3]]), ({"dtype": "{T2}", "seed": 1.0}, [[3, 2]])],
     "BlackmanWindow": [({"output_datatype": "{T2}"}, [[]]), ({"output_datatype": "{T2}", "periodic": 0}, [[]])],
@@ -38,7 +42,7 @@ FUNCTIONS = {
     "Clip": [({}, [[3]], "inputs=1"), ({}, [[3], []], "inputs=2"), ({}, [[3], [], []], "inputs=3")],
     "DynamicQuantizeLinear": [({}, [[3]])],
     "Elu": [({}, [[3]])],
-    "Gelu": [({}, [[3]], "approximate=none"), ({"approximate": "tanh"}, [[3]], "approximate=tanh")],
+    "Gelu": [({}, [[3]], "approximate=none?"), ({"approximate": "tanh"}, [[3]], "approximate=tanh")],
     "GreaterOrEqual": [({}, [[3], [3]])],
     "GroupNormalization": [({"num_groups": 2}, [[1, 4, 2, 2], [4], [4]])],
     "HammingWindow": [({"output_datatype": "{T2}"}, [[]]), ({"output_datatype": "{T2}", "periodic": 0}, [[]])],
@@ -84,12 +88,24 @@ FUNCTIONS = {
     "com.microsoft::QuickGelu": [({}, [[3]])],
 }
 
-# Values of attributes that constructors of kernels may reject, with the shapes of inputs that are otherwise accepted.
+# Values of attributes that constructors of kernels may reject: other attributes, the tested ones, and the shapes of inputs that
+# are accepted without the tested ones.
 ATTRIBUTES = {
-    "GRU": [({"hidden_size": 5, "layout": 1}, [[3, 2, 4], [1, 15, 4], [1, 15, 5]])],
-    "LSTM": [({"hidden_size": 5, "layout": 1}, [[3, 2, 4], [1, 20, 4], [1, 20, 5]])],
-    "RNN": [({"hidden_size": 5, "layout": 1}, [[3, 2, 4], [1, 5, 4], [1, 5, 5]])],
+    "DFT": [({}, {"inverse": 1, "onesided": 1}, [[1, 6, 10, 2]])],
+    "GRU": [({"hidden_size": 5}, {"layout": 1}, [[3, 2, 4], [1, 15, 4], [1, 15, 5]])],
+    "LSTM": [({"hidden_size": 5}, {"layout": 1}, [[3, 2, 4], [1, 20, 4], [1, 20, 5]])],
+    "RNN": [({"hidden_size": 5}, {"layout": 1}, [[3, 2, 4], [1, 5, 4], [1, 5, 5]])],
 }
+
+# Operators with the attribute `saturate`: attributes and shapes, and the variable of the type that it is for.
+SATURATING = {
+    "Cast": ({"to": "{T2}"}, [[3]], "T2"),
+    "CastLike": ({}, [[3], [1]], "T2"),
+    "QuantizeLinear": ({}, [[3], [], []], None),
+}
+
+# Operators that slide a window over padded data.
+POOLS = {"AveragePool", "LpPool", "MaxPool"}
 
 
 class Loader:
@@ -192,6 +208,8 @@ def expanded(loader: Loader, schema, version: int, kernels) -> tuple[frozenset, 
     """The types without a kernel for which all examples of an operator load, and those for which only some do.
 
     Each entry is a condition with the types of the variables at the inputs of the examples."""
+    if domain_and_name(schema) == "SequenceMap":
+        return sequence_maps(loader, schema, version), frozenset()
     results: dict[tuple, set[bool]] = {}
     allowed = {one.type_param_str: tensors(one.allowed_type_strs) for one in schema.type_constraints}
     for attributes, shapes, *condition in FUNCTIONS.get(domain_and_name(schema), []):
@@ -232,16 +250,110 @@ def example(schema, version: int, one, binding) -> onnx.ModelProto:
     return model(schema.name, schema.domain, chosen, list(zip(types, shapes)), outputs, version)
 
 
-def rejected_attributes(loader: Loader, schema, last: int) -> list[str]:
-    """The attribute values that the kernels of an operator reject, as `name=value`."""
+def rejections(loader: Loader, schema, last: int) -> list[tuple[str, str, list[str]]]:
+    """The attribute values that the kernels of an operator reject: conditions, and the types of a variable that they are for."""
     found = []
-    for attributes, shapes in ATTRIBUTES.get(domain_and_name(schema), []):
-        *fixed, tested = attributes
-        if tested not in schema.attributes:
+    types = {one.type_param_str: preferred(one.allowed_type_strs) for one in schema.type_constraints}
+    for fixed, tested, shapes in ATTRIBUTES.get(domain_and_name(schema), []):
+        if not set(tested) <= set(schema.attributes):
             continue
-        types = {one.type_param_str: "float" if "tensor(float)" in one.allowed_type_strs else short(one.allowed_type_strs[0]) for one in schema.type_constraints}
-        without = {key: attributes[key] for key in fixed}
-        error = loader.load(example(schema, last, (attributes, shapes), types))
-        if error and not loader.load(example(schema, last, (without, shapes), types)):
-            found.append(f"{tested}={attributes[tested]}")
+        error = loader.load(example(schema, last, ({**fixed, **tested}, shapes), types))
+        if error and not loader.load(example(schema, last, (fixed, shapes), types)):
+            found.append((" ".join(f"{key}={value}" for key, value in tested.items()), "", []))
+    if domain_and_name(schema) in SATURATING and "saturate" in schema.attributes:
+        attributes, shapes, variable = SATURATING[schema.name]
+        variable = variable or schema.inputs[2].typeStr
+        allowed = next(one.allowed_type_strs for one in schema.type_constraints if one.type_param_str == variable)
+        rejected = []
+        for ty in tensors(allowed):
+            types[variable] = ty
+            plain = loader.load(example(schema, last, (attributes, shapes), types))
+            if not plain and loader.load(example(schema, last, ({**attributes, "saturate": 0}, shapes), types)):
+                rejected.append(f"tensor({ty})")
+        if rejected:
+            found.append(("saturate=0", variable, rejected))
     return found
+
+
+def preferred(types) -> str:
+    return "float" if "tensor(float)" in types else short(types[0])
+
+
+def pads_are_bounded(loader: Loader, schema, last: int) -> bool:
+    """Whether the kernels of an operator reject pads that are not smaller than the window."""
+    if domain_and_name(schema) not in POOLS:
+        return False
+    errors = []
+    for pad in (1, 2):
+        attributes = {"kernel_shape": [2, 2], "pads": [1, 1, pad, pad]}
+        errors.append(loader.load(example(schema, last, (attributes, [[1, 1, 5, 5]]), {"T": "float"})))
+    return not errors[0] and bool(errors[1])
+
+
+def crashes_on_constants(loader: Loader, schema, last: int) -> bool:
+    """Whether the loader crashes on a node whose inputs are constants, with optional ones left out by name."""
+    if domain_and_name(schema) != "DFT" or len(schema.inputs) < 3:
+        return False
+    one = example(schema, last, ({}, [[1, 5, 2]]), {"T1": "float", "T2": "int64"})
+    del one.graph.input[:]
+    one.graph.initializer.append(helper.make_tensor("x0", TensorProto.FLOAT, [1, 5, 2], [1.0] * 10))
+    one.graph.node[0].input.extend(["", ""])
+    return loader.load(one) == "crashed"
+
+
+def locale_conditions(loader: Loader, schema, last: int) -> list[str]:
+    """The attributes for which an operator needs a locale that the machine may not have."""
+    if schema.name != "StringNormalizer":
+        return []
+    found = []
+    for action in ("NONE", "LOWER", "UPPER"):
+        for sensitive in (0, 1):
+            plain = {"case_change_action": action, "is_case_sensitive": sensitive, "locale": "xx_XX"}
+            with_words = {**plain, "stopwords": ["a"]}
+            ty = {"S": "string"}
+            results = [loader.load(example(schema, last, (one, [[2]]), ty)) for one in (plain, with_words)]
+            if any("locale" in result for result in results):
+                marks = ("?" if action == "NONE" else "", "" if sensitive else "?")
+                found.append(f"case_change_action={action}{marks[0]} is_case_sensitive={sensitive}{marks[1]}")
+    return found
+
+
+def folded(loader: Loader) -> list[str]:
+    """The operators that the loader computes from the extents of their input, for any type."""
+    one = model("Shape", "", {}, [("uint4", [2, 3])], 1, 24)
+    return [] if loader.load(one) else ["Shape"]
+
+
+def needs_all_outputs(loader: Loader) -> bool:
+    """Whether the loader rejects a call of a model-local function that leaves out the last output."""
+    text = '''<ir_version: 8, opset_import: ["" : 17, "l" : 1]> g (float[3] x) => (float[3] y) { y = l.f(x) }
+    <domain: "l", opset_import: ["" : 17]> f (a) => (c, d) { c = Relu(a) d = Neg(a) }'''
+    return bool(loader.load(onnx.parser.parse_model(text)))
+
+
+def sequence_maps(loader: Loader, schema, version: int) -> frozenset:
+    """The types for which `SequenceMap` loads, with a body that copies its input."""
+    always = set()
+    sequences = sorted(short(ty) for one in schema.type_constraints if one.type_param_str == "S" for ty in one.allowed_type_strs)
+    others = sorted(short(ty) for one in schema.type_constraints if one.type_param_str == "V" for ty in one.allowed_type_strs)
+    for ty in sequences:
+        for other in [None, *others]:
+            inputs = [sequence(value, name) for value, name in zip((ty, other), ("x", "z")) if value]
+            element = ty[4:-1]
+            given = [helper.make_tensor_value_info("a", ELEMENTS[element], None)]
+            if other:
+                given.append(helper.make_tensor_value_info("b", ELEMENTS[other.removeprefix("seq(").rstrip(")")], None))
+            output = helper.make_tensor_value_info("c", ELEMENTS[element], None)
+            body = helper.make_graph([helper.make_node("Identity", ["a"], ["c"])], "b", given, [output])
+            node = helper.make_node("SequenceMap", [value.name for value in inputs], ["y"], body=body)
+            graph = helper.make_graph([node], "g", inputs, [onnx.ValueInfoProto(name="y")])
+            one = helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)], ir_version=IR)
+            if not loader.load(one):
+                always.add(("", ("S", ty), *([("V", other)] if other else [])))
+    return frozenset(always)
+
+
+def sequence(ty: str, name: str) -> onnx.ValueInfoProto:
+    if ty.startswith("seq("):
+        return helper.make_tensor_sequence_value_info(name, ELEMENTS[ty[4:-1]], None)
+    return helper.make_tensor_value_info(name, ELEMENTS[ty], None)

@@ -11,17 +11,24 @@
 //! unknown complex64 float6e2m3          element types that the loader rejects wherever they occur
 //! removed Constant                      operators that the loader replaces by initializers
 //! set 4 float seq(float)                a set of types, by number
+//! folded Shape                          operators that the loader computes from the extents of the input, for any type
+//! calls all-outputs                     calls of model-local functions must name all outputs
 //! op ai.onnx.ml::Scaler 1               a version of an operator; `deprecated` may follow
 //!   in X:T Y?:T Z*:T                    inputs with their type or variable: optional `?`, variadic `*`, `+` if the types may differ
 //!   out Y:T                             outputs
 //!   types T=4                           the allowed types of each variable
 //!   attrs axis mode!                    attributes; `!` if required
 //!   kernel T=4                          a kernel with its types
-//!   function 18 20 [mode=tanh] T=4      accepted without a kernel in versions 18 to 20 of the domain, under a condition
+//!   function 18 20 T=4                  accepted without a kernel in versions 18 to 20 of the domain
 //!   sometimes 18 20 T=4                 accepted for a part of the values of attributes and inputs
-//!   rejects layout=1                    a value of an attribute that the kernel rejects
-//!   machine locale                      accepted on a part of the machines
+//!   rejects layout=1                    values of attributes that the kernel rejects
+//!   machine locale mode=LOWER           needs a locale, named by the attribute `locale`, that not every machine has
+//!   below pads kernel_shape             the kernel rejects pads that are not smaller than the window
+//!   crashes constants                   the loader crashes on some nodes with constant inputs only
 //! ```
+//!
+//! Conditions precede types, with `|` between both: `function 18 20 mode=tanh | T=4`. All must hold. A condition is an attribute
+//! with its value, and `?` if an absent attribute has this value; the attribute `inputs` is the number of present inputs.
 //!
 //! A kernel supports a node if, for each of its names, the first present value with this variable (or at the port with this
 //! name) has one of the types; inputs precede outputs. A `function` names all variables at present inputs.
@@ -47,6 +54,10 @@ pub struct Facts<'t> {
     pub unknown: Vec<&'t str>,
     /// Operators without kernels that the loader replaces by initializers.
     pub removed: Vec<&'t str>,
+    /// Operators that the loader computes from the extents of their input.
+    pub folded: Vec<&'t str>,
+    /// Whether calls of model-local functions must name all outputs.
+    pub needs_all_outputs: bool,
     sets: Vec<Vec<&'t str>>,
     /// The versions of each operator, by domain and name.
     operators: BTreeMap<&'t str, BTreeMap<&'t str, Vec<Signature<'t>>>>,
@@ -66,10 +77,31 @@ pub struct Signature<'t> {
     pub attributes: Vec<&'t str>,
     pub kernels: Vec<Kernel<'t>>,
     pub functions: Vec<FunctionBody<'t>>,
-    /// Values of attributes that kernels reject.
-    pub rejects: Vec<(&'t str, &'t str)>,
-    /// The property of the machine that decides whether the node is accepted.
-    pub machine: Option<&'t str>,
+    /// Nodes that the kernel rejects.
+    pub rejects: Vec<Rule<'t>>,
+    /// Nodes that need a locale of the machine.
+    pub locale: Vec<Rule<'t>>,
+    /// Pairs of attributes: each element of the first must be smaller than the element of its axis in the second.
+    pub below: Vec<(&'t str, &'t str)>,
+    /// Whether the loader crashes on some nodes with constant inputs only.
+    pub crashes_on_constants: bool,
+}
+
+/// Conditions and types under which a fact holds.
+#[derive(Debug, Default)]
+pub struct Rule<'t> {
+    pub conditions: Vec<Condition<'t>>,
+    pub types: Vec<(&'t str, TypeSet)>,
+}
+
+/// A condition on a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Condition<'t> {
+    /// An attribute, or `inputs` for the number of present inputs.
+    pub name: &'t str,
+    pub value: &'t str,
+    /// Whether the value is the default.
+    pub is_default: bool,
 }
 
 /// A port of an operator.
@@ -92,9 +124,7 @@ pub struct Kernel<'t> {
 pub struct FunctionBody<'t> {
     /// The first and the last version of the domain.
     pub versions: (i64, i64),
-    /// The condition on an attribute or on the number of inputs (`inputs`).
-    pub condition: Option<(&'t str, &'t str)>,
-    pub types: Vec<(&'t str, TypeSet)>,
+    pub rule: Rule<'t>,
     /// Whether all nodes with these types are accepted, or only some.
     pub certainty: Certainty,
 }
@@ -152,7 +182,12 @@ impl<'t> Facts<'t> {
     /// The number of kernels, counted by version and types.
     #[must_use]
     pub fn kernel_count(&self) -> usize {
-        self.operators.values().flat_map(BTreeMap::values).flatten().map(|signature| signature.kernels.len()).sum()
+        self.operators
+            .values()
+            .flat_map(BTreeMap::values)
+            .flatten()
+            .map(|signature| signature.kernels.len())
+            .sum()
     }
 
     /// The number of operators of a domain with a kernel or a body.

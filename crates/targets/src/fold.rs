@@ -51,6 +51,26 @@ impl<'b, 'a> Branches<'b, 'a> {
         worst
     }
 
+    /// Whether the loader decides an `If`, and a branch reads constants from outside of it: the loader computes with these constants
+    /// in the branch that is not taken, too, and can fail there.
+    pub(crate) fn may_fail(&self, owner: StepId) -> bool {
+        let body = self.body;
+        let mut graphs: Vec<GraphId> = body.graphs_of(owner).map(|(id, _)| id).collect();
+        if ["then_branch", "else_branch"].iter().all(|name| self.branch(owner, name) == Branch::Taken) {
+            return false;
+        }
+        let mut inside = graphs.clone();
+        while let Some(graph) = graphs.pop() {
+            let children: Vec<GraphId> = body.children(graph).collect();
+            graphs.extend(&children);
+            inside.extend(children);
+        }
+        let last = body.last_step(owner);
+        let steps = (owner.index() + 1..last.index()).map(StepId::new);
+        let mut reads = steps.flat_map(|step| body.inputs(step)).flatten();
+        reads.any(|value| !inside.contains(&body.value(*value).graph) && is_foldable(body, *value))
+    }
+
     fn branch(&self, owner: StepId, attribute: &str) -> Branch {
         let body = self.body;
         let condition = match body.inputs(owner) {
@@ -68,6 +88,14 @@ impl<'b, 'a> Branches<'b, 'a> {
 
 /// The value of a Boolean initializer or constant.
 fn stored_bool(body: &Body<'_>, value: ValueId) -> Option<bool> {
+    match stored_ints(body, value, 1)?.as_slice() {
+        [value] => Some(*value != 0),
+        _ => None,
+    }
+}
+
+/// The elements of an initializer or constant of integers or Booleans with at most `limit` elements.
+pub(crate) fn stored_ints(body: &Body<'_>, value: ValueId, limit: usize) -> Option<Vec<i64>> {
     let tensor = match body.value(value).origin {
         Origin::Initializer(initializer) => match body.initializer(initializer) {
             Initializer::Dense(tensor) => tensor,
@@ -75,18 +103,21 @@ fn stored_bool(body: &Body<'_>, value: ValueId) -> Option<bool> {
         },
         Origin::Step(step) if body.op_name(step) == "Constant" => {
             let attributes = body.step(step).node.attributes().flatten();
-            attributes.filter_map(|attribute| attribute.parse().ok()).find_map(|attribute| attribute.t)?
+            let mut attributes = attributes.filter_map(|attribute| attribute.parse().ok());
+            let attribute = attributes.next()?;
+            match (attribute.t, attribute.i) {
+                (Some(tensor), _) => tensor,
+                (None, Some(value)) => return Some(vec![value]),
+                (None, None) => return attribute.ints().take(limit).collect::<Result<_, _>>().ok(),
+            }
         }
         Origin::Step(_) | Origin::Input | Origin::InputWithDefault(_) | Origin::Undefined => return None,
     };
-    match tensor.int_values(1).ok()??.as_slice() {
-        [value] => Some(*value != 0),
-        _ => None,
-    }
+    tensor.int_values(limit).ok()?
 }
 
 /// Whether a value may be computed from constants and shapes alone.
-fn is_foldable(body: &Body<'_>, value: ValueId) -> bool {
+pub(crate) fn is_foldable(body: &Body<'_>, value: ValueId) -> bool {
     let mut open = vec![value];
     let mut visited = 0;
     while let Some(value) = open.pop() {

@@ -15,6 +15,7 @@ pub mod facts;
 
 mod fold;
 mod node;
+mod rules;
 mod target;
 mod verdict;
 

@@ -14,7 +14,8 @@ use typeloom_solver::rule::Port;
 use typeloom_solver::solution::Type;
 use typeloom_solver::ty::Constructor;
 
-use crate::facts::{Certainty, Facts, Formal, FunctionBody, Kernel, Signature};
+use crate::facts::{Certainty, Facts, Formal, FunctionBody, Signature, TypeSet};
+use crate::rules;
 use crate::verdict::solved_type;
 
 /// A node with the facts about a target.
@@ -29,16 +30,16 @@ pub(crate) struct NodeCx<'c, 'a> {
 
 /// The type at a port of the node: absent, unsolved, or in the notation of the facts.
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum PortType {
+pub(crate) enum PortType {
     Absent,
     Unsolved,
     Known(String),
 }
 
 /// The types at the ports of a node.
-struct Ports {
-    inputs: Vec<PortType>,
-    outputs: Vec<PortType>,
+pub(crate) struct Ports {
+    pub(crate) inputs: Vec<PortType>,
+    pub(crate) outputs: Vec<PortType>,
 }
 
 /// Whether a diagnostic code is about kernels, which the loader looks for after it has changed the graph.
@@ -51,6 +52,9 @@ pub(crate) fn issues(cx: &mut NodeCx<'_, '_>) -> Vec<TargetIssue> {
     let body = &cx.body.body;
     let (domain, name) = (cx.checked.domain_of(body, cx.step), body.op_name(cx.step));
     let facts = cx.facts;
+    if domain.is_empty() && facts.removed.contains(&name) {
+        return Vec::new();
+    }
     let newest = || facts.domains.get(domain).copied();
     let Some(version) = cx.versions.get(domain).copied().or_else(newest) else {
         return vec![operator(format!("there is no operator set `{domain}`"))];
@@ -67,8 +71,11 @@ pub(crate) fn issues(cx: &mut NodeCx<'_, '_>) -> Vec<TargetIssue> {
     let mut issues = attributes(cx, signature);
     let ports = ports(cx);
     issues.extend(arity(signature, &ports));
-    if issues.is_empty() && !facts.removed.contains(&name) {
+    if issues.is_empty() {
         issues.extend(kernel(cx, signature, &ports, version));
+    }
+    if issues.is_empty() {
+        issues.extend(rules::issue(cx, signature, &ports));
     }
     issues
 }
@@ -86,18 +93,8 @@ fn attributes(cx: &NodeCx<'_, '_>, signature: &Signature<'_>) -> Vec<TargetIssue
         if !signature.attributes.contains(&name) && !name.starts_with("__") {
             issues.push(TargetIssue::Attribute { name: name.to_owned(), value: None });
         }
-        let value = shown(attribute.i, attribute.s);
-        if signature.rejects.iter().any(|(of, rejected)| *of == name && value.as_deref() == Some(*rejected)) {
-            issues.push(TargetIssue::Attribute { name: name.to_owned(), value });
-        }
     }
     issues
-}
-
-/// The value of an attribute in the notation of the facts.
-fn shown(int: Option<i64>, string: Option<&[u8]>) -> Option<String> {
-    let string = string.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-    int.map(|int| int.to_string()).or(string)
 }
 
 fn ports(cx: &mut NodeCx<'_, '_>) -> Ports {
@@ -105,7 +102,9 @@ fn ports(cx: &mut NodeCx<'_, '_>) -> Ports {
     let mut types = |values: &[Option<ValueId>]| -> Vec<PortType> {
         let ty = |value: &Option<ValueId>| match value {
             None => PortType::Absent,
-            Some(value) => solved_type(cx.checked, cx.body, *value).map_or(PortType::Unsolved, PortType::Known),
+            Some(value) => {
+                solved_type(cx.checked, cx.body, *value).map_or(PortType::Unsolved, PortType::Known)
+            }
         };
         values.iter().map(ty).collect()
     };
@@ -117,7 +116,8 @@ fn arity(signature: &Signature<'_>, ports: &Ports) -> Option<TargetIssue> {
     let surplus = |formals: &[Formal<'_>], given: usize, side: &str| {
         let is_variadic = formals.last().is_some_and(|last| last.is_variadic);
         let most = formals.len();
-        (!is_variadic && given > most).then(|| operator(format!("it has at most {most} {side}s there, not {given}")))
+        (!is_variadic && given > most)
+            .then(|| operator(format!("it has at most {most} {side}s there, not {given}")))
     };
     surplus(&signature.inputs, ports.inputs.len(), "input")
         .or_else(|| surplus(&signature.outputs, ports.outputs.len(), "output"))
@@ -125,7 +125,7 @@ fn arity(signature: &Signature<'_>, ports: &Ports) -> Option<TargetIssue> {
 
 /// The outcome of a comparison of types.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Match {
+pub(crate) enum Match {
     Yes,
     No,
     /// A type is not solved.
@@ -141,18 +141,26 @@ impl Ports {
     ) -> impl Iterator<Item = (Port, &'p PortType)> {
         let by_variable = move |formal: &Formal<'_>| formal.ty == name;
         let is_variable = signature.inputs.iter().chain(&signature.outputs).any(by_variable);
-        let fits = move |formal: &Formal<'_>| if is_variable { formal.ty == name } else { formal.name == name };
+        let fits =
+            move |formal: &Formal<'_>| if is_variable { formal.ty == name } else { formal.name == name };
         let inputs = signature.inputs.iter().zip(&self.inputs).enumerate();
         let outputs = signature.outputs.iter().zip(&self.outputs).enumerate();
-        let inputs = inputs.filter(move |(_, (formal, _))| fits(formal)).map(|(at, (_, ty))| (Port::In(at), ty));
-        let outputs = outputs.filter(move |(_, (formal, _))| fits(formal)).map(|(at, (_, ty))| (Port::Out(at), ty));
+        let inputs =
+            inputs.filter(move |(_, (formal, _))| fits(formal)).map(|(at, (_, ty))| (Port::In(at), ty));
+        let outputs =
+            outputs.filter(move |(_, (formal, _))| fits(formal)).map(|(at, (_, ty))| (Port::Out(at), ty));
         inputs.chain(outputs).filter(|(_, ty)| **ty != PortType::Absent)
     }
 
     /// Whether the first present value of each name has one of the types.
-    fn fits(&self, facts: &Facts<'_>, signature: &Signature<'_>, kernel: &Kernel<'_>) -> Match {
+    pub(crate) fn fits(
+        &self,
+        facts: &Facts<'_>,
+        signature: &Signature<'_>,
+        types: &[(&str, TypeSet)],
+    ) -> Match {
         let mut outcome = Match::Yes;
-        for (name, set) in &kernel.types {
+        for (name, set) in types {
             match self.named(signature, name).next() {
                 None => {}
                 Some((_, PortType::Known(ty))) => {
@@ -169,7 +177,7 @@ impl Ports {
     fn fits_any(&self, facts: &Facts<'_>, signature: &Signature<'_>) -> Match {
         let mut outcome = Match::No;
         for kernel in &signature.kernels {
-            match self.fits(facts, signature, kernel) {
+            match self.fits(facts, signature, &kernel.types) {
                 Match::Yes => return Match::Yes,
                 Match::Open => outcome = Match::Open,
                 Match::No => {}
@@ -193,7 +201,7 @@ impl Ports {
 }
 
 fn kernel(
-    cx: &NodeCx<'_, '_>,
+    cx: &mut NodeCx<'_, '_>,
     signature: &Signature<'_>,
     ports: &Ports,
     version: i64,
@@ -203,10 +211,7 @@ fn kernel(
         return Some(issue);
     }
     let mut open = match ports.fits_any(facts, signature) {
-        Match::Yes => {
-            let reason = |machine: &str| TargetIssue::Undecided { reason: format!("it depends on the {machine}") };
-            return signature.machine.map(reason);
-        }
+        Match::Yes => return None,
         Match::Open => true,
         Match::No => false,
     };
@@ -221,10 +226,18 @@ fn kernel(
             (Match::No, _) => {}
         }
     }
-    match ports.with_casts().map_or(Match::No, |ports| ports.fits_any(facts, signature)) {
+    let casts = ports.with_casts().filter(|_| rules::has_cast(cx));
+    match casts.map_or(Match::No, |ports| ports.fits_any(facts, signature)) {
+        Match::Yes if rules::has_half_attribute(cx) => {
+            let reason = "the loader casts the inputs of the node, but not its attributes".to_owned();
+            return Some(TargetIssue::Undecided { reason });
+        }
         Match::Yes => return None,
         Match::Open => open = true,
         Match::No => {}
+    }
+    if let Some(folded) = rules::folded(cx) {
+        return folded;
     }
     if open {
         return Some(TargetIssue::Undecided { reason: "its types are not solved".to_owned() });
@@ -260,34 +273,18 @@ fn expands(
     version: i64,
 ) -> Match {
     let (first, last) = function.versions;
-    if !(first..=last).contains(&version) || !function.condition.is_none_or(|condition| holds(cx, ports, condition)) {
+    if !(first..=last).contains(&version) || !rules::hold(cx, ports, &function.rule.conditions) {
         return Match::No;
     }
     let is_listed = |(formal, ty): (&Formal<'_>, &PortType)| {
         let is_variable = signature.types.iter().any(|(name, _)| *name == formal.ty);
-        let is_listed = function.types.iter().any(|(name, _)| *name == formal.ty);
+        let is_listed = function.rule.types.iter().any(|(name, _)| *name == formal.ty);
         *ty == PortType::Absent || !is_variable || is_listed
     };
     if !signature.inputs.iter().zip(&ports.inputs).all(is_listed) {
         return Match::No;
     }
-    let types = function.types.clone();
-    ports.fits(cx.facts, signature, &Kernel { types })
-}
-
-/// Whether a condition on an attribute or on the number of inputs holds.
-fn holds(cx: &NodeCx<'_, '_>, ports: &Ports, (name, expected): (&str, &str)) -> bool {
-    if name == "inputs" {
-        let present = ports.inputs.iter().filter(|ty| **ty != PortType::Absent).count();
-        return present.to_string() == expected;
-    }
-    let attributes = cx.body.body.step(cx.step).node.attributes().flatten();
-    let mut attributes = attributes.filter_map(|attribute| attribute.parse().ok());
-    match attributes.find(|attribute| attribute.name == name) {
-        Some(attribute) => shown(attribute.i, attribute.s).as_deref() == Some(expected),
-        // The defaults of the attributes in conditions.
-        None => matches!(expected, "none" | "0"),
-    }
+    ports.fits(cx.facts, signature, &function.rule.types)
 }
 
 /// The issue of a node without a kernel, at the first port whose type no kernel supports.
@@ -312,7 +309,7 @@ fn missing(facts: &Facts<'_>, signature: &Signature<'_>, ports: &Ports) -> Targe
         }
         first = first.or(Some((port, found.clone())));
     }
-    let functions = signature.functions.iter().flat_map(|function| &function.types);
+    let functions = signature.functions.iter().flat_map(|function| &function.rule.types);
     for (name, _) in functions {
         if let (None, Some((port, PortType::Known(found)))) = (&first, ports.named(signature, name).next()) {
             first = Some((Some(port), found.clone()));
@@ -336,7 +333,12 @@ pub(crate) fn text_of(ty: &Type) -> Option<String> {
     let mut text = match inner {
         Type::Tensor(tensor) => single(tensor.elem)?.to_owned(),
         Type::Sparse(tensor) => format!("sparse({})", single(tensor.elem)?),
-        Type::Unknown(_) | Type::Scalar(_) | Type::Container(..) | Type::Composite(_) | Type::Leaf(_) | Type::Error => {
+        Type::Unknown(_)
+        | Type::Scalar(_)
+        | Type::Container(..)
+        | Type::Composite(_)
+        | Type::Leaf(_)
+        | Type::Error => {
             return None;
         }
     };

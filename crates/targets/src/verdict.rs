@@ -5,10 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use typeloom_onnx::view::TypeKindView;
 use typeloom_solver::diagnostic::{Diagnostic, MAX_LISTED, TargetIssue, TargetSite, diagnose_target};
 use typeloom_solver::model::Checked;
 use typeloom_solver::model::bodies::SolvedBody;
-use typeloom_solver::program::{StepId, StepKind};
+use typeloom_solver::program::{Body, Origin, StepId, StepKind, ValueId};
 
 use crate::fold::{Branch, Branches};
 use crate::node::{self, NodeCx, text_of};
@@ -126,20 +127,44 @@ fn body_issues<'a>(
     let mut reported = BTreeSet::new();
     for value in body.values() {
         let ty = checked.type_within(solved, value);
-        let elements = ty.tensors().filter(|tensor| tensor.elem.len() == 1).flat_map(|tensor| tensor.elem.iter());
+        let elements =
+            ty.tensors().filter(|tensor| tensor.elem.len() == 1).flat_map(|tensor| tensor.elem.iter());
         let names = elements.filter_map(|elem| elem.onnx_name()).filter(|name| facts.unknown.contains(name));
+        if has_undefined_element(body, value) && reported.insert("undefined") {
+            let element = Some("undefined".to_owned());
+            issues.push((TargetSite::Body(solved.clone()), TargetIssue::ElementType { value, element }));
+        }
         for element in names.collect::<Vec<_>>() {
             if reported.insert(element) {
-                let issue = TargetIssue::ElementType { value, element: element.to_owned() };
+                let issue = TargetIssue::ElementType { value, element: Some(element.to_owned()) };
                 issues.push((TargetSite::Body(solved.clone()), issue));
             }
+        }
+    }
+    if solved.is_main() {
+        let untyped =
+            |value: &&ValueId| body.value(**value).origin == Origin::Input && !has_type(body, **value);
+        for value in body.graph(body.root()).inputs.iter().filter(untyped) {
+            let issue = TargetIssue::ElementType { value: *value, element: None };
+            issues.push((TargetSite::Body(solved.clone()), issue));
         }
     }
     let mut branches = Branches::new(body);
     let (from, to) = body.graph(body.root()).steps;
     for step in (from..to).map(StepId::new) {
-        if matches!(body.step(step).kind, StepKind::Exit(_)) || checked.is_call(body, step) {
+        if matches!(body.step(step).kind, StepKind::Exit(_)) {
             continue;
+        }
+        if checked.is_call(body, step) {
+            issues.extend(
+                call(target, checked, body, step)
+                    .map(|issue| (TargetSite::Node(solved.clone(), step), issue)),
+            );
+            continue;
+        }
+        if body.op_name(step) == "If" && branches.may_fail(step) {
+            let reason = "the loader decides its condition, and computes in the other branch too".to_owned();
+            issues.push((TargetSite::Node(solved.clone(), step), TargetIssue::Undecided { reason }));
         }
         let mut cx = NodeCx { facts, checked, body: solved, step, versions };
         for issue in node::issues(&mut cx) {
@@ -156,11 +181,53 @@ fn body_issues<'a>(
     }
 }
 
+/// The issue of a call of a model-local function.
+fn call<'a>(target: &Target, checked: &Checked<'a>, body: &Body<'a>, step: StepId) -> Option<TargetIssue> {
+    let node = body.step(step).node;
+    let overload = node.overload().unwrap_or_default();
+    let key = (checked.domain_of(body, step), body.op_name(step), overload);
+    let mut functions = checked.model()?.functions().flatten();
+    let function = functions.find(|function| {
+        let domain = function.domain().map(canonical);
+        (domain, function.name(), function.overload()) == (Ok(key.0), Ok(key.1), Ok(key.2))
+    })?;
+    if target.facts().needs_all_outputs {
+        let (given, all) = (node.outputs().count(), function.outputs().count());
+        if given < all {
+            let reason =
+                format!("a call of a function with {all} outputs must name all of them, not {given}");
+            return Some(TargetIssue::Operator { reason });
+        }
+    }
+    let inputs: BTreeSet<&str> = function.inputs().flatten().collect();
+    let graphs = function.nodes().flatten().filter_map(|node| node.graphs().ok()).flatten();
+    let initializers = graphs.flat_map(|graph| graph.initializers().flatten());
+    let mut names = initializers.filter_map(|tensor| tensor.header().ok()).map(|header| header.name);
+    names.any(|name| inputs.contains(name)).then(|| {
+        let reason = "an initializer in the function has the name of an input of the function".to_owned();
+        TargetIssue::Undecided { reason }
+    })
+}
+
+/// Whether a declaration of a value has a tensor type without an element type.
+fn has_undefined_element(body: &Body<'_>, value: ValueId) -> bool {
+    body.declarations(value).any(|declaration| {
+        let kind = declaration.ty.parse().map(|ty| ty.kind);
+        matches!(kind, Ok(TypeKindView::Tensor { elem: 0, .. } | TypeKindView::Sparse { elem: 0, .. }))
+    })
+}
+
+/// Whether a value has a declared type.
+fn has_type(body: &Body<'_>, value: ValueId) -> bool {
+    body.declarations(value)
+        .any(|declaration| declaration.ty.parse().is_ok_and(|ty| ty.kind != TypeKindView::None))
+}
+
 /// The type of a value in the notation of the facts, if it is solved.
 pub(crate) fn solved_type<'a>(
     checked: &mut Checked<'a>,
     body: &SolvedBody<'a>,
-    value: typeloom_solver::program::ValueId,
+    value: ValueId,
 ) -> Option<String> {
     text_of(&checked.type_within(body, value))
 }

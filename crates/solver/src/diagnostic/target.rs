@@ -19,8 +19,8 @@ pub enum TargetIssue {
     IrVersion { found: i64, newest: i64 },
     /// The model, or a function of it, imports a newer version of a domain than the runtime accepts.
     Opset { domain: String, imported: i64, newest: i64 },
-    /// The runtime does not know an element type. The value has it.
-    ElementType { value: ValueId, element: String },
+    /// The runtime does not know the element type of a value, or requires a type where the value has none.
+    ElementType { value: ValueId, element: Option<String> },
     /// The runtime has no such operator in the imported version.
     Operator { reason: String },
     /// The runtime has the operator, but no kernel for the types of this node. The first port has a type that none supports.
@@ -95,7 +95,7 @@ pub fn diagnose_target<'a>(
             target_opset(target, domain, *imported, *newest)
         }
         (TargetIssue::ElementType { value, element }, _) => {
-            target_element_type(&scope, target, *value, element)
+            target_element_type(&scope, target, *value, element.as_deref())
         }
         (TargetIssue::Operator { reason }, Some(step)) => scope.target_operator(target, step, reason),
         (TargetIssue::Kernel { since, port, found, supported }, Some(step)) => {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Certainty, Facts, Formal, FunctionBody, Kernel, Signature, TypeSet};
+use super::{Certainty, Condition, Facts, Formal, FunctionBody, Kernel, Rule, Signature, TypeSet};
 
 /// Error in the text of a target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -71,6 +71,8 @@ fn header<'t>(facts: &mut Facts<'t>, keyword: &str, line: &'t str, mut words: Wo
         }
         "unknown" => facts.unknown = words.collect(),
         "removed" => facts.removed = words.collect(),
+        "folded" => facts.folded = words.collect(),
+        "calls" => facts.needs_all_outputs = words.next() == Some("all-outputs"),
         "set" => {
             if number(&mut words)? != facts.sets.len() as i64 {
                 return Err("sets are numbered in order");
@@ -107,25 +109,44 @@ fn detail<'t>(
         "function" | "sometimes" => {
             let certainty = if keyword == "function" { Certainty::Always } else { Certainty::Sometimes };
             let versions = (number(&mut words)?, number(&mut words)?);
-            let mut rest = words.clone();
-            let condition = match rest.next().and_then(|word| word.strip_prefix('[')?.strip_suffix(']')) {
-                Some(condition) => {
-                    words = rest;
-                    Some(condition.split_once('=').ok_or("a condition is NAME=VALUE")?)
-                }
-                None => None,
-            };
-            let types = sets(facts, words)?;
-            signature.functions.push(FunctionBody { versions, condition, types, certainty });
+            let rule = rule(facts, words)?;
+            signature.functions.push(FunctionBody { versions, rule, certainty });
         }
-        "rejects" => {
-            let pairs = words.map(|word| word.split_once('=').ok_or("a rejected value is NAME=VALUE"));
-            signature.rejects.extend(pairs.collect::<Parsed<Vec<_>>>()?);
+        "rejects" => signature.rejects.push(conditional(facts, words)?),
+        "machine" => {
+            if words.next() != Some("locale") {
+                return Err("the known property of machines is `locale`");
+            }
+            signature.locale.push(conditional(facts, words)?);
         }
-        "machine" => signature.machine = words.next(),
+        "below" => {
+            let mut name = || words.next().ok_or("two attributes are compared");
+            signature.below.push((name()?, name()?));
+        }
+        "crashes" => signature.crashes_on_constants = true,
         _ => return Err("unknown detail"),
     }
     Ok(())
+}
+
+/// Types, optionally preceded by conditions and `|`.
+fn rule<'t>(facts: &Facts<'t>, words: Words<'t>) -> Parsed<Rule<'t>> {
+    if words.clone().any(|word| word == "|") {
+        conditional(facts, words)
+    } else {
+        Ok(Rule { conditions: Vec::new(), types: sets(facts, words)? })
+    }
+}
+
+/// Conditions, optionally followed by `|` and types.
+fn conditional<'t>(facts: &Facts<'t>, mut words: Words<'t>) -> Parsed<Rule<'t>> {
+    let mut conditions = Vec::new();
+    for word in words.by_ref().take_while(|word| *word != "|") {
+        let (name, value) = word.split_once('=').ok_or("a condition is NAME=VALUE")?;
+        let is_default = value.ends_with('?');
+        conditions.push(Condition { name, value: value.trim_end_matches('?'), is_default });
+    }
+    Ok(Rule { conditions, types: sets(facts, words)? })
 }
 
 /// `X:T`, with a mark after the name.
@@ -153,7 +174,8 @@ mod tests {
 
     #[test]
     fn a_wrong_line_is_named() {
-        let reason = |text: &str| Facts::parse(text).map(|_| ()).map_err(|FactsError { line, reason: _ }| line);
+        let reason =
+            |text: &str| Facts::parse(text).map(|_| ()).map_err(|FactsError { line, reason: _ }| line);
         assert_eq!(reason("typeloom-target 2"), Err(1));
         assert_eq!(reason("typeloom-target 1\nir x"), Err(2));
         assert_eq!(reason("typeloom-target 1\nop Relu 1\n  kernel T=0"), Err(3));
@@ -162,7 +184,8 @@ mod tests {
 
     #[test]
     fn the_newest_version_up_to_the_import_is_found() {
-        let facts = Facts::parse("typeloom-target 1\nop Relu 1\nop Relu 6\nop x.y::Relu 3 deprecated\n").unwrap();
+        let facts =
+            Facts::parse("typeloom-target 1\nop Relu 1\nop Relu 6\nop x.y::Relu 3 deprecated\n").unwrap();
         assert_eq!(facts.signature("", "Relu", 0).map(|found| found.since), None);
         assert_eq!(facts.signature("", "Relu", 5).map(|found| found.since), Some(1));
         assert_eq!(facts.signature("", "Relu", 21).map(|found| found.since), Some(6));

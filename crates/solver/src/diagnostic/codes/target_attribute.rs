@@ -16,15 +16,16 @@ impl Scope<'_, '_> {
     ) -> Diagnostic {
         let (op, quoted) = (self.op_text(step), quote(name));
         let (message, label) = match value {
-            Some(value) => (
-                format!("{target} does not run {op} with {quoted} {value}"),
-                format!("rejected by {target}"),
-            ),
-            None => (
-                format!("{op} has no attribute {quoted} in {target}"),
-                format!("unknown to {target}"),
-            ),
+            Some(value) => {
+                (format!("{target} does not run {op} with {quoted} {value}"), format!("rejected by {target}"))
+            }
+            None => (format!("{op} has no attribute {quoted} in {target}"), format!("unknown to {target}")),
         };
-        self.node_diagnostic(Code::TargetAttribute, step, message, &[Mark::primary(Part::Attribute(name), label)])
+        self.node_diagnostic(
+            Code::TargetAttribute,
+            step,
+            message,
+            &[Mark::primary(Part::Attribute(name), label)],
+        )
     }
 }

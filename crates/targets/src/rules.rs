@@ -1,0 +1,205 @@
+//! Rules of the loader that are not about types: values of attributes, constants, the machine, and casts.
+
+use typeloom_onnx::view::Attribute;
+use typeloom_solver::diagnostic::TargetIssue;
+use typeloom_solver::program::{Origin, ValueId};
+use typeloom_solver::solution::Type;
+
+use crate::facts::{Condition, Rule, Signature};
+use crate::fold::{is_foldable, stored_ints};
+use crate::node::{Match, NodeCx, PortType, Ports};
+
+/// The largest rank of a result that is decided. The loader allocates a dim for each axis before it runs a node.
+const MAX_RANK: i64 = 1 << 12;
+
+/// The maximum number of divisors that are searched for a zero.
+const MAX_DIVISORS: usize = 1 << 16;
+
+/// A locale that every machine has.
+const PLAIN_LOCALE: &[u8] = b"C";
+
+/// The issue of a node with a kernel.
+pub(crate) fn issue(
+    cx: &mut NodeCx<'_, '_>,
+    signature: &Signature<'_>,
+    ports: &Ports,
+) -> Option<TargetIssue> {
+    let applies = |rule: &Rule<'_>| {
+        hold(cx, ports, &rule.conditions) && ports.fits(cx.facts, signature, &rule.types) == Match::Yes
+    };
+    if let Some(rule) = signature.rejects.iter().find(|rule| applies(rule)) {
+        let name = rule.conditions.last().map_or("", |condition| condition.name);
+        let values: Vec<String> = rule
+            .conditions
+            .iter()
+            .map(|condition| format!("{} = {}", condition.name, condition.value))
+            .collect();
+        return Some(TargetIssue::Attribute { name: name.to_owned(), value: Some(values.join(" and ")) });
+    }
+    if signature.locale.iter().any(applies) && string_attribute(cx, "locale") != Some(PLAIN_LOCALE) {
+        return Some(undecided("the machine may not have its locale"));
+    }
+    for (small, large) in &signature.below {
+        if !is_below(cx, small, large) {
+            let value = Some(format!("not smaller than `{large}`"));
+            return Some(TargetIssue::Attribute { name: (*small).to_owned(), value });
+        }
+    }
+    if signature.crashes_on_constants && inputs(cx).iter().all(|value| is_foldable(&cx.body.body, *value)) {
+        return Some(undecided("the loader computes it, and crashes for some inputs"));
+    }
+    if has_zero_divisor(cx, ports) {
+        return Some(undecided("it divides by a constant zero"));
+    }
+    if has_huge_rank(cx) {
+        return Some(undecided("the rank of its result is too large"));
+    }
+    if has_repeated_nodes(cx) {
+        return Some(undecided("its nodes are not those of a tree"));
+    }
+    None
+}
+
+fn undecided(reason: &str) -> TargetIssue {
+    TargetIssue::Undecided { reason: reason.to_owned() }
+}
+
+fn attributes<'a>(cx: &NodeCx<'_, 'a>) -> impl Iterator<Item = Attribute<'a>> + use<'a> {
+    let attributes = cx.body.body.step(cx.step).node.attributes().flatten();
+    attributes.filter_map(|attribute| attribute.parse().ok())
+}
+
+fn attribute<'a>(cx: &NodeCx<'_, 'a>, name: &str) -> Option<Attribute<'a>> {
+    attributes(cx).find(|attribute| attribute.name == name)
+}
+
+fn string_attribute<'a>(cx: &NodeCx<'_, 'a>, name: &str) -> Option<&'a [u8]> {
+    attribute(cx, name)?.s
+}
+
+fn ints(cx: &NodeCx<'_, '_>, name: &str) -> Option<Vec<i64>> {
+    Some(attribute(cx, name)?.ints().flatten().collect())
+}
+
+/// The present inputs.
+fn inputs(cx: &NodeCx<'_, '_>) -> Vec<ValueId> {
+    cx.body.body.inputs(cx.step).iter().flatten().copied().collect()
+}
+
+/// Whether all conditions hold.
+pub(crate) fn hold(cx: &NodeCx<'_, '_>, ports: &Ports, conditions: &[Condition<'_>]) -> bool {
+    conditions.iter().all(|condition| {
+        if condition.name == "inputs" {
+            let present = ports.inputs.iter().filter(|ty| **ty != PortType::Absent).count();
+            return present.to_string() == condition.value;
+        }
+        match attribute(cx, condition.name) {
+            Some(Attribute { i: Some(value), .. }) => value.to_string() == condition.value,
+            Some(Attribute { s: Some(value), .. }) => value == condition.value.as_bytes(),
+            Some(_) => false,
+            None => condition.is_default,
+        }
+    })
+}
+
+/// Whether each element of one attribute is smaller than that of its axis in another. Lists of pads have two elements per axis.
+fn is_below(cx: &NodeCx<'_, '_>, small: &str, large: &str) -> bool {
+    // Pads are computed if `auto_pad` is given.
+    if string_attribute(cx, "auto_pad").is_some_and(|mode| mode != b"NOTSET") {
+        return true;
+    }
+    let (Some(small), Some(large)) = (ints(cx, small), ints(cx, large)) else { return true };
+    small.iter().zip(large.iter().cycle()).all(|(small, large)| small < large)
+}
+
+/// Whether the loader can cast `float16`: its casts are of the version that the model imports.
+pub(crate) fn has_cast(cx: &NodeCx<'_, '_>) -> bool {
+    let version = cx.versions.get("").copied().or_else(|| cx.facts.domains.get("").copied());
+    let cast = version.and_then(|version| cx.facts.signature("", "Cast", version));
+    cast.is_some_and(|cast| !cast.kernels.is_empty())
+}
+
+/// Whether the node has an attribute with elements of `float16`, which the loader does not cast.
+pub(crate) fn has_half_attribute(cx: &NodeCx<'_, '_>) -> bool {
+    let half = typeloom_solver::elem::Elem::FLOAT16;
+    attributes(cx)
+        .filter_map(|attribute| attribute.t?.header().ok())
+        .any(|header| typeloom_solver::elem::Elem::from_onnx(header.data_type) == Some(half))
+}
+
+/// The verdict about an operator that the loader computes from the extents of its input; `None` for another operator, or if
+/// an extent is unknown.
+pub(crate) fn folded(cx: &mut NodeCx<'_, '_>) -> Option<Option<TargetIssue>> {
+    let body = std::sync::Arc::clone(&cx.body.body);
+    let [Some(input)] = body.inputs(cx.step) else { return None };
+    if !cx.facts.folded.contains(&body.op_name(cx.step)) || !cx.checked.domain_of(&body, cx.step).is_empty() {
+        return None;
+    }
+    let ty = cx.checked.type_within(cx.body, *input);
+    let shape = ty.tensor()?.shape.as_ref()?;
+    let known = shape.iter().filter(|dim| cx.checked.dims().as_constant(**dim).is_some()).count();
+    let is_declared = matches!(body.value(*input).origin, Origin::Input) && cx.body.is_main();
+    match (known == shape.len(), is_declared) {
+        (true, true) => Some(None),
+        (false, _) if known == 0 => None,
+        (true, false) | (false, _) => Some(Some(undecided("the loader may compute it from extents"))),
+    }
+}
+
+/// Whether the node divides integers by a constant that contains a zero.
+fn has_zero_divisor(cx: &NodeCx<'_, '_>, ports: &Ports) -> bool {
+    let body = &cx.body.body;
+    if !matches!(body.op_name(cx.step), "Div" | "Mod") {
+        return false;
+    }
+    let is_integer = matches!(ports.inputs.first(), Some(PortType::Known(ty)) if ty.contains("int"));
+    let divisor = body.inputs(cx.step).get(1).copied().flatten();
+    let divisors = divisor.and_then(|divisor| stored_ints(body, divisor, MAX_DIVISORS));
+    is_integer && divisors.is_some_and(|values| values.contains(&0))
+}
+
+/// Whether the node takes the extents of its result from an input with very many of them.
+fn has_huge_rank(cx: &mut NodeCx<'_, '_>) -> bool {
+    let body = std::sync::Arc::clone(&cx.body.body);
+    let [Some(result)] = body.outputs(body.last_step(cx.step)) else { return false };
+    let result = cx.checked.type_within(cx.body, *result);
+    if !matches!(&result, Type::Tensor(tensor) if tensor.shape.is_none()) {
+        return false;
+    }
+    inputs(cx).into_iter().any(|input| {
+        let ty = cx.checked.type_within(cx.body, input);
+        let Some([extent]) = ty.tensor().and_then(|tensor| tensor.shape.as_deref()) else { return false };
+        cx.checked.dims().as_constant(*extent).is_some_and(|extent| extent > MAX_RANK)
+    })
+}
+
+/// Whether the nodes of a tree ensemble, which attributes describe, are not a forest.
+fn has_repeated_nodes(cx: &NodeCx<'_, '_>) -> bool {
+    if cx.body.body.op_name(cx.step) != "TreeEnsemble" {
+        return false;
+    }
+    let list = |name| ints(cx, name).unwrap_or_default();
+    let sides = [
+        (list("nodes_trueleafs"), list("nodes_truenodeids")),
+        (list("nodes_falseleafs"), list("nodes_falsenodeids")),
+    ];
+    let mut open = list("tree_roots");
+    let mut is_visited = vec![false; sides[0].0.len()];
+    while let Some(node) = open.pop() {
+        let Some(visited) = usize::try_from(node).ok().and_then(|node| is_visited.get_mut(node)) else {
+            return true;
+        };
+        if std::mem::replace(visited, true) {
+            return true;
+        }
+        for (leaves, children) in &sides {
+            let at = usize::try_from(node).unwrap_or_default();
+            match (leaves.get(at), children.get(at)) {
+                (Some(0), Some(child)) => open.push(*child),
+                (Some(_), Some(_)) => {}
+                (Some(_) | None, _) => return true,
+            }
+        }
+    }
+    false
+}
