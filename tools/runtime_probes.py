@@ -88,13 +88,17 @@ FUNCTIONS = {
     "com.microsoft::QuickGelu": [({}, [[3]])],
 }
 
-# Values of attributes that constructors of kernels may reject: other attributes, the tested ones, and the shapes of inputs that
-# are accepted without the tested ones.
+# Attributes that constructors of kernels may reject: other attributes, the tested ones with the condition that the value is an
+# example of, and the shapes of inputs that are accepted without the tested ones.
 ATTRIBUTES = {
-    "DFT": [({}, {"inverse": 1, "onesided": 1}, [[1, 6, 10, 2]])],
-    "GRU": [({"hidden_size": 5}, {"layout": 1}, [[3, 2, 4], [1, 15, 4], [1, 15, 5]])],
-    "LSTM": [({"hidden_size": 5}, {"layout": 1}, [[3, 2, 4], [1, 20, 4], [1, 20, 5]])],
-    "RNN": [({"hidden_size": 5}, {"layout": 1}, [[3, 2, 4], [1, 5, 4], [1, 5, 5]])],
+    "Attention": [({}, {"scale": (0.0, "<=0")}, [[2, 3, 4, 8]] * 3)],
+    "DFT": [({}, {"inverse": (1, "=1"), "onesided": (1, "=1")}, [[1, 6, 10, 2]])],
+    "GRU": [({"hidden_size": 5}, {"layout": (1, "=1")}, [[3, 2, 4], [1, 15, 4], [1, 15, 5]])],
+    "LRN": [({}, {"size": (0, "<=0")}, [[1, 2, 3, 3]])],
+    "LSTM": [({"hidden_size": 5}, {"layout": (1, "=1")}, [[3, 2, 4], [1, 20, 4], [1, 20, 5]])],
+    "LpNormalization": [({}, {"p": (0, "<=0")}, [[2, 3]]), ({}, {"p": (3, ">=3")}, [[2, 3]])],
+    "RNN": [({"hidden_size": 5}, {"layout": (1, "=1")}, [[3, 2, 4], [1, 5, 4], [1, 5, 5]])],
+    "SequenceEmpty": [({}, {"dtype": (0, "<=0")}, [])],
 }
 
 # Operators with the attribute `saturate`: attributes and shapes, and the variable of the type that it is for.
@@ -257,9 +261,15 @@ def rejections(loader: Loader, schema, last: int) -> list[tuple[str, str, list[s
     for fixed, tested, shapes in ATTRIBUTES.get(domain_and_name(schema), []):
         if not set(tested) <= set(schema.attributes):
             continue
-        error = loader.load(example(schema, last, ({**fixed, **tested}, shapes), types))
-        if error and not loader.load(example(schema, last, (fixed, shapes), types)):
-            found.append((" ".join(f"{key}={value}" for key, value in tested.items()), "", []))
+        values = {key: value for key, (value, _) in tested.items()}
+        plain = dict(fixed)
+        if domain_and_name(schema) == "LRN":
+            plain["size"] = 3
+        error = loader.load(example(schema, last, ({**fixed, **values}, shapes), types))
+        if error and not loader.load(example(schema, last, (plain, shapes), types)):
+            found.append((" ".join(f"{key}{condition}" for key, (_, condition) in tested.items()), "", []))
+    if rejects_negative_axes(loader, schema, last):
+        found.append(("axes<=-1 constant=scales", "", []))
     if domain_and_name(schema) in SATURATING and "saturate" in schema.attributes:
         attributes, shapes, variable = SATURATING[schema.name]
         variable = variable or schema.inputs[2].typeStr
@@ -273,6 +283,19 @@ def rejections(loader: Loader, schema, last: int) -> list[tuple[str, str, list[s
         if rejected:
             found.append(("saturate=0", variable, rejected))
     return found
+
+
+def rejects_negative_axes(loader: Loader, schema, last: int) -> bool:
+    """Whether `Resize` rejects negative axes if its scales are constants."""
+    if domain_and_name(schema) != "Resize" or "axes" not in schema.attributes:
+        return False
+    errors = []
+    for axes in ([2, 3], [-2, -1]):
+        one = model("Resize", "", {"axes": axes, "mode": "nearest"}, [("float", [1, 1, 2, 2])], 1, last)
+        one.graph.node[0].input.extend(["", "scales"])
+        one.graph.initializer.append(helper.make_tensor("scales", TensorProto.FLOAT, [2], [3.0, 2.0]))
+        errors.append(loader.load(one))
+    return not errors[0] and bool(errors[1])
 
 
 def preferred(types) -> str:

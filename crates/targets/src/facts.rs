@@ -28,7 +28,8 @@
 //! ```
 //!
 //! Conditions precede types, with `|` between both: `function 18 20 mode=tanh | T=4`. All must hold. A condition is an attribute
-//! with its value, and `?` if an absent attribute has this value; the attribute `inputs` is the number of present inputs.
+//! with its value, and `?` if an absent attribute has this value. `p<=0` and `p>=3` compare numbers; a list is compared if one of its
+//! elements is. `inputs=2` is about the number of present inputs, and `constant=scales` requires that an input is a constant.
 //!
 //! A kernel supports a node if, for each of its names, the first present value with this variable (or at the port with this
 //! name) has one of the types; inputs precede outputs. A `function` names all variables at present inputs.
@@ -97,11 +98,32 @@ pub struct Rule<'t> {
 /// A condition on a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Condition<'t> {
-    /// An attribute, or `inputs` for the number of present inputs.
+    /// An attribute, `inputs` for the number of present inputs, or `constant` for the name of an input.
     pub name: &'t str,
+    pub comparison: Comparison,
     pub value: &'t str,
     /// Whether the value is the default.
     pub is_default: bool,
+}
+
+/// The comparison of a condition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Comparison {
+    Equal,
+    AtMost,
+    AtLeast,
+}
+
+impl Comparison {
+    /// The sign in the text.
+    #[must_use]
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::Equal => "=",
+            Self::AtMost => "<=",
+            Self::AtLeast => ">=",
+        }
+    }
 }
 
 /// A port of an operator.

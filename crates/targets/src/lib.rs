@@ -16,6 +16,7 @@ pub mod facts;
 mod fold;
 mod node;
 mod rules;
+mod tables;
 mod target;
 mod verdict;
 

@@ -273,7 +273,7 @@ fn expands(
     version: i64,
 ) -> Match {
     let (first, last) = function.versions;
-    if !(first..=last).contains(&version) || !rules::hold(cx, ports, &function.rule.conditions) {
+    if !(first..=last).contains(&version) || !rules::hold(cx, signature, ports, &function.rule.conditions) {
         return Match::No;
     }
     let is_listed = |(formal, ty): (&Formal<'_>, &PortType)| {

@@ -5,15 +5,44 @@ use typeloom_solver::diagnostic::TargetIssue;
 use typeloom_solver::program::{Origin, ValueId};
 use typeloom_solver::solution::Type;
 
-use crate::facts::{Condition, Rule, Signature};
+use crate::facts::{Comparison, Condition, Rule, Signature};
 use crate::fold::{is_foldable, stored_ints};
 use crate::node::{Match, NodeCx, PortType, Ports};
+use crate::tables;
 
 /// The largest rank of a result that is decided. The loader allocates a dim for each axis before it runs a node.
 const MAX_RANK: i64 = 1 << 12;
 
 /// The maximum number of divisors that are searched for a zero.
 const MAX_DIVISORS: usize = 1 << 16;
+
+/// Attributes that are 0 or 1. Kernels and the loader's own inference read other values differently.
+const FLAGS: &[&str] = &[
+    "keepdims",
+    "exclusive",
+    "reverse",
+    "fmod",
+    "inverse",
+    "onesided",
+    "training_mode",
+    "is_causal",
+    "ceil_mode",
+    "count_include_pad",
+    "storage_order",
+    "layout",
+    "align_corners",
+    "interleaved",
+    "noop_with_empty_axes",
+    "select_last_index",
+    "sorted",
+    "largest",
+    "transA",
+    "transB",
+    "periodic",
+    "is_case_sensitive",
+    "linear_before_reset",
+    "upper",
+];
 
 /// A locale that every machine has.
 const PLAIN_LOCALE: &[u8] = b"C";
@@ -25,16 +54,17 @@ pub(crate) fn issue(
     ports: &Ports,
 ) -> Option<TargetIssue> {
     let applies = |rule: &Rule<'_>| {
-        hold(cx, ports, &rule.conditions) && ports.fits(cx.facts, signature, &rule.types) == Match::Yes
+        hold(cx, signature, ports, &rule.conditions)
+            && ports.fits(cx.facts, signature, &rule.types) == Match::Yes
     };
     if let Some(rule) = signature.rejects.iter().find(|rule| applies(rule)) {
-        let name = rule.conditions.last().map_or("", |condition| condition.name);
-        let values: Vec<String> = rule
-            .conditions
-            .iter()
-            .map(|condition| format!("{} = {}", condition.name, condition.value))
-            .collect();
-        return Some(TargetIssue::Attribute { name: name.to_owned(), value: Some(values.join(" and ")) });
+        let attributes = || rule.conditions.iter().filter(|condition| condition.name != "constant");
+        let name = attributes().last().map_or("", |condition| condition.name).to_owned();
+        let shown = |condition: &Condition<'_>| {
+            format!("{} {} {}", condition.name, condition.comparison.sign(), condition.value)
+        };
+        let values: Vec<String> = attributes().map(shown).collect();
+        return Some(TargetIssue::Attribute { name, value: Some(values.join(" and ")) });
     }
     if signature.locale.iter().any(applies) && string_attribute(cx, "locale") != Some(PLAIN_LOCALE) {
         return Some(undecided("the machine may not have its locale"));
@@ -54,10 +84,16 @@ pub(crate) fn issue(
     if has_huge_rank(cx) {
         return Some(undecided("the rank of its result is too large"));
     }
-    if has_repeated_nodes(cx) {
+    if tables::has_repeated_nodes(cx) {
         return Some(undecided("its nodes are not those of a tree"));
     }
-    None
+    if tables::has_wrong_grams(cx) {
+        return Some(undecided("its tables of n-grams do not fit together"));
+    }
+    let odd = FLAGS
+        .iter()
+        .find(|flag| attribute(cx, flag).and_then(|it| it.i).is_some_and(|value| !matches!(value, 0 | 1)));
+    odd.map(|flag| undecided(&format!("`{flag}` is neither 0 nor 1")))
 }
 
 fn undecided(reason: &str) -> TargetIssue {
@@ -69,7 +105,7 @@ fn attributes<'a>(cx: &NodeCx<'_, 'a>) -> impl Iterator<Item = Attribute<'a>> + 
     attributes.filter_map(|attribute| attribute.parse().ok())
 }
 
-fn attribute<'a>(cx: &NodeCx<'_, 'a>, name: &str) -> Option<Attribute<'a>> {
+pub(crate) fn attribute<'a>(cx: &NodeCx<'_, 'a>, name: &str) -> Option<Attribute<'a>> {
     attributes(cx).find(|attribute| attribute.name == name)
 }
 
@@ -77,7 +113,7 @@ fn string_attribute<'a>(cx: &NodeCx<'_, 'a>, name: &str) -> Option<&'a [u8]> {
     attribute(cx, name)?.s
 }
 
-fn ints(cx: &NodeCx<'_, '_>, name: &str) -> Option<Vec<i64>> {
+pub(crate) fn ints(cx: &NodeCx<'_, '_>, name: &str) -> Option<Vec<i64>> {
     Some(attribute(cx, name)?.ints().flatten().collect())
 }
 
@@ -87,19 +123,45 @@ fn inputs(cx: &NodeCx<'_, '_>) -> Vec<ValueId> {
 }
 
 /// Whether all conditions hold.
-pub(crate) fn hold(cx: &NodeCx<'_, '_>, ports: &Ports, conditions: &[Condition<'_>]) -> bool {
-    conditions.iter().all(|condition| {
-        if condition.name == "inputs" {
+pub(crate) fn hold(
+    cx: &NodeCx<'_, '_>,
+    signature: &Signature<'_>,
+    ports: &Ports,
+    conditions: &[Condition<'_>],
+) -> bool {
+    conditions.iter().all(|condition| match condition.name {
+        "inputs" => {
             let present = ports.inputs.iter().filter(|ty| **ty != PortType::Absent).count();
-            return present.to_string() == condition.value;
+            present.to_string() == condition.value
         }
-        match attribute(cx, condition.name) {
-            Some(Attribute { i: Some(value), .. }) => value.to_string() == condition.value,
-            Some(Attribute { s: Some(value), .. }) => value == condition.value.as_bytes(),
-            Some(_) => false,
-            None => condition.is_default,
+        "constant" => {
+            let at = signature.inputs.iter().position(|formal| formal.name == condition.value);
+            let body = &cx.body.body;
+            let input = at.and_then(|at| body.inputs(cx.step).get(at).copied().flatten());
+            input.is_some_and(|input| is_foldable(body, input))
         }
+        name => attribute(cx, name).map_or(condition.is_default, |attribute| {
+            compare(&attribute, condition.comparison, condition.value)
+        }),
     })
+}
+
+/// Compares the value of an attribute.
+fn compare(attribute: &Attribute<'_>, comparison: Comparison, expected: &str) -> bool {
+    if let Some(string) = attribute.s {
+        return comparison == Comparison::Equal && string == expected.as_bytes();
+    }
+    let Ok(expected) = expected.parse::<f64>() else { return false };
+    let fits = |value: f64| match comparison {
+        Comparison::Equal => value == expected,
+        Comparison::AtMost => value <= expected,
+        Comparison::AtLeast => value >= expected,
+    };
+    match (attribute.i, attribute.f) {
+        (Some(int), _) => fits(int as f64),
+        (None, Some(float)) => fits(f64::from(float)),
+        (None, None) => attribute.ints().flatten().any(|int| fits(int as f64)),
+    }
 }
 
 /// Whether each element of one attribute is smaller than that of its axis in another. Lists of pads have two elements per axis.
@@ -171,35 +233,4 @@ fn has_huge_rank(cx: &mut NodeCx<'_, '_>) -> bool {
         let Some([extent]) = ty.tensor().and_then(|tensor| tensor.shape.as_deref()) else { return false };
         cx.checked.dims().as_constant(*extent).is_some_and(|extent| extent > MAX_RANK)
     })
-}
-
-/// Whether the nodes of a tree ensemble, which attributes describe, are not a forest.
-fn has_repeated_nodes(cx: &NodeCx<'_, '_>) -> bool {
-    if cx.body.body.op_name(cx.step) != "TreeEnsemble" {
-        return false;
-    }
-    let list = |name| ints(cx, name).unwrap_or_default();
-    let sides = [
-        (list("nodes_trueleafs"), list("nodes_truenodeids")),
-        (list("nodes_falseleafs"), list("nodes_falsenodeids")),
-    ];
-    let mut open = list("tree_roots");
-    let mut is_visited = vec![false; sides[0].0.len()];
-    while let Some(node) = open.pop() {
-        let Some(visited) = usize::try_from(node).ok().and_then(|node| is_visited.get_mut(node)) else {
-            return true;
-        };
-        if std::mem::replace(visited, true) {
-            return true;
-        }
-        for (leaves, children) in &sides {
-            let at = usize::try_from(node).unwrap_or_default();
-            match (leaves.get(at), children.get(at)) {
-                (Some(0), Some(child)) => open.push(*child),
-                (Some(_), Some(_)) => {}
-                (Some(_) | None, _) => return true,
-            }
-        }
-    }
-    false
 }

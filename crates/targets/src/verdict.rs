@@ -149,6 +149,11 @@ fn body_issues<'a>(
             issues.push((TargetSite::Body(solved.clone()), issue));
         }
     }
+    let root = body.graph(body.root());
+    if solved.is_main() && root.inputs.is_empty() && root.outputs.is_empty() {
+        let reason = "the graph has neither inputs nor outputs".to_owned();
+        issues.push((TargetSite::Model, TargetIssue::Undecided { reason }));
+    }
     let mut branches = Branches::new(body);
     let (from, to) = body.graph(body.root()).steps;
     for step in (from..to).map(StepId::new) {

@@ -6,7 +6,7 @@
 use super::codes::target_element_type::target_element_type;
 use super::codes::target_ir_version::target_ir_version;
 use super::codes::target_opset::target_opset;
-use super::{Code, Diagnostic, Mark, Part, Scope, Severity};
+use super::{Code, Diagnostic, Location, Mark, Part, Scope, Severity};
 use crate::model::Checked;
 use crate::model::bodies::{BodyAt, SolvedBody};
 use crate::program::{StepId, ValueId};
@@ -105,15 +105,13 @@ pub fn diagnose_target<'a>(
             scope.target_attribute(target, step, name, value.as_deref())
         }
         (TargetIssue::Undecided { reason }, Some(step)) => scope.target_undecided(target, step, reason),
-        (
-            TargetIssue::Operator { .. }
-            | TargetIssue::Kernel { .. }
-            | TargetIssue::Attribute { .. }
-            | TargetIssue::Undecided { .. },
-            None,
-        ) => {
+        (TargetIssue::Undecided { reason }, None) => {
+            let message = format!("it is undecided whether {target} runs the model: {reason}");
+            Diagnostic::new(Code::TargetUndecided, message, Location::default())
+        }
+        (TargetIssue::Operator { .. } | TargetIssue::Kernel { .. } | TargetIssue::Attribute { .. }, None) => {
             let code = issue.code();
-            Diagnostic::new(code, format!("{target}: {}", code.summary()), super::Location::default())
+            Diagnostic::new(code, format!("{target}: {}", code.summary()), Location::default())
         }
     };
     match instance {

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Certainty, Condition, Facts, Formal, FunctionBody, Kernel, Rule, Signature, TypeSet};
+use super::{
+    Certainty, Comparison, Condition, Facts, Formal, FunctionBody, Kernel, Rule, Signature, TypeSet,
+};
 
 /// Error in the text of a target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -143,8 +145,13 @@ fn conditional<'t>(facts: &Facts<'t>, mut words: Words<'t>) -> Parsed<Rule<'t>> 
     let mut conditions = Vec::new();
     for word in words.by_ref().take_while(|word| *word != "|") {
         let (name, value) = word.split_once('=').ok_or("a condition is NAME=VALUE")?;
+        let (name, comparison) = match (name.strip_suffix('<'), name.strip_suffix('>')) {
+            (Some(name), _) => (name, Comparison::AtMost),
+            (None, Some(name)) => (name, Comparison::AtLeast),
+            (None, None) => (name, Comparison::Equal),
+        };
         let is_default = value.ends_with('?');
-        conditions.push(Condition { name, value: value.trim_end_matches('?'), is_default });
+        conditions.push(Condition { name, comparison, value: value.trim_end_matches('?'), is_default });
     }
     Ok(Rule { conditions, types: sets(facts, words)? })
 }
