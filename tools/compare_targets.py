@@ -15,6 +15,7 @@ import argparse
 import multiprocessing
 import random
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,7 @@ TARGETS = {"1.31.1": "onnxruntime-1.31", "1.24.4": "onnxruntime-1.24"}
 # Models of this size are compared as they are, but not changed.
 LARGE = 1 << 17
 FILES_PER_COMMAND = 400
+MAX_MEMORY = 6 << 30
 ELEMENTS = [number for name, number in TensorProto.DataType.items() if name not in ("UNDEFINED", "STRING")]
 # Values that attributes of several operators have.
 STRINGS = [
@@ -139,6 +141,8 @@ def load_all(models: list[Path]) -> dict[Path, str]:
 
 
 def load_share(models: list[Path], pipe) -> None:
+    # The loader allocates what a model asks for.
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     options = ort.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = 1

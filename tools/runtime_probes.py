@@ -268,6 +268,7 @@ def rejections(loader: Loader, schema, last: int) -> list[tuple[str, str, list[s
         error = loader.load(example(schema, last, ({**fixed, **values}, shapes), types))
         if error and not loader.load(example(schema, last, (plain, shapes), types)):
             found.append((" ".join(f"{key}{condition}" for key, (_, condition) in tested.items()), "", []))
+    found += [(conditions, "", []) for conditions in shape_of_nodes(loader, schema, last)]
     if rejects_negative_axes(loader, schema, last):
         found.append(("axes<=-1 constant=scales", "", []))
     if domain_and_name(schema) in SATURATING and "saturate" in schema.attributes:
@@ -282,6 +283,25 @@ def rejections(loader: Loader, schema, last: int) -> list[tuple[str, str, list[s
                 rejected.append(f"tensor({ty})")
         if rejected:
             found.append(("saturate=0", variable, rejected))
+    return found
+
+
+def shape_of_nodes(loader: Loader, schema, last: int) -> list[str]:
+    """Combinations of attributes and numbers of ports that the loader rejects although the signature allows them."""
+    found = []
+    if schema.name == "BatchNormalization" and "training_mode" in schema.attributes:
+        inputs = [("float", [1, 3, 2, 2]), *[("float", [3])] * 4]
+        for training, outputs, condition in ((0, 3, "outputs>=2"), (1, 1, "outputs<=2")):
+            if loader.load(model(schema.name, "", {"training_mode": training}, inputs, outputs, last)):
+                found.append(f"training_mode={training}{'' if training else '?'} {condition}")
+    if schema.name == "LinearClassifier":
+        attributes = {"classlabels_ints": [1, 2], "coefficients": [0.5, -0.5]}
+        results = []
+        for more in ({}, {"intercepts": [0.0, 0.0]}):
+            one = model(schema.name, schema.domain, {**attributes, **more}, [("float", [5])], 2, last)
+            results.append(loader.load(one))
+        if results[0] and not results[1]:
+            found.append("absent=intercepts")
     return found
 
 

@@ -29,7 +29,8 @@
 //!
 //! Conditions precede types, with `|` between both: `function 18 20 mode=tanh | T=4`. All must hold. A condition is an attribute
 //! with its value, and `?` if an absent attribute has this value. `p<=0` and `p>=3` compare numbers; a list is compared if one of its
-//! elements is. `inputs=2` is about the number of present inputs, and `constant=scales` requires that an input is a constant.
+//! elements is. `inputs=2` and `outputs>=2` are about the number of present ports, `absent=intercepts` requires that an attribute is
+//! absent, and `constant=scales` that an input is a constant.
 //!
 //! A kernel supports a node if, for each of its names, the first present value with this variable (or at the port with this
 //! name) has one of the types; inputs precede outputs. A `function` names all variables at present inputs.
@@ -98,7 +99,7 @@ pub struct Rule<'t> {
 /// A condition on a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Condition<'t> {
-    /// An attribute, `inputs` for the number of present inputs, or `constant` for the name of an input.
+    /// An attribute, or one of `inputs`, `outputs`, `absent` and `constant`.
     pub name: &'t str,
     pub comparison: Comparison,
     pub value: &'t str,

@@ -239,6 +239,10 @@ fn kernel(
     if let Some(folded) = rules::folded(cx) {
         return folded;
     }
+    if rules::may_be_removed(cx) {
+        let reason = "it has no kernel, but the loader may remove it".to_owned();
+        return Some(TargetIssue::Undecided { reason });
+    }
     if open {
         return Some(TargetIssue::Undecided { reason: "its types are not solved".to_owned() });
     }

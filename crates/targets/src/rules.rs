@@ -27,6 +27,7 @@ const FLAGS: &[&str] = &[
     "training_mode",
     "is_causal",
     "ceil_mode",
+    "center_point_box",
     "count_include_pad",
     "storage_order",
     "layout",
@@ -44,6 +45,20 @@ const FLAGS: &[&str] = &[
     "upper",
 ];
 
+/// Operators that pass a value on for some attributes and inputs.
+const REMOVABLE: &[&str] = &[
+    "Cast",
+    "Dropout",
+    "Expand",
+    "Identity",
+    "Pad",
+    "Reshape",
+    "Slice",
+    "Squeeze",
+    "Transpose",
+    "Unsqueeze",
+];
+
 /// A locale that every machine has.
 const PLAIN_LOCALE: &[u8] = b"C";
 
@@ -58,12 +73,16 @@ pub(crate) fn issue(
             && ports.fits(cx.facts, signature, &rule.types) == Match::Yes
     };
     if let Some(rule) = signature.rejects.iter().find(|rule| applies(rule)) {
-        let attributes = || rule.conditions.iter().filter(|condition| condition.name != "constant");
-        let name = attributes().last().map_or("", |condition| condition.name).to_owned();
-        let shown = |condition: &Condition<'_>| {
-            format!("{} {} {}", condition.name, condition.comparison.sign(), condition.value)
+        let shown = |condition: &Condition<'_>| match condition.name {
+            "absent" => format!("no `{}`", condition.value),
+            "constant" => format!("a constant `{}`", condition.value),
+            "inputs" | "outputs" => {
+                format!("{} {} {}", condition.name, condition.comparison.sign(), condition.value)
+            }
+            name => format!("`{name}` {} {}", condition.comparison.sign(), condition.value),
         };
-        let values: Vec<String> = attributes().map(shown).collect();
+        let values: Vec<String> = rule.conditions.iter().map(shown).collect();
+        let name = rule.conditions.first().map_or("", |condition| condition.name).to_owned();
         return Some(TargetIssue::Attribute { name, value: Some(values.join(" and ")) });
     }
     if signature.locale.iter().any(applies) && string_attribute(cx, "locale") != Some(PLAIN_LOCALE) {
@@ -71,7 +90,7 @@ pub(crate) fn issue(
     }
     for (small, large) in &signature.below {
         if !is_below(cx, small, large) {
-            let value = Some(format!("not smaller than `{large}`"));
+            let value = Some(format!("`{small}` that are not smaller than `{large}`"));
             return Some(TargetIssue::Attribute { name: (*small).to_owned(), value });
         }
     }
@@ -129,11 +148,14 @@ pub(crate) fn hold(
     ports: &Ports,
     conditions: &[Condition<'_>],
 ) -> bool {
+    let count = |types: &[PortType], condition: &Condition<'_>| {
+        let present = types.iter().filter(|ty| **ty != PortType::Absent).count();
+        fits(present as f64, condition.comparison, condition.value)
+    };
     conditions.iter().all(|condition| match condition.name {
-        "inputs" => {
-            let present = ports.inputs.iter().filter(|ty| **ty != PortType::Absent).count();
-            present.to_string() == condition.value
-        }
+        "inputs" => count(&ports.inputs, condition),
+        "outputs" => count(&ports.outputs, condition),
+        "absent" => attribute(cx, condition.value).is_none(),
         "constant" => {
             let at = signature.inputs.iter().position(|formal| formal.name == condition.value);
             let body = &cx.body.body;
@@ -146,17 +168,21 @@ pub(crate) fn hold(
     })
 }
 
+fn fits(value: f64, comparison: Comparison, expected: &str) -> bool {
+    let Ok(expected) = expected.parse::<f64>() else { return false };
+    match comparison {
+        Comparison::Equal => value == expected,
+        Comparison::AtMost => value <= expected,
+        Comparison::AtLeast => value >= expected,
+    }
+}
+
 /// Compares the value of an attribute.
 fn compare(attribute: &Attribute<'_>, comparison: Comparison, expected: &str) -> bool {
     if let Some(string) = attribute.s {
         return comparison == Comparison::Equal && string == expected.as_bytes();
     }
-    let Ok(expected) = expected.parse::<f64>() else { return false };
-    let fits = |value: f64| match comparison {
-        Comparison::Equal => value == expected,
-        Comparison::AtMost => value <= expected,
-        Comparison::AtLeast => value >= expected,
-    };
+    let fits = |value: f64| fits(value, comparison, expected);
     match (attribute.i, attribute.f) {
         (Some(int), _) => fits(int as f64),
         (None, Some(float)) => fits(f64::from(float)),
@@ -206,6 +232,14 @@ pub(crate) fn folded(cx: &mut NodeCx<'_, '_>) -> Option<Option<TargetIssue>> {
         (false, _) if known == 0 => None,
         (true, false) | (false, _) => Some(Some(undecided("the loader may compute it from extents"))),
     }
+}
+
+/// Whether the loader may remove the node although it has no kernel: optimizations remove nodes that pass a value on.
+pub(crate) fn may_be_removed(cx: &NodeCx<'_, '_>) -> bool {
+    let body = &cx.body.body;
+    let outputs = &body.graph(body.step(cx.step).graph).outputs;
+    let mut results = body.outputs(body.last_step(cx.step)).iter().flatten();
+    REMOVABLE.contains(&body.op_name(cx.step)) && !results.any(|result| outputs.contains(result))
 }
 
 /// Whether the node divides integers by a constant that contains a zero.

@@ -150,8 +150,9 @@ fn body_issues<'a>(
         }
     }
     let root = body.graph(body.root());
-    if solved.is_main() && root.inputs.is_empty() && root.outputs.is_empty() {
-        let reason = "the graph has neither inputs nor outputs".to_owned();
+    let is_input = |value: &ValueId| body.value(*value).origin == Origin::Input;
+    if solved.is_main() && root.outputs.is_empty() && !root.inputs.iter().any(is_input) {
+        let reason = "the graph has no outputs, and all inputs are constants".to_owned();
         issues.push((TargetSite::Model, TargetIssue::Undecided { reason }));
     }
     let mut branches = Branches::new(body);

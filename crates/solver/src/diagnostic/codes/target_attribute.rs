@@ -17,7 +17,7 @@ impl Scope<'_, '_> {
         let (op, quoted) = (self.op_text(step), quote(name));
         let (message, label) = match value {
             Some(value) => {
-                (format!("{target} does not run {op} with {quoted} {value}"), format!("rejected by {target}"))
+                (format!("{target} does not run {op} with {value}"), format!("rejected by {target}"))
             }
             None => (format!("{op} has no attribute {quoted} in {target}"), format!("unknown to {target}")),
         };
