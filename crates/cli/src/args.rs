@@ -53,6 +53,8 @@ pub(crate) enum Command {
     Diff(DiffArgs),
     /// Describe the public types of a Rust crate, or compare two versions of one
     Rust(RustArgs),
+    /// List the runtimes that `check --target` knows
+    Targets,
 }
 
 /// `typeloom rust`
@@ -366,6 +368,10 @@ pub(crate) struct CheckArgs {
     /// Models, folders with models, or `-` for standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<String>,
+    /// Report nodes that a runtime cannot run, such as `onnxruntime-1.31`; can be repeated. `typeloom targets` lists the
+    /// runtimes
+    #[arg(long = "target", value_name = "NAME")]
+    pub(crate) targets: Vec<String>,
     #[command(flatten)]
     pub(crate) solve: SolveArgs,
     /// Do not look for the files of external tensor data

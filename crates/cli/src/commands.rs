@@ -13,3 +13,4 @@ pub(crate) mod infer;
 pub(crate) mod ops;
 pub(crate) mod run;
 pub(crate) mod rust;
+pub(crate) mod targets;

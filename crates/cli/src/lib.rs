@@ -57,5 +57,6 @@ pub fn command_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item
         args::Command::Compile(compile) => commands::compile::run(compile),
         args::Command::Diff(diff) => commands::diff::run(diff),
         args::Command::Rust(rust) => commands::rust::run(rust),
+        args::Command::Targets => commands::targets::run(),
     })
 }

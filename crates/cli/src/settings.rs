@@ -11,8 +11,10 @@ use typeloom_files::read;
 use typeloom_settings::effective::{SeedText, Settings, Sourced};
 use typeloom_settings::file::{FileKind, SettingsFile};
 use typeloom_settings::levels::Levels;
+use typeloom_targets::Target;
 
 use crate::args::SolveArgs;
+use crate::commands::targets;
 use crate::input::{self, Checker, Source, read_assumption, read_seed};
 
 /// How models with the same settings are checked.
@@ -20,6 +22,7 @@ pub(crate) struct Plan {
     pub(crate) settings: Settings,
     pub(crate) levels: Levels,
     pub(crate) checker: Checker,
+    pub(crate) targets: Vec<&'static Target>,
 }
 
 /// The settings files that count.
@@ -104,7 +107,10 @@ impl Resolver {
             return Ok(Rc::clone(plan));
         }
         let settings = self.merged(&found);
-        let plan = Rc::new(Plan { levels: settings.levels(), checker: checker_of(&settings)?, settings });
+        let targets = targets::find(settings.targets.iter().map(|name| name.value.as_str()))?;
+        let mut checker = checker_of(&settings)?;
+        checker.options.functions |= !targets.is_empty();
+        let plan = Rc::new(Plan { levels: settings.levels(), checker, targets, settings });
         self.plans.insert(key, Rc::clone(&plan));
         Ok(plan)
     }

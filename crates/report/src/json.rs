@@ -129,6 +129,11 @@ pub fn record(report: &FileReport<'_>) -> Value {
             if !checked.unknown_exceptions.is_empty() {
                 record["unknown_exceptions"] = json!(checked.unknown_exceptions);
             }
+            if !checked.targets.is_empty() {
+                let verdicts = checked.targets.iter();
+                let verdicts = verdicts.map(|verdict| (verdict.target.clone(), json!(verdict.outcome.name())));
+                record["targets"] = Value::Object(verdicts.collect());
+            }
             let diagnostics = checked.listed().iter().map(|diagnostic| {
                 let mut value = json!(diagnostic);
                 value["fingerprint"] =

@@ -101,6 +101,48 @@ pub struct Checked<'r> {
     /// The exceptions of the model that select no code.
     pub unknown_exceptions: Vec<String>,
     pub coverage: Coverage,
+    /// Whether each target can run the model.
+    pub targets: Vec<TargetVerdict>,
+}
+
+/// Whether a target can run a model.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TargetVerdict {
+    /// The name of the target.
+    pub target: String,
+    pub outcome: TargetOutcome,
+}
+
+/// The outcomes of a check for a target.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TargetOutcome {
+    /// The target runs the model.
+    Runs,
+    /// The target rejects the model.
+    Rejected,
+    /// The facts about the target do not decide it.
+    Undecided,
+}
+
+impl TargetOutcome {
+    /// The name in reports for programs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Runs => "runs",
+            Self::Rejected => "rejected",
+            Self::Undecided => "undecided",
+        }
+    }
+
+    /// The verb in front of the name of the target.
+    fn verb(self) -> &'static str {
+        match self {
+            Self::Runs => "runs on",
+            Self::Rejected => "does not run on",
+            Self::Undecided => "undecided on",
+        }
+    }
 }
 
 /// The result of a comparison.
@@ -141,6 +183,8 @@ impl Checked<'_> {
         if warnings > 0 {
             parts.push(count(warnings, "warning"));
         }
+        let verdicts = self.targets.iter();
+        parts.extend(verdicts.map(|verdict| format!("{} {}", verdict.outcome.verb(), verdict.target)));
         let hidden = self.diagnostics.len() - self.listed().len();
         if hidden > 0 {
             parts.push(format!("{hidden} not shown"));

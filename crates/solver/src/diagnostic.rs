@@ -39,6 +39,7 @@ mod scope;
 mod shapes;
 mod source;
 mod subjects;
+mod target;
 pub mod text;
 
 #[cfg(test)]
@@ -59,6 +60,7 @@ pub use fix::{Fix, Reader};
 pub use groups::Group;
 pub use location::{GraphPath, GraphPathStep, Location, NodeLocation, Role, ValueLocation, graph_path};
 pub use source::SourceLine;
+pub use target::{TargetIssue, TargetSite, diagnose_target};
 
 // The vocabulary of the files below.
 use casts::{best_cast, cast_into, is_tensor};

@@ -1,6 +1,7 @@
 //! The entry point: checks a whole model.
 
 pub(crate) mod assume;
+pub mod bodies;
 pub(crate) mod case;
 mod checked;
 pub mod functions;

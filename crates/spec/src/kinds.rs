@@ -6,6 +6,7 @@
 use std::str::FromStr;
 
 use typeloom_solver::model::{Mode, Options, Seed};
+use typeloom_targets::Target;
 
 use crate::Suite;
 use crate::document::{Document, Fence, Malformed};
@@ -43,6 +44,8 @@ pub struct Settings {
     pub opset: Option<i64>,
     /// The mode of the check.
     pub options: Options,
+    /// The runtimes that are to run the model.
+    pub targets: Vec<&'static Target>,
 }
 
 /// A fence with its context.
@@ -130,9 +133,14 @@ pub(crate) fn settings(words: &[&str]) -> Result<Settings, String> {
                 let ty = Seed::parse(ty).map_err(|error| error.to_string())?;
                 settings.options.seeds.push((name.to_owned(), ty));
             }
+            Some(("target", name)) => {
+                let target = Target::find(name).ok_or_else(|| format!("`{name}` is no target"))?;
+                settings.targets.push(target);
+                settings.options.functions = true;
+            }
             _ => {
                 return Err(format!(
-                    "a graph has no setting `{word}`; it has `permissive`, `opset=`, `seed=`"
+                    "a graph has no setting `{word}`; it has `permissive`, `opset=`, `seed=`, `target=`"
                 ));
             }
         }

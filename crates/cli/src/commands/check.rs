@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use anyhow::bail;
 
 use typeloom_onnx::text::escape;
-use typeloom_report::list::{Checked, Content, FileReport, ListedFiles};
+use typeloom_report::list::{Checked, Content, FileReport, ListedFiles, TargetOutcome, TargetVerdict};
 use typeloom_settings::effective::{Settings, Sourced};
 use typeloom_settings::exceptions::{Excepted, Exceptions};
 use typeloom_solver::diagnostic::{Diagnostic, MAX_LISTED};
-use typeloom_solver::model::Coverage;
+use typeloom_solver::model::{self, Coverage};
+use typeloom_targets::{Outcome as Verdict, Target};
 
 use crate::args::CheckArgs;
 use crate::baselines::{BaselineMode, Baselines};
@@ -25,6 +26,7 @@ struct Found {
     coverage: Coverage,
     excepted: Excepted,
     known: usize,
+    targets: Vec<TargetVerdict>,
 }
 
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
@@ -60,7 +62,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
             }
         };
         let content = match &found {
-            Ok(Found { diagnostics, coverage, excepted, known }) => {
+            Ok(Found { diagnostics, coverage, excepted, known, targets }) => {
                 let max = plan.settings.max_problems.as_ref().map_or(usize::MAX, |max| max.value);
                 Content::Checked(Checked {
                     diagnostics,
@@ -69,6 +71,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
                     excepted: excepted.codes.clone(),
                     unknown_exceptions: excepted.unknown.clone(),
                     coverage: *coverage,
+                    targets: targets.clone(),
                 })
             }
             Err(error) => Content::Unusable { error },
@@ -93,6 +96,7 @@ fn command_line(args: &CheckArgs) -> Settings {
     let off = |flag: bool| flag.then(|| Sourced::of_command_line(false));
     Settings {
         severities: args.levels.settings(),
+        targets: args.targets.iter().cloned().map(Sourced::of_command_line).collect(),
         inline: off(args.no_inline),
         external_data: off(args.no_external_data),
         max_problems: args.max_problems.map(Sourced::of_command_line),
@@ -102,7 +106,7 @@ fn command_line(args: &CheckArgs) -> Settings {
 }
 
 fn check(source: &Source, plan: &Plan) -> anyhow::Result<Found> {
-    let Plan { settings, levels, checker } = plan;
+    let Plan { settings, levels, checker, targets } = plan;
     let is_on = |flag: &Option<Sourced<bool>>| flag.as_ref().is_none_or(|flag| flag.value);
     let bytes = source.open()?;
     let mut checked = checker.check(source, &bytes)?;
@@ -116,6 +120,10 @@ fn check(source: &Source, plan: &Plan) -> anyhow::Result<Found> {
     let mut diagnostics = checker.diagnose(&bytes, &mut checked);
     // The last one of a list that was cut states how many follow, which may be of any code, so it is not removed.
     let cut = if diagnostics.len() >= MAX_LISTED { diagnostics.pop() } else { None };
+    let targets = match &mut checked {
+        Ok(checked) => verdicts(checked, targets, &mut diagnostics),
+        Err(_) => Vec::new(),
+    };
     levels.apply(&mut diagnostics);
     let mut excepted = Excepted { codes: BTreeMap::new(), unknown: Vec::new() };
     if is_on(&settings.inline)
@@ -125,5 +133,29 @@ fn check(source: &Source, plan: &Plan) -> anyhow::Result<Found> {
         excepted = Exceptions::of_model(model).apply(&mut diagnostics);
     }
     diagnostics.extend(cut);
-    Ok(Found { diagnostics, coverage, excepted, known: 0 })
+    Ok(Found { diagnostics, coverage, excepted, known: 0, targets })
+}
+
+/// The verdict of each target. Its reasons follow the diagnostics of the model. A model with errors of its own runs nowhere, so
+/// for such a model only rejections are listed.
+fn verdicts(
+    checked: &mut model::Checked<'_>,
+    targets: &[&'static Target],
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<TargetVerdict> {
+    let is_valid = !diagnostics.iter().any(Diagnostic::is_error);
+    let mut verdicts = Vec::new();
+    for target in targets {
+        let verdict = target.check(checked);
+        let outcome = match verdict.outcome() {
+            Verdict::Runs => TargetOutcome::Runs,
+            Verdict::Rejected => TargetOutcome::Rejected,
+            Verdict::Undecided => TargetOutcome::Undecided,
+        };
+        if is_valid || outcome == TargetOutcome::Rejected {
+            verdicts.push(TargetVerdict { target: target.name().to_owned(), outcome });
+            diagnostics.extend(verdict.diagnostics(target.name(), checked));
+        }
+    }
+    verdicts
 }

@@ -9,7 +9,7 @@ use typeloom_report::human::{self, Color};
 use typeloom_solver::diagnostic::Code;
 
 /// Codes whose situation a model in textual syntax cannot show, and why.
-const WITHOUT_EXAMPLE: [(Code, &str); 15] = [
+const WITHOUT_EXAMPLE: [(Code, &str); 22] = [
     (Code::RelationFailed, "needs an operator that is described to the checker"),
     (Code::MalformedFile, "is about bytes"),
     (Code::LfsPointer, "is about bytes"),
@@ -25,6 +25,13 @@ const WITHOUT_EXAMPLE: [(Code, &str); 15] = [
     (Code::NodeFailed, "is found by a run"),
     (Code::ProgramTooLarge, "would be thousands of calls long"),
     (Code::ProgramInterface, "needs a compiled program"),
+    (Code::TargetIrVersion, "needs a target"),
+    (Code::TargetOpset, "needs a target"),
+    (Code::TargetOperator, "needs a target"),
+    (Code::TargetKernel, "needs a target"),
+    (Code::TargetElementType, "needs a target"),
+    (Code::TargetAttribute, "needs a target"),
+    (Code::TargetUndecided, "needs a target"),
 ];
 
 /// A fenced block of a page.

@@ -52,6 +52,13 @@ mod seed_contradiction;
 mod shape_mismatch;
 mod slot_binding;
 mod surplus_ports;
+mod target_attribute;
+pub(super) mod target_element_type;
+pub(super) mod target_ir_version;
+mod target_kernel;
+mod target_operator;
+pub(super) mod target_opset;
+mod target_undecided;
 mod tensor_data;
 mod too_many_instances;
 mod type_mismatch;
@@ -230,6 +237,13 @@ codes! {
     node_failed => NodeFailed,
     program_too_large => ProgramTooLarge,
     program_interface => ProgramInterface,
+    target_ir_version => TargetIrVersion,
+    target_opset => TargetOpset,
+    target_operator => TargetOperator,
+    target_kernel => TargetKernel,
+    target_element_type => TargetElementType,
+    target_attribute => TargetAttribute,
+    target_undecided => TargetUndecided,
 }
 
 impl Code {

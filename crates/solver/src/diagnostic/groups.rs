@@ -141,7 +141,14 @@ impl Code {
             | Self::DeprecatedOperator
             | Self::MissingOpset
             | Self::NewerOpset
-            | Self::IrVersion => Group::Portability,
+            | Self::IrVersion
+            | Self::TargetIrVersion
+            | Self::TargetOpset
+            | Self::TargetOperator
+            | Self::TargetKernel
+            | Self::TargetElementType
+            | Self::TargetAttribute
+            | Self::TargetUndecided => Group::Portability,
             Self::InvalidModule
             | Self::SlotBinding
             | Self::LossyCast

@@ -114,7 +114,7 @@ fn names_of_a_model_stay_on_one_line() {
 }
 
 /// Codes that other crates report, with the files of their tests.
-const OF_OTHER_CRATES: [(Code, &str); 8] = [
+const OF_OTHER_CRATES: [(Code, &str); 15] = [
     (Code::InvalidModule, "compiler/src/error.rs"),
     (Code::SlotBinding, "compiler/src/error.rs"),
     (Code::LossyCast, "compiler/src/error.rs"),
@@ -123,6 +123,13 @@ const OF_OTHER_CRATES: [(Code, &str); 8] = [
     (Code::NodeFailed, "runtime/src/error.rs"),
     (Code::ProgramTooLarge, "compiler/src/error.rs"),
     (Code::ProgramInterface, "compiler/src/error.rs"),
+    (Code::TargetIrVersion, "targets/src/verdict.rs"),
+    (Code::TargetOpset, "targets/src/verdict.rs"),
+    (Code::TargetOperator, "targets/src/verdict.rs"),
+    (Code::TargetKernel, "targets/src/verdict.rs"),
+    (Code::TargetElementType, "targets/src/verdict.rs"),
+    (Code::TargetAttribute, "targets/src/verdict.rs"),
+    (Code::TargetUndecided, "targets/src/verdict.rs"),
 ];
 
 #[test]

@@ -48,13 +48,20 @@ pub(crate) fn check<'b>(
         .map_err(|error: CheckError| cx.malformed(0, format!("the model cannot be checked: {error}")))
 }
 
+/// The problems of a model, those of its targets last.
+pub(crate) fn problems(checked: &mut Checked<'_>, settings: &Settings) -> Vec<Diagnostic> {
+    let mut found = diagnose(checked);
+    found.extend(settings.targets.iter().flat_map(|target| target.diagnose(checked)));
+    found
+}
+
 pub(crate) fn truth(cx: &Context<'_>, settings: &Settings) -> Result<String, Malformed> {
     let text = &cx.fence().text;
     let lines = comments::read(text, Codes::With).map_err(|(line, message)| cx.malformed(line, message))?;
     let model = model(cx, text, settings)?;
     let bytes = model.encode_to_vec();
     let mut checked = check(cx, &bytes, settings)?;
-    let found = diagnose(&mut checked);
+    let found = problems(&mut checked, settings);
     let words: Vec<String> = found.iter().map(text_of).collect();
     let ty = |line, name: &str| {
         let value = checked.find(name);

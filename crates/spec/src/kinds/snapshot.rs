@@ -14,7 +14,7 @@ use std::str::FromStr;
 use typeloom_onnx::prost::Message as _;
 use typeloom_report::human::Color;
 use typeloom_report::{concise, github, human, table};
-use typeloom_solver::diagnostic::{Diagnostic, diagnose, explain_value};
+use typeloom_solver::diagnostic::{Diagnostic, explain_value};
 
 use crate::document::Malformed;
 use crate::kinds::{Context, Kind, graph};
@@ -71,9 +71,9 @@ pub(crate) fn truth(cx: &Context<'_>, view: &View) -> Result<String, Malformed> 
     let bytes = graph::model(cx, &model.text, &settings)?.encode_to_vec();
     let mut checked = graph::check(cx, &bytes, &settings)?;
     let shown = match view {
-        View::Human => human::diagnostics(FILE, &diagnose(&mut checked), Color::Never),
-        View::Concise => lines(&diagnose(&mut checked), concise::diagnostic),
-        View::Github => lines(&diagnose(&mut checked), github::diagnostic),
+        View::Human => human::diagnostics(FILE, &graph::problems(&mut checked, &settings), Color::Never),
+        View::Concise => lines(&graph::problems(&mut checked, &settings), concise::diagnostic),
+        View::Github => lines(&graph::problems(&mut checked, &settings), github::diagnostic),
         View::Infer => table::render(&mut checked),
         View::Explain(value) => {
             let explanation = explain_value(&mut checked, value);

@@ -1,0 +1,357 @@
+//! The verdict about one node.
+//!
+//! The loader compares a node with the operator's signature, then looks for a kernel. If there is none, it inserts the function
+//! body of the operator, if it has one. If a node without kernel has an input of `float16`, it casts all of them to `float`
+//! and looks again.
+
+use std::collections::BTreeMap;
+
+use typeloom_solver::diagnostic::{Code, TargetIssue};
+use typeloom_solver::model::Checked;
+use typeloom_solver::model::bodies::SolvedBody;
+use typeloom_solver::program::{StepId, ValueId};
+use typeloom_solver::rule::Port;
+use typeloom_solver::solution::Type;
+use typeloom_solver::ty::Constructor;
+
+use crate::facts::{Certainty, Facts, Formal, FunctionBody, Signature, TypeSet};
+use crate::rules;
+use crate::verdict::solved_type;
+
+/// A node with the facts about a target.
+pub(crate) struct NodeCx<'c, 'a> {
+    pub(crate) facts: &'c Facts<'static>,
+    pub(crate) checked: &'c mut Checked<'a>,
+    pub(crate) body: &'c SolvedBody<'a>,
+    pub(crate) step: StepId,
+    /// The versions that the model imports.
+    pub(crate) versions: &'c BTreeMap<&'a str, i64>,
+}
+
+/// The type at a port of the node: absent, unsolved, or in the notation of the facts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum PortType {
+    Absent,
+    Unsolved,
+    Known(String),
+}
+
+/// The types at the ports of a node.
+pub(crate) struct Ports {
+    pub(crate) inputs: Vec<PortType>,
+    pub(crate) outputs: Vec<PortType>,
+}
+
+/// Whether a diagnostic code is about kernels, which the loader looks for after it has changed the graph.
+pub(crate) fn is_of_kernel(code: Code) -> bool {
+    matches!(code, Code::TargetKernel | Code::TargetUndecided)
+}
+
+/// The issues of a node.
+pub(crate) fn issues(cx: &mut NodeCx<'_, '_>) -> Vec<TargetIssue> {
+    let body = &cx.body.body;
+    let (domain, name) = (cx.checked.domain_of(body, cx.step), body.op_name(cx.step));
+    let facts = cx.facts;
+    if domain.is_empty() && facts.removed.contains(&name) {
+        return Vec::new();
+    }
+    let newest = || facts.domains.get(domain).copied();
+    let Some(version) = cx.versions.get(domain).copied().or_else(newest) else {
+        return vec![operator(format!("there is no operator set `{domain}`"))];
+    };
+    let Some(signature) = facts.signature(domain, name, version) else {
+        return vec![operator(match facts.versions(domain, name) {
+            [] => "it is not an operator there".to_owned(),
+            [first, ..] => format!("it exists from version {} on", first.since),
+        })];
+    };
+    if signature.deprecated {
+        return vec![operator(format!("it was withdrawn in version {}", signature.since))];
+    }
+    let mut issues = attributes(cx, signature);
+    let ports = ports(cx);
+    issues.extend(arity(signature, &ports));
+    if issues.is_empty() {
+        issues.extend(kernel(cx, signature, &ports, version));
+    }
+    if issues.is_empty() {
+        issues.extend(rules::issue(cx, signature, &ports));
+    }
+    issues
+}
+
+fn operator(reason: String) -> TargetIssue {
+    TargetIssue::Operator { reason }
+}
+
+fn attributes(cx: &NodeCx<'_, '_>, signature: &Signature<'_>) -> Vec<TargetIssue> {
+    let mut issues = Vec::new();
+    let attributes = cx.body.body.step(cx.step).node.attributes().flatten();
+    for attribute in attributes.filter_map(|attribute| attribute.parse().ok()) {
+        let name = attribute.name;
+        // The loader ignores names that start with two underscores.
+        if !signature.attributes.contains(&name) && !name.starts_with("__") {
+            issues.push(TargetIssue::Attribute { name: name.to_owned(), value: None });
+        }
+    }
+    issues
+}
+
+fn ports(cx: &mut NodeCx<'_, '_>) -> Ports {
+    let body = std::sync::Arc::clone(&cx.body.body);
+    let mut types = |values: &[Option<ValueId>]| -> Vec<PortType> {
+        let ty = |value: &Option<ValueId>| match value {
+            None => PortType::Absent,
+            Some(value) => {
+                solved_type(cx.checked, cx.body, *value).map_or(PortType::Unsolved, PortType::Known)
+            }
+        };
+        values.iter().map(ty).collect()
+    };
+    let inputs = types(body.inputs(cx.step));
+    Ports { inputs, outputs: types(body.outputs(body.last_step(cx.step))) }
+}
+
+fn arity(signature: &Signature<'_>, ports: &Ports) -> Option<TargetIssue> {
+    let surplus = |formals: &[Formal<'_>], given: usize, side: &str| {
+        let is_variadic = formals.last().is_some_and(|last| last.is_variadic);
+        let most = formals.len();
+        (!is_variadic && given > most)
+            .then(|| operator(format!("it has at most {most} {side}s there, not {given}")))
+    };
+    surplus(&signature.inputs, ports.inputs.len(), "input")
+        .or_else(|| surplus(&signature.outputs, ports.outputs.len(), "output"))
+}
+
+/// The outcome of a comparison of types.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Match {
+    Yes,
+    No,
+    /// A type is not solved.
+    Open,
+}
+
+impl Ports {
+    /// The ports of a variable or the port of this name, inputs first.
+    fn named<'p>(
+        &'p self,
+        signature: &'p Signature<'_>,
+        name: &'p str,
+    ) -> impl Iterator<Item = (Port, &'p PortType)> {
+        let by_variable = move |formal: &Formal<'_>| formal.ty == name;
+        let is_variable = signature.inputs.iter().chain(&signature.outputs).any(by_variable);
+        let fits =
+            move |formal: &Formal<'_>| if is_variable { formal.ty == name } else { formal.name == name };
+        let inputs = signature.inputs.iter().zip(&self.inputs).enumerate();
+        let outputs = signature.outputs.iter().zip(&self.outputs).enumerate();
+        let inputs =
+            inputs.filter(move |(_, (formal, _))| fits(formal)).map(|(at, (_, ty))| (Port::In(at), ty));
+        let outputs =
+            outputs.filter(move |(_, (formal, _))| fits(formal)).map(|(at, (_, ty))| (Port::Out(at), ty));
+        inputs.chain(outputs).filter(|(_, ty)| **ty != PortType::Absent)
+    }
+
+    /// Whether the first present value of each name has one of the types.
+    pub(crate) fn fits(
+        &self,
+        facts: &Facts<'_>,
+        signature: &Signature<'_>,
+        types: &[(&str, TypeSet)],
+    ) -> Match {
+        let mut outcome = Match::Yes;
+        for (name, set) in types {
+            match self.named(signature, name).next() {
+                None => {}
+                Some((_, PortType::Known(ty))) => {
+                    if !facts.contains(*set, ty) {
+                        return Match::No;
+                    }
+                }
+                Some((_, PortType::Unsolved | PortType::Absent)) => outcome = Match::Open,
+            }
+        }
+        outcome
+    }
+
+    fn fits_any(&self, facts: &Facts<'_>, signature: &Signature<'_>) -> Match {
+        let mut outcome = Match::No;
+        for kernel in &signature.kernels {
+            match self.fits(facts, signature, &kernel.types) {
+                Match::Yes => return Match::Yes,
+                Match::Open => outcome = Match::Open,
+                Match::No => {}
+            }
+        }
+        outcome
+    }
+
+    /// The ports after the casts that the loader inserts; `None` if it inserts none.
+    fn with_casts(&self) -> Option<Self> {
+        let half = PortType::Known("float16".to_owned());
+        if !self.inputs.contains(&half) {
+            return None;
+        }
+        let float = PortType::Known("float".to_owned());
+        let cast = |types: &[PortType]| -> Vec<PortType> {
+            types.iter().map(|ty| if *ty == half { float.clone() } else { ty.clone() }).collect()
+        };
+        Some(Self { inputs: cast(&self.inputs), outputs: cast(&self.outputs) })
+    }
+}
+
+fn kernel(
+    cx: &mut NodeCx<'_, '_>,
+    signature: &Signature<'_>,
+    ports: &Ports,
+    version: i64,
+) -> Option<TargetIssue> {
+    let facts = cx.facts;
+    if let Some(issue) = not_allowed(facts, signature, ports) {
+        return Some(issue);
+    }
+    let mut open = match ports.fits_any(facts, signature) {
+        Match::Yes => return None,
+        Match::Open => true,
+        Match::No => false,
+    };
+    for function in &signature.functions {
+        match (expands(cx, signature, function, ports, version), function.certainty) {
+            (Match::Yes, Certainty::Always) => return None,
+            (Match::Yes, Certainty::Sometimes) => {
+                let reason = "it has no kernel, and its body runs for some attributes only".to_owned();
+                return Some(TargetIssue::Undecided { reason });
+            }
+            (Match::Open, _) => open = true,
+            (Match::No, _) => {}
+        }
+    }
+    let casts = ports.with_casts().filter(|_| rules::has_cast(cx));
+    match casts.map_or(Match::No, |ports| ports.fits_any(facts, signature)) {
+        Match::Yes if rules::has_half_attribute(cx) => {
+            let reason = "the loader casts the inputs of the node, but not its attributes".to_owned();
+            return Some(TargetIssue::Undecided { reason });
+        }
+        Match::Yes => return None,
+        Match::Open => open = true,
+        Match::No => {}
+    }
+    if let Some(folded) = rules::folded(cx) {
+        return folded;
+    }
+    if rules::may_be_removed(cx) {
+        let reason = "it has no kernel, but the loader may remove it".to_owned();
+        return Some(TargetIssue::Undecided { reason });
+    }
+    if open {
+        return Some(TargetIssue::Undecided { reason: "its types are not solved".to_owned() });
+    }
+    Some(missing(facts, signature, ports))
+}
+
+/// The issue of a type that the signature does not allow there.
+fn not_allowed(facts: &Facts<'_>, signature: &Signature<'_>, ports: &Ports) -> Option<TargetIssue> {
+    for (variable, set) in &signature.types {
+        for (port, ty) in ports.named(signature, variable) {
+            if let PortType::Known(found) = ty
+                && !facts.contains(*set, found)
+            {
+                return Some(TargetIssue::Kernel {
+                    since: signature.since,
+                    port: Some(port),
+                    found: found.clone(),
+                    supported: owned(facts.types_of(*set)),
+                });
+            }
+        }
+    }
+    None
+}
+
+/// Whether the loader accepts the node by the body of its operator.
+fn expands(
+    cx: &NodeCx<'_, '_>,
+    signature: &Signature<'_>,
+    function: &FunctionBody<'_>,
+    ports: &Ports,
+    version: i64,
+) -> Match {
+    let (first, last) = function.versions;
+    if !(first..=last).contains(&version) || !rules::hold(cx, signature, ports, &function.rule.conditions) {
+        return Match::No;
+    }
+    let is_listed = |(formal, ty): (&Formal<'_>, &PortType)| {
+        let is_variable = signature.types.iter().any(|(name, _)| *name == formal.ty);
+        let is_listed = function.rule.types.iter().any(|(name, _)| *name == formal.ty);
+        *ty == PortType::Absent || !is_variable || is_listed
+    };
+    if !signature.inputs.iter().zip(&ports.inputs).all(is_listed) {
+        return Match::No;
+    }
+    ports.fits(cx.facts, signature, &function.rule.types)
+}
+
+/// The issue of a node without a kernel, at the first port whose type no kernel supports.
+fn missing(facts: &Facts<'_>, signature: &Signature<'_>, ports: &Ports) -> TargetIssue {
+    let since = signature.since;
+    let mut names: Vec<&str> = Vec::new();
+    for (name, _) in signature.kernels.iter().flat_map(|kernel| &kernel.types) {
+        if !names.contains(name) {
+            names.push(name);
+        }
+    }
+    let mut first = None;
+    for name in names {
+        let Some((port, PortType::Known(found))) = ports.named(signature, name).next() else { continue };
+        let sets = signature.kernels.iter().flat_map(|kernel| &kernel.types).filter(|(own, _)| *own == name);
+        let mut supported: Vec<&str> = sets.flat_map(|(_, set)| facts.types_of(*set)).copied().collect();
+        supported.sort_unstable();
+        supported.dedup();
+        let port = Some(port);
+        if supported.binary_search(&found.as_str()).is_err() {
+            return TargetIssue::Kernel { since, port, found: found.clone(), supported: owned(&supported) };
+        }
+        first = first.or(Some((port, found.clone())));
+    }
+    let functions = signature.functions.iter().flat_map(|function| &function.rule.types);
+    for (name, _) in functions {
+        if let (None, Some((port, PortType::Known(found)))) = (&first, ports.named(signature, name).next()) {
+            first = Some((Some(port), found.clone()));
+        }
+    }
+    let (port, found) = first.unwrap_or_default();
+    TargetIssue::Kernel { since, port, found, supported: Vec::new() }
+}
+
+fn owned(types: &[&str]) -> Vec<String> {
+    types.iter().map(|ty| (*ty).to_owned()).collect()
+}
+
+/// A solved type in the notation of the facts.
+pub(crate) fn text_of(ty: &Type) -> Option<String> {
+    let (constructors, inner) = ty.split();
+    let single = |elem: typeloom_solver::elem::ElemSet| match (elem.len(), elem.iter().next()) {
+        (1, Some(elem)) => elem.onnx_name(),
+        _ => None,
+    };
+    let mut text = match inner {
+        Type::Tensor(tensor) => single(tensor.elem)?.to_owned(),
+        Type::Sparse(tensor) => format!("sparse({})", single(tensor.elem)?),
+        Type::Unknown(_)
+        | Type::Scalar(_)
+        | Type::Container(..)
+        | Type::Composite(_)
+        | Type::Leaf(_)
+        | Type::Error => {
+            return None;
+        }
+    };
+    for constructor in constructors.into_iter().rev() {
+        text = match constructor {
+            Constructor::Sequence => format!("seq({text})"),
+            Constructor::Optional => format!("optional({text})"),
+            Constructor::Map(key) => format!("map({},{text})", key.onnx_name()?),
+        };
+    }
+    Some(text)
+}

@@ -1,0 +1,270 @@
+//! Rules of the loader that are not about types: values of attributes, constants, the machine, and casts.
+
+use typeloom_onnx::view::Attribute;
+use typeloom_solver::diagnostic::TargetIssue;
+use typeloom_solver::program::{Origin, ValueId};
+use typeloom_solver::solution::Type;
+
+use crate::facts::{Comparison, Condition, Rule, Signature};
+use crate::fold::{is_foldable, stored_ints};
+use crate::node::{Match, NodeCx, PortType, Ports};
+use crate::tables;
+
+/// The largest rank of a result that is decided. The loader allocates a dim for each axis before it runs a node.
+const MAX_RANK: i64 = 1 << 12;
+
+/// The maximum number of divisors that are searched for a zero.
+const MAX_DIVISORS: usize = 1 << 16;
+
+/// Attributes that are 0 or 1. Kernels and the loader's own inference read other values differently.
+const FLAGS: &[&str] = &[
+    "keepdims",
+    "exclusive",
+    "reverse",
+    "fmod",
+    "inverse",
+    "onesided",
+    "training_mode",
+    "is_causal",
+    "ceil_mode",
+    "center_point_box",
+    "count_include_pad",
+    "storage_order",
+    "layout",
+    "align_corners",
+    "interleaved",
+    "noop_with_empty_axes",
+    "select_last_index",
+    "sorted",
+    "largest",
+    "transA",
+    "transB",
+    "periodic",
+    "is_case_sensitive",
+    "linear_before_reset",
+    "upper",
+];
+
+/// Operators that pass a value on for some attributes and inputs.
+const REMOVABLE: &[&str] = &[
+    "Cast",
+    "Dropout",
+    "Expand",
+    "Identity",
+    "Pad",
+    "Reshape",
+    "Slice",
+    "Squeeze",
+    "Transpose",
+    "Unsqueeze",
+];
+
+/// A locale that every machine has.
+const PLAIN_LOCALE: &[u8] = b"C";
+
+/// The issue of a node with a kernel.
+pub(crate) fn issue(
+    cx: &mut NodeCx<'_, '_>,
+    signature: &Signature<'_>,
+    ports: &Ports,
+) -> Option<TargetIssue> {
+    let applies = |rule: &Rule<'_>| {
+        hold(cx, signature, ports, &rule.conditions)
+            && ports.fits(cx.facts, signature, &rule.types) == Match::Yes
+    };
+    if let Some(rule) = signature.rejects.iter().find(|rule| applies(rule)) {
+        let shown = |condition: &Condition<'_>| match condition.name {
+            "absent" => format!("no `{}`", condition.value),
+            "constant" => format!("a constant `{}`", condition.value),
+            "inputs" | "outputs" => {
+                format!("{} {} {}", condition.name, condition.comparison.sign(), condition.value)
+            }
+            name => format!("`{name}` {} {}", condition.comparison.sign(), condition.value),
+        };
+        let values: Vec<String> = rule.conditions.iter().map(shown).collect();
+        let name = rule.conditions.first().map_or("", |condition| condition.name).to_owned();
+        return Some(TargetIssue::Attribute { name, value: Some(values.join(" and ")) });
+    }
+    if signature.locale.iter().any(applies) && string_attribute(cx, "locale") != Some(PLAIN_LOCALE) {
+        return Some(undecided("the machine may not have its locale"));
+    }
+    for (small, large) in &signature.below {
+        if !is_below(cx, small, large) {
+            let value = Some(format!("`{small}` that are not smaller than `{large}`"));
+            return Some(TargetIssue::Attribute { name: (*small).to_owned(), value });
+        }
+    }
+    if signature.crashes_on_constants && inputs(cx).iter().all(|value| is_foldable(&cx.body.body, *value)) {
+        return Some(undecided("the loader computes it, and crashes for some inputs"));
+    }
+    if has_zero_divisor(cx, ports) {
+        return Some(undecided("it divides by a constant zero"));
+    }
+    if has_huge_rank(cx) {
+        return Some(undecided("the rank of its result is too large"));
+    }
+    if tables::has_repeated_nodes(cx) {
+        return Some(undecided("its nodes are not those of a tree"));
+    }
+    if tables::has_wrong_grams(cx) {
+        return Some(undecided("its tables of n-grams do not fit together"));
+    }
+    let odd = FLAGS
+        .iter()
+        .find(|flag| attribute(cx, flag).and_then(|it| it.i).is_some_and(|value| !matches!(value, 0 | 1)));
+    odd.map(|flag| undecided(&format!("`{flag}` is neither 0 nor 1")))
+}
+
+fn undecided(reason: &str) -> TargetIssue {
+    TargetIssue::Undecided { reason: reason.to_owned() }
+}
+
+fn attributes<'a>(cx: &NodeCx<'_, 'a>) -> impl Iterator<Item = Attribute<'a>> + use<'a> {
+    let attributes = cx.body.body.step(cx.step).node.attributes().flatten();
+    attributes.filter_map(|attribute| attribute.parse().ok())
+}
+
+pub(crate) fn attribute<'a>(cx: &NodeCx<'_, 'a>, name: &str) -> Option<Attribute<'a>> {
+    attributes(cx).find(|attribute| attribute.name == name)
+}
+
+fn string_attribute<'a>(cx: &NodeCx<'_, 'a>, name: &str) -> Option<&'a [u8]> {
+    attribute(cx, name)?.s
+}
+
+pub(crate) fn ints(cx: &NodeCx<'_, '_>, name: &str) -> Option<Vec<i64>> {
+    Some(attribute(cx, name)?.ints().flatten().collect())
+}
+
+/// The present inputs.
+fn inputs(cx: &NodeCx<'_, '_>) -> Vec<ValueId> {
+    cx.body.body.inputs(cx.step).iter().flatten().copied().collect()
+}
+
+/// Whether all conditions hold.
+pub(crate) fn hold(
+    cx: &NodeCx<'_, '_>,
+    signature: &Signature<'_>,
+    ports: &Ports,
+    conditions: &[Condition<'_>],
+) -> bool {
+    let count = |types: &[PortType], condition: &Condition<'_>| {
+        let present = types.iter().filter(|ty| **ty != PortType::Absent).count();
+        fits(present as f64, condition.comparison, condition.value)
+    };
+    conditions.iter().all(|condition| match condition.name {
+        "inputs" => count(&ports.inputs, condition),
+        "outputs" => count(&ports.outputs, condition),
+        "absent" => attribute(cx, condition.value).is_none(),
+        "constant" => {
+            let at = signature.inputs.iter().position(|formal| formal.name == condition.value);
+            let body = &cx.body.body;
+            let input = at.and_then(|at| body.inputs(cx.step).get(at).copied().flatten());
+            input.is_some_and(|input| is_foldable(body, input))
+        }
+        name => attribute(cx, name).map_or(condition.is_default, |attribute| {
+            compare(&attribute, condition.comparison, condition.value)
+        }),
+    })
+}
+
+fn fits(value: f64, comparison: Comparison, expected: &str) -> bool {
+    let Ok(expected) = expected.parse::<f64>() else { return false };
+    match comparison {
+        Comparison::Equal => value == expected,
+        Comparison::AtMost => value <= expected,
+        Comparison::AtLeast => value >= expected,
+    }
+}
+
+/// Compares the value of an attribute.
+fn compare(attribute: &Attribute<'_>, comparison: Comparison, expected: &str) -> bool {
+    if let Some(string) = attribute.s {
+        return comparison == Comparison::Equal && string == expected.as_bytes();
+    }
+    let fits = |value: f64| fits(value, comparison, expected);
+    match (attribute.i, attribute.f) {
+        (Some(int), _) => fits(int as f64),
+        (None, Some(float)) => fits(f64::from(float)),
+        (None, None) => attribute.ints().flatten().any(|int| fits(int as f64)),
+    }
+}
+
+/// Whether each element of one attribute is smaller than that of its axis in another. Lists of pads have two elements per axis.
+fn is_below(cx: &NodeCx<'_, '_>, small: &str, large: &str) -> bool {
+    // Pads are computed if `auto_pad` is given.
+    if string_attribute(cx, "auto_pad").is_some_and(|mode| mode != b"NOTSET") {
+        return true;
+    }
+    let (Some(small), Some(large)) = (ints(cx, small), ints(cx, large)) else { return true };
+    small.iter().zip(large.iter().cycle()).all(|(small, large)| small < large)
+}
+
+/// Whether the loader can cast `float16`: its casts are of the version that the model imports.
+pub(crate) fn has_cast(cx: &NodeCx<'_, '_>) -> bool {
+    let version = cx.versions.get("").copied().or_else(|| cx.facts.domains.get("").copied());
+    let cast = version.and_then(|version| cx.facts.signature("", "Cast", version));
+    cast.is_some_and(|cast| !cast.kernels.is_empty())
+}
+
+/// Whether the node has an attribute with elements of `float16`, which the loader does not cast.
+pub(crate) fn has_half_attribute(cx: &NodeCx<'_, '_>) -> bool {
+    let half = typeloom_solver::elem::Elem::FLOAT16;
+    attributes(cx)
+        .filter_map(|attribute| attribute.t?.header().ok())
+        .any(|header| typeloom_solver::elem::Elem::from_onnx(header.data_type) == Some(half))
+}
+
+/// The verdict about an operator that the loader computes from the extents of its input; `None` for another operator, or if
+/// an extent is unknown.
+pub(crate) fn folded(cx: &mut NodeCx<'_, '_>) -> Option<Option<TargetIssue>> {
+    let body = std::sync::Arc::clone(&cx.body.body);
+    let [Some(input)] = body.inputs(cx.step) else { return None };
+    if !cx.facts.folded.contains(&body.op_name(cx.step)) || !cx.checked.domain_of(&body, cx.step).is_empty() {
+        return None;
+    }
+    let ty = cx.checked.type_within(cx.body, *input);
+    let shape = ty.tensor()?.shape.as_ref()?;
+    let known = shape.iter().filter(|dim| cx.checked.dims().as_constant(**dim).is_some()).count();
+    let is_declared = matches!(body.value(*input).origin, Origin::Input) && cx.body.is_main();
+    match (known == shape.len(), is_declared) {
+        (true, true) => Some(None),
+        (false, _) if known == 0 => None,
+        (true, false) | (false, _) => Some(Some(undecided("the loader may compute it from extents"))),
+    }
+}
+
+/// Whether the loader may remove the node although it has no kernel: optimizations remove nodes that pass a value on.
+pub(crate) fn may_be_removed(cx: &NodeCx<'_, '_>) -> bool {
+    let body = &cx.body.body;
+    let outputs = &body.graph(body.step(cx.step).graph).outputs;
+    let mut results = body.outputs(body.last_step(cx.step)).iter().flatten();
+    REMOVABLE.contains(&body.op_name(cx.step)) && !results.any(|result| outputs.contains(result))
+}
+
+/// Whether the node divides integers by a constant that contains a zero.
+fn has_zero_divisor(cx: &NodeCx<'_, '_>, ports: &Ports) -> bool {
+    let body = &cx.body.body;
+    if !matches!(body.op_name(cx.step), "Div" | "Mod") {
+        return false;
+    }
+    let is_integer = matches!(ports.inputs.first(), Some(PortType::Known(ty)) if ty.contains("int"));
+    let divisor = body.inputs(cx.step).get(1).copied().flatten();
+    let divisors = divisor.and_then(|divisor| stored_ints(body, divisor, MAX_DIVISORS));
+    is_integer && divisors.is_some_and(|values| values.contains(&0))
+}
+
+/// Whether the node takes the extents of its result from an input with very many of them.
+fn has_huge_rank(cx: &mut NodeCx<'_, '_>) -> bool {
+    let body = std::sync::Arc::clone(&cx.body.body);
+    let [Some(result)] = body.outputs(body.last_step(cx.step)) else { return false };
+    let result = cx.checked.type_within(cx.body, *result);
+    if !matches!(&result, Type::Tensor(tensor) if tensor.shape.is_none()) {
+        return false;
+    }
+    inputs(cx).into_iter().any(|input| {
+        let ty = cx.checked.type_within(cx.body, input);
+        let Some([extent]) = ty.tensor().and_then(|tensor| tensor.shape.as_deref()) else { return false };
+        cx.checked.dims().as_constant(*extent).is_some_and(|extent| extent > MAX_RANK)
+    })
+}

@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+"""Compare the verdicts of `typeloom check --target` with the loader of the installed ONNX Runtime.
+
+    pip install onnxruntime==1.31.1 onnx==1.23.2     # or onnxruntime==1.24.4
+    python3 tools/compare_targets.py --typeloom target/debug/typeloom ../shared/conformance
+    python3 tools/compare_targets.py --typeloom target/debug/typeloom --variants 20000 --seed 1 ../shared/conformance
+
+All models in the folders are loaded with default options and the provider CPUExecutionProvider, each in a process that may crash.
+`--variants` compares changed copies instead: an older IR version, another operator set, other element types. A verdict that the
+loader contradicts is printed, and the exit code is 1. Models with errors of their own get no positive verdict; the last column of
+the table counts those that the loader accepts nevertheless.
+"""
+
+import argparse
+import multiprocessing
+import random
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import onnx
+import onnxruntime as ort
+from onnx import TensorProto
+
+TARGETS = {"1.31.1": "onnxruntime-1.31", "1.24.4": "onnxruntime-1.24"}
+# Models of this size are compared as they are, but not changed.
+LARGE = 1 << 17
+FILES_PER_COMMAND = 400
+MAX_MEMORY = 6 << 30
+ELEMENTS = [number for name, number in TensorProto.DataType.items() if name not in ("UNDEFINED", "STRING")]
+# Values that attributes of several operators have.
+STRINGS = [
+    *(b"NOTSET", b"VALID", b"SAME_UPPER", b"nearest", b"linear", b"cubic", b"constant", b"reflect", b"edge", b"wrap", b"avg", b"max"),
+    *(b"none", b"mean", b"sum", b"add", b"mul", b"min", b"forward", b"reverse", b"bidirectional", b"DCR", b"CRD", b"tanh", b"asymmetric"),
+    *(b"align_corners", b"half_pixel", b"pytorch_half_pixel", b"tf_crop_and_resize", b"stretch", b"zeros", b"border", b"relu", b"RGB"),
+]
+VERDICTS = {"runs on": "runs", "does not run on": "rejected", "undecided on": "undecided"}
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description="compare verdicts with the loader")
+    arguments.add_argument("folders", nargs="+", type=Path)
+    arguments.add_argument("--typeloom", default="typeloom", help="the command")
+    arguments.add_argument("--variants", type=int, default=0, metavar="NUMBER", help="compare this many changed copies")
+    arguments.add_argument("--seed", type=int, default=1, help="of the choice of variants")
+    arguments.add_argument("--keep", type=Path, help="copy the models with wrong verdicts to this folder")
+    arguments.add_argument("--undecided", action="store_true", help="print the undecided models as well")
+    options = arguments.parse_args()
+    if ort.__version__ not in TARGETS:
+        raise SystemExit(f"onnxruntime is {ort.__version__}; the known versions are {', '.join(TARGETS)}")
+    target = TARGETS[ort.__version__]
+    models = sorted({path for folder in options.folders for path in folder.rglob("*.onnx")})
+    with tempfile.TemporaryDirectory() as folder:
+        if options.variants:
+            models = variants(models, options.variants, options.seed, Path(folder))
+        loaded = load_all(models)
+        reported = check_all(options.typeloom, target, models)
+        wrong = compare(models, loaded, reported, options.undecided)
+        if options.keep:
+            options.keep.mkdir(parents=True, exist_ok=True)
+            for path in wrong:
+                (options.keep / path.name).write_bytes(path.read_bytes())
+    return int(bool(wrong))
+
+
+def compare(models, loaded, reported, show_undecided: bool) -> list[Path]:
+    table, wrong = Counter(), []
+    for path in models:
+        verdict, codes = reported[path]
+        accepted = not loaded[path]
+        table[verdict, accepted] += 1
+        contradicted = (verdict == "runs" and not accepted) or (verdict == "rejected" and accepted)
+        if contradicted:
+            wrong.append(path)
+        if contradicted or (show_undecided and verdict == "undecided"):
+            print(f"{path}: {verdict} {' '.join(codes)}; the loader {'accepts it' if accepted else 'rejects it: ' + loaded[path][:300]}")
+    print(f"{'verdict':12}{'accepted':>10}{'rejected':>10}")
+    for verdict in ("runs", "rejected", "undecided", "errors"):
+        print(f"{verdict:12}{table[verdict, True]:10}{table[verdict, False]:10}")
+    decided = sum(count for (verdict, _), count in table.items() if verdict in ("runs", "rejected"))
+    print(f"{len(models)} models, {decided} verdicts, {len(wrong)} wrong")
+    return wrong
+
+
+def check_all(command: str, target: str, models: list[Path]) -> dict[Path, tuple[str, list[str]]]:
+    """The verdict of each model, and the codes of its diagnostics."""
+    found = {}
+    for start in range(0, len(models), FILES_PER_COMMAND):
+        part = models[start : start + FILES_PER_COMMAND]
+        line = [command, "check", "--no-external-data", "--format", "concise", "--target", target, *map(str, part)]
+        output = subprocess.run(line, capture_output=True, text=True, check=False).stdout
+        found.update(verdicts(output, target, part))
+    return found
+
+
+def verdicts(output: str, target: str, models: list[Path]) -> dict[Path, tuple[str, list[str]]]:
+    found, codes, by_name = {}, [], {str(path): path for path in models}
+    for line in output.splitlines():
+        if match := re.match(r".*?: (?:error|warning)\[([a-z-]+)\]: ", line):
+            codes.append(match[1])
+        elif match := re.match(r"(.*?\.onnx): (.*)$", line):
+            verdict = next((VERDICTS[words] for words in VERDICTS if f", {words} {target}" in match[2]), "errors")
+            # A rejection of a model with errors of its own is a verdict, too.
+            found[by_name[match[1]]] = (verdict, sorted(set(codes)))
+            codes = []
+    for path in models:
+        found.setdefault(path, ("errors", codes))
+    return found
+
+
+def load_all(models: list[Path]) -> dict[Path, str]:
+    """The error of the loader for each model; empty if it accepts the model. Two processes load models until they crash."""
+    processes = multiprocessing.get_context("fork")
+    found: dict[Path, str] = {}
+    shares = [models[start::2] for start in range(2)]
+    while any(shares):
+        running = []
+        for share in shares:
+            ours, theirs = processes.Pipe(duplex=False)
+            child = processes.Process(target=load_share, args=(share, theirs))
+            child.start()
+            theirs.close()
+            running.append((child, ours, share))
+        shares = []
+        for child, pipe, share in running:
+            done = 0
+            try:
+                while done < len(share):
+                    found[share[done]] = pipe.recv()
+                    done += 1
+            except EOFError:
+                found[share[done]] = "crashed"
+                done += 1
+            child.join()
+            shares.append(share[done:])
+    return found
+
+
+def load_share(models: list[Path], pipe) -> None:
+    # The loader allocates what a model asks for.
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    for path in models:
+        try:
+            ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+            pipe.send("")
+        except Exception as error:  # noqa: BLE001: the loader has several kinds of errors
+            pipe.send(" ".join(str(error).split()) or "failed")
+
+
+def variants(models: list[Path], count: int, seed: int, folder: Path) -> list[Path]:
+    """Changed copies of random models."""
+    chance = random.Random(seed)
+    small = [path for path in models if path.stat().st_size < LARGE]
+    paths = []
+    while len(paths) < count:
+        path = chance.choice(small)
+        try:
+            model = onnx.load(path, load_external_data=False)
+        except Exception:  # noqa: BLE001: some recorded files are malformed on purpose
+            continue
+        if any(tensor.data_location == TensorProto.EXTERNAL for tensor in model.graph.initializer):
+            continue
+        changed(model, chance)
+        copy = folder / f"{len(paths):06}-{path.stem}.onnx"
+        copy.write_bytes(model.SerializeToString())
+        paths.append(copy)
+    return paths
+
+
+def changed(model: onnx.ModelProto, chance: random.Random) -> None:
+    model.ir_version = min(model.ir_version, chance.choice([8, 10, 13]))
+    kind = chance.choice(["version", "elements", "both", "attribute"])
+    if kind == "attribute":
+        change_attribute(model.graph, chance)
+    imports = [one for one in model.opset_import if one.domain in ("", "ai.onnx")]
+    if kind in ("version", "both"):
+        for one in imports:
+            one.version = chance.randint(7, 26)
+    else:
+        for one in imports:
+            one.version = min(one.version, 25)
+    if kind in ("elements", "both"):
+        types = sorted({ty for ty in element_types(model.graph)})
+        if types:
+            old, new = chance.choice(types), chance.choice(ELEMENTS)
+            replace(model.graph, old, new)
+
+
+def change_attribute(graph: onnx.GraphProto, chance: random.Random) -> None:
+    """Change or remove an attribute of a random node."""
+    nodes = [node for node in graph.node if node.attribute]
+    if not nodes:
+        return
+    node = chance.choice(nodes)
+    attribute = chance.choice(node.attribute)
+    if attribute.type == onnx.AttributeProto.INT:
+        attribute.i = chance.choice([-1, 0, 1, 2, 3, 10])
+    elif attribute.type == onnx.AttributeProto.INTS and attribute.ints:
+        attribute.ints[chance.randrange(len(attribute.ints))] = chance.choice([-1, 0, 1, 2, 3])
+    elif attribute.type == onnx.AttributeProto.FLOAT:
+        attribute.f = chance.choice([-1.0, 0.0, 0.5, 2.0])
+    elif attribute.type == onnx.AttributeProto.STRING:
+        attribute.s = chance.choice(STRINGS)
+    else:
+        node.attribute.remove(attribute)
+
+
+def tensor_types(graph: onnx.GraphProto):
+    for value in [*graph.input, *graph.output, *graph.value_info]:
+        ty = value.type
+        while ty.WhichOneof("value") in ("sequence_type", "optional_type"):
+            ty = getattr(ty, ty.WhichOneof("value")).elem_type
+        if ty.HasField("tensor_type"):
+            yield ty.tensor_type
+
+
+def element_types(graph: onnx.GraphProto):
+    return (ty.elem_type for ty in tensor_types(graph))
+
+
+def replace(graph: onnx.GraphProto, old: int, new: int) -> None:
+    for ty in tensor_types(graph):
+        if ty.elem_type == old:
+            ty.elem_type = new
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                replace(attribute.g, old, new)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

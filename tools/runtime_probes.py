@@ -1,0 +1,402 @@
+"""Models that `runtime_kernels.py` loads to learn what the registries of ONNX Runtime do not list."""
+
+import itertools
+import multiprocessing
+
+import onnx
+import onnxruntime as ort
+from onnx import TensorProto, helper
+
+PROVIDER = "CPUExecutionProvider"
+
+# Domains that the loader knows, in addition to those of its operators.
+DOMAINS = ["ai.onnx.preview", "ai.onnx.preview.training", "ai.onnx.training", "com.microsoft.experimental", "com.ms.internal.nhwc"]
+
+# No operator set and no IR has a version this high.
+HIGHEST = 100
+
+# An IR version that all targets accept.
+IR = 8
+
+ELEMENTS = {name.lower(): number for name, number in TensorProto.DataType.items() if number}
+
+# Operators with a body of other operators, each with examples: attributes, the shapes of the inputs, and the condition under which
+# the example is representative, if the body depends on it. An attribute `{T2}` is the number of the element type of the variable.
+FUNCTIONS = {
+    "AffineGrid": [({}, [[1, 2, 3], [4]]), ({"align_corners": 1}, [[1, 3, 4], [5]])],
+    "Attention": [
+        ({"is_causal": causal, **more}, shapes, f"is_causal={causal}{'' if causal else '?'}")
+        for causal in (0, 1)
+        for more, shapes in (
+            ({}, [[2, 3, 4, 8]] * 3),
+            ({"softcap": 2.0}, [[2, 3, 4, 8]] * 3 + [[4, 4]]),
+            ({"q_num_heads": 3, "kv_num_heads": 3}, [[2, 4, 24]] * 3),
+            ({"scale": 0.5}, [[2, 3, 4, 8]] * 3 + [[2, 3, 4, 4]]),
+        )
+    ],
+    "Bernoulli": [({"dtype": "{T2}"}, [[3]]), ({"dtype": "{T2}", "seed": 1.0}, [[3, 2]])],
+    "BlackmanWindow": [({"output_datatype": "{T2}"}, [[]]), ({"output_datatype": "{T2}", "periodic": 0}, [[]])],
+    "CastLike": [({}, [[2, 3], [1]])],
+    "Celu": [({}, [[3]])],
+    "CenterCropPad": [({}, [[4, 5], [2]]), ({"axes": [1]}, [[4, 5], [1]])],
+    "Clip": [({}, [[3]], "inputs=1"), ({}, [[3], []], "inputs=2"), ({}, [[3], [], []], "inputs=3")],
+    "DynamicQuantizeLinear": [({}, [[3]])],
+    "Elu": [({}, [[3]])],
+    "Gelu": [({}, [[3]], "approximate=none?"), ({"approximate": "tanh"}, [[3]], "approximate=tanh")],
+    "GreaterOrEqual": [({}, [[3], [3]])],
+    "GroupNormalization": [({"num_groups": 2}, [[1, 4, 2, 2], [4], [4]])],
+    "HammingWindow": [({"output_datatype": "{T2}"}, [[]]), ({"output_datatype": "{T2}", "periodic": 0}, [[]])],
+    "HannWindow": [({"output_datatype": "{T2}"}, [[]]), ({"output_datatype": "{T2}", "periodic": 0}, [[]])],
+    "HardSigmoid": [({}, [[3]])],
+    "HardSwish": [({}, [[3]])],
+    "LayerNormalization": [({}, [[2, 3], [3]]), ({}, [[2, 3], [3], [3]]), ({"axis": 1}, [[2, 3, 4], [3, 4], [3, 4]])],
+    "LeakyRelu": [({}, [[3]])],
+    "LessOrEqual": [({}, [[3], [3]])],
+    "LogSoftmax": [({}, [[2, 3]])],
+    "MeanVarianceNormalization": [({}, [[1, 2, 3, 3]])],
+    "Mish": [({}, [[3]])],
+    "NegativeLogLikelihoodLoss": [
+        ({}, [[3, 5], [3]]),
+        ({"reduction": "none", "ignore_index": 1}, [[3, 5, 2], [3, 2]]),
+        ({"reduction": "sum"}, [[3, 5], [3], [5]]),
+    ],
+    "PRelu": [({}, [[3], [3]])],
+    "RMSNormalization": [({}, [[2, 3], [3]]), ({"axis": 1}, [[2, 3, 4], [3, 4]])],
+    "Range": [({}, [[], [], []])],
+    "ReduceL1": [({}, [[2, 3]]), ({"keepdims": 0}, [[2, 3], [1]])],
+    "ReduceL2": [({}, [[2, 3]]), ({"keepdims": 0}, [[2, 3], [1]])],
+    "ReduceLogSum": [({}, [[2, 3]]), ({"keepdims": 0}, [[2, 3], [1]])],
+    "ReduceLogSumExp": [({}, [[2, 3]]), ({"keepdims": 0}, [[2, 3], [1]])],
+    "ReduceSumSquare": [({}, [[2, 3]]), ({"keepdims": 0}, [[2, 3], [1]])],
+    "Relu": [({}, [[3]])],
+    "RotaryEmbedding": [({}, [[2, 3, 4, 8], [50, 4], [50, 4], [2, 4]])],
+    "Selu": [({}, [[3]])],
+    "Shrink": [({}, [[3]])],
+    "Softmax": [({}, [[2, 3]])],
+    "SoftmaxCrossEntropyLoss": [
+        ({}, [[3, 5], [3]]),
+        ({"reduction": "none", "ignore_index": 1}, [[3, 5, 2], [3, 2]]),
+        ({"reduction": "sum"}, [[3, 5], [3], [5]]),
+    ],
+    "Softplus": [({}, [[3]])],
+    "Softsign": [({}, [[3]])],
+    "Swish": [({}, [[3]]), ({"alpha": 2.0}, [[3]])],
+    "ThresholdedRelu": [({}, [[3]])],
+    "com.microsoft::BiasGelu": [({}, [[2, 3], [3]])],
+    "com.microsoft::FastGelu": [({}, [[2, 3]]), ({}, [[2, 3], [3]])],
+    "com.microsoft::Gelu": [({}, [[3]])],
+    "com.microsoft::QuickGelu": [({}, [[3]])],
+}
+
+# Attributes that constructors of kernels may reject: other attributes, the tested ones with the condition that the value is an
+# example of, and the shapes of inputs that are accepted without the tested ones.
+ATTRIBUTES = {
+    "Attention": [({}, {"scale": (0.0, "<=0")}, [[2, 3, 4, 8]] * 3)],
+    "DFT": [({}, {"inverse": (1, "=1"), "onesided": (1, "=1")}, [[1, 6, 10, 2]])],
+    "GRU": [({"hidden_size": 5}, {"layout": (1, "=1")}, [[3, 2, 4], [1, 15, 4], [1, 15, 5]])],
+    "LRN": [({}, {"size": (0, "<=0")}, [[1, 2, 3, 3]])],
+    "LSTM": [({"hidden_size": 5}, {"layout": (1, "=1")}, [[3, 2, 4], [1, 20, 4], [1, 20, 5]])],
+    "LpNormalization": [({}, {"p": (0, "<=0")}, [[2, 3]]), ({}, {"p": (3, ">=3")}, [[2, 3]])],
+    "RNN": [({"hidden_size": 5}, {"layout": (1, "=1")}, [[3, 2, 4], [1, 5, 4], [1, 5, 5]])],
+    "SequenceEmpty": [({}, {"dtype": (0, "<=0")}, [])],
+}
+
+# Operators with the attribute `saturate`: attributes and shapes, and the variable of the type that it is for.
+SATURATING = {
+    "Cast": ({"to": "{T2}"}, [[3]], "T2"),
+    "CastLike": ({}, [[3], [1]], "T2"),
+    "QuantizeLinear": ({}, [[3], [], []], None),
+}
+
+# Operators that slide a window over padded data.
+POOLS = {"AveragePool", "LpPool", "MaxPool"}
+
+
+class Loader:
+    """Loads models in another process, because some crash it."""
+
+    def __init__(self) -> None:
+        self.child = None
+
+    def load(self, model: onnx.ModelProto) -> str:
+        """The error of the loader; empty if it accepts the model."""
+        if self.child is None:
+            processes = multiprocessing.get_context("fork")
+            self.pipe, theirs = processes.Pipe()
+            self.child = processes.Process(target=serve, args=(theirs,), daemon=True)
+            self.child.start()
+            theirs.close()
+        self.pipe.send_bytes(model.SerializeToString())
+        try:
+            return self.pipe.recv()
+        except EOFError:
+            self.child = None
+            return "crashed"
+
+
+def serve(pipe) -> None:
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    while True:
+        try:
+            ort.InferenceSession(pipe.recv_bytes(), options, providers=[PROVIDER])
+            pipe.send("")
+        except EOFError:
+            return
+        except Exception as error:  # noqa: BLE001: the loader has several kinds of errors
+            pipe.send(" ".join(str(error).split()) or "failed")
+
+
+def short(ty: str) -> str:
+    """`tensor(float)` as `float`, and the same inside of other types."""
+    for prefix, constructor in (("tensor(", ""), ("sparse_tensor(", "sparse"), ("seq(", "seq"), ("optional(", "optional")):
+        if ty.startswith(prefix):
+            inner = short(ty[len(prefix) : -1])
+            return f"{constructor}({inner})" if constructor else inner
+    if ty.startswith("map("):
+        key, value = ty[4:-1].split(",", 1)
+        return f"map({key.strip()},{short(value.strip())})"
+    return ty
+
+
+def model(op: str, domain: str, attributes, inputs, outputs: int, version: int, ir: int = IR) -> onnx.ModelProto:
+    """A model of one node. Inputs are pairs of an element type and a shape."""
+    names = [f"x{at}" for at in range(len(inputs))]
+    results = [f"y{at}" for at in range(outputs)]
+    node = helper.make_node(op, names, results, domain=domain, **attributes)
+    given = [helper.make_tensor_value_info(name, ELEMENTS[ty], shape) for name, (ty, shape) in zip(names, inputs)]
+    graph = helper.make_graph([node], "g", given, [onnx.ValueInfoProto(name=name) for name in results])
+    imports = {"": 13, domain: version}
+    imports = [helper.make_opsetid(key, value) for key, value in imports.items()]
+    return helper.make_model(graph, opset_imports=imports, ir_version=ir)
+
+
+def newest_ir(loader: Loader) -> int:
+    accepted = [ir for ir in range(3, HIGHEST) if not loader.load(model("Relu", "", {}, [("float", [2])], 1, 13, ir))]
+    return max(accepted)
+
+
+def newest_version(loader: Loader, domain: str) -> int | None:
+    """The newest version of a domain that the loader accepts as an import; `None` if it accepts all."""
+
+    def accepts(version: int) -> bool:
+        plain = model("Relu", "", {}, [("float", [2])], 1, version if domain == "" else 13)
+        if domain:
+            plain.opset_import.append(helper.make_opsetid(domain, version))
+        return "under development" not in loader.load(plain)
+
+    accepted = [version for version in range(1, HIGHEST + 1) if accepts(version)]
+    return None if accepted[-1] == HIGHEST else max(accepted)
+
+
+def unknown_elements(loader: Loader) -> list[str]:
+    """The element types that the loader rejects wherever they occur."""
+    errors = {element: loader.load(model("Identity", "", {}, [(element, [2])], 1, 25)) for element in ELEMENTS}
+    reasons = ("not currently registered", "Invalid tensor data type")
+    return [element for element, error in errors.items() if any(reason in error for reason in reasons)]
+
+
+def removed(loader: Loader) -> list[str]:
+    """The operators that need no kernel because the loader turns them into initializers."""
+    tensor = helper.make_tensor("t", TensorProto.FLOAT, [2], [1.0, 2.0])
+    one = model("Constant", "", {"value": tensor}, [], 1, 13)
+    return [] if loader.load(one) else ["Constant"]
+
+
+def domain_and_name(schema) -> str:
+    return f"{schema.domain}::{schema.name}" if schema.domain else schema.name
+
+
+def expanded(loader: Loader, schema, version: int, kernels) -> tuple[frozenset, frozenset]:
+    """The types without a kernel for which all examples of an operator load, and those for which only some do.
+
+    Each entry is a condition with the types of the variables at the inputs of the examples."""
+    if domain_and_name(schema) == "SequenceMap":
+        return sequence_maps(loader, schema, version), frozenset()
+    results: dict[tuple, set[bool]] = {}
+    allowed = {one.type_param_str: tensors(one.allowed_type_strs) for one in schema.type_constraints}
+    for attributes, shapes, *condition in FUNCTIONS.get(domain_and_name(schema), []):
+        used = {formal.typeStr for formal, _ in zip(schema.inputs, shapes)}
+        used |= {value[1:-1] for value in attributes.values() if str(value).startswith("{")}
+        variables = {key: types for key, types in allowed.items() if key in used}
+        for types in itertools.product(*variables.values()):
+            binding = dict(zip(variables, types))
+            accepted = not loader.load(example(schema, version, (attributes, shapes), binding))
+            # The loader casts `float16` to `float` where only the latter has a kernel.
+            cast = {key: "float" if ty == "float16" else ty for key, ty in binding.items()}
+            implied = any(supports(kernel, one) for kernel in kernels for one in (binding, cast))
+            if not (implied and accepted):
+                key = (*condition, *sorted(binding.items())) if condition else ("", *sorted(binding.items()))
+                results.setdefault(key, set()).add(accepted)
+    always = frozenset(key for key, accepted in results.items() if accepted == {True})
+    return always, frozenset(key for key, accepted in results.items() if len(accepted) == 2)
+
+
+def tensors(types) -> list[str]:
+    return sorted(short(ty) for ty in types if ty.startswith("tensor("))
+
+
+def supports(kernel, binding) -> bool:
+    return all(f"tensor({ty})" in kernel[key] for key, ty in binding.items() if key in kernel)
+
+
+def example(schema, version: int, one, binding) -> onnx.ModelProto:
+    attributes, shapes = one
+    known = {name for name in schema.attributes}
+    chosen = {}
+    for key, value in attributes.items():
+        if key in known:
+            variable = value[1:-1] if isinstance(value, str) and value.startswith("{") else None
+            chosen[key] = ELEMENTS[binding[variable]] if variable else value
+    types = [binding.get(formal.typeStr, short(formal.typeStr)) for formal in schema.inputs]
+    outputs = sum(formal.option.name == "Single" for formal in schema.outputs)
+    return model(schema.name, schema.domain, chosen, list(zip(types, shapes)), outputs, version)
+
+
+def rejections(loader: Loader, schema, last: int) -> list[tuple[str, str, list[str]]]:
+    """The attribute values that the kernels of an operator reject: conditions, and the types of a variable that they are for."""
+    found = []
+    types = {one.type_param_str: preferred(one.allowed_type_strs) for one in schema.type_constraints}
+    for fixed, tested, shapes in ATTRIBUTES.get(domain_and_name(schema), []):
+        if not set(tested) <= set(schema.attributes):
+            continue
+        values = {key: value for key, (value, _) in tested.items()}
+        plain = dict(fixed)
+        if domain_and_name(schema) == "LRN":
+            plain["size"] = 3
+        error = loader.load(example(schema, last, ({**fixed, **values}, shapes), types))
+        if error and not loader.load(example(schema, last, (plain, shapes), types)):
+            found.append((" ".join(f"{key}{condition}" for key, (_, condition) in tested.items()), "", []))
+    found += [(conditions, "", []) for conditions in shape_of_nodes(loader, schema, last)]
+    if rejects_negative_axes(loader, schema, last):
+        found.append(("axes<=-1 constant=scales", "", []))
+    if domain_and_name(schema) in SATURATING and "saturate" in schema.attributes:
+        attributes, shapes, variable = SATURATING[schema.name]
+        variable = variable or schema.inputs[2].typeStr
+        allowed = next(one.allowed_type_strs for one in schema.type_constraints if one.type_param_str == variable)
+        rejected = []
+        for ty in tensors(allowed):
+            types[variable] = ty
+            plain = loader.load(example(schema, last, (attributes, shapes), types))
+            if not plain and loader.load(example(schema, last, ({**attributes, "saturate": 0}, shapes), types)):
+                rejected.append(f"tensor({ty})")
+        if rejected:
+            found.append(("saturate=0", variable, rejected))
+    return found
+
+
+def shape_of_nodes(loader: Loader, schema, last: int) -> list[str]:
+    """Combinations of attributes and numbers of ports that the loader rejects although the signature allows them."""
+    found = []
+    if schema.name == "BatchNormalization" and "training_mode" in schema.attributes:
+        inputs = [("float", [1, 3, 2, 2]), *[("float", [3])] * 4]
+        for training, outputs, condition in ((0, 3, "outputs>=2"), (1, 1, "outputs<=2")):
+            if loader.load(model(schema.name, "", {"training_mode": training}, inputs, outputs, last)):
+                found.append(f"training_mode={training}{'' if training else '?'} {condition}")
+    if schema.name == "LinearClassifier":
+        attributes = {"classlabels_ints": [1, 2], "coefficients": [0.5, -0.5]}
+        results = []
+        for more in ({}, {"intercepts": [0.0, 0.0]}):
+            one = model(schema.name, schema.domain, {**attributes, **more}, [("float", [5])], 2, last)
+            results.append(loader.load(one))
+        if results[0] and not results[1]:
+            found.append("absent=intercepts")
+    return found
+
+
+def rejects_negative_axes(loader: Loader, schema, last: int) -> bool:
+    """Whether `Resize` rejects negative axes if its scales are constants."""
+    if domain_and_name(schema) != "Resize" or "axes" not in schema.attributes:
+        return False
+    errors = []
+    for axes in ([2, 3], [-2, -1]):
+        one = model("Resize", "", {"axes": axes, "mode": "nearest"}, [("float", [1, 1, 2, 2])], 1, last)
+        one.graph.node[0].input.extend(["", "scales"])
+        one.graph.initializer.append(helper.make_tensor("scales", TensorProto.FLOAT, [2], [3.0, 2.0]))
+        errors.append(loader.load(one))
+    return not errors[0] and bool(errors[1])
+
+
+def preferred(types) -> str:
+    return "float" if "tensor(float)" in types else short(types[0])
+
+
+def pads_are_bounded(loader: Loader, schema, last: int) -> bool:
+    """Whether the kernels of an operator reject pads that are not smaller than the window."""
+    if domain_and_name(schema) not in POOLS:
+        return False
+    errors = []
+    for pad in (1, 2):
+        attributes = {"kernel_shape": [2, 2], "pads": [1, 1, pad, pad]}
+        errors.append(loader.load(example(schema, last, (attributes, [[1, 1, 5, 5]]), {"T": "float"})))
+    return not errors[0] and bool(errors[1])
+
+
+def crashes_on_constants(loader: Loader, schema, last: int) -> bool:
+    """Whether the loader crashes on a node whose inputs are constants, with optional ones left out by name."""
+    if domain_and_name(schema) != "DFT" or len(schema.inputs) < 3:
+        return False
+    one = example(schema, last, ({}, [[1, 5, 2]]), {"T1": "float", "T2": "int64"})
+    del one.graph.input[:]
+    one.graph.initializer.append(helper.make_tensor("x0", TensorProto.FLOAT, [1, 5, 2], [1.0] * 10))
+    one.graph.node[0].input.extend(["", ""])
+    return loader.load(one) == "crashed"
+
+
+def locale_conditions(loader: Loader, schema, last: int) -> list[str]:
+    """The attributes for which an operator needs a locale that the machine may not have."""
+    if schema.name != "StringNormalizer":
+        return []
+    found = []
+    for action in ("NONE", "LOWER", "UPPER"):
+        for sensitive in (0, 1):
+            plain = {"case_change_action": action, "is_case_sensitive": sensitive, "locale": "xx_XX"}
+            with_words = {**plain, "stopwords": ["a"]}
+            ty = {"S": "string"}
+            results = [loader.load(example(schema, last, (one, [[2]]), ty)) for one in (plain, with_words)]
+            if any("locale" in result for result in results):
+                marks = ("?" if action == "NONE" else "", "" if sensitive else "?")
+                found.append(f"case_change_action={action}{marks[0]} is_case_sensitive={sensitive}{marks[1]}")
+    return found
+
+
+def folded(loader: Loader) -> list[str]:
+    """The operators that the loader computes from the extents of their input, for any type."""
+    one = model("Shape", "", {}, [("uint4", [2, 3])], 1, 24)
+    return [] if loader.load(one) else ["Shape"]
+
+
+def needs_all_outputs(loader: Loader) -> bool:
+    """Whether the loader rejects a call of a model-local function that leaves out the last output."""
+    text = '''<ir_version: 8, opset_import: ["" : 17, "l" : 1]> g (float[3] x) => (float[3] y) { y = l.f(x) }
+    <domain: "l", opset_import: ["" : 17]> f (a) => (c, d) { c = Relu(a) d = Neg(a) }'''
+    return bool(loader.load(onnx.parser.parse_model(text)))
+
+
+def sequence_maps(loader: Loader, schema, version: int) -> frozenset:
+    """The types for which `SequenceMap` loads, with a body that copies its input."""
+    always = set()
+    sequences = sorted(short(ty) for one in schema.type_constraints if one.type_param_str == "S" for ty in one.allowed_type_strs)
+    others = sorted(short(ty) for one in schema.type_constraints if one.type_param_str == "V" for ty in one.allowed_type_strs)
+    for ty in sequences:
+        for other in [None, *others]:
+            inputs = [sequence(value, name) for value, name in zip((ty, other), ("x", "z")) if value]
+            element = ty[4:-1]
+            given = [helper.make_tensor_value_info("a", ELEMENTS[element], None)]
+            if other:
+                given.append(helper.make_tensor_value_info("b", ELEMENTS[other.removeprefix("seq(").rstrip(")")], None))
+            output = helper.make_tensor_value_info("c", ELEMENTS[element], None)
+            body = helper.make_graph([helper.make_node("Identity", ["a"], ["c"])], "b", given, [output])
+            node = helper.make_node("SequenceMap", [value.name for value in inputs], ["y"], body=body)
+            graph = helper.make_graph([node], "g", inputs, [onnx.ValueInfoProto(name="y")])
+            one = helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)], ir_version=IR)
+            if not loader.load(one):
+                always.add(("", ("S", ty), *([("V", other)] if other else [])))
+    return frozenset(always)
+
+
+def sequence(ty: str, name: str) -> onnx.ValueInfoProto:
+    if ty.startswith("seq("):
+        return helper.make_tensor_sequence_value_info(name, ELEMENTS[ty[4:-1]], None)
+    return helper.make_tensor_value_info(name, ELEMENTS[ty], None)
