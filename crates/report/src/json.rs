@@ -131,7 +131,8 @@ pub fn record(report: &FileReport<'_>) -> Value {
             }
             if !checked.targets.is_empty() {
                 let verdicts = checked.targets.iter();
-                let verdicts = verdicts.map(|verdict| (verdict.target.clone(), json!(verdict.outcome.name())));
+                let verdicts =
+                    verdicts.map(|verdict| (verdict.target.clone(), json!(verdict.outcome.name())));
                 record["targets"] = Value::Object(verdicts.collect());
             }
             let diagnostics = checked.listed().iter().map(|diagnostic| {

@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_machine_decides_is_undecided() {
+    fn a_result_that_depends_on_the_machine_is_undecided() {
         let normalized = |locale: &str| {
             let node = format!(r#"StringNormalizer<{locale} case_change_action = "LOWER">(x)"#);
             newest(&graph(13, &format!("g (string[2] x) => (y) {{ y = {node} }}")))

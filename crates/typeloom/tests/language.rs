@@ -78,7 +78,8 @@ fn documents() -> Vec<PathBuf> {
         .flat_map(|folder| files(folder, "md"))
         .collect();
     documents.extend(
-        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"].map(|name| root().join(name)),
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"]
+            .map(|name| root().join(name)),
     );
     documents
 }

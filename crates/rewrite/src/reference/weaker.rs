@@ -28,9 +28,14 @@ enum Lost {
 }
 
 /// The type of an output as far as the reference infers it; `None` if it infers all that is known.
-pub(super) fn weakened(checked: &mut Checked<'_>, step: StepId, value: ValueId) -> Option<Type> {
+pub(super) fn weakened(
+    checked: &mut Checked<'_>,
+    operator: Weaker,
+    step: StepId,
+    value: ValueId,
+) -> Option<Type> {
     let step = checked.body().first_step(step);
-    match lost(checked, step, value) {
+    match lost(checked, operator, step, value) {
         Lost::Nothing => None,
         Lost::Extent(axis) => Some(without_extents(checked, value, |at| at == axis)),
         Lost::Extents => Some(without_extents(checked, value, |_| true)),
@@ -50,75 +55,93 @@ fn without_extents(checked: &mut Checked<'_>, value: ValueId, is_lost: impl Fn(u
     Type::Tensor(TensorType { elem, shape: Some(shape) })
 }
 
-/// Whether an operator has weaker results. Most nodes have another one, so nothing else is read of them.
-fn is_weaker(operator: &str) -> bool {
-    matches!(
-        operator,
-        "ArrayFeatureExtractor"
-            | "CenterCropPad"
-            | "ConstantOfShape"
-            | "Conv"
-            | "ConvInteger"
-            | "Loop"
-            | "MatMul"
-            | "MaxUnpool"
-            | "QLinearConv"
-            | "QLinearMatMul"
-            | "Range"
-            | "Reshape"
-            | "Slice"
-            | "Split"
-            | "SwiGLU"
-            | "TopK"
-            | "Unique"
-    )
+/// The operators with weaker results.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Weaker {
+    ArrayFeatureExtractor,
+    CenterCropPad,
+    ConstantOfShape,
+    Conv,
+    Loop,
+    /// `MatMul`, `SwiGLU`.
+    Product,
+    MaxUnpool,
+    QLinearConv,
+    QLinearMatMul,
+    Range,
+    Reshape,
+    Slice,
+    Split,
+    TopK,
+    Unique,
 }
 
-/// Whether the reference infers less for some nodes with the operator of a step.
-pub(super) fn concerns(body: &Body<'_>, step: StepId) -> bool {
-    is_weaker(body.op_name(step))
-}
-
-fn lost(checked: &mut Checked<'_>, step: StepId, value: ValueId) -> Lost {
-    let body = checked.body();
-    let operator = body.op_name(step);
-    if !is_weaker(operator) {
-        return Lost::Nothing;
+impl Weaker {
+    /// The operator of a step; `None` for an operator without weaker results, as most have.
+    pub(super) fn of(body: &Body<'_>, step: StepId) -> Option<Self> {
+        let domain = body.step(step).node.domain().unwrap_or_default();
+        Some(match (domain, body.op_name(step)) {
+            ("", "CenterCropPad") => Self::CenterCropPad,
+            ("", "ConstantOfShape") => Self::ConstantOfShape,
+            ("", "Conv" | "ConvInteger") => Self::Conv,
+            ("", "Loop") => Self::Loop,
+            ("", "MatMul" | "SwiGLU") => Self::Product,
+            ("", "MaxUnpool") => Self::MaxUnpool,
+            ("", "QLinearConv") => Self::QLinearConv,
+            ("", "QLinearMatMul") => Self::QLinearMatMul,
+            ("", "Range") => Self::Range,
+            ("", "Reshape") => Self::Reshape,
+            ("", "Slice") => Self::Slice,
+            ("", "Split") => Self::Split,
+            ("", "TopK") => Self::TopK,
+            ("", "Unique") => Self::Unique,
+            ("ai.onnx.ml", "ArrayFeatureExtractor") => Self::ArrayFeatureExtractor,
+            _ => return None,
+        })
     }
-    let node = body.step(step).node;
+}
+
+fn lost(checked: &mut Checked<'_>, operator: Weaker, step: StepId, value: ValueId) -> Lost {
     // A node with graphs has several steps; the first one has its inputs.
-    let first = body.first_step(step);
+    let first = checked.body().first_step(step);
     let input = |checked: &Checked<'_>, at: usize| checked.body().inputs(first).get(at).copied().flatten();
-    let inputs = body.inputs(first).len();
+    let inputs = checked.body().inputs(first).len();
     let is_stored = |checked: &Checked<'_>, at: usize| {
         input(checked, at).is_none_or(|value| is_stored(checked.body(), value))
     };
     let has_shape =
         |checked: &Checked<'_>, at: usize| input(checked, at).is_none_or(|value| checked.has_shape(value));
     let without_shape = |has_shape: bool| if has_shape { Lost::Nothing } else { Lost::Shape };
-    match (node.domain().unwrap_or_default(), operator) {
+    match operator {
         // Bounds that are not stored leave every axis open.
-        ("", "Slice") if inputs > 1 && !(is_stored(checked, 1) && is_stored(checked, 2)) => Lost::Extents,
-        ("", "TopK") if inputs > 1 && !is_stored(checked, 1) => Lost::Extents,
-        ("", "Range") if is_half(&checked.type_of(value)) => Lost::Extents,
+        Weaker::Slice if inputs > 1 && !(is_stored(checked, 1) && is_stored(checked, 2)) => Lost::Extents,
+        Weaker::TopK if inputs > 1 && !is_stored(checked, 1) => Lost::Extents,
+        Weaker::Range if is_half(&checked.type_of(value)) => Lost::Extents,
         // The state can change its shape in an iteration.
-        ("", "Loop") if output(checked, step, value) + 2 < inputs => Lost::Shape,
-        ("", "Unique") if output(checked, step, value) > 0 => Lost::Extents,
-        ("", "Conv" | "ConvInteger") => window(checked, step, input(checked, 1)),
-        ("", "QLinearConv") => window(checked, step, input(checked, 3)),
-        ("", "MaxUnpool") if inputs > 2 && !is_stored(checked, 2) => Lost::Shape,
-        ("", "CenterCropPad") if !is_stored(checked, 1) => Lost::Shape,
+        Weaker::Loop if output(checked, step, value) + 2 < inputs => Lost::Shape,
+        Weaker::Unique if output(checked, step, value) > 0 => Lost::Extents,
+        Weaker::Conv => window(checked, step, input(checked, 1)),
+        Weaker::QLinearConv => window(checked, step, input(checked, 3)),
+        Weaker::MaxUnpool if inputs > 2 && !is_stored(checked, 2) => Lost::Shape,
+        Weaker::CenterCropPad if !is_stored(checked, 1) => Lost::Shape,
         // The number of axes follows from the declaration or from a reader only.
-        ("", "Reshape") if input(checked, 1).is_some_and(|target| !is_followed(checked, target)) => {
+        Weaker::Reshape if input(checked, 1).is_some_and(|target| !is_followed(checked, target)) => {
             without_shape(!has_declared_shape(checked, value))
         }
-        ("", "MatMul" | "SwiGLU") => without_shape(has_shape(checked, 0) && has_shape(checked, 1)),
-        ("", "QLinearMatMul") => without_shape(has_shape(checked, 0) && has_shape(checked, 3)),
+        Weaker::Product => without_shape(has_shape(checked, 0) && has_shape(checked, 1)),
+        Weaker::QLinearMatMul => without_shape(has_shape(checked, 0) && has_shape(checked, 3)),
         // A shape of other integers than those of the operator is not read.
-        ("", "ConstantOfShape") => without_shape(is_int64(checked, input(checked, 0))),
-        ("", "Split") => parts(checked, step, input(checked, 0)),
-        ("ai.onnx.ml", "ArrayFeatureExtractor") => features(checked, input(checked, 1), value),
-        _ => Lost::Nothing,
+        Weaker::ConstantOfShape => without_shape(is_int64(checked, input(checked, 0))),
+        Weaker::Split => parts(checked, step, input(checked, 0)),
+        Weaker::ArrayFeatureExtractor => features(checked, input(checked, 1), value),
+        Weaker::Slice
+        | Weaker::TopK
+        | Weaker::Range
+        | Weaker::Loop
+        | Weaker::Unique
+        | Weaker::MaxUnpool
+        | Weaker::CenterCropPad
+        | Weaker::Reshape => Lost::Nothing,
     }
 }
 

@@ -14,11 +14,12 @@ use typeloom_onnx::splice::{Records, Splice, Spliced};
 use typeloom_onnx::view::{GraphView, ValueInfoView};
 use typeloom_onnx::wire::Field;
 use typeloom_solver::model::{Checked, TensorKey};
-use typeloom_solver::program::{Body, GraphId, OpId, Origin, StepId, ValueId};
+use typeloom_solver::program::{Body, GraphId, Origin, StepId, ValueId};
 use typeloom_solver::solution::Type;
 use typeloom_solver::solve_error::{SolveError, SolveErrorKind};
 
-use super::{Names, UnknownExtents, merge, weaker};
+use super::weaker::{self, Weaker};
+use super::{Names, UnknownExtents, merge};
 use crate::annotate::AnnotateError;
 use crate::coerce::layout::Source;
 use crate::fields::{GRAPH_INPUT, GRAPH_OUTPUT, GRAPH_VALUE_INFO};
@@ -84,8 +85,8 @@ struct Writer<'a> {
     recent: usize,
     /// The encoded type that was asked for last and has no key.
     other: Option<Vec<u8>>,
-    /// Whether the reference infers less for an operator than typeloom, by position of the operator, once known.
-    weaker: Vec<Option<bool>>,
+    /// See [`Self::weaker`], by position of the operator, once known.
+    weaker: Vec<Option<Option<Weaker>>>,
 }
 
 impl<'a> Writer<'a> {
@@ -177,14 +178,11 @@ impl<'a> Writer<'a> {
 
     /// The encoded type of a value; `None` if nothing is known.
     fn encoded(&mut self, checked: &mut Checked<'a>, value: ValueId) -> Option<&[u8]> {
-        let weakened = match checked.body().value(value).origin {
-            Origin::Step(step) if self.is_weaker(checked.body(), step) => weaker::weakened(checked, step, value),
-            Origin::Step(_)
-            | Origin::Input
-            | Origin::InputWithDefault(_)
-            | Origin::Initializer(_)
-            | Origin::Undefined => None,
-        };
+        let step = checked.body().value(value).origin.step();
+        let weakened = step.and_then(|step| {
+            let operator = self.weaker(checked.body(), step)?;
+            weaker::weakened(checked, operator, step, value)
+        });
         let key = if weakened.is_some() { None } else { checked.tensor_key(value) };
         let Some(key) = key else {
             let ty = weakened.unwrap_or_else(|| checked.type_of(value));
@@ -226,13 +224,13 @@ impl<'a> Writer<'a> {
         at
     }
 
-    /// Whether the reference infers less than typeloom for the operator of a step.
-    fn is_weaker(&mut self, body: &Body<'_>, step: StepId) -> bool {
-        let op: OpId = body.step(step).op;
-        if self.weaker.len() <= op.index() {
-            self.weaker.resize(op.index() + 1, None);
+    /// The operator of a step, if the reference infers less for it than typeloom.
+    fn weaker(&mut self, body: &Body<'_>, step: StepId) -> Option<Weaker> {
+        let at = body.step(step).op.index();
+        if self.weaker.len() <= at {
+            self.weaker.resize(at + 1, None);
         }
-        *self.weaker[op.index()].get_or_insert_with(|| weaker::concerns(body, step))
+        *self.weaker[at].get_or_insert_with(|| Weaker::of(body, step))
     }
 }
 
