@@ -55,7 +55,7 @@ impl fmt::Display for Ty {
                 let extent = match shape {
                     Shape::Symbol => "N",
                     Shape::Two => "2",
-                    Shape::Unknown => "",
+                    Shape::Unknown => "...",
                 };
                 write!(f, "{}[{extent}]", dtype.onnx_name())
             }
