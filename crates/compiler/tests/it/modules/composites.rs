@@ -98,7 +98,7 @@ fn a_bundle_from_outside_has_the_declared_children_or_those_that_are_read() {
         g.output("y", &parts[0].clone().of("float[2]"));
         g.output("z", &parts[1].clone().of("peer_id"));
     });
-    assert_eq!(port(&read, "both"), "composite{a: float[], b: peer_id, ..}");
+    assert_eq!(port(&read, "both"), "composite{a: float[...], b: peer_id, ..}");
     let unknown = error(|g| {
         let both = g.input("both").of("composite");
         g.output("y", &g.unbundle(&both, &["a"])[0]);
