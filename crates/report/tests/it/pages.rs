@@ -136,7 +136,7 @@ fn is_without_example(code: Code) -> bool {
 fn the_index_lists_every_code() {
     let mut index = "# Diagnostic codes\n\nEach kind of problem has a stable code, and a page with its meaning, its consequences and \
                      its repair. `typeloom explain CODE`\nprints the page. The examples on the pages are checked by the \
-                     tests. Settings select codes by name, by glob or by group, see [ci.md](../ci.md).\n\n| code | | group | |\n|---|---|---|---|\n"
+                     tests. Settings select codes by name, by glob or by group, see `docs/ci.md`.\n\n| code | | group | |\n|---|---|---|---|\n"
         .to_owned();
     for code in Code::ALL {
         let name = code.name();
