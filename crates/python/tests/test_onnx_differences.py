@@ -97,7 +97,7 @@ def test_a_stored_shape_of_a_wrong_type_decides_nothing() -> None:
 
 def test_a_loop_with_a_condition_of_a_wrong_type_is_inferred() -> None:
     one = model(
-        "g (float[1] c, float[2] x) => (last, all) { last, all = Loop(, c, x) <body = b (int64 i, bool go, float[2] s) "
+        "g (float c, float[2] x) => (last, all) { last, all = Loop(, c, x) <body = b (int64 i, bool go, float[2] s) "
         "=> (bool more, float[2] next, float[2] item) { more = Identity(go)  next = Identity(s)  item = Neg(s) }> }"
     )
     body = one.graph.node[0].attribute[0].g

@@ -117,7 +117,7 @@ fn is_tolerated(body: &Body<'_>, dims: &Dims, error: &SolveError<'_>) -> bool {
         SolveErrorKind::ForcedSymbol { .. } => true,
         SolveErrorKind::Contradiction { declared, inferred, declared_in, .. } => {
             let (Type::Tensor(declared), Type::Tensor(inferred)) = (declared, inferred) else { return false };
-            let is_state = *declared_in == DeclarationKind::Input && is_input_of_loop(body, error.site);
+            let is_state = *declared_in == DeclarationKind::Input && is_state_of_loop(body, error.site);
             agree_in_elements(declared, inferred) && (is_state || agree_in_numbers(dims, declared, inferred))
         }
         SolveErrorKind::RefutedClaim(claim) => {
@@ -144,10 +144,12 @@ fn agree_in_numbers(dims: &Dims, declared: &TensorType, inferred: &TensorType) -
         })
 }
 
-fn is_input_of_loop(body: &Body<'_>, site: ErrorSite) -> bool {
+/// Whether a value is an input of the body of a Loop, after the counter and the condition.
+fn is_state_of_loop(body: &Body<'_>, site: ErrorSite) -> bool {
     let ErrorSite::Value(value) = site else { return false };
-    let owner = &body.graph(body.value(value).graph).owner;
-    owner.as_ref().is_some_and(|owner| body.op_name(owner.step) == "Loop")
+    let graph = body.graph(body.value(value).graph);
+    let is_state = graph.inputs.iter().skip(2).any(|input| *input == value);
+    is_state && graph.owner.as_ref().is_some_and(|owner| body.op_name(owner.step) == "Loop")
 }
 
 /// Nodes without a known result shape that read integers from another file.
