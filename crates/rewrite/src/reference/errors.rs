@@ -11,7 +11,7 @@
 use typeloom_solver::diagnostic::{Code, Diagnostic, diagnose_where};
 use typeloom_solver::dim::Dims;
 use typeloom_solver::elem::Elem;
-use typeloom_solver::model::Checked;
+use typeloom_solver::model::{Checked, Mode};
 use typeloom_solver::program::{Body, DeclarationKind, StepId, ValueId};
 use typeloom_solver::rule::{Port, RuleError};
 use typeloom_solver::solution::{TensorType, Type};
@@ -34,18 +34,27 @@ pub(super) fn errors(checked: &mut Checked<'_>, options: InferenceOptions) -> Ve
     // Diagnostics take longer than inference, so they are made only if one may be shown.
     let reports_all = options.check_type || options.strict_mode;
     let is_recursive = |error: &SolveError<'_>| matches!(kind_of(&error.kind), Kind::Always);
-    if !checked.all_errors().any(|error| reports_all || is_recursive(error)) {
+    let has_shown = match reports_all {
+        true => !checked.is_ok() || checked.all_errors().any(is_raised),
+        false => checked.all_errors().any(is_recursive),
+    };
+    if !has_shown {
         return texts;
     }
     let is_shown = |body: &Body<'_>, dims: &Dims, error: &SolveError<'_>| match kind_of(&error.kind) {
         Kind::Always => true,
+        _ if !is_raised(error) => false,
         Kind::Element => options.check_type || options.strict_mode && is_inferred_from(body, error),
         Kind::Other => options.strict_mode && !is_tolerated(body, dims, error),
     };
     let found = diagnose_where(checked, &is_shown);
-    let found = found.iter().filter(|one| one.is_error() || one.code == Code::EmptyShape);
-    texts.extend(found.filter(|one| is_reported(one)).map(text));
+    texts.extend(found.iter().filter(|one| is_reported(one)).map(text));
     texts
+}
+
+/// Whether the reference raises an exception. For typeloom, a shape that is declared empty may be an unknown one.
+fn is_raised(error: &SolveError<'_>) -> bool {
+    error.is_error(Mode::Permissive) || matches!(error.kind, SolveErrorKind::EmptyShape { .. })
 }
 
 /// The kinds of errors, by the option that reports them.
