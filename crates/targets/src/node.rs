@@ -163,11 +163,8 @@ impl Ports {
         for (name, set) in types {
             match self.named(signature, name).next() {
                 None => {}
-                Some((_, PortType::Known(ty))) => {
-                    if !facts.contains(*set, ty) {
-                        return Match::No;
-                    }
-                }
+                Some((_, PortType::Known(ty))) if facts.contains(*set, ty) => {}
+                Some((_, PortType::Known(_))) => return Match::No,
                 Some((_, PortType::Unsolved | PortType::Absent)) => outcome = Match::Open,
             }
         }

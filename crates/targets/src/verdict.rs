@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use typeloom_onnx::view::TypeKindView;
 use typeloom_solver::diagnostic::{Diagnostic, MAX_LISTED, TargetIssue, TargetSite, diagnose_target};
+use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Checked;
 use typeloom_solver::model::bodies::SolvedBody;
 use typeloom_solver::program::{Body, Origin, StepId, StepKind, ValueId};
@@ -129,7 +130,7 @@ fn body_issues<'a>(
         let ty = checked.type_within(solved, value);
         let elements =
             ty.tensors().filter(|tensor| tensor.elem.len() == 1).flat_map(|tensor| tensor.elem.iter());
-        let names = elements.filter_map(|elem| elem.onnx_name()).filter(|name| facts.unknown.contains(name));
+        let names = elements.filter_map(Elem::onnx_name).filter(|name| facts.unknown.contains(name));
         if has_undefined_element(body, value) && reported.insert("undefined") {
             let element = Some("undefined".to_owned());
             issues.push((TargetSite::Body(solved.clone()), TargetIssue::ElementType { value, element }));
