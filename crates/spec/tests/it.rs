@@ -195,7 +195,10 @@ fn an_empty_snapshot_is_filled_by_blessing() {
 fn seeds_and_mode_reach_the_model() {
     let model = "\ng (x) => (y) {\n   y = Relu(x)  # y: float[3]\n}\n```\n";
     assert_eq!(judge(&format!("```graph seed=x:float[3]{model}")), Ok(Judged::True));
-    assert_eq!(judge(&format!("```graph permissive{}", model.replace("float[3]", "?[...]"))), Ok(Judged::True));
+    assert_eq!(
+        judge(&format!("```graph permissive{}", model.replace("float[3]", "?[...]"))),
+        Ok(Judged::True)
+    );
     assert!(matches!(judge(&format!("```graph{model}")), Ok(Judged::False(_))));
 }
 
