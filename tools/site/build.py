@@ -96,13 +96,15 @@ def build(output: Path) -> None:
     paths = (path for folder in ["docs", "spec", "crates/solver/pages"] for path in (ROOT / folder).rglob("*.md"))
     documents = sorted(path.relative_to(ROOT).as_posix() for path in paths)
     with tempfile.TemporaryDirectory() as pictures:
-        subprocess.run([drawing_command(), pictures, *documents], cwd=ROOT, check=True)
+        done = subprocess.run([drawing_command(), pictures, *documents], cwd=ROOT)
+        if done.returncode != 0:
+            sys.exit("error: the diagnostics in the documents cannot be drawn")
         mkdocs = [sys.executable, "-m", "mkdocs", "build", "--strict", "--clean", "--site-dir", str(output.resolve())]
         environment = {**os.environ, "TYPELOOM_PICTURES": pictures, "NO_MKDOCS_2_WARNING": "1"}
         # With `--quiet`, MkDocs would not count warnings.
-        done = subprocess.run(mkdocs, cwd=ROOT, env=environment, capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(done.stdout + done.stderr)
+        built = subprocess.run(mkdocs, cwd=ROOT, env=environment, capture_output=True, text=True)
+    if built.returncode != 0:
+        sys.exit(built.stdout + built.stderr)
 
 
 def main() -> int:

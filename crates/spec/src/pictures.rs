@@ -14,7 +14,6 @@ use anstyle_svg::Term;
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 use typeloom_onnx::prost::Message as _;
 use typeloom_report::human::{self, Color};
-use typeloom_solver::diagnostic::diagnose;
 
 use crate::document::Malformed;
 use crate::kinds::{self, Settings, graph};
@@ -78,7 +77,7 @@ fn picture(model: &Block, shown: &str) -> Result<String, String> {
     let bytes = graph::parse(&model.text, &settings).map_err(|error| error.to_string())?.encode_to_vec();
     let mut checked =
         typeloom_ops::check::check(&bytes, &settings.options).map_err(|error| error.to_string())?;
-    let found = diagnose(&mut checked);
+    let found = graph::problems(&mut checked, &settings);
     let plain = human::diagnostics(FILE, &found, Color::Never);
     let [written, lines] = [shown, &plain].map(|text| text.trim_end().lines().collect::<Vec<_>>());
     if !lines_match(&written, &lines) {

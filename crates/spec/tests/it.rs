@@ -267,3 +267,25 @@ fn a_snapshot_with_other_problems_has_no_picture() {
     let message = error.expect_err("the text is false").to_string();
     assert!(message.starts_with("docs/page.md:8: the problems of the model are"), "{message}");
 }
+
+#[test]
+fn every_snapshot_of_the_repository_has_a_picture() {
+    let repository = suite(false).repository;
+    let mut found = 0;
+    for folder in ["spec", "docs/start", "crates/solver/pages"] {
+        let mut open = vec![repository.join(folder)];
+        while let Some(folder) = open.pop() {
+            for entry in std::fs::read_dir(folder).expect("a folder of documents") {
+                let path = entry.expect("a file of the folder").path();
+                if path.is_dir() {
+                    open.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "md") {
+                    let text = std::fs::read_to_string(&path).expect("a document");
+                    found +=
+                        pictures::of_document(&path, &text).unwrap_or_else(|error| panic!("{error}")).len();
+                }
+            }
+        }
+    }
+    assert!(found > 50, "only {found} pictures");
+}
