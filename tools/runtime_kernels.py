@@ -173,6 +173,8 @@ def rules(loader, schema, last: int, sets: Sets) -> list[str]:
         lines.append(f"  rejects {conditions}" + (f" | {variable}={sets.number(types)}" if types else ""))
     if probes.pads_are_bounded(loader, schema, last):
         lines.append("  below pads kernel_shape")
+    if fused := probes.fusions(loader, schema, last):
+        lines.append(f"  fuses Transpose T={sets.number(fused)}")
     if probes.crashes_on_constants(loader, schema, last):
         lines.append("  crashes constants")
     lines += [f"  machine locale {conditions}" for conditions in probes.locale_conditions(loader, schema, last)]

@@ -322,6 +322,22 @@ def preferred(types) -> str:
     return "float" if "tensor(float)" in types else short(types[0])
 
 
+def fusions(loader: Loader, schema, last: int) -> list[str]:
+    """The types for which `MatMul` loads, but not after a `Transpose`, with which the loader fuses it."""
+    if domain_and_name(schema) != "MatMul":
+        return []
+    found = []
+    for ty in tensors(schema.type_constraints[0].allowed_type_strs):
+        one = model("MatMul", "", {}, [(ty, [3, 3]), (ty, [3, 3])], 1, last)
+        if loader.load(one):
+            continue
+        one.graph.node[0].input[0] = "t"
+        one.graph.node.insert(0, helper.make_node("Transpose", ["x0"], ["t"], perm=[1, 0]))
+        if loader.load(one):
+            found.append(f"tensor({ty})")
+    return found
+
+
 def pads_are_bounded(loader: Loader, schema, last: int) -> bool:
     """Whether the kernels of an operator reject pads that are not smaller than the window."""
     if domain_and_name(schema) not in POOLS:

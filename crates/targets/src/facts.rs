@@ -24,6 +24,7 @@
 //!   rejects layout=1                    values of attributes that the kernel rejects
 //!   machine locale mode=LOWER           needs a locale, named by the attribute `locale`, that not every machine has
 //!   below pads kernel_shape             the kernel rejects pads that are not smaller than the window
+//!   fuses Transpose T=4                 an input from this operator is fused with the node, and the result has no kernel
 //!   crashes constants                   the loader crashes on some nodes with constant inputs only
 //! ```
 //!
@@ -85,6 +86,8 @@ pub struct Signature<'t> {
     pub locale: Vec<Rule<'t>>,
     /// Pairs of attributes: each element of the first must be smaller than the element of its axis in the second.
     pub below: Vec<(&'t str, &'t str)>,
+    /// Operators that the loader fuses into this one, with the types for which the result has no kernel.
+    pub fuses: Vec<(&'t str, Vec<(&'t str, TypeSet)>)>,
     /// Whether the loader crashes on some nodes with constant inputs only.
     pub crashes_on_constants: bool,
 }

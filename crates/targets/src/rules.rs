@@ -97,6 +97,14 @@ pub(crate) fn issue(
     if signature.crashes_on_constants && inputs(cx).iter().all(|value| is_foldable(&cx.body.body, *value)) {
         return Some(undecided("the loader computes it, and crashes for some inputs"));
     }
+    for (operator, types) in &signature.fuses {
+        if ports.fits(cx.facts, signature, types) == Match::Yes
+            && inputs(cx).into_iter().any(|input| is_fused(cx, input, operator))
+        {
+            let reason = format!("the loader fuses it with `{operator}`, and has no kernel for the result");
+            return Some(TargetIssue::Operator { reason });
+        }
+    }
     if has_zero_divisor(cx, ports) {
         return Some(undecided("it divides by a constant zero"));
     }
@@ -240,6 +248,35 @@ pub(crate) fn may_be_removed(cx: &NodeCx<'_, '_>) -> bool {
     let outputs = &body.graph(body.step(cx.step).graph).outputs;
     let mut results = body.outputs(body.last_step(cx.step)).iter().flatten();
     REMOVABLE.contains(&body.op_name(cx.step)) && !results.any(|result| outputs.contains(result))
+}
+
+/// Whether the loader fuses the transposition that makes an input: the last axis of the data must be one of the last two of the
+/// result. Casts between both nodes are fused as well.
+fn is_fused(cx: &mut NodeCx<'_, '_>, input: ValueId, operator: &str) -> bool {
+    let body = std::sync::Arc::clone(&cx.body.body);
+    let Some(mut maker) = body.maker(input) else { return false };
+    if let ("Cast", [Some(data)]) = (body.op_name(maker), body.inputs(maker)) {
+        let Some(before) = body.maker(*data) else { return false };
+        maker = before;
+    }
+    if body.op_name(maker) != operator || is_foldable(&body, input) {
+        return false;
+    }
+    let attributes = body.step(maker).node.attributes().flatten();
+    let mut attributes = attributes.filter_map(|attribute| attribute.parse().ok());
+    let perm: Option<Vec<i64>> = attributes
+        .find(|attribute| attribute.name == "perm")
+        .map(|attribute| attribute.ints().flatten().collect());
+    match perm.as_deref() {
+        Some([.., a, b]) => {
+            perm.as_ref().and_then(|perm| perm.iter().max()).is_some_and(|last| last == a || last == b)
+        }
+        // The axes are reversed.
+        Some(_) | None => {
+            let ty = cx.checked.type_within(cx.body, input);
+            ty.tensor().and_then(|tensor| tensor.shape.as_ref()).is_some_and(|shape| shape.len() == 2)
+        }
+    }
 }
 
 /// Whether the node divides integers by a constant that contains a zero.

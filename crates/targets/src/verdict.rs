@@ -360,6 +360,22 @@ mod tests {
     }
 
     #[test]
+    fn a_fused_node_needs_a_kernel_too() {
+        let product = |target, ty: &str, perm: &str| {
+            let node = format!("t = Transpose{perm}(x) y = MatMul(t, x)");
+            verdict(target, &graph(13, &format!("g ({ty}[3, 3, 3] x) => (y) {{ {node} }}")))
+        };
+        assert_eq!(product("onnxruntime-1.31", "double", "<perm = [0, 2, 1]>"), RUNS);
+        assert_eq!(product("onnxruntime-1.24", "float", "<perm = [0, 2, 1]>"), RUNS);
+        assert_eq!(
+            product("onnxruntime-1.24", "double", "<perm = [0, 2, 1]>"),
+            rejected(Code::TargetOperator)
+        );
+        assert_eq!(product("onnxruntime-1.24", "double", "<perm = [2, 1, 0]>"), RUNS);
+        assert_eq!(product("onnxruntime-1.24", "double", ""), RUNS);
+    }
+
+    #[test]
     fn a_result_that_depends_on_the_machine_is_undecided() {
         let normalized = |locale: &str| {
             let node = format!(r#"StringNormalizer<{locale} case_change_action = "LOWER">(x)"#);

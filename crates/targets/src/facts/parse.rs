@@ -125,6 +125,10 @@ fn detail<'t>(
             let mut name = || words.next().ok_or("two attributes are compared");
             signature.below.push((name()?, name()?));
         }
+        "fuses" => {
+            let operator = words.next().ok_or("an operator is fused")?;
+            signature.fuses.push((operator, sets(facts, words)?));
+        }
         "crashes" => signature.crashes_on_constants = true,
         _ => return Err("unknown detail"),
     }
