@@ -210,7 +210,7 @@ fn other_types_and_unknown_peers_are_refused_across_processes() {
     assert_eq!(
         other.to_string(),
         format!(
-            "`numbers::number` expects int64[] (type {}), but float was sent, declared as another type",
+            "`numbers::number` expects int64[...] (type {}), but float was sent, declared as another type",
             integers.digest()
         )
     );
