@@ -236,3 +236,42 @@ fn damaged_models_and_invalid_edits_are_rejected_or_give_well_formed_records() {
         Ok(())
     });
 }
+
+#[test]
+fn a_pair_is_encoded_as_the_message_with_these_two_fields() {
+    for length in [0, 1, 126, 127, 128, 16_383, 16_384] {
+        let (key, value) = ("k".repeat(length), "v".repeat(length));
+        let entry = StringStringEntryProto {
+            key: key.clone().into(),
+            value: value.clone().into(),
+            ..Default::default()
+        };
+        for number in [1, 15, 16, 5000] {
+            let mut pair = Records::new();
+            pair.push_pair(number, [(1, key.as_bytes()), (2, value.as_bytes())]);
+            let whole =
+                Records::new().bytes(number, Records::new().bytes(1, &key).bytes(2, &value).as_wire());
+            assert_eq!(pair, whole, "{number} {length}");
+            if length > 0 {
+                assert_eq!(pair, Records::new().message(number, &entry));
+            }
+        }
+    }
+}
+
+#[test]
+fn parts_with_the_old_message_are_the_new_message() {
+    let graph = GraphProto { name: "main".into(), doc_string: "x".repeat(500).into(), ..Default::default() };
+    let file =
+        ModelProto { graph: Some(graph), producer_name: "p".into(), ..Default::default() }.encode_to_vec();
+    let graph = ModelView::new(&file).unwrap().graph().unwrap();
+    let mut splice = Splice::new::<ModelProto>(&file);
+    splice.append_all(graph.offset(), Records::new().bytes(2, "other"));
+    splice.append_all(graph.offset(), Records::new().int(99, 7));
+    let spliced = splice.finish().unwrap();
+    let whole = spliced.to_vec();
+    let parts = spliced.into_parts(&file);
+    assert!(parts.iter().any(|part| matches!(part, Part::Old(range) if range.len() > 400)), "{parts:?}");
+    assert_eq!(parts.iter().flat_map(|part| part.bytes(&file)).copied().collect::<Vec<u8>>(), whole);
+    assert_eq!(ModelProto::decode(&whole[..]).unwrap().graph.unwrap().name(), "other");
+}

@@ -22,6 +22,7 @@ macro_rules! folds {
             name: $name,
             run: |cx| {
                 let run: fn(&mut RuleCx<'_, '_>) -> RuleResult = $run;
+                // A value that is not recorded need not be computed.
                 if cx.records_values() { run(cx) } else { Ok(()) }
             },
         };)*
