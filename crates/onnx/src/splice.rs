@@ -199,6 +199,10 @@ impl<'a> Splice<'a> {
     /// Applies the edits.
     pub fn finish(mut self) -> Result<Spliced<'a>, SpliceError> {
         let mut writer = Writer { old: self.bytes, pieces: Vec::new() };
+        if self.edits.is_empty() {
+            writer.keep(0, self.bytes.len());
+            return Ok(Spliced { pieces: writer.pieces });
+        }
         let mut open = vec![Open::new(self.bytes, 0, self.schema, None, &mut self.edits)];
         while let Some(top) = open.last_mut() {
             let inner = top.advance(&mut writer, &mut self.edits)?;

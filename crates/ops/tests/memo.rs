@@ -1,4 +1,5 @@
-//! Memoisation: rule applications that read the same data share a result, others do not.
+//! Memoisation: rule applications that read the same data share a result, others do not. Bodies with fewer than three
+//! nodes are not memoised.
 
 use prost::Message as _;
 use typeloom_onnx::messages::{
@@ -103,7 +104,8 @@ fn a_rule_that_reads_a_constant_runs_for_every_constant() {
 
 #[test]
 fn a_rule_that_reads_a_declaration_runs_for_every_node() {
-    let nodes = vec![node("Abs", &["x"], "a"), node("Abs", &["y"], "b")];
+    let nodes = [("x", "a"), ("y", "b"), ("a", "c")];
+    let nodes = nodes.iter().map(|(input, output)| node("Abs", &[input], output)).collect();
     let value_info: Vec<ValueInfoProto> = vec![parse_value_info("float[2] b").expect("a declaration")];
     let graph = GraphProto { value_info, ..graph(nodes) };
     assert_eq!(refusals(|cx| refuse(cx.declared_shape(Port::Out(0)).is_some()), graph), 1);

@@ -38,8 +38,8 @@ pub(crate) fn is_ending() -> bool {
     PENDING.with_borrow(Option::is_some)
 }
 
-/// Runs work; an exception for later is its result.
-fn run<T>(work: impl FnOnce() -> T) -> PyResult<T> {
+/// Runs work on this thread; an exception for later is its result.
+pub(crate) fn run<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     PENDING.take();
     let result = work();
     PENDING.take().map_or(Ok(result), Err)

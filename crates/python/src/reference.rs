@@ -15,36 +15,44 @@ use typeloom_onnx::messages::{
 };
 use typeloom_onnx::splice::Part;
 use typeloom_rewrite::reference::{self, InferenceOptions, UnknownExtents};
-use typeloom_solver::model::FollowedValues;
+use typeloom_solver::model::{Detail, FollowedValues};
 use typeloom_solver::validate::{Context, OpsetCompatibility, Scope};
 
 use crate::error::core_error;
-use crate::interrupt::interruptible;
-use crate::model::{Model, ModelBytes};
+use crate::interrupt::{interruptible, run};
+use crate::model::Model;
 use crate::report::problem;
 use crate::settings::Settings;
 
 /// A new model in parts of the old one, the texts of errors, and the operators that the catalogue lacks.
 struct Inference {
-    old: Bytes,
     parts: Vec<Part>,
     errors: Vec<String>,
     unknown: Operations,
 }
 
 impl Inference {
-    fn write<'py>(&self, py: Python<'py>) -> PyResult<Encoded<'py>> {
-        let length = self.parts.iter().map(|part| part.bytes(&self.old).len()).sum();
-        PyBytes::new_with(py, length, |mut buffer| {
+    /// The results for Python, see [`infer_shapes`].
+    fn write<'py>(&self, py: Python<'py>, old: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+        let length = self.parts.iter().map(|part| part.bytes(old).len()).sum();
+        let file = PyBytes::new_with(py, length, |mut buffer| {
             for part in &self.parts {
-                let (to, rest) = buffer.split_at_mut(part.bytes(&self.old).len());
-                to.copy_from_slice(part.bytes(&self.old));
+                let (to, rest) = buffer.split_at_mut(part.bytes(old).len());
+                to.copy_from_slice(part.bytes(old));
                 buffer = rest;
             }
             Ok(())
-        })
+        })?;
+        if self.errors.is_empty() && self.unknown.is_empty() {
+            return Ok(file.into_any());
+        }
+        Ok((file, &self.errors, &self.unknown).into_pyobject(py)?.into_any())
     }
 }
+
+/// Models below this size, in bytes, are inferred without releasing the interpreter: they take a few microseconds, of which
+/// the release would be a noticeable part.
+const HELD: usize = 4 << 10;
 
 /// Inference runs on the caller's thread for models up to this many times the usual size: it takes a few milliseconds for
 /// a megabyte of nodes, and a new thread starts with empty memory.
@@ -67,30 +75,34 @@ fn malformed(error: impl std::fmt::Display) -> PyErr {
 }
 
 fn infer(
-    model: &ModelBytes,
+    model: &[u8],
     options: &Options,
     operators: &Operators,
     inference: InferenceOptions,
 ) -> PyResult<Inference> {
     let values = if inference.data_prop { FollowedValues::Computed } else { FollowedValues::Stored };
-    let (options, old) = (&Options { values, ..options.clone() }, model.shared().clone());
+    // Only these options report errors.
+    let reports = inference.check_type || inference.strict_mode;
+    let detail = if reports { Detail::Full } else { Detail::Types };
+    let options = &Options { values, detail, ..options.clone() };
     let mut checked: Checked<'_> = match check_with(model, options, operators) {
         Ok(checked) => checked,
         Err(CheckError::Malformed(error)) => return Err(malformed(error)),
         Err(CheckError::NoGraph) => {
-            let parts = vec![Part::Old(0..old.len())];
-            return Ok(Inference { old, parts, errors: Vec::new(), unknown: Vec::new() });
+            let parts = vec![Part::Old(0..model.len())];
+            return Ok(Inference { parts, errors: Vec::new(), unknown: Vec::new() });
         }
         Err(error) => return Err(core_error(problem(&error)?)),
     };
     let inferred = reference::infer(checked.solved(), inference).map_err(core_error)?;
     let parts = inferred.file.into_parts(model);
-    Ok(Inference { old, parts, errors: inferred.errors, unknown: inferred.unknown })
+    Ok(Inference { parts, errors: inferred.errors, unknown: inferred.unknown })
 }
 
 /// Infers the types of a model as the reference does.
 ///
-/// Returns the new bytes, the texts of errors, and the operators that the catalogue lacks as `(domain, name)`.
+/// Returns the new bytes; with errors or unknown operators a tuple of the new bytes, the texts of errors, and the operators
+/// that the catalogue lacks as `(domain, name)`.
 #[pyfunction]
 pub(crate) fn infer_shapes<'py>(
     py: Python<'py>,
@@ -99,14 +111,20 @@ pub(crate) fn infer_shapes<'py>(
     check_type: bool,
     strict_mode: bool,
     data_prop: bool,
-) -> PyResult<(Encoded<'py>, Vec<String>, Operations)> {
+) -> PyResult<Bound<'py, PyAny>> {
+    let inference = InferenceOptions { check_type, strict_mode, data_prop, unknown: UnknownExtents::Named };
+    if let Model::Bytes(bytes) = &model
+        && bytes.len() < HELD
+    {
+        let inferred = run(|| infer(bytes, &settings.options, &settings.operators, inference))??;
+        return inferred.write(py, bytes);
+    }
     let bytes = model.open()?;
     let (options, operators) = (settings.options.clone(), settings.operators.clone());
-    let inference = InferenceOptions { check_type, strict_mode, data_prop, unknown: UnknownExtents::Named };
-    let size = bytes.len() / INLINE_FACTOR;
-    let work = move || infer(&bytes, &options, &operators, inference);
+    let (size, model) = (bytes.len() / INLINE_FACTOR, bytes.shared().clone());
+    let work = move || infer(&model, &options, &operators, inference);
     let inferred = interruptible(py, size, work)??;
-    Ok((inferred.write(py)?, inferred.errors, inferred.unknown))
+    inferred.write(py, &bytes)
 }
 
 /// A named message.
@@ -167,10 +185,11 @@ pub(crate) fn infer_node<'py>(
         data_prop: true,
         unknown: UnknownExtents::Unset,
     };
-    let bytes = ModelBytes::of(bytes.into());
-    let inferred = interruptible(py, bytes.len(), move || infer(&bytes, &options, &operators, inference))??;
+    let bytes = Bytes::from(bytes);
+    let model = bytes.clone();
+    let inferred = interruptible(py, bytes.len(), move || infer(&model, &options, &operators, inference))??;
     let errors = inferred.errors.clone();
-    let file: Vec<&[u8]> = inferred.parts.iter().map(|part| part.bytes(&inferred.old)).collect();
+    let file: Vec<&[u8]> = inferred.parts.iter().map(|part| part.bytes(&bytes)).collect();
     let model: ModelProto = message(&file.concat())?;
     let declared = model.graph.unwrap_or_default().output;
     let mut found = Vec::new();

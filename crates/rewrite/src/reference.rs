@@ -17,6 +17,7 @@
 //!
 //! **Invariant:** all bytes that do not concern types are unchanged.
 
+mod encode;
 mod errors;
 mod overflow;
 mod weaker;
@@ -95,6 +96,8 @@ struct Names {
     taken: HashSet<String>,
     names: HashMap<DimId, String, RandomState>,
     next: usize,
+    /// The buffer of an encoded shape, kept for its capacity.
+    scratch: Vec<u8>,
 }
 
 impl Names {

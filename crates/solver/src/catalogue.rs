@@ -7,11 +7,11 @@
 use std::hash::BuildHasher;
 
 use hashbrown::HashTable;
+use smallvec::SmallVec;
 use typeloom_onnx::view::FunctionView;
 use typeloom_types::op::AtomicOpDecl;
 
-use crate::map::HashState;
-use crate::map::{Map, Set};
+use crate::map::{HashState, MAX_SCANNED, Map, Set};
 use crate::program::{OpId, id};
 use crate::rule::{Control, Rule, RuleCx, RuleResult, ShapeRule};
 use crate::signature::Schema;
@@ -134,6 +134,9 @@ pub(crate) struct Function<'a> {
     pub(crate) imports: ImportsId,
 }
 
+/// The imported versions of domains, each with its canonical name.
+pub(crate) type Imports<'a> = SmallVec<[(&'a str, i64); 2]>;
+
 /// The operators that the model uses.
 pub(crate) struct Operators<'a> {
     catalogue: &'a dyn Catalogue,
@@ -142,9 +145,11 @@ pub(crate) struct Operators<'a> {
     by_name: Map<[&'a str; 3], FunctionId>,
     /// The domains of the functions.
     domains: Set<&'a str>,
-    imports: Vec<Vec<(&'a str, i64)>>,
-    known_imports: Map<Vec<(&'a str, i64)>, ImportsId>,
+    imports: SmallVec<[Imports<'a>; 1]>,
+    /// The ids of `imports`, except for the first one.
+    known_imports: Map<Imports<'a>, ImportsId>,
     ops: Vec<Op<'a>>,
+    /// The ids of `ops` by their names, once there are more than [`MAX_SCANNED`].
     table: HashTable<OpId>,
     hasher: HashState,
     /// Number of unknown operators with suggestions.
@@ -158,13 +163,18 @@ impl<'a> Operators<'a> {
             functions: Vec::new(),
             by_name: Map::default(),
             domains: Set::default(),
-            imports: Vec::new(),
+            imports: SmallVec::new(),
             known_imports: Map::default(),
             ops: Vec::new(),
             table: HashTable::new(),
             hasher: HashState::default(),
             suggested: 0,
         }
+    }
+
+    /// Leaves out the similar names of unknown operators.
+    pub(crate) fn suggest_nothing(&mut self) {
+        self.suggested = MAX_SUGGESTED;
     }
 
     /// The functions of the model, in the order of the file.
@@ -180,15 +190,18 @@ impl<'a> Operators<'a> {
         self.functions.push(function);
     }
 
-    pub(crate) fn add_imports(&mut self, imports: Vec<(&'a str, i64)>) -> ImportsId {
-        let imports: Vec<_> =
-            imports.into_iter().map(|(domain, version)| (canonical(domain), version)).collect();
-        if let Some(known) = self.known_imports.get(&imports) {
-            return *known;
-        }
+    pub(crate) fn add_imports(&mut self, imports: &Imports<'a>) -> ImportsId {
         let id = ImportsId::new(self.imports.len());
+        if self.imports.first() == Some(imports) {
+            return ImportsId::new(0);
+        }
+        if id.index() > 0 {
+            if let Some(known) = self.known_imports.get(imports) {
+                return *known;
+            }
+            self.known_imports.insert(imports.clone(), id);
+        }
         self.imports.push(imports.clone());
-        self.known_imports.insert(imports, id);
         id
     }
 
@@ -240,23 +253,38 @@ impl<'a> Operators<'a> {
         overload: &'a str,
     ) -> OpId {
         let domain = canonical(domain);
-        let hash = self.hasher.hash_one((name, domain, imports));
-        let same = |id: &OpId| {
-            let op = &self.ops[id.index()];
+        let same = |op: &Op<'a>| {
             op.name == name && op.domain == domain && op.overload == overload && op.imports == imports
         };
-        if let Some(id) = self.table.find(hash, same) {
-            return *id;
+        let known = if self.table.is_empty() {
+            self.ops.iter().position(same).map(OpId::new)
+        } else {
+            let hash = self.hasher.hash_one((name, domain, imports));
+            self.table.find(hash, |id| same(&self.ops[id.index()])).copied()
+        };
+        if let Some(id) = known {
+            return id;
         }
         let id = OpId::new(self.ops.len());
         let kind = self.look_up(imports, domain, name, overload);
         self.ops.push(Op { domain, name, overload, imports, kind });
-        let (ops, hasher) = (&self.ops, &self.hasher);
-        self.table.insert_unique(hash, id, |id| {
+        self.index_ops();
+        id
+    }
+
+    /// Adds the operators that are not in the table, once a scan of all takes longer.
+    fn index_ops(&mut self) {
+        let Self { ops, table, hasher, .. } = self;
+        if ops.len() <= MAX_SCANNED {
+            return;
+        }
+        let hash = |id: &OpId| {
             let op = &ops[id.index()];
             hasher.hash_one((op.name, op.domain, op.imports))
-        });
-        id
+        };
+        for id in (table.len()..ops.len()).map(OpId::new) {
+            table.insert_unique(hash(&id), id, hash);
+        }
     }
 
     fn look_up(

@@ -193,9 +193,9 @@ impl<'a, 'p> Engine<'a, 'p> {
     ) -> Result<(), SolveErrorKind<'a>> {
         let schema = operator.schema;
         let kind = body.step(step).kind;
-        let Core { memo, types, dims, trace, .. } = &mut *self.core;
+        let Core { memo, types, dims, .. } = &mut *self.core;
         let lookup = match kind {
-            StepKind::Node if !schema.deprecated && trace.is_none() => {
+            StepKind::Node if !schema.deprecated && !memo.is_off => {
                 memo.lookup(types, dims, frame, body, step)
             }
             StepKind::Node | StepKind::Enter(_) | StepKind::Exit(_) => Lookup::Uncacheable,

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::ModelView;
 
-use crate::catalogue::{Catalogue, Function, FunctionId, Operators};
+use crate::catalogue::{Catalogue, Function, FunctionId, Imports, Operators, canonical};
 use crate::diagnostic::text::suggestion;
 use crate::engine::call::Instance;
 use crate::map::Set;
@@ -31,7 +31,7 @@ use crate::state::frame::Frame;
 use crate::universe::Universe;
 
 pub use checked::TensorKey;
-pub use mode::{FollowedValues, Mode};
+pub use mode::{Detail, FollowedValues, Mode};
 
 /// Options of a check.
 #[derive(Clone, Debug, Default)]
@@ -51,6 +51,8 @@ pub struct Options {
     pub values: FollowedValues,
     /// Whether to keep the types inside functions, see [`Checked::function_types`].
     pub functions: bool,
+    /// The results that the caller uses; all by default.
+    pub detail: Detail,
 }
 
 /// Statistics about the types of the values of a model.
@@ -255,15 +257,15 @@ pub(crate) fn check_with<'a>(
     let model = ModelView::new(bytes)?;
     let graph = model.graph().ok_or(CheckError::NoGraph)?;
     let mut operators = Operators::new(catalogue);
+    if options.detail == Detail::Types {
+        operators.suggest_nothing();
+    }
     let imports = imports(model.opset_imports())?;
-    let own = operators.add_imports(imports.clone());
+    let own = operators.add_imports(&imports);
     for function in model.functions() {
         let view = function?;
-        let mut own_imports = self::imports(view.opset_imports())?;
-        if own_imports.is_empty() {
-            own_imports.clone_from(&imports);
-        }
-        let imports = operators.add_imports(own_imports);
+        let own_imports = self::imports(view.opset_imports())?;
+        let imports = operators.add_imports(if own_imports.is_empty() { &imports } else { &own_imports });
         let (domain, name, overload) = (view.domain()?, view.name()?, view.overload()?);
         operators.add_function(Function { domain, name, overload, view, imports });
     }
@@ -280,6 +282,6 @@ pub(crate) fn check_with<'a>(
 
 fn imports<'a>(
     imports: impl Iterator<Item = Result<typeloom_onnx::view::OpsetId<'a>, DecodeError>>,
-) -> Result<Vec<(&'a str, i64)>, DecodeError> {
-    imports.map(|import| import.map(|import| (import.domain, import.version))).collect()
+) -> Result<Imports<'a>, DecodeError> {
+    imports.map(|import| import.map(|import| (canonical(import.domain), import.version))).collect()
 }

@@ -23,7 +23,7 @@ use crate::elem::Elem;
 
 use crate::dim::shape::{ShapeId, Shapes};
 use crate::dim::{Bind, Decision, DimId, Dims};
-use crate::map::Map;
+use crate::map::{Map, ScannedMap};
 use crate::model::FollowedValues;
 use crate::program::{StepId, ValueId};
 use crate::state::assumptions::Assumptions;
@@ -78,7 +78,7 @@ pub(crate) struct Core<'a> {
     /// The conditions that are assumed or open.
     pub(crate) cases: Cases,
     /// Decoded declared types, by their bytes.
-    pub(crate) declared: Map<&'a [u8], (Ty, Option<ShapeId>)>,
+    pub(crate) declared: ScannedMap<&'a [u8], (Ty, Option<ShapeId>)>,
     /// Whether a declared dim has a placeholder as its name.
     pub(crate) has_placeholders: bool,
     /// Information about nodes in error.
@@ -102,7 +102,7 @@ impl<'a> Core<'a> {
             values: FollowedValues::default(),
             assumptions: Assumptions::default(),
             cases: Cases::default(),
-            declared: Map::default(),
+            declared: ScannedMap::default(),
             has_placeholders: false,
             recovery: Recovery::default(),
             broadcasts: Map::default(),

@@ -160,7 +160,7 @@ pub use typeloom_solver::diagnostic::{Code, Diagnostic, Severity};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_solver::model::{CheckError, FollowedValues, Mode, Options, Seed};
+pub use typeloom_solver::model::{CheckError, Detail, FollowedValues, Mode, Options, Seed};
 /// The solved type of a value: node of the type tree, kind and element type, dims.
 ///
 /// The text form is that of ONNX: `float[N, 3]`, `float` for rank 0, `float[...]` for unknown rank, `float[?]` for an unknown dim.

@@ -9,15 +9,14 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 use typeloom_onnx::messages::{ModelProto, TypeProto, ValueInfoProto, read};
-use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::splice::{Records, Splice, Spliced};
 use typeloom_onnx::view::{GraphView, ValueInfoView};
 use typeloom_onnx::wire::Field;
 use typeloom_solver::model::{Checked, TensorKey};
 use typeloom_solver::program::{Body, GraphId, Origin, StepId, ValueId};
-use typeloom_solver::solution::Type;
 use typeloom_solver::solve_error::{SolveError, SolveErrorKind};
 
+use super::encode::encode;
 use super::weaker::{self, Weaker};
 use super::{Names, UnknownExtents, merge};
 use crate::annotate::AnnotateError;
@@ -98,14 +97,17 @@ impl<'a> Writer<'a> {
         declarations: Vec<(Field<'a>, ValueInfoView<'a>)>,
     ) -> Result<(), AnnotateError> {
         let mut defined: Option<Defined<'a>> = None;
-        let listed = checked.body().graph(graph);
         let is_nested = graph != checked.body().root();
-        let mut inputs = listed.inputs.clone().into_iter();
-        let mut outputs = listed.outputs.clone().into_iter();
+        let (mut inputs, mut outputs) = (0.., 0..);
         for (field, info) in declarations {
             let value = match field.number {
-                GRAPH_INPUT => inputs.next().filter(|_| is_nested),
-                GRAPH_OUTPUT => outputs.next(),
+                GRAPH_INPUT => inputs
+                    .next()
+                    .and_then(|at: usize| checked.body().graph(graph).inputs.get(at).copied())
+                    .filter(|_| is_nested),
+                GRAPH_OUTPUT => {
+                    outputs.next().and_then(|at: usize| checked.body().graph(graph).outputs.get(at).copied())
+                }
                 _ => {
                     let defined = defined.get_or_insert_with(|| defined_in(checked.body(), graph));
                     defined.get(info.parse()?.name.as_bytes()).copied()
@@ -232,8 +234,4 @@ impl<'a> Writer<'a> {
         }
         *self.weaker[at].get_or_insert_with(|| Weaker::of(body, step))
     }
-}
-
-fn encode(names: &mut Names, checked: &mut Checked<'_>, ty: &Type) -> Option<Vec<u8>> {
-    names.message_of(checked, ty).map(|message| message.encode_to_vec())
 }

@@ -2,4 +2,5 @@
 
 mod annotate;
 mod coerce;
+mod detail;
 mod support;

@@ -9,7 +9,6 @@
 //! **Invariant:** children have smaller indices than their parents. Only the binding of a variable may refer
 //! to a younger node; the occurs check of [`Dims::bind`] keeps bindings acyclic.
 
-use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher};
 
 use hashbrown::HashTable;
@@ -18,7 +17,7 @@ use super::bounds::Interval;
 use super::facts::Facts;
 use super::id::DimId;
 use super::poly::Term;
-use crate::map::HashState;
+use crate::map::{HashState, Map, Set};
 
 /// A range in one of the arena's flat lists.
 #[derive(Clone, Copy, Debug)]
@@ -134,13 +133,13 @@ pub struct Dims {
     variables: Vec<Variable>,
     /// The number of bindings, which invalidates older memos.
     epoch: u32,
-    unknowns: HashMap<(Operation, DimId, DimId), DimId, HashState>,
+    unknowns: Map<(Operation, DimId, DimId), DimId>,
     /// The unknown results of operations beyond the limits, in ascending order.
     given_up: Vec<DimId>,
     /// The author's notation of a dim.
-    spellings: HashMap<DimId, Box<str>, HashState>,
+    spellings: Map<DimId, Box<str>>,
     /// The symbols that no input declares and that a declaration gives to an unknown extent.
-    names_of_unknowns: HashSet<DimId, HashState>,
+    names_of_unknowns: Set<DimId>,
     hasher: HashState,
     /// The assumptions of the current case.
     pub(super) facts: Facts,

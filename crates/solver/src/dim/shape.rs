@@ -11,7 +11,7 @@ use hashbrown::HashTable;
 use smallvec::SmallVec;
 
 use crate::dim::{DimId, Dims};
-use crate::map::HashState;
+use crate::map::{HashState, MAX_SCANNED};
 
 /// The dims of one shape.
 pub type DimVec = SmallVec<[DimId; 6]>;
@@ -37,6 +37,7 @@ pub struct Shapes {
     dims: Vec<DimId>,
     /// The end of each shape in `dims`; it starts at the end of the previous one.
     ends: Vec<u32>,
+    /// The ids by the dims, once there are more than [`MAX_SCANNED`].
     index: HashTable<ShapeId>,
     hasher: HashState,
 }
@@ -50,17 +51,27 @@ impl Shapes {
 
     /// Returns the id of a shape.
     pub fn intern(&mut self, dims: &[DimId]) -> ShapeId {
-        let hash = self.hasher.hash_one(dims);
-        if let Some(&found) = self.index.find(hash, |&shape| self.get(shape) == dims) {
-            return found;
+        let known = if self.index.is_empty() {
+            self.ids().find(|&shape| self.get(shape) == dims)
+        } else {
+            self.index.find(self.hasher.hash_one(dims), |&shape| self.get(shape) == dims).copied()
+        };
+        if let Some(known) = known {
+            return known;
         }
         self.dims.extend_from_slice(dims);
         self.ends.push(u32::try_from(self.dims.len()).expect("2^32 dims do not fit into memory"));
         // Every shape except the empty one has a separate dim, so there are at most 2^32.
         let number = u32::try_from(self.ends.len()).ok().and_then(NonZeroU32::new);
         let shape = ShapeId(number.expect("2^32 shapes do not fit into memory"));
-        let Self { dims, ends, index, hasher } = self;
-        index.insert_unique(hash, shape, |&shape| hasher.hash_one(slice(dims, ends, shape)));
+        if self.ends.len() > MAX_SCANNED {
+            let unlisted = self.ids().skip(self.index.len());
+            let Self { dims, ends, index, hasher } = self;
+            let hash = |&shape: &ShapeId| hasher.hash_one(slice(dims, ends, shape));
+            for shape in unlisted {
+                index.insert_unique(hash(&shape), shape, hash);
+            }
+        }
         shape
     }
 

@@ -19,3 +19,15 @@ pub enum FollowedValues {
     /// Stored tensors only: initializers and the results of nodes without inputs.
     Stored,
 }
+
+/// The results of a check that the caller uses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Detail {
+    /// Types, errors with their causes, and conditions on symbols.
+    #[default]
+    Full,
+    /// Types, with declared shapes assumed where nothing confirms or refutes them. In a model with such a shape no type
+    /// counts as proved. Nodes in error are found, because they change types, but without causes and similar names.
+    /// Conditions on symbols are not decided, so a model that runs for no binding of its symbols has no error for it.
+    Types,
+}

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use typeloom_onnx::view::ModelView;
 
 use super::case::{self, Alternatives, Leaf};
-use super::{CheckError, Checked, Options, SeedConflict, assume, load, seeds};
+use super::{CheckError, Checked, Detail, Options, SeedConflict, assume, load, seeds};
 use crate::analysis::{conditions, false_shapes, limits};
 use crate::catalogue::Operators;
 use crate::dim::Dims;
@@ -36,6 +36,9 @@ use crate::state::trace::Trace;
 use crate::state::{Core, Payloads};
 use crate::ty::Types;
 use crate::universe::Universe;
+
+/// A body with fewer steps rarely applies an operator twice in the same way.
+const MIN_MEMO_STEPS: usize = 3;
 
 /// The configuration of one pass.
 #[derive(Default)]
@@ -106,7 +109,9 @@ pub(crate) fn solve<'a>(
         rejected_seeds: Vec::new(),
         false_shapes: Vec::new(),
     };
-    let mut solved = passes.run(Pass { trace: options.trace, ..Pass::default() })?;
+    // Without proofs one pass suffices, which assumes open declarations at once.
+    let trust = if options.detail == Detail::Types { Trust::Assumed } else { Trust::Derived };
+    let mut solved = passes.run(Pass { trace: options.trace, trust, ..Pass::default() })?;
     passes.reject_false_shapes(&mut solved)?;
     passes.merge_symbols(&mut solved)?;
     let mut value_errors = passes.reject_seeds(&mut solved)?;
@@ -151,6 +156,8 @@ impl<'a> Passes<'_, 'a> {
         let mut core = Box::new(Core::new(Arc::clone(self.universe)));
         core.trust = trust;
         core.trace = trace.then(Trace::default);
+        // With a trace, each step has its own causes.
+        core.memo.is_off = trace || body.steps.len() < MIN_MEMO_STEPS && self.functions.is_empty();
         core.payloads = match self.conflict {
             SeedConflict::RejectSeed => Payloads::Required,
             SeedConflict::ReportNode => Payloads::Optional,
@@ -175,7 +182,7 @@ impl<'a> Passes<'_, 'a> {
         let mut engine = Engine::new(core, self.operators, calls, options.mode);
         let frame = engine.run(frame);
         let Engine { mut core, calls, .. } = engine;
-        let (errors, requirements) = collect(&mut core, &frame, options.mode);
+        let (errors, requirements) = collect(&mut core, &frame, options);
         Ok(PassResult { core, frame, calls, errors, requirements })
     }
 
@@ -269,6 +276,9 @@ impl<'a> Passes<'_, 'a> {
             return Ok(None);
         }
         let PassResult { core, frame, .. } = solved;
+        if core.trust == Trust::Assumed && leaves.is_empty() {
+            return Ok(Some(vec![Type::Unknown(None); self.body.values.len()]));
+        }
         if !leaves.is_empty() {
             let _ = case::merge(core, frame, &mut leaves.iter_mut().collect::<Vec<_>>());
         }
@@ -279,7 +289,7 @@ impl<'a> Passes<'_, 'a> {
 
     /// Solves a body with errors again and records causes. `keep_dims`: other results refer to the dims.
     fn trace_errors(&self, solved: &mut PassResult<'a>, keep_dims: bool) -> Result<(), CheckError> {
-        if self.options.trace || !solved.needs_trace() {
+        if self.options.trace || self.options.detail == Detail::Types || !solved.needs_trace() {
             return Ok(());
         }
         let keep = keep_dims || !solved.core.assumptions.is_empty() || !self.rejected_seeds.is_empty();
@@ -299,7 +309,7 @@ impl<'a> Passes<'_, 'a> {
         let PassResult { core, frame, calls, errors, .. } = solved;
         let base = core.assumptions.clone();
         let mut verdict = case::decide(frame, &calls.erroneous, errors, leaves);
-        if !verdict.shown.is_empty() {
+        if !verdict.shown.is_empty() && self.options.detail == Detail::Full {
             for at in &verdict.shown {
                 case::trace(core, &base, &mut leaves[*at], self)?;
             }
@@ -331,22 +341,27 @@ fn shows_causes(error: &SolveError<'_>) -> bool {
 fn collect<'a>(
     core: &mut Core<'a>,
     frame: &Frame<'a>,
-    mode: Mode,
+    options: &Options,
 ) -> (Vec<SolveError<'a>>, Vec<Requirement>) {
     let mut errors: Vec<SolveError<'a>> = frame.all_errors().cloned().collect();
     load::overflows(core, frame, &mut errors);
     errors.extend(limits::errors(core, frame));
-    let decided = conditions::decide(core, frame);
-    errors.extend(decided.errors);
+    // Conditions decide which cases count.
+    let mut requirements = Vec::new();
+    if options.detail == Detail::Full || !core.cases.literals.is_empty() {
+        let decided = conditions::decide(core, frame);
+        errors.extend(decided.errors);
+        requirements = decided.requirements;
+    }
     errors.extend(false_shapes::placeholders(core, frame));
     if core.trust == Trust::Assumed {
         errors.extend(assumed(core, frame));
     }
-    if mode == Mode::Strict {
+    if options.mode == Mode::Strict {
         unresolved(core, frame, &mut errors);
     }
     errors.sort_by_key(|error| error.site);
-    (errors, decided.requirements)
+    (errors, requirements)
 }
 
 /// One error for each declared shape that the pass assumed, without the outputs of nodes in error.

@@ -5,6 +5,7 @@
 
 use std::str::Utf8Error;
 
+use smallvec::SmallVec;
 use typeloom_onnx::error::FieldName;
 use typeloom_onnx::view::{
     AttributeView, FunctionView, GraphField, GraphView, NodeView, TypeView, ValueInfoView,
@@ -82,7 +83,7 @@ struct Text<'a> {
     offset: usize,
 }
 
-type NestedGraphs<'a> = smallvec::SmallVec<[(GraphOwner<'a>, GraphView<'a>); 1]>;
+type NestedGraphs<'a> = SmallVec<[(GraphOwner<'a>, GraphView<'a>); 1]>;
 
 /// The fields of a node, except for its inputs.
 #[derive(Default)]
@@ -225,8 +226,8 @@ impl<'a, 'r> Builder<'a, 'r> {
         }
         let graph = self.open_graph(owner);
         // Inputs and initializers may follow the nodes that read them, so the nodes are read last.
-        let (mut nodes, mut inputs) = (0, Vec::new());
-        let (mut initializers, mut declared) = (Vec::new(), Vec::new());
+        let (mut nodes, mut inputs) = (0, SmallVec::<[_; 4]>::new());
+        let (mut initializers, mut declared) = (SmallVec::<[_; 2]>::new(), SmallVec::<[_; 4]>::new());
         let mut fields = view.fields();
         loop {
             nodes += fields.skip_nodes();

@@ -126,25 +126,26 @@ impl DataId {
     pub(crate) const fn number(self) -> u32 {
         self.0.get()
     }
+
+    /// The position in [`Constants::items`] of any other id than [`Self::OPAQUE`].
+    const fn index(self) -> usize {
+        self.0.get() as usize - 2
+    }
 }
 
 /// The interned constants of a solve.
+#[derive(Default)]
 pub(crate) struct Constants {
+    /// The constants from the second id on; the first one is [`DataId::OPAQUE`].
     items: Vec<Data>,
     index: HashTable<DataId>,
     hasher: HashState,
 }
 
-impl Default for Constants {
-    fn default() -> Self {
-        Self { items: vec![Data::Opaque], index: HashTable::new(), hasher: HashState::default() }
-    }
-}
-
 impl Constants {
     /// Returns the constant with this id.
     pub(crate) fn get(&self, id: DataId) -> &Data {
-        &self.items[id.0.get() as usize - 1]
+        if id == DataId::OPAQUE { const { &Data::Opaque } } else { &self.items[id.index()] }
     }
 
     /// Returns the id of a constant.
@@ -154,13 +155,13 @@ impl Constants {
         }
         let Self { items, index, hasher } = self;
         let hash = hasher.hash_one(&data);
-        if let Some(found) = index.find(hash, |id| items[id.0.get() as usize - 1] == data) {
+        if let Some(found) = index.find(hash, |id| items[id.index()] == data) {
             return *found;
         }
         items.push(data);
-        let number = u32::try_from(items.len()).ok().and_then(NonZeroU32::new);
+        let number = u32::try_from(items.len() + 1).ok().and_then(NonZeroU32::new);
         let id = DataId(number.expect("2^32 constants do not fit into memory"));
-        index.insert_unique(hash, id, |id| hasher.hash_one(&items[id.0.get() as usize - 1]));
+        index.insert_unique(hash, id, |id| hasher.hash_one(&items[id.index()]));
         id
     }
 }

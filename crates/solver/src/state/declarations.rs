@@ -51,7 +51,7 @@ impl<'a> Core<'a> {
         view: TypeView<'a>,
         kind: DeclarationKind,
     ) -> Result<Declared, DecodeError> {
-        if let Some((ty, shape)) = self.declared.get(view.bytes()).copied() {
+        if let Some((ty, shape)) = self.declared.get(&view.bytes()).copied() {
             return Ok(Declared { ty: Some(ty), shape, ..Declared::default() });
         }
         let before = self.dims.variable_count();
@@ -63,7 +63,7 @@ impl<'a> Core<'a> {
             && ty.constant_elem().is_some()
             && self.dims.variable_count() == before
         {
-            self.declared.insert(view.bytes(), (ty, shape));
+            self.declared.insert_new(view.bytes(), (ty, shape));
         }
         Ok(read)
     }

@@ -39,7 +39,7 @@ pub(crate) struct Slot {
 }
 
 /// A body during a solve.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Frame<'a> {
     /// Identifies the frame in waiters and traces.
     pub(crate) number: u32,
@@ -126,10 +126,45 @@ impl<'a> Frame<'a> {
         Self {
             number,
             slots: vec![Slot::default(); body.values.len()],
+            front: 0,
+            again: BinaryHeap::new(),
+            waiting: Vec::new(),
+            calling: None,
+            dead: BTreeMap::new(),
+            dead_graphs: Vec::new(),
+            repeated: Vec::new(),
+            entered: BTreeSet::new(),
+            splitting: BTreeSet::new(),
+            arguments: Map::default(),
+            conditional: false,
+            errors: BTreeMap::new(),
+            second_errors: BTreeMap::new(),
+            culprits: BTreeMap::new(),
+            value_errors: BTreeMap::new(),
+            equations: Vec::new(),
+            stated_equations: 0,
+            dropped: Set::default(),
+            limited: Set::default(),
+            limit_errors: Vec::new(),
+            applied: Set::default(),
+            known_equations: Set::default(),
+            claims: Vec::new(),
+            open_claims: Vec::new(),
+            assumed_shapes: Map::default(),
+            parts: Map::default(),
+            children: Map::default(),
+            open_inputs: Map::default(),
+            seeded: Vec::new(),
+            shapeless: Vec::new(),
+            undecided: Vec::new(),
+            assumed: Vec::new(),
+            shared: SharedTypes::default(),
+            fallbacks: Fallbacks::default(),
             #[cfg(test)]
             runs: vec![0; body.steps.len()],
+            loops: Loops::default(),
+            unrolled: Unrolled::default(),
             body,
-            ..Self::default()
         }
     }
 

@@ -85,7 +85,12 @@ def infer_shapes(
     """
     kind: Any = model.__class__
     if kind in _MODEL_CLASSES or _is_model_class(kind):
-        return kind.FromString(_infer(model.SerializeToString(), check_type, strict_mode, data_prop))
+        data: bytes = model.SerializeToString()
+        inferred = _core.infer_shapes(data, settings(), check_type, strict_mode, data_prop)
+        # Small models take a few microseconds, so the usual case calls nothing else.
+        if not isinstance(inferred, bytes):
+            inferred = _accepted(data, inferred, check_type, strict_mode, data_prop)
+        return kind.FromString(inferred)
     if isinstance(model, bytes):
         inferred = _infer(model, check_type, strict_mode, data_prop)
         kind = message_type("ModelProto")
@@ -110,7 +115,21 @@ def _is_model_class(kind: type) -> bool:
 
 
 def _infer(model: bytes | str, check_type: bool, strict_mode: bool, data_prop: bool) -> bytes:
-    file, errors, unknown = _core.infer_shapes(model, settings(), check_type, strict_mode, data_prop)
+    inferred = _core.infer_shapes(model, settings(), check_type, strict_mode, data_prop)
+    if isinstance(inferred, bytes):
+        return inferred
+    return _accepted(model, inferred, check_type, strict_mode, data_prop)
+
+
+def _accepted(
+    model: bytes | str,
+    inferred: tuple[bytes, list[str], list[tuple[str, str]]],
+    check_type: bool,
+    strict_mode: bool,
+    data_prop: bool,
+) -> bytes:
+    """The new model in a result with errors or unknown operators."""
+    file, errors, unknown = inferred
     if unknown and is_registered(unknown):
         data = model if isinstance(model, bytes) else _read(model)
         delegated: bytes = reference("onnx_cpp2py_export.shape_inference").infer_shapes(
