@@ -194,11 +194,9 @@ impl<'a, 'p> Engine<'a, 'p> {
         let schema = operator.schema;
         let kind = body.step(step).kind;
         let Core { memo, types, dims, .. } = &mut *self.core;
-        let lookup = match kind {
-            StepKind::Node if !schema.deprecated && !memo.is_off => {
-                memo.lookup(types, dims, frame, body, step)
-            }
-            StepKind::Node | StepKind::Enter(_) | StepKind::Exit(_) => Lookup::Uncacheable,
+        let lookup = match (kind, memo) {
+            (StepKind::Node, Some(memo)) if !schema.deprecated => memo.lookup(types, dims, frame, body, step),
+            (StepKind::Node | StepKind::Enter(_) | StepKind::Exit(_), _) => Lookup::Uncacheable,
         };
         if lookup == Lookup::Hit {
             return Ok(());
@@ -218,8 +216,10 @@ impl<'a, 'p> Engine<'a, 'p> {
         if schema.takes_tensors && !matches!(kind, StepKind::Exit(_)) {
             schema::payloads(&self.core, frame, step)?;
         }
-        if lookup == Lookup::Miss {
-            let Core { memo, types, dims, .. } = &mut *self.core;
+        let Core { memo, types, dims, .. } = &mut *self.core;
+        if lookup == Lookup::Miss
+            && let Some(memo) = memo
+        {
             memo.insert(types, dims, frame, body, step);
         }
         // A deprecated operator is typed too, so that its readers are checked.

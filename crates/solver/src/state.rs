@@ -59,14 +59,15 @@ pub(crate) enum Payloads {
     Optional,
 }
 
-/// The tables of a solve.
+/// The tables of a solve. Larger parts are boxed: allocators are slow for blocks above a kilobyte.
 pub(crate) struct Core<'a> {
     pub(crate) types: Types,
-    pub(crate) dims: Dims,
+    pub(crate) dims: Box<Dims>,
     pub(crate) shapes: Shapes,
     pub(crate) constants: Constants,
-    pub(crate) memo: Memo<'a>,
-    pub(crate) trace: Option<Trace>,
+    /// The memo of rule applications; none for a solve that looks none up.
+    pub(crate) memo: Option<Box<Memo<'a>>>,
+    pub(crate) trace: Option<Box<Trace>>,
     pub(crate) assumed: Assumed,
     /// Whether readers of a value see its declared shape.
     pub(crate) trust: Trust,
@@ -91,10 +92,10 @@ impl<'a> Core<'a> {
     pub(crate) fn new(universe: Arc<Universe>) -> Self {
         Self {
             types: Types::new(universe),
-            dims: Dims::default(),
+            dims: Box::default(),
             shapes: Shapes::default(),
             constants: Constants::default(),
-            memo: Memo::default(),
+            memo: None,
             trace: None,
             assumed: Assumed::Nothing,
             trust: Trust::Derived,
@@ -107,6 +108,14 @@ impl<'a> Core<'a> {
             recovery: Recovery::default(),
             broadcasts: Map::default(),
             broadcast_of: Map::default(),
+        }
+    }
+
+    /// Records that the running application read or wrote something that the key of the memo does not cover.
+    #[inline]
+    pub(crate) fn mark_uncacheable(&mut self) {
+        if let Some(memo) = &mut self.memo {
+            memo.mark_uncacheable();
         }
     }
 

@@ -32,7 +32,6 @@ use crate::state::assumptions::Assumptions;
 use crate::state::cases::{Cases, Literal};
 use crate::state::claim::Trust;
 use crate::state::frame::Frame;
-use crate::state::trace::Trace;
 use crate::state::{Core, Payloads};
 use crate::ty::Types;
 use crate::universe::Universe;
@@ -47,7 +46,7 @@ pub(crate) struct Pass {
     pub(super) trace: bool,
     pub(super) trust: Trust,
     /// The dims and assumptions of an earlier pass; without them the assumptions of the options are read.
-    pub(super) shared: Option<(Dims, Assumptions)>,
+    pub(super) shared: Option<(Box<Dims>, Assumptions)>,
     /// The conditions that the pass assumes.
     pub(super) literals: Vec<Literal>,
 }
@@ -63,7 +62,7 @@ pub(crate) struct PassResult<'a> {
 
 impl PassResult<'_> {
     /// Takes the dims and assumptions for another pass that replaces this one.
-    fn take_shared(&mut self) -> Option<(Dims, Assumptions)> {
+    fn take_shared(&mut self) -> Option<(Box<Dims>, Assumptions)> {
         Some((std::mem::take(&mut self.core.dims), self.core.assumptions.clone()))
     }
 
@@ -155,9 +154,10 @@ impl<'a> Passes<'_, 'a> {
         let Self { body, options, rejected_seeds, .. } = self;
         let mut core = Box::new(Core::new(Arc::clone(self.universe)));
         core.trust = trust;
-        core.trace = trace.then(Trace::default);
+        core.trace = trace.then(Box::default);
         // With a trace, each step has its own causes.
-        core.memo.is_off = trace || body.steps.len() < MIN_MEMO_STEPS && self.functions.is_empty();
+        let has_memo = !trace && (body.steps.len() >= MIN_MEMO_STEPS || !self.functions.is_empty());
+        core.memo = has_memo.then(Box::default);
         core.payloads = match self.conflict {
             SeedConflict::RejectSeed => Payloads::Required,
             SeedConflict::ReportNode => Payloads::Optional,

@@ -93,7 +93,7 @@ impl<'r, 'a> RuleCx<'r, 'a> {
 
     /// Marks the application as uncacheable and returns the state of the solve.
     pub(crate) fn uncached(&mut self) -> Uncached<'_, 'a> {
-        self.core.memo.mark_uncacheable();
+        self.core.mark_uncacheable();
         Uncached { core: self.core, frame: self.frame, step: self.step }
     }
 
@@ -318,7 +318,7 @@ impl RuleCx<'_, '_> {
             && self.frame.assumed_shapes.contains_key(&value);
         if is_assumed {
             // The key has the assumed shape, but not that it is assumed.
-            self.core.memo.mark_uncacheable();
+            self.core.mark_uncacheable();
         }
         !is_assumed
     }
@@ -452,7 +452,9 @@ impl RuleCx<'_, '_> {
     /// dropped too.
     pub fn misses_constant(&mut self, port: Port) {
         let Some(value) = self.value(port) else { return };
-        self.core.memo.record_constant(value);
+        if let Some(memo) = &mut self.core.memo {
+            memo.record_constant(value);
+        }
         if self.frame.dropped.is_empty() || !self.frame.dropped.contains(&value) {
             return;
         }

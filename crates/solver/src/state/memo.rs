@@ -77,8 +77,6 @@ pub(crate) struct Memo<'a> {
     /// The values whose constants the running application read.
     constants: Vec<ValueId>,
     is_uncacheable: bool,
-    /// Whether no application is looked up or inserted.
-    pub(crate) is_off: bool,
 }
 
 struct Key([u32; PREFIX + 2 * MAX_PORTS]);

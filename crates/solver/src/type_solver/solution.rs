@@ -63,7 +63,7 @@ impl TypeSolution {
             values.push(SolvedValue { name: body.value_name(value).to_owned(), ty, bound, assumed });
         }
         let by_name = values.iter().enumerate().map(|(at, value)| (value.name.clone(), at)).collect();
-        Self { universe: Arc::clone(core.types.universe()), dims: core.dims, values, by_name }
+        Self { universe: Arc::clone(core.types.universe()), dims: *core.dims, values, by_name }
     }
 
     /// The concrete node of a value's type; `None` if the type is unresolved or has no node (sequences, optionals,
