@@ -1,21 +1,23 @@
 //! The command line.
 
 mod format;
+mod infer;
 mod levels;
+mod run;
 
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 
 pub(crate) use format::{FormatArg, ReportArgs};
+pub(crate) use infer::{InferArgs, InferFormat};
 pub(crate) use levels::LevelArgs;
-
-/// The built-in backend.
-pub(crate) const CPU: &str = "cpu";
+pub(crate) use run::{CPU, RunArgs};
 
 /// Proves the type of every value in a tensor program.
 #[derive(Debug, Parser)]
-#[command(name = "typeloom", version, about)]
+#[command(name = "typeloom", version)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -31,7 +33,7 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Show the settings of a model, each with its source
     Config(ConfigArgs),
-    /// Show the type of every value of models
+    /// Show the types of all values of models, or of some values
     Infer(InferArgs),
     /// Explain a diagnostic code, or why a value of a model has its type
     Explain(ExplainArgs),
@@ -55,6 +57,29 @@ pub(crate) enum Command {
     Rust(RustArgs),
     /// List the runtimes that `check --target` knows
     Targets,
+    /// Print a script that completes commands and options in a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page of a command, or write the pages of all commands
+    Man(ManArgs),
+}
+
+/// `typeloom completions`
+#[derive(Debug, ClapArgs)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum, value_name = "SHELL")]
+    pub(crate) shell: Shell,
+}
+
+/// `typeloom man`
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ManArgs {
+    /// A command: `check`, `rust diff`; without one, the page of `typeloom`
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+    /// Write the pages of all commands into this folder: `typeloom.1`, `typeloom-check.1`, ...
+    #[arg(long, short, value_name = "FOLDER", conflicts_with = "command")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// `typeloom rust`
@@ -413,32 +438,6 @@ pub(crate) struct ConfigArgs {
     pub(crate) levels: LevelArgs,
 }
 
-/// How to show types.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-pub(crate) enum InferFormat {
-    /// A table for people
-    #[default]
-    Table,
-    /// One JSON object for each file
-    Json,
-}
-
-/// `typeloom infer`
-#[derive(Debug, ClapArgs)]
-pub(crate) struct InferArgs {
-    /// Models, folders with models, or `-` for standard input
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<String>,
-    #[command(flatten)]
-    pub(crate) solve: SolveArgs,
-    /// How to show types
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: InferFormat,
-    /// When to use colours
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) color: Color,
-}
-
 /// `typeloom explain`
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ExplainArgs {
@@ -454,53 +453,6 @@ pub(crate) struct ExplainArgs {
     pub(crate) solve: SolveArgs,
 }
 
-/// `typeloom run`
-#[derive(Debug, ClapArgs)]
-pub(crate) struct RunArgs {
-    /// The model
-    #[arg(value_name = "FILE")]
-    pub(crate) file: String,
-    /// An input from a file: an array (`.npy`) or a stored tensor, sequence or optional (`.pb`)
-    #[arg(long = "input", short, value_name = "NAME=FILE")]
-    pub(crate) inputs: Vec<String>,
-    /// The extent of a symbol in generated inputs
-    #[arg(long = "size", value_name = "SYMBOL=NUMBER")]
-    pub(crate) sizes: Vec<String>,
-    /// The seed of generated inputs; equal seeds give equal inputs
-    #[arg(long, default_value_t = 0, value_name = "NUMBER")]
-    pub(crate) random_seed: u64,
-    /// Compare every computed value with its solved type
-    #[arg(long)]
-    pub(crate) verify: bool,
-    /// The maximum number of iterations of all loops of the model together, on the embedded backend
-    #[arg(long, value_name = "NUMBER")]
-    pub(crate) max_iterations: Option<u64>,
-    /// The maximum number of steps that the run may take, on the embedded backend: each node counts as one
-    /// each time it runs, and in loops and functions so does each 4 KiB of tensors (default: 1,048,576 plus
-    /// one for each 16 bytes of the model)
-    #[arg(long, value_name = "NUMBER")]
-    pub(crate) max_steps: Option<u64>,
-    /// The maximum memory that tensors may take, in bytes or with a unit: `512M`, `4G` (default: 192 MiB plus
-    /// eight times the size of the model, its external data and the given inputs); weights that are used
-    /// directly from the mapped file do not count
-    #[arg(long, value_name = "SIZE", value_parser = size)]
-    pub(crate) max_memory: Option<u64>,
-    /// Save the outputs in this folder: as `.npy`, or as `.pb` if NumPy has no such type
-    #[arg(long, short, value_name = "FOLDER")]
-    pub(crate) output: Option<PathBuf>,
-    /// The backend: `cpu`, which is built in, or an engine that is installed separately (`ort`, `tract`)
-    #[arg(long, value_name = "NAME", default_value = CPU)]
-    pub(crate) backend: String,
-    /// The shared library that the backend loads (`ort`; default: ORT_DYLIB_PATH)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) library: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) solve: SolveArgs,
-    /// When to use colours
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) color: Color,
-}
-
 /// `typeloom ops`
 #[derive(Debug, ClapArgs)]
 pub(crate) struct OpsArgs {
@@ -512,35 +464,4 @@ pub(crate) struct OpsArgs {
     /// Include the operators that FILE describes
     #[arg(long = "ops", value_name = "FILE")]
     pub(crate) ops: Vec<PathBuf>,
-}
-
-/// Parses a number of bytes with an optional unit of 1024, 1024² or 1024³ bytes.
-fn size(text: &str) -> Result<u64, String> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let shift = match unit.to_ascii_uppercase().as_str() {
-        "" | "B" => 0,
-        "K" | "KB" | "KIB" => 10,
-        "M" | "MB" | "MIB" => 20,
-        "G" | "GB" | "GIB" => 30,
-        "T" | "TB" | "TIB" => 40,
-        _ => return Err("a size is a number of bytes with an optional unit K, M, G or T".to_owned()),
-    };
-    let number: u64 = number.parse().map_err(|_| "a size begins with a number".to_owned())?;
-    number.checked_mul(1 << shift).ok_or_else(|| "the size is too large".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_have_units() {
-        for (text, bytes) in [("0", 0), ("17", 17), ("3k", 3 << 10), ("512M", 512 << 20), ("4GiB", 4 << 30)] {
-            assert_eq!(size(text), Ok(bytes), "{text}");
-        }
-        for text in ["", "M", "1.5G", "-1", "4 G", "99999999999999999999", "99999999T"] {
-            assert!(size(text).is_err(), "{text}");
-        }
-    }
 }

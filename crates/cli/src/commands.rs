@@ -3,6 +3,7 @@
 pub(crate) mod annotate;
 pub(crate) mod check;
 pub(crate) mod compile;
+pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod describe;
 pub(crate) mod diff;
@@ -10,6 +11,7 @@ pub(crate) mod explain;
 pub(crate) mod fix;
 pub(crate) mod header;
 pub(crate) mod infer;
+pub(crate) mod man;
 pub(crate) mod ops;
 pub(crate) mod run;
 pub(crate) mod rust;

@@ -58,5 +58,7 @@ pub fn command_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item
         args::Command::Diff(diff) => commands::diff::run(diff),
         args::Command::Rust(rust) => commands::rust::run(rust),
         args::Command::Targets => commands::targets::run(),
+        args::Command::Completions(completions) => commands::completions::run(completions),
+        args::Command::Man(man) => commands::man::run(man),
     })
 }

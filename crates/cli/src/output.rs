@@ -62,6 +62,16 @@ fn colour(text: &str) -> Option<usize> {
     parameters[end..].starts_with('m').then_some(2 + end + 1)
 }
 
+/// The columns of the terminal that standard output is, or those that the variable `COLUMNS` sets for it.
+pub(crate) fn terminal_width() -> Option<usize> {
+    let out = std::io::stdout();
+    if !out.is_terminal() {
+        return None;
+    }
+    let set = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|it| *it > 0);
+    set.or_else(|| terminal_size::terminal_size_of(&out).map(|(width, _)| usize::from(width.0)))
+}
+
 /// Writes to standard output. A closed reader (`| head`) ends the program quietly.
 pub(crate) fn write(text: &str) -> anyhow::Result<()> {
     match try_write(text)? {
@@ -77,10 +87,22 @@ pub(crate) enum Reader {
     Closed,
 }
 
+/// Writes text of this command, which contains nothing of a model, to standard output without escapes.
+pub(crate) fn write_plain(text: &[u8]) -> anyhow::Result<()> {
+    match send(text)? {
+        Reader::Open => Ok(()),
+        Reader::Closed => std::process::exit(0),
+    }
+}
+
 /// Writes to standard output.
 pub(crate) fn try_write(text: &str) -> anyhow::Result<Reader> {
+    send(guarded(text).as_bytes())
+}
+
+fn send(bytes: &[u8]) -> anyhow::Result<Reader> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(guarded(text).as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Reader::Closed),
         written => Ok(written.map(|()| Reader::Open)?),
     }

@@ -10,7 +10,7 @@
 //! `{"k":"opt","of":T}`, `{"k":"map","key":"int64","val":T}`, `{"k":"node","id":..}` for a leaf of the
 //! type tree that ONNX does not know, or `{"k":"none"}` if nothing is known.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -21,14 +21,27 @@ use typeloom_solver::solution::{Composite, Equation, EquationSource, TensorType,
 use typeloom_solver::ty::Constructor;
 use typeloom_solver::universe::Universe;
 
-use crate::table::{graphs, node_outputs};
+use crate::selection::Selection;
+use crate::table::{graphs, initializers, node_outputs};
 
 /// The types of the main graph and of every graph nested in it, depth first.
 pub fn types(checked: &mut Checked<'_>) -> Map<String, Value> {
-    let graphs = graphs(checked.body());
-    let mut graphs = graphs.into_iter().map(|(graph, path)| (path, graph_types(checked, graph)));
+    types_of(checked, &Selection::default())
+}
+
+/// The types of the selected values. Unless all are selected, initializers are listed, in the object `initializers`, and a nested
+/// graph without a selected value is left out.
+pub fn types_of(checked: &mut Checked<'_>, selection: &Selection) -> Map<String, Value> {
+    let mut initializers = if selection.is_all() { HashMap::new() } else { initializers(checked) };
+    let mut graphs = graphs(checked.body()).into_iter().map(|(graph, path)| {
+        (path, graph_types(checked, graph, initializers.remove(&graph).unwrap_or_default(), selection))
+    });
     let mut main = graphs.next().map(|(_, types)| types).unwrap_or_default();
+    let is_shown = |types: &Map<String, Value>| {
+        selection.is_all() || types.values().any(|values| values.as_object().is_some_and(|it| !it.is_empty()))
+    };
     let sub: Vec<Value> = graphs
+        .filter(|(_, types)| is_shown(types))
         .map(|(path, types)| {
             let mut object = Map::new();
             object.insert("path".to_owned(), Value::String(path));
@@ -72,16 +85,29 @@ pub fn equations(checked: &Checked<'_>) -> Vec<Value> {
     checked.equations().iter().map(one).collect()
 }
 
-fn graph_types(checked: &mut Checked<'_>, graph: GraphId) -> Map<String, Value> {
+fn graph_types(
+    checked: &mut Checked<'_>,
+    graph: GraphId,
+    initializers: Vec<ValueId>,
+    selection: &Selection,
+) -> Map<String, Value> {
     let body = checked.body();
     let listed = body.graph(graph);
     let (inputs, outputs) = (listed.inputs.clone(), listed.outputs.clone());
     let promised: HashSet<ValueId> = outputs.iter().copied().collect();
+    let ports: HashSet<ValueId> = inputs.iter().chain(&outputs).copied().collect();
+    let initializers: Vec<ValueId> =
+        initializers.into_iter().filter(|value| !ports.contains(value)).collect();
     let values = node_outputs(body, graph).filter(|value| !promised.contains(value)).collect();
     let mut types = Map::new();
-    for (key, values) in [("inputs", inputs), ("value_info", values), ("outputs", outputs)] {
+    let lists =
+        [("inputs", inputs), ("initializers", initializers), ("value_info", values), ("outputs", outputs)];
+    for (key, values) in lists {
         let mut object = Map::new();
         for value in values {
+            if !selection.contains(checked, value) {
+                continue;
+            }
             let ty = checked.type_of(value);
             let is_assumed = checked.is_assumed(value);
             let name = checked.body().value_name(value).to_owned();
@@ -96,7 +122,9 @@ fn graph_types(checked: &mut Checked<'_>, graph: GraphId) -> Map<String, Value> 
             }
             object.insert(name, ty);
         }
-        types.insert(key.to_owned(), Value::Object(object));
+        if !(key == "initializers" && object.is_empty()) {
+            types.insert(key.to_owned(), Value::Object(object));
+        }
     }
     types
 }

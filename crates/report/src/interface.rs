@@ -36,7 +36,7 @@ pub fn human(label: &str, interface: &Interface, digest: &str) -> String {
         parameters.iter().map(row).collect()
     };
     let sections = [("inputs", rows(&interface.inputs)), ("outputs", rows(&interface.outputs))];
-    push_sections(&mut text, "  ", &sections);
+    push_sections(&mut text, "  ", &sections, None);
     let conditions = interface.shown_conditions();
     if !conditions.is_empty() {
         text.push_str("  conditions\n");

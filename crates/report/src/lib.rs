@@ -12,6 +12,7 @@
 //! | [`list`] | commands: the report of a run in any of these formats, file by file |
 //! | [`finding`] | problems and differences, as these formats need them |
 //! | [`table`] | people: all values with their types |
+//! | [`selection`] | some of the values of a model, for [`table`] and [`infer`] |
 //! | [`c_header`](mod@c_header) | C and C++ programs: the type tree and the ports of a program as a header |
 //! | [`infer`] | programs: the types of all values as JSON |
 //! | [`interface`] | people and programs: interfaces and their differences |
@@ -39,4 +40,5 @@ pub mod repair;
 #[cfg(feature = "rust")]
 pub mod rust;
 pub mod sarif;
+pub mod selection;
 pub mod table;

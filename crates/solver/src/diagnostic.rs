@@ -26,6 +26,7 @@ mod codes;
 mod collect;
 mod declared;
 mod describe;
+mod description;
 mod equations;
 mod explain;
 mod fix;

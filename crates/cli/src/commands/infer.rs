@@ -1,22 +1,29 @@
-//! `typeloom infer FILE...`: the type of every value.
+//! `typeloom infer FILE [VALUE]...`: the types of all values, or of some.
 
+use std::path::Path;
+
+use anyhow::bail;
 use serde_json::{Map, json};
 use typeloom_report as report;
+use typeloom_report::selection::Selection;
+use typeloom_report::table::TableOptions;
 use typeloom_settings::effective::Settings;
+use typeloom_solver::diagnostic::text::{quote, suggestion};
 use typeloom_solver::model::Checked;
 
 use crate::args::{InferArgs, InferFormat};
 use crate::exit::Outcome;
 use crate::input::{self, Checker, Source};
-use crate::output::{complain, write};
+use crate::output::{complain, terminal_width, write};
 use crate::settings::Resolver;
 
 pub(crate) fn run(args: &InferArgs) -> anyhow::Result<Outcome> {
     let mut settings = Resolver::new(&args.solve, Settings::default())?;
+    let selection = Selection::new(args.values.iter().cloned(), &args.filters)?;
     let mut outcome = Outcome::Typed;
-    for source in input::sources(&args.files, &mut settings)? {
+    for source in input::sources(std::slice::from_ref(&args.file), &mut settings)? {
         let plan = settings.plan(&source)?;
-        outcome = outcome.max(one(args, &plan.checker, &source).unwrap_or_else(|error| {
+        outcome = outcome.max(one(args, &selection, &plan.checker, &source).unwrap_or_else(|error| {
             complain(&error);
             Outcome::Unusable
         }));
@@ -25,18 +32,36 @@ pub(crate) fn run(args: &InferArgs) -> anyhow::Result<Outcome> {
 }
 
 /// Shows the types of a model. An invalid file is a problem of the file, not of the command.
-fn one(args: &InferArgs, checker: &Checker, source: &Source) -> anyhow::Result<Outcome> {
+fn one(
+    args: &InferArgs,
+    selection: &Selection,
+    checker: &Checker,
+    source: &Source,
+) -> anyhow::Result<Outcome> {
     let bytes = source.open()?;
     let mut checked = checker.check(source, &bytes)?;
+    if let Ok(checked) = &checked
+        && let Some(name) = selection.missing(checked)
+    {
+        let near = checked.names_like(name);
+        if near.is_empty() && Path::new(name).exists() {
+            bail!(
+                "`{}` has no value {}; several models are given as a folder with them",
+                source.name,
+                quote(name)
+            );
+        }
+        bail!("`{}` has no value {}{}", source.name, quote(name), suggestion(&near));
+    }
     let is_ok = checked.as_ref().is_ok_and(Checked::is_ok);
     let text = match args.format {
         InferFormat::Json => {
             let mut object = Map::new();
             object.insert("ok".to_owned(), json!(is_ok));
             if let Ok(checked) = &mut checked {
-                object.extend(report::infer::types(checked));
+                object.extend(report::infer::types_of(checked, selection));
                 let equations = report::infer::equations(checked);
-                if !equations.is_empty() {
+                if selection.is_all() && !equations.is_empty() {
                     object.insert("equations".to_owned(), json!(equations));
                 }
             }
@@ -48,7 +73,12 @@ fn one(args: &InferArgs, checker: &Checker, source: &Source) -> anyhow::Result<O
         InferFormat::Table => {
             let mut text = String::new();
             if let Ok(checked) = &mut checked {
-                text = format!("{}\n{}", source.name, report::table::render(checked));
+                let width = args.width.map_or_else(terminal_width, |width| (width > 0).then_some(width));
+                let table = report::table::render_with(checked, TableOptions { selection, width });
+                text = match &table[..] {
+                    "" if !selection.is_all() => format!("{}: no value matches\n", source.name),
+                    table => format!("{}\n{table}", source.name),
+                };
             }
             let diagnostics = checker.diagnose(&bytes, &mut checked);
             if !(text.is_empty() || diagnostics.is_empty()) {

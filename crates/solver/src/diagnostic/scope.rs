@@ -363,6 +363,14 @@ impl Diagnostic {
         self
     }
 
+    /// Adds lines to the proposed repair, such as a text to be copied.
+    pub(super) fn with_help_lines(mut self, lines: &str) -> Self {
+        let help = self.help.get_or_insert_default();
+        help.push('\n');
+        help.push_str(&escape_lines(lines));
+        self
+    }
+
     /// Adds the names that are close to a misspelt one, and the fix that uses the closest.
     pub(super) fn with_suggestion(self, near: &[String], fix: impl FnOnce(String) -> super::Fix) -> Self {
         match (did_you_mean(near), near) {

@@ -58,6 +58,13 @@ pub(super) fn reports(text: &str) -> Vec<String> {
     checked.diagnostics().iter().map(ToString::to_string).collect()
 }
 
+/// The help of the first diagnostic of a model with the standard operators.
+pub(super) fn help(text: &str) -> String {
+    let bytes = parse_model(text).unwrap().encode_to_vec();
+    let mut checked = typeloom_ops::check::check(&bytes, &Default::default()).unwrap();
+    checked.diagnostics()[0].help.clone().unwrap()
+}
+
 /// The diagnostic of bytes that cannot be checked.
 pub(super) fn report_of_bytes(bytes: &[u8]) -> Diagnostic {
     let universe = Universe::standard().clone();

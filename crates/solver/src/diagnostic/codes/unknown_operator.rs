@@ -7,7 +7,12 @@ super::code!("unknown-operator", StrictError, "nothing defines the operator");
 
 impl Scope<'_, '_> {
     /// No catalogue and no function of the model defines the operator.
-    pub(crate) fn unknown_operator(&self, step: StepId, near: &[String], domain_unknown: bool) -> Diagnostic {
+    pub(crate) fn unknown_operator(
+        &mut self,
+        step: StepId,
+        near: &[String],
+        domain_unknown: bool,
+    ) -> Diagnostic {
         let op = self.op(step);
         let version = self.operators.imported(op);
         let message = match (op.domain, domain_unknown, version) {
@@ -24,11 +29,21 @@ impl Scope<'_, '_> {
         };
         let mark = Mark::primary(Part::Operator, "not known, so nothing is known of its outputs");
         let diagnostic = self.node_diagnostic(Code::UnknownOperator, step, message, &[mark]);
-        if near.is_empty() && !op.domain.is_empty() {
-            return diagnostic.with_help(format!(
-                "add {} to the model as a function, or describe it to the checker",
-                quote(&format!("{}.{}", op.domain, op.name))
-            ));
+        if near.is_empty() {
+            let function = match op.domain {
+                "" => String::new(),
+                domain => {
+                    format!("add {} to the model as a function, or ", quote(&format!("{domain}.{}", op.name)))
+                }
+            };
+            let description = if self.explains { self.description(step) } else { None };
+            let help = format!(
+                "{function}describe it in an operator file (`--ops FILE`, `Operators` in Python and Rust)"
+            );
+            return match description {
+                Some(lines) => diagnostic.with_help(help + " that begins:").with_help_lines(&lines),
+                None => diagnostic.with_help(help),
+            };
         }
         diagnostic.with_suggestion(near, |to| Fix::RenameOperator { to })
     }
@@ -36,7 +51,7 @@ impl Scope<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::diagnostic::tests::reports;
+    use crate::diagnostic::tests::{help, reports};
 
     #[test]
     fn an_operator_of_an_unknown_domain_is_reported() {
@@ -44,5 +59,28 @@ mod tests {
             r#"<ir_version: 10, opset_import: ["": 21, "own": 1]> g (float x) => (y) { y = own.Twist(x) }"#;
         let expected = ["error[unknown-operator]: nothing defines domain `own` of `Twist`"];
         assert_eq!(reports(model), expected);
+    }
+
+    #[test]
+    fn the_help_describes_the_ports_and_attributes_of_the_node() {
+        let model = r#"<ir_version: 10, opset_import: ["": 21, "own": 3]>
+            g (int8[2] a, float b) => (float16[2] y) { y, z = own.Twist <turns = 2, names = ["q"]> (a, , b) }"#;
+        let help = help(model);
+        let (advice, description) = help.split_once('\n').expect("the help has lines");
+        assert!(advice.contains("`own.Twist`") && advice.contains("`--ops FILE`"), "{advice}");
+        assert_eq!(
+            description,
+            "typeloom-operators 1\ndomain own 3\nop Twist 1\n  in x1 tensor(int8)\n  in x2 tensor(float) optional\n  \
+             in x3 tensor(float) optional\n  out y1 tensor(float16)\n  out y2 tensor(int8)\n  attr turns int\n  \
+             attr names strings"
+        );
+    }
+
+    #[test]
+    fn a_name_that_the_format_cannot_contain_is_not_described() {
+        let model = r#"<ir_version: 10, opset_import: ["": 21, "own": 1]>
+            g (float x) => (y) { y = own."Twist #1"(x) }"#;
+        let help = help(model);
+        assert!(help.ends_with("(`--ops FILE`, `Operators` in Python and Rust)"), "{help}");
     }
 }
