@@ -13,7 +13,7 @@ use clap_complete::Shell;
 pub(crate) use format::{FormatArg, ReportArgs};
 pub(crate) use infer::{InferArgs, InferFormat};
 pub(crate) use levels::LevelArgs;
-pub(crate) use run::{CPU, RunArgs};
+pub(crate) use run::{CPU, ReferenceArg, RunArgs};
 
 /// Proves the type of every value in a tensor program.
 #[derive(Debug, Parser)]
@@ -39,7 +39,7 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// List the operators, or show the signature and rules of one
     Ops(OpsArgs),
-    /// Run a model on inputs from files, or on random inputs of the solved types
+    /// Run a model on given inputs, or on random inputs of the solved types
     Run(RunArgs),
     /// Insert the fewest casts that make a model type-check: exit 0 on success, 1 if casts do not suffice
     Fix(FixArgs),

@@ -27,7 +27,7 @@ struct Args {
 /// A command of an engine.
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
-    /// Run a model on inputs from files, or on random inputs of the solved types
+    /// Run a model on given inputs, or on random inputs of the solved types
     Run(RunArgs),
 }
 

@@ -28,8 +28,8 @@ impl Outcome {
         match self {
             Self::Typed => "no problems, or warnings only",
             Self::Problems => {
-                "a problem of a model: an error of `check` or `infer`, a model that cannot be repaired, compiled or run, a \
-                 breaking difference"
+                "a problem of a model: an error of `check` or `infer`, a model that cannot be repaired, compiled or run, \
+                 outputs that differ from those of a reference, a breaking difference"
             }
             Self::Unusable => {
                 "a file that cannot be read or written, a settings file or an argument with an error"

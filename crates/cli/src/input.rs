@@ -214,7 +214,9 @@ pub(crate) fn read_assumption(text: &str) -> anyhow::Result<(String, String)> {
 /// The name, the text of the type and the type of `NAME=TYPE`; the name may itself contain `=`, a type cannot.
 pub(crate) fn read_seed(text: &str) -> anyhow::Result<(String, String, Seed)> {
     let Some((name, ty)) = text.rsplit_once('=') else {
-        bail!("a seed is written NAME=TYPE, not `{text}`");
+        let random =
+            if text.parse::<u64>().is_ok() { "; `run` has --random-seed for generated inputs" } else { "" };
+        bail!("a seed is written NAME=TYPE, not `{text}`{random}");
     };
     let seed = Seed::parse(ty).with_context(|| format!("`{ty}` is no type"))?;
     Ok((name.to_owned(), ty.to_owned(), seed))

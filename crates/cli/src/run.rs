@@ -1,8 +1,11 @@
-//! The files of `typeloom run`: input values, side files of models, generated inputs, outputs.
+//! The parts of `typeloom run`: given and generated inputs, limits, engines, outputs, and the comparison with a reference.
 
 pub(crate) mod budget;
+pub(crate) mod difference;
 pub(crate) mod engine;
+pub(crate) mod literal;
 pub(crate) mod prepared;
 pub(crate) mod random;
+pub(crate) mod reference;
 pub(crate) mod store;
 pub(crate) mod summary;

@@ -2,12 +2,19 @@
 
 use std::path::PathBuf;
 
-use clap::Args as ClapArgs;
+use clap::{Args as ClapArgs, ValueEnum};
 
 use super::{Color, SolveArgs};
 
 /// The built-in backend.
 pub(crate) const CPU: &str = "cpu";
+
+/// An implementation to compare with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum ReferenceArg {
+    /// ONNX Runtime
+    Ort,
+}
 
 /// `typeloom run`
 #[derive(Debug, ClapArgs)]
@@ -15,18 +22,28 @@ pub(crate) struct RunArgs {
     /// The model
     #[arg(value_name = "FILE")]
     pub(crate) file: String,
-    /// An input from a file: an array (`.npy`) or a stored tensor, sequence or optional (`.pb`)
-    #[arg(long = "input", short, value_name = "NAME=FILE")]
+    /// An input: a file with an array (`.npy`) or a stored tensor, sequence or optional (`.pb`), or a value such as `4`,
+    /// `[[1, 0.5]]`, `true` or `"text"`
+    #[arg(long = "input", short, value_name = "NAME=VALUE")]
     pub(crate) inputs: Vec<String>,
     /// The extent of a symbol in generated inputs
     #[arg(long = "size", value_name = "SYMBOL=NUMBER")]
     pub(crate) sizes: Vec<String>,
-    /// The seed of generated inputs; equal seeds give equal inputs
+    /// The seed of generated inputs; equal seeds give equal inputs (`--seed` gives a value a type)
     #[arg(long, default_value_t = 0, value_name = "NUMBER")]
     pub(crate) random_seed: u64,
     /// Compare every computed value with its solved type
     #[arg(long)]
     pub(crate) verify: bool,
+    /// Run the same inputs in another implementation, and show the largest difference of each output: `ort` is ONNX Runtime, as the
+    /// package of Python (`python3`, or the interpreter that TYPELOOM_PYTHON names). The exit code is 1 if a difference exceeds
+    /// the tolerance
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub(crate) compare: Option<ReferenceArg>,
+    /// The tolerance of numbers in outputs, absolute for numbers up to 1 and relative above (default: 1e-4 for float and double,
+    /// eight steps of smaller floats, 0 for integers)
+    #[arg(long, value_name = "NUMBER", requires = "compare", value_parser = tolerance)]
+    pub(crate) tolerance: Option<f64>,
     /// The maximum number of iterations of all loops of the model together, on the embedded backend
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_iterations: Option<u64>,
@@ -54,6 +71,12 @@ pub(crate) struct RunArgs {
     /// When to use colours
     #[arg(long, value_enum, default_value_t)]
     pub(crate) color: Color,
+}
+
+/// Parses a tolerance.
+fn tolerance(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| "a tolerance is a number that is not negative".to_owned())
 }
 
 /// Parses a number of bytes with an optional unit of 1024, 1024² or 1024³ bytes.

@@ -15,13 +15,14 @@ use typeloom_solver::value_type::{Dim, Element, ValueType};
 use typeloom_types::any_tensor;
 use typeloom_wire::check::SymbolBindings;
 
-use crate::args::{CPU, RunArgs};
+use crate::args::{CPU, ReferenceArg, RunArgs};
 use crate::exit::Outcome;
 use crate::input::{self, Source};
 use crate::output::{progress, refuse, write};
 use crate::run::engine::{self, Make};
 use crate::run::prepared::{Prepared, RunFailure};
-use crate::run::{budget, random, store, summary};
+use crate::run::reference::{self, Model, Reference};
+use crate::run::{budget, difference, literal, random, store, summary};
 use typeloom_files::SideFiles;
 
 /// Runs a model on the embedded backend, or starts the command of another one with `arguments`.
@@ -44,11 +45,13 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
     let source = input::source(&args.file);
     let checker = crate::settings::checker(&args.solve, &source)?;
     let mut bytes = source.open()?.shared().clone();
+    let mut is_mended = false;
     if checker.options.mode == Mode::Permissive
         && let Ok(Some(mended)) = checker.mend(&bytes)
     {
         // What cannot be read is reported by the check.
         bytes = mended.into();
+        is_mended = true;
     }
     let mut checked = checker.check(&source, &bytes)?;
     if let Ok(checked) = &mut checked {
@@ -83,11 +86,12 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
     }
     let progress = progress(None, "{spinner} running {wide_msg} {elapsed}");
     progress.set_message(source.name.clone());
+    let compared = args.compare.map(|reference| (reference, inputs.clone()));
     let ran = prepared.run(inputs);
-    progress.finish_and_clear();
     let (outcome, held) = match ran {
         Ok(done) => done,
         Err(failure) => {
+            progress.finish_and_clear();
             write(&shown)?;
             return fail(args, &source, &failure, "failed");
         }
@@ -110,8 +114,55 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
             }
         }
     }
+    let mut verdict = Outcome::Typed;
+    if let Some((ReferenceArg::Ort, inputs)) = compared {
+        let model = match source.path() {
+            Some(path) if !is_mended => Model::File(path),
+            _ => Model::Bytes(&bytes, source.folder()),
+        };
+        // The outputs are shown even if the comparison fails.
+        let comparison =
+            compare(args, &model, &inputs, &outcome.outputs).inspect_err(|_| drop(write(&shown)))?;
+        shown += &comparison.0;
+        verdict = comparison.1;
+    }
+    progress.finish_and_clear();
     write(&shown)?;
-    Ok(Outcome::Typed)
+    Ok(verdict)
+}
+
+/// Compares the outputs with those of ONNX Runtime. Returns a table and the outcome.
+fn compare(
+    args: &RunArgs,
+    model: &Model<'_>,
+    inputs: &HashMap<String, Datum>,
+    outputs: &[(String, Datum)],
+) -> anyhow::Result<(String, Outcome)> {
+    let names: Vec<String> = outputs.iter().map(|(name, _)| name.clone()).collect();
+    let (version, others) = match reference::run(model, inputs, &names)? {
+        Reference::Outputs { version, outputs } => (version, outputs),
+        Reference::Rejected(message) => return Ok((format!("{}\n", escape(&message)), Outcome::Problems)),
+    };
+    let mut is_close = true;
+    let mut rows = Vec::new();
+    for ((name, own), other) in outputs.iter().zip(others) {
+        let text = match other {
+            Ok(other) => {
+                let comparison = difference::compare(own, &other, args.tolerance);
+                is_close &= comparison.is_close();
+                comparison.to_string()
+            }
+            Err(reason) => {
+                is_close = false;
+                format!("not compared, because ONNX Runtime gives {reason}")
+            }
+        };
+        rows.push([escape(name).into_owned(), escape(&text).into_owned()]);
+    }
+    let width = rows.iter().map(|[name, _]| name.chars().count()).max().unwrap_or(0);
+    let rows = rows.iter().map(|[name, text]| format!("  {name:<width$}  {text}\n"));
+    let table = format!("differences from ONNX Runtime {}\n{}", escape(&version), rows.collect::<String>());
+    Ok((table, if is_close { Outcome::Typed } else { Outcome::Problems }))
 }
 
 /// The types of the inputs as the caller narrows them by `--seed` and `--assume`.
@@ -138,15 +189,21 @@ fn fail(args: &RunArgs, source: &Source, failure: &RunFailure, verdict: &str) ->
 /// All inputs by name; the generated ones, in the order of the model.
 type Inputs = (HashMap<String, Datum>, Vec<(String, Datum)>);
 
-/// Reads inputs from files and generates the others with shapes that fit them.
+/// Reads given inputs and generates the others with shapes that fit them.
 fn inputs(args: &RunArgs, ports: &[Port]) -> anyhow::Result<Inputs> {
     let mut symbols = SymbolBindings::default();
     let mut inputs = HashMap::new();
     for argument in &args.inputs {
-        let Some((name, file)) = argument.rsplit_once('=') else {
-            bail!("an input is written NAME=FILE, not `{argument}`");
+        // Names and texts can contain `=`: the longest name of an input counts.
+        let with_name =
+            |port: &&Port| argument.strip_prefix(&port.name).is_some_and(|rest| rest.starts_with('='));
+        let port = ports.iter().filter(with_name).max_by_key(|port| port.name.len());
+        let split = port.and_then(|port| argument.split_at_checked(port.name.len()));
+        let split = split.map(|(name, value)| (name, &value[1..])).or_else(|| argument.split_once('='));
+        let Some((name, text)) = split else {
+            bail!("an input is written NAME=VALUE or NAME=FILE, not `{argument}`");
         };
-        let Some(port) = ports.iter().find(|port| port.name == name) else {
+        let Some(port) = port else {
             let names: Vec<String> = ports.iter().map(|port| format!("`{}`", port.name)).collect();
             match &names[..] {
                 [] => bail!("the model has no input `{name}`, and no others"),
@@ -156,7 +213,10 @@ fn inputs(args: &RunArgs, ports: &[Port]) -> anyhow::Result<Inputs> {
         if inputs.contains_key(name) {
             bail!("input `{name}` is given twice");
         }
-        let value = store::read(Path::new(file), &port.ty)?;
+        let value = match store::file_of(text) {
+            Some(file) => store::read(file, &port.ty)?,
+            None => literal::read(text, &port.ty).with_context(|| not_a_value(name, text))?,
+        };
         if let Err(mismatch) = symbols.check(&value, &port.ty) {
             bail!("input `{name}`: {mismatch}");
         }
@@ -188,6 +248,14 @@ fn inputs(args: &RunArgs, ports: &[Port]) -> anyhow::Result<Inputs> {
         inputs.insert(port.name.clone(), value);
     }
     Ok((inputs, generated))
+}
+
+/// The context of an error in an input on the command line.
+fn not_a_value(name: &str, text: &str) -> String {
+    match Path::new(text).exists() {
+        true => format!("input `{name}`: `{text}` is neither a value nor a `.npy` or `.pb` file"),
+        false => format!("input `{name}`"),
+    }
 }
 
 /// Whether an extent of a type is this symbol, or an expression with it; `?` is an extent without a name.

@@ -9,6 +9,7 @@ use std::path::Path;
 use typeloom_runtime::options::RunLimits;
 use typeloom_solver::model::Checked;
 
+use super::store;
 use crate::args::RunArgs;
 
 /// Memory limit for an empty model.
@@ -33,8 +34,8 @@ pub(crate) fn limits(args: &RunArgs, checked: &Checked<'_>, file: usize, folder:
     side_files.dedup();
     let external: u64 = folder
         .map_or(0, |folder| side_files.iter().map(|location| typeloom_files::length(folder, location)).sum());
-    let given = args.inputs.iter().filter_map(|input| input.rsplit_once('='));
-    let given: u64 = given.map(|(_, path)| length(Path::new(path))).sum();
+    let given = args.inputs.iter().filter_map(|input| store::file_of(input.rsplit_once('=')?.1));
+    let given: u64 = given.map(length).sum();
     let size = file.saturating_add(external).saturating_add(given);
     let memory = args.max_memory.unwrap_or(BASE_MEMORY.saturating_add(size.saturating_mul(MEMORY_PER_BYTE)));
     RunLimits {

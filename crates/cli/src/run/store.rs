@@ -24,6 +24,13 @@ pub(crate) fn cast(tensor: &AnyTensor, to: Dtype) -> Result<AnyTensor, KernelErr
     Ok(results.first().and_then(Datum::as_tensor).unwrap_or(tensor).clone())
 }
 
+/// The file that the value of an input names; other values are literals.
+pub(crate) fn file_of(value: &str) -> Option<&Path> {
+    let path = Path::new(value);
+    let is_file = path.extension().is_some_and(|extension| extension == "npy" || extension == "pb");
+    is_file.then_some(path)
+}
+
 /// Reads a value of the given type from a file.
 pub(crate) fn read(path: &Path, ty: &ValueType) -> anyhow::Result<Datum> {
     let cannot = || format!("cannot read `{}`", path.display());

@@ -1,0 +1,267 @@
+//! Inputs that are written on the command line: `4`, `[1, 0, 1]`, `[[0.5, nan]]`, `true`, `"text"`.
+//!
+//! The notation is that of JSON, with `nan`, `inf` and `-inf`. Nested lists are the axes of a tensor. The element type is that of the
+//! input; a number that it does not contain exactly is an error, except that floats are rounded. A bool is also written as 0 or 1,
+//! and a single text without quotes.
+
+use typeloom_contracts::datum::Datum;
+use typeloom_solver::value_type::{Element, ValueType};
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::any_tensor::error::TensorError;
+use typeloom_types::dtype::{Dtype, DtypeClass};
+
+use super::store;
+
+/// The maximum number of axes.
+const MAX_RANK: usize = 32;
+
+/// Error of a written value.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LiteralError {
+    #[error("{expected} is expected at `{rest}`")]
+    Syntax { expected: &'static str, rest: String },
+    #[error("lists at one level have different lengths")]
+    Ragged,
+    #[error("more than {MAX_RANK} lists are nested")]
+    TooDeep,
+    #[error("`{text}` is no value of type {}", dtype.onnx_name())]
+    Element { text: String, dtype: Dtype },
+    #[error("a value of type {ty} cannot be written as text; give a `.npy` or `.pb` file")]
+    Type { ty: String },
+    #[error(transparent)]
+    Tensor(#[from] TensorError),
+    #[error("the elements cannot be converted: {0}")]
+    Cast(String),
+}
+
+/// Reads a value of a type.
+pub(crate) fn read(text: &str, ty: &ValueType) -> Result<Datum, LiteralError> {
+    match &ty.element {
+        Element::Tensor(Some(dtype)) => tensor(text, *dtype).map(Datum::Tensor),
+        Element::Optional(_) if text.trim() == "none" => Ok(Datum::Optional(None)),
+        // Types are nested by a bounded number of levels.
+        Element::Optional(inner) => Ok(Datum::Optional(Some(Box::new(read(text, inner)?)))),
+        _ => Err(LiteralError::Type { ty: ty.to_string() }),
+    }
+}
+
+fn tensor(text: &str, dtype: Dtype) -> Result<AnyTensor, LiteralError> {
+    if dtype == Dtype::String && !text.trim_start().starts_with(['[', '"']) {
+        return Ok(AnyTensor::from_strings(&[], &[text])?);
+    }
+    let Literal { shape, leaves } = parse(text)?;
+    let wrong = |leaf: &Leaf| LiteralError::Element { text: leaf.text.clone(), dtype };
+    let all = |read: &dyn Fn(&Leaf) -> Option<i128>| {
+        leaves.iter().map(|leaf| read(leaf).ok_or_else(|| wrong(leaf))).collect::<Result<Vec<i128>, _>>()
+    };
+    let plain = match dtype.class() {
+        DtypeClass::String => {
+            let strings = leaves.iter().map(|leaf| match &leaf.value {
+                Scalar::Text(text) => Ok(text.as_str()),
+                Scalar::Bool(_) | Scalar::Int(_) | Scalar::Float(_) => Err(wrong(leaf)),
+            });
+            return Ok(AnyTensor::from_strings(&shape, &strings.collect::<Result<Vec<_>, _>>()?)?);
+        }
+        DtypeClass::Complex => return Err(LiteralError::Type { ty: dtype.onnx_name().to_owned() }),
+        DtypeClass::Bool => {
+            let bools = all(&|leaf| match leaf.value {
+                Scalar::Bool(value) => Some(i128::from(value)),
+                Scalar::Int(value @ (0 | 1)) => Some(value),
+                Scalar::Int(_) | Scalar::Float(_) | Scalar::Text(_) => None,
+            })?;
+            AnyTensor::from_slice(&shape, &bools.iter().map(|value| *value as i64).collect::<Vec<_>>())?
+        }
+        DtypeClass::Float => {
+            let floats = leaves.iter().map(|leaf| match leaf.value {
+                Scalar::Int(value) => Ok(value as f64),
+                Scalar::Float(value) => Ok(value),
+                Scalar::Bool(_) | Scalar::Text(_) => Err(wrong(leaf)),
+            });
+            AnyTensor::from_slice(&shape, &floats.collect::<Result<Vec<f64>, _>>()?)?
+        }
+        DtypeClass::SignedInt | DtypeClass::UnsignedInt => {
+            let bits = dtype.size_bits().unwrap_or(64);
+            let is_signed = dtype.class() == DtypeClass::SignedInt;
+            let range = if is_signed { -(1 << (bits - 1))..1_i128 << (bits - 1) } else { 0..1_i128 << bits };
+            let integers = all(&|leaf| match leaf.value {
+                Scalar::Int(value) => Some(value).filter(|value| range.contains(value)),
+                Scalar::Bool(_) | Scalar::Float(_) | Scalar::Text(_) => None,
+            })?;
+            if is_signed {
+                AnyTensor::from_slice(
+                    &shape,
+                    &integers.iter().map(|value| *value as i64).collect::<Vec<_>>(),
+                )?
+            } else {
+                AnyTensor::from_slice(
+                    &shape,
+                    &integers.iter().map(|value| *value as u64).collect::<Vec<_>>(),
+                )?
+            }
+        }
+    };
+    store::cast(&plain, dtype).map_err(|error| LiteralError::Cast(error.to_string()))
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Scalar {
+    Bool(bool),
+    Int(i128),
+    Float(f64),
+    Text(String),
+}
+
+/// An element with its text, for messages.
+#[derive(Debug)]
+struct Leaf {
+    text: String,
+    value: Scalar,
+}
+
+#[derive(Debug)]
+struct Literal {
+    shape: Vec<usize>,
+    leaves: Vec<Leaf>,
+}
+
+fn syntax(expected: &'static str, rest: &str) -> LiteralError {
+    LiteralError::Syntax { expected, rest: rest.chars().take(20).collect() }
+}
+
+/// Parses nested lists. `counts` has the number of items of each open list.
+fn parse(text: &str) -> Result<Literal, LiteralError> {
+    let mut rest = text.trim_start();
+    let mut counts: Vec<usize> = Vec::new();
+    let mut extents: Vec<Option<usize>> = Vec::new();
+    let mut leaves = Vec::new();
+    let mut depth = None;
+    loop {
+        // A value.
+        let mut closes = false;
+        if let Some(after) = rest.strip_prefix('[') {
+            if counts.len() == MAX_RANK {
+                return Err(LiteralError::TooDeep);
+            }
+            counts.push(0);
+            if extents.len() < counts.len() {
+                extents.push(None);
+            }
+            rest = after.trim_start();
+            closes = rest.starts_with(']');
+            if !closes {
+                continue;
+            }
+        } else {
+            let (leaf, after) = leaf(rest)?;
+            if *depth.get_or_insert(counts.len()) != counts.len() {
+                return Err(LiteralError::Ragged);
+            }
+            leaves.push(leaf);
+            rest = after.trim_start();
+        }
+        // The ends of lists after a value, up to the next comma.
+        loop {
+            if !closes && let Some(count) = counts.last_mut() {
+                *count += 1;
+            }
+            closes = false;
+            if counts.is_empty() {
+                if !rest.is_empty() {
+                    return Err(syntax("the end", rest));
+                }
+                if depth.is_some_and(|depth| depth != extents.len()) {
+                    return Err(LiteralError::Ragged);
+                }
+                let shape = extents.into_iter().map(Option::unwrap_or_default).collect();
+                return Ok(Literal { shape, leaves });
+            }
+            if let Some(after) = rest.strip_prefix(',') {
+                rest = after.trim_start();
+                break;
+            }
+            let Some(after) = rest.strip_prefix(']') else { return Err(syntax("`,` or `]`", rest)) };
+            rest = after.trim_start();
+            let count = counts.pop().unwrap_or_default();
+            if *extents[counts.len()].get_or_insert(count) != count {
+                return Err(LiteralError::Ragged);
+            }
+        }
+    }
+}
+
+fn leaf(rest: &str) -> Result<(Leaf, &str), LiteralError> {
+    if rest.starts_with('"') {
+        let mut strings = serde_json::Deserializer::from_str(rest).into_iter::<String>();
+        let Some(Ok(text)) = strings.next() else { return Err(syntax("a text in double quotes", rest)) };
+        let end = strings.byte_offset();
+        let leaf = Leaf { text: rest[..end].to_owned(), value: Scalar::Text(text) };
+        return Ok((leaf, &rest[end..]));
+    }
+    let end = rest.find(|c: char| c.is_whitespace() || ",[]".contains(c)).unwrap_or(rest.len());
+    let (word, after) = rest.split_at(end);
+    let value = match word {
+        "true" => Some(Scalar::Bool(true)),
+        "false" => Some(Scalar::Bool(false)),
+        word => {
+            let integer = word.parse().ok().map(Scalar::Int);
+            integer.or_else(|| word.parse().ok().map(Scalar::Float))
+        }
+    };
+    let value = value.ok_or_else(|| syntax("a number, `true`, `false` or a text in double quotes", rest))?;
+    Ok((Leaf { text: word.to_owned(), value }, after))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str, dtype: Dtype) -> Result<(Vec<usize>, Vec<f64>), LiteralError> {
+        let tensor = tensor(text, dtype)?;
+        let numbers = store::cast(&tensor, Dtype::F64).unwrap().to_vec::<f64>().unwrap();
+        assert_eq!(tensor.dtype(), dtype);
+        Ok((tensor.shape().to_vec(), numbers))
+    }
+
+    #[test]
+    fn nested_lists_are_tensors_of_the_type_of_the_input() {
+        assert_eq!(of("4", Dtype::I64).unwrap(), (vec![], vec![4.0]));
+        assert_eq!(of(" [ 1 , 0,1 ] ", Dtype::Bool).unwrap(), (vec![3], vec![1.0, 0.0, 1.0]));
+        assert_eq!(of("true", Dtype::Bool).unwrap(), (vec![], vec![1.0]));
+        assert_eq!(of("[[1, -2.5], [3e2, inf]]", Dtype::F32).unwrap().0, [2, 2]);
+        assert_eq!(of("[0.5]", Dtype::BF16).unwrap(), (vec![1], vec![0.5]));
+        assert_eq!(of("[-8, 7]", Dtype::Int4).unwrap(), (vec![2], vec![-8.0, 7.0]));
+        assert_eq!(of("18446744073709551615", Dtype::U64).unwrap().1, [u64::MAX as f64]);
+        assert_eq!(of("[]", Dtype::F32).unwrap(), (vec![0], vec![]));
+        assert_eq!(of("[[], []]", Dtype::F32).unwrap(), (vec![2, 0], vec![]));
+        assert!(of("nan", Dtype::F64).unwrap().1[0].is_nan());
+    }
+
+    #[test]
+    fn texts_need_quotes_in_lists_only() {
+        let strings = |text: &str| {
+            let tensor = tensor(text, Dtype::String).unwrap();
+            (tensor.shape().to_vec(), tensor.strings().unwrap().map(str::to_owned).collect::<Vec<_>>())
+        };
+        assert_eq!(strings("two words"), (vec![], vec!["two words".to_owned()]));
+        assert_eq!(strings(r#""a=\"b\"""#), (vec![], vec!["a=\"b\"".to_owned()]));
+        assert_eq!(strings(r#"["a,]", "b"]"#), (vec![2], vec!["a,]".to_owned(), "b".to_owned()]));
+    }
+
+    #[test]
+    fn an_error_names_the_element_or_the_text_where_it_is() {
+        let message = |text: &str, dtype: Dtype| of(text, dtype).unwrap_err().to_string();
+        assert_eq!(message("4.5", Dtype::I64), "`4.5` is no value of type int64");
+        assert_eq!(message("[1, 300]", Dtype::U8), "`300` is no value of type uint8");
+        assert_eq!(message("-1", Dtype::U64), "`-1` is no value of type uint64");
+        assert_eq!(message("2", Dtype::Bool), "`2` is no value of type bool");
+        assert_eq!(message("true", Dtype::F32), "`true` is no value of type float");
+        assert_eq!(message("[1] 2", Dtype::F32), "the end is expected at `2`");
+        assert_eq!(message("[1 2]", Dtype::F32), "`,` or `]` is expected at `2]`");
+        assert!(message("[1,]", Dtype::F32).ends_with("is expected at `]`"));
+        assert!(message("[", Dtype::F32).ends_with("is expected at ``"));
+        for ragged in ["[[1], 2]", "[1, [2]]", "[[1, 2], [3]]", "[[[]], [1]]", "[[], [[]]]", "[[1], []]"] {
+            assert_eq!(message(ragged, Dtype::F32), "lists at one level have different lengths", "{ragged}");
+        }
+        assert_eq!(message(&"[".repeat(1000), Dtype::F32), "more than 32 lists are nested");
+    }
+}

@@ -1,0 +1,99 @@
+//! Inputs of `typeloom run` that are written on the command line.
+
+use crate::support::Folder;
+
+fn folder(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    let text = "<ir_version: 10, opset_import: [\"\": 21]>\n\
+        main (int64 steps, bool[N] mask, float[N, 2] x, string s, float a, float \"a=b\") => (t, m, z, r, c, d) {\n\
+        t = Identity(steps) m = Not(mask) z = Neg(x) r = Identity(s) c = Neg(a) d = Neg(\"a=b\") }";
+    folder.write("m.onnx", typeloom_onnx::text::model_bytes(text).unwrap_or_else(|error| panic!("{error}")));
+    folder
+}
+
+/// The rest of the line of an output.
+fn output(text: &str, name: &str) -> String {
+    let outputs = text.lines().skip_while(|line| *line != "outputs");
+    let mut words = outputs.filter_map(|line| line.trim_start().strip_prefix(&format!("{name} ")));
+    words
+        .next()
+        .unwrap_or_else(|| panic!("no `{name}` in {text}"))
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[test]
+fn scalars_and_lists_are_values_of_the_type_of_the_input() {
+    let folder = folder("literals");
+    let run = folder.run(&[
+        "run",
+        "m.onnx",
+        "-i",
+        "steps=4",
+        "-i",
+        "mask=[1, 0, true]",
+        "-i",
+        "x=[[1, 2.5], [3, 4], [5, -6]]",
+        "-i",
+        "s=a=b",
+        "-i",
+        "a=1",
+        "-i",
+        "a=b=2",
+    ]);
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert_eq!(output(&run.out, "t"), "int64 4");
+    assert_eq!(output(&run.out, "m"), "bool[3] 0, 1, 0");
+    assert_eq!(output(&run.out, "z"), "float[3, 2] -1, -2.5, -3, -4, -5, 6");
+    assert_eq!(output(&run.out, "r"), "string \"a=b\"");
+    // The longest name of an input counts.
+    assert_eq!(
+        (output(&run.out, "c"), output(&run.out, "d")),
+        ("float -1".to_owned(), "float -2".to_owned())
+    );
+    assert!(run.out.contains("N = 3") && !run.out.contains("generated"), "{}", run.out);
+}
+
+#[test]
+fn a_value_that_does_not_fit_is_an_error_that_names_the_input() {
+    let folder = folder("misfits");
+    for (input, expected) in [
+        ("steps=4.5", "input `steps`: `4.5` is no value of type int64"),
+        ("steps=[4]", "input `steps`: int64[1] is not int64"),
+        ("mask=[2]", "input `mask`: `2` is no value of type bool"),
+        ("x=[1, 2]", "input `x`: float[2] is not float[N, 2]"),
+        ("x=[[1, 2, 3]]", "input `x`: float[1, 3] is not float[N, 2]"),
+        ("x=[[1], [2, 3]]", "input `x`: lists at one level have different lengths"),
+        ("x=[[1, 2]", "input `x`: `,` or `]` is expected at ``"),
+        ("x=m.onnx", "input `x`: `m.onnx` is neither a value nor a `.npy` or `.pb` file"),
+        ("y=1", "the model has no input `y`; it has `steps`, `mask`, `x`, `s`, `a`, `a=b`"),
+        ("steps", "an input is written NAME=VALUE or NAME=FILE, not `steps`"),
+        ("x=gone.npy", "cannot read `gone.npy`"),
+    ] {
+        let run = folder.run(&["run", "m.onnx", "-i", input]);
+        assert!(
+            run.code == 2 && run.err.starts_with(&format!("typeloom: {expected}")),
+            "{input}: {}",
+            run.err
+        );
+    }
+    let twice = folder.run(&["run", "m.onnx", "-i", "mask=[1, 0]", "-i", "x=[[1, 2]]"]);
+    assert!(twice.code == 2 && twice.err.contains("input `x`"), "{}", twice.err);
+}
+
+#[test]
+fn a_seed_is_a_type_and_a_number_for_it_names_the_other_option() {
+    let folder = folder("seeds");
+    let run = folder.run(&["run", "m.onnx", "--seed", "3"]);
+    assert_eq!(
+        (run.code, run.err.as_str()),
+        (2, "typeloom: a seed is written NAME=TYPE, not `3`; `run` has --random-seed for generated inputs\n")
+    );
+    let typed = folder.run(&["run", "m.onnx", "--seed", "x=float[5, 2]", "--random-seed", "3"]);
+    assert!(
+        typed.code == 0 && typed.out.contains("N = 5") && typed.out.contains("from seed 3"),
+        "{}",
+        typed.out
+    );
+}

@@ -1,0 +1,118 @@
+//! Completions and manual pages.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use crate::support::Folder;
+
+/// The output of a program that may not be installed. A missing one is reported and fails under `CI=true`.
+fn program(command: &mut Command) -> Option<Output> {
+    match command.stdin(Stdio::null()).output() {
+        Ok(output) => Some(output),
+        Err(error) => {
+            let name = command.get_program();
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "under CI, {name:?} is needed: {error}");
+            eprintln!("skipped: {name:?}: {error}");
+            None
+        }
+    }
+}
+
+/// The commands that `--help` lists, without `help`.
+fn listed(folder: &Folder, command: &[&str]) -> BTreeSet<String> {
+    let help = folder.run(&[command, &["--help"]].concat()).out;
+    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let lines = lines.take_while(|line| !line.is_empty());
+    // Continuation lines are indented further.
+    let names = lines.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    names
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|it| *it != "help")
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn bash_completes_commands_options_and_their_values() {
+    let folder = Folder::new("bash");
+    let script = folder.run(&["completions", "bash"]);
+    assert_eq!((script.code, script.err.as_str()), (0, ""));
+    folder.write("typeloom.bash", &script.out);
+    let bash = |arguments: &[&str]| program(Command::new("bash").args(arguments).current_dir(&folder.0));
+    let Some(syntax) = bash(&["-n", "typeloom.bash"]) else { return };
+    assert!(syntax.status.success(), "{}", String::from_utf8_lossy(&syntax.stderr));
+    let completions = |words: &[&str]| {
+        let last = words.len() - 1;
+        let (current, previous) = (words[last], words[last - 1]);
+        let line = format!(
+            "source typeloom.bash; function=$(complete -p typeloom | sed 's/.*-F \\([^ ]*\\).*/\\1/'); COMP_WORDS=({}); \
+             COMP_CWORD={last}; $function typeloom '{current}' '{previous}'; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" "),
+        );
+        let output = bash(&["--norc", "-c", &line]).expect("bash has started before");
+        assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+        let found = String::from_utf8(output.stdout).expect("the completions are text");
+        found.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(completions(&["typeloom", "inf"]), ["infer"]);
+    assert_eq!(completions(&["typeloom", "run", "--random"]), ["--random-seed"]);
+    assert_eq!(completions(&["typeloom", "rust", "di"]), ["diff"]);
+    assert_eq!(completions(&["typeloom", "run", "--compare", ""]), ["ort"]);
+    assert!(completions(&["typeloom", "infer", "-"]).contains(&"--filter".to_owned()));
+}
+
+#[test]
+fn every_shell_has_a_script_with_all_commands() {
+    let folder = Folder::new("shells");
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = folder.run(&["completions", shell]);
+        assert_eq!(script.code, 0, "{shell}");
+        for command in listed(&folder, &[]) {
+            assert!(script.out.contains(&command), "{shell} has no `{command}`");
+        }
+    }
+    let unknown = folder.run(&["completions", "dash"]);
+    assert!(unknown.code == 2 && unknown.err.contains("elvish"), "{}", unknown.err);
+}
+
+#[test]
+fn every_command_has_a_manual_page_without_warnings() {
+    let folder = Folder::new("man");
+    let written = folder.run(&["man", "--output", "man1"]);
+    assert_eq!(written.code, 0, "{}", written.err);
+    let mut expected = BTreeSet::from(["typeloom.1".to_owned()]);
+    for command in listed(&folder, &[]) {
+        expected.insert(format!("typeloom-{command}.1"));
+        for inner in listed(&folder, &[&command]) {
+            expected.insert(format!("typeloom-{command}-{inner}.1"));
+        }
+    }
+    assert!(expected.contains("typeloom-rust-diff.1") && expected.len() > 15, "{expected:?}");
+    let files = std::fs::read_dir(folder.0.join("man1")).expect("the folder is made");
+    let found: BTreeSet<String> =
+        files.map(|file| file.expect("listed").file_name().into_string().expect("a name is text")).collect();
+    assert_eq!(found, expected);
+    for page in &expected {
+        let path = Path::new("man1").join(page);
+        let mut man = Command::new("man");
+        man.args(["--warnings", "-E", "UTF-8", "-l"]).arg(&path).current_dir(&folder.0).env("MANWIDTH", "80");
+        let Some(output) = program(&mut man) else { return };
+        let warnings = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && warnings.is_empty(), "{page}: {warnings}");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains(page.trim_end_matches(".1")), "{page}: {text}");
+    }
+}
+
+#[test]
+fn a_page_is_printed_by_the_name_of_its_command() {
+    let folder = Folder::new("page");
+    assert!(folder.run(&["man"]).out.contains(".TH typeloom 1"));
+    assert!(folder.run(&["man", "rust", "diff"]).out.contains(".TH typeloom-rust-diff 1"));
+    let unknown = folder.run(&["man", "chek"]);
+    assert_eq!(
+        (unknown.code, unknown.err.as_str()),
+        (2, "typeloom: `typeloom` has no command `chek`; did you mean `check`?\n")
+    );
+}
