@@ -122,7 +122,9 @@ def released(runner: Runner, fake: Path, target: str) -> str:
     """The address of a release with the false command."""
     downloads = runner.folder / "downloads"
     archive = [sys.executable, str(ROOT / "tools" / "release" / "archive.py"), "--target", target]
-    binary = ["--binary", str(fake / "bin" / "typeloom"), "--output", str(downloads / "v0.1.0")]
+    shared = runner.folder / "shared"
+    shared.mkdir(exist_ok=True)
+    binary = ["--binary", str(fake / "bin" / "typeloom"), "--shared", str(shared), "--output", str(downloads / "v0.1.0")]
     subprocess.run([*archive, *binary], check=True, capture_output=True)
     return downloads.as_uri()
 

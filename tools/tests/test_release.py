@@ -126,13 +126,16 @@ def test_every_file_names_the_same_repository() -> None:
 def test_an_archive_has_the_command_and_a_checksum_and_is_reproducible(target: str, tmp_path: Path) -> None:
     binary = tmp_path / "typeloom"
     binary.write_bytes(b"command")
-    command = [sys.executable, RELEASE / "archive.py", "--target", target, "--binary", binary, "--output"]
+    shared = tmp_path / "shared"
+    (shared / "man" / "man1").mkdir(parents=True)
+    (shared / "man" / "man1" / "typeloom.1").write_text(".TH typeloom 1\n")
+    command = [sys.executable, RELEASE / "archive.py", "--target", target, "--binary", binary, "--shared", shared, "--output"]
     for folder in ("one", "two"):
         subprocess.run([*command, tmp_path / folder], check=True, capture_output=True)
     archive, checksum = sorted((tmp_path / "one").iterdir())
     assert archive.read_bytes() == (tmp_path / "two" / archive.name).read_bytes()
     assert checksum.read_text() == f"{hashlib.sha256(archive.read_bytes()).hexdigest()}  {archive.name}\n"
-    texts = {f"typeloom-{target}/{name}" for name in ("LICENSE-APACHE", "LICENSE-MIT", "README.md")}
+    texts = {f"typeloom-{target}/{name}" for name in ("LICENSE-APACHE", "LICENSE-MIT", "README.md", "man/man1/typeloom.1")}
     if archive.suffix == ".zip":
         assert set(zipfile.ZipFile(archive).namelist()) == {f"typeloom-{target}/typeloom.exe", *texts}
     else:
@@ -141,11 +144,21 @@ def test_an_archive_has_the_command_and_a_checksum_and_is_reproducible(target: s
             assert opened.getmember(f"typeloom-{target}/typeloom").mode == 0o755
 
 
+def test_the_shared_files_are_pages_of_all_commands_and_completions_of_all_shells(real: Path, tmp_path: Path) -> None:
+    binary = real / "bin" / "typeloom"
+    subprocess.run([sys.executable, RELEASE / "shared.py", "--binary", binary, "--output", tmp_path / "shared"], check=True)
+    found = {path.relative_to(tmp_path / "shared").as_posix() for path in (tmp_path / "shared").rglob("*") if path.is_file()}
+    names = ("typeloom.bash", "typeloom.elv", "typeloom.fish", "_typeloom.ps1", "_typeloom")
+    assert {f"completions/{name}" for name in names} == {path for path in found if not path.startswith("man/")}
+    assert {"man/man1/typeloom.1", "man/man1/typeloom-check.1", "man/man1/typeloom-rust-diff.1"} <= found
+    assert all((tmp_path / "shared" / path).stat().st_size > 500 for path in found)
+
+
 def test_a_large_command_is_refused(tmp_path: Path) -> None:
     binary = tmp_path / "typeloom"
     with binary.open("wb") as file:
         file.truncate(20_000_001)
-    command = [sys.executable, RELEASE / "archive.py", "--target", "t", "--binary", binary, "--output", tmp_path / "out"]
+    command = [sys.executable, RELEASE / "archive.py", "--target", "t", "--binary", binary, "--shared", tmp_path, "--output", tmp_path / "out"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1 and "more than 20000000" in done.stderr
     assert not (tmp_path / "out").exists()

@@ -373,14 +373,15 @@ fn inputs_that_are_made_up_are_within_the_budget() {
 fn special_files_are_refused_before_they_are_opened() {
     let folder = Folder::new("special");
     let pipe = folder.0.join("pipe.onnx");
+    let array = folder.0.join("pipe.npy");
     // Opening a pipe without a writer would block without limit.
-    let made = Command::new("mkfifo").arg(&pipe).status();
+    let made = Command::new("mkfifo").args([&pipe, &array]).status();
     if !made.is_ok_and(|status| status.success()) {
         return;
     }
     let pipe = pipe.display().to_string();
     let correct = folder.write("correct.onnx", &models()[0].1);
-    let input = format!("{}={pipe}", name(0));
+    let input = format!("{}={}", name(0), array.display());
     let commands: &[&[&str]] = &[
         &["check", &pipe],
         &["infer", &pipe],

@@ -138,30 +138,23 @@ fn glob(text: &str) -> Result<GlobMatcher, FilterError> {
         .map_err(|error| FilterError::Glob { text: text.to_owned(), error })
 }
 
-/// A printed type, or a pattern for one: `container(container(head[axis, axis]))`.
-#[derive(Debug, PartialEq, Eq)]
-struct Parts<'t> {
-    containers: Vec<&'t str>,
-    head: &'t str,
-    /// `None` without brackets.
-    axes: Option<Vec<String>>,
+/// The containers around a printed type or a pattern, the outermost first, and their content.
+fn containers(text: &str) -> Option<(Vec<&str>, &str)> {
+    let mut rest = text.trim();
+    let mut containers = Vec::new();
+    // A dim such as `min(a, b)` also has parentheses, but within the brackets of a shape.
+    while let Some(open) = rest.find(['(', '[']).filter(|at| rest[*at..].starts_with('(')) {
+        containers.push(rest[..open].trim());
+        rest = rest[open + 1..].strip_suffix(')')?.trim();
+    }
+    Some((containers, rest))
 }
 
-impl<'t> Parts<'t> {
-    fn of(text: &'t str) -> Option<Self> {
-        let mut rest = text.trim();
-        let mut containers = Vec::new();
-        // A dim such as `min(a, b)` also has parentheses, but within the brackets of a shape.
-        while let Some(open) = rest.find(['(', '[']).filter(|at| rest[*at..].starts_with('(')) {
-            containers.push(rest[..open].trim());
-            rest = rest[open + 1..].strip_suffix(')')?.trim();
-        }
-        let Some((head, axes)) = rest.split_once('[') else {
-            let is_plain = !rest.contains([']', ')']);
-            return is_plain.then_some(Self { containers, head: rest, axes: None });
-        };
-        let axes = axes.strip_suffix(']')?;
-        Some(Self { containers, head: head.trim(), axes: Some(split(axes)?) })
+/// The element type and the axes of `head[axis, axis]`; without brackets, there are no axes.
+fn parts(text: &str) -> Option<(&str, Option<Vec<String>>)> {
+    match text.split_once('[') {
+        None => (!text.contains([']', ')'])).then_some((text.trim(), None)),
+        Some((head, axes)) => Some((head.trim(), Some(split(axes.trim_end().strip_suffix(']')?)?))),
     }
 }
 
@@ -207,25 +200,35 @@ const ANY_DIMS: &str = "...";
 
 impl TypePattern {
     fn parse(text: &str) -> Result<Self, FilterError> {
-        let parts = Parts::of(text).filter(|parts| !(parts.head.is_empty() && parts.axes.is_none()));
-        let Some(Parts { containers, head, axes }) = parts else {
+        let pattern = containers(text).and_then(|(containers, content)| Some((containers, parts(content)?)));
+        let Some((containers, (head, axes))) = pattern else {
             return Err(FilterError::Type { text: text.to_owned() });
         };
+        if head.is_empty() && axes.is_none() {
+            return Err(FilterError::Type { text: text.to_owned() });
+        }
         let head = if head.is_empty() { None } else { Some(glob(head)?) };
         Ok(Self { containers: containers.into_iter().map(str::to_owned).collect(), head, axes })
     }
 
+    /// Whether a printed type matches; one that depends on a branch matches if one of its cases does.
     fn matches(&self, ty: &str) -> bool {
-        let Some(Parts { containers, head, axes }) = Parts::of(ty) else { return false };
-        if !containers.iter().eq(&self.containers)
-            || !self.head.as_ref().is_none_or(|glob| glob.is_match(head))
-        {
+        let Some((containers, content)) = containers(ty) else { return false };
+        containers.iter().eq(&self.containers) && content.split(" | ").any(|case| self.matches_case(case))
+    }
+
+    fn matches_case(&self, ty: &str) -> bool {
+        let Some((head, axes)) = parts(ty) else { return false };
+        let mut heads = head.split('|');
+        if !self.head.as_ref().is_none_or(|glob| heads.any(|head| glob.is_match(head))) {
             return false;
         }
         match &self.axes {
             None => true,
-            Some(pattern) if Dtype::from_onnx_name(head).is_none() && axes.is_none() => {
-                // Only tensors have a shape; a node above all tensors has an unknown one.
+            Some(pattern)
+                if axes.is_none() && head.split('|').all(|it| Dtype::from_onnx_name(it).is_none()) =>
+            {
+                // Only tensors have a shape; that of a node above all tensors is unknown.
                 head.starts_with("tensor") && *pattern == [ANY_DIMS]
             }
             Some(pattern) => match_axes(pattern, &axes.unwrap_or_default()),
@@ -246,7 +249,7 @@ fn match_axes(pattern: &[String], axes: &[String]) -> bool {
                 run = Some((at, axis));
                 at += 1;
             }
-            (Some(dim), _) if dim == ANY_DIM || *dim == axes[axis] => {
+            (Some(dim), _) if dim == ANY_DIM || axes[axis].split('|').any(|it| it == dim) => {
                 at += 1;
                 axis += 1;
             }
@@ -288,6 +291,9 @@ mod tests {
             ("seq(float)", "seq(float[2])"),
             ("optional(seq([2]))", "optional(seq(int64[2]))"),
             ("peer_*", "peer_id"),
+            ("[4, *]", "float[2|4, 3]"),
+            ("[*, *]", "float[3] | float[2, 3]"),
+            ("double", "float|double[2]"),
         ] {
             assert!(matches(pattern, ty), "{pattern} {ty}");
         }

@@ -215,7 +215,10 @@ fn inputs(args: &RunArgs, ports: &[Port]) -> anyhow::Result<Inputs> {
         }
         let value = match store::file_of(text) {
             Some(file) => store::read(file, &port.ty)?,
-            None => literal::read(text, &port.ty).with_context(|| not_a_value(name, text))?,
+            None if Path::new(text).exists() => {
+                bail!("input `{name}`: `{text}` is neither a value nor a `.npy` or `.pb` file")
+            }
+            None => literal::read(text, &port.ty).with_context(|| format!("input `{name}`"))?,
         };
         if let Err(mismatch) = symbols.check(&value, &port.ty) {
             bail!("input `{name}`: {mismatch}");
@@ -248,14 +251,6 @@ fn inputs(args: &RunArgs, ports: &[Port]) -> anyhow::Result<Inputs> {
         inputs.insert(port.name.clone(), value);
     }
     Ok((inputs, generated))
-}
-
-/// The context of an error in an input on the command line.
-fn not_a_value(name: &str, text: &str) -> String {
-    match Path::new(text).exists() {
-        true => format!("input `{name}`: `{text}` is neither a value nor a `.npy` or `.pb` file"),
-        false => format!("input `{name}`"),
-    }
 }
 
 /// Whether an extent of a type is this symbol, or an expression with it; `?` is an extent without a name.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 
@@ -12,6 +13,8 @@ def main() -> int:
 
     # As in the binary: Ctrl-C ends the process at once.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # `run --compare ort` uses the packages of this interpreter.
+    os.environ.setdefault("TYPELOOM_PYTHON", sys.executable)
     return _core.main(["typeloom", *sys.argv[1:]])
 
 
