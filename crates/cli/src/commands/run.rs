@@ -25,6 +25,9 @@ use crate::run::reference::{self, Model, Reference};
 use crate::run::{budget, difference, literal, random, store, summary};
 use typeloom_files::SideFiles;
 
+/// The number of bytes by which a model and its file are compared.
+const MAX_START: usize = 4096;
+
 /// Runs a model on the embedded backend, or starts the command of another one with `arguments`.
 pub(crate) fn start(args: &RunArgs, arguments: &[OsString]) -> anyhow::Result<Outcome> {
     if args.backend == CPU { run(args, None) } else { engine::start(&args.backend, arguments) }
@@ -117,7 +120,7 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
     let mut verdict = Outcome::Typed;
     if let Some((ReferenceArg::Ort, inputs)) = compared {
         let model = match source.path() {
-            Some(path) if !is_mended => Model::File(path),
+            Some(path) if !is_mended && is_content(path, &bytes)? => Model::File(path),
             _ => Model::Bytes(&bytes, source.folder()),
         };
         // The outputs are shown even if the comparison fails.
@@ -129,6 +132,15 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
     progress.finish_and_clear();
     write(&shown)?;
     Ok(verdict)
+}
+
+/// Whether these bytes are the content of a file: standard input and converted files are not.
+fn is_content(path: &Path, bytes: &[u8]) -> anyhow::Result<bool> {
+    let cannot = || format!("cannot read `{}`", path.display());
+    let file = typeloom_files::open(path).with_context(cannot)?;
+    // A mapped file is not read as a whole: texts and models differ in length or at their beginnings.
+    let start = |bytes: &[u8]| bytes.get(..bytes.len().min(MAX_START)).map(<[u8]>::to_vec);
+    Ok(file.len() == bytes.len() && start(&file) == start(bytes))
 }
 
 /// Compares the outputs with those of ONNX Runtime. Returns a table and the outcome.
