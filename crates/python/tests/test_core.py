@@ -221,3 +221,22 @@ def test_the_command_is_that_of_the_binary(text: str, tmp_path: Path) -> None:
     for arguments, code in ([["--version"], 0], [["check", str(path)], 0], [["check"], 2], [["check", "nothing"], 2]):
         command = [sys.executable, "-m", "typeloom", *arguments]
         assert subprocess.run(command, capture_output=True, timeout=120).returncode == code, arguments
+
+
+@pytest.mark.parametrize("given", [None, "no-such-interpreter"])
+def test_the_command_compares_runs_with_the_packages_of_its_interpreter(
+    given: str | None, text: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "model.onnx"
+    path.write_bytes(data(text))
+    environment = {name: value for name, value in os.environ.items() if name != "TYPELOOM_PYTHON"}
+    if given is not None:
+        environment["TYPELOOM_PYTHON"] = given
+    command = [sys.executable, "-m", "typeloom", "run", "--compare", "ort", str(path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    if given is None:
+        pytest.importorskip("onnxruntime")
+        assert done.returncode == 0, done.stderr
+        assert "differences from ONNX Runtime" in done.stdout
+    else:
+        assert done.returncode == 2 and given in done.stderr
