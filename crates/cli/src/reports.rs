@@ -1,6 +1,9 @@
 //! The reports of a command: each format with its renderer and destination.
 
+use std::io::IsTerminal as _;
+
 use anyhow::bail;
+use indicatif::ProgressBar;
 use typeloom_report::list::{
     FileReport, Format, ListRenderer, ListedFiles, PathStyle, Style, Totals, renderer,
 };
@@ -13,6 +16,8 @@ use crate::target::{Stream, Target};
 pub(crate) struct Reports {
     open: Vec<Report>,
     pub(crate) totals: Totals,
+    /// The progress bar on the terminal that is also standard output.
+    progress: Option<ProgressBar>,
 }
 
 struct Report {
@@ -70,7 +75,14 @@ impl Reports {
             let text = report.renderer.begin();
             report.write(&text)?;
         }
-        Ok(Self { open, totals: Totals::default() })
+        Ok(Self { open, totals: Totals::default(), progress: None })
+    }
+
+    /// Hides a progress bar while something is written to the same terminal.
+    pub(crate) fn above(mut self, progress: &ProgressBar) -> Self {
+        let is_shared = !progress.is_hidden() && std::io::stdout().is_terminal();
+        self.progress = is_shared.then(|| progress.clone());
+        self
     }
 
     /// Adds a file to all reports.
@@ -78,12 +90,33 @@ impl Reports {
         self.totals.add(file);
         for report in &mut self.open {
             let text = report.renderer.file(file);
-            if !text.is_empty() {
-                report.write(&text)?;
+            match &self.progress {
+                _ if text.is_empty() => {}
+                Some(bar) if matches!(report.destination, Destination::Stdout) => {
+                    bar.suspend(|| report.write(&text))?;
+                }
+                Some(_) | None => report.write(&text)?,
             }
         }
         if self.open.iter().all(|report| matches!(report.destination, Destination::Closed)) {
             std::process::exit(0);
+        }
+        Ok(())
+    }
+
+    /// Ends the reports of a run that was interrupted before a number of files. Reports on standard output and in pipes end
+    /// with this number. Files do not appear, and those of earlier runs stay.
+    pub(crate) fn interrupt(mut self, missing: usize) -> anyhow::Result<()> {
+        self.totals.missing = Some(missing);
+        for mut report in self.open {
+            if matches!(&report.destination, Destination::File(stream) if stream.is_atomic()) {
+                continue;
+            }
+            let text = report.renderer.end(&self.totals);
+            report.write(&text)?;
+            if let Destination::File(stream) = report.destination {
+                stream.commit()?;
+            }
         }
         Ok(())
     }
