@@ -3,8 +3,8 @@
     python bench/cli/folder.py [--models 100000] [--jobs 1,2] [--command target/release/typeloom] [--keep FOLDER]
 
 Writes the models, of 10 to 30 nodes each, with names, extents and symbols of their own, in folders of 10,000; then runs the command
-on a tenth of them and on all of them. Prints a table in Markdown for `docs/PERFORMANCE.md`. Needs the package `onnx`, and about 4 KB of
-disk space for each model. Each figure is of one run after one that reads all files; the machine must be idle.
+on a tenth of them and on all of them. Prints a table in Markdown for `docs/PERFORMANCE-CLI.md`. Needs Linux, the package `onnx`, and
+about 4 KB of disk space for each model. Each figure is of one run after one that reads all files; the machine must be idle.
 """
 
 from __future__ import annotations
@@ -81,17 +81,21 @@ def write(folder: Path, numbers: range) -> None:
             path.write_bytes(model(number))
 
 
-def run(command: str, folder: Path, jobs: int) -> tuple[float, float]:
-    """Seconds and peak memory in MB of one run, whose report goes to no file."""
+def run(command: str, folder: Path, jobs: int) -> tuple[float, float, float]:
+    """Seconds, processor seconds and peak memory in MB of one run, whose report goes to no file."""
     arguments = [command, "check", "--no-config", "--jobs", str(jobs), str(folder)]
-    begin = time.perf_counter()
+    begin, peak = time.perf_counter(), 0
     with subprocess.Popen(arguments, stdout=subprocess.DEVNULL) as process:
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    seconds = time.perf_counter() - begin
+        # The peak of `wait4` includes that of this process before the command replaced it.
+        while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
+            status = Path(f"/proc/{process.pid}/status").read_text()
+            peak = next((int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")), peak)
+            time.sleep(0.005)
+        seconds = time.perf_counter() - begin
+        process.returncode = os.waitstatus_to_exitcode(ended[1])
     if process.returncode != 0:
         sys.exit(f"{' '.join(arguments)}: exit code {process.returncode}")
-    return seconds, usage.ru_maxrss / 1024
+    return seconds, ended[2].ru_utime + ended[2].ru_stime, peak / 1024
 
 
 def main() -> None:
@@ -107,12 +111,13 @@ def main() -> None:
         write(folder / "tenth", range(tenth))
         write(folder / "all", range(options.models))
         print(f"onnx {onnx.__version__}, {os.cpu_count()} processors\n")
-        print("| models | jobs | seconds | models/s | peak memory, MB |\n|---:|---:|---:|---:|---:|")
+        print("| models | jobs | seconds | processor seconds | models/s | peak memory, MB |")
+        print("|---:|---:|---:|---:|---:|---:|")
         for part, models in (("tenth", tenth), ("all", options.models)):
             run(options.command, folder / part, 2)
             for jobs in map(int, options.jobs.split(",")):
-                seconds, peak = run(options.command, folder / part, jobs)
-                print(f"| {models:,} | {jobs} | {seconds:.2f} | {models / seconds:,.0f} | {peak:.1f} |")
+                seconds, busy, peak = run(options.command, folder / part, jobs)
+                print(f"| {models:,} | {jobs} | {seconds:.2f} | {busy:.2f} | {models / seconds:,.0f} | {peak:.1f} |")
 
 
 if __name__ == "__main__":

@@ -55,14 +55,14 @@ impl Source {
     }
 
     /// The model's bytes, or the problem of a text that is not a model.
-    pub(crate) fn read(&self) -> anyhow::Result<Result<Bytes, Diagnostic>> {
+    pub(crate) fn read(&self) -> anyhow::Result<Result<Bytes, Box<Diagnostic>>> {
         let bytes = self.contents()?;
         Ok(if self.is_text_of(&bytes) { model_of_text(&bytes) } else { Ok(bytes) })
     }
 
     /// Whether the file has the name or the contents of a model in the textual syntax. Standard input is not read.
     pub(crate) fn is_text(&self) -> anyhow::Result<bool> {
-        Ok(self.path.is_some() && self.is_text_of(&*self.contents()?))
+        Ok(self.path.is_some() && self.is_text_of(&self.contents()?))
     }
 
     /// The bytes of the file.
@@ -93,10 +93,12 @@ pub(crate) fn is_text_name(name: &OsStr) -> bool {
 }
 
 /// Converts a model in the textual syntax.
-fn model_of_text(bytes: &[u8]) -> Result<Bytes, Diagnostic> {
+fn model_of_text(bytes: &[u8]) -> Result<Bytes, Box<Diagnostic>> {
     // A character that is not UTF-8 is an error unless it is in a string or a comment, where it does not matter.
     let text = String::from_utf8_lossy(bytes);
-    text::model_bytes(&text).map(|model| Bytes::Read(model.into())).map_err(|error| diagnose_text(&error))
+    text::model_bytes(&text)
+        .map(|model| Bytes::Read(model.into()))
+        .map_err(|error| Box::new(diagnose_text(&error)))
 }
 
 /// Checks models with given options and operators.

@@ -1,9 +1,6 @@
 //! The reports of a command: each format with its renderer and destination.
 
-use std::io::IsTerminal as _;
-
 use anyhow::bail;
-use indicatif::ProgressBar;
 use typeloom_report::list::{
     FileReport, Format, ListRenderer, ListedFiles, PathStyle, Style, Totals, renderer,
 };
@@ -16,8 +13,6 @@ use crate::target::{Stream, Target};
 pub(crate) struct Reports {
     open: Vec<Report>,
     pub(crate) totals: Totals,
-    /// The progress bar on the terminal that is also standard output.
-    progress: Option<ProgressBar>,
 }
 
 struct Report {
@@ -75,14 +70,7 @@ impl Reports {
             let text = report.renderer.begin();
             report.write(&text)?;
         }
-        Ok(Self { open, totals: Totals::default(), progress: None })
-    }
-
-    /// Hides a progress bar while something is written to the same terminal.
-    pub(crate) fn above(mut self, progress: &ProgressBar) -> Self {
-        let is_shared = !progress.is_hidden() && std::io::stdout().is_terminal();
-        self.progress = is_shared.then(|| progress.clone());
-        self
+        Ok(Self { open, totals: Totals::default() })
     }
 
     /// Adds a file to all reports.
@@ -90,12 +78,8 @@ impl Reports {
         self.totals.add(file);
         for report in &mut self.open {
             let text = report.renderer.file(file);
-            match &self.progress {
-                _ if text.is_empty() => {}
-                Some(bar) if matches!(report.destination, Destination::Stdout) => {
-                    bar.suspend(|| report.write(&text))?;
-                }
-                Some(_) | None => report.write(&text)?,
+            if !text.is_empty() {
+                report.write(&text)?;
             }
         }
         if self.open.iter().all(|report| matches!(report.destination, Destination::Closed)) {

@@ -1,6 +1,7 @@
 //! `typeloom check FILE...`: proves the type of every value.
 
 use std::collections::BTreeMap;
+use std::io::IsTerminal as _;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,8 +55,9 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
     let mode = if args.update_baseline { BaselineMode::Update } else { BaselineMode::Compare };
     let listed = if args.quiet { ListedFiles::WithFindings } else { ListedFiles::All };
     let progress = progress(u64::try_from(sources.len()).ok(), "{bar:30} {pos}/{len} {wide_msg}");
-    let reports = Reports::open(&args.report, args.color, listed)?.above(&progress);
-    let mut run = Run { mode, baselines: Baselines::new(mode), reports, progress };
+    let reports = Reports::open(&args.report, args.color, listed)?;
+    let is_terminal = std::io::stdout().is_terminal();
+    let mut run = Run { mode, baselines: Baselines::new(mode), reports, progress, is_terminal };
     let interrupt = Interrupt::listen();
     match run.check_all(args.jobs, &sources, &mut settings, &interrupt)? {
         Ended::Completely => run.finish(),
@@ -75,6 +77,8 @@ struct Run {
     baselines: Baselines,
     reports: Reports,
     progress: ProgressBar,
+    /// Whether standard output is a terminal.
+    is_terminal: bool,
 }
 
 impl Run {
@@ -121,10 +125,28 @@ impl Run {
             }
             match next {
                 Next::Waiting => {}
-                Next::Result(answers) => answers.into_iter().try_for_each(|answer| self.report(answer))?,
+                Next::Result(answers) => self.report_all(answers)?,
                 Next::Done => return failed.map_or(Ok(Ended::Completely), Err),
             }
         }
+    }
+
+    /// Reports models. The progress bar is hidden meanwhile if both are on a terminal, once for all models, because drawing
+    /// it takes longer than a report.
+    fn report_all(&mut self, answers: Vec<Answer>) -> anyhow::Result<()> {
+        let progress = self.progress.clone();
+        let number = answers.len() as u64;
+        let last = answers.last().map(|(source, ..)| source.name.clone());
+        let is_shown = self.is_terminal || answers.iter().any(|(.., found)| found.is_err());
+        let report = || answers.into_iter().try_for_each(|answer| self.report(answer));
+        if progress.is_hidden() || !is_shown {
+            report()?;
+        } else {
+            progress.suspend(report)?;
+        }
+        progress.set_message(last.unwrap_or_default());
+        progress.inc(number);
+        Ok(())
     }
 
     /// Reports a model.
@@ -145,7 +167,7 @@ impl Run {
                 Ok(found)
             }
             Err(error) => {
-                self.progress.suspend(|| complain(&error));
+                complain(&error);
                 Err(escape(&format!("{error:#}")).into_owned())
             }
         };
@@ -164,12 +186,7 @@ impl Run {
             }
             Err(error) => Content::Unusable { error },
         };
-        self.reports.file(&FileReport { file: &source.name, content })?;
-        if !self.progress.is_hidden() {
-            self.progress.set_message(source.name);
-        }
-        self.progress.inc(1);
-        Ok(())
+        self.reports.file(&FileReport { file: &source.name, content })
     }
 
     /// Ends the reports and writes the baselines.
@@ -218,7 +235,7 @@ fn check(source: &Source, plan: &Plan) -> anyhow::Result<Found> {
     let read = source.read()?;
     let mut checked = match &read {
         Ok(bytes) => checker.check(source, bytes)?,
-        Err(problem) => Err(problem.clone()),
+        Err(problem) => Err(Diagnostic::clone(problem)),
     };
     let bytes = read.as_deref().unwrap_or_default();
     let mut coverage = Coverage::default();

@@ -8,6 +8,7 @@ use typeloom_report as report;
 use typeloom_report::selection::Selection;
 use typeloom_report::table::TableOptions;
 use typeloom_settings::effective::Settings;
+use typeloom_solver::diagnostic::Diagnostic;
 use typeloom_solver::diagnostic::text::{quote, suggestion};
 use typeloom_solver::model::Checked;
 
@@ -42,7 +43,7 @@ fn one(
     let read = source.read()?;
     let mut checked = match &read {
         Ok(bytes) => checker.check(source, bytes)?,
-        Err(problem) => Err(problem.clone()),
+        Err(problem) => Err(Diagnostic::clone(problem)),
     };
     let bytes = read.as_deref().unwrap_or_default();
     if let Ok(checked) = &checked

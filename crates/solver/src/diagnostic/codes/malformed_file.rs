@@ -43,8 +43,7 @@ pub(crate) fn malformed(error: &DecodeError, location: Location) -> Diagnostic {
 /// The text is not a model in the textual syntax.
 pub(crate) fn malformed_text(error: &ParseError) -> Diagnostic {
     let message = format!("the text is malformed: {}", clip(&error.to_string(), MAX_CHARS));
-    let location = Location { offset: Some(error.offset), ..Location::default() };
-    Diagnostic::new(Code::MalformedFile, message, location).with_help(
+    Diagnostic::new(Code::MalformedFile, message, Location::default()).with_help(
         "a model in ONNX's textual syntax begins with `<ir_version: 10, opset_import: [\"\": 21]>`",
     )
 }
