@@ -3,13 +3,13 @@
 //! | argument | models |
 //! |---|---|
 //! | `-` | standard input |
-//! | a file | the file, whatever its name is |
+//! | a file | the file, with any name |
 //! | a folder | the models in it and in the folders in it, in the order of names |
 //! | a glob | the models that match it, and those in folders that match it; if it has an extension, all files that match it |
 //! | `@list` | those of the arguments in a file, one a line |
 //!
-//! In folders, models are the files with a [suffix](SUFFIXES). A file with the name of a glob or a list precedes it: the path of
-//! a list begins with `@` only if the argument does, so that `./@list` is the file `@list` itself.
+//! In folders, models are the files with the suffix of a model or a text. An argument with the characters of a glob is a file
+//! if there is one with this name. An argument that begins with `@` is always a list; `./@list` is the file `@list`.
 //!
 //! **Invariant:** an argument that selects nothing is an error, except if `--exclude` leaves out a file.
 //!

@@ -43,7 +43,7 @@ impl Deref for Bytes {
     }
 }
 
-/// Files below this size are read: mapping one, and the faults of its pages, take longer. The threads of a process also
+/// Files below this size are read: mapping one and loading its pages takes longer. The threads of a process also
 /// share its list of maps.
 const MIN_MAPPED: u64 = 64 << 10;
 

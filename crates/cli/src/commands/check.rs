@@ -65,7 +65,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
     }
 }
 
-/// How a run ended.
+/// The end of a run.
 enum Ended {
     Completely,
     Interrupted,

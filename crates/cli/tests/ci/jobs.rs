@@ -18,7 +18,7 @@ fn models(name: &str) -> Folder {
             2 => {
                 let mut body = "h0 = Relu(x)\n".to_owned();
                 for node in 0..at * 3 {
-                    write!(body, "h{} = Relu(h{node})\n", node + 1).expect("a string grows");
+                    writeln!(body, "h{} = Relu(h{node})", node + 1).expect("a string grows");
                 }
                 folder.model(&file, &format!("{body}y = Add(h0, n)"));
             }
