@@ -2,9 +2,11 @@
 
 mod format;
 mod infer;
+mod inputs;
 mod levels;
 mod run;
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -12,6 +14,7 @@ use clap_complete::Shell;
 
 pub(crate) use format::{FormatArg, ReportArgs};
 pub(crate) use infer::{InferArgs, InferFormat};
+pub(crate) use inputs::{ExcludeArgs, InputArgs};
 pub(crate) use levels::LevelArgs;
 pub(crate) use run::{CPU, ReferenceArg, RunArgs};
 
@@ -347,6 +350,8 @@ pub(crate) struct DiffArgs {
     pub(crate) report: ReportArgs,
     #[command(flatten)]
     pub(crate) solve: SolveArgs,
+    #[command(flatten)]
+    pub(crate) exclude: ExcludeArgs,
 }
 
 /// How models are read and solved.
@@ -390,9 +395,11 @@ pub(crate) enum Color {
 /// `typeloom check`
 #[derive(Debug, ClapArgs)]
 pub(crate) struct CheckArgs {
-    /// Models, folders with models, or `-` for standard input
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<String>,
+    #[command(flatten)]
+    pub(crate) inputs: InputArgs,
+    /// Check this many models at the same time (default: the number of processors); the output does not depend on it
+    #[arg(long, short, value_name = "NUMBER")]
+    pub(crate) jobs: Option<NonZeroUsize>,
     /// Report nodes that a runtime cannot run, such as `onnxruntime-1.31`; can be repeated. `typeloom targets` lists the
     /// runtimes
     #[arg(long = "target", value_name = "NAME")]
@@ -436,6 +443,8 @@ pub(crate) struct ConfigArgs {
     pub(crate) solve: SolveArgs,
     #[command(flatten)]
     pub(crate) levels: LevelArgs,
+    #[command(flatten)]
+    pub(crate) exclude: ExcludeArgs,
 }
 
 /// `typeloom explain`

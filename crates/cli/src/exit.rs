@@ -9,10 +9,12 @@ pub(crate) enum Outcome {
     Problems,
     /// A file or the command line is not usable.
     Unusable,
+    /// Ctrl-C, or a request to end, before the command was done.
+    Interrupted,
 }
 
 impl Outcome {
-    const ALL: [Self; 3] = [Self::Typed, Self::Problems, Self::Unusable];
+    const ALL: [Self; 4] = [Self::Typed, Self::Problems, Self::Unusable, Self::Interrupted];
 
     /// The exit code.
     pub(crate) const fn code(self) -> u8 {
@@ -20,6 +22,7 @@ impl Outcome {
             Self::Typed => 0,
             Self::Problems => 1,
             Self::Unusable => 2,
+            Self::Interrupted => 130,
         }
     }
 
@@ -34,6 +37,7 @@ impl Outcome {
             Self::Unusable => {
                 "a file that cannot be read or written, a settings file or an argument with an error"
             }
+            Self::Interrupted => "the command was interrupted",
         }
     }
 }

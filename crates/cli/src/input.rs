@@ -1,28 +1,26 @@
-//! Input files: finds models, maps or reads their bytes, and checks them.
+//! Input files: maps or reads the bytes of models, and checks them.
 //!
-//! A model is mapped into memory, not read: checking reads the pages of the graph and none
-//! of the weights. Standard input is read whole.
+//! A large model is mapped into memory, not read: checking reads the pages of the graph and none
+//! of the weights. Standard input is read whole. A model in ONNX's textual syntax is converted: it is recognised by the
+//! name of its file, or by its first character.
 
+use std::ffi::OsStr;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use typeloom_files::{Bytes, read};
-use typeloom_onnx::text::escape;
+use typeloom_onnx::lfs;
+use typeloom_onnx::text::{self, escape};
 use typeloom_ops::described::{Described, Operators};
 use typeloom_rewrite::advise::advised;
 use typeloom_rewrite::coerce::{Policy, Repair, RepairError, repair};
 use typeloom_rewrite::mend::{Repairs, mend};
-use typeloom_solver::diagnostic::{Diagnostic, diagnose_error};
+use typeloom_solver::diagnostic::{Diagnostic, diagnose_error, diagnose_text};
 use typeloom_solver::model::{CheckError, Checked, Options, Seed};
 use typeloom_solver::universe::Universe;
 use typeloom_types::lattice::Lattice;
 use typeloom_types::lattice::build::NodeSpec;
-
-use crate::settings::Resolver;
-
-/// The deepest folder that is searched for models.
-const MAX_DEPTH: usize = 64;
 
 /// One model to work on.
 #[derive(Clone, Debug)]
@@ -30,54 +28,6 @@ pub(crate) struct Source {
     /// Name in the output, with control characters escaped.
     pub(crate) name: String,
     path: Option<PathBuf>,
-}
-
-/// Lists the models given by the arguments. Folders are searched recursively, in the order of file names, without the files
-/// that the settings exclude.
-pub(crate) fn sources(arguments: &[String], settings: &mut Resolver) -> anyhow::Result<Vec<Source>> {
-    let mut sources = Vec::new();
-    for argument in arguments {
-        let source = source(argument);
-        let Some(folder) = source.path().filter(|path| path.is_dir()) else {
-            sources.push(source);
-            continue;
-        };
-        let found = models_in(folder, settings)?;
-        if found.is_empty() {
-            bail!("there is no model (*.onnx) in `{argument}`");
-        }
-        sources.extend(found);
-    }
-    Ok(sources)
-}
-
-/// The models in a folder, in the order of file names, without those that the settings exclude.
-pub(crate) fn models_in(folder: impl AsRef<Path>, settings: &mut Resolver) -> anyhow::Result<Vec<Source>> {
-    let mut found = Vec::new();
-    search(folder.as_ref(), 0, &mut found)?;
-    let mut models = Vec::with_capacity(found.len());
-    for source in found {
-        if !settings.excludes(&source)? {
-            models.push(source);
-        }
-    }
-    Ok(models)
-}
-
-fn search(folder: &Path, depth: usize, sources: &mut Vec<Source>) -> anyhow::Result<()> {
-    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot list `{}`", folder.display()))?;
-    let mut paths: Vec<PathBuf> =
-        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
-    paths.sort();
-    for path in paths {
-        let is_link = path.symlink_metadata().is_ok_and(|meta| meta.is_symlink());
-        if path.is_dir() && !is_link && depth < MAX_DEPTH {
-            search(&path, depth + 1, sources)?;
-        } else if path.extension().is_some_and(|extension| extension == "onnx") {
-            sources.push(Source::at(path));
-        }
-    }
-    Ok(())
 }
 
 /// The file given by an argument; `-` is standard input.
@@ -89,7 +39,8 @@ pub(crate) fn source(argument: &str) -> Source {
 }
 
 impl Source {
-    fn at(path: PathBuf) -> Self {
+    /// The model in a file.
+    pub(crate) fn at(path: PathBuf) -> Self {
         Self { name: escape(&path.display().to_string()).into_owned(), path: Some(path) }
     }
 
@@ -98,8 +49,24 @@ impl Source {
         self.path.as_deref()
     }
 
-    /// The model's bytes.
+    /// The model's bytes. A text that is not a model is an error.
     pub(crate) fn open(&self) -> anyhow::Result<Bytes> {
+        self.read()?.map_err(|problem| anyhow!("cannot read `{}`: {}", self.name, problem.message))
+    }
+
+    /// The model's bytes, or the problem of a text that is not a model.
+    pub(crate) fn read(&self) -> anyhow::Result<Result<Bytes, Box<Diagnostic>>> {
+        let bytes = self.contents()?;
+        Ok(if self.is_text_of(&bytes) { model_of_text(&bytes) } else { Ok(bytes) })
+    }
+
+    /// Whether the file has the name or the contents of a model in the textual syntax. Standard input is not read.
+    pub(crate) fn is_text(&self) -> anyhow::Result<bool> {
+        Ok(self.path.is_some() && self.is_text_of(&self.contents()?))
+    }
+
+    /// The bytes of the file.
+    fn contents(&self) -> anyhow::Result<Bytes> {
         let Some(path) = &self.path else {
             let mut bytes = Vec::new();
             std::io::stdin().lock().read_to_end(&mut bytes).context("cannot read standard input")?;
@@ -108,10 +75,30 @@ impl Source {
         typeloom_files::open(path).with_context(|| format!("cannot read `{}`", self.name))
     }
 
+    fn is_text_of(&self, bytes: &[u8]) -> bool {
+        let has_suffix = self.path.as_deref().is_some_and(|path| is_text_name(path.as_os_str()));
+        text::is_text(bytes) || (has_suffix && !lfs::is_pointer(bytes))
+    }
+
     /// The folder of the model, for the files that it refers to.
     pub(crate) fn folder(&self) -> Option<&Path> {
         self.path.as_deref().map(|path| path.parent().unwrap_or(Path::new("")))
     }
+}
+
+/// Whether a file of this name is a model in the textual syntax.
+pub(crate) fn is_text_name(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    text::SUFFIXES.iter().any(|suffix| name.ends_with(suffix.as_bytes()))
+}
+
+/// Converts a model in the textual syntax.
+fn model_of_text(bytes: &[u8]) -> Result<Bytes, Box<Diagnostic>> {
+    // A character that is not UTF-8 is an error unless it is in a string or a comment, where it does not matter.
+    let text = String::from_utf8_lossy(bytes);
+    text::model_bytes(&text)
+        .map(|model| Bytes::Read(model.into()))
+        .map_err(|error| Box::new(diagnose_text(&error)))
 }
 
 /// Checks models with given options and operators.

@@ -14,10 +14,13 @@ mod commands;
 mod documentation;
 mod input;
 mod interfaces;
+mod interrupt;
+mod ordered;
 mod output;
 mod reports;
 mod run;
 mod settings;
+mod sources;
 mod target;
 
 pub mod engine;

@@ -88,6 +88,23 @@ impl Reports {
         Ok(())
     }
 
+    /// Ends the reports of a run that was interrupted before a number of files. Reports on standard output and in pipes end
+    /// with this number. Files do not appear, and those of earlier runs stay.
+    pub(crate) fn interrupt(mut self, missing: usize) -> anyhow::Result<()> {
+        self.totals.missing = Some(missing);
+        for mut report in self.open {
+            if matches!(&report.destination, Destination::File(stream) if stream.is_atomic()) {
+                continue;
+            }
+            let text = report.renderer.end(&self.totals);
+            report.write(&text)?;
+            if let Destination::File(stream) = report.destination {
+                stream.commit()?;
+            }
+        }
+        Ok(())
+    }
+
     /// Ends the reports. Their files appear now.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
         for mut report in self.open {

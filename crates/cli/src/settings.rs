@@ -4,16 +4,17 @@
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use typeloom_files::read;
 use typeloom_settings::effective::{SeedText, Settings, Sourced};
 use typeloom_settings::file::{FileKind, SettingsFile};
 use typeloom_settings::levels::Levels;
+use typeloom_settings::paths::Paths;
 use typeloom_targets::Target;
 
-use crate::args::SolveArgs;
+use crate::args::{ExcludeArgs, SolveArgs};
 use crate::commands::targets;
 use crate::input::{self, Checker, Source, read_assumption, read_seed};
 
@@ -30,7 +31,7 @@ enum Files {
     /// The nearest one above each model.
     Nearest,
     /// One for all models.
-    One(Rc<SettingsFile>),
+    One(Arc<SettingsFile>),
     /// None.
     Ignored,
 }
@@ -39,16 +40,19 @@ enum Files {
 pub(crate) struct Resolver {
     files: Files,
     command_line: Settings,
+    exclude: Vec<Sourced<String>>,
+    /// The parsed globs of `exclude`, relative to the current folder; `None` if there are none.
+    excluded: Option<Paths>,
     current: PathBuf,
     /// The nearest settings file of each folder.
-    folders: HashMap<PathBuf, Option<Rc<SettingsFile>>>,
+    folders: HashMap<PathBuf, Option<Arc<SettingsFile>>>,
     /// By the folder of the settings file and the overrides that apply.
-    plans: HashMap<Option<(PathBuf, Vec<usize>)>, Rc<Plan>>,
+    plans: HashMap<Option<(PathBuf, Vec<usize>)>, Arc<Plan>>,
 }
 
 /// The settings of a model, before they are turned into a plan.
 pub(crate) struct Found {
-    pub(crate) file: Option<Rc<SettingsFile>>,
+    pub(crate) file: Option<Arc<SettingsFile>>,
     overrides: Vec<usize>,
 }
 
@@ -61,25 +65,44 @@ impl Resolver {
             Some(path) => {
                 let file = parse(FileKind::of(path), path, &current)?;
                 let table = || format!("`{}` has no table `tool.typeloom`", path.display());
-                Files::One(Rc::new(file.with_context(table)?))
+                Files::One(Arc::new(file.with_context(table)?))
             }
             None => Files::Nearest,
         };
         command_line.extend(solve_settings(args)?);
-        Ok(Self { files, command_line, current, folders: HashMap::new(), plans: HashMap::new() })
+        Ok(Self {
+            files,
+            command_line,
+            exclude: Vec::new(),
+            excluded: None,
+            current,
+            folders: HashMap::new(),
+            plans: HashMap::new(),
+        })
+    }
+
+    /// Adds the globs of the command line for models that are left out.
+    pub(crate) fn excluding(mut self, args: &ExcludeArgs) -> anyhow::Result<Self> {
+        if !args.exclude.is_empty() {
+            let globs = Paths::parse(args.exclude.iter().map(String::as_str));
+            self.excluded = Some(globs.map_err(|(at, error)| {
+                let glob = args.exclude.get(at).map_or("", String::as_str);
+                anyhow::anyhow!("--exclude: `{glob}` is not a glob: {error}")
+            })?);
+            self.exclude = args.exclude.iter().cloned().map(Sourced::of_command_line).collect();
+        }
+        Ok(self)
+    }
+
+    /// The globs of the command line for models that are left out.
+    pub(crate) fn exclude(&self) -> &[Sourced<String>] {
+        &self.exclude
     }
 
     /// The settings file of a model, and the overrides that apply to it.
     pub(crate) fn find(&mut self, source: &Source) -> anyhow::Result<Found> {
         let path = source.path().map(|path| normal(&self.current.join(path)));
-        let file = match &self.files {
-            Files::Ignored => None,
-            Files::One(file) => Some(Rc::clone(file)),
-            Files::Nearest => {
-                let folder = path.as_ref().and_then(|path| path.parent()).unwrap_or(&self.current).to_owned();
-                self.nearest(&folder)?
-            }
-        };
+        let file = self.file_of(path.as_deref())?;
         let overrides = match (&file, &path) {
             (Some(file), Some(path)) => file.overrides_of(&relative(path, &self.folder_of(file))),
             _ => Vec::new(),
@@ -87,10 +110,33 @@ impl Resolver {
         Ok(Found { file, overrides })
     }
 
-    /// Whether the settings exclude a model that was found in a folder.
-    pub(crate) fn excludes(&mut self, source: &Source) -> anyhow::Result<bool> {
-        let (Some(path), Some(file)) = (source.path(), self.find(source)?.file) else { return Ok(false) };
-        Ok(file.excludes(&relative(&normal(&self.current.join(path)), &self.folder_of(&file))))
+    /// Whether the command line leaves out a file.
+    pub(crate) fn leaves_out(&self, path: &Path) -> bool {
+        self.excluded.as_ref().is_some_and(|globs| {
+            globs.matches(&relative(&normal(&self.current.join(path)), &normal(&self.current)))
+        })
+    }
+
+    /// Whether the command line or the settings exclude a model that was found in a folder.
+    pub(crate) fn excludes(&mut self, path: &Path) -> anyhow::Result<bool> {
+        if self.leaves_out(path) {
+            return Ok(true);
+        }
+        let path = normal(&self.current.join(path));
+        let file = self.file_of(Some(&path))?.filter(|file| !file.exclude().is_empty());
+        Ok(file.is_some_and(|file| file.excludes(&relative(&path, &self.folder_of(&file)))))
+    }
+
+    /// The settings file of a model with this normal path; of standard input, that of the current folder.
+    fn file_of(&mut self, path: Option<&Path>) -> anyhow::Result<Option<Arc<SettingsFile>>> {
+        Ok(match &self.files {
+            Files::Ignored => None,
+            Files::One(file) => Some(Arc::clone(file)),
+            Files::Nearest => match path.and_then(Path::parent) {
+                Some(folder) => self.nearest(folder)?,
+                None => self.nearest(&self.current.clone())?,
+            },
+        })
     }
 
     /// The settings of a model.
@@ -100,18 +146,18 @@ impl Resolver {
     }
 
     /// How to check a model.
-    pub(crate) fn plan(&mut self, source: &Source) -> anyhow::Result<Rc<Plan>> {
+    pub(crate) fn plan(&mut self, source: &Source) -> anyhow::Result<Arc<Plan>> {
         let found = self.find(source)?;
         let key = found.file.as_ref().map(|file| (file.folder.clone(), found.overrides.clone()));
         if let Some(plan) = self.plans.get(&key) {
-            return Ok(Rc::clone(plan));
+            return Ok(Arc::clone(plan));
         }
         let settings = self.merged(&found);
         let targets = targets::find(settings.targets.iter().map(|name| name.value.as_str()))?;
         let mut checker = checker_of(&settings)?;
         checker.options.functions |= !targets.is_empty();
-        let plan = Rc::new(Plan { levels: settings.levels(), checker, targets, settings });
-        self.plans.insert(key, Rc::clone(&plan));
+        let plan = Arc::new(Plan { levels: settings.levels(), checker, targets, settings });
+        self.plans.insert(key, Arc::clone(&plan));
         Ok(plan)
     }
 
@@ -127,7 +173,10 @@ impl Resolver {
     }
 
     /// The nearest settings file of a folder. Folders on the way are looked up once.
-    fn nearest(&mut self, folder: &Path) -> anyhow::Result<Option<Rc<SettingsFile>>> {
+    fn nearest(&mut self, folder: &Path) -> anyhow::Result<Option<Arc<SettingsFile>>> {
+        if let Some(known) = self.folders.get(folder) {
+            return Ok(known.clone());
+        }
         let mut passed = Vec::new();
         let mut found = None;
         for folder in folder.ancestors() {
@@ -137,7 +186,7 @@ impl Resolver {
             }
             passed.push(folder.to_owned());
             if let Some(file) = self.in_folder(folder)? {
-                found = Some(Rc::new(file));
+                found = Some(Arc::new(file));
                 break;
             }
         }

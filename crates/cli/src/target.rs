@@ -1,6 +1,7 @@
 //! Output files. They are written atomically, and the model that is read is replaced only on request.
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Read as _, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use typeloom_onnx::text::escape;
 use crate::args::TargetArgs;
 use typeloom_files::Bytes;
 
-use crate::input::Source;
+use crate::input::{self, Source};
 use crate::output;
 
 /// The destination of bytes.
@@ -29,6 +30,10 @@ impl Target {
     /// The destination of a changed model.
     pub(crate) fn of(args: &TargetArgs, source: &Source) -> anyhow::Result<Self> {
         let own = source.path().and_then(|path| path.canonicalize().ok());
+        let is_text_name = args.output.as_deref().is_some_and(|name| input::is_text_name(OsStr::new(name)));
+        if is_text_name || (args.in_place && source.is_text()?) {
+            bail!("changed models are written in binary form, not as a text; use --output with another name");
+        }
         if args.in_place {
             let Some(path) = own else { bail!("`{}` cannot be replaced", source.name) };
             return Ok(Self::File { path, name: source.name.clone() });
@@ -140,6 +145,11 @@ impl Target {
 }
 
 impl Stream {
+    /// Whether the file appears as a whole, which a pipe or device does not.
+    pub(crate) fn is_atomic(&self) -> bool {
+        self.temporary.is_some()
+    }
+
     /// Writes a part.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
         self.file.write_all(bytes).with_context(|| format!("cannot write `{}`", self.name))

@@ -2,7 +2,7 @@
 //!
 //! | item | reads |
 //! |---|---|
-//! | [`open`] | a model, by mapping its file: checking reads the pages of the graph and none of the weights |
+//! | [`open`] | a model, by mapping its file: checking reads the pages of the graph and none of the weights. A small file is read, which takes less time |
 //! | [`read`] | a whole file |
 //! | [`SideFiles`] | tensors that a model stores in other files |
 //! | [`report_missing`] | which of these tensors cannot be read |
@@ -43,14 +43,21 @@ impl Deref for Bytes {
     }
 }
 
-/// Maps a model into memory.
+/// Files below this size are read: mapping one and loading its pages takes longer. The threads of a process also
+/// share its list of maps.
+const MIN_MAPPED: u64 = 64 << 10;
+
+/// Maps a model into memory, or reads it if it is small.
 ///
 /// # Errors
 /// If the path is not a regular file, or cannot be read.
 pub fn open(path: &Path) -> std::io::Result<Bytes> {
-    let file = regular(path)?;
-    if file.metadata()?.len() == 0 {
-        return Ok(Bytes::Read(bytes::Bytes::new()));
+    let mut file = regular(path)?;
+    let length = file.metadata()?.len();
+    if length < MIN_MAPPED {
+        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
+        file.read_to_end(&mut bytes)?;
+        return Ok(Bytes::Read(bytes.into()));
     }
     map(&file).map(|map| Bytes::Mapped(map, file))
 }

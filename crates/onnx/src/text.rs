@@ -46,6 +46,7 @@
 //! elements, `=` without data, and a reference inside a list.
 
 mod composite;
+mod detect;
 mod error;
 mod escape;
 mod lexer;
@@ -55,6 +56,7 @@ mod print;
 pub mod span;
 
 pub use composite::{COMPOSITE_DOMAIN, CompositeText, child_name};
+pub use detect::{SUFFIXES, is_text};
 pub use error::{Expected, Found, KeyContext, NameOf, NumberTarget, ParseError, ParseErrorKind};
 pub use escape::{escape, escape_lines, is_unsafe};
 pub use lexer::Punct;

@@ -66,10 +66,10 @@ pub(crate) fn summary(report: &FileReport<'_>, files: ListedFiles) -> String {
     }
 }
 
-/// The last line of a run that is compared with a baseline.
+/// The last line of a run that is compared with a baseline, or was interrupted.
 pub(crate) fn closing(totals: &Totals) -> String {
-    match totals.fixed {
-        Some(_) => format!("{}\n", totals.summary()),
-        None => String::new(),
+    match (totals.fixed, totals.missing) {
+        (None, None) => String::new(),
+        (Some(_), _) | (_, Some(_)) => format!("{}\n", totals.summary()),
     }
 }

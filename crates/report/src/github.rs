@@ -7,7 +7,7 @@ use typeloom_onnx::text::{escape, escape_lines};
 use typeloom_solver::diagnostic::Diagnostic;
 
 use crate::finding::Finding;
-use crate::list::{Content, FileReport, ListRenderer};
+use crate::list::{Content, FileReport, ListRenderer, Totals};
 
 /// One problem of a file as a command, without line break.
 #[must_use]
@@ -37,6 +37,11 @@ impl ListRenderer for List {
             return command("error", report.file, "unusable-file", error) + "\n";
         }
         report.findings().into_iter().map(|it| finding(report.file, it) + "\n").collect()
+    }
+
+    fn end(&mut self, totals: &Totals) -> String {
+        let command = |text: String| format!("::error title=interrupted::{}\n", data(&text));
+        totals.interruption().map(command).unwrap_or_default()
     }
 }
 

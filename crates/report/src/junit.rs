@@ -40,8 +40,12 @@ impl ListRenderer for List {
     }
 
     fn end(&mut self, totals: &Totals) -> String {
-        let _ = totals;
-        "</testsuites>\n".to_owned()
+        let suite = |text: String| {
+            let inner = format!("<error message=\"{}\" type=\"interrupted\"/>", attribute(&text));
+            let suite = "<testsuite name=\"typeloom\" tests=\"1\" failures=\"0\" errors=\"1\" skipped=\"0\">";
+            format!("  {suite}\n{}  </testsuite>\n", case("typeloom", "complete", &inner))
+        };
+        totals.interruption().map(suite).unwrap_or_default() + "</testsuites>\n"
     }
 }
 

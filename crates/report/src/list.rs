@@ -295,6 +295,8 @@ pub struct Totals {
     pub excepted: usize,
     /// Problems of the baseline that no longer occur; `None` without a baseline.
     pub fixed: Option<usize>,
+    /// The number of files that are missing because the run was interrupted.
+    pub missing: Option<usize>,
 }
 
 impl Totals {
@@ -318,10 +320,15 @@ impl Totals {
         }
     }
 
+    /// The clause about an interrupted run.
+    pub(crate) fn interruption(&self) -> Option<String> {
+        self.missing.map(|missing| format!("interrupted before {}", count(missing, "other file")))
+    }
+
     /// The totals in one line: `40 files: 1 error, 30 known, 1 fixed`.
     #[must_use]
     pub fn summary(&self) -> String {
-        let Self { files, errors, warnings, unusable, known, excepted, fixed } = *self;
+        let Self { files, errors, warnings, unusable, known, excepted, fixed, missing: _ } = *self;
         let mut parts = Vec::new();
         for (number, noun) in [(errors, "error"), (warnings, "warning"), (unusable, "unusable file")] {
             if number > 0 {
@@ -338,6 +345,7 @@ impl Totals {
                 parts.push(format!("{number} {adjective}"));
             }
         }
+        parts.extend(self.interruption());
         format!("{}: {}", count(files, "file"), parts.join(", "))
     }
 }

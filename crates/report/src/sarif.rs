@@ -93,7 +93,9 @@ impl ListRenderer for List {
     }
 
     fn end(&mut self, totals: &Totals) -> String {
-        let _ = totals;
+        if let Some(text) = totals.interruption() {
+            self.notifications.push(json!({"level": "error", "message": {"text": text}}));
+        }
         let tool = json!({"driver": {
             "name": "typeloom",
             "version": env!("CARGO_PKG_VERSION"),

@@ -1,9 +1,10 @@
-//! Globs of files, relative to the folder of a settings file.
+//! Globs of files: [`Paths`] in settings, relative to the folder of a settings file, and [`Search`] as an argument.
 //!
 //! A glob matches a file or a folder with everything in it. `*` and `?` match no `/`; `**` matches any folders. A glob
-//! without `/` matches at any depth: `*.tmp.onnx`, `vendor`.
+//! without `/` matches at any depth in settings: `*.tmp.onnx`, `vendor`. As an argument it matches in the current folder
+//! only, as in a shell.
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 
 /// A list of globs.
 #[derive(Clone, Debug)]
@@ -26,8 +27,7 @@ impl Paths {
                 None => format!("**/{text}"),
             };
             for text in [anchored.clone(), format!("{anchored}/**")] {
-                let glob = GlobBuilder::new(&text).literal_separator(true).build();
-                builder.add(glob.map_err(|error| (at, error.kind().to_string()))?);
+                builder.add(glob(&text).map_err(|error| (at, error))?);
             }
         }
         let globs = builder.build().map_err(|error| (0, error.kind().to_string()))?;
@@ -41,9 +41,111 @@ impl Paths {
     }
 }
 
+/// Parses one glob.
+fn glob(text: &str) -> Result<Glob, String> {
+    GlobBuilder::new(text).literal_separator(true).build().map_err(|error| error.kind().to_string())
+}
+
+/// A search for files by a glob: the folder to begin with, and the glob of paths in it.
+#[derive(Clone, Debug)]
+pub struct Search {
+    folder: String,
+    matcher: GlobMatcher,
+    /// The number of parts of the glob; `None` if it matches at any depth.
+    depth: Option<usize>,
+    has_extension: bool,
+}
+
+/// The relation of a path to a [`Search`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Match {
+    /// The glob matches the path.
+    Whole,
+    /// The path may be a folder with files that the glob matches.
+    Above,
+    /// The glob matches neither the path nor anything in it.
+    None,
+}
+
+impl Search {
+    /// Whether a text has a character with a meaning in globs.
+    #[must_use]
+    pub fn is_glob(text: &str) -> bool {
+        text.contains(['*', '?', '[', '{'])
+    }
+
+    /// Parses an argument.
+    ///
+    /// # Errors
+    /// The syntax error.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let meta = text.find(['*', '?', '[', '{']).unwrap_or(text.len());
+        let split = text[..meta].rfind(std::path::is_separator).map_or(0, |at| at + 1);
+        let (folder, rest) = text.split_at(split);
+        let rest = rest.trim_end_matches(std::path::is_separator);
+        let is_bounded = !rest.contains("**") && !rest.contains('{');
+        let depth = is_bounded.then(|| rest.split(std::path::is_separator).count());
+        let last = rest.rsplit(std::path::is_separator).next().unwrap_or(rest);
+        let has_extension = last.rsplit_once('.').is_some_and(|(_, extension)| !extension.contains('*'));
+        Ok(Self { folder: folder.to_owned(), matcher: glob(rest)?.compile_matcher(), depth, has_extension })
+    }
+
+    /// The folder to search, which ends with a separator; empty for the current folder.
+    #[must_use]
+    pub fn folder(&self) -> &str {
+        &self.folder
+    }
+
+    /// Whether the glob has an extension, so that it selects files of any kind by their names.
+    #[must_use]
+    pub fn has_extension(&self) -> bool {
+        self.has_extension
+    }
+
+    /// Matches a path in the folder; parts are separated by `/`.
+    #[must_use]
+    pub fn matches(&self, path: &str) -> Match {
+        if self.matcher.is_match(path) {
+            Match::Whole
+        } else if self.depth.is_none_or(|depth| path.split('/').count() < depth) {
+            Match::Above
+        } else {
+            Match::None
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_search_begins_in_the_last_folder_without_a_meta_character() {
+        for (text, folder, path, expected) in [
+            ("*.onnx", "", "m.onnx", Match::Whole),
+            ("*.onnx", "", "a/m.onnx", Match::None),
+            ("*.onnx", "", "a", Match::None),
+            ("a/b/*.onnx", "a/b/", "m.onnx", Match::Whole),
+            ("../a*/m.onnx", "../", "ab", Match::Above),
+            ("../a*/m.onnx", "../", "ab/m.onnx", Match::Whole),
+            ("/a/**/m.onnx", "/a/", "b/c/m.onnx", Match::Whole),
+            ("/a/**/m.onnx", "/a/", "m.onnx", Match::Whole),
+            ("/a/**/m.onnx", "/a/", "b/c", Match::Above),
+            ("v[12]/", "", "v1", Match::Whole),
+            ("{a/b,c}.onnx", "", "a/b.onnx", Match::Whole),
+        ] {
+            let search = Search::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!((search.folder(), search.matches(path)), (folder, expected), "{text} on {path}");
+        }
+        assert!(Search::parse("a/[").is_err());
+    }
+
+    #[test]
+    fn a_glob_can_name_an_extension() {
+        for (text, expected) in [("a/*.pb", true), ("a.b/*", false), ("a.b/**", false), ("m.*", false)] {
+            assert_eq!(Search::parse(text).map(|search| search.has_extension()), Ok(expected), "{text}");
+        }
+    }
 
     #[test]
     fn globs_match_files_and_folders() {

@@ -2,7 +2,7 @@
 
 use clap::{Args as ClapArgs, ValueEnum};
 
-use super::{Color, SolveArgs};
+use super::{Color, ExcludeArgs, SolveArgs};
 
 /// How to show types.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
@@ -17,7 +17,8 @@ pub(crate) enum InferFormat {
 /// `typeloom infer`
 #[derive(Debug, ClapArgs)]
 pub(crate) struct InferArgs {
-    /// A model, a folder with models, or `-` for standard input
+    /// A model, a folder with models, a glob (`models/**/*.onnx`), `@LIST` for a file with one of these on each line, or `-` for
+    /// standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: String,
     /// Show these values only; each model has to have them
@@ -28,6 +29,8 @@ pub(crate) struct InferArgs {
     /// names and operators, such as `MatMul` or `*attention*`. The prefixes `type:`, `name:` and `op:` select one of the three
     #[arg(long = "filter", short, value_name = "PATTERN")]
     pub(crate) filters: Vec<String>,
+    #[command(flatten)]
+    pub(crate) exclude: ExcludeArgs,
     #[command(flatten)]
     pub(crate) solve: SolveArgs,
     /// How to show types

@@ -1,8 +1,13 @@
 //! `typeloom check FILE...`: proves the type of every value.
 
 use std::collections::BTreeMap;
+use std::io::IsTerminal as _;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
+use indicatif::ProgressBar;
 
 use typeloom_onnx::text::escape;
 use typeloom_report::list::{Checked, Content, FileReport, ListedFiles, TargetOutcome, TargetVerdict};
@@ -15,10 +20,13 @@ use typeloom_targets::{Outcome as Verdict, Target};
 use crate::args::CheckArgs;
 use crate::baselines::{BaselineMode, Baselines};
 use crate::exit::Outcome;
-use crate::input::{self, Source};
-use crate::output::{complain, progress};
+use crate::input::Source;
+use crate::interrupt::Interrupt;
+use crate::ordered::{Next, Pool};
+use crate::output::{complain, note, progress};
 use crate::reports::Reports;
 use crate::settings::{Plan, Resolver};
+use crate::sources::{Sources, sources};
 
 /// The problems of one file.
 struct Found {
@@ -29,25 +37,127 @@ struct Found {
     targets: Vec<TargetVerdict>,
 }
 
+/// A model with its settings.
+type Item = (Source, Arc<Plan>);
+
+/// A model with its settings and its problems.
+type Answer = (Source, Arc<Plan>, anyhow::Result<Found>);
+
+/// The number of models that a thread takes at once, at most: passing one on takes longer than the check of a small one.
+const MAX_BATCH: usize = 16;
+
+/// Time between two questions whether the command is interrupted.
+const POLL: Duration = Duration::from_millis(50);
+
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
-    let mut settings = Resolver::new(&args.solve, command_line(args))?;
-    let sources = input::sources(&args.files, &mut settings)?;
+    let mut settings = Resolver::new(&args.solve, command_line(args))?.excluding(&args.inputs.exclude)?;
+    let sources = sources(&args.inputs.files, &mut settings)?;
     let mode = if args.update_baseline { BaselineMode::Update } else { BaselineMode::Compare };
-    let mut baselines = Baselines::new(mode);
     let listed = if args.quiet { ListedFiles::WithFindings } else { ListedFiles::All };
-    let mut reports = Reports::open(&args.report, args.color, listed)?;
     let progress = progress(u64::try_from(sources.len()).ok(), "{bar:30} {pos}/{len} {wide_msg}");
-    for source in &sources {
-        progress.set_message(source.name.clone());
-        let plan = settings.plan(source)?;
-        let found = check(source, &plan);
+    let reports = Reports::open(&args.report, args.color, listed)?;
+    let is_terminal = std::io::stdout().is_terminal();
+    let mut run = Run { mode, baselines: Baselines::new(mode), reports, progress, is_terminal };
+    let interrupt = Interrupt::listen();
+    match run.check_all(args.jobs, &sources, &mut settings, &interrupt)? {
+        Ended::Completely => run.finish(),
+        Ended::Interrupted => run.interrupt(sources.len()),
+    }
+}
+
+/// The end of a run.
+enum Ended {
+    Completely,
+    Interrupted,
+}
+
+/// The open outputs of a run.
+struct Run {
+    mode: BaselineMode,
+    baselines: Baselines,
+    reports: Reports,
+    progress: ProgressBar,
+    /// Whether standard output is a terminal.
+    is_terminal: bool,
+}
+
+impl Run {
+    /// Checks models on several threads, and reports them in order.
+    fn check_all(
+        &mut self,
+        jobs: Option<NonZeroUsize>,
+        sources: &Sources,
+        settings: &mut Resolver,
+        interrupt: &Interrupt,
+    ) -> anyhow::Result<Ended> {
+        let jobs = jobs.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
+        let jobs = jobs.min(NonZeroUsize::new(sources.len()).unwrap_or(NonZeroUsize::MIN));
+        let one = |(source, plan): Item| -> Answer {
+            let found = check(&source, &plan);
+            (source, plan, found)
+        };
+        let work = move |batch: Vec<Item>| -> Vec<Answer> { batch.into_iter().map(one).collect() };
+        let mut pool = Pool::start(jobs, work).context("cannot start a thread")?;
+        let length = (sources.len() / jobs.get() / 8).clamp(1, MAX_BATCH);
+        let mut rest = sources.iter();
+        // An error in the settings of a model ends the run after the models before it.
+        let mut failed = None;
+        loop {
+            while !pool.is_full() && failed.is_none() {
+                let mut batch = Vec::with_capacity(length);
+                for source in rest.by_ref().take(length) {
+                    match settings.plan(&source) {
+                        Ok(plan) => batch.push((source, plan)),
+                        Err(error) => {
+                            failed = Some(error);
+                            break;
+                        }
+                    }
+                }
+                if batch.is_empty() {
+                    break;
+                }
+                pool.submit(batch);
+            }
+            let next = pool.next(POLL);
+            if interrupt.has_arrived() {
+                return Ok(Ended::Interrupted);
+            }
+            match next {
+                Next::Waiting => {}
+                Next::Result(answers) => self.report_all(answers)?,
+                Next::Done => return failed.map_or(Ok(Ended::Completely), Err),
+            }
+        }
+    }
+
+    /// Reports models. The progress bar is hidden meanwhile if both are on a terminal, once for all models, because drawing
+    /// it takes longer than a report.
+    fn report_all(&mut self, answers: Vec<Answer>) -> anyhow::Result<()> {
+        let progress = self.progress.clone();
+        let number = answers.len() as u64;
+        let last = answers.last().map(|(source, ..)| source.name.clone());
+        let is_shown = self.is_terminal || answers.iter().any(|(.., found)| found.is_err());
+        let report = || answers.into_iter().try_for_each(|answer| self.report(answer));
+        if progress.is_hidden() || !is_shown {
+            report()?;
+        } else {
+            progress.suspend(report)?;
+        }
+        progress.set_message(last.unwrap_or_default());
+        progress.inc(number);
+        Ok(())
+    }
+
+    /// Reports a model.
+    fn report(&mut self, (source, plan, found): Answer) -> anyhow::Result<()> {
         let found = match found {
             Ok(mut found) => {
                 match &plan.settings.baseline {
                     Some(path) => {
-                        found.known = baselines.apply(&path.value, source, &mut found.diagnostics)?;
+                        found.known = self.baselines.apply(&path.value, &source, &mut found.diagnostics)?;
                     }
-                    None if mode == BaselineMode::Update => {
+                    None if self.mode == BaselineMode::Update => {
                         bail!(
                             "--update-baseline needs a baseline: --baseline FILE, or `baseline` in the settings"
                         );
@@ -57,7 +167,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
                 Ok(found)
             }
             Err(error) => {
-                progress.suspend(|| complain(&error));
+                complain(&error);
                 Err(escape(&format!("{error:#}")).into_owned())
             }
         };
@@ -76,19 +186,33 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
             }
             Err(error) => Content::Unusable { error },
         };
-        progress.suspend(|| reports.file(&FileReport { file: &source.name, content }))?;
-        progress.inc(1);
+        self.reports.file(&FileReport { file: &source.name, content })
     }
-    progress.finish_and_clear();
-    reports.totals.fixed = baselines.fixed();
-    let totals = reports.totals;
-    reports.finish()?;
-    baselines.finish()?;
-    Ok(match totals.unusable {
-        0 if totals.errors == 0 => Outcome::Typed,
-        0 => Outcome::Problems,
-        _ => Outcome::Unusable,
-    })
+
+    /// Ends the reports and writes the baselines.
+    fn finish(mut self) -> anyhow::Result<Outcome> {
+        self.progress.finish_and_clear();
+        self.reports.totals.fixed = self.baselines.fixed();
+        let totals = self.reports.totals;
+        self.reports.finish()?;
+        self.baselines.finish()?;
+        Ok(match totals.unusable {
+            0 if totals.errors == 0 => Outcome::Typed,
+            0 => Outcome::Problems,
+            _ => Outcome::Unusable,
+        })
+    }
+
+    /// Ends the reports of an interrupted run; baselines stay as they are.
+    fn interrupt(self, files: usize) -> anyhow::Result<Outcome> {
+        self.progress.finish_and_clear();
+        let checked = self.reports.totals.files;
+        self.reports.interrupt(files.saturating_sub(checked))?;
+        note(&format!(
+            "interrupted after {checked} of {files} files; no report file and no baseline is written"
+        ));
+        Ok(Outcome::Interrupted)
+    }
 }
 
 /// The settings of the command line, except for those of the solver.
@@ -108,8 +232,12 @@ fn command_line(args: &CheckArgs) -> Settings {
 fn check(source: &Source, plan: &Plan) -> anyhow::Result<Found> {
     let Plan { settings, levels, checker, targets } = plan;
     let is_on = |flag: &Option<Sourced<bool>>| flag.as_ref().is_none_or(|flag| flag.value);
-    let bytes = source.open()?;
-    let mut checked = checker.check(source, &bytes)?;
+    let read = source.read()?;
+    let mut checked = match &read {
+        Ok(bytes) => checker.check(source, bytes)?,
+        Err(problem) => Err(Diagnostic::clone(problem)),
+    };
+    let bytes = read.as_deref().unwrap_or_default();
     let mut coverage = Coverage::default();
     if let Ok(checked) = &mut checked {
         if is_on(&settings.external_data) {
@@ -117,7 +245,7 @@ fn check(source: &Source, plan: &Plan) -> anyhow::Result<Found> {
         }
         coverage = checked.coverage();
     }
-    let mut diagnostics = checker.diagnose(&bytes, &mut checked);
+    let mut diagnostics = checker.diagnose(bytes, &mut checked);
     // The last one of a list that was cut states how many follow, which may be of any code, so it is not removed.
     let cut = if diagnostics.len() >= MAX_LISTED { diagnostics.pop() } else { None };
     let targets = match &mut checked {

@@ -11,20 +11,15 @@ use crate::settings::Resolver;
 
 pub(crate) fn run(args: &ConfigArgs) -> anyhow::Result<Outcome> {
     let command_line = Settings { severities: args.levels.settings(), ..Settings::default() };
-    let mut resolver = Resolver::new(&args.solve, command_line)?;
+    let mut resolver = Resolver::new(&args.solve, command_line)?.excluding(&args.exclude)?;
     let source = input::source(&args.file);
     let found = resolver.find(&source)?;
     let settings = resolver.settings(&source)?;
     let name = found.file.as_ref().map_or("no settings file".into(), |file| escape(&file.name));
     let mut text = format!("# {}: {name}\n", source.name);
-    let excluded: Vec<(String, &Origin)> = match &found.file {
-        Some(file) => file
-            .exclude()
-            .iter()
-            .map(|glob| (format!("exclude = [{:?}]", glob.value), &glob.source))
-            .collect(),
-        None => Vec::new(),
-    };
+    let of_file = found.file.as_ref().map_or(&[][..], |file| file.exclude());
+    let globs = of_file.iter().chain(resolver.exclude());
+    let excluded = globs.map(|glob| (format!("exclude = [{:?}]", glob.value), &glob.source));
     let lines: Vec<(String, &Origin)> = settings.lines().into_iter().chain(excluded).collect();
     let width = lines.iter().map(|(line, _)| line.chars().count()).max().unwrap_or_default();
     for (line, origin) in lines {

@@ -41,7 +41,7 @@ struct Answer {
 }
 
 pub(crate) fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
-    let mut settings = Resolver::new(&args.solve, Settings::default())?;
+    let mut settings = Resolver::new(&args.solve, Settings::default())?.excluding(&args.exclude)?;
     let mut reports = Reports::open(&args.report, Color::Never, ListedFiles::All)?;
     let (old, new) = (source(&args.old), source(&args.new));
     let is_folder = |source: &Source| source.path().is_some_and(std::path::Path::is_dir);

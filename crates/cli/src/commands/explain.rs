@@ -9,9 +9,10 @@ use typeloom_solver::suggest::nearest;
 
 use crate::args::{Color, ExplainArgs};
 use crate::exit::Outcome;
-use crate::input;
+
 use crate::output::write;
 use crate::settings::{Resolver, checker};
+use crate::sources::sources;
 
 pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Outcome> {
     match (&args.subject, &args.value) {
@@ -46,10 +47,12 @@ fn explain_code(name: &str) -> anyhow::Result<Outcome> {
 }
 
 fn explain_type(args: &ExplainArgs, subject: &str, value: &str) -> anyhow::Result<Outcome> {
-    let sources =
-        input::sources(&[subject.to_owned()], &mut Resolver::new(&args.solve, Settings::default())?)?;
-    let [source] = &sources[..] else { bail!("`{subject}` is not one model") };
-    let mut checker = checker(&args.solve, source)?;
+    let sources = sources(&[subject.to_owned()], &mut Resolver::new(&args.solve, Settings::default())?)?;
+    let mut sources = sources.iter();
+    let (Some(source), None) = (sources.next(), sources.next()) else {
+        bail!("`{subject}` is not one model");
+    };
+    let mut checker = checker(&args.solve, &source)?;
     checker.options.trace = true;
     let bytes = source.open()?;
     let mut checked =

@@ -8,20 +8,22 @@ use typeloom_report as report;
 use typeloom_report::selection::Selection;
 use typeloom_report::table::TableOptions;
 use typeloom_settings::effective::Settings;
+use typeloom_solver::diagnostic::Diagnostic;
 use typeloom_solver::diagnostic::text::{quote, suggestion};
 use typeloom_solver::model::Checked;
 
 use crate::args::{InferArgs, InferFormat};
 use crate::exit::Outcome;
-use crate::input::{self, Checker, Source};
+use crate::input::{Checker, Source};
 use crate::output::{complain, terminal_width, write};
 use crate::settings::Resolver;
+use crate::sources::sources;
 
 pub(crate) fn run(args: &InferArgs) -> anyhow::Result<Outcome> {
-    let mut settings = Resolver::new(&args.solve, Settings::default())?;
+    let mut settings = Resolver::new(&args.solve, Settings::default())?.excluding(&args.exclude)?;
     let selection = Selection::new(args.values.iter().cloned(), &args.filters)?;
     let mut outcome = Outcome::Typed;
-    for source in input::sources(std::slice::from_ref(&args.file), &mut settings)? {
+    for source in sources(std::slice::from_ref(&args.file), &mut settings)?.iter() {
         let plan = settings.plan(&source)?;
         outcome = outcome.max(one(args, &selection, &plan.checker, &source).unwrap_or_else(|error| {
             complain(&error);
@@ -38,15 +40,19 @@ fn one(
     checker: &Checker,
     source: &Source,
 ) -> anyhow::Result<Outcome> {
-    let bytes = source.open()?;
-    let mut checked = checker.check(source, &bytes)?;
+    let read = source.read()?;
+    let mut checked = match &read {
+        Ok(bytes) => checker.check(source, bytes)?,
+        Err(problem) => Err(Diagnostic::clone(problem)),
+    };
+    let bytes = read.as_deref().unwrap_or_default();
     if let Ok(checked) = &checked
         && let Some(name) = selection.missing(checked)
     {
         let near = checked.names_like(name);
         if near.is_empty() && Path::new(name).exists() {
             bail!(
-                "`{}` has no value {}; several models are given as a folder with them",
+                "`{}` has no value {}; several models are given as a folder, a glob or a list",
                 source.name,
                 quote(name)
             );
@@ -65,7 +71,7 @@ fn one(
                     object.insert("equations".to_owned(), json!(equations));
                 }
             }
-            let diagnostics = checker.diagnose(&bytes, &mut checked);
+            let diagnostics = checker.diagnose(bytes, &mut checked);
             let diagnostics = report::json::values(&source.name, &diagnostics);
             object.insert("diagnostics".to_owned(), diagnostics);
             report::json::line(&source.name, object)
@@ -80,7 +86,7 @@ fn one(
                     table => format!("{}\n{table}", source.name),
                 };
             }
-            let diagnostics = checker.diagnose(&bytes, &mut checked);
+            let diagnostics = checker.diagnose(bytes, &mut checked);
             if !(text.is_empty() || diagnostics.is_empty()) {
                 text.push('\n');
             }

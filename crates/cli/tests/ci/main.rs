@@ -4,6 +4,10 @@ mod adoption;
 mod baselines;
 mod diff;
 mod exceptions;
+mod inputs;
+#[cfg(unix)]
+mod interruption;
+mod jobs;
 mod reports;
 mod schemas;
 mod settings;

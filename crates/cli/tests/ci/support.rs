@@ -1,7 +1,8 @@
 //! Folders with models, and runs of the command in them.
 
+use std::io::Write as _;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
 
 /// A folder that is removed when it is dropped.
 pub(crate) struct Folder(pub(crate) PathBuf);
@@ -47,26 +48,38 @@ impl Folder {
 
     /// Writes a model with more fields in its head.
     pub(crate) fn model_with(&self, name: &str, head: &str, body: &str) {
-        let text = format!(
-            "<ir_version: 10, opset_import: [\"\": 21]{head}>\n\
-             main (float[N, 4] x, int64[N, 4] n) => (y) {{\n{body}\n}}"
-        );
+        let text = text_of(head, body);
         let bytes = typeloom_onnx::text::model_bytes(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         self.write(name, bytes);
     }
 
+    /// `typeloom` in the folder, with these arguments.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_typeloom"));
+        command.args(arguments).current_dir(&self.0).env("NO_COLOR", "1");
+        command
+    }
+
     /// Runs `typeloom` in the folder.
     pub(crate) fn run(&self, arguments: &[&str]) -> Run {
-        let output = Command::new(env!("CARGO_BIN_EXE_typeloom"))
-            .args(arguments)
-            .current_dir(&self.0)
-            .env("NO_COLOR", "1")
-            .output()
-            .expect("the command starts");
+        Self::result(&self.command(arguments).output().expect("the command starts"))
+    }
+
+    /// Runs `typeloom` in the folder, with a text as standard input.
+    pub(crate) fn run_with_input(&self, arguments: &[&str], input: impl AsRef<[u8]>) -> Run {
+        let mut command = self.command(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the command starts");
+        // A command that reads no input closes it.
+        drop(child.stdin.take().map(|mut stdin| stdin.write_all(input.as_ref())));
+        Self::result(&child.wait_with_output().expect("the command ends"))
+    }
+
+    fn result(output: &Output) -> Run {
         Run {
             code: output.status.code().expect("the command exits"),
-            out: String::from_utf8(output.stdout).expect("the output is text"),
-            err: String::from_utf8(output.stderr).expect("the output is text"),
+            out: String::from_utf8(output.stdout.clone()).expect("the output is text"),
+            err: String::from_utf8(output.stderr.clone()).expect("the output is text"),
         }
     }
 
@@ -82,6 +95,14 @@ impl Drop for Folder {
     fn drop(&mut self) {
         drop(std::fs::remove_dir_all(&self.0));
     }
+}
+
+/// A model in the textual syntax with one node for each line of `body`.
+pub(crate) fn text_of(head: &str, body: &str) -> String {
+    format!(
+        "<ir_version: 10, opset_import: [\"\": 21]{head}>\n\
+         main (float[N, 4] x, int64[N, 4] n) => (y) {{\n{body}\n}}"
+    )
 }
 
 /// Nodes without an error.

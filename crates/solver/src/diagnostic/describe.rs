@@ -1,11 +1,12 @@
 //! The severity and the diagnostic of each kind of solve error.
 
 use typeloom_onnx::DecodeError;
+use typeloom_onnx::text::ParseError;
 
 use super::codes::Level;
 use super::codes::ir_version::ir_version;
 use super::codes::lfs_pointer::lfs_pointer;
-use super::codes::malformed_file::{malformed, no_graph};
+use super::codes::malformed_file::{malformed, malformed_text, no_graph};
 use super::codes::missing_external_data::missing_external_data;
 use super::codes::nesting_too_deep::too_deep;
 use super::codes::newer_opset::newer_opset;
@@ -35,6 +36,12 @@ impl SolveErrorKind<'_> {
 #[must_use]
 pub fn diagnose_bytes(error: &DecodeError) -> Diagnostic {
     malformed(error, Location::default())
+}
+
+/// The diagnostic of a text that is not a model in the textual syntax.
+#[must_use]
+pub fn diagnose_text(error: &ParseError) -> Diagnostic {
+    malformed_text(error)
 }
 
 /// The diagnostic of a tensor whose data is in a file that cannot be used.

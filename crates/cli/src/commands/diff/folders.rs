@@ -10,9 +10,10 @@ use typeloom_report::list::{Compared, Content, FileReport};
 use super::{direction, labels, one};
 use crate::args::DiffArgs;
 use crate::exit::Outcome;
-use crate::input::{self, Source};
+use crate::input::Source;
 use crate::reports::Reports;
 use crate::settings::Resolver;
+use crate::sources::models_in;
 
 /// Compares the models of both folders in the order of their names.
 pub(super) fn run(
@@ -22,7 +23,7 @@ pub(super) fn run(
 ) -> anyhow::Result<Outcome> {
     let mut names: BTreeMap<String, [Option<Source>; 2]> = BTreeMap::new();
     for (side, folder) in [&args.old, &args.new].into_iter().enumerate() {
-        for source in input::models_in(folder, settings)? {
+        for source in models_in(folder, settings)?.iter() {
             let name = source.path().map_or(Path::new(""), |path| path.strip_prefix(folder).unwrap_or(path));
             let name = name.display().to_string();
             names.entry(name).or_default()[side] = Some(source);

@@ -1,5 +1,6 @@
 //! Diagnostic code `malformed-file`, and the choice of the code for an error in the bytes of a model.
 
+use typeloom_onnx::text::ParseError;
 use typeloom_onnx::{DecodeError, ErrorKind};
 
 use super::tensor_data;
@@ -39,6 +40,14 @@ pub(crate) fn malformed(error: &DecodeError, location: Location) -> Diagnostic {
     }
 }
 
+/// The text is not a model in the textual syntax.
+pub(crate) fn malformed_text(error: &ParseError) -> Diagnostic {
+    let message = format!("the text is malformed: {}", clip(&error.to_string(), MAX_CHARS));
+    Diagnostic::new(Code::MalformedFile, message, Location::default()).with_help(
+        "a model in ONNX's textual syntax begins with `<ir_version: 10, opset_import: [\"\": 21]>`",
+    )
+}
+
 /// The model has no graph.
 pub(crate) fn no_graph() -> Diagnostic {
     Diagnostic::new(Code::MalformedFile, "the model has no graph".to_owned(), Location::default())
@@ -55,5 +64,16 @@ mod tests {
         let cut = report_of_bytes(b"\x3a\x7f\x01");
         assert_eq!((cut.code, cut.location.offset), (Code::MalformedFile, Some(0)), "{cut:?}");
         assert_eq!(report_of_bytes(b"").message, "the model has no graph");
+    }
+
+    #[test]
+    fn a_text_that_is_no_model_is_reported_with_line_and_column() {
+        let error = typeloom_onnx::text::model_bytes("<ir_version: 10>\ng (x) y").map(|_| ());
+        let diagnostic = malformed_text(&error.expect_err("the text has no arrow"));
+        assert_eq!((diagnostic.code, &diagnostic.location), (Code::MalformedFile, &Location::default()));
+        assert!(
+            diagnostic.message.starts_with("the text is malformed: line 2, column 7: expected"),
+            "{diagnostic:?}"
+        );
     }
 }
