@@ -6,7 +6,7 @@
     python3 tools/compare_targets.py --typeloom target/debug/typeloom --variants 20000 --seed 1 ../shared/conformance
 
 All models in the folders are loaded with default options and the provider CPUExecutionProvider, each in a process that may crash.
-`--variants` compares changed copies instead: an older IR version, another operator set, other element types. A verdict that the
+`--variants` compares changed copies instead, and models of one random node; `model_variants.py` makes them. A verdict that the
 loader contradicts is printed, and the exit code is 1. Models with errors of their own get no positive verdict; the last column of
 the table counts those that the loader accepts nevertheless.
 """
@@ -26,18 +26,15 @@ import onnx
 import onnxruntime as ort
 from onnx import TensorProto
 
+import model_variants
+
 TARGETS = {"1.31.1": "onnxruntime-1.31", "1.24.4": "onnxruntime-1.24"}
 # Models of this size are compared as they are, but not changed.
 LARGE = 1 << 17
 FILES_PER_COMMAND = 400
+# The part of the variants that consist of one node with random types.
+ONE_NODE = 0.15
 MAX_MEMORY = 6 << 30
-ELEMENTS = [number for name, number in TensorProto.DataType.items() if name not in ("UNDEFINED", "STRING")]
-# Values that attributes of several operators have.
-STRINGS = [
-    *(b"NOTSET", b"VALID", b"SAME_UPPER", b"nearest", b"linear", b"cubic", b"constant", b"reflect", b"edge", b"wrap", b"avg", b"max"),
-    *(b"none", b"mean", b"sum", b"add", b"mul", b"min", b"forward", b"reverse", b"bidirectional", b"DCR", b"CRD", b"tanh", b"asymmetric"),
-    *(b"align_corners", b"half_pixel", b"pytorch_half_pixel", b"tf_crop_and_resize", b"stretch", b"zeros", b"border", b"relu", b"RGB"),
-]
 VERDICTS = {"runs on": "runs", "does not run on": "rejected", "undecided on": "undecided"}
 
 
@@ -55,11 +52,13 @@ def main() -> int:
     target = TARGETS[ort.__version__]
     models = sorted({path for folder in options.folders for path in folder.rglob("*.onnx")})
     with tempfile.TemporaryDirectory() as folder:
+        changes = dict.fromkeys(models, "")
         if options.variants:
-            models = variants(models, options.variants, options.seed, Path(folder))
+            changes = variants(models, options.variants, options.seed, Path(folder))
+        models = list(changes)
         loaded = load_all(models)
         reported = check_all(options.typeloom, target, models)
-        wrong = compare(models, loaded, reported, options.undecided)
+        wrong = compare(changes, loaded, reported, options.undecided)
         if options.keep:
             options.keep.mkdir(parents=True, exist_ok=True)
             for path in wrong:
@@ -67,9 +66,9 @@ def main() -> int:
     return int(bool(wrong))
 
 
-def compare(models, loaded, reported, show_undecided: bool) -> list[Path]:
+def compare(changes, loaded, reported, show_undecided: bool) -> list[Path]:
     table, wrong = Counter(), []
-    for path in models:
+    for path, change in changes.items():
         verdict, codes = reported[path]
         accepted = not loaded[path]
         table[verdict, accepted] += 1
@@ -77,12 +76,12 @@ def compare(models, loaded, reported, show_undecided: bool) -> list[Path]:
         if contradicted:
             wrong.append(path)
         if contradicted or (show_undecided and verdict == "undecided"):
-            print(f"{path}: {verdict} {' '.join(codes)}; the loader {'accepts it' if accepted else 'rejects it: ' + loaded[path][:300]}")
+            print(f"{path}: [{change}] {verdict} {' '.join(codes)}; the loader {'accepts it' if accepted else 'rejects it: ' + loaded[path][:300]}")
     print(f"{'verdict':12}{'accepted':>10}{'rejected':>10}")
     for verdict in ("runs", "rejected", "undecided", "errors"):
         print(f"{verdict:12}{table[verdict, True]:10}{table[verdict, False]:10}")
     decided = sum(count for (verdict, _), count in table.items() if verdict in ("runs", "rejected"))
-    print(f"{len(models)} models, {decided} verdicts, {len(wrong)} wrong")
+    print(f"{len(changes)} models, {decided} verdicts, {len(wrong)} wrong")
     return wrong
 
 
@@ -154,85 +153,35 @@ def load_share(models: list[Path], pipe) -> None:
             pipe.send(" ".join(str(error).split()) or "failed")
 
 
-def variants(models: list[Path], count: int, seed: int, folder: Path) -> list[Path]:
-    """Changed copies of random models."""
+def variants(models: list[Path], count: int, seed: int, folder: Path) -> dict[Path, str]:
+    """Changed copies of random models, with the names of the changes."""
     chance = random.Random(seed)
     small = [path for path in models if path.stat().st_size < LARGE]
-    paths = []
+
+    def loaded() -> tuple[Path, onnx.ModelProto]:
+        while True:
+            path = chance.choice(small)
+            try:
+                model = onnx.load(path, load_external_data=False)
+            except Exception:  # noqa: BLE001: some recorded files are malformed on purpose
+                continue
+            if all(tensor.data_location != TensorProto.EXTERNAL for tensor in model.graph.initializer):
+                return path, model
+
+    paths: dict[Path, str] = {}
     while len(paths) < count:
-        path = chance.choice(small)
+        if chance.random() < ONE_NODE:
+            stem, model, applied = "one-node", model_variants.one_node(chance), []
+        else:
+            path, model = loaded()
+            stem, applied = path.stem, model_variants.alter(model, chance, lambda: loaded()[1])
+        copy = folder / f"{seed}-{len(paths):06}-{stem}.onnx"
         try:
-            model = onnx.load(path, load_external_data=False)
-        except Exception:  # noqa: BLE001: some recorded files are malformed on purpose
+            copy.write_bytes(model.SerializeToString())
+        except Exception:  # noqa: BLE001: a message that cannot be written is not a variant
             continue
-        if any(tensor.data_location == TensorProto.EXTERNAL for tensor in model.graph.initializer):
-            continue
-        changed(model, chance)
-        copy = folder / f"{len(paths):06}-{path.stem}.onnx"
-        copy.write_bytes(model.SerializeToString())
-        paths.append(copy)
+        paths[copy] = " ".join(applied)
     return paths
-
-
-def changed(model: onnx.ModelProto, chance: random.Random) -> None:
-    model.ir_version = min(model.ir_version, chance.choice([8, 10, 13]))
-    kind = chance.choice(["version", "elements", "both", "attribute"])
-    if kind == "attribute":
-        change_attribute(model.graph, chance)
-    imports = [one for one in model.opset_import if one.domain in ("", "ai.onnx")]
-    if kind in ("version", "both"):
-        for one in imports:
-            one.version = chance.randint(7, 26)
-    else:
-        for one in imports:
-            one.version = min(one.version, 25)
-    if kind in ("elements", "both"):
-        types = sorted({ty for ty in element_types(model.graph)})
-        if types:
-            old, new = chance.choice(types), chance.choice(ELEMENTS)
-            replace(model.graph, old, new)
-
-
-def change_attribute(graph: onnx.GraphProto, chance: random.Random) -> None:
-    """Change or remove an attribute of a random node."""
-    nodes = [node for node in graph.node if node.attribute]
-    if not nodes:
-        return
-    node = chance.choice(nodes)
-    attribute = chance.choice(node.attribute)
-    if attribute.type == onnx.AttributeProto.INT:
-        attribute.i = chance.choice([-1, 0, 1, 2, 3, 10])
-    elif attribute.type == onnx.AttributeProto.INTS and attribute.ints:
-        attribute.ints[chance.randrange(len(attribute.ints))] = chance.choice([-1, 0, 1, 2, 3])
-    elif attribute.type == onnx.AttributeProto.FLOAT:
-        attribute.f = chance.choice([-1.0, 0.0, 0.5, 2.0])
-    elif attribute.type == onnx.AttributeProto.STRING:
-        attribute.s = chance.choice(STRINGS)
-    else:
-        node.attribute.remove(attribute)
-
-
-def tensor_types(graph: onnx.GraphProto):
-    for value in [*graph.input, *graph.output, *graph.value_info]:
-        ty = value.type
-        while ty.WhichOneof("value") in ("sequence_type", "optional_type"):
-            ty = getattr(ty, ty.WhichOneof("value")).elem_type
-        if ty.HasField("tensor_type"):
-            yield ty.tensor_type
-
-
-def element_types(graph: onnx.GraphProto):
-    return (ty.elem_type for ty in tensor_types(graph))
-
-
-def replace(graph: onnx.GraphProto, old: int, new: int) -> None:
-    for ty in tensor_types(graph):
-        if ty.elem_type == old:
-            ty.elem_type = new
-    for node in graph.node:
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                replace(attribute.g, old, new)
 
 
 if __name__ == "__main__":
