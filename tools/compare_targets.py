@@ -99,7 +99,7 @@ def check_all(command: str, target: str, models: list[Path]) -> dict[Path, tuple
 def verdicts(output: str, target: str, models: list[Path]) -> dict[Path, tuple[str, list[str]]]:
     found, codes, by_name = {}, [], {str(path): path for path in models}
     for line in output.splitlines():
-        if match := re.match(r".*?: (?:error|warning)\[([a-z-]+)\]: ", line):
+        if match := re.search(r": (target-[a-z-]+): ", line):
             codes.append(match[1])
         elif match := re.match(r"(.*?\.onnx): (.*)$", line):
             verdict = next((VERDICTS[words] for words in VERDICTS if f", {words} {target}" in match[2]), "errors")

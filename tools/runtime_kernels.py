@@ -21,6 +21,7 @@ from pathlib import Path
 import onnxruntime
 import onnxruntime.capi.onnxruntime_pybind11_state as runtime
 
+import runtime_doubts
 import runtime_probes as probes
 
 PROVIDER = "CPUExecutionProvider"
@@ -85,12 +86,14 @@ def render() -> str:
             last = following.since_version - 1
         else:
             last = newest[schema.domain] or schema.since_version
-        body += signature(schema, sets)
+        body += signature(loader, schema, sets)
         own = matching(schema, kernels[schema.domain, schema.name])
         body += [f"  kernel {pairs(kernel, sets)}".rstrip() for kernel in merged(own)]
         if not schema.deprecated:
             body += functions(loader, schema, last, own, sets)
         body += rules(loader, schema, last, sets)
+        if own and not schema.deprecated:
+            body += [f"  doubts {condition}" for condition in runtime_doubts.doubts(loader, schema, last, own)]
     elements = probes.unknown_elements(loader)
     head = [
         "typeloom-target 1",
@@ -111,7 +114,7 @@ def name(domain: str) -> str:
     return domain or "ai.onnx"
 
 
-def signature(schema, sets: Sets) -> list[str]:
+def signature(loader, schema, sets: Sets) -> list[str]:
     qualified = f"{schema.domain}::{schema.name}" if schema.domain else schema.name
     lines = [f"op {qualified} {schema.since_version}{' deprecated' if schema.deprecated else ''}"]
     for word, formals in (("in", schema.inputs), ("out", schema.outputs)):
@@ -121,6 +124,8 @@ def signature(schema, sets: Sets) -> list[str]:
     if variables:
         lines.append(f"  types {' '.join(variables)}")
     attributes = [f"{key}{'!' if value.required else ''}" for key, value in sorted(schema.attributes.items())]
+    if probes.ignores_attributes(loader, schema):
+        attributes.append("*")
     if attributes:
         lines.append(f"  attrs {' '.join(attributes)}")
     return lines

@@ -92,7 +92,7 @@ impl Fleet {
             self.client.size(uri, location)
         };
         let bytes = ModelBytes::of(fetched.skeleton);
-        let report = Report::with(bytes, options, operators, uri.to_owned(), |solved| {
+        let report = Report::with(bytes, options, operators, uri.to_owned(), &[], |solved| {
             if external_data {
                 typeloom_files::report_missing_by(solved, size_of);
             }
@@ -105,7 +105,7 @@ fn local(uri: &str, options: &Options, operators: Arc<Operators>, external_data:
     let path = PathBuf::from(uri);
     let bytes = Model::Path(path.clone()).open()?;
     let (nodes, size) = (node_count(&bytes), bytes.len() as u64);
-    let report = Report::new(bytes, options, operators, uri.to_owned(), external_data.then_some(None))?;
+    let report = Report::new(bytes, options, operators, uri.to_owned(), external_data.then_some(None), &[])?;
     Ok((report, nodes, size, 0, 0, modified(&path).map_err(|error| file_error(error, &path))?))
 }
 

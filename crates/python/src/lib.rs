@@ -78,7 +78,7 @@ mod _core {
     #[pymodule_export]
     use crate::session::Session;
     #[pymodule_export]
-    use crate::settings::Settings;
+    use crate::settings::{Settings, targets};
     #[pymodule_export]
     use crate::term::{Symbols, Ty, parse_term};
     #[pymodule_export]

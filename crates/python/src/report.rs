@@ -15,6 +15,7 @@ use typeloom::check::{
     CheckError, Checked, Code, Color, Diagnostic, Dim, Element, Operators, Options, Origin, TypedValue,
     check_with,
 };
+use typeloom::targets::{Outcome, Target};
 use typeloom::types::Dtype;
 use typeloom_report as report;
 use typeloom_solver::diagnostic::{diagnose_error, text::suggestion};
@@ -53,6 +54,14 @@ pub(crate) struct Report {
     values: Mutex<Values>,
     conditions: Vec<String>,
     coverage: [usize; 6],
+    verdicts: Vec<Verdict>,
+}
+
+/// The verdict of a target: its name, the outcome, and the number of its diagnostics. Those of all targets end the list.
+struct Verdict {
+    target: &'static str,
+    outcome: Outcome,
+    diagnostics: usize,
 }
 
 /// Checks a model. `name` is its name in texts.
@@ -68,9 +77,9 @@ pub(crate) fn check(
 ) -> PyResult<Report> {
     let bytes = model.open()?;
     let (options, operators) = (settings.options.clone(), Arc::clone(&settings.operators));
-    let size = bytes.len();
+    let (size, targets) = (bytes.len(), settings.targets.clone());
     interruptible(py, size, move || {
-        Report::new(bytes, &options, operators, name, external_data.then_some(base))
+        Report::new(bytes, &options, operators, name, external_data.then_some(base), &targets)
     })?
 }
 
@@ -82,9 +91,10 @@ impl Report {
         operators: Arc<Operators>,
         name: String,
         base: Option<Option<PathBuf>>,
+        targets: &[Target],
     ) -> PyResult<Self> {
         let folder = base.map(|base| bytes.folder(base.as_deref()));
-        Self::with(bytes, options, operators, name, |solved| {
+        Self::with(bytes, options, operators, name, targets, |solved| {
             if let Some(folder) = folder {
                 typeloom_files::report_missing(solved, folder.as_deref());
             }
@@ -97,6 +107,7 @@ impl Report {
         options: &Options,
         operators: Arc<Operators>,
         name: String,
+        targets: &[Target],
         look: impl FnOnce(&mut typeloom_solver::model::Checked<'_>),
     ) -> PyResult<Self> {
         let is_mapped = bytes.is_mapped();
@@ -107,7 +118,7 @@ impl Report {
             Ok(solved) => solved,
             Err(error) => return Ok(Self::refused(name, problem(&error)?)),
         };
-        let (diagnostics, conditions, coverage) = solved.with_dependent_mut(|_, checked| {
+        let found = solved.with_dependent_mut(|_, checked| {
             look(checked.solved());
             let counts = checked.coverage();
             let coverage = [
@@ -118,14 +129,26 @@ impl Report {
                 counts.assumed,
                 counts.open_conditions,
             ];
-            (checked.diagnostics(), checked.preconditions(), coverage)
+            let mut diagnostics = checked.diagnostics();
+            let mut verdicts = Vec::with_capacity(targets.len());
+            for target in targets {
+                let verdict = target.check(checked)?;
+                let (outcome, count) = (verdict.outcome, verdict.diagnostics.len());
+                verdicts.push(Verdict { target: target.name(), outcome, diagnostics: count });
+                diagnostics.extend(verdict.diagnostics);
+            }
+            Ok((diagnostics, checked.preconditions(), coverage, verdicts))
         });
+        let (diagnostics, conditions, coverage, verdicts) = match found {
+            Ok(found) => found,
+            Err(error) => return Ok(Self::refused(name, problem(&error)?)),
+        };
         let values = if is_mapped {
             listed(solved.with_dependent_mut(|_, checked| checked.values()))
         } else {
             Values::Solved(Box::new(solved))
         };
-        Ok(Self { name, diagnostics, values: Mutex::new(values), conditions, coverage })
+        Ok(Self { name, diagnostics, values: Mutex::new(values), conditions, coverage, verdicts })
     }
 
     /// The report of a file that is not a model.
@@ -136,6 +159,7 @@ impl Report {
             values: Mutex::new(listed(Vec::new())),
             conditions: Vec::new(),
             coverage: [0; 6],
+            verdicts: Vec::new(),
         }
     }
 
@@ -177,8 +201,26 @@ impl Report {
     }
 
     /// The diagnostics as dictionaries in the format of `typeloom check --format json`.
+    ///
+    /// Those of a target have its name as `target`.
     fn diagnostics<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        convert::diagnostics(py, &self.name, &self.diagnostics)
+        let found = convert::diagnostics(py, &self.name, &self.diagnostics)?;
+        let names = self.verdicts.iter().flat_map(|it| std::iter::repeat_n(it.target, it.diagnostics));
+        let names: Vec<&str> = names.collect();
+        for (diagnostic, name) in found.iter().rev().zip(names.iter().rev()) {
+            diagnostic.set_item("target", name)?;
+        }
+        Ok(found)
+    }
+
+    /// The verdict of each target: `runs`, `rejected` or `undecided`.
+    fn targets(&self) -> Vec<(&'static str, &'static str)> {
+        let outcome = |outcome| match outcome {
+            Outcome::Runs => "runs",
+            Outcome::Rejected => "rejected",
+            Outcome::Undecided => "undecided",
+        };
+        self.verdicts.iter().map(|verdict| (verdict.target, outcome(verdict.outcome))).collect()
     }
 
     /// The diagnostics as the command prints them.

@@ -17,11 +17,12 @@
 //!   in X:T Y?:T Z*:T                    inputs with their type or variable: optional `?`, variadic `*`, `+` if the types may differ
 //!   out Y:T                             outputs
 //!   types T=4                           the allowed types of each variable
-//!   attrs axis mode!                    attributes; `!` if required
+//!   attrs axis mode!                    attributes; `!` if required, `*` if the loader ignores others
 //!   kernel T=4                          a kernel with its types
 //!   function 18 20 T=4                  accepted without a kernel in versions 18 to 20 of the domain
 //!   sometimes 18 20 T=4                 accepted for a part of the values of attributes and inputs
 //!   rejects layout=1                    values of attributes that the kernel rejects
+//!   doubts size<=0                      nodes that the loader may reject
 //!   machine locale mode=LOWER           needs a locale, named by the attribute `locale`, that not every machine has
 //!   below pads kernel_shape             the kernel rejects pads that are not smaller than the window
 //!   fuses Transpose T=4                 an input from this operator is fused with the node, and the result has no kernel
@@ -31,7 +32,8 @@
 //! Conditions precede types, with `|` between both: `function 18 20 mode=tanh | T=4`. All must hold. A condition is an attribute
 //! with its value, and `?` if an absent attribute has this value. `p<=0` and `p>=3` compare numbers; a list is compared if one of its
 //! elements is. `inputs=2` and `outputs>=2` are about the number of present ports, `absent=intercepts` requires that an attribute is
-//! absent, and `constant=scales` that an input is a constant.
+//! absent, `missing=scales` that an input is, and `constant=scales` that an input is a constant. `mode!=a,b` requires a present attribute with another value,
+//! `rank.X!=2,3` is about the rank of an input, and `always` holds for all nodes.
 //!
 //! A kernel supports a node if, for each of its names, the first present value with this variable (or at the port with this
 //! name) has one of the types; inputs precede outputs. A `function` names all variables at present inputs.
@@ -78,10 +80,16 @@ pub struct Signature<'t> {
     /// The allowed types of each variable.
     pub types: Vec<(&'t str, TypeSet)>,
     pub attributes: Vec<&'t str>,
+    /// The attributes that a node must have.
+    pub required: Vec<&'t str>,
+    /// Whether the loader ignores attributes that it does not know.
+    pub ignores_attributes: bool,
     pub kernels: Vec<Kernel<'t>>,
     pub functions: Vec<FunctionBody<'t>>,
     /// Nodes that the kernel rejects.
     pub rejects: Vec<Rule<'t>>,
+    /// Nodes that the loader may reject.
+    pub doubts: Vec<Vec<Condition<'t>>>,
     /// Nodes that need a locale of the machine.
     pub locale: Vec<Rule<'t>>,
     /// Pairs of attributes: each element of the first must be smaller than the element of its axis in the second.
@@ -102,7 +110,7 @@ pub struct Rule<'t> {
 /// A condition on a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Condition<'t> {
-    /// An attribute, or one of `inputs`, `outputs`, `absent` and `constant`.
+    /// An attribute, or one of `inputs`, `outputs`, `absent`, `missing`, `constant`, `always` and `rank.X`.
     pub name: &'t str,
     pub comparison: Comparison,
     pub value: &'t str,
@@ -114,6 +122,8 @@ pub struct Condition<'t> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Comparison {
     Equal,
+    /// The value is none of those in a list with commas.
+    NotIn,
     AtMost,
     AtLeast,
 }
@@ -124,6 +134,7 @@ impl Comparison {
     pub fn sign(self) -> &'static str {
         match self {
             Self::Equal => "=",
+            Self::NotIn => "!=",
             Self::AtMost => "<=",
             Self::AtLeast => ">=",
         }
@@ -137,6 +148,8 @@ pub struct Formal<'t> {
     /// A variable or a type.
     pub ty: &'t str,
     pub is_variadic: bool,
+    /// Whether a node must give a value for it.
+    pub is_required: bool,
 }
 
 /// A kernel: the types of each variable or port.

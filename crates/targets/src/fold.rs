@@ -24,12 +24,28 @@ pub(crate) enum Branch {
 /// The graphs of a body.
 pub(crate) struct Branches<'b, 'a> {
     body: &'b Body<'a>,
+    /// Whether the inputs of the body may be constants: those of a function are, if a call passes constants.
+    inputs: Inputs,
     known: BTreeMap<GraphId, Branch>,
 }
 
+/// Whether the inputs of a body may be constants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Inputs {
+    /// They are not.
+    Variable,
+    /// They may be.
+    MaybeConstant,
+}
+
 impl<'b, 'a> Branches<'b, 'a> {
-    pub(crate) fn new(body: &'b Body<'a>) -> Self {
-        Self { body, known: BTreeMap::new() }
+    pub(crate) fn new(body: &'b Body<'a>, inputs: Inputs) -> Self {
+        Self { body, inputs, known: BTreeMap::new() }
+    }
+
+    /// Whether an `If` remains itself; the loader replaces one with a constant condition by a branch.
+    pub(crate) fn condition(&self, step: StepId) -> Branch {
+        self.branch(step, "then_branch").max(self.branch(step, "else_branch"))
     }
 
     /// Whether the graph of a step remains.
@@ -80,7 +96,7 @@ impl<'b, 'a> Branches<'b, 'a> {
         match stored_bool(body, condition) {
             Some(value) if value == (attribute == "then_branch") => Branch::Taken,
             Some(_) => Branch::Dropped,
-            None if is_foldable(body, condition) => Branch::Unknown,
+            None if is_foldable_with(body, condition, self.inputs) => Branch::Unknown,
             None => Branch::Taken,
         }
     }
@@ -118,6 +134,10 @@ pub(crate) fn stored_ints(body: &Body<'_>, value: ValueId, limit: usize) -> Opti
 
 /// Whether a value may be computed from constants and shapes alone.
 pub(crate) fn is_foldable(body: &Body<'_>, value: ValueId) -> bool {
+    is_foldable_with(body, value, Inputs::Variable)
+}
+
+fn is_foldable_with(body: &Body<'_>, value: ValueId, inputs: Inputs) -> bool {
     let mut open = vec![value];
     let mut visited = 0;
     while let Some(value) = open.pop() {
@@ -133,6 +153,7 @@ pub(crate) fn is_foldable(body: &Body<'_>, value: ValueId) -> bool {
                     open.extend(body.inputs(body.first_step(step)).iter().flatten());
                 }
             }
+            Origin::Input if inputs == Inputs::MaybeConstant && body.value(value).graph == body.root() => {}
             Origin::Input | Origin::InputWithDefault(_) | Origin::Undefined => return false,
         }
     }

@@ -13,6 +13,8 @@
 
 pub mod facts;
 
+mod body;
+mod calls;
 mod fold;
 mod node;
 mod rules;

@@ -4,7 +4,7 @@
 //! body of the operator, if it has one. If a node without kernel has an input of `float16`, it casts all of them to `float`
 //! and looks again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use typeloom_solver::diagnostic::{Code, TargetIssue};
 use typeloom_solver::model::Checked;
@@ -15,8 +15,8 @@ use typeloom_solver::solution::Type;
 use typeloom_solver::ty::Constructor;
 
 use crate::facts::{Certainty, Facts, Formal, FunctionBody, Signature, TypeSet};
+use crate::calls::LONG_NAME;
 use crate::rules;
-use crate::verdict::solved_type;
 
 /// A node with the facts about a target.
 pub(crate) struct NodeCx<'c, 'a> {
@@ -52,7 +52,10 @@ pub(crate) fn issues(cx: &mut NodeCx<'_, '_>) -> Vec<TargetIssue> {
     let body = &cx.body.body;
     let (domain, name) = (cx.checked.domain_of(body, cx.step), body.op_name(cx.step));
     let facts = cx.facts;
-    if domain.is_empty() && facts.removed.contains(&name) {
+    if let Some(issue) = literal_domain(cx) {
+        return vec![issue];
+    }
+    if facts.removed.contains(&name) {
         return Vec::new();
     }
     let newest = || facts.domains.get(domain).copied();
@@ -80,19 +83,39 @@ pub(crate) fn issues(cx: &mut NodeCx<'_, '_>) -> Vec<TargetIssue> {
     issues
 }
 
-fn operator(reason: String) -> TargetIssue {
+pub(crate) fn operator(reason: String) -> TargetIssue {
     TargetIssue::Operator { reason }
+}
+
+pub(crate) fn undecided(reason: &str) -> TargetIssue {
+    TargetIssue::Undecided { reason: reason.to_owned() }
+}
+
+/// Nested graphs have only the domains that the model imports, by the short name of ONNX's own.
+fn literal_domain(cx: &NodeCx<'_, '_>) -> Option<TargetIssue> {
+    let step = cx.body.body.step(cx.step);
+    let is_nested = step.graph != cx.body.body.root();
+    let is_long = step.node.domain().is_ok_and(|domain| domain == LONG_NAME);
+    (is_nested && is_long).then(|| operator(format!("a nested graph has no operators of `{LONG_NAME}` by its long name")))
 }
 
 fn attributes(cx: &NodeCx<'_, '_>, signature: &Signature<'_>) -> Vec<TargetIssue> {
     let mut issues = Vec::new();
+    let mut seen = BTreeSet::new();
     let attributes = cx.body.body.step(cx.step).node.attributes().flatten();
     for attribute in attributes.filter_map(|attribute| attribute.parse().ok()) {
         let name = attribute.name;
         // The loader ignores names that start with two underscores.
-        if !signature.attributes.contains(&name) && !name.starts_with("__") {
+        let is_known = signature.attributes.contains(&name) || signature.ignores_attributes;
+        if !is_known && !name.starts_with("__") {
             issues.push(TargetIssue::Attribute { name: name.to_owned(), value: None });
         }
+        if !seen.insert(name) {
+            issues.push(operator(format!("the attribute `{name}` is given twice")));
+        }
+    }
+    for name in signature.required.iter().filter(|name| !seen.contains(*name)) {
+        issues.push(operator(format!("it requires the attribute `{name}`")));
     }
     issues
 }
@@ -121,6 +144,20 @@ fn arity(signature: &Signature<'_>, ports: &Ports) -> Option<TargetIssue> {
     };
     surplus(&signature.inputs, ports.inputs.len(), "input")
         .or_else(|| surplus(&signature.outputs, ports.outputs.len(), "output"))
+        .or_else(|| left_out(&signature.inputs, &ports.inputs, "input"))
+        .or_else(|| left_out(&signature.outputs, &ports.outputs, "output"))
+}
+
+/// The issue of a required port without a value.
+fn left_out(formals: &[Formal<'_>], types: &[PortType], side: &str) -> Option<TargetIssue> {
+    let at = |at: usize| types.get(at).unwrap_or(&PortType::Absent);
+    let mut required = formals.iter().enumerate().filter(|(_, formal)| formal.is_required);
+    if let Some((_, formal)) = required.find(|(position, _)| *at(*position) == PortType::Absent) {
+        return Some(operator(format!("its {side} `{}` must not be left out", formal.name)));
+    }
+    let first = formals.iter().position(|formal| formal.is_variadic)?;
+    let is_gap = side == "input" && types.iter().skip(first).any(|ty| *ty == PortType::Absent);
+    is_gap.then(|| undecided("it leaves out one of any number of inputs"))
 }
 
 /// The outcome of a comparison of types.
@@ -216,8 +253,7 @@ fn kernel(
         match (expands(cx, signature, function, ports, version), function.certainty) {
             (Match::Yes, Certainty::Always) => return None,
             (Match::Yes, Certainty::Sometimes) => {
-                let reason = "it has no kernel, and its body runs for some attributes only".to_owned();
-                return Some(TargetIssue::Undecided { reason });
+                return Some(undecided("it has no kernel, and its body runs for some attributes only"));
             }
             (Match::Open, _) => open = true,
             (Match::No, _) => {}
@@ -226,8 +262,7 @@ fn kernel(
     let casts = ports.with_casts().filter(|_| rules::has_cast(cx));
     match casts.map_or(Match::No, |ports| ports.fits_any(facts, signature)) {
         Match::Yes if rules::has_half_attribute(cx) => {
-            let reason = "the loader casts the inputs of the node, but not its attributes".to_owned();
-            return Some(TargetIssue::Undecided { reason });
+            return Some(undecided("the loader casts the inputs of the node, but not its attributes"));
         }
         Match::Yes => return None,
         Match::Open => open = true,
@@ -237,11 +272,10 @@ fn kernel(
         return folded;
     }
     if rules::may_be_removed(cx) {
-        let reason = "it has no kernel, but the loader may remove it".to_owned();
-        return Some(TargetIssue::Undecided { reason });
+        return Some(undecided("it has no kernel, but the loader may remove it"));
     }
     if open {
-        return Some(TargetIssue::Undecided { reason: "its types are not solved".to_owned() });
+        return Some(undecided("its types are not solved"));
     }
     Some(missing(facts, signature, ports))
 }
@@ -267,7 +301,7 @@ fn not_allowed(facts: &Facts<'_>, signature: &Signature<'_>, ports: &Ports) -> O
 
 /// Whether the loader accepts the node by the body of its operator.
 fn expands(
-    cx: &NodeCx<'_, '_>,
+    cx: &mut NodeCx<'_, '_>,
     signature: &Signature<'_>,
     function: &FunctionBody<'_>,
     ports: &Ports,
@@ -324,8 +358,13 @@ fn owned(types: &[&str]) -> Vec<String> {
     types.iter().map(|ty| (*ty).to_owned()).collect()
 }
 
+/// The type of a value in the notation of the facts, if it is solved.
+fn solved_type<'a>(checked: &mut Checked<'a>, body: &SolvedBody<'a>, value: ValueId) -> Option<String> {
+    text_of(&checked.type_within(body, value))
+}
+
 /// A solved type in the notation of the facts.
-pub(crate) fn text_of(ty: &Type) -> Option<String> {
+fn text_of(ty: &Type) -> Option<String> {
     let (constructors, inner) = ty.split();
     let single = |elem: typeloom_solver::elem::ElemSet| match (elem.len(), elem.iter().next()) {
         (1, Some(elem)) => elem.onnx_name(),

@@ -7,7 +7,7 @@ use typeloom_solver::solution::Type;
 
 use crate::facts::{Comparison, Condition, Rule, Signature};
 use crate::fold::{is_foldable, stored_ints};
-use crate::node::{Match, NodeCx, PortType, Ports};
+use crate::node::{Match, NodeCx, PortType, Ports, undecided};
 use crate::tables;
 
 /// The largest rank of a result that is decided. The loader allocates a dim for each axis before it runs a node.
@@ -50,7 +50,6 @@ const REMOVABLE: &[&str] = &[
     "Cast",
     "Dropout",
     "Expand",
-    "Identity",
     "Pad",
     "Reshape",
     "Slice",
@@ -58,6 +57,15 @@ const REMOVABLE: &[&str] = &[
     "Transpose",
     "Unsqueeze",
 ];
+
+/// Operators that pass a value on if the other input is a constant zero or one.
+const NEUTRAL: &[&str] = &["Add", "Div", "Mul", "Sub"];
+
+/// The domain of the operators that ONNX Runtime adds.
+const MICROSOFT: &str = "com.microsoft";
+
+/// Precedes the name of an input in a condition on its rank.
+const RANK: &str = "rank.";
 
 /// A locale that every machine has.
 const PLAIN_LOCALE: &[u8] = b"C";
@@ -68,24 +76,26 @@ pub(crate) fn issue(
     signature: &Signature<'_>,
     ports: &Ports,
 ) -> Option<TargetIssue> {
-    let applies = |rule: &Rule<'_>| {
+    let facts = cx.facts;
+    let mut applies = |rule: &Rule<'_>| {
         hold(cx, signature, ports, &rule.conditions)
-            && ports.fits(cx.facts, signature, &rule.types) == Match::Yes
+            && ports.fits(facts, signature, &rule.types) == Match::Yes
     };
     if let Some(rule) = signature.rejects.iter().find(|rule| applies(rule)) {
-        let shown = |condition: &Condition<'_>| match condition.name {
-            "absent" => format!("no `{}`", condition.value),
-            "constant" => format!("a constant `{}`", condition.value),
-            "inputs" | "outputs" => {
-                format!("{} {} {}", condition.name, condition.comparison.sign(), condition.value)
-            }
-            name => format!("`{name}` {} {}", condition.comparison.sign(), condition.value),
-        };
         let values: Vec<String> = rule.conditions.iter().map(shown).collect();
         let name = rule.conditions.first().map_or("", |condition| condition.name).to_owned();
         return Some(TargetIssue::Attribute { name, value: Some(values.join(" and ")) });
     }
-    if signature.locale.iter().any(applies) && string_attribute(cx, "locale") != Some(PLAIN_LOCALE) {
+    let needs_locale = signature.locale.iter().any(applies);
+    let mut doubts = signature.doubts.iter();
+    if let Some(doubt) = doubts.find(|doubt| hold(cx, signature, ports, doubt)) {
+        let values: Vec<String> = doubt.iter().map(shown).collect();
+        return Some(undecided(&match values.as_slice() {
+            [always] if always.is_empty() => "the conditions of its kernel are unknown".to_owned(),
+            values => format!("its kernel does not accept all nodes with {}", values.join(" and ")),
+        }));
+    }
+    if needs_locale && string_attribute(cx, "locale") != Some(PLAIN_LOCALE) {
         return Some(undecided("the machine may not have its locale"));
     }
     for (small, large) in &signature.below {
@@ -108,11 +118,20 @@ pub(crate) fn issue(
     if has_zero_divisor(cx, ports) {
         return Some(undecided("it divides by a constant zero"));
     }
+    if has_open_sizes(cx) {
+        return Some(undecided("the loader requires the number of its `sizes`"));
+    }
     if has_huge_rank(cx) {
         return Some(undecided("the rank of its result is too large"));
     }
     if tables::has_repeated_nodes(cx) {
         return Some(undecided("its nodes are not those of a tree"));
+    }
+    if tables::has_uneven_lists(cx) {
+        return Some(undecided("the lists of its tree ensemble differ in length"));
+    }
+    if is_unknown_inference(cx) {
+        return Some(undecided("the rank of its result is not known here, and may be to the loader"));
     }
     if tables::has_wrong_grams(cx) {
         return Some(undecided("its tables of n-grams do not fit together"));
@@ -121,10 +140,6 @@ pub(crate) fn issue(
         .iter()
         .find(|flag| attribute(cx, flag).and_then(|it| it.i).is_some_and(|value| !matches!(value, 0 | 1)));
     odd.map(|flag| undecided(&format!("`{flag}` is neither 0 nor 1")))
-}
-
-fn undecided(reason: &str) -> TargetIssue {
-    TargetIssue::Undecided { reason: reason.to_owned() }
 }
 
 fn attributes<'a>(cx: &NodeCx<'_, 'a>) -> impl Iterator<Item = Attribute<'a>> + use<'a> {
@@ -144,6 +159,23 @@ pub(crate) fn ints(cx: &NodeCx<'_, '_>, name: &str) -> Option<Vec<i64>> {
     Some(attribute(cx, name)?.ints().flatten().collect())
 }
 
+/// A condition in a message.
+fn shown(condition: &Condition<'_>) -> String {
+    match condition.name {
+        "always" => String::new(),
+        "absent" => format!("no `{}`", condition.value),
+        "missing" => format!("no input `{}`", condition.value),
+        "constant" => format!("a constant `{}`", condition.value),
+        "inputs" | "outputs" => {
+            format!("{} {} {}", condition.name, condition.comparison.sign(), condition.value)
+        }
+        name => match name.strip_prefix(RANK) {
+            Some(port) => format!("a `{port}` whose rank is not {}", condition.value.replace(',', " or ")),
+            None => format!("`{name}` {} {}", condition.comparison.sign(), condition.value.replace(',', ", ")),
+        },
+    }
+}
+
 /// The present inputs.
 fn inputs(cx: &NodeCx<'_, '_>) -> Vec<ValueId> {
     cx.body.body.inputs(cx.step).iter().flatten().copied().collect()
@@ -151,7 +183,7 @@ fn inputs(cx: &NodeCx<'_, '_>) -> Vec<ValueId> {
 
 /// Whether all conditions hold.
 pub(crate) fn hold(
-    cx: &NodeCx<'_, '_>,
+    cx: &mut NodeCx<'_, '_>,
     signature: &Signature<'_>,
     ports: &Ports,
     conditions: &[Condition<'_>],
@@ -163,22 +195,41 @@ pub(crate) fn hold(
     conditions.iter().all(|condition| match condition.name {
         "inputs" => count(&ports.inputs, condition),
         "outputs" => count(&ports.outputs, condition),
+        "always" => true,
         "absent" => attribute(cx, condition.value).is_none(),
+        "missing" => port(cx, signature, condition.value).is_none(),
         "constant" => {
-            let at = signature.inputs.iter().position(|formal| formal.name == condition.value);
-            let body = &cx.body.body;
-            let input = at.and_then(|at| body.inputs(cx.step).get(at).copied().flatten());
-            input.is_some_and(|input| is_foldable(body, input))
+            let input = port(cx, signature, condition.value);
+            input.is_some_and(|input| is_foldable(&cx.body.body, input))
         }
-        name => attribute(cx, name).map_or(condition.is_default, |attribute| {
-            compare(&attribute, condition.comparison, condition.value)
-        }),
+        name => match name.strip_prefix(RANK) {
+            Some(port) => has_rank(cx, signature, port, condition),
+            None => attribute(cx, name).map_or(condition.is_default, |attribute| {
+                compare(&attribute, condition.comparison, condition.value)
+            }),
+        },
     })
+}
+
+/// The value at the input of this name.
+fn port(cx: &NodeCx<'_, '_>, signature: &Signature<'_>, name: &str) -> Option<ValueId> {
+    let at = signature.inputs.iter().position(|formal| formal.name == name)?;
+    cx.body.body.inputs(cx.step).get(at).copied().flatten()
+}
+
+/// Whether an input has the rank of a condition.
+fn has_rank(cx: &mut NodeCx<'_, '_>, signature: &Signature<'_>, name: &str, condition: &Condition<'_>) -> bool {
+    let Some(value) = port(cx, signature, name) else { return false };
+    let ty = cx.checked.type_within(cx.body, value);
+    let rank = ty.tensor().and_then(|tensor| tensor.shape.as_ref()).map(|shape| shape.len());
+    let listed = || condition.value.split(',').any(|one| one.parse() == Ok(rank.unwrap_or_default()));
+    rank.is_some() && listed() == (condition.comparison == Comparison::Equal)
 }
 
 fn fits(value: f64, comparison: Comparison, expected: &str) -> bool {
     let Ok(expected) = expected.parse::<f64>() else { return false };
     match comparison {
+        Comparison::NotIn => value != expected,
         Comparison::Equal => value == expected,
         Comparison::AtMost => value <= expected,
         Comparison::AtLeast => value >= expected,
@@ -188,7 +239,11 @@ fn fits(value: f64, comparison: Comparison, expected: &str) -> bool {
 /// Compares the value of an attribute.
 fn compare(attribute: &Attribute<'_>, comparison: Comparison, expected: &str) -> bool {
     if let Some(string) = attribute.s {
-        return comparison == Comparison::Equal && string == expected.as_bytes();
+        return match comparison {
+            Comparison::Equal => string == expected.as_bytes(),
+            Comparison::NotIn => !expected.split(',').any(|one| string == one.as_bytes()),
+            Comparison::AtMost | Comparison::AtLeast => false,
+        };
     }
     let fits = |value: f64| fits(value, comparison, expected);
     match (attribute.i, attribute.f) {
@@ -247,7 +302,13 @@ pub(crate) fn may_be_removed(cx: &NodeCx<'_, '_>) -> bool {
     let body = &cx.body.body;
     let outputs = &body.graph(body.step(cx.step).graph).outputs;
     let mut results = body.outputs(body.last_step(cx.step)).iter().flatten();
-    REMOVABLE.contains(&body.op_name(cx.step)) && !results.any(|result| outputs.contains(result))
+    let name = body.op_name(cx.step);
+    if name == "Identity" {
+        // Another node can write the output of the graph.
+        return matches!(body.inputs(cx.step), [Some(input)] if body.maker(*input).is_some());
+    }
+    let is_neutral = NEUTRAL.contains(&name) && inputs(cx).iter().any(|input| is_foldable(body, *input));
+    (REMOVABLE.contains(&name) || is_neutral) && !results.any(|result| outputs.contains(result))
 }
 
 /// Whether the loader fuses the transposition that makes an input: the last axis of the data must be one of the last two of the
@@ -289,6 +350,39 @@ fn has_zero_divisor(cx: &NodeCx<'_, '_>, ports: &Ports) -> bool {
     let divisor = body.inputs(cx.step).get(1).copied().flatten();
     let divisors = divisor.and_then(|divisor| stored_ints(body, divisor, MAX_DIVISORS));
     is_integer && divisors.is_some_and(|values| values.contains(&0))
+}
+
+/// Whether the node is a `Resize` with computed `sizes` of an unknown number. The loader rejects them if the rank of the data is known.
+fn has_open_sizes(cx: &mut NodeCx<'_, '_>) -> bool {
+    let body = std::sync::Arc::clone(&cx.body.body);
+    let (data, sizes) = match body.inputs(cx.step) {
+        [Some(data), _, _, Some(sizes)] if body.op_name(cx.step) == "Resize" => (*data, *sizes),
+        _ => return false,
+    };
+    if body.is_stored(sizes) {
+        return false;
+    }
+    let data = cx.checked.type_within(cx.body, data);
+    let sizes = cx.checked.type_within(cx.body, sizes);
+    let count = sizes.tensor().and_then(|tensor| tensor.shape.as_deref());
+    let is_known = matches!(count, Some([count]) if cx.checked.dims().as_constant(*count).is_some());
+    data.tensor().is_some_and(|tensor| tensor.shape.is_some()) && !is_known
+}
+
+/// Whether the node has an operator of the runtime with inputs of known ranks and a result of unknown rank. The loader's inference
+/// may compare these inputs.
+fn is_unknown_inference(cx: &mut NodeCx<'_, '_>) -> bool {
+    let body = std::sync::Arc::clone(&cx.body.body);
+    if cx.checked.domain_of(&body, cx.step) != MICROSOFT {
+        return false;
+    }
+    let mut is_ranked = |value: ValueId| {
+        let ty = cx.checked.type_within(cx.body, value);
+        ty.tensor().is_none_or(|tensor| tensor.shape.is_some())
+    };
+    let outputs = body.outputs(body.last_step(cx.step));
+    let mut inputs = body.inputs(cx.step).iter().flatten();
+    inputs.any(|input| is_ranked(*input)) && !outputs.iter().flatten().all(|output| is_ranked(*output))
 }
 
 /// Whether the node takes the extents of its result from an input with very many of them.

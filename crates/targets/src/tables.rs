@@ -34,6 +34,40 @@ pub(crate) fn has_repeated_nodes(cx: &NodeCx<'_, '_>) -> bool {
     false
 }
 
+/// The lists of a classifier or a regressor of trees that have one element for each node.
+const NODES: &[&str] = &[
+    "nodes_falsenodeids",
+    "nodes_featureids",
+    "nodes_modes",
+    "nodes_nodeids",
+    "nodes_treeids",
+    "nodes_truenodeids",
+    "nodes_values",
+];
+
+/// Whether a list of a classifier or a regressor of trees is missing, or has another length than those of the same table.
+pub(crate) fn has_uneven_lists(cx: &NodeCx<'_, '_>) -> bool {
+    let leaves: [&str; 4] = match cx.body.body.op_name(cx.step) {
+        "TreeEnsembleClassifier" => ["class_ids", "class_nodeids", "class_treeids", "class_weights"],
+        "TreeEnsembleRegressor" => ["target_ids", "target_nodeids", "target_treeids", "target_weights"],
+        _ => return false,
+    };
+    let length = |name: &&str| {
+        let count = |name: &str| {
+            attribute(cx, name).map_or(0, |it| it.ints().count() + it.floats().count() + it.strings().count())
+        };
+        let tensor = attribute(cx, &format!("{name}_as_tensor")).and_then(|it| it.t);
+        let header = tensor.and_then(|tensor| tensor.header().ok());
+        header.map_or_else(|| count(name), |header| header.dims.iter().product::<i64>().unsigned_abs() as usize)
+    };
+    let is_uneven = |names: &[&str]| {
+        let mut lengths = names.iter().map(length);
+        let first = lengths.next().unwrap_or_default();
+        first == 0 || lengths.any(|other| other != first)
+    };
+    is_uneven(NODES) || is_uneven(&leaves)
+}
+
 /// Whether the tables of n-grams of a `TfIdfVectorizer` contradict each other: the pool contains the unigrams from the first position
 /// of `ngram_counts` on, the bigrams from the second one on, and so on.
 pub(crate) fn has_wrong_grams(cx: &NodeCx<'_, '_>) -> bool {

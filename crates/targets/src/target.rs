@@ -6,7 +6,7 @@ use typeloom_solver::diagnostic::Diagnostic;
 use typeloom_solver::model::Checked;
 
 use crate::facts::Facts;
-use crate::verdict::{Verdict, verdict};
+use crate::verdict::{Outcome, Verdict, verdict};
 
 /// One version of a runtime with one provider.
 ///
@@ -77,6 +77,17 @@ impl Target {
     #[must_use]
     pub fn check<'a>(&self, checked: &mut Checked<'a>) -> Verdict<'a> {
         verdict(self, checked)
+    }
+
+    /// The verdict about a model, with its reasons as diagnostics. A model with errors of its own gets no positive verdict, because a
+    /// loader can reject it for these: such a model is undecided, without diagnostics, unless the target rejects it anyway.
+    #[must_use]
+    pub fn judge(&self, checked: &mut Checked<'_>, is_valid: bool) -> (Outcome, Vec<Diagnostic>) {
+        let verdict = self.check(checked);
+        match verdict.outcome() {
+            Outcome::Runs | Outcome::Undecided if !is_valid => (Outcome::Undecided, Vec::new()),
+            outcome => (outcome, verdict.diagnostics(self.name, checked)),
+        }
     }
 
     /// The diagnostics of [`check`](Self::check): an error for each reason of a rejection, a warning for each undecided node.

@@ -29,6 +29,7 @@
 //! | `cpu` | the kernels of the embedded backend | yes |
 //! | `runtime` | [`run`](mod@run): sessions, executors, components, messages; implies `cpu` | yes |
 //! | `rust` | [`rust`](mod@rust): the public types of Rust crates | yes |
+//! | `targets` | [`targets`](mod@targets): facts about runtimes, and verdicts whether they load a model | yes |
 //! | `approximate` | the approximate index of [`run::components`] | no |
 //! | `images` | `ImageDecoder` on the embedded backend | no |
 //!
@@ -47,6 +48,8 @@ pub mod published;
 pub mod run;
 #[cfg(feature = "rust")]
 pub mod rust;
+#[cfg(feature = "targets")]
+pub mod targets;
 pub mod term;
 pub mod types;
 

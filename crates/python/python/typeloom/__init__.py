@@ -25,6 +25,7 @@ from typeloom._api import (
     fix,
     infer,
     strip,
+    targets,
 )
 from typeloom._errors import ModelError, TypeloomError
 from typeloom._interface import Diff, Difference, Interface, Parameter
@@ -113,6 +114,7 @@ __all__ = [
     "patch",
     "pool",
     "strip",
+    "targets",
     "term",
     "testing",
     "types",

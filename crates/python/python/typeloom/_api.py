@@ -24,6 +24,7 @@ __all__ = [
     "fix",
     "infer",
     "strip",
+    "targets",
 ]
 
 _Path = str | os.PathLike[str]
@@ -35,6 +36,7 @@ def _settings(
     assume: Mapping[str, DimLike] | None,
     merge_symbols: bool,
     operators: Operators | None,
+    targets: Sequence[str] = (),
 ) -> _core.Settings:
     return _core.Settings(
         strict=strict,
@@ -42,6 +44,7 @@ def _settings(
         assume=[(symbol, str(dim)) for symbol, dim in (assume or {}).items()],
         merge_symbols=merge_symbols,
         operators=None if operators is None else operators._core,
+        targets=list(targets),
     )
 
 
@@ -56,6 +59,7 @@ def check(
     operators: Operators | None = ...,
     external_data: bool = ...,
     external_data_dir: _Path | None = ...,
+    targets: Sequence[str] = ...,
 ) -> list[Report]: ...
 @overload
 def check(
@@ -68,6 +72,7 @@ def check(
     operators: Operators | None = ...,
     external_data: bool = ...,
     external_data_dir: _Path | None = ...,
+    targets: Sequence[str] = ...,
 ) -> Report: ...
 def check(
     model: ModelLike | list[ModelLike] | tuple[ModelLike, ...],
@@ -79,6 +84,7 @@ def check(
     operators: Operators | None = None,
     external_data: bool = True,
     external_data_dir: _Path | None = None,
+    targets: Sequence[str] = (),
 ) -> Report | list[Report]:
     """Proves the type of every value of a model.
 
@@ -98,16 +104,18 @@ def check(
         external_data: look for the files of tensors that are stored outside of the model. Bytes and messages have no
             folder, so nothing is looked for without `external_data_dir`.
         external_data_dir: the folder of these files; that of the model by default.
+        targets: runtimes that are to load the model, by name; `targets` lists them. `Report.targets` has the verdicts, and
+            their reasons are diagnostics.
 
     Returns:
         A report for each model. Problems of a model are diagnostics in its report, also of a file that is no model.
 
     Raises:
         OSError: the file cannot be read.
-        TypeloomError: an option is wrong: a seed is no type, or names no value.
+        TypeloomError: an option is wrong: a seed is no type, or names no value; there is no such target.
         TypeError: the object is no model.
     """
-    settings = _settings(strict, seeds, assume, merge_symbols, operators)
+    settings = _settings(strict, seeds, assume, merge_symbols, operators, targets)
 
     def one(model: ModelLike) -> Report:
         form = form_of(model)
@@ -117,6 +125,16 @@ def check(
         return Report(_core.check(form.model, settings, form.name, base, looks), form.name)
 
     return [one(each) for each in model] if isinstance(model, (list, tuple)) else one(model)
+
+
+def targets() -> list[str]:
+    """The names of the targets of `check`, newest first: versions of runtimes whose facts the package contains.
+
+    >>> import typeloom as tl
+    >>> tl.targets()
+    ['onnxruntime-1.31', 'onnxruntime-1.24']
+    """
+    return _core.targets()
 
 
 def infer(

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from typeloom import _core
 from typeloom._errors import ModelError
 from typeloom._types import Origin, Type
 
 __all__ = ["Coverage", "Diagnostic", "Label", "Location", "Report", "Values"]
+
+
+Verdict = Literal["runs", "rejected", "undecided"]
 
 
 class Label:
@@ -66,10 +69,11 @@ class Diagnostic:
         notes: further explanation.
         help: a proposed repair, if there is one.
         fix: the repair as data, if a program can make it.
+        target: the target that rejects the model or leaves it undecided; `None` for a problem of the model itself.
         text: the problem as the command prints it, with the node and its labels.
     """
 
-    __slots__ = ("_raw", "code", "fix", "help", "message", "notes", "severity", "text", "value")
+    __slots__ = ("_raw", "code", "fix", "help", "message", "notes", "severity", "target", "text", "value")
 
     def __init__(self, raw: dict[str, Any]) -> None:
         self._raw = raw
@@ -80,6 +84,7 @@ class Diagnostic:
         self.notes: list[str] = raw["notes"]
         self.help: str | None = raw.get("help")
         self.fix: dict[str, Any] | None = raw.get("fix")
+        self.target: str | None = raw.get("target")
         self.text: str = raw["text"]
 
     @property
@@ -127,7 +132,7 @@ class Diagnostic:
 
     def to_dict(self) -> dict[str, Any]:
         """The problem as in ``typeloom check --format json``."""
-        return {key: value for key, value in self._raw.items() if key not in ("text", "value")}
+        return {key: value for key, value in self._raw.items() if key not in ("target", "text", "value")}
 
     def __str__(self) -> str:
         return f"{self.severity}[{self.code}]: {self.message}"
@@ -240,7 +245,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether the model has no errors. Warnings do not count."""
+        """Whether the model has no errors. Warnings do not count; a rejection by a target does."""
         return self._core.is_ok
 
     @property
@@ -254,6 +259,22 @@ class Report:
     def errors(self) -> list[Diagnostic]:
         """The problems that are errors."""
         return [diagnostic for diagnostic in self.diagnostics if diagnostic.is_error]
+
+    @property
+    def targets(self) -> dict[str, Verdict]:
+        """The verdict of each target that the check named: whether its runtime loads the model.
+
+        A model with errors of its own is rejected or undecided.
+
+        >>> import typeloom as tl
+        >>> report = tl.check('''<ir_version: 10, opset_import: ["" : 21]>
+        ... g (int16[2] x) => (y) { y = Min(x, x) }''', targets=["onnxruntime-1.31"])
+        >>> report.targets
+        {'onnxruntime-1.31': 'rejected'}
+        >>> print(report.diagnostics[0])
+        error[target-kernel]: onnxruntime-1.31 has no kernel for `Min` with `x` of type int16
+        """
+        return {name: _VERDICTS[verdict] for name, verdict in self._core.targets()}
 
     @property
     def values(self) -> Values:
@@ -297,6 +318,7 @@ class Report:
         parts = [_count(errors, "error")] if errors else ["ok", typed]
         if warnings:
             parts.append(_count(warnings, "warning"))
+        parts += [f"{_WORDS[verdict]} {name}" for name, verdict in self._core.targets()]
         return f"{self.name}: {', '.join(parts)}"
 
     def __bool__(self) -> bool:
@@ -319,6 +341,8 @@ class Report:
 
 
 _MAX_ROWS = 100
+_WORDS = {"runs": "runs on", "rejected": "does not run on", "undecided": "undecided on"}
+_VERDICTS: dict[str, Verdict] = {"runs": "runs", "rejected": "rejected", "undecided": "undecided"}
 
 
 def _count(number: int, what: str) -> str:

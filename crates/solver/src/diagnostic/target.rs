@@ -109,7 +109,11 @@ pub fn diagnose_target<'a>(
             let message = format!("it is undecided whether {target} runs the model: {reason}");
             Diagnostic::new(Code::TargetUndecided, message, Location::default())
         }
-        (TargetIssue::Operator { .. } | TargetIssue::Kernel { .. } | TargetIssue::Attribute { .. }, None) => {
+        (TargetIssue::Operator { reason }, None) => {
+            let message = format!("{target} does not load the model: {reason}");
+            Diagnostic::new(Code::TargetOperator, message, Location::default())
+        }
+        (TargetIssue::Kernel { .. } | TargetIssue::Attribute { .. }, None) => {
             let code = issue.code();
             Diagnostic::new(code, format!("{target}: {}", code.summary()), Location::default())
         }

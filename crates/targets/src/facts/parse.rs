@@ -106,7 +106,7 @@ fn detail<'t>(
         "in" => signature.inputs = words.map(formal).collect::<Parsed<_>>()?,
         "out" => signature.outputs = words.map(formal).collect::<Parsed<_>>()?,
         "types" => signature.types = sets(facts, words)?,
-        "attrs" => signature.attributes = words.map(|name| name.trim_end_matches('!')).collect(),
+        "attrs" => attributes(signature, words),
         "kernel" => signature.kernels.push(Kernel { types: sets(facts, words)? }),
         "function" | "sometimes" => {
             let certainty = if keyword == "function" { Certainty::Always } else { Certainty::Sometimes };
@@ -114,6 +114,7 @@ fn detail<'t>(
             let rule = rule(facts, words)?;
             signature.functions.push(FunctionBody { versions, rule, certainty });
         }
+        "doubts" => signature.doubts.push(words.map(condition).collect::<Parsed<_>>()?),
         "rejects" => signature.rejects.push(conditional(facts, words)?),
         "machine" => {
             if words.next() != Some("locale") {
@@ -148,22 +149,43 @@ fn rule<'t>(facts: &Facts<'t>, words: Words<'t>) -> Parsed<Rule<'t>> {
 fn conditional<'t>(facts: &Facts<'t>, mut words: Words<'t>) -> Parsed<Rule<'t>> {
     let mut conditions = Vec::new();
     for word in words.by_ref().take_while(|word| *word != "|") {
-        let (name, value) = word.split_once('=').ok_or("a condition is NAME=VALUE")?;
-        let (name, comparison) = match (name.strip_suffix('<'), name.strip_suffix('>')) {
-            (Some(name), _) => (name, Comparison::AtMost),
-            (None, Some(name)) => (name, Comparison::AtLeast),
-            (None, None) => (name, Comparison::Equal),
-        };
-        let is_default = value.ends_with('?');
-        conditions.push(Condition { name, comparison, value: value.trim_end_matches('?'), is_default });
+        conditions.push(condition(word)?);
     }
     Ok(Rule { conditions, types: sets(facts, words)? })
+}
+
+fn condition(word: &str) -> Parsed<Condition<'_>> {
+    let always = ("always", "");
+    let named = if word == always.0 { Some(always) } else { word.split_once('=') };
+    let (name, value) = named.ok_or("a condition is NAME=VALUE")?;
+    let (name, comparison) = match name.char_indices().next_back() {
+        Some((at, '<')) => (&name[..at], Comparison::AtMost),
+        Some((at, '>')) => (&name[..at], Comparison::AtLeast),
+        Some((at, '!')) => (&name[..at], Comparison::NotIn),
+        Some(_) | None => (name, Comparison::Equal),
+    };
+    let is_default = value.ends_with('?');
+    Ok(Condition { name, comparison, value: value.trim_end_matches('?'), is_default })
 }
 
 /// `X:T`, with a mark after the name.
 fn formal(word: &str) -> Parsed<Formal<'_>> {
     let (name, ty) = word.split_once(':').ok_or("a port is NAME:TYPE")?;
-    Ok(Formal { name: name.trim_end_matches(['?', '*', '+']), ty, is_variadic: name.ends_with(['*', '+']) })
+    let plain = name.trim_end_matches(['?', '*', '+']);
+    Ok(Formal { name: plain, ty, is_variadic: name.ends_with(['*', '+']), is_required: plain == name })
+}
+
+fn attributes<'t>(signature: &mut Signature<'t>, words: Words<'t>) {
+    for word in words {
+        match word.strip_suffix('!') {
+            _ if word == "*" => signature.ignores_attributes = true,
+            Some(name) => {
+                signature.attributes.push(name);
+                signature.required.push(name);
+            }
+            None => signature.attributes.push(word),
+        }
+    }
 }
 
 fn sets<'t>(facts: &Facts<'t>, words: Words<'t>) -> Parsed<Vec<(&'t str, TypeSet)>> {

@@ -179,6 +179,17 @@ impl<'a> Checked<'a> {
         &mut self.solved
     }
 
+    /// The solver's own result with the types inside functions.
+    #[cfg(feature = "targets")]
+    pub(crate) fn solved_with_functions(&mut self) -> Result<&mut model::Checked<'a>, CheckError> {
+        if !self.options.functions {
+            let options = Options { functions: true, ..self.options.clone() };
+            self.solved = model::check(self.bytes, self.operators, Universe::standard(), &options)?;
+            self.options = options;
+        }
+        Ok(&mut self.solved)
+    }
+
     fn typed(&mut self, value: ValueId, converter: &mut Converter) -> Option<TypedValue> {
         let body = self.solved.body();
         let name = body.value_name(value);

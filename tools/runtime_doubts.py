@@ -1,0 +1,225 @@
+"""Values of attributes, ranks and numbers of inputs for which a kernel or the loader's inference may reject a node.
+
+The registries do not list these conditions, so they are found by loading one node of each operator: inputs have unknown shapes and
+types that a kernel supports, and one property is changed at a time. A rejection shows that the value is wrong for some
+nodes, not for all, so each condition makes a verdict undecided instead of negative.
+"""
+
+import itertools
+import random
+
+from onnx import TensorProto, ValueInfoProto, helper
+
+import runtime_probes as probes
+
+NUMBERS = {"INT": [0, 1, 2, 4, -1, 3, -2, 8, 5, 16, 33, 64], "FLOAT": [0.5, 1.0, 0.0, 2.0, -1.0]}
+ELEMENTS = {"INTS": [1, 0, 2, 3, -1, 7], "FLOATS": [0.5, 0.0, 1.0, -1.0]}
+# Values of attributes that are strings, or lists of them.
+STRINGS = [
+    *("Relu", "Tanh", "Sigmoid", "LeakyRelu", "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER", "nearest", "linear", "cubic", "bilinear"),
+    *("bicubic", "constant", "reflect", "edge", "wrap", "avg", "max", "none", "mean", "sum", "add", "mul", "min", "forward", "reverse"),
+    *("bidirectional", "DCR", "CRD", "tanh", "silu", "asymmetric", "align_corners", "half_pixel", "pytorch_half_pixel"),
+    *("tf_crop_and_resize", "tf_half_pixel_for_nn", "half_pixel_symmetric", "output_half_pixel", "stretch", "not_larger"),
+    *("not_smaller", "zeros", "border", "reflection", "relu", "RGB", "BGR", "Grayscale", "LOWER", "UPPER", "NONE", "TF", "IDF", "TFIDF"),
+    *("SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT", "AVERAGE", "SUM", "MIN", "MAX", "L1", "L2", "LINEAR", "POLY", "RBF", "SIGMOID"),
+    *("TO_FLOAT", "TO_STRING", "TO_INT64", "DENSE", "SPARSE", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "simple"),
+    *("prune", "gelu", "swiglu", "identity", "softplus", "NCHW", "NHWC", "int8", "uint8"),
+]
+TRIES = 160
+MORE_TRIES = 40
+MAX_RANK = 6
+MAX_INPUTS = 8
+# Attributes with a number of an element type, which decides the kernel; `runtime_probes.py` tests `saturate` by type.
+TYPES = {"to", "dtype", "output_datatype", "output_dtype", "saturate"}
+# The extents of a shape.
+EXTENT = 8
+
+
+class Probe:
+    """Nodes of one operator with types that a kernel supports."""
+
+    def __init__(self, loader: probes.Loader, schema, version: int, kernels) -> None:
+        self.loader, self.schema, self.version = loader, schema, version
+        self.kinds = {name: value.type.name for name, value in sorted(schema.attributes.items()) if name not in TYPES}
+        kernel = kernels[0] if kernels else {}
+        self.types = {one.type_param_str: probes.preferred(one.allowed_type_strs) for one in schema.type_constraints}
+        for variable, types in kernel.items():
+            plain = probes.tensors(types)
+            if plain and self.types.get(variable) not in plain:
+                self.types[variable] = "float" if "float" in plain else plain[0]
+        # Optional inputs that the nodes have.
+        self.present: list[str] = []
+
+    def loads(self, attributes, ranks=None, counts=None, present=()) -> bool:
+        """Whether a node loads. `ranks` and `counts` are by input: the rank, and the number of values of a variadic one."""
+        inputs, names = [], []
+        for formal in self.schema.inputs:
+            option = formal.option.name
+            count = (counts or {}).get(formal.name, 2 if option == "Variadic" else 1)
+            if option == "Optional" and formal.name not in (*self.present, *present):
+                names.append("")
+                continue
+            for at in range(count):
+                name = f"x{len(names)}"
+                names.append(name)
+                inputs.append(ValueInfoProto(name=name, type=self.type_of(formal, (ranks or {}).get(formal.name))))
+        while names and not names[-1]:
+            names.pop()
+        outputs = [f"y{at}" for at, formal in enumerate(self.schema.outputs) if formal.option.name != "Optional"]
+        chosen = {"to": 1, "dtype": 1} if "to" in self.schema.attributes else {}
+        chosen = {key: value for key, value in chosen.items() if key in self.schema.attributes}
+        node = helper.make_node(self.schema.name, names, outputs, domain=self.schema.domain, **chosen, **attributes)
+        graph = helper.make_graph([node], "g", inputs, [ValueInfoProto(name=name) for name in outputs])
+        imports = [helper.make_opsetid(*one) for one in {"": 13, self.schema.domain: self.version}.items()]
+        return not self.loader.load(helper.make_model(graph, opset_imports=imports, ir_version=probes.IR))
+
+    def type_of(self, formal, rank):
+        elem = self.types.get(formal.typeStr, probes.short(formal.typeStr))
+        shape = None if rank is None else [EXTENT] * rank
+        if elem.startswith("seq("):
+            return helper.make_sequence_type_proto(helper.make_tensor_type_proto(probes.ELEMENTS[elem[4:-1]], None))
+        return helper.make_tensor_type_proto(probes.ELEMENTS.get(elem, TensorProto.FLOAT), shape)
+
+    def some(self, kind: str, chance: random.Random):
+        if kind in NUMBERS:
+            return chance.choice(NUMBERS[kind])
+        if kind in ELEMENTS:
+            return [chance.choice(ELEMENTS[kind])] * chance.choice([1, 2])
+        if kind == "STRING":
+            return chance.choice(STRINGS)
+        return ["a"] * chance.choice([1, 2]) if kind == "STRINGS" else None
+
+    def base(self, excluded=()) -> dict | None:
+        """Attributes with which a node loads: as few as possible, without the excluded ones."""
+        chance = random.Random(self.schema.name)
+        for attempt in range(TRIES):
+            attributes = self.random(chance, excluded, 0.5 if attempt else 0.0)
+            if self.loads(attributes):
+                for name in [name for name in attributes if not self.schema.attributes[name].required]:
+                    without = {key: value for key, value in attributes.items() if key != name}
+                    if self.loads(without):
+                        attributes = without
+                return attributes
+            if not self.kinds:
+                return None
+        return None
+
+    def choose_inputs(self, excluded=()) -> dict | None:
+        """The base with as few optional inputs as possible."""
+        optional = [formal.name for formal in self.schema.inputs if formal.option.name == "Optional" and formal.name not in excluded]
+        for count in range(len(optional[:4]) + 1):
+            for chosen in itertools.combinations(optional[:4], count):
+                self.present = list(chosen)
+                if (base := self.base()) is not None:
+                    return base
+        return None
+
+    def random(self, chance: random.Random, excluded=(), part: float = 0.5) -> dict:
+        attributes = {}
+        for name, kind in self.kinds.items():
+            is_chosen = self.schema.attributes[name].required or chance.random() < part
+            value = self.some(kind, chance)
+            if is_chosen and name not in excluded and value is not None:
+                attributes[name] = value
+        return attributes
+
+    def never_loads(self, fixed: dict, **given) -> bool:
+        """Whether nodes with these attributes are rejected whatever the other attributes are."""
+        chance = random.Random(self.schema.name)
+        parts = itertools.islice(itertools.cycle((0.0, 0.2, 0.5)), MORE_TRIES)
+        return not any(self.loads({**self.random(chance, part=part), **fixed}, **given) for part in parts)
+
+
+def doubts(loader: probes.Loader, schema, version: int, kernels) -> list[str]:
+    """The conditions for an operator, as in the file."""
+    if any(value.type.name.startswith(("GRAPH", "SPARSE", "TYPE")) for value in schema.attributes.values()):
+        return []
+    ports = tuple((formal.name, formal.option.name) for formal in schema.inputs)
+    key = (schema.domain, schema.name, tuple(sorted(schema.attributes)), ports)
+    if key not in KNOWN:
+        KNOWN[key] = conditions(Probe(loader, schema, version, kernels))
+    return KNOWN[key]
+
+
+# Versions of an operator with the same attributes and inputs have the same conditions.
+KNOWN: dict[tuple, list[str]] = {}
+
+
+def conditions(probe: Probe) -> list[str]:
+    schema = probe.schema
+    base = probe.choose_inputs()
+    if base is None:
+        # Nothing is known about the operator but its kernels.
+        return ["always"] if schema.domain == "com.microsoft" else []
+    found = []
+    for name in base:
+        if probe.schema.attributes[name].required:
+            continue
+        other = probe.base(excluded=[name])
+        if other is None:
+            found.append(f"absent={name}")
+        else:
+            found.append(" ".join(f"absent={one}" for one in sorted([name, *other])))
+    for name in list(probe.present):
+        present, probe.present = probe.present, []
+        other = probe.choose_inputs(excluded=[name])
+        found.append(" ".join(f"missing={one}" for one in sorted({name, *probe.present})))
+        if other is None:
+            found[-1] = f"missing={name}"
+        probe.present = present
+    for name, kind in probe.kinds.items():
+        found += values(probe, base, name, kind)
+    for formal in schema.inputs:
+        found += ranks(probe, base, formal)
+    return list(dict.fromkeys(found))
+
+
+def values(probe: Probe, base, name: str, kind: str) -> list[str]:
+    if kind in NUMBERS:
+        return bounds(name, {value: accepts(probe, base, name, value) for value in NUMBERS[kind]})
+    if kind in ELEMENTS:
+        for length in (1, 2, 3, 4):
+            if any(probe.loads({**base, name: [value] * length}) for value in ELEMENTS[kind]):
+                return bounds(name, {value: accepts(probe, base, name, [value] * length) for value in ELEMENTS[kind]})
+        return []
+    if kind == "STRING":
+        accepted = [value for value in STRINGS if probe.loads({**base, name: value})]
+        if accepted and len(accepted) < len(STRINGS):
+            return [f"{name}!={','.join(sorted(accepted))}"]
+    return []
+
+
+def accepts(probe: Probe, base, name: str, value) -> bool:
+    return probe.loads({**base, name: value}) or not probe.never_loads({name: value})
+
+
+def bounds(name: str, accepted: dict) -> list[str]:
+    """Conditions that hold for the rejected numbers: those below or above all accepted ones, and single ones between."""
+    if not any(accepted.values()):
+        return []
+    ordered = sorted(accepted)
+    least, most = min(value for value in ordered if accepted[value]), max(value for value in ordered if accepted[value])
+    found = []
+    below, above = [value for value in ordered if value < least], [value for value in ordered if value > most]
+    if below:
+        found.append(f"{name}<={below[-1]}")
+    found += [f"{name}={value}" for value in ordered if least < value < most and not accepted[value]]
+    if above:
+        found.append(f"{name}>={above[0]}")
+    return found
+
+
+def ranks(probe: Probe, base, formal) -> list[str]:
+    name, present = formal.name, [formal.name]
+    found = []
+    if formal.option.name == "Variadic":
+        counts = {count: probe.loads(base, counts={name: count}) for count in range(1, MAX_INPUTS + 1)}
+        others = sum(one.option.name == "Single" for one in probe.schema.inputs)
+        found += [f"inputs={count + others}" for count, accepted in counts.items() if not accepted]
+    if probe.loads(base, present=present):
+        rejected = [rank for rank in range(MAX_RANK) if not probe.loads(base, {name: rank}, present=present)]
+        rejected = [rank for rank in rejected if probe.never_loads({}, ranks={name: rank}, present=present)]
+        if rejected and len(rejected) < MAX_RANK:
+            accepted = [str(rank) for rank in range(MAX_RANK) if rank not in rejected]
+            found.append(f"rank.{name}!={','.join(accepted)}")
+    return found
