@@ -33,6 +33,8 @@ MAX_INPUTS = 8
 TYPES = {"to", "dtype", "output_datatype", "output_dtype", "saturate"}
 # The extents of a shape.
 EXTENT = 8
+# Operators whose inference compares the shapes and types of several inputs with attributes.
+COMPARING = {"GatherBlockQuantized", "MatMulFpQ4"}
 
 
 class Probe:
@@ -41,7 +43,12 @@ class Probe:
     def __init__(self, loader: probes.Loader, schema, version: int, kernels) -> None:
         self.loader, self.schema, self.version = loader, schema, version
         self.kinds = {name: value.type.name for name, value in sorted(schema.attributes.items()) if name not in TYPES}
-        kernel = kernels[0] if kernels else {}
+        self.kernels = kernels
+        self.use(kernels[0] if kernels else {})
+
+    def use(self, kernel) -> None:
+        """Chooses types that a kernel supports."""
+        schema = self.schema
         self.types = {one.type_param_str: probes.preferred(one.allowed_type_strs) for one in schema.type_constraints}
         for variable, types in kernel.items():
             plain = probes.tensors(types)
@@ -130,27 +137,44 @@ class Probe:
         return not any(self.loads({**self.random(chance, part=part), **fixed}, **given) for part in parts)
 
 
-def doubts(loader: probes.Loader, schema, version: int, kernels) -> list[str]:
-    """The conditions for an operator, as in the file."""
+def doubts(loader: probes.Loader, schema, version: int, kernels) -> list[tuple[str, dict[str, str]]]:
+    """The conditions for an operator, as in the file, with the types of variables that they are for."""
     if any(value.type.name.startswith(("GRAPH", "SPARSE", "TYPE")) for value in schema.attributes.values()):
         return []
     ports = tuple((formal.name, formal.option.name) for formal in schema.inputs)
     key = (schema.domain, schema.name, tuple(sorted(schema.attributes)), ports)
     if key not in KNOWN:
-        KNOWN[key] = conditions(Probe(loader, schema, version, kernels))
+        KNOWN[key] = by_types(Probe(loader, schema, version, kernels))
     return KNOWN[key]
 
 
 # Versions of an operator with the same attributes and inputs have the same conditions.
-KNOWN: dict[tuple, list[str]] = {}
+KNOWN: dict[tuple, list[tuple[str, dict[str, str]]]] = {}
+
+
+def by_types(probe: Probe) -> list[tuple[str, dict[str, str]]]:
+    """The conditions. Attributes of classical models depend on types, so those that differ between kernels name the types."""
+    if probe.schema.domain != "ai.onnx.ml" or len(probe.kernels) < 2:
+        return [(condition, {}) for condition in conditions(probe)]
+    found = {}
+    for kernel in probe.kernels:
+        probe.use(kernel)
+        types = {name: ty for name, ty in probe.types.items() if name in kernel}
+        found[tuple(sorted(types.items()))] = conditions(probe)
+    common = [one for one in next(iter(found.values())) if all(one in other for other in found.values())]
+    different = [(one, dict(types)) for types, own in found.items() for one in own if one not in common]
+    return [(condition, {}) for condition in common] + different
 
 
 def conditions(probe: Probe) -> list[str]:
     schema = probe.schema
+    if schema.name in COMPARING:
+        return ["always"]
     base = probe.choose_inputs()
     if base is None:
         # Nothing is known about the operator but its kernels.
-        return ["always"] if schema.domain == "com.microsoft" else []
+        bare = "" if probe.loads({}) else " ".join(f"absent={name}" for name in sorted(schema.attributes))
+        return ["always"] if schema.domain == "com.microsoft" else [bare] if bare else []
     found = []
     for name in base:
         if probe.schema.attributes[name].required:
@@ -159,7 +183,8 @@ def conditions(probe: Probe) -> list[str]:
         if other is None:
             found.append(f"absent={name}")
         else:
-            found.append(" ".join(f"absent={one}" for one in sorted([name, *other])))
+            others = [one for one in other if not schema.attributes[one].required]
+            found.append(" ".join(f"absent={one}" for one in sorted([name, *others])))
     for name in list(probe.present):
         present, probe.present = probe.present, []
         other = probe.choose_inputs(excluded=[name])

@@ -93,7 +93,9 @@ def render() -> str:
             body += functions(loader, schema, last, own, sets)
         body += rules(loader, schema, last, sets)
         if own and not schema.deprecated:
-            body += [f"  doubts {condition}" for condition in runtime_doubts.doubts(loader, schema, last, own)]
+            for condition, types in runtime_doubts.doubts(loader, schema, last, own):
+                row = {key: [f"tensor({ty})" if "(" not in ty else ty] for key, ty in types.items()}
+                body.append(f"  doubts {condition}" + (f" | {pairs(row, sets)}" if row else ""))
     elements = probes.unknown_elements(loader)
     head = [
         "typeloom-target 1",

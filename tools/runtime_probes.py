@@ -282,6 +282,8 @@ def rejections(loader: Loader, schema, last: int) -> list[tuple[str, str, list[s
     found += [(conditions, "", []) for conditions in shape_of_nodes(loader, schema, last)]
     if rejects_negative_axes(loader, schema, last):
         found.append(("axes<=-1 constant=scales", "", []))
+    if schema.name == "DictVectorizer":
+        found += vocabularies(loader, schema, last)
     if domain_and_name(schema) in SATURATING and "saturate" in schema.attributes:
         attributes, shapes, variable = SATURATING[schema.name]
         variable = variable or schema.inputs[2].typeStr
@@ -295,6 +297,26 @@ def rejections(loader: Loader, schema, last: int) -> list[tuple[str, str, list[s
         if rejected:
             found.append(("saturate=0", variable, rejected))
     return found
+
+
+def vocabularies(loader: Loader, schema, last: int) -> list[tuple[str, str, list[str]]]:
+    """The types of maps for which each vocabulary is required."""
+    needed: dict[str, list[str]] = {}
+    names = ["int64_vocabulary", "string_vocabulary"]
+    values = [[1], ["a"]]
+    for ty in schema.type_constraints[0].allowed_type_strs:
+        key, value = short(ty)[4:-1].split(",")
+        given = helper.make_map_type_proto(ELEMENTS[key], helper.make_tensor_type_proto(ELEMENTS[value], None))
+        errors = []
+        for name, one in zip(names, values):
+            node = helper.make_node(schema.name, ["x"], ["y"], domain=schema.domain, **{name: one})
+            graph = helper.make_graph([node], "g", [onnx.ValueInfoProto(name="x", type=given)], [onnx.ValueInfoProto(name="y")])
+            imports = [helper.make_opsetid(schema.domain, last)]
+            errors.append(loader.load(helper.make_model(graph, opset_imports=imports, ir_version=IR)))
+        for at in range(2):
+            if not errors[at] and errors[1 - at]:
+                needed.setdefault(names[at], []).append(ty)
+    return [(f"absent={name}", schema.type_constraints[0].type_param_str, types) for name, types in needed.items()]
 
 
 def shape_of_nodes(loader: Loader, schema, last: int) -> list[str]:

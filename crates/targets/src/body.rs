@@ -100,12 +100,15 @@ fn graph<'a>(
         let own = (from..to).map(StepId::new).filter(|step| body.step(*step).graph == body.root());
         let mut used: BTreeSet<ValueId> = own.flat_map(|step| body.inputs(step)).flatten().copied().collect();
         used.extend(&root.outputs);
+        // A model can define a name twice.
+        let names: BTreeSet<&str> =
+            used.iter().chain(&root.inputs).map(|value| body.value_name(*value)).collect();
         let is_lost = |value: ValueId| {
             let own = body.value(value);
             matches!(own.origin, Origin::Initializer(_))
                 && own.graph == body.root()
                 && !used.contains(&value)
-                && !root.inputs.contains(&value)
+                && !names.contains(body.value_name(value))
         };
         if let Some(value) = body.values().find(|value| is_lost(*value)) {
             let name = body.value_name(value);

@@ -89,7 +89,7 @@ pub struct Signature<'t> {
     /// Nodes that the kernel rejects.
     pub rejects: Vec<Rule<'t>>,
     /// Nodes that the loader may reject.
-    pub doubts: Vec<Vec<Condition<'t>>>,
+    pub doubts: Vec<Rule<'t>>,
     /// Nodes that need a locale of the machine.
     pub locale: Vec<Rule<'t>>,
     /// Pairs of attributes: each element of the first must be smaller than the element of its axis in the second.

@@ -81,15 +81,16 @@ pub(crate) fn issue(
         hold(cx, signature, ports, &rule.conditions)
             && ports.fits(facts, signature, &rule.types) == Match::Yes
     };
-    if let Some(rule) = signature.rejects.iter().find(|rule| applies(rule)) {
+    let rejecting = signature.rejects.iter().find(|rule| applies(rule));
+    let doubt = signature.doubts.iter().find(|rule| applies(rule));
+    let needs_locale = signature.locale.iter().any(applies);
+    if let Some(rule) = rejecting {
         let values: Vec<String> = rule.conditions.iter().map(shown).collect();
         let name = rule.conditions.first().map_or("", |condition| condition.name).to_owned();
         return Some(TargetIssue::Attribute { name, value: Some(values.join(" and ")) });
     }
-    let needs_locale = signature.locale.iter().any(applies);
-    let mut doubts = signature.doubts.iter();
-    if let Some(doubt) = doubts.find(|doubt| hold(cx, signature, ports, doubt)) {
-        let values: Vec<String> = doubt.iter().map(shown).collect();
+    if let Some(doubt) = doubt {
+        let values: Vec<String> = doubt.conditions.iter().map(shown).collect();
         return Some(undecided(&match values.as_slice() {
             [always] if always.is_empty() => "the conditions of its kernel are unknown".to_owned(),
             values => format!("its kernel does not accept all nodes with {}", values.join(" and ")),
@@ -126,6 +127,9 @@ pub(crate) fn issue(
     }
     if tables::has_repeated_nodes(cx) {
         return Some(undecided("its nodes are not those of a tree"));
+    }
+    if cx.body.body.op_name(cx.step) == "Split" && attribute(cx, "num_outputs").is_some() && ports.inputs.len() > 1 {
+        return Some(undecided("it has both `num_outputs` and `split`"));
     }
     if tables::has_uneven_lists(cx) {
         return Some(undecided("the lists of its tree ensemble differ in length"));

@@ -31,6 +31,7 @@ use crate::solve_error::{SolveError, SolveErrorKind};
 use crate::state::assumptions::Assumptions;
 use crate::state::cases::{Cases, Literal};
 use crate::state::claim::Trust;
+use crate::state::declarations::{Declared, is_given};
 use crate::state::frame::Frame;
 use crate::state::{Core, Payloads};
 use crate::ty::Types;
@@ -128,6 +129,16 @@ pub(crate) fn solve<'a>(
     for (value, error) in value_errors {
         frame.value_errors.entry(value).or_insert_with(|| error.clone());
         errors.push(error);
+    }
+    if let Some(proven) = &proven {
+        // The last pass derives types from assumptions.
+        for error in &mut errors {
+            if let SolveErrorKind::Assumed { value, derived, .. } = &mut error.kind
+                && let Some(ty) = proven.get(value.index())
+            {
+                derived.clone_from(ty);
+            }
+        }
     }
     errors.sort_by_key(|error| error.site);
     Ok(Checked {
@@ -373,10 +384,24 @@ fn assumed<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<SolveError<'a>> {
     let error = |value: ValueId| {
         let slot = frame.slots[value.index()];
         let derived = core.type_of(slot.ty, slot.shape);
-        let kind = SolveErrorKind::Assumed { value, declared: core.snapshot(frame, value), derived };
-        SolveError { site: frame.site_of(value), kind }
+        let declared = declared_type(core, frame, value);
+        SolveError { site: frame.site_of(value), kind: SolveErrorKind::Assumed { value, declared, derived } }
     };
     open.into_iter().map(error).collect()
+}
+
+/// The type of the first declaration with a shape that is a claim. The types that readers see are no replacement: they have the derived
+/// extents where these are known.
+fn declared_type<'a>(core: &mut Core<'a>, frame: &Frame<'a>, value: ValueId) -> Type {
+    let body = Arc::clone(&frame.body);
+    let claims = body.declarations(value).filter(|it| !is_given(frame, value, it.kind));
+    for declaration in claims {
+        let declared = core.read_declared(declaration.ty, declaration.kind);
+        if let Ok(Declared { ty, shape: Some(shape), parts, .. }) = declared {
+            return core.type_with(ty, Some(shape), parts.as_ref());
+        }
+    }
+    core.snapshot(frame, value)
 }
 
 /// One error for each class of values that share an unresolved type.

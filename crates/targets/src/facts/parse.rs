@@ -114,7 +114,7 @@ fn detail<'t>(
             let rule = rule(facts, words)?;
             signature.functions.push(FunctionBody { versions, rule, certainty });
         }
-        "doubts" => signature.doubts.push(words.map(condition).collect::<Parsed<_>>()?),
+        "doubts" => signature.doubts.push(conditional(facts, words)?),
         "rejects" => signature.rejects.push(conditional(facts, words)?),
         "machine" => {
             if words.next() != Some("locale") {
