@@ -23,8 +23,12 @@ STRINGS = [
     *("not_smaller", "zeros", "border", "reflection", "relu", "RGB", "BGR", "Grayscale", "LOWER", "UPPER", "NONE", "TF", "IDF", "TFIDF"),
     *("SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT", "AVERAGE", "SUM", "MIN", "MAX", "L1", "L2", "LINEAR", "POLY", "RBF", "SIGMOID"),
     *("TO_FLOAT", "TO_STRING", "TO_INT64", "DENSE", "SPARSE", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "simple"),
-    *("prune", "gelu", "swiglu", "identity", "softplus", "NCHW", "NHWC", "int8", "uint8"),
+    *("circular", "prune", "gelu", "swiglu", "identity", "softplus", "NCHW", "NHWC", "int8", "uint8"),
 ]
+# Lengths of lists: one or two elements for each of up to three axes.
+LENGTHS = [1, 2, 3, 4, 6]
+# Lists whose elements differ.
+ORDERS = {"perm"}
 TRIES = 160
 MORE_TRIES = 40
 MAX_RANK = 6
@@ -33,6 +37,8 @@ MAX_INPUTS = 8
 TYPES = {"to", "dtype", "output_datatype", "output_dtype", "saturate"}
 # The extents of a shape.
 EXTENT = 8
+# Operators that need a locale; `runtime_probes.py` tests them.
+MACHINES = {"StringNormalizer"}
 # Operators whose inference compares the shapes and types of several inputs with attributes.
 COMPARING = {"GatherBlockQuantized", "MatMulFpQ4"}
 
@@ -54,6 +60,8 @@ class Probe:
             plain = probes.tensors(types)
             if plain and self.types.get(variable) not in plain:
                 self.types[variable] = "float" if "float" in plain else plain[0]
+        # Whether nodes have all optional outputs.
+        self.is_full = False
         # Optional inputs that the nodes have.
         self.present: list[str] = []
 
@@ -72,7 +80,8 @@ class Probe:
                 inputs.append(ValueInfoProto(name=name, type=self.type_of(formal, (ranks or {}).get(formal.name))))
         while names and not names[-1]:
             names.pop()
-        outputs = [f"y{at}" for at, formal in enumerate(self.schema.outputs) if formal.option.name != "Optional"]
+        results = [formal for formal in self.schema.outputs if self.is_full or formal.option.name != "Optional"]
+        outputs = [f"y{at}" for at, _ in enumerate(results)]
         chosen = {"to": 1, "dtype": 1} if "to" in self.schema.attributes else {}
         chosen = {key: value for key, value in chosen.items() if key in self.schema.attributes}
         node = helper.make_node(self.schema.name, names, outputs, domain=self.schema.domain, **chosen, **attributes)
@@ -91,7 +100,7 @@ class Probe:
         if kind in NUMBERS:
             return chance.choice(NUMBERS[kind])
         if kind in ELEMENTS:
-            return [chance.choice(ELEMENTS[kind])] * chance.choice([1, 2])
+            return [chance.choice(ELEMENTS[kind])] * chance.choice(LENGTHS)
         if kind == "STRING":
             return chance.choice(STRINGS)
         return ["a"] * chance.choice([1, 2]) if kind == "STRINGS" else None
@@ -168,6 +177,8 @@ def by_types(probe: Probe) -> list[tuple[str, dict[str, str]]]:
 
 def conditions(probe: Probe) -> list[str]:
     schema = probe.schema
+    if schema.name in MACHINES:
+        return []
     if schema.name in COMPARING:
         return ["always"]
     base = probe.choose_inputs()
@@ -187,10 +198,11 @@ def conditions(probe: Probe) -> list[str]:
             found.append(" ".join(f"absent={one}" for one in sorted([name, *others])))
     for name in list(probe.present):
         present, probe.present = probe.present, []
-        other = probe.choose_inputs(excluded=[name])
-        found.append(" ".join(f"missing={one}" for one in sorted({name, *probe.present})))
-        if other is None:
-            found[-1] = f"missing={name}"
+        alternatives = [name]
+        while probe.choose_inputs(excluded=alternatives) is not None and probe.present:
+            alternatives.append(probe.present[0])
+            probe.present = []
+        found.append(" ".join(f"missing={one}" for one in sorted(alternatives)))
         probe.present = present
     for name, kind in probe.kinds.items():
         found += values(probe, base, name, kind)
@@ -202,8 +214,8 @@ def conditions(probe: Probe) -> list[str]:
 def values(probe: Probe, base, name: str, kind: str) -> list[str]:
     if kind in NUMBERS:
         return bounds(name, {value: accepts(probe, base, name, value) for value in NUMBERS[kind]})
-    if kind in ELEMENTS:
-        for length in (1, 2, 3, 4):
+    if kind in ELEMENTS and name not in ORDERS:
+        for length in LENGTHS:
             if any(probe.loads({**base, name: [value] * length}) for value in ELEMENTS[kind]):
                 return bounds(name, {value: accepts(probe, base, name, [value] * length) for value in ELEMENTS[kind]})
         return []
@@ -215,6 +227,12 @@ def values(probe: Probe, base, name: str, kind: str) -> list[str]:
 
 
 def accepts(probe: Probe, base, name: str, value) -> bool:
+    """Whether a node with this value loads, with and without optional outputs."""
+    probe.is_full = True
+    if probe.loads(base) and not probe.loads({**base, name: value}):
+        probe.is_full = False
+        return False
+    probe.is_full = False
     return probe.loads({**base, name: value}) or not probe.never_loads({name: value})
 
 

@@ -198,7 +198,7 @@ def functions(loader, schema, last: int, kernels, sets: Sets) -> list[str]:
     for version in range(since, last + 1):
         if version < last and outcomes[version + 1] == outcomes[version]:
             continue
-        for word, entries in zip(("function", "sometimes"), outcomes[version]):
+        for word, entries in zip(("function", "sometimes", "never"), outcomes[version]):
             for condition in sorted({entry[0] for entry in entries}):
                 when = f" {condition} |" if condition else ""
                 rows = [dict((key, (ty,)) for key, ty in entry[1:]) for entry in sorted(entries) if entry[0] == condition]

@@ -219,13 +219,15 @@ def domain_and_name(schema) -> str:
     return f"{schema.domain}::{schema.name}" if schema.domain else schema.name
 
 
-def expanded(loader: Loader, schema, version: int, kernels) -> tuple[frozenset, frozenset]:
-    """The types without a kernel for which all examples of an operator load, and those for which only some do.
+def expanded(loader: Loader, schema, version: int, kernels) -> tuple[frozenset, frozenset, frozenset]:
+    """The types without a kernel for which all examples of an operator load, those for which only some do, and those for which none
+    does although a cast to other types would help.
 
     Each entry is a condition with the types of the variables at the inputs of the examples."""
     if domain_and_name(schema) == "SequenceMap":
-        return sequence_maps(loader, schema, version), frozenset()
+        return sequence_maps(loader, schema, version), frozenset(), frozenset()
     results: dict[tuple, set[bool]] = {}
+    uncast: set[tuple] = set()
     allowed = {one.type_param_str: tensors(one.allowed_type_strs) for one in schema.type_constraints}
     for attributes, shapes, *condition in FUNCTIONS.get(domain_and_name(schema), []):
         used = {formal.typeStr for formal, _ in zip(schema.inputs, shapes)}
@@ -239,9 +241,14 @@ def expanded(loader: Loader, schema, version: int, kernels) -> tuple[frozenset, 
             implied = any(supports(kernel, one) for kernel in kernels for one in (binding, cast))
             if not (implied and accepted):
                 key = (*condition, *sorted(binding.items())) if condition else ("", *sorted(binding.items()))
+                if implied:
+                    uncast.add(key)
                 results.setdefault(key, set()).add(accepted)
     always = frozenset(key for key, accepted in results.items() if accepted == {True})
-    return always, frozenset(key for key, accepted in results.items() if len(accepted) == 2)
+    sometimes = frozenset(key for key, accepted in results.items() if len(accepted) == 2)
+    # The loader prefers the body to a cast, and fails if the body is wrong for the type.
+    never = frozenset(key for key, accepted in results.items() if accepted == {False} and key in uncast)
+    return always, sometimes, never
 
 
 def tensors(types) -> list[str]:

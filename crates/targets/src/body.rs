@@ -52,7 +52,9 @@ fn values<'a>(
         for element in names.collect::<Vec<_>>() {
             if reported.insert(element) {
                 let issue = match is_dropped {
-                    true => undecided("the loader drops constants that nothing reads, except those of some types"),
+                    true => {
+                        undecided("the loader drops constants that nothing reads, except those of some types")
+                    }
                     false => TargetIssue::ElementType { value, element: Some(element.to_owned()) },
                 };
                 issues.push((TargetSite::Body(solved.clone()), issue));

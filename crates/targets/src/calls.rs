@@ -26,7 +26,8 @@ pub(crate) fn functions<'a>(checked: &Checked<'a>, issues: &mut Vec<(TargetSite<
             let reason = format!("the function `{name}` does not import the domain `{shown}` of its nodes");
             issues.push((TargetSite::Model, operator(reason)));
         } else if domains(function).any(|domain| domain == LONG_NAME) {
-            let reason = format!("nodes of the function `{name}` have the domain `{LONG_NAME}` by its long name");
+            let reason =
+                format!("nodes of the function `{name}` have the domain `{LONG_NAME}` by its long name");
             issues.push((TargetSite::Model, undecided(&reason)));
         }
     }

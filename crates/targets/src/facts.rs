@@ -21,6 +21,7 @@
 //!   kernel T=4                          a kernel with its types
 //!   function 18 20 T=4                  accepted without a kernel in versions 18 to 20 of the domain
 //!   sometimes 18 20 T=4                 accepted for a part of the values of attributes and inputs
+//!   never 18 20 T=4                     rejected in these versions, although a cast would lead to a kernel
 //!   rejects layout=1                    values of attributes that the kernel rejects
 //!   doubts size<=0                      nodes that the loader may reject
 //!   machine locale mode=LOWER           needs a locale, named by the attribute `locale`, that not every machine has
@@ -173,6 +174,8 @@ pub struct FunctionBody<'t> {
 pub enum Certainty {
     Always,
     Sometimes,
+    /// The body is wrong for these types, and prevents a cast to others.
+    Never,
 }
 
 /// The number of a set of types.

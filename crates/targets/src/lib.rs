@@ -17,6 +17,7 @@ mod body;
 mod calls;
 mod fold;
 mod node;
+mod quirks;
 mod rules;
 mod tables;
 mod target;

@@ -14,8 +14,8 @@ use typeloom_solver::rule::Port;
 use typeloom_solver::solution::Type;
 use typeloom_solver::ty::Constructor;
 
-use crate::facts::{Certainty, Facts, Formal, FunctionBody, Signature, TypeSet};
 use crate::calls::LONG_NAME;
+use crate::facts::{Certainty, Facts, Formal, FunctionBody, Signature, TypeSet};
 use crate::rules;
 
 /// A node with the facts about a target.
@@ -96,7 +96,8 @@ fn literal_domain(cx: &NodeCx<'_, '_>) -> Option<TargetIssue> {
     let step = cx.body.body.step(cx.step);
     let is_nested = step.graph != cx.body.body.root();
     let is_long = step.node.domain().is_ok_and(|domain| domain == LONG_NAME);
-    (is_nested && is_long).then(|| operator(format!("a nested graph has no operators of `{LONG_NAME}` by its long name")))
+    (is_nested && is_long)
+        .then(|| operator(format!("a nested graph has no operators of `{LONG_NAME}` by its long name")))
 }
 
 fn attributes(cx: &NodeCx<'_, '_>, signature: &Signature<'_>) -> Vec<TargetIssue> {
@@ -255,6 +256,7 @@ fn kernel(
             (Match::Yes, Certainty::Sometimes) => {
                 return Some(undecided("it has no kernel, and its body runs for some attributes only"));
             }
+            (Match::Yes, Certainty::Never) => return Some(missing(facts, signature, ports)),
             (Match::Open, _) => open = true,
             (Match::No, _) => {}
         }

@@ -3,18 +3,11 @@
 use typeloom_onnx::view::Attribute;
 use typeloom_solver::diagnostic::TargetIssue;
 use typeloom_solver::program::{Origin, ValueId};
-use typeloom_solver::solution::Type;
 
 use crate::facts::{Comparison, Condition, Rule, Signature};
-use crate::fold::{is_foldable, stored_ints};
+use crate::fold::is_foldable;
 use crate::node::{Match, NodeCx, PortType, Ports, undecided};
-use crate::tables;
-
-/// The largest rank of a result that is decided. The loader allocates a dim for each axis before it runs a node.
-const MAX_RANK: i64 = 1 << 12;
-
-/// The maximum number of divisors that are searched for a zero.
-const MAX_DIVISORS: usize = 1 << 16;
+use crate::{quirks, tables};
 
 /// Attributes that are 0 or 1. Kernels and the loader's own inference read other values differently.
 const FLAGS: &[&str] = &[
@@ -46,23 +39,11 @@ const FLAGS: &[&str] = &[
 ];
 
 /// Operators that pass a value on for some attributes and inputs.
-const REMOVABLE: &[&str] = &[
-    "Cast",
-    "Dropout",
-    "Expand",
-    "Pad",
-    "Reshape",
-    "Slice",
-    "Squeeze",
-    "Transpose",
-    "Unsqueeze",
-];
+const REMOVABLE: &[&str] =
+    &["Cast", "Dropout", "Expand", "Pad", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"];
 
 /// Operators that pass a value on if the other input is a constant zero or one.
 const NEUTRAL: &[&str] = &["Add", "Div", "Mul", "Sub"];
-
-/// The domain of the operators that ONNX Runtime adds.
-const MICROSOFT: &str = "com.microsoft";
 
 /// Precedes the name of an input in a condition on its rank.
 const RANK: &str = "rank.";
@@ -110,31 +91,48 @@ pub(crate) fn issue(
     }
     for (operator, types) in &signature.fuses {
         if ports.fits(cx.facts, signature, types) == Match::Yes
-            && inputs(cx).into_iter().any(|input| is_fused(cx, input, operator))
+            && inputs(cx).into_iter().any(|input| quirks::is_fused(cx, input, operator))
         {
             let reason = format!("the loader fuses it with `{operator}`, and has no kernel for the result");
             return Some(TargetIssue::Operator { reason });
         }
     }
-    if has_zero_divisor(cx, ports) {
+    if quirks::has_zero_divisor(cx, ports) {
         return Some(undecided("it divides by a constant zero"));
     }
-    if has_open_sizes(cx) {
+    if quirks::has_open_sizes(cx) {
         return Some(undecided("the loader requires the number of its `sizes`"));
     }
-    if has_huge_rank(cx) {
+    if quirks::has_huge_rank(cx) {
         return Some(undecided("the rank of its result is too large"));
     }
     if tables::has_repeated_nodes(cx) {
         return Some(undecided("its nodes are not those of a tree"));
     }
-    if cx.body.body.op_name(cx.step) == "Split" && attribute(cx, "num_outputs").is_some() && ports.inputs.len() > 1 {
+    if cx.body.body.op_name(cx.step) == "Split"
+        && attribute(cx, "num_outputs").is_some()
+        && ports.inputs.len() > 1
+    {
         return Some(undecided("it has both `num_outputs` and `split`"));
+    }
+    if let Some(reason) = quirks::reason(cx, signature, ports) {
+        return Some(undecided(reason));
+    }
+    if quirks::has_open_end(cx) {
+        return Some(undecided("its list of inputs ends with an empty name"));
+    }
+    if quirks::has_assumed_loop(cx) {
+        return Some(undecided(
+            "the loader compares the declared types of its nested graph, which are not proven",
+        ));
+    }
+    if cx.body.body.op_name(cx.step).contains("Pool") && !is_below(cx, "pads", "kernel_shape") {
+        return Some(undecided("it has `pads` that are not smaller than `kernel_shape`"));
     }
     if tables::has_uneven_lists(cx) {
         return Some(undecided("the lists of its tree ensemble differ in length"));
     }
-    if is_unknown_inference(cx) {
+    if quirks::is_unknown_inference(cx) {
         return Some(undecided("the rank of its result is not known here, and may be to the loader"));
     }
     if tables::has_wrong_grams(cx) {
@@ -175,13 +173,15 @@ fn shown(condition: &Condition<'_>) -> String {
         }
         name => match name.strip_prefix(RANK) {
             Some(port) => format!("a `{port}` whose rank is not {}", condition.value.replace(',', " or ")),
-            None => format!("`{name}` {} {}", condition.comparison.sign(), condition.value.replace(',', ", ")),
+            None => {
+                format!("`{name}` {} {}", condition.comparison.sign(), condition.value.replace(',', ", "))
+            }
         },
     }
 }
 
 /// The present inputs.
-fn inputs(cx: &NodeCx<'_, '_>) -> Vec<ValueId> {
+pub(crate) fn inputs(cx: &NodeCx<'_, '_>) -> Vec<ValueId> {
     cx.body.body.inputs(cx.step).iter().flatten().copied().collect()
 }
 
@@ -222,7 +222,12 @@ fn port(cx: &NodeCx<'_, '_>, signature: &Signature<'_>, name: &str) -> Option<Va
 }
 
 /// Whether an input has the rank of a condition.
-fn has_rank(cx: &mut NodeCx<'_, '_>, signature: &Signature<'_>, name: &str, condition: &Condition<'_>) -> bool {
+fn has_rank(
+    cx: &mut NodeCx<'_, '_>,
+    signature: &Signature<'_>,
+    name: &str,
+    condition: &Condition<'_>,
+) -> bool {
     let Some(value) = port(cx, signature, name) else { return false };
     let ty = cx.checked.type_within(cx.body, value);
     let rank = ty.tensor().and_then(|tensor| tensor.shape.as_ref()).map(|shape| shape.len());
@@ -309,97 +314,9 @@ pub(crate) fn may_be_removed(cx: &NodeCx<'_, '_>) -> bool {
     let name = body.op_name(cx.step);
     if name == "Identity" {
         // Another node can write the output of the graph.
-        return matches!(body.inputs(cx.step), [Some(input)] if body.maker(*input).is_some());
+        let is_made = matches!(body.inputs(cx.step), [Some(input)] if body.maker(*input).is_some());
+        return is_made || !results.any(|result| outputs.contains(result));
     }
     let is_neutral = NEUTRAL.contains(&name) && inputs(cx).iter().any(|input| is_foldable(body, *input));
     (REMOVABLE.contains(&name) || is_neutral) && !results.any(|result| outputs.contains(result))
-}
-
-/// Whether the loader fuses the transposition that makes an input: the last axis of the data must be one of the last two of the
-/// result. Casts between both nodes are fused as well.
-fn is_fused(cx: &mut NodeCx<'_, '_>, input: ValueId, operator: &str) -> bool {
-    let body = std::sync::Arc::clone(&cx.body.body);
-    let Some(mut maker) = body.maker(input) else { return false };
-    if let ("Cast", [Some(data)]) = (body.op_name(maker), body.inputs(maker)) {
-        let Some(before) = body.maker(*data) else { return false };
-        maker = before;
-    }
-    if body.op_name(maker) != operator || is_foldable(&body, input) {
-        return false;
-    }
-    let attributes = body.step(maker).node.attributes().flatten();
-    let mut attributes = attributes.filter_map(|attribute| attribute.parse().ok());
-    let perm: Option<Vec<i64>> = attributes
-        .find(|attribute| attribute.name == "perm")
-        .map(|attribute| attribute.ints().flatten().collect());
-    match perm.as_deref() {
-        Some([.., a, b]) => {
-            perm.as_ref().and_then(|perm| perm.iter().max()).is_some_and(|last| last == a || last == b)
-        }
-        // The axes are reversed.
-        Some(_) | None => {
-            let ty = cx.checked.type_within(cx.body, input);
-            ty.tensor().and_then(|tensor| tensor.shape.as_ref()).is_some_and(|shape| shape.len() == 2)
-        }
-    }
-}
-
-/// Whether the node divides integers by a constant that contains a zero.
-fn has_zero_divisor(cx: &NodeCx<'_, '_>, ports: &Ports) -> bool {
-    let body = &cx.body.body;
-    if !matches!(body.op_name(cx.step), "Div" | "Mod") {
-        return false;
-    }
-    let is_integer = matches!(ports.inputs.first(), Some(PortType::Known(ty)) if ty.contains("int"));
-    let divisor = body.inputs(cx.step).get(1).copied().flatten();
-    let divisors = divisor.and_then(|divisor| stored_ints(body, divisor, MAX_DIVISORS));
-    is_integer && divisors.is_some_and(|values| values.contains(&0))
-}
-
-/// Whether the node is a `Resize` with computed `sizes` of an unknown number. The loader rejects them if the rank of the data is known.
-fn has_open_sizes(cx: &mut NodeCx<'_, '_>) -> bool {
-    let body = std::sync::Arc::clone(&cx.body.body);
-    let (data, sizes) = match body.inputs(cx.step) {
-        [Some(data), _, _, Some(sizes)] if body.op_name(cx.step) == "Resize" => (*data, *sizes),
-        _ => return false,
-    };
-    if body.is_stored(sizes) {
-        return false;
-    }
-    let data = cx.checked.type_within(cx.body, data);
-    let sizes = cx.checked.type_within(cx.body, sizes);
-    let count = sizes.tensor().and_then(|tensor| tensor.shape.as_deref());
-    let is_known = matches!(count, Some([count]) if cx.checked.dims().as_constant(*count).is_some());
-    data.tensor().is_some_and(|tensor| tensor.shape.is_some()) && !is_known
-}
-
-/// Whether the node has an operator of the runtime with inputs of known ranks and a result of unknown rank. The loader's inference
-/// may compare these inputs.
-fn is_unknown_inference(cx: &mut NodeCx<'_, '_>) -> bool {
-    let body = std::sync::Arc::clone(&cx.body.body);
-    if cx.checked.domain_of(&body, cx.step) != MICROSOFT {
-        return false;
-    }
-    let mut is_ranked = |value: ValueId| {
-        let ty = cx.checked.type_within(cx.body, value);
-        ty.tensor().is_none_or(|tensor| tensor.shape.is_some())
-    };
-    let outputs = body.outputs(body.last_step(cx.step));
-    let mut inputs = body.inputs(cx.step).iter().flatten();
-    inputs.any(|input| is_ranked(*input)) && !outputs.iter().flatten().all(|output| is_ranked(*output))
-}
-
-/// Whether the node takes the extents of its result from an input with very many of them.
-fn has_huge_rank(cx: &mut NodeCx<'_, '_>) -> bool {
-    let body = std::sync::Arc::clone(&cx.body.body);
-    let [Some(result)] = body.outputs(body.last_step(cx.step)) else { return false };
-    let result = cx.checked.type_within(cx.body, *result);
-    if !matches!(&result, Type::Tensor(tensor) if tensor.shape.is_none()) {
-        return false;
-    }
-    inputs(cx).into_iter().any(|input| {
-        let ty = cx.checked.type_within(cx.body, input);
-        let Some([extent]) = ty.tensor().and_then(|tensor| tensor.shape.as_deref()) else { return false };
-        cx.checked.dims().as_constant(*extent).is_some_and(|extent| extent > MAX_RANK)
-    })
 }

@@ -58,7 +58,8 @@ pub(crate) fn has_uneven_lists(cx: &NodeCx<'_, '_>) -> bool {
         };
         let tensor = attribute(cx, &format!("{name}_as_tensor")).and_then(|it| it.t);
         let header = tensor.and_then(|tensor| tensor.header().ok());
-        header.map_or_else(|| count(name), |header| header.dims.iter().product::<i64>().unsigned_abs() as usize)
+        header
+            .map_or_else(|| count(name), |header| header.dims.iter().product::<i64>().unsigned_abs() as usize)
     };
     let is_uneven = |names: &[&str]| {
         let mut lengths = names.iter().map(length);

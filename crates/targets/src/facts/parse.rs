@@ -108,8 +108,12 @@ fn detail<'t>(
         "types" => signature.types = sets(facts, words)?,
         "attrs" => attributes(signature, words),
         "kernel" => signature.kernels.push(Kernel { types: sets(facts, words)? }),
-        "function" | "sometimes" => {
-            let certainty = if keyword == "function" { Certainty::Always } else { Certainty::Sometimes };
+        "function" | "sometimes" | "never" => {
+            let certainty = match keyword {
+                "function" => Certainty::Always,
+                "sometimes" => Certainty::Sometimes,
+                _ => Certainty::Never,
+            };
             let versions = (number(&mut words)?, number(&mut words)?);
             let rule = rule(facts, words)?;
             signature.functions.push(FunctionBody { versions, rule, certainty });

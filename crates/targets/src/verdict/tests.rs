@@ -34,9 +34,7 @@ const RUNS: (Outcome, Vec<Code>) = (Outcome::Runs, Vec::new());
 #[test]
 fn versions_of_the_file_are_compared_with_those_of_the_target() {
     let model = |ir: i64, opset: i64| {
-        format!(
-            r#"<ir_version: {ir}, opset_import: ["": {opset}]> g (float[2] x) => (y) {{ y = Relu(x) }}"#
-        )
+        format!(r#"<ir_version: {ir}, opset_import: ["": {opset}]> g (float[2] x) => (y) {{ y = Relu(x) }}"#)
     };
     assert_eq!(newest(&model(13, 26)), RUNS);
     assert_eq!(newest(&model(14, 26)), rejected(Code::TargetIrVersion));
@@ -69,10 +67,7 @@ fn bodies_of_operators_run_in_the_versions_of_the_table() {
     assert_eq!(drawn(21), RUNS);
     assert_eq!(drawn(22), rejected(Code::TargetKernel));
     let gelu = |mode: &str| {
-        newest(&graph(
-            20,
-            &format!(r#"g (double[2] x) => (y) {{ y = Gelu<approximate = "{mode}">(x) }}"#),
-        ))
+        newest(&graph(20, &format!(r#"g (double[2] x) => (y) {{ y = Gelu<approximate = "{mode}">(x) }}"#)))
     };
     assert_eq!(gelu("tanh"), RUNS);
     assert_eq!(gelu("none"), rejected(Code::TargetKernel));
@@ -126,10 +121,7 @@ fn a_fused_node_needs_a_kernel_too() {
     };
     assert_eq!(product("onnxruntime-1.31", "double", "<perm = [0, 2, 1]>"), RUNS);
     assert_eq!(product("onnxruntime-1.24", "float", "<perm = [0, 2, 1]>"), RUNS);
-    assert_eq!(
-        product("onnxruntime-1.24", "double", "<perm = [0, 2, 1]>"),
-        rejected(Code::TargetOperator)
-    );
+    assert_eq!(product("onnxruntime-1.24", "double", "<perm = [0, 2, 1]>"), rejected(Code::TargetOperator));
     assert_eq!(product("onnxruntime-1.24", "double", "<perm = [2, 1, 0]>"), RUNS);
     assert_eq!(product("onnxruntime-1.24", "double", ""), RUNS);
 }
@@ -174,4 +166,233 @@ fn nodes_of_functions_have_the_versions_that_the_model_imports() {
     let short = r#"<ir_version: 8, opset_import: ["": 13, "l": 1]> g (float[2] x) => (y) { y = l.f(x) }
         <domain: "l", opset_import: ["": 13]> f (a) => (b, c) { b = Relu(a) c = Neg(a) }"#;
     assert_eq!(newest(short), rejected(Code::TargetOperator));
+}
+
+const UNDECIDED: Outcome = Outcome::Undecided;
+
+fn outcome(text: &str) -> Outcome {
+    newest(text).0
+}
+
+#[test]
+fn the_model_and_each_function_import_the_domains_of_their_nodes() {
+    let model = |imports: &str, function: &str| {
+        newest(&format!(
+            r#"<ir_version: 8, opset_import: ["": 13{imports}]> g (float[2] x) => (y) {{ y = l.f(x) }}
+            <domain: "l", opset_import: ["": 13]> f (a) => (b) {{ b = {function}(a) }}"#
+        ))
+    };
+    assert_eq!(model(r#", "l": 1"#, "Relu"), RUNS);
+    assert_eq!(model("", "Relu"), rejected(Code::TargetOperator));
+    assert_eq!(model(r#", "l": 1"#, "ai.onnx.Relu"), rejected(Code::TargetOperator));
+}
+
+#[test]
+fn a_function_calls_no_overload() {
+    let model = |overload: &str| {
+        newest(&format!(
+            r#"<ir_version: 10, opset_import: ["": 22, "l": 1]> g (float[2] x) => (y) {{ y = l.h(x) }}
+            <domain: "l", opset_import: ["": 22, "l": 1]> h (a) => (b) {{ b = l.f{overload}(a) }}
+            <domain: "l", overload: "o", opset_import: ["": 22]> f (a) => (b) {{ b = Relu(a) }}
+            <domain: "l", opset_import: ["": 22]> f (a) => (b) {{ b = Relu(a) }}"#
+        ))
+    };
+    assert_eq!(model(""), RUNS);
+    assert_eq!(model(":o"), rejected(Code::TargetOperator));
+}
+
+#[test]
+fn a_nested_graph_has_no_long_name_of_the_main_domain() {
+    let model = |domain: &str| {
+        let branch = format!("then_branch = t () => (a) {{ a = {domain}Relu(x) }}");
+        let other = "else_branch = e () => (b) { b = Neg(x) }";
+        newest(&graph(13, &format!("g (float[2] x, bool c) => (y) {{ y = If(c) <{branch}, {other}> }}")))
+    };
+    assert_eq!(model(""), RUNS);
+    assert_eq!(model("ai.onnx."), rejected(Code::TargetOperator));
+}
+
+#[test]
+fn an_if_with_a_stored_condition_needs_no_kernel_itself() {
+    let model = |condition: &str, stored: &str| {
+        let branch = |name: &str| {
+            format!(
+                "{name}_branch = {name} () => (optional(seq(float[2])) {name}_a) {{ {name}_a = Optional(x) }}"
+            )
+        };
+        let branches = format!("{}, {}", branch("then"), branch("else"));
+        let inputs = format!("seq(float[2]) x{condition}");
+        let text = format!("g ({inputs}) => (y) {stored} {{ y = If(c) <{branches}> }}");
+        verdict("onnxruntime-1.24", &graph(15, &text)).0
+    };
+    assert_eq!(model(", bool c", ""), Outcome::Rejected);
+    assert_ne!(model("", "<bool c = {1}>"), Outcome::Rejected);
+}
+
+#[test]
+fn an_identity_that_the_loader_removes_needs_no_kernel() {
+    let copied = |made: &str| outcome(&graph(25, &format!("g (int4[2] x) => (y) {{ {made} }}")));
+    assert_eq!(copied("y = Identity(x)"), Outcome::Rejected);
+    assert_eq!(copied("h = Cast<to = 1>(x) h4 = Cast<to = 22>(h) y = Identity(h4)"), UNDECIDED);
+    assert_eq!(copied("h = Identity(x) y = Cast<to = 1>(h)"), UNDECIDED);
+}
+
+#[test]
+fn old_files_have_no_initializers_that_nothing_reads() {
+    let model = |ir: i64, node: &str| {
+        newest(&format!(
+            r#"<ir_version: {ir}, opset_import: ["": 9]> g (float[2] x) => (y) <float[2] w = {{1, 2}}> {{ y = {node} }}"#
+        ))
+    };
+    assert_eq!(model(3, "Add(x, w)"), RUNS);
+    assert_eq!(model(4, "Relu(x)"), RUNS);
+    assert_eq!(model(3, "Relu(x)"), rejected(Code::TargetOperator));
+}
+
+#[test]
+fn a_constant_of_an_unknown_type_that_nothing_reads_is_undecided() {
+    let model = |node: &str| {
+        outcome(&graph(22, &format!("g (float[2] x) => (y) <complex64[1] w = {{1, 2}}> {{ {node} }}")))
+    };
+    assert_eq!(model("y = Relu(x)"), UNDECIDED);
+    assert_eq!(model("y = Relu(x) z = Identity(w)"), Outcome::Rejected);
+}
+
+#[test]
+fn sparse_initializers_make_kernels_undecided() {
+    use typeloom_onnx::messages::{SparseTensorProto, TensorProto};
+
+    let text =
+        graph(13, "g (int64[2] i) => (y) <float[1] data = {1}, int64[1] at = {2}> { y = Gather(data, i) }");
+    let mut model = typeloom_onnx::text::parse_model(&text).unwrap();
+    let graph = model.graph.as_mut().unwrap();
+    let [values, indices]: [TensorProto; 2] = std::mem::take(&mut graph.initializer).try_into().unwrap();
+    let sparse = SparseTensorProto {
+        values: Some(values),
+        indices: Some(indices),
+        dims: vec![5].into(),
+        ..SparseTensorProto::default()
+    };
+    graph.sparse_initializer.push(sparse);
+    let bytes = model.encode_to_vec();
+    let options = Options { functions: true, ..Options::default() };
+    let mut checked = typeloom_ops::check::check(&bytes, &options).unwrap();
+    let target = Target::find("onnxruntime-1.31").unwrap();
+    assert_eq!(target.check(&mut checked).outcome(), UNDECIDED);
+}
+
+#[test]
+fn attributes_are_given_once_and_required_ones_at_all() {
+    let transposed = |attributes: &str| {
+        newest(&graph(13, &format!("g (float[2, 2] x) => (y) {{ y = Transpose{attributes}(x) }}")))
+    };
+    assert_eq!(transposed("<perm = [1, 0]>"), RUNS);
+    assert_eq!(transposed("<perm = [1, 0], perm = [1, 0]>"), rejected(Code::TargetOperator));
+    let unknown =
+        |op: &str| newest(&graph(22, &format!("g (float[2] x) => (y) {{ y = {op}<other = 1>(x, x) }}")));
+    assert_eq!(unknown("LayerNormalization"), RUNS);
+    assert_eq!(unknown("Pow"), rejected(Code::TargetAttribute));
+}
+
+#[test]
+fn required_ports_are_not_left_out() {
+    let pooled = |outputs: &str| {
+        let node = format!("{outputs} = MaxPool<kernel_shape = [1]>(x)");
+        newest(&graph(13, &format!("g (float[1, 1, 6] x) => (y) {{ {node} }}")))
+    };
+    assert_eq!(pooled("y"), RUNS);
+    assert_eq!(pooled(r#""", y"#), rejected(Code::TargetOperator));
+    let least = |inputs: &str| outcome(&graph(13, &format!("g (float[2] x) => (y) {{ y = Min({inputs}) }}")));
+    assert_eq!(least("x, x"), Outcome::Runs);
+    assert_eq!(least(r#""", x"#), UNDECIDED);
+}
+
+#[test]
+fn a_list_of_inputs_that_ends_with_an_empty_name_is_undecided_for_kernels_that_count() {
+    let model =
+        |node: &str| outcome(&graph(18, &format!("g (float[6] x, float[6] w) => (y) {{ y = {node} }}")));
+    assert_eq!(model("LayerNormalization(x, w)"), Outcome::Runs);
+    assert_eq!(model(r#"LayerNormalization(x, w, "")"#), UNDECIDED);
+    assert_eq!(model(r#"Clip(x, "", "")"#), Outcome::Runs);
+    assert_eq!(
+        outcome(&graph(18, r#"g (float[6] x) => (y, z) { y, z = Split<num_outputs = 2>(x, "") }"#)),
+        UNDECIDED
+    );
+}
+
+#[test]
+fn doubts_about_attributes_and_ranks_are_undecided() {
+    let model =
+        |node: &str| outcome(&graph(14, &format!("g (float[3, 2, 4] x, float r) => (y) {{ y = {node} }}")));
+    assert_eq!(model("ai.onnx.ml.Scaler<offset = [1.0], scale = [1.0]>(x)"), Outcome::Runs);
+    assert_eq!(model("ai.onnx.ml.Scaler(x)"), UNDECIDED);
+    assert_eq!(model("Dropout(x, r)"), Outcome::Runs);
+    let ratio = graph(14, "g (float[3] x, float[1] r) => (y) { y = Dropout(x, r) }");
+    assert_eq!(outcome(&ratio), UNDECIDED);
+    assert_eq!(model("Transpose<perm = [2, 0, 1]>(x)"), Outcome::Runs);
+    assert_eq!(model(r#"com.microsoft.FusedGemm<activation = "Relu">(x, x)"#), UNDECIDED);
+}
+
+#[test]
+fn common_nodes_are_decided() {
+    let model = |node: &str| {
+        newest(&graph(18, &format!("g (float[1, 3, 9, 9] x, float[4, 3, 3, 3] w) => (y) {{ y = {node} }}")))
+    };
+    for node in [
+        "Conv<kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [2, 2]>(x, w)",
+        "MaxPool<kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [2, 2]>(x)",
+        "AveragePool<kernel_shape = [7, 7], pads = [3, 3, 3, 3]>(x)",
+        "LRN<size = 5>(x)",
+        "Transpose<perm = [0, 2, 3, 1]>(x)",
+        "DepthToSpace<blocksize = 1>(x)",
+    ] {
+        assert_eq!(model(node), RUNS, "{node}");
+    }
+}
+
+#[test]
+fn computed_sizes_of_a_resize_have_a_known_number() {
+    let model = |data: &str, sizes: &str| {
+        let text = format!(r#"g (float{data} x, int64{sizes} s) => (y) {{ y = Resize(x, "", "", s) }}"#);
+        outcome(&graph(19, &text))
+    };
+    assert_eq!(model("[1, 1, 2, 2]", "[4]"), Outcome::Runs);
+    assert_eq!(model("[1, 1, 2, 2]", "[n]"), UNDECIDED);
+    assert_eq!(model("[]", "[n]"), Outcome::Runs);
+}
+
+#[test]
+fn a_wrong_body_prevents_a_cast() {
+    let model = |ty: &str| {
+        newest(&graph(13, &format!("g ({ty}[1, 2, 3, 3] x) => (y) {{ y = MeanVarianceNormalization(x) }}")))
+    };
+    assert_eq!(model("float"), RUNS);
+    assert_eq!(model("float16"), rejected(Code::TargetKernel));
+}
+
+#[test]
+fn lists_of_a_tree_ensemble_have_one_length() {
+    let model = |modes: &str| {
+        let nodes =
+            "nodes_falsenodeids = [0], nodes_featureids = [0], nodes_nodeids = [0], nodes_treeids = [0],
+            nodes_truenodeids = [0], nodes_values = [0.0], target_ids = [0], target_nodeids = [0],
+            target_treeids = [0], target_weights = [1.0], n_targets = 1";
+        let node = format!("ai.onnx.ml.TreeEnsembleRegressor<{nodes}, nodes_modes = [{modes}]>(x)");
+        outcome(&graph(13, &format!("g (float[2, 1] x) => (y) {{ y = {node} }}")))
+    };
+    assert_eq!(model(r#""LEAF""#), Outcome::Runs);
+    assert_eq!(model(r#""LEAF", "LEAF""#), UNDECIDED);
+}
+
+#[test]
+fn a_loop_passes_a_condition_of_the_declared_rank() {
+    let model = |condition: &str| {
+        let body =
+            "body = b (int64 i, bool c, float[2] s) => (bool d, float[2] t) { d = Identity(c) t = Relu(s) }";
+        let text =
+            format!("g (float[2] x, int64 n, bool{condition} c) => (y) {{ y = Loop(n, c, x) <{body}> }}");
+        outcome(&graph(13, &text))
+    };
+    assert_eq!(model(""), Outcome::Runs);
+    assert_eq!(model("[1]"), UNDECIDED);
 }

@@ -41,7 +41,9 @@ mod tests {
     fn the_declared_and_the_proven_type_are_those_of_the_model() {
         let assumed = |model: &str| -> Vec<String> {
             let found = reports(model).into_iter().filter(|line| line.contains("[assumed-type]"));
-            found.filter_map(|line| line.split_once("is assumed: ").map(|(_, types)| types.to_owned())).collect()
+            found
+                .filter_map(|line| line.split_once("is assumed: ").map(|(_, types)| types.to_owned()))
+                .collect()
         };
         // The other axis of the same declaration is false for most N.
         let model = "g (float[N, 4] x) => (float[8, 2] y) { y = Unique <axis = 1> (x) }";
@@ -50,10 +52,8 @@ mod tests {
         let model = "g (float[4] x) => (float[2] y, float[5] z) {
             y = Unique(x)  w = Unique(x)  z = Concat <axis = 0> (y, w)
         }";
-        let expected = [
-            "float[2] is declared, float[?] is proven",
-            "float[5] is declared, float[? + ?] is proven",
-        ];
+        let expected =
+            ["float[2] is declared, float[?] is proven", "float[5] is declared, float[? + ?] is proven"];
         assert_eq!(assumed(model), expected);
     }
 }

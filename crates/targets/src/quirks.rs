@@ -1,0 +1,185 @@
+//! Properties of single operators for which the loader fails, or may fail: its own shape inference, fusions and constants.
+
+use typeloom_solver::program::{StepId, ValueId};
+use typeloom_solver::solution::Type;
+
+use crate::facts::Signature;
+use crate::fold::{is_foldable, stored_ints};
+use crate::node::{NodeCx, PortType, Ports};
+use crate::rules::{attribute, inputs};
+
+/// The version from which the last axis is the default of `Softmax`.
+const LAST_AXIS: i64 = 13;
+
+/// The version from which `BatchNormalization` has three outputs at most.
+const TRAINING_MODE: i64 = 14;
+
+/// The attributes that a support vector machine needs.
+const SVM: &[&str] = &["coefficients", "kernel_type", "rho"];
+
+/// The largest rank of a result that is decided. The loader allocates a dim for each axis before it runs a node.
+const MAX_RANK: i64 = 1 << 12;
+
+/// The maximum number of divisors that are searched for a zero.
+const MAX_DIVISORS: usize = 1 << 16;
+
+/// Operators whose kernels do not count inputs.
+const ENDS: &[&str] =
+    &["Clip", "Conv", "Loop", "Pad", "ReduceMax", "ReduceMean", "ReduceSum", "Resize", "Slice", "Squeeze"];
+
+/// The domain of the operators that ONNX Runtime adds.
+const MICROSOFT: &str = "com.microsoft";
+
+/// Whether the node divides integers by a constant that contains a zero.
+pub(crate) fn has_zero_divisor(cx: &NodeCx<'_, '_>, ports: &Ports) -> bool {
+    let body = &cx.body.body;
+    if !matches!(body.op_name(cx.step), "Div" | "Mod") {
+        return false;
+    }
+    let is_integer = matches!(ports.inputs.first(), Some(PortType::Known(ty)) if ty.contains("int"));
+    let divisor = body.inputs(cx.step).get(1).copied().flatten();
+    let divisors = divisor.and_then(|divisor| stored_ints(body, divisor, MAX_DIVISORS));
+    is_integer && divisors.is_some_and(|values| values.contains(&0))
+}
+
+/// Whether the node takes the extents of its result from an input with very many of them.
+pub(crate) fn has_huge_rank(cx: &mut NodeCx<'_, '_>) -> bool {
+    let body = std::sync::Arc::clone(&cx.body.body);
+    let [Some(result)] = body.outputs(body.last_step(cx.step)) else { return false };
+    let result = cx.checked.type_within(cx.body, *result);
+    if !matches!(&result, Type::Tensor(tensor) if tensor.shape.is_none()) {
+        return false;
+    }
+    inputs(cx).into_iter().any(|input| {
+        let ty = cx.checked.type_within(cx.body, input);
+        let Some([extent]) = ty.tensor().and_then(|tensor| tensor.shape.as_deref()) else { return false };
+        cx.checked.dims().as_constant(*extent).is_some_and(|extent| extent > MAX_RANK)
+    })
+}
+
+/// Whether the node is a `Resize` with computed `sizes` of an unknown number. The loader rejects them if the rank of the data is known.
+pub(crate) fn has_open_sizes(cx: &mut NodeCx<'_, '_>) -> bool {
+    let body = std::sync::Arc::clone(&cx.body.body);
+    let (data, sizes) = match body.inputs(cx.step) {
+        [Some(data), _, _, Some(sizes)] if body.op_name(cx.step) == "Resize" => (*data, *sizes),
+        _ => return false,
+    };
+    if body.is_stored(sizes) {
+        return false;
+    }
+    let data = cx.checked.type_within(cx.body, data);
+    let sizes = cx.checked.type_within(cx.body, sizes);
+    let count = sizes.tensor().and_then(|tensor| tensor.shape.as_deref());
+    let is_known = matches!(count, Some([count]) if cx.checked.dims().as_constant(*count).is_some());
+    data.tensor().is_some_and(|tensor| tensor.shape.is_some()) && !is_known
+}
+
+/// Whether the last input is an empty name. Kernels that count inputs find one more than there are.
+pub(crate) fn has_open_end(cx: &NodeCx<'_, '_>) -> bool {
+    let body = &cx.body.body;
+    matches!(body.inputs(cx.step), [.., None]) && !ENDS.contains(&body.op_name(cx.step))
+}
+
+/// Whether the node repeats a graph with types that are not proven. The loader infers the types of that graph itself, and
+/// rejects declared types of another rank.
+pub(crate) fn has_assumed_loop(cx: &mut NodeCx<'_, '_>) -> bool {
+    let body = std::sync::Arc::clone(&cx.body.body);
+    if !matches!(body.op_name(cx.step), "Loop" | "Scan") {
+        return false;
+    }
+    let last = body.last_step(cx.step);
+    let (first, end) = (cx.step.index(), last.index());
+    let mut values: Vec<ValueId> =
+        (first..=end).map(StepId::new).flat_map(|step| body.outputs(step)).flatten().copied().collect();
+    values.extend(inputs(cx));
+    if cx.body.is_main() && values.iter().any(|value| cx.checked.is_assumed(*value)) {
+        return true;
+    }
+    // The declared condition of a loop has the rank of the one that is passed.
+    let mut rank = |value: ValueId| {
+        let ty = cx.checked.type_within(cx.body, value);
+        ty.tensor().and_then(|tensor| tensor.shape.as_ref()).map(|shape| shape.len())
+    };
+    let Some(inner) = body.graphs_of(cx.step).next().and_then(|(_, graph)| graph.inputs.get(1)) else {
+        return false;
+    };
+    let outer = body.inputs(cx.step).get(1).copied().flatten();
+    body.op_name(cx.step) == "Loop" && outer.is_some_and(|outer| rank(outer) != rank(*inner))
+}
+
+/// Whether the node has an operator of the runtime with inputs of known ranks and a result of unknown rank. The loader's inference
+/// may compare these inputs.
+pub(crate) fn is_unknown_inference(cx: &mut NodeCx<'_, '_>) -> bool {
+    let body = std::sync::Arc::clone(&cx.body.body);
+    if cx.checked.domain_of(&body, cx.step) != MICROSOFT {
+        return false;
+    }
+    let mut is_ranked = |value: ValueId| {
+        let ty = cx.checked.type_within(cx.body, value);
+        ty.tensor().is_none_or(|tensor| tensor.shape.is_some())
+    };
+    let outputs = body.outputs(body.last_step(cx.step));
+    let mut inputs = body.inputs(cx.step).iter().flatten();
+    inputs.any(|input| is_ranked(*input)) && !outputs.iter().flatten().all(|output| is_ranked(*output))
+}
+
+/// Whether the loader fuses the transposition that makes an input: the last axis of the data must be one of the last two of the
+/// result. Casts between both nodes are fused as well.
+pub(crate) fn is_fused(cx: &mut NodeCx<'_, '_>, input: ValueId, operator: &str) -> bool {
+    let body = std::sync::Arc::clone(&cx.body.body);
+    let Some(mut maker) = body.maker(input) else { return false };
+    if let ("Cast", [Some(data)]) = (body.op_name(maker), body.inputs(maker)) {
+        let Some(before) = body.maker(*data) else { return false };
+        maker = before;
+    }
+    if body.op_name(maker) != operator || is_foldable(&body, input) {
+        return false;
+    }
+    let attributes = body.step(maker).node.attributes().flatten();
+    let mut attributes = attributes.filter_map(|attribute| attribute.parse().ok());
+    let perm: Option<Vec<i64>> = attributes
+        .find(|attribute| attribute.name == "perm")
+        .map(|attribute| attribute.ints().flatten().collect());
+    match perm.as_deref() {
+        Some([.., a, b]) => {
+            perm.as_ref().and_then(|perm| perm.iter().max()).is_some_and(|last| last == a || last == b)
+        }
+        // The axes are reversed.
+        Some(_) | None => {
+            let ty = cx.checked.type_within(cx.body, input);
+            ty.tensor().and_then(|tensor| tensor.shape.as_ref()).is_some_and(|shape| shape.len() == 2)
+        }
+    }
+}
+
+/// The reason why a node of one of a few operators is undecided.
+pub(crate) fn reason(
+    cx: &mut NodeCx<'_, '_>,
+    signature: &Signature<'_>,
+    ports: &Ports,
+) -> Option<&'static str> {
+    let body = std::sync::Arc::clone(&cx.body.body);
+    match body.op_name(cx.step) {
+        "SVMClassifier" | "SVMRegressor" => {
+            let is_absent = |name: &&str| attribute(cx, name).is_none();
+            SVM.iter().any(is_absent).then_some("an attribute of its support vector machine is missing")
+        }
+        // The default axis is the second one.
+        "Softmax" | "LogSoftmax" | "Hardmax" if signature.since < LAST_AXIS => {
+            let input = body.inputs(cx.step).first().copied().flatten()?;
+            let ty = cx.checked.type_within(cx.body, input);
+            let rank = ty.tensor()?.shape.as_ref()?.len();
+            (rank < 2 && attribute(cx, "axis").is_none()).then_some("its default axis is 1")
+        }
+        "Optional" => {
+            let mut given = inputs(cx).into_iter();
+            given
+                .any(|input| is_foldable(&body, input))
+                .then_some("the loader may compute it, and cannot store the result")
+        }
+        "BatchNormalization" if signature.since < TRAINING_MODE => {
+            (!matches!(ports.outputs.len(), 1 | 5)).then_some("it has neither one nor five outputs")
+        }
+        _ => None,
+    }
+}
