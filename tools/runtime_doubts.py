@@ -27,8 +27,8 @@ STRINGS = [
 ]
 # Lengths of lists: one or two elements for each of up to three axes.
 LENGTHS = [1, 2, 3, 4, 6]
-# Lists whose elements differ.
-ORDERS = {"perm"}
+# Lists whose elements differ, or are compared with another list.
+ORDERS = {"perm", "pads"}
 TRIES = 160
 MORE_TRIES = 40
 MAX_RANK = 6

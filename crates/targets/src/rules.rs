@@ -126,8 +126,10 @@ pub(crate) fn issue(
             "the loader compares the declared types of its nested graph, which are not proven",
         ));
     }
-    if cx.body.body.op_name(cx.step).contains("Pool") && !is_below(cx, "pads", "kernel_shape") {
-        return Some(undecided("it has `pads` that are not smaller than `kernel_shape`"));
+    if cx.body.body.op_name(cx.step).contains("Pool")
+        && (has_negative(cx, "pads") || !is_below(cx, "pads", "kernel_shape"))
+    {
+        return Some(undecided("it has `pads` that are negative or not smaller than `kernel_shape`"));
     }
     if tables::has_uneven_lists(cx) {
         return Some(undecided("the lists of its tree ensemble differ in length"));
@@ -260,6 +262,10 @@ fn compare(attribute: &Attribute<'_>, comparison: Comparison, expected: &str) ->
         (None, Some(float)) => fits(f64::from(float)),
         (None, None) => attribute.ints().flatten().any(|int| fits(int as f64)),
     }
+}
+
+fn has_negative(cx: &NodeCx<'_, '_>, name: &str) -> bool {
+    ints(cx, name).unwrap_or_default().iter().any(|element| *element < 0)
 }
 
 /// Whether each element of one attribute is smaller than that of its axis in another. Lists of pads have two elements per axis.
