@@ -137,7 +137,7 @@ fn nodes<'a>(
         }
         let mut report = |issue| issues.push((TargetSite::Node(solved.clone(), step), issue));
         if checked.is_call(body, step) {
-            calls::call(target, checked, body, step).into_iter().for_each(report);
+            calls::call(target, checked, solved, step).into_iter().for_each(report);
             continue;
         }
         if body.op_name(step) == "If" && branches.may_fail(step) {

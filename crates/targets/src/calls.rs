@@ -4,10 +4,12 @@
 
 use std::collections::BTreeSet;
 
-use typeloom_onnx::view::FunctionView;
+use typeloom_onnx::view::{FunctionView, ModelView};
 use typeloom_solver::diagnostic::{TargetIssue, TargetSite};
+use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Checked;
-use typeloom_solver::program::{Body, BodySource, StepId};
+use typeloom_solver::model::bodies::SolvedBody;
+use typeloom_solver::program::{Body, BodySource, StepId, ValueId};
 
 use crate::node::{operator, undecided};
 use crate::target::Target;
@@ -45,14 +47,15 @@ fn missing_import(function: FunctionView<'_>) -> Option<&str> {
 /// The issue of a call of a model-local function.
 pub(crate) fn call<'a>(
     target: &Target,
-    checked: &Checked<'a>,
-    body: &Body<'a>,
+    checked: &mut Checked<'a>,
+    solved: &SolvedBody<'a>,
     step: StepId,
 ) -> Option<TargetIssue> {
+    let body: &Body<'a> = &solved.body;
     let node = body.step(step).node;
     let overload = node.overload().unwrap_or_default();
     let key = (checked.domain_of(body, step), body.op_name(step), overload);
-    let model = checked.model()?;
+    let model = *checked.model()?;
     let is_imported = |domain: &str| model.opset_imports().flatten().any(|it| canonical(it.domain) == domain);
     if !is_imported(key.0) && !target.facts().has_domain(key.0) {
         return Some(operator(format!("the model does not import the domain `{}`", key.0)));
@@ -73,6 +76,11 @@ pub(crate) fn call<'a>(
             return Some(operator(reason));
         }
     }
+    if calls_functions(model, function) && has_rare_element(checked, solved, step) {
+        return Some(undecided(
+            "the function calls another one, whose inputs may not have this element type",
+        ));
+    }
     let inputs: BTreeSet<&str> = function.inputs().flatten().collect();
     let graphs = function.nodes().flatten().filter_map(|node| node.graphs().ok()).flatten();
     let initializers = graphs.flat_map(|graph| graph.initializers().flatten());
@@ -81,3 +89,25 @@ pub(crate) fn call<'a>(
         .any(|name| inputs.contains(name))
         .then(|| undecided("an initializer in the function has the name of an input of the function"))
 }
+
+/// Whether a node of the function calls a function of the model.
+fn calls_functions<'a>(model: ModelView<'a>, function: FunctionView<'a>) -> bool {
+    let functions =
+        || model.functions().flatten().filter_map(|one| Some((one.domain().ok()?, one.name().ok()?)));
+    let nodes = function.nodes().flatten();
+    let mut named = nodes.filter_map(|node| Some((node.domain().ok()?, node.op_type().ok()?)));
+    named.any(|(domain, name)| functions().any(|key| key == (domain, name)))
+}
+
+/// Whether an input of the node has one of the element types that the first versions of ONNX do not have.
+fn has_rare_element<'a>(checked: &mut Checked<'a>, solved: &SolvedBody<'a>, step: StepId) -> bool {
+    let inputs: Vec<ValueId> = solved.body.inputs(step).iter().flatten().copied().collect();
+    inputs.into_iter().any(|input| {
+        let ty = checked.type_within(solved, input);
+        let mut elements = ty.tensors().flat_map(|tensor| tensor.elem.iter()).filter_map(Elem::onnx_name);
+        elements.any(|name| RARE.iter().any(|rare| name.starts_with(rare)))
+    })
+}
+
+/// The starts of the names of these element types.
+const RARE: &[&str] = &["float4", "float6", "float8", "int2", "int4", "uint2", "uint4"];

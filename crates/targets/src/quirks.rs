@@ -1,6 +1,6 @@
 //! Properties of single operators for which the loader fails, or may fail: its own shape inference, fusions and constants.
 
-use typeloom_solver::program::{StepId, ValueId};
+use typeloom_solver::program::{Body, StepId, ValueId};
 use typeloom_solver::solution::Type;
 
 use crate::facts::Signature;
@@ -16,6 +16,9 @@ const TRAINING_MODE: i64 = 14;
 
 /// The attributes that a support vector machine needs.
 const SVM: &[&str] = &["coefficients", "kernel_type", "rho"];
+
+/// The maximum number of nodes that are visited to find the readers of a value.
+const MAX_READERS: usize = 256;
 
 /// The largest rank of a result that is decided. The loader allocates a dim for each axis before it runs a node.
 const MAX_RANK: i64 = 1 << 12;
@@ -171,6 +174,10 @@ pub(crate) fn reason(
             let rank = ty.tensor()?.shape.as_ref()?.len();
             (rank < 2 && attribute(cx, "axis").is_none()).then_some("its default axis is 1")
         }
+        "GroupQueryAttention" => {
+            let is_given = |at: usize| ports.inputs.get(at).is_some_and(|ty| *ty != PortType::Absent);
+            (is_given(3) != is_given(4)).then_some("it has one of `past_key` and `past_value`")
+        }
         "Optional" => {
             let mut given = inputs(cx).into_iter();
             given
@@ -182,4 +189,30 @@ pub(crate) fn reason(
         }
         _ => None,
     }
+}
+
+/// Whether only `Shape` and `Size` depend on the node. The loader computes them from known extents, and removes nodes without readers.
+pub(crate) fn is_read_for_extents(body: &Body<'_>, step: StepId) -> bool {
+    let root = &body.graph(body.root()).outputs;
+    let mut open = vec![step];
+    let mut visited = 0;
+    let mut is_read = false;
+    while let Some(step) = open.pop() {
+        visited += 1;
+        if visited > MAX_READERS || body.step(step).graph != body.root() {
+            return false;
+        }
+        for result in body.outputs(body.last_step(step)).iter().flatten() {
+            if root.contains(result) {
+                return false;
+            }
+            for reader in body.consumers().of(*result) {
+                is_read = true;
+                if !matches!(body.op_name(*reader), "Shape" | "Size") {
+                    open.push(*reader);
+                }
+            }
+        }
+    }
+    is_read
 }

@@ -318,6 +318,9 @@ pub(crate) fn may_be_removed(cx: &NodeCx<'_, '_>) -> bool {
     let outputs = &body.graph(body.step(cx.step).graph).outputs;
     let mut results = body.outputs(body.last_step(cx.step)).iter().flatten();
     let name = body.op_name(cx.step);
+    if quirks::is_read_for_extents(body, cx.step) {
+        return true;
+    }
     if name == "Identity" {
         // Another node can write the output of the graph.
         let is_made = matches!(body.inputs(cx.step), [Some(input)] if body.maker(*input).is_some());

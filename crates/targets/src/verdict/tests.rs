@@ -270,7 +270,7 @@ fn sparse_initializers_make_kernels_undecided() {
     let sparse = SparseTensorProto {
         values: Some(values),
         indices: Some(indices),
-        dims: vec![5].into(),
+        dims: vec![5],
         ..SparseTensorProto::default()
     };
     graph.sparse_initializer.push(sparse);
@@ -395,4 +395,42 @@ fn a_loop_passes_a_condition_of_the_declared_rank() {
     };
     assert_eq!(model(""), Outcome::Runs);
     assert_eq!(model("[1]"), UNDECIDED);
+}
+
+#[test]
+fn a_node_that_only_extents_depend_on_may_be_removed() {
+    let model =
+        |read: &str| outcome(&graph(13, &format!("g (int16[2] x) => (y) {{ h = Min(x, x) {read} }}")));
+    assert_eq!(model("y = Abs(h)"), Outcome::Rejected);
+    assert_eq!(model("y = Shape(h)"), UNDECIDED);
+    assert_eq!(model("k = Abs(h) y = Shape(k)"), UNDECIDED);
+}
+
+#[test]
+fn a_function_that_calls_another_one_may_reject_rare_element_types() {
+    let model = |ty: &str| {
+        outcome(&format!(
+            r#"<ir_version: 10, opset_import: ["": 25, "l": 1]> g (float[2] x, {ty}[2] z) => (y) {{ y = l.h(x, z) }}
+            <domain: "l", opset_import: ["": 25, "l": 1]> h (a, b) => (c) {{ c = l.f(a, b) }}
+            <domain: "l", opset_import: ["": 25]> f (a, b) => (c) {{ c = CastLike(a, b) }}"#
+        ))
+    };
+    assert_eq!(model("int8"), Outcome::Runs);
+    assert_eq!(model("int2"), UNDECIDED);
+}
+
+#[test]
+fn a_support_vector_machine_needs_its_attributes() {
+    let node = "ai.onnx.ml.SVMRegressor<coefficients = [1.0], rho = [0.0], n_supports = 0>(x)";
+    assert_eq!(outcome(&graph(13, &format!("g (float[2, 1] x) => (y) {{ y = {node} }}"))), UNDECIDED);
+}
+
+#[test]
+fn the_default_axis_of_old_versions_is_an_axis_of_the_input() {
+    let model = |opset: i64, shape: &str| {
+        outcome(&graph(opset, &format!("g (float{shape} x) => (y) {{ y = Hardmax(x) }}")))
+    };
+    assert_eq!(model(11, "[2, 2]"), Outcome::Runs);
+    assert_eq!(model(11, "[2]"), UNDECIDED);
+    assert_eq!(model(13, "[2]"), Outcome::Runs);
 }
