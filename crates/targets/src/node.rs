@@ -56,7 +56,8 @@ pub(crate) fn issues(cx: &mut NodeCx<'_, '_>) -> Vec<TargetIssue> {
         return vec![issue];
     }
     if facts.removed.contains(&name) {
-        return Vec::new();
+        let is_undefined = rules::has_undefined_tensor(cx);
+        return is_undefined.then(|| undecided("its element type is undefined")).into_iter().collect();
     }
     let newest = || facts.domains.get(domain).copied();
     let Some(version) = cx.versions.get(domain).copied().or_else(newest) else {

@@ -6,7 +6,7 @@ use typeloom_solver::solution::Type;
 use crate::facts::Signature;
 use crate::fold::{is_foldable, stored_ints};
 use crate::node::{NodeCx, PortType, Ports};
-use crate::rules::{attribute, inputs};
+use crate::rules::{attribute, inputs, ints};
 
 /// The version from which the last axis is the default of `Softmax`.
 const LAST_AXIS: i64 = 13;
@@ -16,6 +16,9 @@ const TRAINING_MODE: i64 = 14;
 
 /// The attributes that a support vector machine needs.
 const SVM: &[&str] = &["coefficients", "kernel_type", "rho"];
+
+/// The attributes of `Scan` with one direction for each input or output.
+const DIRECTIONS: &[&str] = &["directions", "scan_input_directions", "scan_output_directions"];
 
 /// The maximum number of nodes that are visited to find the readers of a value.
 const MAX_READERS: usize = 256;
@@ -174,6 +177,36 @@ pub(crate) fn reason(
             let rank = ty.tensor()?.shape.as_ref()?.len();
             (rank < 2 && attribute(cx, "axis").is_none()).then_some("its default axis is 1")
         }
+        _ if attribute(cx, "stash_type").and_then(|it| it.i).is_some_and(|stash| stash != 1) => {
+            Some("its `stash_type` is not 1")
+        }
+        "If" | "Loop" | "Scan" if has_fewer_outputs(&body, cx.step) => {
+            Some("it leaves out outputs of its graph")
+        }
+        "Scan" => {
+            let is_directed = |name: &&str| attribute(cx, name).is_some();
+            let is_odd =
+                |name: &&str| ints(cx, name).unwrap_or_default().iter().any(|it| !matches!(it, 0 | 1));
+            let count = attribute(cx, "num_scan_inputs").and_then(|it| it.i).unwrap_or_default();
+            let length =
+                |name: &&str| i64::try_from(ints(cx, name).unwrap_or_default().len()).unwrap_or(i64::MAX);
+            let mut given = DIRECTIONS.iter().filter(|name| is_directed(name));
+            let is_wrong = |name: &&str| is_odd(name) || (!name.contains("output") && length(name) != count);
+            given.any(|name| is_wrong(&name)).then_some("its directions do not fit its inputs")
+        }
+        "MatMulNBits" => {
+            let bias = body.inputs(cx.step).get(5).copied().flatten()?;
+            let ty = cx.checked.type_within(cx.body, bias);
+            ty.tensor()
+                .is_none_or(|tensor| tensor.shape.is_none())
+                .then_some("the shape of its `bias` is unknown")
+        }
+        "StringNormalizer" => {
+            let is_plain = attribute(cx, "locale").and_then(|it| it.s) == Some(b"C".as_slice());
+            let is_constant = inputs(cx).into_iter().any(|input| is_foldable(&body, input));
+            (is_constant && !is_plain)
+                .then_some("the loader computes it, and the machine may not have its locale")
+        }
         "GroupQueryAttention" => {
             let is_given = |at: usize| ports.inputs.get(at).is_some_and(|ty| *ty != PortType::Absent);
             (is_given(3) != is_given(4)).then_some("it has one of `past_key` and `past_value`")
@@ -215,4 +248,12 @@ pub(crate) fn is_read_for_extents(body: &Body<'_>, step: StepId) -> bool {
         }
     }
     is_read
+}
+
+/// Whether a node with nested graphs has fewer outputs than they have.
+fn has_fewer_outputs(body: &Body<'_>, step: StepId) -> bool {
+    let given = body.outputs(body.last_step(step)).len();
+    // The first output of the graph of a loop is its condition.
+    let hidden = usize::from(body.op_name(step) == "Loop");
+    body.graphs_of(step).any(|(_, graph)| given + hidden < graph.outputs.len())
 }

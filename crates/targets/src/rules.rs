@@ -260,7 +260,10 @@ fn compare(attribute: &Attribute<'_>, comparison: Comparison, expected: &str) ->
     match (attribute.i, attribute.f) {
         (Some(int), _) => fits(int as f64),
         (None, Some(float)) => fits(f64::from(float)),
-        (None, None) => attribute.ints().flatten().any(|int| fits(int as f64)),
+        (None, None) => {
+            let mut floats = attribute.floats().flatten().map(f64::from);
+            attribute.ints().flatten().any(|int| fits(int as f64)) || floats.any(fits)
+        }
     }
 }
 
@@ -291,6 +294,11 @@ pub(crate) fn has_half_attribute(cx: &NodeCx<'_, '_>) -> bool {
     attributes(cx)
         .filter_map(|attribute| attribute.t?.header().ok())
         .any(|header| typeloom_solver::elem::Elem::from_onnx(header.data_type) == Some(half))
+}
+
+/// Whether an attribute of the node is a tensor without an element type.
+pub(crate) fn has_undefined_tensor(cx: &NodeCx<'_, '_>) -> bool {
+    attributes(cx).filter_map(|attribute| attribute.t?.header().ok()).any(|header| header.data_type == 0)
 }
 
 /// The verdict about an operator that the loader computes from the extents of its input; `None` for another operator, or if

@@ -76,6 +76,9 @@ pub(crate) fn has_wrong_grams(cx: &NodeCx<'_, '_>) -> bool {
         return false;
     }
     let length = |name| attribute(cx, name).and_then(|attribute| attribute.i).unwrap_or_default();
+    if length("max_skip_count") < 0 {
+        return true;
+    }
     let (shortest, longest) = (length("min_gram_length"), length("max_gram_length"));
     let counts = ints(cx, "ngram_counts").unwrap_or_default();
     let strings = attribute(cx, "pool_strings").map(|attribute| attribute.strings().count());

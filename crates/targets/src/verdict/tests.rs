@@ -426,6 +426,41 @@ fn a_support_vector_machine_needs_its_attributes() {
 }
 
 #[test]
+fn a_loop_has_all_outputs_of_its_graph() {
+    let model = |outputs: &str| {
+        let body = "body = b (int64 i, bool c, float[2] s) => (bool d, float[2] t, float[2] u) { d = Identity(c) t = Relu(s) u = Neg(s) }";
+        let text = format!("g (float[2] x, int64 n, bool c) => (y) {{ {outputs} = Loop(n, c, x) <{body}> }}");
+        outcome(&graph(13, &text))
+    };
+    assert_eq!(model("y, z"), Outcome::Runs);
+    assert_eq!(model("y"), UNDECIDED);
+}
+
+#[test]
+fn directions_of_a_scan_fit_its_inputs() {
+    let model = |directions: &str| {
+        let body =
+            "body = b (float[2] s, float[2] e) => (float[2] t, float[2] u) { t = Add(s, e) u = Identity(t) }";
+        let node = format!("y, z = Scan(i, x) <num_scan_inputs = 1, {directions} {body}>");
+        outcome(&graph(11, &format!("g (float[2] i, float[3, 2] x) => (y, z) {{ {node} }}")))
+    };
+    assert_eq!(model(""), Outcome::Runs);
+    assert_eq!(model("scan_input_directions = [1],"), Outcome::Runs);
+    assert_eq!(model("scan_input_directions = [2],"), UNDECIDED);
+    assert_eq!(model("scan_input_directions = [0, 1],"), UNDECIDED);
+}
+
+#[test]
+fn an_unusual_stash_type_is_undecided() {
+    let model = |stash: i64| {
+        let node = format!("GroupNormalization<num_groups = 2, stash_type = {stash}>(a, b, b)");
+        outcome(&graph(21, &format!("g (float[3, 4, 2, 2] a, float[4] b) => (y) {{ y = {node} }}")))
+    };
+    assert_eq!(model(1), Outcome::Runs);
+    assert_eq!(model(0), UNDECIDED);
+}
+
+#[test]
 fn the_default_axis_of_old_versions_is_an_axis_of_the_input() {
     let model = |opset: i64, shape: &str| {
         outcome(&graph(opset, &format!("g (float{shape} x) => (y) {{ y = Hardmax(x) }}")))
