@@ -17,6 +17,9 @@ const TRAINING_MODE: i64 = 14;
 /// The attributes that a support vector machine needs.
 const SVM: &[&str] = &["coefficients", "kernel_type", "rho"];
 
+/// The number of the element type `float8e8m0`.
+const FLOAT8E8M0: i64 = 24;
+
 /// The attributes of `Scan` with one direction for each input or output.
 const DIRECTIONS: &[&str] = &["directions", "scan_input_directions", "scan_output_directions"];
 
@@ -83,7 +86,10 @@ pub(crate) fn has_open_sizes(cx: &mut NodeCx<'_, '_>) -> bool {
 /// Whether the last input is an empty name. Kernels that count inputs find one more than there are.
 pub(crate) fn has_open_end(cx: &NodeCx<'_, '_>) -> bool {
     let body = &cx.body.body;
-    matches!(body.inputs(cx.step), [.., None]) && !ENDS.contains(&body.op_name(cx.step))
+    let is_safe = ENDS.contains(&body.op_name(cx.step));
+    // The loader computes the node then, and some kernels fail.
+    let is_computed = inputs(cx).iter().any(|input| is_foldable(body, *input));
+    matches!(body.inputs(cx.step), [.., None]) && (!is_safe || is_computed)
 }
 
 /// Whether the node repeats a graph with types that are not proven. The loader infers the types of that graph itself, and
@@ -165,7 +171,16 @@ pub(crate) fn reason(
     ports: &Ports,
 ) -> Option<&'static str> {
     let body = std::sync::Arc::clone(&cx.body.body);
-    match body.op_name(cx.step) {
+    let name = body.op_name(cx.step);
+    // The bodies of operators reshape their inputs.
+    if (name == "Reshape" || !signature.functions.is_empty()) && has_empty_input(cx) {
+        return Some("an input has no elements, and the loader's inference for shapes may reject that");
+    }
+    let auto_pad = attribute(cx, "auto_pad").and_then(|it| it.s);
+    if auto_pad.is_some_and(|mode| mode != b"NOTSET") && attribute(cx, "pads").is_some() {
+        return Some("it has both `auto_pad` and `pads`");
+    }
+    match name {
         "SVMClassifier" | "SVMRegressor" => {
             let is_absent = |name: &&str| attribute(cx, name).is_none();
             SVM.iter().any(is_absent).then_some("an attribute of its support vector machine is missing")
@@ -182,6 +197,24 @@ pub(crate) fn reason(
         }
         "If" | "Loop" | "Scan" if has_fewer_outputs(&body, cx.step) => {
             Some("it leaves out outputs of its graph")
+        }
+        "QEmbedLayerNormalization" => Some("the conditions of its kernel are unknown"),
+        "Cast" if attribute(cx, "round_mode").is_some() => {
+            let to = attribute(cx, "to").and_then(|it| it.i);
+            (to != Some(FLOAT8E8M0)).then_some("its `round_mode` is for another type")
+        }
+        "If" => {
+            let condition = body.inputs(cx.step).first().copied().flatten()?;
+            let ty = cx.checked.type_within(cx.body, condition);
+            let shape = ty.tensor().and_then(|tensor| tensor.shape.as_deref());
+            let dims = cx.checked.dims();
+            let is_single =
+                shape.is_some_and(|shape| shape.iter().all(|dim| dims.as_constant(*dim) == Some(1)));
+            (is_foldable(&body, condition) && !is_single)
+                .then_some("its condition may not be a single element")
+        }
+        "Scan" if inputs(cx).into_iter().any(|input| !has_known_extents(cx, input)) => {
+            Some("the loader infers the types of its nested graph from extents, which are not all known")
         }
         "Scan" => {
             let is_directed = |name: &&str| attribute(cx, name).is_some();
@@ -224,7 +257,8 @@ pub(crate) fn reason(
     }
 }
 
-/// Whether only `Shape` and `Size` depend on the node. The loader computes them from known extents, and removes nodes without readers.
+/// Whether only `Shape`, `Size` and shapes of `Reshape` depend on the node. The loader computes them from known extents, and removes nodes
+/// without readers.
 pub(crate) fn is_read_for_extents(body: &Body<'_>, step: StepId) -> bool {
     let root = &body.graph(body.root()).outputs;
     let mut open = vec![step];
@@ -241,8 +275,11 @@ pub(crate) fn is_read_for_extents(body: &Body<'_>, step: StepId) -> bool {
             }
             for reader in body.consumers().of(*result) {
                 is_read = true;
-                if !matches!(body.op_name(*reader), "Shape" | "Size") {
-                    open.push(*reader);
+                let is_shape = matches!(body.inputs(*reader), [_, Some(shape)] if shape == result);
+                match body.op_name(*reader) {
+                    "Shape" | "Size" => {}
+                    "Reshape" if is_shape => {}
+                    _ => open.push(*reader),
                 }
             }
         }
@@ -256,4 +293,22 @@ fn has_fewer_outputs(body: &Body<'_>, step: StepId) -> bool {
     // The first output of the graph of a loop is its condition.
     let hidden = usize::from(body.op_name(step) == "Loop");
     body.graphs_of(step).any(|(_, graph)| given + hidden < graph.outputs.len())
+}
+
+/// Whether an input has an extent of zero.
+fn has_empty_input(cx: &mut NodeCx<'_, '_>) -> bool {
+    inputs(cx).into_iter().any(|input| {
+        let ty = cx.checked.type_within(cx.body, input);
+        let shape = ty.tensor().and_then(|tensor| tensor.shape.as_deref()).unwrap_or_default();
+        let dims = cx.checked.dims();
+        shape.iter().any(|dim| dims.as_constant(*dim) == Some(0))
+    })
+}
+
+/// Whether all extents of a value are numbers.
+fn has_known_extents(cx: &mut NodeCx<'_, '_>, value: ValueId) -> bool {
+    let ty = cx.checked.type_within(cx.body, value);
+    let shape = ty.tensor().and_then(|tensor| tensor.shape.as_deref());
+    let dims = cx.checked.dims();
+    shape.is_some_and(|shape| shape.iter().all(|dim| dims.as_constant(*dim).is_some()))
 }

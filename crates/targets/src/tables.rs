@@ -76,7 +76,9 @@ pub(crate) fn has_wrong_grams(cx: &NodeCx<'_, '_>) -> bool {
         return false;
     }
     let length = |name| attribute(cx, name).and_then(|attribute| attribute.i).unwrap_or_default();
-    if length("max_skip_count") < 0 {
+    let weights = attribute(cx, "weights").map(|it| it.floats().count());
+    let indexes = ints(cx, "ngram_indexes").unwrap_or_default().len();
+    if length("max_skip_count") < 0 || weights.is_some_and(|weights| weights != indexes) {
         return true;
     }
     let (shortest, longest) = (length("min_gram_length"), length("max_gram_length"));

@@ -404,6 +404,9 @@ fn a_node_that_only_extents_depend_on_may_be_removed() {
     assert_eq!(model("y = Abs(h)"), Outcome::Rejected);
     assert_eq!(model("y = Shape(h)"), UNDECIDED);
     assert_eq!(model("k = Abs(h) y = Shape(k)"), UNDECIDED);
+    let text =
+        "g (float[2] x, int64[1] s) => (y) { k = Relu(s) y = Reshape(x, k) }";
+    assert_eq!(outcome(&graph(14, text)), UNDECIDED);
 }
 
 #[test]
@@ -448,6 +451,47 @@ fn directions_of_a_scan_fit_its_inputs() {
     assert_eq!(model("scan_input_directions = [1],"), Outcome::Runs);
     assert_eq!(model("scan_input_directions = [2],"), UNDECIDED);
     assert_eq!(model("scan_input_directions = [0, 1],"), UNDECIDED);
+}
+
+#[test]
+fn a_scan_over_unknown_extents_is_undecided() {
+    let model = |extent: &str| {
+        let body = "body = b (s, e) => (t, u) { t = Add(s, e) u = Identity(t) }";
+        let node = format!("y, z = Scan(i, x) <num_scan_inputs = 1, {body}>");
+        outcome(&graph(11, &format!("g (float[2] i, float[{extent}, 2] x) => (y, z) {{ {node} }}")))
+    };
+    assert_eq!(model("3"), Outcome::Runs);
+    assert_eq!(model("n"), UNDECIDED);
+}
+
+#[test]
+fn a_reshape_of_no_elements_is_undecided() {
+    let model = |extent: i64| {
+        let text = format!("g (float[2, {extent}] x) => (y) <int64[1] s = {{-1}}> {{ y = Reshape(x, s) }}");
+        outcome(&graph(13, &text))
+    };
+    assert_eq!(model(3), Outcome::Runs);
+    assert_eq!(model(0), UNDECIDED);
+}
+
+#[test]
+fn computed_and_given_pads_exclude_each_other() {
+    let model = |pads: &str| {
+        let node = format!(r#"Conv<auto_pad = "VALID"{pads}>(x, w)"#);
+        outcome(&graph(13, &format!("g (float[1, 1, 5] x, float[1, 1, 3] w) => (y) {{ y = {node} }}")))
+    };
+    assert_eq!(model(""), Outcome::Runs);
+    assert_eq!(model(", pads = [0, 0]"), UNDECIDED);
+}
+
+#[test]
+fn an_if_decided_by_constants_has_one_of_them() {
+    let model = |condition: &str| {
+        let branches = "then_branch = t () => (a) { a = Neg(x) }, else_branch = e () => (b) { b = Abs(x) }";
+        outcome(&graph(13, &format!("g (float[2] x) => (y) <bool{condition}> {{ y = If(c) <{branches}> }}")))
+    };
+    assert_eq!(model("[1] c = {1}"), Outcome::Runs);
+    assert_ne!(model("[2] c = {1, 0}"), Outcome::Runs);
 }
 
 #[test]
