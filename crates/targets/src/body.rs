@@ -40,7 +40,8 @@ fn values<'a>(
     let used = used(body);
     let mut reported = BTreeSet::new();
     for value in body.values() {
-        let is_dropped = body.is_stored(value) && !used.contains(&value);
+        let is_constant = body.maker(value).is_some_and(|step| facts.removed.contains(&body.op_name(step)));
+        let is_dropped = is_constant || (body.is_stored(value) && !used.contains(&value));
         let ty = checked.type_within(solved, value);
         let elements =
             ty.tensors().filter(|tensor| tensor.elem.len() == 1).flat_map(|tensor| tensor.elem.iter());

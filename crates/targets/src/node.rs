@@ -138,14 +138,19 @@ fn ports(cx: &mut NodeCx<'_, '_>) -> Ports {
 }
 
 fn arity(signature: &Signature<'_>, ports: &Ports) -> Option<TargetIssue> {
-    let surplus = |formals: &[Formal<'_>], given: usize, side: &str| {
+    let surplus = |formals: &[Formal<'_>], given: &[PortType], side: &str| {
         let is_variadic = formals.last().is_some_and(|last| last.is_variadic);
-        let most = formals.len();
-        (!is_variadic && given > most)
-            .then(|| operator(format!("it has at most {most} {side}s there, not {given}")))
+        let (most, count) = (formals.len(), given.len());
+        let reason = format!("it has at most {most} {side}s there, not {count}");
+        let rest = given.get(most..).unwrap_or_default();
+        match rest.iter().all(|ty| *ty == PortType::Absent) {
+            _ if is_variadic || rest.is_empty() => None,
+            true => Some(undecided(&reason)),
+            false => Some(operator(reason)),
+        }
     };
-    surplus(&signature.inputs, ports.inputs.len(), "input")
-        .or_else(|| surplus(&signature.outputs, ports.outputs.len(), "output"))
+    surplus(&signature.inputs, &ports.inputs, "input")
+        .or_else(|| surplus(&signature.outputs, &ports.outputs, "output"))
         .or_else(|| left_out(&signature.inputs, &ports.inputs, "input"))
         .or_else(|| left_out(&signature.outputs, &ports.outputs, "output"))
 }
@@ -154,8 +159,10 @@ fn arity(signature: &Signature<'_>, ports: &Ports) -> Option<TargetIssue> {
 fn left_out(formals: &[Formal<'_>], types: &[PortType], side: &str) -> Option<TargetIssue> {
     let at = |at: usize| types.get(at).unwrap_or(&PortType::Absent);
     let mut required = formals.iter().enumerate().filter(|(_, formal)| formal.is_required);
-    if let Some((_, formal)) = required.find(|(position, _)| *at(*position) == PortType::Absent) {
-        return Some(operator(format!("its {side} `{}` must not be left out", formal.name)));
+    if let Some((position, formal)) = required.find(|(position, _)| *at(*position) == PortType::Absent) {
+        let reason = format!("its {side} `{}` must not be left out", formal.name);
+        // The loader does not look at nodes that nothing depends on.
+        return Some(if position < types.len() { operator(reason) } else { undecided(&reason) });
     }
     let first = formals.iter().position(|formal| formal.is_variadic)?;
     let is_gap = side == "input" && types.iter().skip(first).any(|ty| *ty == PortType::Absent);

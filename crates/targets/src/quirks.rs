@@ -17,6 +17,10 @@ const TRAINING_MODE: i64 = 14;
 /// The attributes that a support vector machine needs.
 const SVM: &[&str] = &["coefficients", "kernel_type", "rho"];
 
+/// Operators that reshape their inputs, or have a body that does.
+const RESHAPING: &[&str] =
+    &["GroupNormalization", "NegativeLogLikelihoodLoss", "Reshape", "SoftmaxCrossEntropyLoss"];
+
 /// The number of the element type `float8e8m0`.
 const FLOAT8E8M0: i64 = 24;
 
@@ -88,7 +92,8 @@ pub(crate) fn has_open_end(cx: &NodeCx<'_, '_>) -> bool {
     let body = &cx.body.body;
     let is_safe = ENDS.contains(&body.op_name(cx.step));
     // The loader computes the node then, and some kernels fail.
-    let is_computed = inputs(cx).iter().any(|input| is_foldable(body, *input));
+    let is_loop = body.op_name(cx.step) == "Loop";
+    let is_computed = !is_loop && inputs(cx).iter().any(|input| is_foldable(body, *input));
     matches!(body.inputs(cx.step), [.., None]) && (!is_safe || is_computed)
 }
 
@@ -172,8 +177,7 @@ pub(crate) fn reason(
 ) -> Option<&'static str> {
     let body = std::sync::Arc::clone(&cx.body.body);
     let name = body.op_name(cx.step);
-    // The bodies of operators reshape their inputs.
-    if (name == "Reshape" || !signature.functions.is_empty()) && has_empty_input(cx) {
+    if RESHAPING.contains(&name) && has_empty_input(cx) {
         return Some("an input has no elements, and the loader's inference for shapes may reject that");
     }
     let auto_pad = attribute(cx, "auto_pad").and_then(|it| it.s);
@@ -225,7 +229,7 @@ pub(crate) fn reason(
                 |name: &&str| i64::try_from(ints(cx, name).unwrap_or_default().len()).unwrap_or(i64::MAX);
             let mut given = DIRECTIONS.iter().filter(|name| is_directed(name));
             let is_wrong = |name: &&str| is_odd(name) || (!name.contains("output") && length(name) != count);
-            given.any(|name| is_wrong(&name)).then_some("its directions do not fit its inputs")
+            given.any(is_wrong).then_some("its directions do not fit its inputs")
         }
         "MatMulNBits" => {
             let bias = body.inputs(cx.step).get(5).copied().flatten()?;
@@ -287,9 +291,13 @@ pub(crate) fn is_read_for_extents(body: &Body<'_>, step: StepId) -> bool {
     is_read
 }
 
-/// Whether a node with nested graphs has fewer outputs than they have.
+/// Whether a node with nested graphs has fewer outputs than they have, or a repeated graph has one without a name.
 fn has_fewer_outputs(body: &Body<'_>, step: StepId) -> bool {
-    let given = body.outputs(body.last_step(step)).len();
+    let outputs = body.outputs(body.last_step(step));
+    if body.op_name(step) != "If" && outputs.contains(&None) {
+        return true;
+    }
+    let given = outputs.len();
     // The first output of the graph of a loop is its condition.
     let hidden = usize::from(body.op_name(step) == "Loop");
     body.graphs_of(step).any(|(_, graph)| given + hidden < graph.outputs.len())

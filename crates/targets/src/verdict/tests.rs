@@ -404,8 +404,7 @@ fn a_node_that_only_extents_depend_on_may_be_removed() {
     assert_eq!(model("y = Abs(h)"), Outcome::Rejected);
     assert_eq!(model("y = Shape(h)"), UNDECIDED);
     assert_eq!(model("k = Abs(h) y = Shape(k)"), UNDECIDED);
-    let text =
-        "g (float[2] x, int64[1] s) => (y) { k = Relu(s) y = Reshape(x, k) }";
+    let text = "g (float[2] x, int64[1] s) => (y) { k = Relu(s) y = Reshape(x, k) }";
     assert_eq!(outcome(&graph(14, text)), UNDECIDED);
 }
 
