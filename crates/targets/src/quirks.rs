@@ -184,6 +184,9 @@ pub(crate) fn reason(
     if auto_pad.is_some_and(|mode| mode != b"NOTSET") && attribute(cx, "pads").is_some() {
         return Some("it has both `auto_pad` and `pads`");
     }
+    if has_uneven_windows(cx) {
+        return Some("the lists of its window differ in length");
+    }
     match name {
         "SVMClassifier" | "SVMRegressor" => {
             let is_absent = |name: &&str| attribute(cx, name).is_none();
@@ -202,7 +205,9 @@ pub(crate) fn reason(
         "If" | "Loop" | "Scan" if has_fewer_outputs(&body, cx.step) => {
             Some("it leaves out outputs of its graph")
         }
-        "QEmbedLayerNormalization" => Some("the conditions of its kernel are unknown"),
+        "ConvTransposeWithDynamicPads" | "QEmbedLayerNormalization" => {
+            Some("the conditions of its kernel are unknown")
+        }
         "Cast" if attribute(cx, "round_mode").is_some() => {
             let to = attribute(cx, "to").and_then(|it| it.i);
             (to != Some(FLOAT8E8M0)).then_some("its `round_mode` is for another type")
@@ -319,4 +324,11 @@ fn has_known_extents(cx: &mut NodeCx<'_, '_>, value: ValueId) -> bool {
     let shape = ty.tensor().and_then(|tensor| tensor.shape.as_deref());
     let dims = cx.checked.dims();
     shape.is_some_and(|shape| shape.iter().all(|dim| dims.as_constant(*dim).is_some()))
+}
+
+/// Whether strides or dilations have another length than the shape of the window.
+fn has_uneven_windows(cx: &NodeCx<'_, '_>) -> bool {
+    let Some(window) = ints(cx, "kernel_shape") else { return false };
+    let mut others = ["strides", "dilations"].iter().filter_map(|name| ints(cx, name));
+    others.any(|other| other.len() != window.len())
 }

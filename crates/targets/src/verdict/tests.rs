@@ -484,6 +484,16 @@ fn computed_and_given_pads_exclude_each_other() {
 }
 
 #[test]
+fn the_lists_of_a_window_have_one_length() {
+    let model = |strides: &str| {
+        let node = format!("com.microsoft.NhwcMaxPool<kernel_shape = [2], strides = {strides}>(x)");
+        outcome(&graph(17, &format!("g (int8[] x) => (y) {{ y = {node} }}")))
+    };
+    assert_eq!(model("[2]"), Outcome::Runs);
+    assert_eq!(model("[2, 1]"), UNDECIDED);
+}
+
+#[test]
 fn an_if_decided_by_constants_has_one_of_them() {
     let model = |condition: &str| {
         let branches = "then_branch = t () => (a) { a = Neg(x) }, else_branch = e () => (b) { b = Abs(x) }";
