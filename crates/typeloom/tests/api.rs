@@ -40,8 +40,8 @@ const CRATES: [&str; 18] = [
 const UNLISTED: [&str; 3] = ["core::marker::Unpin", "UnwindSafe", "core::marker::Freeze"];
 
 /// Bounds of the numbers of names in the modules of the facade. A name of `published/names.rs` is not counted.
-const MAX_NAMES: [(&str, usize); 20] = [
-    ("check", 26),
+const MAX_NAMES: [(&str, usize); 21] = [
+    ("check", 27),
     ("interface", 11),
     ("module", 11),
     ("module::passes", 2),
@@ -56,6 +56,7 @@ const MAX_NAMES: [(&str, usize); 20] = [
     ("run::values", 6),
     ("run::wire", 26),
     ("rust", 10),
+    ("targets", 3),
     ("term", 14),
     ("term::build", 5),
     ("term::infer", 9),
@@ -64,7 +65,7 @@ const MAX_NAMES: [(&str, usize); 20] = [
 ];
 
 /// Bound of the number of names directly in the modules of the tasks, without those of their submodules.
-const MAX_TASK_NAMES: usize = 106;
+const MAX_TASK_NAMES: usize = 110;
 
 /// Modules that contain one item per operator or built-in type.
 const TABLES: [&str; 2] = ["module::attributes", "types::builtins"];
