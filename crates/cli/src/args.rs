@@ -1,6 +1,7 @@
 //! The command line.
 
 mod format;
+mod graph;
 mod infer;
 mod levels;
 mod run;
@@ -11,6 +12,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 pub(crate) use format::{FormatArg, ReportArgs};
+pub(crate) use graph::{GraphArgs, GraphFormat};
 pub(crate) use infer::{InferArgs, InferFormat};
 pub(crate) use levels::LevelArgs;
 pub(crate) use run::{CPU, ReferenceArg, RunArgs};
@@ -35,6 +37,8 @@ pub(crate) enum Command {
     Config(ConfigArgs),
     /// Show the types of all values of models, or of some values
     Infer(InferArgs),
+    /// Draw the graph of a model with the types of its values: exit 0 also if the model has problems, which are marked
+    Graph(GraphArgs),
     /// Explain a diagnostic code, or why a value of a model has its type
     Explain(ExplainArgs),
     /// List the operators, or show the signature and rules of one
