@@ -40,11 +40,11 @@ pub fn render(scene: &Scene, title: &str, options: &Options) -> String {
         }
     }
     for ((from, start), (to, end), values) in plan.through_links(scene) {
-        let label = label::of_values(scene, &values);
-        push(&mut out, format_args!("  n{from}_{start} -> n{to}_{end} [label={}];\n", quoted(&[&label])));
+        let label = plan.link_text(scene, (from, start), (to, end), &values);
+        let label = if label.is_empty() { label } else { format!(" [label={}]", quoted(&[&label])) };
+        push(&mut out, format_args!("  n{from}_{start} -> n{to}_{end}{label};\n"));
     }
-    for (frame, inner) in plan.nested(scene) {
-        let ((from, item), (to, first)) = (frame, inner);
+    for ((from, item), (to, first)) in plan.nested(scene) {
         push(&mut out, format_args!("  n{from}_{item} -> n{to}_{first} [style=dashed, arrowhead=none];\n"));
     }
     out.push_str("}\n");

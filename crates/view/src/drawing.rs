@@ -7,14 +7,12 @@
 
 use crate::label::{self, Label, Line, Role, Shape};
 use crate::layout::{Layout, LinkSpec, Point, Rect, Size, layout};
+use crate::level::{Item, Link};
 use crate::plan::Plan;
 use crate::scene::{Child, Evidence, GroupKind, Scene, ValueId};
 use crate::text::columns;
 
-/// The size of the font.
-pub(crate) const FONT_SIZE: f64 = 12.0;
-
-/// The width of a column: fonts with a fixed width have between 0.55 and 0.61 of their size.
+/// The width of a column: at 12 pixels, fonts with a fixed width have between 6.6 and 7.4.
 const COLUMN: f64 = 7.4;
 
 /// The height of a line.
@@ -52,8 +50,9 @@ pub(crate) struct Caption {
 #[derive(Clone, Debug)]
 pub(crate) struct Arrow {
     pub(crate) frame: usize,
-    pub(crate) from: usize,
-    pub(crate) to: usize,
+    /// The items of the frame at its ends.
+    #[cfg(test)]
+    pub(crate) ends: [usize; 2],
     pub(crate) points: Vec<Point>,
     /// The center of the label.
     pub(crate) label: Option<Point>,
@@ -127,8 +126,8 @@ impl Drawing {
         for (link, (route, text)) in level.links.iter().zip(frame.layout.routes.iter().zip(&frame.texts)) {
             self.links.push(Arrow {
                 frame: at,
-                from: link.from,
-                to: link.to,
+                #[cfg(test)]
+                ends: [link.from, link.to],
                 points: route.points.iter().copied().map(moved).collect(),
                 label: route.label.map(moved),
                 text: text.clone(),
@@ -179,8 +178,11 @@ fn place(scene: &Scene, plan: &Plan, at: usize, placed: &[Option<Placed>]) -> Pl
         labels.push(label);
         sizes.push(size);
     }
-    let texts: Vec<String> =
-        frame.level.links.iter().map(|link| label::of_link(scene, &frame.level.items, link)).collect();
+    let text = |link: &Link| {
+        let ends = [link.from, link.to].map(|at| frame.level.items[at]);
+        label::of_link(scene, ends, &link.values)
+    };
+    let texts: Vec<String> = frame.level.links.iter().map(text).collect();
     let links = frame.level.links.iter().zip(&texts);
     let links: Vec<LinkSpec> = links
         .map(|(link, text)| {
@@ -193,8 +195,8 @@ fn place(scene: &Scene, plan: &Plan, at: usize, placed: &[Option<Placed>]) -> Pl
 }
 
 /// Removes the texts of an expanded group that its contents repeat.
-fn shorten(scene: &Scene, item: crate::level::Item, label: &mut Label) {
-    if let crate::level::Item::Child(Child::Group(group)) = item {
+fn shorten(scene: &Scene, item: Item, label: &mut Label) {
+    if let Item::Child(Child::Group(group)) = item {
         let has_class = match &scene.group(group).kind {
             GroupKind::Scope { class } => !class.is_empty(),
             GroupKind::Main | GroupKind::Function | GroupKind::Body { .. } | GroupKind::Part => false,

@@ -2,7 +2,7 @@
 
 use typeloom_solver::diagnostic::Severity;
 
-use crate::level::{Item, Link};
+use crate::level::Item;
 use crate::scene::{Child, Evidence, Group, GroupKind, MarkId, NodeId, Scene, ValueId};
 use crate::text::{MAX_DETAIL, MAX_NAME, MAX_TYPE, counted, short};
 
@@ -188,7 +188,7 @@ pub(crate) fn type_of(scene: &Scene, value: ValueId) -> String {
 }
 
 /// The text of a link: the type of its value, and the number of the others.
-pub(crate) fn of_values(scene: &Scene, values: &[ValueId]) -> String {
+fn of_values(scene: &Scene, values: &[ValueId]) -> String {
     match values {
         [] => String::new(),
         [only] => type_of(scene, *only),
@@ -196,14 +196,14 @@ pub(crate) fn of_values(scene: &Scene, values: &[ValueId]) -> String {
     }
 }
 
-/// The text of a link of a level; a port shows the type itself.
-pub(crate) fn of_link(scene: &Scene, items: &[Item], link: &Link) -> String {
-    let is_port = |at: usize| match items[at] {
+/// The text of a link between two items; a port of one value shows the type itself.
+pub(crate) fn of_link(scene: &Scene, ends: [Item; 2], values: &[ValueId]) -> String {
+    let is_port = |item: &Item| match item {
         Item::Input(_) | Item::Output(_) => true,
         Item::Child(_) | Item::MoreInputs(_) | Item::MoreOutputs(_) => false,
     };
-    if link.values.len() == 1 && (is_port(link.from) || is_port(link.to)) {
+    if values.len() == 1 && ends.iter().any(is_port) {
         return String::new();
     }
-    of_values(scene, &link.values)
+    of_values(scene, values)
 }

@@ -15,7 +15,7 @@ use indexmap::IndexMap;
 use crate::scene::{Child, GroupId, Maker, NodeId, Scene, ValueId};
 
 /// Maximum number of ports of a level on each side that have an item of their own.
-pub const MAX_PORTS: usize = 48;
+pub const MAX_PORTS: usize = 16;
 
 /// An item of a level.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -41,3 +41,5 @@ mod outline;
 
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;

@@ -56,7 +56,7 @@ pub fn render(scene: &Scene, title: &str, options: &Options) -> String {
         }
     }
     for ((from, start), (to, end), values) in plan.through_links(scene) {
-        let text = escaped(&label::of_values(scene, &values));
+        let text = escaped(&plan.link_text(scene, (from, start), (to, end), &values));
         let label = if text.is_empty() { String::new() } else { format!("|\"{text}\"|") };
         push(&mut out, format_args!("  n{from}_{start} -->{label} n{to}_{end}\n"));
     }

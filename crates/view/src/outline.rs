@@ -2,7 +2,7 @@
 
 use crate::label;
 use crate::plan::{At, Plan};
-use crate::scene::Scene;
+use crate::scene::{Scene, ValueId};
 
 /// An event of a walk. The depth is the number of open frames.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,6 +45,11 @@ pub(crate) fn walk(scene: &Scene, plan: &Plan) -> Vec<Event> {
 }
 
 impl Plan {
+    /// The text of a link between items of any frames.
+    pub(crate) fn link_text(&self, scene: &Scene, from: At, to: At, values: &[ValueId]) -> String {
+        label::of_link(scene, [from, to].map(|(frame, item)| self.frames[frame].level.items[item]), values)
+    }
+
     /// The nodes with their expanded graphs: the item of the node, and the first drawn item of the graph.
     pub(crate) fn nested(&self, scene: &Scene) -> Vec<(At, At)> {
         let mut found = Vec::new();

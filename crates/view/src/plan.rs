@@ -3,7 +3,7 @@
 //! A picture is a tree of [`Frame`]s: the level of the model's graph, and inside of it the levels of the expanded groups, of the
 //! nested graphs of expanded nodes and of the functions that they call. Groups are expanded breadth first, a whole level at a
 //! time, as long as the picture has at most [`Options::max_items`] items and frames are at most [`Options::depth`] deep. So a
-//! large model is shown by its groups, and a recursive function ends at the budget.
+//! large model is shown by its groups. A function is not expanded inside of itself.
 //!
 //! **Invariant:** frames are in breadth-first order: a frame is behind the one that contains it.
 //!
@@ -88,7 +88,7 @@ impl Plan {
             let depth = depths[at] + 1;
             for item in 0..plan.frames[at].level.items.len() {
                 let groups = expandable(scene, plan.frames[at].level.items[item]);
-                if groups.is_empty() {
+                if groups.is_empty() || groups.iter().any(|group| plan.is_inside(at, *group)) {
                     continue;
                 }
                 let size = |group: &GroupId| scene.group(*group).children.len();
@@ -120,6 +120,12 @@ impl Plan {
         if let Some((frame, item)) = parent {
             self.frames[frame].inner[item].push(at);
         }
+    }
+
+    /// Whether a frame shows a group or is inside of one that does.
+    fn is_inside(&self, frame: usize, group: GroupId) -> bool {
+        let outer = |at: &usize| self.frames[*at].parent.map(|(outer, _)| outer);
+        std::iter::successors(Some(frame), outer).any(|at| self.frames[at].level.group == group)
     }
 
     /// The number of nodes below items that are not expanded. Functions are not counted: they are not part of the total.

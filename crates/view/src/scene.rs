@@ -36,9 +36,6 @@ mod marks;
 mod scopes;
 mod tree;
 
-#[cfg(test)]
-mod tests;
-
 use std::ops::Range;
 
 use typeloom_solver::diagnostic::{Severity, SourceLine};

@@ -47,7 +47,7 @@ fn write(scene: &Scene, drawing: &Drawing, title: &str, note: Option<&str>) -> S
     push(&mut out, format_args!("<style>\n{STYLE}</style>\n"));
     out.push_str(
         "<defs><marker id=\"typeloom-arrow\" viewBox=\"0 0 8 8\" refX=\"7.5\" refY=\"4\" markerWidth=\"8\" markerHeight=\"8\" \
-         orient=\"auto-start-reverse\"><path class=\"head\" d=\"M0 0L8 4L0 8z\"/></marker></defs>\n",
+         orient=\"auto\"><path class=\"head\" d=\"M0 0L8 4L0 8z\"/></marker></defs>\n",
     );
     push(&mut out, format_args!("<rect class=\"page\" width=\"{width}\" height=\"{height}\"/>\n"));
     let (mut blocks, mut links) = (&drawing.blocks[..], &drawing.links[..]);
@@ -144,8 +144,14 @@ fn push_link(out: &mut String, link: &Arrow) {
 
 fn push_label(out: &mut String, link: &Arrow) {
     let Some(center) = link.label.filter(|_| !link.text.is_empty()) else { return };
-    let width = text_size(&link.text).width;
-    push_text(out, "edge", Point { x: center.x - width / 2.0, y: center.y - LINE / 2.0 }, &link.text);
+    let size = text_size(&link.text);
+    let corner = Point { x: center.x - size.width / 2.0, y: center.y - size.height / 2.0 };
+    let [x, y, width, height] = [corner.x, corner.y, size.width, size.height].map(number);
+    push(
+        out,
+        format_args!("<rect class=\"edge\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"/>"),
+    );
+    push_text(out, "type", corner, &link.text);
 }
 
 /// A coordinate with one digit after the point, without a trailing zero.

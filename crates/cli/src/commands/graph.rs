@@ -1,6 +1,7 @@
 //! `typeloom graph FILE`: the graph of a model as a picture.
 
 use typeloom_view::plan::Options;
+use typeloom_view::text::counted;
 use typeloom_view::{dot, mermaid, scene, svg};
 
 use crate::args::{GraphArgs, GraphFormat};
@@ -28,6 +29,6 @@ pub(crate) fn run(args: &GraphArgs) -> anyhow::Result<Outcome> {
         GraphFormat::Svg => svg::render,
     };
     target.write(render(&scene, &source.name, &options).as_bytes())?;
-    target.announce(&source, &format!("{} nodes", scene.group(scene.main()).total))?;
+    target.announce(&source, &counted(scene.group(scene.main()).total, "node"))?;
     Ok(Outcome::Typed)
 }
