@@ -37,7 +37,7 @@ pub(crate) enum Command {
     Config(ConfigArgs),
     /// Show the types of all values of models, or of some values
     Infer(InferArgs),
-    /// Draw the graph of a model with the types of its values: exit 0 also if the model has problems, which are marked
+    /// Draw the graph of a model with the types of its values and with its problems
     Graph(GraphArgs),
     /// Explain a diagnostic code, or why a value of a model has its type
     Explain(ExplainArgs),

@@ -108,7 +108,10 @@ fn of_node(scene: &Scene, node: NodeId) -> Label {
     let mut own = shown.marks.clone();
     own.extend(scene.weights(node).flat_map(|(_, value)| scene.value(value).marks.iter().copied()));
     let severity = marks(scene, &own, &mut lines);
-    let mut detail = format!("{} {}", short(&operator.name, MAX_DETAIL), short(&shown.name, MAX_DETAIL));
+    let mut detail = short(&operator.name, MAX_DETAIL);
+    if !shown.name.is_empty() {
+        detail.push_str(&format!(" {}", short(&shown.name, MAX_DETAIL)));
+    }
     for mark in &own {
         detail.push_str(&format!("\n{}", short(&scene.mark(*mark).message, MAX_DETAIL)));
     }

@@ -23,11 +23,11 @@ const MODELS: [(&str, &str); 3] = [
     (
         "groups",
         "g (float[N, 4] x, float[4, 4] w) => (y) {
-           [/block/up/MatMul] a = MatMul(x, w)
-           [/block/up/Relu] b = Relu(a)
-           [/block/down/MatMul] c = MatMul(b, w)
-           [/block/down/Relu] d = Relu(c)
-           [/head/Softmax] y = Softmax <axis = -1> (d)
+           [\"/block/up/MatMul\"] a = MatMul(x, w)
+           [\"/block/up/Relu\"] b = Relu(a)
+           [\"/block/down/MatMul\"] c = MatMul(b, w)
+           [\"/block/down/Relu\"] d = Relu(c)
+           [\"/head/Softmax\"] y = Softmax <axis = -1> (d)
          }",
     ),
 ];

@@ -1,4 +1,4 @@
-//! `typeloom graph FILE`: the graph of a model as a picture.
+//! `typeloom graph FILE`: the graph of a model as a picture. A model with problems is drawn, with the problems marked.
 
 use typeloom_view::plan::Options;
 use typeloom_view::text::counted;
@@ -21,6 +21,7 @@ pub(crate) fn run(args: &GraphArgs) -> anyhow::Result<Outcome> {
     let Ok(mut checked) = checked else {
         return refuse(&source.name, &diagnostics, crate::args::Color::Auto, "no graph");
     };
+    let outcome = if checked.is_ok() { Outcome::Typed } else { Outcome::Problems };
     let scene = scene::scene(&mut checked, &diagnostics);
     let options = args.depth.map_or_else(Options::default, Options::to_depth);
     let render = match args.format() {
@@ -30,5 +31,5 @@ pub(crate) fn run(args: &GraphArgs) -> anyhow::Result<Outcome> {
     };
     target.write(render(&scene, &source.name, &options).as_bytes())?;
     target.announce(&source, &counted(scene.group(scene.main()).total, "node"))?;
-    Ok(Outcome::Typed)
+    Ok(outcome)
 }
