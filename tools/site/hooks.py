@@ -32,6 +32,9 @@ DOCUMENTS = [
     "models/README.md", "transports/libp2p/README.md",
 ]  # fmt: skip
 
+#: Pictures of graphs, which pages show as images.
+PICTURES = "docs/pictures"
+
 #: Folders of the repository, and their names in addresses.
 ADDRESSES = {"docs/": "", "crates/solver/pages/": "codes/"}
 
@@ -88,6 +91,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             files.remove(file)
     for path in documents():
         add(files, config, path, ROOT / path)
+    for picture in sorted((ROOT / PICTURES).glob("*.svg")):
+        add(files, config, picture.relative_to(ROOT).as_posix(), picture)
     folder = pictures()
     if folder is not None:
         for picture in sorted(folder.rglob("*.svg")):

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod format;
+mod graph;
 mod infer;
 mod inputs;
 mod levels;
@@ -13,6 +14,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 pub(crate) use format::{FormatArg, ReportArgs};
+pub(crate) use graph::{GraphArgs, GraphFormat};
 pub(crate) use infer::{InferArgs, InferFormat};
 pub(crate) use inputs::{ExcludeArgs, InputArgs};
 pub(crate) use levels::LevelArgs;
@@ -38,6 +40,8 @@ pub(crate) enum Command {
     Config(ConfigArgs),
     /// Show the types of all values of models, or of some values
     Infer(InferArgs),
+    /// Draw the graph of a model with the types of its values and with its problems
+    Graph(GraphArgs),
     /// Explain a diagnostic code, or why a value of a model has its type
     Explain(ExplainArgs),
     /// List the operators, or show the signature and rules of one

@@ -9,6 +9,7 @@ pub(crate) mod describe;
 pub(crate) mod diff;
 pub(crate) mod explain;
 pub(crate) mod fix;
+pub(crate) mod graph;
 pub(crate) mod header;
 pub(crate) mod infer;
 pub(crate) mod man;

@@ -29,21 +29,31 @@ pub(crate) enum Target {
 impl Target {
     /// The destination of a changed model.
     pub(crate) fn of(args: &TargetArgs, source: &Source) -> anyhow::Result<Self> {
-        let own = source.path().and_then(|path| path.canonicalize().ok());
         let is_text_name = args.output.as_deref().is_some_and(|name| input::is_text_name(OsStr::new(name)));
         if is_text_name || (args.in_place && source.is_text()?) {
             bail!("changed models are written in binary form, not as a text; use --output with another name");
         }
         if args.in_place {
+            let own = source.path().and_then(|path| path.canonicalize().ok());
             let Some(path) = own else { bail!("`{}` cannot be replaced", source.name) };
             return Ok(Self::File { path, name: source.name.clone() });
         }
-        let target = Self::named(args.output.as_deref().unwrap_or("-"));
+        Self::other(args.output.as_deref().unwrap_or("-"), source, "; use --in-place to replace it")
+    }
+
+    /// The file of this name, which must not be that of the model.
+    pub(crate) fn unlike(name: &str, source: &Source) -> anyhow::Result<Self> {
+        Self::other(name, source, "")
+    }
+
+    fn other(name: &str, source: &Source, advice: &str) -> anyhow::Result<Self> {
+        let own = source.path().and_then(|path| path.canonicalize().ok());
+        let target = Self::named(name);
         if let Self::File { path, name } = &target
             && own.is_some()
             && path.canonicalize().ok() == own
         {
-            bail!("`{name}` is the model itself; use --in-place to replace it");
+            bail!("`{name}` is the model itself{advice}");
         }
         Ok(target)
     }

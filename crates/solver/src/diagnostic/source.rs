@@ -38,6 +38,12 @@ pub struct SourceLine {
 }
 
 impl SourceLine {
+    /// The source line of a node, if its metadata has one.
+    #[must_use]
+    pub fn of_node(node: NodeView<'_>) -> Option<Self> {
+        of_node(node)
+    }
+
     /// Reads `file:line:column`.
     #[must_use]
     pub fn at(location: &str) -> Option<Self> {

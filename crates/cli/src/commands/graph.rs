@@ -1,0 +1,35 @@
+//! `typeloom graph FILE`: the graph of a model as a picture. A model with problems is drawn, with the problems marked.
+
+use typeloom_view::plan::Options;
+use typeloom_view::text::counted;
+use typeloom_view::{dot, mermaid, scene, svg};
+
+use crate::args::{GraphArgs, GraphFormat};
+use crate::exit::Outcome;
+use crate::input;
+use crate::output::refuse;
+use crate::target::Target;
+
+pub(crate) fn run(args: &GraphArgs) -> anyhow::Result<Outcome> {
+    let source = input::source(&args.file);
+    let target = Target::unlike(args.output.as_deref().unwrap_or("-"), &source)?;
+    let bytes = source.open()?;
+    let mut checker = crate::settings::checker(&args.solve, &source)?;
+    checker.options.functions = true;
+    let mut checked = checker.check(&source, &bytes)?;
+    let diagnostics = checker.diagnose(&bytes, &mut checked);
+    let Ok(mut checked) = checked else {
+        return refuse(&source.name, &diagnostics, crate::args::Color::Auto, "no graph");
+    };
+    let outcome = if checked.is_ok() { Outcome::Typed } else { Outcome::Problems };
+    let scene = scene::scene(&mut checked, &diagnostics);
+    let options = args.depth.map_or_else(Options::default, Options::to_depth);
+    let render = match args.format() {
+        GraphFormat::Dot => dot::render,
+        GraphFormat::Mermaid => mermaid::render,
+        GraphFormat::Svg => svg::render,
+    };
+    target.write(render(&scene, &source.name, &options).as_bytes())?;
+    target.announce(&source, &counted(scene.group(scene.main()).total, "node"))?;
+    Ok(outcome)
+}

@@ -1,0 +1,212 @@
+//! The texts of items, for all writers.
+
+use typeloom_solver::diagnostic::Severity;
+
+use crate::level::Item;
+use crate::scene::{Child, Evidence, Group, GroupKind, MarkId, NodeId, Scene, ValueId};
+use crate::text::{MAX_DETAIL, MAX_NAME, MAX_TYPE, counted, short};
+
+/// Maximum number of lines for attributes, and for stored values, of a node.
+const MAX_LINES: usize = 4;
+
+/// Maximum length of an attribute, in characters.
+const MAX_ATTRIBUTE: usize = 30;
+
+/// The role of a line of an item.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Role {
+    /// The operator of a node, the label of a group, the name of a port.
+    Title,
+    /// A name, a class or a number of nodes.
+    Name,
+    /// A type.
+    Type,
+    /// An attribute or a stored value.
+    Detail,
+    /// A code of an error.
+    Error,
+    /// A code of a warning.
+    Warning,
+}
+
+/// A line of an item.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Line {
+    pub(crate) role: Role,
+    pub(crate) text: String,
+}
+
+fn line(role: Role, text: impl Into<String>) -> Line {
+    Line { role, text: text.into() }
+}
+
+/// The kind of an item, which decides its shape.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Shape {
+    Node,
+    Group,
+    Port,
+}
+
+/// The texts of an item.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Label {
+    pub(crate) shape: Shape,
+    pub(crate) lines: Vec<Line>,
+    /// The worst severity of its diagnostics.
+    pub(crate) severity: Option<Severity>,
+    /// A longer text, shown on demand.
+    pub(crate) detail: String,
+}
+
+/// The label of an item.
+pub(crate) fn of_item(scene: &Scene, item: Item) -> Label {
+    match item {
+        Item::Child(Child::Node(node)) => of_node(scene, node),
+        Item::Child(Child::Group(group)) => of_group(scene.group(group)),
+        Item::Input(value) => of_port(scene, value),
+        Item::Output(value) => of_port(scene, value),
+        Item::MoreInputs(count) => more(&counted(count, "other input")),
+        Item::MoreOutputs(count) => more(&counted(count, "other output")),
+    }
+}
+
+fn more(text: &str) -> Label {
+    Label { shape: Shape::Port, lines: vec![line(Role::Name, text)], severity: None, detail: text.to_owned() }
+}
+
+fn of_port(scene: &Scene, value: ValueId) -> Label {
+    let shown = scene.value(value);
+    let mut lines =
+        vec![line(Role::Title, short(&shown.name, MAX_NAME)), line(Role::Type, type_of(scene, value))];
+    let severity = marks(scene, &shown.marks, &mut lines);
+    let detail = format!("{}: {}", short(&shown.name, MAX_DETAIL), short(scene.type_text(value), MAX_DETAIL));
+    Label { shape: Shape::Port, lines, severity, detail }
+}
+
+fn of_node(scene: &Scene, node: NodeId) -> Label {
+    let shown = scene.node(node);
+    let operator = scene.operator(node);
+    let mut lines = vec![line(Role::Title, short(&operator.name, MAX_NAME))];
+    if !operator.domain.is_empty() {
+        lines.push(line(Role::Name, short(&operator.domain, MAX_NAME)));
+    }
+    if !shown.name.is_empty() {
+        lines.push(line(Role::Name, short(&shown.name, MAX_NAME)));
+    }
+    let attributes =
+        shown.attributes.iter().map(|it| short(&format!("{} = {}", it.name, it.text), MAX_ATTRIBUTE));
+    push_some(&mut lines, attributes.collect(), "attribute");
+    let stored = scene.weights(node).map(|(_, value)| {
+        let text = match &scene.value(value).preview {
+            Some(preview) => preview.clone(),
+            None => format!("{}: {}", scene.value(value).name, scene.type_text(value)),
+        };
+        short(&text, MAX_ATTRIBUTE)
+    });
+    push_some(&mut lines, stored.collect(), "stored value");
+    let mut own = shown.marks.clone();
+    own.extend(scene.weights(node).flat_map(|(_, value)| scene.value(value).marks.iter().copied()));
+    let severity = marks(scene, &own, &mut lines);
+    let mut detail = short(&operator.name, MAX_DETAIL);
+    if !shown.name.is_empty() {
+        detail.push_str(&format!(" {}", short(&shown.name, MAX_DETAIL)));
+    }
+    for mark in &own {
+        detail.push_str(&format!("\n{}", short(&scene.mark(*mark).message, MAX_DETAIL)));
+    }
+    if let Some(source) = &shown.source {
+        detail.push_str(&format!("\n{source}"));
+    }
+    Label { shape: Shape::Node, lines, severity, detail }
+}
+
+/// Adds the first texts, and the number of the others.
+fn push_some(lines: &mut Vec<Line>, texts: Vec<String>, noun: &str) {
+    let shown = if texts.len() <= MAX_LINES { texts.len() } else { MAX_LINES - 1 };
+    let others = texts.len() - shown;
+    lines.extend(texts.into_iter().take(shown).map(|text| line(Role::Detail, text)));
+    if others > 0 {
+        lines.push(line(Role::Detail, format!("and {}", counted(others, noun))));
+    }
+}
+
+/// Adds the codes of diagnostics, each once; returns the worst severity.
+fn marks(scene: &Scene, marks: &[MarkId], lines: &mut Vec<Line>) -> Option<Severity> {
+    let mut codes: Vec<(Severity, &str)> =
+        marks.iter().map(|mark| (scene.mark(*mark).severity, scene.mark(*mark).code)).collect();
+    codes.sort_unstable();
+    codes.dedup();
+    for (severity, code) in &codes {
+        let role = match severity {
+            Severity::Error => Role::Error,
+            Severity::Warning => Role::Warning,
+        };
+        lines.push(line(role, *code));
+    }
+    codes.first().map(|(severity, _)| *severity)
+}
+
+/// The label of a group that is not expanded.
+pub(crate) fn of_group(group: &Group) -> Label {
+    let mut lines = vec![line(Role::Title, title_of(group))];
+    if let GroupKind::Scope { class } = &group.kind
+        && !class.is_empty()
+    {
+        lines.push(line(Role::Name, short(class, MAX_NAME)));
+    }
+    lines.push(line(Role::Name, counted(group.total, "node")));
+    let Group { errors, warnings, .. } = group;
+    if *errors > 0 {
+        lines.push(line(Role::Error, counted(*errors, "error")));
+    }
+    if *warnings > 0 {
+        lines.push(line(Role::Warning, counted(*warnings, "warning")));
+    }
+    let severity = match (*errors > 0, *warnings > 0) {
+        (true, _) => Some(Severity::Error),
+        (false, true) => Some(Severity::Warning),
+        (false, false) => None,
+    };
+    Label { shape: Shape::Group, lines, severity, detail: short(&group.label, MAX_DETAIL) }
+}
+
+/// The title of a group.
+pub(crate) fn title_of(group: &Group) -> String {
+    let label = short(&group.label, MAX_NAME);
+    match group.kind {
+        GroupKind::Main => "graph".to_owned(),
+        GroupKind::Function => format!("function {label}"),
+        GroupKind::Body { .. } | GroupKind::Scope { .. } | GroupKind::Part => label,
+    }
+}
+
+/// The type of a value, with its evidence.
+pub(crate) fn type_of(scene: &Scene, value: ValueId) -> String {
+    let text = short(scene.type_text(value), MAX_TYPE);
+    match scene.value(value).evidence {
+        Evidence::Proven | Evidence::Incomplete => text,
+        Evidence::Assumed => format!("{text} (assumed)"),
+    }
+}
+
+/// The text of a link: the type of its value, and the number of the others.
+fn of_values(scene: &Scene, values: &[ValueId]) -> String {
+    match values {
+        [] => String::new(),
+        [only] => type_of(scene, *only),
+        [first, others @ ..] => format!("{} +{}", type_of(scene, *first), others.len()),
+    }
+}
+
+/// The text of a link between two items; a port of one value shows the type itself.
+pub(crate) fn of_link(scene: &Scene, ends: [Item; 2], values: &[ValueId]) -> String {
+    let is_port = |item: &Item| match item {
+        Item::Input(_) | Item::Output(_) => true,
+        Item::Child(_) | Item::MoreInputs(_) | Item::MoreOutputs(_) => false,
+    };
+    if values.len() == 1 && ends.iter().any(is_port) {
+        return String::new();
+    }
+    of_values(scene, values)
+}

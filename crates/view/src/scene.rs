@@ -1,0 +1,337 @@
+//! The graph of a checked model as it is shown: plain data, without references to the model or the solve.
+//!
+//! # Contents
+//!
+//! - A [`Node`] is a node of the model, with its operator, name, attributes as short texts, source line and ports. Initializers
+//!   and `Constant` nodes are no nodes: they are [stored](Maker::Stored) values, listed at the nodes that read them.
+//! - A [`Value`] has its solved type in the symbols of the model, how far it is proven, and the port that makes it. An edge is a
+//!   read of a value by a node: [`Node::inputs`] and [`Node::captures`], the values that nested graphs read from outside.
+//! - [`Group`]s are trees: one for the model's graph, one for each nested graph and one for each called function. A node refers
+//!   to its nested graphs and to the function that it calls, so a function has one group for all its calls.
+//! - [`Mark`]s attach diagnostics to nodes and values.
+//!
+//! # Groups
+//!
+//! The scope of a node is that of its exporter (see `scopes`), or else the part of its name before the last `/`. The groups of
+//! one graph are built in four steps, each in linear time:
+//!
+//! 1. The scopes form a tree of prefixes, cut at [`MAX_SCOPES`] levels.
+//! 2. A group with one child is replaced by the child; if that is a group, it gets both labels.
+//! 3. A group with more than [`MAX_CHILDREN`] children is split into consecutive parts of nearly equal size, in the order of
+//!    the nodes in the file, and the parts again, until each group has at most [`MAX_CHILDREN`] children. So 100,000 nodes without
+//!    scopes become 3 parts of about 167 parts of 200 nodes.
+//! 4. Groups and nodes are numbered in pre-order.
+//!
+//! # Invariants
+//!
+//! - Every node is a child of exactly one group, and every group except the roots of graphs is a child of exactly one.
+//! - The nodes below a group, without those of nested graphs and functions, are [`Group::nodes`], a contiguous range.
+//! - `value.maker` is a port of a node that lists the value, and [`Scene::readers`] lists a node once for each value that it reads.
+//! - The size of a scene and the time to build it are linear in the model. Nothing recurses.
+
+mod attributes;
+mod build;
+mod ids;
+mod marks;
+mod scopes;
+mod tree;
+
+use std::ops::Range;
+
+use typeloom_solver::diagnostic::{Severity, SourceLine};
+
+pub use build::scene;
+pub use ids::{GroupId, MarkId, NodeId, OperatorId, TypeId, ValueId};
+
+/// Maximum number of children of a group.
+pub const MAX_CHILDREN: usize = 200;
+
+/// Maximum depth of scopes; nodes of deeper ones are in the group at this depth.
+pub const MAX_SCOPES: usize = 32;
+
+/// The graph of a checked model as it is shown.
+#[derive(Clone, Debug, Default)]
+pub struct Scene {
+    /// The operators of nodes, each once.
+    pub operators: Vec<Operator>,
+    /// The types of values as text, each once.
+    pub types: Vec<String>,
+    /// The nodes, group by group.
+    pub nodes: Vec<Node>,
+    /// The values.
+    pub values: Vec<Value>,
+    /// The groups; the first is the model's graph.
+    pub groups: Vec<Group>,
+    /// The groups of called functions.
+    pub functions: Vec<GroupId>,
+    /// The diagnostics, in the order in which they were given.
+    pub marks: Vec<Mark>,
+    /// The position in `readers` of the first reader of each value, and the number of all.
+    first_reader: Vec<u32>,
+    readers: Vec<NodeId>,
+}
+
+/// An operator of a domain.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Operator {
+    /// The domain; empty for ONNX's own.
+    pub domain: String,
+    /// The name.
+    pub name: String,
+}
+
+/// A node.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The operator.
+    pub operator: OperatorId,
+    /// The name; may be empty.
+    pub name: String,
+    /// The position in its graph.
+    pub position: u32,
+    /// The group that lists the node.
+    pub group: GroupId,
+    /// The position in the list of the group.
+    pub slot: u32,
+    /// The attributes without nested graphs.
+    pub attributes: Vec<Attribute>,
+    /// The inputs; `None` if an optional one is omitted.
+    pub inputs: Vec<Option<ValueId>>,
+    /// The outputs; `None` if an optional one is omitted.
+    pub outputs: Vec<Option<ValueId>>,
+    /// The values of surrounding graphs that its nested graphs read, without stored ones.
+    pub captures: Vec<ValueId>,
+    /// The nested graphs.
+    pub bodies: Vec<GroupId>,
+    /// The called function, if its types were kept.
+    pub callee: Option<GroupId>,
+    /// The line of the author's program, if the exporter recorded it.
+    pub source: Option<Box<SourceLine>>,
+    /// The diagnostics of the node.
+    pub marks: Vec<MarkId>,
+}
+
+/// An attribute as short text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attribute {
+    /// The name.
+    pub name: String,
+    /// The value, shortened.
+    pub text: String,
+}
+
+/// A value.
+#[derive(Clone, Debug)]
+pub struct Value {
+    /// The name.
+    pub name: String,
+    /// The type.
+    pub ty: TypeId,
+    /// The evidence for the type.
+    pub evidence: Evidence,
+    /// The root group of the graph that defines the value.
+    pub graph: GroupId,
+    /// The definition.
+    pub maker: Maker,
+    /// Whether the value is an output of its graph.
+    pub is_output: bool,
+    /// The elements of a small stored tensor.
+    pub preview: Option<String>,
+    /// The diagnostics of the value.
+    pub marks: Vec<MarkId>,
+}
+
+/// The evidence for the type of a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Evidence {
+    /// The type is proven.
+    Proven,
+    /// Part of the type depends on an assumed declaration.
+    Assumed,
+    /// Part of the type is unknown or in error.
+    Incomplete,
+}
+
+/// The definition of a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Maker {
+    /// An input of its graph or function.
+    Input,
+    /// A tensor in the file: an initializer or a `Constant` node.
+    Stored,
+    /// An output of a node.
+    Node {
+        /// The node.
+        node: NodeId,
+        /// The position of the output.
+        output: u32,
+    },
+    /// Undefined.
+    Undefined,
+}
+
+/// A group of nodes.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// The kind.
+    pub kind: GroupKind,
+    /// The label; empty for the model's graph.
+    pub label: String,
+    /// The group around it: the one that lists it, or for a nested graph the one with its node.
+    pub parent: Option<GroupId>,
+    /// The position in the list of the parent; 0 for the root of a graph.
+    pub slot: u32,
+    /// The number of groups around it in the same graph.
+    pub depth: u32,
+    /// The children, in the order of the file.
+    pub children: Vec<Child>,
+    /// The nodes of the same graph below the group.
+    pub nodes: Range<u32>,
+    /// The number of nodes below the group, including nested graphs.
+    pub total: usize,
+    /// The inputs of a graph, in order; empty for a scope or part.
+    pub inputs: Vec<ValueId>,
+    /// The outputs of a graph, in order; empty for a scope or part.
+    pub outputs: Vec<ValueId>,
+    /// The number of errors below the group.
+    pub errors: usize,
+    /// The number of warnings below the group.
+    pub warnings: usize,
+}
+
+/// The kinds of groups.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GroupKind {
+    /// The graph of the model.
+    Main,
+    /// A function of the model.
+    Function,
+    /// A graph in an attribute of a node.
+    Body {
+        /// The node.
+        node: NodeId,
+    },
+    /// A scope of the exporter, or a prefix of names.
+    Scope {
+        /// The class of the module; empty if unknown.
+        class: String,
+    },
+    /// Consecutive children of a large group.
+    Part,
+}
+
+impl GroupKind {
+    /// Whether the group is the root of a graph or function.
+    #[must_use]
+    pub fn is_root(&self) -> bool {
+        match self {
+            Self::Main | Self::Function | Self::Body { .. } => true,
+            Self::Scope { .. } | Self::Part => false,
+        }
+    }
+}
+
+/// A child of a group.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Child {
+    /// A node.
+    Node(NodeId),
+    /// A group.
+    Group(GroupId),
+}
+
+/// A diagnostic of the scene.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// The name of the code.
+    pub code: &'static str,
+    /// The severity.
+    pub severity: Severity,
+    /// The message.
+    pub message: String,
+    /// The nodes that it concerns.
+    pub nodes: Vec<NodeId>,
+    /// The values that it concerns and that no node of it makes.
+    pub values: Vec<ValueId>,
+}
+
+impl Scene {
+    /// The group of the model's graph.
+    #[must_use]
+    pub fn main(&self) -> GroupId {
+        GroupId::new(0)
+    }
+
+    /// A node.
+    #[must_use]
+    pub fn node(&self, node: NodeId) -> &Node {
+        &self.nodes[node.index()]
+    }
+
+    /// A value.
+    #[must_use]
+    pub fn value(&self, value: ValueId) -> &Value {
+        &self.values[value.index()]
+    }
+
+    /// A group.
+    #[must_use]
+    pub fn group(&self, group: GroupId) -> &Group {
+        &self.groups[group.index()]
+    }
+
+    /// The operator of a node.
+    #[must_use]
+    pub fn operator(&self, node: NodeId) -> &Operator {
+        &self.operators[self.node(node).operator.index()]
+    }
+
+    /// The type of a value as text.
+    #[must_use]
+    pub fn type_text(&self, value: ValueId) -> &str {
+        &self.types[self.value(value).ty.index()]
+    }
+
+    /// A diagnostic.
+    #[must_use]
+    pub fn mark(&self, mark: MarkId) -> &Mark {
+        &self.marks[mark.index()]
+    }
+
+    /// The nodes that read a value, in their order, each once.
+    #[must_use]
+    pub fn readers(&self, value: ValueId) -> &[NodeId] {
+        let at = value.index();
+        match (self.first_reader.get(at), self.first_reader.get(at + 1)) {
+            (Some(from), Some(to)) => &self.readers[*from as usize..*to as usize],
+            (Some(_) | None, Some(_) | None) => &[],
+        }
+    }
+
+    /// The values that a node reads and that are drawn as edges: its inputs and captures without stored ones, each once.
+    pub fn reads(&self, node: NodeId) -> impl Iterator<Item = ValueId> + '_ {
+        let node = self.node(node);
+        let mut seen = std::collections::HashSet::new();
+        let inputs = node.inputs.iter().flatten().chain(&node.captures).copied();
+        inputs.filter(move |value| self.value(*value).maker != Maker::Stored && seen.insert(*value))
+    }
+
+    /// The stored values that a node reads, with the positions of the inputs.
+    pub fn weights(&self, node: NodeId) -> impl Iterator<Item = (usize, ValueId)> + '_ {
+        let inputs = self.node(node).inputs.iter().enumerate();
+        let inputs = inputs.filter_map(|(at, value)| Some((at, (*value)?)));
+        inputs.filter(|(_, value)| self.value(*value).maker == Maker::Stored)
+    }
+
+    /// The root of the graph of a group.
+    #[must_use]
+    pub fn root_of(&self, group: GroupId) -> GroupId {
+        let mut at = group;
+        while !self.group(at).kind.is_root()
+            && let Some(parent) = self.group(at).parent
+        {
+            at = parent;
+        }
+        at
+    }
+}

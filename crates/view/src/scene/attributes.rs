@@ -1,0 +1,111 @@
+//! Attributes and small tensors as short texts.
+
+use typeloom_onnx::messages::attribute_proto::AttributeType;
+use typeloom_onnx::view::{Attribute as Decoded, NodeView, TensorView};
+use typeloom_solver::program::Initializer;
+use typeloom_types::dtype::Dtype;
+
+use super::Attribute;
+use crate::text::short;
+
+/// Maximum number of attributes of a node.
+const MAX_ATTRIBUTES: usize = 32;
+
+/// Maximum number of listed elements.
+const MAX_ELEMENTS: usize = 8;
+
+/// Maximum length of a text, in characters.
+const MAX_TEXT: usize = 64;
+
+/// The attributes of a node without nested graphs. Malformed ones are left out: the check reports them.
+pub(super) fn of_node(node: NodeView<'_>) -> Vec<Attribute> {
+    let decoded = node.attributes().filter_map(|attribute| attribute.ok()?.parse().ok());
+    let shown = decoded.filter_map(|attribute| {
+        let text = text(&attribute)?;
+        Some(Attribute { name: attribute.name.to_owned(), text: short(&text, MAX_TEXT) })
+    });
+    shown.take(MAX_ATTRIBUTES).collect()
+}
+
+/// The value of an attribute; `None` for graphs.
+fn text(attribute: &Decoded<'_>) -> Option<String> {
+    if let Some(name) = attribute.ref_attr_name {
+        return Some(format!("@{name}"));
+    }
+    Some(match attribute.attribute_type()? {
+        AttributeType::Float => attribute.f.unwrap_or_default().to_string(),
+        AttributeType::Int => attribute.i.unwrap_or_default().to_string(),
+        AttributeType::String => quoted(attribute.s.unwrap_or_default()),
+        AttributeType::Tensor => tensor(attribute.t.unwrap_or_default()),
+        AttributeType::Floats => list(attribute.floats().filter_map(Result::ok).map(|it| it.to_string())),
+        AttributeType::Ints => list(attribute.ints().filter_map(Result::ok).map(|it| it.to_string())),
+        AttributeType::Strings => list(attribute.strings().filter_map(Result::ok).map(quoted)),
+        AttributeType::Tensors => list(attribute.tensors().filter_map(Result::ok).map(tensor)),
+        AttributeType::SparseTensor | AttributeType::SparseTensors => "sparse tensor".to_owned(),
+        AttributeType::TypeProto | AttributeType::TypeProtos => "type".to_owned(),
+        AttributeType::Undefined | AttributeType::Graph | AttributeType::Graphs => return None,
+    })
+}
+
+/// The first elements of a list.
+fn list(mut items: impl Iterator<Item = String>) -> String {
+    let mut shown: Vec<String> = items.by_ref().take(MAX_ELEMENTS).collect();
+    if items.next().is_some() {
+        shown.push("\u{2026}".to_owned());
+    }
+    format!("[{}]", shown.join(", "))
+}
+
+fn quoted(text: &[u8]) -> String {
+    let text = &text[..text.len().min(4 * MAX_TEXT)];
+    format!("\"{}\"", String::from_utf8_lossy(text))
+}
+
+/// The element type and extents of a tensor, and the elements of a small one.
+fn tensor(view: TensorView<'_>) -> String {
+    let Ok(header) = view.header() else { return "tensor".to_owned() };
+    let name = Dtype::from_onnx_number(header.data_type).map_or("tensor", Dtype::onnx_name);
+    let dims: Vec<String> = header.dims.iter().map(ToString::to_string).collect();
+    let ty = if dims.is_empty() { name.to_owned() } else { format!("{name}[{}]", dims.join(", ")) };
+    match preview(view) {
+        Some(elements) => format!("{ty} {elements}"),
+        None => ty,
+    }
+}
+
+/// The elements of a small tensor.
+fn preview(view: TensorView<'_>) -> Option<String> {
+    let is_scalar = view.header().ok()?.dims.is_empty();
+    let items: Vec<String> = if let Ok(Some(ints)) = view.int_values(MAX_ELEMENTS) {
+        ints.iter().map(ToString::to_string).collect()
+    } else if let Ok(Some(floats)) = view.float_values(MAX_ELEMENTS) {
+        // Floats of 16 and 32 bits are printed with their own precision.
+        floats.iter().map(|it| (*it as f32).to_string()).collect()
+    } else if let Ok(Some(strings)) = view.string_values(MAX_ELEMENTS) {
+        strings.iter().map(|text| quoted(text)).collect()
+    } else {
+        return None;
+    };
+    let text = match &items[..] {
+        [only] if is_scalar => only.clone(),
+        items => format!("[{}]", items.join(", ")),
+    };
+    Some(short(&text, MAX_TEXT))
+}
+
+/// The elements of a small initializer.
+pub(super) fn of_initializer(initializer: Initializer<'_>) -> Option<String> {
+    match initializer {
+        Initializer::Dense(tensor) => preview(tensor),
+        Initializer::Sparse(_) => None,
+    }
+}
+
+/// The elements of a small `Constant` node.
+pub(super) fn of_constant(node: NodeView<'_>) -> Option<String> {
+    let attribute = node.attributes().find_map(|attribute| attribute.ok()?.parse().ok())?;
+    match attribute.t {
+        Some(tensor) => preview(tensor),
+        None => text(&attribute).map(|text| short(&text, MAX_TEXT)),
+    }
+}

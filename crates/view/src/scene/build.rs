@@ -1,0 +1,426 @@
+//! Builds a scene from a checked model.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use typeloom_solver::diagnostic::{Diagnostic, SourceLine, graph_path};
+use typeloom_solver::model::Checked;
+use typeloom_solver::model::bodies::SolvedBody;
+use typeloom_solver::program::{self, Body, BodySource, GraphId, Origin, StepId, StepKind};
+use typeloom_solver::solution::Type;
+
+use super::marks::{Sites, attach};
+use super::tree::{self, position};
+use super::{
+    Child, Evidence, Group, GroupId, GroupKind, Maker, Node, NodeId, Operator, OperatorId, Scene, TypeId,
+    Value, ValueId, attributes, scopes,
+};
+
+/// The scene of a checked model. The diagnostics are attached in their order.
+///
+/// Functions have groups if the check kept their types, see
+/// [`Options::functions`](typeloom_solver::model::Options::functions).
+#[must_use]
+pub fn scene(checked: &mut Checked<'_>, diagnostics: &[Diagnostic]) -> Scene {
+    let mut builder = Builder {
+        checked,
+        scene: Scene::default(),
+        operators: HashMap::new(),
+        types: HashMap::new(),
+        sites: Sites::default(),
+        calls: Vec::new(),
+    };
+    builder.bodies();
+    let Builder { mut scene, sites, .. } = builder;
+    index_readers(&mut scene);
+    count_nodes(&mut scene);
+    attach(&mut scene, &sites, diagnostics);
+    scene
+}
+
+/// The domain, name and overload of a function.
+type FunctionKey<'a> = (&'a str, &'a str, &'a str);
+
+struct Builder<'c, 'a> {
+    checked: &'c mut Checked<'a>,
+    scene: Scene,
+    operators: HashMap<(&'a str, &'a str), OperatorId>,
+    types: HashMap<String, TypeId>,
+    sites: Sites,
+    calls: Vec<(NodeId, FunctionKey<'a>)>,
+}
+
+/// The origin of the types of a body.
+enum Types<'t, 'a> {
+    /// The types of the main graph.
+    Main,
+    /// The types of the only solve of a function.
+    Solved(&'t SolvedBody<'a>),
+    /// The types common to all calls of a function.
+    Common(&'t [Type]),
+}
+
+impl<'a> Builder<'_, 'a> {
+    fn bodies(&mut self) {
+        let solved = self.checked.bodies();
+        let mut functions: Vec<(usize, Vec<&SolvedBody<'a>>)> = Vec::new();
+        for body in &solved {
+            match body.body.source() {
+                _ if body.is_main() => {
+                    self.body(&body.body, &Types::Main, None);
+                }
+                BodySource::Main(_) => {}
+                BodySource::Function(view) => {
+                    match functions.iter_mut().find(|(offset, _)| *offset == view.offset()) {
+                        Some((_, bodies)) => bodies.push(body),
+                        None => functions.push((view.offset(), vec![body])),
+                    }
+                }
+            }
+        }
+        if functions.is_empty() {
+            return;
+        }
+        let common = self.checked.function_types();
+        let common_of = |offset: usize| {
+            common.iter().find(|function| match function.body.source() {
+                BodySource::Function(view) => view.offset() == offset,
+                BodySource::Main(_) => false,
+            })
+        };
+        let mut known: HashMap<FunctionKey<'a>, GroupId> = HashMap::new();
+        for (offset, bodies) in &functions {
+            let body = &bodies[0].body;
+            let BodySource::Function(view) = body.source() else { continue };
+            let Ok(key) = function_key(view) else { continue };
+            let types = match (&bodies[..], common_of(*offset)) {
+                ([only], _) => Types::Solved(only),
+                (_, Some(common)) => Types::Common(&common.types),
+                (_, None) => continue,
+            };
+            let name = view.domain().ok().filter(|domain| !domain.is_empty());
+            let label = name.map_or_else(|| key.1.to_owned(), |domain| format!("{domain}.{}", key.1));
+            let group = self.body(body, &types, Some(label));
+            self.scene.functions.push(group);
+            known.insert(key, group);
+        }
+        for (node, key) in std::mem::take(&mut self.calls) {
+            self.scene.nodes[node.index()].callee = known.get(&key).copied();
+        }
+    }
+
+    /// Adds the graphs of a body; returns the group of the outermost.
+    fn body(&mut self, body: &Arc<Body<'a>>, types: &Types<'_, 'a>, function: Option<String>) -> GroupId {
+        let outermost = GroupId::new(self.scene.groups.len());
+        let first_value = self.scene.values.len();
+        let scene_value = |value: program::ValueId| ValueId::new(first_value + value.index());
+        self.values(body, types, outermost);
+        let steps = steps_by_graph(body);
+        let mut node_of: Vec<Option<NodeId>> = vec![None; steps.count];
+        let mut graphs = vec![(body.root(), None)];
+        let mut next = 0;
+        while let Some((graph, owner)) = graphs.get(next).copied() {
+            next += 1;
+            let root = self.root(body, graph, owner, function.as_deref());
+            self.sites.add_graph(function.clone(), graph_path(body, graph).to_string(), root);
+            let listed = body.graph(graph);
+            self.scene.groups[root.index()].inputs = listed.inputs.iter().copied().map(scene_value).collect();
+            self.scene.groups[root.index()].outputs =
+                listed.outputs.iter().copied().map(scene_value).collect();
+            for output in &listed.outputs {
+                self.scene.values[scene_value(*output).index()].is_output = true;
+            }
+            for value in steps.values_of(graph) {
+                self.scene.values[scene_value(*value).index()].graph = root;
+            }
+            let (mut shown, mut scopes) = (Vec::new(), Vec::new());
+            for step in steps.of(graph) {
+                let record = body.step(*step);
+                let stored = body.outputs(body.last_step(*step)).iter().flatten().next();
+                if let Some(value) = stored.filter(|_| self.is_constant(body, *step)) {
+                    let value = scene_value(*value);
+                    self.scene.values[value.index()].maker = Maker::Stored;
+                    self.scene.values[value.index()].preview = attributes::of_constant(record.node);
+                    self.sites.add_value(root, record.position, value);
+                    continue;
+                }
+                scopes.push(scopes::of_node(record.node, record.node.name().unwrap_or_default()));
+                shown.push(*step);
+            }
+            let first = self.scene.nodes.len();
+            let order = tree::arrange(&mut self.scene.groups, root, first, &scopes);
+            for (old, group, slot) in order {
+                let step = shown[old];
+                let id = self.node(body, step, (group, slot), &scene_value);
+                node_of[step.index()] = Some(id);
+                self.sites.add_node(root, body.step(step).position, id);
+                graphs.extend(body.graphs_of(step).map(|(inner, _)| (inner, Some(id))));
+            }
+        }
+        self.captures(body, &node_of, &scene_value);
+        outermost
+    }
+
+    /// Adds the values of a body.
+    fn values(&mut self, body: &Body<'a>, types: &Types<'_, 'a>, graph: GroupId) {
+        for value in body.values() {
+            let (text, evidence) = self.type_of(types, value);
+            let ty = match self.types.get(&text) {
+                Some(ty) => *ty,
+                None => {
+                    let ty = TypeId::new(self.scene.types.len());
+                    self.scene.types.push(text.clone());
+                    self.types.insert(text, ty);
+                    ty
+                }
+            };
+            let origin = body.value(value).origin;
+            let (maker, preview) = match origin {
+                Origin::Input | Origin::InputWithDefault(_) => (Maker::Input, None),
+                Origin::Initializer(at) => (Maker::Stored, attributes::of_initializer(body.initializer(at))),
+                // Set with the node.
+                Origin::Step(_) | Origin::Undefined => (Maker::Undefined, None),
+            };
+            self.scene.values.push(Value {
+                name: body.value_name(value).to_owned(),
+                ty,
+                evidence,
+                graph,
+                maker,
+                is_output: false,
+                preview,
+                marks: Vec::new(),
+            });
+        }
+    }
+
+    fn type_of(&mut self, types: &Types<'_, 'a>, value: program::ValueId) -> (String, Evidence) {
+        let checked = &mut *self.checked;
+        let (text, ty, is_assumed) = match types {
+            Types::Main => {
+                let text = checked.display_type(value);
+                (Some(text), checked.type_of(value), checked.is_assumed(value))
+            }
+            Types::Solved(body) => (None, checked.type_within(body, value), false),
+            Types::Common(types) => (None, types[value.index()].clone(), false),
+        };
+        let text = text.unwrap_or_else(|| ty.display(checked.universe(), checked.dims()).to_string());
+        let is_complete = ty.is_concrete() && ty.tensors().all(|tensor| tensor.shape.is_some());
+        let evidence = match (is_complete, is_assumed) {
+            (_, true) => Evidence::Assumed,
+            (true, false) => Evidence::Proven,
+            (false, false) => Evidence::Incomplete,
+        };
+        (text, evidence)
+    }
+
+    /// Adds the root group of a graph.
+    fn root(
+        &mut self,
+        body: &Body<'a>,
+        graph: GraphId,
+        owner: Option<NodeId>,
+        function: Option<&str>,
+    ) -> GroupId {
+        let id = GroupId::new(self.scene.groups.len());
+        let (kind, label, parent) = match (owner, body.graph(graph).owner) {
+            (Some(node), Some(by)) => {
+                let at = by.position.map(|at| format!("[{at}]")).unwrap_or_default();
+                self.scene.nodes[node.index()].bodies.push(id);
+                let parent = self.scene.nodes[node.index()].group;
+                (GroupKind::Body { node }, format!("{}{at}", by.attribute), Some(parent))
+            }
+            (_, _) => match function {
+                Some(name) => (GroupKind::Function, name.to_owned(), None),
+                None => (GroupKind::Main, String::new(), None),
+            },
+        };
+        self.scene.groups.push(Group { kind, label, parent, ..Group::default() });
+        id
+    }
+
+    /// Whether a node is a `Constant` without references to attributes of a function.
+    fn is_constant(&self, body: &Body<'a>, step: StepId) -> bool {
+        body.op_name(step) == "Constant"
+            && body.inputs(step).is_empty()
+            && self.checked.domain_of(body, step).is_empty()
+            && !self.checked.is_call(body, step)
+    }
+
+    fn node(
+        &mut self,
+        body: &Body<'a>,
+        step: StepId,
+        (group, slot): (GroupId, u32),
+        scene_value: &impl Fn(program::ValueId) -> ValueId,
+    ) -> NodeId {
+        let record = body.step(step);
+        let id = NodeId::new(self.scene.nodes.len());
+        let (domain, name) = (self.checked.domain_of(body, step), body.op_name(step));
+        let operator = *self.operators.entry((domain, name)).or_insert_with(|| {
+            self.scene.operators.push(Operator { domain: domain.to_owned(), name: name.to_owned() });
+            OperatorId::new(self.scene.operators.len() - 1)
+        });
+        let ports = |values: &[Option<program::ValueId>]| {
+            values.iter().map(|value| value.map(scene_value)).collect::<Vec<_>>()
+        };
+        let outputs = ports(body.outputs(body.last_step(step)));
+        for (at, output) in outputs.iter().enumerate() {
+            let Some(output) = output else { continue };
+            // Of two definitions of a value, the solver uses the first.
+            let value = &mut self.scene.values[output.index()];
+            if value.maker == Maker::Undefined {
+                value.maker = Maker::Node { node: id, output: position(at) };
+            }
+        }
+        if self.checked.is_call(body, step) {
+            self.calls.push((id, (domain, name, record.node.overload().unwrap_or_default())));
+        }
+        self.scene.nodes.push(Node {
+            operator,
+            name: record.node.name().unwrap_or_default().to_owned(),
+            position: record.position,
+            group,
+            slot,
+            attributes: attributes::of_node(record.node),
+            inputs: ports(body.inputs(step)),
+            outputs,
+            captures: Vec::new(),
+            bodies: Vec::new(),
+            callee: None,
+            source: SourceLine::of_node(record.node).map(Box::new),
+            marks: Vec::new(),
+        });
+        id
+    }
+
+    /// Lists the values of surrounding graphs that nested graphs read, at every node between the graph of the value and the
+    /// read.
+    fn captures(
+        &mut self,
+        body: &Body<'a>,
+        node_of: &[Option<NodeId>],
+        scene_value: &impl Fn(program::ValueId) -> ValueId,
+    ) {
+        let mut known: HashSet<(StepId, program::ValueId)> = HashSet::new();
+        let scene = &mut self.scene;
+        let mut read = |graph: GraphId, value: program::ValueId| {
+            let own = body.value(value).graph;
+            let captured = scene_value(value);
+            if own == graph || scene.value(captured).maker == Maker::Stored {
+                return;
+            }
+            let mut at = graph;
+            while at != own
+                && let Some(owner) = body.graph(at).owner
+                && known.insert((owner.step, value))
+            {
+                if let Some(node) = node_of[owner.step.index()] {
+                    scene.nodes[node.index()].captures.push(captured);
+                }
+                at = body.step(owner.step).graph;
+            }
+        };
+        for step in (0..node_of.len()).map(StepId::new) {
+            let record = body.step(step);
+            if matches!(record.kind, StepKind::Node | StepKind::Enter(_)) {
+                body.inputs(step).iter().flatten().for_each(|value| read(record.graph, *value));
+            }
+            for (inner, graph) in body.graphs_of(step) {
+                graph.outputs.iter().for_each(|value| read(inner, *value));
+            }
+        }
+    }
+}
+
+fn function_key(
+    view: typeloom_onnx::view::FunctionView<'_>,
+) -> Result<FunctionKey<'_>, typeloom_onnx::DecodeError> {
+    // The two names of ONNX's own domain.
+    let domain = Some(view.domain()?).filter(|domain| *domain != "ai.onnx").unwrap_or_default();
+    Ok((domain, view.name()?, view.overload()?))
+}
+
+/// The nodes and values of each graph of a body.
+struct Steps {
+    count: usize,
+    steps: Vec<Vec<StepId>>,
+    values: Vec<Vec<program::ValueId>>,
+}
+
+impl Steps {
+    fn of(&self, graph: GraphId) -> &[StepId] {
+        self.steps.get(graph.index()).map_or(&[], Vec::as_slice)
+    }
+
+    fn values_of(&self, graph: GraphId) -> &[program::ValueId] {
+        self.values.get(graph.index()).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Sorts the nodes of a body by graph and position, by their first steps.
+fn steps_by_graph(body: &Body<'_>) -> Steps {
+    let (from, to) = body.graph(body.root()).steps;
+    let mut found = Steps { count: to, steps: Vec::new(), values: Vec::new() };
+    for step in (from..to).map(StepId::new) {
+        let record = body.step(step);
+        if matches!(record.kind, StepKind::Exit(_)) {
+            continue;
+        }
+        let at = record.graph.index();
+        if found.steps.len() <= at {
+            found.steps.resize_with(at + 1, Vec::new);
+        }
+        found.steps[at].push(step);
+    }
+    for steps in &mut found.steps {
+        steps.sort_by_key(|step| body.step(*step).position);
+    }
+    for value in body.values() {
+        let at = body.value(value).graph.index();
+        if found.values.len() <= at {
+            found.values.resize_with(at + 1, Vec::new);
+        }
+        found.values[at].push(value);
+    }
+    found
+}
+
+/// Lists the readers of each value.
+fn index_readers(scene: &mut Scene) {
+    let mut first = vec![0_u32; scene.values.len() + 1];
+    let nodes = || (0..scene.nodes.len()).map(NodeId::new);
+    for value in nodes().flat_map(|node| scene.reads(node)) {
+        first[value.index() + 1] += 1;
+    }
+    for at in 1..first.len() {
+        first[at] += first[at - 1];
+    }
+    let mut fill = first.clone();
+    let count = first.last().copied().unwrap_or_default() as usize;
+    let mut readers = vec![NodeId::new(0); count];
+    for node in nodes() {
+        for value in scene.reads(node) {
+            let at = &mut fill[value.index()];
+            readers[*at as usize] = node;
+            *at += 1;
+        }
+    }
+    scene.first_reader = first;
+    scene.readers = readers;
+}
+
+/// Counts the nodes below each group. Children and nested graphs have later groups.
+fn count_nodes(scene: &mut Scene) {
+    for at in (0..scene.groups.len()).rev() {
+        let inner = |child: &Child| match child {
+            Child::Group(group) => scene.group(*group).total,
+            Child::Node(node) => {
+                let bodies = scene.node(*node).bodies.iter();
+                1 + bodies.map(|body| scene.group(*body).total).sum::<usize>()
+            }
+        };
+        let total = scene.groups[at].children.iter().map(inner).sum();
+        scene.groups[at].total = total;
+    }
+}

@@ -1,0 +1,120 @@
+//! Attaches diagnostics to nodes and values by their locations.
+
+use std::collections::{HashMap, HashSet};
+
+use typeloom_solver::diagnostic::{Diagnostic, Location, Severity};
+
+use super::{GroupId, GroupKind, Mark, MarkId, NodeId, Scene, ValueId};
+
+/// The nodes and stored values of a scene by location.
+#[derive(Debug, Default)]
+pub(super) struct Sites {
+    /// The root of each graph, by function and path.
+    graphs: HashMap<(Option<String>, String), GroupId>,
+    /// What a position of a graph became.
+    nodes: HashMap<(GroupId, u32), Site>,
+}
+
+/// What a node of the model is in the scene.
+#[derive(Clone, Copy, Debug)]
+enum Site {
+    Node(NodeId),
+    Value(ValueId),
+}
+
+impl Sites {
+    pub(super) fn add_graph(&mut self, function: Option<String>, path: String, root: GroupId) {
+        self.graphs.entry((function, path)).or_insert(root);
+    }
+
+    pub(super) fn add_node(&mut self, root: GroupId, position: u32, node: NodeId) {
+        self.nodes.insert((root, position), Site::Node(node));
+    }
+
+    pub(super) fn add_value(&mut self, root: GroupId, position: u32, value: ValueId) {
+        self.nodes.insert((root, position), Site::Value(value));
+    }
+}
+
+/// Adds a mark for each diagnostic.
+pub(super) fn attach(scene: &mut Scene, sites: &Sites, diagnostics: &[Diagnostic]) {
+    let is_named = |location: &Location| location.node.is_none() && location.value.is_some();
+    let needs_names = diagnostics.iter().flat_map(|one| one.also.iter().chain([&one.location])).any(is_named);
+    let names: HashMap<(GroupId, &str), ValueId> = if needs_names {
+        let values = scene.values.iter().enumerate();
+        values.map(|(at, value)| ((value.graph, value.name.as_str()), ValueId::new(at))).collect()
+    } else {
+        HashMap::new()
+    };
+    let find = |location: &Location| {
+        let root = *sites.graphs.get(&(location.function.clone(), location.graph.to_string()))?;
+        match (&location.node, &location.value) {
+            (Some(node), _) => sites.nodes.get(&(root, u32::try_from(node.index).ok()?)).copied(),
+            (None, Some(value)) => names.get(&(root, value.name.as_str())).copied().map(Site::Value),
+            (None, None) => None,
+        }
+    };
+    let mut marks = Vec::with_capacity(diagnostics.len());
+    for diagnostic in diagnostics {
+        let mut mark = Mark {
+            code: diagnostic.code.name(),
+            severity: diagnostic.severity,
+            message: diagnostic.message.clone(),
+            nodes: Vec::new(),
+            values: Vec::new(),
+        };
+        let mut known = HashSet::new();
+        for location in std::iter::once(&diagnostic.location).chain(&diagnostic.also) {
+            match find(location) {
+                Some(Site::Node(node)) if known.insert((Some(node), None)) => mark.nodes.push(node),
+                Some(Site::Value(value)) if known.insert((None, Some(value))) => mark.values.push(value),
+                Some(Site::Node(_) | Site::Value(_)) | None => {}
+            }
+        }
+        marks.push(mark);
+    }
+    for (at, mark) in marks.iter().enumerate() {
+        let id = MarkId::new(at);
+        mark.nodes.iter().for_each(|node| scene.nodes[node.index()].marks.push(id));
+        mark.values.iter().for_each(|value| scene.values[value.index()].marks.push(id));
+        count(scene, mark);
+    }
+    scene.marks = marks;
+}
+
+/// Counts a mark in the groups around its nodes and values.
+fn count(scene: &mut Scene, mark: &Mark) {
+    let nodes = mark.nodes.iter().map(|node| scene.node(*node).group);
+    let starts: Vec<GroupId> =
+        nodes.chain(mark.values.iter().map(|value| scene.value(*value).graph)).collect();
+    let mut counted = HashSet::new();
+    for start in starts {
+        let mut at = Some(start);
+        while let Some(group) = at.filter(|group| counted.insert(*group)) {
+            let group = &mut scene.groups[group.index()];
+            match mark.severity {
+                Severity::Error => group.errors += 1,
+                Severity::Warning => group.warnings += 1,
+            }
+            at = group.parent;
+        }
+    }
+}
+
+impl Scene {
+    /// The names of the groups around a node, from the outside in, without parts.
+    #[must_use]
+    pub fn path(&self, node: NodeId) -> Vec<&str> {
+        let mut path = Vec::new();
+        let mut at = Some(self.node(node).group);
+        while let Some(group) = at {
+            let group = self.group(group);
+            if !matches!(group.kind, GroupKind::Main | GroupKind::Part) {
+                path.push(group.label.as_str());
+            }
+            at = group.parent;
+        }
+        path.reverse();
+        path
+    }
+}
