@@ -92,6 +92,17 @@ pub(crate) fn undecided(reason: &str) -> TargetIssue {
     TargetIssue::Undecided { reason: reason.to_owned() }
 }
 
+/// Operators of the main domain that ONNX does not have, or no longer.
+const EXPERIMENTAL: &[&str] = &[
+    "Affine",
+    "Crop",
+    "DynamicSlice",
+    "ImageScaler",
+    "ParametricSoftplus",
+    "ScaledTanh",
+    "SimplifiedLayerNormalization",
+];
+
 /// Nested graphs have only the domains that the model imports, by the short name of ONNX's own.
 fn literal_domain(cx: &NodeCx<'_, '_>) -> Option<TargetIssue> {
     let step = cx.body.body.step(cx.step);
@@ -110,7 +121,10 @@ fn attributes(cx: &NodeCx<'_, '_>, signature: &Signature<'_>) -> Vec<TargetIssue
         // The loader ignores names that start with two underscores.
         let is_known = signature.attributes.contains(&name) || signature.ignores_attributes;
         if !is_known && !name.starts_with("__") {
-            issues.push(TargetIssue::Attribute { name: name.to_owned(), value: None });
+            issues.push(match EXPERIMENTAL.contains(&cx.body.body.op_name(cx.step)) {
+                true => undecided(&format!("the loader may ignore its attribute `{name}`")),
+                false => TargetIssue::Attribute { name: name.to_owned(), value: None },
+            });
         }
         if !seen.insert(name) {
             issues.push(operator(format!("the attribute `{name}` is given twice")));
@@ -263,6 +277,9 @@ fn kernel(
             (Match::Yes, Certainty::Always) => return None,
             (Match::Yes, Certainty::Sometimes) => {
                 return Some(undecided("it has no kernel, and its body runs for some attributes only"));
+            }
+            (Match::Yes, Certainty::Never) if rules::attribute(cx, "stash_type").is_some() => {
+                return Some(undecided("its body depends on `stash_type`"));
             }
             (Match::Yes, Certainty::Never) => return Some(missing(facts, signature, ports)),
             (Match::Open, _) => open = true,

@@ -21,6 +21,9 @@ const SVM: &[&str] = &["coefficients", "kernel_type", "rho"];
 const RESHAPING: &[&str] =
     &["GroupNormalization", "NegativeLogLikelihoodLoss", "Reshape", "SoftmaxCrossEntropyLoss"];
 
+/// The version from which `Split` has the attribute `num_outputs`.
+const NUM_OUTPUTS: i64 = 18;
+
 /// The number of the element type `float8e8m0`.
 const FLOAT8E8M0: i64 = 24;
 
@@ -225,6 +228,12 @@ pub(crate) fn reason(
         "Scan" if inputs(cx).into_iter().any(|input| !has_known_extents(cx, input)) => {
             Some("the loader infers the types of its nested graph from extents, which are not all known")
         }
+        "Scan" if has_changing_state(cx) => {
+            Some("the shape of a state changes from one iteration to the next")
+        }
+        "Split" if signature.since >= NUM_OUTPUTS && ports.inputs.len() < 2 => {
+            attribute(cx, "num_outputs").is_none().then_some("it has neither `num_outputs` nor `split`")
+        }
         "Scan" => {
             let is_directed = |name: &&str| attribute(cx, name).is_some();
             let is_odd =
@@ -331,4 +340,24 @@ fn has_uneven_windows(cx: &NodeCx<'_, '_>) -> bool {
     let Some(window) = ints(cx, "kernel_shape") else { return false };
     let mut others = ["strides", "dilations"].iter().filter_map(|name| ints(cx, name));
     others.any(|other| other.len() != window.len())
+}
+
+/// Whether the solved shape of a state of a `Scan` differs before and after it. The loader infers the nested graph with the first one.
+fn has_changing_state(cx: &mut NodeCx<'_, '_>) -> bool {
+    let body = std::sync::Arc::clone(&cx.body.body);
+    let given = inputs(cx);
+    let scanned =
+        attribute(cx, "num_scan_inputs").and_then(|it| it.i).and_then(|it| usize::try_from(it).ok());
+    let count = given.len().saturating_sub(scanned.unwrap_or_default());
+    let results = body.outputs(body.last_step(cx.step));
+    let mut extents = |value: ValueId| -> Option<Vec<Option<i64>>> {
+        let ty = cx.checked.type_within(cx.body, value);
+        let shape = ty.tensor()?.shape.as_ref()?;
+        let dims = cx.checked.dims();
+        Some(shape.iter().map(|dim| dims.as_constant(*dim)).collect())
+    };
+    let states = given.iter().take(count).zip(results.iter().take(count));
+    states
+        .filter_map(|(before, after)| Some((*before, (*after)?)))
+        .any(|(before, after)| extents(before) != extents(after))
 }

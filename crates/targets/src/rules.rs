@@ -130,7 +130,7 @@ pub(crate) fn issue(
             "the loader compares the declared types of its nested graph, which are not proven",
         ));
     }
-    if cx.body.body.op_name(cx.step).contains("Pool")
+    if cx.body.body.op_name(cx.step).to_ascii_lowercase().contains("pool")
         && (has_negative(cx, "pads") || !is_below(cx, "pads", "kernel_shape"))
     {
         return Some(undecided("it has `pads` that are negative or not smaller than `kernel_shape`"));

@@ -464,6 +464,29 @@ fn a_scan_over_unknown_extents_is_undecided() {
 }
 
 #[test]
+fn a_scan_whose_state_changes_is_undecided() {
+    let model = |extent: i64| {
+        let body = "body = b (s, e) => (t, u) { t = Add(s, e) u = Identity(t) }";
+        let node = format!("y, z = Scan(i, x) <num_scan_inputs = 1, {body}>");
+        outcome(&graph(11, &format!("g (float[{extent}] i, float[3, 2] x) => (y, z) {{ {node} }}")))
+    };
+    assert_eq!(model(2), Outcome::Runs);
+    assert_ne!(model(1), Outcome::Runs);
+}
+
+#[test]
+fn a_split_of_a_new_version_has_a_number_of_parts() {
+    let called = |model: i64| {
+        outcome(&format!(
+            r#"<ir_version: 8, opset_import: ["": {model}, "l": 1]> g (float[6] x) => (y, z) {{ y, z = l.f(x) }}
+            <domain: "l", opset_import: ["": 13]> f (a) => (b, c) {{ b, c = Split(a) }}"#
+        ))
+    };
+    assert_eq!(called(13), Outcome::Runs);
+    assert_eq!(called(18), UNDECIDED);
+}
+
+#[test]
 fn a_reshape_of_no_elements_is_undecided() {
     let model = |extent: i64| {
         let text = format!("g (float[2, {extent}] x) => (y) <int64[1] s = {{-1}}> {{ y = Reshape(x, s) }}");
