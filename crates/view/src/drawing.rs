@@ -1,6 +1,6 @@
 //! The geometry of a planned picture: boxes with lines of text, and links, in absolute coordinates.
 //!
-//! Frames are laid out from the inside out; an expanded item has the size of what it contains. The widths of texts are estimated:
+//! Frames are laid out from the inside out; an expanded item has the size of its contents. The widths of texts are estimated:
 //! the font has a fixed width, and wide characters have two columns.
 //!
 //! **Invariant:** boxes of one frame do not overlap, and the boxes of an inner frame are inside of its item.

@@ -83,7 +83,7 @@ impl Rect {
     }
 }
 
-/// A link to lay out.
+/// A link before the layout.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct LinkSpec {
     /// The position of the first box.

@@ -8,10 +8,7 @@
 //!
 //! **Cost:** linear in the reads of the nodes below the group and of the values that they make, times the depth of the tree.
 
-use std::collections::{HashMap, HashSet};
-
-use indexmap::IndexMap;
-
+use crate::map::{Map, OrderedMap, OrderedSet, Set};
 use crate::scene::{Child, GroupId, Maker, NodeId, Scene, ValueId};
 
 /// Maximum number of ports of a level on each side that have an item of their own.
@@ -53,7 +50,7 @@ pub struct Level {
     /// The links, in the order of their first read.
     pub links: Vec<Link>,
     first_child: usize,
-    inputs: HashMap<ValueId, usize>,
+    inputs: Map<ValueId, usize>,
 }
 
 impl Level {
@@ -77,7 +74,7 @@ impl Level {
             Maker::Node { .. } | Maker::Input => !makes(*value),
             Maker::Stored | Maker::Undefined => false,
         }));
-        let mut leaving: indexmap::IndexSet<ValueId> = unique(&shown.outputs);
+        let mut leaving: OrderedSet<ValueId> = unique(&shown.outputs);
         if !is_root {
             let made = (from..to).flat_map(|node| scene.node(NodeId::new(node)).outputs.iter().flatten());
             let is_outside = |node: &NodeId| !(from..to).contains(&node.index());
@@ -88,7 +85,7 @@ impl Level {
         }
 
         let mut level =
-            Self { group, items: Vec::new(), links: Vec::new(), first_child: 0, inputs: HashMap::new() };
+            Self { group, items: Vec::new(), links: Vec::new(), first_child: 0, inputs: Map::default() };
         let (own, more) = bounded(entering.len());
         level.items.extend(entering.iter().take(own).map(|value| Item::Input(*value)));
         level.inputs = entering.iter().enumerate().map(|(at, value)| (*value, at.min(own))).collect();
@@ -96,8 +93,8 @@ impl Level {
         level.first_child = level.items.len();
         level.items.extend(shown.children.iter().map(|child| Item::Child(*child)));
 
-        let mut links: IndexMap<(usize, usize), Vec<ValueId>> = IndexMap::new();
-        let mut known: HashSet<(usize, usize, ValueId)> = HashSet::new();
+        let mut links: OrderedMap<(usize, usize), Vec<ValueId>> = OrderedMap::default();
+        let mut known: Set<(usize, usize, ValueId)> = Set::default();
         let mut link = |from: Option<usize>, to: usize, value: ValueId| {
             if let Some(from) = from
                 && known.insert((from, to, value))
@@ -160,7 +157,7 @@ impl Level {
     }
 }
 
-fn unique(values: &[ValueId]) -> indexmap::IndexSet<ValueId> {
+fn unique(values: &[ValueId]) -> OrderedSet<ValueId> {
     values.iter().copied().collect()
 }
 

@@ -1,4 +1,4 @@
-//! Graphs of checked models, for people: what a viewer shows, as data, and static pictures of it.
+//! Graphs of checked models, for people: the content of a viewer as data, and static pictures.
 //!
 //! ```text
 //! Checked, diagnostics -> scene::Scene          nodes, typed values, a tree of groups
@@ -37,6 +37,7 @@ pub mod text;
 
 mod drawing;
 mod label;
+mod map;
 mod outline;
 
 #[cfg(test)]

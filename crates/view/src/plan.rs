@@ -9,9 +9,8 @@
 //!
 //! **Cost:** that of the levels of the frames.
 
-use std::collections::HashMap;
-
 use crate::level::{Item, Level};
+use crate::map::{Map, OrderedMap};
 use crate::scene::{Child, GroupId, Maker, NodeId, Scene, ValueId};
 
 /// Options of a picture.
@@ -37,7 +36,7 @@ impl Options {
     }
 }
 
-/// As many groups as a reader can take in.
+/// As many groups as fit into a small picture.
 impl Default for Options {
     fn default() -> Self {
         Self { depth: usize::MAX, max_items: Self::FEW_ITEMS }
@@ -67,7 +66,7 @@ pub struct Plan {
     /// The number of nodes in groups and nested graphs that are not expanded.
     pub hidden: usize,
     /// The frames of the groups of each graph.
-    by_group: HashMap<(usize, GroupId), usize>,
+    by_group: Map<(usize, GroupId), usize>,
 }
 
 impl Plan {
@@ -78,7 +77,7 @@ impl Plan {
             frames: Vec::new(),
             total: scene.group(scene.main()).total,
             hidden: 0,
-            by_group: HashMap::new(),
+            by_group: Map::default(),
         };
         plan.add(scene, scene.main(), None, 0);
         let mut items = plan.frames[0].level.items.len();
@@ -198,7 +197,7 @@ impl Plan {
     /// scopes and parts are left out: their links go through.
     #[must_use]
     pub fn through_links(&self, scene: &Scene) -> Vec<(At, At, Vec<ValueId>)> {
-        let mut links: indexmap::IndexMap<(At, At), Vec<ValueId>> = indexmap::IndexMap::new();
+        let mut links: OrderedMap<(At, At), Vec<ValueId>> = OrderedMap::default();
         for (at, frame) in self.frames.iter().enumerate() {
             for link in &frame.level.links {
                 if !self.is_drawn(scene, at, link.to) {

@@ -40,6 +40,8 @@ use std::ops::Range;
 
 use typeloom_solver::diagnostic::{Severity, SourceLine};
 
+use crate::map::Set;
+
 pub use build::scene;
 pub use ids::{GroupId, MarkId, NodeId, OperatorId, TypeId, ValueId};
 
@@ -255,6 +257,30 @@ pub struct Mark {
     pub values: Vec<ValueId>,
 }
 
+/// A set of values that is small for most nodes.
+#[derive(Default)]
+struct Seen {
+    few: Vec<ValueId>,
+    many: Set<ValueId>,
+}
+
+impl Seen {
+    /// The number of values that are compared one by one.
+    const FEW: usize = 8;
+
+    /// Adds a value; returns whether it is new.
+    fn insert(&mut self, value: ValueId) -> bool {
+        if self.few.contains(&value) {
+            return false;
+        }
+        if self.few.len() < Self::FEW {
+            self.few.push(value);
+            return true;
+        }
+        self.many.insert(value)
+    }
+}
+
 impl Scene {
     /// The group of the model's graph.
     #[must_use]
@@ -311,7 +337,7 @@ impl Scene {
     /// The values that a node reads and that are drawn as edges: its inputs and captures without stored ones, each once.
     pub fn reads(&self, node: NodeId) -> impl Iterator<Item = ValueId> + '_ {
         let node = self.node(node);
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = Seen::default();
         let inputs = node.inputs.iter().flatten().chain(&node.captures).copied();
         inputs.filter(move |value| self.value(*value).maker != Maker::Stored && seen.insert(*value))
     }

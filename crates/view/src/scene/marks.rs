@@ -11,11 +11,11 @@ use super::{GroupId, GroupKind, Mark, MarkId, NodeId, Scene, ValueId};
 pub(super) struct Sites {
     /// The root of each graph, by function and path.
     graphs: HashMap<(Option<String>, String), GroupId>,
-    /// What a position of a graph became.
+    /// The site of each position of a graph.
     nodes: HashMap<(GroupId, u32), Site>,
 }
 
-/// What a node of the model is in the scene.
+/// The part of the scene for a node of the model.
 #[derive(Clone, Copy, Debug)]
 enum Site {
     Node(NodeId),

@@ -110,7 +110,7 @@ fn scopes_of_the_exporter_are_preferred() {
 }
 
 #[test]
-fn nested_graphs_are_groups_of_their_node_which_reads_what_they_capture() {
+fn nested_graphs_are_groups_of_their_node_which_reads_their_captures() {
     let scene = scene_of_text(
         "g (bool c, float[N] x, float[N] z) => (y) {
            h = Neg(x)
