@@ -5,6 +5,9 @@ use crate::program::StepId;
 
 super::code!("unknown-operator", StrictError, "nothing defines the operator");
 
+/// The way to add an operator.
+const DESCRIBE: &str = "describe it in an operator file (`--ops FILE`, `Operators` in Python and Rust)";
+
 impl Scope<'_, '_> {
     /// No catalogue and no function of the model defines the operator.
     pub(crate) fn unknown_operator(
@@ -37,15 +40,14 @@ impl Scope<'_, '_> {
                 }
             };
             let description = if self.explains { self.description(step) } else { None };
-            let help = format!(
-                "{function}describe it in an operator file (`--ops FILE`, `Operators` in Python and Rust)"
-            );
+            let help = format!("{function}{DESCRIBE}");
             return match description {
                 Some(lines) => diagnostic.with_help(help + " that begins:").with_help_lines(&lines),
                 None => diagnostic.with_help(help),
             };
         }
-        diagnostic.with_suggestion(near, |to| Fix::RenameOperator { to })
+        let diagnostic = diagnostic.with_suggestion(near, |to| Fix::RenameOperator { to });
+        diagnostic.with_help_lines(&format!("or {DESCRIBE}"))
     }
 }
 
@@ -73,6 +75,18 @@ mod tests {
             "typeloom-operators 1\ndomain own 3\nop Twist 1\n  in x1 tensor(int8)\n  in x2 tensor(float) optional\n  \
              in x3 tensor(float) optional\n  out y1 tensor(float16)\n  out y2 tensor(int8)\n  attr turns int\n  \
              attr names strings"
+        );
+    }
+
+    #[test]
+    fn an_operator_with_similar_names_can_be_described_too() {
+        let model = r#"<ir_version: 10, opset_import: ["": 21]> g (float x) => (y) { y = Rellu(x) }"#;
+        let help = help(model);
+        assert!(
+            help.ends_with(
+                "\nor describe it in an operator file (`--ops FILE`, `Operators` in Python and Rust)"
+            ),
+            "{help}"
         );
     }
 
