@@ -3,7 +3,8 @@
     python bench/python/infer_shapes.py [--models FOLDER] [--seconds S]
 
 Both functions get the same `onnx.ModelProto` and return one; serialisation is part of the time. Calls alternate, so that changes of
-the machine's speed concern both. Printed are medians in milliseconds, and the ratio of the reference's median to typeloom's.
+the machine's speed concern both. Printed are medians in milliseconds, the ratio of the reference's median to typeloom's, and the time
+that both spend to serialise the message and to parse the result.
 
 The models are chains of residual blocks with 10 to 100,000 nodes, and with ``--models`` every file of a folder (for example the
 small models of ``conformance/inference/models``), whose ratios are summarized.
@@ -75,6 +76,19 @@ def compare(model: onnx.ModelProto, seconds: float) -> tuple[float, float]:
     return statistics.median(theirs), statistics.median(ours)
 
 
+def protobuf(model: onnx.ModelProto, seconds: float) -> float:
+    """The median time to serialise a model and to parse its result, in seconds."""
+    result = shape_inference.infer_shapes(model).SerializeToString()
+    times: list[float] = []
+    end = time.perf_counter() + seconds
+    while len(times) < 3 or (time.perf_counter() < end and len(times) < MAX_ROUNDS):
+        start = time.perf_counter()
+        model.SerializeToString()
+        onnx.ModelProto.FromString(result)
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
 def main() -> int:
     """Prints the comparison."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -82,11 +96,12 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=2.0, help="time for each chain")
     options = parser.parse_args()
     out = sys.stdout.write
-    out(f"{'nodes':>8} {'reference ms':>13} {'typeloom ms':>12} {'ratio':>7}\n")
+    out(f"{'nodes':>8} {'reference ms':>13} {'typeloom ms':>12} {'ratio':>7} {'protobuf ms':>12}\n")
     for size in SIZES:
         model = chain(size)
         theirs, ours = compare(model, options.seconds)
-        out(f"{len(model.graph.node):>8} {theirs * 1e3:>13.3f} {ours * 1e3:>12.3f} {theirs / ours:>7.2f}\n")
+        common = protobuf(model, options.seconds / 4)
+        out(f"{len(model.graph.node):>8} {theirs * 1e3:>13.3f} {ours * 1e3:>12.3f} {theirs / ours:>7.2f} {common * 1e3:>12.3f}\n")
     if options.models is not None:
         ratios: list[tuple[float, str]] = []
         for path in sorted(options.models.iterdir()):

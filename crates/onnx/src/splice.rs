@@ -91,27 +91,27 @@ impl Records {
         };
         let total = parts.iter().map(length).sum();
         self.0.reserve(total + MAX_HEADER);
-        self.push_header(number, total);
+        put_header(number, total, &mut self.0);
         for (number, bytes) in parts {
-            self.push_header(number, bytes.len());
+            put_header(number, bytes.len(), &mut self.0);
             self.0.extend_from_slice(bytes);
-        }
-    }
-
-    /// Adds the key and the length of a record.
-    #[inline]
-    fn push_header(&mut self, number: u32, length: usize) {
-        if let (Ok(number @ 1..16), Ok(length @ ..0x80)) = (u8::try_from(number), u8::try_from(length)) {
-            self.0.extend_from_slice(&[number << 3 | WireType::LengthDelimited as u8, length]);
-        } else {
-            encode_key(number, WireType::LengthDelimited, &mut self.0);
-            encode_varint(length as u64, &mut self.0);
         }
     }
 
     /// The records in wire format.
     pub fn as_wire(&self) -> &[u8] {
         &self.0
+    }
+}
+
+/// Writes the key and the length of a record that is a string, bytes or a message.
+#[inline]
+pub fn put_header(number: u32, length: usize, to: &mut Vec<u8>) {
+    if let (Ok(number @ 1..16), Ok(length @ ..0x80)) = (u8::try_from(number), u8::try_from(length)) {
+        to.extend_from_slice(&[number << 3 | WireType::LengthDelimited as u8, length]);
+    } else {
+        encode_key(number, WireType::LengthDelimited, to);
+        encode_varint(length as u64, to);
     }
 }
 

@@ -50,8 +50,8 @@ impl Inference {
     }
 }
 
-/// Models below this size, in bytes, are inferred without releasing the interpreter: they take a few microseconds, of which
-/// the release would be a noticeable part.
+/// Models below this size, in bytes, are inferred without releasing the interpreter: most take a few microseconds, of which
+/// the release would be a noticeable part. The reference never releases it.
 const HELD: usize = 4 << 10;
 
 /// Inference runs on the caller's thread for models up to this many times the usual size: it takes a few milliseconds for

@@ -3,16 +3,15 @@
 //! # Choice of the library
 //!
 //! [`dugong`] is a port of dagre: ranks by network simplex, crossing reduction by barycenters, coordinates after Brandes and
-//! Köpf, routes of links between ranks, and space for labels on links. On graphs of 200 boxes and 200 to 600 links (optimised
-//! builds, two shared cores):
+//! Köpf, routes of links between ranks, and space for labels on links. The alternatives, tried on graphs of 200 boxes:
 //!
 //! | crate | version | licence | result |
 //! |---|---|---|---|
-//! | `dugong` | 0.9.3 | MIT or Apache-2.0 | 0.03 to 5 s, can end at a limit of counted work; routes and labels; no panic on self loops, cycles, multiple links, unconnected boxes, 10,000 boxes |
-//! | `rust-sugiyama` | 0.4.0 | MIT | less than 0.1 s or 5 s on some graphs, more than 20 s on others; panics on self loops; no routes, no labels |
-//! | `dagre` | 0.1.2 | Apache-2.0 | the same algorithm, 11 to 25 times slower; no limit |
+//! | `dugong` | 0.9.3 | MIT or Apache-2.0 | can end at a limit of counted work; routes and labels; no panic on self loops, cycles, multiple links, unconnected boxes |
+//! | `rust-sugiyama` | 0.4.0 | MIT | time without a limit; panics on self loops; no routes, no labels |
+//! | `dagre` | 0.1.2 | Apache-2.0 | the same algorithm, slower; no limit |
 //! | `layout-rs` | 0.1.3 | MIT | draws text itself; coordinates are not an interface |
-//! | `ascii-dag` | 0.11.0 | MIT or Apache-2.0 | coordinates are cells of a terminal; 51,000 lines with `unsafe` |
+//! | `ascii-dag` | 0.11.0 | MIT or Apache-2.0 | coordinates are cells of a terminal |
 //!
 //! `graphviz-rust` needs the program Graphviz, and `dagre-rs` and `graphviz-rust` state no licence.
 //!
@@ -40,7 +39,7 @@ pub const MAX_BOXES: usize = 400;
 /// Maximum number of links of a layered layout.
 pub const MAX_LINKS: usize = 1200;
 
-/// Maximum work of a layered layout, in units that the library counts: 0.4 to 1.5 seconds in an optimised build.
+/// Maximum work of a layered layout, in units that the library counts. The example `measure` prints the time of layouts.
 pub const MAX_WORK: usize = 4_000_000;
 
 /// The distance between boxes next to each other.

@@ -5,6 +5,7 @@
 
 use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint};
+use typeloom_onnx::splice::put_header;
 use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::model::Checked;
 use typeloom_solver::solution::{TensorType, Type};
@@ -63,12 +64,6 @@ fn encode_dim(names: &mut Names, dims: &Dims, dim: DimId, to: &mut Vec<u8>) {
     } else {
         put_header(DIM, 0, to);
     }
-}
-
-/// Writes the key of a field below 16 and the length of its body.
-fn put_header(field: u32, length: usize, to: &mut Vec<u8>) {
-    encode_key(field, WireType::LengthDelimited, to);
-    encode_varint(length as u64, to);
 }
 
 #[cfg(test)]

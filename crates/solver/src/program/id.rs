@@ -1,7 +1,9 @@
 //! Ids of the parts of a body, and the kinds of declarations.
 
 /// Defines the id of an item in a table: a position in 32 bits, with a niche for `Option`.
-macro_rules! id {
+#[doc(hidden)]
+#[macro_export]
+macro_rules! table_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -25,7 +27,7 @@ macro_rules! id {
     };
 }
 
-pub(crate) use id;
+pub(crate) use table_id as id;
 
 id!(
     /// A value of a body.

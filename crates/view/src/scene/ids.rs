@@ -1,29 +1,6 @@
 //! Ids of the parts of a scene.
 
-/// Defines the id of an item in a table: a position in 32 bits, with a niche for `Option`.
-macro_rules! id {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-        pub struct $name(std::num::NonZeroU32);
-
-        impl $name {
-            /// The id of the item at position `index`.
-            #[must_use]
-            pub fn new(index: usize) -> Self {
-                let number = u32::try_from(index + 1).ok().and_then(std::num::NonZeroU32::new);
-                Self(number.expect("a table has fewer than 2^32 items"))
-            }
-
-            /// The position of the item.
-            #[inline]
-            #[must_use]
-            pub fn index(self) -> usize {
-                self.0.get() as usize - 1
-            }
-        }
-    };
-}
+use typeloom_solver::table_id as id;
 
 id!(
     /// A node of a scene.
