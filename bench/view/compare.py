@@ -1,0 +1,191 @@
+"""Compares the page of `typeloom view` with Netron on the same models, in the same browser.
+
+    python bench/view/compare.py --typeloom target/release/typeloom
+
+Needs Chromium and the packages of `bench/view/requirements.txt`. Each measurement starts a new browser; the tools take turns, and the table
+has the median of the rounds.
+
+- *first picture*: seconds from the request of the page until the first node is visible. For typeloom, the time of the command that
+  writes the page is added. Netron reads the model in the browser, from its own local server, which runs before the measurement.
+- *memory*: the proportional set size of all processes of the browser, minus that of the same browser with an empty page, in MiB.
+- *content*: what the document has after the first picture: boxes, edges with a type, problems.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import pathlib
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+
+import netron
+import onnx
+import psutil
+from playwright.sync_api import Page, TimeoutError as TooLate, sync_playwright
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# Seconds until a tool counts as without a picture.
+PATIENCE = 120
+
+
+@dataclasses.dataclass
+class Picture:
+    """One measurement; `seconds` is `None` if there was no picture in time."""
+
+    seconds: float | None
+    memory: float = 0.0
+    boxes: int = 0
+    types: int = 0
+    problems: int = 0
+
+
+def generated(nodes: int) -> onnx.ModelProto:
+    """Layers of 100 nodes with exporter-like names, each with a branch."""
+    make, value = [], "x0"
+    for at in range(nodes):
+        layer, part = divmod(at, 100)
+        operator = ["Relu", "Add", "Sigmoid", "Mul"][at % 4]
+        name = f"/model/layers.{layer}/{['attn', 'mlp'][part // 50]}/{operator}_{part}"
+        inputs = [value] if operator in ("Relu", "Sigmoid") else [value, f"x{max(at - 3, 0)}"]
+        make.append(onnx.helper.make_node(operator, inputs, [f"x{at + 1}"], name=name))
+        value = f"x{at + 1}"
+    tensor = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph(
+        make,
+        "generated",
+        [tensor("x0", onnx.TensorProto.FLOAT, ["batch", "seq", 64])],
+        [tensor(value, onnx.TensorProto.FLOAT, None)],
+    )
+    return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 21)])
+
+
+def models(folder: pathlib.Path, sizes: list[int]) -> Iterator[tuple[str, pathlib.Path]]:
+    for path in sorted((ROOT / "models").glob("*.onnx")):
+        yield f"models/{path.name}", path
+    light = pathlib.Path(onnx.__file__).parent / "backend/test/data/light"
+    for name in ("light_resnet50", "light_densenet121"):
+        yield name, light / f"{name}.onnx"
+    for nodes in sizes:
+        path = folder / f"generated-{nodes}.onnx"
+        onnx.save(generated(nodes), path)
+        yield f"generated, {nodes:,} nodes", path
+
+
+def browser_memory() -> float:
+    """The proportional set size of the browsers that this process started, in MiB."""
+    total = 0
+    for process in psutil.Process().children(recursive=True):
+        try:
+            if "chrom" in process.name():
+                total += process.memory_full_info().pss
+        except psutil.Error:
+            continue
+    return total / 2**20
+
+
+class Browser:
+    """A new browser for each measurement."""
+
+    def __init__(self, play, executable: str) -> None:
+        self.play, self.executable = play, executable
+
+    def measure(self, url: str, box: str, count) -> Picture:
+        browser = self.play.chromium.launch(executable_path=self.executable, args=["--no-sandbox"])
+        try:
+            context = browser.new_context(viewport={"width": 1280, "height": 800})
+            context.add_cookies([{"name": "consent", "value": "1", "url": "http://127.0.0.1"}])
+            page = context.new_page()
+            empty = browser_memory()
+            start = time.perf_counter()
+            page.goto(url, wait_until="commit")
+            try:
+                page.locator(box).first.wait_for(state="visible", timeout=PATIENCE * 1000)
+            except TooLate:
+                return Picture(None)
+            seconds = time.perf_counter() - start
+            memory = browser_memory() - empty
+            return Picture(seconds, memory, *count(page))
+        finally:
+            browser.close()
+
+
+def count_netron(page: Page) -> tuple[int, int, int]:
+    return page.locator(".node-item").count(), page.locator(".edge-label").count(), 0
+
+
+def count_typeloom(page: Page) -> tuple[int, int, int]:
+    boxes = page.locator("svg [data-item]").count()
+    return boxes, page.locator("svg .link text, svg .port text.type").count(), page.locator(".diagnostic").count()
+
+
+def with_netron(browser: Browser, path: pathlib.Path) -> Picture:
+    host, port = netron.start(str(path), ("127.0.0.1", None), browse=False)
+    try:
+        return browser.measure(f"http://{host}:{port}/", "body.default .node-item", count_netron)
+    finally:
+        netron.stop((host, port))
+
+
+def with_typeloom(browser: Browser, command: str, path: pathlib.Path, folder: pathlib.Path) -> Picture:
+    out = folder / "page.html"
+    start = time.perf_counter()
+    subprocess.run([command, "view", str(path), "-o", str(out)], check=False, capture_output=True)
+    made = time.perf_counter() - start
+    picture = browser.measure(out.as_uri(), "svg [data-item]", count_typeloom)
+    if picture.seconds is not None:
+        picture.seconds += made
+    return picture
+
+
+def median(pictures: list[Picture], field: str) -> float | None:
+    values = [getattr(it, field) for it in pictures if it.seconds is not None]
+    return statistics.median(values) if values else None
+
+
+def row(name: str, tool: str, pictures: list[Picture]) -> str:
+    seconds = median(pictures, "seconds")
+    if seconds is None:
+        return f"| {name} | {tool} | none in {PATIENCE} s | | | | |"
+    cells = [f"{seconds:.2f} s", f"{median(pictures, 'memory'):.0f} MiB"]
+    cells += [f"{median(pictures, field):.0f}" for field in ("boxes", "types", "problems")]
+    return f"| {name} | {tool} | " + " | ".join(cells) + " |"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--typeloom", required=True, help="the command, built with --release")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--sizes", type=int, nargs="*", default=[1000, 10_000, 100_000])
+    parser.add_argument("--chromium", default=shutil.which("chromium") or shutil.which("chromium-browser"))
+    args = parser.parse_args()
+    if args.chromium is None:
+        print("no Chromium was found: install it, or name it with --chromium", file=sys.stderr)
+        return 2
+    command = str(pathlib.Path(args.typeloom).resolve())
+    print(f"typeloom view and Netron {netron.__version__} on {platform.processor() or platform.machine()}, {args.rounds} rounds\n")
+    print("| model | tool | first picture | memory | boxes | edges and ports with a type | problems |")
+    print("|---|---|---:|---:|---:|---:|---:|")
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as play:
+        folder = pathlib.Path(folder)
+        browser = Browser(play, args.chromium)
+        for name, path in models(folder, args.sizes):
+            ours, theirs = [], []
+            for _ in range(args.rounds):
+                ours.append(with_typeloom(browser, command, path, folder))
+                if not theirs or theirs[-1].seconds is not None:
+                    theirs.append(with_netron(browser, path))
+            print(row(name, "typeloom", ours))
+            print(row("", "Netron", theirs), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

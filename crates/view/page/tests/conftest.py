@@ -1,0 +1,174 @@
+"""Tests of the page of `typeloom view` in a real browser: Chromium of the distribution, driven by Playwright.
+
+    pip install -r crates/view/page/tests/requirements.txt && (cd crates/view/page && npm ci)
+    TYPELOOM_COMMAND=target/debug/typeloom python -m pytest crates/view/page/tests
+
+`TYPELOOM_COMMAND` is the command; `TYPELOOM_CHROMIUM` is the browser, if it is not on the path. Without a browser the tests report that they
+were skipped; with `CI=true` they fail. Waits are bounded by conditions. Every page fails its test if it logs an error, violates its content
+security policy, or requests anything from a network.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+
+import onnx
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
+ROOT = pathlib.Path(__file__).resolve().parents[4]
+COMMAND = pathlib.Path(os.environ.get("TYPELOOM_COMMAND", ROOT / "target/debug/typeloom")).resolve()
+
+# Milliseconds until a condition counts as false. Large, because machines are shared.
+PATIENCE = 120_000
+
+expect.set_options(timeout=PATIENCE)
+
+
+def chromium() -> str | None:
+    named = os.environ.get("TYPELOOM_CHROMIUM")
+    return named or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    executable = chromium()
+    if executable is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("no Chromium was found, and CI is set")
+        pytest.skip("no Chromium was found")
+    with sync_playwright() as play:
+        # The sandbox of the browser does not start for the superuser.
+        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+        running = play.chromium.launch(executable_path=executable, args=arguments)
+        yield running
+        running.close()
+
+
+class View:
+    """An open page."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        self.page, self.url = page, url
+
+    # Parts of the page.
+
+    @property
+    def picture(self) -> Locator:
+        return self.page.locator("#graph svg")
+
+    def box(self, name: str) -> Locator:
+        """The boxes whose accessible names contain a text."""
+        return self.picture.locator(".item").and_(self.page.locator(f"[aria-label*={quoted(name)}]"))
+
+    @property
+    def panel(self) -> Locator:
+        return self.page.get_by_role("complementary", name="Details")
+
+    @property
+    def details(self) -> Locator:
+        return self.page.locator("#pane-details")
+
+    def tab(self, name: str) -> Locator:
+        return self.page.get_by_role("tab", name=name)
+
+    @property
+    def status(self) -> Locator:
+        return self.page.get_by_role("status")
+
+    # Actions of a user.
+
+    def search(self, query: str) -> list[str]:
+        """The titles of the results of a search."""
+        box = self.page.get_by_role("searchbox")
+        box.fill(query)
+        box.press("Enter")
+        pane = self.page.locator("#pane-results")
+        expect(pane).to_contain_text(f"“{query}”")
+        return pane.locator("li .title").all_inner_texts()
+
+    def choose(self, title: str) -> None:
+        """Selects the first result with a title."""
+        self.page.locator("#pane-results li button").filter(has_text=title).first.click()
+        expect(self.details.locator("h2")).to_contain_text(title)
+
+
+def quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+@pytest.fixture
+def make_page(tmp_path: pathlib.Path) -> Callable[..., pathlib.Path]:
+    """Writes the page of models with the command; a model is a path or a message."""
+
+    def make(*models: pathlib.Path | onnx.ModelProto, name: str = "page") -> pathlib.Path:
+        paths = []
+        for at, model in enumerate(models):
+            if isinstance(model, onnx.ModelProto):
+                path = tmp_path / f"{name}-{at}.onnx"
+                path.write_bytes(model.SerializeToString())
+                model = path
+            paths.append(str(model))
+        out = tmp_path / f"{name}.html"
+        done = subprocess.run([COMMAND, "view", *paths, "-o", out], capture_output=True, text=True, check=False)
+        # 1: the model has problems, which are shown.
+        assert done.returncode in (0, 1), done.stderr
+        return out
+
+    return make
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[Callable[..., View]]:
+    """Opens a page in a new context."""
+    opened: list[tuple[Page, list[str]]] = []
+
+    def visit(path: pathlib.Path | str, *, fragment: str = "", ready: bool = True, **options) -> View:
+        options = {"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce"} | options
+        context = browser.new_context(**options)
+        context.set_default_timeout(PATIENCE)
+        page = context.new_page()
+        problems: list[str] = []
+        opened.append((page, problems))
+        page.on("console", lambda message: problems.append(message.text) if message.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: problems.append(str(error)))
+
+        def request(made) -> None:
+            if not made.url.startswith(("file:", "data:", "blob:", "http://127.0.0.1:")):
+                problems.append(f"request of {made.url}")
+
+        page.on("request", request)
+        url = path if isinstance(path, str) else path.as_uri()
+        page.goto(url + fragment)
+        view = View(page, url)
+        if ready:
+            expect(view.picture).to_be_visible()
+        return view
+
+    yield visit
+    for page, problems in opened:
+        page.context.close()
+        assert problems == [], problems
+
+
+@pytest.fixture
+def view(make_page, open_page) -> Callable[..., View]:
+    """Makes and opens the page of models."""
+
+    def show(*models: pathlib.Path | onnx.ModelProto, **options) -> View:
+        return open_page(make_page(*models), **options)
+
+    return show
+
+
+def wait_until(condition: Callable[[], bool], what: str) -> None:
+    """Waits for a condition, at most `PATIENCE`."""
+    end = time.monotonic() + PATIENCE / 1000
+    while not condition():
+        assert time.monotonic() < end, f"not in time: {what}"
+        time.sleep(0.02)
