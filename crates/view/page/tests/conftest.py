@@ -102,23 +102,31 @@ def quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
+def write_page(folder: pathlib.Path, *models: pathlib.Path | onnx.ModelProto) -> pathlib.Path:
+    """Writes the page of models with the command; a model is a path or a message."""
+    paths = []
+    for at, model in enumerate(models):
+        if isinstance(model, onnx.ModelProto):
+            path = folder / f"model-{at}.onnx"
+            path.write_bytes(model.SerializeToString())
+            model = path
+        paths.append(str(model))
+    out = folder / "page.html"
+    done = subprocess.run([COMMAND, "view", *paths, "-o", out], capture_output=True, text=True, check=False)
+    # 1: the model has problems, which are shown.
+    assert done.returncode in (0, 1), done.stderr
+    return out
+
+
 @pytest.fixture
 def make_page(tmp_path: pathlib.Path) -> Callable[..., pathlib.Path]:
-    """Writes the page of models with the command; a model is a path or a message."""
+    """Writes pages into a folder of the test."""
+    made = iter(range(1_000))
 
-    def make(*models: pathlib.Path | onnx.ModelProto, name: str = "page") -> pathlib.Path:
-        paths = []
-        for at, model in enumerate(models):
-            if isinstance(model, onnx.ModelProto):
-                path = tmp_path / f"{name}-{at}.onnx"
-                path.write_bytes(model.SerializeToString())
-                model = path
-            paths.append(str(model))
-        out = tmp_path / f"{name}.html"
-        done = subprocess.run([COMMAND, "view", *paths, "-o", out], capture_output=True, text=True, check=False)
-        # 1: the model has problems, which are shown.
-        assert done.returncode in (0, 1), done.stderr
-        return out
+    def make(*models: pathlib.Path | onnx.ModelProto) -> pathlib.Path:
+        folder = tmp_path / str(next(made))
+        folder.mkdir()
+        return write_page(folder, *models)
 
     return make
 

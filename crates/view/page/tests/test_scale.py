@@ -6,6 +6,7 @@ import gzip
 import pathlib
 
 import pytest
+from conftest import write_page
 from models import HOSTILE, hostile, layered, wide
 from playwright.sync_api import expect
 
@@ -14,20 +15,21 @@ MAX_BOXES = 2500
 
 
 @pytest.fixture(scope="module")
-def large():
-    return layered(100_000)
+def large(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """The page of 100,000 nodes."""
+    return write_page(tmp_path_factory.mktemp("large"), layered(100_000))
 
 
-def test_a_page_of_100_000_nodes_has_at_most_60_compressed_bytes_per_node(large, make_page) -> None:
-    path = make_page(large)
+def test_a_page_of_100_000_nodes_has_at_most_60_compressed_bytes_per_node(large) -> None:
+    path = large
     size = len(gzip.compress(path.read_bytes()))
     assert size < 60 * 100_000, size
     # Also before compression.
     assert path.stat().st_size < 60 * 100_000 + 400_000, path.stat().st_size
 
 
-def test_100_000_nodes_are_shown_searched_and_expanded(large, view) -> None:
-    page = view(large)
+def test_100_000_nodes_are_shown_searched_and_expanded(large, open_page) -> None:
+    page = open_page(large)
     boxes = page.picture.locator("[data-place]")
     assert 1 < boxes.count() <= MAX_BOXES
     assert len(page.search("/model/layers.999/mlp/Mul_99")) == 1
@@ -44,8 +46,8 @@ def test_100_000_nodes_are_shown_searched_and_expanded(large, view) -> None:
         assert boxes.count() <= MAX_BOXES
 
 
-def test_zooming_out_hides_texts(large, view) -> None:
-    page = view(large)
+def test_zooming_out_hides_texts(large, open_page) -> None:
+    page = open_page(large)
     text = page.picture.locator("[data-place] text").first
     page.page.locator("#graph").hover()
     for _ in range(30):
@@ -53,8 +55,8 @@ def test_zooming_out_hides_texts(large, view) -> None:
     expect(text).not_to_be_visible()
 
 
-def test_panning_moves_the_picture_and_draws_no_new_boxes(large, view) -> None:
-    page = view(large)
+def test_panning_moves_the_picture_and_draws_no_new_boxes(large, open_page) -> None:
+    page = open_page(large)
     first = page.picture.locator("[data-place]").first
     before, count = first.bounding_box(), page.picture.locator("[data-place]").count()
     page.page.mouse.move(600, 600)
