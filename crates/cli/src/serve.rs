@@ -88,12 +88,19 @@ impl Server {
                 *count += 1;
                 drop(count);
                 let (served, open) = (&served, &open);
-                scope.spawn(move || {
-                    // An error concerns this connection only, and its other end knows.
-                    let _ = self.answer(stream, served);
+                let close = move || {
                     *lock(&open.0) -= 1;
                     open.1.notify_one();
-                });
+                };
+                let work = move || {
+                    // An error concerns this connection only.
+                    let _ = self.answer(stream, served);
+                    close();
+                };
+                // Without a thread, the connection is closed.
+                if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                    close();
+                }
             }
             Ok(())
         })

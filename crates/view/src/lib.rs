@@ -17,6 +17,7 @@
 //! | [`plan`] | the choice of expanded groups within a budget |
 //! | [`svg`], [`dot`], [`mermaid`] | static pictures |
 //! | [`engine`] | requests and answers of an interactive page |
+//! | `page` | the HTML file with the scene and the engine |
 //! | [`text`] | short, escaped texts and their widths |
 //!
 //! **Invariant:** every group has at most [`scene::MAX_CHILDREN`] children, so each level is small, for any model.
@@ -33,6 +34,8 @@ pub mod engine;
 pub mod layout;
 pub mod level;
 pub mod mermaid;
+#[cfg(not(target_family = "wasm"))]
+pub mod page;
 pub mod plan;
 pub mod scene;
 pub mod svg;

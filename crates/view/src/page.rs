@@ -33,6 +33,9 @@ const STYLE_HASH: &str = include_str!("../assets/page.css.sha256");
 /// The engine as a zlib stream.
 const ENGINE: &[u8] = include_bytes!("../assets/engine.wasm.zlib");
 
+/// The start of the text that only pages have, within the first 4,096 bytes.
+pub const GENERATOR: &str = "<meta name=\"generator\" content=\"typeloom ";
+
 /// The effort of compression: the speed of higher levels falls, and the size does not.
 const LEVEL: u8 = 7;
 
@@ -62,7 +65,7 @@ pub fn render(scene: &Scene, title: &str, delivery: Delivery) -> String {
     out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     push(
         &mut out,
-        format_args!("<meta name=\"generator\" content=\"typeloom {}\">\n", env!("CARGO_PKG_VERSION")),
+        format_args!("{GENERATOR}{}\">\n", env!("CARGO_PKG_VERSION")),
     );
     out.push_str("<meta name=\"referrer\" content=\"no-referrer\">\n");
     if let Delivery::Server { version } = delivery {
@@ -100,6 +103,9 @@ fn push(out: &mut String, text: fmt::Arguments<'_>) {
     // Writing to a string does not fail.
     let _ = out.write_fmt(text);
 }
+
+#[cfg(test)]
+mod tests;
 
 #[cfg(test)]
 mod tests;

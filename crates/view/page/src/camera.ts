@@ -19,6 +19,10 @@ const MAX_SCALE = 4;
 const TEXT_SCALE = 0.3;
 /** Below this scale labels of edges are not drawn. */
 const LABEL_SCALE = 0.5;
+/** The scale for texts that are to be read. */
+const READING_SCALE = 0.8;
+/** The distance of an area that is made visible to the border of the frame, in pixels. */
+const MARGIN = 24;
 /** Movement of a pointer that is no click, in pixels. */
 const CLICK_DISTANCE = 4;
 
@@ -64,13 +68,18 @@ export class Camera {
     this.#queue();
   }
 
-  /** Shows the upper part of a picture at a scale at which texts can be read. */
-  start(): void {
+  /** Shows the whole picture, or its first areas at a scale at which texts can be read. */
+  start(areas: readonly Area[]): void {
     this.fit();
     if (this.#scale >= LABEL_SCALE) return;
-    this.#scale = 0.8;
-    this.#x = (this.#frame.clientWidth - this.#size.w * this.#scale) / 2;
-    this.#y = 0;
+    this.#scale = READING_SCALE;
+    const { clientWidth, clientHeight } = this.#frame;
+    const top = Math.min(...areas.map(({ y }) => y));
+    const first = areas.filter(({ y }) => (y - top) * this.#scale < clientHeight / 2);
+    const left = Math.min(...first.map(({ x }) => x));
+    const right = Math.max(...first.map(({ x, w }) => x + w));
+    this.#x = clientWidth / 2 - ((left + right) / 2) * this.#scale;
+    this.#y = MARGIN - top * this.#scale;
   }
 
   /** Zooms around the center of the frame. */
@@ -89,14 +98,13 @@ export class Camera {
   reveal(area: Area): void {
     if (this.#scale < LABEL_SCALE) {
       const center = this.toFrame({ x: area.x + area.w / 2, y: area.y + area.h / 2 });
-      this.#zoomAt(center, 0.8 / this.#scale);
+      this.#zoomAt(center, READING_SCALE / this.#scale);
     }
-    const margin = 24;
     const { clientWidth, clientHeight } = this.#frame;
     const at = this.toFrame(area);
     this.pan(
-      shift(at.x, area.w * this.#scale, clientWidth, margin),
-      shift(at.y, area.h * this.#scale, clientHeight, margin),
+      shift(at.x, area.w * this.#scale, clientWidth),
+      shift(at.y, area.h * this.#scale, clientHeight),
     );
   }
 
@@ -192,8 +200,8 @@ function distance(a: Point, b: Point): number {
 }
 
 /** The shift that brings a range into a window; the start of a range that is too long. */
-function shift(from: number, length: number, window: number, margin: number): number {
-  if (from < margin || length > window - 2 * margin) return margin - from;
-  const over = from + length - (window - margin);
+function shift(from: number, length: number, window: number): number {
+  if (from < MARGIN || length > window - 2 * MARGIN) return MARGIN - from;
+  const over = from + length - (window - MARGIN);
   return over > 0 ? -over : 0;
 }

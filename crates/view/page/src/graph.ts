@@ -53,7 +53,7 @@ export class Graph {
     this.frame.replaceChildren(picture);
     this.camera.show(picture, drawing.width, drawing.height);
     const now = anchor === null ? undefined : this.box(anchor);
-    if (isFirst) this.camera.start();
+    if (isFirst) this.camera.start(drawing.boxes);
     else if (at !== null && now !== undefined) this.camera.anchor(now, at);
     if (focused !== null) this.focus(focused);
   }
