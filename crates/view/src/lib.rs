@@ -6,6 +6,7 @@
 //!                      -> layout::Layout        coordinates of one level, computed on demand
 //!                      -> plan::Plan            the groups that a picture shows expanded
 //!                      -> svg, dot, mermaid     text
+//!                      -> engine::Engine        answers to the requests of an interactive page
 //! ```
 //!
 //! | module | contents |
@@ -15,6 +16,8 @@
 //! | [`layout`] | coordinates of the boxes and links of one level |
 //! | [`plan`] | the choice of expanded groups within a budget |
 //! | [`svg`], [`dot`], [`mermaid`] | static pictures |
+//! | [`engine`] | requests and answers of an interactive page |
+//! | `page` | the HTML file with the scene and the engine |
 //! | [`text`] | short, escaped texts and their widths |
 //!
 //! **Invariant:** every group has at most [`scene::MAX_CHILDREN`] children, so each level is small, for any model.
@@ -27,9 +30,12 @@
 //! that they can be searched.
 
 pub mod dot;
+pub mod engine;
 pub mod layout;
 pub mod level;
 pub mod mermaid;
+#[cfg(not(target_family = "wasm"))]
+pub mod page;
 pub mod plan;
 pub mod scene;
 pub mod svg;
