@@ -4,7 +4,8 @@
     python tools/page/build.py --check    # builds them into a temporary folder and compares
 
 Needs Node.js with npm, and a Rust toolchain with the target `wasm32-unknown-unknown`. `npm ci` installs the compilers that
-`crates/view/page/package-lock.json` pins, without running their scripts.
+`crates/view/page/package-lock.json` pins, without running their scripts. The optimizer of Binaryen is not used: it makes the module 16 % smaller, and its compressed form
+larger.
 
 The files are the same on every machine: paths are removed from the module, and `built.json` has the version of each tool. A module
 of another compiler has other bytes, so `--check` compares the module only if `rustc` has the recorded version. Without npm or the
@@ -21,7 +22,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import zlib
 from pathlib import Path
 
@@ -29,12 +29,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "crates" / "view" / "page"
 ASSETS = ROOT / "crates" / "view" / "assets"
 TARGET = "wasm32-unknown-unknown"
-#: The features that the compiler uses by default for the target. All browsers have them since 2023.
-FEATURES = ["bulk-memory", "bulk-memory-opt", "call-indirect-overlong", "multivalue", "mutable-globals"]
-FEATURES += ["nontrapping-float-to-int", "reference-types", "sign-ext"]
 #: Maximum sizes in bytes.
 MAX_SCRIPT = 30_000
-MAX_MODULE = 250_000
+MAX_MODULE = 300_000
 
 
 class Unavailable(Exception):
@@ -103,11 +100,7 @@ def module() -> bytes:
     run("cargo", "build", "--locked", "--quiet", "--profile", "page", "--target", TARGET, "--package", "typeloom-page-engine", env=env)
     folder = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     built = folder / TARGET / "page" / "typeloom_page_engine.wasm"
-    with tempfile.TemporaryDirectory() as temporary:
-        small = Path(temporary) / "engine.wasm"
-        features = [f"--enable-{feature}" for feature in FEATURES]
-        run(tool("wasm-opt"), "-Oz", "--converge", "--strip-debug", "--strip-producers", "--strip-target-features", *features, built, "-o", small)
-        contents = small.read_bytes()
+    contents = built.read_bytes()
     for path in (str(ROOT), cargo_home, str(Path.home())):
         if path.encode() in contents:
             sys.exit(f"the module contains the path {path}")
@@ -128,7 +121,10 @@ def build() -> tuple[dict[str, bytes], bytes | None, dict[str, str], list[str]]:
 
 
 def inflated(path: Path) -> bytes | None:
-    return zlib.decompress(path.read_bytes()) if path.exists() else None
+    try:
+        return zlib.decompress(path.read_bytes())
+    except (FileNotFoundError, zlib.error):
+        return None
 
 
 def write() -> None:

@@ -29,6 +29,7 @@ pub(crate) fn of(solve: &SolveArgs, source: &Source) -> anyhow::Result<Result<Dr
     let Ok(mut checked) = checked else { return Ok(Err(diagnostics)) };
     let outcome = if checked.is_ok() { Outcome::Typed } else { Outcome::Problems };
     let mut scene = scene::scene(&mut checked, &diagnostics);
+    scene.about.title.clone_from(&source.name);
     for (mark, diagnostic) in scene.marks.iter_mut().zip(&diagnostics).take(MAX_REPORTS) {
         mark.report = human::diagnostic(&source.name, diagnostic, human::Color::Never);
     }

@@ -10,7 +10,10 @@
 //! it, between two calls: a WebAssembly module without threads runs nothing at that time.
 //!
 //! **Limit:** one scene for each instance of the module.
-#![expect(unsafe_code, reason = "names of exported functions are attributes that can collide, hence the prefix `page_`")]
+#![expect(
+    unsafe_code,
+    reason = "names of exported functions are attributes that can collide, hence the prefix `page_`"
+)]
 
 mod session;
 

@@ -18,6 +18,7 @@
 //! | [`svg`], [`dot`], [`mermaid`] | static pictures |
 //! | [`engine`] | requests and answers of an interactive page |
 //! | `page` | the HTML file with the scene and the engine |
+//! | [`wire`] | scenes as bytes |
 //! | [`text`] | short, escaped texts and their widths |
 //!
 //! **Invariant:** every group has at most [`scene::MAX_CHILDREN`] children, so each level is small, for any model.
@@ -40,6 +41,7 @@ pub mod plan;
 pub mod scene;
 pub mod svg;
 pub mod text;
+pub mod wire;
 
 mod drawing;
 mod label;

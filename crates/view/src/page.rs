@@ -63,10 +63,7 @@ pub fn render(scene: &Scene, title: &str, delivery: Delivery) -> String {
     let policy = policy(delivery);
     push(&mut out, format_args!("<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n"));
     out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
-    push(
-        &mut out,
-        format_args!("{GENERATOR}{}\">\n", env!("CARGO_PKG_VERSION")),
-    );
+    push(&mut out, format_args!("{GENERATOR}{}\">\n", env!("CARGO_PKG_VERSION")));
     out.push_str("<meta name=\"referrer\" content=\"no-referrer\">\n");
     if let Delivery::Server { version } = delivery {
         push(&mut out, format_args!("<meta name=\"typeloom-version\" content=\"{version}\">\n"));

@@ -81,7 +81,9 @@ fn start_browser(address: &str, name: &str) {
 }
 
 fn serve(args: &ViewArgs, source: &Source) -> anyhow::Result<Outcome> {
-    let Some(path) = source.path() else { bail!("--serve needs a file, which it reads again when it changes") };
+    let Some(path) = source.path() else {
+        bail!("--serve needs a file, which it reads again when it changes")
+    };
     let version = version(path);
     let drawn = match scenes::of(&args.solve, source)? {
         Ok(drawn) => drawn,

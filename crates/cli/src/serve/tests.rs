@@ -20,7 +20,9 @@ fn a_request_names_this_server_as_its_host() {
         let request = parse(&head("GET /version?x=1 HTTP/1.1", &[&format!("Host: {host}")]));
         assert_eq!(request, Ok(http::Request { path: "/version".to_owned() }), "{host}");
     }
-    for host in ["evil.example", "evil.example:4321", "127.0.0.1:80", "127.0.0.1", "127.0.0.1:4321.evil.example"] {
+    for host in
+        ["evil.example", "evil.example:4321", "127.0.0.1:80", "127.0.0.1", "127.0.0.1:4321.evil.example"]
+    {
         let request = parse(&head("GET / HTTP/1.1", &[&format!("Host: {host}")]));
         assert_eq!(request, Err(Status::OtherHost), "{host}");
     }
@@ -77,7 +79,10 @@ fn a_page_is_served_until_the_source_changes() {
     let idle = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("the server listens");
     let first = get(port, "/", &own);
     assert!(first.starts_with("HTTP/1.1 200 OK\r\n") && first.ends_with("<p>1</p>"), "{first}");
-    assert!(first.contains("Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n"), "{first}");
+    assert!(
+        first.contains("Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n"),
+        "{first}"
+    );
     assert!(get(port, "/version", &own).ends_with("\r\n\r\n2"));
     assert!(get(port, "/", &own).ends_with("<p>2</p>"));
     assert!(get(port, "/other", &own).starts_with("HTTP/1.1 404 "));

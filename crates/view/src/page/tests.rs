@@ -66,7 +66,8 @@ fn text_of_a_model_is_escaped() {
     assert_eq!([page.matches("<style").count(), page.matches("</style").count()], [1, 1]);
     assert_eq!([page.matches("<title").count(), page.matches("</title").count()], [1, 1]);
     assert!(!page.contains("<img") && page.contains("&lt;img src=x onerror=alert(1)&gt;"));
-    let is_safe = |c: char| c == '\n' || !(c.is_control() || matches!(c, '\u{202e}' | '\u{200b}' | '\u{feff}'));
+    let is_safe =
+        |c: char| c == '\n' || !(c.is_control() || matches!(c, '\u{202e}' | '\u{200b}' | '\u{feff}'));
     let found = page.chars().find(|c| !is_safe(*c));
     assert_eq!(found, None);
 }
@@ -91,7 +92,11 @@ fn tables_and_texts_are_bounded() {
     let scene = chain(3 * table::MAX_ROWS);
     let page = render(&scene, "m.onnx", Delivery::File);
     assert_eq!(page.matches("<tr><td>").count(), table::MAX_ROWS);
-    assert!(page.contains("6001 values; the first 2000 are listed"), "{:?}", between(&page, "<caption>", "<"));
+    assert!(
+        page.contains("6001 values; the first 2000 are listed"),
+        "{:?}",
+        between(&page, "<caption>", "<")
+    );
     let long = "x".repeat(1 << 20);
     let graph = GraphProto {
         node: vec![node("Relu", &long, &[&long], &["y"])],
