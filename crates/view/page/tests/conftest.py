@@ -5,7 +5,7 @@
 
 `TYPELOOM_COMMAND` is the command; `TYPELOOM_CHROMIUM` is the browser, if it is not on the path. Without a browser the tests report that they
 were skipped; with `CI=true` they fail. Waits are bounded by conditions. Every page fails its test if it logs an error, violates its content
-security policy, or requests anything from a network.
+security policy, or requests anything from a network. `TYPELOOM_PATIENCE` is the bound in seconds.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[4]
 COMMAND = pathlib.Path(os.environ.get("TYPELOOM_COMMAND", ROOT / "target/debug/typeloom")).resolve()
 
 # Milliseconds until a condition counts as false. Large, because machines are shared.
-PATIENCE = 120_000
+PATIENCE = 1000 * int(os.environ.get("TYPELOOM_PATIENCE", "120"))
 
 expect.set_options(timeout=PATIENCE)
 
@@ -53,18 +53,16 @@ def browser() -> Iterator[Browser]:
 class View:
     """An open page."""
 
-    def __init__(self, page: Page, url: str) -> None:
+    def __init__(self, page: Page, url: str, problems: list[str]) -> None:
         self.page, self.url = page, url
+        # Errors and warnings of the console, and requests.
+        self.problems = problems
 
     # Parts of the page.
 
     @property
     def picture(self) -> Locator:
         return self.page.locator("#graph svg")
-
-    def box(self, name: str) -> Locator:
-        """The boxes whose accessible names contain a text."""
-        return self.picture.locator(".item").and_(self.page.locator(f"[aria-label*={quoted(name)}]"))
 
     @property
     def panel(self) -> Locator:
@@ -96,10 +94,6 @@ class View:
         """Selects the first result with a title."""
         self.page.locator("#pane-results li button").filter(has_text=title).first.click()
         expect(self.details.locator("h2")).to_contain_text(title)
-
-
-def quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def write_page(folder: pathlib.Path, *models: pathlib.Path | onnx.ModelProto) -> pathlib.Path:
@@ -153,7 +147,7 @@ def open_page(browser: Browser) -> Iterator[Callable[..., View]]:
         page.on("request", request)
         url = path if isinstance(path, str) else path.as_uri()
         page.goto(url + fragment)
-        view = View(page, url)
+        view = View(page, url, problems)
         if ready:
             expect(view.picture).to_be_visible()
         return view

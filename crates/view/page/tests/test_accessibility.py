@@ -54,10 +54,11 @@ def test_the_accessibility_tree_has_the_facts_of_the_picture(view) -> None:
     graph = onnx.load(path, load_external_data=False).graph
     for value in [*graph.output]:
         assert value.name in tree
+    # The snapshot quotes and escapes like YAML.
+    tree = tree.replace("\\", "").replace('"', "")
     labels = page.picture.locator("[data-place]").evaluate_all("all => all.map(it => it.getAttribute('aria-label'))")
     for label in labels:
-        # The tree shortens nothing that the picture has.
-        assert label.split("\n")[0] in tree, label
+        assert label.replace('"', "") in tree, label
 
 
 def test_the_selection_is_announced(view) -> None:

@@ -42,7 +42,8 @@ def test_search_finds_names_operators_types_and_codes(view) -> None:
     page.choose("Mul")
     expect(page.details).to_contain_text("/model/layers.2/mlp/Mul_99")
     assert len(page.search("Sigmoid")) == 100
-    assert len(page.search("[*, seq, *]")) == 401
+    page.search("[*, seq, *]")
+    expect(page.tab("Results (401)")).to_be_visible()
     assert page.search("float16") == []
     page = view(BROKEN)
     assert page.search("element-type-mismatch") != []
@@ -96,7 +97,7 @@ def branches() -> onnx.ModelProto:
 def test_branches_of_control_flow_are_boxes_in_their_node(view) -> None:
     page = view(branches())
     for name in ("then_node", "other_node"):
-        expect(page.picture.locator(f'[aria-label*="{name}"]').first).to_be_visible()
+        expect(page.picture.locator(f'[data-place][aria-label*="{name}"]').first).to_be_visible()
     page.search("other_node")
     page.choose("Neg")
     expect(page.details).to_contain_text("other_node")
@@ -138,7 +139,7 @@ def test_a_link_shows_the_same_item_and_the_history_goes_back(view, open_page) -
     expect(again.details.locator("h2")).to_have_text(title)
     page.page.go_back()
     expect(page.details.locator("h2")).not_to_have_text(title)
-    unknown = open_page(page.url, fragment="#node/no%20such%20node")
+    unknown = open_page(page.url, fragment="#at=node/no%20such%20node")
     expect(unknown.status).to_contain_text("no such node")
 
 

@@ -6,7 +6,7 @@ import gzip
 import pathlib
 
 import pytest
-from conftest import write_page
+from conftest import wait_until, write_page
 from models import HOSTILE, hostile, layered, wide
 from playwright.sync_api import expect
 
@@ -35,7 +35,7 @@ def test_100_000_nodes_are_shown_searched_and_expanded(large, open_page) -> None
     assert len(page.search("/model/layers.999/mlp/Mul_99")) == 1
     page.choose("Mul")
     # The node is drawn, in its expanded groups.
-    expect(page.picture.locator('[aria-label*="/model/layers.999/mlp/Mul_99"]').first).to_be_visible()
+    expect(page.picture.locator('[data-place][aria-label*="/model/layers.999/mlp/Mul_99"]').first).to_be_visible()
     # Expanding many groups stays bounded.
     for _ in range(40):
         closed = page.picture.locator('[aria-expanded="false"]')
@@ -92,7 +92,8 @@ def test_text_of_a_hostile_model_is_text(is_on, make_page, open_page) -> None:
 
 def test_script_from_elsewhere_does_not_run(view) -> None:
     """The content security policy holds: neither inline handlers nor new scripts run."""
-    page = view(hostile()).page
+    shown = view(hostile())
+    page = shown.page
     page.evaluate("""() => {
         const script = document.createElement("script");
         script.textContent = "window.intruder = 1";
@@ -101,7 +102,9 @@ def test_script_from_elsewhere_does_not_run(view) -> None:
         box.innerHTML = '<img src="data:," onerror="window.intruder = 2">';
         document.body.append(box);
     }""")
-    page.wait_for_timeout(200)
+    wait_until(lambda: len(shown.problems) >= 2, "two violations of the policy")
+    assert all("Content Security Policy" in problem for problem in shown.problems), shown.problems
+    shown.problems.clear()
     assert page.evaluate("window.intruder") is None
 
 
