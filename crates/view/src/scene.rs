@@ -31,6 +31,7 @@
 
 mod attributes;
 mod build;
+mod change;
 mod ids;
 mod marks;
 mod scopes;
@@ -43,6 +44,7 @@ use typeloom_solver::diagnostic::{Severity, SourceLine};
 use crate::map::Set;
 
 pub use build::scene;
+pub use change::{Change, ChangeCounts, Comparison, ListedChange, Subject};
 pub use ids::{GroupId, MarkId, NodeId, OperatorId, TypeId, ValueId};
 
 /// Maximum number of children of a group.
@@ -68,6 +70,8 @@ pub struct Scene {
     pub functions: Vec<GroupId>,
     /// The diagnostics, in the order in which they were given.
     pub marks: Vec<Mark>,
+    /// The list of changes, if the scene shows two models.
+    pub comparison: Option<Comparison>,
     /// The position in `readers` of the first reader of each value, and the number of all.
     first_reader: Vec<u32>,
     readers: Vec<NodeId>,
@@ -111,6 +115,12 @@ pub struct Node {
     pub source: Option<Box<SourceLine>>,
     /// The diagnostics of the node.
     pub marks: Vec<MarkId>,
+    /// The change of the node; that of its types and nested graphs is not included.
+    pub change: Change,
+    /// The differences of a changed or renamed node, one text for each.
+    pub differences: Vec<String>,
+    /// The removed values that the node read in the old model.
+    pub old_reads: Vec<ValueId>,
 }
 
 /// An attribute as short text.
@@ -141,6 +151,12 @@ pub struct Value {
     pub preview: Option<String>,
     /// The diagnostics of the value.
     pub marks: Vec<MarkId>,
+    /// The change of the value. It is changed if its type or its evidence is.
+    pub change: Change,
+    /// The type in the old model, if it is another.
+    pub old_type: Option<TypeId>,
+    /// The name in the old model, if it is another.
+    pub old_name: Option<String>,
 }
 
 /// The evidence for the type of a value.
@@ -199,6 +215,8 @@ pub struct Group {
     pub errors: usize,
     /// The number of warnings below the group.
     pub warnings: usize,
+    /// The numbers of changes below the group.
+    pub changes: ChangeCounts,
 }
 
 /// The kinds of groups.
@@ -334,11 +352,12 @@ impl Scene {
         }
     }
 
-    /// The values that a node reads and that are drawn as edges: its inputs and captures without stored ones, each once.
+    /// The values that a node reads and that are drawn as edges: its inputs and captures without stored ones, and the removed
+    /// ones that it read in an old model, each once.
     pub fn reads(&self, node: NodeId) -> impl Iterator<Item = ValueId> + '_ {
         let node = self.node(node);
         let mut seen = Seen::default();
-        let inputs = node.inputs.iter().flatten().chain(&node.captures).copied();
+        let inputs = node.inputs.iter().flatten().chain(&node.captures).chain(&node.old_reads).copied();
         inputs.filter(move |value| self.value(*value).maker != Maker::Stored && seen.insert(*value))
     }
 

@@ -12,8 +12,8 @@ use typeloom_solver::solution::Type;
 use super::marks::{Sites, attach};
 use super::tree::{self, position};
 use super::{
-    Child, Evidence, Group, GroupId, GroupKind, Maker, Node, NodeId, Operator, OperatorId, Scene, TypeId,
-    Value, ValueId, attributes, scopes,
+    Change, Child, Evidence, Group, GroupId, GroupKind, Maker, Node, NodeId, Operator, OperatorId, Scene,
+    TypeId, Value, ValueId, attributes, scopes,
 };
 
 /// The scene of a checked model. The diagnostics are attached in their order.
@@ -190,6 +190,9 @@ impl<'a> Builder<'_, 'a> {
                 is_output: false,
                 preview,
                 marks: Vec::new(),
+                change: Change::Same,
+                old_type: None,
+                old_name: None,
             });
         }
     }
@@ -290,6 +293,9 @@ impl<'a> Builder<'_, 'a> {
             callee: None,
             source: SourceLine::of_node(record.node).map(Box::new),
             marks: Vec::new(),
+            change: Change::Same,
+            differences: Vec::new(),
+            old_reads: Vec::new(),
         });
         id
     }
