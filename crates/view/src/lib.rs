@@ -29,6 +29,7 @@
 pub mod dot;
 pub mod layout;
 pub mod level;
+pub mod matching;
 pub mod mermaid;
 pub mod plan;
 pub mod scene;
