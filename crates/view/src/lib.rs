@@ -28,6 +28,7 @@
 //! **Invariant:** text of a model is escaped by the writers. A [`scene::Scene`] contains the names as they are in the file, so
 //! that they can be searched.
 
+pub mod changes;
 pub mod dot;
 pub mod engine;
 pub mod layout;
@@ -42,6 +43,7 @@ pub mod text;
 mod drawing;
 mod label;
 mod map;
+mod order;
 mod outline;
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ mod tests;
 use std::collections::VecDeque;
 
 use crate::map::Map;
-use crate::scene::{GroupId, GroupKind, NodeId, Scene, ValueId};
+use crate::scene::{GroupId, GroupKind, Maker, NodeId, Scene, ValueId};
 
 use colour::Graph;
 use side::{Side, nodes_of};
@@ -163,6 +163,7 @@ impl<'s> Matcher<'s> {
     }
 
     fn run(mut self) -> Matching {
+        self.undefined();
         let mut roots = VecDeque::from([[self.sides[0].scene.main(), self.sides[1].scene.main()]]);
         roots.extend(self.functions());
         let is_empty = self.sides.iter().any(|side| side.scene.groups.is_empty());
@@ -175,6 +176,24 @@ impl<'s> Matcher<'s> {
         self.stored();
         let Self { sides: _, nodes, values, groups, interfaces, recent: _, work } = self;
         Matching { nodes, values, graphs: groups, interfaces, work }
+    }
+
+    /// Matches undefined values with the same name.
+    fn undefined(&mut self) {
+        let [old, new] = self.sides.each_ref().map(|side| side.scene);
+        let undefined = |scene: &'s Scene| {
+            let values = scene.values.iter().enumerate();
+            values.filter(|(_, value)| value.maker == Maker::Undefined)
+        };
+        let mut by_name: Map<&str, ValueId> = Map::default();
+        for (at, value) in undefined(new) {
+            by_name.entry(&value.name).or_insert(ValueId::new(at));
+        }
+        for (at, value) in undefined(old) {
+            if let Some(mate) = by_name.remove(value.name.as_str()) {
+                self.values.join(ValueId::new(at), mate);
+            }
+        }
     }
 
     /// The functions with the same name, each once.

@@ -37,6 +37,7 @@ mod ids;
 mod marks;
 mod scopes;
 mod tree;
+mod union;
 
 use std::ops::Range;
 
@@ -48,6 +49,7 @@ pub use about::{About, Symbol};
 pub use build::scene;
 pub use change::{Change, ChangeCounts, Comparison, ListedChange, Subject};
 pub use ids::{GroupId, MarkId, NodeId, OperatorId, TypeId, ValueId};
+pub use union::{compare, union};
 
 /// Maximum number of children of a group.
 pub const MAX_CHILDREN: usize = 200;
@@ -155,7 +157,7 @@ pub struct Value {
     pub preview: Option<String>,
     /// The diagnostics of the value.
     pub marks: Vec<MarkId>,
-    /// The change of the value. It is changed if its type or its evidence is.
+    /// The change of the value. It is changed if its type or its evidence is, or an input or output of the model with this value.
     pub change: Change,
     /// The type in the old model, if it is another.
     pub old_type: Option<TypeId>,

@@ -28,7 +28,7 @@ struct Evidence {
     is_same_name: bool,
     has_inputs: bool,
     inputs: spread::Agreement,
-    /// The readers and outputs of the graph that agree, and those that do not.
+    /// The readers that agree, and those that do not. Outputs of the graph count twice.
     readers: usize,
     other_readers: usize,
 }
@@ -203,7 +203,11 @@ fn evidence(matcher: &mut Matcher<'_>, outputs: &[[NodeId; 2]], nodes: [NodeId; 
             }
         }
     }
-    readers += usize::from(outputs.binary_search(&nodes).is_ok());
+    if outputs.binary_search(&nodes).is_ok() {
+        readers += 2;
+    } else if outputs.binary_search_by_key(&nodes[0], |it| it[0]).is_ok() {
+        other_readers += 2;
+    }
     matcher.work.visits += visits;
     let has_inputs = first.scene.node(nodes[0]).inputs.iter().flatten().next().is_some();
     Evidence {

@@ -393,7 +393,7 @@ fn steps_by_graph(body: &Body<'_>) -> Steps {
 }
 
 /// Lists the readers of each value.
-fn index_readers(scene: &mut Scene) {
+pub(super) fn index_readers(scene: &mut Scene) {
     let mut first = vec![0_u32; scene.values.len() + 1];
     let nodes = || (0..scene.nodes.len()).map(NodeId::new);
     for value in nodes().flat_map(|node| scene.reads(node)) {
@@ -417,7 +417,7 @@ fn index_readers(scene: &mut Scene) {
 }
 
 /// Counts the nodes below each group. Children and nested graphs have later groups.
-fn count_nodes(scene: &mut Scene) {
+pub(super) fn count_nodes(scene: &mut Scene) {
     for at in (0..scene.groups.len()).rev() {
         let inner = |child: &Child| match child {
             Child::Group(group) => scene.group(*group).total,

@@ -84,7 +84,7 @@ pub(super) fn attach(scene: &mut Scene, sites: &Sites, diagnostics: &[Diagnostic
 }
 
 /// Counts a mark in the groups around its nodes and values.
-fn count(scene: &mut Scene, mark: &Mark) {
+pub(super) fn count(scene: &mut Scene, mark: &Mark) {
     let nodes = mark.nodes.iter().map(|node| scene.node(*node).group);
     let starts: Vec<GroupId> =
         nodes.chain(mark.values.iter().map(|value| scene.value(*value).graph)).collect();
