@@ -32,7 +32,9 @@
 mod about;
 mod attributes;
 mod build;
+mod cause;
 mod change;
+pub(crate) mod derive;
 mod ids;
 mod marks;
 mod scopes;
@@ -47,8 +49,9 @@ use crate::map::Set;
 
 pub use about::{About, Symbol};
 pub use build::scene;
+pub use cause::Cause;
 pub use change::{Change, ChangeCounts, Comparison, ListedChange, Subject};
-pub use ids::{GroupId, MarkId, NodeId, OperatorId, TypeId, ValueId};
+pub use ids::{GroupId, MarkId, NodeId, OperatorId, RuleId, TypeId, ValueId};
 pub use union::{compare, union};
 
 /// Maximum number of children of a group.
@@ -58,7 +61,7 @@ pub const MAX_CHILDREN: usize = 200;
 pub const MAX_SCOPES: usize = 32;
 
 /// The graph of a checked model as it is shown.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scene {
     /// Facts about the model as a whole.
     pub about: About,
@@ -66,6 +69,8 @@ pub struct Scene {
     pub operators: Vec<Operator>,
     /// The types of values as text, each once.
     pub types: Vec<String>,
+    /// The names of rules in causes, each once.
+    pub rules: Vec<String>,
     /// The nodes, group by group.
     pub nodes: Vec<Node>,
     /// The values.
@@ -93,7 +98,7 @@ pub struct Operator {
 }
 
 /// A node.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// The operator.
     pub operator: OperatorId,
@@ -139,7 +144,7 @@ pub struct Attribute {
 }
 
 /// A value.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Value {
     /// The name.
     pub name: String,
@@ -153,8 +158,10 @@ pub struct Value {
     pub maker: Maker,
     /// Whether the value is an output of its graph.
     pub is_output: bool,
-    /// The elements of a small stored tensor.
+    /// The elements of a small tensor, if they are known.
     pub preview: Option<String>,
+    /// The cause of the element type, if it was recorded.
+    pub cause: Option<Cause>,
     /// The diagnostics of the value.
     pub marks: Vec<MarkId>,
     /// The change of the value. It is changed if its type or its evidence is, or an input or output of the model with this value.
@@ -195,7 +202,7 @@ pub enum Maker {
 }
 
 /// A group of nodes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// The kind.
     pub kind: GroupKind,

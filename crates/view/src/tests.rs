@@ -1,6 +1,8 @@
 //! Tests of whole scenes and pictures.
 
 mod answers;
+mod causes;
+mod compare;
 mod contents;
 mod engine;
 mod hostile;

@@ -4,7 +4,7 @@ use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::{AttributeProto, GraphProto};
 
 use super::{Matching, hash};
-use crate::scene::{NodeId, Scene};
+use crate::scene::Scene;
 use crate::testing::{float, node, scene_of_graph};
 
 /// A stream of numbers from a seed.
@@ -112,11 +112,6 @@ impl Program {
             inputs: vec![at.checked_sub(1).map_or(Source::Input(0), Source::Node)],
         });
         Self { inputs: 1, steps: steps.collect(), outputs: vec![Source::Node(nodes - 1)], next_key: nodes }
-    }
-
-    /// The position of a node.
-    fn position(&self, key: usize) -> Option<usize> {
-        self.steps.iter().position(|step| step.key == key)
     }
 
     /// Inserts a node on an edge.
@@ -281,9 +276,4 @@ fn search(old: &Program, new: &Program, at: usize, map: &mut Map, used: &mut [bo
         }
     }
     search(old, new, at + 1, map, used, best);
-}
-
-/// The nodes of a scene.
-pub(crate) fn nodes(scene: &Scene) -> impl Iterator<Item = NodeId> {
-    (0..scene.nodes.len()).map(NodeId::new)
 }

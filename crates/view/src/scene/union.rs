@@ -8,11 +8,11 @@
 //!
 //! **Cost:** linear in both scenes. Nothing recurses.
 
-use super::build::{count_nodes, index_readers};
+use super::derive::complete;
 use super::scopes::Scope;
 use super::{
-    Change, Comparison, Group, GroupId, GroupKind, ListedChange, MAX_SCOPES, Maker, Node, NodeId, Operator,
-    OperatorId, Scene, Subject, TypeId, Value, ValueId, marks, tree,
+    Cause, Change, Comparison, Group, GroupId, GroupKind, ListedChange, MAX_SCOPES, Maker, Node, NodeId,
+    Operator, OperatorId, Scene, Subject, TypeId, Value, ValueId, tree,
 };
 use crate::changes::{Changes, NodeChange, NodeDifference};
 use crate::map::{Map, Set};
@@ -66,6 +66,7 @@ impl<'a> Builder<'a> {
             about: new.about.clone(),
             operators: new.operators.clone(),
             types: new.types.clone(),
+            rules: new.rules.clone(),
             nodes: Vec::with_capacity(new.nodes.len()),
             values: new.values.clone(),
             groups: Vec::new(),
@@ -133,6 +134,7 @@ impl<'a> Builder<'a> {
             let ty = self.type_of_old(value.ty);
             self.scene.values.push(Value {
                 ty,
+                cause: None,
                 marks: Vec::new(),
                 is_output: false,
                 change: Change::Removed,
@@ -234,6 +236,7 @@ impl<'a> Builder<'a> {
                     slot,
                     bodies: Vec::new(),
                     callee: None,
+                    marks: Vec::new(),
                     change: if mate.is_some() { Change::Same } else { Change::Added },
                     old_reads: mate.map(|mate| self.old_reads(mate)).unwrap_or_default(),
                     ..self.sides[1].node(node).clone()
@@ -245,16 +248,23 @@ impl<'a> Builder<'a> {
 
     fn removed(&self, node: NodeId, group: GroupId, slot: u32) -> Node {
         let old = self.sides[0].node(node);
-        let ports = |values: &[Option<ValueId>]| {
-            values.iter().map(|value| value.map(|it| self.values[it.index()])).collect::<Vec<_>>()
+        let scene_value = |value: &ValueId| self.values[value.index()];
+        let is_made = |value: &ValueId| match self.sides[0].value(*value).maker {
+            Maker::Node { node: maker, .. } => maker == node,
+            Maker::Input | Maker::Stored | Maker::Undefined => false,
         };
         Node {
             operator: self.operators[old.operator.index()],
             group,
             slot,
-            inputs: ports(&old.inputs),
-            outputs: ports(&old.outputs),
-            captures: old.captures.iter().map(|value| self.values[value.index()]).collect(),
+            inputs: old.inputs.iter().map(|value| value.as_ref().map(scene_value)).collect(),
+            // Without a second definition of a value.
+            outputs: old
+                .outputs
+                .iter()
+                .map(|value| value.as_ref().filter(|it| is_made(it)).map(scene_value))
+                .collect(),
+            captures: old.captures.iter().map(scene_value).collect(),
             bodies: Vec::new(),
             callee: None,
             marks: Vec::new(),
@@ -281,29 +291,44 @@ impl<'a> Builder<'a> {
         for mark in &mut scene.marks {
             mark.nodes = mark.nodes.iter().filter_map(|node| nodes[1][node.index()]).collect();
         }
-        index_readers(&mut scene);
-        count_nodes(&mut scene);
-        count_changes(&mut scene);
-        let marks = std::mem::take(&mut scene.marks);
-        marks.iter().for_each(|mark| marks::count(&mut scene, mark));
-        scene.marks = marks;
+        complete(&mut scene);
         scene
     }
 
-    /// Sets the graphs and makers of values.
+    /// Sets the graphs, makers and causes of values.
     fn link_values(&mut self) {
         let first_removed = self.sides[1].values.len();
+        let mut makers: Vec<Option<Maker>> = vec![None; self.scene.values.len()];
+        for (at, node) in self.scene.nodes.iter().enumerate() {
+            for (output, value) in node.outputs.iter().enumerate() {
+                let Some(value) = value else { continue };
+                // Of two definitions of a value, the first counts.
+                let maker = Maker::Node { node: NodeId::new(at), output: tree::position(output) };
+                makers[value.index()].get_or_insert(maker);
+            }
+        }
+        let new_node = |node: NodeId| self.nodes[1][node.index()];
         for (at, value) in self.scene.values.iter_mut().enumerate() {
             let side = usize::from(at < first_removed);
             if let Some(root) = self.roots[side][value.graph.index()] {
                 value.graph = root;
             }
-            if let Maker::Node { node, output } = value.maker {
-                value.maker = match self.nodes[side][node.index()] {
-                    Some(node) => Maker::Node { node, output },
-                    None => Maker::Undefined,
-                };
+            if let Maker::Node { .. } = value.maker {
+                value.maker = makers[at].unwrap_or(Maker::Undefined);
             }
+            value.marks.clear();
+            value.cause = value.cause.and_then(|cause| match cause {
+                Cause::Tie { node, rule, next } => Some(Cause::Tie { node: new_node(node)?, rule, next }),
+                Cause::Rule { node: Some(node), rule } => {
+                    Some(Cause::Rule { node: Some(new_node(node)?), rule })
+                }
+                Cause::Rule { node: None, .. }
+                | Cause::Input
+                | Cause::Declared
+                | Cause::Stored
+                | Cause::Given
+                | Cause::Argument => Some(cause),
+            });
         }
     }
 
@@ -413,34 +438,4 @@ fn scopes(scene: &Scene) -> Vec<Vec<Scope<'_>>> {
         all.push(path);
     }
     all
-}
-
-/// Counts the changes below each group. Children and nested graphs have later groups.
-fn count_changes(scene: &mut Scene) {
-    for node in &scene.nodes {
-        let counts = &mut scene.groups[node.group.index()].changes;
-        match node.change {
-            Change::Same => {}
-            Change::Added => counts.added += 1,
-            Change::Removed => counts.removed += 1,
-            Change::Changed => counts.changed += 1,
-        }
-    }
-    for value in scene.values.iter().filter(|value| value.change == Change::Changed) {
-        let group = match value.maker {
-            Maker::Node { node, .. } => scene.nodes[node.index()].group,
-            Maker::Input | Maker::Stored | Maker::Undefined => value.graph,
-        };
-        scene.groups[group.index()].changes.types += 1;
-    }
-    for at in (1..scene.groups.len()).rev() {
-        let own = scene.groups[at].changes;
-        if let Some(parent) = scene.groups[at].parent {
-            let counts = &mut scene.groups[parent.index()].changes;
-            counts.added += own.added;
-            counts.removed += own.removed;
-            counts.changed += own.changed;
-            counts.types += own.types;
-        }
-    }
 }
