@@ -74,7 +74,7 @@ def texts() -> dict[str, bytes]:
         sys.exit(f"the script has {len(script.encode())} bytes, more than {MAX_SCRIPT}")
     files = {"page.js": script.strip().encode(), "page.css": style.strip().encode()}
     for name, contents in list(files.items()):
-        if b"</" + name.removeprefix("page.").replace("js", "script").replace("css", "style").encode() in contents:
+        if any(end in contents for end in (b"</script", b"</style", b"<!--")):
             sys.exit(f"{name} would end its element")
         files[f"{name}.sha256"] = base64.b64encode(hashlib.sha256(contents).digest())
     return files

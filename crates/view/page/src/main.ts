@@ -300,14 +300,19 @@ class Page {
     this.#announce(isCopied ? `The ${what} is copied.` : `The browser does not allow to copy the ${what}.`, "shown");
   }
 
+  /** The name of the model without folders. */
+  get #fileName(): string {
+    return this.#summary.title.split(/[\\/]/).at(-1) || "graph";
+  }
+
   #saveSvg(): void {
     const { svg } = this.#engine.ask({ ask: "export", ...this.#view() });
-    save(svgBlob(svg), `${this.#summary.title}.svg`);
+    save(svgBlob(svg), `${this.#fileName}.svg`);
   }
 
   async #savePng(): Promise<void> {
     const picture = this.#engine.ask({ ask: "export", ...this.#view() });
-    save(await pngBlob(picture, this.#themes.current), `${this.#summary.title}.png`);
+    save(await pngBlob(picture, this.#themes.current), `${this.#fileName}.png`);
   }
 
   /** Reports a change to assistive programs, and shows it for some seconds. */
