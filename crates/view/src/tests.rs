@@ -1,8 +1,10 @@
 //! Tests of whole scenes and pictures.
 
 mod answers;
+mod causes;
 mod contents;
 mod engine;
 mod hostile;
 mod large;
 mod recorded;
+mod search;
