@@ -78,10 +78,9 @@ export class Graph {
     return boxes.find((box) => box.place === spot.place) ?? boxes[0];
   }
 
-  /** Gives a box the focus, and the only tab stop of the picture. */
+  /** Gives a box or link the focus, and the only tab stop of the picture. */
   focus(spot: Spot): void {
-    const box = this.box(spot);
-    const element = box === undefined ? null : this.#element(box);
+    const element = this.#element(this.box(spot) ?? spot);
     if (element === null) return;
     for (const old of this.frame.querySelectorAll('[tabindex="0"]')) old.setAttribute("tabindex", "-1");
     element.setAttribute("tabindex", "0");

@@ -120,6 +120,7 @@ class Page {
     const main = make("main", {}, this.#graph.frame, this.#note, make("p", { id: "graph-help", class: "hidden" }, help));
     const app = make("div", { id: "app" }, header, main, this.#panel.element, this.#status, this.#keys.dialog);
     this.#panel.results(null, "");
+    this.#panel.problems(this.#summary.diagnostics, null);
     document.body.replaceChildren(app);
     document.title = `${title} - typeloom`;
   }
@@ -168,11 +169,11 @@ class Page {
     this.#details = details;
     this.#selected = spot;
     this.#highlight = details.kind === "diagnostic" ? [item] : (causes?.highlight ?? []);
-    if (move.isDrawn === true) {
+    if (move.isDrawn === true && spot.place !== null) {
       this.#shown = spot;
     } else {
       const { expanded, shown, place } = this.#engine.ask({ ask: "reveal", item, expanded: this.#drawn });
-      this.#expanded = expanded;
+      if (move.isDrawn !== true) this.#expanded = expanded;
       this.#shown = { item: shown, place };
     }
     this.#draw(move.isDrawn === true ? spot : null);
@@ -180,8 +181,10 @@ class Page {
     if (move.isDrawn !== true || move.focus === true) this.#graph.reveal(this.#shown);
     this.#panel.details(details, causes, this.#graph.isExpanded(this.#shown));
     const at = this.#summary.diagnostics.findIndex((of) => of.item === item);
-    if (at >= 0) this.#problem = at;
-    this.#panel.problems(this.#summary.diagnostics, this.#problem);
+    if (at >= 0 && at !== this.#problem) {
+      this.#problem = at;
+      this.#panel.problems(this.#summary.diagnostics, at);
+    }
     this.#panel.open("details");
     this.#announce(details.title, "hidden");
     if (move.entry !== null) this.#write(move.entry);
@@ -194,7 +197,6 @@ class Page {
     this.#highlight = [];
     this.#draw(null);
     this.#panel.model(this.#summary);
-    this.#panel.problems(this.#summary.diagnostics, this.#problem);
     this.#panel.open("details");
     if (entry !== null) this.#write(entry);
   }

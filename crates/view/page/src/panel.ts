@@ -33,6 +33,7 @@ export class Panel {
     this.#rename("details", "Details");
     this.#rename("problems", "Problems");
     this.#rename("results", "Results");
+    for (const pane of [this.#panes.problems, this.#panes.results]) pane.addEventListener("keydown", (event) => walk(pane, event));
     this.element.append(list, ...Object.values(this.#panes));
     this.open("details");
   }
@@ -215,6 +216,17 @@ export class Panel {
     this.open(next);
     this.#tabs[next].focus();
   }
+}
+
+/** Moves the focus to the next or previous entry of a list. */
+function walk(pane: HTMLElement, event: KeyboardEvent): void {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (step === undefined) return;
+  const entries = [...pane.querySelectorAll("button")];
+  const next = entries[entries.findIndex((entry) => entry === document.activeElement) + step];
+  if (next === undefined) return;
+  event.preventDefault();
+  next.focus();
 }
 
 function count(of: number): string {
