@@ -6,6 +6,7 @@ mod infer;
 mod inputs;
 mod levels;
 mod run;
+mod view;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -19,6 +20,7 @@ pub(crate) use infer::{InferArgs, InferFormat};
 pub(crate) use inputs::{ExcludeArgs, InputArgs};
 pub(crate) use levels::LevelArgs;
 pub(crate) use run::{CPU, ReferenceArg, RunArgs};
+pub(crate) use view::ViewArgs;
 
 /// Proves the type of every value in a tensor program.
 #[derive(Debug, Parser)]
@@ -42,6 +44,8 @@ pub(crate) enum Command {
     Infer(InferArgs),
     /// Draw the graph of a model with the types of its values and with its problems
     Graph(GraphArgs),
+    /// Show the graph of a model in a browser, with types, problems and their causes
+    View(ViewArgs),
     /// Explain a diagnostic code, or why a value of a model has its type
     Explain(ExplainArgs),
     /// List the operators, or show the signature and rules of one

@@ -17,3 +17,4 @@ pub(crate) mod ops;
 pub(crate) mod run;
 pub(crate) mod rust;
 pub(crate) mod targets;
+pub(crate) mod view;

@@ -19,6 +19,8 @@ mod ordered;
 mod output;
 mod reports;
 mod run;
+mod scenes;
+mod serve;
 mod settings;
 mod sources;
 mod target;
@@ -51,6 +53,7 @@ pub fn command_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item
         args::Command::Config(config) => commands::config::run(config),
         args::Command::Infer(infer) => commands::infer::run(infer),
         args::Command::Graph(graph) => commands::graph::run(graph),
+        args::Command::View(view) => commands::view::run(view),
         args::Command::Explain(explain) => commands::explain::run(explain),
         args::Command::Ops(ops) => commands::ops::run(ops),
         args::Command::Run(run) => commands::run::start(run, arguments.get(1..).unwrap_or_default()),

@@ -12,6 +12,7 @@
 //! | [`reference`] | the drop-in replacements of the reference's modules |
 //! | [`rewrite`] | `annotate`, `strip`, `fix`, `compile` |
 //! | [`interface`] | `describe`, `diff` |
+//! | [`view`] | `view` |
 //! | [`session`], [`array`] | `Session`, tensors |
 //! | [`dim`], [`types`] | `Dim`, `Type`, the type tree |
 //! | [`pool`], [`descriptor`] | pools and bundles |
@@ -44,6 +45,7 @@ mod session;
 mod settings;
 mod term;
 mod types;
+mod view;
 
 use pyo3::prelude::*;
 
@@ -83,4 +85,6 @@ mod _core {
     use crate::term::{Symbols, Ty, parse_term};
     #[pymodule_export]
     use crate::types::{parse_type, tree_extend, tree_nodes};
+    #[pymodule_export]
+    use crate::view::view;
 }

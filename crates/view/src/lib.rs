@@ -17,6 +17,7 @@
 //! | [`plan`] | the choice of expanded groups within a budget |
 //! | [`svg`], [`dot`], [`mermaid`] | static pictures |
 //! | [`engine`] | requests and answers of an interactive page |
+//! | `page` | the HTML file with the scene and the engine |
 //! | [`wire`] | scenes as bytes |
 //! | [`text`] | short, escaped texts and their widths |
 //!
@@ -36,6 +37,8 @@ pub mod layout;
 pub mod level;
 pub mod matching;
 pub mod mermaid;
+#[cfg(not(target_family = "wasm"))]
+pub mod page;
 pub mod plan;
 pub mod scene;
 pub mod svg;

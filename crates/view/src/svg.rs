@@ -204,7 +204,7 @@ fn number(value: f64) -> String {
 }
 
 /// Text as character data of XML. The other characters that XML does not allow are escaped before, see [`short`].
-fn escaped(text: &str) -> std::borrow::Cow<'_, str> {
+pub(crate) fn escaped(text: &str) -> std::borrow::Cow<'_, str> {
     let is_plain = |c: char| !matches!(c, '&' | '<' | '>' | '"' | '\'' | '\u{fffe}' | '\u{ffff}');
     if text.chars().all(is_plain) {
         return text.into();

@@ -11,3 +11,4 @@ mod infer;
 mod inputs;
 mod operators;
 mod shell;
+mod view;

@@ -26,6 +26,7 @@ from typeloom._api import (
     infer,
     strip,
     targets,
+    view,
 )
 from typeloom._errors import ModelError, TypeloomError
 from typeloom._interface import Diff, Difference, Interface, Parameter
@@ -34,6 +35,7 @@ from typeloom._operators import Operator, Operators, RuleContext, RuleInput, ope
 from typeloom._report import Coverage, Diagnostic, Label, Location, Report, Values
 from typeloom._session import Port, Session
 from typeloom._types import Dim, Origin, Type
+from typeloom._view import View
 
 if TYPE_CHECKING:
     from typeloom import fleet, onnx, pool, term, testing, types
@@ -98,6 +100,7 @@ __all__ = [
     "Type",
     "TypeloomError",
     "Values",
+    "View",
     "annotate",
     "check",
     "compile",
@@ -118,4 +121,5 @@ __all__ = [
     "term",
     "testing",
     "types",
+    "view",
 ]

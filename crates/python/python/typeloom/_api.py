@@ -8,11 +8,13 @@ from typing import Any, overload
 
 from typeloom import _core
 from typeloom._errors import ModelError, TypeloomError
+from typeloom._files import write
 from typeloom._interface import Diff, Interface
 from typeloom._model import Form, ModelLike, form_of
 from typeloom._operators import Operators
 from typeloom._report import Diagnostic, Report
 from typeloom._types import DimLike, Type
+from typeloom._view import View
 
 __all__ = [
     "annotate",
@@ -25,6 +27,7 @@ __all__ = [
     "infer",
     "strip",
     "targets",
+    "view",
 ]
 
 _Path = str | os.PathLike[str]
@@ -226,33 +229,10 @@ def _result(
     if problems:
         raise ModelError([Diagnostic(raw) for raw in problems])
     if output is not None:
-        _write(output, form.bytes() if file is None else file)
+        write(output, form.bytes() if file is None else file)
     if file is None:
         return form.bytes() if isinstance(form.model, str) else model
     return form.back(file)
-
-
-def _write(path: _Path, data: bytes) -> None:
-    """Writes a file by way of a temporary one, so that an error leaves the old file."""
-    import tempfile
-
-    folder = os.path.dirname(os.path.abspath(path))
-    handle, temporary = tempfile.mkstemp(dir=folder, prefix=".typeloom-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if os.path.exists(path):
-            os.chmod(temporary, os.stat(path).st_mode & 0o7777)
-        else:
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
 
 
 def fix(
@@ -406,6 +386,39 @@ def explain(
     settings = _settings(True, seeds, assume, False, operators)
     raw, text = _core.explain(form.model, settings, form.name, value)
     return Explanation(text, raw)
+
+
+def view(
+    model: ModelLike,
+    *,
+    strict: bool = True,
+    seeds: Mapping[str, str | Type] | None = None,
+    assume: Mapping[str, DimLike] | None = None,
+    merge_symbols: bool = False,
+    operators: Operators | None = None,
+) -> View:
+    """The graph of a model with types, problems and their causes, as a page for browsers.
+
+    A notebook shows the result; ``save`` writes it. A model with errors has a page too.
+
+    >>> import typeloom as tl
+    >>> tl.view('''<ir_version: 10, opset_import: ["" : 21]>
+    ... g (float[N] x, double[N] w) => (y) { y = Mul(x, w) }''')
+    <View of <text>: 1 node, 1 error>
+
+    For the arguments see `check`.
+
+    Raises:
+        OSError: the file cannot be read.
+        ModelError: the file is no model.
+    """
+    form = form_of(model)
+    settings = _settings(strict, seeds, assume, merge_symbols, operators)
+    page, problems = _core.view(form.model, settings, form.name)
+    if page is None:
+        raise ModelError([Diagnostic(raw) for raw in problems])
+    html, nodes, errors = page
+    return View(html, form.name, nodes, errors)
 
 
 def compile(

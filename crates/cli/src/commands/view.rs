@@ -1,0 +1,147 @@
+//! `typeloom view FILE`: the graph of a model as a page for browsers. A model with problems has a page, with the problems marked.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use anyhow::bail;
+use typeloom_view::page::{self, Delivery};
+use typeloom_view::plan::Options;
+use typeloom_view::svg;
+use typeloom_view::text::counted;
+
+use crate::args::{Color, SolveArgs, ViewArgs};
+use crate::exit::Outcome;
+use crate::input::{self, Source};
+use crate::output::{note, refuse, write};
+use crate::scenes::{self, Drawn};
+use crate::serve::{self, Server};
+use crate::target::Target;
+
+pub(crate) fn run(args: &ViewArgs) -> anyhow::Result<Outcome> {
+    let source = input::source(&args.file);
+    if args.serve {
+        return serve(args, &source);
+    }
+    let target = target(args, &source)?;
+    let drawn = match scenes::of(&args.solve, &source)? {
+        Ok(drawn) => drawn,
+        Err(diagnostics) => return refuse(&source.name, &diagnostics, Color::Auto, "no page"),
+    };
+    let (scene, name) = (&drawn.scene, &source.name);
+    let text = if args.svg {
+        svg::render(scene, name, &Options::default())
+    } else {
+        page::render(scene, name, Delivery::File)
+    };
+    target.write(text.as_bytes())?;
+    target.announce(&source, &counted(scene.group(scene.main()).total, "node"))?;
+    if args.open {
+        open(&target)?;
+    }
+    Ok(drawn.outcome)
+}
+
+/// The file of the page.
+fn target(args: &ViewArgs, source: &Source) -> anyhow::Result<Target> {
+    let Some(path) = source.path().filter(|_| args.output.is_none() && !args.svg) else {
+        let target = Target::unlike(args.output.as_deref().unwrap_or("-"), source)?;
+        if args.open && target.is_stdout() {
+            bail!("--open needs a file: use --output");
+        }
+        return Ok(target);
+    };
+    let name = Path::new(path.file_name().unwrap_or_default()).with_extension("html");
+    if name.exists() && !is_page(&name) {
+        bail!("`{}` exists and is no page of this command; use --output to replace it", name.display());
+    }
+    Target::unlike(&name.display().to_string(), source)
+}
+
+/// Whether a file is a page of this command.
+fn is_page(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(4096).read_to_end(&mut start));
+    read.is_ok() && String::from_utf8_lossy(&start).contains(page::GENERATOR)
+}
+
+/// Shows a file in the browser of the user.
+fn open(target: &Target) -> anyhow::Result<()> {
+    let Target::File { path, name } = target else { return Ok(()) };
+    let path = std::path::absolute(path)?;
+    start_browser(&path.as_os_str().to_string_lossy(), name);
+    Ok(())
+}
+
+fn start_browser(address: &str, name: &str) {
+    if let Err(error) = opener::open_browser(address) {
+        note(&format!("cannot start a browser ({error}); open `{name}` in one"));
+    }
+}
+
+fn serve(args: &ViewArgs, source: &Source) -> anyhow::Result<Outcome> {
+    let Some(path) = source.path() else {
+        bail!("--serve needs a file, which it reads again when it changes")
+    };
+    let version = version(path);
+    let drawn = match scenes::of(&args.solve, source)? {
+        Ok(drawn) => drawn,
+        Err(diagnostics) => return refuse(&source.name, &diagnostics, Color::Auto, "no page"),
+    };
+    let server = Server::listen(args.port)?;
+    let count = counted(drawn.scene.group(drawn.scene.main()).total, "node");
+    write(&format!("{} -> {}: {count}\n", source.name, server.address()))?;
+    if args.open {
+        start_browser(&server.address(), &server.address());
+    }
+    let watched = Watched { solve: &args.solve, source, path, version };
+    server.run(watched.page(&drawn), watched)?;
+    Ok(drawn.outcome)
+}
+
+/// A model that is read again when its file changes.
+struct Watched<'a> {
+    solve: &'a SolveArgs,
+    source: &'a Source,
+    path: &'a Path,
+    version: u64,
+}
+
+impl Watched<'_> {
+    fn page(&self, drawn: &Drawn) -> serve::Page {
+        let delivery = Delivery::Server { version: self.version };
+        let html = page::render(&drawn.scene, &self.source.name, delivery);
+        serve::Page { html, policy: page::policy(delivery), version: self.version }
+    }
+}
+
+impl serve::Source for Watched<'_> {
+    fn refresh(&mut self) -> Option<serve::Page> {
+        let version = version(self.path);
+        if version == self.version {
+            return None;
+        }
+        // A file that is being written is read again with its next version.
+        self.version = version;
+        match scenes::of(self.solve, self.source) {
+            Ok(Ok(drawn)) => Some(self.page(&drawn)),
+            Ok(Err(_)) => {
+                note(&format!("`{}` is not a model; the page stays as it is", self.source.name));
+                None
+            }
+            Err(error) => {
+                note(&format!("{error:#}; the page stays as it is"));
+                None
+            }
+        }
+    }
+}
+
+/// A number that changes when the file does; 0 if there is none.
+fn version(path: &Path) -> u64 {
+    let Ok(meta) = path.metadata() else { return 0 };
+    let time = meta.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+    let nanoseconds = time.as_secs().wrapping_mul(1_000_000_000).wrapping_add(u64::from(time.subsec_nanos()));
+    nanoseconds.rotate_left(7) ^ meta.len()
+}

@@ -1,0 +1,120 @@
+// The picture of the graph: boxes and links that can be selected, in the order in which they are read.
+
+import type { DrawnBox, Picture } from "./answers";
+import { Camera } from "./camera";
+import { make } from "./dom";
+
+/** A box or link of the picture. */
+export interface Spot {
+  readonly item: string;
+  /** The path of items from the main graph: a function that is called twice is drawn twice. */
+  readonly place: string | null;
+}
+
+export class Graph {
+  readonly frame = make("div", {
+    id: "graph",
+    role: "application",
+    "aria-label": "Graph",
+    "aria-roledescription": "graph",
+    "aria-describedby": "graph-help",
+    tabindex: "-1",
+  });
+  readonly camera = new Camera(this.frame);
+  #drawing: Picture | null = null;
+
+  constructor(pick: (spot: Spot) => void) {
+    this.frame.addEventListener("click", (event) => {
+      const spot = spotOf(event.target);
+      if (spot !== null) pick(spot);
+    });
+    // Boxes that get the focus are made visible by the camera; a frame that scrolls would move the picture twice.
+    this.frame.addEventListener("scroll", () => this.frame.scrollTo(0, 0));
+  }
+
+  get drawing(): Picture | null {
+    return this.#drawing;
+  }
+
+  get boxes(): readonly DrawnBox[] {
+    return this.#drawing?.boxes ?? [];
+  }
+
+  /** Replaces the picture. The given box keeps its position, and the focus its box. */
+  show(drawing: Picture, anchor: Spot | null): void {
+    const held = anchor === null ? undefined : this.box(anchor);
+    const at = held === undefined ? null : this.camera.toFrame(held);
+    const focused = spotOf(document.activeElement);
+    const isFirst = this.#drawing === null;
+    const parsed = new DOMParser().parseFromString(drawing.svg, "image/svg+xml");
+    const picture = document.importNode(parsed.documentElement, true) as unknown as SVGSVGElement;
+    this.#drawing = drawing;
+    for (const element of picture.querySelectorAll(".selected")) element.setAttribute("aria-current", "true");
+    this.frame.replaceChildren(picture);
+    this.camera.show(picture, drawing.width, drawing.height);
+    const now = anchor === null ? undefined : this.box(anchor);
+    if (isFirst) this.camera.start(drawing.boxes);
+    else if (at !== null && now !== undefined) this.camera.anchor(now, at);
+    if (focused !== null) this.focus(focused);
+  }
+
+  /** Moves the picture so that an item is visible; returns whether the picture contains it. */
+  reveal(spot: Spot): boolean {
+    const box = this.box(spot);
+    if (box !== undefined) {
+      this.camera.reveal(box);
+      return true;
+    }
+    const link = this.frame.querySelector<SVGGraphicsElement>(`[data-item="${CSS.escape(spot.item)}"]`);
+    if (link === null) return false;
+    const { x, y, width, height } = link.getBBox();
+    this.camera.reveal({ x, y, w: width, h: height });
+    return true;
+  }
+
+  /** The box of an item: the one at its place, or else the first. */
+  box(spot: Spot): DrawnBox | undefined {
+    const boxes = this.boxes.filter((box) => box.item === spot.item);
+    return boxes.find((box) => box.place === spot.place) ?? boxes[0];
+  }
+
+  /** Gives a box or link the focus, and the only tab stop of the picture. */
+  focus(spot: Spot): void {
+    const element = this.#element(this.box(spot) ?? spot);
+    if (element === null) return;
+    for (const old of this.frame.querySelectorAll('[tabindex="0"]')) old.setAttribute("tabindex", "-1");
+    element.setAttribute("tabindex", "0");
+    element.focus({ preventScroll: true });
+  }
+
+  /** The box with the focus. */
+  get focused(): Spot | null {
+    const active = document.activeElement;
+    return this.frame.contains(active) ? spotOf(active) : null;
+  }
+
+  /** The box `step` after the given one in reading order; the first or last one if there is none. */
+  neighbour(spot: Spot | null, step: number): DrawnBox | undefined {
+    const boxes = this.boxes;
+    const own = spot === null ? undefined : this.box(spot);
+    if (own === undefined) return step > 0 ? boxes[0] : boxes.at(-1);
+    return boxes[Math.min(Math.max(boxes.indexOf(own) + step, 0), boxes.length - 1)];
+  }
+
+  /** Whether a box is expanded; `null` if nothing is inside. */
+  isExpanded(spot: Spot): boolean | null {
+    return this.box(spot)?.is_expanded ?? null;
+  }
+
+  #element(box: Spot): SVGGElement | null {
+    const place = box.place === null ? "" : `[data-place="${CSS.escape(box.place)}"]`;
+    return this.frame.querySelector(`[data-item="${CSS.escape(box.item)}"]${place}`);
+  }
+}
+
+/** The box or link that contains an element of the picture. */
+function spotOf(target: EventTarget | null): Spot | null {
+  const element = target instanceof SVGElement ? target.closest("[data-item]") : null;
+  const item = element?.getAttribute("data-item");
+  return element && item ? { item, place: element.getAttribute("data-place") } : null;
+}

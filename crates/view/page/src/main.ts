@@ -1,0 +1,351 @@
+// The page of a model: connects the engine, the picture, the panel and the keyboard.
+
+import type { Details, Summary } from "./answers";
+import { addressOf, readAddress, writeAddress, type Address } from "./address";
+import { button, counted, make } from "./dom";
+import { Engine } from "./engine";
+import { copyText, pngBlob, save, svgBlob } from "./export";
+import { Graph, type Spot } from "./graph";
+import { Keys } from "./keys";
+import { Panel } from "./panel";
+import { watch } from "./reload";
+import { Themes } from "./theme";
+
+const MAX_RESULTS = 1000;
+
+/** How a selection changes the history, and whether the focus moves to its box. */
+interface Move {
+  readonly entry: "push" | "replace" | null;
+  readonly focus?: boolean;
+  /** Whether the spot is a box or link of the picture. */
+  readonly isDrawn?: boolean;
+}
+
+/** The part of the state that the address does not contain. */
+interface State {
+  readonly expanded: readonly string[] | null;
+}
+
+class Page {
+  readonly #engine: Engine;
+  readonly #summary: Summary;
+  readonly #themes = new Themes();
+  readonly #graph = new Graph((spot) => this.#pick(spot));
+  readonly #panel = new Panel({
+    select: (item) => this.#select({ item, place: null }, { entry: "push" }),
+    toggle: () => this.#toggle(),
+    copy: (text, what) => void this.#copy(text, what),
+    link: () => void this.#copy(this.#permalink(), "link"),
+  });
+  readonly #search = make("input", {
+    type: "search",
+    id: "search",
+    "aria-label": "Search by name, operator, type or code",
+    placeholder: "Search: name, operator, float16, [*, seq], code",
+    autocomplete: "off",
+    spellcheck: "false",
+  });
+  readonly #status = make("p", { role: "status", class: "hidden" });
+  readonly #note = make("p", { id: "note" });
+  readonly #keys: Keys;
+  /** The expanded groups; `null` for the default picture. */
+  #expanded: readonly string[] | null = null;
+  #highlight: readonly string[] = [];
+  #selected: Spot | null = null;
+  /** The box of the selected item. */
+  #shown: Spot | null = null;
+  #details: Details | null = null;
+  #problem: number | null = null;
+  #timer = 0;
+  #toast = 0;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+    this.#summary = engine.ask({ ask: "summary" });
+    this.#keys = new Keys(
+      {
+        next: (step) => this.#visit(this.#graph.neighbour(this.#at, step)),
+        edge: (step) => this.#follow(step),
+        end: (step) => this.#visit(step < 0 ? this.#graph.boxes[0] : this.#graph.boxes.at(-1)),
+        open: () => this.#open(),
+        leave: () => this.#leave(),
+        problem: (step) => this.#step(step),
+        search: () => this.#search.focus(),
+        fit: () => this.#graph.camera.fit(),
+        zoom: (factor) => this.#graph.camera.zoom(factor),
+        theme: () => this.#theme(),
+        copy: () => void this.#copy(this.#details?.text ?? this.#graph.boxes.map(({ label }) => label).join("\n"), "text"),
+      },
+      this.#graph.frame,
+    );
+    this.#build();
+    addEventListener("popstate", () => this.#restore());
+  }
+
+  #build(): void {
+    const { title, errors, warnings } = this.#summary;
+    const camera = this.#graph.camera;
+    this.#search.addEventListener("input", () => {
+      clearTimeout(this.#timer);
+      this.#timer = setTimeout(() => this.#find(), 120);
+    });
+    const form = make("form", { role: "search" }, this.#search);
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#find();
+      this.#panel.enter("results");
+    });
+    const problems = button(`${counted(errors, "error")}, ${counted(warnings, "warning")}`, () => this.#panel.open("problems"), {
+      class: errors > 0 ? "error" : warnings > 0 ? "warning" : "",
+    });
+    const header = make(
+      "header",
+      {},
+      make("h1", {}, title),
+      problems,
+      form,
+      make(
+        "div",
+        { role: "toolbar", "aria-label": "Picture" },
+        button("−", () => camera.zoom(0.8), { "aria-label": "Zoom out" }),
+        button("+", () => camera.zoom(1.25), { "aria-label": "Zoom in" }),
+        button("Fit", () => camera.fit(), { "aria-label": "Show the whole picture" }),
+        button("SVG", () => this.#saveSvg(), { "aria-label": "Save as SVG" }),
+        button("PNG", () => void this.#savePng(), { "aria-label": "Save as PNG" }),
+        button("◐", () => this.#theme(), { "aria-label": "Dark or light theme" }),
+        button("?", () => this.#keys.help(), { "aria-label": "Help" }),
+      ),
+    );
+    const help = "Arrow keys move between boxes, Enter expands a group. Press the question mark for all keys.";
+    const main = make("main", {}, this.#graph.frame, this.#note, make("p", { id: "graph-help", class: "hidden" }, help));
+    const app = make("div", { id: "app" }, header, main, this.#panel.element, this.#status, this.#keys.dialog);
+    this.#panel.results(null, "");
+    this.#panel.problems(this.#summary.diagnostics, null);
+    document.body.replaceChildren(app);
+    document.title = `${title} - typeloom`;
+  }
+
+  /** Shows the item of the address. */
+  start(): void {
+    this.#restore();
+    watch((text) => this.#announce(text, "shown"));
+  }
+
+  #restore(): void {
+    const { link, theme } = readAddress();
+    if (theme !== null) this.#themes.choose(theme);
+    const state = history.state as State | null;
+    if (state !== null) this.#expanded = state.expanded;
+    const item = link === null ? null : this.#engine.ask({ ask: "find", link }).item;
+    if (item !== null) this.#select({ item, place: null }, { entry: null });
+    else this.#deselect(null);
+    if (link !== null && item === null) this.#announce(`The model has no ${link}.`, "shown");
+  }
+
+  #view(): { expanded: string[] | null; selected: string | null; highlight: string[]; max_items: null } {
+    const expanded = this.#expanded === null ? null : [...this.#expanded];
+    return { expanded, selected: this.#selected?.item ?? null, highlight: [...this.#highlight], max_items: null };
+  }
+
+  #draw(anchor: Spot | null): void {
+    const drawing = this.#engine.ask({ ask: "draw", ...this.#view() });
+    this.#graph.show(drawing, anchor);
+    this.#note.textContent = drawing.note;
+    this.#note.hidden = drawing.note === "";
+  }
+
+  /** A click on a box or link: selects it, or expands or collapses it if it is selected. */
+  #pick(spot: Spot): void {
+    this.#graph.focus(spot);
+    const isAgain = this.#selected?.item === spot.item && this.#selected.place === spot.place;
+    if (isAgain && this.#graph.isExpanded(spot) !== null) this.#toggle();
+    else this.#select(spot, { entry: "push", isDrawn: true });
+  }
+
+  #select(spot: Spot, move: Move): void {
+    const { item } = spot;
+    const details = this.#engine.ask({ ask: "details", item });
+    const causes = details.kind === "value" ? this.#engine.ask({ ask: "causes", item }) : null;
+    this.#details = details;
+    this.#selected = spot;
+    this.#highlight = details.kind === "diagnostic" ? [item] : (causes?.highlight ?? []);
+    if (move.isDrawn === true && spot.place !== null) {
+      this.#shown = spot;
+    } else {
+      const { expanded, shown, place } = this.#engine.ask({ ask: "reveal", item, expanded: this.#drawn });
+      if (move.isDrawn !== true) this.#expanded = expanded;
+      this.#shown = { item: shown, place };
+    }
+    this.#draw(move.isDrawn === true ? spot : null);
+    if (move.focus === true) this.#graph.focus(this.#shown);
+    if (move.isDrawn !== true || move.focus === true) this.#graph.reveal(this.#shown);
+    this.#panel.details(details, causes, this.#graph.isExpanded(this.#shown));
+    const at = this.#summary.diagnostics.findIndex((of) => of.item === item);
+    if (at >= 0 && at !== this.#problem) {
+      this.#problem = at;
+      this.#panel.problems(this.#summary.diagnostics, at);
+    }
+    this.#panel.open("details");
+    this.#announce(details.title, "hidden");
+    if (move.entry !== null) this.#write(move.entry);
+  }
+
+  /** Shows the model. */
+  #deselect(entry: Move["entry"]): void {
+    this.#details = null;
+    this.#selected = this.#shown = null;
+    this.#highlight = [];
+    this.#draw(null);
+    this.#panel.model(this.#summary);
+    this.#panel.open("details");
+    if (entry !== null) this.#write(entry);
+  }
+
+  /** The groups that are expanded in the picture. */
+  get #drawn(): string[] | null {
+    return this.#graph.drawing?.expanded ?? (this.#expanded === null ? null : [...this.#expanded]);
+  }
+
+  /** The box with the focus, or else that of the selected item. */
+  get #at(): Spot | null {
+    return this.#graph.focused ?? this.#shown;
+  }
+
+  #visit(spot: Spot | undefined): void {
+    if (spot !== undefined) this.#select(spot, { entry: "replace", focus: true, isDrawn: true });
+  }
+
+  /** Moves to the first input or the first reader of a box. */
+  #follow(step: 1 | -1): void {
+    const at = this.#at;
+    if (at === null) return;
+    const { inputs, outputs } = this.#engine.ask({ ask: "neighbours", ...at, expanded: this.#drawn });
+    const next = (step < 0 ? inputs : outputs)[0];
+    if (next === undefined) this.#announce(step < 0 ? "No inputs" : "No readers", "shown");
+    else this.#visit(next);
+  }
+
+  #open(): void {
+    const at = this.#at;
+    if (at === null) this.#visit(this.#graph.boxes[0]);
+    else if (this.#graph.isExpanded(at) !== null) this.#toggle();
+    else this.#select(at, { entry: "push", focus: true, isDrawn: true });
+  }
+
+  /** Expands or collapses a box. */
+  #toggle(): void {
+    const at = this.#at;
+    const box = at === null ? undefined : this.#graph.box(at);
+    if (box === undefined || box.is_expanded === null) return;
+    const drawn = this.#drawn ?? [];
+    const isInside = (place: string): boolean => place === box.place || place.startsWith(`${box.place}/`);
+    this.#expanded = box.is_expanded ? drawn.filter((place) => !isInside(place)) : [...drawn, box.place];
+    this.#draw(box);
+    const isExpanded = this.#graph.isExpanded(box);
+    if (isExpanded === box.is_expanded) this.#announce("The picture has too many boxes; collapse other groups.", "shown");
+    else this.#announce(isExpanded === true ? "expanded" : "collapsed", "hidden");
+    if (this.#details !== null) this.#panel.state(isExpanded);
+    this.#write("replace");
+  }
+
+  #leave(): void {
+    if (document.activeElement === this.#search) {
+      this.#search.blur();
+      if (this.#graph.boxes[0] !== undefined) this.#graph.focus(this.#shown ?? this.#graph.boxes[0]);
+    } else if (this.#selected !== null) {
+      this.#deselect("push");
+    }
+  }
+
+  /** Selects the next or previous problem. */
+  #step(step: 1 | -1): void {
+    const { diagnostics } = this.#summary;
+    if (diagnostics.length === 0) return this.#announce("The model has no problems.", "shown");
+    const from = this.#problem ?? (step > 0 ? -1 : 0);
+    const at = (from + step + diagnostics.length) % diagnostics.length;
+    const problem = diagnostics[at];
+    if (problem === undefined) return;
+    this.#select({ item: problem.item, place: null }, { entry: "push" });
+    const count = `Problem ${at + 1} of ${diagnostics.length}`;
+    this.#announce(`${count}: ${problem.message}`, "hidden");
+  }
+
+  #find(): void {
+    const query = this.#search.value.trim();
+    if (query === "") return this.#panel.results(null, "");
+    const results = this.#engine.ask({ ask: "search", query, limit: MAX_RESULTS });
+    this.#panel.results(results, query);
+    this.#panel.open("results");
+    this.#announce(results.error === "" ? counted(results.total, "result") : results.error, "hidden");
+  }
+
+  #theme(): void {
+    this.#themes.toggle();
+    this.#write("replace");
+  }
+
+  get #address(): Address {
+    return { link: this.#details?.link ?? null, theme: this.#themes.chosen };
+  }
+
+  #write(entry: "push" | "replace"): void {
+    const state: State = { expanded: this.#expanded };
+    writeAddress(this.#address, entry, state);
+  }
+
+  #permalink(): string {
+    return location.href.replace(/#.*$/, "") + addressOf({ ...this.#address, theme: null });
+  }
+
+  async #copy(text: string, what: string): Promise<void> {
+    const isCopied = await copyText(text);
+    this.#announce(isCopied ? `The ${what} is copied.` : `The browser does not allow to copy the ${what}.`, "shown");
+  }
+
+  /** The name of the model without folders. */
+  get #fileName(): string {
+    return this.#summary.title.split(/[\\/]/).at(-1) || "graph";
+  }
+
+  #saveSvg(): void {
+    const { svg } = this.#engine.ask({ ask: "export", ...this.#view() });
+    save(svgBlob(svg), `${this.#fileName}.svg`);
+  }
+
+  async #savePng(): Promise<void> {
+    const picture = this.#engine.ask({ ask: "export", ...this.#view() });
+    save(await pngBlob(picture, this.#themes.current), `${this.#fileName}.png`);
+  }
+
+  /** Reports a change to assistive programs, and shows it for some seconds. */
+  #announce(text: string, visibility: "shown" | "hidden"): void {
+    this.#status.textContent = text;
+    this.#status.classList.toggle("shown", visibility === "shown");
+    clearTimeout(this.#toast);
+    this.#toast = setTimeout(() => this.#status.classList.remove("shown"), 5000);
+  }
+
+  /** Reports an error of the page or of the engine. */
+  fail(error: unknown): void {
+    this.#announce(`Error: ${textOf(error)}`, "shown");
+  }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+async function start(): Promise<void> {
+  try {
+    const page = new Page(await Engine.start());
+    page.start();
+    addEventListener("error", (event) => page.fail(event.error));
+    addEventListener("unhandledrejection", (event) => page.fail(event.reason));
+  } catch (error) {
+    const note = document.getElementById("note");
+    if (note === null) throw error;
+    note.textContent = `The graph cannot be drawn in this browser: ${textOf(error)}`;
+  }
+}
+
+void start();
