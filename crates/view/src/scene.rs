@@ -164,7 +164,8 @@ pub struct Value {
     pub cause: Option<Cause>,
     /// The diagnostics of the value.
     pub marks: Vec<MarkId>,
-    /// The change of the value. It is changed if its type or its evidence is, or an input or output of the model with this value.
+    /// The change of the value. It is changed if its type or its evidence is, or its name as an input or output of the
+    /// model.
     pub change: Change,
     /// The type in the old model, if it is another.
     pub old_type: Option<TypeId>,

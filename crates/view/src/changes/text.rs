@@ -5,7 +5,7 @@
 use super::{
     Changes, Direction, MAX_DIFFERENCES, NodeChange, NodeDifference, PortChange, PortDifference, evidence,
 };
-use crate::scene::{Change, NodeId, Scene, ValueId};
+use crate::scene::{Change, Maker, NodeId, Scene, ValueId};
 use crate::text::{MAX_NAME, MAX_TYPE, counted, short};
 
 /// The maximum number of lines of each section of a text.
@@ -165,7 +165,12 @@ fn difference([old, new]: Both<'_>, first: NodeId, second: NodeId, difference: &
             let text = |scene: &Scene, value: &Option<ValueId>| {
                 value.map_or("none".to_owned(), |it| name(scene, it))
             };
-            format!("input {port}: {} -> {}", text(old, before), text(new, after))
+            let (mut from, mut to) = (text(old, before), text(new, after));
+            if from == to {
+                // Another value with the same name.
+                (from, to) = (maker(old, *before), maker(new, *after));
+            }
+            format!("input {port}: {from} -> {to}")
         }
         NodeDifference::Stored { port, old: before, new: after } => {
             let elements = |scene: &Scene, value| scene.value(value).preview.clone().unwrap_or_default();
@@ -199,6 +204,18 @@ pub(crate) fn title(scene: &Scene, node: NodeId) -> String {
 
 fn name(scene: &Scene, value: ValueId) -> String {
     short(&scene.value(value).name, MAX_NAME)
+}
+
+/// The name of a value and the operator that makes it.
+fn maker(scene: &Scene, value: Option<ValueId>) -> String {
+    let Some(value) = value else { return "none".to_owned() };
+    let made_by = match scene.value(value).maker {
+        Maker::Node { node, .. } => short(&scene.operator(node).name, MAX_NAME),
+        Maker::Input => "input".to_owned(),
+        Maker::Stored => "stored".to_owned(),
+        Maker::Undefined => "undefined".to_owned(),
+    };
+    format!("{} ({made_by})", name(scene, value))
 }
 
 fn ty(scene: &Scene, value: ValueId) -> String {

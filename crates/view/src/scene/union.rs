@@ -14,7 +14,7 @@ use super::{
     Cause, Change, Comparison, Group, GroupId, GroupKind, ListedChange, MAX_SCOPES, Maker, Node, NodeId,
     Operator, OperatorId, Scene, Subject, TypeId, Value, ValueId, tree,
 };
-use crate::changes::{Changes, NodeChange, NodeDifference};
+use crate::changes::{Changes, NodeChange, NodeDifference, PortChange, PortDifference};
 use crate::map::{Map, Set};
 use crate::matching::{Interface, Matching, matching};
 use crate::order::{Entry, Merged, MergedGraph};
@@ -380,7 +380,10 @@ impl<'a> Builder<'a> {
         }
         self.scene.comparison = Some(Comparison { listed, total: changes.total() });
 
-        let ports = changes.interface.iter().filter_map(|port| Some([port.old?, port.new?]));
+        let is_other = |it: &&PortChange| {
+            it.differences.iter().any(|it| matches!(it, PortDifference::Name | PortDifference::Type))
+        };
+        let ports = changes.interface.iter().filter(is_other).filter_map(|port| Some([port.old?, port.new?]));
         let values = changes.values.iter().map(|value| [value.old, value.new]);
         let stored = changes.nodes.iter().flat_map(|node| match node {
             NodeChange::Changed { differences, .. } => differences.as_slice(),
