@@ -1,7 +1,7 @@
 // The picture of the graph: boxes and links that can be selected, in the order in which they are read.
 
 import type { DrawnBox, Picture } from "./answers";
-import { Camera } from "./camera";
+import { Camera, type Goal } from "./camera";
 import { make } from "./dom";
 
 /** A box or link of the picture. */
@@ -10,6 +10,9 @@ export interface Spot {
   /** The path of items from the main graph: a function that is called twice is drawn twice. */
   readonly place: string | null;
 }
+
+/** Maximum number of links of a picture in which a pointer need not hit the line itself. */
+const MAX_WIDE_LINKS = 1000;
 
 export class Graph {
   readonly frame = make("div", {
@@ -49,6 +52,10 @@ export class Graph {
     const parsed = new DOMParser().parseFromString(drawing.svg, "image/svg+xml");
     const picture = document.importNode(parsed.documentElement, true) as unknown as SVGSVGElement;
     this.#drawing = drawing;
+    // Arrows of wide lines are not larger.
+    picture.querySelector("marker")?.setAttribute("markerUnits", "userSpaceOnUse");
+    const links = picture.querySelectorAll(".wire > .link");
+    if (links.length <= MAX_WIDE_LINKS) for (const link of links) link.before(wide(link));
     for (const element of picture.querySelectorAll(".selected")) element.setAttribute("aria-current", "true");
     this.frame.replaceChildren(picture);
     this.camera.show(picture, drawing.width, drawing.height);
@@ -58,18 +65,14 @@ export class Graph {
     if (focused !== null) this.focus(focused);
   }
 
-  /** Moves the picture so that an item is visible; returns whether the picture contains it. */
-  reveal(spot: Spot): boolean {
+  /** Moves the picture so that an item is visible. */
+  reveal(spot: Spot, goal: Goal): void {
     const box = this.box(spot);
-    if (box !== undefined) {
-      this.camera.reveal(box);
-      return true;
-    }
+    if (box !== undefined) return this.camera.reveal(box, goal);
     const link = this.frame.querySelector<SVGGraphicsElement>(`[data-item="${CSS.escape(spot.item)}"]`);
-    if (link === null) return false;
+    if (link === null) return;
     const { x, y, width, height } = link.getBBox();
-    this.camera.reveal({ x, y, w: width, h: height });
-    return true;
+    this.camera.reveal({ x, y, w: width, h: height }, goal);
   }
 
   /** The box of an item: the one at its place, or else the first. */
@@ -110,6 +113,14 @@ export class Graph {
     const place = box.place === null ? "" : `[data-place="${CSS.escape(box.place)}"]`;
     return this.frame.querySelector(`[data-item="${CSS.escape(box.item)}"]${place}`);
   }
+}
+
+/** An invisible line that is wide enough to be hit by a pointer. */
+function wide(link: Element): Node {
+  const line = link.cloneNode() as Element;
+  line.setAttribute("class", "hit");
+  line.removeAttribute("marker-end");
+  return line;
 }
 
 /** The box or link that contains an element of the picture. */
