@@ -18,8 +18,8 @@ interface Point {
 
 const MIN_SCALE = 0.02;
 const MAX_SCALE = 4;
-/** Below this scale texts are too small to read, and are not drawn. */
-const TEXT_SCALE = 0.3;
+/** Below this scale texts are too small to read, and only titles of large groups are drawn. */
+export const TEXT_SCALE = 0.3;
 /** Below this scale labels of edges are not drawn. */
 const LABEL_SCALE = 0.5;
 /** The scale for texts that are to be read. */
@@ -41,8 +41,12 @@ export class Camera {
   readonly #pointers = new Map<number, Point>();
   #moved = 0;
 
-  constructor(frame: HTMLElement) {
+  readonly #settled: (scale: number) => void;
+
+  /** `settled` is called after the scale has changed, and for each new picture. */
+  constructor(frame: HTMLElement, settled: (scale: number) => void) {
     this.#frame = frame;
+    this.#settled = settled;
     frame.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
     frame.addEventListener("pointerdown", (event) => this.#down(event));
     frame.addEventListener("pointermove", (event) => this.#move(event));
@@ -190,7 +194,10 @@ export class Camera {
     // While it moves, the browser moves the picture as an image; then it is drawn again at the new scale.
     picture.style.willChange = "transform";
     clearTimeout(this.#idle);
-    this.#idle = setTimeout(() => (picture.style.willChange = ""), 150);
+    this.#idle = setTimeout(() => {
+      picture.style.willChange = "";
+      this.#settled(this.#scale);
+    }, 150);
   }
 }
 

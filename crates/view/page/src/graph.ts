@@ -1,8 +1,8 @@
 // The picture of the graph: boxes and links that can be selected, in the order in which they are read.
 
 import type { DrawnBox, Picture } from "./answers";
-import { Camera, type Goal } from "./camera";
-import { make } from "./dom";
+import { Camera, TEXT_SCALE, type Goal } from "./camera";
+import { make, svg } from "./dom";
 
 /** A box or link of the picture. */
 export interface Spot {
@@ -14,6 +14,12 @@ export interface Spot {
 /** Maximum number of links of a picture in which a pointer need not hit the line itself. */
 const MAX_WIDE_LINKS = 1000;
 
+/** The size of titles of groups in small pictures, and the size below which they are left out, in pixels. */
+const TITLE_SIZE = 14;
+const MIN_TITLE_SIZE = 7;
+/** The minimum width of lines, in pixels. */
+const MIN_LINE = 0.6;
+
 export class Graph {
   readonly frame = make("div", {
     id: "graph",
@@ -23,7 +29,7 @@ export class Graph {
     "aria-describedby": "graph-help",
     tabindex: "-1",
   });
-  readonly camera = new Camera(this.frame);
+  readonly camera = new Camera(this.frame, (scale) => this.#adapt(scale));
   #drawing: Picture | null = null;
 
   constructor(pick: (spot: Spot) => void) {
@@ -107,6 +113,25 @@ export class Graph {
   /** Whether a box is expanded; `null` if nothing is inside. */
   isExpanded(spot: Spot): boolean | null {
     return this.box(spot)?.is_expanded ?? null;
+  }
+
+  /** Makes lines wide enough to be seen, and draws the titles of groups over a picture that is too small for other texts. */
+  #adapt(scale: number): void {
+    this.frame.style.setProperty("--hair", `${Math.max(1, MIN_LINE / scale)}px`);
+    this.frame.querySelector(".titles")?.remove();
+    if (scale >= TEXT_SCALE) return;
+    const titles = svg("g", { class: "titles", "aria-hidden": "true" });
+    for (const box of this.boxes) {
+      if (box.is_expanded === null) continue;
+      const text = this.#element(box)?.querySelector(":scope > .title")?.textContent ?? "";
+      const size = Math.min(TITLE_SIZE / scale, box.h * 0.7, box.w / (0.65 * Math.max(1, text.length)));
+      if (size * scale < MIN_TITLE_SIZE) continue;
+      const title = svg("text", { x: String(box.x + size / 4), y: String(box.y + size) });
+      title.style.fontSize = `${size}px`;
+      title.textContent = text;
+      titles.append(title);
+    }
+    this.frame.querySelector("svg")?.append(titles);
   }
 
   #element(box: Spot): SVGGElement | null {
