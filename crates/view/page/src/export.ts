@@ -47,10 +47,12 @@ export async function pngBlob({ svg, width, height }: File, theme: Theme): Promi
 /** Copies a text; returns whether the browser allows it. */
 export async function copyText(text: string): Promise<boolean> {
   try {
+    // Frames, such as those of notebooks, must not use the clipboard.
+    if (self !== top) throw new DOMException("", "NotAllowedError");
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    // Pages of files and frames have no clipboard in some browsers.
+    // Pages of files have no clipboard in some browsers.
     const area = make("textarea", { readonly: "", class: "hidden", "aria-hidden": "true" });
     area.value = text;
     document.body.append(area);

@@ -109,7 +109,7 @@ class Page {
         { role: "toolbar", "aria-label": "Picture" },
         button("−", () => camera.zoom(0.8), { "aria-label": "Zoom out" }),
         button("+", () => camera.zoom(1.25), { "aria-label": "Zoom in" }),
-        button("Fit", () => camera.fit(), { "aria-label": "Show the whole picture" }),
+        button("Fit", () => camera.fit(), { "aria-label": "Fit the whole picture" }),
         button("SVG", () => this.#saveSvg(), { "aria-label": "Save as SVG" }),
         button("PNG", () => void this.#savePng(), { "aria-label": "Save as PNG" }),
         button("◐", () => this.#theme(), { "aria-label": "Dark or light theme" }),
@@ -178,7 +178,8 @@ class Page {
     }
     this.#draw(move.isDrawn === true ? spot : null);
     if (move.focus === true) this.#graph.focus(this.#shown);
-    if (move.isDrawn !== true || move.focus === true) this.#graph.reveal(this.#shown);
+    if (move.isDrawn !== true) this.#graph.reveal(this.#shown, "center");
+    else if (move.focus === true) this.#graph.reveal(this.#shown, "edge");
     this.#panel.details(details, causes, this.#graph.isExpanded(this.#shown));
     const at = this.#summary.diagnostics.findIndex((of) => of.item === item);
     if (at >= 0 && at !== this.#problem) {
@@ -208,7 +209,8 @@ class Page {
 
   /** The box with the focus, or else that of the selected item. */
   get #at(): Spot | null {
-    return this.#graph.focused ?? this.#shown;
+    const focused = this.#graph.focused;
+    return focused === null || focused.place === null ? this.#shown : focused;
   }
 
   #visit(spot: Spot | undefined): void {

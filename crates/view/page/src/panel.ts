@@ -189,9 +189,11 @@ export class Panel {
         source === "" ? null : make("code", {}, source),
       );
     });
-    const axes = causes.axes.map(({ axis, text, source }) => rowOf(`axis ${axis}`, text, source));
-    const chain = steps.length === 0 ? [] : [make("h3", {}, "Causes"), make("ol", { class: "causes" }, ...steps)];
-    return [make("section", {}, ...chain), ...this.#section("Origins of extents", axes)];
+    const axes = causes.axes.map(({ text, source }) => make("li", {}, this.#reference(text, source)));
+    return [
+      ...(steps.length === 0 ? [] : [make("section", {}, make("h3", {}, "Causes"), make("ol", { class: "causes" }, ...steps))]),
+      ...(axes.length === 0 ? [] : [make("section", {}, make("h3", {}, "Origins of extents"), make("ul", { class: "causes" }, ...axes))]),
+    ];
   }
 
   #fill(tab: Tab, contents: readonly Content[]): void {
