@@ -30,10 +30,12 @@
 //! **Invariant:** text of a model is escaped by the writers. A [`scene::Scene`] contains the names as they are in the file, so
 //! that they can be searched.
 
+pub mod changes;
 pub mod dot;
 pub mod engine;
 pub mod layout;
 pub mod level;
+pub mod matching;
 pub mod mermaid;
 #[cfg(not(target_family = "wasm"))]
 pub mod page;
@@ -46,6 +48,7 @@ pub mod wire;
 mod drawing;
 mod label;
 mod map;
+mod order;
 mod outline;
 
 #[cfg(test)]

@@ -103,6 +103,3 @@ fn push(out: &mut String, text: fmt::Arguments<'_>) {
 
 #[cfg(test)]
 mod tests;
-
-#[cfg(test)]
-mod tests;

@@ -13,7 +13,7 @@
 
 use crate::level::{Item, Level};
 use crate::map::{Map, OrderedMap};
-use crate::scene::{Child, GroupId, Maker, NodeId, Scene, ValueId};
+use crate::scene::{Change, Child, GroupId, Maker, NodeId, Scene, ValueId};
 use crate::text::counted;
 
 mod selection;
@@ -82,11 +82,16 @@ impl Plan {
     /// The maximum depth of a selected group.
     pub const MAX_DEPTH: usize = 256;
 
-    /// Plans a picture.
+    /// Plans a picture. Of a scene that shows two models, groups without changes inside and those that were added or removed as a
+    /// whole are not expanded.
     #[must_use]
     pub fn of(scene: &Scene, options: &Options) -> Self {
         let mut plan = Self::of_main(scene);
-        plan.grow(scene, options, |_, _, _, groups| groups);
+        let is_chosen = |group: &GroupId| scene.group(*group).change() == Change::Changed;
+        let has_changes = scene.comparison.as_ref().is_some_and(|comparison| comparison.total > 0);
+        plan.grow(scene, options, |_, _, _, groups| {
+            groups.into_iter().filter(|group| !has_changes || is_chosen(group)).collect()
+        });
         plan
     }
 

@@ -20,7 +20,7 @@ item: string,
 /**
  * The groups that are expanded already; null for the default picture.
  */
-expanded: Array<string> | null, } | { "ask": "search",
+expanded?: Array<string> | null, } | { "ask": "search",
 /**
  * The query.
  */
@@ -28,7 +28,7 @@ query: string,
 /**
  * The maximum number of listed results.
  */
-limit?: number, } | { "ask": "find",
+limit?: number | null, } | { "ask": "find",
 /**
  * The link, see `Details.link`. An item is also a link.
  */
@@ -40,11 +40,11 @@ item: string,
 /**
  * The path of its box.
  */
-place: string | null,
+place?: string | null,
 /**
  * The expanded groups, as in the request of the picture.
  */
-expanded: Array<string> | null, };
+expanded?: Array<string> | null, };
 
 /**
  * The contents of a picture.
@@ -54,19 +54,19 @@ export type View = {
  * The paths of expanded groups, or null for the default picture. The path of a node expands all its graphs. A path has an
  * effect only if the groups around it are expanded.
  */
-expanded: Array<string> | null,
+expanded?: Array<string> | null,
 /**
  * The selected item.
  */
-selected: string | null,
+selected?: string | null,
 /**
  * Items to be highlighted.
  */
-highlight: Array<string>,
+highlight?: Array<string>,
 /**
  * The maximum number of boxes; at most 2000.
  */
-max_items: number | null, };
+max_items?: number | null, };
 
 /**
  * An answer.
@@ -138,6 +138,10 @@ inputs: Array<Port>,
  * The outputs of the model.
  */
 outputs: Array<Port>,
+/**
+ * The changes from an old model; null if the scene is of one model.
+ */
+changes: Changes | null,
 /**
  * A note about entries that the lists do not have; empty if they are complete.
  */
@@ -547,3 +551,33 @@ value: string,
  * The values of the link.
  */
 label: string, };
+
+/**
+ * The changes between two models.
+ */
+export type Changes = {
+/**
+ * The number of all changes.
+ */
+total: number,
+/**
+ * The first changes: those of the interface, of nodes, of types.
+ */
+entries: Array<ChangeEntry>, };
+
+/**
+ * A change between two models.
+ */
+export type ChangeEntry = {
+/**
+ * `added`, `removed` or `changed`.
+ */
+change: string,
+/**
+ * The change.
+ */
+text: string,
+/**
+ * The item that changed; null for a symbol.
+ */
+item: string | null, };

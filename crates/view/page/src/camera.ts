@@ -8,6 +8,9 @@ export interface Area {
   readonly h: number;
 }
 
+/** The position of an area that was not visible before: in the center, or as near to the old position as possible. */
+export type Goal = "center" | "edge";
+
 interface Point {
   readonly x: number;
   readonly y: number;
@@ -15,14 +18,14 @@ interface Point {
 
 const MIN_SCALE = 0.02;
 const MAX_SCALE = 4;
-/** Below this scale texts are too small to read, and are not drawn. */
-const TEXT_SCALE = 0.3;
+/** Below this scale texts are too small to read, and only titles of large groups are drawn. */
+export const TEXT_SCALE = 0.3;
 /** Below this scale labels of edges are not drawn. */
 const LABEL_SCALE = 0.5;
 /** The scale for texts that are to be read. */
 const READING_SCALE = 0.8;
 /** The distance of an area that is made visible to the border of the frame, in pixels. */
-const MARGIN = 24;
+const MARGIN = 48;
 /** Movement of a pointer that is no click, in pixels. */
 const CLICK_DISTANCE = 4;
 
@@ -38,8 +41,12 @@ export class Camera {
   readonly #pointers = new Map<number, Point>();
   #moved = 0;
 
-  constructor(frame: HTMLElement) {
+  readonly #settled: (scale: number) => void;
+
+  /** `settled` is called after the scale has changed, and for each new picture. */
+  constructor(frame: HTMLElement, settled: (scale: number) => void) {
     this.#frame = frame;
+    this.#settled = settled;
     frame.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
     frame.addEventListener("pointerdown", (event) => this.#down(event));
     frame.addEventListener("pointermove", (event) => this.#move(event));
@@ -94,8 +101,8 @@ export class Camera {
     this.#queue();
   }
 
-  /** Moves as little as needed to make an area visible, at a scale at which it can be read. */
-  reveal(area: Area): void {
+  /** Makes an area visible at a scale at which it can be read. */
+  reveal(area: Area, goal: Goal): void {
     if (this.#scale < LABEL_SCALE) {
       const center = this.toFrame({ x: area.x + area.w / 2, y: area.y + area.h / 2 });
       this.#zoomAt(center, READING_SCALE / this.#scale);
@@ -103,8 +110,8 @@ export class Camera {
     const { clientWidth, clientHeight } = this.#frame;
     const at = this.toFrame(area);
     this.pan(
-      shift(at.x, area.w * this.#scale, clientWidth),
-      shift(at.y, area.h * this.#scale, clientHeight),
+      shift(at.x, area.w * this.#scale, clientWidth, goal),
+      shift(at.y, area.h * this.#scale, clientHeight, goal),
     );
   }
 
@@ -187,7 +194,10 @@ export class Camera {
     // While it moves, the browser moves the picture as an image; then it is drawn again at the new scale.
     picture.style.willChange = "transform";
     clearTimeout(this.#idle);
-    this.#idle = setTimeout(() => (picture.style.willChange = ""), 150);
+    this.#idle = setTimeout(() => {
+      picture.style.willChange = "";
+      this.#settled(this.#scale);
+    }, 150);
   }
 }
 
@@ -200,8 +210,11 @@ function distance(a: Point, b: Point): number {
 }
 
 /** The shift that brings a range into a window; the start of a range that is too long. */
-function shift(from: number, length: number, window: number): number {
-  if (from < MARGIN || length > window - 2 * MARGIN) return MARGIN - from;
-  const over = from + length - (window - MARGIN);
-  return over > 0 ? -over : 0;
+function shift(from: number, length: number, window: number, goal: Goal): number {
+  const space = window - length - 2 * MARGIN;
+  if (space < 0) return MARGIN - from;
+  const isVisible = from >= MARGIN && from + length <= window - MARGIN;
+  if (isVisible) return 0;
+  if (goal === "center") return (window - length) / 2 - from;
+  return from < MARGIN ? MARGIN - from : window - MARGIN - length - from;
 }

@@ -21,6 +21,16 @@ export function button(text: string, act: () => void, attributes: Readonly<Recor
   return element;
 }
 
+/** Creates an element of a picture. */
+export function svg<K extends keyof SVGElementTagNameMap>(
+  tag: K,
+  attributes: Readonly<Record<string, string>>,
+): SVGElementTagNameMap[K] {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  return element;
+}
+
 /** The element of the page with this id. */
 export function byId(id: string): HTMLElement {
   const element = document.getElementById(id);

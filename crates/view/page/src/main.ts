@@ -109,7 +109,7 @@ class Page {
         { role: "toolbar", "aria-label": "Picture" },
         button("−", () => camera.zoom(0.8), { "aria-label": "Zoom out" }),
         button("+", () => camera.zoom(1.25), { "aria-label": "Zoom in" }),
-        button("Fit", () => camera.fit(), { "aria-label": "Show the whole picture" }),
+        button("Fit", () => camera.fit(), { "aria-label": "Fit the whole picture" }),
         button("SVG", () => this.#saveSvg(), { "aria-label": "Save as SVG" }),
         button("PNG", () => void this.#savePng(), { "aria-label": "Save as PNG" }),
         button("◐", () => this.#theme(), { "aria-label": "Dark or light theme" }),
@@ -120,6 +120,7 @@ class Page {
     const main = make("main", {}, this.#graph.frame, this.#note, make("p", { id: "graph-help", class: "hidden" }, help));
     const app = make("div", { id: "app" }, header, main, this.#panel.element, this.#status, this.#keys.dialog);
     this.#panel.results(null, "");
+    this.#panel.problems(this.#summary.diagnostics, null);
     document.body.replaceChildren(app);
     document.title = `${title} - typeloom`;
   }
@@ -168,20 +169,23 @@ class Page {
     this.#details = details;
     this.#selected = spot;
     this.#highlight = details.kind === "diagnostic" ? [item] : (causes?.highlight ?? []);
-    if (move.isDrawn === true) {
+    if (move.isDrawn === true && spot.place !== null) {
       this.#shown = spot;
     } else {
       const { expanded, shown, place } = this.#engine.ask({ ask: "reveal", item, expanded: this.#drawn });
-      this.#expanded = expanded;
+      if (move.isDrawn !== true) this.#expanded = expanded;
       this.#shown = { item: shown, place };
     }
     this.#draw(move.isDrawn === true ? spot : null);
     if (move.focus === true) this.#graph.focus(this.#shown);
-    if (move.isDrawn !== true || move.focus === true) this.#graph.reveal(this.#shown);
+    if (move.isDrawn !== true) this.#graph.reveal(this.#shown, "center");
+    else if (move.focus === true) this.#graph.reveal(this.#shown, "edge");
     this.#panel.details(details, causes, this.#graph.isExpanded(this.#shown));
     const at = this.#summary.diagnostics.findIndex((of) => of.item === item);
-    if (at >= 0) this.#problem = at;
-    this.#panel.problems(this.#summary.diagnostics, this.#problem);
+    if (at >= 0 && at !== this.#problem) {
+      this.#problem = at;
+      this.#panel.problems(this.#summary.diagnostics, at);
+    }
     this.#panel.open("details");
     this.#announce(details.title, "hidden");
     if (move.entry !== null) this.#write(move.entry);
@@ -194,7 +198,6 @@ class Page {
     this.#highlight = [];
     this.#draw(null);
     this.#panel.model(this.#summary);
-    this.#panel.problems(this.#summary.diagnostics, this.#problem);
     this.#panel.open("details");
     if (entry !== null) this.#write(entry);
   }
@@ -206,7 +209,8 @@ class Page {
 
   /** The box with the focus, or else that of the selected item. */
   get #at(): Spot | null {
-    return this.#graph.focused ?? this.#shown;
+    const focused = this.#graph.focused;
+    return focused === null || focused.place === null ? this.#shown : focused;
   }
 
   #visit(spot: Spot | undefined): void {
@@ -300,14 +304,19 @@ class Page {
     this.#announce(isCopied ? `The ${what} is copied.` : `The browser does not allow to copy the ${what}.`, "shown");
   }
 
+  /** The name of the model without folders. */
+  get #fileName(): string {
+    return this.#summary.title.split(/[\\/]/).at(-1) || "graph";
+  }
+
   #saveSvg(): void {
     const { svg } = this.#engine.ask({ ask: "export", ...this.#view() });
-    save(svgBlob(svg), `${this.#summary.title}.svg`);
+    save(svgBlob(svg), `${this.#fileName}.svg`);
   }
 
   async #savePng(): Promise<void> {
     const picture = this.#engine.ask({ ask: "export", ...this.#view() });
-    save(await pngBlob(picture, this.#themes.current), `${this.#summary.title}.png`);
+    save(await pngBlob(picture, this.#themes.current), `${this.#fileName}.png`);
   }
 
   /** Reports a change to assistive programs, and shows it for some seconds. */

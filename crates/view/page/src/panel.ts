@@ -33,6 +33,7 @@ export class Panel {
     this.#rename("details", "Details");
     this.#rename("problems", "Problems");
     this.#rename("results", "Results");
+    for (const pane of [this.#panes.problems, this.#panes.results]) pane.addEventListener("keydown", (event) => walk(pane, event));
     this.element.append(list, ...Object.values(this.#panes));
     this.open("details");
   }
@@ -65,10 +66,13 @@ export class Panel {
       rowOf("producer", summary.producer),
       rowOf("operators", summary.opsets.join(", ")),
     ];
+    const changes = summary.changes?.entries.map(({ change, text, item }) => rowOf(change, text, item)) ?? [];
     const symbols = summary.symbols.map(({ name, origin, item }) => rowOf(name, origin, item));
     this.#fill("details", [
       make("h2", {}, summary.title),
       ...this.#section("Model", facts.filter(({ text }) => text !== "")),
+      summary.changes?.total === 0 ? make("p", {}, "The models have no differences.") : null,
+      ...this.#section("Changes", changes),
       ...this.#section("Inputs", ports(summary.inputs)),
       ...this.#section("Outputs", ports(summary.outputs)),
       ...this.#section("Symbols", symbols),
@@ -185,9 +189,11 @@ export class Panel {
         source === "" ? null : make("code", {}, source),
       );
     });
-    const axes = causes.axes.map(({ axis, text, source }) => rowOf(`axis ${axis}`, text, source));
-    const chain = steps.length === 0 ? [] : [make("h3", {}, "Causes"), make("ol", { class: "causes" }, ...steps)];
-    return [make("section", {}, ...chain), ...this.#section("Origins of extents", axes)];
+    const axes = causes.axes.map(({ text, source }) => make("li", {}, this.#reference(text, source)));
+    return [
+      ...(steps.length === 0 ? [] : [make("section", {}, make("h3", {}, "Causes"), make("ol", { class: "causes" }, ...steps))]),
+      ...(axes.length === 0 ? [] : [make("section", {}, make("h3", {}, "Origins of extents"), make("ul", { class: "causes" }, ...axes))]),
+    ];
   }
 
   #fill(tab: Tab, contents: readonly Content[]): void {
@@ -215,6 +221,17 @@ export class Panel {
     this.open(next);
     this.#tabs[next].focus();
   }
+}
+
+/** Moves the focus to the next or previous entry of a list. */
+function walk(pane: HTMLElement, event: KeyboardEvent): void {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (step === undefined) return;
+  const entries = [...pane.querySelectorAll("button")];
+  const next = entries[entries.findIndex((entry) => entry === document.activeElement) + step];
+  if (next === undefined) return;
+  event.preventDefault();
+  next.focus();
 }
 
 function count(of: number): string {

@@ -5,8 +5,9 @@ use std::path::Path;
 use ts_rs::{Config, TS};
 
 use crate::engine::answers::{
-    Answer, AxisOrigin, Cause, Causes, Coverage, Details, DrawnBox, Failure, File, Finding, Found, Hit, Kind,
-    Level, Neighbour, Neighbours, Picture, Port, Results, Reveal, Row, Section, Summary, Symbol,
+    Answer, AxisOrigin, Cause, Causes, ChangeEntry, Changes, Coverage, Details, DrawnBox, Failure, File,
+    Finding, Found, Hit, Kind, Level, Neighbour, Neighbours, Picture, Port, Results, Reveal, Row, Section,
+    Summary, Symbol,
 };
 use crate::engine::request::{Request, View};
 
@@ -28,7 +29,7 @@ fn generated() -> String {
         Request, View, Answer, Failure, Summary, Coverage, Finding, Level, Symbol, Port, Picture, DrawnBox
     );
     declare!(File, Kind, Details, Section, Row, Causes, Cause, AxisOrigin, Reveal, Results, Hit, Found);
-    declare!(Neighbours, Neighbour);
+    declare!(Neighbours, Neighbour, Changes, ChangeEntry);
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     format!("{}\n", lines.join("\n"))
 }
