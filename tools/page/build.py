@@ -1,7 +1,8 @@
 """Builds the script, the style and the engine of pages into `crates/view/assets`.
 
     python tools/page/build.py            # writes the files
-    python tools/page/build.py --check    # builds them into a temporary folder and compares
+    python tools/page/build.py --texts    # writes the script and the style only
+    python tools/page/build.py --check    # builds all files and compares, without writing
 
 Needs Node.js with npm, and a Rust toolchain with the target `wasm32-unknown-unknown`. `npm ci` installs the compilers that
 `crates/view/page/package-lock.json` pins, without running their scripts. The optimizer of Binaryen is not used: it makes the module 16 % smaller, and its compressed form
@@ -143,6 +144,12 @@ def write() -> None:
     print("".join(f"{path.name}: {path.stat().st_size:,} bytes\n" for path in sorted(ASSETS.iterdir())), end="")
 
 
+def write_texts() -> None:
+    install()
+    for name, contents in texts().items():
+        (ASSETS / name).write_bytes(contents)
+
+
 def check() -> None:
     recorded = json.loads((ASSETS / "built.json").read_text())
     try:
@@ -167,9 +174,13 @@ def check() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--texts", action="store_true", help="write the script and the style only")
     parser.add_argument("--check", action="store_true", help="compare instead of writing")
-    if parser.parse_args().check:
+    arguments = parser.parse_args()
+    if arguments.check:
         check()
+    elif arguments.texts:
+        write_texts()
     else:
         write()
 

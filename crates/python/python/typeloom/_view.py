@@ -7,6 +7,9 @@ import os
 
 __all__ = ["View"]
 
+#: The height of the frame in a notebook, in pixels.
+_HEIGHT = 640
+
 
 class View:
     """The graph of a model as a page for browsers: one HTML file that loads nothing else.
@@ -23,9 +26,6 @@ class View:
     """
 
     __slots__ = ("_errors", "_name", "_nodes", "html")
-
-    #: The height of the frame in a notebook, in pixels.
-    HEIGHT = 640
 
     def __init__(self, html: str, name: str, nodes: int, errors: int) -> None:
         self.html = html
@@ -47,7 +47,7 @@ class View:
         # The frame has an origin of its own: its scripts reach neither the notebook nor its cookies.
         title = _html.escape(f"Graph of {self._name}")
         return (
-            f'<iframe sandbox="allow-scripts allow-downloads" title="{title}" width="100%" height="{self.HEIGHT}" '
+            f'<iframe sandbox="allow-scripts allow-downloads" title="{title}" width="100%" height="{_HEIGHT}" '
             f'srcdoc="{_html.escape(self.html)}"></iframe>'
         )
 
