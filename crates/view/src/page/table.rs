@@ -34,7 +34,7 @@ fn push_diagnostics(out: &mut String, scene: &Scene) {
         };
         let severity = mark.severity.name();
         push_args(out, format_args!("<tr><td class=\"{class}\">{severity}</td>"));
-        push_cells(out, &[&mark.code, &short(&mark.message, MAX_MESSAGE), &target(scene, mark)]);
+        push_cells(out, &[mark.code, &short(&mark.message, MAX_MESSAGE), &target(scene, mark)]);
     }
     out.push_str("</tbody>\n</table>\n");
 }
