@@ -183,7 +183,16 @@ pub(crate) fn title_of(group: &Group) -> String {
 
 /// The type of a value, with its evidence.
 pub(crate) fn type_of(scene: &Scene, value: ValueId) -> String {
-    let text = short(scene.type_text(value), MAX_TYPE);
+    type_within(scene, value, MAX_TYPE)
+}
+
+/// As [`type_of`], longer.
+pub(crate) fn long_type_of(scene: &Scene, value: ValueId) -> String {
+    type_within(scene, value, MAX_DETAIL)
+}
+
+fn type_within(scene: &Scene, value: ValueId, max: usize) -> String {
+    let text = short(scene.type_text(value), max);
     match scene.value(value).evidence {
         Evidence::Proven | Evidence::Incomplete => text,
         Evidence::Assumed => format!("{text} (assumed)"),

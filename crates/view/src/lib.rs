@@ -6,6 +6,7 @@
 //!                      -> layout::Layout        coordinates of one level, computed on demand
 //!                      -> plan::Plan            the groups that a picture shows expanded
 //!                      -> svg, dot, mermaid     text
+//!                      -> engine::Engine        answers to the requests of an interactive page
 //! ```
 //!
 //! | module | contents |
@@ -15,6 +16,7 @@
 //! | [`layout`] | coordinates of the boxes and links of one level |
 //! | [`plan`] | the choice of expanded groups within a budget |
 //! | [`svg`], [`dot`], [`mermaid`] | static pictures |
+//! | [`engine`] | requests and answers of an interactive page |
 //! | [`text`] | short, escaped texts and their widths |
 //!
 //! **Invariant:** every group has at most [`scene::MAX_CHILDREN`] children, so each level is small, for any model.
@@ -27,6 +29,7 @@
 //! that they can be searched.
 
 pub mod dot;
+pub mod engine;
 pub mod layout;
 pub mod level;
 pub mod mermaid;

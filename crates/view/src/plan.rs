@@ -5,6 +5,8 @@
 //! time, as long as the picture has at most [`Options::max_items`] items and frames are at most [`Options::depth`] deep. So a
 //! large model is shown by its groups. A function is not expanded inside of itself.
 //!
+//! An interactive picture has a [`Selection`] of expanded groups instead, which the reader of the picture chooses.
+//!
 //! **Invariant:** frames are in breadth-first order: a frame is behind the one that contains it.
 //!
 //! **Cost:** that of the levels of the frames.
@@ -12,6 +14,11 @@
 use crate::level::{Item, Level};
 use crate::map::{Map, OrderedMap};
 use crate::scene::{Child, GroupId, Maker, NodeId, Scene, ValueId};
+use crate::text::counted;
+
+mod selection;
+
+pub use selection::{Selection, Step};
 
 /// Options of a picture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,49 +72,99 @@ pub struct Plan {
     pub total: usize,
     /// The number of nodes in groups and nested graphs that are not expanded.
     pub hidden: usize,
+    /// The number of selected groups that are not expanded, because the picture is large or they are deep.
+    pub refused: usize,
     /// The frames of the groups of each graph.
     by_group: Map<(usize, GroupId), usize>,
 }
 
 impl Plan {
+    /// The maximum depth of a selected group.
+    pub const MAX_DEPTH: usize = 256;
+
     /// Plans a picture.
     #[must_use]
     pub fn of(scene: &Scene, options: &Options) -> Self {
+        let mut plan = Self::of_main(scene);
+        plan.grow(scene, options, |_, _, _, groups| groups);
+        plan
+    }
+
+    /// Plans a picture with the selected groups expanded. Those beyond `max_items` items or [`Plan::MAX_DEPTH`] are
+    /// [refused](Plan::refused), the innermost first.
+    #[must_use]
+    pub fn selected(scene: &Scene, selection: &Selection, max_items: usize) -> Self {
+        let mut plan = Self::of_main(scene);
+        // The part of the selection inside of each frame.
+        let mut inside: Vec<Option<usize>> = vec![Some(Selection::ROOT)];
+        let options = Options { depth: Self::MAX_DEPTH, max_items };
+        let refused = plan.grow(scene, &options, |plan, frame, item, groups| {
+            for at in inside.len()..plan.frames.len() {
+                let of_frame = plan.frames[at].parent.and_then(|(outer, item)| {
+                    let level = &plan.frames[outer].level;
+                    selection.inside(inside[outer]?, level.items[item], plan.frames[at].level.group)
+                });
+                inside.push(of_frame);
+            }
+            let Some(around) = inside[frame] else { return Vec::new() };
+            let item = plan.frames[frame].level.items[item];
+            groups.into_iter().filter(|group| selection.contains(around, item, *group)).collect()
+        });
+        plan.refused = refused;
+        plan
+    }
+
+    fn of_main(scene: &Scene) -> Self {
         let mut plan = Self {
             frames: Vec::new(),
             total: scene.group(scene.main()).total,
             hidden: 0,
+            refused: 0,
             by_group: Map::default(),
         };
         plan.add(scene, scene.main(), None, 0);
-        let mut items = plan.frames[0].level.items.len();
+        plan
+    }
+
+    /// Expands groups within the options: for each item with groups, those that `choose` selects, all or none. Returns the
+    /// number of the groups for which there is no space.
+    fn grow(
+        &mut self,
+        scene: &Scene,
+        options: &Options,
+        mut choose: impl FnMut(&Self, usize, usize, Vec<GroupId>) -> Vec<GroupId>,
+    ) -> usize {
+        let mut items = self.frames[0].level.items.len();
         let mut depths = vec![0_usize];
+        let mut refused = 0;
         let mut at = 0;
-        while at < plan.frames.len() {
+        while at < self.frames.len() {
             let depth = depths[at] + 1;
-            for item in 0..plan.frames[at].level.items.len() {
-                let groups = expandable(scene, plan.frames[at].level.items[item]);
-                if groups.is_empty() || groups.iter().any(|group| plan.is_inside(at, *group)) {
+            for item in 0..self.frames[at].level.items.len() {
+                let groups = expandable(scene, self.frames[at].level.items[item]);
+                if groups.is_empty() || groups.iter().any(|group| self.is_inside(at, *group)) {
                     continue;
                 }
+                let groups = choose(self, at, item, groups);
                 let size = |group: &GroupId| scene.group(*group).children.len();
                 let fits = depth <= options.depth
                     && items + groups.iter().map(size).sum::<usize>() <= options.max_items;
                 if !fits {
+                    refused += groups.len();
                     continue;
                 }
                 for group in groups {
                     let is_root = scene.group(group).kind.is_root();
-                    let root = if is_root { plan.frames.len() } else { plan.frames[at].root };
-                    plan.add(scene, group, Some((at, item)), root);
+                    let root = if is_root { self.frames.len() } else { self.frames[at].root };
+                    self.add(scene, group, Some((at, item)), root);
                     depths.push(depth);
-                    items += plan.frames.last().map_or(0, |frame| frame.level.items.len());
+                    items += self.frames.last().map_or(0, |frame| frame.level.items.len());
                 }
             }
             at += 1;
         }
-        plan.hidden = plan.hidden_nodes(scene);
-        plan
+        self.hidden = self.hidden_nodes(scene);
+        refused
     }
 
     fn add(&mut self, scene: &Scene, group: GroupId, parent: Option<(usize, usize)>, root: usize) {
@@ -229,8 +286,15 @@ impl Plan {
     /// A note about the nodes that are not shown; `None` if all are.
     #[must_use]
     pub fn note(&self) -> Option<String> {
-        let Self { hidden, total, .. } = self;
-        (*hidden > 0).then(|| format!("{hidden} of {total} nodes are in groups that are not expanded"))
+        let Self { hidden, total, refused, .. } = self;
+        let mut parts = Vec::new();
+        if *hidden > 0 {
+            parts.push(format!("{hidden} of {total} nodes are in groups that are not expanded"));
+        }
+        if *refused > 0 {
+            parts.push(format!("{} not expanded, because the picture is large", counted(*refused, "group")));
+        }
+        (!parts.is_empty()).then(|| parts.join("; "))
     }
 }
 
@@ -238,7 +302,7 @@ impl Plan {
 pub type At = (usize, usize);
 
 /// The groups in an item.
-fn expandable(scene: &Scene, item: Item) -> Vec<GroupId> {
+pub(crate) fn expandable(scene: &Scene, item: Item) -> Vec<GroupId> {
     match item {
         Item::Child(Child::Group(group)) => vec![group],
         Item::Child(Child::Node(node)) => {

@@ -29,6 +29,7 @@
 //! - `value.maker` is a port of a node that lists the value, and [`Scene::readers`] lists a node once for each value that it reads.
 //! - The size of a scene and the time to build it are linear in the model. Nothing recurses.
 
+mod about;
 mod attributes;
 mod build;
 mod ids;
@@ -42,6 +43,7 @@ use typeloom_solver::diagnostic::{Severity, SourceLine};
 
 use crate::map::Set;
 
+pub use about::{About, Symbol};
 pub use build::scene;
 pub use ids::{GroupId, MarkId, NodeId, OperatorId, TypeId, ValueId};
 
@@ -54,6 +56,8 @@ pub const MAX_SCOPES: usize = 32;
 /// The graph of a checked model as it is shown.
 #[derive(Clone, Debug, Default)]
 pub struct Scene {
+    /// Facts about the model as a whole.
+    pub about: About,
     /// The operators of nodes, each once.
     pub operators: Vec<Operator>,
     /// The types of values as text, each once.
@@ -231,6 +235,15 @@ impl GroupKind {
             Self::Scope { .. } | Self::Part => false,
         }
     }
+
+    /// The node of a nested graph.
+    #[must_use]
+    pub fn owner(&self) -> Option<NodeId> {
+        match self {
+            Self::Body { node } => Some(*node),
+            Self::Main | Self::Function | Self::Scope { .. } | Self::Part => None,
+        }
+    }
 }
 
 /// A child of a group.
@@ -251,10 +264,20 @@ pub struct Mark {
     pub severity: Severity,
     /// The message.
     pub message: String,
+    /// The rendered message, without colours; set by the caller, empty if there is none.
+    pub report: String,
     /// The nodes that it concerns.
     pub nodes: Vec<NodeId>,
     /// The values that it concerns and that no node of it makes.
     pub values: Vec<ValueId>,
+}
+
+impl Mark {
+    /// Whether the model cannot be used as it is.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
 }
 
 /// A set of values that is small for most nodes.

@@ -5,6 +5,9 @@
 //! diagnostics as a title, which browsers show on demand. Diagnostics are shown by their codes, not by colour alone; links of
 //! incomplete types are dashed.
 //!
+//! The picture of a page is interactive: it has no style of its own, and boxes and links can be focused and name their items, see
+//! [`interactive`].
+//!
 //! **Invariant:** text of a model is character data of XML 1.0: the result is well-formed for any scene.
 
 use std::fmt::Write as _;
@@ -12,39 +15,59 @@ use std::fmt::Write as _;
 use typeloom_solver::diagnostic::Severity;
 
 use crate::drawing::{Arrow, Block, Drawing, LINE, PADDING, class_of, class_of_shape, text_size};
-use crate::layout::Point;
+use crate::layout::{Point, Size};
 use crate::plan::{Options, Plan};
 use crate::scene::Scene;
 use crate::text::{MAX_DETAIL, counted, short};
 
-const STYLE: &str = include_str!("svg/style.css");
+pub(crate) mod interactive;
+
+use interactive::Interaction;
+
+/// The style of static pictures.
+pub const STYLE: &str = include_str!("svg/style.css");
 
 /// The picture of a scene.
 #[must_use]
 pub fn render(scene: &Scene, title: &str, options: &Options) -> String {
     let plan = Plan::of(scene, options);
     let drawing = Drawing::of(scene, &plan);
-    let title = format!("Graph of {}", short(title, MAX_DETAIL));
-    let note = plan.note();
-    write(scene, &drawing, &title, note.as_deref())
+    write(scene, &drawing, title, plan.note().as_deref(), None)
 }
 
-fn write(scene: &Scene, drawing: &Drawing, title: &str, note: Option<&str>) -> String {
-    let mut out = String::new();
+/// The width and height of a picture with this note.
+pub(crate) fn size(drawing: &Drawing, note: Option<&str>) -> Size {
     let below = if note.is_some() { LINE + PADDING } else { 0.0 };
     let wide = note.map_or(0.0, |note| text_size(note).width + 4.0 * PADDING);
-    let (width, height) = (drawing.size.width.max(wide).ceil(), (drawing.size.height + below).ceil());
+    Size { width: drawing.size.width.max(wide).ceil(), height: (drawing.size.height + below).ceil() }
+}
+
+/// The text of a picture; a static one without an interaction.
+pub(crate) fn write(
+    scene: &Scene,
+    drawing: &Drawing,
+    title: &str,
+    note: Option<&str>,
+    interaction: Option<&Interaction<'_>>,
+) -> String {
+    let mut out = String::new();
+    let title = &format!("Graph of {}", short(title, MAX_DETAIL));
+    let drawn_note = note.filter(|_| interaction.is_none());
+    let Size { width, height } = size(drawing, drawn_note);
+    let role = if interaction.is_some() { "group" } else { "img" };
     push(
         &mut out,
         format_args!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"typeloom-graph\" viewBox=\"0 0 {width} {height}\" \
-         width=\"{width}\" height=\"{height}\" role=\"img\" aria-labelledby=\"typeloom-title typeloom-summary\">\n"
+         width=\"{width}\" height=\"{height}\" role=\"{role}\" aria-labelledby=\"typeloom-title typeloom-summary\">\n"
         ),
     );
     push(&mut out, format_args!("<title id=\"typeloom-title\">{}</title>\n", escaped(title)));
     let summary = escaped(&summary(scene, note)).into_owned();
     push(&mut out, format_args!("<desc id=\"typeloom-summary\">{summary}</desc>\n"));
-    push(&mut out, format_args!("<style>\n{STYLE}</style>\n"));
+    if interaction.is_none() {
+        push(&mut out, format_args!("<style>\n{STYLE}</style>\n"));
+    }
     out.push_str(
         "<defs><marker id=\"typeloom-arrow\" viewBox=\"0 0 8 8\" refX=\"7.5\" refY=\"4\" markerWidth=\"8\" markerHeight=\"8\" \
          orient=\"auto\"><path class=\"head\" d=\"M0 0L8 4L0 8z\"/></marker></defs>\n",
@@ -59,11 +82,16 @@ fn write(scene: &Scene, drawing: &Drawing, title: &str, note: Option<&str>) -> S
         for caption in drawing.captions.iter().filter(|caption| caption.frame == frame) {
             push_text(&mut out, "name", caption.at, &caption.text);
         }
-        own_links.iter().for_each(|link| push_link(&mut out, link));
-        own_blocks.iter().for_each(|block| push_block(&mut out, block));
-        own_links.iter().for_each(|link| push_label(&mut out, link));
+        match interaction {
+            None => {
+                own_links.iter().for_each(|link| push_link(&mut out, link));
+                own_blocks.iter().for_each(|block| push_block(&mut out, block, ""));
+                own_links.iter().for_each(|link| push_label(&mut out, link));
+            }
+            Some(interaction) => interaction.push_frame(&mut out, frame, own_links, own_blocks),
+        }
     }
-    if let Some(note) = note {
+    if let Some(note) = drawn_note {
         let at = Point { x: 2.0 * PADDING, y: drawing.size.height - PADDING };
         push_text(&mut out, "note", at, note);
     }
@@ -95,7 +123,8 @@ fn push_text(out: &mut String, class: &str, at: Point, text: &str) {
     push(out, format_args!("<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{}</text>\n", escaped(text)));
 }
 
-fn push_block(out: &mut String, block: &Block) {
+/// A box; `attributes` are its classes after the first and other attributes, without the last quote.
+fn push_block(out: &mut String, block: &Block, attributes: &str) {
     let Block { rect, label, is_expanded, frame: _ } = block;
     let severity = match label.severity {
         Some(Severity::Error) => " error",
@@ -103,7 +132,7 @@ fn push_block(out: &mut String, block: &Block) {
         None => "",
     };
     let open = if *is_expanded { " open" } else { "" };
-    push(out, format_args!("<g class=\"{}{open}{severity}\">", class_of_shape(label.shape)));
+    push(out, format_args!("<g class=\"{}{open}{severity}{attributes}\">", class_of_shape(label.shape)));
     push(out, format_args!("<title>{}</title>", escaped(&label.detail)));
     push(
         out,

@@ -92,3 +92,8 @@ pub(crate) fn models() -> Vec<PathBuf> {
     found.sort();
     found
 }
+
+/// The answer of an engine.
+pub(crate) fn ask(engine: &mut crate::engine::Engine, request: serde_json::Value) -> serde_json::Value {
+    serde_json::from_str(&engine.answer(&request.to_string())).expect("the answer is JSON")
+}

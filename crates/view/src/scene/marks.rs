@@ -60,6 +60,7 @@ pub(super) fn attach(scene: &mut Scene, sites: &Sites, diagnostics: &[Diagnostic
             code: diagnostic.code.name(),
             severity: diagnostic.severity,
             message: diagnostic.message.clone(),
+            report: String::new(),
             nodes: Vec::new(),
             values: Vec::new(),
         };

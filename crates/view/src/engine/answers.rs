@@ -1,0 +1,380 @@
+//! The answers to requests. `page/src/answers.ts` has the same types for the page; a test generates and compares it.
+//!
+//! An item is `g12` for a group, `n34` for a node, `v56` for a value or `d7` for a diagnostic. A `place` is the path of a box in the
+//! picture: the items around it from the model's graph on, and the item itself, joined by `/`. The path of a node is followed by
+//! the group of one of its graphs: `g3/n17/g22/n25`. Inputs end with `in-v5` or `in`, outputs with `out-v5` or `out`.
+//!
+//! All texts except links are short and on one line, without control characters; [`Section::pre`] and [`Details::text`] have
+//! several lines.
+
+use serde::Serialize;
+use typeloom_solver::diagnostic::Severity;
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(untagged)]
+pub enum Answer {
+    /// Facts about the model.
+    Summary(Box<Summary>),
+    /// A picture for the page.
+    Picture(Picture),
+    /// A picture as a file.
+    File(File),
+    /// Facts about an item.
+    Details(Details),
+    /// A chain of causes.
+    Causes(Causes),
+    /// Expanded groups that make an item visible.
+    Reveal(Reveal),
+    /// Results of a search.
+    Results(Results),
+    /// The item of a link.
+    Found(Found),
+    /// Boxes at the ends of links.
+    Neighbours(Neighbours),
+    /// The request has no answer.
+    Failure(Failure),
+}
+
+/// The request has no answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Failure {
+    /// The reason.
+    pub error: String,
+}
+
+/// Facts about the model.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Summary {
+    /// The name of the file.
+    pub title: String,
+    /// The program that wrote the file; empty if unknown.
+    pub producer: String,
+    /// The versions of operator sets: `opset 21`, `ai.onnx.ml opset 3`.
+    pub opsets: Vec<String>,
+    /// The number of nodes with those of nested graphs, without functions.
+    pub nodes: usize,
+    /// The number of values.
+    pub values: usize,
+    /// The number of errors.
+    pub errors: usize,
+    /// The number of warnings.
+    pub warnings: usize,
+    /// The evidence for the types of values.
+    pub coverage: Coverage,
+    /// The first diagnostics.
+    pub diagnostics: Vec<Finding>,
+    /// The symbols of the model.
+    pub symbols: Vec<Symbol>,
+    /// Equations and conditions on symbols.
+    pub equations: Vec<String>,
+    /// The inputs of the model.
+    pub inputs: Vec<Port>,
+    /// The outputs of the model.
+    pub outputs: Vec<Port>,
+    /// A note about entries that the lists do not have; empty if they are complete.
+    pub note: String,
+}
+
+/// The number of values for each evidence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Coverage {
+    /// The type is proven.
+    pub proven: usize,
+    /// The type depends on an assumed declaration.
+    pub assumed: usize,
+    /// Part of the type is unknown or in error.
+    pub incomplete: usize,
+}
+
+/// A diagnostic in a list.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Finding {
+    /// The item of the diagnostic.
+    pub item: String,
+    /// The code.
+    pub code: String,
+    /// The severity.
+    pub severity: Level,
+    /// The message.
+    pub message: String,
+    /// The first items that it concerns.
+    pub targets: Vec<String>,
+    /// The names of the first item.
+    pub target: String,
+}
+
+/// A severity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// The model cannot be used.
+    Error,
+    /// The model can be used.
+    Warning,
+}
+
+impl From<Severity> for Level {
+    fn from(severity: Severity) -> Self {
+        match severity {
+            Severity::Error => Self::Error,
+            Severity::Warning => Self::Warning,
+        }
+    }
+}
+
+/// A symbol of the model.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Symbol {
+    /// The name.
+    pub name: String,
+    /// The first axis with the symbol.
+    pub origin: String,
+    /// The item of the value with this axis; null if unknown.
+    pub item: Option<String>,
+}
+
+/// An input or output.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Port {
+    /// The item of the value.
+    pub item: String,
+    /// The name.
+    pub name: String,
+    /// The type.
+    #[serde(rename = "type")]
+    pub ty: String,
+}
+
+/// A picture for the page.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Picture {
+    /// The text of an SVG element without a style.
+    pub svg: String,
+    /// The paths of the groups that are expanded in the picture.
+    pub expanded: Vec<String>,
+    /// A note about nodes that are not shown; empty if all are.
+    pub note: String,
+    /// The width of the picture.
+    pub width: f64,
+    /// The height of the picture.
+    pub height: f64,
+    /// The boxes in reading order.
+    pub boxes: Vec<DrawnBox>,
+}
+
+/// A box of a picture.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct DrawnBox {
+    /// The item; for the port of several other values, the group.
+    pub item: String,
+    /// The path.
+    pub place: String,
+    /// The distance from the left side.
+    pub x: f64,
+    /// The distance from the top.
+    pub y: f64,
+    /// The width.
+    pub w: f64,
+    /// The height.
+    pub h: f64,
+    /// The text for assistive programs.
+    pub label: String,
+    /// The state of the groups inside; null if there are none.
+    pub is_expanded: Option<bool>,
+}
+
+/// A picture as a file.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct File {
+    /// The complete SVG file with its style.
+    pub svg: String,
+    /// The width of the picture.
+    pub width: f64,
+    /// The height of the picture.
+    pub height: f64,
+}
+
+/// The kind of an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A group of nodes.
+    Group,
+    /// A node.
+    Node,
+    /// A value.
+    Value,
+    /// A diagnostic.
+    Diagnostic,
+}
+
+/// Facts about an item.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Details {
+    /// The item.
+    pub item: String,
+    /// The kind of the item.
+    pub kind: Kind,
+    /// The title.
+    pub title: String,
+    /// A link that stays the same if the model changes elsewhere.
+    pub link: String,
+    /// All facts as text, to be copied.
+    pub text: String,
+    /// The facts.
+    pub sections: Vec<Section>,
+}
+
+/// Facts of one kind.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Section {
+    /// The title.
+    pub title: String,
+    /// The facts.
+    pub rows: Vec<Row>,
+    /// A text of several lines with aligned columns; null if there is none.
+    pub pre: Option<String>,
+}
+
+/// A fact.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Row {
+    /// The name of the fact; may be empty.
+    pub label: String,
+    /// The fact.
+    pub text: String,
+    /// The item that it names; null if there is none.
+    pub item: Option<String>,
+    /// The severity of a diagnostic; null for other facts.
+    pub severity: Option<Level>,
+}
+
+/// The chain of causes of the type of a value.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Causes {
+    /// The item of the value.
+    pub item: String,
+    /// The links of the chain, from the value to the source of its type; empty if nothing was recorded.
+    pub steps: Vec<Cause>,
+    /// The number of links that are left out before the last.
+    pub hidden: usize,
+    /// The origin of each named extent.
+    pub axes: Vec<AxisOrigin>,
+    /// The nodes and values of the chain.
+    pub highlight: Vec<String>,
+}
+
+/// A link of a chain of causes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Cause {
+    /// A sentence with the type of a value and its cause.
+    pub text: String,
+    /// The item of the value.
+    pub value: String,
+    /// The item of the node that gives the value its type; null for a declaration.
+    pub node: Option<String>,
+    /// The name of the rule; empty if it is the operator's signature or there is none.
+    pub rule: String,
+    /// The line of the author's program; empty if unknown.
+    pub source: String,
+}
+
+/// The origin of an extent.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct AxisOrigin {
+    /// The position of the axis.
+    pub axis: usize,
+    /// A sentence with the extent and its origin.
+    pub text: String,
+    /// The item of the value that introduces the extent.
+    pub source: String,
+    /// The items of the nodes that pass it on.
+    pub through: Vec<String>,
+}
+
+/// Expanded groups that make an item visible.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Reveal {
+    /// The paths to be expanded.
+    pub expanded: Vec<String>,
+    /// The item with a box: of a stored value, the node that reads it.
+    pub shown: String,
+    /// The path of the box; of a value that a node makes, the box of the node. Empty for the model's graph itself.
+    pub place: String,
+}
+
+/// Results of a search.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Results {
+    /// The number of all results.
+    pub total: usize,
+    /// The first results.
+    pub results: Vec<Hit>,
+    /// An error in the query; empty if there is none.
+    pub error: String,
+}
+
+/// A result.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Hit {
+    /// The item.
+    pub item: String,
+    /// The title.
+    pub title: String,
+    /// The matching text.
+    pub text: String,
+}
+
+/// The item of a link.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Found {
+    /// The item; null if there is none.
+    pub item: Option<String>,
+}
+
+/// Boxes at the ends of links.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Neighbours {
+    /// The boxes from which values come.
+    pub inputs: Vec<Neighbour>,
+    /// The boxes to which values pass.
+    pub outputs: Vec<Neighbour>,
+}
+
+/// A box at the end of a link.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Neighbour {
+    /// The item.
+    pub item: String,
+    /// The path.
+    pub place: String,
+    /// The item of the first value.
+    pub value: String,
+    /// The values of the link.
+    pub label: String,
+}

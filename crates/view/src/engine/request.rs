@@ -1,0 +1,75 @@
+//! The requests of a page.
+
+use serde::Deserialize;
+
+/// A request, as a JSON object with its name in `ask`. The answers are in [`answers`](super::answers).
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize, ts_rs::TS))]
+#[serde(tag = "ask", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Request {
+    /// Facts about the model. Answer: `Summary`.
+    Summary {},
+    /// A picture for the page. Answer: `Picture`.
+    Draw(View),
+    /// The same picture as a complete SVG file. Answer: `File`.
+    Export(View),
+    /// Facts about an item. Answer: `Details`.
+    Details {
+        /// The item.
+        item: String,
+    },
+    /// The chain of causes of the type of a value. Answer: `Causes`.
+    Causes {
+        /// The item of the value.
+        item: String,
+    },
+    /// The expanded groups that make an item visible. Answer: `Reveal`.
+    Reveal {
+        /// The item.
+        item: String,
+        /// The groups that are expanded already; null for the default picture.
+        #[serde(default)]
+        expanded: Option<Vec<String>>,
+    },
+    /// The items that match a query. Answer: `Results`.
+    Search {
+        /// The query.
+        query: String,
+        /// The maximum number of listed results.
+        #[serde(default)]
+        #[cfg_attr(test, ts(as = "Option<usize>", optional))]
+        limit: Option<usize>,
+    },
+    /// The item of a permanent link. Answer: `Found`.
+    Find {
+        /// The link, see `Details.link`. An item is also a link.
+        link: String,
+    },
+    /// The boxes from which and to which values pass. Answer: `Neighbours`.
+    Neighbours {
+        /// The item.
+        item: String,
+        /// The path of its box.
+        #[serde(default)]
+        place: Option<String>,
+        /// The expanded groups, as in the request of the picture.
+        #[serde(default)]
+        expanded: Option<Vec<String>>,
+    },
+}
+
+/// The contents of a picture.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize, ts_rs::TS))]
+#[serde(default, deny_unknown_fields)]
+pub struct View {
+    /// The paths of expanded groups, or null for the default picture. The path of a node expands all its graphs. A path has an
+    /// effect only if the groups around it are expanded.
+    pub expanded: Option<Vec<String>>,
+    /// The selected item.
+    pub selected: Option<String>,
+    /// Items to be highlighted.
+    pub highlight: Vec<String>,
+    /// The maximum number of boxes; at most 2000.
+    pub max_items: Option<usize>,
+}

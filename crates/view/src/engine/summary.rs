@@ -1,0 +1,121 @@
+//! Facts about the model as a whole.
+
+use super::Engine;
+use super::answers::{Coverage, Finding, Port, Summary, Symbol};
+use super::item::Subject;
+use crate::scene::{Evidence, Mark, Scene, ValueId};
+use crate::svg::interactive::item_label;
+use crate::text::{MAX_DETAIL, counted, short};
+
+/// Maximum number of listed diagnostics.
+const MAX_FINDINGS: usize = 2000;
+
+/// Maximum number of symbols, equations, inputs and outputs.
+const MAX_LISTED: usize = 1000;
+
+/// Maximum number of items of a diagnostic.
+const MAX_TARGETS: usize = 16;
+
+impl Engine {
+    pub(super) fn summary(&self) -> Summary {
+        let scene = &self.scene;
+        let main = scene.group(scene.main());
+        let count = |is_error| scene.marks.iter().filter(|mark| mark.is_error() == is_error).count();
+        let diagnostics = scene.marks.iter().enumerate().take(MAX_FINDINGS);
+        let about = &scene.about;
+        let ports =
+            |values: &[ValueId]| values.iter().take(MAX_LISTED).map(|value| port(scene, *value)).collect();
+        Summary {
+            title: short(&about.title, MAX_DETAIL),
+            producer: short(&about.producer, MAX_DETAIL),
+            opsets: about.opsets.iter().take(MAX_LISTED).map(|text| short(text, MAX_DETAIL)).collect(),
+            nodes: main.total,
+            values: scene.values.len(),
+            errors: count(true),
+            warnings: count(false),
+            coverage: coverage(scene),
+            diagnostics: diagnostics.map(|(at, mark)| finding(scene, at, mark)).collect(),
+            symbols: about.symbols.iter().take(MAX_LISTED).map(|symbol| of_symbol(scene, symbol)).collect(),
+            equations: about.equations.iter().take(MAX_LISTED).map(|text| short(text, MAX_DETAIL)).collect(),
+            inputs: ports(&main.inputs),
+            outputs: ports(&main.outputs),
+            note: note(scene),
+        }
+    }
+}
+
+fn coverage(scene: &Scene) -> Coverage {
+    let mut coverage = Coverage::default();
+    for value in &scene.values {
+        match value.evidence {
+            Evidence::Proven => coverage.proven += 1,
+            Evidence::Assumed => coverage.assumed += 1,
+            Evidence::Incomplete => coverage.incomplete += 1,
+        }
+    }
+    coverage
+}
+
+pub(super) fn finding(scene: &Scene, at: usize, mark: &Mark) -> Finding {
+    let nodes = mark.nodes.iter().map(|node| Subject::Node(*node));
+    let targets: Vec<Subject> =
+        nodes.chain(mark.values.iter().map(|value| Subject::Value(*value))).take(MAX_TARGETS).collect();
+    Finding {
+        item: format!("d{at}"),
+        code: mark.code.to_owned(),
+        severity: mark.severity.into(),
+        message: short(&mark.message, MAX_DETAIL),
+        target: targets.first().map_or_else(String::new, |target| target.name_in(scene)),
+        targets: targets.iter().map(ToString::to_string).collect(),
+    }
+}
+
+fn of_symbol(scene: &Scene, symbol: &crate::scene::Symbol) -> Symbol {
+    let origin = match symbol.value {
+        Some(value) => {
+            format!("axis {} of {}", symbol.axis, Subject::Value(value).name_in(scene))
+        }
+        None => String::new(),
+    };
+    Symbol {
+        name: short(&symbol.name, MAX_DETAIL),
+        origin,
+        item: symbol.value.map(|value| Subject::Value(value).to_string()),
+    }
+}
+
+fn port(scene: &Scene, value: ValueId) -> Port {
+    Port {
+        item: Subject::Value(value).to_string(),
+        name: short(&scene.value(value).name, MAX_DETAIL),
+        ty: crate::label::long_type_of(scene, value),
+    }
+}
+
+fn note(scene: &Scene) -> String {
+    let main = scene.group(scene.main());
+    let lists = [
+        (scene.marks.len(), MAX_FINDINGS, "diagnostic"),
+        (scene.about.symbols.len(), MAX_LISTED, "symbol"),
+        (scene.about.equations.len(), MAX_LISTED, "equation"),
+        (main.inputs.len(), MAX_LISTED, "input"),
+        (main.outputs.len(), MAX_LISTED, "output"),
+    ];
+    let others = lists.iter().filter(|(count, max, _)| count > max);
+    let parts: Vec<String> = others.map(|(count, max, noun)| counted(count - max, noun)).collect();
+    if parts.is_empty() { String::new() } else { format!("not listed: {}", parts.join(", ")) }
+}
+
+impl Subject {
+    /// A name of an item for readers.
+    pub(super) fn name_in(self, scene: &Scene) -> String {
+        use crate::level::Item;
+        use crate::scene::Child;
+        match self {
+            Self::Node(node) => item_label(scene, Item::Child(Child::Node(node))),
+            Self::Group(group) => item_label(scene, Item::Child(Child::Group(group))),
+            Self::Value(value) => item_label(scene, Item::Input(value)),
+            Self::Mark(mark) => scene.mark(mark).code.to_owned(),
+        }
+    }
+}

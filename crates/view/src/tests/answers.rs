@@ -1,0 +1,60 @@
+//! The TypeScript types of requests and answers, generated from the Rust types. `TYPELOOM_BLESS=1` records them.
+
+use std::path::Path;
+
+use ts_rs::{Config, TS};
+
+use crate::engine::answers::{
+    Answer, AxisOrigin, Cause, Causes, Coverage, Details, DrawnBox, Failure, File, Finding, Found, Hit, Kind,
+    Level, Neighbour, Neighbours, Picture, Port, Results, Reveal, Row, Section, Summary, Symbol,
+};
+use crate::engine::request::{Request, View};
+
+const HEADER: &str = "// Requests to the engine and its answers. Generated from the Rust types by\n// `TYPELOOM_BLESS=1 \
+                      cargo test -p typeloom-view answers`; do not edit.\n";
+
+fn declaration<T: TS>(config: &Config) -> String {
+    let docs = T::docs().unwrap_or_default();
+    format!("\n{docs}export {}\n", T::decl(config))
+}
+
+fn generated() -> String {
+    let config = Config::default();
+    let mut text = HEADER.to_owned();
+    macro_rules! declare {
+        ($($ty:ty),* $(,)?) => { $(text.push_str(&declaration::<$ty>(&config));)* };
+    }
+    declare!(
+        Request, View, Answer, Failure, Summary, Coverage, Finding, Level, Symbol, Port, Picture, DrawnBox
+    );
+    declare!(File, Kind, Details, Section, Row, Causes, Cause, AxisOrigin, Reveal, Results, Hit, Found);
+    declare!(Neighbours, Neighbour);
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    format!("{}\n", lines.join("\n"))
+}
+
+#[test]
+fn the_types_of_the_page_are_those_of_the_engine() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("page/src/answers.ts");
+    let text = generated();
+    if std::env::var_os("TYPELOOM_BLESS").is_some() {
+        std::fs::write(&file, &text).expect("the file is written");
+    }
+    let recorded = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(recorded == text, "{} differs; TYPELOOM_BLESS=1 records it", file.display());
+}
+
+/// Every type that an answer refers to is declared.
+#[test]
+fn the_types_of_the_page_are_complete() {
+    let text = generated();
+    let mut missing = Vec::new();
+    for word in text.split(|c: char| !c.is_ascii_alphanumeric()) {
+        let is_type = text.contains(&format!(": {word},")) || text.contains(&format!("<{word}>"));
+        let is_own = word.chars().next().is_some_and(|c| c.is_ascii_uppercase()) && word != "Array";
+        if is_own && is_type && !text.contains(&format!("export type {word} ")) {
+            missing.push(word);
+        }
+    }
+    assert_eq!(missing, [""; 0]);
+}

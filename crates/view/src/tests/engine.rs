@@ -1,0 +1,158 @@
+//! The answers of the engine on small models.
+
+use serde_json::{Value, json};
+
+use crate::engine::Engine;
+use crate::testing::{ask, scene_of_text, svg_problem};
+
+const BRANCH: &str = "g (bool c, float[N] x, float[N] m) => (y) <float[1] s = {2}> {
+   h = Mul(x, s)
+   y = If (c) <then_branch = t () => (a) { a = Add(h, m) }, else_branch = e () => (b) { b = Abs(h) }>
+ }";
+
+const TWICE: &str = "<ir_version: 10, opset_import: [\"\" : 21, \"l\" : 1]>
+   g (float[N] x) => (z) { y = l.f(x)  z = l.f(y) }
+   <domain: \"l\", opset_import: [\"\" : 21]> f (a) => (b) { t = Neg(a)  b = Abs(t) }";
+
+fn engine(text: &str) -> Engine {
+    Engine::of(scene_of_text(text))
+}
+
+/// The strings at a key of the objects of a list.
+fn texts<'v>(list: &'v Value, key: &str) -> Vec<&'v str> {
+    list.as_array().into_iter().flatten().filter_map(|it| it[key].as_str()).collect()
+}
+
+#[test]
+fn a_summary_has_counts_and_the_interface() {
+    let summary = ask(&mut engine(BRANCH), json!({"ask": "summary"}));
+    assert_eq!((&summary["nodes"], &summary["errors"]), (&json!(4), &json!(0)));
+    assert_eq!(texts(&summary["inputs"], "name"), ["c", "x", "m"]);
+    assert_eq!(texts(&summary["outputs"], "type"), ["float[N]"]);
+    assert_eq!(summary["coverage"]["proven"], summary["values"]);
+}
+
+#[test]
+fn a_picture_names_the_item_and_path_of_each_box() {
+    let mut engine = engine(BRANCH);
+    let picture = ask(&mut engine, json!({"ask": "draw", "expanded": [], "selected": "n1"}));
+    let svg = picture["svg"].as_str().expect("the picture has a text");
+    assert_eq!(svg_problem(svg), None);
+    let places = texts(&picture["boxes"], "place");
+    assert_eq!(places.len(), 3 + 2 + 1);
+    for place in &places {
+        assert_eq!(svg.matches(&format!("data-place=\"{place}\"")).count(), 1, "{place}");
+    }
+    assert!(svg.contains("aria-expanded=\"false\"") && !svg.contains("<style"));
+    assert_eq!(svg.matches("tabindex=\"0\"").count(), 1);
+    assert!(svg.contains("class=\"node selected\" data-item=\"n1\" data-place=\"n1\" tabindex=\"0\""));
+}
+
+#[test]
+fn the_path_of_a_node_expands_its_graphs_and_that_of_a_graph_one() {
+    let mut engine = engine(BRANCH);
+    let both = ask(&mut engine, json!({"ask": "draw", "expanded": ["n1"]}));
+    let paths: Vec<String> = serde_json::from_value(both["expanded"].clone()).expect("a list");
+    assert_eq!(paths, ["n1/g1", "n1/g2"]);
+    let one = ask(&mut engine, json!({"ask": "draw", "expanded": ["n1/g2"]}));
+    assert_eq!(one["expanded"], json!(["n1/g2"]));
+    assert!(texts(&one["boxes"], "place").contains(&"n1/g2/n3"));
+    // Without the groups around it, a path has no effect.
+    let none = ask(&mut engine, json!({"ask": "draw", "expanded": ["n0/g2", "g2", "", "n1/g9", "x"]}));
+    assert_eq!(none["expanded"], json!([]));
+}
+
+#[test]
+fn a_function_is_expanded_in_one_of_its_calls() {
+    let mut engine = engine(TWICE);
+    let second = ask(&mut engine, json!({"ask": "draw", "expanded": ["n1/g1"]}));
+    assert_eq!(second["expanded"], json!(["n1/g1"]));
+    let reveal = ask(&mut engine, json!({"ask": "reveal", "item": "n2", "expanded": []}));
+    assert_eq!(reveal, json!({"expanded": ["n0/g1"], "shown": "n2", "place": "n0/g1/n2"}));
+}
+
+#[test]
+fn details_describe_nodes_values_groups_and_diagnostics() {
+    let mut engine = engine("g (float[N] query, int64[N] mask) => (y) { [\"add\"] y = Add(query, mask) }");
+    let node = ask(&mut engine, json!({"ask": "details", "item": "n0"}));
+    assert_eq!((&node["title"], &node["link"]), (&json!("Add add"), &json!("node/add")));
+    assert_eq!(texts(&node["sections"], "title"), ["Diagnostics", "Node", "Inputs", "Outputs"]);
+    assert_eq!(texts(&node["sections"][2]["rows"], "text"), ["query: float[N]", "mask: int64[N]"]);
+    assert_eq!(node["sections"][0]["rows"][0]["severity"], "error");
+    let value = ask(&mut engine, json!({"ask": "details", "item": "v1"}));
+    assert_eq!((&value["kind"], &value["title"]), (&json!("value"), &json!("mask")));
+    let text = value["text"].as_str().unwrap_or_default();
+    assert!(text.contains("type: int64[N]") && text.contains("Read by\n  Add add"), "{text}");
+    let mark = ask(&mut engine, json!({"ask": "details", "item": "d0"}));
+    assert_eq!(mark["link"], "diagnostic/element-type-mismatch");
+    let group = ask(&mut engine, json!({"ask": "details", "item": "g0"}));
+    assert_eq!(group["title"], "graph");
+}
+
+#[test]
+fn links_find_their_items() {
+    let mut engine = engine(
+        "g (float[N] x) => (y) { [\"a/b\"] h = Relu(x)  [\"a/c\"] i = Relu(h)  [\"d\"] j = Relu(i)  [\"d\"] y = Relu(j) }",
+    );
+    for (link, item) in [
+        ("node/a/b", "n0"),
+        ("node/d", "n2"),
+        ("node~2/d", "n3"),
+        ("value/h", "v1"),
+        ("group/a", "g1"),
+        ("n3", "n3"),
+    ] {
+        assert_eq!(ask(&mut engine, json!({"ask": "find", "link": link}))["item"], item, "{link}");
+        let details = ask(&mut engine, json!({"ask": "details", "item": item}));
+        assert!(link == item || details["link"] == link, "{details}");
+    }
+    for link in
+        ["node/x", "node~3/d", "node~0/d", "node~x/d", "group/", "code/2", "code/0", "n9", "q", "", "/"]
+    {
+        assert_eq!(ask(&mut engine, json!({"ask": "find", "link": link}))["item"], Value::Null, "{link}");
+    }
+}
+
+#[test]
+fn neighbours_continue_outside_of_an_expanded_group() {
+    let mut engine = engine(BRANCH);
+    let expanded = json!(["n1/g1"]);
+    let add = json!({"ask": "neighbours", "item": "n2", "place": "n1/g1/n2", "expanded": expanded});
+    let add = ask(&mut engine, add);
+    let ports = texts(&add["inputs"], "place");
+    assert_eq!(ports, ["n1/g1/in-v4", "n1/g1/in-v2"]);
+    let port = json!({"ask": "neighbours", "item": "v4", "place": ports[0], "expanded": expanded});
+    let port = ask(&mut engine, port);
+    assert_eq!(texts(&port["inputs"], "place"), ["n0"]);
+    assert_eq!(texts(&port["outputs"], "place"), ["n1/g1/n2"]);
+}
+
+#[test]
+fn malformed_requests_have_an_answer() {
+    let mut engine = engine(BRANCH);
+    let long = format!("{{\"ask\": \"find\", \"link\": \"{}\"}}", "x".repeat(crate::engine::MAX_REQUEST));
+    let deep = "[".repeat(100_000);
+    for request in [
+        "",
+        "{}",
+        "null",
+        "{\"ask\": \"unknown\"}",
+        "{\"ask\": \"details\"}",
+        "{\"ask\": \"details\", \"item\": 3}",
+        "{\"ask\": \"details\", \"item\": \"n99\"}",
+        "{\"ask\": \"details\", \"item\": \"n-1\"}",
+        "{\"ask\": \"details\", \"item\": \"n+1\"}",
+        "{\"ask\": \"details\", \"item\": \"n99999999999999999999999\"}",
+        "{\"ask\": \"details\", \"item\": \"\u{e9}1\"}",
+        "{\"ask\": \"causes\", \"item\": \"n1\"}",
+        "{\"ask\": \"draw\", \"unknown\": 1}",
+        "{\"ask\": \"summary\", \"item\": 1}",
+        "{\"ask\": \"draw\", \"expanded\": [1]}",
+        &long,
+        &deep,
+    ] {
+        let answer: Value = serde_json::from_str(&engine.answer(request)).expect("the answer is JSON");
+        let error = answer["error"].as_str().unwrap_or_default();
+        assert!(!error.is_empty() && error.len() < 1000, "{answer}");
+    }
+}
