@@ -9,7 +9,7 @@ use typeloom_solver::model::Options;
 use typeloom_view::level::Level;
 use typeloom_view::plan::Options as Plan;
 use typeloom_view::scene::GroupId;
-use typeloom_view::{scene, svg};
+use typeloom_view::{scene, svg, wire};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut out = std::io::stdout().lock();
@@ -31,6 +31,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let levels = lap();
         let picture = svg::render(&scene, &file, &Plan::default());
         let draw = lap();
+        let encoded = wire::encode(&scene);
+        let encode = lap();
+        wire::decode(&encoded)?;
+        let decode = lap();
+        let compressed = miniz_oxide::deflate::compress_to_vec(&encoded, 9).len();
         let (items, links) = (sizes.iter().map(|it| it.0).max(), sizes.iter().map(|it| it.1).max());
         writeln!(
             out,
@@ -44,6 +49,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             picture.len()
         )?;
         writeln!(out, "  check {check} ms, scene {build} ms, all levels {levels} ms, picture {draw} ms")?;
+        writeln!(
+            out,
+            "  encoded {} bytes in {encode} ms, decoded in {decode} ms; {compressed} bytes compressed, {:.1} for each node",
+            encoded.len(),
+            compressed as f64 / scene.nodes.len().max(1) as f64
+        )?;
     }
     Ok(())
 }

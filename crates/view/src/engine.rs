@@ -30,6 +30,7 @@ use item::Subject;
 use request::Request;
 
 use crate::scene::Scene;
+use crate::wire;
 
 /// Maximum size of a request, in bytes.
 pub const MAX_REQUEST: usize = 1 << 22;
@@ -57,6 +58,14 @@ enum Refusal {
 }
 
 impl Engine {
+    /// An engine for an encoded scene.
+    ///
+    /// # Errors
+    /// If the bytes are no scene, see [`wire`].
+    pub fn open(bytes: &[u8]) -> Result<Self, wire::Error> {
+        Ok(Self::of(wire::decode(bytes)?))
+    }
+
     /// An engine for a scene.
     #[must_use]
     pub fn of(scene: Scene) -> Self {

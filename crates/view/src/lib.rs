@@ -17,6 +17,7 @@
 //! | [`plan`] | the choice of expanded groups within a budget |
 //! | [`svg`], [`dot`], [`mermaid`] | static pictures |
 //! | [`engine`] | requests and answers of an interactive page |
+//! | [`wire`] | scenes as bytes |
 //! | [`text`] | short, escaped texts and their widths |
 //!
 //! **Invariant:** every group has at most [`scene::MAX_CHILDREN`] children, so each level is small, for any model.
@@ -37,6 +38,7 @@ pub mod plan;
 pub mod scene;
 pub mod svg;
 pub mod text;
+pub mod wire;
 
 mod drawing;
 mod label;

@@ -32,6 +32,8 @@
 mod about;
 mod attributes;
 mod build;
+mod cause;
+pub(crate) mod derive;
 mod ids;
 mod marks;
 mod scopes;
@@ -45,7 +47,8 @@ use crate::map::Set;
 
 pub use about::{About, Symbol};
 pub use build::scene;
-pub use ids::{GroupId, MarkId, NodeId, OperatorId, TypeId, ValueId};
+pub use cause::Cause;
+pub use ids::{GroupId, MarkId, NodeId, OperatorId, RuleId, TypeId, ValueId};
 
 /// Maximum number of children of a group.
 pub const MAX_CHILDREN: usize = 200;
@@ -54,7 +57,7 @@ pub const MAX_CHILDREN: usize = 200;
 pub const MAX_SCOPES: usize = 32;
 
 /// The graph of a checked model as it is shown.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scene {
     /// Facts about the model as a whole.
     pub about: About,
@@ -62,6 +65,8 @@ pub struct Scene {
     pub operators: Vec<Operator>,
     /// The types of values as text, each once.
     pub types: Vec<String>,
+    /// The names of rules in causes, each once.
+    pub rules: Vec<String>,
     /// The nodes, group by group.
     pub nodes: Vec<Node>,
     /// The values.
@@ -87,7 +92,7 @@ pub struct Operator {
 }
 
 /// A node.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// The operator.
     pub operator: OperatorId,
@@ -127,7 +132,7 @@ pub struct Attribute {
 }
 
 /// A value.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Value {
     /// The name.
     pub name: String,
@@ -141,8 +146,10 @@ pub struct Value {
     pub maker: Maker,
     /// Whether the value is an output of its graph.
     pub is_output: bool,
-    /// The elements of a small stored tensor.
+    /// The elements of a small tensor, if they are known.
     pub preview: Option<String>,
+    /// The cause of the element type, if it was recorded.
+    pub cause: Option<Cause>,
     /// The diagnostics of the value.
     pub marks: Vec<MarkId>,
 }
@@ -177,7 +184,7 @@ pub enum Maker {
 }
 
 /// A group of nodes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// The kind.
     pub kind: GroupKind,

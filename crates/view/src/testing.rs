@@ -6,9 +6,10 @@ mod syntax;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::{
-    GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorShapeProto, TypeProto, ValueInfoProto,
-    type_proto,
+    AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, TensorShapeProto,
+    TypeProto, ValueInfoProto, type_proto,
 };
 use typeloom_onnx::prost::Message as _;
 use typeloom_solver::model::Options;
@@ -96,4 +97,94 @@ pub(crate) fn models() -> Vec<PathBuf> {
 /// The answer of an engine.
 pub(crate) fn ask(engine: &mut crate::engine::Engine, request: serde_json::Value) -> serde_json::Value {
     serde_json::from_str(&engine.answer(&request.to_string())).expect("the answer is JSON")
+}
+
+/// A decoder of blocks with long scope names, as an exporter writes them, of about `nodes` nodes.
+pub(crate) fn exporter_like(nodes: usize) -> Scene {
+    scene_of_graph(exporter_graph(nodes))
+}
+
+/// The graph of [`exporter_like`].
+pub(crate) fn exporter_graph(nodes: usize) -> GraphProto {
+    const BLOCK: [(&str, &str, usize); 10] = [
+        ("input_layernorm", "LayerNormalization", 2),
+        ("self_attn/q_proj", "MatMul", 1),
+        ("self_attn/k_proj", "MatMul", 1),
+        ("self_attn/v_proj", "MatMul", 1),
+        ("self_attn", "Mul", 0),
+        ("self_attn", "Softmax", 0),
+        ("self_attn/o_proj", "MatMul", 1),
+        ("mlp/gate_proj", "MatMul", 1),
+        ("mlp/act_fn", "Sigmoid", 0),
+        ("mlp", "Add", 0),
+    ];
+    let mut graph = GraphProto { input: vec![matrix("input_ids", None)], ..GraphProto::default() };
+    let mut previous = "input_ids".to_owned();
+    let mut earlier = previous.clone();
+    for layer in 0..nodes.div_ceil(BLOCK.len()) {
+        for (at, (scope, operator, weights)) in BLOCK.iter().enumerate() {
+            let name = format!("/model/layers.{layer}/{scope}/{operator}_{at}");
+            let output = format!("{name}_output_0");
+            let mut inputs = vec![previous.clone()];
+            if ["Mul", "Add"].contains(operator) {
+                inputs.push(earlier.clone());
+            }
+            for weight in 0..*weights {
+                let kind = ["weight", "bias"][weight];
+                let name = format!("model.layers.{layer}.{}.{kind}", scope.replace('/', "."));
+                let square = *operator == "MatMul";
+                graph.initializer.push(stored(&name, square));
+                inputs.push(name);
+            }
+            let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
+            let mut made = node(operator, &name, &inputs, &[&output]);
+            if *operator == "Softmax" || *operator == "LayerNormalization" {
+                made.attribute.push(axis());
+            }
+            graph.node.push(made);
+            if at == 0 {
+                earlier = std::mem::replace(&mut previous, output);
+            } else {
+                previous = output;
+            }
+        }
+    }
+    graph.output = vec![matrix(&previous, None)];
+    graph
+}
+
+/// The attribute `axis = -1`.
+fn axis() -> AttributeProto {
+    AttributeProto {
+        name: "axis".into(),
+        r#type: Some(AttributeType::Int as i32),
+        i: Some(-1),
+        ..AttributeProto::default()
+    }
+}
+
+/// A matrix of floats with a symbol, `batch` by default.
+fn matrix(name: &str, symbol: Option<&str>) -> ValueInfoProto {
+    use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
+    let mut value = float(name);
+    if let Some(TypeProto { value: Some(type_proto::Value::TensorType(tensor)), .. }) = &mut value.r#type {
+        let dim = |value| Dimension { value: Some(value), ..Dimension::default() };
+        let symbol = dimension::Value::DimParam(symbol.unwrap_or("batch").into());
+        tensor.shape = Some(TensorShapeProto {
+            dim: vec![dim(symbol), dim(dimension::Value::DimValue(2))],
+            ..TensorShapeProto::default()
+        });
+    }
+    value
+}
+
+/// An initializer of two rows or one.
+fn stored(name: &str, is_square: bool) -> TensorProto {
+    TensorProto {
+        name: name.into(),
+        data_type: Some(1),
+        dims: if is_square { vec![2, 2] } else { vec![2] },
+        float_data: vec![0.5; if is_square { 4 } else { 2 }],
+        ..TensorProto::default()
+    }
 }

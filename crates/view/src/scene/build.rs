@@ -9,11 +9,12 @@ use typeloom_solver::model::bodies::SolvedBody;
 use typeloom_solver::program::{self, Body, BodySource, GraphId, Origin, StepId, StepKind};
 use typeloom_solver::solution::Type;
 
-use super::marks::{Sites, attach};
+use super::derive::complete;
+use super::marks::{Sites, marks};
 use super::tree::{self, position};
 use super::{
-    Child, Evidence, Group, GroupId, GroupKind, Maker, Node, NodeId, Operator, OperatorId, Scene, TypeId,
-    Value, ValueId, attributes, scopes,
+    Evidence, Group, GroupId, GroupKind, Maker, Node, NodeId, Operator, OperatorId, Scene, TypeId, Value,
+    ValueId, attributes, scopes,
 };
 
 /// The scene of a checked model. The diagnostics are attached in their order.
@@ -32,9 +33,8 @@ pub fn scene(checked: &mut Checked<'_>, diagnostics: &[Diagnostic]) -> Scene {
     };
     builder.bodies();
     let Builder { mut scene, sites, .. } = builder;
-    index_readers(&mut scene);
-    count_nodes(&mut scene);
-    attach(&mut scene, &sites, diagnostics);
+    scene.marks = marks(&scene, &sites, diagnostics);
+    complete(&mut scene);
     scene
 }
 
@@ -189,6 +189,7 @@ impl<'a> Builder<'_, 'a> {
                 maker,
                 is_output: false,
                 preview,
+                cause: None,
                 marks: Vec::new(),
             });
         }
@@ -384,43 +385,4 @@ fn steps_by_graph(body: &Body<'_>) -> Steps {
         found.values[at].push(value);
     }
     found
-}
-
-/// Lists the readers of each value.
-fn index_readers(scene: &mut Scene) {
-    let mut first = vec![0_u32; scene.values.len() + 1];
-    let nodes = || (0..scene.nodes.len()).map(NodeId::new);
-    for value in nodes().flat_map(|node| scene.reads(node)) {
-        first[value.index() + 1] += 1;
-    }
-    for at in 1..first.len() {
-        first[at] += first[at - 1];
-    }
-    let mut fill = first.clone();
-    let count = first.last().copied().unwrap_or_default() as usize;
-    let mut readers = vec![NodeId::new(0); count];
-    for node in nodes() {
-        for value in scene.reads(node) {
-            let at = &mut fill[value.index()];
-            readers[*at as usize] = node;
-            *at += 1;
-        }
-    }
-    scene.first_reader = first;
-    scene.readers = readers;
-}
-
-/// Counts the nodes below each group. Children and nested graphs have later groups.
-fn count_nodes(scene: &mut Scene) {
-    for at in (0..scene.groups.len()).rev() {
-        let inner = |child: &Child| match child {
-            Child::Group(group) => scene.group(*group).total,
-            Child::Node(node) => {
-                let bodies = scene.node(*node).bodies.iter();
-                1 + bodies.map(|body| scene.group(*body).total).sum::<usize>()
-            }
-        };
-        let total = scene.groups[at].children.iter().map(inner).sum();
-        scene.groups[at].total = total;
-    }
 }

@@ -26,3 +26,7 @@ id!(
     /// A diagnostic of a scene.
     MarkId
 );
+id!(
+    /// The name of a rule of a scene.
+    RuleId
+);

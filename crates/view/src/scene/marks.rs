@@ -2,9 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use typeloom_solver::diagnostic::{Diagnostic, Location, Severity};
+use typeloom_solver::diagnostic::{Diagnostic, Location};
 
-use super::{GroupId, GroupKind, Mark, MarkId, NodeId, Scene, ValueId};
+use super::{GroupId, GroupKind, Mark, NodeId, Scene, ValueId};
 
 /// The nodes and stored values of a scene by location.
 #[derive(Debug, Default)]
@@ -36,8 +36,8 @@ impl Sites {
     }
 }
 
-/// Adds a mark for each diagnostic.
-pub(super) fn attach(scene: &mut Scene, sites: &Sites, diagnostics: &[Diagnostic]) {
+/// A mark for each diagnostic.
+pub(super) fn marks(scene: &Scene, sites: &Sites, diagnostics: &[Diagnostic]) -> Vec<Mark> {
     let is_named = |location: &Location| location.node.is_none() && location.value.is_some();
     let needs_names = diagnostics.iter().flat_map(|one| one.also.iter().chain([&one.location])).any(is_named);
     let names: HashMap<(GroupId, &str), ValueId> = if needs_names {
@@ -74,32 +74,7 @@ pub(super) fn attach(scene: &mut Scene, sites: &Sites, diagnostics: &[Diagnostic
         }
         marks.push(mark);
     }
-    for (at, mark) in marks.iter().enumerate() {
-        let id = MarkId::new(at);
-        mark.nodes.iter().for_each(|node| scene.nodes[node.index()].marks.push(id));
-        mark.values.iter().for_each(|value| scene.values[value.index()].marks.push(id));
-        count(scene, mark);
-    }
-    scene.marks = marks;
-}
-
-/// Counts a mark in the groups around its nodes and values.
-fn count(scene: &mut Scene, mark: &Mark) {
-    let nodes = mark.nodes.iter().map(|node| scene.node(*node).group);
-    let starts: Vec<GroupId> =
-        nodes.chain(mark.values.iter().map(|value| scene.value(*value).graph)).collect();
-    let mut counted = HashSet::new();
-    for start in starts {
-        let mut at = Some(start);
-        while let Some(group) = at.filter(|group| counted.insert(*group)) {
-            let group = &mut scene.groups[group.index()];
-            match mark.severity {
-                Severity::Error => group.errors += 1,
-                Severity::Warning => group.warnings += 1,
-            }
-            at = group.parent;
-        }
-    }
+    marks
 }
 
 impl Scene {

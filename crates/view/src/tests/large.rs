@@ -6,7 +6,7 @@ use crate::level::{Level, MAX_PORTS};
 use crate::plan::{Options, Plan};
 use crate::scene::{GroupId, MAX_CHILDREN, Scene};
 use crate::testing::{float, node, scene_of_graph, svg_problem};
-use crate::{mermaid, svg};
+use crate::{mermaid, svg, wire};
 
 const NODES: usize = 100_000;
 
@@ -39,6 +39,11 @@ fn check(scene: &Scene) {
         assert!(level.items.len() <= MAX_CHILDREN + 2 * (MAX_PORTS + 1));
         at = scene.group(group).parent;
     }
+    let encoded = wire::encode(scene);
+    assert!(wire::decode(&encoded).as_ref() == Ok(scene));
+    let size = miniz_oxide::deflate::compress_to_vec(&encoded, 9).len();
+    println!("{} bytes, {size} compressed", encoded.len());
+    assert!(size <= 40 * NODES, "{size} compressed bytes");
     let options = Options::default();
     let plan = Plan::of(scene, &options);
     assert!(plan.hidden > 0 && plan.frames.iter().map(|it| it.level.items.len()).sum::<usize>() < 1000);

@@ -1,0 +1,120 @@
+//! The columns of the format.
+
+use super::bytes::{Reader, Writer};
+use super::{Error, MAGIC, VERSION};
+
+macro_rules! columns {
+    ($($(#[doc = $doc:literal])* $name:ident,)*) => {
+        /// The number of columns.
+        #[cfg(test)]
+        pub(super) const COUNT: usize = [$(stringify!($name)),*].len();
+
+        /// The columns during encoding.
+        #[derive(Debug, Default)]
+        pub(super) struct Columns {
+            $($(#[doc = $doc])* pub(super) $name: Writer,)*
+        }
+
+        impl Columns {
+            /// The bytes of a scene.
+            pub(super) fn finish(self) -> Vec<u8> {
+                let mut out = Writer(MAGIC.to_vec());
+                out.number(VERSION);
+                $(
+                    out.count(self.$name.0.len());
+                    out.0.extend_from_slice(&self.$name.0);
+                )*
+                out.0
+            }
+        }
+
+        /// The columns during decoding.
+        #[derive(Debug)]
+        pub(super) struct Input<'a> {
+            $(pub(super) $name: Reader<'a>,)*
+        }
+
+        impl<'a> Input<'a> {
+            pub(super) fn split(bytes: &'a [u8]) -> Result<Self, Error> {
+                let rest = bytes.strip_prefix(MAGIC).ok_or(Error::Magic)?;
+                let mut rest = Reader::new("scene", rest);
+                let found = rest.number()?;
+                if found != VERSION {
+                    return Err(Error::Version { found });
+                }
+                let input = Self {
+                    $($name: {
+                        let length = rest.count()?;
+                        Reader::new(stringify!($name), rest.bytes(length)?)
+                    },)*
+                };
+                rest.finish()?;
+                Ok(input)
+            }
+
+            /// Checks that all columns are read.
+            pub(super) fn finish(self) -> Result<(), Error> {
+                $(self.$name.finish()?;)*
+                Ok(())
+            }
+        }
+    };
+}
+
+columns! {
+    /// Facts about the model as a whole.
+    about,
+    /// The number of nodes, values and graphs.
+    counts,
+    operators,
+    types,
+    rules,
+    /// The kind of each graph, and the node of a nested one.
+    graphs,
+    /// The inputs and outputs of graphs.
+    ports,
+    /// The numbers of nodes between the beginnings and ends of groups.
+    runs,
+    /// Beginnings and ends of groups.
+    brackets,
+    label_shared,
+    label_lengths,
+    label_texts,
+    /// The classes of scopes, each once.
+    classes,
+    group_class,
+    long_classes,
+    node_operator,
+    node_shared,
+    node_lengths,
+    node_texts,
+    node_position,
+    /// Lists of attributes, each once.
+    attributes,
+    node_attributes,
+    long_attributes,
+    input_count,
+    inputs,
+    output_count,
+    outputs,
+    capture_count,
+    captures,
+    node_callee,
+    /// Source lines, each once.
+    sources,
+    node_source,
+    long_sources,
+    value_kind,
+    value_type,
+    value_graph,
+    value_base,
+    value_shared,
+    value_lengths,
+    value_texts,
+    previews,
+    value_cause,
+    cause_rule,
+    cause_nodes,
+    cause_values,
+    marks,
+}
