@@ -26,8 +26,8 @@ use typeloom_fuzz_targets as target;
 use typeloom_types::any_tensor::AnyTensor;
 
 /// Targets that take the bytes of a model.
-const BINARY: [fn(&[u8]); 5] =
-    [target::view, target::messages, target::check, target::transform, target::compile];
+const BINARY: [fn(&[u8]); 6] =
+    [target::view, target::messages, target::check, target::transform, target::compile, target::scene];
 
 fn all_binary(bytes: &[u8]) {
     BINARY.iter().for_each(|target| target(bytes));
@@ -288,5 +288,25 @@ fn crates_are_refused_or_described() {
         })
         .collect();
     survive("a crate with other ids", &mutants, target::rustdoc);
+    memory_is_bounded();
+}
+
+#[test]
+fn scenes_are_refused_or_shown() {
+    for (seed, (name, bytes)) in models::small().into_iter().enumerate() {
+        let Ok(mut checked) = typeloom_ops::check::check(&bytes, &typeloom_solver::model::Options::default())
+        else {
+            continue;
+        };
+        let diagnostics = checked.diagnostics();
+        let encoded = typeloom_view::wire::encode(&typeloom_view::scene::scene(&mut checked, &diagnostics));
+        let mut rng = Rng(5000 + seed as u64);
+        let mutants: Vec<_> = (0..40).map(|_| rng.mutilate(&encoded)).collect();
+        survive(&format!("mutilated scene of {name}"), &mutants, target::scene);
+    }
+    let mut rng = Rng(6000);
+    let request: &[u8] = br#"{"ask":"draw","expanded":["g0","n0"],"highlight":["v0"],"max_items":10}"#;
+    let requests: Vec<_> = (0..200).map(|_| rng.mutilate(request)).collect();
+    survive("mutilated requests", &requests, target::scene);
     memory_is_bounded();
 }

@@ -50,13 +50,14 @@ use std::ops::Range;
 
 use serde::Serialize;
 
+pub use cause::NextCause;
 pub(crate) use codes::dim_mismatch::subject;
 pub(crate) use codes::wrong_rank::axes_text;
 pub use codes::{Code, Severity};
 pub use collect::{MAX_EXPLAINED, MAX_LISTED, Selection, diagnose, diagnose_where};
 pub(crate) use describe::diagnose_one;
 pub use describe::{diagnose_bytes, diagnose_error, diagnose_external_data, diagnose_text};
-pub use explain::{Explanation, Reason, explain_value};
+pub use explain::{Explanation, Reason, explain_value, next_causes};
 pub use fix::{Fix, Reader};
 pub use groups::Group;
 pub use location::{GraphPath, GraphPathStep, Location, NodeLocation, Role, ValueLocation, graph_path};

@@ -14,6 +14,7 @@ pub(crate) mod item;
 pub(crate) mod paths;
 pub mod request;
 
+mod causes;
 mod details;
 mod draw;
 mod index;
@@ -23,7 +24,7 @@ mod reveal;
 mod search;
 mod summary;
 
-use answers::{Answer, Causes, Failure, Found};
+use answers::{Answer, Failure, Found};
 use draw::Drawn;
 use index::Index;
 use item::Subject;
@@ -101,7 +102,12 @@ impl Engine {
             Request::Draw(view) => Answer::Picture(self.draw(view)),
             Request::Export(view) => Answer::File(self.export(view)),
             Request::Details { item } => Answer::Details(self.details(self.subject(item)?)),
-            Request::Causes { item } => Answer::Causes(self.causes(item)?),
+            Request::Causes { item } => match self.subject(item)? {
+                Subject::Value(value) => Answer::Causes(self.causes(value)),
+                Subject::Group(_) | Subject::Node(_) | Subject::Mark(_) => {
+                    return Err(Refusal::NoValue(item.to_owned()));
+                }
+            },
             Request::Reveal { item, expanded } => {
                 let subject = self.subject(item)?;
                 Answer::Reveal(self.reveal(subject, expanded.as_deref()))
@@ -119,16 +125,5 @@ impl Engine {
 
     fn subject(&self, text: &str) -> Result<Subject, Refusal> {
         Subject::parse(&self.scene, text).ok_or_else(|| Refusal::UnknownItem(text.to_owned()))
-    }
-
-    fn causes(&self, item: &str) -> Result<Causes, Refusal> {
-        let Subject::Value(_) = self.subject(item)? else { return Err(Refusal::NoValue(item.to_owned())) };
-        Ok(Causes {
-            item: item.to_owned(),
-            steps: Vec::new(),
-            hidden: 0,
-            axes: Vec::new(),
-            highlight: Vec::new(),
-        })
     }
 }

@@ -1,6 +1,7 @@
 //! Tests of whole scenes and pictures.
 
 mod answers;
+mod causes;
 mod contents;
 mod engine;
 mod hostile;

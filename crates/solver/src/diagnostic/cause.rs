@@ -5,7 +5,7 @@
 //! in doubt.
 
 use super::{Scope, list, quote};
-use crate::program::{DeclarationKind, Origin, StepId, ValueId};
+use crate::program::{Body, DeclarationKind, Origin, StepId, ValueId};
 use crate::signature::FormalType;
 use crate::state::trace::{Cause, Chain, Link, Tie};
 
@@ -18,6 +18,47 @@ pub(super) enum Doubt {
     Node(StepId),
     /// The declarations of the value itself.
     Declaration,
+}
+
+/// One link of the chain of causes of an element type. The other links are those of the next value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NextCause {
+    /// A node and rule equate it with the type of another value.
+    Tie {
+        /// The first step of the node.
+        step: StepId,
+        /// The name of the rule.
+        rule: &'static str,
+        /// The other value.
+        next: ValueId,
+    },
+    /// A rule of a node, independently of its inputs.
+    Rule {
+        /// The first step of the node.
+        step: StepId,
+        /// The name of the rule; empty for the operator's signature.
+        rule: &'static str,
+    },
+    /// A declaration in the model.
+    Declared(DeclarationKind),
+    /// The value is an initializer.
+    Initializer,
+    /// The caller gave the type.
+    Seed,
+    /// The argument of a call, for a parameter of a function.
+    Argument,
+}
+
+impl Cause {
+    fn into_next(self, body: &Body<'_>) -> NextCause {
+        match self {
+            Self::Rule { step, rule } => NextCause::Rule { step: body.first_step(step), rule },
+            Self::Declared(kind) => NextCause::Declared(kind),
+            Self::Initializer => NextCause::Initializer,
+            Self::Seed => NextCause::Seed,
+            Self::Argument => NextCause::Argument,
+        }
+    }
 }
 
 /// The maximum number of named nodes of a chain.
@@ -42,20 +83,49 @@ impl<'a> Scope<'_, 'a> {
             Cause::Declared(_) => Some(of) != undeclared,
             Cause::Initializer | Cause::Seed | Cause::Argument => true,
         };
-        // An element type that an operator declares for an output is not recorded: it holds for every node.
-        let end = |of: ValueId, _: &[Tie]| match body.value(of).origin {
-            Origin::Step(step) => {
-                let step = body.first_step(step);
-                let alone = Some(step) != avoid && self.declares_one_type(step, of);
-                alone.then_some(Cause::Rule { step, rule: "" })
-            }
-            Origin::Initializer(_) => Some(Cause::Initializer),
-            Origin::Input | Origin::InputWithDefault(_) | Origin::Undefined => None,
-        };
+        let end = |of: ValueId, _: &[Tie]| self.own_cause(of, avoid);
         let mut budget = *self.budget;
         let found = trace.search(frame.number, value, follow, accept, end, &mut budget);
         *self.budget = budget;
         found
+    }
+
+    /// The cause of a value without a recorded one, unless it is the node `avoid`.
+    fn own_cause(&self, value: ValueId, avoid: Option<StepId>) -> Option<Cause> {
+        // An element type that an operator declares for an output is not recorded: it holds for every node.
+        match self.body().value(value).origin {
+            Origin::Step(step) => {
+                let step = self.body().first_step(step);
+                let alone = Some(step) != avoid && self.declares_one_type(step, value);
+                alone.then_some(Cause::Rule { step, rule: "" })
+            }
+            Origin::Initializer(_) => Some(Cause::Initializer),
+            Origin::Input | Origin::InputWithDefault(_) | Origin::Undefined => None,
+        }
+    }
+
+    /// The first link of the chain of each value, by position.
+    pub(super) fn first_links(&self) -> Vec<Option<NextCause>> {
+        let (body, frame) = (self.body(), self.frame);
+        let count = body.values().count();
+        let Some(trace) = self.core.trace.as_ref() else { return vec![None; count] };
+        let follow = |step: StepId| !frame.errors.contains_key(&body.first_step(step));
+        let own = |value: ValueId| {
+            let recorded = trace.recorded(frame.number, value).filter(|cause| match cause {
+                Cause::Rule { step, .. } => follow(*step),
+                Cause::Declared(_) | Cause::Initializer | Cause::Seed | Cause::Argument => true,
+            });
+            recorded.cloned().or_else(|| self.own_cause(value, None))
+        };
+        let causes: Vec<Option<Cause>> = body.values().map(own).collect();
+        let is_end = |value: ValueId| causes[value.index()].is_some();
+        let ties = trace.first_links(frame.number, count, follow, is_end);
+        let links = causes.into_iter().zip(ties).map(|(cause, tie)| {
+            let tie =
+                || tie.map(|(next, step, rule)| NextCause::Tie { step: body.first_step(step), rule, next });
+            cause.map(|cause| cause.into_next(body)).or_else(tie)
+        });
+        links.collect()
     }
 
     /// Whether the operator of a step declares exactly one element type for a value that it defines.

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::cause::NextCause;
 use super::lineage::Lineage;
 use super::{Doubt, Location, Mark, Part, Scope, Snippet, SourceLine, declaration, source};
 use crate::model::Checked;
@@ -76,6 +77,18 @@ pub fn explain_value(checked: &mut Checked<'_>, name: &str) -> Option<Explanatio
         extents.push(format!("a part of the shape is not known, because {}", limit.reason()));
     }
     Some(Explanation { value: name.to_owned(), location, ty: scope.show(&ty), reasons, hidden, extents })
+}
+
+/// One link of the chain of causes of each value of the main graph and its nested graphs, by position; `None` without a
+/// recorded cause. The model has to be checked with [`Options::trace`](crate::model::Options::trace).
+///
+/// Following the links from a value gives the chain of [`explain_value`], for all values at a cost that is linear in the graph.
+#[must_use]
+pub fn next_causes(checked: &mut Checked<'_>) -> Vec<Option<NextCause>> {
+    let Checked { operators, core, frame, .. } = checked;
+    let mut budget = usize::MAX;
+    let scope = Scope { core, frame, operators, function: None, explains: true, budget: &mut budget };
+    scope.first_links()
 }
 
 fn find(scope: &Scope<'_, '_>, name: &str) -> Option<ValueId> {

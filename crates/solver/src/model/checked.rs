@@ -103,6 +103,22 @@ impl<'a> Checked<'a> {
         ints.items.iter().map(|item| self.core.dims.as_constant(*item)).collect()
     }
 
+    /// The elements of a value as text, in terms of symbols: `[N, 4]`. `None` if they are unknown or more than `max`.
+    #[must_use]
+    pub fn elements_text(&self, value: ValueId, max: usize) -> Option<String> {
+        let data = self.frame.slots[value.index()].data?;
+        let ints = self.core.constants.get(data).as_ints()?;
+        if ints.items.len() > max {
+            return None;
+        }
+        let items = ints.items.iter().map(|item| self.core.dims.display(*item).to_string());
+        let items: Vec<String> = items.collect();
+        match &items[..] {
+            [only] if ints.shape.is_empty() => Some(only.clone()),
+            items => Some(format!("[{}]", items.join(", "))),
+        }
+    }
+
     /// Whether the elements of a value are known in some form, as numbers or in terms of symbols.
     #[must_use]
     pub fn is_followed(&self, value: ValueId) -> bool {

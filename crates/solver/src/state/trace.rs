@@ -121,6 +121,48 @@ impl Trace {
     }
 }
 
+impl Trace {
+    /// The first links of the shortest chains of the values 0 to `count`, as [`Trace::search`] finds them. `end` is whether a
+    /// value has a cause of its own.
+    ///
+    /// **Cost:** linear in the facts.
+    pub(crate) fn first_links(
+        &self,
+        frame: u32,
+        count: usize,
+        follow: impl Fn(StepId) -> bool,
+        end: impl Fn(ValueId) -> bool,
+    ) -> Vec<Option<Tie>> {
+        let ties = |value: ValueId| self.equal.get(&(frame, value)).map_or(&[][..], Vec::as_slice);
+        // The lengths of the chains, breadth first from their ends. Facts are recorded in both directions.
+        let mut lengths: Vec<Option<u32>> = vec![None; count];
+        let mut queue: Vec<ValueId> = (0..count).map(ValueId::new).filter(|value| end(*value)).collect();
+        queue.iter().for_each(|value| lengths[value.index()] = Some(0));
+        let mut at = 0;
+        while let Some(value) = queue.get(at).copied() {
+            at += 1;
+            let length = lengths[value.index()].map(|length| length + 1);
+            for (next, step, _) in ties(value) {
+                if lengths[next.index()].is_none() && follow(*step) {
+                    lengths[next.index()] = length;
+                    queue.push(*next);
+                }
+            }
+        }
+        let first = |value: usize| {
+            let before = lengths[value]?.checked_sub(1)?;
+            let mut ties = ties(ValueId::new(value)).iter();
+            ties.find(|(next, step, _)| lengths[next.index()] == Some(before) && follow(*step)).copied()
+        };
+        (0..count).map(first).collect()
+    }
+
+    /// The recorded cause of a value.
+    pub(crate) fn recorded(&self, frame: u32, value: ValueId) -> Option<&Cause> {
+        self.fixed.get(&(frame, value))
+    }
+}
+
 /// Reconstructs the chain from the end of a search.
 fn links(came_from: &BTreeMap<ValueId, Option<Tie>>, end: ValueId) -> Vec<Link> {
     let mut links = vec![Link { value: end, by: None }];

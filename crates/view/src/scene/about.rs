@@ -1,6 +1,16 @@
 //! Facts about a model as a whole.
 
+use std::collections::HashSet;
+
+use typeloom_solver::dim::DimId;
+use typeloom_solver::model::Checked;
+use typeloom_solver::program;
+
 use super::ValueId;
+use super::tree::position;
+
+/// Maximum number of listed symbols and equations.
+const MAX_LISTED: usize = 10_000;
 
 /// Facts about a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -11,7 +21,7 @@ pub struct About {
     pub producer: String,
     /// The versions of operator sets: `opset 21`, `ai.onnx.ml opset 3`.
     pub opsets: Vec<String>,
-    /// The symbols in the types of the model's inputs and of values of unknown extents, in the order of their first use.
+    /// The symbols in the types of values, in the order of their first use.
     pub symbols: Vec<Symbol>,
     /// Equations and conditions on symbols, as text.
     pub equations: Vec<String>,
@@ -26,4 +36,57 @@ pub struct Symbol {
     pub value: Option<ValueId>,
     /// The position of the axis.
     pub axis: u32,
+}
+
+/// The symbols of the values of the main graph.
+#[derive(Debug, Default)]
+pub(super) struct Symbols {
+    found: Vec<Symbol>,
+    known: HashSet<DimId>,
+}
+
+impl Symbols {
+    /// Adds the symbols in the shape of a value.
+    pub(super) fn add(&mut self, checked: &mut Checked<'_>, value: program::ValueId, id: ValueId) {
+        let ty = checked.type_of(value);
+        let Some(shape) = ty.tensor().and_then(|tensor| tensor.shape.as_ref()) else { return };
+        let dims = checked.dims();
+        for (axis, dim) in shape.iter().enumerate() {
+            if !self.known.insert(*dim) {
+                continue;
+            }
+            for symbol in dims.symbols_of(*dim) {
+                let is_new = symbol == *dim || self.known.insert(symbol);
+                if is_new && self.found.len() < MAX_LISTED {
+                    let name = dims.display(symbol).to_string();
+                    self.found.push(Symbol { name, value: Some(id), axis: position(axis) });
+                }
+            }
+        }
+    }
+}
+
+/// The facts about a checked model.
+pub(super) fn of_model(checked: &Checked<'_>, symbols: Symbols) -> About {
+    let mut about = About { symbols: symbols.found, ..About::default() };
+    if let Some(model) = checked.model() {
+        let version = model.producer_version();
+        let separator = if version.is_empty() { "" } else { " " };
+        about.producer = format!("{}{separator}{version}", model.producer_name());
+        let opsets = model.opset_imports().filter_map(Result::ok);
+        about.opsets = opsets
+            .map(|import| match import.domain {
+                "" => format!("opset {}", import.version),
+                domain => format!("{domain} opset {}", import.version),
+            })
+            .collect();
+    }
+    let mut known = HashSet::new();
+    for requirement in checked.requirements() {
+        let text = checked.dims().display_condition(requirement.condition).to_string();
+        if about.equations.len() < MAX_LISTED && known.insert(text.clone()) {
+            about.equations.push(text);
+        }
+    }
+    about
 }

@@ -12,10 +12,10 @@ use crate::text::short;
 const MAX_ATTRIBUTES: usize = 32;
 
 /// Maximum number of listed elements.
-const MAX_ELEMENTS: usize = 8;
+pub(super) const MAX_ELEMENTS: usize = 8;
 
 /// Maximum length of a text, in characters.
-const MAX_TEXT: usize = 64;
+pub(super) const MAX_TEXT: usize = 64;
 
 /// The attributes of a node without nested graphs. Malformed ones are left out: the check reports them.
 pub(super) fn of_node(node: NodeView<'_>) -> Vec<Attribute> {

@@ -3,23 +3,25 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use typeloom_solver::diagnostic::{Diagnostic, SourceLine, graph_path};
+use typeloom_solver::diagnostic::{Diagnostic, NextCause, SourceLine, graph_path, next_causes};
 use typeloom_solver::model::Checked;
 use typeloom_solver::model::bodies::SolvedBody;
-use typeloom_solver::program::{self, Body, BodySource, GraphId, Origin, StepId, StepKind};
+use typeloom_solver::program::{self, Body, BodySource, DeclarationKind, GraphId, Origin, StepId, StepKind};
 use typeloom_solver::solution::Type;
 
+use super::about::{self, Symbols};
 use super::derive::complete;
 use super::marks::{Sites, marks};
 use super::tree::{self, position};
 use super::{
-    Evidence, Group, GroupId, GroupKind, Maker, Node, NodeId, Operator, OperatorId, Scene, TypeId, Value,
-    ValueId, attributes, scopes,
+    Cause, Evidence, Group, GroupId, GroupKind, Maker, Node, NodeId, Operator, OperatorId, RuleId, Scene,
+    TypeId, Value, ValueId, attributes, scopes,
 };
+use crate::text::short;
 
 /// The scene of a checked model. The diagnostics are attached in their order.
 ///
-/// Functions have groups if the check kept their types, see
+/// Values have causes if the check had a [trace](typeloom_solver::model::Options::trace). Functions have groups if the check kept their types, see
 /// [`Options::functions`](typeloom_solver::model::Options::functions).
 #[must_use]
 pub fn scene(checked: &mut Checked<'_>, diagnostics: &[Diagnostic]) -> Scene {
@@ -30,9 +32,11 @@ pub fn scene(checked: &mut Checked<'_>, diagnostics: &[Diagnostic]) -> Scene {
         types: HashMap::new(),
         sites: Sites::default(),
         calls: Vec::new(),
+        symbols: Symbols::default(),
     };
     builder.bodies();
-    let Builder { mut scene, sites, .. } = builder;
+    let Builder { mut scene, sites, symbols, checked, .. } = builder;
+    scene.about = about::of_model(checked, symbols);
     scene.marks = marks(&scene, &sites, diagnostics);
     complete(&mut scene);
     scene
@@ -48,6 +52,7 @@ struct Builder<'c, 'a> {
     types: HashMap<String, TypeId>,
     sites: Sites,
     calls: Vec<(NodeId, FunctionKey<'a>)>,
+    symbols: Symbols,
 }
 
 /// The origin of the types of a body.
@@ -158,6 +163,9 @@ impl<'a> Builder<'_, 'a> {
             }
         }
         self.captures(body, &node_of, &scene_value);
+        if matches!(types, Types::Main) {
+            self.causes(first_value, &node_of, &scene_value);
+        }
         outermost
     }
 
@@ -175,6 +183,15 @@ impl<'a> Builder<'_, 'a> {
                 }
             };
             let origin = body.value(value).origin;
+            let id = ValueId::new(self.scene.values.len());
+            let computed = match types {
+                Types::Main => {
+                    let Self { checked, symbols, .. } = self;
+                    symbols.add(checked, value, id);
+                    checked.elements_text(value, attributes::MAX_ELEMENTS)
+                }
+                Types::Solved(_) | Types::Common(_) => None,
+            };
             let (maker, preview) = match origin {
                 Origin::Input | Origin::InputWithDefault(_) => (Maker::Input, None),
                 Origin::Initializer(at) => (Maker::Stored, attributes::of_initializer(body.initializer(at))),
@@ -188,7 +205,7 @@ impl<'a> Builder<'_, 'a> {
                 graph,
                 maker,
                 is_output: false,
-                preview,
+                preview: preview.or(computed.map(|text| short(&text, attributes::MAX_TEXT))),
                 cause: None,
                 marks: Vec::new(),
             });
@@ -293,6 +310,42 @@ impl<'a> Builder<'_, 'a> {
             marks: Vec::new(),
         });
         id
+    }
+
+    /// Sets the causes of the values of the main graph.
+    fn causes(
+        &mut self,
+        first_value: usize,
+        node_of: &[Option<NodeId>],
+        scene_value: &impl Fn(program::ValueId) -> ValueId,
+    ) {
+        let mut rules: HashMap<&'static str, RuleId> = HashMap::new();
+        let scene = &mut self.scene;
+        for (at, cause) in next_causes(self.checked).into_iter().enumerate() {
+            let mut rule_id = |rule: &'static str| {
+                *rules.entry(rule).or_insert_with(|| {
+                    scene.rules.push(rule.to_owned());
+                    RuleId::new(scene.rules.len() - 1)
+                })
+            };
+            let node = |step: StepId| node_of.get(step.index()).copied().flatten();
+            scene.values[first_value + at].cause = match cause {
+                None => None,
+                Some(NextCause::Tie { step, rule, next }) => {
+                    node(step).map(|node| Cause::Tie { node, rule: rule_id(rule), next: scene_value(next) })
+                }
+                Some(NextCause::Rule { step, rule }) => {
+                    Some(Cause::Rule { node: node(step), rule: rule_id(rule) })
+                }
+                Some(NextCause::Declared(DeclarationKind::Input)) => Some(Cause::Input),
+                Some(NextCause::Declared(DeclarationKind::Output | DeclarationKind::Value)) => {
+                    Some(Cause::Declared)
+                }
+                Some(NextCause::Initializer) => Some(Cause::Stored),
+                Some(NextCause::Seed) => Some(Cause::Given),
+                Some(NextCause::Argument) => Some(Cause::Argument),
+            };
+        }
     }
 
     /// Lists the values of surrounding graphs that nested graphs read, at every node between the graph of the value and the

@@ -1,0 +1,86 @@
+//! The causes of types in scenes, compared with the explanations of the solver.
+
+use serde_json::{Value, json};
+use typeloom_solver::diagnostic::{Explanation, explain_value};
+use typeloom_solver::model::Options;
+
+use crate::engine::Engine;
+use crate::scene::{Cause, Maker, Scene};
+use crate::testing::{ask, models};
+use crate::wire;
+
+fn texts(list: &Value, key: &str) -> Vec<String> {
+    let items = list.as_array().into_iter().flatten();
+    items.filter_map(|it| it[key].as_str().map(str::to_owned)).collect()
+}
+
+/// A sentence of an explanation in the form of a scene, in which a `Constant` is no node.
+fn adapted(sentence: &str, scene: &Scene) -> String {
+    let is_constant = |name: &str| {
+        let mut named = scene.values.iter().filter(|value| format!("`{}`", value.name) == name);
+        named.next().is_some_and(|value| value.maker == Maker::Stored)
+    };
+    if let Some((before, _)) = sentence.split_once(", made by ") {
+        let (name, _) = before.split_once(" is ").unwrap_or((before, ""));
+        if is_constant(name) {
+            return format!("{before}, stored in the file");
+        }
+        if let Some((axis, name)) = before.split_once(", from ")
+            && is_constant(name)
+        {
+            let way = sentence.split_once(" through ").map_or("", |(_, way)| way);
+            let is_declared = scene
+                .values
+                .iter()
+                .any(|value| format!("`{}`", value.name) == name && value.cause == Some(Cause::Declared));
+            let noun = if is_declared { "stored tensor" } else { "constant" };
+            return format!("{axis}, from {noun} {name} through {way}");
+        }
+    }
+    sentence.to_owned()
+}
+
+/// The differences of the chain and the extents of a value.
+fn differences(scene: &Scene, at: usize, explanation: &Explanation, own: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    let reasons = explanation.reasons.iter().map(|reason| adapted(&reason.text, scene));
+    let axes = explanation.extents.iter().filter(|text| text.starts_with("axis"));
+    let axes = axes.map(|text| adapted(text, scene));
+    let mut lists = vec![(reasons.collect::<Vec<_>>(), texts(&own["steps"], "text"))];
+    // A scene does not have the shape of a value in error.
+    let has_shapes = scene.types.iter().all(|ty| ty != "error");
+    if scene.values[at].maker != Maker::Stored && has_shapes {
+        lists.push((axes.collect(), texts(&own["axes"], "text")));
+    }
+    for (expected, own) in lists {
+        if expected != own {
+            found.push(format!("{}: {expected:#?} {own:#?}", explanation.value));
+        }
+    }
+    found
+}
+
+#[test]
+fn chains_of_causes_are_those_of_explanations() {
+    let (mut links, mut extents, mut wrong) = (0, 0, Vec::new());
+    for path in models().iter().filter(|path| path.components().any(|part| part.as_os_str() == "models")) {
+        let bytes = std::fs::read(path).expect("the model can be read");
+        let options = Options { trace: true, functions: true, ..Options::default() };
+        let Ok(mut checked) = typeloom_ops::check::check(&bytes, &options) else { continue };
+        let diagnostics = checked.diagnostics();
+        let scene = crate::scene::scene(&mut checked, &diagnostics);
+        let scene = wire::decode(&wire::encode(&scene)).expect("the scene is decoded");
+        let mut engine = Engine::of(scene.clone());
+        for (at, value) in scene.values.iter().enumerate().filter(|(_, value)| value.graph == scene.main()) {
+            let Some(explanation) = explain_value(&mut checked, &value.name) else { continue };
+            let own = ask(&mut engine, json!({"ask": "causes", "item": format!("v{at}")}));
+            links += explanation.reasons.len();
+            extents += explanation.extents.len();
+            let found = differences(&scene, at, &explanation, &own);
+            wrong.extend(found.into_iter().map(|text| format!("{}: {text}", path.display())));
+        }
+    }
+    assert!(links > 500 && extents > 500, "only {links} links and {extents} extents");
+    let shown = wrong[..wrong.len().min(12)].join("\n");
+    assert!(wrong.is_empty(), "{} of {} differ: {shown}", wrong.len(), links + extents);
+}
