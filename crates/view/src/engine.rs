@@ -17,6 +17,7 @@ pub mod request;
 mod causes;
 mod details;
 mod draw;
+mod extents;
 mod index;
 mod links;
 mod neighbours;

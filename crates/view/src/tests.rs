@@ -7,3 +7,4 @@ mod engine;
 mod hostile;
 mod large;
 mod recorded;
+mod search;

@@ -13,6 +13,7 @@ use typeloom_solver::diagnostic::text::{list, quote};
 
 use super::Engine;
 use super::answers::{AxisOrigin, Cause as Step, Causes};
+use super::extents::extents;
 use super::item::Subject;
 use crate::map::{OrderedSet, Set};
 use crate::scene::{Cause, GroupKind, Maker, NodeId, Scene, ValueId};
@@ -179,7 +180,7 @@ fn element_type(scene: &Scene, value: ValueId) -> String {
 
 /// The origins of the extents of a value.
 fn axes(scene: &Scene, value: ValueId) -> Vec<AxisOrigin> {
-    let extents = extents(scene.type_text(value));
+    let extents = of_type(scene.type_text(value));
     let named = extents.iter().enumerate().take(MAX_AXES).filter(|(_, extent)| !extent.contains('?'));
     named.map(|(axis, extent)| origin(scene, value, axis, extent)).collect()
 }
@@ -250,40 +251,16 @@ fn path_text(scene: &Scene, through: &[NodeId]) -> String {
 
 /// Whether a value has an extent in its shape, or among its elements.
 fn has_extent(scene: &Scene, value: ValueId, extent: &str) -> bool {
-    let of_shape = extents(scene.type_text(value)).contains(&extent);
+    let of_shape = of_type(scene.type_text(value)).contains(&extent);
     of_shape || scene.value(value).preview.as_ref().is_some_and(|text| elements(text).contains(&extent))
 }
 
 /// The extents in the text of a type.
-fn extents(ty: &str) -> Vec<&str> {
-    let inner = ty.split_once('[').and_then(|(_, rest)| rest.strip_suffix(']'));
-    inner.map_or_else(Vec::new, items)
+fn of_type(ty: &str) -> Vec<&str> {
+    ty.split_once('[').map_or_else(Vec::new, |(_, shape)| extents(shape))
 }
 
 /// The elements in the text of a small tensor.
 fn elements(text: &str) -> Vec<&str> {
-    match text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-        Some(inner) => items(inner),
-        None => vec![text],
-    }
-}
-
-/// The parts between commas that are not inside of parentheses.
-fn items(text: &str) -> Vec<&str> {
-    let (mut depth, mut from) = (0_usize, 0);
-    let mut found = Vec::new();
-    for (at, c) in text.char_indices() {
-        match c {
-            '(' | '[' => depth += 1,
-            ')' | ']' => depth = depth.saturating_sub(1),
-            ',' if depth == 0 => {
-                found.push(text[from..at].trim());
-                from = at + 1;
-            }
-            _ => {}
-        }
-    }
-    found.push(text[from..].trim());
-    found.retain(|item| !item.is_empty());
-    found
+    extents(text.strip_prefix('[').unwrap_or(text))
 }
