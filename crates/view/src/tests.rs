@@ -6,5 +6,6 @@ mod contents;
 mod engine;
 mod hostile;
 mod large;
+mod reach;
 mod recorded;
 mod search;
