@@ -21,7 +21,7 @@ pub(crate) use syntax::{dot_problem, mermaid_problem, svg_problem};
 
 /// The scene of a model, with its diagnostics; `None` if it cannot be checked.
 pub(crate) fn scene_of_bytes(bytes: &[u8]) -> Option<Scene> {
-    let options = Options { functions: true, ..Options::default() };
+    let options = Options { functions: true, trace: true, ..Options::default() };
     let mut checked = typeloom_ops::check::check(bytes, &options).ok()?;
     let diagnostics = checked.diagnostics();
     Some(crate::scene::scene(&mut checked, &diagnostics))
@@ -78,8 +78,18 @@ pub(crate) fn models() -> Vec<PathBuf> {
         assert!(std::env::var("CI").as_deref() != Ok("true"), "no recorded cases in {}", recorded.display());
         println!("skipped: no recorded cases in {}", recorded.display());
     }
+    files(vec![recorded, here.join("../../models"), here.join("../../spec/models")])
+}
+
+/// The models of the repository, in order.
+pub(crate) fn own_models() -> Vec<PathBuf> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    files(vec![here.join("../../models"), here.join("../../spec/models")])
+}
+
+/// The models in some folders.
+fn files(mut folders: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let mut folders = vec![recorded, here.join("../../models"), here.join("../../spec/models")];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             let path = entry.path();

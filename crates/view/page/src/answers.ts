@@ -20,7 +20,7 @@ item: string,
 /**
  * The groups that are expanded already; null for the default picture.
  */
-expanded: Array<string> | null, } | { "ask": "search",
+expanded?: Array<string> | null, } | { "ask": "search",
 /**
  * The query.
  */
@@ -28,7 +28,7 @@ query: string,
 /**
  * The maximum number of listed results.
  */
-limit?: number, } | { "ask": "find",
+limit?: number | null, } | { "ask": "find",
 /**
  * The link, see `Details.link`. An item is also a link.
  */
@@ -40,11 +40,11 @@ item: string,
 /**
  * The path of its box.
  */
-place: string | null,
+place?: string | null,
 /**
  * The expanded groups, as in the request of the picture.
  */
-expanded: Array<string> | null, };
+expanded?: Array<string> | null, };
 
 /**
  * The contents of a picture.
@@ -54,19 +54,19 @@ export type View = {
  * The paths of expanded groups, or null for the default picture. The path of a node expands all its graphs. A path has an
  * effect only if the groups around it are expanded.
  */
-expanded: Array<string> | null,
+expanded?: Array<string> | null,
 /**
  * The selected item.
  */
-selected: string | null,
+selected?: string | null,
 /**
  * Items to be highlighted.
  */
-highlight: Array<string>,
+highlight?: Array<string>,
 /**
  * The maximum number of boxes; at most 2000.
  */
-max_items: number | null, };
+max_items?: number | null, };
 
 /**
  * An answer.

@@ -181,7 +181,11 @@ fn element_type(scene: &Scene, value: ValueId) -> String {
 /// The origins of the extents of a value.
 fn axes(scene: &Scene, value: ValueId) -> Vec<AxisOrigin> {
     let extents = of_type(scene.type_text(value));
-    let named = extents.iter().enumerate().take(MAX_AXES).filter(|(_, extent)| !extent.contains('?'));
+    let named = extents
+        .iter()
+        .enumerate()
+        .take(MAX_AXES)
+        .filter(|(_, extent)| !extent.contains('?') && **extent != "...");
     named.map(|(axis, extent)| origin(scene, value, axis, extent)).collect()
 }
 
@@ -229,7 +233,7 @@ fn origin_text(scene: &Scene, value: ValueId) -> String {
         Maker::Input => format!("from {}", input_text(scene, value)),
         Maker::Stored => match scene.value(value).cause {
             Some(Cause::Rule { .. }) => format!("from constant {}", name(scene, value)),
-            Some(Cause::Stored) | None => format!("from initializer {}", name(scene, value)),
+            Some(Cause::Stored | Cause::Input) | None => format!("from initializer {}", name(scene, value)),
             Some(_) => format!("from stored tensor {}", name(scene, value)),
         },
         Maker::Undefined => "defined by nothing".to_owned(),

@@ -29,6 +29,7 @@ pub enum Request {
         item: String,
         /// The groups that are expanded already; null for the default picture.
         #[serde(default)]
+        #[cfg_attr(test, ts(optional = nullable))]
         expanded: Option<Vec<String>>,
     },
     /// The items that match a query. Answer: `Results`.
@@ -37,7 +38,7 @@ pub enum Request {
         query: String,
         /// The maximum number of listed results.
         #[serde(default)]
-        #[cfg_attr(test, ts(as = "Option<usize>", optional))]
+        #[cfg_attr(test, ts(optional = nullable))]
         limit: Option<usize>,
     },
     /// The item of a permanent link. Answer: `Found`.
@@ -51,9 +52,11 @@ pub enum Request {
         item: String,
         /// The path of its box.
         #[serde(default)]
+        #[cfg_attr(test, ts(optional = nullable))]
         place: Option<String>,
         /// The expanded groups, as in the request of the picture.
         #[serde(default)]
+        #[cfg_attr(test, ts(optional = nullable))]
         expanded: Option<Vec<String>>,
     },
 }
@@ -65,11 +68,15 @@ pub enum Request {
 pub struct View {
     /// The paths of expanded groups, or null for the default picture. The path of a node expands all its graphs. A path has an
     /// effect only if the groups around it are expanded.
+    #[cfg_attr(test, ts(optional = nullable))]
     pub expanded: Option<Vec<String>>,
     /// The selected item.
+    #[cfg_attr(test, ts(optional = nullable))]
     pub selected: Option<String>,
     /// Items to be highlighted.
+    #[cfg_attr(test, ts(as = "Option<Vec<String>>", optional))]
     pub highlight: Vec<String>,
     /// The maximum number of boxes; at most 2000.
+    #[cfg_attr(test, ts(optional = nullable))]
     pub max_items: Option<usize>,
 }

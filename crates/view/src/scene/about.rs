@@ -6,8 +6,8 @@ use typeloom_solver::dim::DimId;
 use typeloom_solver::model::Checked;
 use typeloom_solver::program;
 
-use super::ValueId;
 use super::tree::position;
+use super::{Scene, ValueId};
 
 /// Maximum number of listed symbols and equations.
 const MAX_LISTED: usize = 10_000;
@@ -36,6 +36,15 @@ pub struct Symbol {
     pub value: Option<ValueId>,
     /// The position of the axis.
     pub axis: u32,
+}
+
+impl Scene {
+    /// Sets the rendered messages of the first diagnostics, without colours, in their order.
+    pub fn set_reports(&mut self, reports: impl IntoIterator<Item = String>) {
+        for (mark, report) in self.marks.iter_mut().zip(reports) {
+            mark.report = report;
+        }
+    }
 }
 
 /// The symbols of the values of the main graph.

@@ -1,12 +1,13 @@
 //! The causes of types in scenes, compared with the explanations of the solver.
 
 use serde_json::{Value, json};
+use typeloom_solver::diagnostic::text::quote;
 use typeloom_solver::diagnostic::{Explanation, explain_value};
 use typeloom_solver::model::Options;
 
 use crate::engine::Engine;
 use crate::scene::{Cause, Maker, Scene};
-use crate::testing::{ask, models};
+use crate::testing::{ask, own_models};
 use crate::wire;
 
 fn texts(list: &Value, key: &str) -> Vec<String> {
@@ -17,9 +18,21 @@ fn texts(list: &Value, key: &str) -> Vec<String> {
 /// A sentence of an explanation in the form of a scene, in which a `Constant` is no node.
 fn adapted(sentence: &str, scene: &Scene) -> String {
     let is_constant = |name: &str| {
-        let mut named = scene.values.iter().filter(|value| format!("`{}`", value.name) == name);
+        let mut named = scene.values.iter().filter(|value| quote(&value.name) == name);
         named.next().is_some_and(|value| value.maker == Maker::Stored)
     };
+    let is_declared = |name: &str| {
+        let mut named = scene.values.iter().filter(|value| quote(&value.name) == name);
+        named.any(|value| {
+            !matches!(value.cause, None | Some(Cause::Stored | Cause::Input | Cause::Rule { .. }))
+        })
+    };
+    if let Some((before, name)) = sentence.split_once(", from initializer ")
+        && let Some((name, way)) = name.split_once(" through ")
+        && is_declared(name)
+    {
+        return format!("{before}, from stored tensor {name} through {way}");
+    }
     if let Some((before, _)) = sentence.split_once(", made by ") {
         let (name, _) = before.split_once(" is ").unwrap_or((before, ""));
         if is_constant(name) {
@@ -29,11 +42,7 @@ fn adapted(sentence: &str, scene: &Scene) -> String {
             && is_constant(name)
         {
             let way = sentence.split_once(" through ").map_or("", |(_, way)| way);
-            let is_declared = scene
-                .values
-                .iter()
-                .any(|value| format!("`{}`", value.name) == name && value.cause == Some(Cause::Declared));
-            let noun = if is_declared { "stored tensor" } else { "constant" };
+            let noun = if is_declared(name) { "stored tensor" } else { "constant" };
             return format!("{axis}, from {noun} {name} through {way}");
         }
     }
@@ -63,8 +72,8 @@ fn differences(scene: &Scene, at: usize, explanation: &Explanation, own: &Value)
 #[test]
 fn chains_of_causes_are_those_of_explanations() {
     let (mut links, mut extents, mut wrong) = (0, 0, Vec::new());
-    for path in models().iter().filter(|path| path.components().any(|part| part.as_os_str() == "models")) {
-        let bytes = std::fs::read(path).expect("the model can be read");
+    for path in own_models() {
+        let bytes = std::fs::read(&path).expect("the model can be read");
         let options = Options { trace: true, functions: true, ..Options::default() };
         let Ok(mut checked) = typeloom_ops::check::check(&bytes, &options) else { continue };
         let diagnostics = checked.diagnostics();

@@ -1,5 +1,7 @@
 //! Models that are made to break a viewer.
 
+mod pages;
+
 use typeloom_onnx::messages::GraphProto;
 
 use crate::plan::Options;
@@ -20,6 +22,9 @@ fn check(scene: &Scene, title: &str) -> String {
     assert_eq!(svg_problem(&picture), None);
     assert_eq!(dot_problem(&dot::render(scene, title, &options)), None);
     assert_eq!(mermaid_problem(&mermaid::render(scene, title, &options)), None);
+    let mut titled = scene.clone();
+    titled.about.title = title.to_owned();
+    pages::check_answers(&titled);
     picture
 }
 
