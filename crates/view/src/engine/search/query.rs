@@ -67,7 +67,7 @@ pub(super) fn parse(query: &str) -> Result<Vec<Term>, String> {
     if words.len() > MAX_TERMS {
         return Err(format!("the query has more than {MAX_TERMS} terms"));
     }
-    words.iter().map(|word| term(word)).collect()
+    words.iter().map(term).collect()
 }
 
 fn term(word: &Word) -> Result<Term, String> {
