@@ -1,7 +1,8 @@
 //! The engine of an interactive page: it answers requests about a scene.
 //!
 //! A page sends a [`Request`] as JSON and receives an [`Answer`] as JSON. The page keeps the state (expanded groups, the
-//! selected item); the engine keeps the scene, an index, and the geometry of the last picture.
+//! selected item); the engine keeps the scene, an index, and the levels and layouts of
+//! the last pictures.
 //!
 //! **Invariant:** every request has an answer: malformed ones get a [`Failure`](answers::Failure). There are no threads, clocks or files, so that the engine
 //! runs as WebAssembly.
@@ -31,6 +32,7 @@ use index::Index;
 use item::Subject;
 use request::Request;
 
+use crate::recent::Cache;
 use crate::scene::Scene;
 use crate::wire;
 
@@ -44,6 +46,7 @@ pub struct Engine {
     index: Index,
     /// The last picture.
     drawn: Option<Drawn>,
+    cache: Cache,
 }
 
 /// A request without an answer.
@@ -72,7 +75,7 @@ impl Engine {
     #[must_use]
     pub fn of(scene: Scene) -> Self {
         let index = Index::of(&scene);
-        Self { scene, index, drawn: None }
+        Self { scene, index, drawn: None, cache: Cache::default() }
     }
 
     /// The scene.
