@@ -33,7 +33,7 @@ use item::Subject;
 use request::Request;
 
 use crate::recent::Cache;
-use crate::scene::Scene;
+use crate::scene::{Group, Scene};
 use crate::wire;
 
 /// Maximum size of a request, in bytes.
@@ -73,7 +73,11 @@ impl Engine {
 
     /// An engine for a scene.
     #[must_use]
-    pub fn of(scene: Scene) -> Self {
+    pub fn of(mut scene: Scene) -> Self {
+        // A scene has a graph, which may be empty.
+        if scene.groups.is_empty() {
+            scene.groups.push(Group::default());
+        }
         let index = Index::of(&scene);
         Self { scene, index, drawn: None, cache: Cache::default() }
     }

@@ -201,3 +201,10 @@ fn highlighted_items_inside_of_a_closed_group_mark_its_box() {
     let svg = open["svg"].as_str().unwrap_or_default();
     assert!(svg.contains("class=\"node highlighted\" data-item=\"n2\"") && !svg.contains("around"), "{svg}");
 }
+
+#[test]
+fn a_scene_without_groups_has_an_empty_graph() {
+    let mut engine = Engine::of(crate::scene::Scene::default());
+    assert_eq!(ask(&mut engine, json!({"ask": "summary"}))["nodes"], 0);
+    assert_eq!(ask(&mut engine, json!({"ask": "draw"}))["boxes"], json!([]));
+}
