@@ -47,6 +47,7 @@ mod drawing;
 mod label;
 mod map;
 mod outline;
+mod recent;
 
 #[cfg(test)]
 mod testing;

@@ -547,3 +547,18 @@ value: string,
  * The values of the link.
  */
 label: string, };
+
+/**
+ * The answer to each request, if it is not a failure.
+ */
+export type Answers = {
+"summary": Summary,
+"draw": Picture,
+"export": File,
+"details": Details,
+"causes": Causes,
+"reveal": Reveal,
+"search": Results,
+"find": Found,
+"neighbours": Neighbours,
+};
