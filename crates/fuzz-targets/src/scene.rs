@@ -2,7 +2,7 @@
 
 use typeloom_solver::model::Options;
 use typeloom_view::engine::Engine;
-use typeloom_view::scene::{Group, Scene, scene as scene_of};
+use typeloom_view::scene::{Scene, scene as scene_of};
 use typeloom_view::wire;
 
 /// Requests for every kind of answer, for the items of small scenes.
@@ -35,7 +35,7 @@ pub fn scene(bytes: &[u8]) {
     }
     let options = Options { functions: true, trace: true, ..Options::default() };
     let Ok(mut checked) = typeloom_ops::check::check(bytes, &options) else {
-        answer(empty(), std::str::from_utf8(bytes).unwrap_or_default());
+        answer(Scene::default(), std::str::from_utf8(bytes).unwrap_or_default());
         return;
     };
     let diagnostics = checked.diagnostics();
@@ -49,11 +49,4 @@ fn answer(scene: Scene, request: &str) {
     for request in REQUESTS.iter().chain([&request]) {
         let _ = engine.answer(request);
     }
-}
-
-/// A scene without nodes.
-fn empty() -> Scene {
-    let mut scene = Scene::default();
-    scene.groups.push(Group::default());
-    scene
 }

@@ -30,7 +30,7 @@ fn session() -> MutexGuard<'static, Session> {
 /// Empties the buffer and gives it a size. Returns its address, or null if there is not enough memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn page_reserve(size: usize) -> *mut u8 {
-    session().reserve(size).map_or(std::ptr::null_mut(), |buffer| buffer.as_mut_ptr())
+    session().reserve(size).map_or(std::ptr::null_mut(), <[u8]>::as_mut_ptr)
 }
 
 /// Decodes the scene in the buffer. Returns 1, or 0 with an error message in the buffer.

@@ -17,8 +17,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let bytes = std::fs::read(&file)?;
         let mut clock = Instant::now();
         let mut lap = || std::mem::replace(&mut clock, Instant::now()).elapsed().as_millis();
-        let mut checked =
-            typeloom_ops::check::check(&bytes, &Options { functions: true, ..Options::default() })?;
+        let mut checked = typeloom_ops::check::check(
+            &bytes,
+            &Options { functions: true, trace: true, ..Options::default() },
+        )?;
         let diagnostics = checked.diagnostics();
         let check = lap();
         let scene = scene::scene(&mut checked, &diagnostics);

@@ -5,10 +5,13 @@
 //!
 //! **Invariant:** boxes of one frame do not overlap, and the boxes of an inner frame are inside of its item.
 
+use std::sync::Arc;
+
 use crate::label::{self, Label, Line, Role, Shape};
-use crate::layout::{Layout, LinkSpec, Point, Rect, Size, layout};
+use crate::layout::{Layout, LinkSpec, Point, Rect, Size};
 use crate::level::{Item, Link};
 use crate::plan::Plan;
+use crate::recent::Cache;
 use crate::scene::{Change, Child, Evidence, GroupKind, Scene, ValueId};
 use crate::text::columns;
 
@@ -75,7 +78,7 @@ pub(crate) struct Drawing {
 
 /// The geometry of one frame, relative to its corner.
 struct Placed {
-    layout: Layout,
+    layout: Arc<Layout>,
     labels: Vec<Label>,
     texts: Vec<String>,
 }
@@ -94,9 +97,14 @@ fn lines_size(lines: &[Line]) -> Size {
 impl Drawing {
     /// Lays out a plan.
     pub(crate) fn of(scene: &Scene, plan: &Plan) -> Self {
+        Self::of_cached(scene, plan, &mut Cache::default())
+    }
+
+    /// As [`Drawing::of`].
+    pub(crate) fn of_cached(scene: &Scene, plan: &Plan, cache: &mut Cache) -> Self {
         let mut placed: Vec<Option<Placed>> = plan.frames.iter().map(|_| None).collect();
         for at in (0..plan.frames.len()).rev() {
-            let frame = place(scene, plan, at, &placed);
+            let frame = place(scene, plan, at, &placed, cache);
             placed[at] = Some(frame);
         }
         let mut drawing = Self::default();
@@ -184,7 +192,7 @@ fn change_of(scene: &Scene, ends: [Item; 2], values: &[ValueId]) -> Change {
 }
 
 /// Lays out one frame, whose inner frames are laid out already.
-fn place(scene: &Scene, plan: &Plan, at: usize, placed: &[Option<Placed>]) -> Placed {
+fn place(scene: &Scene, plan: &Plan, at: usize, placed: &[Option<Placed>], cache: &mut Cache) -> Placed {
     let frame = &plan.frames[at];
     let (mut labels, mut sizes) = (Vec::new(), Vec::new());
     for (item, inner) in frame.level.items.iter().zip(&frame.inner) {
@@ -216,7 +224,7 @@ fn place(scene: &Scene, plan: &Plan, at: usize, placed: &[Option<Placed>]) -> Pl
             LinkSpec { from: link.from, to: link.to, label: Size { width, height } }
         })
         .collect();
-    Placed { layout: layout(&sizes, &links), labels, texts }
+    Placed { layout: cache.layout(&sizes, &links), labels, texts }
 }
 
 /// Removes the texts of an expanded group that its contents repeat.

@@ -1,7 +1,8 @@
 //! The engine of an interactive page: it answers requests about a scene.
 //!
 //! A page sends a [`Request`] as JSON and receives an [`Answer`] as JSON. The page keeps the state (expanded groups, the
-//! selected item); the engine keeps the scene, an index, and the geometry of the last picture.
+//! selected item); the engine keeps the scene, an index, and the levels and layouts of
+//! the last pictures.
 //!
 //! **Invariant:** every request has an answer: malformed ones get a [`Failure`](answers::Failure). There are no threads, clocks or files, so that the engine
 //! runs as WebAssembly.
@@ -31,7 +32,8 @@ use index::Index;
 use item::Subject;
 use request::Request;
 
-use crate::scene::Scene;
+use crate::recent::Cache;
+use crate::scene::{Group, Scene};
 use crate::wire;
 
 /// Maximum size of a request, in bytes.
@@ -44,6 +46,7 @@ pub struct Engine {
     index: Index,
     /// The last picture.
     drawn: Option<Drawn>,
+    cache: Cache,
 }
 
 /// A request without an answer.
@@ -70,9 +73,13 @@ impl Engine {
 
     /// An engine for a scene.
     #[must_use]
-    pub fn of(scene: Scene) -> Self {
+    pub fn of(mut scene: Scene) -> Self {
+        // A scene has a graph, which may be empty.
+        if scene.groups.is_empty() {
+            scene.groups.push(Group::default());
+        }
         let index = Index::of(&scene);
-        Self { scene, index, drawn: None }
+        Self { scene, index, drawn: None, cache: Cache::default() }
     }
 
     /// The scene.

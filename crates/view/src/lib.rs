@@ -50,6 +50,7 @@ mod label;
 mod map;
 mod order;
 mod outline;
+mod recent;
 
 #[cfg(test)]
 mod testing;

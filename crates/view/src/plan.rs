@@ -11,8 +11,11 @@
 //!
 //! **Cost:** that of the levels of the frames.
 
+use std::sync::Arc;
+
 use crate::level::{Item, Level};
 use crate::map::{Map, OrderedMap};
+use crate::recent::Cache;
 use crate::scene::{Change, Child, GroupId, Maker, NodeId, Scene, ValueId};
 use crate::text::counted;
 
@@ -54,7 +57,7 @@ impl Default for Options {
 #[derive(Clone, Debug)]
 pub struct Frame {
     /// The level of the group.
-    pub level: Level,
+    pub level: Arc<Level>,
     /// The frame and item that contain it; `None` for the model's graph.
     pub parent: Option<(usize, usize)>,
     /// The frame of the root of its graph: for a function, one for each shown call.
@@ -86,10 +89,16 @@ impl Plan {
     /// whole are not expanded.
     #[must_use]
     pub fn of(scene: &Scene, options: &Options) -> Self {
-        let mut plan = Self::of_main(scene);
+        Self::of_cached(scene, options, &mut Cache::default())
+    }
+
+    /// As [`Plan::of`].
+    pub(crate) fn of_cached(scene: &Scene, options: &Options, cache: &mut Cache) -> Self {
+        let mut plan = Self::of_main(scene, cache);
+        let size = |group, _: &mut Cache| scene.group(group).children.len();
         let is_chosen = |group: &GroupId| scene.group(*group).change() == Change::Changed;
         let has_changes = scene.comparison.as_ref().is_some_and(|comparison| comparison.total > 0);
-        plan.grow(scene, options, |_, _, _, groups| {
+        plan.grow(scene, options, cache, size, |_, _, _, groups| {
             groups.into_iter().filter(|group| !has_changes || is_chosen(group)).collect()
         });
         plan
@@ -99,11 +108,22 @@ impl Plan {
     /// [refused](Plan::refused), the innermost first.
     #[must_use]
     pub fn selected(scene: &Scene, selection: &Selection, max_items: usize) -> Self {
-        let mut plan = Self::of_main(scene);
+        Self::selected_cached(scene, selection, max_items, &mut Cache::default())
+    }
+
+    /// As [`Plan::selected`].
+    pub(crate) fn selected_cached(
+        scene: &Scene,
+        selection: &Selection,
+        max_items: usize,
+        cache: &mut Cache,
+    ) -> Self {
+        let mut plan = Self::of_main(scene, cache);
         // The part of the selection inside of each frame.
         let mut inside: Vec<Option<usize>> = vec![Some(Selection::ROOT)];
         let options = Options { depth: Self::MAX_DEPTH, max_items };
-        let refused = plan.grow(scene, &options, |plan, frame, item, groups| {
+        let size = |group, cache: &mut Cache| cache.level(scene, group).items.len();
+        let refused = plan.grow(scene, &options, cache, size, |plan, frame, item, groups| {
             for at in inside.len()..plan.frames.len() {
                 let of_frame = plan.frames[at].parent.and_then(|(outer, item)| {
                     let level = &plan.frames[outer].level;
@@ -119,7 +139,7 @@ impl Plan {
         plan
     }
 
-    fn of_main(scene: &Scene) -> Self {
+    fn of_main(scene: &Scene, cache: &mut Cache) -> Self {
         let mut plan = Self {
             frames: Vec::new(),
             total: scene.group(scene.main()).total,
@@ -127,16 +147,18 @@ impl Plan {
             refused: 0,
             by_group: Map::default(),
         };
-        plan.add(scene, scene.main(), None, 0);
+        plan.add(cache.level(scene, scene.main()), None, 0);
         plan
     }
 
-    /// Expands groups within the options: for each item with groups, those that `choose` selects, all or none. Returns the
-    /// number of the groups for which there is no space.
+    /// Expands groups within the options: for each item with groups, those that `choose` selects, all or none. `size` is the
+    /// number of items of a group. Returns the number of the groups for which there is no space.
     fn grow(
         &mut self,
         scene: &Scene,
         options: &Options,
+        cache: &mut Cache,
+        size: impl Fn(GroupId, &mut Cache) -> usize,
         mut choose: impl FnMut(&Self, usize, usize, Vec<GroupId>) -> Vec<GroupId>,
     ) -> usize {
         let mut items = self.frames[0].level.items.len();
@@ -151,9 +173,15 @@ impl Plan {
                     continue;
                 }
                 let groups = choose(self, at, item, groups);
-                let size = |group: &GroupId| scene.group(*group).children.len();
-                let fits = depth <= options.depth
-                    && items + groups.iter().map(size).sum::<usize>() <= options.max_items;
+                let mut expanded = items;
+                let mut fits = depth <= options.depth;
+                for group in &groups {
+                    fits = fits && expanded <= options.max_items;
+                    if fits {
+                        expanded += size(*group, cache);
+                    }
+                }
+                fits = fits && expanded <= options.max_items;
                 if !fits {
                     refused += groups.len();
                     continue;
@@ -161,7 +189,7 @@ impl Plan {
                 for group in groups {
                     let is_root = scene.group(group).kind.is_root();
                     let root = if is_root { self.frames.len() } else { self.frames[at].root };
-                    self.add(scene, group, Some((at, item)), root);
+                    self.add(cache.level(scene, group), Some((at, item)), root);
                     depths.push(depth);
                     items += self.frames.last().map_or(0, |frame| frame.level.items.len());
                 }
@@ -172,9 +200,9 @@ impl Plan {
         refused
     }
 
-    fn add(&mut self, scene: &Scene, group: GroupId, parent: Option<(usize, usize)>, root: usize) {
+    fn add(&mut self, level: Arc<Level>, parent: Option<(usize, usize)>, root: usize) {
         let at = self.frames.len();
-        let level = Level::of(scene, group);
+        let group = level.group;
         let inner = vec![Vec::new(); level.items.len()];
         self.frames.push(Frame { level, parent, root, inner });
         self.by_group.insert((root, group), at);

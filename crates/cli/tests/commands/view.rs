@@ -62,6 +62,20 @@ fn the_picture_is_that_of_graph() {
     assert!(picture.out.starts_with("<svg "));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_browser_that_does_not_start_leaves_the_page_with_a_note() {
+    let folder = folder("view-open");
+    for (browser, is_started) in [("/nonexistent/browser", false), ("true", true)] {
+        let mut command = folder.command(&["view", "m.onnxtxt", "--open"]);
+        let output = command.env("BROWSER", browser).output().expect("the command starts");
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert_eq!((output.status.code(), &*out), (Some(0), "m.onnxtxt -> m.html: 1 node\n"), "{err}");
+        assert_eq!(!err.contains("note: cannot start a browser"), is_started, "{err}");
+    }
+    assert!(folder.read("m.html").starts_with("<!doctype html>"));
+}
+
 #[test]
 fn options_that_exclude_each_other_are_refused() {
     let folder = folder("view-options");

@@ -581,3 +581,18 @@ text: string,
  * The item that changed; null for a symbol.
  */
 item: string | null, };
+
+/**
+ * The answer to each request, if it is not a failure.
+ */
+export type Answers = {
+"summary": Summary,
+"draw": Picture,
+"export": File,
+"details": Details,
+"causes": Causes,
+"reveal": Reveal,
+"search": Results,
+"find": Found,
+"neighbours": Neighbours,
+};

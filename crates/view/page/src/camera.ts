@@ -101,9 +101,9 @@ export class Camera {
     this.#queue();
   }
 
-  /** Makes an area visible at a scale at which it can be read. */
+  /** Makes an area visible; in the center, also at a scale at which it can be read. */
   reveal(area: Area, goal: Goal): void {
-    if (this.#scale < LABEL_SCALE) {
+    if (this.#scale < LABEL_SCALE && goal === "center") {
       const center = this.toFrame({ x: area.x + area.w / 2, y: area.y + area.h / 2 });
       this.#zoomAt(center, READING_SCALE / this.#scale);
     }

@@ -1,23 +1,10 @@
 // The engine: a WebAssembly module that holds the scene and answers requests.
 
-import type * as answers from "./answers";
+import type { Answers, Failure, Request } from "./answers";
 import { byId } from "./dom";
 
-/** The answer to each request. */
-interface Answers {
-  readonly summary: answers.Summary;
-  readonly draw: answers.Picture;
-  readonly export: answers.File;
-  readonly details: answers.Details;
-  readonly causes: answers.Causes;
-  readonly reveal: answers.Reveal;
-  readonly search: answers.Results;
-  readonly find: answers.Found;
-  readonly neighbours: answers.Neighbours;
-}
-
-type Ask = keyof Answers & answers.Request["ask"];
-type RequestOf<A extends Ask> = Extract<answers.Request, { ask: A }>;
+type Ask = keyof Answers;
+type RequestOf<A extends Ask> = Extract<Request, { ask: A }>;
 
 /** The functions of `crates/page-engine`. */
 interface Exports {
@@ -53,7 +40,7 @@ export class Engine {
   ask<A extends Ask>(request: RequestOf<A>): Answers[A] {
     this.#write(new TextEncoder().encode(JSON.stringify(request)));
     this.#exports.page_answer();
-    const answer = JSON.parse(this.#read()) as Answers[A] | answers.Failure;
+    const answer = JSON.parse(this.#read()) as Answers[A] | Failure;
     // The results of a search have the error of their query.
     if ("error" in answer && !("total" in answer)) throw new EngineError(answer.error);
     return answer as Answers[A];

@@ -243,6 +243,7 @@ class Page {
     const isInside = (place: string): boolean => place === box.place || place.startsWith(`${box.place}/`);
     this.#expanded = box.is_expanded ? drawn.filter((place) => !isInside(place)) : [...drawn, box.place];
     this.#draw(box);
+    this.#graph.reveal(box, "edge");
     const isExpanded = this.#graph.isExpanded(box);
     if (isExpanded === box.is_expanded) this.#announce("The picture has too many boxes; collapse other groups.", "shown");
     else this.#announce(isExpanded === true ? "expanded" : "collapsed", "hidden");

@@ -9,6 +9,7 @@ use super::paths::{Paths, selection};
 use super::request::View;
 use crate::drawing::Drawing;
 use crate::plan::{Options, Plan};
+use crate::recent::Cache;
 use crate::scene::Scene;
 use crate::svg;
 use crate::svg::interactive::{Emphasis, Interaction, MAX_DRAWN_LINKS, box_label, is_expanded};
@@ -27,17 +28,21 @@ pub(super) struct Drawn {
 }
 
 impl Drawn {
-    fn of(scene: &Scene, expanded: Option<&[String]>, max_items: Option<usize>) -> Self {
+    fn of(scene: &Scene, expanded: Option<&[String]>, max_items: Option<usize>, cache: &mut Cache) -> Self {
+        cache.turn();
         let limit = |default| max_items.unwrap_or(default).min(MAX_ITEMS);
         let plan = match expanded {
-            None => Plan::of(scene, &Options { max_items: limit(Options::FEW_ITEMS), ..Options::default() }),
-            Some(paths) => Plan::selected(scene, &selection(scene, paths), limit(MAX_ITEMS)),
+            None => {
+                let options = Options { max_items: limit(Options::FEW_ITEMS), ..Options::default() };
+                Plan::of_cached(scene, &options, cache)
+            }
+            Some(paths) => Plan::selected_cached(scene, &selection(scene, paths), limit(MAX_ITEMS), cache),
         };
         Self {
             expanded: expanded.map(<[String]>::to_vec),
             max_items,
             paths: Paths::of(&plan),
-            drawing: Drawing::of(scene, &plan),
+            drawing: Drawing::of_cached(scene, &plan, cache),
             plan,
         }
     }
@@ -82,7 +87,7 @@ impl Engine {
     pub(super) fn drawn(&mut self, expanded: Option<&[String]>, max_items: Option<usize>) -> &Drawn {
         let is_same = |drawn: &Drawn| drawn.expanded.as_deref() == expanded && drawn.max_items == max_items;
         let drawn = self.drawn.take().filter(is_same);
-        let drawn = drawn.unwrap_or_else(|| Drawn::of(&self.scene, expanded, max_items));
+        let drawn = drawn.unwrap_or_else(|| Drawn::of(&self.scene, expanded, max_items, &mut self.cache));
         self.drawn.insert(drawn)
     }
 

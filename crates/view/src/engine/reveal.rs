@@ -34,7 +34,10 @@ impl Engine {
         let Target { group, shown, part } = self.target(subject);
         let already: Vec<String> = match expanded {
             Some(paths) => paths.to_vec(),
-            None => super::paths::Paths::of(&Plan::of(&self.scene, &Options::default())).expanded(),
+            None => {
+                let plan = Plan::of_cached(&self.scene, &Options::default(), &mut self.cache);
+                super::paths::Paths::of(&plan).expanded()
+            }
         };
         let needed = path_to(&self.scene, &|function| self.index.caller(function), group);
         let Some(needed) = needed else {

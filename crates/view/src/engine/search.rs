@@ -19,9 +19,11 @@
 //!
 //! # Patterns of types
 //!
-//! `ELEMENT[AXIS, ...]`, of which both parts can be missing. `ELEMENT` is the name of an element type, or `*`. An axis is `*`
-//! for any extent, an extent such as `8`, `seq` or `2*seq` that is equal as text, or `~seq` for an extent that mentions a symbol. One
-//! `...` matches any number of axes. `float[]` is a scalar. A type that depends on branches matches if one alternative does.
+//! The notation of `typeloom infer --filter`: `ELEMENT[AXIS, ...]`, of which both parts can be missing. `ELEMENT` is the name of
+//! an element type, in which `*` is any text. An axis is `*` for any extent, an extent such as `8`, `seq` or `2*seq` that is
+//! equal as text without spaces, or `~seq` for an extent that mentions a symbol. One `...` matches any number of axes.
+//! `float[]` is a scalar, `[...]` any tensor, `seq(float[N])` a sequence. A type that depends on branches matches if one
+//! alternative does.
 //!
 //! # Order and cost
 //!

@@ -2,7 +2,11 @@
 
 use std::path::Path;
 
+use serde_json::json;
 use ts_rs::{Config, TS};
+
+use crate::engine::Engine;
+use crate::testing::{ask, scene_of_text};
 
 use crate::engine::answers::{
     Answer, AxisOrigin, Cause, Causes, ChangeEntry, Changes, Coverage, Details, DrawnBox, Failure, File,
@@ -13,6 +17,19 @@ use crate::engine::request::{Request, View};
 
 const HEADER: &str = "// Requests to the engine and its answers. Generated from the Rust types by\n// `TYPELOOM_BLESS=1 \
                       cargo test -p typeloom-view answers`; do not edit.\n";
+
+/// The type of the answer to each request.
+const ANSWERS: [(&str, &str); 9] = [
+    ("summary", "Summary"),
+    ("draw", "Picture"),
+    ("export", "File"),
+    ("details", "Details"),
+    ("causes", "Causes"),
+    ("reveal", "Reveal"),
+    ("search", "Results"),
+    ("find", "Found"),
+    ("neighbours", "Neighbours"),
+];
 
 fn declaration<T: TS>(config: &Config) -> String {
     let docs = T::docs().unwrap_or_default();
@@ -30,6 +47,11 @@ fn generated() -> String {
     );
     declare!(File, Kind, Details, Section, Row, Causes, Cause, AxisOrigin, Reveal, Results, Hit, Found);
     declare!(Neighbours, Neighbour, Changes, ChangeEntry);
+    text.push_str(
+        "\n/**\n * The answer to each request, if it is not a failure.\n */\nexport type Answers = {\n",
+    );
+    ANSWERS.iter().for_each(|(ask, ty)| text.push_str(&format!("\"{ask}\": {ty},\n")));
+    text.push_str("};\n");
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     format!("{}\n", lines.join("\n"))
 }
@@ -58,4 +80,29 @@ fn the_types_of_the_page_are_complete() {
         }
     }
     assert_eq!(missing, [""; 0]);
+}
+
+#[test]
+fn every_answer_has_the_fields_of_its_type() {
+    let mut engine = Engine::of(scene_of_text("g (float[N] x) => (y) { y = Relu(x) }"));
+    let text = generated();
+    for (name, ty) in ANSWERS {
+        let mut request = json!({"ask": name});
+        match name {
+            "details" | "causes" | "reveal" | "neighbours" => request["item"] = json!("v0"),
+            "search" => request["query"] = json!("x"),
+            "find" => request["link"] = json!("value/x"),
+            _ => {}
+        }
+        let answer = ask(&mut engine, request);
+        let (_, declared) = text.split_once(&format!("export type {ty} = ")).expect("the type is declared");
+        let (declared, _) = declared.split_once("};").expect("a type has an end");
+        let fields = declared
+            .lines()
+            .filter_map(|line| line.split_once(": ").map(|(field, _)| field.trim_matches('"')));
+        let fields: Vec<&str> =
+            fields.filter(|field| field.chars().all(|c| c.is_ascii_lowercase() || c == '_')).collect();
+        let keys: Vec<&str> = answer.as_object().expect("an object").keys().map(String::as_str).collect();
+        assert_eq!(keys, fields, "{name}");
+    }
 }

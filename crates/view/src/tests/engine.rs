@@ -156,3 +156,55 @@ fn malformed_requests_have_an_answer() {
         assert!(!error.is_empty() && error.len() < 1000, "{answer}");
     }
 }
+
+#[test]
+fn a_picture_does_not_depend_on_earlier_ones() {
+    let requests = [
+        json!({"ask": "draw"}),
+        json!({"ask": "draw", "expanded": []}),
+        json!({"ask": "draw", "expanded": ["n1"]}),
+        json!({"ask": "draw", "expanded": ["n1/g2"], "selected": "n3"}),
+        json!({"ask": "draw", "expanded": ["n1"], "highlight": ["v4", "n2"]}),
+        json!({"ask": "draw", "expanded": ["n1"], "max_items": 7}),
+        json!({"ask": "export", "expanded": ["n1"]}),
+        json!({"ask": "draw", "expanded": []}),
+        json!({"ask": "draw"}),
+    ];
+    let mut used = engine(BRANCH);
+    for request in requests {
+        let fresh = ask(&mut engine(BRANCH), request.clone());
+        assert_eq!(ask(&mut used, request.clone()), fresh, "{request}");
+    }
+}
+
+#[test]
+fn groups_beyond_the_maximum_number_of_items_are_refused() {
+    let picture = ask(&mut engine(BRANCH), json!({"ask": "draw", "expanded": ["n1"], "max_items": 9}));
+    assert_eq!((&picture["expanded"], picture["boxes"].as_array().map(Vec::len)), (&json!([]), Some(6)));
+    let note = picture["note"].as_str().unwrap_or_default();
+    assert_eq!(
+        note,
+        "2 of 4 nodes are in groups that are not expanded; 2 groups not expanded, because the picture is large"
+    );
+    let both = ask(&mut engine(BRANCH), json!({"ask": "draw", "expanded": ["n1"], "max_items": 13}));
+    assert_eq!(both["boxes"].as_array().map(Vec::len), Some(13));
+}
+
+#[test]
+fn highlighted_items_inside_of_a_closed_group_mark_its_box() {
+    let mut engine = engine(BRANCH);
+    let closed = ask(&mut engine, json!({"ask": "draw", "expanded": [], "highlight": ["n2", "v4"]}));
+    let svg = closed["svg"].as_str().unwrap_or_default();
+    assert!(svg.contains("class=\"node around\" data-item=\"n1\""), "{svg}");
+    assert!(svg.contains("class=\"wire highlighted\" data-item=\"v4\""), "{svg}");
+    let open = ask(&mut engine, json!({"ask": "draw", "expanded": ["n1"], "highlight": ["n2"]}));
+    let svg = open["svg"].as_str().unwrap_or_default();
+    assert!(svg.contains("class=\"node highlighted\" data-item=\"n2\"") && !svg.contains("around"), "{svg}");
+}
+
+#[test]
+fn a_scene_without_groups_has_an_empty_graph() {
+    let mut engine = Engine::of(crate::scene::Scene::default());
+    assert_eq!(ask(&mut engine, json!({"ask": "summary"}))["nodes"], 0);
+    assert_eq!(ask(&mut engine, json!({"ask": "draw"}))["boxes"], json!([]));
+}

@@ -1,5 +1,7 @@
 //! Patterns of types, see the parent module.
 
+use typeloom_types::dtype::Dtype;
+
 use super::super::extents::extents;
 use crate::text::{MAX_DETAIL, short};
 
@@ -33,6 +35,7 @@ enum Axis {
 impl Pattern {
     /// Reads `float16`, `[*, seq]`, `float[1, ...]`.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim_end_matches(')');
         let (element, shape) = match text.split_once('[') {
             None => (text, None),
             Some((element, rest)) => match rest.strip_suffix(']') {
@@ -50,23 +53,52 @@ impl Pattern {
         let Self { element, axes } = self;
         ty.split(" | ").any(|ty| {
             let (own, shape) = match ty.split_once('[') {
-                None => (ty, None),
+                None => (ty.trim_end_matches(')'), None),
                 Some((own, shape)) => (own, Some(shape)),
             };
             let is_element = element.as_ref().is_none_or(|element| {
+                let own = own.to_ascii_lowercase();
                 let mut names = own.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '.');
-                own.eq_ignore_ascii_case(element) || names.any(|name| name.eq_ignore_ascii_case(element))
+                is_match(element, &own) || names.any(|name| is_match(element, name))
             });
             let is_shape = || match (axes, shape) {
                 (None, _) => true,
-                (Some(axes), None) => {
-                    own.chars().all(char::is_alphanumeric) && own != "error" && axes.matches(&[])
-                }
+                (Some(axes), None) => is_tensor(own) && axes.matches(&[]),
                 (Some(axes), Some(shape)) => axes.matches(&extents(shape)),
             };
             is_element && is_shape()
         })
     }
+}
+
+/// Whether a type without brackets is a scalar tensor.
+fn is_tensor(ty: &str) -> bool {
+    ty.rsplit('(').next().is_some_and(|ty| ty.split('|').all(|name| Dtype::from_onnx_name(name).is_some()))
+}
+
+/// Whether a name matches a pattern, in which `*` is any text. After a mismatch, the last `*` takes one more character.
+fn is_match(pattern: &str, name: &str) -> bool {
+    let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
+    let (mut at, mut from) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while from < name.len() {
+        match (pattern.get(at), star) {
+            (Some(b'*'), _) => {
+                star = Some((at, from));
+                at += 1;
+            }
+            (Some(byte), _) if *byte == name[from] => {
+                at += 1;
+                from += 1;
+            }
+            (_, Some((start, taken))) => {
+                star = Some((start, taken + 1));
+                (at, from) = (start + 1, taken + 1);
+            }
+            (_, None) => return false,
+        }
+    }
+    pattern[at..].iter().all(|byte| *byte == b'*')
 }
 
 impl Axes {
@@ -82,7 +114,7 @@ impl Axes {
             let axis = match extent.strip_prefix('~') {
                 _ if extent == "*" || extent == "_" => Axis::Any,
                 Some(symbol) => Axis::Mentions(symbol.trim().to_owned()),
-                None => Axis::Equal(extent.to_owned()),
+                None => Axis::Equal(without_spaces(extent)),
             };
             axes.tail.as_mut().unwrap_or(&mut axes.head).push(axis);
         }
@@ -91,6 +123,10 @@ impl Axes {
 
     fn matches(&self, extents: &[&str]) -> bool {
         let Self { head, tail } = self;
+        if extents == ["..."] {
+            // An unknown rank.
+            return head.is_empty() && tail.as_ref().is_some_and(Vec::is_empty);
+        }
         let last = tail.as_ref().map_or(0, Vec::len);
         let is_length = match tail {
             None => extents.len() == head.len(),
@@ -106,12 +142,19 @@ impl Axis {
     fn matches(&self, extent: &str) -> bool {
         match self {
             Self::Any => true,
-            Self::Equal(text) => extent == text || extent.split('|').any(|part| part.trim() == text),
+            Self::Equal(text) => {
+                let extent = without_spaces(extent);
+                extent == *text || extent.split('|').any(|part| part == text)
+            }
             Self::Mentions(text) => {
                 extent.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '.').any(|name| name == text)
             }
         }
     }
+}
+
+fn without_spaces(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
 #[cfg(test)]
@@ -123,7 +166,7 @@ mod tests {
         types.iter().copied().filter(|ty| pattern.matches(ty)).collect()
     }
 
-    const TYPES: [&str; 9] = [
+    const TYPES: [&str; 11] = [
         "float",
         "float16[N]",
         "float[N, seq, 8]",
@@ -133,6 +176,8 @@ mod tests {
         "seq(float[N])",
         "?",
         "error",
+        "int8[...]",
+        "peer_id",
     ];
 
     #[test]
@@ -140,6 +185,9 @@ mod tests {
         assert_eq!(matching("float16", &TYPES), ["float16[N]"]);
         assert_eq!(matching("Float", &TYPES), ["float", TYPES[2], TYPES[4], TYPES[5], TYPES[6]]);
         assert_eq!(matching("seq", &TYPES), [TYPES[6]]);
+        assert_eq!(matching("seq(float)", &TYPES), [TYPES[6]]);
+        assert_eq!(matching("int*", &TYPES), [TYPES[3], "int8[...]"]);
+        assert_eq!(matching("peer_*", &TYPES), ["peer_id"]);
         assert_eq!(matching("error", &TYPES), ["error"]);
     }
 
@@ -151,6 +199,7 @@ mod tests {
         assert_eq!(matching("[*, 3]", &TYPES), [TYPES[4], TYPES[5]]);
         assert_eq!(matching("[*, ~seq]", &TYPES), ["int64[2, seq + 1]"]);
         assert_eq!(matching("float[]", &TYPES), ["float"]);
+        assert_eq!(matching("[*, seq+1]", &TYPES), ["int64[2, seq + 1]"]);
     }
 
     #[test]
@@ -159,6 +208,8 @@ mod tests {
         assert_eq!(matching("[N, ...]", &TYPES), [TYPES[1], TYPES[2], TYPES[6]]);
         assert_eq!(matching("[N, ..., 8]", &TYPES), [TYPES[2]]);
         assert_eq!(matching("[N, seq, ..., seq, 8]", &TYPES), [""; 0]);
+        // Also tensors of unknown rank and scalars.
+        assert_eq!(matching("[...]", &TYPES), [&TYPES[..7], &["int8[...]"]].concat());
     }
 
     #[test]

@@ -74,7 +74,7 @@ pub(super) fn check_answers(scene: &Scene) {
         if let Some(expanded) = answer["expanded"].as_array().filter(|_| request["ask"] == "reveal") {
             let picture = ask(&mut engine, json!({"ask": "draw", "expanded": expanded}));
             assert_eq!(svg_problem(picture["svg"].as_str().expect("a picture")), None);
-            assert!(picture["boxes"].as_array().is_some_and(|boxes| boxes.len() <= 2300));
+            assert!(picture["boxes"].as_array().is_some_and(|boxes| boxes.len() <= 2000));
         }
     }
 }
