@@ -14,6 +14,8 @@
 //! | [`scene`] | the graph of a model as it is shown |
 //! | [`level`] | the contents of one group |
 //! | [`layout`] | coordinates of the boxes and links of one level |
+//! | [`matching`] | the matching of nodes and values of two scenes |
+//! | [`changes`] | their changes, as data and text; [`scene::compare`] gives one scene for both |
 //! | [`plan`] | the choice of expanded groups within a budget |
 //! | [`svg`], [`dot`], [`mermaid`] | static pictures |
 //! | [`engine`] | requests and answers of an interactive page |

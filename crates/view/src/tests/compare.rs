@@ -1,8 +1,11 @@
 //! Comparisons of recorded, large and hostile models.
 
+use std::path::PathBuf;
+
 use typeloom_onnx::messages::GraphProto;
 
 use crate::changes::Changes;
+use crate::engine::Engine;
 use crate::matching::matching;
 use crate::plan::Options;
 use crate::scene::{Change, Scene, compare, union};
@@ -10,6 +13,7 @@ use crate::testing::{
     dot_problem, float, mermaid_problem, models, node, scene_of_bytes, scene_of_graph, scene_problems,
     svg_problem,
 };
+use crate::tests::hostile::HOSTILE;
 use crate::wire::{decode, encode};
 use crate::{dot, mermaid, svg};
 
@@ -28,29 +32,30 @@ fn check(old: &Scene, new: &Scene) -> (Scene, Changes) {
     (both, changes)
 }
 
-/// The models of the repository.
-fn scenes() -> Vec<(String, Scene)> {
-    let own = models().into_iter().filter(|path| path.components().any(|part| part.as_os_str() == "models"));
-    let scenes = own.filter_map(|path| {
-        let bytes = std::fs::read(&path).expect("the model can be read");
-        Some((path.display().to_string(), scene_of_bytes(&bytes)?))
-    });
-    scenes.collect()
+/// The models of the repository, and some recorded ones.
+fn scenes() -> (Vec<Scene>, Vec<Scene>) {
+    let is_own = |path: &PathBuf| path.starts_with(env!("CARGO_MANIFEST_DIR"));
+    let is_recorded = |path: &PathBuf| path.components().any(|part| part.as_os_str() == "conformance");
+    let (recorded, own): (Vec<PathBuf>, Vec<PathBuf>) =
+        models().into_iter().partition(|path| is_recorded(path) || !is_own(path));
+    let scene = |path: &PathBuf| scene_of_bytes(&std::fs::read(path).expect("the model can be read"));
+    (own.iter().filter_map(scene).collect(), recorded.iter().step_by(50).filter_map(scene).collect())
 }
 
 #[test]
 fn every_model_has_no_changes_to_itself() {
-    for (name, scene) in scenes() {
-        let (both, changes) = check(&scene, &scene);
-        assert_eq!(changes.total(), 0, "{name}: {}", changes.to_text(&scene, &scene));
+    let (own, recorded) = scenes();
+    for scene in own.iter().chain(&recorded) {
+        let (both, changes) = check(scene, scene);
+        assert_eq!(changes.total(), 0, "{}", changes.to_text(scene, scene));
         assert_eq!((both.nodes.len(), both.values.len()), (scene.nodes.len(), scene.values.len()));
     }
 }
 
 #[test]
 fn any_two_models_can_be_compared() {
-    let scenes: Vec<Scene> =
-        scenes().into_iter().map(|(_, scene)| scene).filter(|scene| scene.nodes.len() < 300).collect();
+    let (own, _) = scenes();
+    let scenes: Vec<Scene> = own.into_iter().filter(|scene| scene.nodes.len() < 300).collect();
     assert!(scenes.len() >= 10, "only {} models", scenes.len());
     for old in &scenes {
         for new in &scenes {
@@ -65,6 +70,58 @@ fn any_two_models_can_be_compared() {
             );
         }
     }
+}
+
+#[test]
+fn text_of_two_models_is_escaped_everywhere() {
+    let graph = |operator: &str, name: &str| {
+        let mut made = node(operator, &format!("{HOSTILE}/{name}"), &[HOSTILE], &[name]);
+        made.domain = HOSTILE.into();
+        scene_of_graph(GraphProto {
+            node: vec![made, node("Relu", HOSTILE, &[name], &["y"])],
+            input: vec![float(HOSTILE), float(name)],
+            output: vec![float("y")],
+            ..GraphProto::default()
+        })
+    };
+    let (old, new) = (graph("a<b", "\u{202e}old"), graph("a&b", "new\u{1b}"));
+    let (both, changes) = check(&old, &new);
+    assert!(changes.total() > 0);
+    let text = changes.to_text(&old, &new);
+    let is_safe = |c: char| {
+        c == '\n' || !c.is_control() && !matches!(c, '\u{202e}' | '\u{200b}' | '\u{feff}' | '\u{2028}')
+    };
+    assert!(text.chars().all(is_safe) && text.lines().count() <= changes.total() + 4, "{text}");
+    let page = crate::page::render(&both, HOSTILE, crate::page::Delivery::File);
+    assert!(!page.contains("<script>alert"));
+}
+
+#[test]
+fn a_page_lists_changes_and_describes_them() {
+    let chain = |operators: &[&str]| {
+        let nodes = operators.iter().enumerate();
+        let nodes = nodes.map(|(at, it)| node(it, "", &[&format!("v{at}")], &[&format!("v{}", at + 1)]));
+        scene_of_graph(GraphProto {
+            node: nodes.collect(),
+            input: vec![float("v0")],
+            output: vec![float(&format!("v{}", operators.len()))],
+            ..GraphProto::default()
+        })
+    };
+    let (both, _) = check(&chain(&["Neg", "Exp", "Abs"]), &chain(&["Neg", "Sqrt", "Abs"]));
+    let mut engine = Engine::of(both);
+    let summary = engine.answer(r#"{"ask":"summary"}"#);
+    let listed = r#""changes":{"total":1,"entries":[{"change":"changed","text":"Sqrt of v2: operator Exp -> Sqrt","item":"n1"}]}"#;
+    assert!(summary.contains(listed), "{summary}");
+    let details = engine.answer(r#"{"ask":"details","item":"n1"}"#);
+    assert!(
+        details.contains("operator Exp -> Sqrt") && details.contains(r#""title":"Changes""#),
+        "{details}"
+    );
+    assert!(engine.answer(r#"{"ask":"details","item":"g0"}"#).contains("~1"));
+    assert!(!engine.answer(r#"{"ask":"details","item":"n0"}"#).contains(r#""title":"Changes","rows":[{"#));
+    let one = Engine::of(chain(&["Neg"])).answer(r#"{"ask":"summary"}"#);
+    assert!(one.contains(r#""changes":null"#), "{one}");
 }
 
 /// The work for each node and port of a comparison.
