@@ -112,7 +112,8 @@ impl Engine {
             Request::Details { item } => Answer::Details(self.details(self.subject(item)?)),
             Request::Causes { item } => match self.subject(item)? {
                 Subject::Value(value) => Answer::Causes(self.causes(value)),
-                Subject::Group(_) | Subject::Node(_) | Subject::Mark(_) => {
+                Subject::Mark(mark) => Answer::Causes(self.causes_of_mark(mark)),
+                Subject::Group(_) | Subject::Node(_) => {
                     return Err(Refusal::NoValue(item.to_owned()));
                 }
             },

@@ -165,10 +165,11 @@ class Page {
   #select(spot: Spot, move: Move): void {
     const { item } = spot;
     const details = this.#engine.ask({ ask: "details", item });
-    const causes = details.kind === "value" ? this.#engine.ask({ ask: "causes", item }) : null;
+    const hasCauses = details.kind === "value" || details.kind === "diagnostic";
+    const causes = hasCauses ? this.#engine.ask({ ask: "causes", item }) : null;
     this.#details = details;
     this.#selected = spot;
-    this.#highlight = details.kind === "diagnostic" ? [item] : (causes?.highlight ?? []);
+    this.#highlight = causes?.highlight ?? [];
     if (move.isDrawn === true && spot.place !== null) {
       this.#shown = spot;
     } else {

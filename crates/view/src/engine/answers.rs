@@ -289,11 +289,11 @@ pub struct Row {
     pub severity: Option<Level>,
 }
 
-/// The chain of causes of the type of a value.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// The chain of causes of the type of a value, or those of the values that a diagnostic concerns.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Causes {
-    /// The item of the value.
+    /// The item of the value or diagnostic.
     pub item: String,
     /// The links of the chain, from the value to the source of its type; empty if nothing was recorded.
     pub steps: Vec<Cause>,
@@ -301,7 +301,7 @@ pub struct Causes {
     pub hidden: usize,
     /// The origin of each named extent.
     pub axes: Vec<AxisOrigin>,
-    /// The nodes and values of the chain.
+    /// The nodes and values of the chain; for a diagnostic also itself and the nodes that extents pass.
     pub highlight: Vec<String>,
 }
 

@@ -16,7 +16,7 @@ use super::answers::{AxisOrigin, Cause as Step, Causes};
 use super::extents::extents;
 use super::item::Subject;
 use crate::map::{OrderedSet, Set};
-use crate::scene::{Cause, GroupKind, Maker, NodeId, Scene, ValueId};
+use crate::scene::{Cause, GroupKind, Maker, MarkId, NodeId, Scene, ValueId};
 use crate::text::{MAX_DETAIL, short};
 
 /// Maximum number of links that are followed.
@@ -33,6 +33,9 @@ const MAX_WALK: usize = 64;
 
 /// Maximum number of inputs of a node that are searched for an extent.
 const MAX_INPUTS: usize = 64;
+
+/// Maximum number of nodes of a diagnostic, of inputs of each, and of values whose causes are listed.
+const MAX_CONCERNED: usize = 4;
 
 /// Maximum number of named nodes in a sentence.
 const MAX_NAMED: usize = 3;
@@ -58,6 +61,35 @@ impl Engine {
             axes,
             highlight: highlight.iter().map(ToString::to_string).collect(),
         }
+    }
+}
+
+impl Engine {
+    /// The chains of the values that a diagnostic concerns, one after the other: those it names, and the inputs of its nodes. Links
+    /// that chains share are listed once.
+    pub(super) fn causes_of_mark(&self, mark: MarkId) -> Causes {
+        let shown = self.scene.mark(mark);
+        let mut values: OrderedSet<ValueId> = shown.values.iter().copied().collect();
+        let nodes = shown.nodes.iter().take(MAX_CONCERNED);
+        values.extend(nodes.flat_map(|node| self.scene.node(*node).inputs.iter().flatten().take(MAX_CONCERNED)));
+        let mut all = Causes { item: Subject::Mark(mark).to_string(), ..Causes::default() };
+        let mut highlight: OrderedSet<String> = OrderedSet::default();
+        highlight.insert(all.item.clone());
+        let mut known: Set<String> = Set::default();
+        for value in values.iter().take(MAX_CONCERNED) {
+            let own = self.causes(*value);
+            all.hidden += own.hidden;
+            all.steps.extend(own.steps.into_iter().filter(|step| known.insert(step.value.clone())));
+            let of_value = name(&self.scene, *value);
+            all.axes.extend(own.axes.into_iter().map(|origin| AxisOrigin {
+                text: format!("{of_value}: {}", origin.text),
+                ..origin
+            }));
+            highlight.extend(own.highlight);
+        }
+        highlight.extend(all.axes.iter().flat_map(|origin| origin.through.iter().cloned()));
+        all.highlight = highlight.into_iter().collect();
+        all
     }
 }
 

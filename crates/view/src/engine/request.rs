@@ -18,7 +18,7 @@ pub enum Request {
         /// The item.
         item: String,
     },
-    /// The chain of causes of the type of a value. Answer: `Causes`.
+    /// The chain of causes of the type of a value, or of the values that a diagnostic concerns. Answer: `Causes`.
     Causes {
         /// The item of the value.
         item: String,
