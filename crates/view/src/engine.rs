@@ -4,11 +4,12 @@
 //! selected item); the engine keeps the scene, an index, and the levels and layouts of
 //! the last pictures.
 //!
-//! **Invariant:** every request has an answer: malformed ones get a [`Failure`](answers::Failure). There are no threads, clocks or files, so that the engine
-//! runs as WebAssembly.
+//! **Invariant:** every request has an answer: malformed ones get a [`Failure`]. There are no threads, clocks or files, so
+//! that the engine runs as WebAssembly.
 //!
 //! **Cost:** a search and the index are linear in the scene. Everything else depends on the parts that are shown: lists
-//! are cut, pictures have a maximum number of boxes, and a level costs the reads of the nodes below its group once. Nothing recurses.
+//! are cut, pictures have a maximum number of boxes, and a level costs the reads of the nodes below its group once. Nothing
+//! recurses.
 
 pub mod answers;
 pub(crate) mod item;

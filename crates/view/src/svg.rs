@@ -6,7 +6,7 @@
 //! incomplete types are dashed.
 //!
 //! The picture of a page is interactive: it has no style of its own, and boxes and links can be focused and name their items, see
-//! [`interactive`].
+//! `svg/interactive.rs`.
 //!
 //! **Invariant:** text of a model is character data of XML 1.0: the result is well-formed for any scene.
 

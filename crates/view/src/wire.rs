@@ -2,8 +2,8 @@
 //!
 //! # Format
 //!
-//! The magic bytes, the version, and columns: for each of them its length and its bytes, in the order of [`columns`]. A column
-//! has one field of all nodes, values or groups, so that a compressor finds similar bytes next to each other.
+//! The magic bytes, the version, and columns: for each of them its length and its bytes, in the order of `wire/columns.rs`. A
+//! column has one field of all nodes, values or groups, so that a compressor finds similar bytes next to each other.
 //!
 //! | content | encoding |
 //! |---|---|

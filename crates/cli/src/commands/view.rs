@@ -1,6 +1,7 @@
 //! `typeloom view FILE`: the graph of a model as a page for browsers. A model with problems has a page, with the problems marked.
 //! `typeloom view FILE NEW` shows both models and the changes.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
@@ -86,12 +87,12 @@ fn is_page(path: &Path) -> bool {
 fn open(target: &Target) -> anyhow::Result<()> {
     let Target::File { path, name } = target else { return Ok(()) };
     let path = std::path::absolute(path)?;
-    start_browser(&path.as_os_str().to_string_lossy(), name);
+    start_browser(path.as_os_str(), name);
     Ok(())
 }
 
-fn start_browser(address: &str, name: &str) {
-    if let Err(error) = opener::open_browser(address) {
+fn start_browser(address: &OsStr, name: &str) {
+    if let Err(error) = ::open::that_detached(address) {
         note(&format!("cannot start a browser ({error}); open `{name}` in one"));
     }
 }
@@ -109,7 +110,7 @@ fn serve(args: &ViewArgs, source: &Source) -> anyhow::Result<Outcome> {
     let count = counted(drawn.scene.group(drawn.scene.main()).total, "node");
     write(&format!("{} -> {}: {count}\n", source.name, server.address()))?;
     if args.open {
-        start_browser(&server.address(), &server.address());
+        start_browser(server.address().as_ref(), &server.address());
     }
     let watched = Watched { solve: &args.solve, source, path, version };
     server.run(watched.page(&drawn), watched)?;

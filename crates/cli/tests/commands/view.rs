@@ -66,9 +66,15 @@ fn the_picture_is_that_of_graph() {
 #[test]
 fn a_browser_that_does_not_start_leaves_the_page_with_a_note() {
     let folder = folder("view-open");
-    for (browser, is_started) in [("/nonexistent/browser", false), ("true", true)] {
+    for is_started in [false, true] {
+        // The folder is the only one in which programs are looked for.
+        if is_started {
+            folder.write("xdg-open", "#!/bin/sh\n");
+            let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            std::fs::set_permissions(folder.0.join("xdg-open"), permissions).expect("it can be executed");
+        }
         let mut command = folder.command(&["view", "m.onnxtxt", "--open"]);
-        let output = command.env("BROWSER", browser).output().expect("the command starts");
+        let output = command.env("PATH", &folder.0).output().expect("the command starts");
         let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert_eq!((output.status.code(), &*out), (Some(0), "m.onnxtxt -> m.html: 1 node\n"), "{err}");
         assert_eq!(!err.contains("note: cannot start a browser"), is_started, "{err}");

@@ -346,10 +346,13 @@ async function start(): Promise<void> {
     addEventListener("error", (event) => page.fail(event.error));
     addEventListener("unhandledrejection", (event) => page.fail(event.reason));
   } catch (error) {
+    delete document.documentElement.dataset["script"];
     const note = document.getElementById("note");
     if (note === null) throw error;
     note.textContent = `The graph cannot be drawn in this browser: ${textOf(error)}`;
   }
 }
 
-void start();
+// The tables of the page take longer to be laid out than the graph, and are shown if that fails.
+document.documentElement.dataset["script"] = "";
+addEventListener("DOMContentLoaded", () => void start());
