@@ -388,11 +388,11 @@ item: string | null,
 severity: Level | null, };
 
 /**
- * The chain of causes of the type of a value.
+ * The chain of causes of the type of a value, or those of the values that a diagnostic concerns.
  */
 export type Causes = {
 /**
- * The item of the value.
+ * The item of the value or diagnostic.
  */
 item: string,
 /**
@@ -408,7 +408,7 @@ hidden: number,
  */
 axes: Array<AxisOrigin>,
 /**
- * The nodes and values of the chain.
+ * The nodes and values of the chain; for a diagnostic also itself and the nodes that extents pass.
  */
 highlight: Array<string>, };
 

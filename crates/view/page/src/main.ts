@@ -13,6 +13,9 @@ import { Themes } from "./theme";
 
 const MAX_RESULTS = 1000;
 
+/** The number of changes that are tried when a page opens. */
+const MAX_TRIED = 20;
+
 /** How a selection changes the history, and whether the focus moves to its box. */
 interface Move {
   readonly entry: "push" | "replace" | null;
@@ -139,7 +142,20 @@ class Page {
     const item = link === null ? null : this.#engine.ask({ ask: "find", link }).item;
     if (item !== null) this.#select({ item, place: null }, { entry: null });
     else this.#deselect(null);
+    if (link === null && state === null) this.#showChange();
     if (link !== null && item === null) this.#announce(`The model has no ${link}.`, "shown");
+  }
+
+  /** Moves the picture of two models to the first change that has a box. */
+  #showChange(): void {
+    for (const { item } of this.#summary.changes?.entries.slice(0, MAX_TRIED) ?? []) {
+      if (item === null) continue;
+      const { expanded, shown, place } = this.#engine.ask({ ask: "reveal", item, expanded: this.#drawn });
+      if (place === "") continue;
+      this.#expanded = expanded;
+      this.#draw(null);
+      return this.#graph.reveal({ item: shown, place }, "center");
+    }
   }
 
   #view(): { expanded: string[] | null; selected: string | null; highlight: string[]; max_items: null } {

@@ -227,7 +227,7 @@ def test_two_models_are_compared(view) -> None:
     changed = page.picture.locator('[aria-label*="changed"]').filter(has_text="Tanh")
     expect(changed.first).to_be_visible()
     same = view(old, old)
-    expect(same.details).to_contain_text("equal")
+    expect(same.details).to_contain_text("no differences")
 
 
 def test_the_author_s_line_of_a_node_is_shown(view) -> None:

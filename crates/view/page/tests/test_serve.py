@@ -23,7 +23,7 @@ def server(tmp_path: pathlib.Path):
     running = subprocess.Popen([COMMAND, "view", path, "--serve"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert running.stdout is not None
     line = running.stdout.readline()
-    found = re.search(r"http://127\.0\.0\.1:\d+/\S*", line)
+    found = re.search(r"http://127\.0\.0\.1:\d+/", line)
     assert found, line
     yield path, found.group()
     running.send_signal(signal.SIGINT)

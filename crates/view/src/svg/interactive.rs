@@ -20,7 +20,7 @@ use crate::label;
 use crate::level::{Item, Link};
 use crate::map::Set;
 use crate::plan::Plan;
-use crate::scene::{Child, GroupId, NodeId, Scene, ValueId};
+use crate::scene::{Change, Child, GroupId, NodeId, Scene, ValueId};
 use crate::text::{MAX_NAME, short};
 
 /// Maximum number of links in a picture of a page.
@@ -199,7 +199,13 @@ pub(crate) fn is_expanded(scene: &Scene, item: Item, is_open: bool) -> Option<bo
 pub(crate) fn box_label(label: &label::Label) -> String {
     let lines: Vec<&str> = label.lines.iter().map(|line| line.text.as_str()).collect();
     let severity = label.severity.map(typeloom_solver::diagnostic::Severity::name);
-    let lines = lines.join(", ");
+    let mut lines = lines.join(", ");
+    // Marks are words for programs that read a page aloud.
+    if label.change != Change::Same
+        && let Some(title) = lines.strip_prefix(label.change.mark())
+    {
+        lines = format!("{}: {}", label.change.name(), title.trim_start());
+    }
     match severity {
         Some(severity) => format!("{severity}: {lines}"),
         None => lines,
