@@ -98,15 +98,17 @@ class View:
 
 def write_page(folder: pathlib.Path, *models: pathlib.Path | onnx.ModelProto) -> pathlib.Path:
     """Writes the page of models with the command; a model is a path or a message."""
-    paths = []
+    paths, base = [], ROOT
     for at, model in enumerate(models):
         if isinstance(model, onnx.ModelProto):
             path = folder / f"model-{at}.onnx"
             path.write_bytes(model.SerializeToString())
-            model = path
-        paths.append(str(model))
+            model, base = path, folder
+        paths.append(model)
+    # Pages have the same titles in all folders.
+    names = [path.relative_to(base) if path.is_relative_to(base) else path for path in paths]
     out = folder / "page.html"
-    done = subprocess.run([COMMAND, "view", *paths, "-o", out], capture_output=True, text=True, check=False)
+    done = subprocess.run([COMMAND, "view", *names, "-o", out], cwd=base, capture_output=True, text=True, check=False)
     # 1: the model has problems, which are shown.
     assert done.returncode in (0, 1), done.stderr
     return out
