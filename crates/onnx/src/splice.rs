@@ -57,7 +57,7 @@ impl Records {
         Self(Vec::new())
     }
 
-    /// No records, with room for `bytes` bytes.
+    /// No records, with the capacity for `bytes` bytes.
     pub fn with_capacity(bytes: usize) -> Self {
         Self(Vec::with_capacity(bytes))
     }

@@ -295,7 +295,7 @@ fn last_string<'a>(
     loop {
         match fields.next_bytes() {
             Some((found, bytes)) if found == number => {
-                last = utf8(bytes, fields.offset() - bytes.len(), name)?
+                last = utf8(bytes, fields.offset() - bytes.len(), name)?;
             }
             Some(_) => {}
             None => match fields.next().transpose()? {

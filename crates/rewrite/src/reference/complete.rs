@@ -195,7 +195,7 @@ mod tests {
             value(Some(dimension::Value::DimValue(300))),
             value(Some(dimension::Value::DimValue(-1))),
             value(Some(dimension::Value::DimParam("batch".into()))),
-            value(Some(dimension::Value::DimParam("n".repeat(200).into()))),
+            value(Some(dimension::Value::DimParam("n".repeat(200)))),
         ];
         let mut shapes = vec![None, Some(Vec::new())];
         for first in &dims {

@@ -63,7 +63,7 @@ struct Builder<'a, 'r> {
 /// The name and domain of an operator.
 type Recent<'a> = ([&'a [u8]; 2], OpId);
 
-/// The number of values and of ports beyond the usual ones that a graph has room for.
+/// The capacity for values and for ports of a graph beyond the usual number.
 const SPARE: usize = 3;
 
 /// Every body starts with an empty table, so a larger one costs small models more than it saves large ones.
@@ -185,8 +185,8 @@ impl<'a, 'r> Builder<'a, 'r> {
     }
 
     fn reserve(&mut self, nodes: usize, others: usize) {
-        // Most nodes have one output and at most two inputs. A small graph has room for a node with more, because
-        // growing takes longer than building such a graph.
+        // Most nodes have one output and at most two inputs. Small graphs get a spare capacity,
+        // because growing takes longer than building such a graph.
         let values = nodes + others + SPARE;
         self.body.values.reserve(values);
         self.body.steps.reserve(nodes);
@@ -238,8 +238,7 @@ impl<'a, 'r> Builder<'a, 'r> {
         let mut fields = view.fields();
         nodes += fields.skip_nodes();
         self.body.graphs[graph.index()].leading_nodes = fields.offset() - view.offset();
-        loop {
-            let Some(field) = fields.next() else { break };
+        while let Some(field) = fields.next() {
             match field? {
                 GraphField::Node(_) => nodes += 1 + fields.skip_nodes(),
                 GraphField::Input(info) => inputs.push(info),
