@@ -23,7 +23,7 @@
 //! let graph = ModelView::new(&file)?.graph().ok_or("no graph")?;
 //! let value = ValueInfoProto { name: "h".into(), ..Default::default() };
 //! let mut splice = Splice::new::<ModelProto>(&file);
-//! splice.append(graph.offset(), &Records::new().message(13, &value));
+//! splice.append(graph.offset(), Records::new().message(13, &value));
 //! let changed = splice.finish()?.to_vec();
 //!
 //! let changed = ModelProto::decode(&changed[..])?.graph.unwrap_or_default();
@@ -33,12 +33,12 @@
 //! ```
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use bytes::BufMut;
 use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint, key_len};
+use smallvec::SmallVec;
 
 use crate::error::DecodeError;
 use crate::messages::OnnxMessage;
@@ -55,6 +55,11 @@ pub struct Records(Vec<u8>);
 impl Records {
     pub const fn new() -> Self {
         Self(Vec::new())
+    }
+
+    /// No records, with the capacity for `bytes` bytes.
+    pub fn with_capacity(bytes: usize) -> Self {
+        Self(Vec::with_capacity(bytes))
     }
 
     /// Adds a message.
@@ -83,19 +88,23 @@ impl Records {
         self
     }
 
-    /// Adds a message of two records, each a string, bytes or an encoded message, without a copy between.
-    #[inline]
-    pub fn push_pair(&mut self, number: u32, parts: [(u32, &[u8]); 2]) {
-        let length = |(number, bytes): &(u32, &[u8])| {
-            key_len(*number) + encoded_len_varint(bytes.len() as u64) + bytes.len()
-        };
-        let total = parts.iter().map(length).sum();
+    /// Adds a message without a copy between: its first record is a string, and `others` are its other records in wire
+    /// format.
+    #[inline(always)]
+    pub fn push_named(&mut self, number: u32, (name_number, name): (u32, &[u8]), others: &[u8]) {
+        const LEN: u8 = WireType::LengthDelimited as u8;
+        let total = key_len(name_number) + encoded_len_varint(name.len() as u64) + name.len() + others.len();
         self.0.reserve(total + MAX_HEADER);
-        put_header(number, total, &mut self.0);
-        for (number, bytes) in parts {
-            put_header(number, bytes.len(), &mut self.0);
-            self.0.extend_from_slice(bytes);
+        if let (1..16, 1..16, Ok(short @ ..0x80)) = (number, name_number, u8::try_from(total)) {
+            let headers =
+                [(number as u8) << 3 | LEN, short, (name_number as u8) << 3 | LEN, name.len() as u8];
+            self.0.extend_from_slice(&headers);
+        } else {
+            put_header(number, total, &mut self.0);
+            put_header(name_number, name.len(), &mut self.0);
         }
+        self.0.extend_from_slice(name);
+        self.0.extend_from_slice(others);
     }
 
     /// The records in wire format.
@@ -142,53 +151,70 @@ pub enum SpliceError {
 pub struct Splice<'a> {
     bytes: &'a [u8],
     schema: &'static MessageSchema,
-    edits: BTreeMap<usize, Edits>,
+    /// The edits in the order of the calls; [`Self::finish`] sorts them by their position in the file.
+    edits: Vec<Edit>,
 }
 
-/// Edits to one message.
-#[derive(Clone, Debug, Default)]
-struct Edits {
-    /// New records before the record at an offset.
-    inserted: BTreeMap<usize, Vec<u8>>,
-    /// Replacement of the record at an offset.
-    replaced: BTreeMap<usize, Vec<u8>>,
-    appended: Vec<u8>,
+/// An edit to one message.
+#[derive(Clone, Debug)]
+struct Edit {
+    /// Offset of the body of the message.
+    message: usize,
+    action: Action,
+    records: Vec<u8>,
+}
+
+/// The position of new records in a message. Sorted as the records are written.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Action {
+    /// At the record with this offset.
+    At(usize, Side),
+    /// At the end.
+    Append,
+}
+
+/// How new records relate to the record at their offset.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Side {
+    /// They precede it.
+    Before,
+    /// They replace it.
+    Instead,
 }
 
 impl<'a> Splice<'a> {
     /// Creates a splice without edits; `bytes` is a serialised `M`.
     pub fn new<M: OnnxMessage>(bytes: &'a [u8]) -> Self {
-        Self { bytes, schema: M::SCHEMA, edits: BTreeMap::new() }
+        Self { bytes, schema: M::SCHEMA, edits: Vec::new() }
     }
 
     /// Replaces one record of the message with body offset `message` by `records` (possibly none). A second
     /// replacement of the same record overrides the first.
-    pub fn replace(&mut self, message: usize, record: &Field<'_>, records: &Records) {
-        let edits = self.edits.entry(message).or_default();
-        edits.replaced.insert(record.offset, records.0.clone());
+    pub fn replace(&mut self, message: usize, record: &Field<'_>, records: Records) {
+        let action = Action::At(record.offset, Side::Instead);
+        self.edits.push(Edit { message, action, records: records.0 });
     }
 
     /// Removes one record of the message with body offset `message`.
     pub fn remove(&mut self, message: usize, record: &Field<'_>) {
-        self.replace(message, record, &Records::new());
+        self.replace(message, record, Records::new());
     }
 
     /// Inserts `records` before one record of the message with body offset `message`, after records inserted
     /// there earlier. The record itself may be edited too.
-    pub fn insert_before(&mut self, message: usize, record: &Field<'_>, records: &Records) {
-        let edits = self.edits.entry(message).or_default();
-        edits.inserted.entry(record.offset).or_default().extend_from_slice(&records.0);
+    pub fn insert_before(&mut self, message: usize, record: &Field<'_>, records: Records) {
+        let action = Action::At(record.offset, Side::Before);
+        self.edits.push(Edit { message, action, records: records.0 });
     }
 
     /// Appends `records` to the message with body offset `message`, after records appended earlier.
-    pub fn append(&mut self, message: usize, records: &Records) {
-        self.edits.entry(message).or_default().appended.extend_from_slice(&records.0);
-    }
-
-    /// As [`append`](Self::append), without a copy if these are the first ones.
-    pub fn append_all(&mut self, message: usize, records: Records) {
-        let appended = &mut self.edits.entry(message).or_default().appended;
-        if appended.is_empty() { *appended = records.0 } else { appended.extend_from_slice(&records.0) }
+    pub fn append(&mut self, message: usize, records: Records) {
+        match self.edits.last_mut() {
+            Some(last) if (last.message, last.action) == (message, Action::Append) => {
+                last.records.extend_from_slice(&records.0);
+            }
+            Some(_) | None => self.edits.push(Edit { message, action: Action::Append, records: records.0 }),
+        }
     }
 
     /// Applies the edits, and returns the new message; `None` if there are no edits.
@@ -198,14 +224,18 @@ impl<'a> Splice<'a> {
 
     /// Applies the edits.
     pub fn finish(mut self) -> Result<Spliced<'a>, SpliceError> {
-        let mut writer = Writer { old: self.bytes, pieces: Vec::new() };
+        let mut writer = Writer { old: self.bytes, pieces: Vec::with_capacity(2 * self.edits.len() + 4) };
         if self.edits.is_empty() {
             writer.keep(0, self.bytes.len());
             return Ok(Spliced { pieces: writer.pieces });
         }
-        let mut open = vec![Open::new(self.bytes, 0, self.schema, None, &mut self.edits)];
+        // The sort is stable: edits with one position keep their order.
+        self.edits.sort_by_key(|edit| (edit.message, edit.action));
+        let mut edits = &mut self.edits[..];
+        let mut open: SmallVec<[Open<'_, '_>; 2]> = SmallVec::new();
+        open.push(Open::new(self.bytes, 0, self.schema, None, &mut edits));
         while let Some(top) = open.last_mut() {
-            let inner = top.advance(&mut writer, &mut self.edits)?;
+            let inner = top.advance(&mut writer, &mut edits)?;
             if let Some(inner) = inner {
                 open.push(inner);
             } else {
@@ -216,8 +246,8 @@ impl<'a> Splice<'a> {
                 }
             }
         }
-        match self.edits.keys().next() {
-            Some(&message) => Err(SpliceError::NoSuchMessage { message }),
+        match edits.first() {
+            Some(edit) => Err(SpliceError::NoSuchMessage { message: edit.message }),
             None => Ok(Spliced { pieces: writer.pieces }),
         }
     }
@@ -250,12 +280,13 @@ impl Writer<'_> {
 }
 
 /// A message on the path to an edit.
-struct Open<'a> {
+struct Open<'e, 'a> {
     start: usize,
     end: usize,
     fields: Fields<'a>,
     schema: &'static MessageSchema,
-    edits: Edits,
+    /// The edits to the message that are not applied yet.
+    own: &'e mut [Edit],
     /// The field number of the message and the piece reserved for its key and length; none for the outermost
     /// message.
     header: Option<(u32, usize)>,
@@ -265,39 +296,47 @@ struct Open<'a> {
     length: usize,
 }
 
-impl<'a> Open<'a> {
+impl<'e, 'a> Open<'e, 'a> {
+    /// Takes the edits to the message from the sorted `edits` to messages that are not open yet. Messages are opened in
+    /// the order of their offsets, so these edits are the first ones.
     fn new(
         body: &'a [u8],
         start: usize,
         schema: &'static MessageSchema,
         header: Option<(u32, usize)>,
-        edits: &mut BTreeMap<usize, Edits>,
+        edits: &mut &'e mut [Edit],
     ) -> Self {
-        let edits = edits.remove(&start).unwrap_or_default();
+        let own = edits.iter().take_while(|edit| edit.message == start).count();
+        let (own, others) = std::mem::take(edits).split_at_mut(own);
+        *edits = others;
         let (fields, end) = (Fields::new(body, start), start + body.len());
-        Self { start, end, fields, schema, edits, header, written: start, length: 0 }
+        Self { start, end, fields, schema, own, header, written: start, length: 0 }
     }
 
     /// Advances to the next nested message with edits; `None` at the end.
     fn advance(
         &mut self,
         writer: &mut Writer<'a>,
-        edits: &mut BTreeMap<usize, Edits>,
+        edits: &mut &'e mut [Edit],
     ) -> Result<Option<Self>, DecodeError> {
         while let Some(edit) = self.next_edit(edits) {
             self.skip_before(edit);
             let Some(field) = self.fields.next() else { break };
             let field = field?;
-            if let Some(records) = self.edits.inserted.remove(&field.offset) {
+            while let Some(records) = self.take(Action::At(field.offset, Side::Before)) {
                 self.length += writer.keep(self.written, field.offset) + writer.write(records);
                 self.written = field.offset;
             }
-            if let Some(records) = self.edits.replaced.remove(&field.offset) {
+            let mut replacement = None;
+            while let Some(records) = self.take(Action::At(field.offset, Side::Instead)) {
+                replacement = Some(records);
+            }
+            if let Some(records) = replacement {
                 self.length += writer.keep(self.written, field.offset) + writer.write(records);
                 self.written = field.end;
             } else if let WireValue::Len(body, start) = field.value
                 // A body may be empty, so its end is included; the body of the next record starts later.
-                && edits.range(start..=field.end).next().is_some()
+                && edits.first().is_some_and(|edit| (start..=field.end).contains(&edit.message))
                 && let Some(Kind::Message(inner)) = self.schema.field(field.number).map(|known| known.kind)
             {
                 self.length += writer.keep(self.written, field.offset);
@@ -310,12 +349,24 @@ impl<'a> Open<'a> {
         Ok(None)
     }
 
+    /// Takes the records of the next edit if it is this one.
+    fn take(&mut self, action: Action) -> Option<Vec<u8>> {
+        if self.own.first()?.action != action {
+            return None;
+        }
+        let (next, rest) = std::mem::take(&mut self.own).split_first_mut()?;
+        self.own = rest;
+        Some(std::mem::take(&mut next.records))
+    }
+
     /// The offset of the next edited record or message inside this one; without one the rest is copied unread.
-    fn next_edit(&self, edits: &BTreeMap<usize, Edits>) -> Option<usize> {
-        let Edits { inserted, replaced, appended: _ } = &self.edits;
-        let own = inserted.keys().next().into_iter().chain(replaced.keys().next());
-        let inner = edits.range(self.fields.offset()..=self.end).next().map(|(message, _)| message);
-        own.chain(inner).copied().min()
+    fn next_edit(&self, edits: &[Edit]) -> Option<usize> {
+        let own = match self.own.first().map(|edit| edit.action) {
+            Some(Action::At(record, _)) => Some(record),
+            Some(Action::Append) | None => None,
+        };
+        let inner = edits.first().map(|edit| edit.message).filter(|message| *message <= self.end);
+        own.into_iter().chain(inner).min()
     }
 
     /// Skips the records that end before an edit.
@@ -328,15 +379,16 @@ impl<'a> Open<'a> {
 
     /// Copies the rest and returns the length of the message including its key.
     fn close(&mut self, writer: &mut Writer<'a>) -> Result<usize, SpliceError> {
-        if let Some(&record) = self.edits.replaced.keys().chain(self.edits.inserted.keys()).next() {
-            return Err(SpliceError::NoSuchRecord { message: self.start, record });
-        }
         self.length += writer.keep(self.written, self.end);
-        self.length += writer.write(std::mem::take(&mut self.edits.appended));
+        while let Some(records) = self.take(Action::Append) {
+            self.length += writer.write(records);
+        }
+        if let Some(Edit { action: Action::At(record, _), .. }) = self.own.first() {
+            return Err(SpliceError::NoSuchRecord { message: self.start, record: *record });
+        }
         let Some((number, piece)) = self.header else { return Ok(self.length) };
-        let mut header = Vec::new();
-        encode_key(number, WireType::LengthDelimited, &mut header);
-        encode_varint(self.length as u64, &mut header);
+        let mut header = Vec::with_capacity(MAX_HEADER);
+        put_header(number, self.length, &mut header);
         let length = header.len() + self.length;
         writer.pieces[piece] = Cow::Owned(header);
         Ok(length)

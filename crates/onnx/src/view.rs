@@ -54,7 +54,7 @@ mod types;
 mod tests;
 
 use crate::error::{DecodeError, ErrorKind, FieldName};
-use crate::wire::{Field, Fields};
+use crate::wire::{Field, Fields, utf8};
 
 pub use attribute::{Attribute, AttributeView};
 pub use graph::{AnnotationView, GraphField, GraphFields, GraphView};
@@ -291,7 +291,20 @@ fn last_string<'a>(
     number: u32,
     name: &'static FieldName,
 ) -> Result<&'a str, DecodeError> {
-    strings(fields, number, name).try_fold("", |_, string| string)
+    let (mut fields, mut last) = (fields, "");
+    loop {
+        match fields.next_bytes() {
+            Some((found, bytes)) if found == number => {
+                last = utf8(bytes, fields.offset() - bytes.len(), name)?;
+            }
+            Some(_) => {}
+            None => match fields.next().transpose()? {
+                Some(field) if field.number == number => last = field.string(name)?,
+                Some(_) => {}
+                None => return Ok(last),
+            },
+        }
+    }
 }
 
 /// Stores a singular message; an error if the field occurs twice.

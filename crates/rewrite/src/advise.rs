@@ -254,7 +254,7 @@ fn skeleton(bytes: &[u8]) -> Result<Vec<u8>, DecodeError> {
                 {
                     let entry = metadata_entry("location", "payload");
                     let records = Records::new().message(EXTERNAL_DATA, &entry).int(DATA_LOCATION, EXTERNAL);
-                    splice.replace(tensor.offset(), &field, &records);
+                    splice.replace(tensor.offset(), &field, records);
                 }
             }
         }

@@ -215,7 +215,7 @@ impl<'a> Writer<'a> {
         if self.form == AnnotationForm::Tagged && !marked {
             new.metadata_props.push(metadata_entry(MARK, format!("{FILLED}{}", hex::encode(info.bytes()))));
         }
-        self.splice.replace(graph, field, &Records::new().message(field.number, &new));
+        self.splice.replace(graph, field, Records::new().message(field.number, &new));
         self.filled += 1;
         Ok(())
     }
@@ -233,7 +233,7 @@ impl<'a> Writer<'a> {
         if self.form == AnnotationForm::Tagged {
             info.metadata_props.push(metadata_entry(MARK, ADDED));
         }
-        self.splice.append(message, &Records::new().message(field, &info));
+        self.splice.append(message, Records::new().message(field, &info));
         self.added += 1;
     }
 }

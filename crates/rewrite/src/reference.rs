@@ -17,6 +17,7 @@
 //!
 //! **Invariant:** all bytes that do not concern types are unchanged.
 
+mod complete;
 mod encode;
 mod errors;
 mod overflow;
@@ -29,7 +30,6 @@ use foldhash::fast::RandomState;
 use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
 use typeloom_onnx::messages::{TensorShapeProto, TypeProto, ValueInfoProto, read, type_proto};
 use typeloom_onnx::splice::Spliced;
-use typeloom_onnx::view::ValueInfoView;
 use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Checked;
@@ -90,51 +90,67 @@ pub fn infer<'a>(
 
 /// Names of unknown extents.
 #[derive(Default)]
-struct Names {
+struct Names<'a> {
     form: UnknownExtents,
-    /// The names that the model uses.
-    taken: HashSet<String>,
+    /// The declarations of the model.
+    declarations: Vec<&'a [u8]>,
+    /// The symbols in the declarations that begin as generated names do, once a name is generated.
+    taken: Option<HashSet<String>>,
     names: HashMap<DimId, String, RandomState>,
     next: usize,
     /// The buffer of an encoded shape, kept for its capacity.
     scratch: Vec<u8>,
 }
 
-impl Names {
-    /// Takes the symbols of a declaration.
-    fn take(&mut self, info: ValueInfoView<'_>) -> Result<(), AnnotateError> {
-        const PREFIX: &str = "unk__";
-        let bytes = info.bytes();
-        if bytes.windows(PREFIX.len()).any(|window| window == PREFIX.as_bytes()) {
-            let info: ValueInfoProto = read(bytes::Bytes::copy_from_slice(bytes))?;
-            if let Some(ty) = info.r#type {
-                self.taken.extend(symbols(&ty));
-            }
-        }
-        Ok(())
-    }
+/// The start of generated names.
+const PREFIX: &str = "unk__";
 
+/// A generated name. Formatting a number takes longer than its digits.
+fn numbered(number: usize) -> String {
+    let mut name = String::with_capacity(PREFIX.len() + 4);
+    name.push_str(PREFIX);
+    let mut unit = 1;
+    while number / unit >= 10 {
+        unit *= 10;
+    }
+    while unit > 0 {
+        name.push(char::from(b'0' + (number / unit % 10) as u8));
+        unit /= 10;
+    }
+    name
+}
+
+/// The symbols in declarations, if one may begin as generated names do. Malformed declarations have none.
+fn taken(declarations: &[&[u8]]) -> HashSet<String> {
+    let holds_prefix = |bytes: &&&[u8]| bytes.windows(PREFIX.len()).any(|window| window == PREFIX.as_bytes());
+    let types = declarations.iter().filter(holds_prefix).filter_map(|bytes| {
+        let info: ValueInfoProto = read(bytes::Bytes::copy_from_slice(bytes)).ok()?;
+        info.r#type
+    });
+    types.flat_map(|ty| symbols(&ty)).collect()
+}
+
+impl Names<'_> {
     /// The name of an extent that is not a number.
-    fn name(&mut self, dims: &Dims, dim: DimId) -> Option<String> {
-        if let Some(name) = dims.as_symbol(dim) {
-            return Some(name.to_owned());
+    fn name<'n>(&'n mut self, dims: &'n Dims, dim: DimId) -> Option<&'n str> {
+        match dims.as_symbol(dim) {
+            Some(name) => Some(name),
+            None => (self.form == UnknownExtents::Named).then(|| self.generated(dim)),
         }
-        (self.form == UnknownExtents::Named).then(|| self.generated(dim))
     }
 
-    fn generated(&mut self, dim: DimId) -> String {
-        if let Some(name) = self.names.get(&dim) {
-            return name.clone();
-        }
-        let name = loop {
-            let name = format!("unk__{}", self.next);
-            self.next += 1;
-            if !self.taken.contains(&name) {
-                break name;
+    fn generated(&mut self, dim: DimId) -> &str {
+        let Self { declarations, taken, names, next, .. } = self;
+        names.entry(dim).or_insert_with(|| {
+            let taken = taken.get_or_insert_with(|| self::taken(declarations));
+            loop {
+                let name = numbered(*next);
+                *next += 1;
+                if !taken.contains(&name) {
+                    break name;
+                }
             }
-        };
-        self.names.insert(dim, name.clone());
-        name
+        })
     }
 
     /// The type as the reference writes it; `None` if it has none.
@@ -189,7 +205,7 @@ impl Names {
         let dim = |dim: &DimId| {
             let value = match dims.as_constant(*dim) {
                 Some(size) => Some(dimension::Value::DimValue(size)),
-                None => self.name(dims, *dim).map(dimension::Value::DimParam),
+                None => self.name(dims, *dim).map(|name| dimension::Value::DimParam(name.into())),
             };
             Dimension { value, ..Dimension::default() }
         };

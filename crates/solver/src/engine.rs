@@ -203,7 +203,7 @@ impl<'a, 'p> Engine<'a, 'p> {
         }
         if !matches!(kind, StepKind::Exit(_)) {
             schema::arity(frame, step, schema)?;
-            schema::attributes(frame, step, schema)?;
+            schema::attributes(&mut self.core.attributes, frame, step, schema)?;
             if let Some(error) = schema::types(&mut self.core, frame, body, step, schema) {
                 self.after_types(frame, step, operator, &error);
                 return Err(error);

@@ -274,7 +274,10 @@ pub(crate) fn check_with<'a>(
     let body = build::main(graph, defaults, &mut |domain, name, overload| {
         operators.resolve(own, domain, name, overload)
     })?;
-    let versions = load::versions(&model, &operators);
+    let versions = match options.detail {
+        Detail::Full => load::versions(&model, &operators),
+        Detail::Types => Vec::new(),
+    };
     let mut checked = solve::solve(Some(model), Arc::new(body), operators, universe, options, conflict)?;
     checked.errors.splice(0..0, versions);
     Ok(checked)
@@ -283,5 +286,10 @@ pub(crate) fn check_with<'a>(
 fn imports<'a>(
     imports: impl Iterator<Item = Result<typeloom_onnx::view::OpsetId<'a>, DecodeError>>,
 ) -> Result<Imports<'a>, DecodeError> {
-    imports.map(|import| import.map(|import| (canonical(import.domain), import.version))).collect()
+    let mut found = Imports::new();
+    for import in imports {
+        let import = import?;
+        found.push((canonical(import.domain), import.version));
+    }
+    Ok(found)
 }

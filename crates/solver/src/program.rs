@@ -160,6 +160,8 @@ pub struct Graph<'a> {
     pub outputs: Vec<ValueId>,
     /// Start and end of its steps.
     pub steps: (usize, usize),
+    /// The length in bytes of the nodes at the start of the encoded graph, before any other field.
+    pub leading_nodes: usize,
     next_sibling: Option<GraphId>,
 }
 
@@ -369,7 +371,7 @@ impl<'a> Body<'a> {
     }
 
     /// All values, in the order of their first use.
-    pub fn values(&self) -> impl Iterator<Item = ValueId> + use<> {
+    pub fn values(&self) -> impl DoubleEndedIterator<Item = ValueId> + ExactSizeIterator + use<> {
         (0..self.values.len()).map(ValueId::new)
     }
 

@@ -1,6 +1,7 @@
 //! The state that all parts of a solve share: the tables of types, dims, shapes and constants.
 
 pub(crate) mod assumptions;
+pub(crate) mod attributes;
 pub(crate) mod cases;
 pub(crate) mod claim;
 pub(crate) mod constants;
@@ -27,6 +28,7 @@ use crate::map::{Map, ScannedMap};
 use crate::model::FollowedValues;
 use crate::program::{StepId, ValueId};
 use crate::state::assumptions::Assumptions;
+use crate::state::attributes::NodeAttributes;
 use crate::state::cases::Cases;
 use crate::state::claim::Trust;
 use crate::state::constants::{Constants, Data, Floats, Ints, MAX_ELEMENTS};
@@ -84,6 +86,8 @@ pub(crate) struct Core<'a> {
     pub(crate) has_placeholders: bool,
     /// Information about nodes in error.
     pub(crate) recovery: Recovery,
+    /// The attributes of the node whose rules run.
+    pub(crate) attributes: NodeAttributes<'a>,
     broadcasts: Map<(DimId, DimId), DimId>,
     broadcast_of: Map<DimId, (DimId, DimId)>,
 }
@@ -106,6 +110,7 @@ impl<'a> Core<'a> {
             declared: ScannedMap::default(),
             has_placeholders: false,
             recovery: Recovery::default(),
+            attributes: NodeAttributes::default(),
             broadcasts: Map::default(),
             broadcast_of: Map::default(),
         }

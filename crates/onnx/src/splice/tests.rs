@@ -57,7 +57,7 @@ fn edit_graphs(
         }
         graph.value_info = vec![value("first"), value(&"long".repeat(50))];
         for value in &graph.value_info {
-            splice.append(view.offset(), &Records::new().message(13, value));
+            splice.append(view.offset(), Records::new().message(13, value));
         }
     }
     for (node_view, node) in view.nodes().zip(&mut graph.node) {
@@ -71,7 +71,7 @@ fn edit_graphs(
                     splice.replace(
                         node_view.offset(),
                         &field,
-                        &Records::new().bytes(3, format!("renamed{names}")),
+                        Records::new().bytes(3, format!("renamed{names}")),
                     );
                     node.name = format!("renamed{names}").into();
                     names += 1;
@@ -101,8 +101,7 @@ fn edits_agree_with_owned_edits(bytes: &[u8], dice: &mut Dice) -> Result<(), Tes
         edit_graphs(view, graph, dice, &mut splice).map_err(fail)?;
     }
     expected.metadata_props.push(StringStringEntryProto { key: "by".into(), ..Default::default() });
-    splice
-        .append(0, &Records::new().message(14, &expected.metadata_props[expected.metadata_props.len() - 1]));
+    splice.append(0, Records::new().message(14, &expected.metadata_props[expected.metadata_props.len() - 1]));
     let spliced = splice.finish().map_err(fail)?;
     let changed = spliced.to_vec();
     prop_assert_eq!(changed.len(), spliced.byte_len());
@@ -139,7 +138,7 @@ fn untouched_records_are_copied_verbatim() {
     let view = ModelView::new(&file).expect("well formed").graph().expect("there is one");
     let mut splice = Splice::new::<ModelProto>(&file);
     let records = Records::new().message(13, &value("h"));
-    splice.append(view.offset(), &records);
+    splice.append(view.offset(), records.clone());
     let graph = [&graph[..], records.as_wire()].concat();
     let expected = [&[0x08, 10][..], &length_delimited(7, &graph), &[0xf8, 0x07, 1]].concat();
     assert_eq!(splice.finish().expect("the graph is there").to_vec(), expected);
@@ -150,8 +149,8 @@ fn an_empty_message_can_be_appended_to() {
     // An empty graph, followed by an empty message of another kind.
     let file = [length_delimited(7, &[]), length_delimited(14, &[])].concat();
     let mut splice = Splice::new::<ModelProto>(&file);
-    splice.append(2, &Records::new().bytes(2, "g"));
-    splice.append(4, &Records::new().bytes(1, "k"));
+    splice.append(2, Records::new().bytes(2, "g"));
+    splice.append(4, Records::new().bytes(1, "k"));
     let expected = [length_delimited(7, &[0x12, 1, b'g']), length_delimited(14, &[0x0a, 1, b'k'])].concat();
     assert_eq!(splice.finish().expect("both are there").to_vec(), expected);
 }
@@ -179,7 +178,7 @@ fn lengths_grow_through_every_message_around_an_edit() {
     let (offset, name) = innermost(&file);
     assert_eq!(name, "innermost");
     let mut splice = Splice::new::<ModelProto>(&file);
-    splice.append(offset, &Records::new().bytes(2, "x".repeat(200)));
+    splice.append(offset, Records::new().bytes(2, "x".repeat(200)));
     let changed = splice.finish().expect("the graph is there").to_vec();
     assert_eq!(innermost(&changed).1, "x".repeat(200));
 }
@@ -192,12 +191,12 @@ fn edits_of_missing_records_are_errors() {
     let none = Records::new();
 
     let mut splice = Splice::new::<ModelProto>(&file);
-    splice.append(3, &none);
+    splice.append(3, none.clone());
     assert_eq!(splice.finish(), Err(SpliceError::NoSuchMessage { message: 3 }));
 
     // The bytes of a payload are not messages.
     let mut splice = Splice::new::<ModelProto>(&file);
-    splice.append(8, &none);
+    splice.append(8, none.clone());
     assert_eq!(splice.finish(), Err(SpliceError::NoSuchMessage { message: 8 }));
 
     let mut splice = Splice::new::<ModelProto>(&file);
@@ -207,12 +206,12 @@ fn edits_of_missing_records_are_errors() {
     // A message inside a removed record cannot be edited.
     let mut splice = Splice::new::<ModelProto>(&file);
     splice.remove(graph.offset(), &record);
-    splice.append(4, &none);
+    splice.append(4, none.clone());
     assert_eq!(splice.finish(), Err(SpliceError::NoSuchMessage { message: 4 }));
 
     let broken = &file[..file.len() - 1];
     let mut splice = Splice::new::<ModelProto>(broken);
-    splice.append(2, &none);
+    splice.append(2, none.clone());
     let kind = ErrorKind::LengthPastEnd { length: 6, left: 5 };
     assert_eq!(splice.finish(), Err(SpliceError::Malformed(DecodeError { offset: 0, kind })));
 }
@@ -226,7 +225,7 @@ fn damaged_models_and_invalid_edits_are_rejected_or_give_well_formed_records() {
         let well_formed = crate::messages::schema::find_error(ModelProto::SCHEMA, &bytes).is_none();
         let mut splice = Splice::new::<ModelProto>(&bytes);
         for _ in 0..3 {
-            splice.append(dice.below(bytes.len() + 2), &Records::new().int(1, -1));
+            splice.append(dice.below(bytes.len() + 2), Records::new().int(1, -1));
         }
         if let Ok(spliced) = splice.finish() {
             let changed = spliced.to_vec();
@@ -238,8 +237,8 @@ fn damaged_models_and_invalid_edits_are_rejected_or_give_well_formed_records() {
 }
 
 #[test]
-fn a_pair_is_encoded_as_the_message_with_these_two_fields() {
-    for length in [0, 1, 126, 127, 128, 16_383, 16_384] {
+fn a_named_message_is_encoded_as_the_message_with_these_fields() {
+    for length in [0, 1, 60, 61, 62, 126, 127, 128, 16_383, 16_384] {
         let (key, value) = ("k".repeat(length), "v".repeat(length));
         let entry = StringStringEntryProto {
             key: key.clone().into(),
@@ -247,13 +246,13 @@ fn a_pair_is_encoded_as_the_message_with_these_two_fields() {
             ..Default::default()
         };
         for number in [1, 15, 16, 5000] {
-            let mut pair = Records::new();
-            pair.push_pair(number, [(1, key.as_bytes()), (2, value.as_bytes())]);
+            let mut named = Records::new();
+            named.push_named(number, (1, key.as_bytes()), Records::new().bytes(2, &value).as_wire());
             let whole =
                 Records::new().bytes(number, Records::new().bytes(1, &key).bytes(2, &value).as_wire());
-            assert_eq!(pair, whole, "{number} {length}");
+            assert_eq!(named, whole, "{number} {length}");
             if length > 0 {
-                assert_eq!(pair, Records::new().message(number, &entry));
+                assert_eq!(named, Records::new().message(number, &entry));
             }
         }
     }
@@ -266,8 +265,8 @@ fn parts_with_the_old_message_are_the_new_message() {
         ModelProto { graph: Some(graph), producer_name: "p".into(), ..Default::default() }.encode_to_vec();
     let graph = ModelView::new(&file).unwrap().graph().unwrap();
     let mut splice = Splice::new::<ModelProto>(&file);
-    splice.append_all(graph.offset(), Records::new().bytes(2, "other"));
-    splice.append_all(graph.offset(), Records::new().int(99, 7));
+    splice.append(graph.offset(), Records::new().bytes(2, "other"));
+    splice.append(graph.offset(), Records::new().int(99, 7));
     let spliced = splice.finish().unwrap();
     let whole = spliced.to_vec();
     let parts = spliced.into_parts(&file);

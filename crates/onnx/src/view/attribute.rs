@@ -45,6 +45,25 @@ getters! {
 }
 
 impl<'a> AttributeView<'a> {
+    /// Whether the attribute has this name. Reads no other field.
+    pub fn has_name(&self, name: &str) -> Result<bool, DecodeError> {
+        let mut found: &[u8] = &[];
+        let mut fields = self.wire_fields();
+        loop {
+            match fields.next_bytes() {
+                Some((1, bytes)) => found = bytes,
+                Some(_) => {}
+                None => match fields.next().transpose()? {
+                    Some(field) if field.number == 1 => {
+                        (found, _) = field.bytes(name!("AttributeProto", "name"))?;
+                    }
+                    Some(_) => {}
+                    None => return Ok(found == name.as_bytes()),
+                },
+            }
+        }
+    }
+
     /// Decodes the attribute.
     pub fn parse(&self) -> Result<Attribute<'a>, DecodeError> {
         let mut attribute = Attribute { view: *self, ..Attribute::default() };

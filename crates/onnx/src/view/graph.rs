@@ -35,6 +35,12 @@ fields! {
 }
 
 impl GraphFields<'_> {
+    /// The absolute offset of the next field.
+    #[inline]
+    pub const fn offset(&self) -> usize {
+        self.fields.offset()
+    }
+
     /// Skips consecutive nodes and returns their number.
     #[inline]
     pub fn skip_nodes(&mut self) -> usize {

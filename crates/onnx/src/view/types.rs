@@ -2,7 +2,7 @@
 
 use super::{EntryView, decode, getters, name, set_once, views};
 use crate::error::DecodeError;
-use crate::wire::{Field, Fields};
+use crate::wire::{Field, Fields, utf8};
 
 views! {
     /// A view of one `ValueInfoProto`.
@@ -24,6 +24,9 @@ pub struct ValueInfo<'a> {
 impl<'a> ValueInfoView<'a> {
     /// Decodes name and type.
     pub fn parse(&self) -> Result<ValueInfo<'a>, DecodeError> {
+        if let Some(value) = self.parse_pair() {
+            return Ok(value);
+        }
         let mut value = ValueInfo::default();
         decode! {
             self.wire_fields(), "ValueInfoProto";
@@ -31,6 +34,17 @@ impl<'a> ValueInfoView<'a> {
             2 "type" (TypeView) value.ty;
         }
         Ok(value)
+    }
+
+    /// Decodes the usual records, a name and a type.
+    #[inline]
+    fn parse_pair(&self) -> Option<ValueInfo<'a>> {
+        let mut fields = self.wire_fields();
+        let (1, name) = fields.next_bytes()? else { return None };
+        let (2, ty) = fields.next_bytes()? else { return None };
+        let end = self.offset.wrapping_add(self.bytes.len());
+        let name = std::str::from_utf8(name).ok().filter(|_| fields.offset() == end)?;
+        Some(ValueInfo { name, ty: Some(TypeView::from_body(ty, end - ty.len())) })
     }
 }
 
@@ -88,6 +102,13 @@ pub enum TypeKindView<'a> {
 impl<'a> TypeView<'a> {
     /// Decodes one level.
     pub fn parse(&self) -> Result<Type<'a>, DecodeError> {
+        let mut fields = self.wire_fields();
+        if let Some((1, tensor)) = fields.next_bytes()
+            && fields.offset() == self.offset.wrapping_add(self.bytes.len())
+        {
+            let kind = Inner::from_body(tensor, fields.offset() - tensor.len()).parse(1)?;
+            return Ok(Type { kind, denotation: "" });
+        }
         let mut ty = Type::default();
         // Of a `oneof`, the last member is valid; a repetition of the same member would be merged.
         let mut member: Option<(u32, Inner<'a>)> = None;
@@ -211,6 +232,19 @@ impl<'a> ShapeView<'a> {
 fn read_dim<'a>(field: &Field<'a>) -> Result<DimView<'a>, DecodeError> {
     let (bytes, offset) = field.bytes(name!("TensorShapeProto", "dim"))?;
     let mut dim = DimView::default();
+    // Most extents are one record with a length or a number below 128.
+    match *bytes {
+        [] => return Ok(dim),
+        [0x08, extent @ 0..0x80] => {
+            dim.value = DimValue::Value(i64::from(extent));
+            return Ok(dim);
+        }
+        [0x12, length @ 0..0x80, ref name @ ..] if name.len() == usize::from(length) => {
+            dim.value = DimValue::Param(utf8(name, offset.wrapping_add(2), name!("Dimension", "dim_param"))?);
+            return Ok(dim);
+        }
+        _ => {}
+    }
     for field in Fields::new(bytes, offset) {
         let field = field?;
         match field.number {

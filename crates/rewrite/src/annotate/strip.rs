@@ -51,7 +51,7 @@ pub fn strip(bytes: &[u8]) -> Result<Stripped<'_>, AnnotateError> {
                     removed += 1;
                 }
                 Some(Tag::Filled(old)) => {
-                    splice.replace(source.offset(), &field, &Records::new().bytes(field.number, old));
+                    splice.replace(source.offset(), &field, Records::new().bytes(field.number, old));
                     restored += 1;
                 }
             }

@@ -133,8 +133,16 @@ impl<'a> Source<'a> {
 
     /// The declarations of values with their records, in the order of the file.
     pub(crate) fn declarations(&self) -> Result<Vec<(Field<'a>, ValueInfoView<'a>)>, DecodeError> {
+        self.declarations_in(self.fields())
+    }
+
+    /// The declarations in a part of the fields.
+    pub(crate) fn declarations_in(
+        &self,
+        mut fields: Fields<'a>,
+    ) -> Result<Vec<(Field<'a>, ValueInfoView<'a>)>, DecodeError> {
         let mut found = Vec::new();
-        let (mut fields, nodes) = (self.fields(), self.node_field());
+        let nodes = self.node_field();
         loop {
             // Most records are nodes.
             let mut next = fields;

@@ -60,7 +60,7 @@ pub(super) fn write(
             writer.write(&mut names, &mut splice, changes)?;
             add_import(layout, &writer, version, &mut splice)?;
             if let Some(import) = operator.missing_import().filter(|_| is_main && writer.has_conversions()) {
-                splice.append(0, &Records::new().message(MODEL_OPSET_IMPORT, &import));
+                splice.append(0, Records::new().message(MODEL_OPSET_IMPORT, &import));
             }
             continue;
         }
@@ -73,7 +73,7 @@ pub(super) fn write(
         writer.write(&mut names, &mut own, changes)?;
         add_import(&layout, &writer, version, &mut own)?;
         replace_strings(function.wire_fields(), 0, FUNCTION_NAME, |_| Some(&copy.name), &mut own)?;
-        splice.append(0, &Records::new().bytes(MODEL_FUNCTION, own.finish()?.to_vec()));
+        splice.append(0, Records::new().bytes(MODEL_FUNCTION, own.finish()?.to_vec()));
         changes.copies.push(copy.describe(layouts, solution.problem));
     }
     Ok(splice.changed()?)
@@ -92,7 +92,7 @@ fn add_import(
     if writer.has_conversions() && !imports.is_empty() && !has_default {
         splice.append(
             function.offset(),
-            &Records::new().message(FUNCTION_OPSET_IMPORT, &opset_import("", version)),
+            Records::new().message(FUNCTION_OPSET_IMPORT, &opset_import("", version)),
         );
     }
     Ok(())

@@ -147,7 +147,7 @@ fn edit(
                 from: text(&old),
                 to: text(&new),
             });
-            splice.replace(view.offset(), &field, &Records::new().message(field.number, &new));
+            splice.replace(view.offset(), &field, Records::new().message(field.number, &new));
         }
     }
     Ok(splice.changed()?)

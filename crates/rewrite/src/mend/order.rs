@@ -185,7 +185,7 @@ fn write(
         let node = graph.nodes[from];
         if to != from {
             let slot = &graph.records[to];
-            splice.replace(graph.source.offset(), slot, &Records::new().bytes(slot.number, node.bytes()));
+            splice.replace(graph.source.offset(), slot, Records::new().bytes(slot.number, node.bytes()));
         }
         if !unmoved.contains(&from) {
             let name = match node.name()? {

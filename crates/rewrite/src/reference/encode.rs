@@ -10,28 +10,57 @@ use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::model::Checked;
 use typeloom_solver::solution::{TensorType, Type};
 
+use super::write::VALUE_TYPE;
 use super::{Names, number};
 
 // Field numbers of `TypeProto`, `TypeProto.Tensor`, `TensorShapeProto` and `TensorShapeProto.Dimension`.
-const TENSOR_TYPE: u32 = 1;
-const ELEM_TYPE: u32 = 1;
-const SHAPE: u32 = 2;
-const DIM: u32 = 1;
-const DIM_VALUE: u32 = 1;
-const DIM_PARAM: u32 = 2;
+pub(super) const TENSOR_TYPE: u32 = 1;
+pub(super) const ELEM_TYPE: u32 = 1;
+pub(super) const SHAPE: u32 = 2;
+pub(super) const DIM: u32 = 1;
+pub(super) const DIM_VALUE: u32 = 1;
+pub(super) const DIM_PARAM: u32 = 2;
 
-/// The encoded type; `None` if the reference writes none.
-pub(super) fn encode(names: &mut Names, checked: &mut Checked<'_>, ty: &Type) -> Option<Vec<u8>> {
-    match ty {
-        Type::Tensor(tensor) => encode_tensor(names, checked.dims(), tensor),
-        other => names.message_of(checked, other).map(|message| message.encode_to_vec()),
+/// The record of the type in a `ValueInfoProto`.
+#[derive(Debug)]
+pub(super) struct TypeRecord {
+    record: Vec<u8>,
+    /// Start of the encoded `TypeProto`.
+    start: usize,
+}
+
+impl TypeRecord {
+    /// The record with its key and length.
+    pub(super) fn as_wire(&self) -> &[u8] {
+        &self.record
+    }
+
+    /// The encoded `TypeProto`.
+    pub(super) fn ty(&self) -> &[u8] {
+        &self.record[self.start..]
     }
 }
 
-fn encode_tensor(names: &mut Names, dims: &Dims, tensor: &TensorType) -> Option<Vec<u8>> {
+/// The encoded type; `None` if the reference writes none.
+pub(super) fn encode(names: &mut Names<'_>, checked: &mut Checked<'_>, ty: &Type) -> Option<TypeRecord> {
+    match ty {
+        Type::Tensor(tensor) => encode_tensor(names, checked.dims(), tensor),
+        other => {
+            let ty = names.message_of(checked, other)?.encode_to_vec();
+            let mut record = Vec::new();
+            put_header(VALUE_TYPE, ty.len(), &mut record);
+            let start = record.len();
+            record.extend_from_slice(&ty);
+            Some(TypeRecord { record, start })
+        }
+    }
+}
+
+fn encode_tensor(names: &mut Names<'_>, dims: &Dims, tensor: &TensorType) -> Option<TypeRecord> {
     let elem = u64::try_from(number(tensor.elem.single()?)?).ok()?;
     let mut shape = std::mem::take(&mut names.scratch);
     shape.clear();
+    shape.reserve(64);
     for dim in tensor.shape.iter().flatten() {
         encode_dim(names, dims, *dim, &mut shape);
     }
@@ -39,7 +68,10 @@ fn encode_tensor(names: &mut Names, dims: &Dims, tensor: &TensorType) -> Option<
     if tensor.shape.is_some() {
         body += 1 + encoded_len_varint(shape.len() as u64) + shape.len();
     }
-    let mut encoded = Vec::with_capacity(1 + encoded_len_varint(body as u64) + body);
+    let ty = 1 + encoded_len_varint(body as u64) + body;
+    let mut encoded = Vec::with_capacity(1 + encoded_len_varint(ty as u64) + ty);
+    put_header(VALUE_TYPE, ty, &mut encoded);
+    let start = encoded.len();
     put_header(TENSOR_TYPE, body, &mut encoded);
     encode_key(ELEM_TYPE, WireType::Varint, &mut encoded);
     encode_varint(elem, &mut encoded);
@@ -48,10 +80,10 @@ fn encode_tensor(names: &mut Names, dims: &Dims, tensor: &TensorType) -> Option<
         encoded.extend_from_slice(&shape);
     }
     names.scratch = shape;
-    Some(encoded)
+    Some(TypeRecord { record: encoded, start })
 }
 
-fn encode_dim(names: &mut Names, dims: &Dims, dim: DimId, to: &mut Vec<u8>) {
+fn encode_dim(names: &mut Names<'_>, dims: &Dims, dim: DimId, to: &mut Vec<u8>) {
     if let Some(size) = dims.as_constant(dim) {
         let size = size.cast_unsigned();
         put_header(DIM, 1 + encoded_len_varint(size), to);
@@ -69,6 +101,7 @@ fn encode_dim(names: &mut Names, dims: &Dims, dim: DimId, to: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use typeloom_onnx::prost::Message as _;
+    use typeloom_onnx::splice::Records;
     use typeloom_ops::described::Operators;
     use typeloom_solver::dim::DimId;
     use typeloom_solver::elem::{Elem, ElemSet};
@@ -76,7 +109,7 @@ mod tests {
     use typeloom_solver::solution::{TensorType, Type};
     use typeloom_solver::universe::Universe;
 
-    use super::{Names, encode};
+    use super::{Names, TypeRecord, VALUE_TYPE, encode};
     use crate::reference::UnknownExtents;
 
     #[test]
@@ -108,7 +141,11 @@ mod tests {
                     let ty = Type::Tensor(TensorType { elem: ElemSet::of(elem), shape });
                     let expected = by_message.message_of(&mut checked, &ty);
                     let expected = expected.map(|message| message.encode_to_vec());
-                    assert_eq!(encode(&mut direct, &mut checked, &ty), expected, "{ty:?}");
+                    let record = encode(&mut direct, &mut checked, &ty);
+                    let expected_record = expected.as_ref().map(|ty| Records::new().bytes(VALUE_TYPE, ty));
+                    assert_eq!(record.as_ref().map(TypeRecord::ty), expected.as_deref(), "{ty:?}");
+                    let record = record.as_ref().map(TypeRecord::as_wire);
+                    assert_eq!(record, expected_record.as_ref().map(Records::as_wire), "{ty:?}");
                 }
             }
         }

@@ -78,9 +78,8 @@ pub(super) enum Weaker {
 
 impl Weaker {
     /// The operator of a step; `None` for an operator without weaker results, as most have.
-    pub(super) fn of(body: &Body<'_>, step: StepId) -> Option<Self> {
-        let domain = body.step(step).node.domain().unwrap_or_default();
-        Some(match (domain, body.op_name(step)) {
+    pub(super) fn of(checked: &Checked<'_>, step: StepId) -> Option<Self> {
+        Some(match checked.operator(step) {
             ("", "CenterCropPad") => Self::CenterCropPad,
             ("", "ConstantOfShape") => Self::ConstantOfShape,
             ("", "Conv" | "ConvInteger") => Self::Conv,
@@ -118,8 +117,8 @@ fn lost(checked: &mut Checked<'_>, operator: Weaker, step: StepId, value: ValueI
         Weaker::TopK if inputs > 1 && !is_stored(checked, 1) => Lost::Extents,
         Weaker::Range if is_half(&checked.type_of(value)) => Lost::Extents,
         // The state can change its shape in an iteration.
-        Weaker::Loop if output(checked, step, value) + 2 < inputs => Lost::Shape,
-        Weaker::Unique if output(checked, step, value) > 0 => Lost::Extents,
+        Weaker::Loop if output(checked, value) + 2 < inputs => Lost::Shape,
+        Weaker::Unique if output(checked, value) > 0 => Lost::Extents,
         Weaker::Conv => window(checked, step, input(checked, 1)),
         Weaker::QLinearConv => window(checked, step, input(checked, 3)),
         Weaker::MaxUnpool if inputs > 2 && !is_stored(checked, 2) => Lost::Shape,
@@ -146,9 +145,10 @@ fn lost(checked: &mut Checked<'_>, operator: Weaker, step: StepId, value: ValueI
 }
 
 /// The position of an output of a node.
-fn output(checked: &Checked<'_>, step: StepId, value: ValueId) -> usize {
-    let name = checked.body().value_name(value);
-    checked.body().step(step).node.outputs().position(|output| output == Ok(name)).unwrap_or_default()
+fn output(checked: &Checked<'_>, value: ValueId) -> usize {
+    let body = checked.body();
+    let outputs = body.value(value).origin.step().map_or(&[][..], |maker| body.outputs(maker));
+    outputs.iter().position(|output| *output == Some(value)).unwrap_or_default()
 }
 
 /// The parts of an axis whose extent is not a number. Their extents are not inferred, also if they are stored.

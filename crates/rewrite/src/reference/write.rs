@@ -11,12 +11,13 @@ use foldhash::fast::RandomState;
 use typeloom_onnx::messages::{ModelProto, TypeProto, ValueInfoProto, read};
 use typeloom_onnx::splice::{Records, Splice, Spliced};
 use typeloom_onnx::view::{GraphView, ValueInfoView};
-use typeloom_onnx::wire::Field;
+use typeloom_onnx::wire::{Field, Fields};
 use typeloom_solver::model::{Checked, TensorKey};
 use typeloom_solver::program::{Body, GraphId, Origin, StepId, ValueId};
 use typeloom_solver::solve_error::{SolveError, SolveErrorKind};
 
-use super::encode::encode;
+use super::complete::{Named, Tensor};
+use super::encode::{TypeRecord, encode};
 use super::weaker::{self, Weaker};
 use super::{Names, UnknownExtents, merge};
 use crate::annotate::AnnotateError;
@@ -24,10 +25,13 @@ use crate::coerce::layout::Source;
 use crate::fields::{GRAPH_INPUT, GRAPH_OUTPUT, GRAPH_VALUE_INFO};
 
 // Field numbers of `ValueInfoProto`.
-const VALUE_NAME: u32 = 1;
-const VALUE_TYPE: u32 = 2;
+pub(super) const VALUE_NAME: u32 = 1;
+pub(super) const VALUE_TYPE: u32 = 2;
 
-/// Maximum number of encoded types that are searched without an index.
+/// The length of most entries of `value_info`, in bytes.
+const ENTRY: usize = 48;
+
+/// Maximum number of encoded types, and of values, that are searched without an index.
 const MAX_SCANNED: usize = 8;
 
 /// Writes the types of all values into the model that was checked.
@@ -38,10 +42,13 @@ pub(super) fn write<'a>(
     let bytes = checked.model().ok_or(AnnotateError::NoModel)?.bytes();
     let graphs = checked.body().graph_views()?;
     let is_duplicate = |error: &SolveError<'_>| matches!(error.kind, SolveErrorKind::DuplicateValue { .. });
+    // Not `vec![]`, which asks the allocator for zeros: that is slow for small models.
+    let mut is_declared = Vec::with_capacity(checked.value_count());
+    is_declared.resize(checked.value_count(), false);
     let mut writer = Writer {
         splice: Splice::new::<ModelProto>(bytes),
         names: Names { form: unknown, ..Names::default() },
-        is_declared: vec![false; checked.value_count()],
+        is_declared,
         has_duplicates: checked.body().errors().iter().any(is_duplicate),
         encoded: Vec::new(),
         positions: HashMap::default(),
@@ -50,9 +57,11 @@ pub(super) fn write<'a>(
         weaker: Vec::new(),
     };
     let mut declarations = Vec::with_capacity(graphs.len());
-    for (_, view) in &graphs {
-        let list = Source::Graph(*view).declarations()?;
-        list.iter().try_for_each(|(_, info)| writer.names.take(*info))?;
+    for (graph, view) in &graphs {
+        let start = checked.body().graph(*graph).leading_nodes;
+        let fields = Fields::new(view.bytes().get(start..).unwrap_or_default(), view.offset() + start);
+        let list = Source::Graph(*view).declarations_in(fields)?;
+        writer.names.declarations.extend(list.iter().map(|(_, info)| info.bytes()));
         declarations.push(list);
     }
     for ((graph, view), declarations) in graphs.into_iter().zip(declarations) {
@@ -62,28 +71,49 @@ pub(super) fn write<'a>(
 }
 
 /// The last value of each name in one graph.
-type Defined<'a> = HashMap<&'a [u8], ValueId, RandomState>;
+enum Defined<'a> {
+    /// Of a small body: its values are searched.
+    Few(GraphId),
+    Many(HashMap<&'a [u8], ValueId, RandomState>),
+}
 
-fn defined_in<'a>(body: &Body<'a>, graph: GraphId) -> Defined<'a> {
-    let own = body.values().filter(|value| body.value(*value).graph == graph);
-    own.map(|value| (body.value_name_bytes(value), value)).collect()
+impl<'a> Defined<'a> {
+    fn of(body: &Body<'a>, graph: GraphId) -> Self {
+        if body.values().len() <= MAX_SCANNED {
+            return Self::Few(graph);
+        }
+        let own = body.values().filter(|value| body.value(*value).graph == graph);
+        Self::Many(own.map(|value| (body.value_name_bytes(value), value)).collect())
+    }
+
+    fn get(&self, body: &Body<'a>, name: &[u8]) -> Option<ValueId> {
+        match self {
+            Self::Few(graph) => {
+                let is_same = |value: &ValueId| {
+                    body.value(*value).graph == *graph && body.value_name_bytes(*value) == name
+                };
+                body.values().rev().find(is_same)
+            }
+            Self::Many(defined) => defined.get(name).copied(),
+        }
+    }
 }
 
 struct Writer<'a> {
     splice: Splice<'a>,
-    names: Names,
+    names: Names<'a>,
     /// The values with a declaration that has a type, by position.
     is_declared: Vec<bool>,
     /// Whether a graph defines a name twice.
     has_duplicates: bool,
     /// The encoded types of tensors.
-    encoded: Vec<(TensorKey, Option<Vec<u8>>)>,
+    encoded: Vec<(TensorKey, Option<TypeRecord>)>,
     /// The positions of keys in `encoded`, once it is longer than [`MAX_SCANNED`].
     positions: HashMap<TensorKey, usize, RandomState>,
     /// The position that was used last: a node often has the type of the node before it.
     recent: usize,
     /// The encoded type that was asked for last and has no key.
-    other: Option<Vec<u8>>,
+    other: Option<TypeRecord>,
     /// See [`Self::weaker`], by position of the operator, once known.
     weaker: Vec<Option<Option<Weaker>>>,
 }
@@ -109,8 +139,8 @@ impl<'a> Writer<'a> {
                     outputs.next().and_then(|at: usize| checked.body().graph(graph).outputs.get(at).copied())
                 }
                 _ => {
-                    let defined = defined.get_or_insert_with(|| defined_in(checked.body(), graph));
-                    defined.get(info.parse()?.name.as_bytes()).copied()
+                    let defined = defined.get_or_insert_with(|| Defined::of(checked.body(), graph));
+                    defined.get(checked.body(), info.parse()?.name.as_bytes())
                 }
             };
             let Some(value) = value.filter(|value| checked.body().value(*value).graph == graph) else {
@@ -125,10 +155,10 @@ impl<'a> Writer<'a> {
             }
         }
         if self.has_duplicates && defined.is_none() {
-            defined = Some(defined_in(checked.body(), graph));
+            defined = Some(Defined::of(checked.body(), graph));
         }
-        let mut records = Records::new();
         let (from, to) = checked.body().graph(graph).steps;
+        let mut records = Records::with_capacity((to - from) * ENTRY);
         for step in (from..to).map(StepId::new) {
             if checked.body().step(step).graph != graph {
                 continue;
@@ -137,15 +167,17 @@ impl<'a> Writer<'a> {
                 let Some(value) = checked.body().outputs(step)[at] else { continue };
                 let name = checked.body().value_name_bytes(value);
                 let is_last = !self.has_duplicates
-                    || defined.as_ref().is_some_and(|defined| defined.get(name) == Some(&value));
+                    || defined
+                        .as_ref()
+                        .is_some_and(|defined| defined.get(checked.body(), name) == Some(value));
                 let is_new = is_last && !std::mem::replace(&mut self.is_declared[value.index()], true);
                 if is_new && let Some(ty) = self.encoded(checked, value) {
-                    records.push_pair(GRAPH_VALUE_INFO, [(VALUE_NAME, name), (VALUE_TYPE, ty)]);
+                    records.push_named(GRAPH_VALUE_INFO, (VALUE_NAME, name), ty.as_wire());
                 }
             }
         }
         if !records.as_wire().is_empty() {
-            self.splice.append_all(view.offset(), records);
+            self.splice.append(view.offset(), records);
         }
         Ok(())
     }
@@ -160,12 +192,33 @@ impl<'a> Writer<'a> {
         value: ValueId,
     ) -> Result<bool, AnnotateError> {
         let declared = info.parse()?.ty.map(|ty| ty.bytes());
-        let Some(inferred) = self.encoded(checked, value) else {
+        let Some(record) = self.encoded(checked, value) else {
             return Ok(declared.is_some_and(|ty| !ty.is_empty()));
         };
+        let inferred = record.ty();
         // Most declarations are complete.
         if declared == Some(inferred) {
             return Ok(true);
+        }
+        if let Some(named) = Named::read(info.bytes()) {
+            let mut records = Records::new();
+            match Tensor::read(named.ty).zip(Tensor::read(inferred)) {
+                _ if named.ty.is_empty() => {
+                    records.push_named(field.number, (VALUE_NAME, named.name), record.as_wire());
+                }
+                Some((mut declared, inferred)) => {
+                    if !declared.complete(inferred) {
+                        return Ok(true);
+                    }
+                    let ty = Records::new().bytes(VALUE_TYPE, declared.to_wire());
+                    records.push_named(field.number, (VALUE_NAME, named.name), ty.as_wire());
+                }
+                None => {}
+            }
+            if !records.as_wire().is_empty() {
+                self.splice.replace(graph, field, records);
+                return Ok(!named.ty.is_empty() || field.number != GRAPH_OUTPUT);
+            }
         }
         let inferred: TypeProto = read(bytes::Bytes::copy_from_slice(inferred))?;
         let old: ValueInfoProto = read(bytes::Bytes::copy_from_slice(info.bytes()))?;
@@ -173,23 +226,23 @@ impl<'a> Writer<'a> {
         let mut new = old.clone();
         merge(new.r#type.get_or_insert_default(), inferred);
         if new != old {
-            self.splice.replace(graph, field, &Records::new().message(field.number, &new));
+            self.splice.replace(graph, field, Records::new().message(field.number, &new));
         }
         Ok(has_type || field.number != GRAPH_OUTPUT)
     }
 
     /// The encoded type of a value; `None` if nothing is known.
-    fn encoded(&mut self, checked: &mut Checked<'a>, value: ValueId) -> Option<&[u8]> {
+    fn encoded(&mut self, checked: &mut Checked<'a>, value: ValueId) -> Option<&TypeRecord> {
         let step = checked.body().value(value).origin.step();
         let weakened = step.and_then(|step| {
-            let operator = self.weaker(checked.body(), step)?;
+            let operator = self.weaker(checked, step)?;
             weaker::weakened(checked, operator, step, value)
         });
         let key = if weakened.is_some() { None } else { checked.tensor_key(value) };
         let Some(key) = key else {
             let ty = weakened.unwrap_or_else(|| checked.type_of(value));
             self.other = encode(&mut self.names, checked, &ty);
-            return self.other.as_deref();
+            return self.other.as_ref();
         };
         let at = match self.position(key) {
             Some(at) => at,
@@ -200,7 +253,7 @@ impl<'a> Writer<'a> {
             }
         };
         self.recent = at;
-        self.encoded[at].1.as_deref()
+        self.encoded[at].1.as_ref()
     }
 
     /// The position of a key in `encoded`.
@@ -215,7 +268,7 @@ impl<'a> Writer<'a> {
         self.positions.get(&key).copied()
     }
 
-    fn insert(&mut self, key: TensorKey, ty: Option<Vec<u8>>) -> usize {
+    fn insert(&mut self, key: TensorKey, ty: Option<TypeRecord>) -> usize {
         let at = self.encoded.len();
         self.encoded.push((key, ty));
         if at == MAX_SCANNED {
@@ -227,11 +280,11 @@ impl<'a> Writer<'a> {
     }
 
     /// The operator of a step, if the reference infers less for it than typeloom.
-    fn weaker(&mut self, body: &Body<'_>, step: StepId) -> Option<Weaker> {
-        let at = body.step(step).op.index();
+    fn weaker(&mut self, checked: &Checked<'_>, step: StepId) -> Option<Weaker> {
+        let at = checked.body().step(step).op.index();
         if self.weaker.len() <= at {
             self.weaker.resize(at + 1, None);
         }
-        *self.weaker[at].get_or_insert_with(|| Weaker::of(body, step))
+        *self.weaker[at].get_or_insert_with(|| Weaker::of(checked, step))
     }
 }

@@ -66,3 +66,11 @@ fn a_condition_on_symbols_is_not_decided() {
         .map(|detail| check(&bytes, &Standard, universe(), &options(detail)).expect("a model").is_ok());
     assert_eq!(found, [false, true]);
 }
+
+#[test]
+fn errors_that_change_no_type_are_left_out() {
+    let bytes = graph("g (float[4294967296, 4294967296] x) => (y) { y = Relu(x) }");
+    let [full, only] = [Detail::Full, Detail::Types]
+        .map(|detail| check(&bytes, &Standard, universe(), &options(detail)).expect("a model"));
+    assert_eq!([full.is_ok(), only.is_ok()], [false, true]);
+}

@@ -51,21 +51,33 @@ enum Verdict {
 pub(crate) fn verify<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
     let body = Arc::clone(&frame.body);
     let mut verifier = Verifier { core, frame, inputs: None, names: Map::default() };
-    if verifier.frame.number == 0 {
-        verifier.define_names();
-    }
+    let mut open: Vec<(ValueId, Declared, DeclarationKind)> = Vec::new();
     for value in body.declared_values() {
         for declaration in body.declarations(value) {
             let Verifier { core, frame, .. } = &mut verifier;
-            if is_given(frame, value, declaration.kind)
-                || frame.value_errors.contains_key(&value)
-                || frame.is_shapeless(value)
-            {
+            if is_given(frame, value, declaration.kind) {
+                continue;
+            }
+            let derived = frame.slots[value.index()].shape;
+            let rank = derived.map(|derived| core.shapes.get(derived).len());
+            if rank.is_some() && core.open_rank(declaration) == rank {
                 continue;
             }
             // Malformed types were reported when the value was typed.
             let Ok(declared) = core.read_declared(declaration.ty, declaration.kind) else { continue };
-            verifier.value(value, &declared, declaration.kind);
+            let is_equal = declared.shape == derived || declared.shape.is_none();
+            if is_equal && declared.parts.is_none() {
+                continue;
+            }
+            if frame.number == 0 && !is_equal {
+                verifier.define_names(derived, declared.shape);
+            }
+            open.push((value, declared, declaration.kind));
+        }
+    }
+    for (value, declared, declared_in) in open {
+        if !verifier.frame.value_errors.contains_key(&value) && !verifier.frame.is_shapeless(value) {
+            verifier.value(value, &declared, declared_in);
         }
     }
 }
@@ -86,30 +98,20 @@ impl Verifier<'_, '_> {
         inputs.get_or_insert_with(symbols).contains(&symbol)
     }
 
-    /// Gives each symbol that no input declares the known extent of one of its uses, if there is one, so that
-    /// its meaning does not depend on the order of its uses.
-    fn define_names(&mut self) {
-        let body = Arc::clone(&self.frame.body);
-        for value in body.declared_values() {
-            let Some(derived) = self.frame.slots[value.index()].shape else { continue };
-            for declaration in body.declarations(value) {
-                if is_given(self.frame, value, declaration.kind) {
-                    continue;
-                }
-                let declared = self.core.read_declared(declaration.ty, declaration.kind);
-                let claimed = declared.ok().and_then(|declared| declared.shape);
-                let Some(claimed) = claimed.filter(|claimed| *claimed != derived) else { continue };
-                for (derived, claimed) in paired(&self.core.shapes, derived, claimed).unwrap_or_default() {
-                    let dims = &mut self.core.dims;
-                    let derived = dims.resolve(derived);
-                    if derived != claimed
-                        && dims.as_symbol(claimed).is_some()
-                        && !dims.is_anonymous(derived)
-                        && !self.is_input_symbol(claimed)
-                    {
-                        self.names.entry(claimed).or_insert(derived);
-                    }
-                }
+    /// Gives each symbol in a declared shape that no input declares the extent of the derived shape, if that is known.
+    /// Before any claim is compared, so that the meaning of a symbol does not depend on the order of its uses.
+    fn define_names(&mut self, derived: Option<ShapeId>, claimed: Option<ShapeId>) {
+        let pairs =
+            derived.zip(claimed).and_then(|(derived, claimed)| paired(&self.core.shapes, derived, claimed));
+        for (derived, claimed) in pairs.unwrap_or_default() {
+            let dims = &mut self.core.dims;
+            let derived = dims.resolve(derived);
+            if derived != claimed
+                && dims.as_symbol(claimed).is_some()
+                && !dims.is_anonymous(derived)
+                && !self.is_input_symbol(claimed)
+            {
+                self.names.entry(claimed).or_insert(derived);
             }
         }
     }

@@ -462,7 +462,7 @@ fn narrowed_inputs<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<SolveError
 }
 
 /// The symbols in the declared shapes of the model's inputs.
-pub(crate) fn input_symbols(core: &mut Core<'_>, frame: &Frame<'_>) -> BTreeSet<DimId> {
+pub(crate) fn input_symbols<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> BTreeSet<DimId> {
     let body = Arc::clone(&frame.body);
     let mut symbols = BTreeSet::new();
     if frame.number != 0 {
@@ -473,16 +473,25 @@ pub(crate) fn input_symbols(core: &mut Core<'_>, frame: &Frame<'_>) -> BTreeSet<
             Origin::Input | Origin::InputWithDefault(_) => {}
             Origin::Initializer(_) | Origin::Step(_) | Origin::Undefined => continue,
         }
-        symbols.extend(declared_symbols(core, &body, *input));
+        add_declared_symbols(core, &body, *input, &mut symbols);
     }
     symbols
 }
 
 /// The symbols in the declared shapes of a value.
-pub(crate) fn declared_symbols(core: &mut Core<'_>, body: &Body<'_>, value: ValueId) -> BTreeSet<DimId> {
+pub(crate) fn declared_symbols<'a>(core: &mut Core<'a>, body: &Body<'a>, value: ValueId) -> BTreeSet<DimId> {
     let mut symbols = BTreeSet::new();
+    add_declared_symbols(core, body, value, &mut symbols);
+    symbols
+}
+
+fn add_declared_symbols<'a>(
+    core: &mut Core<'a>,
+    body: &Body<'a>,
+    value: ValueId,
+    symbols: &mut BTreeSet<DimId>,
+) {
     for shape in core.declared_shapes(body, value) {
         symbols.extend(core.shapes.get(shape).iter().flat_map(|dim| core.dims.symbols_of(*dim)));
     }
-    symbols
 }

@@ -3,15 +3,17 @@
 //! An empty shape declares a scalar. If the value's node gives it axes, the declaration is false
 //! ([`SolveErrorKind::specific`]). If only declarations give the value a type, as for an input of the model,
 //! the model is solved again without the declaration. If fewer errors remain, the declaration is false, and the
-//! shape is typed as unknown.
+//! shape is typed as unknown. Several suspects are tried together first: fewer declarations give no additional
+//! errors, so if all of them explain none, none of them does.
 //!
 //! **Limits:** at most [`MAX_SUSPECTS`] declarations are tried, with one solve each, and only in a model with
-//! errors.
+//! errors about shapes.
 
 use std::collections::VecDeque;
 
 use typeloom_onnx::view::{DimValue, TypeKindView};
 
+use crate::analysis::recovery::concerns_elements;
 use crate::dim::is_placeholder;
 use crate::program::{DeclarationKind, Origin, StepId, ValueId};
 use crate::solve_error::{Axes, SolveError, SolveErrorKind};
@@ -30,7 +32,10 @@ pub(crate) fn suspects(core: &Core<'_>, frame: &Frame<'_>) -> Vec<(ValueId, Step
     let body = &frame.body;
     let mut seen = crate::map::Set::default();
     let mut open: VecDeque<(ValueId, StepId)> = VecDeque::new();
-    for step in frame.errors.keys().chain(frame.second_errors.keys()) {
+    // Shapes do not decide element types.
+    let of_elements = |error: &SolveError<'_>| concerns_elements(&error.kind);
+    let steps = frame.errors.iter().filter(|(_, error)| !of_elements(error)).map(|(step, _)| step);
+    for step in steps.chain(frame.second_errors.keys()) {
         let ports = body.inputs(*step).iter().chain(body.outputs(body.last_step(*step)));
         open.extend(ports.flatten().map(|value| (*value, *step)));
     }

@@ -11,10 +11,13 @@ use hashbrown::HashTable;
 use smallvec::SmallVec;
 
 use crate::dim::{DimId, Dims};
-use crate::map::{HashState, MAX_SCANNED};
+use crate::map::HashState;
 
 /// The dims of one shape.
 pub type DimVec = SmallVec<[DimId; 6]>;
+
+/// Maximum number of shapes that are searched without an index.
+const MAX_SCANNED_SHAPES: usize = 8;
 
 /// Identifies an interned shape.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -37,7 +40,7 @@ pub struct Shapes {
     dims: Vec<DimId>,
     /// The end of each shape in `dims`; it starts at the end of the previous one.
     ends: Vec<u32>,
-    /// The ids by the dims, once there are more than [`MAX_SCANNED`].
+    /// The ids by the dims, once there are more than [`MAX_SCANNED_SHAPES`].
     index: HashTable<ShapeId>,
     hasher: HashState,
 }
@@ -59,12 +62,16 @@ impl Shapes {
         if let Some(known) = known {
             return known;
         }
+        if self.dims.is_empty() {
+            // Small models have a few shapes of a few dims.
+            self.dims.reserve(16);
+        }
         self.dims.extend_from_slice(dims);
         self.ends.push(u32::try_from(self.dims.len()).expect("2^32 dims do not fit into memory"));
         // Every shape except the empty one has a separate dim, so there are at most 2^32.
         let number = u32::try_from(self.ends.len()).ok().and_then(NonZeroU32::new);
         let shape = ShapeId(number.expect("2^32 shapes do not fit into memory"));
-        if self.ends.len() > MAX_SCANNED {
+        if self.ends.len() > MAX_SCANNED_SHAPES {
             let unlisted = self.ids().skip(self.index.len());
             let Self { dims, ends, index, hasher } = self;
             let hash = |&shape: &ShapeId| hasher.hash_one(slice(dims, ends, shape));

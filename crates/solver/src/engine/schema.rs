@@ -13,6 +13,7 @@ use crate::program::{Body, StepId, ValueId};
 use crate::rule::Port;
 use crate::signature::{AllowedTypes, Arity, AttributeKind, Choices, Formal, FormalType, Schema};
 use crate::solve_error::{Side, SolveErrorKind};
+use crate::state::attributes::NodeAttributes;
 use crate::state::frame::Frame;
 use crate::state::{Core, Payloads};
 use crate::suggest::nearest;
@@ -70,18 +71,19 @@ pub(super) fn side_arity<'a>(
 
 /// Checks the names, kinds and values of attributes, and that no required one is missing.
 pub(crate) fn attributes<'a>(
+    given: &mut NodeAttributes<'a>,
     frame: &Frame<'a>,
     step: StepId,
     schema: &'a Schema,
 ) -> Result<(), SolveErrorKind<'a>> {
-    let mut given: SmallVec<[&str; 8]> = SmallVec::new();
+    given.begin();
     if !frame.body.step(step).has_attributes() && schema.attributes.is_empty() {
         return Ok(());
     }
     for attribute in frame.body.step(step).attribute_part().attributes() {
         let attribute = attribute?.parse()?;
         let name = attribute.name;
-        given.push(name);
+        given.push(name, attribute.view);
         let Some(declared) = schema.attribute(name) else {
             if name.starts_with("__") {
                 continue;
@@ -100,8 +102,9 @@ pub(crate) fn attributes<'a>(
             }
         }
     }
+    given.finish(frame.number, step);
     let missing =
-        schema.attributes.iter().find(|declared| declared.required && !given.contains(&&*declared.name));
+        schema.attributes.iter().find(|declared| declared.required && !given.contain(&declared.name));
     missing.map_or(Ok(()), |declared| {
         Err(SolveErrorKind::MissingAttribute { name: &declared.name, kind: declared.kind })
     })

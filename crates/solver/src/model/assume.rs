@@ -21,9 +21,9 @@ use crate::suggest::nearest;
 pub(crate) const MAX_ROUNDS: usize = 8;
 
 /// Reads the assumptions of the caller.
-pub(crate) fn read(
-    core: &mut Core<'_>,
-    body: &Body<'_>,
+pub(crate) fn read<'a>(
+    core: &mut Core<'a>,
+    body: &Body<'a>,
     pairs: &[(String, String)],
 ) -> Result<Assumptions, CheckError> {
     let mut assumed = Assumptions::default();

@@ -156,6 +156,13 @@ impl<'a> Checked<'a> {
         found
     }
 
+    /// The domain and the name of the operator of a step. The domain `ai.onnx` is empty.
+    #[must_use]
+    pub fn operator(&self, step: StepId) -> (&'a str, &'a str) {
+        let op = self.operators.op(self.frame.body.step(step).op);
+        (op.domain, op.name)
+    }
+
     /// The operators that nodes use and no catalogue has: domain and name.
     #[must_use]
     pub fn unknown_operators(&self) -> Vec<(&'a str, &'a str)> {

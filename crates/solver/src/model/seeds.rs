@@ -46,9 +46,9 @@ pub(crate) fn give<'a>(
 }
 
 /// Binds the symbols in the declared types of inputs to the extents of seeds.
-pub(crate) fn bind_symbols(
-    core: &mut Core<'_>,
-    body: &Body<'_>,
+pub(crate) fn bind_symbols<'a>(
+    core: &mut Core<'a>,
+    body: &Body<'a>,
     seeds: &[(String, Seed)],
     left_out: &[usize],
 ) -> Result<(), CheckError> {

@@ -209,10 +209,19 @@ impl<'a> Passes<'_, 'a> {
         if !solved.errors.iter().any(shows_causes) {
             return Ok(());
         }
-        for suspect in false_shapes::suspects(&solved.core, &solved.frame) {
+        let suspects = false_shapes::suspects(&solved.core, &solved.frame);
+        if suspects.len() > 1 {
+            self.false_shapes.clone_from(&suspects);
+            let without = self.run(Pass::default())?;
+            self.false_shapes.clear();
+            if caused(&without.errors) >= caused(&solved.errors) {
+                return Ok(());
+            }
+        }
+        for suspect in suspects {
             self.false_shapes.push(suspect);
             let without = self.run(Pass { trace: self.options.trace, ..Pass::default() })?;
-            if without.errors.len() < solved.errors.len() {
+            if caused(&without.errors) < caused(&solved.errors) {
                 *solved = without;
             } else {
                 self.false_shapes.pop();
@@ -343,6 +352,11 @@ impl<'a> Passes<'_, 'a> {
     }
 }
 
+/// The number of errors apart from assumptions, which not every pass makes.
+fn caused(errors: &[SolveError<'_>]) -> usize {
+    errors.iter().filter(|error| shows_causes(error)).count()
+}
+
 /// Whether the report of an error shows causes of types.
 fn shows_causes(error: &SolveError<'_>) -> bool {
     !matches!(error.kind, SolveErrorKind::Assumed { .. } | SolveErrorKind::LimitReached { .. })
@@ -355,18 +369,22 @@ fn collect<'a>(
     options: &Options,
 ) -> (Vec<SolveError<'a>>, Vec<Requirement>) {
     let mut errors: Vec<SolveError<'a>> = frame.all_errors().cloned().collect();
-    load::overflows(core, frame, &mut errors);
-    errors.extend(limits::errors(core, frame));
-    // Conditions decide which cases count.
     let mut requirements = Vec::new();
-    if options.detail == Detail::Full || !core.cases.literals.is_empty() {
+    // Errors and conditions decide which cases count.
+    let is_case = !core.cases.literals.is_empty();
+    let has_cases = is_case || core.cases.next().is_some();
+    if options.detail == Detail::Full || is_case {
         let decided = conditions::decide(core, frame);
         errors.extend(decided.errors);
         requirements = decided.requirements;
     }
-    errors.extend(false_shapes::placeholders(core, frame));
-    if core.trust == Trust::Assumed {
-        errors.extend(assumed(core, frame));
+    if options.detail == Detail::Full || has_cases {
+        load::overflows(core, frame, &mut errors);
+        errors.extend(limits::errors(core, frame));
+        errors.extend(false_shapes::placeholders(core, frame));
+        if core.trust == Trust::Assumed {
+            errors.extend(assumed(core, frame));
+        }
     }
     if options.mode == Mode::Strict {
         unresolved(core, frame, &mut errors);

@@ -7,9 +7,7 @@ use std::str::Utf8Error;
 
 use smallvec::SmallVec;
 use typeloom_onnx::error::FieldName;
-use typeloom_onnx::view::{
-    AttributeView, FunctionView, GraphField, GraphView, NodeView, TypeView, ValueInfoView,
-};
+use typeloom_onnx::view::{AttributeView, FunctionView, GraphField, GraphView, NodeView, TypeView};
 use typeloom_onnx::wire::{Field, WireValue};
 use typeloom_onnx::{DecodeError, ErrorKind};
 
@@ -64,6 +62,9 @@ struct Builder<'a, 'r> {
 
 /// The name and domain of an operator.
 type Recent<'a> = ([&'a [u8]; 2], OpId);
+
+/// The capacity for values and for ports of a graph beyond the usual number.
+const SPARE: usize = 3;
 
 /// Every body starts with an empty table, so a larger one costs small models more than it saves large ones.
 const RECENT_OPERATORS: usize = 32;
@@ -154,7 +155,9 @@ pub(crate) fn function<'a>(
         builder.graph_output(name?, graph);
     }
     for info in function.value_info() {
-        builder.declare(info?, graph, DeclarationKind::Value)?;
+        let info = info?.parse()?;
+        let name = builder.names.intern(info.name);
+        builder.declare(name, info.ty, graph, DeclarationKind::Value);
     }
     builder.close_graph(graph, 0);
     Ok(builder.finish())
@@ -182,10 +185,13 @@ impl<'a, 'r> Builder<'a, 'r> {
     }
 
     fn reserve(&mut self, nodes: usize, others: usize) {
-        self.body.values.reserve(nodes + others);
+        // Most nodes have one output and at most two inputs. Small graphs get a spare capacity,
+        // because growing takes longer than building such a graph.
+        let values = nodes + others + SPARE;
+        self.body.values.reserve(values);
         self.body.steps.reserve(nodes);
-        self.body.ports.reserve(nodes * 2);
-        self.names.reserve(nodes + others);
+        self.body.ports.reserve(nodes * 3 + SPARE);
+        self.names.reserve(values);
     }
 
     fn open_graph(&mut self, owner: Option<GraphOwner<'a>>) -> GraphId {
@@ -196,6 +202,7 @@ impl<'a, 'r> Builder<'a, 'r> {
             inputs: Vec::new(),
             outputs: Vec::new(),
             steps: (start, start),
+            leading_nodes: 0,
             next_sibling: None,
         });
         id
@@ -229,11 +236,11 @@ impl<'a, 'r> Builder<'a, 'r> {
         let (mut nodes, mut inputs) = (0, SmallVec::<[_; 4]>::new());
         let (mut initializers, mut declared) = (SmallVec::<[_; 2]>::new(), SmallVec::<[_; 4]>::new());
         let mut fields = view.fields();
-        loop {
-            nodes += fields.skip_nodes();
-            let Some(field) = fields.next() else { break };
+        nodes += fields.skip_nodes();
+        self.body.graphs[graph.index()].leading_nodes = fields.offset() - view.offset();
+        while let Some(field) = fields.next() {
             match field? {
-                GraphField::Node(_) => nodes += 1,
+                GraphField::Node(_) => nodes += 1 + fields.skip_nodes(),
                 GraphField::Input(info) => inputs.push(info),
                 GraphField::Initializer(tensor) => initializers.push(Initializer::Dense(tensor)),
                 GraphField::SparseInitializer(sparse) => initializers.push(Initializer::Sparse(sparse)),
@@ -286,10 +293,12 @@ impl<'a, 'r> Builder<'a, 'r> {
             }
         }
         for (info, kind) in declared {
-            if kind == DeclarationKind::Output {
-                self.graph_output(info.parse()?.name, graph);
-            }
-            self.declare(info, graph, kind)?;
+            let info = info.parse()?;
+            let name = match kind {
+                DeclarationKind::Output => self.graph_output(info.name, graph),
+                DeclarationKind::Input | DeclarationKind::Value => self.names.intern(info.name),
+            };
+            self.declare(name, info.ty, graph, kind);
         }
         self.close_graph(graph, depth);
         Ok(graph)
@@ -509,7 +518,8 @@ impl<'a, 'r> Builder<'a, 'r> {
         while inputs.pop_if(|input| values[input.index()].origin.initializer().is_some()).is_some() {}
     }
 
-    fn graph_output(&mut self, name: &'a str, graph: GraphId) {
+    /// Adds an output of a graph, and returns the id of its name.
+    fn graph_output(&mut self, name: &'a str, graph: GraphId) -> NameId {
         let id = self.names.intern(name);
         let known = self.names.meaning(id);
         let value = match known.filter(|value| self.body.values[value.index()].origin != Origin::Undefined) {
@@ -524,23 +534,16 @@ impl<'a, 'r> Builder<'a, 'r> {
             }
         };
         self.body.graphs[graph.index()].outputs.push(value);
+        id
     }
 
-    fn declare(
-        &mut self,
-        info: ValueInfoView<'a>,
-        graph: GraphId,
-        kind: DeclarationKind,
-    ) -> Result<(), DecodeError> {
-        let info = info.parse()?;
-        let name = self.names.intern(info.name);
-        // A declaration without a definition in the same graph is ignored.
+    /// Adds a declaration. One without a definition in the same graph is ignored.
+    fn declare(&mut self, name: NameId, ty: Option<TypeView<'a>>, graph: GraphId, kind: DeclarationKind) {
         if let Some(value) = self.names.meaning(name)
             && self.body.values[value.index()].graph == graph
         {
-            self.declare_value(value, info.ty, kind);
+            self.declare_value(value, ty, kind);
         }
-        Ok(())
     }
 
     fn declare_value(&mut self, value: ValueId, ty: Option<TypeView<'a>>, kind: DeclarationKind) {

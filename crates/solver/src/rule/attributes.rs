@@ -19,12 +19,18 @@ impl<'a> RuleCx<'_, 'a> {
     /// [`RuleError::Malformed`].
     pub fn attr(&self, name: &str) -> Result<Option<Attribute<'a>>, RuleError> {
         let Some(part) = self.attribute_part() else { return Ok(None) };
+        if let Some(known) = self.read_attributes() {
+            let found = known.iter().find(|(known, _)| *known == name);
+            return match found {
+                Some((_, attribute)) => Ok(self.referenced(attribute.parse()?)),
+                None => Ok(None),
+            };
+        }
         for attribute in part.attributes() {
-            let attribute = attribute?.parse()?;
-            if attribute.name != name {
-                continue;
+            let attribute = attribute?;
+            if attribute.has_name(name)? {
+                return Ok(self.referenced(attribute.parse()?));
             }
-            return Ok(self.referenced(attribute));
         }
         Ok(None)
     }

@@ -19,7 +19,7 @@ use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 use typeloom_onnx::DecodeError;
-use typeloom_onnx::view::{Attribute, NodeView};
+use typeloom_onnx::view::{Attribute, AttributeView, NodeView};
 
 use super::{Extent, ExtentRelation, Port, Rule, RuleError};
 use crate::dim::shape::ShapeId;
@@ -205,6 +205,12 @@ impl<'a> RuleCx<'_, 'a> {
     pub(crate) fn attribute_part(&self) -> Option<NodeView<'a>> {
         let step = self.frame.body.step(self.step);
         step.has_attributes().then(|| step.attribute_part())
+    }
+
+    /// The attributes of the node by name, if the check of the node has read them.
+    #[inline]
+    pub(crate) fn read_attributes(&self) -> Option<&[(&'a str, AttributeView<'a>)]> {
+        self.core.attributes.of(self.frame.number, self.step)
     }
 
     /// The attribute itself, or for a reference that of the call.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
 use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::text::CompositeText;
 use typeloom_onnx::view::{DimValue, ShapeView, TypeKindView, TypeView};
@@ -11,7 +12,7 @@ use crate::dim::shape::{DimVec, ShapeId, paired};
 use crate::dim::{Decision, DimId, is_placeholder};
 use crate::elem::{Elem, ElemSet};
 use crate::engine::relation::MAX_CHILDREN;
-use crate::program::{Body, DeclarationKind, Origin, ValueId};
+use crate::program::{Body, Declaration, DeclarationKind, Origin, ValueId};
 use crate::solution::{Composite, TensorType, Type};
 use crate::solve_error::SolveErrorKind;
 use crate::state::Core;
@@ -66,6 +67,25 @@ impl<'a> Core<'a> {
             self.declared.insert_new(view.bytes(), (ty, shape));
         }
         Ok(read)
+    }
+
+    /// The rank of a declared dense tensor whose extents are all unset, so that it makes no claim about them.
+    pub(crate) fn open_rank(&self, declaration: &Declaration<'a>) -> Option<usize> {
+        let Declaration { ty, kind, .. } = declaration;
+        let is_assumed = *kind == DeclarationKind::Input && self.assumptions.unnamed.is_some();
+        if is_assumed || self.declared.get(&ty.bytes()).is_some() {
+            return None;
+        }
+        let ty = ty.parse().ok().filter(|ty| ty.denotation.is_empty())?;
+        let TypeKindView::Tensor { shape: Some(shape), .. } = ty.kind else { return None };
+        let mut rank = 0;
+        for dim in shape.dims() {
+            if dim.ok()?.value != DimValue::Unknown {
+                return None;
+            }
+            rank += 1;
+        }
+        Some(rank)
     }
 
     /// Decodes a type.
@@ -198,8 +218,9 @@ impl<'a> Core<'a> {
     /// claim, see [`crate::analysis::claims`], and never enters the slot. A pass that assumes declarations
     /// shows the claim to the readers of the value if the derived shape is unknown.
     pub(crate) fn meet_declarations(&mut self, frame: &mut Frame<'a>, value: ValueId) {
-        let body = Arc::clone(&frame.body);
-        for declaration in body.declarations(value) {
+        let mut next = frame.body.value(value).declaration;
+        while let Some(declaration) = next.map(|id| frame.body.declarations[id.index()]) {
+            next = declaration.next;
             let declared = match self.read_declared(declaration.ty, declaration.kind) {
                 // A false `shape {}` gives no information.
                 Ok(declared) if frame.is_shapeless(value) => {
@@ -428,9 +449,12 @@ impl<'a> Core<'a> {
     }
 
     /// The shapes that a body declares for a value. Malformed types are reported elsewhere.
-    pub(crate) fn declared_shapes(&mut self, body: &Body<'_>, value: ValueId) -> Vec<ShapeId> {
-        let declarations = body.declarations(value);
-        declarations.filter_map(|declaration| self.read_type(declaration.ty).ok()?.shape).collect()
+    pub(crate) fn declared_shapes(&mut self, body: &Body<'a>, value: ValueId) -> SmallVec<[ShapeId; 2]> {
+        let shape = |declaration: &Declaration<'a>| match self.declared.get(&declaration.ty.bytes()) {
+            Some((_, shape)) => *shape,
+            None => self.read_type(declaration.ty).ok()?.shape,
+        };
+        body.declarations(value).filter_map(shape).collect()
     }
 }
 

@@ -57,6 +57,8 @@ struct Entry<'a> {
     /// Start of its outputs.
     outputs: usize,
     reads_constants: bool,
+    /// The entry of the application that followed this one last time: layers repeat in one order.
+    successor: u32,
 }
 
 /// The cached applications, and the state of the application that is running.
@@ -68,6 +70,8 @@ pub(crate) struct Memo<'a> {
     outputs: Vec<Slot>,
     index: HashTable<(u64, u32)>,
     hasher: HashState,
+    /// The entry of the previous application.
+    previous: u32,
     /// The key of the running application.
     key: Key,
     hash: u64,
@@ -178,34 +182,79 @@ impl<'a> Memo<'a> {
         {
             return Lookup::Uncacheable;
         }
-        let Some(hash) = self.write_key(types, dims, frame, record, inputs, outputs) else {
+        if self.write_key(types, dims, frame, record, inputs, outputs).is_none() {
             return Lookup::Uncacheable;
-        };
-        let key = &self.key.0[..PREFIX + 2 * inputs.len()];
+        }
+        let predicted = self.entries.get(self.previous as usize).map(|previous| previous.successor);
+        if let Some(entry) = predicted
+            && self.is_equal(entry, frame, body, inputs, attributes)
+        {
+            self.previous = entry;
+            return self.copy_outputs(entry, frame, step, outputs);
+        }
+        let hash = self.hash_of_key(inputs.len(), attributes);
         let mut variants = 0_u32;
         let found = self.index.find(hash, |(known, entry)| {
             if *known != hash {
                 return false;
             }
             variants += 1;
-            let entry = &self.entries[*entry as usize];
-            variants > MAX_VARIANTS
-                || entry.input_count == inputs.len()
-                    && self.words[entry.words..][..key.len()] == *key
-                    && (attributes.is_empty() && entry.attributes.is_empty()
-                        || *entry.attributes == *attributes)
-                    && (!entry.reads_constants || self.has_equal_constants(entry, frame, body, inputs))
+            variants > MAX_VARIANTS || self.is_equal(*entry, frame, body, inputs, attributes)
         });
         if variants > MAX_VARIANTS {
             return Lookup::Uncacheable;
         }
-        match found {
-            Some((_, entry)) => self.copy_outputs(*entry, frame, step, outputs),
+        match found.map(|(_, entry)| *entry) {
+            Some(entry) => {
+                self.follow(entry);
+                self.copy_outputs(entry, frame, step, outputs)
+            }
             None => self.begin(dims, frame, record.graph, outputs, hash),
         }
     }
 
-    /// Writes the key of a step and returns its hash; `None` for a step that cannot be cached.
+    /// Records the entry of an application as the successor of the previous one.
+    fn follow(&mut self, entry: u32) {
+        if let Some(previous) = self.entries.get_mut(self.previous as usize) {
+            previous.successor = entry;
+        }
+        self.previous = entry;
+    }
+
+    /// Whether the key of a cached application is the current one.
+    #[inline]
+    fn is_equal(
+        &self,
+        entry: u32,
+        frame: &Frame<'_>,
+        body: &Body<'_>,
+        inputs: &[Option<ValueId>],
+        attributes: &[u8],
+    ) -> bool {
+        let entry = &self.entries[entry as usize];
+        let key = &self.key.0[..PREFIX + 2 * inputs.len()];
+        // Keys are a few words, and comparing slices calls `memcmp`.
+        entry.input_count == inputs.len()
+            && self.words[entry.words..][..key.len()].iter().eq(key)
+            && (attributes.is_empty() && entry.attributes.is_empty() || *entry.attributes == *attributes)
+            && (!entry.reads_constants || self.has_equal_constants(entry, frame, body, inputs))
+    }
+
+    /// The hash of the current key.
+    fn hash_of_key(&self, inputs: usize, attributes: &[u8]) -> u64 {
+        let mut hasher = self.hasher.build_hasher();
+        let (words, odd) = self.key.0[..PREFIX + 2 * inputs].as_chunks::<2>();
+        for [low, high] in words {
+            hasher.write_u64(u64::from(*low) << 32 | u64::from(*high));
+        }
+        odd.iter().for_each(|word| hasher.write_u32(*word));
+        if !attributes.is_empty() {
+            hasher.write(attributes);
+        }
+        hasher.finish()
+    }
+
+    /// Writes the key of a step; `None` for a step that cannot be cached.
     #[inline]
     fn write_key(
         &mut self,
@@ -215,20 +264,16 @@ impl<'a> Memo<'a> {
         record: &ProgramStep<'a>,
         inputs: &[Option<ValueId>],
         outputs: &[Option<ValueId>],
-    ) -> Option<u64> {
+    ) -> Option<()> {
         let key = &mut self.key.0;
         let op = u32::try_from(record.op.index()).ok()?;
         let present = outputs.iter().fold(1_u32, |bits, output| bits << 1 | u32::from(output.is_some()));
         let present = present << 2 | Scope::of(frame, record.graph) as u32;
         let bindings = u32::try_from(dims.binding_count()).ok()?;
         key[..PREFIX].copy_from_slice(&[op, present, bindings]);
-        let mut hasher = self.hasher.build_hasher();
-        hasher.write_u64(u64::from(op) << 32 | u64::from(present));
-        hasher.write_u32(bindings);
         for (at, (input, words)) in inputs.iter().zip(key[PREFIX..].chunks_exact_mut(2)).enumerate() {
             let Some(value) = *input else {
                 words.copy_from_slice(&[ABSENT, UNKNOWN]);
-                hasher.write_u64(0);
                 continue;
             };
             let shape = frame.shape_read(value);
@@ -244,12 +289,8 @@ impl<'a> Memo<'a> {
             }
             let (ty, shape) = (ty.number(), shape.map_or(UNKNOWN, ShapeId::number));
             words.copy_from_slice(&[ty, shape]);
-            hasher.write_u64(u64::from(ty) << 32 | u64::from(shape));
         }
-        if record.has_attributes() {
-            hasher.write(record.attribute_bytes());
-        }
-        Some(hasher.finish())
+        Some(())
     }
 
     /// Whether the inputs have the constants that a cached application read.
@@ -361,7 +402,9 @@ impl<'a> Memo<'a> {
             words: start,
             outputs: first_output,
             reads_constants: !constants.is_empty(),
+            successor: 0,
         });
+        self.follow(entry);
         self.index.insert_unique(self.hash, (self.hash, entry), |(hash, _)| *hash);
     }
 

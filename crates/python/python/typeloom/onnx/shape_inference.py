@@ -19,7 +19,7 @@ the reference, which alone knows their rules.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from typeloom import _core
@@ -83,14 +83,15 @@ def infer_shapes(
         TypeError: the argument is neither a ``ModelProto`` nor bytes.
         ValueError: the bytes are no model.
     """
-    kind: Any = model.__class__
-    if kind in _MODEL_CLASSES or _is_model_class(kind):
-        data: bytes = model.SerializeToString()
-        inferred = _core.infer_shapes(data, settings(), check_type, strict_mode, data_prop)
-        # Small models take a few microseconds, so the usual case calls nothing else.
-        if not isinstance(inferred, bytes):
+    # Small models take a few microseconds, so the usual case looks up and calls nothing else.
+    codec = _CODECS.get(model.__class__) or _codec(model.__class__)
+    if codec is not None:
+        write, read = codec
+        data: bytes = write(model)
+        inferred = _infer_bytes(data, _SETTINGS, check_type, strict_mode, data_prop)
+        if inferred.__class__ is not bytes:
             inferred = _accepted(data, inferred, check_type, strict_mode, data_prop)
-        return kind.FromString(inferred)
+        return read(inferred)
     if isinstance(model, bytes):
         inferred = _infer(model, check_type, strict_mode, data_prop)
         kind = message_type("ModelProto")
@@ -103,15 +104,20 @@ def infer_shapes(
     raise TypeError(f"infer_shapes only accepts ModelProto or bytes, incorrect type: {type(model)}")
 
 
-_MODEL_CLASSES: set[type] = set()
-"""The classes of ``ModelProto`` that were arguments before."""
+_Codec = tuple[Callable[[Any], bytes], Callable[[bytes], Any]]
+
+_CODECS: dict[type, _Codec] = {}
+"""``SerializeToString`` and ``FromString`` of the classes of ``ModelProto`` that were arguments before."""
+
+_SETTINGS = settings()
+_infer_bytes: Callable[..., Any] = _core.infer_shapes
 
 
-def _is_model_class(kind: type) -> bool:
+def _codec(kind: Any) -> _Codec | None:
     if message_name(kind) != "ModelProto":
-        return False
-    _MODEL_CLASSES.add(kind)
-    return True
+        return None
+    codec = _CODECS[kind] = (kind.SerializeToString, kind.FromString)
+    return codec
 
 
 def _infer(model: bytes | str, check_type: bool, strict_mode: bool, data_prop: bool) -> bytes:

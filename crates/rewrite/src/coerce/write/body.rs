@@ -87,7 +87,7 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
         }
         if self.has_changed {
             for (message, field, info) in undeclared {
-                splice.replace(message, &field, &Records::new().message(field.number, &info));
+                splice.replace(message, &field, Records::new().message(field.number, &info));
             }
         }
         Ok(())
@@ -263,7 +263,7 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
         let end = NodeId { graph, position: layout.nodes.len() };
         if let Some(nodes) = self.new_nodes.remove(&end) {
             for node in &nodes {
-                splice.append(message, &Records::new().message(layout.source.node_field(), node));
+                splice.append(message, Records::new().message(layout.source.node_field(), node));
             }
             changes.hunks.push(self.hunk(end, None, nodes.iter().map(printed).collect()));
         }
@@ -306,7 +306,7 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
             if let Some(result) = result {
                 info.name = result.into();
             }
-            splice.replace(message, &record, &Records::new().message(record.number, &info));
+            splice.replace(message, &record, Records::new().message(record.number, &info));
         }
         Ok(())
     }
@@ -332,7 +332,7 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
     ) -> Result<(), WriteError> {
         let mut after = Vec::new();
         for node in self.new_nodes.remove(&id).unwrap_or_default() {
-            splice.insert_before(message, field, &Records::new().message(field.number, &node));
+            splice.insert_before(message, field, Records::new().message(field.number, &node));
             after.push(printed(&node));
         }
         let inputs = self.inputs.remove(&id).unwrap_or_default();
@@ -384,7 +384,7 @@ pub(super) fn replace_strings<'s, S: AsRef<str> + ?Sized + 's>(
         let field = field?;
         if field.number == number {
             if let Some(string) = string(position) {
-                splice.replace(message, &field, &Records::new().bytes(number, string.as_ref()));
+                splice.replace(message, &field, Records::new().bytes(number, string.as_ref()));
             }
             position += 1;
         }

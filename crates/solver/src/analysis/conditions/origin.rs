@@ -18,7 +18,7 @@ const MAX_ANCESTORS: usize = 64;
 ///
 /// Visits at most [`MAX_ANCESTORS`] values backward from the ports of the equation; beyond that the answer is
 /// yes.
-pub(super) fn has_fixed_constants(core: &mut Core<'_>, frame: &Frame<'_>, equation: &Equation) -> bool {
+pub(super) fn has_fixed_constants<'a>(core: &mut Core<'a>, frame: &Frame<'a>, equation: &Equation) -> bool {
     let EquationSource::Ports { left, right, .. } = equation.source else { return true };
     let mut sides = vec![left, right];
     sides.retain(|side| core.dims.symbols_of(side.dim).is_empty());

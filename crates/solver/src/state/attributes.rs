@@ -1,0 +1,44 @@
+//! The attributes of the node whose rules run, by name.
+//!
+//! Rules look up attributes by name, some of them several times. The check of a node against its schema reads all names and
+//! keeps them here, so that a lookup reads only the attribute that it finds.
+
+use typeloom_onnx::view::AttributeView;
+
+use crate::program::StepId;
+
+/// The attributes of one node, in the order of the file.
+#[derive(Default)]
+pub(crate) struct NodeAttributes<'a> {
+    /// The frame and the step of the node; `None` while the list is incomplete.
+    node: Option<(u32, StepId)>,
+    views: Vec<(&'a str, AttributeView<'a>)>,
+}
+
+impl<'a> NodeAttributes<'a> {
+    /// Starts the list of another node.
+    pub(crate) fn begin(&mut self) {
+        self.node = None;
+        self.views.clear();
+    }
+
+    /// Adds the next attribute.
+    pub(crate) fn push(&mut self, name: &'a str, view: AttributeView<'a>) {
+        self.views.push((name, view));
+    }
+
+    /// Completes the list.
+    pub(crate) fn finish(&mut self, frame: u32, step: StepId) {
+        self.node = Some((frame, step));
+    }
+
+    /// Whether the list has an attribute of this name.
+    pub(crate) fn contain(&self, name: &str) -> bool {
+        self.views.iter().any(|(known, _)| *known == name)
+    }
+
+    /// The attributes of a step of a frame; `None` if the complete list is that of another node.
+    pub(crate) fn of(&self, frame: u32, step: StepId) -> Option<&[(&'a str, AttributeView<'a>)]> {
+        (self.node == Some((frame, step))).then_some(&self.views)
+    }
+}
