@@ -8,7 +8,7 @@ use crate::label::{self, Role, Shape};
 use crate::level::Item;
 use crate::outline::{Event, walk};
 use crate::plan::{Options, Plan};
-use crate::scene::{Child, Scene};
+use crate::scene::{Change, Child, Scene};
 use crate::text::{MAX_DETAIL, short};
 use typeloom_solver::diagnostic::Severity;
 
@@ -63,12 +63,20 @@ fn node(scene: &Scene, item: Item) -> String {
     let color = match label.severity {
         Some(Severity::Error) => ", color=\"#cf222e\", penwidth=2",
         Some(Severity::Warning) => ", color=\"#9a6700\", penwidth=2",
-        None => "",
+        None => match label.change {
+            Change::Same => "",
+            Change::Added => ", color=\"#1a7f37\", penwidth=2",
+            Change::Removed => ", color=\"#cf222e\", style=dashed",
+            Change::Changed => ", color=\"#bc4c00\", penwidth=2",
+        },
     };
     let is_plain = label.lines.iter().all(|line| !matches!(line.role, Role::Error | Role::Warning));
     let font = if is_plain { "" } else { ", fontcolor=\"#a40e26\"" };
     let kind = match item {
-        Item::Child(Child::Group(_)) => ", style=filled, fillcolor=\"#e4edfb\"",
+        Item::Child(Child::Group(_)) if label.change == Change::Same => {
+            ", style=filled, fillcolor=\"#e4edfb\""
+        }
+        Item::Child(Child::Group(_)) => "",
         Item::Child(Child::Node(_))
         | Item::Input(_)
         | Item::MoreInputs(_)

@@ -12,7 +12,7 @@ use crate::layout::{Layout, LinkSpec, Point, Rect, Size};
 use crate::level::{Item, Link};
 use crate::plan::Plan;
 use crate::recent::Cache;
-use crate::scene::{Child, Evidence, GroupKind, Scene, ValueId};
+use crate::scene::{Change, Child, Evidence, GroupKind, Scene, ValueId};
 use crate::text::columns;
 
 /// The width of a column: at 12 pixels, fonts with a fixed width have between 6.6 and 7.4.
@@ -62,6 +62,8 @@ pub(crate) struct Arrow {
     pub(crate) text: String,
     /// Whether the type of a value is not complete.
     pub(crate) is_incomplete: bool,
+    /// The change between two models.
+    pub(crate) change: Change,
 }
 
 /// The geometry of a picture.
@@ -140,6 +142,7 @@ impl Drawing {
                 label: route.label.map(moved),
                 text: text.clone(),
                 is_incomplete: link.values.iter().any(|value| is_incomplete(scene, *value)),
+                change: change_of(scene, [link.from, link.to].map(|item| level.items[item]), &link.values),
             });
         }
         for (item, (rect, label)) in frame.layout.boxes.iter().zip(&frame.labels).enumerate() {
@@ -164,6 +167,28 @@ impl Drawing {
 
 fn is_incomplete(scene: &Scene, value: ValueId) -> bool {
     scene.value(value).evidence == Evidence::Incomplete
+}
+
+/// The change of a link: that of its ends if one was added or removed, or else of all of its values, or of one.
+fn change_of(scene: &Scene, ends: [Item; 2], values: &[ValueId]) -> Change {
+    let of_end = ends.iter().map(|end| match end {
+        Item::Child(Child::Node(node)) => scene.node(*node).change,
+        Item::Child(Child::Group(group)) => scene.group(*group).change(),
+        Item::Input(value) | Item::Output(value) => scene.value(*value).change,
+        Item::MoreInputs(_) | Item::MoreOutputs(_) => Change::Same,
+    });
+    let of_values = || values.iter().map(|value| scene.value(*value).change);
+    let is_all = |change: Change| of_values().all(|it| it == change);
+    let is_of = |change: Change| of_end.clone().any(|it| it == change) || is_all(change);
+    if is_of(Change::Removed) {
+        Change::Removed
+    } else if is_of(Change::Added) {
+        Change::Added
+    } else if of_values().any(|it| it != Change::Same) {
+        Change::Changed
+    } else {
+        Change::Same
+    }
 }
 
 /// Lays out one frame, whose inner frames are laid out already.
@@ -211,6 +236,9 @@ fn shorten(scene: &Scene, item: Item, label: &mut Label) {
         };
         label.lines.truncate(1 + usize::from(has_class));
         label.severity = None;
+        if label.change == Change::Changed {
+            label.change = Change::Same;
+        }
     }
 }
 
@@ -238,6 +266,7 @@ pub(crate) fn class_of(role: Role) -> &'static str {
         Role::Detail => "detail",
         Role::Error => "code-error",
         Role::Warning => "code-warning",
+        Role::Change => "change",
     }
 }
 

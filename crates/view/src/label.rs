@@ -3,7 +3,7 @@
 use typeloom_solver::diagnostic::Severity;
 
 use crate::level::Item;
-use crate::scene::{Child, Evidence, Group, GroupKind, MarkId, NodeId, Scene, ValueId};
+use crate::scene::{Change, ChangeCounts, Child, Evidence, Group, GroupKind, MarkId, NodeId, Scene, ValueId};
 use crate::text::{MAX_DETAIL, MAX_NAME, MAX_TYPE, counted, short};
 
 /// Maximum number of lines for attributes, and for stored values, of a node.
@@ -11,6 +11,9 @@ const MAX_LINES: usize = 4;
 
 /// Maximum length of an attribute, in characters.
 const MAX_ATTRIBUTE: usize = 30;
+
+/// Maximum length of a difference, in characters.
+const MAX_DIFFERENCE: usize = 48;
 
 /// The role of a line of an item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,6 +30,8 @@ pub(crate) enum Role {
     Error,
     /// A code of a warning.
     Warning,
+    /// A difference between two models.
+    Change,
 }
 
 /// A line of an item.
@@ -55,6 +60,8 @@ pub(crate) struct Label {
     pub(crate) lines: Vec<Line>,
     /// The worst severity of its diagnostics.
     pub(crate) severity: Option<Severity>,
+    /// The change between two models. The title begins with its mark.
+    pub(crate) change: Change,
     /// A longer text, shown on demand.
     pub(crate) detail: String,
 }
@@ -72,22 +79,29 @@ pub(crate) fn of_item(scene: &Scene, item: Item) -> Label {
 }
 
 fn more(text: &str) -> Label {
-    Label { shape: Shape::Port, lines: vec![line(Role::Name, text)], severity: None, detail: text.to_owned() }
+    let lines = vec![line(Role::Name, text)];
+    Label { shape: Shape::Port, lines, severity: None, change: Change::Same, detail: text.to_owned() }
 }
 
 fn of_port(scene: &Scene, value: ValueId) -> Label {
     let shown = scene.value(value);
-    let mut lines =
-        vec![line(Role::Title, short(&shown.name, MAX_NAME)), line(Role::Type, type_of(scene, value))];
+    let title = marked(shown.change, short(&shown.name, MAX_NAME));
+    let mut lines = vec![line(Role::Title, title), line(Role::Type, short_type(scene, value))];
+    let old_type = old_type(scene, value, MAX_TYPE).map(|text| format!("was {text}"));
+    let old_name = shown.old_name.as_ref().map(|name| format!("was named {}", short(name, MAX_NAME)));
+    if shown.change == Change::Changed {
+        lines.extend(old_type.into_iter().chain(old_name).map(|text| line(Role::Change, text)));
+    }
     let severity = marks(scene, &shown.marks, &mut lines);
-    let detail = format!("{}: {}", short(&shown.name, MAX_DETAIL), short(scene.type_text(value), MAX_DETAIL));
-    Label { shape: Shape::Port, lines, severity, detail }
+    let name = marked(shown.change, short(&shown.name, MAX_DETAIL));
+    let detail = format!("{name}: {}", short(scene.type_text(value), MAX_DETAIL));
+    Label { shape: Shape::Port, lines, severity, change: shown.change, detail }
 }
 
 fn of_node(scene: &Scene, node: NodeId) -> Label {
     let shown = scene.node(node);
     let operator = scene.operator(node);
-    let mut lines = vec![line(Role::Title, short(&operator.name, MAX_NAME))];
+    let mut lines = vec![line(Role::Title, marked(shown.change, short(&operator.name, MAX_NAME)))];
     if !operator.domain.is_empty() {
         lines.push(line(Role::Name, short(&operator.domain, MAX_NAME)));
     }
@@ -96,7 +110,7 @@ fn of_node(scene: &Scene, node: NodeId) -> Label {
     }
     let attributes =
         shown.attributes.iter().map(|it| short(&format!("{} = {}", it.name, it.text), MAX_ATTRIBUTE));
-    push_some(&mut lines, attributes.collect(), "attribute");
+    push_some(&mut lines, attributes.collect(), "attribute", Role::Detail);
     let stored = scene.weights(node).map(|(_, value)| {
         let text = match &scene.value(value).preview {
             Some(preview) => preview.clone(),
@@ -104,30 +118,37 @@ fn of_node(scene: &Scene, node: NodeId) -> Label {
         };
         short(&text, MAX_ATTRIBUTE)
     });
-    push_some(&mut lines, stored.collect(), "stored value");
+    push_some(&mut lines, stored.collect(), "stored value", Role::Detail);
+    if shown.change == Change::Changed {
+        let differences = shown.differences.iter().map(|text| short(text, MAX_DIFFERENCE));
+        push_some(&mut lines, differences.collect(), "difference", Role::Change);
+    }
     let mut own = shown.marks.clone();
     own.extend(scene.weights(node).flat_map(|(_, value)| scene.value(value).marks.iter().copied()));
     let severity = marks(scene, &own, &mut lines);
-    let mut detail = short(&operator.name, MAX_DETAIL);
+    let mut detail = marked(shown.change, short(&operator.name, MAX_DETAIL));
     if !shown.name.is_empty() {
         detail.push_str(&format!(" {}", short(&shown.name, MAX_DETAIL)));
     }
     for mark in &own {
         detail.push_str(&format!("\n{}", short(&scene.mark(*mark).message, MAX_DETAIL)));
     }
+    for difference in &shown.differences {
+        detail.push_str(&format!("\n{}", short(difference, MAX_DETAIL)));
+    }
     if let Some(source) = &shown.source {
         detail.push_str(&format!("\n{source}"));
     }
-    Label { shape: Shape::Node, lines, severity, detail }
+    Label { shape: Shape::Node, lines, severity, change: shown.change, detail }
 }
 
 /// Adds the first texts, and the number of the others.
-fn push_some(lines: &mut Vec<Line>, texts: Vec<String>, noun: &str) {
+fn push_some(lines: &mut Vec<Line>, texts: Vec<String>, noun: &str, role: Role) {
     let shown = if texts.len() <= MAX_LINES { texts.len() } else { MAX_LINES - 1 };
     let others = texts.len() - shown;
-    lines.extend(texts.into_iter().take(shown).map(|text| line(Role::Detail, text)));
+    lines.extend(texts.into_iter().take(shown).map(|text| line(role, text)));
     if others > 0 {
-        lines.push(line(Role::Detail, format!("and {}", counted(others, noun))));
+        lines.push(line(role, format!("and {}", counted(others, noun))));
     }
 }
 
@@ -149,13 +170,17 @@ fn marks(scene: &Scene, marks: &[MarkId], lines: &mut Vec<Line>) -> Option<Sever
 
 /// The label of a group that is not expanded.
 pub(crate) fn of_group(group: &Group) -> Label {
-    let mut lines = vec![line(Role::Title, title_of(group))];
+    let change = group.change();
+    let mut lines = vec![line(Role::Title, marked(change, title_of(group)))];
     if let GroupKind::Scope { class } = &group.kind
         && !class.is_empty()
     {
         lines.push(line(Role::Name, short(class, MAX_NAME)));
     }
     lines.push(line(Role::Name, counted(group.total, "node")));
+    if change == Change::Changed {
+        lines.push(line(Role::Change, counts(&group.changes)));
+    }
     let Group { errors, warnings, .. } = group;
     if *errors > 0 {
         lines.push(line(Role::Error, counted(*errors, "error")));
@@ -168,7 +193,29 @@ pub(crate) fn of_group(group: &Group) -> Label {
         (false, true) => Some(Severity::Warning),
         (false, false) => None,
     };
-    Label { shape: Shape::Group, lines, severity, detail: short(&group.label, MAX_DETAIL) }
+    Label { shape: Shape::Group, lines, severity, change, detail: short(&group.label, MAX_DETAIL) }
+}
+
+/// The numbers of changes below a group.
+pub(crate) fn counts(changes: &ChangeCounts) -> String {
+    let ChangeCounts { added, removed, changed, types } = changes;
+    let kinds = [(added, '+'), (removed, '-'), (changed, '~')];
+    let counts = kinds.iter().filter(|(count, _)| **count > 0).map(|(count, mark)| format!("{mark}{count}"));
+    let types = (*types > 0).then(|| counted(*types, "type"));
+    counts.chain(types).collect::<Vec<_>>().join(" ")
+}
+
+/// A title with the mark of a change.
+fn marked(change: Change, title: String) -> String {
+    match change {
+        Change::Same => title,
+        Change::Added | Change::Removed | Change::Changed => format!("{} {title}", change.mark()),
+    }
+}
+
+/// The type of a value in the old model, if it was another.
+fn old_type(scene: &Scene, value: ValueId, max: usize) -> Option<String> {
+    Some(short(&scene.types[scene.value(value).old_type?.index()], max))
 }
 
 /// The title of a group.
@@ -181,8 +228,16 @@ pub(crate) fn title_of(group: &Group) -> String {
     }
 }
 
-/// The type of a value, with its evidence.
+/// The type of a value, with its evidence, its change and its old type.
 pub(crate) fn type_of(scene: &Scene, value: ValueId) -> String {
+    let text = short_type(scene, value);
+    match (scene.value(value).change, old_type(scene, value, MAX_TYPE)) {
+        (Change::Changed, Some(old)) => format!("~ {text}, was {old}"),
+        (change, _) => marked(change, text),
+    }
+}
+
+fn short_type(scene: &Scene, value: ValueId) -> String {
     type_within(scene, value, MAX_TYPE)
 }
 

@@ -14,6 +14,8 @@
 //! | [`scene`] | the graph of a model as it is shown |
 //! | [`level`] | the contents of one group |
 //! | [`layout`] | coordinates of the boxes and links of one level |
+//! | [`matching`] | the matching of nodes and values of two scenes |
+//! | [`changes`] | their changes, as data and text; [`scene::compare`] gives one scene for both |
 //! | [`plan`] | the choice of expanded groups within a budget |
 //! | [`svg`], [`dot`], [`mermaid`] | static pictures |
 //! | [`engine`] | requests and answers of an interactive page |
@@ -30,10 +32,12 @@
 //! **Invariant:** text of a model is escaped by the writers. A [`scene::Scene`] contains the names as they are in the file, so
 //! that they can be searched.
 
+pub mod changes;
 pub mod dot;
 pub mod engine;
 pub mod layout;
 pub mod level;
+pub mod matching;
 pub mod mermaid;
 #[cfg(not(target_family = "wasm"))]
 pub mod page;
@@ -46,6 +50,7 @@ pub mod wire;
 mod drawing;
 mod label;
 mod map;
+mod order;
 mod outline;
 mod recent;
 

@@ -12,12 +12,16 @@ use typeloom_solver::diagnostic::Severity;
 use crate::label::{self, Shape};
 use crate::outline::{Event, walk};
 use crate::plan::{Options, Plan};
-use crate::scene::Scene;
+use crate::scene::{Change, Scene};
 use crate::text::{MAX_DETAIL, short};
 
 /// The styles of boxes.
 const CLASSES: &str =
     "  classDef error stroke:#cf222e,stroke-width:2px\n  classDef warning stroke:#9a6700,stroke-width:2px\n";
+
+/// The styles of boxes with changes.
+const CHANGES: &str = "  classDef added stroke:#1a7f37,stroke-width:2px\n  classDef removed stroke:#cf222e,stroke-dasharray:6\n  \
+                       classDef changed stroke:#bc4c00,stroke-width:2px\n";
 
 /// The flowchart of a scene.
 #[must_use]
@@ -47,7 +51,12 @@ pub fn render(scene: &Scene, title: &str, options: &Options) -> String {
                 let class = match label.severity {
                     Some(Severity::Error) => ":::error",
                     Some(Severity::Warning) => ":::warning",
-                    None => "",
+                    None => match label.change {
+                        Change::Same => "",
+                        Change::Added => ":::added",
+                        Change::Removed => ":::removed",
+                        Change::Changed => ":::changed",
+                    },
                 };
                 let (indent, text) = ("  ".repeat(depth), lines.join("<br/>"));
                 push(&mut out, format_args!("{indent}n{frame}_{item}{open}\"{text}\"{close}{class}\n"));
@@ -64,6 +73,9 @@ pub fn render(scene: &Scene, title: &str, options: &Options) -> String {
         push(&mut out, format_args!("  n{from}_{item} -.- n{to}_{first}\n"));
     }
     out.push_str(CLASSES);
+    if scene.comparison.is_some() {
+        out.push_str(CHANGES);
+    }
     out
 }
 

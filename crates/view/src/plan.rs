@@ -16,7 +16,7 @@ use std::sync::Arc;
 use crate::level::{Item, Level};
 use crate::map::{Map, OrderedMap};
 use crate::recent::Cache;
-use crate::scene::{Child, GroupId, Maker, NodeId, Scene, ValueId};
+use crate::scene::{Change, Child, GroupId, Maker, NodeId, Scene, ValueId};
 use crate::text::counted;
 
 mod selection;
@@ -85,7 +85,8 @@ impl Plan {
     /// The maximum depth of a selected group.
     pub const MAX_DEPTH: usize = 256;
 
-    /// Plans a picture.
+    /// Plans a picture. Of a scene that shows two models, groups without changes inside and those that were added or removed as a
+    /// whole are not expanded.
     #[must_use]
     pub fn of(scene: &Scene, options: &Options) -> Self {
         Self::of_cached(scene, options, &mut Cache::default())
@@ -95,7 +96,11 @@ impl Plan {
     pub(crate) fn of_cached(scene: &Scene, options: &Options, cache: &mut Cache) -> Self {
         let mut plan = Self::of_main(scene, cache);
         let size = |group, _: &mut Cache| scene.group(group).children.len();
-        plan.grow(scene, options, cache, size, |_, _, _, groups| groups);
+        let is_chosen = |group: &GroupId| scene.group(*group).change() == Change::Changed;
+        let has_changes = scene.comparison.as_ref().is_some_and(|comparison| comparison.total > 0);
+        plan.grow(scene, options, cache, size, |_, _, _, groups| {
+            groups.into_iter().filter(|group| !has_changes || is_chosen(group)).collect()
+        });
         plan
     }
 

@@ -33,11 +33,13 @@ mod about;
 mod attributes;
 mod build;
 mod cause;
+mod change;
 pub(crate) mod derive;
 mod ids;
 mod marks;
 mod scopes;
 mod tree;
+mod union;
 
 use std::ops::Range;
 
@@ -48,7 +50,9 @@ use crate::map::Set;
 pub use about::{About, Symbol};
 pub use build::scene;
 pub use cause::Cause;
+pub use change::{Change, ChangeCounts, Comparison, ListedChange, Subject};
 pub use ids::{GroupId, MarkId, NodeId, OperatorId, RuleId, TypeId, ValueId};
+pub use union::{compare, union};
 
 /// Maximum number of children of a group.
 pub const MAX_CHILDREN: usize = 200;
@@ -77,6 +81,8 @@ pub struct Scene {
     pub functions: Vec<GroupId>,
     /// The diagnostics, in the order in which they were given.
     pub marks: Vec<Mark>,
+    /// The list of changes, if the scene shows two models.
+    pub comparison: Option<Comparison>,
     /// The position in `readers` of the first reader of each value, and the number of all.
     first_reader: Vec<u32>,
     readers: Vec<NodeId>,
@@ -120,6 +126,12 @@ pub struct Node {
     pub source: Option<Box<SourceLine>>,
     /// The diagnostics of the node.
     pub marks: Vec<MarkId>,
+    /// The change of the node; that of its types and nested graphs is not included.
+    pub change: Change,
+    /// The differences of a changed or renamed node, one text for each.
+    pub differences: Vec<String>,
+    /// The removed values that the node read in the old model.
+    pub old_reads: Vec<ValueId>,
 }
 
 /// An attribute as short text.
@@ -152,6 +164,13 @@ pub struct Value {
     pub cause: Option<Cause>,
     /// The diagnostics of the value.
     pub marks: Vec<MarkId>,
+    /// The change of the value. It is changed if its type or its evidence is, or its name as an input or output of the
+    /// model.
+    pub change: Change,
+    /// The type in the old model, if it is another.
+    pub old_type: Option<TypeId>,
+    /// The name in the old model, if it is another.
+    pub old_name: Option<String>,
 }
 
 /// The evidence for the type of a value.
@@ -210,6 +229,8 @@ pub struct Group {
     pub errors: usize,
     /// The number of warnings below the group.
     pub warnings: usize,
+    /// The numbers of changes below the group.
+    pub changes: ChangeCounts,
 }
 
 /// The kinds of groups.
@@ -364,11 +385,12 @@ impl Scene {
         }
     }
 
-    /// The values that a node reads and that are drawn as edges: its inputs and captures without stored ones, each once.
+    /// The values that a node reads and that are drawn as edges: its inputs and captures without stored ones, and the removed
+    /// ones that it read in an old model, each once.
     pub fn reads(&self, node: NodeId) -> impl Iterator<Item = ValueId> + '_ {
         let node = self.node(node);
         let mut seen = Seen::default();
-        let inputs = node.inputs.iter().flatten().chain(&node.captures).copied();
+        let inputs = node.inputs.iter().flatten().chain(&node.captures).chain(&node.old_reads).copied();
         inputs.filter(move |value| self.value(*value).maker != Maker::Stored && seen.insert(*value))
     }
 

@@ -17,7 +17,7 @@ use typeloom_solver::diagnostic::Severity;
 use crate::drawing::{Arrow, Block, Drawing, LINE, PADDING, class_of, class_of_shape, text_size};
 use crate::layout::{Point, Size};
 use crate::plan::{Options, Plan};
-use crate::scene::Scene;
+use crate::scene::{Change, Scene};
 use crate::text::{MAX_DETAIL, counted, short};
 
 pub(crate) mod interactive;
@@ -99,10 +99,11 @@ pub(crate) fn write(
     out
 }
 
-/// The number of nodes and diagnostics.
+/// The number of nodes, changes and diagnostics.
 fn summary(scene: &Scene, note: Option<&str>) -> String {
     let main = scene.group(scene.main());
     let mut parts = vec![counted(main.total, "node")];
+    parts.extend(scene.comparison.as_ref().map(|comparison| counted(comparison.total, "change")));
     let count = |severity| scene.marks.iter().filter(|mark| mark.severity == severity).count();
     for severity in [Severity::Error, Severity::Warning] {
         if count(severity) > 0 {
@@ -132,7 +133,8 @@ fn push_block(out: &mut String, block: &Block, attributes: &str) {
         None => "",
     };
     let open = if *is_expanded { " open" } else { "" };
-    push(out, format_args!("<g class=\"{}{open}{severity}{attributes}\">", class_of_shape(label.shape)));
+    let (shape, change) = (class_of_shape(label.shape), class_of_change(label.change));
+    push(out, format_args!("<g class=\"{shape}{open}{change}{severity}{attributes}\">"));
     push(out, format_args!("<title>{}</title>", escaped(&label.detail)));
     push(
         out,
@@ -154,7 +156,8 @@ fn push_block(out: &mut String, block: &Block, attributes: &str) {
 fn push_link(out: &mut String, link: &Arrow) {
     let [first, inner @ .., last] = &link.points[..] else { return };
     let class = if link.is_incomplete { "link incomplete" } else { "link" };
-    push(out, format_args!("<path class=\"{class}\" d=\"M{} {}", number(first.x), number(first.y)));
+    let change = class_of_change(link.change);
+    push(out, format_args!("<path class=\"{class}{change}\" d=\"M{} {}", number(first.x), number(first.y)));
     // A curve from middle to middle, with the points between as controls.
     for (at, control) in inner.iter().enumerate() {
         let next = inner.get(at + 1).unwrap_or(last);
@@ -169,6 +172,16 @@ fn push_link(out: &mut String, link: &Arrow) {
         push(out, format_args!("L{} {}", number(last.x), number(last.y)));
     }
     out.push_str("\" marker-end=\"url(#typeloom-arrow)\"/>\n");
+}
+
+/// The class of a change between two models, behind another class.
+fn class_of_change(change: Change) -> &'static str {
+    match change {
+        Change::Same => "",
+        Change::Added => " added",
+        Change::Removed => " removed",
+        Change::Changed => " changed",
+    }
 }
 
 fn push_label(out: &mut String, link: &Arrow) {

@@ -2,6 +2,7 @@
 
 mod answers;
 mod causes;
+mod compare;
 mod contents;
 mod engine;
 mod hostile;

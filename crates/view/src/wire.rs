@@ -12,6 +12,7 @@
 //! | values of ports | the distance from the last output, or for stored values from the last stored value that was read |
 //! | groups | the tree of each graph in pre-order: numbers of nodes, beginnings and ends of groups |
 //! | attributes, source lines | a table of short ones, and the position in it; long ones as they are |
+//! | changes between two models | the changed nodes and values only, each with its distance from the last one |
 //! | causes | one byte if the cause is an input of the node that makes the value |
 //!
 //! Fields that follow from others are not stored, see `scene::derive`.
@@ -25,6 +26,7 @@
 //! Encoding requires the invariants of the scene, including the order of nodes and groups.
 
 mod bytes;
+mod changes;
 mod columns;
 mod decode;
 mod encode;

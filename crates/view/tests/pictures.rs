@@ -4,6 +4,7 @@ use std::path::Path;
 
 use typeloom_solver::model::Options;
 use typeloom_view::plan::Options as Plan;
+use typeloom_view::scene::Scene;
 use typeloom_view::{dot, mermaid, scene, svg};
 
 const MODELS: [(&str, &str); 3] = [
@@ -32,18 +33,29 @@ const MODELS: [(&str, &str); 3] = [
     ),
 ];
 
-fn pictures(text: &str) -> [(&'static str, String); 3] {
+/// Another version of the last model: a removed, an added and a changed node, another input and another type.
+const NEW: &str = "g (float[N, 4] x, float[4, 6] w, float[6] b) => (y) {
+   [\"/block/up/MatMul\"] a = MatMul(x, w)
+   [\"/block/down/Add\"] c = Add(a, b)
+   [\"/block/down/Gelu\"] d = Gelu(c)
+   [\"/head/Softmax\"] y = Softmax <axis = 1> (d)
+ }";
+
+fn scene_of(text: &str) -> Scene {
     let text = format!("<ir_version: 10, opset_import: [\"\" : 21]>\n{text}");
     let bytes = typeloom_onnx::text::model_bytes(&text).expect("the text is a model");
     let options = Options { functions: true, ..Options::default() };
     let mut checked = typeloom_ops::check::check(&bytes, &options).expect("the model can be checked");
     let diagnostics = checked.diagnostics();
-    let scene = scene::scene(&mut checked, &diagnostics);
+    scene::scene(&mut checked, &diagnostics)
+}
+
+fn pictures(scene: &Scene) -> [(&'static str, String); 3] {
     let plan = Plan::default();
     [
-        ("svg", svg::render(&scene, "model", &plan)),
-        ("dot", dot::render(&scene, "model", &plan)),
-        ("mmd", mermaid::render(&scene, "model", &plan)),
+        ("svg", svg::render(scene, "model", &plan)),
+        ("dot", dot::render(scene, "model", &plan)),
+        ("mmd", mermaid::render(scene, "model", &plan)),
     ]
 }
 
@@ -52,8 +64,11 @@ fn pictures_are_the_recorded_ones() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let bless = std::env::var_os("TYPELOOM_BLESS").is_some();
     let mut differing = Vec::new();
-    for (name, text) in MODELS {
-        for (extension, picture) in pictures(text) {
+    let mut scenes: Vec<(&str, Scene)> = MODELS.map(|(name, text)| (name, scene_of(text))).into();
+    let (both, _) = scene::compare(&scenes[2].1, &scene_of(NEW));
+    scenes.push(("changes", both));
+    for (name, scene) in &scenes {
+        for (extension, picture) in pictures(scene) {
             let file = folder.join(format!("{name}.{extension}"));
             if bless {
                 std::fs::write(&file, &picture).expect("the picture is written");

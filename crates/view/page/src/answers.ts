@@ -139,6 +139,10 @@ inputs: Array<Port>,
  */
 outputs: Array<Port>,
 /**
+ * The changes from an old model; null if the scene is of one model.
+ */
+changes: Changes | null,
+/**
  * A note about entries that the lists do not have; empty if they are complete.
  */
 note: string, };
@@ -547,6 +551,36 @@ value: string,
  * The values of the link.
  */
 label: string, };
+
+/**
+ * The changes between two models.
+ */
+export type Changes = {
+/**
+ * The number of all changes.
+ */
+total: number,
+/**
+ * The first changes: those of the interface, of nodes, of types.
+ */
+entries: Array<ChangeEntry>, };
+
+/**
+ * A change between two models.
+ */
+export type ChangeEntry = {
+/**
+ * `added`, `removed` or `changed`.
+ */
+change: string,
+/**
+ * The change.
+ */
+text: string,
+/**
+ * The item that changed; null for a symbol.
+ */
+item: string | null, };
 
 /**
  * The answer to each request, if it is not a failure.

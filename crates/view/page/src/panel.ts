@@ -66,10 +66,13 @@ export class Panel {
       rowOf("producer", summary.producer),
       rowOf("operators", summary.opsets.join(", ")),
     ];
+    const changes = summary.changes?.entries.map(({ change, text, item }) => rowOf(change, text, item)) ?? [];
     const symbols = summary.symbols.map(({ name, origin, item }) => rowOf(name, origin, item));
     this.#fill("details", [
       make("h2", {}, summary.title),
       ...this.#section("Model", facts.filter(({ text }) => text !== "")),
+      summary.changes?.total === 0 ? make("p", {}, "The models have no differences.") : null,
+      ...this.#section("Changes", changes),
       ...this.#section("Inputs", ports(summary.inputs)),
       ...this.#section("Outputs", ports(summary.outputs)),
       ...this.#section("Symbols", symbols),

@@ -76,8 +76,32 @@ pub struct Summary {
     pub inputs: Vec<Port>,
     /// The outputs of the model.
     pub outputs: Vec<Port>,
+    /// The changes from an old model; null if the scene is of one model.
+    pub changes: Option<Changes>,
     /// A note about entries that the lists do not have; empty if they are complete.
     pub note: String,
+}
+
+/// The changes between two models.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Changes {
+    /// The number of all changes.
+    pub total: usize,
+    /// The first changes: those of the interface, of nodes, of types.
+    pub entries: Vec<ChangeEntry>,
+}
+
+/// A change between two models.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ChangeEntry {
+    /// `added`, `removed` or `changed`.
+    pub change: String,
+    /// The change.
+    pub text: String,
+    /// The item that changed; null for a symbol.
+    pub item: Option<String>,
 }
 
 /// The number of values for each evidence.

@@ -7,8 +7,8 @@ use typeloom_solver::diagnostic::Severity;
 use super::Engine;
 use super::answers::{Details, Kind, Row, Section};
 use super::item::Subject;
-use crate::label::{long_type_of, title_of};
-use crate::scene::{Child, Evidence, GroupId, GroupKind, Maker, MarkId, NodeId, Scene, ValueId};
+use crate::label::{self, long_type_of, title_of};
+use crate::scene::{Change, Child, Evidence, GroupId, GroupKind, Maker, MarkId, NodeId, Scene, ValueId};
 use crate::text::{MAX_DETAIL, counted, short};
 
 /// Maximum number of listed rows of a section.
@@ -74,8 +74,10 @@ impl Engine {
                     .flat_map(|(_, value)| scene.value(*value).marks.iter().copied()),
             )
             .collect();
+        let differences = shown.differences.iter().map(|text| row("", short(text, MAX_DETAIL)));
         vec![
             self.diagnostics(&marks),
+            change_section(shown.change, differences.collect()),
             Section { title: "Node".to_owned(), rows: own, pre: None },
             section("Attributes", attributes, shown.attributes.len()),
             self.values("Inputs", &inputs),
@@ -110,10 +112,14 @@ impl Engine {
         if let Some(preview) = &shown.preview {
             own.push(row("elements", short(preview, MAX_DETAIL)));
         }
+        let old_type = shown.old_type.map(|ty| row("type was", short(&scene.types[ty.index()], MAX_DETAIL)));
+        let old_name = shown.old_name.as_ref().map(|name| row("name was", short(name, MAX_DETAIL)));
+        let differences = old_type.into_iter().chain(old_name).collect();
         let readers = self.index.readers(scene, value);
         let rows = readers.iter().map(|node| self.row_of("", Subject::Node(*node)));
         vec![
             self.diagnostics(&shown.marks),
+            change_section(shown.change, differences),
             Section { title: "Value".to_owned(), rows: own, pre: None },
             section("Read by", rows, readers.len()),
         ]
@@ -155,7 +161,10 @@ impl Engine {
             };
             self.row_of("", subject)
         });
+        let change = shown.change();
+        let counts = (change == Change::Changed).then(|| row("below", label::counts(&shown.changes)));
         vec![
+            change_section(change, counts.into_iter().collect()),
             Section { title: "Group".to_owned(), rows: own, pre: None },
             self.values("Inputs", &ports(&shown.inputs)),
             self.values("Outputs", &ports(&shown.outputs)),
@@ -212,6 +221,14 @@ fn value_row(scene: &Scene, label: &str, value: ValueId) -> Row {
         shown.preview.as_ref().map_or_else(String::new, |it| format!(" = {}", short(it, MAX_DETAIL)));
     let text = format!("{name}: {}{preview}", long_type_of(scene, value));
     Row { item: Some(Subject::Value(value).to_string()), ..row(label, text) }
+}
+
+/// The change of an item and its differences; empty if there is none.
+fn change_section(change: Change, mut rows: Vec<Row>) -> Section {
+    if change != Change::Same {
+        rows.insert(0, row("change", change.name().to_owned()));
+    }
+    Section { title: "Changes".to_owned(), rows, pre: None }
 }
 
 fn row(label: &str, text: String) -> Row {

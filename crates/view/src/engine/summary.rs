@@ -1,9 +1,9 @@
 //! Facts about the model as a whole.
 
 use super::Engine;
-use super::answers::{Coverage, Finding, Port, Summary, Symbol};
+use super::answers::{ChangeEntry, Changes, Coverage, Finding, Port, Summary, Symbol};
 use super::item::Subject;
-use crate::scene::{Evidence, Mark, Scene, ValueId};
+use crate::scene::{self, Comparison, Evidence, Mark, Scene, ValueId};
 use crate::svg::interactive::item_label;
 use crate::text::{MAX_DETAIL, counted, short};
 
@@ -39,9 +39,23 @@ impl Engine {
             equations: about.equations.iter().take(MAX_LISTED).map(|text| short(text, MAX_DETAIL)).collect(),
             inputs: ports(&main.inputs),
             outputs: ports(&main.outputs),
+            changes: scene.comparison.as_ref().map(changes),
             note: note(scene),
         }
     }
+}
+
+fn changes(comparison: &Comparison) -> Changes {
+    let entries = comparison.listed.iter().map(|listed| ChangeEntry {
+        change: listed.change.name().to_owned(),
+        text: short(&listed.text, MAX_DETAIL),
+        item: match listed.subject {
+            scene::Subject::Model => None,
+            scene::Subject::Node(node) => Some(Subject::Node(node).to_string()),
+            scene::Subject::Value(value) => Some(Subject::Value(value).to_string()),
+        },
+    });
+    Changes { total: comparison.total, entries: entries.collect() }
 }
 
 fn coverage(scene: &Scene) -> Coverage {
@@ -70,7 +84,7 @@ pub(super) fn finding(scene: &Scene, at: usize, mark: &Mark) -> Finding {
     }
 }
 
-fn of_symbol(scene: &Scene, symbol: &crate::scene::Symbol) -> Symbol {
+fn of_symbol(scene: &Scene, symbol: &scene::Symbol) -> Symbol {
     let origin = match symbol.value {
         Some(value) => {
             format!("axis {} of {}", symbol.axis, Subject::Value(value).name_in(scene))
@@ -94,7 +108,12 @@ fn port(scene: &Scene, value: ValueId) -> Port {
 
 fn note(scene: &Scene) -> String {
     let main = scene.group(scene.main());
+    let (listed, changes) = match &scene.comparison {
+        Some(comparison) => (comparison.listed.len(), comparison.total),
+        None => (0, 0),
+    };
     let lists = [
+        (changes, listed, "change"),
         (scene.marks.len(), MAX_FINDINGS, "diagnostic"),
         (scene.about.symbols.len(), MAX_LISTED, "symbol"),
         (scene.about.equations.len(), MAX_LISTED, "equation"),

@@ -16,9 +16,31 @@ const MAX_MESSAGE: usize = 1000;
 pub(super) fn push(out: &mut String, scene: &Scene, title: &str) {
     push_args(out, format_args!("<main id=\"fallback\">\n<h1>{}</h1>\n", escaped(title)));
     out.push_str("<p id=\"note\">The graph needs a browser that allows scripts and WebAssembly.</p>\n");
+    push_changes(out, scene);
     push_diagnostics(out, scene);
     push_values(out, scene);
     out.push_str("</main>\n");
+}
+
+fn push_changes(out: &mut String, scene: &Scene) {
+    let Some(comparison) = &scene.comparison else { return };
+    if comparison.total == 0 {
+        out.push_str("<p>The models have no differences.</p>\n");
+        return;
+    }
+    push_start(
+        out,
+        comparison.total,
+        comparison.listed.len().min(MAX_ROWS),
+        "change",
+        "",
+        &["change", "item and differences"],
+    );
+    for change in comparison.listed.iter().take(MAX_ROWS) {
+        out.push_str("<tr>");
+        push_cells(out, &[change.change.name(), &short(&change.text, MAX_MESSAGE)]);
+    }
+    out.push_str("</tbody>\n</table>\n");
 }
 
 fn push_diagnostics(out: &mut String, scene: &Scene) {
@@ -57,11 +79,12 @@ fn push_values(out: &mut String, scene: &Scene) {
 
 /// The start of a table with its caption, which states the number of rows that are left out.
 fn push_head(out: &mut String, count: usize, noun: &str, columns: &[&str]) {
-    let more = if count > MAX_ROWS {
-        format!("; the first {MAX_ROWS} are listed, and <code>typeloom infer</code> prints all")
-    } else {
-        String::new()
-    };
+    push_start(out, count, MAX_ROWS, noun, ", and <code>typeloom infer</code> prints all", columns);
+}
+
+fn push_start(out: &mut String, count: usize, listed: usize, noun: &str, advice: &str, columns: &[&str]) {
+    let more =
+        if count > listed { format!("; the first {listed} are listed{advice}") } else { String::new() };
     push_args(out, format_args!("<table>\n<caption>{}{more}</caption>\n<thead><tr>", counted(count, noun)));
     for column in columns {
         push_args(out, format_args!("<th scope=\"col\">{column}</th>"));

@@ -14,8 +14,8 @@ use super::derive::complete;
 use super::marks::{Sites, marks};
 use super::tree::{self, position};
 use super::{
-    Cause, Evidence, Group, GroupId, GroupKind, Maker, Node, NodeId, Operator, OperatorId, RuleId, Scene,
-    TypeId, Value, ValueId, attributes, scopes,
+    Cause, Change, Evidence, Group, GroupId, GroupKind, Maker, Node, NodeId, Operator, OperatorId, RuleId,
+    Scene, TypeId, Value, ValueId, attributes, scopes,
 };
 use crate::text::short;
 
@@ -208,6 +208,9 @@ impl<'a> Builder<'_, 'a> {
                 preview: preview.or(computed.map(|text| short(&text, attributes::MAX_TEXT))),
                 cause: None,
                 marks: Vec::new(),
+                change: Change::Same,
+                old_type: None,
+                old_name: None,
             });
         }
     }
@@ -308,6 +311,9 @@ impl<'a> Builder<'_, 'a> {
             callee: None,
             source: SourceLine::of_node(record.node).map(Box::new),
             marks: Vec::new(),
+            change: Change::Same,
+            differences: Vec::new(),
+            old_reads: Vec::new(),
         });
         id
     }

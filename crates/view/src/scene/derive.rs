@@ -1,15 +1,17 @@
-//! The parts of a scene that follow from the others: readers of values, numbers of nodes, marks of items, counts of diagnostics.
+//! The parts of a scene that follow from the others: readers of values, numbers of nodes, marks of items, counts of
+//! changes and diagnostics.
 
 use std::collections::HashSet;
 
 use typeloom_solver::diagnostic::Severity;
 
-use super::{Child, GroupId, Mark, MarkId, NodeId, Scene};
+use super::{Change, Child, GroupId, Maker, Mark, MarkId, NodeId, Scene};
 
 /// Sets the derived parts.
 pub(crate) fn complete(scene: &mut Scene) {
     index_readers(scene);
     count_nodes(scene);
+    count_changes(scene);
     attach(scene);
 }
 
@@ -80,5 +82,35 @@ fn count_nodes(scene: &mut Scene) {
         };
         let total = scene.groups[at].children.iter().map(inner).sum();
         scene.groups[at].total = total;
+    }
+}
+
+/// Counts the changes below each group. Children and nested graphs have later groups.
+fn count_changes(scene: &mut Scene) {
+    for node in &scene.nodes {
+        let counts = &mut scene.groups[node.group.index()].changes;
+        match node.change {
+            Change::Same => {}
+            Change::Added => counts.added += 1,
+            Change::Removed => counts.removed += 1,
+            Change::Changed => counts.changed += 1,
+        }
+    }
+    for value in scene.values.iter().filter(|value| value.change == Change::Changed) {
+        let group = match value.maker {
+            Maker::Node { node, .. } => scene.nodes[node.index()].group,
+            Maker::Input | Maker::Stored | Maker::Undefined => value.graph,
+        };
+        scene.groups[group.index()].changes.types += 1;
+    }
+    for at in (1..scene.groups.len()).rev() {
+        let own = scene.groups[at].changes;
+        if let Some(parent) = scene.groups[at].parent {
+            let counts = &mut scene.groups[parent.index()].changes;
+            counts.added += own.added;
+            counts.removed += own.removed;
+            counts.changed += own.changed;
+            counts.types += own.types;
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::scopes::Scope;
-use super::{Child, Group, GroupId, GroupKind, MAX_CHILDREN, NodeId};
+use super::{ChangeCounts, Child, Group, GroupId, GroupKind, MAX_CHILDREN, NodeId};
 
 /// A group during construction.
 struct Draft {
@@ -163,6 +163,7 @@ impl Default for Group {
             outputs: Vec::new(),
             errors: 0,
             warnings: 0,
+            changes: ChangeCounts::default(),
         }
     }
 }

@@ -9,8 +9,9 @@ use crate::engine::Engine;
 use crate::testing::{ask, scene_of_text};
 
 use crate::engine::answers::{
-    Answer, AxisOrigin, Cause, Causes, Coverage, Details, DrawnBox, Failure, File, Finding, Found, Hit, Kind,
-    Level, Neighbour, Neighbours, Picture, Port, Results, Reveal, Row, Section, Summary, Symbol,
+    Answer, AxisOrigin, Cause, Causes, ChangeEntry, Changes, Coverage, Details, DrawnBox, Failure, File,
+    Finding, Found, Hit, Kind, Level, Neighbour, Neighbours, Picture, Port, Results, Reveal, Row, Section,
+    Summary, Symbol,
 };
 use crate::engine::request::{Request, View};
 
@@ -45,7 +46,7 @@ fn generated() -> String {
         Request, View, Answer, Failure, Summary, Coverage, Finding, Level, Symbol, Port, Picture, DrawnBox
     );
     declare!(File, Kind, Details, Section, Row, Causes, Cause, AxisOrigin, Reveal, Results, Hit, Found);
-    declare!(Neighbours, Neighbour);
+    declare!(Neighbours, Neighbour, Changes, ChangeEntry);
     text.push_str(
         "\n/**\n * The answer to each request, if it is not a failure.\n */\nexport type Answers = {\n",
     );

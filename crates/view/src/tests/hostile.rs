@@ -12,7 +12,7 @@ use crate::testing::{
 use crate::{dot, mermaid, svg};
 
 /// Syntax of all formats, control characters, and characters that reverse or hide text.
-const HOSTILE: &str = "a\"]>--><script>alert(1)</script>&#x41;{{\\\\}}|`;\n\r\t\0\u{1b}[31m\u{202e}\u{200b}\u{feff}\u{fffe}\u{ffff}%%{init}%%\u{2028}end";
+pub(super) const HOSTILE: &str = "a\"]>--><script>alert(1)</script>&#x41;{{\\\\}}|`;\n\r\t\0\u{1b}[31m\u{202e}\u{200b}\u{feff}\u{fffe}\u{ffff}%%{init}%%\u{2028}end";
 
 #[track_caller]
 fn check(scene: &Scene, title: &str) -> String {

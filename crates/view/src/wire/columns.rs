@@ -117,4 +117,5 @@ columns! {
     cause_nodes,
     cause_values,
     marks,
+    changes,
 }

@@ -6,8 +6,8 @@ use super::bytes::{Reader, name, signed};
 use super::columns::Input;
 use super::{Error, MAX_GRAPHS, MAX_GROUPS, MAX_SHARED};
 use crate::scene::{
-    About, Attribute, Cause, Child, Evidence, Group, GroupId, GroupKind, MAX_CHILDREN, Maker, Mark, Node,
-    NodeId, Operator, OperatorId, RuleId, Scene, Symbol, TypeId, Value, ValueId, derive,
+    About, Attribute, Cause, Change, Child, Evidence, Group, GroupId, GroupKind, MAX_CHILDREN, Maker, Mark,
+    Node, NodeId, Operator, OperatorId, RuleId, Scene, Symbol, TypeId, Value, ValueId, derive,
 };
 
 /// The scene in some bytes.
@@ -41,6 +41,7 @@ pub fn decode(bytes: &[u8]) -> Result<Scene, Error> {
     decoder.values(&roots)?;
     decoder.ports(&roots)?;
     decoder.marks()?;
+    super::changes::read(&mut decoder.scene, &mut decoder.input.changes)?;
     let Decoder { input, mut scene, .. } = decoder;
     input.finish()?;
     derive::complete(&mut scene);
@@ -233,6 +234,9 @@ impl Decoder<'_> {
                 callee: None,
                 source: source.map(Box::new),
                 marks: Vec::new(),
+                change: Change::Same,
+                differences: Vec::new(),
+                old_reads: Vec::new(),
             };
             for _ in 0..counted(&mut input.input_count, &input.inputs)? {
                 let code = input.inputs.number()?;
@@ -344,6 +348,9 @@ impl Decoder<'_> {
                 preview,
                 cause,
                 marks: Vec::new(),
+                change: Change::Same,
+                old_type: None,
+                old_name: None,
             });
         }
         Ok(())

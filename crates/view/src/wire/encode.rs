@@ -26,6 +26,7 @@ pub fn encode(scene: &Scene) -> Vec<u8> {
     nodes(scene, &mut columns);
     values(scene, &graphs, &mut columns);
     marks(&scene.marks, &mut columns.marks);
+    super::changes::write(scene, &mut columns.changes);
     columns.finish()
 }
 
@@ -165,6 +166,10 @@ fn nodes(scene: &Scene, columns: &mut Columns) {
             slot: _,
             bodies: _,
             marks: _,
+            // In the column of changes.
+            change: _,
+            differences: _,
+            old_reads: _,
         } = node;
         columns.node_operator.count(operator.index());
         names.next(name);
@@ -272,6 +277,10 @@ fn values(scene: &Scene, graphs: &[GroupId], columns: &mut Columns) {
             // Derived.
             is_output: _,
             marks: _,
+            // In the column of changes.
+            change: _,
+            old_type: _,
+            old_name: _,
         } = value;
         let maker_bits = match maker {
             Maker::Node { .. } | Maker::Undefined => 0,

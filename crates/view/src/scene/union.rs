@@ -1,0 +1,444 @@
+//! One scene for two models: the new one, with the removed nodes and values of the old one.
+//!
+//! - The values of the new model keep their ids; removed values follow.
+//! - Removed nodes are behind their last predecessor that is still there, in the groups of their scopes. Scopes are taken from the groups of
+//!   the old scene, so a node that is alone in its scope is in the group around it.
+//! - A node that read a removed value in the old model still reads it, see [`Node::old_reads`].
+//! - Diagnostics are those of the new model.
+//!
+//! **Cost:** linear in both scenes. Nothing recurses.
+
+use super::derive::complete;
+use super::scopes::Scope;
+use super::{
+    Cause, Change, Comparison, Group, GroupId, GroupKind, ListedChange, MAX_SCOPES, Maker, Node, NodeId,
+    Operator, OperatorId, Scene, Subject, TypeId, Value, ValueId, tree,
+};
+use crate::changes::{Changes, NodeChange, NodeDifference, PortChange, PortDifference};
+use crate::map::{Map, Set};
+use crate::matching::{Interface, Matching, matching};
+use crate::order::{Entry, Merged, MergedGraph};
+
+/// The maximum number of listed changes.
+const MAX_LISTED: usize = 2000;
+
+/// The scene of two models, with the changes from the old to the new one.
+#[must_use]
+pub fn compare(old: &Scene, new: &Scene) -> (Scene, Changes) {
+    let matching = matching(old, new);
+    let changes = Changes::of(old, new, &matching);
+    (union(old, new, &matching, &changes), changes)
+}
+
+/// The scene of two models with these changes.
+#[must_use]
+pub fn union(old: &Scene, new: &Scene, matching: &Matching, changes: &Changes) -> Scene {
+    let mut builder = Builder::of(old, new, matching);
+    let merged = Merged::of(old, new, matching);
+    for graph in &merged.graphs {
+        builder.graph(graph);
+    }
+    builder.finish(changes)
+}
+
+struct Builder<'a> {
+    /// The old and the new scene.
+    sides: [&'a Scene; 2],
+    matching: &'a Matching,
+    scene: Scene,
+    types: Map<String, TypeId>,
+    /// The operators of the old scene.
+    operators: Vec<OperatorId>,
+    /// The values of the old scene.
+    values: Vec<ValueId>,
+    /// The nodes and roots of both scenes.
+    nodes: [Vec<Option<NodeId>>; 2],
+    roots: [Vec<Option<GroupId>>; 2],
+    /// The interfaces of matched graphs, by their old roots.
+    interfaces: Map<GroupId, &'a Interface>,
+    /// The scopes of the groups of both scenes.
+    scopes: [Vec<Vec<Scope<'a>>>; 2],
+}
+
+impl<'a> Builder<'a> {
+    fn of(old: &'a Scene, new: &'a Scene, matching: &'a Matching) -> Self {
+        let scene = Scene {
+            about: new.about.clone(),
+            operators: new.operators.clone(),
+            types: new.types.clone(),
+            rules: new.rules.clone(),
+            nodes: Vec::with_capacity(new.nodes.len()),
+            values: new.values.clone(),
+            groups: Vec::new(),
+            functions: Vec::new(),
+            marks: new.marks.clone(),
+            comparison: None,
+            first_reader: Vec::new(),
+            readers: Vec::new(),
+        };
+        let sides = [old, new];
+        let types = new.types.iter().enumerate().map(|(at, text)| (text.clone(), TypeId::new(at)));
+        let mut builder = Self {
+            sides,
+            matching,
+            types: types.collect(),
+            scene,
+            operators: Vec::new(),
+            values: Vec::with_capacity(old.values.len()),
+            nodes: sides.map(|side| vec![None; side.nodes.len()]),
+            roots: sides.map(|side| vec![None; side.groups.len()]),
+            interfaces: matching.interfaces.iter().map(|it| (it.graphs[0], it)).collect(),
+            scopes: sides.map(scopes),
+        };
+        builder.add_operators();
+        builder.add_values();
+        builder
+    }
+
+    fn add_operators(&mut self) {
+        let known = self.scene.operators.iter().cloned().enumerate();
+        let mut known: Map<Operator, OperatorId> = known.map(|(at, it)| (it, OperatorId::new(at))).collect();
+        for operator in &self.sides[0].operators {
+            let id = *known.entry(operator.clone()).or_insert_with(|| {
+                self.scene.operators.push(operator.clone());
+                OperatorId::new(self.scene.operators.len() - 1)
+            });
+            self.operators.push(id);
+        }
+    }
+
+    fn type_of_old(&mut self, ty: TypeId) -> TypeId {
+        let text = &self.sides[0].types[ty.index()];
+        if let Some(known) = self.types.get(text) {
+            return *known;
+        }
+        let id = TypeId::new(self.scene.types.len());
+        self.scene.types.push(text.clone());
+        self.types.insert(text.clone(), id);
+        id
+    }
+
+    /// Adds the removed values. Graphs and makers are set later.
+    fn add_values(&mut self) {
+        for at in 0..self.scene.values.len() {
+            if self.matching.values.old_of(ValueId::new(at)).is_none() {
+                self.scene.values[at].change = Change::Added;
+            }
+        }
+        for (at, value) in self.sides[0].values.iter().enumerate() {
+            if let Some(mate) = self.matching.values.new_of(ValueId::new(at)) {
+                self.values.push(mate);
+                continue;
+            }
+            self.values.push(ValueId::new(self.scene.values.len()));
+            let ty = self.type_of_old(value.ty);
+            self.scene.values.push(Value {
+                ty,
+                cause: None,
+                marks: Vec::new(),
+                is_output: false,
+                change: Change::Removed,
+                ..value.clone()
+            });
+        }
+    }
+
+    /// Adds a graph.
+    fn graph(&mut self, graph: &MergedGraph) {
+        let id = GroupId::new(self.scene.groups.len());
+        let side = usize::from(graph.roots[1].is_some());
+        let Some(root) = graph.roots[side] else { return };
+        let shown = self.sides[side].group(root);
+        let owner = graph.owner.and_then(|entry| self.node_of(entry));
+        let (kind, parent) = match owner {
+            Some(node) => {
+                self.scene.nodes[node.index()].bodies.push(id);
+                (GroupKind::Body { node }, Some(self.scene.nodes[node.index()].group))
+            }
+            None => (shown.kind.clone(), None),
+        };
+        if kind == GroupKind::Function {
+            self.scene.functions.push(id);
+        }
+        let (inputs, outputs) = self.ports(graph);
+        let label = shown.label.clone();
+        self.scene.groups.push(Group { kind, label, parent, inputs, outputs, ..Group::default() });
+        for (roots, root) in self.roots.iter_mut().zip(graph.roots) {
+            if let Some(root) = root {
+                roots[root.index()] = Some(id);
+            }
+        }
+        let group_of = |entry: &Entry| match entry {
+            Entry::Old(node) => (0, self.sides[0].node(*node).group),
+            Entry::New(node) => (1, self.sides[1].node(*node).group),
+        };
+        let scopes =
+            graph.entries.iter().map(group_of).map(|(side, group)| self.scopes[side][group.index()].clone());
+        let scopes: Vec<Vec<Scope<'_>>> = scopes.collect();
+        let first = self.scene.nodes.len();
+        let order = tree::arrange(&mut self.scene.groups, id, first, &scopes);
+        for (at, group, slot) in order {
+            self.add_node(graph.entries[at], group, slot);
+        }
+    }
+
+    /// The inputs and outputs of the new graph, then the removed ones.
+    fn ports(&mut self, graph: &MergedGraph) -> (Vec<ValueId>, Vec<ValueId>) {
+        let new = graph.roots[1].map(|root| self.sides[1].group(root));
+        let (mut inputs, mut outputs) =
+            new.map(|group| (group.inputs.clone(), group.outputs.clone())).unwrap_or_default();
+        if let Some(root) = graph.roots[0] {
+            let old = self.sides[0].group(root);
+            let removed =
+                |value: &ValueId| Some(self.values[value.index()]).filter(|it| self.is_removed(*it));
+            inputs.extend(old.inputs.iter().filter_map(removed));
+            // A removed value is no removed output if another value is this output now.
+            let interface = self.interfaces.get(&root).filter(|_| graph.roots[1].is_some());
+            let is_replaced: Set<usize> = interface
+                .map(|it| {
+                    it.outputs.iter().filter(|port| port[1].is_some()).filter_map(|port| port[0]).collect()
+                })
+                .unwrap_or_default();
+            let rest = old.outputs.iter().enumerate().filter(|(at, _)| !is_replaced.contains(at));
+            let rest: Vec<ValueId> = rest.filter_map(|(_, value)| removed(value)).collect();
+            rest.iter().for_each(|value| self.scene.values[value.index()].is_output = true);
+            outputs.extend(rest);
+        }
+        (inputs, outputs)
+    }
+
+    fn is_removed(&self, value: ValueId) -> bool {
+        value.index() >= self.sides[1].values.len()
+    }
+
+    fn node_of(&self, entry: Entry) -> Option<NodeId> {
+        match entry {
+            Entry::Old(node) => self.nodes[0][node.index()],
+            Entry::New(node) => self.nodes[1][node.index()],
+        }
+    }
+
+    fn add_node(&mut self, entry: Entry, group: GroupId, slot: u32) {
+        let id = NodeId::new(self.scene.nodes.len());
+        let node = match entry {
+            Entry::Old(node) => {
+                self.nodes[0][node.index()] = Some(id);
+                self.removed(node, group, slot)
+            }
+            Entry::New(node) => {
+                self.nodes[1][node.index()] = Some(id);
+                let mate = self.matching.nodes.old_of(node);
+                if let Some(mate) = mate {
+                    self.nodes[0][mate.index()] = Some(id);
+                }
+                Node {
+                    group,
+                    slot,
+                    bodies: Vec::new(),
+                    callee: None,
+                    marks: Vec::new(),
+                    change: if mate.is_some() { Change::Same } else { Change::Added },
+                    old_reads: mate.map(|mate| self.old_reads(mate)).unwrap_or_default(),
+                    ..self.sides[1].node(node).clone()
+                }
+            }
+        };
+        self.scene.nodes.push(node);
+    }
+
+    fn removed(&self, node: NodeId, group: GroupId, slot: u32) -> Node {
+        let old = self.sides[0].node(node);
+        let scene_value = |value: &ValueId| self.values[value.index()];
+        let is_made = |value: &ValueId| match self.sides[0].value(*value).maker {
+            Maker::Node { node: maker, .. } => maker == node,
+            Maker::Input | Maker::Stored | Maker::Undefined => false,
+        };
+        Node {
+            operator: self.operators[old.operator.index()],
+            group,
+            slot,
+            inputs: old.inputs.iter().map(|value| value.as_ref().map(scene_value)).collect(),
+            // Without a second definition of a value.
+            outputs: old
+                .outputs
+                .iter()
+                .map(|value| value.as_ref().filter(|it| is_made(it)).map(scene_value))
+                .collect(),
+            captures: old.captures.iter().map(scene_value).collect(),
+            bodies: Vec::new(),
+            callee: None,
+            marks: Vec::new(),
+            change: Change::Removed,
+            ..old.clone()
+        }
+    }
+
+    /// The removed values that an old node reads.
+    fn old_reads(&self, node: NodeId) -> Vec<ValueId> {
+        let old = self.sides[0].node(node);
+        let mut seen: Set<ValueId> = Set::default();
+        let values = old.inputs.iter().flatten().chain(&old.captures).map(|value| self.values[value.index()]);
+        let removed =
+            values.filter(|it| self.is_removed(*it) && self.scene.value(*it).maker != Maker::Stored);
+        removed.filter(|value| seen.insert(*value)).collect()
+    }
+
+    fn finish(mut self, changes: &Changes) -> Scene {
+        self.link_values();
+        self.link_calls();
+        self.mark_changes(changes);
+        let Self { mut scene, nodes, .. } = self;
+        for mark in &mut scene.marks {
+            mark.nodes = mark.nodes.iter().filter_map(|node| nodes[1][node.index()]).collect();
+        }
+        complete(&mut scene);
+        scene
+    }
+
+    /// Sets the graphs, makers and causes of values.
+    fn link_values(&mut self) {
+        let first_removed = self.sides[1].values.len();
+        let mut makers: Vec<Option<Maker>> = vec![None; self.scene.values.len()];
+        for (at, node) in self.scene.nodes.iter().enumerate() {
+            for (output, value) in node.outputs.iter().enumerate() {
+                let Some(value) = value else { continue };
+                // Of two definitions of a value, the first counts.
+                let maker = Maker::Node { node: NodeId::new(at), output: tree::position(output) };
+                makers[value.index()].get_or_insert(maker);
+            }
+        }
+        let new_node = |node: NodeId| self.nodes[1][node.index()];
+        for (at, value) in self.scene.values.iter_mut().enumerate() {
+            let side = usize::from(at < first_removed);
+            if let Some(root) = self.roots[side][value.graph.index()] {
+                value.graph = root;
+            }
+            if let Maker::Node { .. } = value.maker {
+                value.maker = makers[at].unwrap_or(Maker::Undefined);
+            }
+            value.marks.clear();
+            value.cause = value.cause.and_then(|cause| match cause {
+                Cause::Tie { node, rule, next } => Some(Cause::Tie { node: new_node(node)?, rule, next }),
+                Cause::Rule { node: Some(node), rule } => {
+                    Some(Cause::Rule { node: Some(new_node(node)?), rule })
+                }
+                Cause::Rule { node: None, .. }
+                | Cause::Input
+                | Cause::Declared
+                | Cause::Stored
+                | Cause::Given
+                | Cause::Argument => Some(cause),
+            });
+        }
+    }
+
+    /// Sets the called functions.
+    fn link_calls(&mut self) {
+        for side in [0, 1] {
+            for (at, node) in self.sides[side].nodes.iter().enumerate() {
+                if let Some(id) = self.nodes[side][at]
+                    && let Some(callee) = node.callee.and_then(|it| self.roots[side][it.index()])
+                {
+                    self.scene.nodes[id.index()].callee = Some(callee);
+                }
+            }
+        }
+    }
+
+    fn mark_changes(&mut self, changes: &Changes) {
+        let scenes = self.sides;
+        let mut listed = Vec::new();
+        let mut list = |change: Change, subject: Subject, text: &dyn Fn() -> String| {
+            if listed.len() < MAX_LISTED {
+                listed.push(ListedChange { change, subject, text: text() });
+            }
+        };
+        for symbol in &changes.symbols {
+            list(Change::Changed, Subject::Model, &|| symbol.to_text());
+        }
+        for port in &changes.interface {
+            let removed = port.old.map(|old| self.values[old.index()]);
+            let subject = port.new.or(removed).map_or(Subject::Model, Subject::Value);
+            list(port.change(), subject, &|| port.to_text(scenes));
+        }
+        for node in &changes.nodes {
+            let id = match node {
+                NodeChange::Added(new) | NodeChange::Changed { new, .. } => self.nodes[1][new.index()],
+                NodeChange::Removed(old) => self.nodes[0][old.index()],
+            };
+            if let Some(id) = id {
+                list(node.change(), Subject::Node(id), &|| node.to_text(scenes));
+                let shown = &mut self.scene.nodes[id.index()];
+                shown.change = node.change();
+                shown.differences = node.differences(scenes);
+            }
+        }
+        for value in &changes.values {
+            list(Change::Changed, Subject::Value(value.new), &|| {
+                crate::changes::value(scenes, value.old, value.new)
+            });
+        }
+        self.scene.comparison = Some(Comparison { listed, total: changes.total() });
+
+        let is_other = |it: &&PortChange| {
+            it.differences.iter().any(|it| matches!(it, PortDifference::Name | PortDifference::Type))
+        };
+        let ports = changes.interface.iter().filter(is_other).filter_map(|port| Some([port.old?, port.new?]));
+        let values = changes.values.iter().map(|value| [value.old, value.new]);
+        let stored = changes.nodes.iter().flat_map(|node| match node {
+            NodeChange::Changed { differences, .. } => differences.as_slice(),
+            NodeChange::Added(_) | NodeChange::Removed(_) => &[],
+        });
+        let stored = stored.filter_map(|difference| match difference {
+            NodeDifference::Stored { old, new, .. } => Some([*old, *new]),
+            NodeDifference::Operator
+            | NodeDifference::Attribute { .. }
+            | NodeDifference::Input { .. }
+            | NodeDifference::Output { .. } => None,
+        });
+        for [old, new] in ports.chain(values).chain(stored).collect::<Vec<_>>() {
+            let before = scenes[0].value(old);
+            let is_other_type = scenes[0].type_text(old) != scenes[1].type_text(new);
+            let old_type = is_other_type.then(|| self.type_of_old(before.ty));
+            let shown = &mut self.scene.values[new.index()];
+            (shown.change, shown.old_type) = (Change::Changed, old_type);
+        }
+        for (old, new) in self.matching.nodes.iter() {
+            let (before, after) = (scenes[0].node(old), scenes[1].node(new));
+            if let Some(id) = self.nodes[1][new.index()].filter(|_| before.name != after.name) {
+                let text = format!("name: {}", crate::changes::names(&before.name, &after.name));
+                self.scene.nodes[id.index()].differences.push(text);
+            }
+        }
+        for (old, new) in self.matching.values.iter() {
+            let before = scenes[0].value(old);
+            let shown = &mut self.scene.values[new.index()];
+            if before.name != shown.name {
+                shown.old_name = Some(before.name.clone());
+            }
+        }
+    }
+}
+
+/// The scopes of each group. A group is behind the one that lists it.
+fn scopes(scene: &Scene) -> Vec<Vec<Scope<'_>>> {
+    let mut all: Vec<Vec<Scope<'_>>> = Vec::with_capacity(scene.groups.len());
+    for group in &scene.groups {
+        let outer = match group.parent.and_then(|parent| all.get(parent.index())) {
+            Some(outer) if !group.kind.is_root() => outer.clone(),
+            Some(_) | None => Vec::new(),
+        };
+        let mut path = outer;
+        if let GroupKind::Scope { class } = &group.kind {
+            let names = group.label.split('/').count();
+            let parts = group.label.split('/').enumerate();
+            // A group with several labels has the class of the innermost.
+            path.extend(
+                parts.map(|(at, name)| Scope { name, class: if at + 1 == names { class } else { "" } }),
+            );
+            path.truncate(MAX_SCOPES);
+        }
+        all.push(path);
+    }
+    all
+}
