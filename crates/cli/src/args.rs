@@ -210,6 +210,9 @@ pub(crate) struct FixArgs {
     /// Write the repaired model even if other errors remain; the exit code is then 1
     #[arg(long)]
     pub(crate) partial: bool,
+    /// Write a page with the changes to the model into FILE, as `typeloom view FILE NEW` does
+    #[arg(long, value_name = "FILE")]
+    pub(crate) view: Option<String>,
     #[command(flatten)]
     pub(crate) solve: SolveArgs,
     /// The format of the output
@@ -244,6 +247,9 @@ pub(crate) struct CompileArgs {
     /// Show the model after a pass, in ONNX's textual syntax
     #[arg(long, value_name = "PASS")]
     pub(crate) after: Vec<String>,
+    /// Write a page with the changes up to the pass of `--after` into FILE, as `typeloom view FILE NEW` does
+    #[arg(long, value_name = "FILE", requires = "after")]
+    pub(crate) view: Option<String>,
     /// Leave a pass out
     #[arg(long, value_name = "PASS")]
     pub(crate) without: Vec<String>,
@@ -272,6 +278,9 @@ pub(crate) struct AnnotateArgs {
     /// Leave out the marks by which `--strip` finds the written types
     #[arg(long)]
     pub(crate) no_marks: bool,
+    /// Write a page with the changes to the model into FILE, as `typeloom view FILE NEW` does
+    #[arg(long, value_name = "FILE")]
+    pub(crate) view: Option<String>,
     #[command(flatten)]
     pub(crate) solve: SolveArgs,
     /// When to use colours
@@ -363,7 +372,7 @@ pub(crate) struct DiffArgs {
 }
 
 /// How models are read and solved.
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Default, ClapArgs)]
 pub(crate) struct SolveArgs {
     /// Give a value of the main graph a type: `x=float[batch, 3]`, or a node of the type tree: `x=tensor.f32`
     #[arg(long = "seed", value_name = "NAME=TYPE")]

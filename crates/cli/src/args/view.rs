@@ -10,8 +10,11 @@ pub(crate) struct ViewArgs {
     /// A model, or `-` for standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: String,
-    /// Write the page into FILE, or to standard output with `-` (default: the name of the model with `.html`, in the current
-    /// folder; a file that is no page of this command is not replaced)
+    /// Another version of the model: show the changes from FILE to NEW
+    #[arg(value_name = "NEW", conflicts_with = "serve")]
+    pub(crate) new: Option<String>,
+    /// Write the page into FILE, or to standard output with `-` (default: the name of the model with `.html`, or of NEW with
+    /// `.diff.html`, in the current folder; a file that is no page of this command is not replaced)
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<String>,
     /// Open the page in a browser

@@ -1,5 +1,7 @@
 //! `typeloom annotate FILE -o FILE`: writes the types of all values into the model.
 
+use std::borrow::Cow;
+
 use anyhow::Context as _;
 use typeloom_rewrite::annotate::{AnnotationForm, annotate, strip};
 
@@ -7,17 +9,26 @@ use crate::args::AnnotateArgs;
 use crate::exit::Outcome;
 use crate::input;
 use crate::output::refuse;
+use crate::scenes;
 use crate::target::Target;
 
 pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
     let source = input::source(&args.file);
     let target = Target::of(&args.target, &source)?;
+    let view = scenes::target(args.view.as_deref(), &source, Some(&target))?;
     let bytes = source.open()?;
+    let show = |pieces: &[Cow<'_, [u8]>]| match &view {
+        Some(page) => {
+            scenes::write_changes(&args.solve, &source, [&bytes, &pieces.concat()], page, Some(&target))
+        }
+        None => Ok(()),
+    };
     if args.strip {
         let stripped = strip(&bytes).with_context(|| format!("cannot strip `{}`", source.name))?;
         target.write_changed(&bytes, stripped.file.pieces())?;
         let counts = format!("{} removed, {} restored", stripped.removed, stripped.restored);
         target.announce(&source, &counts)?;
+        show(stripped.file.pieces())?;
         return Ok(Outcome::Typed);
     }
     let mut checker = crate::settings::checker(&args.solve, &source)?;
@@ -31,5 +42,6 @@ pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
         annotate(&mut checked, form).with_context(|| format!("cannot annotate `{}`", source.name))?;
     target.write_changed(&bytes, annotated.file.pieces())?;
     target.announce(&source, &format!("{} added, {} filled in", annotated.added, annotated.filled))?;
+    show(annotated.file.pieces())?;
     Ok(Outcome::Typed)
 }

@@ -1,14 +1,21 @@
 //! `typeloom compile FILE -o FILE`: runs the passes of the compiler on a model.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use anyhow::Context as _;
 use typeloom_compiler::compiler::Compiler;
-use typeloom_compiler::unit::Coercion;
+use typeloom_compiler::error::BuildError;
+use typeloom_compiler::pass::Pass;
+use typeloom_compiler::unit::{Coercion, Unit};
+use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::text::escape;
 
-use crate::args::{CastPolicy, CompileArgs};
+use crate::args::{CastPolicy, CompileArgs, SolveArgs};
 use crate::exit::Outcome;
 use crate::input;
 use crate::output::{refuse, write};
+use crate::scenes;
 use crate::target::Target;
 
 pub(crate) fn run(args: &CompileArgs) -> anyhow::Result<Outcome> {
@@ -27,6 +34,11 @@ pub(crate) fn run(args: &CompileArgs) -> anyhow::Result<Outcome> {
     }
     for name in &args.after {
         compiler = compiler.print_after(name);
+    }
+    let view = scenes::target(args.view.as_deref(), &source, None)?;
+    let kept = Kept::default();
+    if let (Some(_), Some(pass)) = (&view, args.after.last()) {
+        compiler = compiler.with_pass_after(pass, kept.clone());
     }
     let artifact = match compiler.compile(&bytes[..]) {
         Ok(artifact) => artifact,
@@ -50,7 +62,30 @@ pub(crate) fn run(args: &CompileArgs) -> anyhow::Result<Outcome> {
         let target = Target::named(output);
         let file = artifact.to_bytes().with_context(|| format!("cannot compile `{}`", source.name))?;
         target.write(&file)?;
-        target.announce(&source, &format!("{} passes", artifact.report.passes.len()))?;
+        let passes = artifact.report.passes.iter().filter(|pass| *pass != KEEP);
+        target.announce(&source, &format!("{} passes", passes.count()))?;
+    }
+    if let Some(page) = &view {
+        let model = kept.0.borrow_mut().take().unwrap_or_default();
+        scenes::write_changes(&SolveArgs::default(), &source, [&bytes, &model], page, None)?;
     }
     Ok(Outcome::Typed)
+}
+
+/// The name of the pass that keeps the model for `--view`.
+const KEEP: &str = "view";
+
+/// A pass that keeps the bytes of the model.
+#[derive(Clone, Debug, Default)]
+struct Kept(Rc<RefCell<Option<Vec<u8>>>>);
+
+impl Pass for Kept {
+    fn name(&self) -> &str {
+        KEEP
+    }
+
+    fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
+        *self.0.borrow_mut() = Some(unit.model.encode_to_vec());
+        Ok(())
+    }
 }

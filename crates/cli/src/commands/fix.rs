@@ -14,11 +14,13 @@ use crate::args::{FixArgs, TextFormat};
 use crate::exit::Outcome;
 use crate::input::{self, Checker, Source};
 use crate::output::write;
+use crate::scenes;
 use crate::target::Target;
 
 pub(crate) fn run(args: &FixArgs) -> anyhow::Result<Outcome> {
     let source = input::source(&args.file);
     let target = if args.dry_run { None } else { Some(Target::of(&args.target, &source)?) };
+    let view = scenes::target(args.view.as_deref(), &source, target.as_ref())?;
     let bytes = source.open()?;
     let checker = crate::settings::checker(&args.solve, &source)?;
     let policy = policy(&args.policy)?;
@@ -31,7 +33,7 @@ pub(crate) fn run(args: &FixArgs) -> anyhow::Result<Outcome> {
         Err(error) => bail!("cannot change `{}`: {error}", source.name),
     };
     if !repair.is_ok {
-        return incomplete(args, &source, &bytes, &checker, target.as_ref(), &repair);
+        return incomplete(args, &source, &bytes, &checker, [target.as_ref(), view.as_ref()], &repair);
     }
     if let Some(target) = &target {
         match &repair.file {
@@ -40,7 +42,22 @@ pub(crate) fn run(args: &FixArgs) -> anyhow::Result<Outcome> {
         }
     }
     announce(args, &source, target.as_ref(), &repair, &[], "")?;
+    let new = repair.file.as_deref().unwrap_or(&bytes);
+    show(args, &source, [&bytes, new], [target.as_ref(), view.as_ref()])?;
     Ok(Outcome::Typed)
+}
+
+/// Writes the page of `--view`.
+fn show(
+    args: &FixArgs,
+    source: &Source,
+    models: [&[u8]; 2],
+    [target, view]: [Option<&Target>; 2],
+) -> anyhow::Result<()> {
+    match view {
+        Some(page) => scenes::write_changes(&args.solve, source, models, page, target),
+        None => Ok(()),
+    }
 }
 
 /// Shows the changes of a repair that was written, and the errors that remain.
@@ -95,7 +112,7 @@ fn incomplete(
     source: &Source,
     bytes: &[u8],
     checker: &Checker,
-    target: Option<&Target>,
+    [target, view]: [Option<&Target>; 2],
     repair: &Repair,
 ) -> anyhow::Result<Outcome> {
     let remaining = |bytes: &[u8]| -> anyhow::Result<Vec<Diagnostic>> {
@@ -120,6 +137,7 @@ fn incomplete(
         target.write(file)?;
     }
     announce(args, source, target, repair, &left, &format!("; {left_over} of {all} errors remain"))?;
+    show(args, source, [bytes, file], [target, view])?;
     Ok(Outcome::Problems)
 }
 

@@ -1,4 +1,5 @@
 //! `typeloom view FILE`: the graph of a model as a page for browsers. A model with problems has a page, with the problems marked.
+//! `typeloom view FILE NEW` shows both models and the changes.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -25,19 +26,33 @@ pub(crate) fn run(args: &ViewArgs) -> anyhow::Result<Outcome> {
     if args.serve {
         return serve(args, &source);
     }
-    let target = target(args, &source)?;
-    let drawn = match scenes::of(&args.solve, &source)? {
+    let new = args.new.as_deref().map(input::source);
+    let target = target(args, new.as_ref().unwrap_or(&source))?;
+    if let Target::File { path, .. } = &target {
+        // Neither of two models is replaced.
+        Target::unlike(&path.to_string_lossy(), &source)?;
+    }
+    let mut drawn = match scenes::of(&args.solve, &source)? {
         Ok(drawn) => drawn,
         Err(diagnostics) => return refuse(&source.name, &diagnostics, Color::Auto, "no page"),
     };
-    let (scene, name) = (&drawn.scene, &source.name);
+    let mut count = counted(drawn.scene.group(drawn.scene.main()).total, "node");
+    if let Some(new) = &new {
+        let other = match scenes::of(&args.solve, new)? {
+            Ok(other) => other,
+            Err(diagnostics) => return refuse(&new.name, &diagnostics, Color::Auto, "no page"),
+        };
+        drawn = scenes::compared(&drawn, &other);
+        count = scenes::changes(&drawn);
+    }
+    let (scene, name) = (&drawn.scene, &drawn.scene.about.title);
     let text = if args.svg {
         svg::render(scene, name, &Options::default())
     } else {
         page::render(scene, name, Delivery::File)
     };
     target.write(text.as_bytes())?;
-    target.announce(&source, &counted(scene.group(scene.main()).total, "node"))?;
+    target.announce(new.as_ref().unwrap_or(&source), &count)?;
     if args.open {
         open(&target)?;
     }
@@ -53,7 +68,8 @@ fn target(args: &ViewArgs, source: &Source) -> anyhow::Result<Target> {
         }
         return Ok(target);
     };
-    let name = Path::new(path.file_name().unwrap_or_default()).with_extension("html");
+    let extension = if args.new.is_some() { "diff.html" } else { "html" };
+    let name = Path::new(path.file_name().unwrap_or_default()).with_extension(extension);
     if name.exists() && !is_page(&name) {
         bail!("`{}` exists and is no page of this command; use --output to replace it", name.display());
     }
