@@ -139,7 +139,7 @@ struct Matcher<'s> {
     work: Work,
 }
 
-/// Which labels of nodes have to be equal.
+/// The labels of nodes that have to be equal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Strength {
     /// All that is local to a node.

@@ -6,8 +6,11 @@ use std::process::Command;
 use crate::support::Folder;
 
 /// The pictures of the documents, with the arguments that draw them.
-const PICTURES: [(&str, &[&str]); 2] =
-    [("decoder", &["models/decoder.onnx", "--depth", "0"]), ("attention", &["spec/models/mixed.onnx"])];
+const PICTURES: [(&str, &[&str]); 3] = [
+    ("decoder", &["graph", "--svg", "models/decoder.onnx", "--depth", "0"]),
+    ("attention", &["graph", "--svg", "spec/models/mixed.onnx"]),
+    ("changes", &["view", "--svg", "spec/models/scorer.onnx", "spec/models/scorer3.onnx"]),
+];
 
 /// A model with a value of an unknown operator, and one of a symbol.
 fn folder(name: &str) -> Folder {
@@ -24,7 +27,7 @@ fn the_pictures_of_the_documents_are_the_current_ones() {
     let bless = std::env::var_os("TYPELOOM_BLESS").is_some();
     for (name, arguments) in PICTURES {
         let mut command = Command::new(env!("CARGO_BIN_EXE_typeloom"));
-        let output = command.current_dir(&root).args(["graph", "--svg"]).args(arguments).output();
+        let output = command.current_dir(&root).args(arguments).output();
         let drawn = output.expect("the command starts").stdout;
         let file = root.join(format!("docs/pictures/{name}.svg"));
         if bless {

@@ -1,6 +1,6 @@
 //! Changes as lines of text.
 //!
-//! **Invariant:** a line is short, whatever the models contain, and has no line break.
+//! **Invariant:** a line is short for any model, and has no line break.
 
 use super::{
     Changes, Direction, MAX_DIFFERENCES, NodeChange, NodeDifference, PortChange, PortDifference, evidence,

@@ -127,7 +127,7 @@ fn matchings_of_small_programs_are_close_to_the_best() {
         );
         (found, best) = (found + own, best + least);
     }
-    // The search also pairs nodes that have nothing but the number of nodes in common.
+    // The search also pairs nodes that have nothing in common.
     assert!(100 * found <= 120 * best, "{found} changes, at least {best}");
 }
 
