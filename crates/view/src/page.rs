@@ -71,7 +71,7 @@ pub fn render(scene: &Scene, title: &str, delivery: Delivery) -> String {
     // Without this, browsers ask servers for an icon.
     out.push_str("<link rel=\"icon\" href=\"data:,\">\n");
     push(&mut out, format_args!("<title>{} - typeloom</title>\n", escaped(&title)));
-    // The script is first, so that it hides the tables before browsers lay them out.
+    // The script is first, so that it hides the tables before browsers draw them.
     push(&mut out, format_args!("<style>{STYLE}</style>\n<script>{SCRIPT}</script>\n</head>\n<body>\n"));
     table::push(&mut out, scene, &title);
     for (id, data) in [("scene", scene_data), ("engine", engine_data)] {

@@ -104,7 +104,7 @@ class Page {
     const header = make(
       "header",
       {},
-      make("h1", {}, title),
+      make("h1", { title }, shortNames(title)),
       problems,
       form,
       make(
@@ -125,7 +125,7 @@ class Page {
     this.#panel.results(null, "");
     this.#panel.problems(this.#summary.diagnostics, null);
     document.body.replaceChildren(app);
-    document.title = `${title} - typeloom`;
+    document.title = `${shortNames(title)} - typeloom`;
   }
 
   /** Shows the item of the address. */
@@ -349,6 +349,11 @@ class Page {
   fail(error: unknown): void {
     this.#announce(`Error: ${textOf(error)}`, "shown");
   }
+}
+
+/** The names of files without their folders. */
+function shortNames(title: string): string {
+  return title.split(" -> ").map((path) => path.split(/[\\/]/).at(-1) || path).join(" -> ");
 }
 
 function textOf(error: unknown): string {
