@@ -71,7 +71,9 @@ impl Engine {
         let shown = self.scene.mark(mark);
         let mut values: OrderedSet<ValueId> = shown.values.iter().copied().collect();
         let nodes = shown.nodes.iter().take(MAX_CONCERNED);
-        values.extend(nodes.flat_map(|node| self.scene.node(*node).inputs.iter().flatten().take(MAX_CONCERNED)));
+        values.extend(
+            nodes.flat_map(|node| self.scene.node(*node).inputs.iter().flatten().take(MAX_CONCERNED)),
+        );
         let mut all = Causes { item: Subject::Mark(mark).to_string(), ..Causes::default() };
         let mut highlight: OrderedSet<String> = OrderedSet::default();
         highlight.insert(all.item.clone());
@@ -81,10 +83,11 @@ impl Engine {
             all.hidden += own.hidden;
             all.steps.extend(own.steps.into_iter().filter(|step| known.insert(step.value.clone())));
             let of_value = name(&self.scene, *value);
-            all.axes.extend(own.axes.into_iter().map(|origin| AxisOrigin {
-                text: format!("{of_value}: {}", origin.text),
-                ..origin
-            }));
+            all.axes.extend(
+                own.axes
+                    .into_iter()
+                    .map(|origin| AxisOrigin { text: format!("{of_value}: {}", origin.text), ..origin }),
+            );
             highlight.extend(own.highlight);
         }
         highlight.extend(all.axes.iter().flat_map(|origin| origin.through.iter().cloned()));
