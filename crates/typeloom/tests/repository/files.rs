@@ -21,7 +21,7 @@ pub(crate) fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
         for entry in entries {
             let path = entry.expect("a folder of the repository can be read").path();
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let skipped = matches!(name, "target" | "node_modules")
+            let skipped = matches!(&*name, "target" | "node_modules")
                 || name.starts_with('.')
                 || path.ends_with("tests/data");
             if path.is_dir() && !skipped {

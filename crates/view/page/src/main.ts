@@ -291,6 +291,8 @@ class Page {
   }
 
   #find(): void {
+    // Enter does not wait for the pause after the last letter.
+    clearTimeout(this.#timer);
     const query = this.#search.value.trim();
     if (query === "") return this.#panel.results(null, "");
     const results = this.#engine.ask({ ask: "search", query, limit: MAX_RESULTS });
