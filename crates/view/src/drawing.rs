@@ -7,6 +7,8 @@
 
 use std::sync::Arc;
 
+use typeloom_solver::diagnostic::Severity;
+
 use crate::label::{self, Label, Line, Role, Shape};
 use crate::layout::{Layout, LinkSpec, Point, Rect, Size};
 use crate::level::{Item, Link};
@@ -62,6 +64,8 @@ pub(crate) struct Arrow {
     pub(crate) text: String,
     /// Whether the type of a value is not complete.
     pub(crate) is_incomplete: bool,
+    /// The worst severity of the diagnostics of its values.
+    pub(crate) severity: Option<Severity>,
     /// The change between two models.
     pub(crate) change: Change,
 }
@@ -142,6 +146,7 @@ impl Drawing {
                 label: route.label.map(moved),
                 text: text.clone(),
                 is_incomplete: link.values.iter().any(|value| is_incomplete(scene, *value)),
+                severity: label::codes_of_values(scene, &link.values).first().map(|(severity, _)| *severity),
                 change: change_of(scene, [link.from, link.to].map(|item| level.items[item]), &link.values),
             });
         }

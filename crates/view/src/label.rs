@@ -152,12 +152,22 @@ fn push_some(lines: &mut Vec<Line>, texts: Vec<String>, noun: &str, role: Role) 
     }
 }
 
-/// Adds the codes of diagnostics, each once; returns the worst severity.
-fn marks(scene: &Scene, marks: &[MarkId], lines: &mut Vec<Line>) -> Option<Severity> {
-    let mut codes: Vec<(Severity, &str)> =
-        marks.iter().map(|mark| (scene.mark(*mark).severity, scene.mark(*mark).code)).collect();
+/// The codes of diagnostics, each once, the worst first.
+fn codes(scene: &Scene, marks: impl Iterator<Item = MarkId>) -> Vec<(Severity, &'static str)> {
+    let mut codes: Vec<_> = marks.map(|mark| (scene.mark(mark).severity, scene.mark(mark).code)).collect();
     codes.sort_unstable();
     codes.dedup();
+    codes
+}
+
+/// The codes of the diagnostics of values, see [`codes`].
+pub(crate) fn codes_of_values(scene: &Scene, values: &[ValueId]) -> Vec<(Severity, &'static str)> {
+    codes(scene, values.iter().flat_map(|value| scene.value(*value).marks.iter().copied()))
+}
+
+/// Adds the codes of diagnostics, each once; returns the worst severity.
+fn marks(scene: &Scene, marks: &[MarkId], lines: &mut Vec<Line>) -> Option<Severity> {
+    let codes = codes(scene, marks.iter().copied());
     for (severity, code) in &codes {
         let role = match severity {
             Severity::Error => Role::Error,
@@ -256,10 +266,20 @@ fn type_within(scene: &Scene, value: ValueId, max: usize) -> String {
 
 /// The text of a link: the type of its value, and the number of the others.
 fn of_values(scene: &Scene, values: &[ValueId]) -> String {
-    match values {
+    let text = match values {
         [] => String::new(),
         [only] => type_of(scene, *only),
         [first, others @ ..] => format!("{} +{}", type_of(scene, *first), others.len()),
+    };
+    text + &codes_text(&codes_of_values(scene, values))
+}
+
+/// The first code of a diagnostic in parentheses, and the number of the others.
+pub(crate) fn codes_text(codes: &[(Severity, &'static str)]) -> String {
+    match codes {
+        [] => String::new(),
+        [(_, only)] => format!(" ({only})"),
+        [(_, first), others @ ..] => format!(" ({first} +{})", others.len()),
     }
 }
 

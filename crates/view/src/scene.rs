@@ -296,7 +296,7 @@ pub struct Mark {
     pub report: String,
     /// The nodes that it concerns.
     pub nodes: Vec<NodeId>,
-    /// The values that it concerns and that no node of it makes.
+    /// The values that it concerns: those with a problem of their declaration, and the operands that its report points at.
     pub values: Vec<ValueId>,
 }
 

@@ -156,8 +156,20 @@ fn push_block(out: &mut String, block: &Block, attributes: &str) {
 fn push_link(out: &mut String, link: &Arrow) {
     let [first, inner @ .., last] = &link.points[..] else { return };
     let class = if link.is_incomplete { "link incomplete" } else { "link" };
+    let severity = match link.severity {
+        Some(Severity::Error) => " error",
+        Some(Severity::Warning) => " warning",
+        None => "",
+    };
     let change = class_of_change(link.change);
-    push(out, format_args!("<path class=\"{class}{change}\" d=\"M{} {}", number(first.x), number(first.y)));
+    push(
+        out,
+        format_args!(
+            "<path class=\"{class}{severity}{change}\" d=\"M{} {}",
+            number(first.x),
+            number(first.y)
+        ),
+    );
     // A curve from middle to middle, with the points between as controls.
     for (at, control) in inner.iter().enumerate() {
         let next = inner.get(at + 1).unwrap_or(last);

@@ -110,7 +110,7 @@ def write_page(folder: pathlib.Path, *models: pathlib.Path | onnx.ModelProto) ->
     out = folder / "page.html"
     done = subprocess.run([COMMAND, "view", *names, "-o", out], cwd=base, capture_output=True, text=True, check=False)
     # 1: the model has problems, which are shown.
-    assert done.returncode in (0, 1), done.stderr
+    assert done.returncode in (0, 1) and out.exists(), done.stdout + done.stderr
     return out
 
 

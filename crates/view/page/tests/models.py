@@ -85,3 +85,56 @@ def wide(readers: int) -> ModelProto:
     nodes = [helper.make_node("Relu", ["x"], [f"y{at}"]) for at in range(readers)]
     nodes.append(helper.make_node("Sum", [f"y{at}" for at in range(readers)], ["z"], name="all"))
     return model(nodes, [("x", [2])], [("z", [2])])
+
+
+def many_edges(edges: int) -> ModelProto:
+    """One node that reads one value many times."""
+    return model([helper.make_node("Sum", ["x"] * edges, ["y"], name="sum")], [("x", [2])], [("y", [2])])
+
+
+def deep_names(depth: int) -> ModelProto:
+    """A node in scopes of this depth."""
+    return model([helper.make_node("Relu", ["x"], ["y"], name="/".join(f"s{at}" for at in range(depth)))], [("x", [2])], [("y", [2])])
+
+
+def deep_graphs(depth: int) -> bytes:
+    """A model with `If` nodes nested to this depth. Protobuf's libraries do not write such models, so the bytes are made here."""
+
+    def varint(number: int) -> bytes:
+        out = bytearray()
+        while number > 127:
+            out.append(number & 127 | 128)
+            number >>= 7
+        return bytes([*out, number])
+
+    def text(field: int, value: bytes) -> bytes:
+        return varint(field << 3 | 2) + varint(len(value)) + value
+
+    name = helper.make_tensor_value_info("y", FLOAT, [2]).SerializeToString()
+    # From the inside out: the bytes before the nested graph and behind it.
+    before, behind = [], []
+    size = 0
+    inner = text(1, text(1, b"x") + text(2, b"y") + text(4, b"Relu")) + text(2, b"g") + text(12, name)
+    size = len(inner)
+    for _ in range(depth):
+        # AttributeProto: name, graph, type.
+        graph = varint(6 << 3 | 2) + varint(size)
+        size += len(graph)
+        attribute = text(1, b"then_branch")
+        kind = varint(20 << 3) + varint(5)
+        size += len(attribute) + len(kind)
+        # NodeProto: input, output, operator, attribute.
+        head = text(1, b"c") + text(2, b"y") + text(4, b"If")
+        opened = varint(5 << 3 | 2) + varint(size)
+        size += len(head) + len(opened)
+        node = varint(1 << 3 | 2) + varint(size)
+        size += len(node)
+        end = text(2, b"g") + text(12, name)
+        before.append(node + head + opened + attribute + graph)
+        behind.append(kind + end)
+        size += len(end)
+    graph = b"".join(reversed(before)) + inner + b"".join(behind)
+    inputs = [helper.make_tensor_value_info(*it) for it in (("x", FLOAT, [2]), ("c", TensorProto.BOOL, []))]
+    graph += b"".join(text(11, it.SerializeToString()) for it in inputs)
+    opset = helper.make_opsetid("", 21).SerializeToString()
+    return varint(1 << 3) + varint(10) + text(7, graph) + text(8, opset)

@@ -27,6 +27,24 @@ def test_models_open_with_their_facts(path: pathlib.Path, view) -> None:
     assert page.picture.locator("[data-item][data-place]").count() > 1
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "spec/models").glob("*.onnx")), ids=lambda path: path.stem)
+def test_problems_of_models_are_listed_and_shown(path: pathlib.Path, view) -> None:
+    try:
+        page = view(path)
+    except AssertionError as refused:
+        # Files that are no models have no page.
+        assert "no page" in str(refused), refused
+        return
+    listed = page.page.locator("#pane-problems li button")
+    page.page.get_by_role("tab", name=re.compile("Problems")).click()
+    for at in range(min(listed.count(), 5)):
+        page.page.get_by_role("tab", name=re.compile("Problems")).click()
+        code = listed.nth(at).inner_text().split(": ")[1].split("\n")[0]
+        listed.nth(at).click()
+        expect(page.details.locator("h2")).to_have_text(code.strip())
+        expect(page.details.locator("pre").first).to_contain_text(f"[{code.strip()}]")
+
+
 def test_every_box_has_a_name_and_a_role(view) -> None:
     page = view(MODELS[0])
     boxes = page.picture.locator("[data-item][data-place]")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gzip
 import pathlib
+import subprocess
 
+import onnx
 import pytest
-from conftest import wait_until, write_page
-from models import HOSTILE, hostile, layered, wide
+from conftest import COMMAND, wait_until, write_page
+from models import HOSTILE, deep_graphs, deep_names, hostile, layered, many_edges, wide
 from playwright.sync_api import expect
 
 # Boxes in the document, for any model.
@@ -125,3 +127,28 @@ def test_a_damaged_page_shows_its_table_and_a_note(make_page, open_page, tmp_pat
     page = open_page(damaged, ready=False).page
     expect(page.locator("#note")).to_contain_text("cannot be drawn")
     expect(page.locator("table").first).to_be_visible()
+
+
+def test_a_million_edges_at_one_node_are_bounded(view) -> None:
+    page = view(many_edges(1_000_000))
+    assert page.picture.locator("[data-place]").count() == 3
+    page.search("name:sum")
+    page.choose("Sum")
+    assert page.details.locator("dl > div").count() <= 1000
+    expect(page.details).to_contain_text("others")
+
+
+def test_deep_scopes_are_groups_up_to_a_limit(view) -> None:
+    page = view(deep_names(100_000))
+    assert page.picture.locator("[data-place]").count() <= 50
+    assert len(page.search("s99999")) == 1
+
+
+def test_deeply_nested_graphs_are_reported(tmp_path: pathlib.Path) -> None:
+    shallow, deep = tmp_path / "shallow.onnx", tmp_path / "deep.onnx"
+    shallow.write_bytes(deep_graphs(3))
+    onnx.load(shallow)
+    deep.write_bytes(deep_graphs(100_000))
+    done = subprocess.run([COMMAND, "view", deep, "-o", tmp_path / "deep.html"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "error[" in done.stdout and "nest" in done.stdout, done.stdout

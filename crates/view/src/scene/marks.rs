@@ -1,8 +1,8 @@
-//! Attaches diagnostics to nodes and values by their locations.
+//! Attaches diagnostics to nodes and values by their locations, and to the values that the main labels of their nodes point at.
 
 use std::collections::{HashMap, HashSet};
 
-use typeloom_solver::diagnostic::{Diagnostic, Location};
+use typeloom_solver::diagnostic::{Diagnostic, Location, Snippet};
 
 use super::{GroupId, GroupKind, Mark, NodeId, Scene, ValueId};
 
@@ -39,15 +39,21 @@ impl Sites {
 /// A mark for each diagnostic.
 pub(super) fn marks(scene: &Scene, sites: &Sites, diagnostics: &[Diagnostic]) -> Vec<Mark> {
     let is_named = |location: &Location| location.node.is_none() && location.value.is_some();
-    let needs_names = diagnostics.iter().flat_map(|one| one.also.iter().chain([&one.location])).any(is_named);
+    let needs_names = diagnostics.iter().any(|one| {
+        let locations = one.also.iter().chain([&one.location]);
+        !one.snippets.is_empty() || locations.into_iter().any(is_named)
+    });
     let names: HashMap<(GroupId, &str), ValueId> = if needs_names {
         let values = scene.values.iter().enumerate();
         values.map(|(at, value)| ((value.graph, value.name.as_str()), ValueId::new(at))).collect()
     } else {
         HashMap::new()
     };
+    let root_of = |location: &Location| {
+        sites.graphs.get(&(location.function.clone(), location.graph.to_string())).copied()
+    };
     let find = |location: &Location| {
-        let root = *sites.graphs.get(&(location.function.clone(), location.graph.to_string()))?;
+        let root = root_of(location)?;
         match (&location.node, &location.value) {
             (Some(node), _) => sites.nodes.get(&(root, u32::try_from(node.index).ok()?)).copied(),
             (None, Some(value)) => names.get(&(root, value.name.as_str())).copied().map(Site::Value),
@@ -72,9 +78,19 @@ pub(super) fn marks(scene: &Scene, sites: &Sites, diagnostics: &[Diagnostic]) ->
                 Some(Site::Node(_) | Site::Value(_)) | None => {}
             }
         }
+        let root = root_of(&diagnostic.location);
+        let pointed = diagnostic.snippets.first().into_iter().flat_map(pointed);
+        let values = pointed.filter_map(|name| names.get(&(root?, name)).copied());
+        mark.values.extend(values.filter(|value| known.insert((None, Some(*value)))));
         marks.push(mark);
     }
     marks
+}
+
+/// The operands of a printed node that its main labels point at.
+fn pointed(snippet: &Snippet) -> impl Iterator<Item = &str> {
+    let labels = snippet.labels.iter().filter(|label| label.primary);
+    labels.filter_map(|label| snippet.text.get(label.span.clone()))
 }
 
 impl Scene {

@@ -186,7 +186,8 @@ impl Interaction<'_> {
     fn link_label(&self, frame: usize, link: &Link) -> String {
         let level = &self.plan.frames[frame].level;
         let [from, to] = [link.from, link.to].map(|at| item_label(self.scene, level.items[at]));
-        format!("{} from {from} to {to}", values_label(self.scene, &link.values))
+        let codes = label::codes_text(&label::codes_of_values(self.scene, &link.values));
+        format!("{}{codes} from {from} to {to}", values_label(self.scene, &link.values))
     }
 }
 

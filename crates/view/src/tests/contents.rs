@@ -170,3 +170,17 @@ fn a_level_has_the_children_of_its_group_only() {
     assert!(main.items[1..51].iter().all(|item| matches!(item, Item::Child(Child::Group(_)))));
     assert_eq!(main.links.len(), 51);
 }
+
+#[test]
+fn problems_are_at_the_edges_that_their_reports_point_at() {
+    let scene = scene_of_text(
+        "g (float[2] x, float[2] y) => (z) { h = Cast <to = 10> (x)  k = Identity(h)  z = Add(y, k) }",
+    );
+    let k = value(&scene, "k");
+    assert_eq!(scene.marks[0].values, [k]);
+    assert_eq!(scene.value(k).marks.len(), 1);
+    assert!(scene.value(value(&scene, "y")).marks.is_empty());
+    let picture = crate::svg::render(&scene, "x", &Options::default());
+    assert_eq!(picture.matches("class=\"link error\"").count(), 1);
+    assert!(picture.contains("float16[2] (element-type-mismatch)"));
+}
