@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use typeloom::check::{Color, Diagnostic, Options, check_with};
 use typeloom_report::human;
 use typeloom_view::page::{self, Delivery};
-use typeloom_view::scene;
+use typeloom_view::scene::{self, Scene};
 
 use crate::convert;
 use crate::interrupt::interruptible;
@@ -15,22 +15,59 @@ use crate::settings::Settings;
 /// Maximum number of diagnostics that are rendered; the others have their messages only.
 const MAX_REPORTS: usize = 1000;
 
-/// A page, the number of nodes of its model, and of its errors.
-type View = (String, usize, usize);
+/// A page, the number of nodes of its model, of its errors, and of changes from an old model.
+type View = (String, usize, usize, Option<usize>);
 
-/// The page of a model, or the diagnostics of a file that is not one.
+/// The page of a model, or of two models and the changes between them; or the diagnostics of a file that is no model.
 #[pyfunction]
 pub(crate) fn view<'py>(
     py: Python<'py>,
     model: Model,
+    new: Option<(Model, String)>,
     settings: &Settings,
     name: String,
 ) -> PyResult<(Option<View>, Vec<Bound<'py, PyAny>>)> {
-    let bytes = model.open()?;
     let options = Options { functions: true, ..settings.traced() };
-    let operators = settings.operators.clone();
-    let file = name.clone();
-    let drawn = interruptible(py, bytes.len(), move || -> PyResult<Result<View, Vec<Diagnostic>>> {
+    let mut old = None;
+    let (model, name) = match new {
+        None => (model, name),
+        Some((new, new_name)) => {
+            match scene_of(py, model, &options, settings, &name)? {
+                Ok(scene) => old = Some(scene),
+                Err(diagnostics) => return Ok((None, convert::diagnostics(py, &name, &diagnostics)?)),
+            }
+            (new, new_name)
+        }
+    };
+    let mut scene = match scene_of(py, model, &options, settings, &name)? {
+        Ok(scene) => scene,
+        Err(diagnostics) => return Ok((None, convert::diagnostics(py, &name, &diagnostics)?)),
+    };
+    let nodes = scene.group(scene.main()).total;
+    let page = interruptible(py, nodes, move || {
+        if let Some(old) = &old {
+            let title = format!("{} -> {}", old.about.title, scene.about.title);
+            (scene, _) = scene::compare(old, &scene);
+            scene.about.title = title;
+        }
+        let errors = scene.marks.iter().filter(|mark| mark.is_error()).count();
+        let changes = scene.comparison.as_ref().map(|comparison| comparison.total);
+        (page::render(&scene, &scene.about.title, Delivery::File), nodes, errors, changes)
+    })?;
+    Ok((Some(page), Vec::new()))
+}
+
+/// The scene of a model, or the diagnostics of a file that is no model.
+fn scene_of(
+    py: Python<'_>,
+    model: Model,
+    options: &Options,
+    settings: &Settings,
+    name: &str,
+) -> PyResult<Result<Scene, Vec<Diagnostic>>> {
+    let bytes = model.open()?;
+    let (options, operators, file) = (options.clone(), settings.operators.clone(), name.to_owned());
+    interruptible(py, bytes.len(), move || -> PyResult<Result<Scene, Vec<Diagnostic>>> {
         let mut checked = match check_with(&bytes, &options, &operators) {
             Ok(checked) => checked,
             Err(error) => return Ok(Err(vec![problem(&error)?])),
@@ -41,12 +78,6 @@ pub(crate) fn view<'py>(
         for (mark, diagnostic) in scene.marks.iter_mut().zip(&diagnostics).take(MAX_REPORTS) {
             mark.report = human::diagnostic(&file, diagnostic, Color::Never);
         }
-        let main = scene.group(scene.main());
-        let errors = scene.marks.iter().filter(|mark| mark.is_error()).count();
-        Ok(Ok((page::render(&scene, &file, Delivery::File), main.total, errors)))
-    })??;
-    Ok(match drawn {
-        Ok(view) => (Some(view), Vec::new()),
-        Err(diagnostics) => (None, convert::diagnostics(py, &name, &diagnostics)?),
-    })
+        Ok(Ok(scene))
+    })?
 }

@@ -67,3 +67,12 @@ def test_bytes_that_are_no_model_raise_their_problem(tmp_path: Path) -> None:
     assert raised.value.diagnostics[0].code == "malformed-file"
     with pytest.raises(FileNotFoundError):
         tl.view(tmp_path / "missing.onnx")
+
+
+def test_two_models_have_a_page_with_their_changes() -> None:
+    view = tl.view(MODEL, MODEL.replace("Neg", "Abs"))
+    assert repr(view) == "<View of <text>: 1 node, 1 change>"
+    assert "Neg -&gt; Abs" in view.html
+    assert repr(tl.view(MODEL, MODEL)) == "<View of <text>: 1 node, 0 changes>"
+    with pytest.raises(tl.ModelError):
+        tl.view(MODEL, b"no model")

@@ -390,6 +390,7 @@ def explain(
 
 def view(
     model: ModelLike,
+    new: ModelLike | None = None,
     *,
     strict: bool = True,
     seeds: Mapping[str, str | Type] | None = None,
@@ -406,6 +407,8 @@ def view(
     ... g (float[N] x, double[N] w) => (y) { y = Mul(x, w) }''')
     <View of <text>: 1 node, 1 error>
 
+    With ``new``, the page shows both models, and the added, removed and changed nodes and types.
+
     For the arguments see `check`.
 
     Raises:
@@ -414,11 +417,12 @@ def view(
     """
     form = form_of(model)
     settings = _settings(strict, seeds, assume, merge_symbols, operators)
-    page, problems = _core.view(form.model, settings, form.name)
+    other = None if new is None else form_of(new)
+    page, problems = _core.view(form.model, None if other is None else (other.model, other.name), settings, form.name)
     if page is None:
         raise ModelError([Diagnostic(raw) for raw in problems])
-    html, nodes, errors = page
-    return View(html, form.name, nodes, errors)
+    html, nodes, errors, changes = page
+    return View(html, (other or form).name, nodes, errors, changes)
 
 
 def compile(

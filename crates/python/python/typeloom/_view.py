@@ -25,13 +25,14 @@ class View:
         html: the page.
     """
 
-    __slots__ = ("_errors", "_name", "_nodes", "html")
+    __slots__ = ("_changes", "_errors", "_name", "_nodes", "html")
 
-    def __init__(self, html: str, name: str, nodes: int, errors: int) -> None:
+    def __init__(self, html: str, name: str, nodes: int, errors: int, changes: int | None = None) -> None:
         self.html = html
         self._name = name
         self._nodes = nodes
         self._errors = errors
+        self._changes = changes
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the page into a file.
@@ -56,4 +57,5 @@ class View:
             return f"{count} {noun}{'' if count == 1 else 's'}"
 
         errors = f", {counted(self._errors, 'error')}" if self._errors else ""
-        return f"<View of {self._name}: {counted(self._nodes, 'node')}{errors}>"
+        changes = "" if self._changes is None else f", {counted(self._changes, 'change')}"
+        return f"<View of {self._name}: {counted(self._nodes, 'node')}{errors}{changes}>"
