@@ -8,15 +8,21 @@ has the median of the rounds.
 - *first picture*: seconds from the request of the page until the first node is visible. For typeloom, the time of the command that
   writes the page is added. Netron reads the model in the browser, from its own local server, which runs before the measurement.
 - *memory*: the proportional set size of all processes of the browser, minus that of the same browser with an empty page, in MiB.
-- *content*: what the document has after the first picture: boxes, edges with a type, problems.
+- *content*: what the document has after the first picture: boxes, edges and ports with a type, problems. Both pages have more on
+  demand: Netron in its side panel, typeloom in groups and its panel.
+
+A second table has the sizes of pages of large models, and the time between frames while the picture is dragged.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
+import gzip
+import math
 import pathlib
 import platform
+import random
 import shutil
 import statistics
 import subprocess
@@ -47,16 +53,21 @@ class Picture:
     problems: int = 0
 
 
-def generated(nodes: int) -> onnx.ModelProto:
-    """Layers of 100 nodes with exporter-like names, each with a branch."""
+def generated(nodes: int, names: str = "exporter") -> onnx.ModelProto:
+    """Layers of 100 nodes, each with a branch; with names like those of an exporter, or random ones."""
     make, value = [], "x0"
+    chance, values = random.Random(1), ["x0"]
     for at in range(nodes):
         layer, part = divmod(at, 100)
         operator = ["Relu", "Add", "Sigmoid", "Mul"][at % 4]
         name = f"/model/layers.{layer}/{['attn', 'mlp'][part // 50]}/{operator}_{part}"
-        inputs = [value] if operator in ("Relu", "Sigmoid") else [value, f"x{max(at - 3, 0)}"]
-        make.append(onnx.helper.make_node(operator, inputs, [f"x{at + 1}"], name=name))
-        value = f"x{at + 1}"
+        output = f"x{at + 1}"
+        if names == "random":
+            name, output = (f"{chance.getrandbits(64):016x}" for _ in range(2))
+        inputs = [value] if operator in ("Relu", "Sigmoid") else [value, chance.choice(values[-20:])]
+        make.append(onnx.helper.make_node(operator, inputs, [output], name=name))
+        value = output
+        values.append(value)
     tensor = onnx.helper.make_tensor_value_info
     graph = onnx.helper.make_graph(
         make,
@@ -123,7 +134,7 @@ def count_netron(page: Page) -> tuple[int, int, int]:
 
 def count_typeloom(page: Page) -> tuple[int, int, int]:
     boxes = page.locator("svg [data-item]").count()
-    return boxes, page.locator("svg .link text, svg .port text.type").count(), page.locator(".diagnostic").count()
+    return boxes, page.locator("svg text.type").count(), page.locator("#pane-problems li button").count()
 
 
 def with_netron(browser: Browser, path: pathlib.Path) -> Picture:
@@ -143,6 +154,45 @@ def with_typeloom(browser: Browser, command: str, path: pathlib.Path, folder: pa
     if picture.seconds is not None:
         picture.seconds += made
     return picture
+
+
+def panning(browser: Browser, page_file: pathlib.Path) -> list[float]:
+    """Milliseconds between frames while the picture is dragged for three seconds."""
+    running = browser.play.chromium.launch(executable_path=browser.executable, args=["--no-sandbox"])
+    try:
+        page = running.new_page(viewport={"width": 1280, "height": 800})
+        page.goto(page_file.as_uri())
+        page.locator("svg [data-item]").first.wait_for(state="visible", timeout=PATIENCE * 1000)
+        page.evaluate("""() => {
+            window.frames_ = [];
+            const next = (time) => { window.frames_.push(time); requestAnimationFrame(next); };
+            requestAnimationFrame(next);
+        }""")
+        page.mouse.move(400, 400)
+        page.mouse.down()
+        for step in range(180):
+            page.mouse.move(400 + 200 * math.sin(step / 10), 400 + step)
+            page.wait_for_timeout(1000 / 60)
+        page.mouse.up()
+        times = page.evaluate("window.frames_")
+        return [later - earlier for earlier, later in zip(times, times[1:], strict=False)]
+    finally:
+        running.close()
+
+
+def large_pages(browser: Browser, command: str, folder: pathlib.Path, nodes: int) -> None:
+    """Prints the sizes of pages of large models, and the frames while they are dragged."""
+    print("\n| model | page | compressed | bytes a node | frames while dragging: median | 95 % |")
+    print("|---|---:|---:|---:|---:|---:|")
+    for names in ("exporter", "random"):
+        path, out = folder / f"large-{names}.onnx", folder / "large.html"
+        onnx.save(generated(nodes, names), path)
+        subprocess.run([command, "view", str(path), "-o", str(out)], check=False, capture_output=True)
+        size, packed = out.stat().st_size, len(gzip.compress(out.read_bytes(), 9))
+        frames = sorted(panning(browser, out))
+        middle, high = frames[len(frames) // 2], frames[len(frames) * 95 // 100]
+        sizes = f"{size / 1e6:.2f} MB | {packed / 1e6:.2f} MB | {packed / nodes:.1f}"
+        print(f"| {nodes:,} nodes, {names} names | {sizes} | {middle:.1f} ms | {high:.1f} ms |", flush=True)
 
 
 def median(pictures: list[Picture], field: str) -> float | None:
@@ -184,6 +234,7 @@ def main() -> int:
                     theirs.append(with_netron(browser, path))
             print(row(name, "typeloom", ours))
             print(row("", "Netron", theirs), flush=True)
+        large_pages(browser, command, folder, max(args.sizes))
     return 0
 
 

@@ -36,6 +36,9 @@ impl Options {
     /// The maximum number of items if the depth is not given.
     pub const FEW_ITEMS: usize = 150;
 
+    /// The maximum number of items when a page is opened.
+    pub const PAGE_ITEMS: usize = 300;
+
     /// The maximum number of items if the depth is given.
     pub const MAX_ITEMS: usize = 5000;
 

@@ -33,7 +33,7 @@ impl Drawn {
         let limit = |default| max_items.unwrap_or(default).min(MAX_ITEMS);
         let plan = match expanded {
             None => {
-                let options = Options { max_items: limit(Options::FEW_ITEMS), ..Options::default() };
+                let options = Options { max_items: limit(Options::PAGE_ITEMS), ..Options::default() };
                 Plan::of_cached(scene, &options, cache)
             }
             Some(paths) => Plan::selected_cached(scene, &selection(scene, paths), limit(MAX_ITEMS), cache),

@@ -35,7 +35,8 @@ impl Engine {
         let already: Vec<String> = match expanded {
             Some(paths) => paths.to_vec(),
             None => {
-                let plan = Plan::of_cached(&self.scene, &Options::default(), &mut self.cache);
+                let options = Options { max_items: Options::PAGE_ITEMS, ..Options::default() };
+                let plan = Plan::of_cached(&self.scene, &options, &mut self.cache);
                 super::paths::Paths::of(&plan).expanded()
             }
         };

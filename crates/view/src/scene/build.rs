@@ -129,7 +129,10 @@ impl<'a> Builder<'_, 'a> {
             let root = self.root(body, graph, owner, function.as_deref());
             self.sites.add_graph(function.clone(), graph_path(body, graph).to_string(), root);
             let listed = body.graph(graph);
-            self.scene.groups[root.index()].inputs = listed.inputs.iter().copied().map(scene_value).collect();
+            // Up to IR version 3, stored tensors are inputs too.
+            let inputs = listed.inputs.iter().copied().map(scene_value);
+            let inputs = inputs.filter(|input| self.scene.value(*input).maker != Maker::Stored).collect();
+            self.scene.groups[root.index()].inputs = inputs;
             self.scene.groups[root.index()].outputs =
                 listed.outputs.iter().copied().map(scene_value).collect();
             for output in &listed.outputs {

@@ -184,3 +184,17 @@ fn problems_are_at_the_edges_that_their_reports_point_at() {
     assert_eq!(picture.matches("class=\"link error\"").count(), 1);
     assert!(picture.contains("float16[2] (element-type-mismatch)"));
 }
+
+#[test]
+fn stored_tensors_that_old_models_list_as_inputs_are_no_ports() {
+    let text = |version: u8| {
+        format!(
+            "<ir_version: {version}, opset_import: [\"\" : 9]> g (float[2] x, float[2] w) => (float[2] y) \
+             <float[2] w = {{1, 2}}> {{ y = Add(x, w) }}"
+        )
+    };
+    for (version, ports) in [(3, 1), (8, 2)] {
+        let scene = scene_of_text(&text(version));
+        assert_eq!(scene.group(scene.main()).inputs.len(), ports, "IR version {version}");
+    }
+}
