@@ -133,7 +133,7 @@ def count_netron(page: Page) -> tuple[int, int, int]:
 
 
 def count_typeloom(page: Page) -> tuple[int, int, int]:
-    boxes = page.locator("svg [data-item]").count()
+    boxes = page.locator("svg [data-place]").count()
     return boxes, page.locator("svg text.type").count(), page.locator("#pane-problems li button").count()
 
 
@@ -150,7 +150,7 @@ def with_typeloom(browser: Browser, command: str, path: pathlib.Path, folder: pa
     start = time.perf_counter()
     subprocess.run([command, "view", str(path), "-o", str(out)], check=False, capture_output=True)
     made = time.perf_counter() - start
-    picture = browser.measure(out.as_uri(), "svg [data-item]", count_typeloom)
+    picture = browser.measure(out.as_uri(), "svg [data-place]", count_typeloom)
     if picture.seconds is not None:
         picture.seconds += made
     return picture
@@ -162,7 +162,7 @@ def panning(browser: Browser, page_file: pathlib.Path) -> list[float]:
     try:
         page = running.new_page(viewport={"width": 1280, "height": 800})
         page.goto(page_file.as_uri())
-        page.locator("svg [data-item]").first.wait_for(state="visible", timeout=PATIENCE * 1000)
+        page.locator("svg [data-place]").first.wait_for(state="visible", timeout=PATIENCE * 1000)
         page.evaluate("""() => {
             window.frames_ = [];
             const next = (time) => { window.frames_.push(time); requestAnimationFrame(next); };
