@@ -6,18 +6,18 @@
 //! matched nodes with the same attribute. For one pair of graphs:
 //!
 //! 1. The inputs and outputs are matched: those of models and functions by name, then in order by type without extents; those of nested
-//!    graphs by position ([`interface`]).
-//! 2. **Colours** ([`colour`]): each node gets hashes of the expression that it computes, of all that is computed from it, and of its
+//!    graphs by position (`interface`).
+//! 2. **Colours** (`colour`): each node gets hashes of the expression that it computes, of all that is computed from it, and of its
 //!    surroundings up to distance [`ROUNDS`] (colour refinement, Weisfeiler and Lehman 1968). Nodes with the same colour that is
 //!    **unique** in both graphs match. Names are second: of nodes with the same colour, those with the same unique (operator, name,
 //!    scope) match. So a name never outweighs the structure, because exporters number names and an inserted node renames all later ones.
-//! 3. **Propagation** ([`spread`]): from each pair along edges, to makers and readers at the same port with the same label and without a
+//! 3. **Propagation** (`spread`): from each pair along edges, to makers and readers at the same port with the same label and without a
 //!    contradicting input.
-//! 4. **Alignment** ([`sequence`]): the nodes in the order of the expression, and then in that of the file, with the pairs as anchors.
+//! 4. **Alignment** (`sequence`): the nodes in the order of the expression, and then in that of the file, with the pairs as anchors.
 //!    Patience and a bounded greedy Myers search find a common subsequence of nodes with the same colour, then with the same label, then
 //!    with the same operator; each is followed by propagation. This matches chains and repeated layers between two edits, where no
 //!    colour is unique.
-//! 5. **Correction** ([`votes`]): nodes without a pair, or with different inputs, get the node for which most matched neighbours vote
+//! 5. **Correction** (`votes`): nodes without a pair, or with different inputs, get the node for which most matched neighbours vote
 //!    (similarity flooding, Melnik, Garcia-Molina, Rahm 2002, with a fixed number of rounds). This also matches nodes whose operator
 //!    changed. Pairs without a common neighbour, name or label are removed.
 //!
@@ -31,8 +31,8 @@
 //! - `matching(old, new)` is the inverse of `matching(new, old)`: the scenes are ordered by a digest first.
 //! - The result does not depend on names if the structure is unique, nor on the order in the file, except for nodes that are equal in
 //!   all colours and names.
-//! - The work is counted in [`Work`] and linear in the sizes of the scenes, times [`ROUNDS`] and the limits of [`sequence`] and
-//!   [`votes`]. Nothing recurses.
+//! - The work is counted in [`Work`] and linear in the sizes of the scenes, times [`ROUNDS`] and the limits of `sequence` and
+//!   `votes`. Nothing recurses.
 //!
 //! # Limits
 //!
