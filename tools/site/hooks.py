@@ -91,7 +91,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             files.remove(file)
     for path in documents():
         add(files, config, path, ROOT / path)
-    for picture in sorted((ROOT / PICTURES).glob("*.svg")):
+    drawn = [path for path in (ROOT / PICTURES).iterdir() if path.suffix in (".png", ".svg")]
+    for picture in sorted(drawn):
         add(files, config, picture.relative_to(ROOT).as_posix(), picture)
     folder = pictures()
     if folder is not None:
