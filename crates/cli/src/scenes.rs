@@ -12,9 +12,6 @@ use crate::exit::Outcome;
 use crate::input::{Checker, Source};
 use crate::target::Target;
 
-/// Maximum number of diagnostics that are rendered; the others have their messages only.
-const MAX_REPORTS: usize = 1000;
-
 /// A scene.
 pub(crate) struct Drawn {
     pub(crate) scene: Scene,
@@ -42,16 +39,13 @@ fn of_bytes(
     let outcome = if checked.is_ok() { Outcome::Typed } else { Outcome::Problems };
     let mut scene = scene::scene(&mut checked, &diagnostics);
     scene.about.title.clone_from(&source.name);
-    for (mark, diagnostic) in scene.marks.iter_mut().zip(&diagnostics).take(MAX_REPORTS) {
-        mark.report = human::diagnostic(&source.name, diagnostic, human::Color::Never);
-    }
+    scene.set_reports(diagnostics.iter().map(|it| human::diagnostic(&source.name, it, human::Color::Never)));
     Ok(Ok(Drawn { scene, outcome }))
 }
 
 /// The scene of two models; the number of its changes is in it.
 pub(crate) fn compared(old: &Drawn, new: &Drawn) -> Drawn {
-    let (mut scene, _) = scene::compare(&old.scene, &new.scene);
-    scene.about.title = format!("{} -> {}", old.scene.about.title, new.scene.about.title);
+    let (scene, _) = scene::compare(&old.scene, &new.scene);
     Drawn { scene, outcome: new.outcome }
 }
 

@@ -12,9 +12,6 @@ use crate::model::Model;
 use crate::report::problem;
 use crate::settings::Settings;
 
-/// Maximum number of diagnostics that are rendered; the others have their messages only.
-const MAX_REPORTS: usize = 1000;
-
 /// A page, the number of nodes of its model, of its errors, and of changes from an old model.
 type View = (String, usize, usize, Option<usize>);
 
@@ -46,9 +43,7 @@ pub(crate) fn view<'py>(
     let nodes = scene.group(scene.main()).total;
     let page = interruptible(py, nodes, move || {
         if let Some(old) = &old {
-            let title = format!("{} -> {}", old.about.title, scene.about.title);
             (scene, _) = scene::compare(old, &scene);
-            scene.about.title = title;
         }
         let errors = scene.marks.iter().filter(|mark| mark.is_error()).count();
         let changes = scene.comparison.as_ref().map(|comparison| comparison.total);
@@ -75,9 +70,7 @@ fn scene_of(
         let diagnostics = checked.diagnostics();
         let mut scene = scene::scene(checked.solved(), &diagnostics);
         scene.about.title.clone_from(&file);
-        for (mark, diagnostic) in scene.marks.iter_mut().zip(&diagnostics).take(MAX_REPORTS) {
-            mark.report = human::diagnostic(&file, diagnostic, Color::Never);
-        }
+        scene.set_reports(diagnostics.iter().map(|it| human::diagnostic(&file, it, Color::Never)));
         Ok(Ok(scene))
     })?
 }

@@ -50,6 +50,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 
+pub use crate::state::trace::Cause;
 pub use cause::NextCause;
 pub(crate) use codes::dim_mismatch::subject;
 pub(crate) use codes::wrong_rank::axes_text;

@@ -4,7 +4,8 @@
 //! an initializer, a seed or a rule. The chain does not pass through nodes that are in error, because their facts are
 //! in doubt.
 
-use super::{Scope, list, quote};
+use super::text::{Ports, verb, way};
+use super::{Scope, quote};
 use crate::program::{Body, DeclarationKind, Origin, StepId, ValueId};
 use crate::signature::FormalType;
 use crate::state::trace::{Cause, Chain, Link, Tie};
@@ -21,7 +22,7 @@ pub(super) enum Doubt {
 }
 
 /// One link of the chain of causes of an element type. The other links are those of the next value.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NextCause {
     /// A node and rule equate it with the type of another value.
     Tie {
@@ -32,37 +33,19 @@ pub enum NextCause {
         /// The other value.
         next: ValueId,
     },
-    /// A rule of a node, independently of its inputs.
-    Rule {
-        /// The first step of the node.
-        step: StepId,
-        /// The name of the rule; empty for the operator's signature.
-        rule: &'static str,
-    },
-    /// A declaration in the model.
-    Declared(DeclarationKind),
-    /// The value is an initializer.
-    Initializer,
-    /// The caller gave the type.
-    Seed,
-    /// The argument of a call, for a parameter of a function.
-    Argument,
+    /// The source of the type.
+    End(Cause),
 }
 
 impl Cause {
-    fn into_next(self, body: &Body<'_>) -> NextCause {
+    /// The cause with the first step of its node, of which a node can have several.
+    fn of_node(self, body: &Body<'_>) -> Self {
         match self {
-            Self::Rule { step, rule } => NextCause::Rule { step: body.first_step(step), rule },
-            Self::Declared(kind) => NextCause::Declared(kind),
-            Self::Initializer => NextCause::Initializer,
-            Self::Seed => NextCause::Seed,
-            Self::Argument => NextCause::Argument,
+            Self::Rule { step, rule } => Self::Rule { step: body.first_step(step), rule },
+            Self::Declared(_) | Self::Initializer | Self::Seed | Self::Argument => self,
         }
     }
 }
-
-/// The maximum number of named nodes of a chain.
-const MAX_NAMED: usize = 3;
 
 impl<'a> Scope<'_, 'a> {
     /// The shortest chain of causes of a value's type.
@@ -123,7 +106,7 @@ impl<'a> Scope<'_, 'a> {
         let links = causes.into_iter().zip(ties).map(|(cause, tie)| {
             let tie =
                 || tie.map(|(next, step, rule)| NextCause::Tie { step: body.first_step(step), rule, next });
-            cause.map(|cause| cause.into_next(body)).or_else(tie)
+            cause.map(|cause| NextCause::End(cause.of_node(body))).or_else(tie)
         });
         links.collect()
     }
@@ -185,14 +168,7 @@ impl<'a> Scope<'_, 'a> {
                         names.push(name);
                     }
                 }
-                let hidden = names.len().saturating_sub(MAX_NAMED);
-                if hidden > 1 {
-                    let last = names.pop().unwrap_or_default();
-                    names.truncate(MAX_NAMED - 1);
-                    format!("from {end} through {}, {hidden} more and {last}", names.join(", "))
-                } else {
-                    format!("from {end} through {}", list(&names, "and"))
-                }
+                format!("from {end} through {}", way(names))
             }
         }
     }
@@ -214,17 +190,8 @@ impl<'a> Scope<'_, 'a> {
 
     /// The verb for a node that relates the types of `value` and `other`.
     fn verb(&self, value: ValueId, step: StepId, other: ValueId) -> &'static str {
-        match (
-            self.makes(step, value),
-            self.makes(step, other),
-            self.reads(step, value),
-            self.reads(step, other),
-        ) {
-            (true, false, _, true) => "takes it from",
-            (false, true, true, _) => "passes it on to",
-            (true, true, _, _) => "gives it the type of",
-            (_, _, _, _) => "requires it to match",
-        }
+        let ports = |value| Ports { makes: self.makes(step, value), reads: self.reads(step, value) };
+        verb(ports(value), ports(other))
     }
 
     fn makes(&self, step: StepId, value: ValueId) -> bool {

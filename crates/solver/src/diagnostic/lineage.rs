@@ -4,16 +4,14 @@
 //! of its node with the same dim, as an extent or as an element of a computed shape. Numbers can be equal by
 //! chance, so for a number the walk continues only if exactly one input has it.
 
-use super::{Scope, list};
+use super::Scope;
+use super::text::way;
 use crate::dim::DimId;
 use crate::program::{Origin, StepId, ValueId};
 use crate::state::constants::Data;
 
 /// The maximum length of a lineage.
 const MAX_STEPS: usize = 64;
-
-/// The maximum number of named nodes.
-const MAX_NAMED: usize = 3;
 
 /// The path of an extent to a value.
 pub(super) struct Lineage {
@@ -89,14 +87,6 @@ impl Scope<'_, '_> {
 
     /// The nodes of a lineage; the middle of a long one is left out.
     pub(super) fn path_text(&self, through: &[StepId]) -> String {
-        let mut names: Vec<String> = through.iter().map(|step| self.node_text(*step)).collect();
-        let hidden = names.len().saturating_sub(MAX_NAMED);
-        if hidden > 1 {
-            let last = names.pop().unwrap_or_default();
-            names.truncate(MAX_NAMED - 1);
-            format!("{}, {hidden} more and {last}", names.join(", "))
-        } else {
-            list(&names, "and")
-        }
+        way(through.iter().map(|step| self.node_text(*step)).collect())
     }
 }

@@ -12,6 +12,9 @@ pub(super) const MAX_NAME: usize = 96;
 /// Maximum number of displayed items of a list.
 const MAX_ITEMS: usize = 8;
 
+/// Maximum number of displayed nodes of a way.
+const MAX_NAMED: usize = 3;
+
 /// Number of displayed items at each end of a long path.
 const MAX_ENDS: usize = 4;
 
@@ -53,6 +56,36 @@ pub fn list(items: &[String], conjunction: &str) -> String {
             format!("{} {conjunction} {} more", items[..MAX_ITEMS].join(", "), items.len() - MAX_ITEMS)
         }
         [first @ .., last] => format!("{} {conjunction} {last}", first.join(", ")),
+    }
+}
+
+/// The nodes on the way from a source to a value; the middle of a long one is left out.
+pub fn way(mut names: Vec<String>) -> String {
+    let hidden = names.len().saturating_sub(MAX_NAMED);
+    if hidden < 2 {
+        return list(&names, "and");
+    }
+    let last = names.pop().unwrap_or_default();
+    names.truncate(MAX_NAMED - 1);
+    format!("{}, {hidden} more and {last}", names.join(", "))
+}
+
+/// Whether a node makes and reads a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ports {
+    /// Whether the value is an output of the node.
+    pub makes: bool,
+    /// Whether the value is an input of the node.
+    pub reads: bool,
+}
+
+/// The verb for a node that relates the types of a value and of another one: the node "takes it from" the other value.
+pub fn verb(value: Ports, other: Ports) -> &'static str {
+    match (value.makes, other.makes, value.reads, other.reads) {
+        (true, false, _, true) => "takes it from",
+        (false, true, true, _) => "passes it on to",
+        (true, true, _, _) => "gives it the type of",
+        (_, _, _, _) => "requires it to match",
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Trace {
 
 /// The source of a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Cause {
+pub enum Cause {
     /// A rule of a node, independently of its inputs.
     Rule {
         /// The first step of the node.

@@ -9,7 +9,7 @@
 //!
 //! **Cost:** a chain has at most [`MAX_CHAIN`] links, a walk [`MAX_WALK`] nodes, and each node costs its first inputs.
 
-use typeloom_solver::diagnostic::text::{list, quote};
+use typeloom_solver::diagnostic::text::{Ports, quote, verb, way};
 
 use super::Engine;
 use super::answers::{AxisOrigin, Cause as Step, Causes};
@@ -36,9 +36,6 @@ const MAX_INPUTS: usize = 64;
 
 /// Maximum number of nodes of a diagnostic, of inputs of each, and of values whose causes are listed.
 const MAX_CONCERNED: usize = 4;
-
-/// Maximum number of named nodes in a sentence.
-const MAX_NAMED: usize = 3;
 
 impl Engine {
     pub(super) fn causes(&self, value: ValueId) -> Causes {
@@ -147,7 +144,11 @@ fn step(scene: &Scene, value: ValueId, cause: &Cause) -> Step {
 fn reason(scene: &Scene, value: ValueId, cause: &Cause) -> String {
     match cause {
         Cause::Tie { node, next, .. } => {
-            let verb = verb(scene, value, *node, *next);
+            let ports = |value| Ports {
+                makes: makes(scene, *node, value),
+                reads: scene.node(*node).inputs.contains(&Some(value)),
+            };
+            let verb = verb(ports(value), ports(*next));
             format!("because {} {verb} {}", node_text(scene, *node), name(scene, *next))
         }
         Cause::Rule { node: Some(node), .. } if makes(scene, *node, value) => {
@@ -160,17 +161,6 @@ fn reason(scene: &Scene, value: ValueId, cause: &Cause) -> String {
         Cause::Argument => format!("from argument {} of the call", name(scene, value)),
         Cause::Declared => "as it is declared".to_owned(),
         Cause::Given => "as the caller specified".to_owned(),
-    }
-}
-
-/// The verb for a node that relates the types of `value` and `other`.
-fn verb(scene: &Scene, value: ValueId, node: NodeId, other: ValueId) -> &'static str {
-    let reads = |value| scene.node(node).inputs.contains(&Some(value));
-    match (makes(scene, node, value), makes(scene, node, other), reads(value), reads(other)) {
-        (true, false, _, true) => "takes it from",
-        (false, true, true, _) => "passes it on to",
-        (true, true, _, _) => "gives it the type of",
-        (_, _, _, _) => "requires it to match",
     }
 }
 
@@ -250,8 +240,11 @@ fn origin(scene: &Scene, value: ValueId, axis: usize, extent: &str) -> AxisOrigi
         Maker::Node { .. } if source != value => format!("from {}, {origin},", name(scene, source)),
         Maker::Node { .. } | Maker::Input | Maker::Stored | Maker::Undefined => origin,
     };
-    let way =
-        if through.is_empty() { String::new() } else { format!(" through {}", path_text(scene, &through)) };
+    let way = if through.is_empty() {
+        String::new()
+    } else {
+        format!(" through {}", way(through.iter().map(|node| node_text(scene, *node)).collect()))
+    };
     let shown = short(extent, MAX_DETAIL);
     let shown = if by_chance { shown } else { quote(&shown) };
     AxisOrigin {
@@ -272,19 +265,6 @@ fn origin_text(scene: &Scene, value: ValueId) -> String {
             Some(_) => format!("from stored tensor {}", name(scene, value)),
         },
         Maker::Undefined => "defined by nothing".to_owned(),
-    }
-}
-
-/// The nodes of a walk; the middle of a long one is left out.
-fn path_text(scene: &Scene, through: &[NodeId]) -> String {
-    let mut names: Vec<String> = through.iter().map(|node| node_text(scene, *node)).collect();
-    let hidden = names.len().saturating_sub(MAX_NAMED);
-    if hidden > 1 {
-        let last = names.pop().unwrap_or_default();
-        names.truncate(MAX_NAMED - 1);
-        format!("{}, {hidden} more and {last}", names.join(", "))
-    } else {
-        list(&names, "and")
     }
 }
 

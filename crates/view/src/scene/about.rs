@@ -27,6 +27,9 @@ pub struct About {
     pub equations: Vec<String>,
 }
 
+/// Maximum number of rendered messages in a scene.
+const MAX_REPORTS: usize = 1000;
+
 /// A symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
@@ -39,9 +42,10 @@ pub struct Symbol {
 }
 
 impl Scene {
-    /// Sets the rendered messages of the first diagnostics, without colours, in their order.
+    /// Sets the rendered messages of the first 1,000 diagnostics, without colours, in their order; the others have their
+    /// messages only.
     pub fn set_reports(&mut self, reports: impl IntoIterator<Item = String>) {
-        for (mark, report) in self.marks.iter_mut().zip(reports) {
+        for (mark, report) in self.marks.iter_mut().zip(reports).take(MAX_REPORTS) {
             mark.report = report;
         }
     }

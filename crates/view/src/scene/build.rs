@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use typeloom_solver::diagnostic::{Diagnostic, NextCause, SourceLine, graph_path, next_causes};
+use typeloom_solver::diagnostic::{self, Diagnostic, NextCause, SourceLine, graph_path, next_causes};
 use typeloom_solver::model::Checked;
 use typeloom_solver::model::bodies::SolvedBody;
 use typeloom_solver::program::{self, Body, BodySource, DeclarationKind, GraphId, Origin, StepId, StepKind};
@@ -343,16 +343,18 @@ impl<'a> Builder<'_, 'a> {
                 Some(NextCause::Tie { step, rule, next }) => {
                     node(step).map(|node| Cause::Tie { node, rule: rule_id(rule), next: scene_value(next) })
                 }
-                Some(NextCause::Rule { step, rule }) => {
-                    Some(Cause::Rule { node: node(step), rule: rule_id(rule) })
-                }
-                Some(NextCause::Declared(DeclarationKind::Input)) => Some(Cause::Input),
-                Some(NextCause::Declared(DeclarationKind::Output | DeclarationKind::Value)) => {
-                    Some(Cause::Declared)
-                }
-                Some(NextCause::Initializer) => Some(Cause::Stored),
-                Some(NextCause::Seed) => Some(Cause::Given),
-                Some(NextCause::Argument) => Some(Cause::Argument),
+                Some(NextCause::End(end)) => Some(match end {
+                    diagnostic::Cause::Rule { step, rule } => {
+                        Cause::Rule { node: node(step), rule: rule_id(rule) }
+                    }
+                    diagnostic::Cause::Declared(DeclarationKind::Input) => Cause::Input,
+                    diagnostic::Cause::Declared(DeclarationKind::Output | DeclarationKind::Value) => {
+                        Cause::Declared
+                    }
+                    diagnostic::Cause::Initializer => Cause::Stored,
+                    diagnostic::Cause::Seed => Cause::Given,
+                    diagnostic::Cause::Argument => Cause::Argument,
+                }),
             };
         }
     }

@@ -22,12 +22,14 @@ use crate::order::{Entry, Merged, MergedGraph};
 /// The maximum number of listed changes.
 const MAX_LISTED: usize = 2000;
 
-/// The scene of two models, with the changes from the old to the new one.
+/// The scene of two models, with both titles, and the changes from the old to the new one.
 #[must_use]
 pub fn compare(old: &Scene, new: &Scene) -> (Scene, Changes) {
     let matching = matching(old, new);
     let changes = Changes::of(old, new, &matching);
-    (union(old, new, &matching, &changes), changes)
+    let mut scene = union(old, new, &matching, &changes);
+    scene.about.title = format!("{} -> {}", old.about.title, new.about.title);
+    (scene, changes)
 }
 
 /// The scene of two models with these changes.
