@@ -5,8 +5,8 @@
     python tools/page/build.py --check    # builds all files and compares, without writing
 
 Needs Node.js with npm, and a Rust toolchain with the target `wasm32-unknown-unknown`. `npm ci` installs the compilers that
-`crates/view/page/package-lock.json` pins, without running their scripts. The optimizer of Binaryen is not used: it makes the module 16 % smaller, and its compressed form
-larger.
+`crates/view/page/package-lock.json` pins, without running their scripts. The optimizer of Binaryen is not used: the compressed module would
+not be smaller.
 
 The files are the same on every machine: paths are removed from the module, and `built.json` has the version of each tool. A module
 of another compiler has other bytes, so `--check` compares the module only if `rustc` has the recorded version. Without npm or the

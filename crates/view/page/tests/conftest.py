@@ -5,7 +5,7 @@
 
 `TYPELOOM_COMMAND` is the command; `TYPELOOM_CHROMIUM` is the browser, if it is not on the path. Without a browser the tests report that they
 were skipped; with `CI=true` they fail. Waits are bounded by conditions. Every page fails its test if it logs an error, violates its content
-security policy, or requests anything from a network. `TYPELOOM_PATIENCE` is the bound in seconds.
+security policy, opens a dialog, or requests anything from a network. `TYPELOOM_PATIENCE` is the bound in seconds.
 """
 
 from __future__ import annotations
@@ -141,6 +141,12 @@ def open_page(browser: Browser) -> Iterator[Callable[..., View]]:
         opened.append((page, problems))
         page.on("console", lambda message: problems.append(message.text) if message.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: problems.append(str(error)))
+
+        def dialog(shown) -> None:
+            problems.append(f"dialog: {shown.message}")
+            shown.dismiss()
+
+        page.on("dialog", dialog)
 
         def request(made) -> None:
             if not made.url.startswith(("file:", "data:", "blob:", "http://127.0.0.1:")):
