@@ -34,7 +34,7 @@ from collections.abc import Iterator
 import netron
 import onnx
 import psutil
-from playwright.sync_api import Page, TimeoutError as TooLate, sync_playwright
+from playwright.sync_api import Error, Page, TimeoutError as TooLate, sync_playwright
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -44,9 +44,10 @@ PATIENCE = 120
 
 @dataclasses.dataclass
 class Picture:
-    """One measurement; `seconds` is `None` if there was no picture in time."""
+    """One measurement; `seconds` is `None` if there was no picture."""
 
     seconds: float | None
+    failure: str = ""
     memory: float = 0.0
     boxes: int = 0
     types: int = 0
@@ -120,10 +121,14 @@ class Browser:
             try:
                 page.locator(box).first.wait_for(state="visible", timeout=PATIENCE * 1000)
             except TooLate:
-                return Picture(None)
+                return Picture(None, f"none in {PATIENCE} s")
+            except Error as error:
+                if "crashed" not in error.message:
+                    raise
+                return Picture(None, f"the page crashed after {time.perf_counter() - start:.0f} s")
             seconds = time.perf_counter() - start
             memory = browser_memory() - empty
-            return Picture(seconds, memory, *count(page))
+            return Picture(seconds, "", memory, *count(page))
         finally:
             browser.close()
 
@@ -203,7 +208,7 @@ def median(pictures: list[Picture], field: str) -> float | None:
 def row(name: str, tool: str, pictures: list[Picture]) -> str:
     seconds = median(pictures, "seconds")
     if seconds is None:
-        return f"| {name} | {tool} | none in {PATIENCE} s | | | | |"
+        return f"| {name} | {tool} | {pictures[0].failure} | | | | |"
     cells = [f"{seconds:.2f} s", f"{median(pictures, 'memory'):.0f} MiB"]
     cells += [f"{median(pictures, field):.0f}" for field in ("boxes", "types", "problems")]
     return f"| {name} | {tool} | " + " | ".join(cells) + " |"
