@@ -248,16 +248,25 @@ fn shape_pairs<'t>(a: &'t Type, b: &'t Type) -> Vec<(&'t [DimId], &'t [DimId])> 
     found
 }
 
+/// The extents of the same axes of parameters with the same name.
+fn extent_pairs(given: &[Parameter], expected: &[Parameter]) -> Vec<(DimId, DimId)> {
+    pairs(given, expected)
+        .flat_map(|(a, b)| shape_pairs(&a.ty, &b.ty))
+        .flat_map(|(a, b)| a.iter().copied().zip(b.iter().copied()))
+        .collect()
+}
+
 /// The reasons why a given program cannot replace an expected one, as differences from the expected to the given one.
 fn mismatches(given: &Interface, expected: &Interface, identity: PortIdentity) -> Vec<InterfaceDifference> {
     let mut matching = Matching::new(given, expected);
-    for [given, expected] in [[&given.inputs, &expected.inputs], [&given.outputs, &expected.outputs]] {
-        let extents: Vec<_> = pairs(given, expected)
-            .flat_map(|(a, b)| shape_pairs(&a.ty, &b.ty))
-            .flat_map(|(a, b)| a.iter().copied().zip(b.iter().copied()))
-            .collect();
-        matching.match_all(&extents);
+    matching.match_inputs(&extent_pairs(&given.inputs, &expected.inputs));
+    let in_expected = positions(&expected.inputs);
+    let is_known = |parameter: &Parameter| in_expected.contains_key(parameter.name.as_str());
+    // Symbols of a required input that callers do not pass stay open: outputs differ because of that input, which is reported.
+    if given.inputs.iter().all(|parameter| parameter.optional || is_known(parameter)) {
+        matching.close_inputs();
     }
+    matching.match_outputs(&extent_pairs(&given.outputs, &expected.outputs));
     let mut comparer = Comparer { given, expected, matching, identity, found: Vec::new() };
     comparer.inputs();
     comparer.outputs();

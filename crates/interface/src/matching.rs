@@ -28,8 +28,12 @@ pub(crate) struct Matching {
     copies: [HashMap<DimId, DimId>; 2],
     /// The bindings of symbols.
     values: Vec<(DimId, DimId)>,
-    /// The open symbols without a binding.
+    /// The open symbols of the lists that are being matched.
     open: Vec<DimId>,
+    /// The open symbols of outputs, until the outputs are matched.
+    open_in_outputs: Vec<DimId>,
+    /// The input symbols that [`Self::close_inputs`] found open.
+    undetermined: Vec<DimId>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,8 +44,14 @@ enum Of {
 
 impl Matching {
     pub(crate) fn new(given: &Interface, expected: &Interface) -> Self {
-        let mut matching =
-            Self { dims: Dims::new(), copies: Default::default(), values: Vec::new(), open: Vec::new() };
+        let mut matching = Self {
+            dims: Dims::new(),
+            copies: Default::default(),
+            values: Vec::new(),
+            open: Vec::new(),
+            open_in_outputs: Vec::new(),
+            undetermined: Vec::new(),
+        };
         matching.copy(expected, Of::Expected);
         matching.copy(given, Of::Given);
         matching
@@ -53,7 +63,10 @@ impl Matching {
         let listed = dims_of(&interface.inputs).chain(dims_of(&interface.outputs));
         let sides = interface.conditions.iter().flat_map(|condition| [condition.left, condition.right]);
         for dim in listed.chain(sides) {
-            let open = &mut self.open;
+            let open = match of {
+                Of::Given => &mut self.open,
+                Of::Expected => &mut self.open_in_outputs,
+            };
             let mut leaf = |dims: &mut Dims, leaf: DimId| {
                 *known.entry(leaf).or_insert_with(|| {
                     // Generated names keep the symbols of the two sides distinct.
@@ -75,8 +88,24 @@ impl Matching {
         (self.dims.substitute(left, &self.values), self.dims.substitute(right, &self.values))
     }
 
-    /// Binds open symbols by pairs of a given and an expected extent.
-    pub(crate) fn match_all(&mut self, pairs: &[(DimId, DimId)]) {
+    /// Binds input symbols of the given interface by pairs of a given and an expected extent.
+    pub(crate) fn match_inputs(&mut self, pairs: &[(DimId, DimId)]) {
+        self.match_all(pairs);
+    }
+
+    /// Makes the input symbols that are still open rigid: they belong to optional inputs that callers do not know, so no caller
+    /// chooses them. Without this call, [`Self::match_outputs`] binds them too.
+    pub(crate) fn close_inputs(&mut self) {
+        self.undetermined = std::mem::take(&mut self.open);
+    }
+
+    /// Binds the symbols that the expected program chooses.
+    pub(crate) fn match_outputs(&mut self, pairs: &[(DimId, DimId)]) {
+        self.open.append(&mut self.open_in_outputs);
+        self.match_all(pairs);
+    }
+
+    fn match_all(&mut self, pairs: &[(DimId, DimId)]) {
         let pairs: Vec<(DimId, DimId)> =
             pairs.iter().filter_map(|(given, expected)| self.pair(*given, *expected)).collect();
         for &(given, expected) in &pairs {
@@ -127,8 +156,8 @@ impl Matching {
         false
     }
 
-    /// The conditions of the given interface that those of the expected one do not imply. A condition on an unbound symbol
-    /// is left out, because the parameter that declares the symbol already differs.
+    /// The conditions of the given interface that those of the expected one do not imply. A condition on an undetermined symbol
+    /// is left out: either the parameter that declares the symbol already differs, or callers do not pass it.
     pub(crate) fn stronger(&mut self, given: &Interface, expected: &Interface) -> Vec<Condition> {
         let mut domain = Domain::nonempty();
         for condition in &expected.conditions {
@@ -140,7 +169,8 @@ impl Matching {
         for condition in &given.conditions {
             let Some(copy) = self.copied(Of::Given, *condition) else { continue };
             let symbols = [self.dims.symbols_of(copy.left), self.dims.symbols_of(copy.right)].concat();
-            let is_matched = !symbols.iter().any(|symbol| self.open.contains(symbol));
+            let is_unbound = |symbol| self.open.contains(symbol) || self.undetermined.contains(symbol);
+            let is_matched = !symbols.iter().any(is_unbound);
             if is_matched && self.dims.examine(copy, &domain) != Verdict::Always {
                 stronger.push(*condition);
             }
