@@ -349,3 +349,24 @@ fn verdicts_of_random_pairs_are_those_of_enumerated_calls() {
     );
     assert!(counts.iter().all(|count| count * 20 >= PAIRS), "each verdict is common");
 }
+
+#[test]
+fn the_size_of_an_added_optional_input_is_not_chosen_by_callers_who_do_not_know_it() {
+    let of = |symbol| Extent::Of { symbol, times: 1, plus: 0 };
+    let port = |name, extent, optional| {
+        let elem = Elem::from_onnx(1).expect("float is an element type");
+        Port { name, elem, shape: Some(vec![extent]), optional }
+    };
+    let old = |result| Drawn {
+        inputs: vec![port("a", of(0), false)],
+        outputs: vec![port("y", of(result), false)],
+        limit: None,
+    };
+    let mut new = old(1);
+    new.inputs.push(port("c", of(1), true));
+    let is_replaced_by = |old: &Drawn, new: &Drawn| {
+        compare(&old.interface(), &new.interface(), Direction::Backward, PortIdentity::Name).is_compatible()
+    };
+    assert!(!is_replaced_by(&old(0), &new), "callers expect the size of `a`");
+    assert!(is_replaced_by(&old(2), &new), "callers expect any size");
+}

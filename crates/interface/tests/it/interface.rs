@@ -114,16 +114,6 @@ fn an_added_input_breaks_callers_unless_it_has_a_default() {
 }
 
 #[test]
-fn the_size_of_an_added_optional_input_is_not_chosen_by_callers_who_do_not_know_it() {
-    let old = "g (float[N] x) => (float[N] y) { y = Relu(x) }";
-    let new = "g (float[N] x, float[M] s = {1}) => (float[M] y) { y = Relu(s) }";
-    assert!(!verdict(old, new).0, "callers expect a result of the size of x");
-    let old = "g (float[2] x, bool[2] m) => (float[K] y) { y = Compress(x, m) }";
-    let new = "g (float[2] x, bool[2] m, float[M] s = {1}) => (float[M] y) { y = Identity(s) }";
-    assert!(verdict(old, new).0, "callers expect any size");
-}
-
-#[test]
 fn another_element_type_breaks_both_ways() {
     let old = "g (float[N] x) => (y) { y = Relu(x) }";
     let new = "g (float16[N] x) => (y) { y = Relu(x) }";
