@@ -1,66 +1,23 @@
-//! Object stores by URL, with a blocking interface.
+//! Models in object stores by URL, with a blocking interface. [`Stores`] lists the URLs and options.
 //!
-//! | URL | store |
-//! |---|---|
-//! | `s3://BUCKET/KEY`, `s3a://` | Amazon S3 and compatible servers |
-//! | `gs://BUCKET/KEY` | Google Cloud Storage |
-//! | `az://CONTAINER/KEY`, `abfs://`, `abfss://` | Azure Blob Storage |
-//!
-//! The key is taken literally: it has no escapes, queries or fragments. Options come from the environment (`AWS_ENDPOINT`,
-//! `GOOGLE_SERVICE_ACCOUNT`, `AZURE_STORAGE_ACCOUNT_NAME`, ...) and from the caller, which take precedence. Requests
-//! that a store throttles (429, 503) or fails (5xx) are repeated with exponential backoff.
-//!
-//! **Invariant:** a client has one runtime with two threads, and a store for each bucket. It must not be used after a fork.
+//! **Invariant:** a client must not be used after a fork, see [`Stores`].
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Component, Path};
-use std::str::FromStr;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::TryStreamExt as _;
-use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
-use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
-use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::path::Path as Key;
-use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt as _, RetryConfig};
-use tokio::runtime::{Handle, Runtime};
+use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt as _};
+use typeloom_stores::{StoreError, Stores};
 
 use crate::error::FetchError;
 use crate::reader::{Counts, FIRST_BLOCK, Limits, Source};
 use crate::skeleton::skeleton;
 
-/// Threads that drive connections. They do no work on models.
-const THREADS: usize = 2;
 /// Maximum number of objects of one listing.
 const MAX_LISTED: usize = 10_000_000;
-
-/// The scheme of a URL and the rest.
-fn split(url: &str) -> Option<(Scheme, &str, &str)> {
-    let (scheme, rest) = url.split_once("://")?;
-    let scheme = match scheme {
-        "s3" | "s3a" => Scheme::Amazon,
-        "gs" => Scheme::Google,
-        "az" | "abfs" | "abfss" => Scheme::Azure,
-        _ => return None,
-    };
-    let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
-    Some((scheme, bucket, key))
-}
-
-/// Whether a text is a URL of an object store, rather than a path.
-pub fn is_remote(url: &str) -> bool {
-    split(url).is_some()
-}
-
-#[derive(Clone, Copy)]
-enum Scheme {
-    Amazon,
-    Google,
-    Azure,
-}
 
 /// The skeleton of a model.
 #[derive(Clone, Debug)]
@@ -74,50 +31,20 @@ pub struct Fetched {
     pub counts: Counts,
 }
 
-/// Stores with their options.
+/// Stores with the limits of reads.
 #[derive(Debug)]
 pub struct Client {
-    /// Set until the client is dropped.
-    runtime: Option<Runtime>,
-    handle: Handle,
-    options: Vec<(String, String)>,
-    retry: RetryConfig,
+    stores: Stores,
     limits: Limits,
-    stores: Mutex<HashMap<String, Arc<dyn ObjectStore>>>,
 }
 
 impl Client {
-    /// A client. `options` are those of the stores, by their names in `object_store`, and `max_retries` and
-    /// `retry_timeout` (in seconds).
+    /// A client. `options` are those of [`Stores::new`].
     ///
     /// # Errors
     /// No store has such an option, or the threads cannot be started.
     pub fn new(options: Vec<(String, String)>, limits: Limits) -> Result<Self, FetchError> {
-        let mut retry = RetryConfig::default();
-        let mut kept = Vec::with_capacity(options.len());
-        for (key, value) in options {
-            let key = key.to_ascii_lowercase();
-            let number = || {
-                let error = |_| FetchError::Usage(format!("`{key}` must be a whole number, not `{value}`"));
-                value.parse::<u32>().map_err(error)
-            };
-            match key.as_str() {
-                "max_retries" => retry.max_retries = number()? as usize,
-                "retry_timeout" => retry.retry_timeout = Duration::from_secs(number()?.into()),
-                _ if is_option(&key) => kept.push((key, value)),
-                _ => return Err(FetchError::Usage(format!("no object store has an option `{key}`"))),
-            }
-        }
-        // An error means that the process has a provider already.
-        drop(rustls::crypto::ring::default_provider().install_default());
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(THREADS)
-            .thread_name("typeloom-fleet")
-            .enable_all()
-            .build()
-            .map_err(|error| FetchError::Usage(format!("cannot start the threads of a client: {error}")))?;
-        let handle = runtime.handle().clone();
-        Ok(Self { runtime: Some(runtime), handle, options: kept, retry, limits, stores: Mutex::default() })
+        Ok(Self { stores: Stores::new(options)?, limits })
     }
 
     /// The skeleton of a model. Reading starts over once if the object is replaced meanwhile.
@@ -125,10 +52,10 @@ impl Client {
     /// # Errors
     /// The object cannot be read.
     pub fn fetch(&self, url: &str) -> Result<Fetched, FetchError> {
-        let (store, key) = self.object(url)?;
-        let fetch = || fetch(&self.handle, &*store, &key, url, self.limits);
+        let (store, key) = self.stores.object(url)?;
+        let fetch = || fetch(&self.stores, &*store, &key, url, self.limits);
         match fetch() {
-            Err(FetchError::Changed(_)) => fetch(),
+            Err(FetchError::Access(StoreError::Changed(_))) => fetch(),
             result => result,
         }
     }
@@ -150,11 +77,11 @@ impl Client {
             sibling.push_str(&part.as_os_str().to_string_lossy());
         }
         let head = |(store, key): (Arc<dyn ObjectStore>, Key)| {
-            self.handle.block_on(store.head(&key)).map_err(|error| FetchError::of(&sibling, error))
+            self.stores.wait(store.head(&key)).map_err(|error| StoreError::of(&sibling, error))
         };
-        match self.object(&sibling).and_then(head) {
+        match self.stores.object(&sibling).and_then(head) {
             Ok(meta) => Ok(meta.size),
-            Err(FetchError::NotFound(_)) => Err(format!("`{location}` is not there")),
+            Err(StoreError::NotFound(_)) => Err(format!("`{location}` is not there")),
             Err(error) => Err(error.to_string()),
         }
     }
@@ -164,9 +91,8 @@ impl Client {
     /// # Errors
     /// The bucket cannot be listed.
     pub fn list(&self, folder: &str) -> Result<Vec<String>, FetchError> {
-        let (store, key) = self.object(folder)?;
-        let (_, bucket, _) = split(folder).ok_or_else(|| unknown(folder))?;
-        let root = folder.split_once("://").map_or(folder, |(scheme, _)| scheme);
+        let (store, key) = self.stores.object(folder)?;
+        let root = root(folder);
         let mut objects = store.list(Some(&key));
         let listing = async {
             let mut urls = Vec::new();
@@ -174,83 +100,27 @@ impl Client {
                 if urls.len() == MAX_LISTED {
                     return Ok(None);
                 }
-                urls.push(format!("{root}://{bucket}/{}", meta.location));
+                urls.push(format!("{root}/{}", meta.location));
             }
             Ok(Some(urls))
         };
-        let urls = self.handle.block_on(listing).map_err(|error| FetchError::of(folder, error))?;
+        let urls = self.stores.wait(listing).map_err(|error| StoreError::of(folder, error))?;
         let mut urls =
             urls.ok_or_else(|| FetchError::Limit(format!("`{folder}` has more than {MAX_LISTED} objects")))?;
         urls.sort_unstable();
         Ok(urls)
     }
-
-    /// The store and the key of a URL.
-    fn object(&self, url: &str) -> Result<(Arc<dyn ObjectStore>, Key), FetchError> {
-        let (scheme, bucket, key) = split(url).ok_or_else(|| unknown(url))?;
-        let key = Key::parse(key).map_err(|error| FetchError::of(url, error.into()))?;
-        let root = &url[..url.len() - url.split_once("://").map_or(0, |(_, rest)| rest.len()) + bucket.len()];
-        let mut stores = self.stores.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(store) = stores.get(root) {
-            return Ok((Arc::clone(store), key));
-        }
-        let store = self.open(scheme, root).map_err(|error| FetchError::of(root, error))?;
-        stores.insert(root.to_owned(), Arc::clone(&store));
-        Ok((store, key))
-    }
-
-    fn open(&self, scheme: Scheme, root: &str) -> object_store::Result<Arc<dyn ObjectStore>> {
-        // Connections are opened later, by the threads of the runtime.
-        let _context = self.handle.enter();
-        Ok(match scheme {
-            Scheme::Amazon => {
-                let builder = AmazonS3Builder::from_env().with_url(root).with_retry(self.retry.clone());
-                let set = |builder: AmazonS3Builder, (key, value)| builder.with_config(key, value);
-                Arc::new(self.options().fold(builder, set).build()?)
-            }
-            Scheme::Google => {
-                let builder =
-                    GoogleCloudStorageBuilder::from_env().with_url(root).with_retry(self.retry.clone());
-                let set = |builder: GoogleCloudStorageBuilder, (key, value)| builder.with_config(key, value);
-                Arc::new(self.options().fold(builder, set).build()?)
-            }
-            Scheme::Azure => {
-                let builder = MicrosoftAzureBuilder::from_env().with_url(root).with_retry(self.retry.clone());
-                let set = |builder: MicrosoftAzureBuilder, (key, value)| builder.with_config(key, value);
-                Arc::new(self.options().fold(builder, set).build()?)
-            }
-        })
-    }
-
-    /// The options of one kind of store.
-    fn options<K: FromStr>(&self) -> impl Iterator<Item = (K, &str)> {
-        self.options.iter().filter_map(|(key, value)| Some((key.parse().ok()?, value.as_str())))
-    }
 }
 
-impl Drop for Client {
-    /// Ends the threads without waiting for them: a name lookup may take seconds, and after a fork there are none.
-    fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
-    }
-}
-
-/// Whether a kind of store has this option.
-fn is_option(key: &str) -> bool {
-    AmazonS3ConfigKey::from_str(key).is_ok()
-        || GoogleConfigKey::from_str(key).is_ok()
-        || AzureConfigKey::from_str(key).is_ok()
-}
-
-fn unknown(url: &str) -> FetchError {
-    FetchError::Usage(format!("`{url}` is not a URL of a supported object store (s3, gs, az)"))
+/// The bucket of a URL.
+fn root(url: &str) -> &str {
+    let start = url.find("://").map_or(0, |at| at + 3);
+    &url[..url[start..].find('/').map_or(url.len(), |at| start + at)]
 }
 
 /// One object at one version.
 struct Object<'a> {
-    runtime: &'a Handle,
+    stores: &'a Stores,
     store: &'a dyn ObjectStore,
     key: &'a Key,
     url: &'a str,
@@ -270,7 +140,7 @@ impl Object<'_> {
             let meta = result.meta.clone();
             Ok((meta, result.bytes().await?))
         };
-        self.runtime.block_on(get).map_err(|error| FetchError::of(self.url, error))
+        Ok(self.stores.wait(get).map_err(|error| StoreError::of(self.url, error))?)
     }
 }
 
@@ -282,29 +152,30 @@ impl Source for Object<'_> {
         if self.meta.as_ref().is_some_and(is_same) {
             Ok(bytes)
         } else {
-            Err(FetchError::Changed(self.url.to_owned()))
+            Err(StoreError::Changed(self.url.to_owned()).into())
         }
     }
 }
 
 fn fetch(
-    runtime: &Handle,
+    stores: &Stores,
     store: &dyn ObjectStore,
     key: &Key,
     url: &str,
     limits: Limits,
 ) -> Result<Fetched, FetchError> {
-    let mut object = Object { runtime, store, key, url, meta: None };
+    let mut object = Object { stores, store, key, url, meta: None };
     let (meta, first) = match object.get(0..FIRST_BLOCK) {
         // Stores refuse every range of an empty object.
-        Err(FetchError::Store(at, reason)) => match runtime.block_on(store.head(key)) {
+        Err(error @ FetchError::Access(StoreError::Store(..))) => match stores.wait(store.head(key)) {
             Ok(meta) if meta.size == 0 => (meta, Bytes::new()),
-            _ => return Err(FetchError::Store(at, reason)),
+            _ => return Err(error),
         },
         result => result?,
     };
     if first.len() as u64 != meta.size.min(FIRST_BLOCK) {
-        return Err(FetchError::Store(url.to_owned(), "the store does not read byte ranges".to_owned()));
+        let reason = "the store does not read byte ranges";
+        return Err(StoreError::Store(url.to_owned(), reason.to_owned()).into());
     }
     let (size, version) = (meta.size, meta.e_tag.clone());
     object.meta = Some(meta);

@@ -6,7 +6,7 @@
 //!
 //! | module | serves |
 //! |---|---|
-//! | [`client`] | stores by URL, listing, the blocking interface |
+//! | [`client`] | listing, the blocking interface |
 //! | [`reader`] | byte ranges with read-ahead, limits, counts |
 //! | [`skeleton`] | the walk over a file, and what replaces a payload |
 //!
@@ -21,7 +21,7 @@ mod error;
 pub mod reader;
 pub mod skeleton;
 
-pub use client::{Client, Fetched, is_remote};
+pub use client::{Client, Fetched};
 pub use error::FetchError;
 pub use reader::{Counts, Limits};
 pub use skeleton::OMITTED;

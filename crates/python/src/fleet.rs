@@ -10,7 +10,8 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyPermissionError};
 use pyo3::prelude::*;
 use typeloom::check::{Operators, Options};
-use typeloom_fleet::{Client, FetchError, Limits, OMITTED, is_remote};
+use typeloom_fleet::{Client, FetchError, Limits, OMITTED};
+use typeloom_stores::{StoreError, is_remote};
 use typeloom_onnx::view::ModelView;
 
 use crate::error::{core_error, file_error};
@@ -128,11 +129,21 @@ fn node_count(bytes: &[u8]) -> Option<usize> {
 
 /// The subclass of `OSError` that Python raises for local files.
 fn fetch_error(error: FetchError) -> PyErr {
+    match error {
+        FetchError::Access(error) => store_error(&error),
+        FetchError::Limit(text) => PyOSError::new_err(text),
+    }
+}
+
+/// The exception of an error of a store.
+fn store_error(error: &StoreError) -> PyErr {
     let text = error.to_string();
     match error {
-        FetchError::NotFound(_) => PyFileNotFoundError::new_err(text),
-        FetchError::Denied(..) => PyPermissionError::new_err(text),
-        FetchError::Changed(_) | FetchError::Limit(_) | FetchError::Store(..) => PyOSError::new_err(text),
-        FetchError::Usage(_) => core_error(text),
+        StoreError::NotFound(_) => PyFileNotFoundError::new_err(text),
+        StoreError::Denied(..) => PyPermissionError::new_err(text),
+        StoreError::Changed(_) | StoreError::TooLarge(..) | StoreError::TooMany(..) | StoreError::Store(..) => {
+            PyOSError::new_err(text)
+        }
+        StoreError::Usage(_) => core_error(text),
     }
 }

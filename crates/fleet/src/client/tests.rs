@@ -9,18 +9,10 @@ fn client(options: &[(&str, &str)]) -> Result<Client, FetchError> {
 }
 
 #[test]
-fn urls_and_paths_are_distinguished() {
-    assert!(
-        ["s3://b/k", "gs://b/k", "az://c/k", "abfss://c@a.dfs.core.windows.net/k"].into_iter().all(is_remote)
-    );
-    assert!(!["model.onnx", "/tmp/s3/model.onnx", "C:\\m.onnx", "file:///m"].into_iter().any(is_remote));
-}
-
-#[test]
 fn unknown_options_are_refused() {
     assert!(client(&[("AWS_ENDPOINT", "http://localhost:1"), ("max_retries", "3")]).is_ok());
-    assert!(matches!(client(&[("aws_endpiont", "")]), Err(FetchError::Usage(_))));
-    assert!(matches!(client(&[("max_retries", "many")]), Err(FetchError::Usage(_))));
+    assert!(matches!(client(&[("aws_endpiont", "")]), Err(FetchError::Access(StoreError::Usage(_)))));
+    assert!(matches!(client(&[("max_retries", "many")]), Err(FetchError::Access(StoreError::Usage(_)))));
 }
 
 #[test]
@@ -38,15 +30,15 @@ fn a_replaced_object_is_an_error() -> Result<(), FetchError> {
     let client = client(&[])?;
     let (store, key) = (InMemory::new(), Key::from("m"));
     let put = |bytes: Vec<u8>| {
-        let put = client.handle.block_on(store.put(&key, PutPayload::from(bytes)));
-        put.map_err(|error| FetchError::of("m", error))
+        let put = client.stores.wait(store.put(&key, PutPayload::from(bytes)));
+        put.map(drop).map_err(|error| StoreError::of("m", error))
     };
     put(vec![0; 1000])?;
-    let mut object = Object { runtime: &client.handle, store: &store, key: &key, url: "m", meta: None };
+    let mut object = Object { stores: &client.stores, store: &store, key: &key, url: "m", meta: None };
     object.meta = Some(object.get(0..10)?.0);
     assert_eq!(object.read(10, 20)?.len(), 10);
     put(vec![1; 1000])?;
-    assert!(matches!(object.read(20, 30), Err(FetchError::Changed(_))));
+    assert!(matches!(object.read(20, 30), Err(FetchError::Access(StoreError::Changed(_)))));
     Ok(())
 }
 
@@ -54,10 +46,15 @@ fn a_replaced_object_is_an_error() -> Result<(), FetchError> {
 fn a_missing_and_an_empty_object() -> Result<(), FetchError> {
     let client = client(&[])?;
     let store = InMemory::new();
-    let put = client.handle.block_on(store.put(&Key::from("empty"), PutPayload::new()));
-    put.map_err(|error| FetchError::of("empty", error))?;
-    let fetch = |key: &str| fetch(&client.handle, &store, &Key::from(key), key, Limits::default());
-    assert!(matches!(fetch("missing"), Err(FetchError::NotFound(_))));
+    let put = client.stores.wait(store.put(&Key::from("empty"), PutPayload::new()));
+    put.map_err(|error| StoreError::of("empty", error))?;
+    let fetch = |key: &str| fetch(&client.stores, &store, &Key::from(key), key, Limits::default());
+    assert!(matches!(fetch("missing"), Err(FetchError::Access(StoreError::NotFound(_)))));
     assert_eq!(fetch("empty")?.size, 0);
     Ok(())
+}
+
+#[test]
+fn the_bucket_of_a_url() {
+    assert_eq!(["s3://b/k/l", "az://c", "gs://b/"].map(root), ["s3://b", "az://c", "gs://b"]);
 }
