@@ -46,6 +46,7 @@ pub mod bundle;
 mod compare;
 mod decode;
 mod encode;
+pub mod exports;
 mod leaves;
 mod matching;
 

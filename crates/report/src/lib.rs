@@ -16,6 +16,7 @@
 //! | [`c_header`](mod@c_header) | C and C++ programs: the type tree and the ports of a program as a header |
 //! | [`infer`] | programs: the types of all values as JSON |
 //! | [`interface`] | people and programs: interfaces and their differences |
+//! | [`exports`] | people and programs: differences of bundles |
 //! | [`repair`] | people and programs: the changes of a repair |
 //! | `rust` | people and programs: the API of Rust crates and its changes; needs the feature `rust` |
 //!
@@ -27,6 +28,7 @@
 
 pub mod c_header;
 pub mod concise;
+pub mod exports;
 pub mod finding;
 pub mod github;
 pub mod human;

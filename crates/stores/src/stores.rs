@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use object_store::local::LocalFileSystem;
 use object_store::path::Path as Key;
-use object_store::{ObjectStore, RetryConfig};
+use object_store::ObjectStore;
 use tokio::runtime::{Handle, Runtime};
 
 use crate::address::{Remote, local, unknown};
@@ -34,8 +34,15 @@ pub enum Missing {
 pub struct Stores {
     runtime: Arc<Threads>,
     options: Vec<(String, String)>,
-    retry: RetryConfig,
+    retry: Retry,
     buckets: Mutex<HashMap<String, Arc<dyn ObjectStore>>>,
+}
+
+/// How requests are repeated, where it differs from the default.
+#[derive(Clone, Copy, Debug, Default)]
+struct Retry {
+    times: Option<usize>,
+    timeout: Option<Duration>,
 }
 
 /// The runtime of a [`Stores`] and of its folders.
@@ -78,7 +85,7 @@ impl Stores {
     /// # Errors
     /// No store has such an option, or the threads cannot be started.
     pub fn new(options: Vec<(String, String)>) -> Result<Self, StoreError> {
-        let mut retry = RetryConfig::default();
+        let mut retry = Retry::default();
         let mut kept = Vec::with_capacity(options.len());
         for (key, value) in options {
             let key = key.to_ascii_lowercase();
@@ -87,8 +94,8 @@ impl Stores {
                 value.parse::<u32>().map_err(error)
             };
             match key.as_str() {
-                "max_retries" => retry.max_retries = number()? as usize,
-                "retry_timeout" => retry.retry_timeout = Duration::from_secs(number()?.into()),
+                "max_retries" => retry.times = Some(number()? as usize),
+                "retry_timeout" => retry.timeout = Some(Duration::from_secs(number()?.into())),
                 _ if is_option(&key) => kept.push((key, value)),
                 _ => return Err(StoreError::Usage(format!("no object store has an option `{key}`"))),
             }
@@ -151,7 +158,7 @@ impl Stores {
     #[cfg(not(feature = "cloud"))]
     fn open(&self, remote: &Remote<'_>) -> Result<Arc<dyn ObjectStore>, StoreError> {
         // Options are of the stores that this build leaves out.
-        let _ = (&self.options, &self.retry, remote.scheme);
+        let _ = (&self.options, self.retry.times, self.retry.timeout, remote.scheme);
         let root = remote.root;
         Err(StoreError::Usage(format!("cannot open `{root}`: this build has no object stores (feature `cloud`)")))
     }

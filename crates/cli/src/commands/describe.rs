@@ -17,7 +17,7 @@ pub(crate) fn run(args: &DescribeArgs) -> anyhow::Result<Outcome> {
     let source = input::source(&args.file);
     let interfaces = match interfaces::read(&source, &crate::settings::checker(&args.solve, &source)?)? {
         Ok(Content::Interfaces(interfaces)) => interfaces.functions,
-        Ok(Content::Types(bytes)) => return write_types(args, &source.name, &bytes),
+        Ok(Content::Types(types)) => return write_types(args, &source.name, types.bundle.as_bytes()),
         Err(diagnostics) => {
             return refuse(&source.name, &diagnostics, args.color, "no interface");
         }

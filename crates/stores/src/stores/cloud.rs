@@ -3,10 +3,10 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
-use object_store::ObjectStore;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::{ObjectStore, RetryConfig};
 
 use super::Stores;
 use crate::address::{Remote, Scheme};
@@ -23,20 +23,23 @@ impl Stores {
 
     fn build(&self, remote: &Remote<'_>) -> object_store::Result<Arc<dyn ObjectStore>> {
         let root = remote.root;
+        let mut retry = RetryConfig::default();
+        retry.max_retries = self.retry.times.unwrap_or(retry.max_retries);
+        retry.retry_timeout = self.retry.timeout.unwrap_or(retry.retry_timeout);
         Ok(match remote.scheme {
             Scheme::Amazon => {
-                let builder = AmazonS3Builder::from_env().with_url(root).with_retry(self.retry.clone());
+                let builder = AmazonS3Builder::from_env().with_url(root).with_retry(retry);
                 let set = |builder: AmazonS3Builder, (key, value)| builder.with_config(key, value);
                 Arc::new(self.options().fold(builder, set).build()?)
             }
             Scheme::Google => {
                 let builder =
-                    GoogleCloudStorageBuilder::from_env().with_url(root).with_retry(self.retry.clone());
+                    GoogleCloudStorageBuilder::from_env().with_url(root).with_retry(retry);
                 let set = |builder: GoogleCloudStorageBuilder, (key, value)| builder.with_config(key, value);
                 Arc::new(self.options().fold(builder, set).build()?)
             }
             Scheme::Azure => {
-                let builder = MicrosoftAzureBuilder::from_env().with_url(root).with_retry(self.retry.clone());
+                let builder = MicrosoftAzureBuilder::from_env().with_url(root).with_retry(retry);
                 let set = |builder: MicrosoftAzureBuilder, (key, value)| builder.with_config(key, value);
                 Arc::new(self.options().fold(builder, set).build()?)
             }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
+use typeloom_report::exports::labels;
 use typeloom_report::finding::Difference;
 use typeloom_report::list::{Compared, Content, FileReport};
 
-use super::{direction, labels, one};
+use super::{direction, one};
 use crate::args::DiffArgs;
 use crate::exit::Outcome;
 use crate::input::Source;

@@ -1,0 +1,148 @@
+//! Pushing a version.
+//!
+//! The order of writes is the reason why readers never see half of a version: first the bundle, under a name that no other upload has,
+//! then the entry, then the hint. A crash leaves at most a bundle that no entry refers to, which a [collection](crate::gc) removes.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use typeloom_stores::Created;
+
+use crate::entry::{BundleName, Change, Hash, MAX_SOURCE, SourceFile, State, Version, listed_roots};
+use crate::error::{Problem, RegistryError};
+use crate::log::{Appended, Draft, Located, Log};
+use crate::names::Subject;
+use crate::registry::{MAX_BUNDLE, Registry};
+use crate::settings::Settings;
+use crate::time::Timestamp;
+use crate::verdict::Comparer;
+
+/// A version to push.
+#[derive(Clone, Debug)]
+pub struct Push {
+    /// The bundle.
+    pub bundle: Bytes,
+    /// The file that it was created from.
+    pub source: SourceFile,
+    /// The name and the version of the program that pushes.
+    pub tool: String,
+    /// Changes of the state in the same entry. The version has to fulfil a new mode, and [`Selector::Latest`](crate::Selector::Latest) is the
+    /// pushed version.
+    pub settings: Settings,
+    /// The time.
+    pub time: Timestamp,
+}
+
+/// Result of a push.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pushed {
+    /// The subject.
+    pub subject: Subject,
+    /// The number of the version.
+    pub version: u64,
+    /// Whether the version is new.
+    pub novelty: Novelty,
+    /// The last entry after the push.
+    pub head: Located,
+}
+
+/// Whether a push created a version.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Novelty {
+    /// It did.
+    New,
+    /// The latest version has the same bundle.
+    Existing,
+}
+
+impl Registry {
+    /// Pushes a version, and creates the registry and the subject if they do not exist. If the latest version has the same
+    /// bundle, that version is returned, and only settings that differ are written.
+    ///
+    /// # Errors
+    /// [`RegistryError::Rejected`] if the version violates the mode of the state that it would have. After a lost race the check is
+    /// repeated with the new latest version.
+    pub fn push(&self, subject: &Subject, push: &Push) -> Result<Pushed, RegistryError> {
+        let size = push.bundle.len() as u64;
+        if size > MAX_BUNDLE {
+            return Err(RegistryError::Limit { what: "the size of the bundle", limit: MAX_BUNDLE });
+        }
+        if push.source.name.len() > MAX_SOURCE || push.tool.len() > MAX_SOURCE {
+            return Err(RegistryError::Limit { what: "the name of the file", limit: MAX_SOURCE as u64 });
+        }
+        let digest = Hash::of(&push.bundle);
+        let content = self.decoded(digest, &push.bundle).map_err(RegistryError::NotABundle)?;
+        self.ensure_format()?;
+        let log = Log::new(self, subject);
+        let mut head = log.head()?;
+        let mut comparer = Comparer::new(&content);
+        // The bundle is uploaded after the head is read, so that a sweep of its name is in an entry that a lost race shows.
+        let mut upload: Option<BundleName> = None;
+        for lost in 0..self.contention.attempts {
+            self.pause(lost)?;
+            let (old, versions) = head
+                .as_ref()
+                .map_or_else(|| (State::default(), 0), |head| (head.entry.state.clone(), head.entry.versions));
+            let is_latest = match &head {
+                Some(head) if versions > 0 => {
+                    let latest = log.seek_version(Arc::clone(head), versions)?;
+                    log.version(&latest)?.bundle.digest == digest
+                }
+                Some(_) | None => false,
+            };
+            let version = if is_latest { versions } else { versions + 1 };
+            let state = push.settings.apply(subject, &old, version)?;
+            let change = if is_latest {
+                if let Some(head) = head.as_ref().filter(|_| state == old) {
+                    let head = Located::clone(head);
+                    let novelty = Novelty::Existing;
+                    return Ok(Pushed { subject: subject.clone(), version, novelty, head });
+                }
+                Change::Set {}
+            } else {
+                let verdict = comparer.verdict(&log, head.as_ref(), &state)?;
+                if !verdict.is_compatible() {
+                    return Err(RegistryError::Rejected(Box::new(verdict)));
+                }
+                let bundle = match &upload {
+                    Some(name) => name.clone(),
+                    None => upload.insert(self.upload(subject, digest, &push.bundle)?).clone(),
+                };
+                let (source, tool) = (push.source.clone(), push.tool.clone());
+                Change::Push(Version { bundle, roots: listed_roots(&content), size, source, tool })
+            };
+            match log.append(head.as_ref(), Draft { change, state, time: push.time })? {
+                Appended::Head(head) => {
+                    let novelty = if is_latest { Novelty::Existing } else { Novelty::New };
+                    let head = Located::clone(&head);
+                    return Ok(Pushed { subject: subject.clone(), version, novelty, head });
+                }
+                Appended::Lost(entries) => {
+                    let is_swept = |name: &BundleName| {
+                        entries.iter().any(|located| {
+                            matches!(&located.entry.change, Change::Sweep { bundles } if bundles.contains(name))
+                        })
+                    };
+                    upload = upload.filter(|name| !is_swept(name));
+                    head = entries.last().map(Arc::clone).or(head);
+                }
+            }
+        }
+        Err(RegistryError::Contended { subject: subject.clone(), attempts: self.contention.attempts })
+    }
+
+    /// Uploads a bundle under a new name.
+    fn upload(&self, subject: &Subject, digest: Hash, bytes: &Bytes) -> Result<BundleName, RegistryError> {
+        let name = BundleName::new(digest, Self::nonce()?);
+        let object = Self::bundle_object(subject, &name);
+        if self.folder.create(&object, bytes.clone())? == Created::Exists {
+            // The name is random, so the object is the own one, of a request that was repeated.
+            let found = self.folder.read(&object, MAX_BUNDLE)?.map(|found| Hash::of(&found));
+            if found != Some(digest) {
+                let problem = Problem::Rule("it existed before its upload".to_owned());
+                return Err(problem.at(self.folder.url_of(&object)).into());
+            }
+        }
+        Ok(name)
+    }
+}

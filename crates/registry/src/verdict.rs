@@ -1,0 +1,231 @@
+//! Comparison of new content with earlier versions of a subject.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as MapEntry;
+use std::fmt;
+use std::sync::Arc;
+
+use typeloom_interface::PortIdentity;
+use typeloom_interface::exports::{Content, ExportsComparison, Incomparable};
+use typeloom_pool::compat::Direction;
+
+use crate::entry::{Ports, State};
+use crate::error::RegistryError;
+use crate::log::{Located, Log};
+use crate::mode::{Mode, Reach};
+use crate::names::Subject;
+
+/// Maximum number of violated versions whose differences are listed.
+pub const MAX_LISTED: usize = 3;
+/// Maximum number of versions among which the nearest compatible one is searched.
+pub const MAX_SEARCHED: u64 = 100;
+
+/// Result of comparing content with earlier versions.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// The subject.
+    pub subject: Subject,
+    /// The mode that was applied.
+    pub mode: Mode,
+    /// The identity of ports.
+    pub ports: Ports,
+    /// The number of versions that were compared.
+    pub compared: u64,
+    /// The number of versions that violate the mode.
+    pub violated: u64,
+    /// The comparisons with the violated versions, the latest first, at most [`MAX_LISTED`]; without violations, with the
+    /// latest version that was compared.
+    pub versions: Vec<Compared>,
+    /// The nearest compatible version, if there are violations.
+    pub nearest: Nearest,
+}
+
+/// The comparison with one version.
+#[derive(Clone, Debug)]
+pub struct Compared {
+    /// The number of the version.
+    pub version: u64,
+    /// The comparison from that version to the new content, or the reason why there is none, which is a violation.
+    pub outcome: Result<ExportsComparison, Incomparable>,
+}
+
+impl Compared {
+    /// Whether the content fulfils the mode with respect to the version.
+    #[must_use]
+    pub fn is_compatible(&self) -> bool {
+        self.outcome.as_ref().is_ok_and(ExportsComparison::is_compatible)
+    }
+}
+
+/// The latest version before the compared ones that the content is compatible with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Nearest {
+    /// There are no violations.
+    NotNeeded,
+    /// The number of the version.
+    Version(u64),
+    /// None of the latest versions, whose number is given, is compatible.
+    NoneOf(u64),
+}
+
+impl Verdict {
+    /// Whether the content fulfils the mode.
+    #[must_use]
+    pub fn is_compatible(&self) -> bool {
+        self.violated == 0
+    }
+}
+
+/// Formats the verdict with the path of each difference that breaks the mode.
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { subject, mode, ports: _, compared, violated, versions, nearest } = self;
+        if self.is_compatible() {
+            return write!(f, "`{subject}`: compatible ({mode}) with {compared} versions");
+        }
+        write!(f, "`{subject}` has mode {mode}, which the new version violates")?;
+        for Compared { version, outcome } in versions {
+            match outcome {
+                Ok(comparison) => {
+                    let differences = typeloom_report::exports::differences(comparison);
+                    for difference in differences.iter().filter(|it| it.breaking) {
+                        let finding = typeloom_report::finding::Finding::Difference(difference);
+                        write!(f, "\n  version {version}: {}: {}", finding.at(), difference.message)?;
+                    }
+                }
+                Err(error) => write!(f, "\n  version {version}: {error}")?,
+            }
+        }
+        let listed = versions.len() as u64;
+        if *violated > listed {
+            write!(f, "\n  and {} other versions", violated - listed)?;
+        }
+        match nearest {
+            Nearest::Version(version) => write!(f, "\n  the nearest compatible version is {version}"),
+            Nearest::NoneOf(searched) => write!(f, "\n  none of the latest {searched} versions is compatible"),
+            Nearest::NotNeeded => Ok(()),
+        }
+    }
+}
+
+/// Comparisons of one content, kept for the attempts of a push. Versions never change, so results stay valid.
+pub(crate) struct Comparer<'a> {
+    content: &'a Content,
+    known: HashMap<(u64, Ports, Direction), Compared>,
+}
+
+impl<'a> Comparer<'a> {
+    pub(crate) fn new(content: &'a Content) -> Self {
+        Self { content, known: HashMap::new() }
+    }
+
+    /// Compares with the version that `located` created.
+    fn one(
+        &mut self,
+        log: &Log<'_>,
+        located: &Located,
+        ports: Ports,
+        direction: Direction,
+    ) -> Result<&Compared, RegistryError> {
+        let version = located.entry.versions;
+        Ok(match self.known.entry((version, ports, direction)) {
+            MapEntry::Occupied(known) => known.into_mut(),
+            MapEntry::Vacant(unknown) => {
+                let (_, old) = log.content(located)?;
+                let outcome = old.compare(self.content, direction, PortIdentity::from(ports));
+                unknown.insert(Compared { version, outcome })
+            }
+        })
+    }
+
+    /// The verdict for a new version after `head`, under a state.
+    pub(crate) fn verdict(
+        &mut self,
+        log: &Log<'_>,
+        head: Option<&Arc<Located>>,
+        state: &State,
+    ) -> Result<Verdict, RegistryError> {
+        let mut verdict = empty(log, state);
+        let (Some(head), Some((direction, reach))) = (head, state.mode.comparison()) else { return Ok(verdict) };
+        let versions = head.entry.versions;
+        if versions == 0 {
+            return Ok(verdict);
+        }
+        let lowest = match reach {
+            Reach::Latest => versions,
+            Reach::All => 1,
+        };
+        self.extend(log, head, versions, lowest, direction, &mut verdict)?;
+        Ok(verdict)
+    }
+
+    /// The verdict for one version, in the direction of the state.
+    pub(crate) fn verdict_with(
+        &mut self,
+        log: &Log<'_>,
+        head: &Arc<Located>,
+        version: u64,
+        state: &State,
+    ) -> Result<Verdict, RegistryError> {
+        let mut verdict = empty(log, state);
+        if let Some((direction, _)) = state.mode.comparison() {
+            self.extend(log, head, version, version, direction, &mut verdict)?;
+        }
+        Ok(verdict)
+    }
+
+    /// Compares with the versions from `highest` down to `lowest`, and searches the nearest compatible one.
+    fn extend(
+        &mut self,
+        log: &Log<'_>,
+        head: &Arc<Located>,
+        highest: u64,
+        lowest: u64,
+        direction: Direction,
+        verdict: &mut Verdict,
+    ) -> Result<(), RegistryError> {
+        let ports = verdict.ports;
+        let (mut from, mut nearest) = (Arc::clone(head), None);
+        let mut first = None;
+        for version in (lowest..=highest).rev() {
+            from = log.seek_version(from, version)?;
+            let compared = self.one(log, &from, ports, direction)?;
+            verdict.compared += 1;
+            if compared.is_compatible() {
+                nearest = nearest.or(Some(version));
+                first = first.or_else(|| Some(compared.clone()));
+            } else {
+                verdict.violated += 1;
+                if verdict.versions.len() < MAX_LISTED {
+                    verdict.versions.push(compared.clone());
+                }
+            }
+        }
+        if verdict.violated == 0 {
+            verdict.versions.extend(first);
+            return Ok(());
+        }
+        let end = lowest.saturating_sub(MAX_SEARCHED).max(1);
+        for version in (end..lowest).rev() {
+            if nearest.is_some() {
+                break;
+            }
+            from = log.seek_version(from, version)?;
+            nearest = self.one(log, &from, ports, direction)?.is_compatible().then_some(version);
+        }
+        verdict.nearest = nearest.map_or(Nearest::NoneOf(highest - end + 1), Nearest::Version);
+        Ok(())
+    }
+}
+
+fn empty(log: &Log<'_>, state: &State) -> Verdict {
+    Verdict {
+        subject: log.subject.clone(),
+        mode: state.mode,
+        ports: state.ports,
+        compared: 0,
+        violated: 0,
+        versions: Vec::new(),
+        nearest: Nearest::NotNeeded,
+    }
+}
