@@ -5,6 +5,7 @@ mod graph;
 mod infer;
 mod inputs;
 mod levels;
+pub(crate) mod registry;
 mod run;
 mod view;
 
@@ -64,6 +65,8 @@ pub(crate) enum Command {
     Header(HeaderArgs),
     /// Compare two interfaces: exit 0 if they are compatible, 1 if not, 2 if a file is not usable
     Diff(DiffArgs),
+    /// Keep versions of interfaces in a folder or an object store, with compatibility modes
+    Registry(registry::RegistryArgs),
     /// Describe the public types of a Rust crate, or compare two versions of one
     Rust(RustArgs),
     /// List the runtimes that `check --target` knows

@@ -14,6 +14,7 @@ pub(crate) mod header;
 pub(crate) mod infer;
 pub(crate) mod man;
 pub(crate) mod ops;
+pub(crate) mod registry;
 pub(crate) mod run;
 pub(crate) mod rust;
 pub(crate) mod targets;

@@ -84,6 +84,8 @@ pub struct Settings {
     pub max_problems: Option<Sourced<usize>>,
     /// The file with the known problems.
     pub baseline: Option<Sourced<PathBuf>>,
+    /// The URL or folder of the registry.
+    pub registry: Option<Sourced<String>>,
 }
 
 impl Settings {
@@ -101,6 +103,7 @@ impl Settings {
             external_data,
             max_problems,
             baseline,
+            registry,
         } = other;
         self.severities.extend(severities);
         extend_named(&mut self.seeds, seeds);
@@ -117,6 +120,7 @@ impl Settings {
         replace(&mut self.external_data, external_data);
         replace(&mut self.max_problems, max_problems);
         replace(&mut self.baseline, baseline);
+        replace(&mut self.registry, registry);
     }
 
     /// The severities.
@@ -153,6 +157,7 @@ impl Settings {
             external_data,
             max_problems,
             baseline,
+            registry,
         } = self;
         let mut lines = Vec::new();
         for Sourced { value: Rule { selector, level }, source } in severities {
@@ -186,6 +191,11 @@ impl Settings {
         lines.extend(baseline.iter().map(|Sourced { value, source }| {
             (format!("baseline = {}", quoted(&value.display().to_string())), source)
         }));
+        lines.extend(
+            registry
+                .iter()
+                .map(|Sourced { value, source }| (format!("registry = {}", quoted(value)), source)),
+        );
         lines
     }
 }

@@ -116,6 +116,7 @@ impl SettingsFile {
         let mut table = Table::of(&reader, table);
         let mut general = table.settings(folder)?;
         general.baseline = table.path("baseline", folder)?;
+        general.registry = table.location("registry", folder)?;
         let exclude_texts = table.strings("exclude")?;
         let exclude = table.paths("exclude")?;
         let mut overrides = Vec::new();

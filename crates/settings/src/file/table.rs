@@ -96,6 +96,7 @@ impl<'r, 'i> Table<'r, 'i> {
             external_data: self.flag("external-data")?,
             max_problems: self.number("max-problems")?,
             baseline: None,
+            registry: None,
         })
     }
 
@@ -109,6 +110,20 @@ impl<'r, 'i> Table<'r, 'i> {
         let Some((key, value)) = self.entry(name) else { return Ok(None) };
         let path = reader.sourced(key.span().start, string(reader, value)?);
         Ok(Some(in_folder(path, folder)))
+    }
+
+    /// A URL, or a path relative to a folder.
+    pub(super) fn location(
+        &mut self,
+        name: &'static str,
+        folder: &Path,
+    ) -> Result<Option<Sourced<String>>, FileError> {
+        let reader = self.reader;
+        let Some((key, value)) = self.entry(name) else { return Ok(None) };
+        let text = string(reader, value)?;
+        let is_url = text.contains("://");
+        let location = if is_url { text } else { folder.join(text).display().to_string() };
+        Ok(Some(reader.sourced(key.span().start, location)))
     }
 
     /// A list of strings.

@@ -1,0 +1,229 @@
+//! `typeloom registry`: versions of interfaces in a folder or an object store.
+
+mod open;
+mod text;
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, bail};
+use serde_json::{Value, json};
+use typeloom_registry::entry::{Hash, Ports, SourceFile};
+use typeloom_registry::gc::{Collection, Effect};
+use typeloom_registry::push::Push;
+use typeloom_registry::settings::Settings as Changes;
+use typeloom_registry::verify::Checkpoint;
+use typeloom_registry::{RegistryError, Selector, json as objects};
+use typeloom_report as report;
+use typeloom_settings::effective::Settings;
+use typeloom_stores::Missing;
+
+use crate::args::registry::{
+    GcArgs, ListArgs, PullArgs, PushArgs, RegistryArgs, RegistryCheckArgs, RegistryCommand, RegistryLocation,
+    SetArgs, ShowArgs, StateArgs, VerifyArgs,
+};
+use crate::args::{Color, SolveArgs, TextFormat};
+use crate::exit::Outcome;
+use crate::input::{self, Source};
+use crate::interfaces;
+use crate::output::{refuse, write};
+use crate::settings::Resolver;
+use crate::target::Target;
+
+pub(crate) use open::{open, now};
+
+pub(crate) fn run(args: &RegistryArgs) -> anyhow::Result<Outcome> {
+    let RegistryArgs { command, at, format } = args;
+    match command {
+        RegistryCommand::Push(push) => run_push(push, at, *format),
+        RegistryCommand::Pull(pull) => run_pull(pull, at, *format),
+        RegistryCommand::List(list) => run_list(list, at, *format),
+        RegistryCommand::Show(show) => run_show(show, at, *format),
+        RegistryCommand::Check(check) => run_check(check, at, *format),
+        RegistryCommand::Set(set) => run_set(set, at, *format),
+        RegistryCommand::Verify(verify) => run_verify(verify, at, *format),
+        RegistryCommand::Gc(gc) => run_gc(gc, at, *format),
+    }
+}
+
+/// Prints a result.
+fn show(format: TextFormat, human: impl FnOnce() -> String, object: impl FnOnce() -> Value) -> anyhow::Result<()> {
+    write(&match format {
+        TextFormat::Human => human(),
+        TextFormat::Json => report::json::text(&object()) + "\n",
+    })
+}
+
+/// The settings of the current folder.
+fn resolver() -> anyhow::Result<Resolver> {
+    Resolver::new(&SolveArgs::default(), Settings::default())
+}
+
+/// The settings of a subject that an argument changes.
+fn changes(args: &StateArgs) -> Changes {
+    let ports = match (args.by_name, args.by_position) {
+        (true, _) => Some(Ports::Name),
+        (false, true) => Some(Ports::NameAndPosition),
+        (false, false) => None,
+    };
+    Changes { mode: args.mode, ports, ..Changes::default() }
+}
+
+/// A file and its content as a bundle.
+struct Input {
+    source: Source,
+    settings: Resolver,
+    bundle: Vec<u8>,
+}
+
+/// Reads the interface of a file; `Err` contains the outcome for a model with errors, which are shown.
+fn read(file: &str, solve: &SolveArgs, verdict: &str) -> anyhow::Result<Result<Input, Outcome>> {
+    let source = input::source(file);
+    let mut settings = Resolver::new(solve, Settings::default())?;
+    let content = match interfaces::read(&source, &settings.plan(&source)?.checker)? {
+        Ok(content) => content,
+        Err(diagnostics) => return Ok(Err(refuse(&source.name, &diagnostics, Color::Auto, verdict)?)),
+    };
+    let bundle = content.bundle().with_context(|| format!("cannot describe `{}`", source.name))?.into_bytes();
+    Ok(Ok(Input { source, settings, bundle }))
+}
+
+fn run_push(args: &PushArgs, at: &RegistryLocation, format: TextFormat) -> anyhow::Result<Outcome> {
+    let Input { source, mut settings, bundle } = match read(&args.file, &args.solve, "not pushed")? {
+        Ok(input) => input,
+        Err(outcome) => return Ok(outcome),
+    };
+    let (size, digest) = match source.path() {
+        Some(path) => {
+            let bytes = typeloom_files::open(path).with_context(|| format!("cannot read `{}`", source.name))?;
+            (bytes.len() as u64, Hash::of(&bytes))
+        }
+        // Standard input is read once, so the record describes the interface.
+        None => (bundle.len() as u64, Hash::of(&bundle)),
+    };
+    let mut changes = changes(&args.state);
+    changes.aliases = args.aliases.iter().map(|alias| (alias.clone(), Selector::Latest)).collect();
+    let push = Push {
+        bundle: bundle.into(),
+        source: SourceFile { digest, name: args.file.clone(), size },
+        tool: concat!("typeloom ", env!("CARGO_PKG_VERSION")).to_owned(),
+        settings: changes,
+        time: now()?,
+    };
+    let registry = open(at, settings.settings(&source)?.registry.as_ref(), Missing::Create)?;
+    match registry.push(&args.subject, &push) {
+        Ok(pushed) => {
+            show(format, || text::pushed(&source.name, &pushed), || objects::pushed(&pushed))?;
+            Ok(Outcome::Typed)
+        }
+        Err(RegistryError::Rejected(verdict)) => {
+            show(format, || text::verdict(&source.name, &verdict), || objects::verdict(&verdict))?;
+            Ok(Outcome::Problems)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn run_check(args: &RegistryCheckArgs, at: &RegistryLocation, format: TextFormat) -> anyhow::Result<Outcome> {
+    let Input { source, mut settings, bundle } = match read(&args.file, &args.solve, "not compared")? {
+        Ok(input) => input,
+        Err(outcome) => return Ok(outcome),
+    };
+    let registry = open(at, settings.settings(&source)?.registry.as_ref(), Missing::Refuse)?;
+    let verdict = registry.check(&args.reference, &bundle, args.mode)?;
+    show(format, || text::verdict(&source.name, &verdict), || objects::verdict(&verdict))?;
+    Ok(if verdict.is_compatible() { Outcome::Typed } else { Outcome::Problems })
+}
+
+fn run_pull(args: &PullArgs, at: &RegistryLocation, format: TextFormat) -> anyhow::Result<Outcome> {
+    let registry = of_current_folder(at)?;
+    let pulled = registry.pull(&args.reference)?;
+    if let Some(output) = &args.output {
+        let target = Target::named(output);
+        target.write(&pulled.bundle)?;
+        if target.is_stdout() {
+            return Ok(Outcome::Typed);
+        }
+    }
+    show(format, || text::pulled(&pulled, args.output.as_deref()), || objects::pulled(&pulled))?;
+    Ok(Outcome::Typed)
+}
+
+fn of_current_folder(at: &RegistryLocation) -> anyhow::Result<typeloom_registry::Registry> {
+    let settings = resolver()?.settings(&input::source("-"))?;
+    open(at, settings.registry.as_ref(), Missing::Refuse)
+}
+
+fn run_list(args: &ListArgs, at: &RegistryLocation, format: TextFormat) -> anyhow::Result<Outcome> {
+    let subjects = of_current_folder(at)?.list(args.prefix.as_ref())?;
+    match format {
+        TextFormat::Human => write(&text::list(&subjects))?,
+        TextFormat::Json => {
+            for subject in &subjects {
+                write(&(report::json::text(&objects::current(subject)) + "\n"))?;
+            }
+        }
+    }
+    Ok(Outcome::Typed)
+}
+
+fn run_show(args: &ShowArgs, at: &RegistryLocation, format: TextFormat) -> anyhow::Result<Outcome> {
+    let registry = of_current_folder(at)?;
+    match args.reference.version {
+        typeloom_registry::names::Named::No => {
+            let history = registry.show(&args.reference.subject, args.limit)?;
+            show(format, || text::history(&history), || objects::history(&history))?;
+        }
+        typeloom_registry::names::Named::Yes => {
+            let pulled = registry.pull(&args.reference)?;
+            show(format, || text::version(&pulled), || {
+                let mut object = objects::pulled(&pulled);
+                object["interfaces"] = text::interfaces(&pulled);
+                object
+            })?;
+        }
+    }
+    Ok(Outcome::Typed)
+}
+
+fn run_set(args: &SetArgs, at: &RegistryLocation, format: TextFormat) -> anyhow::Result<Outcome> {
+    let mut changes = changes(&args.state);
+    changes.aliases = args.aliases.iter().cloned().collect::<BTreeMap<_, _>>();
+    changes.removed = args.removed.iter().cloned().collect();
+    if changes == Changes::default() {
+        bail!("nothing to set: --mode, --by-name, --by-position, --alias or --remove-alias");
+    }
+    let current = of_current_folder(at)?.set(&args.subject, &changes, now()?)?;
+    show(format, || text::list(std::slice::from_ref(&current)), || objects::current(&current))?;
+    Ok(Outcome::Typed)
+}
+
+fn run_verify(args: &VerifyArgs, at: &RegistryLocation, format: TextFormat) -> anyhow::Result<Outcome> {
+    let checkpoint = match &args.checkpoint {
+        None => None,
+        Some(path) => {
+            let cannot = || format!("cannot read `{}`", path.display());
+            Some(Checkpoint::decode(&typeloom_files::read(path).with_context(cannot)?).with_context(cannot)?)
+        }
+    };
+    let report = of_current_folder(at)?.verify(args.subject.as_ref(), checkpoint.as_ref())?;
+    show(format, || text::report(&report), || objects::report(&report))?;
+    if !report.is_valid() {
+        return Ok(Outcome::Problems);
+    }
+    if let Some(output) = &args.output {
+        let mut bytes = report.checkpoint().encode()?;
+        bytes.push(b'\n');
+        Target::named(output).write(&bytes)?;
+    }
+    Ok(Outcome::Typed)
+}
+
+fn run_gc(args: &GcArgs, at: &RegistryLocation, format: TextFormat) -> anyhow::Result<Outcome> {
+    let effect = if args.dry_run { Effect::DryRun } else { Effect::Delete };
+    let collection = Collection { grace: args.older_than, time: now()?, effect };
+    let collected = of_current_folder(at)?.gc(args.subject.as_ref(), collection)?;
+    show(format, || text::collected(&collected, effect), || {
+        json!({"subjects": collected.iter().map(objects::collected).collect::<Vec<_>>()})
+    })?;
+    Ok(Outcome::Typed)
+}

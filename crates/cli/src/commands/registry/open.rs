@@ -1,0 +1,40 @@
+//! Finds and opens the registry of a command.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::Context as _;
+use typeloom_registry::{Registry, Timestamp};
+use typeloom_settings::effective::Sourced;
+use typeloom_stores::{Missing, Stores};
+
+use crate::args::registry::RegistryLocation;
+
+/// The environment variable with the location.
+const VARIABLE: &str = "TYPELOOM_REGISTRY";
+/// The location without any setting.
+const DEFAULT: &str = ".typeloom-registry";
+
+/// The registry of the command line, of the environment, or of the settings.
+pub(crate) fn open(
+    at: &RegistryLocation,
+    setting: Option<&Sourced<String>>,
+    missing: Missing,
+) -> anyhow::Result<Registry> {
+    let variable = std::env::var(VARIABLE).ok().filter(|text| !text.is_empty());
+    let url = at.registry.clone().or(variable).or_else(|| setting.map(|setting| setting.value.clone()));
+    let url = url.unwrap_or_else(|| DEFAULT.to_owned());
+    let stores = Stores::new(Vec::new())?;
+    Ok(Registry::open(&stores, &url, missing)?)
+}
+
+/// The time of a new entry. `SOURCE_DATE_EPOCH` replaces the clock, as in reproducible builds.
+pub(crate) fn now() -> anyhow::Result<Timestamp> {
+    let seconds = match std::env::var("SOURCE_DATE_EPOCH") {
+        Ok(text) => text.parse().with_context(|| format!("SOURCE_DATE_EPOCH is no number: `{text}`"))?,
+        Err(_) => {
+            let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            i64::try_from(elapsed.as_secs()).unwrap_or(i64::MAX)
+        }
+    };
+    Ok(Timestamp::from_unix(seconds))
+}
