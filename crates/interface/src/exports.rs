@@ -54,7 +54,9 @@ impl Content {
     pub fn roots(&self) -> Vec<(&str, Digest)> {
         match self {
             Self::Interfaces(list) => list.iter().map(|it| (it.label.as_str(), it.digest)).collect(),
-            Self::Types(types) => types.roots.iter().map(|(label, digest)| (label.as_str(), *digest)).collect(),
+            Self::Types(types) => {
+                types.roots.iter().map(|(label, digest)| (label.as_str(), *digest)).collect()
+            }
         }
     }
 

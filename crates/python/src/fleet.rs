@@ -11,8 +11,8 @@ use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyPermissionError};
 use pyo3::prelude::*;
 use typeloom::check::{Operators, Options};
 use typeloom_fleet::{Client, FetchError, Limits, OMITTED};
-use typeloom_stores::{StoreError, is_remote};
 use typeloom_onnx::view::ModelView;
+use typeloom_stores::{StoreError, is_remote};
 
 use crate::error::{core_error, file_error};
 use crate::model::{Model, ModelBytes};
@@ -141,9 +141,10 @@ fn store_error(error: &StoreError) -> PyErr {
     match error {
         StoreError::NotFound(_) => PyFileNotFoundError::new_err(text),
         StoreError::Denied(..) => PyPermissionError::new_err(text),
-        StoreError::Changed(_) | StoreError::TooLarge(..) | StoreError::TooMany(..) | StoreError::Store(..) => {
-            PyOSError::new_err(text)
-        }
+        StoreError::Changed(_)
+        | StoreError::TooLarge(..)
+        | StoreError::TooMany(..)
+        | StoreError::Store(..) => PyOSError::new_err(text),
         StoreError::Usage(_) => core_error(text),
     }
 }

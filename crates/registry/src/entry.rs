@@ -310,7 +310,8 @@ impl Entry {
     /// # Errors
     /// The first broken rule.
     pub fn validate(&self) -> Result<(), Problem> {
-        let Self { change, entry, format, jump, nonce, previous, state, subject: _, time: _, versions } = self;
+        let Self { change, entry, format, jump, nonce, previous, state, subject: _, time: _, versions } =
+            self;
         let rule = |holds: bool, text: &str| if holds { Ok(()) } else { Err(Problem::Rule(text.to_owned())) };
         Problem::unless_equal("format version", &FORMAT, format)?;
         rule((1..=MAX_NUMBER).contains(entry), "the number is out of range")?;
@@ -320,7 +321,10 @@ impl Entry {
         Problem::unless_equal("jump", &skew::jump(*entry).unwrap_or_default(), &number(jump))?;
         let before = previous.map_or(0, |link| link.versions);
         rule(before < *entry, "there are more versions than entries")?;
-        rule(jump.map_or(0, |link| link.versions) <= before, "the jump has more versions than the previous entry")?;
+        rule(
+            jump.map_or(0, |link| link.versions) <= before,
+            "the jump has more versions than the previous entry",
+        )?;
         match change {
             Change::Push(version) => {
                 Problem::unless_equal("number of versions", &(before + 1), versions)?;

@@ -173,11 +173,7 @@ pub enum Problem {
 
 impl Problem {
     /// A mismatch of two values.
-    pub(crate) fn mismatch(
-        what: &'static str,
-        expected: &impl ToString,
-        found: &impl ToString,
-    ) -> Self {
+    pub(crate) fn mismatch(what: &'static str, expected: &impl ToString, found: &impl ToString) -> Self {
         Self::Mismatch { what, expected: expected.to_string(), found: found.to_string() }
     }
 

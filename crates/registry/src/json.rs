@@ -38,8 +38,7 @@ fn aliases(entry: &Entry) -> Value {
 pub fn version(number: u64, version: &Version) -> Map<String, Value> {
     let Version { bundle, roots, size, source, tool } = version;
     let types = roots.iter().map(|root| json!({"label": root.label, "digest": root.digest.to_string()}));
-    let source =
-        json!({"name": source.name, "size": source.size, "digest": source.digest.to_string()});
+    let source = json!({"name": source.name, "size": source.size, "digest": source.digest.to_string()});
     let mut object = Map::new();
     object.insert("version".to_owned(), json!(number));
     object.insert("bundle".to_owned(), json!(bundle.digest.to_string()));
@@ -61,7 +60,9 @@ pub fn entry(located: &Located) -> Value {
     let (kind, detail) = match change {
         Change::Push(record) => ("push", version(*versions, record)),
         Change::Set {} => ("set", Map::new()),
-        Change::Sweep { bundles } => ("sweep", Map::from_iter([("bundles".to_owned(), json!(bundles.len()))])),
+        Change::Sweep { bundles } => {
+            ("sweep", Map::from_iter([("bundles".to_owned(), json!(bundles.len()))]))
+        }
     };
     object.insert("change".to_owned(), json!(kind));
     object.extend(detail);
@@ -113,7 +114,7 @@ pub fn pulled(pulled: &Pulled) -> Value {
 /// A comparison with earlier versions. The differences are those of `typeloom diff`.
 #[must_use]
 pub fn verdict(verdict: &Verdict) -> Value {
-    let Verdict { subject, mode, ports, compared, violated, versions, nearest } = verdict;
+    let Verdict { subject, mode, ports, entry, compared, violated, versions, nearest } = verdict;
     let one = |Compared { version, outcome }: &Compared| match outcome {
         Ok(comparison) => json!({
             "version": version,
@@ -134,6 +135,7 @@ pub fn verdict(verdict: &Verdict) -> Value {
         "subject": subject.as_str(),
         "mode": mode.name(),
         "ports": ports.name(),
+        "entry": entry,
         "compatible": verdict.is_compatible(),
         "compared": compared,
         "violated": violated,

@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 use typeloom_interface::exports::Content;
 use typeloom_stores::{Created, StoreError};
 
-use crate::entry::{Change, Entry, FORMAT, Hash, Link, MAX_ENTRY, MAX_NUMBER, State, Version, canonical, parse};
+use crate::entry::{
+    Change, Entry, FORMAT, Hash, Link, MAX_ENTRY, MAX_NUMBER, State, Version, canonical, parse,
+};
 use crate::error::{Problem, RegistryError};
 use crate::names::{Selector, Subject};
 use crate::registry::{HEAD, LOG, MAX_LISTED, MAX_MARKER, Registry};
@@ -181,7 +183,9 @@ impl<'r> Log<'r> {
         let listed = self.registry.folder.list(&folder, Some(&self.object(start)), MAX_LISTED)?;
         let names: std::collections::HashSet<&str> = listed.iter().map(|it| it.name.as_str()).collect();
         let last = (start + 1..).take_while(|number| names.contains(self.object(*number).as_str())).last();
-        let Some(located) = last.map(|number| self.entry(number)).transpose()?.flatten() else { return Ok(from) };
+        let Some(located) = last.map(|number| self.entry(number)).transpose()?.flatten() else {
+            return Ok(from);
+        };
         let reached = self.seek(Arc::clone(&located), start)?;
         let at = |problem: Problem| problem.at(self.url_of(start));
         Problem::unless_equal("hash", &reached.digest, &from.digest).map_err(at)?;

@@ -109,6 +109,8 @@ mod tests {
             assert_eq!(mode.name().parse(), Ok(mode));
         }
         assert_eq!("FULL-TRANSITIVE".parse(), Ok(Mode::FullTransitive));
-        assert!("backwards".parse::<Mode>().is_err_and(|error| error.to_string().contains("full_transitive")));
+        assert!(
+            "backwards".parse::<Mode>().is_err_and(|error| error.to_string().contains("full_transitive"))
+        );
     }
 }

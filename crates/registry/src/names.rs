@@ -222,7 +222,10 @@ mod tests {
             assert_eq!(name.parse::<Subject>().map(|it| it.to_string()), Ok(name.to_owned()));
         }
         let long = ["a"; 150].join("/");
-        for name in ["", "/a", "a/", "a//b", ".", "..", "a/..", ".a", "_log", "a/_log", "a.", "a b", "ä", "a@1", "a\n", &long] {
+        for name in [
+            "", "/a", "a/", "a//b", ".", "..", "a/..", ".a", "_log", "a/_log", "a.", "a b", "ä", "a@1",
+            "a\n", &long,
+        ] {
             assert!(name.parse::<Subject>().is_err(), "{name}");
         }
         assert!("a".repeat(MAX_SEGMENT).parse::<Subject>().is_ok());

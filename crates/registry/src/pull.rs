@@ -136,7 +136,11 @@ impl Registry {
         }
         let before = entries.last().map_or(head.entry.entry, |last| last.entry.entry - 1);
         let rest = if before == 0 { Rest::None } else { Rest::Entries(before) };
-        Ok(History { current: Current { subject: subject.clone(), head: Located::clone(&head) }, entries, rest })
+        Ok(History {
+            current: Current { subject: subject.clone(), head: Located::clone(&head) },
+            entries,
+            rest,
+        })
     }
 
     /// Compares a bundle with the versions that a push would compare it with, or, if the reference names a version, with that one

@@ -80,9 +80,10 @@ impl Registry {
         let mut upload: Option<BundleName> = None;
         for lost in 0..self.contention.attempts {
             self.pause(lost)?;
-            let (old, versions) = head
-                .as_ref()
-                .map_or_else(|| (State::default(), 0), |head| (head.entry.state.clone(), head.entry.versions));
+            let (old, versions) = head.as_ref().map_or_else(
+                || (State::default(), 0),
+                |head| (head.entry.state.clone(), head.entry.versions),
+            );
             let is_latest = match &head {
                 Some(head) if versions > 0 => {
                     let latest = log.seek_version(Arc::clone(head), versions)?;

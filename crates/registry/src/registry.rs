@@ -124,7 +124,8 @@ impl Registry {
             return Ok(());
         }
         let marker = Marker { format: FORMAT_NAME.to_owned(), version: FORMAT };
-        let bytes = Bytes::from(canonical(&marker).map_err(|problem| problem.at(self.folder.url_of(MARKER)))?);
+        let bytes =
+            Bytes::from(canonical(&marker).map_err(|problem| problem.at(self.folder.url_of(MARKER)))?);
         if self.folder.read(MARKER, MAX_MARKER)?.is_none() {
             self.folder.create(MARKER, bytes.clone())?;
         }
@@ -164,7 +165,8 @@ impl Registry {
         Problem::unless_equal("size", &version.size, &(bytes.len() as u64)).map_err(at)?;
         let digest = Hash::of(&bytes);
         Problem::unless_equal("hash", &version.bundle.digest, &digest).map_err(at)?;
-        let content = self.decoded(digest, &bytes).map_err(|error| at(Problem::Malformed(error.to_string())))?;
+        let content =
+            self.decoded(digest, &bytes).map_err(|error| at(Problem::Malformed(error.to_string())))?;
         if listed_roots(&content) == version.roots {
             Ok((bytes, content))
         } else {

@@ -28,7 +28,12 @@ pub struct Settings {
 
 impl Settings {
     /// The state after the changes, for a subject with `versions` versions.
-    pub(crate) fn apply(&self, subject: &Subject, old: &State, versions: u64) -> Result<State, RegistryError> {
+    pub(crate) fn apply(
+        &self,
+        subject: &Subject,
+        old: &State,
+        versions: u64,
+    ) -> Result<State, RegistryError> {
         let Self { mode, ports, aliases, removed } = self;
         let mut state = old.clone();
         state.mode = mode.unwrap_or(state.mode);

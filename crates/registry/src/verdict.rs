@@ -29,6 +29,8 @@ pub struct Verdict {
     pub mode: Mode,
     /// The identity of ports.
     pub ports: Ports,
+    /// The number of the last entry of the log that was considered; 0 if there was none.
+    pub entry: u64,
     /// The number of versions that were compared.
     pub compared: u64,
     /// The number of versions that violate the mode.
@@ -79,7 +81,7 @@ impl Verdict {
 /// Formats the verdict with the path of each difference that breaks the mode.
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { subject, mode, ports: _, compared, violated, versions, nearest } = self;
+        let Self { subject, mode, ports: _, entry: _, compared, violated, versions, nearest } = self;
         if self.is_compatible() {
             return write!(f, "`{subject}`: compatible ({mode}) with {compared} versions");
         }
@@ -102,7 +104,9 @@ impl fmt::Display for Verdict {
         }
         match nearest {
             Nearest::Version(version) => write!(f, "\n  the nearest compatible version is {version}"),
-            Nearest::NoneOf(searched) => write!(f, "\n  none of the latest {searched} versions is compatible"),
+            Nearest::NoneOf(searched) => {
+                write!(f, "\n  none of the latest {searched} versions is compatible")
+            }
             Nearest::NotNeeded => Ok(()),
         }
     }
@@ -145,8 +149,10 @@ impl<'a> Comparer<'a> {
         head: Option<&Arc<Located>>,
         state: &State,
     ) -> Result<Verdict, RegistryError> {
-        let mut verdict = empty(log, state);
-        let (Some(head), Some((direction, reach))) = (head, state.mode.comparison()) else { return Ok(verdict) };
+        let mut verdict = empty(log, head.map_or(0, |head| head.entry.entry), state);
+        let (Some(head), Some((direction, reach))) = (head, state.mode.comparison()) else {
+            return Ok(verdict);
+        };
         let versions = head.entry.versions;
         if versions == 0 {
             return Ok(verdict);
@@ -167,7 +173,7 @@ impl<'a> Comparer<'a> {
         version: u64,
         state: &State,
     ) -> Result<Verdict, RegistryError> {
-        let mut verdict = empty(log, state);
+        let mut verdict = empty(log, head.entry.entry, state);
         if let Some((direction, _)) = state.mode.comparison() {
             self.extend(log, head, version, version, direction, &mut verdict)?;
         }
@@ -218,11 +224,12 @@ impl<'a> Comparer<'a> {
     }
 }
 
-fn empty(log: &Log<'_>, state: &State) -> Verdict {
+fn empty(log: &Log<'_>, entry: u64, state: &State) -> Verdict {
     Verdict {
         subject: log.subject.clone(),
         mode: state.mode,
         ports: state.ports,
+        entry,
         compared: 0,
         violated: 0,
         versions: Vec::new(),

@@ -170,7 +170,8 @@ impl Registry {
         let mut open = vec![SUBJECTS.to_owned()];
         while let Some(folder) = open.pop() {
             let (folders, objects) = self.folder.entries(&folder)?;
-            let is_subject = folders.iter().any(|name| name.rsplit('/').next().is_some_and(|it| it.starts_with('_')));
+            let is_subject =
+                folders.iter().any(|name| name.rsplit('/').next().is_some_and(|it| it.starts_with('_')));
             for name in folders {
                 let last = name.rsplit('/').next().unwrap_or_default();
                 let of_subject = name.strip_prefix(SUBJECTS).and_then(|rest| rest.strip_prefix('/'));

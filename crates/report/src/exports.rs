@@ -22,7 +22,8 @@ pub fn differences(comparison: &ExportsComparison) -> Vec<Difference> {
         }
         ExportChanges::Types(compat) => {
             for (label, compat) in &compat.changed {
-                differences.extend(of_type(compat).map(|(it, is_breaking)| report_of(label, it, is_breaking)));
+                differences
+                    .extend(of_type(compat).map(|(it, is_breaking)| report_of(label, it, is_breaking)));
                 if compat.truncated {
                     differences.push(more(label));
                 }

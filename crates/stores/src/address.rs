@@ -56,7 +56,9 @@ pub(crate) fn local(url: &str) -> Result<PathBuf, StoreError> {
         // `file:///C:/registry` is a path of Windows.
         ("file", Some(path)) if cfg!(windows) => Ok(PathBuf::from(path)),
         ("file", Some(_)) => Ok(PathBuf::from(path)),
-        ("file", None) => Err(StoreError::Usage(format!("`{url}` is not a folder of this machine: `file:///FOLDER`"))),
+        ("file", None) => {
+            Err(StoreError::Usage(format!("`{url}` is not a folder of this machine: `file:///FOLDER`")))
+        }
         _ => Err(unknown(url)),
     }
 }

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use object_store::ObjectStore;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path as Key;
-use object_store::ObjectStore;
 use tokio::runtime::{Handle, Runtime};
 
 use crate::address::{Remote, local, unknown};
@@ -160,7 +160,9 @@ impl Stores {
         // Options are of the stores that this build leaves out.
         let _ = (&self.options, self.retry.times, self.retry.timeout, remote.scheme);
         let root = remote.root;
-        Err(StoreError::Usage(format!("cannot open `{root}`: this build has no object stores (feature `cloud`)")))
+        Err(StoreError::Usage(format!(
+            "cannot open `{root}`: this build has no object stores (feature `cloud`)"
+        )))
     }
 }
 

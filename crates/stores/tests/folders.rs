@@ -23,7 +23,8 @@ fn a_missing_folder_is_refused_or_created() {
 #[test]
 fn one_of_many_writers_creates_an_object() {
     let (stores, temporary) = (stores(), tempfile::tempdir().expect("a folder"));
-    let folder = stores.folder(temporary.path().to_str().expect("a path"), Missing::Refuse).expect("it exists");
+    let folder =
+        stores.folder(temporary.path().to_str().expect("a path"), Missing::Refuse).expect("it exists");
     let barrier = Arc::new(Barrier::new(8));
     let writers: Vec<_> = (0..8_u8)
         .map(|number| {
@@ -35,8 +36,11 @@ fn one_of_many_writers_creates_an_object() {
         })
         .collect();
     let results: Vec<_> = writers.into_iter().map(|writer| writer.join().expect("no panic")).collect();
-    let winners: Vec<u8> =
-        results.iter().filter(|(_, created)| *created == Created::Written).map(|(number, _)| *number).collect();
+    let winners: Vec<u8> = results
+        .iter()
+        .filter(|(_, created)| *created == Created::Written)
+        .map(|(number, _)| *number)
+        .collect();
     assert_eq!(winners.len(), 1);
     assert_eq!(folder.read("x/1", 1).expect("readable").as_deref(), Some(winners.as_slice()));
 }
@@ -44,7 +48,8 @@ fn one_of_many_writers_creates_an_object() {
 #[test]
 fn objects_larger_than_the_limit_are_not_read() {
     let (stores, temporary) = (stores(), tempfile::tempdir().expect("a folder"));
-    let folder = stores.folder(temporary.path().to_str().expect("a path"), Missing::Refuse).expect("it exists");
+    let folder =
+        stores.folder(temporary.path().to_str().expect("a path"), Missing::Refuse).expect("it exists");
     folder.replace("x", Bytes::from_static(b"1234")).expect("written");
     assert!(matches!(folder.read("x", 3), Err(StoreError::TooLarge(_, 4, 3))));
     assert_eq!(folder.read("y", 3).expect("an answer"), None);
@@ -53,23 +58,29 @@ fn objects_larger_than_the_limit_are_not_read() {
 #[test]
 fn listings_are_sorted_and_bounded() {
     let (stores, temporary) = (stores(), tempfile::tempdir().expect("a folder"));
-    let folder = stores.folder(temporary.path().to_str().expect("a path"), Missing::Refuse).expect("it exists");
+    let folder =
+        stores.folder(temporary.path().to_str().expect("a path"), Missing::Refuse).expect("it exists");
     for name in ["a/3", "a/1", "a/2", "a/b/1", "c"] {
         folder.replace(name, Bytes::new()).expect("written");
     }
-    let names = |listed: Vec<typeloom_stores::Listed>| listed.into_iter().map(|it| it.name).collect::<Vec<_>>();
+    let names =
+        |listed: Vec<typeloom_stores::Listed>| listed.into_iter().map(|it| it.name).collect::<Vec<_>>();
     assert_eq!(names(folder.list("a", None, 9).expect("listed")), ["a/1", "a/2", "a/3", "a/b/1"]);
     assert_eq!(names(folder.list("a", Some("a/2"), 9).expect("listed")), ["a/3", "a/b/1"]);
     assert!(matches!(folder.list("a", None, 3), Err(StoreError::TooMany(_, 3))));
     let (folders, objects) = folder.entries("a").expect("listed");
-    assert_eq!((folders, names(objects)), (vec!["a/b".to_owned()], vec!["a/1".into(), "a/2".into(), "a/3".into()]));
+    assert_eq!(
+        (folders, names(objects)),
+        (vec!["a/b".to_owned()], vec!["a/1".into(), "a/2".into(), "a/3".into()])
+    );
     assert_eq!(folder.entries("missing").expect("listed"), (Vec::new(), Vec::new()));
 }
 
 #[test]
 fn leftovers_of_interrupted_writes_are_removed_after_a_time() {
     let (stores, temporary) = (stores(), tempfile::tempdir().expect("a folder"));
-    let folder = stores.folder(temporary.path().to_str().expect("a path"), Missing::Refuse).expect("it exists");
+    let folder =
+        stores.folder(temporary.path().to_str().expect("a path"), Missing::Refuse).expect("it exists");
     folder.replace("a/x", Bytes::new()).expect("written");
     std::fs::write(temporary.path().join("a/x#1"), b"half").expect("written");
     assert_eq!(folder.list("a", None, 9).expect("listed").len(), 1);

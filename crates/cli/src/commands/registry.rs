@@ -29,7 +29,7 @@ use crate::output::{refuse, write};
 use crate::settings::Resolver;
 use crate::target::Target;
 
-pub(crate) use open::{open, now};
+pub(crate) use open::{now, open};
 
 pub(crate) fn run(args: &RegistryArgs) -> anyhow::Result<Outcome> {
     let RegistryArgs { command, at, format } = args;
@@ -46,7 +46,11 @@ pub(crate) fn run(args: &RegistryArgs) -> anyhow::Result<Outcome> {
 }
 
 /// Prints a result.
-fn show(format: TextFormat, human: impl FnOnce() -> String, object: impl FnOnce() -> Value) -> anyhow::Result<()> {
+fn show(
+    format: TextFormat,
+    human: impl FnOnce() -> String,
+    object: impl FnOnce() -> Value,
+) -> anyhow::Result<()> {
     write(&match format {
         TextFormat::Human => human(),
         TextFormat::Json => report::json::text(&object()) + "\n",
@@ -94,7 +98,8 @@ fn run_push(args: &PushArgs, at: &RegistryLocation, format: TextFormat) -> anyho
     };
     let (size, digest) = match source.path() {
         Some(path) => {
-            let bytes = typeloom_files::open(path).with_context(|| format!("cannot read `{}`", source.name))?;
+            let bytes =
+                typeloom_files::open(path).with_context(|| format!("cannot read `{}`", source.name))?;
             (bytes.len() as u64, Hash::of(&bytes))
         }
         // Standard input is read once, so the record describes the interface.
@@ -175,11 +180,15 @@ fn run_show(args: &ShowArgs, at: &RegistryLocation, format: TextFormat) -> anyho
         }
         typeloom_registry::names::Named::Yes => {
             let pulled = registry.pull(&args.reference)?;
-            show(format, || text::version(&pulled), || {
-                let mut object = objects::pulled(&pulled);
-                object["interfaces"] = text::interfaces(&pulled);
-                object
-            })?;
+            show(
+                format,
+                || text::version(&pulled),
+                || {
+                    let mut object = objects::pulled(&pulled);
+                    object["interfaces"] = text::interfaces(&pulled);
+                    object
+                },
+            )?;
         }
     }
     Ok(Outcome::Typed)
@@ -222,8 +231,10 @@ fn run_gc(args: &GcArgs, at: &RegistryLocation, format: TextFormat) -> anyhow::R
     let effect = if args.dry_run { Effect::DryRun } else { Effect::Delete };
     let collection = Collection { grace: args.older_than, time: now()?, effect };
     let collected = of_current_folder(at)?.gc(args.subject.as_ref(), collection)?;
-    show(format, || text::collected(&collected, effect), || {
-        json!({"subjects": collected.iter().map(objects::collected).collect::<Vec<_>>()})
-    })?;
+    show(
+        format,
+        || text::collected(&collected, effect),
+        || json!({"subjects": collected.iter().map(objects::collected).collect::<Vec<_>>()}),
+    )?;
     Ok(Outcome::Typed)
 }

@@ -76,10 +76,12 @@ impl Walk<'_> {
 
     /// The largest number of a listed entry.
     fn listed_entries(&mut self) -> Result<u64, RegistryError> {
-        let listed = self.registry.folder.list(&Registry::object(&self.log.subject, LOG), None, MAX_LISTED)?;
+        let listed =
+            self.registry.folder.list(&Registry::object(&self.log.subject, LOG), None, MAX_LISTED)?;
         let mut largest = 0;
         for Listed { name, .. } in listed {
-            let number = name.rsplit('/').next().and_then(|last| last.strip_suffix(".json")?.parse::<u64>().ok());
+            let number =
+                name.rsplit('/').next().and_then(|last| last.strip_suffix(".json")?.parse::<u64>().ok());
             match number.filter(|number| Registry::entry_object(&self.log.subject, *number) == name) {
                 Some(number) => largest = largest.max(number),
                 None => self.findings.unknown(self.registry.folder.url_of(&name)),

@@ -33,8 +33,7 @@ impl Stores {
                 Arc::new(self.options().fold(builder, set).build()?)
             }
             Scheme::Google => {
-                let builder =
-                    GoogleCloudStorageBuilder::from_env().with_url(root).with_retry(retry);
+                let builder = GoogleCloudStorageBuilder::from_env().with_url(root).with_retry(retry);
                 let set = |builder: GoogleCloudStorageBuilder, (key, value)| builder.with_config(key, value);
                 Arc::new(self.options().fold(builder, set).build()?)
             }

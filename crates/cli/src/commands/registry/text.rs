@@ -41,7 +41,7 @@ fn aliases_of(entry: &Entry, version: u64) -> String {
 
 /// The differences of a verdict, one line each, and the result.
 pub(super) fn verdict(file: &str, verdict: &Verdict) -> String {
-    let Verdict { subject, mode, ports: _, compared, violated, versions, nearest } = verdict;
+    let Verdict { subject, mode, ports: _, entry: _, compared, violated, versions, nearest } = verdict;
     let mut lines = Vec::new();
     for Compared { version, outcome } in versions {
         match outcome {
@@ -85,7 +85,8 @@ pub(super) fn pulled(pulled: &Pulled, output: Option<&str>) -> String {
 pub(super) fn list(subjects: &[Current]) -> String {
     let row = |Current { subject, head }: &Current| {
         let Entry { state, versions, time, .. } = &head.entry;
-        let mut text = format!("{subject}: {}", count(usize::try_from(*versions).unwrap_or(usize::MAX), "version"));
+        let mut text =
+            format!("{subject}: {}", count(usize::try_from(*versions).unwrap_or(usize::MAX), "version"));
         text.push_str(&format!(", {}{}, changed at {time}", state.mode, ports(state.ports)));
         for (alias, version) in &state.aliases {
             text.push_str(&format!(", {alias}={version}"));
@@ -189,8 +190,11 @@ pub(super) fn collected(collected: &[Collected], effect: Effect) -> String {
     for Collected { subject, bundles, bytes, interrupted } in collected {
         if !(bundles.is_empty() && interrupted.is_empty()) {
             let parts = [(bundles.len(), "bundle"), (interrupted.len(), "interrupted write")];
-            let parts: Vec<String> =
-                parts.into_iter().filter(|(number, _)| *number > 0).map(|(number, noun)| count(number, noun)).collect();
+            let parts: Vec<String> = parts
+                .into_iter()
+                .filter(|(number, _)| *number > 0)
+                .map(|(number, noun)| count(number, noun))
+                .collect();
             text.push_str(&format!("{subject}: {verb} {}, {bytes} bytes\n", parts.join(" and ")));
         }
     }

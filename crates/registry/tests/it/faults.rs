@@ -1,0 +1,183 @@
+//! One error at each operation of the store.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use object_store::ObjectStore;
+use object_store::path::Path as Key;
+use typeloom_registry::gc::{Collection, Effect};
+use typeloom_registry::settings::Settings;
+use typeloom_registry::{Mode, Registry, RegistryError, Selector, Timestamp};
+
+use crate::store::{Conditions, Fault, Faulty, Plan};
+use crate::support::{bundles, memory, push, reference, registry, stores, subject};
+
+/// Operations of the longest scenario, at most.
+const MAX_OPERATIONS: usize = 60;
+
+/// Runs an operation with each fault at each step. `check` gets the store after it, and whether the operation succeeded.
+fn at_every_step(
+    prepare: impl Fn(&Registry),
+    operation: impl Fn(&Registry) -> Result<(), RegistryError>,
+    check: impl Fn(&Arc<dyn ObjectStore>, bool, &str),
+) {
+    let mut runs = 0;
+    for fault in Fault::ALL {
+        for at in 0.. {
+            assert!(at < MAX_OPERATIONS, "the operation does not end");
+            let store = memory();
+            prepare(&registry(&store));
+            let faulty = Arc::new(Faulty::new(&store, Plan::At(at, fault)));
+            let client: Arc<dyn ObjectStore> = faulty.clone();
+            let result = operation(&registry(&client));
+            check(&store, result.is_ok(), &format!("{fault:?} at {at}: {result:?}"));
+            runs += 1;
+            if faulty.operations() <= at {
+                assert!(result.is_ok(), "without an error: {result:?}");
+                break;
+            }
+        }
+    }
+    assert!(runs > 20, "{runs} runs");
+}
+
+fn verified(store: &Arc<dyn ObjectStore>, context: &str) {
+    let report = registry(store).verify(None, None).unwrap();
+    assert!(report.all().next().is_none(), "{context}: {report:?}");
+}
+
+#[test]
+fn a_first_push_is_visible_as_a_whole_or_not_at_all() {
+    let name = subject("a");
+    at_every_step(
+        |_| {},
+        |registry| registry.push(&name, &push(&bundles()[0], "first")).map(drop),
+        |store, is_ok, context| {
+            let clean = registry(store);
+            match clean.pull(&reference("a")) {
+                Ok(pulled) => assert_eq!((pulled.version, &pulled.bundle), (1, &bundles()[0]), "{context}"),
+                Err(RegistryError::NoSubject(_) | RegistryError::NoRegistry(_)) => {
+                    assert!(!is_ok, "{context}")
+                }
+                Err(error) => panic!("{context}: {error}"),
+            }
+            // The same push again completes, and creates one version in total.
+            assert_eq!(clean.push(&name, &push(&bundles()[0], "again")).unwrap().version, 1, "{context}");
+            verified(store, context);
+        },
+    );
+}
+
+#[test]
+fn a_later_push_is_visible_as_a_whole_or_not_at_all() {
+    let name = subject("a");
+    let mut second = push(&bundles()[1], "second");
+    second.settings.aliases.insert("production".parse().unwrap(), Selector::Latest);
+    at_every_step(
+        |registry| drop(registry.push(&name, &push(&bundles()[0], "first")).unwrap()),
+        |registry| registry.push(&name, &second).map(drop),
+        |store, is_ok, context| {
+            let pulled = registry(store).pull(&reference("a")).unwrap();
+            let alias = registry(store).pull(&reference("a@production"));
+            match pulled.version {
+                1 => assert!(!is_ok && matches!(alias, Err(RegistryError::NoAlias(..))), "{context}"),
+                _ => {
+                    assert_eq!((pulled.version, &pulled.bundle), (2, &bundles()[1]), "{context}");
+                    assert_eq!(alias.unwrap().version, 2, "{context}");
+                }
+            }
+            verified(store, context);
+            assert_eq!(registry(store).push(&name, &second).unwrap().version, 2, "{context}");
+            verified(store, context);
+        },
+    );
+}
+
+#[test]
+fn a_change_of_settings_happens_or_not() {
+    let name = subject("a");
+    let settings = Settings { mode: Some(Mode::Full), ..Settings::default() };
+    at_every_step(
+        |registry| drop(registry.push(&name, &push(&bundles()[0], "first")).unwrap()),
+        |registry| registry.set(&name, &settings, Timestamp::from_unix(0)).map(drop),
+        |store, is_ok, context| {
+            let mode = registry(store).show(&name, 1).unwrap().current.head.entry.state.mode;
+            assert!(mode == Mode::Full || !is_ok && mode == Mode::Backward, "{context}: {mode}");
+            verified(store, context);
+        },
+    );
+}
+
+#[test]
+fn a_collection_can_end_at_every_step_and_be_continued() {
+    let name = subject("a");
+    let collection =
+        Collection { grace: 0, time: Timestamp::from_unix(32_503_680_000), effect: Effect::Delete };
+    let stray = |number: usize| {
+        let digest = typeloom_registry::entry::Hash::of(b"stray");
+        format!("subjects/a/_bundles/{digest}-{number:032x}")
+    };
+    for fault in Fault::ALL {
+        for at in 0..MAX_OPERATIONS {
+            let store = memory();
+            let clean = registry(&store);
+            clean.push(&name, &push(&bundles()[0], "first")).unwrap();
+            let folder = stores().folder_of(Arc::clone(&store), "some/folder".into(), "test");
+            for number in 0..3 {
+                folder.replace(&stray(number), "stray".into()).unwrap();
+            }
+            let faulty = Arc::new(Faulty::new(&store, Plan::At(at, fault)));
+            let client: Arc<dyn ObjectStore> = faulty.clone();
+            let result = registry(&client).gc(None, collection);
+            let context = format!("{fault:?} at {at}: {result:?}");
+            assert_eq!(clean.pull(&reference("a")).unwrap().bundle, bundles()[0], "{context}");
+            let report = clean.verify(None, None).unwrap();
+            assert!(report.is_valid(), "{context}: {report:?}");
+            if result.is_ok() {
+                assert_eq!(report.subjects[0].unreferenced.bundles, 0, "{context}");
+            }
+            clean.gc(None, collection).unwrap();
+            let report = clean.verify(None, None).unwrap();
+            assert_eq!((report.is_valid(), report.subjects[0].unreferenced.bundles), (true, 0), "{context}");
+            if faulty.operations() <= at {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_push_whose_bundle_is_swept_uploads_it_again() {
+    let (store, name) = (memory(), subject("a"));
+    let clean = registry(&store);
+    clean.push(&name, &push(&bundles()[0], "first")).unwrap();
+    let (inner, is_done) = (Arc::clone(&store), AtomicBool::new(false));
+    // Collects in front of the first entry that the client creates.
+    let hook = move |key: &Key| {
+        if !key.as_ref().contains("_log/") || is_done.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let store = Arc::clone(&inner);
+        // A registry blocks, which a thread inside of the runtime must not.
+        let collected = std::thread::spawn(move || {
+            let time = Timestamp::from_unix(32_503_680_000);
+            registry(&store).gc(None, Collection { grace: 0, time, effect: Effect::Delete })
+        });
+        let collected = collected.join().expect("no panic").expect("collected");
+        assert_eq!(collected[0].bundles.len(), 1);
+    };
+    let collecting: Arc<dyn ObjectStore> =
+        Arc::new(Faulty::new(&store, Plan::None).with_hook(Box::new(hook)));
+    let pushed = registry(&collecting).push(&name, &push(&bundles()[1], "second")).unwrap();
+    assert_eq!((pushed.version, pushed.head.entry.entry), (2, 3));
+    assert_eq!(clean.pull(&reference("a")).unwrap().bundle, bundles()[1]);
+    verified(&store, "after the sweep");
+}
+
+#[test]
+fn a_store_that_ignores_conditions_is_refused() {
+    let store = Faulty::new(&memory(), Plan::None).with_conditions(Conditions::Ignored);
+    let store: Arc<dyn ObjectStore> = Arc::new(store);
+    let result = registry(&store).push(&subject("a"), &push(&bundles()[0], "first"));
+    assert!(matches!(result, Err(RegistryError::NoConditionalWrites(_))));
+}

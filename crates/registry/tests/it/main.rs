@@ -1,0 +1,9 @@
+//! Tests of the registry on stores in memory and in folders.
+
+mod faults;
+mod operations;
+mod search;
+mod store;
+mod support;
+mod tampering;
+mod writers;
