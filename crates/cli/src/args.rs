@@ -425,6 +425,8 @@ pub(crate) struct CheckArgs {
     #[arg(long = "target", value_name = "NAME")]
     pub(crate) targets: Vec<String>,
     #[command(flatten)]
+    pub(crate) against: registry::AgainstArgs,
+    #[command(flatten)]
     pub(crate) solve: SolveArgs,
     /// Do not look for the files of external tensor data
     #[arg(long)]

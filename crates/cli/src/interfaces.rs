@@ -9,6 +9,7 @@ use typeloom_interface::exports::{self, Types};
 use typeloom_onnx::view::ModelView;
 use typeloom_pool::Bundle;
 use typeloom_solver::diagnostic::Diagnostic;
+use typeloom_solver::model::Checked;
 
 use crate::input::{Checker, Source};
 
@@ -64,20 +65,32 @@ pub(crate) fn read(source: &Source, checker: &Checker) -> anyhow::Result<ReadRes
             Err(error) => Err(anyhow::Error::new(error).context(format!("cannot read `{}`", source.name))),
         };
     }
-    let recorded = Artifact::recorded(&bytes)
-        .with_context(|| format!("cannot read the interface of `{}`", source.name))?;
-    if let Some(mut recorded) = recorded {
-        let program = std::mem::replace(&mut recorded.main.label, MAIN.to_owned());
-        let functions = recorded.exports().cloned().collect();
-        return Ok(Ok(Content::Interfaces(Interfaces { program, functions, bundle: None })));
+    if let Some(content) = recorded(source, &bytes)? {
+        return Ok(Ok(content));
     }
     let mut checked = match checker.well_typed(&bytes, checker.check(source, &bytes)?) {
         Ok(checked) => checked,
         Err(diagnostics) => return Ok(Err(diagnostics)),
     };
-    let exported = Exported::new(MAIN, Interface::of_checked(&mut checked))
+    of_checked(source, &mut checked).map(Ok)
+}
+
+/// The interfaces that a compiled model records; `None` for another model.
+pub(crate) fn recorded(source: &Source, bytes: &[u8]) -> anyhow::Result<Option<Content>> {
+    let recorded = Artifact::recorded(bytes)
+        .with_context(|| format!("cannot read the interface of `{}`", source.name))?;
+    Ok(recorded.map(|mut recorded| {
+        let program = std::mem::replace(&mut recorded.main.label, MAIN.to_owned());
+        let functions = recorded.exports().cloned().collect();
+        Content::Interfaces(Interfaces { program, functions, bundle: None })
+    }))
+}
+
+/// The interface of a checked model.
+pub(crate) fn of_checked(source: &Source, checked: &mut Checked<'_>) -> anyhow::Result<Content> {
+    let exported = Exported::new(MAIN, Interface::of_checked(checked))
         .with_context(|| format!("cannot describe `{}`", source.name))?;
     let graph = checked.model().and_then(ModelView::graph);
     let program = graph.and_then(|graph| graph.name().ok()).unwrap_or_default().to_owned();
-    Ok(Ok(Content::Interfaces(Interfaces { program, functions: vec![exported], bundle: None })))
+    Ok(Content::Interfaces(Interfaces { program, functions: vec![exported], bundle: None }))
 }

@@ -72,6 +72,14 @@ pub fn diagnostics(file: &str, diagnostics: &[Diagnostic], color: Color) -> Stri
     texts.join("\n")
 }
 
+/// Differences, one line each.
+fn differences(differences: &[Difference]) -> String {
+    let line = |it: &Difference| {
+        format!("{}\n", escape(&format!("{}: {}", Finding::Difference(it).at(), it.message)))
+    };
+    differences.iter().map(line).collect()
+}
+
 /// The report of a run: the problems of each file, and a summary.
 pub(crate) struct List {
     style: Style,
@@ -85,19 +93,21 @@ impl List {
 
 impl ListRenderer for List {
     fn file(&mut self, report: &FileReport<'_>) -> String {
-        let mut text = match &report.content {
-            Content::Checked(checked) => diagnostics(report.file, checked.listed(), self.style.color),
-            Content::Compared(compared) => {
-                let line = |it: &Difference| {
-                    format!("{}\n", escape(&format!("{}: {}", Finding::Difference(it).at(), it.message)))
-                };
-                compared.differences.iter().map(line).collect()
+        let text = match &report.content {
+            Content::Checked(checked) => {
+                let mut text = diagnostics(report.file, checked.listed(), self.style.color);
+                if !(text.is_empty() || checked.differences().is_empty()) {
+                    text.push('\n');
+                }
+                text.push_str(&differences(checked.differences()));
+                if !text.is_empty() {
+                    text.push('\n');
+                }
+                text
             }
+            Content::Compared(compared) => differences(compared.differences),
             Content::Unusable { .. } => String::new(),
         };
-        if matches!(report.content, Content::Checked(_)) && !text.is_empty() {
-            text.push('\n');
-        }
         text + &summary(report, self.style.files)
     }
 

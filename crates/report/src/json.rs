@@ -135,6 +135,9 @@ pub fn record(report: &FileReport<'_>) -> Value {
                     verdicts.map(|verdict| (verdict.target.clone(), json!(verdict.outcome.name())));
                 record["targets"] = Value::Object(verdicts.collect());
             }
+            if let Some(against) = &checked.against {
+                record["against"] = against.object.clone();
+            }
             let diagnostics = checked.listed().iter().map(|diagnostic| {
                 let mut value = json!(diagnostic);
                 value["fingerprint"] =

@@ -103,6 +103,18 @@ pub struct Checked<'r> {
     pub coverage: Coverage,
     /// Whether each target can run the model.
     pub targets: Vec<TargetVerdict>,
+    /// The comparison with a version of a registry.
+    pub against: Option<Against<'r>>,
+}
+
+/// The comparison of a checked model with a version of its interface.
+#[derive(Clone, Debug)]
+pub struct Against<'r> {
+    pub differences: &'r [Difference],
+    /// The result for people, as a clause: `not compatible with vision/resnet@production`.
+    pub verdict: String,
+    /// The result for programs.
+    pub object: Value,
 }
 
 /// Whether a target can run a model.
@@ -162,11 +174,18 @@ impl Checked<'_> {
         &self.diagnostics[..self.shown.min(self.diagnostics.len())]
     }
 
+    /// The differences from a version of a registry.
+    #[must_use]
+    pub fn differences(&self) -> &[Difference] {
+        self.against.as_ref().map_or(&[], |against| against.differences)
+    }
+
     /// The numbers of errors and warnings, shown or not.
     #[must_use]
     pub fn counts(&self) -> (usize, usize) {
-        let errors = self.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
-        (errors, self.diagnostics.len() - errors)
+        let breaking = self.differences().iter().filter(|difference| difference.breaking).count();
+        let errors = self.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count() + breaking;
+        (errors, self.diagnostics.len() + self.differences().len() - errors)
     }
 
     /// The result in one line: `ok, 120 values fully typed`.
@@ -183,6 +202,7 @@ impl Checked<'_> {
         if warnings > 0 {
             parts.push(count(warnings, "warning"));
         }
+        parts.extend(self.against.iter().map(|against| against.verdict.clone()));
         let verdicts = self.targets.iter();
         parts.extend(verdicts.map(|verdict| format!("{} {}", verdict.outcome.verb(), verdict.target)));
         let hidden = self.diagnostics.len() - self.listed().len();
@@ -230,7 +250,10 @@ impl FileReport<'_> {
     #[must_use]
     pub fn findings(&self) -> Vec<Finding<'_>> {
         match &self.content {
-            Content::Checked(checked) => checked.listed().iter().map(Finding::Problem).collect(),
+            Content::Checked(checked) => {
+                let problems = checked.listed().iter().map(Finding::Problem);
+                problems.chain(checked.differences().iter().map(Finding::Difference)).collect()
+            }
             Content::Compared(compared) => compared.differences.iter().map(Finding::Difference).collect(),
             Content::Unusable { .. } => Vec::new(),
         }
@@ -247,7 +270,10 @@ impl FileReport<'_> {
             None => Status::Clean,
         };
         match &self.content {
-            Content::Checked(checked) => errors(&mut checked.diagnostics.iter().map(|it| it.severity)),
+            Content::Checked(checked) => {
+                let differences = checked.differences().iter().map(|it| Finding::Difference(it).severity());
+                errors(&mut checked.diagnostics.iter().map(|it| it.severity).chain(differences))
+            }
             Content::Compared(compared) => {
                 errors(&mut compared.differences.iter().map(|it| Finding::Difference(it).severity()))
             }

@@ -28,6 +28,18 @@ pub(crate) struct RegistryLocation {
     pub(crate) registry: Option<String>,
 }
 
+/// `--against` of `check`.
+#[derive(Debug, Args)]
+pub(crate) struct AgainstArgs {
+    /// Report the differences from a version of a registry, or from those with which `registry push` compares: exit 1 if the
+    /// model violates the compatibility mode
+    #[arg(long, value_name = "SUBJECT[@VERSION]")]
+    pub(crate) against: Option<Reference>,
+    /// The registry of --against, as in `typeloom registry`
+    #[arg(long, value_name = "URL", requires = "against")]
+    pub(crate) registry: Option<String>,
+}
+
 /// A command for a registry.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RegistryCommand {

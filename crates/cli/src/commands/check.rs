@@ -1,5 +1,7 @@
 //! `typeloom check FILE...`: proves the type of every value.
 
+mod against;
+
 use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
 use std::num::NonZeroUsize;
@@ -16,6 +18,8 @@ use typeloom_settings::exceptions::{Excepted, Exceptions};
 use typeloom_solver::diagnostic::{Diagnostic, MAX_LISTED};
 use typeloom_solver::model::{self, Coverage};
 use typeloom_targets::{Outcome as Verdict, Target};
+
+use against::Against;
 
 use crate::args::CheckArgs;
 use crate::baselines::{BaselineMode, Baselines};
@@ -35,6 +39,7 @@ struct Found {
     excepted: Excepted,
     known: usize,
     targets: Vec<TargetVerdict>,
+    against: Option<against::Result>,
 }
 
 /// A model with its settings.
@@ -54,12 +59,13 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
     let sources = sources(&args.inputs.files, &mut settings)?;
     let mode = if args.update_baseline { BaselineMode::Update } else { BaselineMode::Compare };
     let listed = if args.quiet { ListedFiles::WithFindings } else { ListedFiles::All };
+    let against = Against::open(&args.against, &mut settings)?.map(Arc::new);
     let progress = progress(u64::try_from(sources.len()).ok(), "{bar:30} {pos}/{len} {wide_msg}");
     let reports = Reports::open(&args.report, args.color, listed)?;
     let is_terminal = std::io::stdout().is_terminal();
     let mut run = Run { mode, baselines: Baselines::new(mode), reports, progress, is_terminal };
     let interrupt = Interrupt::listen();
-    match run.check_all(args.jobs, &sources, &mut settings, &interrupt)? {
+    match run.check_all(args.jobs, &sources, &mut settings, against, &interrupt)? {
         Ended::Completely => run.finish(),
         Ended::Interrupted => run.interrupt(sources.len()),
     }
@@ -88,15 +94,16 @@ impl Run {
         jobs: Option<NonZeroUsize>,
         sources: &Sources,
         settings: &mut Resolver,
+        against: Option<Arc<Against>>,
         interrupt: &Interrupt,
     ) -> anyhow::Result<Ended> {
         let jobs = jobs.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
         let jobs = jobs.min(NonZeroUsize::new(sources.len()).unwrap_or(NonZeroUsize::MIN));
-        let one = |(source, plan): Item| -> Answer {
-            let found = check(&source, &plan);
+        let one = move |(source, plan): Item| -> Answer {
+            let found = check(&source, &plan, against.as_deref());
             (source, plan, found)
         };
-        let work = move |batch: Vec<Item>| -> Vec<Answer> { batch.into_iter().map(one).collect() };
+        let work = move |batch: Vec<Item>| -> Vec<Answer> { batch.into_iter().map(&one).collect() };
         let mut pool = Pool::start(jobs, work).context("cannot start a thread")?;
         let length = (sources.len() / jobs.get() / 8).clamp(1, MAX_BATCH);
         let mut rest = sources.iter();
@@ -172,7 +179,7 @@ impl Run {
             }
         };
         let content = match &found {
-            Ok(Found { diagnostics, coverage, excepted, known, targets }) => {
+            Ok(Found { diagnostics, coverage, excepted, known, targets, against }) => {
                 let max = plan.settings.max_problems.as_ref().map_or(usize::MAX, |max| max.value);
                 Content::Checked(Checked {
                     diagnostics,
@@ -182,6 +189,7 @@ impl Run {
                     unknown_exceptions: excepted.unknown.clone(),
                     coverage: *coverage,
                     targets: targets.clone(),
+                    against: against.as_ref().map(against::Result::report),
                 })
             }
             Err(error) => Content::Unusable { error },
@@ -229,7 +237,7 @@ fn command_line(args: &CheckArgs) -> Settings {
     }
 }
 
-fn check(source: &Source, plan: &Plan) -> anyhow::Result<Found> {
+fn check(source: &Source, plan: &Plan, against: Option<&Against>) -> anyhow::Result<Found> {
     let Plan { settings, levels, checker, targets } = plan;
     let is_on = |flag: &Option<Sourced<bool>>| flag.as_ref().is_none_or(|flag| flag.value);
     let read = source.read()?;
@@ -261,7 +269,12 @@ fn check(source: &Source, plan: &Plan) -> anyhow::Result<Found> {
         excepted = Exceptions::of_model(model).apply(&mut diagnostics);
     }
     diagnostics.extend(cut);
-    Ok(Found { diagnostics, coverage, excepted, known: 0, targets })
+    // A model with errors has no interface.
+    let against = match (&mut checked, against) {
+        (Ok(checked), Some(against)) if checked.is_ok() => Some(against.compare(source, bytes, checked)?),
+        (_, _) => None,
+    };
+    Ok(Found { diagnostics, coverage, excepted, known: 0, targets, against })
 }
 
 /// The verdict of each target. Its reasons follow the diagnostics of the model. A model with errors of its own runs nowhere, so

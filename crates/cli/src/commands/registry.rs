@@ -114,7 +114,7 @@ fn run_push(args: &PushArgs, at: &RegistryLocation, format: TextFormat) -> anyho
         settings: changes,
         time: now()?,
     };
-    let registry = open(at, settings.settings(&source)?.registry.as_ref(), Missing::Create)?;
+    let registry = open(at.registry.as_deref(), settings.settings(&source)?.registry.as_ref(), Missing::Create)?;
     match registry.push(&args.subject, &push) {
         Ok(pushed) => {
             show(format, || text::pushed(&source.name, &pushed), || objects::pushed(&pushed))?;
@@ -133,7 +133,7 @@ fn run_check(args: &RegistryCheckArgs, at: &RegistryLocation, format: TextFormat
         Ok(input) => input,
         Err(outcome) => return Ok(outcome),
     };
-    let registry = open(at, settings.settings(&source)?.registry.as_ref(), Missing::Refuse)?;
+    let registry = open(at.registry.as_deref(), settings.settings(&source)?.registry.as_ref(), Missing::Refuse)?;
     let verdict = registry.check(&args.reference, &bundle, args.mode)?;
     show(format, || text::verdict(&source.name, &verdict), || objects::verdict(&verdict))?;
     Ok(if verdict.is_compatible() { Outcome::Typed } else { Outcome::Problems })
@@ -155,7 +155,7 @@ fn run_pull(args: &PullArgs, at: &RegistryLocation, format: TextFormat) -> anyho
 
 fn of_current_folder(at: &RegistryLocation) -> anyhow::Result<typeloom_registry::Registry> {
     let settings = resolver()?.settings(&input::source("-"))?;
-    open(at, settings.registry.as_ref(), Missing::Refuse)
+    open(at.registry.as_deref(), settings.registry.as_ref(), Missing::Refuse)
 }
 
 fn run_list(args: &ListArgs, at: &RegistryLocation, format: TextFormat) -> anyhow::Result<Outcome> {

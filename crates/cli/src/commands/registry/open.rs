@@ -7,8 +7,6 @@ use typeloom_registry::{Registry, Timestamp};
 use typeloom_settings::effective::Sourced;
 use typeloom_stores::{Missing, Stores};
 
-use crate::args::registry::RegistryLocation;
-
 /// The environment variable with the location.
 const VARIABLE: &str = "TYPELOOM_REGISTRY";
 /// The location without any setting.
@@ -16,12 +14,12 @@ const DEFAULT: &str = ".typeloom-registry";
 
 /// The registry of the command line, of the environment, or of the settings.
 pub(crate) fn open(
-    at: &RegistryLocation,
+    argument: Option<&str>,
     setting: Option<&Sourced<String>>,
     missing: Missing,
 ) -> anyhow::Result<Registry> {
     let variable = std::env::var(VARIABLE).ok().filter(|text| !text.is_empty());
-    let url = at.registry.clone().or(variable).or_else(|| setting.map(|setting| setting.value.clone()));
+    let url = argument.map(str::to_owned).or(variable).or_else(|| setting.map(|setting| setting.value.clone()));
     let url = url.unwrap_or_else(|| DEFAULT.to_owned());
     let stores = Stores::new(Vec::new())?;
     Ok(Registry::open(&stores, &url, missing)?)
