@@ -9,7 +9,7 @@ use bytes::Bytes;
 use typeloom_stores::Created;
 
 use crate::entry::{BundleName, Change, Hash, MAX_SOURCE, SourceFile, State, Version, listed_roots};
-use crate::error::{Problem, RegistryError};
+use crate::error::RegistryError;
 use crate::log::{Appended, Draft, Located, Log};
 use crate::names::Subject;
 use crate::registry::{MAX_BUNDLE, Registry};
@@ -134,16 +134,19 @@ impl Registry {
 
     /// Uploads a bundle under a new name.
     fn upload(&self, subject: &Subject, digest: Hash, bytes: &Bytes) -> Result<BundleName, RegistryError> {
-        let name = BundleName::new(digest, Self::nonce()?);
-        let object = Self::bundle_object(subject, &name);
-        if self.folder.create(&object, bytes.clone())? == Created::Exists {
+        for lost in 0..self.contention.attempts {
+            self.pause(lost)?;
+            let name = BundleName::new(digest, Self::nonce()?);
+            let object = Self::bundle_object(subject, &name);
+            if self.folder.create(&object, bytes.clone())? == Created::Written {
+                return Ok(name);
+            }
             // The name is random, so the object is the own one, of a request that was repeated.
-            let found = self.folder.read(&object, MAX_BUNDLE)?.map(|found| Hash::of(&found));
-            if found != Some(digest) {
-                let problem = Problem::Rule("it existed before its upload".to_owned());
-                return Err(problem.at(self.folder.url_of(&object)).into());
+            let found = self.folder.read(&object, MAX_BUNDLE)?;
+            if found.is_some_and(|found| Hash::of(&found) == digest) {
+                return Ok(name);
             }
         }
-        Ok(name)
+        Err(RegistryError::Contended { subject: subject.clone(), attempts: self.contention.attempts })
     }
 }

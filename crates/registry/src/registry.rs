@@ -126,8 +126,13 @@ impl Registry {
         let marker = Marker { format: FORMAT_NAME.to_owned(), version: FORMAT };
         let bytes =
             Bytes::from(canonical(&marker).map_err(|problem| problem.at(self.folder.url_of(MARKER)))?);
-        if self.folder.read(MARKER, MAX_MARKER)?.is_none() {
-            self.folder.create(MARKER, bytes.clone())?;
+        for lost in 0..self.contention.attempts {
+            self.pause(lost)?;
+            let is_there = self.folder.read(MARKER, MAX_MARKER)?.is_some();
+            // A conflict with another writer does not mean that the object exists already.
+            if is_there || self.folder.create(MARKER, bytes.clone())? == Created::Written {
+                break;
+            }
         }
         self.check_format()?;
         if self.folder.create(MARKER, bytes)? == Created::Written {

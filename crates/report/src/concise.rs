@@ -54,12 +54,14 @@ impl ListRenderer for List {
 pub(crate) fn summary(report: &FileReport<'_>, files: ListedFiles) -> String {
     let file = report.file;
     match &report.content {
-        Content::Checked(checked) => match (files, checked.diagnostics.is_empty() && checked.differences().is_empty()) {
-            (ListedFiles::WithFindings, true) => String::new(),
-            (ListedFiles::WithFindings | ListedFiles::All, _) => {
-                format!("{file}: {}\n", escape(&checked.summary()))
+        Content::Checked(checked) => {
+            match (files, checked.diagnostics.is_empty() && checked.differences().is_empty()) {
+                (ListedFiles::WithFindings, true) => String::new(),
+                (ListedFiles::WithFindings | ListedFiles::All, _) => {
+                    format!("{file}: {}\n", escape(&checked.summary()))
+                }
             }
-        },
+        }
         Content::Compared(compared) => format!("{}\n", escape(&compared.verdict)),
         // The command reports the error where people read it.
         Content::Unusable { .. } => String::new(),

@@ -114,7 +114,8 @@ fn run_push(args: &PushArgs, at: &RegistryLocation, format: TextFormat) -> anyho
         settings: changes,
         time: now()?,
     };
-    let registry = open(at.registry.as_deref(), settings.settings(&source)?.registry.as_ref(), Missing::Create)?;
+    let registry =
+        open(at.registry.as_deref(), settings.settings(&source)?.registry.as_ref(), Missing::Create)?;
     match registry.push(&args.subject, &push) {
         Ok(pushed) => {
             show(format, || text::pushed(&source.name, &pushed), || objects::pushed(&pushed))?;
@@ -133,7 +134,8 @@ fn run_check(args: &RegistryCheckArgs, at: &RegistryLocation, format: TextFormat
         Ok(input) => input,
         Err(outcome) => return Ok(outcome),
     };
-    let registry = open(at.registry.as_deref(), settings.settings(&source)?.registry.as_ref(), Missing::Refuse)?;
+    let registry =
+        open(at.registry.as_deref(), settings.settings(&source)?.registry.as_ref(), Missing::Refuse)?;
     let verdict = registry.check(&args.reference, &bundle, args.mode)?;
     show(format, || text::verdict(&source.name, &verdict), || objects::verdict(&verdict))?;
     Ok(if verdict.is_compatible() { Outcome::Typed } else { Outcome::Problems })

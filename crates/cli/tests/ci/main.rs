@@ -8,6 +8,7 @@ mod inputs;
 #[cfg(unix)]
 mod interruption;
 mod jobs;
+mod registry;
 mod reports;
 mod schemas;
 mod settings;

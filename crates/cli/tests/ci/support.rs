@@ -56,7 +56,7 @@ impl Folder {
     /// `typeloom` in the folder, with these arguments.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_typeloom"));
-        command.args(arguments).current_dir(&self.0).env("NO_COLOR", "1");
+        command.args(arguments).current_dir(&self.0).env("NO_COLOR", "1").env_remove("TYPELOOM_REGISTRY");
         command
     }
 

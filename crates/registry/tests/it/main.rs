@@ -1,5 +1,6 @@
 //! Tests of the registry on stores in memory and in folders.
 
+mod example;
 mod faults;
 mod operations;
 mod search;

@@ -10,9 +10,11 @@
 //! A command runs in the repository, without a terminal and without colours. It is `typeloom` with words,
 //! in quotes where they have blanks, and `< FILE` for standard input. What it prints to standard error
 //! follows the text that it prints to standard output. Without `?`, the exit code is 0. In the output, `...`
-//! matches any text of a line, and alone on a line any lines.
+//! matches any text of a line, and alone on a line any lines. Each fence has a registry of its own, which is empty at
+//! first.
 
 use std::fs::File;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::document::Malformed;
@@ -31,9 +33,12 @@ struct Session<'t> {
 
 pub(crate) fn truth(cx: &Context<'_>) -> Result<String, Malformed> {
     let mut text = String::new();
+    let registry = tempfile::tempdir();
+    let registry =
+        registry.map_err(|error| cx.malformed(0, format!("there is no temporary folder: {error}")))?;
     for session in sessions(cx)? {
         let Session { line, command, output, exit } = &session;
-        let (printed, code) = run(cx, *line, command)?;
+        let (printed, code) = run(cx, *line, command, registry.path())?;
         let found: Vec<&str> = printed.lines().collect();
         let shown = if lines_match(output, &found) { output } else { &found };
         text.push_str(&format!("$ {command}\n"));
@@ -74,7 +79,7 @@ fn sessions<'t>(cx: &Context<'t>) -> Result<Vec<Session<'t>>, Malformed> {
 }
 
 /// Runs a command. Returns its output and exit code.
-fn run(cx: &Context<'_>, line: usize, command: &str) -> Result<(String, i32), Malformed> {
+fn run(cx: &Context<'_>, line: usize, command: &str, registry: &Path) -> Result<(String, i32), Malformed> {
     let mut words = shlex::split(command).ok_or_else(|| cx.malformed(line, "a quote is not closed"))?;
     let mut input = Stdio::null();
     if let Some(at) = words.iter().position(|word| word == "<") {
@@ -93,6 +98,7 @@ fn run(cx: &Context<'_>, line: usize, command: &str) -> Result<(String, i32), Ma
         .current_dir(&cx.suite.repository)
         .stdin(input)
         .env("NO_COLOR", "1")
+        .env("TYPELOOM_REGISTRY", registry)
         .env_remove("CLICOLOR_FORCE")
         .env_remove("COLUMNS")
         .output()

@@ -19,7 +19,8 @@ pub(crate) fn open(
     missing: Missing,
 ) -> anyhow::Result<Registry> {
     let variable = std::env::var(VARIABLE).ok().filter(|text| !text.is_empty());
-    let url = argument.map(str::to_owned).or(variable).or_else(|| setting.map(|setting| setting.value.clone()));
+    let url =
+        argument.map(str::to_owned).or(variable).or_else(|| setting.map(|setting| setting.value.clone()));
     let url = url.unwrap_or_else(|| DEFAULT.to_owned());
     let stores = Stores::new(Vec::new())?;
     Ok(Registry::open(&stores, &url, missing)?)
