@@ -22,6 +22,8 @@ pub(crate) const MAX_MARKER: u64 = 1 << 10;
 pub(crate) const MAX_LISTED: usize = 10_000_000;
 /// Maximum number of decoded bundles that are kept.
 const MAX_CACHED: usize = 64;
+/// Maximum size of a bundle that is kept.
+const MAX_CACHED_SIZE: usize = 1 << 20;
 
 /// The name of the format marker.
 pub(crate) const MARKER: &str = "registry.json";
@@ -191,6 +193,9 @@ impl Registry {
         }
         debug_assert!(MAX_BUNDLE <= ImportLimits::default().bytes as u64);
         let content = Arc::new(Content::import(bytes)?);
+        if bytes.len() > MAX_CACHED_SIZE {
+            return Ok(content);
+        }
         let mut contents = contents();
         if contents.len() >= MAX_CACHED {
             contents.clear();

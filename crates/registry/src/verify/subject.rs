@@ -9,7 +9,7 @@ use std::sync::Arc;
 use typeloom_interface::PortIdentity;
 use typeloom_interface::exports::Content;
 use typeloom_pool::compat::Direction;
-use typeloom_stores::{Listed, StoreError};
+use typeloom_stores::Listed;
 
 use super::checkpoint::Head;
 use super::{Findings, Unreferenced, Verified};
@@ -28,8 +28,8 @@ struct Walk<'r> {
     registry: &'r Registry,
     log: Log<'r>,
     findings: Findings,
-    /// The links to the entries, by number from 1; `None` for an entry that cannot be read.
-    links: Vec<Option<Link>>,
+    /// The links to the entries by number; `None` for an entry that cannot be read.
+    links: BTreeMap<u64, Option<Link>>,
     /// The records of the versions, by number from 1.
     versions: Vec<Version>,
     pushed: HashMap<BundleName, u64>,
@@ -37,6 +37,14 @@ struct Walk<'r> {
     contents: HashMap<Hash, Arc<Content>>,
     /// The comparisons that are known, by the hashes of both bundles.
     compared: HashMap<(Hash, Hash, Direction, Ports), Option<String>>,
+}
+
+/// An object at the name of an entry.
+enum Object {
+    Missing,
+    /// It is not an entry, which is a finding.
+    Damaged,
+    Entry(Box<Entry>),
 }
 
 pub(super) fn verify(
@@ -49,7 +57,7 @@ pub(super) fn verify(
         registry,
         log,
         findings: Findings::default(),
-        links: Vec::new(),
+        links: BTreeMap::new(),
         versions: Vec::new(),
         pushed: HashMap::new(),
         swept: HashMap::new(),
@@ -60,12 +68,12 @@ pub(super) fn verify(
     let hint = walk.findings.take(hint)?.flatten();
     let listed = walk.listed_entries()?;
     let bundles = registry.folder.list(&Registry::object(subject, BUNDLES), None, MAX_LISTED)?;
-    walk.entries(listed)?;
+    walk.entries(&listed)?;
     walk.hint(hint);
     walk.checkpoint(checkpoint);
     let unreferenced = walk.bundles(&bundles);
     walk.other_objects()?;
-    let head = walk.links.iter().rev().find_map(|link| *link);
+    let head = walk.links.values().rev().find_map(|link| *link);
     Ok(Verified { subject: subject.clone(), head, findings: walk.findings.list, unreferenced })
 }
 
@@ -74,55 +82,71 @@ impl Walk<'_> {
         self.registry.folder.url_of(&Registry::object(&self.log.subject, name))
     }
 
-    /// The largest number of a listed entry.
-    fn listed_entries(&mut self) -> Result<u64, RegistryError> {
+    /// The numbers of the listed entries, ascending.
+    fn listed_entries(&mut self) -> Result<Vec<u64>, RegistryError> {
         let listed =
             self.registry.folder.list(&Registry::object(&self.log.subject, LOG), None, MAX_LISTED)?;
-        let mut largest = 0;
+        let mut numbers = Vec::with_capacity(listed.len());
         for Listed { name, .. } in listed {
             let number =
                 name.rsplit('/').next().and_then(|last| last.strip_suffix(".json")?.parse::<u64>().ok());
             match number.filter(|number| Registry::entry_object(&self.log.subject, *number) == name) {
-                Some(number) => largest = largest.max(number),
+                Some(number) => numbers.push(number),
                 None => self.findings.unknown(self.registry.folder.url_of(&name)),
             }
         }
-        Ok(largest)
+        Ok(numbers)
     }
 
-    /// Verifies all entries, at least up to the number `listed`.
-    fn entries(&mut self, listed: u64) -> Result<(), RegistryError> {
-        let mut previous: Option<Entry> = None;
-        for number in 1.. {
-            let object = Registry::entry_object(&self.log.subject, number);
-            let bytes = match self.registry.folder.read(&object, MAX_ENTRY) {
-                Ok(None) if number > listed => return Ok(()),
-                Ok(None) => {
-                    let problem = Problem::Missing(format!("entry {listed} exists"));
-                    self.findings.error(self.log.url_of(number), problem);
-                    None
-                }
-                Ok(Some(bytes)) => Some(bytes),
-                Err(error @ StoreError::TooLarge(..)) => {
-                    self.findings.take(Err::<(), _>(error.into()))?;
-                    None
-                }
-                Err(error) => return Err(error.into()),
-            };
-            let decoded = bytes.map(|bytes| self.registry.decode(&self.log.subject, number, &bytes));
-            let entry = decoded.map(|decoded| self.findings.take(decoded)).transpose()?.flatten();
-            self.links.push(entry.as_ref().map(|(digest, entry)| Link {
-                digest: *digest,
-                entry: number,
-                versions: entry.versions,
-            }));
-            previous = entry.map(|(_, entry)| entry).map_or(Ok(None), |entry| {
-                let is_successor = number == 1 || previous.is_some();
-                self.entry(&entry, previous.as_ref().filter(|_| is_successor))?;
-                Ok::<_, RegistryError>(Some(entry))
-            })?;
+    /// Verifies all entries: those from 1 until one does not exist, and the listed ones after that.
+    fn entries(&mut self, listed: &[u64]) -> Result<(), RegistryError> {
+        let (mut last, mut previous) = (0, None);
+        loop {
+            let object = self.read(last + 1)?;
+            if let Object::Missing = object {
+                break;
+            }
+            last += 1;
+            previous = self.entry_after(object, previous)?;
+        }
+        for number in listed.iter().copied().filter(|number| *number > last) {
+            if number != last + 1 {
+                let problem = Problem::Missing(format!("entry {number} exists"));
+                self.findings.error(self.log.url_of(last + 1), problem);
+                previous = None;
+            }
+            let object = self.read(number)?;
+            last = number;
+            previous = self.entry_after(object, previous)?;
         }
         Ok(())
+    }
+
+    fn read(&mut self, number: u64) -> Result<Object, RegistryError> {
+        let object = Registry::entry_object(&self.log.subject, number);
+        let decoded = match self.registry.folder.read(&object, MAX_ENTRY) {
+            Ok(None) => return Ok(Object::Missing),
+            Ok(Some(bytes)) => self.registry.decode(&self.log.subject, number, &bytes),
+            Err(error) => Err(error.into()),
+        };
+        let Some((digest, entry)) = self.findings.take(decoded)? else {
+            self.links.insert(number, None);
+            return Ok(Object::Damaged);
+        };
+        self.links.insert(number, Some(Link { digest, entry: number, versions: entry.versions }));
+        Ok(Object::Entry(Box::new(entry)))
+    }
+
+    /// Verifies an entry and returns it.
+    fn entry_after(
+        &mut self,
+        object: Object,
+        previous: Option<Box<Entry>>,
+    ) -> Result<Option<Box<Entry>>, RegistryError> {
+        match object {
+            Object::Missing | Object::Damaged => Ok(None),
+            Object::Entry(entry) => self.entry(&entry, previous.as_deref()).map(|()| Some(entry)),
+        }
     }
 
     /// Verifies one entry after those before it. `previous` is `None` for the first entry, and if the entry before cannot be read.
@@ -130,9 +154,8 @@ impl Walk<'_> {
         let object = self.log.url_of(entry.entry);
         for (what, link) in [("link to the previous entry", entry.previous), ("jump", entry.jump)] {
             let Some(link) = link else { continue };
-            let at = usize::try_from(link.entry - 1).unwrap_or(usize::MAX);
             // An entry that cannot be read has a finding of its own.
-            let Some(Some(expected)) = self.links.get(at) else { continue };
+            let Some(Some(expected)) = self.links.get(&link.entry) else { continue };
             if *expected != link {
                 let text = |link: &Link| format!("{} with {} versions", link.digest, link.versions);
                 self.findings.error(object.clone(), Problem::mismatch(what, &text(expected), &text(&link)));
@@ -242,7 +265,7 @@ impl Walk<'_> {
     fn hint(&mut self, hint: Option<Hint>) {
         let Some(Hint { digest, entry }) = hint else { return };
         let object = self.url(HEAD);
-        match self.link(entry) {
+        match self.links.get(&entry) {
             Some(Some(link)) => {
                 let equal = Problem::unless_equal("hash", &link.digest, &digest);
                 equal.unwrap_or_else(|problem| self.findings.error(object, problem));
@@ -255,17 +278,11 @@ impl Walk<'_> {
         }
     }
 
-    /// The link to an entry; `None` if the log is shorter.
-    fn link(&self, number: u64) -> Option<Option<Link>> {
-        let at = usize::try_from(number.checked_sub(1)?).ok()?;
-        self.links.get(at).copied()
-    }
-
     /// The log contains the head of a checkpoint.
     fn checkpoint(&mut self, head: Option<&Head>) {
         let Some(Head { digest, entry }) = head else { return };
         let object = self.log.url_of(*entry);
-        match self.link(*entry) {
+        match self.links.get(entry) {
             Some(Some(link)) => {
                 let equal = Problem::unless_equal("hash than in the checkpoint", digest, &link.digest);
                 equal.unwrap_or_else(|problem| self.findings.error(object, problem));

@@ -269,6 +269,18 @@ fn unknown_objects_are_warnings() {
 }
 
 #[test]
+fn a_huge_gap_in_a_log_is_one_finding() {
+    let mut objects = objects(&small());
+    let entry = find(&mut objects, "subjects/a/_log/0000000006.json").clone();
+    objects.push((Key::from("some/folder/subjects/a/_log/9999999999.json"), entry));
+    let report = registry(&store_of(&objects)).verify(None, None).unwrap();
+    let problems: Vec<String> = report.all().map(|it| it.corruption.to_string()).collect();
+    assert_eq!(problems.len(), 2, "{problems:?}");
+    assert!(problems[0].contains("0000000007.json` is missing: entry 9999999999 exists"), "{problems:?}");
+    assert!(problems[1].contains("another number: expected 9999999999, found 6"), "{problems:?}");
+}
+
+#[test]
 fn random_bytes_end_in_typed_errors() {
     let seed = 5;
     println!("seed {seed}");
