@@ -32,7 +32,7 @@ impl Outcome {
             Self::Typed => "no problems, or warnings only",
             Self::Problems => {
                 "a problem of a model: an error of `check`, `infer`, `graph` or `view`, a model that cannot be repaired, compiled or run, \
-                 outputs that differ from those of a reference, a breaking difference"
+                 outputs that differ from those of a reference, a breaking difference, a damaged registry"
             }
             Self::Unusable => {
                 "a file that cannot be read or written, a settings file or an argument with an error"

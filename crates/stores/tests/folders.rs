@@ -74,6 +74,7 @@ fn listings_are_sorted_and_bounded() {
         (vec!["a/b".to_owned()], vec!["a/1".into(), "a/2".into(), "a/3".into()])
     );
     assert_eq!(folder.entries("missing").expect("listed"), (Vec::new(), Vec::new()));
+    assert_eq!(folder.list("missing", None, 9).expect("listed"), Vec::new());
 }
 
 #[test]

@@ -109,7 +109,8 @@ impl Walk<'_> {
             last += 1;
             previous = self.entry_after(object, previous)?;
         }
-        for number in listed.iter().copied().filter(|number| *number > last) {
+        let reached = last;
+        for number in listed.iter().copied().filter(|number| *number > reached) {
             if number != last + 1 {
                 let problem = Problem::Missing(format!("entry {number} exists"));
                 self.findings.error(self.log.url_of(last + 1), problem);
@@ -315,11 +316,10 @@ impl Walk<'_> {
     fn other_objects(&mut self) -> Result<(), RegistryError> {
         let folder = format!("{SUBJECTS}/{}", self.log.subject);
         let (folders, objects) = self.registry.folder.entries(&folder)?;
-        let known: BTreeMap<String, ()> =
-            [LOG, BUNDLES, HEAD].map(|name| (Registry::object(&self.log.subject, name), ())).into();
+        let known = [LOG, BUNDLES, HEAD].map(|name| Registry::object(&self.log.subject, name));
         let is_own = |name: &String| name.rsplit('/').next().is_some_and(|last| last.starts_with('_'));
         let names = folders.into_iter().filter(is_own).chain(objects.into_iter().map(|object| object.name));
-        for name in names.filter(|name| !known.contains_key(name)) {
+        for name in names.filter(|name| !known.contains(name)) {
             self.findings.unknown(self.registry.folder.url_of(&name));
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! Tests of the registry on stores in memory and in folders.
 
 mod example;
-mod faults;
+mod failures;
 mod operations;
 mod search;
 mod store;

@@ -7,7 +7,7 @@ use typeloom_registry::names::Named;
 use typeloom_registry::settings::Settings;
 use typeloom_registry::{Mode, Reference, Selector, Timestamp};
 
-use crate::store::{Faulty, Plan};
+use crate::store::{Failing, Plan};
 use crate::support::{Random, bundles, memory, push, registry, subject};
 
 #[test]
@@ -42,7 +42,7 @@ fn every_version_is_found_with_few_reads() {
     // The marker, the head, its entry, the next one, the bundle, and the links.
     let bound = 5 + 3 * (u64::BITS - entries.leading_zeros()) as usize + 2;
     for (at, entry) in walked.iter().enumerate() {
-        let reader = Arc::new(Faulty::new(&store, Plan::None));
+        let reader = Arc::new(Failing::new(&store, Plan::None));
         let counted: Arc<dyn ObjectStore> = reader.clone();
         let version = at as u64 + 1;
         let reference =

@@ -16,7 +16,7 @@ use crate::support::Random;
 
 /// An error that is injected into an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Fault {
+pub(crate) enum Failure {
     /// The operation has no effect and reports an error.
     Before,
     /// The operation takes effect and reports an error.
@@ -27,7 +27,7 @@ pub(crate) enum Fault {
     KillAfter,
 }
 
-impl Fault {
+impl Failure {
     pub(crate) const ALL: [Self; 4] = [Self::Before, Self::After, Self::KillBefore, Self::KillAfter];
 }
 
@@ -49,8 +49,8 @@ pub(crate) enum Plan {
     /// None.
     None,
     /// The operation of this number, from 0.
-    At(usize, Fault),
-    /// One in `one_in` operations, with a random fault.
+    At(usize, Failure),
+    /// One in `one_in` operations, with a random failure.
     Random { random: Random, one_in: u64 },
 }
 
@@ -62,20 +62,20 @@ struct State {
 }
 
 /// A client's view of a store. Others see the effects, but not the errors.
-pub(crate) struct Faulty {
+pub(crate) struct Failing {
     inner: Arc<dyn ObjectStore>,
     state: Arc<Mutex<State>>,
     hook: Option<Hook>,
     conditions: Conditions,
 }
 
-impl fmt::Debug for Faulty {
+impl fmt::Debug for Failing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")
     }
 }
 
-impl Faulty {
+impl Failing {
     pub(crate) fn new(inner: &Arc<dyn ObjectStore>, plan: Plan) -> Self {
         let state = State { plan, operations: 0, is_dead: false };
         let state = Arc::new(Mutex::new(state));
@@ -111,22 +111,22 @@ impl Faulty {
         }
         let number = state.operations;
         state.operations += 1;
-        let fault = match &mut state.plan {
+        let failure = match &mut state.plan {
             Plan::None => None,
-            Plan::At(at, fault) => (*at == number).then_some(*fault),
+            Plan::At(at, failure) => (*at == number).then_some(*failure),
             Plan::Random { random, one_in } => {
-                random.chance(*one_in).then(|| Fault::ALL[random.below(Fault::ALL.len())])
+                random.chance(*one_in).then(|| Failure::ALL[random.below(Failure::ALL.len())])
             }
         };
-        match fault {
+        match failure {
             None => Ok(None),
-            Some(Fault::Before) => Err(error("an error before the operation")),
-            Some(Fault::After) => Ok(Some(error("an error after the operation"))),
-            Some(Fault::KillBefore) => {
+            Some(Failure::Before) => Err(error("an error before the operation")),
+            Some(Failure::After) => Ok(Some(error("an error after the operation"))),
+            Some(Failure::KillBefore) => {
                 state.is_dead = true;
                 Err(error("the client ends before the operation"))
             }
-            Some(Fault::KillAfter) => {
+            Some(Failure::KillAfter) => {
                 state.is_dead = true;
                 Ok(Some(error("the client ends after the operation")))
             }
@@ -135,7 +135,7 @@ impl Faulty {
 }
 
 fn error(text: &str) -> Error {
-    Error::Generic { store: "Faulty", source: text.into() }
+    Error::Generic { store: "Failing", source: text.into() }
 }
 
 /// The result of an operation, or the error after it.
@@ -143,14 +143,14 @@ fn after<T>(result: Result<T>, error: Option<Error>) -> Result<T> {
     error.map_or(result, Err)
 }
 
-impl fmt::Display for Faulty {
+impl fmt::Display for Failing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Faulty({})", self.inner)
+        write!(f, "Failing({})", self.inner)
     }
 }
 
 #[async_trait]
-impl ObjectStore for Faulty {
+impl ObjectStore for Failing {
     async fn put_opts(&self, key: &Key, payload: PutPayload, options: PutOptions) -> Result<PutResult> {
         if let Some(hook) = &self.hook {
             hook(key);

@@ -15,7 +15,7 @@ use typeloom_registry::settings::Settings;
 use typeloom_registry::verdict::{MAX_SEARCHED, Nearest, Verdict};
 use typeloom_registry::{Mode, Registry, RegistryError, Selector, Subject, Timestamp};
 
-use crate::store::{Faulty, Plan};
+use crate::store::{Failing, Plan};
 use crate::support::{Random, bundles, compatible, memory, push, reference, registry, subject};
 
 /// Parameters of a run.
@@ -26,7 +26,7 @@ struct Run {
     pushes: usize,
     subjects: usize,
     /// One in so many operations of a store fails.
-    faults: u64,
+    failures: u64,
 }
 
 /// The outcome of a push that a client saw.
@@ -51,22 +51,22 @@ fn name(at: usize) -> Subject {
 /// A client that is replaced when it ends.
 struct Client {
     store: Arc<dyn ObjectStore>,
-    faulty: Arc<Faulty>,
+    failing: Arc<Failing>,
     registry: Registry,
     random: Random,
-    faults: u64,
+    failures: u64,
 }
 
 impl Client {
-    fn new(store: &Arc<dyn ObjectStore>, mut random: Random, faults: u64) -> Self {
-        let plan = Plan::Random { random: Random(random.next()), one_in: faults };
-        let faulty = Arc::new(Faulty::new(store, plan));
-        let inner: Arc<dyn ObjectStore> = faulty.clone();
-        Self { store: Arc::clone(store), faulty, registry: registry(&inner), random, faults }
+    fn new(store: &Arc<dyn ObjectStore>, mut random: Random, failures: u64) -> Self {
+        let plan = Plan::Random { random: Random(random.next()), one_in: failures };
+        let failing = Arc::new(Failing::new(store, plan));
+        let inner: Arc<dyn ObjectStore> = failing.clone();
+        Self { store: Arc::clone(store), failing, registry: registry(&inner), random, failures }
     }
 
     fn alive(self) -> Self {
-        if self.faulty.is_dead() { Self::new(&self.store, self.random, self.faults) } else { self }
+        if self.failing.is_dead() { Self::new(&self.store, self.random, self.failures) } else { self }
     }
 }
 
@@ -74,7 +74,7 @@ const MODES: [Mode; 7] = Mode::ALL;
 
 /// Runs one thread: pushes, and other operations between them.
 fn work(store: &Arc<dyn ObjectStore>, run: &Run, thread: usize) -> Vec<Record> {
-    let mut client = Client::new(store, Random(run.seed ^ (thread as u64) << 32), run.faults);
+    let mut client = Client::new(store, Random(run.seed ^ (thread as u64) << 32), run.failures);
     let mut records = Vec::with_capacity(run.pushes);
     for number in 0..run.pushes {
         client = client.alive();
@@ -245,14 +245,14 @@ fn execute(store: &Arc<dyn ObjectStore>, run: &Run) {
     println!("{} pushes: {new} new, {rejected} rejected, {unknown} unknown", records.len());
     assert_eq!(records.len(), run.threads * run.pushes);
     assert!(new > 0 && rejected > 0, "the run exercises both");
-    if run.faults > 0 {
+    if run.failures > 0 {
         assert!(unknown > 0, "the run has errors");
     }
 }
 
 #[test]
 fn no_push_is_lost_in_memory() {
-    execute(&memory(), &Run { seed: 1, threads: 8, pushes: 1100, subjects: 24, faults: 60 });
+    execute(&memory(), &Run { seed: 1, threads: 8, pushes: 1100, subjects: 24, failures: 60 });
 }
 
 #[test]
@@ -261,13 +261,13 @@ fn no_push_is_lost_in_a_folder() {
     let store = object_store::local::LocalFileSystem::new_with_prefix(temporary.path()).unwrap();
     execute(
         &(Arc::new(store) as Arc<dyn ObjectStore>),
-        &Run { seed: 2, threads: 6, pushes: 250, subjects: 8, faults: 60 },
+        &Run { seed: 2, threads: 6, pushes: 250, subjects: 8, failures: 60 },
     );
 }
 
 #[test]
 fn no_push_is_lost_by_writers_of_one_subject() {
-    execute(&memory(), &Run { seed: 3, threads: 8, pushes: 60, subjects: 1, faults: 40 });
+    execute(&memory(), &Run { seed: 3, threads: 8, pushes: 60, subjects: 1, failures: 40 });
 }
 
 #[test]

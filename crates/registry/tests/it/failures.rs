@@ -9,30 +9,30 @@ use typeloom_registry::gc::{Collection, Effect};
 use typeloom_registry::settings::Settings;
 use typeloom_registry::{Mode, Registry, RegistryError, Selector, Timestamp};
 
-use crate::store::{Conditions, Fault, Faulty, Plan};
+use crate::store::{Conditions, Failure, Failing, Plan};
 use crate::support::{bundles, memory, push, reference, registry, stores, subject};
 
 /// Operations of the longest scenario, at most.
 const MAX_OPERATIONS: usize = 60;
 
-/// Runs an operation with each fault at each step. `check` gets the store after it, and whether the operation succeeded.
+/// Runs an operation with each failure at each step. `check` gets the store after it, and whether the operation succeeded.
 fn at_every_step(
     prepare: impl Fn(&Registry),
     operation: impl Fn(&Registry) -> Result<(), RegistryError>,
     check: impl Fn(&Arc<dyn ObjectStore>, bool, &str),
 ) {
     let mut runs = 0;
-    for fault in Fault::ALL {
+    for failure in Failure::ALL {
         for at in 0.. {
             assert!(at < MAX_OPERATIONS, "the operation does not end");
             let store = memory();
             prepare(&registry(&store));
-            let faulty = Arc::new(Faulty::new(&store, Plan::At(at, fault)));
-            let client: Arc<dyn ObjectStore> = faulty.clone();
+            let failing = Arc::new(Failing::new(&store, Plan::At(at, failure)));
+            let client: Arc<dyn ObjectStore> = failing.clone();
             let result = operation(&registry(&client));
-            check(&store, result.is_ok(), &format!("{fault:?} at {at}: {result:?}"));
+            check(&store, result.is_ok(), &format!("{failure:?} at {at}: {result:?}"));
             runs += 1;
-            if faulty.operations() <= at {
+            if failing.operations() <= at {
                 assert!(result.is_ok(), "without an error: {result:?}");
                 break;
             }
@@ -117,7 +117,7 @@ fn a_collection_can_end_at_every_step_and_be_continued() {
         let digest = typeloom_registry::entry::Hash::of(b"stray");
         format!("subjects/a/_bundles/{digest}-{number:032x}")
     };
-    for fault in Fault::ALL {
+    for failure in Failure::ALL {
         for at in 0..MAX_OPERATIONS {
             let store = memory();
             let clean = registry(&store);
@@ -126,10 +126,10 @@ fn a_collection_can_end_at_every_step_and_be_continued() {
             for number in 0..3 {
                 folder.replace(&stray(number), "stray".into()).unwrap();
             }
-            let faulty = Arc::new(Faulty::new(&store, Plan::At(at, fault)));
-            let client: Arc<dyn ObjectStore> = faulty.clone();
+            let failing = Arc::new(Failing::new(&store, Plan::At(at, failure)));
+            let client: Arc<dyn ObjectStore> = failing.clone();
             let result = registry(&client).gc(None, collection);
-            let context = format!("{fault:?} at {at}: {result:?}");
+            let context = format!("{failure:?} at {at}: {result:?}");
             assert_eq!(clean.pull(&reference("a")).unwrap().bundle, bundles()[0], "{context}");
             let report = clean.verify(None, None).unwrap();
             assert!(report.is_valid(), "{context}: {report:?}");
@@ -139,7 +139,7 @@ fn a_collection_can_end_at_every_step_and_be_continued() {
             clean.gc(None, collection).unwrap();
             let report = clean.verify(None, None).unwrap();
             assert_eq!((report.is_valid(), report.subjects[0].unreferenced.bundles), (true, 0), "{context}");
-            if faulty.operations() <= at {
+            if failing.operations() <= at {
                 break;
             }
         }
@@ -167,7 +167,7 @@ fn a_push_whose_bundle_is_swept_uploads_it_again() {
         assert_eq!(collected[0].bundles.len(), 1);
     };
     let collecting: Arc<dyn ObjectStore> =
-        Arc::new(Faulty::new(&store, Plan::None).with_hook(Box::new(hook)));
+        Arc::new(Failing::new(&store, Plan::None).with_hook(Box::new(hook)));
     let pushed = registry(&collecting).push(&name, &push(&bundles()[1], "second")).unwrap();
     assert_eq!((pushed.version, pushed.head.entry.entry), (2, 3));
     assert_eq!(clean.pull(&reference("a")).unwrap().bundle, bundles()[1]);
@@ -176,7 +176,7 @@ fn a_push_whose_bundle_is_swept_uploads_it_again() {
 
 #[test]
 fn a_store_that_ignores_conditions_is_refused() {
-    let store = Faulty::new(&memory(), Plan::None).with_conditions(Conditions::Ignored);
+    let store = Failing::new(&memory(), Plan::None).with_conditions(Conditions::Ignored);
     let store: Arc<dyn ObjectStore> = Arc::new(store);
     let result = registry(&store).push(&subject("a"), &push(&bundles()[0], "first"));
     assert!(matches!(result, Err(RegistryError::NoConditionalWrites(_))));
