@@ -209,7 +209,11 @@ impl Walk<'_> {
             let old = self.versions[at].clone();
             if let Some(reason) = self.violation(&old, version, &content, direction, entry.state.ports)? {
                 let mode = entry.state.mode;
-                let text = format!("it violates mode {mode} with respect to version {}: {reason}", at + 1);
+                // A later version of the comparison can be stricter than the one that accepted the push.
+                let (number, tool) = (at + 1, &version.tool);
+                let text = format!(
+                    "it violates mode {mode} with respect to version {number}, pushed by {tool}: {reason}"
+                );
                 self.findings.error(object.to_owned(), Problem::Rule(text));
             }
         }

@@ -9,7 +9,7 @@ use typeloom_registry::gc::{Collection, Effect};
 use typeloom_registry::settings::Settings;
 use typeloom_registry::{Mode, Registry, RegistryError, Selector, Timestamp};
 
-use crate::store::{Conditions, Failure, Failing, Plan};
+use crate::store::{Conditions, Failing, Failure, Plan};
 use crate::support::{bundles, memory, push, reference, registry, stores, subject};
 
 /// Operations of the longest scenario, at most.
