@@ -151,7 +151,7 @@ pub struct Entry {
     pub entry: u64,
     /// [`FORMAT`].
     pub format: u64,
-    /// The link of the skew-binary scheme, see [`skew`]; the first entry has none.
+    /// The link of the skew-binary scheme, see `skew`; the first entry has none.
     pub jump: Option<Link>,
     /// Distinguishes equal changes of two writers.
     pub nonce: Nonce,

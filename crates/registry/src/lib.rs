@@ -13,6 +13,32 @@
 //! | [`registry`], [`push`], [`pull`], [`settings`], [`gc`], [`verify`] | one operation each |
 //! | [`json`] | results for programs |
 //!
+//! ```
+//! use typeloom_pool::{Pool, Tag};
+//! use typeloom_registry::entry::{Hash, SourceFile};
+//! use typeloom_registry::push::Push;
+//! use typeloom_registry::settings::Settings;
+//! use typeloom_registry::{Registry, Timestamp};
+//! use typeloom_stores::{Missing, Stores};
+//!
+//! let mut pool = Pool::new();
+//! let int = pool.primitive(Tag::I64)?;
+//! let bundle = pool.export(&[("count", int)])?.into_bytes();
+//!
+//! let folder = tempfile::tempdir()?;
+//! let registry = Registry::open(&Stores::new(Vec::new())?, &folder.path().to_string_lossy(), Missing::Create)?;
+//! let push = Push {
+//!     source: SourceFile { digest: Hash::of(b"..."), name: "counter.rs".to_owned(), size: 3 },
+//!     bundle: bundle.clone().into(),
+//!     tool: "example 1.0".to_owned(),
+//!     settings: Settings::default(),
+//!     time: Timestamp::from_unix(1_767_225_600),
+//! };
+//! assert_eq!(registry.push(&"team/counter".parse()?, &push)?.version, 1);
+//! assert_eq!(registry.pull(&"team/counter@latest".parse()?)?.bundle, bundle);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # The log
 //!
 //! Each subject has an append-only log. Entry `n + 1` is created on the condition that it does not exist, which is the
@@ -43,7 +69,7 @@ pub mod pull;
 pub mod push;
 pub mod registry;
 pub mod settings;
-pub mod skew;
+mod skew;
 pub mod time;
 pub mod verdict;
 pub mod verify;

@@ -6,7 +6,7 @@
 
 /// The entry that the jump link of entry `number` refers to; `None` for the first entry.
 #[must_use]
-pub fn jump(number: u64) -> Option<u64> {
+pub(crate) fn jump(number: u64) -> Option<u64> {
     let depth = number.checked_sub(1).filter(|depth| *depth > 0)?;
     let (mut rest, mut smallest) = (depth, 0);
     // Weights of all 64 bits, from the largest one.

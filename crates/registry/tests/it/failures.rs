@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use object_store::ObjectStore;
+use object_store::local::LocalFileSystem;
 use object_store::path::Path as Key;
 use typeloom_registry::gc::{Collection, Effect};
 use typeloom_registry::settings::Settings;
@@ -15,30 +16,36 @@ use crate::support::{bundles, memory, push, reference, registry, stores, subject
 /// Operations of the longest scenario, at most.
 const MAX_OPERATIONS: usize = 60;
 
-/// Runs an operation with each failure at each step. `check` gets the store after it, and whether the operation succeeded.
+/// Runs an operation with each failure at each step, in memory and in a folder. `check` gets the store after it, and whether the
+/// operation succeeded.
 fn at_every_step(
     prepare: impl Fn(&Registry),
     operation: impl Fn(&Registry) -> Result<(), RegistryError>,
     check: impl Fn(&Arc<dyn ObjectStore>, bool, &str),
 ) {
-    let mut runs = 0;
     for failure in Failure::ALL {
+        let mut runs = 0;
         for at in 0.. {
             assert!(at < MAX_OPERATIONS, "the operation does not end");
-            let store = memory();
-            prepare(&registry(&store));
-            let failing = Arc::new(Failing::new(&store, Plan::At(at, failure)));
-            let client: Arc<dyn ObjectStore> = failing.clone();
-            let result = operation(&registry(&client));
-            check(&store, result.is_ok(), &format!("{failure:?} at {at}: {result:?}"));
+            let temporary = tempfile::tempdir().unwrap();
+            let folder = LocalFileSystem::new_with_prefix(temporary.path()).unwrap();
+            let mut operations = 0;
+            for store in [memory(), Arc::new(folder)] {
+                prepare(&registry(&store));
+                let failing = Arc::new(Failing::new(&store, Plan::At(at, failure)));
+                let client: Arc<dyn ObjectStore> = failing.clone();
+                let result = operation(&registry(&client));
+                check(&store, result.is_ok(), &format!("{failure:?} at {at} of {store}: {result:?}"));
+                operations = failing.operations();
+                assert!(operations > at || result.is_ok(), "without an error: {result:?}");
+            }
             runs += 1;
-            if failing.operations() <= at {
-                assert!(result.is_ok(), "without an error: {result:?}");
+            if operations <= at {
                 break;
             }
         }
+        assert!(runs > 5, "{runs} runs");
     }
-    assert!(runs > 20, "{runs} runs");
 }
 
 fn verified(store: &Arc<dyn ObjectStore>, context: &str) {
