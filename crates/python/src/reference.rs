@@ -13,7 +13,7 @@ use typeloom_onnx::messages::{
     AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, OnnxMessage, OperatorSetIdProto,
     SparseTensorProto, TensorProto, TypeProto, ValueInfoProto, opset_import, read,
 };
-use typeloom_onnx::splice::Part;
+use typeloom_onnx::splice::{Part, Parts};
 use typeloom_rewrite::reference::{self, InferenceOptions, UnknownExtents};
 use typeloom_solver::model::{Detail, FollowedValues};
 use typeloom_solver::validate::{Context, OpsetCompatibility, Scope};
@@ -26,7 +26,7 @@ use crate::settings::Settings;
 
 /// A new model in parts of the old one, the texts of errors, and the operators that the catalogue lacks.
 struct Inference {
-    parts: Vec<Part>,
+    parts: Parts,
     errors: Vec<String>,
     unknown: Operations,
 }
@@ -89,7 +89,7 @@ fn infer(
         Ok(checked) => checked,
         Err(CheckError::Malformed(error)) => return Err(malformed(error)),
         Err(CheckError::NoGraph) => {
-            let parts = vec![Part::Old(0..model.len())];
+            let parts = Parts::from_iter([Part::Old(0..model.len())]);
             return Ok(Inference { parts, errors: Vec::new(), unknown: Vec::new() });
         }
         Err(error) => return Err(core_error(problem(&error)?)),

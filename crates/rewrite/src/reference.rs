@@ -27,9 +27,12 @@ mod write;
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
+use smallvec::SmallVec;
 use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
 use typeloom_onnx::messages::{TensorShapeProto, TypeProto, ValueInfoProto, read, type_proto};
 use typeloom_onnx::splice::Spliced;
+use typeloom_onnx::view::ValueInfoView;
+use typeloom_onnx::wire::Field;
 use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Checked;
@@ -88,18 +91,19 @@ pub fn infer<'a>(
     Ok(Inferred { file, errors, unknown })
 }
 
+/// The declarations of values in one graph with their records, in the order of the file.
+type Declarations<'a> = Vec<(Field<'a>, ValueInfoView<'a>)>;
+
 /// Names of unknown extents.
 #[derive(Default)]
 struct Names<'a> {
     form: UnknownExtents,
-    /// The declarations of the model.
-    declarations: Vec<&'a [u8]>,
+    /// The declarations of each graph.
+    declarations: SmallVec<[Declarations<'a>; 1]>,
     /// The symbols in the declarations that begin as generated names do, once a name is generated.
     taken: Option<HashSet<String>>,
     names: HashMap<DimId, String, RandomState>,
     next: usize,
-    /// The buffer of an encoded shape, kept for its capacity.
-    scratch: Vec<u8>,
 }
 
 /// The start of generated names.
@@ -121,9 +125,10 @@ fn numbered(number: usize) -> String {
 }
 
 /// The symbols in declarations, if one may begin as generated names do. Malformed declarations have none.
-fn taken(declarations: &[&[u8]]) -> HashSet<String> {
-    let holds_prefix = |bytes: &&&[u8]| bytes.windows(PREFIX.len()).any(|window| window == PREFIX.as_bytes());
-    let types = declarations.iter().filter(holds_prefix).filter_map(|bytes| {
+fn taken(declarations: &[Declarations<'_>]) -> HashSet<String> {
+    let holds_prefix = |bytes: &&[u8]| bytes.windows(PREFIX.len()).any(|window| window == PREFIX.as_bytes());
+    let declared = declarations.iter().flatten().map(|(_, info)| info.bytes());
+    let types = declared.filter(holds_prefix).filter_map(|bytes| {
         let info: ValueInfoProto = read(bytes::Bytes::copy_from_slice(bytes)).ok()?;
         info.r#type
     });

@@ -7,8 +7,9 @@ use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint};
 use typeloom_onnx::splice::put_header;
 use typeloom_solver::dim::{DimId, Dims};
+use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Checked;
-use typeloom_solver::solution::{TensorType, Type};
+use typeloom_solver::solution::Type;
 
 use super::write::VALUE_TYPE;
 use super::{Names, number};
@@ -21,71 +22,115 @@ pub(super) const DIM: u32 = 1;
 pub(super) const DIM_VALUE: u32 = 1;
 pub(super) const DIM_PARAM: u32 = 2;
 
-/// The record of the type in a `ValueInfoProto`.
-#[derive(Debug)]
-pub(super) struct TypeRecord {
-    record: Vec<u8>,
-    /// Start of the encoded `TypeProto`.
-    start: usize,
+/// The longest headers of a tensor type: those of the record, the type, the element type and the shape.
+const MAX_HEADERS: usize = 4 * 6;
+
+/// Encoded types in one buffer. Each is the record of a type in a `ValueInfoProto`.
+#[derive(Default)]
+pub(super) struct TypeRecords {
+    bytes: Vec<u8>,
 }
 
-impl TypeRecord {
+/// The position of an encoded type in [`TypeRecords`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TypeRecord {
+    start: usize,
+    /// Start of the encoded `TypeProto`.
+    ty: usize,
+    end: usize,
+}
+
+impl TypeRecords {
     /// The record with its key and length.
-    pub(super) fn as_wire(&self) -> &[u8] {
-        &self.record
+    pub(super) fn as_wire(&self, record: TypeRecord) -> &[u8] {
+        &self.bytes[record.start..record.end]
     }
 
     /// The encoded `TypeProto`.
-    pub(super) fn ty(&self) -> &[u8] {
-        &self.record[self.start..]
+    pub(super) fn ty(&self, record: TypeRecord) -> &[u8] {
+        &self.bytes[record.ty..record.end]
     }
-}
 
-/// The encoded type; `None` if the reference writes none.
-pub(super) fn encode(names: &mut Names<'_>, checked: &mut Checked<'_>, ty: &Type) -> Option<TypeRecord> {
-    match ty {
-        Type::Tensor(tensor) => encode_tensor(names, checked.dims(), tensor),
-        other => {
-            let ty = names.message_of(checked, other)?.encode_to_vec();
-            let mut record = Vec::new();
-            put_header(VALUE_TYPE, ty.len(), &mut record);
-            let start = record.len();
-            record.extend_from_slice(&ty);
-            Some(TypeRecord { record, start })
+    /// Encodes a type; `None` if the reference writes none.
+    pub(super) fn encode(
+        &mut self,
+        names: &mut Names<'_>,
+        checked: &mut Checked<'_>,
+        ty: &Type,
+    ) -> Option<TypeRecord> {
+        match ty {
+            Type::Tensor(tensor) => {
+                self.encode_tensor(names, checked.dims(), tensor.elem.single()?, tensor.shape.as_deref())
+            }
+            other => {
+                let ty = names.message_of(checked, other)?.encode_to_vec();
+                let start = self.bytes.len();
+                put_header(VALUE_TYPE, ty.len(), &mut self.bytes);
+                let ty_start = self.bytes.len();
+                self.bytes.extend_from_slice(&ty);
+                Some(TypeRecord { start, ty: ty_start, end: self.bytes.len() })
+            }
         }
     }
+
+    /// Encodes the type of a dense tensor. The extents are written first, and the headers before them from the inside out.
+    pub(super) fn encode_tensor(
+        &mut self,
+        names: &mut Names<'_>,
+        dims: &Dims,
+        elem: Elem,
+        shape: Option<&[DimId]>,
+    ) -> Option<TypeRecord> {
+        let elem = u64::try_from(number(elem)?).ok()?;
+        let bytes = &mut self.bytes;
+        if bytes.is_empty() {
+            // The usual types of a small model fit.
+            bytes.reserve(128);
+        }
+        let gap = bytes.len() + MAX_HEADERS;
+        bytes.resize(gap, 0);
+        for dim in shape.into_iter().flatten() {
+            encode_dim(names, dims, *dim, bytes);
+        }
+        let end = bytes.len();
+        let mut headers = Headers { bytes, start: gap };
+        if shape.is_some() {
+            headers.put(SHAPE, WireType::LengthDelimited, (end - gap) as u64);
+        }
+        headers.put(ELEM_TYPE, WireType::Varint, elem);
+        let body = end - headers.start;
+        headers.put(TENSOR_TYPE, WireType::LengthDelimited, body as u64);
+        let ty = headers.start;
+        headers.put(VALUE_TYPE, WireType::LengthDelimited, (end - ty) as u64);
+        Some(TypeRecord { start: headers.start, ty, end })
+    }
 }
 
-fn encode_tensor(names: &mut Names<'_>, dims: &Dims, tensor: &TensorType) -> Option<TypeRecord> {
-    let elem = u64::try_from(number(tensor.elem.single()?)?).ok()?;
-    let mut shape = std::mem::take(&mut names.scratch);
-    shape.clear();
-    shape.reserve(64);
-    for dim in tensor.shape.iter().flatten() {
-        encode_dim(names, dims, *dim, &mut shape);
+/// Writes keys with varints from back to front.
+struct Headers<'b> {
+    bytes: &'b mut [u8],
+    start: usize,
+}
+
+impl Headers<'_> {
+    /// Puts a field number below 16 and a value before the bytes that are written already.
+    fn put(&mut self, number: u32, wire_type: WireType, value: u64) {
+        let length = encoded_len_varint(value);
+        self.start -= length;
+        encode_varint(value, &mut &mut self.bytes[self.start..self.start + length]);
+        self.start -= 1;
+        self.bytes[self.start] = (number << 3) as u8 | wire_type as u8;
     }
-    let mut body = 1 + encoded_len_varint(elem);
-    if tensor.shape.is_some() {
-        body += 1 + encoded_len_varint(shape.len() as u64) + shape.len();
-    }
-    let ty = 1 + encoded_len_varint(body as u64) + body;
-    let mut encoded = Vec::with_capacity(1 + encoded_len_varint(ty as u64) + ty);
-    put_header(VALUE_TYPE, ty, &mut encoded);
-    let start = encoded.len();
-    put_header(TENSOR_TYPE, body, &mut encoded);
-    encode_key(ELEM_TYPE, WireType::Varint, &mut encoded);
-    encode_varint(elem, &mut encoded);
-    if tensor.shape.is_some() {
-        put_header(SHAPE, shape.len(), &mut encoded);
-        encoded.extend_from_slice(&shape);
-    }
-    names.scratch = shape;
-    Some(TypeRecord { record: encoded, start })
 }
 
 fn encode_dim(names: &mut Names<'_>, dims: &Dims, dim: DimId, to: &mut Vec<u8>) {
     if let Some(size) = dims.as_constant(dim) {
         let size = size.cast_unsigned();
+        if let Ok(small @ ..0x80) = u8::try_from(size) {
+            const KEYS: [u8; 3] = [(DIM << 3) as u8 | 2, 2, (DIM_VALUE << 3) as u8];
+            to.extend_from_slice(&[KEYS[0], KEYS[1], KEYS[2], small]);
+            return;
+        }
         put_header(DIM, 1 + encoded_len_varint(size), to);
         encode_key(DIM_VALUE, WireType::Varint, to);
         encode_varint(size, to);
@@ -109,7 +154,7 @@ mod tests {
     use typeloom_solver::solution::{TensorType, Type};
     use typeloom_solver::universe::Universe;
 
-    use super::{Names, TypeRecord, VALUE_TYPE, encode};
+    use super::{Names, TypeRecords, VALUE_TYPE};
     use crate::reference::UnknownExtents;
 
     #[test]
@@ -135,16 +180,17 @@ mod tests {
         for form in [UnknownExtents::Named, UnknownExtents::Unset] {
             let names = || Names { form, ..Names::default() };
             let (mut direct, mut by_message) = (names(), names());
+            let mut records = TypeRecords::default();
             for elem in (0..64).filter_map(Elem::from_onnx) {
                 for shape in &shapes {
                     let shape = shape.as_deref().map(Into::into);
                     let ty = Type::Tensor(TensorType { elem: ElemSet::of(elem), shape });
                     let expected = by_message.message_of(&mut checked, &ty);
                     let expected = expected.map(|message| message.encode_to_vec());
-                    let record = encode(&mut direct, &mut checked, &ty);
+                    let record = records.encode(&mut direct, &mut checked, &ty);
                     let expected_record = expected.as_ref().map(|ty| Records::new().bytes(VALUE_TYPE, ty));
-                    assert_eq!(record.as_ref().map(TypeRecord::ty), expected.as_deref(), "{ty:?}");
-                    let record = record.as_ref().map(TypeRecord::as_wire);
+                    assert_eq!(record.map(|record| records.ty(record)), expected.as_deref(), "{ty:?}");
+                    let record = record.map(|record| records.as_wire(record));
                     assert_eq!(record, expected_record.as_ref().map(Records::as_wire), "{ty:?}");
                 }
             }

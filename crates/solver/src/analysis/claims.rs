@@ -291,7 +291,7 @@ impl<'a> Core<'a> {
         };
         if seen != Some(shape) {
             frame.assumed_shapes.insert(value, shape);
-            frame.refined(value);
+            frame.wake_readers(value);
         }
     }
 }

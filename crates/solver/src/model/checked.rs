@@ -6,7 +6,7 @@ use typeloom_onnx::view::{ModelView, TensorView, TypeKindView};
 
 use super::{Checked, Coverage, ExternalTensor, case, load};
 use crate::analysis::conditions;
-use crate::dim::shape::ShapeId;
+use crate::dim::shape::{DimVec, ShapeId};
 use crate::dim::{Condition, Decision, DimId, Dims};
 use crate::elem::Elem;
 use crate::program::{Body, Initializer, Origin, StepId, StepKind, ValueId};
@@ -226,6 +226,11 @@ impl<'a> Checked<'a> {
         Some(TensorKey { elem, shape: self.frame.shape_read(value) })
     }
 
+    /// The element type and the extents of a key.
+    pub fn tensor_of(&mut self, key: TensorKey) -> (Elem, Option<DimVec>) {
+        (key.elem, key.shape.map(|shape| self.core.resolved(shape)))
+    }
+
     /// Whether the rank of a value is known.
     #[must_use]
     pub fn has_shape(&self, value: ValueId) -> bool {
@@ -289,7 +294,7 @@ impl<'a> Checked<'a> {
     /// The type of a value without assumed declarations. It may be written into a file.
     pub fn proven_type_of(&mut self, value: ValueId) -> Type {
         match &self.proven {
-            Some(types) => types[value.index()].clone(),
+            Some(types) => types.get(value.index()).cloned().unwrap_or(Type::Unknown(None)),
             None => self.type_of(value),
         }
     }

@@ -54,8 +54,6 @@ struct Builder<'a, 'r> {
     /// Names in the open graphs that were read before their definition.
     undefined: Vec<UndefinedRead>,
     late: Vec<order::Late>,
-    /// The outputs of the current node, kept for its capacity.
-    outputs: Vec<Text<'a>>,
     /// Recent operators without an overload, by a hash of name and domain.
     recent: [Option<Recent<'a>>; RECENT_OPERATORS],
 }
@@ -92,7 +90,7 @@ struct NodeParts<'a> {
     op_type: Text<'a>,
     domain: Text<'a>,
     overload: Text<'a>,
-    outputs: Vec<Text<'a>>,
+    outputs: SmallVec<[Text<'a>; 2]>,
     /// Start and end of its attributes, relative to the node.
     attributes: Option<(usize, usize)>,
     bodies: NestedGraphs<'a>,
@@ -172,7 +170,6 @@ impl<'a, 'r> Builder<'a, 'r> {
             defaults,
             undefined: Vec::new(),
             late: Vec::new(),
-            outputs: Vec::new(),
             recent: [None; RECENT_OPERATORS],
         }
     }
@@ -199,8 +196,8 @@ impl<'a, 'r> Builder<'a, 'r> {
         let start = self.body.steps.len();
         self.body.graphs.push(Graph {
             owner,
-            inputs: Vec::new(),
-            outputs: Vec::new(),
+            inputs: SmallVec::new(),
+            outputs: SmallVec::new(),
             steps: (start, start),
             leading_nodes: 0,
             next_sibling: None,
@@ -313,7 +310,7 @@ impl<'a, 'r> Builder<'a, 'r> {
     ) -> Result<(), BuildError> {
         let step = StepId::new(self.body.steps.len());
         let first_port = self.body.ports.len();
-        let mut parts = NodeParts { outputs: std::mem::take(&mut self.outputs), ..NodeParts::default() };
+        let mut parts = NodeParts::default();
         self.node_fields(node, (graph, step, depth), &mut parts)?;
         let op = self.operator(parts.domain, parts.op_type, parts.overload)?;
         let range = |(from, to): (usize, usize)| match (u32::try_from(from), u32::try_from(to - from)) {
@@ -336,17 +333,16 @@ impl<'a, 'r> Builder<'a, 'r> {
         });
         let maker = match parts.bodies.is_empty() {
             true => step,
-            false => self.nested_graphs(step, parts.bodies, depth)?,
+            false => self.nested_graphs(step, std::mem::take(&mut parts.bodies), depth)?,
         };
         let first_port = self.body.ports.len();
-        for (at, Text { bytes, offset }) in parts.outputs.drain(..).enumerate() {
+        for (at, Text { bytes, offset }) in parts.outputs.iter().copied().enumerate() {
             let name = self.names.intern_port(bytes).map_err(|error| not_utf8(offset, OUTPUT, error))?;
             let value = name.map(|name| self.define(name, graph, Origin::Step(maker), Some(at)));
             self.body.ports.push(value);
         }
         let count = self.body.ports.len() - first_port;
         self.body.steps[maker.index()].outputs = (index32(first_port), index32(count));
-        self.outputs = parts.outputs;
         Ok(())
     }
 
@@ -515,7 +511,9 @@ impl<'a, 'r> Builder<'a, 'r> {
     fn drop_constant_inputs(&mut self, graph: GraphId) {
         let Self { body: Body { graphs, values, .. }, .. } = self;
         let inputs = &mut graphs[graph.index()].inputs;
-        while inputs.pop_if(|input| values[input.index()].origin.initializer().is_some()).is_some() {}
+        let is_kept = |input: &ValueId| values[input.index()].origin.initializer().is_none();
+        let kept = inputs.iter().rposition(is_kept).map_or(0, |last| last + 1);
+        inputs.truncate(kept);
     }
 
     /// Adds an output of a graph, and returns the id of its name.
