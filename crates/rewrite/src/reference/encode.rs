@@ -85,7 +85,7 @@ impl TypeRecords {
         let bytes = &mut self.bytes;
         if bytes.is_empty() {
             // The usual types of a small model fit.
-            bytes.reserve(128);
+            *bytes = Vec::with_capacity(128);
         }
         let gap = bytes.len() + MAX_HEADERS;
         bytes.resize(gap, 0);

@@ -164,7 +164,7 @@ pub(crate) fn function<'a>(
 impl<'a, 'r> Builder<'a, 'r> {
     fn new(source: BodySource<'a>, defaults: Defaults, resolve_op: ResolveOp<'r, 'a>) -> Self {
         Self {
-            body: Body { source, ..Body::default() },
+            body: Body { source, graphs: Vec::with_capacity(1), ..Body::default() },
             names: Names::default(),
             resolve_op,
             defaults,
@@ -185,9 +185,9 @@ impl<'a, 'r> Builder<'a, 'r> {
         // Most nodes have one output and at most two inputs. Small graphs get a spare capacity,
         // because growing takes longer than building such a graph.
         let values = nodes + others + SPARE;
-        self.body.values.reserve(values);
-        self.body.steps.reserve(nodes);
-        self.body.ports.reserve(nodes * 3 + SPARE);
+        reserve(&mut self.body.values, values);
+        reserve(&mut self.body.steps, nodes);
+        reserve(&mut self.body.ports, nodes * 3 + SPARE);
         self.names.reserve(values);
     }
 
@@ -250,6 +250,7 @@ impl<'a, 'r> Builder<'a, 'r> {
             }
         }
         self.reserve(nodes, inputs.len() + initializers.len());
+        reserve(&mut self.body.declarations, inputs.len() + declared.len());
         for info in inputs {
             let info = info.parse()?;
             let name = self.names.intern(info.name);
@@ -437,6 +438,9 @@ impl<'a, 'r> Builder<'a, 'r> {
             return Ok(*op);
         }
         let read = |text: Text<'a>, field| {
+            if text.bytes.is_empty() {
+                return Ok("");
+            }
             std::str::from_utf8(text.bytes).map_err(|error| not_utf8(text.offset, field, error))
         };
         let (name, of) = (read(op_type, OP_TYPE)?, read(domain, DOMAIN)?);
@@ -550,6 +554,14 @@ impl<'a, 'r> Builder<'a, 'r> {
             let next = self.body.values[value.index()].declaration.replace(id);
             self.body.declarations.push(Declaration { ty, kind, next });
         }
+    }
+}
+
+/// As [`Vec::reserve`], which takes longer for a new list.
+pub(super) fn reserve<T>(list: &mut Vec<T>, additional: usize) {
+    match list.capacity() {
+        0 => *list = Vec::with_capacity(additional),
+        _ => list.reserve(additional),
     }
 }
 

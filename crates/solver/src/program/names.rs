@@ -15,6 +15,7 @@ use std::str::Utf8Error;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
+use super::build::reserve;
 use super::{NameId, ValueId};
 use crate::map::HashState;
 
@@ -38,8 +39,8 @@ pub(super) struct Names<'a> {
 
 impl<'a> Names<'a> {
     pub(super) fn reserve(&mut self, additional: usize) {
-        self.names.reserve(additional);
-        self.current.reserve(additional);
+        reserve(&mut self.names, additional);
+        reserve(&mut self.current, additional);
         if self.names.len() + additional > MAX_SCANNED_NAMES {
             let Self { table, hasher, names, .. } = self;
             table.reserve(additional, |id| hash(hasher, names[id.index()]));
