@@ -153,21 +153,19 @@ impl<'a> Writer<'a> {
         if self.has_duplicates && defined.is_none() {
             defined = Some(Defined::of(checked.body(), graph));
         }
-        let (from, to) = checked.body().graph(graph).steps;
+        let body = checked.shared_body();
+        let (from, to) = body.graph(graph).steps;
         let mut records = Records::new();
         for step in (from..to).map(StepId::new) {
-            if checked.body().step(step).graph != graph {
+            if body.step(step).graph != graph {
                 continue;
             }
-            for at in 0..checked.body().outputs(step).len() {
-                let Some(value) = checked.body().outputs(step)[at] else { continue };
-                let name = checked.body().value_name_bytes(value);
+            for value in body.outputs(step).iter().flatten().copied() {
+                let name = body.value_name_bytes(value);
                 let is_last = !self.has_duplicates
-                    || defined
-                        .as_ref()
-                        .is_some_and(|defined| defined.get(checked.body(), name) == Some(value));
+                    || defined.as_ref().is_some_and(|defined| defined.get(&body, name) == Some(value));
                 let is_new = is_last && !std::mem::replace(&mut self.is_declared[value.index()], true);
-                if is_new && let Some(ty) = self.encoded(checked, value) {
+                if is_new && let Some(ty) = self.encoded(checked, value, Some(step)) {
                     if records.as_wire().is_empty() {
                         records = Records::with_capacity((to - step.index()) * ENTRY);
                     }
@@ -191,7 +189,8 @@ impl<'a> Writer<'a> {
         value: ValueId,
     ) -> Result<bool, AnnotateError> {
         let declared = info.parse()?.ty.map(|ty| ty.bytes());
-        let Some(record) = self.encoded(checked, value) else {
+        let step = checked.body().value(value).origin.step();
+        let Some(record) = self.encoded(checked, value, step) else {
             return Ok(declared.is_some_and(|ty| !ty.is_empty()));
         };
         let inferred = self.records.ty(record);
@@ -231,9 +230,14 @@ impl<'a> Writer<'a> {
         Ok(has_type || field.number != GRAPH_OUTPUT)
     }
 
-    /// The encoded type of a value; `None` if nothing is known.
-    fn encoded(&mut self, checked: &mut Checked<'a>, value: ValueId) -> Option<TypeRecord> {
-        let step = checked.body().value(value).origin.step();
+    /// The encoded type of a value, which `step` defines; `None` if nothing is known.
+    #[inline]
+    fn encoded(
+        &mut self,
+        checked: &mut Checked<'a>,
+        value: ValueId,
+        step: Option<StepId>,
+    ) -> Option<TypeRecord> {
         let weakened = step.and_then(|step| {
             let operator = self.weaker(checked, step)?;
             weaker::weakened(checked, operator, step, value)

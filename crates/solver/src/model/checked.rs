@@ -175,6 +175,12 @@ impl<'a> Checked<'a> {
         &self.frame.body
     }
 
+    /// As [`Checked::body`], for a caller that changes the results.
+    #[must_use]
+    pub fn shared_body(&self) -> Arc<Body<'a>> {
+        Arc::clone(&self.frame.body)
+    }
+
     /// The number of values, including those of nested graphs.
     #[must_use]
     pub fn value_count(&self) -> usize {

@@ -338,8 +338,14 @@ impl<'a, 'r> Builder<'a, 'r> {
         };
         let first_port = self.body.ports.len();
         for (at, Text { bytes, offset }) in parts.outputs.iter().copied().enumerate() {
-            let name = self.names.intern_port(bytes).map_err(|error| not_utf8(offset, OUTPUT, error))?;
-            let value = name.map(|name| self.define(name, graph, Origin::Step(maker), Some(at)));
+            let value = match bytes {
+                [] => None,
+                name => {
+                    let name = self.names.intern_bytes(name);
+                    let name = name.map_err(|error| not_utf8(offset, OUTPUT, error))?;
+                    Some(self.define(name, graph, Origin::Step(maker), Some(at)))
+                }
+            };
             self.body.ports.push(value);
         }
         let count = self.body.ports.len() - first_port;
@@ -372,7 +378,7 @@ impl<'a, 'r> Builder<'a, 'r> {
             match number {
                 INPUT => {
                     let name =
-                        self.names.intern_port(bytes).map_err(|error| not_utf8(offset, INPUT, error))?;
+                        self.names.intern_input(bytes).map_err(|error| not_utf8(offset, INPUT, error))?;
                     let value = name.map(|name| self.read(name, graph, step, input, depth));
                     self.body.ports.push(value);
                     input += 1;

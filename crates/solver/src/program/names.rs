@@ -59,10 +59,10 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// As [`Names::intern_bytes`], for a port of a node; `None` for an omitted port. Most nodes read the output of
+    /// As [`Names::intern_bytes`], for an input of a node; `None` for an omitted one. Most nodes read the output of
     /// the node before them, so the newest name is compared first.
     #[inline]
-    pub(super) fn intern_port(&mut self, name: &'a [u8]) -> Result<Option<NameId>, Utf8Error> {
+    pub(super) fn intern_input(&mut self, name: &'a [u8]) -> Result<Option<NameId>, Utf8Error> {
         match self.names.last() {
             _ if name.is_empty() => Ok(None),
             Some(newest) if *newest == name => Ok(Some(NameId::new(self.names.len() - 1))),
