@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use typeloom::check::{CheckError, Checked, Operators, Options, check_with};
 use typeloom::onnx::Message as _;
@@ -43,6 +44,19 @@ impl Inference {
             }
             Ok(())
         })?;
+        self.with_errors(file)
+    }
+
+    /// As [`Inference::write`]. An unchanged model is the object itself.
+    fn write_shared<'py>(&self, py: Python<'py>, old: &PyBackedBytes) -> PyResult<Bound<'py, PyAny>> {
+        match &self.parts[..] {
+            [Part::Old(range)] if *range == (0..old.len()) => self.with_errors(old.into_pyobject(py)?),
+            _ => self.write(py, old),
+        }
+    }
+
+    fn with_errors<'py>(&self, file: Bound<'py, PyBytes>) -> PyResult<Bound<'py, PyAny>> {
+        let py = file.py();
         if self.errors.is_empty() && self.unknown.is_empty() {
             return Ok(file.into_any());
         }
@@ -117,7 +131,7 @@ pub(crate) fn infer_shapes<'py>(
         && bytes.len() < HELD
     {
         let inferred = run(|| infer(bytes, &settings.options, &settings.operators, inference))??;
-        return inferred.write(py, bytes);
+        return inferred.write_shared(py, bytes);
     }
     let bytes = model.open()?;
     let (options, operators) = (settings.options.clone(), settings.operators.clone());

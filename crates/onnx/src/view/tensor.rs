@@ -96,7 +96,9 @@ impl TensorHeader<'_> {
         let (number, name) = (storage.field.number(), storage.field.name());
         let bits = match storage.field {
             TypedField::Float => self.view.collect(FixedBits::<4>::new(fields, number, name), name, count)?,
-            TypedField::Double => self.view.collect(FixedBits::<8>::new(fields, number, name), name, count)?,
+            TypedField::Double => {
+                self.view.collect(FixedBits::<8>::new(fields, number, name), name, count)?
+            }
             _ => {
                 let bits = Ints::new(fields, number, name).map(|bits| bits.map(i64::cast_unsigned));
                 self.view.collect(bits, name, count)?

@@ -245,7 +245,7 @@ impl<'a> Writer<'a> {
         let key = if weakened.is_some() { None } else { checked.tensor_key(value) };
         let Some(key) = key else {
             let ty = weakened.unwrap_or_else(|| checked.type_of(value));
-            return self.records.encode(&mut self.names, checked, &ty);
+            return self.records.encode(&mut self.names, checked.dims(), &ty);
         };
         let at = match self.position(key) {
             Some(at) => at,

@@ -95,7 +95,8 @@ impl<'a> Names<'a> {
     fn intern_scanned(&mut self, name: &'a [u8]) -> Result<NameId, Utf8Error> {
         let Self { names, current, .. } = self;
         // Comparing slices calls `memcmp`, and most names have another length or end.
-        let is_same = |known: &&[u8]| known.len() == name.len() && known.last() == name.last() && *known == name;
+        let is_same =
+            |known: &&[u8]| known.len() == name.len() && known.last() == name.last() && *known == name;
         if let Some(known) = names.iter().position(is_same) {
             return Ok(NameId::new(known));
         }

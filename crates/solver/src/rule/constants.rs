@@ -144,11 +144,7 @@ impl RuleCx<'_, '_> {
     ///
     /// # Errors
     /// As for [`RuleCx::set_elem`] and [`RuleCx::set_shape`]; [`RuleError::Malformed`] for malformed tensors.
-    pub fn set_tensor(
-        &mut self,
-        port: Port,
-        header: &TensorHeader<'_>,
-    ) -> Result<(), RuleError> {
+    pub fn set_tensor(&mut self, port: Port, header: &TensorHeader<'_>) -> Result<(), RuleError> {
         if let Some(elem) = Elem::from_onnx(header.data_type) {
             self.set_elem(port, elem)?;
         }

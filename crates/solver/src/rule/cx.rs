@@ -416,9 +416,7 @@ impl RuleCx<'_, '_> {
         // A default is typed as a constant: the model runs with it unless the caller replaces it.
         let initializer = self.frame.body.value(value).origin.initializer()?;
         let read = match self.frame.body.initializers[initializer.index()] {
-            Initializer::Dense(tensor) => {
-                tensor.header().and_then(|header| self.core.read_tensor(&header))
-            }
+            Initializer::Dense(tensor) => tensor.header().and_then(|header| self.core.read_tensor(&header)),
             Initializer::Sparse(_) => Ok(None),
         };
         let data = read.unwrap_or_else(|error| self.report_malformed(value, error)).unwrap_or(Data::Opaque);
