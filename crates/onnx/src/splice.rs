@@ -224,11 +224,12 @@ impl<'a> Splice<'a> {
 
     /// Applies the edits.
     pub fn finish(mut self) -> Result<Spliced<'a>, SpliceError> {
-        let mut writer = Writer { old: self.bytes, pieces: Vec::with_capacity(2 * self.edits.len() + 4) };
+        let mut writer = Writer { old: self.bytes, pieces: Pieces::new() };
         if self.edits.is_empty() {
             writer.keep(0, self.bytes.len());
             return Ok(Spliced { pieces: writer.pieces });
         }
+        writer.pieces.reserve(2 * self.edits.len() + 4);
         // The sort is stable: edits with one position keep their order.
         self.edits.sort_by_key(|edit| (edit.message, edit.action));
         let mut edits = &mut self.edits[..];
@@ -253,10 +254,13 @@ impl<'a> Splice<'a> {
     }
 }
 
+/// Most models are unchanged or have all types already: one piece.
+type Pieces<'a> = SmallVec<[Cow<'a, [u8]>; 1]>;
+
 /// The output.
 struct Writer<'a> {
     old: &'a [u8],
-    pieces: Vec<Cow<'a, [u8]>>,
+    pieces: Pieces<'a>,
 }
 
 impl Writer<'_> {
@@ -417,10 +421,13 @@ impl Part {
     }
 }
 
+/// The pieces of a message in order.
+pub type Parts = SmallVec<[Part; 1]>;
+
 /// A changed message as borrowed pieces of the old one and new pieces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spliced<'a> {
-    pieces: Vec<Cow<'a, [u8]>>,
+    pieces: Pieces<'a>,
 }
 
 impl<'a> Spliced<'a> {
@@ -435,7 +442,7 @@ impl<'a> Spliced<'a> {
     }
 
     /// The pieces without a borrow, for a caller that keeps the old message `old`.
-    pub fn into_parts(self, old: &'a [u8]) -> Vec<Part> {
+    pub fn into_parts(self, old: &'a [u8]) -> Parts {
         let part = |piece: Cow<'a, [u8]>| match piece {
             Cow::Borrowed(run) => {
                 let start = run.as_ptr().addr().wrapping_sub(old.as_ptr().addr());

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use typeloom::check::{CheckError, Checked, Operators, Options, check_with};
 use typeloom::onnx::Message as _;
@@ -13,7 +14,7 @@ use typeloom_onnx::messages::{
     AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, OnnxMessage, OperatorSetIdProto,
     SparseTensorProto, TensorProto, TypeProto, ValueInfoProto, opset_import, read,
 };
-use typeloom_onnx::splice::Part;
+use typeloom_onnx::splice::{Part, Parts};
 use typeloom_rewrite::reference::{self, InferenceOptions, UnknownExtents};
 use typeloom_solver::model::{Detail, FollowedValues};
 use typeloom_solver::validate::{Context, OpsetCompatibility, Scope};
@@ -26,7 +27,7 @@ use crate::settings::Settings;
 
 /// A new model in parts of the old one, the texts of errors, and the operators that the catalogue lacks.
 struct Inference {
-    parts: Vec<Part>,
+    parts: Parts,
     errors: Vec<String>,
     unknown: Operations,
 }
@@ -43,6 +44,19 @@ impl Inference {
             }
             Ok(())
         })?;
+        self.with_errors(file)
+    }
+
+    /// As [`Inference::write`]. An unchanged model is the object itself.
+    fn write_shared<'py>(&self, py: Python<'py>, old: &PyBackedBytes) -> PyResult<Bound<'py, PyAny>> {
+        match &self.parts[..] {
+            [Part::Old(range)] if *range == (0..old.len()) => self.with_errors(old.into_pyobject(py)?),
+            _ => self.write(py, old),
+        }
+    }
+
+    fn with_errors<'py>(&self, file: Bound<'py, PyBytes>) -> PyResult<Bound<'py, PyAny>> {
+        let py = file.py();
         if self.errors.is_empty() && self.unknown.is_empty() {
             return Ok(file.into_any());
         }
@@ -89,7 +103,7 @@ fn infer(
         Ok(checked) => checked,
         Err(CheckError::Malformed(error)) => return Err(malformed(error)),
         Err(CheckError::NoGraph) => {
-            let parts = vec![Part::Old(0..model.len())];
+            let parts = Parts::from_iter([Part::Old(0..model.len())]);
             return Ok(Inference { parts, errors: Vec::new(), unknown: Vec::new() });
         }
         Err(error) => return Err(core_error(problem(&error)?)),
@@ -117,7 +131,7 @@ pub(crate) fn infer_shapes<'py>(
         && bytes.len() < HELD
     {
         let inferred = run(|| infer(bytes, &settings.options, &settings.operators, inference))??;
-        return inferred.write(py, bytes);
+        return inferred.write_shared(py, bytes);
     }
     let bytes = model.open()?;
     let (options, operators) = (settings.options.clone(), settings.operators.clone());

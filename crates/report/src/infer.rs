@@ -93,7 +93,7 @@ fn graph_types(
 ) -> Map<String, Value> {
     let body = checked.body();
     let listed = body.graph(graph);
-    let (inputs, outputs) = (listed.inputs.clone(), listed.outputs.clone());
+    let (inputs, outputs) = (listed.inputs.to_vec(), listed.outputs.to_vec());
     let promised: HashSet<ValueId> = outputs.iter().copied().collect();
     let ports: HashSet<ValueId> = inputs.iter().chain(&outputs).copied().collect();
     let initializers: Vec<ValueId> =

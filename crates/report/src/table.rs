@@ -177,7 +177,7 @@ fn sections(
 ) -> Vec<(&'static str, Vec<Row>)> {
     let body = checked.body();
     let listed = body.graph(graph);
-    let (inputs, outputs) = (listed.inputs.clone(), listed.outputs.clone());
+    let (inputs, outputs) = (listed.inputs.to_vec(), listed.outputs.to_vec());
     let known: BTreeSet<ValueId> = inputs.iter().chain(&outputs).copied().collect();
     let initializers = initializers.into_iter().filter(|value| !known.contains(value)).collect();
     let node_outputs = node_outputs(body, graph).filter(|value| !known.contains(value)).collect();

@@ -27,15 +27,14 @@ mod write;
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
-use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
+use smallvec::SmallVec;
+use typeloom_onnx::messages::tensor_shape_proto::dimension;
 use typeloom_onnx::messages::{TensorShapeProto, TypeProto, ValueInfoProto, read, type_proto};
 use typeloom_onnx::splice::Spliced;
+use typeloom_onnx::view::ValueInfoView;
+use typeloom_onnx::wire::Field;
 use typeloom_solver::dim::{DimId, Dims};
-use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Checked;
-use typeloom_solver::solution::{TensorType, Type};
-use typeloom_solver::ty::Constructor;
-use typeloom_types::dtype::Dtype;
 
 use crate::annotate::AnnotateError;
 
@@ -88,18 +87,19 @@ pub fn infer<'a>(
     Ok(Inferred { file, errors, unknown })
 }
 
+/// The declarations of values in one graph with their records, in the order of the file.
+type Declarations<'a> = Vec<(Field<'a>, ValueInfoView<'a>)>;
+
 /// Names of unknown extents.
 #[derive(Default)]
 struct Names<'a> {
     form: UnknownExtents,
-    /// The declarations of the model.
-    declarations: Vec<&'a [u8]>,
+    /// The declarations of each graph.
+    declarations: SmallVec<[Declarations<'a>; 1]>,
     /// The symbols in the declarations that begin as generated names do, once a name is generated.
     taken: Option<HashSet<String>>,
     names: HashMap<DimId, String, RandomState>,
     next: usize,
-    /// The buffer of an encoded shape, kept for its capacity.
-    scratch: Vec<u8>,
 }
 
 /// The start of generated names.
@@ -121,9 +121,10 @@ fn numbered(number: usize) -> String {
 }
 
 /// The symbols in declarations, if one may begin as generated names do. Malformed declarations have none.
-fn taken(declarations: &[&[u8]]) -> HashSet<String> {
-    let holds_prefix = |bytes: &&&[u8]| bytes.windows(PREFIX.len()).any(|window| window == PREFIX.as_bytes());
-    let types = declarations.iter().filter(holds_prefix).filter_map(|bytes| {
+fn taken(declarations: &[Declarations<'_>]) -> HashSet<String> {
+    let holds_prefix = |bytes: &&[u8]| bytes.windows(PREFIX.len()).any(|window| window == PREFIX.as_bytes());
+    let declared = declarations.iter().flatten().map(|(_, info)| info.bytes());
+    let types = declared.filter(holds_prefix).filter_map(|bytes| {
         let info: ValueInfoProto = read(bytes::Bytes::copy_from_slice(bytes)).ok()?;
         info.r#type
     });
@@ -152,71 +153,6 @@ impl Names<'_> {
             }
         })
     }
-
-    /// The type as the reference writes it; `None` if it has none.
-    fn message_of(&mut self, checked: &mut Checked<'_>, ty: &Type) -> Option<TypeProto> {
-        let value = match ty {
-            Type::Container(Constructor::Sequence, inner) => {
-                let inner = self.message_of(checked, inner)?;
-                type_proto::Value::SequenceType(type_proto::Sequence {
-                    elem_type: Some(Box::new(inner)),
-                    ..Default::default()
-                })
-            }
-            Type::Container(Constructor::Optional, inner) => {
-                let inner = self.message_of(checked, inner)?;
-                type_proto::Value::OptionalType(type_proto::Optional {
-                    elem_type: Some(Box::new(inner)),
-                    ..Default::default()
-                })
-            }
-            Type::Container(Constructor::Map(key), inner) => {
-                let inner = self.message_of(checked, inner)?;
-                let key_type = Some(number(*key)?);
-                type_proto::Value::MapType(type_proto::Map {
-                    key_type,
-                    value_type: Some(Box::new(inner)),
-                    ..Default::default()
-                })
-            }
-            Type::Tensor(tensor) => {
-                let elem_type = Some(number(tensor.elem.single()?)?);
-                let shape = self.shape(checked, tensor);
-                type_proto::Value::TensorType(type_proto::Tensor { elem_type, shape, ..Default::default() })
-            }
-            Type::Sparse(tensor) => {
-                let elem_type = Some(number(tensor.elem.single()?)?);
-                let shape = self.shape(checked, tensor);
-                type_proto::Value::SparseTensorType(type_proto::SparseTensor {
-                    elem_type,
-                    shape,
-                    ..Default::default()
-                })
-            }
-            Type::Unknown(_) | Type::Scalar(_) | Type::Composite(_) | Type::Leaf(_) | Type::Error => {
-                return None;
-            }
-        };
-        Some(TypeProto { value: Some(value), ..TypeProto::default() })
-    }
-
-    fn shape(&mut self, checked: &mut Checked<'_>, tensor: &TensorType) -> Option<TensorShapeProto> {
-        let dims = checked.dims();
-        let dim = |dim: &DimId| {
-            let value = match dims.as_constant(*dim) {
-                Some(size) => Some(dimension::Value::DimValue(size)),
-                None => self.name(dims, *dim).map(|name| dimension::Value::DimParam(name.into())),
-            };
-            Dimension { value, ..Dimension::default() }
-        };
-        let dim = tensor.shape.as_ref()?.iter().map(dim).collect();
-        Some(TensorShapeProto { dim, ..TensorShapeProto::default() })
-    }
-}
-
-/// ONNX's number of an element type.
-fn number(elem: Elem) -> Option<i32> {
-    elem.dtype().map(Dtype::onnx_number)
 }
 
 /// The symbols of a type.

@@ -165,7 +165,7 @@ impl<'a> Operators<'a> {
             domains: Set::default(),
             imports: SmallVec::new(),
             known_imports: Map::default(),
-            ops: Vec::new(),
+            ops: Vec::with_capacity(MAX_SCANNED),
             table: HashTable::new(),
             hasher: HashState::default(),
             suggested: 0,

@@ -63,12 +63,15 @@ impl<'a, 'p> Engine<'a, 'p> {
         Self { core, operators, calls, mode, woken: Vec::new() }
     }
 
-    /// Solves the frame and all functions that it calls.
+    /// Solves the frame and all functions that it calls, up to the question that ends the pass.
     pub(crate) fn run(&mut self, main: Box<Frame<'a>>) -> Box<Frame<'a>> {
         let mut suspended: Vec<Box<Frame<'a>>> = Vec::new();
         let mut frame = main;
         let mut body = Arc::clone(&frame.body);
         loop {
+            if self.core.cases.ends_pass() {
+                return suspended.into_iter().next().unwrap_or(frame);
+            }
             self.deliver_woken(&mut frame, &mut suspended);
             match frame.next() {
                 Some(step) => {

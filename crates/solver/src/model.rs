@@ -142,7 +142,7 @@ pub struct Checked<'a> {
     pub(crate) function_errors: Vec<(FunctionId, BuildError)>,
     pub(crate) mode: Mode,
     pub(crate) errors: Vec<SolveError<'a>>,
-    /// The types without assumed declarations, if there are assumed ones.
+    /// The types without assumed declarations, if there are assumed ones. Empty for [`Detail::Types`].
     pub(crate) proven: Option<Vec<Type>>,
     pub(crate) requirements: Vec<Requirement>,
     /// The cases with errors of their own, by position.

@@ -28,6 +28,7 @@ pub use order::topological_order;
 
 use std::sync::OnceLock;
 
+use smallvec::SmallVec;
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::{
     FunctionView, GraphView, NodeView, SparseTensorView, TensorDims, TensorView, TypeView,
@@ -155,9 +156,9 @@ pub struct Graph<'a> {
     /// The node of the graph; `None` for the outermost graph.
     pub owner: Option<GraphOwner<'a>>,
     /// The inputs in order.
-    pub inputs: Vec<ValueId>,
+    pub inputs: SmallVec<[ValueId; 4]>,
     /// The outputs in order.
-    pub outputs: Vec<ValueId>,
+    pub outputs: SmallVec<[ValueId; 4]>,
     /// Start and end of its steps.
     pub steps: (usize, usize),
     /// The length in bytes of the nodes at the start of the encoded graph, before any other field.
@@ -436,8 +437,8 @@ impl<'a> Body<'a> {
     ///
     /// # Errors
     /// [`DecodeError`] for malformed attributes.
-    pub fn graph_views(&self) -> Result<Vec<(GraphId, GraphView<'a>)>, DecodeError> {
-        let mut views = Vec::new();
+    pub fn graph_views(&self) -> Result<SmallVec<[(GraphId, GraphView<'a>); 1]>, DecodeError> {
+        let mut views = SmallVec::new();
         if let BodySource::Main(view) = self.source() {
             views.push((self.root(), view));
         }

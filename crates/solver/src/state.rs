@@ -18,7 +18,7 @@ pub(crate) mod trace;
 use std::sync::Arc;
 
 use typeloom_onnx::DecodeError;
-use typeloom_onnx::view::TensorView;
+use typeloom_onnx::view::TensorHeader;
 
 use crate::elem::Elem;
 
@@ -228,9 +228,8 @@ impl<'a> Core<'a> {
 }
 
 impl Core<'_> {
-    /// Decodes the constant in a tensor message, if it is small enough to follow.
-    pub(crate) fn read_tensor(&mut self, tensor: TensorView<'_>) -> Result<Option<Data>, DecodeError> {
-        let header = tensor.header()?;
+    /// Decodes the constant in a tensor, if it is small enough to follow.
+    pub(crate) fn read_tensor(&mut self, header: &TensorHeader<'_>) -> Result<Option<Data>, DecodeError> {
         let extents = header.dims.iter().map(|dim| usize::try_from(*dim).ok());
         let Some(shape) = extents.collect::<Option<Box<[usize]>>>() else { return Ok(None) };
         let count = shape.iter().try_fold(1_usize, |count, dim| count.checked_mul(*dim));
@@ -239,10 +238,10 @@ impl Core<'_> {
         }
         let floats = [Elem::FLOAT, Elem::DOUBLE, Elem::FLOAT16, Elem::BFLOAT16];
         if Elem::from_onnx(header.data_type).is_some_and(|elem| floats.contains(&elem)) {
-            let items = tensor.float_values(MAX_ELEMENTS)?;
+            let items = header.float_values(MAX_ELEMENTS)?;
             return Ok(items.map(|items| Data::Floats(Arc::new(Floats { shape, items: items.into() }))));
         }
-        let Some(items) = tensor.int_values(MAX_ELEMENTS)? else { return Ok(None) };
+        let Some(items) = header.int_values(MAX_ELEMENTS)? else { return Ok(None) };
         let items = items.into_iter().map(|item| self.dims.constant(item)).collect();
         Ok(Some(Data::Ints(Arc::new(Ints { shape, items }))))
     }

@@ -53,6 +53,59 @@ impl TensorHeader<'_> {
         }
         if empty { Ok(0) } else { count.ok_or_else(|| self.view.error(ErrorKind::ElementCountOverflow)) }
     }
+
+    /// The elements of a tensor of integers or bools.
+    ///
+    /// Returns `None` for an external tensor, one with more than `limit` elements or of another type, and if
+    /// an unsigned element exceeds `i64`. A payload whose length does not match the dims is an error.
+    pub fn int_values(&self, limit: usize) -> Result<Option<Vec<i64>>, DecodeError> {
+        let Some(storage) = Storage::of(self.data_type).filter(|it| it.is_integer()) else {
+            return Ok(None);
+        };
+        let Some(count) = self.view.count_within(self, limit)? else { return Ok(None) };
+        if let Some(raw) = raw(self) {
+            self.view.check_size(RAW_DATA, "bytes", storage.byte_count(count), raw.len())?;
+            return Ok(storage.decode(raw, count));
+        }
+        let name = storage.field.name();
+        let numbers = Ints::new(self.view.wire_fields(), storage.field.number(), name);
+        if storage.bits() < 8 {
+            // Several elements share a byte; each entry has one byte.
+            let packed = self.view.collect(numbers, name, storage.byte_count(count))?;
+            let bytes: Vec<u8> = packed.into_iter().map(|number| number as u8).collect();
+            return Ok(storage.decode(&bytes, count));
+        }
+        let numbers = self.view.collect(numbers, name, count)?;
+        Ok(numbers.into_iter().map(|number| storage.narrow(number)).collect())
+    }
+
+    /// The elements of a tensor of float, double, float16 or bfloat16.
+    ///
+    /// Returns `None` for an external tensor and for one with more than `limit` elements or of another type.
+    /// A payload whose length does not match the dims is an error.
+    pub fn float_values(&self, limit: usize) -> Result<Option<Vec<f64>>, DecodeError> {
+        let Some(storage) = Storage::of(self.data_type) else { return Ok(None) };
+        let Some(decode) = float_decoder(storage.dtype) else { return Ok(None) };
+        let Some(count) = self.view.count_within(self, limit)? else { return Ok(None) };
+        if let Some(raw) = raw(self) {
+            self.view.check_size(RAW_DATA, "bytes", storage.byte_count(count), raw.len())?;
+            let size = storage.byte_count(1);
+            return Ok(Some(raw.chunks_exact(size).map(|bytes| decode(little_endian(bytes))).collect()));
+        }
+        let fields = self.view.wire_fields();
+        let (number, name) = (storage.field.number(), storage.field.name());
+        let bits = match storage.field {
+            TypedField::Float => self.view.collect(FixedBits::<4>::new(fields, number, name), name, count)?,
+            TypedField::Double => {
+                self.view.collect(FixedBits::<8>::new(fields, number, name), name, count)?
+            }
+            _ => {
+                let bits = Ints::new(fields, number, name).map(|bits| bits.map(i64::cast_unsigned));
+                self.view.collect(bits, name, count)?
+            }
+        };
+        Ok(Some(bits.into_iter().map(decode).collect()))
+    }
 }
 
 getters! {
@@ -86,57 +139,14 @@ impl<'a> TensorView<'a> {
         Ok(header)
     }
 
-    /// The elements of a tensor of integers or bools.
-    ///
-    /// Returns `None` for an external tensor, one with more than `limit` elements or of another type, and if
-    /// an unsigned element exceeds `i64`. A payload whose length does not match the dims is an error.
+    /// As [`TensorHeader::int_values`].
     pub fn int_values(&self, limit: usize) -> Result<Option<Vec<i64>>, DecodeError> {
-        let header = self.header()?;
-        let Some(storage) = Storage::of(header.data_type).filter(|it| it.is_integer()) else {
-            return Ok(None);
-        };
-        let Some(count) = self.count_within(&header, limit)? else { return Ok(None) };
-        if let Some(raw) = raw(&header) {
-            self.check_size(RAW_DATA, "bytes", storage.byte_count(count), raw.len())?;
-            return Ok(storage.decode(raw, count));
-        }
-        let name = storage.field.name();
-        let numbers = Ints::new(self.wire_fields(), storage.field.number(), name);
-        if storage.bits() < 8 {
-            // Several elements share a byte; each entry has one byte.
-            let packed = self.collect(numbers, name, storage.byte_count(count))?;
-            let bytes: Vec<u8> = packed.into_iter().map(|number| number as u8).collect();
-            return Ok(storage.decode(&bytes, count));
-        }
-        let numbers = self.collect(numbers, name, count)?;
-        Ok(numbers.into_iter().map(|number| storage.narrow(number)).collect())
+        self.header()?.int_values(limit)
     }
 
-    /// The elements of a tensor of float, double, float16 or bfloat16.
-    ///
-    /// Returns `None` for an external tensor and for one with more than `limit` elements or of another type.
-    /// A payload whose length does not match the dims is an error.
+    /// As [`TensorHeader::float_values`].
     pub fn float_values(&self, limit: usize) -> Result<Option<Vec<f64>>, DecodeError> {
-        let header = self.header()?;
-        let Some(storage) = Storage::of(header.data_type) else { return Ok(None) };
-        let Some(decode) = float_decoder(storage.dtype) else { return Ok(None) };
-        let Some(count) = self.count_within(&header, limit)? else { return Ok(None) };
-        if let Some(raw) = raw(&header) {
-            self.check_size(RAW_DATA, "bytes", storage.byte_count(count), raw.len())?;
-            let size = storage.byte_count(1);
-            return Ok(Some(raw.chunks_exact(size).map(|bytes| decode(little_endian(bytes))).collect()));
-        }
-        let fields = self.wire_fields();
-        let (number, name) = (storage.field.number(), storage.field.name());
-        let bits = match storage.field {
-            TypedField::Float => self.collect(FixedBits::<4>::new(fields, number, name), name, count)?,
-            TypedField::Double => self.collect(FixedBits::<8>::new(fields, number, name), name, count)?,
-            _ => {
-                let bits = Ints::new(fields, number, name).map(|bits| bits.map(i64::cast_unsigned));
-                self.collect(bits, name, count)?
-            }
-        };
-        Ok(Some(bits.into_iter().map(decode).collect()))
+        self.header()?.float_values(limit)
     }
 
     /// The elements of a tensor of strings, not necessarily UTF-8.
@@ -171,7 +181,7 @@ impl<'a> TensorView<'a> {
         field: &'static FieldName,
         expected: usize,
     ) -> Result<Vec<T>, DecodeError> {
-        let mut kept = Vec::new();
+        let mut kept = Vec::with_capacity(expected.min(self.bytes.len()));
         let mut found = 0;
         for element in elements {
             let element = element?;

@@ -2,7 +2,7 @@
 
 use super::{EntryView, decode, getters, name, set_once, views};
 use crate::error::DecodeError;
-use crate::wire::{Field, Fields, utf8};
+use crate::wire::{Fields, utf8};
 
 views! {
     /// A view of one `ValueInfoProto`.
@@ -225,12 +225,43 @@ impl<'a> ShapeView<'a> {
     /// The extents, outermost first.
     #[inline]
     pub fn dims(&self) -> impl Iterator<Item = Result<DimView<'a>, DecodeError>> + Clone + use<'a> {
-        super::Select { fields: self.wire_fields(), number: 1, read: read_dim }
+        Dims { fields: self.wire_fields() }
     }
 }
 
-fn read_dim<'a>(field: &Field<'a>) -> Result<DimView<'a>, DecodeError> {
-    let (bytes, offset) = field.bytes(name!("TensorShapeProto", "dim"))?;
+/// Iterator over the extents of a shape.
+#[derive(Clone)]
+struct Dims<'a> {
+    fields: Fields<'a>,
+}
+
+impl<'a> Iterator for Dims<'a> {
+    type Item = Result<DimView<'a>, DecodeError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        const DIM: u32 = 1;
+        loop {
+            let dim = match self.fields.next_bytes() {
+                Some((DIM, bytes)) => read_dim(bytes, self.fields.offset() - bytes.len()),
+                Some(_) => continue,
+                None => match self.fields.next()? {
+                    Ok(field) if field.number != DIM => continue,
+                    Ok(field) => field
+                        .bytes(name!("TensorShapeProto", "dim"))
+                        .and_then(|(bytes, offset)| read_dim(bytes, offset)),
+                    Err(error) => return Some(Err(error)),
+                },
+            };
+            return Some(dim.inspect_err(|_| self.fields.stop()));
+        }
+    }
+}
+
+impl std::iter::FusedIterator for Dims<'_> {}
+
+#[inline]
+fn read_dim(bytes: &[u8], offset: usize) -> Result<DimView<'_>, DecodeError> {
     let mut dim = DimView::default();
     // Most extents are one record with a length or a number below 128.
     match *bytes {

@@ -39,10 +39,11 @@ fn constant(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     match given {
         Some("value") => match cx.attr_tensor("value")? {
             Some(tensor) => {
-                if let Some(extent) = tensor.header()?.dims.iter().find(|extent| **extent < 0) {
+                let header = tensor.header()?;
+                if let Some(extent) = header.dims.iter().find(|extent| **extent < 0) {
                     return Err(RuleError::attribute("value", format!("has the negative extent {extent}")));
                 }
-                cx.set_tensor(Out(0), tensor)
+                cx.set_tensor(Out(0), &header)
             }
             None => Ok(()),
         },

@@ -141,7 +141,7 @@ impl<'a> Source<'a> {
         &self,
         mut fields: Fields<'a>,
     ) -> Result<Vec<(Field<'a>, ValueInfoView<'a>)>, DecodeError> {
-        let mut found = Vec::new();
+        let mut found = Vec::with_capacity(4);
         let nodes = self.node_field();
         loop {
             // Most records are nodes.

@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
+use smallvec::SmallVec;
 use typeloom_onnx::messages::{ModelProto, TypeProto, ValueInfoProto, read};
 use typeloom_onnx::splice::{Records, Splice, Spliced};
 use typeloom_onnx::view::{GraphView, ValueInfoView};
@@ -17,7 +18,7 @@ use typeloom_solver::program::{Body, GraphId, Origin, StepId, ValueId};
 use typeloom_solver::solve_error::{SolveError, SolveErrorKind};
 
 use super::complete::{Named, Tensor};
-use super::encode::{TypeRecord, encode};
+use super::encode::{TypeRecord, TypeRecords};
 use super::weaker::{self, Weaker};
 use super::{Names, UnknownExtents, merge};
 use crate::annotate::AnnotateError;
@@ -42,30 +43,24 @@ pub(super) fn write<'a>(
     let bytes = checked.model().ok_or(AnnotateError::NoModel)?.bytes();
     let graphs = checked.body().graph_views()?;
     let is_duplicate = |error: &SolveError<'_>| matches!(error.kind, SolveErrorKind::DuplicateValue { .. });
-    // Not `vec![]`, which asks the allocator for zeros: that is slow for small models.
-    let mut is_declared = Vec::with_capacity(checked.value_count());
-    is_declared.resize(checked.value_count(), false);
     let mut writer = Writer {
         splice: Splice::new::<ModelProto>(bytes),
         names: Names { form: unknown, ..Names::default() },
-        is_declared,
+        is_declared: SmallVec::from_elem(false, checked.value_count()),
         has_duplicates: checked.body().errors().iter().any(is_duplicate),
-        encoded: Vec::new(),
+        records: TypeRecords::default(),
+        encoded: SmallVec::new(),
         positions: HashMap::default(),
         recent: 0,
-        other: None,
-        weaker: Vec::new(),
+        weaker: SmallVec::new(),
     };
-    let mut declarations = Vec::with_capacity(graphs.len());
     for (graph, view) in &graphs {
         let start = checked.body().graph(*graph).leading_nodes;
         let fields = Fields::new(view.bytes().get(start..).unwrap_or_default(), view.offset() + start);
-        let list = Source::Graph(*view).declarations_in(fields)?;
-        writer.names.declarations.extend(list.iter().map(|(_, info)| info.bytes()));
-        declarations.push(list);
+        writer.names.declarations.push(Source::Graph(*view).declarations_in(fields)?);
     }
-    for ((graph, view), declarations) in graphs.into_iter().zip(declarations) {
-        writer.graph(checked, graph, view, declarations)?;
+    for (position, (graph, view)) in graphs.into_iter().enumerate() {
+        writer.graph(checked, graph, view, position)?;
     }
     Ok(writer.splice.finish()?)
 }
@@ -103,33 +98,34 @@ struct Writer<'a> {
     splice: Splice<'a>,
     names: Names<'a>,
     /// The values with a declaration that has a type, by position.
-    is_declared: Vec<bool>,
+    is_declared: SmallVec<[bool; 16]>,
     /// Whether a graph defines a name twice.
     has_duplicates: bool,
+    records: TypeRecords,
     /// The encoded types of tensors.
-    encoded: Vec<(TensorKey, Option<TypeRecord>)>,
+    encoded: SmallVec<[(TensorKey, Option<TypeRecord>); 2]>,
     /// The positions of keys in `encoded`, once it is longer than [`MAX_SCANNED`].
     positions: HashMap<TensorKey, usize, RandomState>,
     /// The position that was used last: a node often has the type of the node before it.
     recent: usize,
-    /// The encoded type that was asked for last and has no key.
-    other: Option<TypeRecord>,
     /// See [`Self::weaker`], by position of the operator, once known.
-    weaker: Vec<Option<Option<Weaker>>>,
+    weaker: SmallVec<[Option<Option<Weaker>>; 16]>,
 }
 
 impl<'a> Writer<'a> {
+    /// Writes the types of a graph. `position` is that of its declarations.
     fn graph(
         &mut self,
         checked: &mut Checked<'a>,
         graph: GraphId,
         view: GraphView<'a>,
-        declarations: Vec<(Field<'a>, ValueInfoView<'a>)>,
+        position: usize,
     ) -> Result<(), AnnotateError> {
         let mut defined: Option<Defined<'a>> = None;
         let is_nested = graph != checked.body().root();
         let (mut inputs, mut outputs) = (0.., 0..);
-        for (field, info) in declarations {
+        for at in 0..self.names.declarations[position].len() {
+            let (field, info) = self.names.declarations[position][at];
             let value = match field.number {
                 GRAPH_INPUT => inputs
                     .next()
@@ -157,22 +153,23 @@ impl<'a> Writer<'a> {
         if self.has_duplicates && defined.is_none() {
             defined = Some(Defined::of(checked.body(), graph));
         }
-        let (from, to) = checked.body().graph(graph).steps;
-        let mut records = Records::with_capacity((to - from) * ENTRY);
+        let body = checked.shared_body();
+        let (from, to) = body.graph(graph).steps;
+        let mut records = Records::new();
         for step in (from..to).map(StepId::new) {
-            if checked.body().step(step).graph != graph {
+            if body.step(step).graph != graph {
                 continue;
             }
-            for at in 0..checked.body().outputs(step).len() {
-                let Some(value) = checked.body().outputs(step)[at] else { continue };
-                let name = checked.body().value_name_bytes(value);
+            for value in body.outputs(step).iter().flatten().copied() {
+                let name = body.value_name_bytes(value);
                 let is_last = !self.has_duplicates
-                    || defined
-                        .as_ref()
-                        .is_some_and(|defined| defined.get(checked.body(), name) == Some(value));
+                    || defined.as_ref().is_some_and(|defined| defined.get(&body, name) == Some(value));
                 let is_new = is_last && !std::mem::replace(&mut self.is_declared[value.index()], true);
-                if is_new && let Some(ty) = self.encoded(checked, value) {
-                    records.push_named(GRAPH_VALUE_INFO, (VALUE_NAME, name), ty.as_wire());
+                if is_new && let Some(ty) = self.encoded(checked, value, Some(step)) {
+                    if records.as_wire().is_empty() {
+                        records = Records::with_capacity((to - step.index()) * ENTRY);
+                    }
+                    records.push_named(GRAPH_VALUE_INFO, (VALUE_NAME, name), self.records.as_wire(ty));
                 }
             }
         }
@@ -192,10 +189,11 @@ impl<'a> Writer<'a> {
         value: ValueId,
     ) -> Result<bool, AnnotateError> {
         let declared = info.parse()?.ty.map(|ty| ty.bytes());
-        let Some(record) = self.encoded(checked, value) else {
+        let step = checked.body().value(value).origin.step();
+        let Some(record) = self.encoded(checked, value, step) else {
             return Ok(declared.is_some_and(|ty| !ty.is_empty()));
         };
-        let inferred = record.ty();
+        let inferred = self.records.ty(record);
         // Most declarations are complete.
         if declared == Some(inferred) {
             return Ok(true);
@@ -204,7 +202,8 @@ impl<'a> Writer<'a> {
             let mut records = Records::new();
             match Tensor::read(named.ty).zip(Tensor::read(inferred)) {
                 _ if named.ty.is_empty() => {
-                    records.push_named(field.number, (VALUE_NAME, named.name), record.as_wire());
+                    let ty = self.records.as_wire(record);
+                    records.push_named(field.number, (VALUE_NAME, named.name), ty);
                 }
                 Some((mut declared, inferred)) => {
                     if !declared.complete(inferred) {
@@ -231,9 +230,14 @@ impl<'a> Writer<'a> {
         Ok(has_type || field.number != GRAPH_OUTPUT)
     }
 
-    /// The encoded type of a value; `None` if nothing is known.
-    fn encoded(&mut self, checked: &mut Checked<'a>, value: ValueId) -> Option<&TypeRecord> {
-        let step = checked.body().value(value).origin.step();
+    /// The encoded type of a value, which `step` defines; `None` if nothing is known.
+    #[inline]
+    fn encoded(
+        &mut self,
+        checked: &mut Checked<'a>,
+        value: ValueId,
+        step: Option<StepId>,
+    ) -> Option<TypeRecord> {
         let weakened = step.and_then(|step| {
             let operator = self.weaker(checked, step)?;
             weaker::weakened(checked, operator, step, value)
@@ -241,19 +245,19 @@ impl<'a> Writer<'a> {
         let key = if weakened.is_some() { None } else { checked.tensor_key(value) };
         let Some(key) = key else {
             let ty = weakened.unwrap_or_else(|| checked.type_of(value));
-            self.other = encode(&mut self.names, checked, &ty);
-            return self.other.as_ref();
+            return self.records.encode(&mut self.names, checked.dims(), &ty);
         };
         let at = match self.position(key) {
             Some(at) => at,
             None => {
-                let ty = checked.type_of(value);
-                let ty = encode(&mut self.names, checked, &ty);
+                let (elem, shape) = checked.tensor_of(key);
+                let (dims, shape) = (checked.dims(), shape.as_deref());
+                let ty = self.records.encode_tensor(&mut self.names, dims, elem, shape);
                 self.insert(key, ty)
             }
         };
         self.recent = at;
-        self.encoded[at].1.as_ref()
+        self.encoded[at].1
     }
 
     /// The position of a key in `encoded`.

@@ -23,6 +23,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::dim::shape::{DimVec, ShapeId, paired};
 use crate::dim::{Bind, Decision, DimId};
 use crate::map::Map;
@@ -51,7 +53,7 @@ enum Verdict {
 pub(crate) fn verify<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
     let body = Arc::clone(&frame.body);
     let mut verifier = Verifier { core, frame, inputs: None, names: Map::default() };
-    let mut open: Vec<(ValueId, Declared, DeclarationKind)> = Vec::new();
+    let mut open: SmallVec<[(ValueId, Declared, DeclarationKind); 1]> = SmallVec::new();
     for value in body.declared_values() {
         for declaration in body.declarations(value) {
             let Verifier { core, frame, .. } = &mut verifier;
@@ -135,7 +137,8 @@ impl Verifier<'_, '_> {
             return;
         }
         let shapes = &self.core.shapes;
-        let (mut dims, claimed): (DimVec, DimVec) = (shapes.get(derived).into(), shapes.get(claimed).into());
+        let (mut dims, claimed) =
+            (DimVec::from_slice(shapes.get(derived)), DimVec::from_slice(shapes.get(claimed)));
         if dims.len() != claimed.len() {
             return self.refute(value, declared, declared_in, None);
         }
@@ -253,8 +256,7 @@ impl<'a> Core<'a> {
             frame.open_inputs.insert(value, None);
             return;
         };
-        let dims: DimVec = self.shapes.get(shape).into();
-        if dims.iter().any(|dim| self.dims.is_anonymous(*dim)) {
+        if self.shapes.get(shape).iter().any(|dim| self.dims.is_anonymous(*dim)) {
             frame.open_inputs.insert(value, Some(shape));
         }
     }
@@ -278,6 +280,7 @@ impl<'a> Core<'a> {
         let seen = frame.shape_read(value);
         let shape = match seen {
             None => claimed,
+            Some(seen) if seen == claimed => return,
             Some(seen) => {
                 let Some(axes) = paired(&self.shapes, seen, claimed) else { return };
                 let shown = axes.into_iter().map(|(derived, declared)| {
@@ -291,7 +294,7 @@ impl<'a> Core<'a> {
         };
         if seen != Some(shape) {
             frame.assumed_shapes.insert(value, shape);
-            frame.refined(value);
+            frame.wake_readers(value);
         }
     }
 }

@@ -37,9 +37,10 @@ impl ShapeId {
 /// The arena of shapes.
 #[derive(Clone, Default)]
 pub struct Shapes {
-    dims: Vec<DimId>,
+    /// Small models have a few shapes of a few dims.
+    dims: SmallVec<[DimId; 16]>,
     /// The end of each shape in `dims`; it starts at the end of the previous one.
-    ends: Vec<u32>,
+    ends: SmallVec<[u32; 4]>,
     /// The ids by the dims, once there are more than [`MAX_SCANNED_SHAPES`].
     index: HashTable<ShapeId>,
     hasher: HashState,
@@ -61,10 +62,6 @@ impl Shapes {
         };
         if let Some(known) = known {
             return known;
-        }
-        if self.dims.is_empty() {
-            // Small models have a few shapes of a few dims.
-            self.dims.reserve(16);
         }
         self.dims.extend_from_slice(dims);
         self.ends.push(u32::try_from(self.dims.len()).expect("2^32 dims do not fit into memory"));

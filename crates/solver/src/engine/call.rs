@@ -566,7 +566,8 @@ fn read_initializer<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, value: Value
     // Malformed data is reported with the initializer.
     if data.is_none()
         && is_followed
-        && let Ok(read) = core.read_tensor(tensor)
+        && let Ok(header) = tensor.header()
+        && let Ok(read) = core.read_tensor(&header)
     {
         core.set_data(frame, value, read.unwrap_or(Data::Opaque));
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use typeloom_onnx::view::{TensorDims, TensorView};
+use typeloom_onnx::view::TensorHeader;
 use typeloom_onnx::{DecodeError, ErrorKind};
 
 use crate::dim::shape::{DimVec, ShapeId};
@@ -55,7 +55,16 @@ fn initializer<'a>(
     value: ValueId,
     initializer: Initializer<'a>,
 ) -> Result<(), SolveErrorKind<'a>> {
-    let (elem, dims) = element_type_and_dims(initializer)?;
+    // A header is decoded once: most initializers of small models are as long as their headers.
+    let header = match initializer {
+        Initializer::Dense(tensor) => Some(tensor.header()?),
+        Initializer::Sparse(_) => None,
+    };
+    let (number, dims) = match &header {
+        Some(header) => (header.data_type, header.dims.clone()),
+        None => initializer.number_and_dims()?,
+    };
+    let elem = element_type(initializer, number)?;
     let set = ElemSet::of(elem);
     let ty = match initializer {
         Initializer::Dense(_) => core.types.tensor_of(set),
@@ -75,8 +84,8 @@ fn initializer<'a>(
     // The caller may replace a default by a tensor of another shape, within the declared shape of the input.
     let body = Arc::clone(&frame.body);
     let replaceable = matches!(body.value(value).origin, Origin::InputWithDefault(_));
-    if let Initializer::Dense(tensor) = initializer {
-        read_ahead(core, frame, value, tensor, (elem, &dims));
+    if let Some(header) = &header {
+        read_ahead(core, frame, value, header, elem);
     }
     let shape: DimVec = dims.iter().map(|dim| core.dims.constant(*dim)).collect();
     let shape = core.shapes.intern(&shape);
@@ -89,25 +98,24 @@ fn initializer<'a>(
         return Ok(());
     }
     // The type is known even if the data is malformed.
-    match initializer {
-        Initializer::Dense(tensor) => tensor.check_payload(),
-        Initializer::Sparse(sparse) => sparse.check_payload(),
+    match (header, initializer) {
+        (Some(header), _) => header.check_payload(),
+        (None, Initializer::Dense(tensor)) => tensor.check_payload(),
+        (None, Initializer::Sparse(sparse)) => sparse.check_payload(),
     }
     .map_err(SolveErrorKind::Malformed)
 }
 
-/// Decodes the element type and dims of an initializer.
-fn element_type_and_dims(initializer: Initializer<'_>) -> Result<(Elem, TensorDims), DecodeError> {
-    let (number, dims) = initializer.number_and_dims()?;
-    let elem = Elem::from_onnx(number).ok_or_else(|| {
+/// The element type of an initializer, by its number.
+fn element_type(initializer: Initializer<'_>, number: i32) -> Result<Elem, DecodeError> {
+    Elem::from_onnx(number).ok_or_else(|| {
         let offset = match initializer {
             Initializer::Dense(tensor) => tensor.offset(),
             Initializer::Sparse(sparse) => sparse.offset(),
         };
         let message = format!("a tensor has element type number {number}, which does not exist");
         DecodeError { offset, kind: ErrorKind::Other(message.into()) }
-    })?;
-    Ok((elem, dims))
+    })
 }
 
 /// Decodes a small integer constant, and records a constant that is too large to follow.
@@ -115,10 +123,10 @@ fn read_ahead<'a>(
     core: &mut Core<'a>,
     frame: &mut Frame<'a>,
     value: ValueId,
-    tensor: TensorView<'a>,
-    (elem, dims): (Elem, &[i64]),
+    header: &TensorHeader<'_>,
+    elem: Elem,
 ) {
-    let count = dims.iter().try_fold(1_i64, |count, dim| count.checked_mul(*dim));
+    let count = header.dims.iter().try_fold(1_i64, |count, dim| count.checked_mul(*dim));
     if count.is_none_or(|count| count > MAX_FOLLOWED) {
         frame.slots[value.index()].data = Some(DataId::OPAQUE);
         if is_followed(elem) {
@@ -127,7 +135,7 @@ fn read_ahead<'a>(
     } else if is_followed(elem) && count.is_some_and(|count| count <= MAX_READ_AHEAD) {
         // Rules read these constants anyway, and the memo compares decoded constants. Malformed data is
         // reported when a rule reads it.
-        if let Ok(data) = core.read_tensor(tensor) {
+        if let Ok(data) = core.read_tensor(header) {
             core.set_data(frame, value, data.unwrap_or(Data::Opaque));
         }
     }

@@ -83,7 +83,7 @@ pub(crate) fn attributes<'a>(
     for attribute in frame.body.step(step).attribute_part().attributes() {
         let attribute = attribute?.parse()?;
         let name = attribute.name;
-        given.push(name, attribute.view);
+        given.push(attribute);
         let Some(declared) = schema.attribute(name) else {
             if name.starts_with("__") {
                 continue;

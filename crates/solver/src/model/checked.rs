@@ -6,7 +6,7 @@ use typeloom_onnx::view::{ModelView, TensorView, TypeKindView};
 
 use super::{Checked, Coverage, ExternalTensor, case, load};
 use crate::analysis::conditions;
-use crate::dim::shape::ShapeId;
+use crate::dim::shape::{DimVec, ShapeId};
 use crate::dim::{Condition, Decision, DimId, Dims};
 use crate::elem::Elem;
 use crate::program::{Body, Initializer, Origin, StepId, StepKind, ValueId};
@@ -175,6 +175,12 @@ impl<'a> Checked<'a> {
         &self.frame.body
     }
 
+    /// As [`Checked::body`], for a caller that changes the results.
+    #[must_use]
+    pub fn shared_body(&self) -> Arc<Body<'a>> {
+        Arc::clone(&self.frame.body)
+    }
+
     /// The number of values, including those of nested graphs.
     #[must_use]
     pub fn value_count(&self) -> usize {
@@ -224,6 +230,11 @@ impl<'a> Checked<'a> {
         let ty = self.frame.slots[value.index()].ty?;
         let elem = self.core.types.settled_tensor(ty)?.constant_elem()?;
         Some(TensorKey { elem, shape: self.frame.shape_read(value) })
+    }
+
+    /// The element type and the extents of a key.
+    pub fn tensor_of(&mut self, key: TensorKey) -> (Elem, Option<DimVec>) {
+        (key.elem, key.shape.map(|shape| self.core.resolved(shape)))
     }
 
     /// Whether the rank of a value is known.
@@ -289,7 +300,7 @@ impl<'a> Checked<'a> {
     /// The type of a value without assumed declarations. It may be written into a file.
     pub fn proven_type_of(&mut self, value: ValueId) -> Type {
         match &self.proven {
-            Some(types) => types[value.index()].clone(),
+            Some(types) => types.get(value.index()).cloned().unwrap_or(Type::Unknown(None)),
             None => self.type_of(value),
         }
     }

@@ -29,7 +29,7 @@ use crate::program::{Body, Origin, StepId, ValueId};
 use crate::solution::{Requirement, Type};
 use crate::solve_error::{SolveError, SolveErrorKind};
 use crate::state::assumptions::Assumptions;
-use crate::state::cases::{Cases, Literal};
+use crate::state::cases::{AtQuestion, Cases, Literal};
 use crate::state::claim::Trust;
 use crate::state::declarations::{Declared, is_given};
 use crate::state::frame::Frame;
@@ -50,6 +50,7 @@ pub(crate) struct Pass {
     pub(super) shared: Option<(Box<Dims>, Assumptions)>,
     /// The conditions that the pass assumes.
     pub(super) literals: Vec<Literal>,
+    pub(super) at_question: AtQuestion,
 }
 
 /// A finished pass.
@@ -161,7 +162,7 @@ pub(crate) fn solve<'a>(
 
 impl<'a> Passes<'_, 'a> {
     pub(super) fn run(&self, pass: Pass) -> Result<PassResult<'a>, CheckError> {
-        let Pass { trace, trust, shared, literals } = pass;
+        let Pass { trace, trust, shared, literals, at_question } = pass;
         let Self { body, options, rejected_seeds, .. } = self;
         let mut core = Box::new(Core::new(Arc::clone(self.universe)));
         core.trust = trust;
@@ -173,7 +174,7 @@ impl<'a> Passes<'_, 'a> {
             SeedConflict::RejectSeed => Payloads::Required,
             SeedConflict::ReportNode => Payloads::Optional,
         };
-        core.cases = Cases::new(literals);
+        core.cases = Cases::new(literals, at_question);
         core.values = options.values;
         match shared {
             Some((dims, assumptions)) => {
@@ -193,7 +194,10 @@ impl<'a> Passes<'_, 'a> {
         let mut engine = Engine::new(core, self.operators, calls, options.mode);
         let frame = engine.run(frame);
         let Engine { mut core, calls, .. } = engine;
-        let (errors, requirements) = collect(&mut core, &frame, options);
+        let (errors, requirements) = match core.cases.ends_pass() {
+            true => (Vec::new(), Vec::new()),
+            false => collect(&mut core, &frame, options),
+        };
         Ok(PassResult { core, frame, calls, errors, requirements })
     }
 
@@ -296,8 +300,9 @@ impl<'a> Passes<'_, 'a> {
             return Ok(None);
         }
         let PassResult { core, frame, .. } = solved;
-        if core.trust == Trust::Assumed && leaves.is_empty() {
-            return Ok(Some(vec![Type::Unknown(None); self.body.values.len()]));
+        // The pass made the assumptions already, and no proofs are wanted.
+        if core.trust == Trust::Assumed {
+            return Ok(Some(Vec::new()));
         }
         if !leaves.is_empty() {
             let _ = case::merge(core, frame, &mut leaves.iter_mut().collect::<Vec<_>>());

@@ -54,8 +54,6 @@ struct Builder<'a, 'r> {
     /// Names in the open graphs that were read before their definition.
     undefined: Vec<UndefinedRead>,
     late: Vec<order::Late>,
-    /// The outputs of the current node, kept for its capacity.
-    outputs: Vec<Text<'a>>,
     /// Recent operators without an overload, by a hash of name and domain.
     recent: [Option<Recent<'a>>; RECENT_OPERATORS],
 }
@@ -92,7 +90,7 @@ struct NodeParts<'a> {
     op_type: Text<'a>,
     domain: Text<'a>,
     overload: Text<'a>,
-    outputs: Vec<Text<'a>>,
+    outputs: SmallVec<[Text<'a>; 2]>,
     /// Start and end of its attributes, relative to the node.
     attributes: Option<(usize, usize)>,
     bodies: NestedGraphs<'a>,
@@ -166,13 +164,12 @@ pub(crate) fn function<'a>(
 impl<'a, 'r> Builder<'a, 'r> {
     fn new(source: BodySource<'a>, defaults: Defaults, resolve_op: ResolveOp<'r, 'a>) -> Self {
         Self {
-            body: Body { source, ..Body::default() },
+            body: Body { source, graphs: Vec::with_capacity(1), ..Body::default() },
             names: Names::default(),
             resolve_op,
             defaults,
             undefined: Vec::new(),
             late: Vec::new(),
-            outputs: Vec::new(),
             recent: [None; RECENT_OPERATORS],
         }
     }
@@ -188,9 +185,9 @@ impl<'a, 'r> Builder<'a, 'r> {
         // Most nodes have one output and at most two inputs. Small graphs get a spare capacity,
         // because growing takes longer than building such a graph.
         let values = nodes + others + SPARE;
-        self.body.values.reserve(values);
-        self.body.steps.reserve(nodes);
-        self.body.ports.reserve(nodes * 3 + SPARE);
+        reserve(&mut self.body.values, values);
+        reserve(&mut self.body.steps, nodes);
+        reserve(&mut self.body.ports, nodes * 3 + SPARE);
         self.names.reserve(values);
     }
 
@@ -199,8 +196,8 @@ impl<'a, 'r> Builder<'a, 'r> {
         let start = self.body.steps.len();
         self.body.graphs.push(Graph {
             owner,
-            inputs: Vec::new(),
-            outputs: Vec::new(),
+            inputs: SmallVec::new(),
+            outputs: SmallVec::new(),
             steps: (start, start),
             leading_nodes: 0,
             next_sibling: None,
@@ -253,6 +250,7 @@ impl<'a, 'r> Builder<'a, 'r> {
             }
         }
         self.reserve(nodes, inputs.len() + initializers.len());
+        reserve(&mut self.body.declarations, inputs.len() + declared.len());
         for info in inputs {
             let info = info.parse()?;
             let name = self.names.intern(info.name);
@@ -313,7 +311,7 @@ impl<'a, 'r> Builder<'a, 'r> {
     ) -> Result<(), BuildError> {
         let step = StepId::new(self.body.steps.len());
         let first_port = self.body.ports.len();
-        let mut parts = NodeParts { outputs: std::mem::take(&mut self.outputs), ..NodeParts::default() };
+        let mut parts = NodeParts::default();
         self.node_fields(node, (graph, step, depth), &mut parts)?;
         let op = self.operator(parts.domain, parts.op_type, parts.overload)?;
         let range = |(from, to): (usize, usize)| match (u32::try_from(from), u32::try_from(to - from)) {
@@ -336,17 +334,22 @@ impl<'a, 'r> Builder<'a, 'r> {
         });
         let maker = match parts.bodies.is_empty() {
             true => step,
-            false => self.nested_graphs(step, parts.bodies, depth)?,
+            false => self.nested_graphs(step, std::mem::take(&mut parts.bodies), depth)?,
         };
         let first_port = self.body.ports.len();
-        for (at, Text { bytes, offset }) in parts.outputs.drain(..).enumerate() {
-            let name = self.names.intern_port(bytes).map_err(|error| not_utf8(offset, OUTPUT, error))?;
-            let value = name.map(|name| self.define(name, graph, Origin::Step(maker), Some(at)));
+        for (at, Text { bytes, offset }) in parts.outputs.iter().copied().enumerate() {
+            let value = match bytes {
+                [] => None,
+                name => {
+                    let name = self.names.intern_bytes(name);
+                    let name = name.map_err(|error| not_utf8(offset, OUTPUT, error))?;
+                    Some(self.define(name, graph, Origin::Step(maker), Some(at)))
+                }
+            };
             self.body.ports.push(value);
         }
         let count = self.body.ports.len() - first_port;
         self.body.steps[maker.index()].outputs = (index32(first_port), index32(count));
-        self.outputs = parts.outputs;
         Ok(())
     }
 
@@ -375,7 +378,7 @@ impl<'a, 'r> Builder<'a, 'r> {
             match number {
                 INPUT => {
                     let name =
-                        self.names.intern_port(bytes).map_err(|error| not_utf8(offset, INPUT, error))?;
+                        self.names.intern_input(bytes).map_err(|error| not_utf8(offset, INPUT, error))?;
                     let value = name.map(|name| self.read(name, graph, step, input, depth));
                     self.body.ports.push(value);
                     input += 1;
@@ -441,6 +444,9 @@ impl<'a, 'r> Builder<'a, 'r> {
             return Ok(*op);
         }
         let read = |text: Text<'a>, field| {
+            if text.bytes.is_empty() {
+                return Ok("");
+            }
             std::str::from_utf8(text.bytes).map_err(|error| not_utf8(text.offset, field, error))
         };
         let (name, of) = (read(op_type, OP_TYPE)?, read(domain, DOMAIN)?);
@@ -515,7 +521,9 @@ impl<'a, 'r> Builder<'a, 'r> {
     fn drop_constant_inputs(&mut self, graph: GraphId) {
         let Self { body: Body { graphs, values, .. }, .. } = self;
         let inputs = &mut graphs[graph.index()].inputs;
-        while inputs.pop_if(|input| values[input.index()].origin.initializer().is_some()).is_some() {}
+        let is_kept = |input: &ValueId| values[input.index()].origin.initializer().is_none();
+        let kept = inputs.iter().rposition(is_kept).map_or(0, |last| last + 1);
+        inputs.truncate(kept);
     }
 
     /// Adds an output of a graph, and returns the id of its name.
@@ -552,6 +560,14 @@ impl<'a, 'r> Builder<'a, 'r> {
             let next = self.body.values[value.index()].declaration.replace(id);
             self.body.declarations.push(Declaration { ty, kind, next });
         }
+    }
+}
+
+/// As [`Vec::reserve`], which takes longer for a new list.
+pub(super) fn reserve<T>(list: &mut Vec<T>, additional: usize) {
+    match list.capacity() {
+        0 => *list = Vec::with_capacity(additional),
+        _ => list.reserve(additional),
     }
 }
 

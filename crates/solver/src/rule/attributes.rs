@@ -20,11 +20,8 @@ impl<'a> RuleCx<'_, 'a> {
     pub fn attr(&self, name: &str) -> Result<Option<Attribute<'a>>, RuleError> {
         let Some(part) = self.attribute_part() else { return Ok(None) };
         if let Some(known) = self.read_attributes() {
-            let found = known.iter().find(|(known, _)| *known == name);
-            return match found {
-                Some((_, attribute)) => Ok(self.referenced(attribute.parse()?)),
-                None => Ok(None),
-            };
+            let found = known.iter().find(|known| known.name == name);
+            return Ok(found.and_then(|attribute| self.referenced(*attribute)));
         }
         for attribute in part.attributes() {
             let attribute = attribute?;
@@ -40,6 +37,9 @@ impl<'a> RuleCx<'_, 'a> {
     /// # Errors
     /// [`RuleError::Malformed`].
     pub fn attr_names(&self) -> Result<SmallVec<[&'a str; 4]>, RuleError> {
+        if let Some(known) = self.read_attributes() {
+            return Ok(known.iter().map(|attribute| attribute.name).collect());
+        }
         let name = |attribute: Result<AttributeView<'a>, _>| Ok(attribute?.parse()?.name);
         self.attribute_part().into_iter().flat_map(|part| part.attributes()).map(name).collect()
     }

@@ -10,6 +10,8 @@
 
 use std::sync::Arc;
 
+use typeloom_onnx::view::TensorHeader;
+
 use super::{DimVec, Port, RuleCx, RuleError};
 use crate::dim::DimId;
 use crate::elem::Elem;
@@ -138,16 +140,11 @@ impl RuleCx<'_, '_> {
         self.const_dim(only).and_then(|len| usize::try_from(len).ok()).filter(|len| *len <= MAX_ELEMENTS)
     }
 
-    /// Sets the type, shape and constant at a port from a tensor message.
+    /// Sets the type, shape and constant at a port from a tensor.
     ///
     /// # Errors
     /// As for [`RuleCx::set_elem`] and [`RuleCx::set_shape`]; [`RuleError::Malformed`] for malformed tensors.
-    pub fn set_tensor(
-        &mut self,
-        port: Port,
-        tensor: typeloom_onnx::view::TensorView<'_>,
-    ) -> Result<(), RuleError> {
-        let header = tensor.header()?;
+    pub fn set_tensor(&mut self, port: Port, header: &TensorHeader<'_>) -> Result<(), RuleError> {
         if let Some(elem) = Elem::from_onnx(header.data_type) {
             self.set_elem(port, elem)?;
         }
@@ -158,7 +155,7 @@ impl RuleCx<'_, '_> {
         {
             self.drop_constant(port);
         }
-        if let Some(data) = self.core().read_tensor(tensor)? {
+        if let Some(data) = self.core().read_tensor(header)? {
             self.set_data(port, data);
         }
         Ok(())

@@ -19,7 +19,7 @@ use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 use typeloom_onnx::DecodeError;
-use typeloom_onnx::view::{Attribute, AttributeView, NodeView};
+use typeloom_onnx::view::{Attribute, NodeView};
 
 use super::{Extent, ExtentRelation, Port, Rule, RuleError};
 use crate::dim::shape::ShapeId;
@@ -207,9 +207,9 @@ impl<'a> RuleCx<'_, 'a> {
         step.has_attributes().then(|| step.attribute_part())
     }
 
-    /// The attributes of the node by name, if the check of the node has read them.
+    /// The attributes of the node, if the check of the node has decoded them.
     #[inline]
-    pub(crate) fn read_attributes(&self) -> Option<&[(&'a str, AttributeView<'a>)]> {
+    pub(crate) fn read_attributes(&self) -> Option<&[Attribute<'a>]> {
         self.core.attributes.of(self.frame.number, self.step)
     }
 
@@ -416,7 +416,7 @@ impl RuleCx<'_, '_> {
         // A default is typed as a constant: the model runs with it unless the caller replaces it.
         let initializer = self.frame.body.value(value).origin.initializer()?;
         let read = match self.frame.body.initializers[initializer.index()] {
-            Initializer::Dense(tensor) => self.core.read_tensor(tensor),
+            Initializer::Dense(tensor) => tensor.header().and_then(|header| self.core.read_tensor(&header)),
             Initializer::Sparse(_) => Ok(None),
         };
         let data = read.unwrap_or_else(|error| self.report_malformed(value, error)).unwrap_or(Data::Opaque);

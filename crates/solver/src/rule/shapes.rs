@@ -38,7 +38,7 @@ impl RuleCx<'_, '_> {
             self.write_shape(port, shape);
             return Ok(());
         };
-        let known: DimVec = self.tables().shapes.get(known).into();
+        let known = DimVec::from_slice(self.tables().shapes.get(known));
         // A known shape does not come from a node in error.
         if known[..] == *dims || self.tables().recovery.purpose == Purpose::Recover {
             return Ok(());
@@ -107,7 +107,7 @@ impl RuleCx<'_, '_> {
             (Some(shape), None) => self.write_shape(b, shape),
             (None, Some(shape)) => self.write_shape(a, shape),
             (Some(known), Some(other)) if known != other => {
-                let dims: DimVec = self.tables().shapes.get(known).into();
+                let dims = DimVec::from_slice(self.tables().shapes.get(known));
                 self.set_shape(b, &dims)?;
                 if let Some(dims) = self.shape(b) {
                     self.set_shape(a, &dims)?;

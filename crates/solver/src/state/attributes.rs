@@ -1,9 +1,9 @@
 //! The attributes of the node whose rules run, by name.
 //!
-//! Rules look up attributes by name, some of them several times. The check of a node against its schema reads all names and
-//! keeps them here, so that a lookup reads only the attribute that it finds.
+//! Rules look up attributes by name, some of them several times. The check of a node against its schema decodes all of them
+//! and keeps them here, so that a lookup decodes none.
 
-use typeloom_onnx::view::AttributeView;
+use typeloom_onnx::view::Attribute;
 
 use crate::program::StepId;
 
@@ -12,19 +12,19 @@ use crate::program::StepId;
 pub(crate) struct NodeAttributes<'a> {
     /// The frame and the step of the node; `None` while the list is incomplete.
     node: Option<(u32, StepId)>,
-    views: Vec<(&'a str, AttributeView<'a>)>,
+    decoded: Vec<Attribute<'a>>,
 }
 
 impl<'a> NodeAttributes<'a> {
     /// Starts the list of another node.
     pub(crate) fn begin(&mut self) {
         self.node = None;
-        self.views.clear();
+        self.decoded.clear();
     }
 
     /// Adds the next attribute.
-    pub(crate) fn push(&mut self, name: &'a str, view: AttributeView<'a>) {
-        self.views.push((name, view));
+    pub(crate) fn push(&mut self, attribute: Attribute<'a>) {
+        self.decoded.push(attribute);
     }
 
     /// Completes the list.
@@ -34,11 +34,11 @@ impl<'a> NodeAttributes<'a> {
 
     /// Whether the list has an attribute of this name.
     pub(crate) fn contain(&self, name: &str) -> bool {
-        self.views.iter().any(|(known, _)| *known == name)
+        self.decoded.iter().any(|known| known.name == name)
     }
 
     /// The attributes of a step of a frame; `None` if the complete list is that of another node.
-    pub(crate) fn of(&self, frame: u32, step: StepId) -> Option<&[(&'a str, AttributeView<'a>)]> {
-        (self.node == Some((frame, step))).then_some(&self.views)
+    pub(crate) fn of(&self, frame: u32, step: StepId) -> Option<&[Attribute<'a>]> {
+        (self.node == Some((frame, step))).then_some(&self.decoded)
     }
 }

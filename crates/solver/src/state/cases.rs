@@ -70,10 +70,21 @@ impl Literal {
     }
 }
 
+/// The treatment of the first question of a pass.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum AtQuestion {
+    /// The pass goes on, and the outputs of the node are joined.
+    #[default]
+    Join,
+    /// The pass ends, because its two cases replace it.
+    Stop,
+}
+
 /// The questions of one pass.
 #[derive(Default)]
 pub(crate) struct Cases {
     pub(crate) literals: Vec<Literal>,
+    at_question: AtQuestion,
     pub(crate) requests: Vec<CaseRequest>,
     truths: Map<Question, DimId>,
     questions: Map<DimId, Question>,
@@ -83,8 +94,14 @@ pub(crate) struct Cases {
 
 impl Cases {
     /// Creates the questions of a pass under assumptions.
-    pub(crate) fn new(literals: Vec<Literal>) -> Self {
-        Self { literals, ..Self::default() }
+    pub(crate) fn new(literals: Vec<Literal>, at_question: AtQuestion) -> Self {
+        Self { literals, at_question, ..Self::default() }
+    }
+
+    /// Whether the pass ends here.
+    #[inline]
+    pub(crate) fn ends_pass(&self) -> bool {
+        self.at_question == AtQuestion::Stop && !self.requests.is_empty()
     }
 
     /// Returns the truth value of an undecided question: a variable, always the same one for a question.

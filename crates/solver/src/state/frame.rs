@@ -272,17 +272,12 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Schedules the steps that can use new knowledge about `value` from outside its node.
-    pub(crate) fn refined(&mut self, value: ValueId) {
-        if self.front == 0 {
-            return;
-        }
+    /// Schedules the readers of a value whose declared shape is assumed. Its node uses derived shapes of its outputs only.
+    pub(crate) fn wake_readers(&mut self, value: ValueId) {
         let body = Arc::clone(&self.body);
-        if let Origin::Step(maker) = body.value(value).origin {
-            self.wake(maker);
-            if self.is_front(maker) {
-                return;
-            }
+        let is_new = body.value(value).origin.step().is_some_and(|maker| self.is_front(maker));
+        if is_new || self.front == 0 {
+            return;
         }
         for step in body.consumers().of(value) {
             self.wake(*step);

@@ -84,18 +84,27 @@ def infer_shapes(
         ValueError: the bytes are no model.
     """
     # Small models take a few microseconds, so the usual case looks up and calls nothing else.
-    codec = _CODECS.get(model.__class__) or _codec(model.__class__)
-    if codec is not None:
-        write, read = codec
-        data: bytes = write(model)
-        inferred = _infer_bytes(data, _SETTINGS, check_type, strict_mode, data_prop)
-        if inferred.__class__ is not bytes:
-            inferred = _accepted(data, inferred, check_type, strict_mode, data_prop)
+    try:
+        write, read = _CODECS[model.__class__]
+    except KeyError:
+        return _infer_other(model, check_type, strict_mode, data_prop)
+    data: bytes = write(model)
+    inferred = _infer_bytes(data, _SETTINGS, check_type, strict_mode, data_prop)
+    if inferred.__class__ is bytes:
         return read(inferred)
+    return read(_accepted(data, inferred, check_type, strict_mode, data_prop))
+
+
+def _infer_other(model: Any, check_type: bool, strict_mode: bool, data_prop: bool) -> Any:
+    """As `infer_shapes`, for an argument of a class that was no argument before."""
+    kind = model.__class__
+    if message_name(kind) == "ModelProto":
+        _CODECS[kind] = (kind.SerializeToString, kind.FromString)
+        return infer_shapes(model, check_type, strict_mode, data_prop)
     if isinstance(model, bytes):
         inferred = _infer(model, check_type, strict_mode, data_prop)
-        kind = message_type("ModelProto")
-        return inferred if kind is None else kind.FromString(inferred)
+        result = message_type("ModelProto")
+        return inferred if result is None else result.FromString(inferred)
     if isinstance(model, (str, os.PathLike)):
         raise TypeError(
             "infer_shapes only accepts ModelProto or bytes,"
@@ -104,20 +113,11 @@ def infer_shapes(
     raise TypeError(f"infer_shapes only accepts ModelProto or bytes, incorrect type: {type(model)}")
 
 
-_Codec = tuple[Callable[[Any], bytes], Callable[[bytes], Any]]
-
-_CODECS: dict[type, _Codec] = {}
+_CODECS: dict[type, tuple[Callable[[Any], bytes], Callable[[bytes], Any]]] = {}
 """``SerializeToString`` and ``FromString`` of the classes of ``ModelProto`` that were arguments before."""
 
 _SETTINGS = settings()
 _infer_bytes: Callable[..., Any] = _core.infer_shapes
-
-
-def _codec(kind: Any) -> _Codec | None:
-    if message_name(kind) != "ModelProto":
-        return None
-    codec = _CODECS[kind] = (kind.SerializeToString, kind.FromString)
-    return codec
 
 
 def _infer(model: bytes | str, check_type: bool, strict_mode: bool, data_prop: bool) -> bytes:

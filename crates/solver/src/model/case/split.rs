@@ -1,7 +1,7 @@
 //! Enumeration of the cases of a model.
 //!
-//! Algorithm: depth-first search over a binary tree of assumptions. A pass under some assumptions returns
-//! open questions, and the first one splits the case in two. Cases that contradict themselves or the model
+//! Algorithm: depth-first search over a binary tree of assumptions. A pass under some assumptions ends at its first
+//! open question, which splits the case in two. Beyond the limits it goes on. Cases that contradict themselves or the model
 //! are dropped, because no run belongs to them. All passes share one arena of dims, so symbols mean the same in
 //! all of them; anonymous variables belong to one pass.
 
@@ -13,6 +13,7 @@ use crate::model::solve::{Pass, PassResult, Passes};
 use crate::solve_error::{SolveError, SolveErrorKind};
 use crate::state::Core;
 use crate::state::assumptions::Assumptions;
+use crate::state::cases::AtQuestion;
 use crate::state::frame::Frame;
 use crate::state::limit::Limit;
 
@@ -51,18 +52,25 @@ pub(crate) fn split<'a>(core: &mut Core<'a>, passes: &Passes<'_, 'a>) -> Result<
     let mut open: Vec<Vec<Literal>> = both(&[], first);
     while let Some(literals) = open.pop() {
         let Some((assumptions, facts)) = assumptions_of(&mut core.dims, &base, &literals) else { continue };
-        let leaf = solve(core, passes, Pass { literals, ..Pass::default() }, assumptions, facts)?;
-        if leaf.core.cases.impossible {
-            continue;
-        }
-        match leaf.core.cases.next() {
-            Some(next) if leaf.literals.len() < MAX_DEPTH && leaves.len() + open.len() + 2 <= MAX_CASES => {
-                open.extend(both(&leaf.literals, next));
-            }
-            Some(_) | None => leaves.push(leaf),
+        let may_split = literals.len() < MAX_DEPTH && leaves.len() + open.len() + 2 <= MAX_CASES;
+        let at_question = if may_split { AtQuestion::Stop } else { AtQuestion::Join };
+        let pass = Pass { literals: literals.clone(), at_question, ..Pass::default() };
+        match solve(core, passes, pass, assumptions, facts)? {
+            Outcome::Impossible => {}
+            Outcome::Question(next) => open.extend(both(&literals, next)),
+            Outcome::Leaf(leaf) => leaves.push(*leaf),
         }
     }
     Ok(leaves)
+}
+
+/// The result of a pass under the assumptions of a case.
+enum Outcome<'a> {
+    /// No run is in the case.
+    Impossible,
+    /// The question that ended the pass.
+    Question(CaseRequest),
+    Leaf(Box<Leaf<'a>>),
 }
 
 /// Solves a case again with a trace.
@@ -77,7 +85,9 @@ pub(crate) fn trace<'a>(
     }
     if let Some((assumptions, facts)) = assumptions_of(&mut core.dims, base, &leaf.literals) {
         let pass = Pass { trace: true, literals: leaf.literals.clone(), ..Pass::default() };
-        *leaf = solve(core, passes, pass, assumptions, facts)?;
+        if let Outcome::Leaf(traced) = solve(core, passes, pass, assumptions, facts)? {
+            *leaf = *traced;
+        }
     }
     Ok(())
 }
@@ -89,7 +99,7 @@ fn solve<'a>(
     pass: Pass,
     assumptions: Assumptions,
     facts: Facts,
-) -> Result<Leaf<'a>, CheckError> {
+) -> Result<Outcome<'a>, CheckError> {
     let literals = pass.literals.clone();
     let mut dims = std::mem::take(&mut core.dims);
     dims.forget_unknowns();
@@ -99,7 +109,13 @@ fn solve<'a>(
     core.dims = std::mem::take(&mut solved.dims);
     core.dims.forget_unknowns();
     let facts = core.dims.set_facts(Facts::default());
-    if solved.cases.next().is_some() {
+    if solved.cases.impossible {
+        return Ok(Outcome::Impossible);
+    }
+    if let Some(question) = solved.cases.next() {
+        if solved.cases.ends_pass() {
+            return Ok(Outcome::Question(question));
+        }
         // A pass with open questions is kept only beyond the limits.
         let limit = Limit::Cases { most: MAX_CASES, depth: MAX_DEPTH };
         frame.limited.extend(frame.splitting.iter().map(|step| (*step, limit)));
@@ -108,7 +124,7 @@ fn solve<'a>(
     errors.retain(|error| is_in_case(&mut core.dims, &facts, error));
     let needs_empty = needs_empty(&mut core.dims, &literals);
     let leaves_little = leaves_little(&mut core.dims, &literals);
-    Ok(Leaf {
+    Ok(Outcome::Leaf(Box::new(Leaf {
         literals,
         needs_empty,
         leaves_little,
@@ -118,7 +134,7 @@ fn solve<'a>(
         erroneous,
         has_open_claims,
         errors,
-    })
+    })))
 }
 
 /// The two cases of a question. The one in which it holds is last, so it is solved first.
