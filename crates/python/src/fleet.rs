@@ -136,7 +136,7 @@ fn fetch_error(error: FetchError) -> PyErr {
 }
 
 /// The exception of an error of a store.
-fn store_error(error: &StoreError) -> PyErr {
+pub(crate) fn store_error(error: &StoreError) -> PyErr {
     let text = error.to_string();
     match error {
         StoreError::NotFound(_) => PyFileNotFoundError::new_err(text),
