@@ -14,7 +14,7 @@ typeloom.registry.RejectedError: `vision/net` has mode backward, which the new v
   version 1: outputs.y.shape[1]: 3 -> 4 (breaks both ways)
   none of the latest 1 versions is compatible
 >>> print(registry.pull("vision/net@production"))
-(x: float[N, 3]) -> (y: float[N, 3])
+(x: float[A, 3]) -> (y: float[A, 3])
 >>> bool(registry.verify())
 True
 
