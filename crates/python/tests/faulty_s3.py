@@ -10,6 +10,8 @@ The server is moto behind a layer that reads a plan from the access key of each 
 | `SCOPE` | `once`, or `rest`: all further requests are dropped |
 | `KINDS` | `any`: all requests count; `write`: only those that change objects |
 
+`GET /count?KEY` answers with the number of requests that counted for a key.
+
 moto checks `If-None-Match: *` before it writes, without a lock between the two: of two requests at the same time, both could
 succeed, and the server itself would lose a write, which S3 does not. So requests are applied one at a time.
 """
@@ -26,7 +28,7 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
-PLAN = re.compile(r"Credential=(\w+)\.(\w+)\.(\w+)\.(\w+)\.(\d+)\.(\d+)")
+PLAN = re.compile(r"Credential=((\w+)\.(\w+)\.(\w+)\.(\w+)\.(\d+)\.(\d+))/")
 LATE = 0.2
 """Seconds until a late request is applied."""
 HANGING = 5.0
@@ -42,15 +44,18 @@ class Faults:
         self.counts: dict[str, int] = {}
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        if environ["PATH_INFO"] == "/count":
+            count = str(self.counts.get(environ["QUERY_STRING"], 0)).encode()
+            return self.answer(([count], "200 OK", []), start_response)
         body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         plan = PLAN.search(environ.get("HTTP_AUTHORIZATION", ""))
         if plan is None:
             return self.answer(self.apply(environ, body), start_response)
-        fault, when, scope, kinds, step, pid = plan.groups()
+        key, fault, when, scope, kinds, step, pid = plan.groups()
         is_write = environ["REQUEST_METHOD"] in ("PUT", "DELETE", "POST")
         with self.lock:
             counts = is_write or kinds == "any"
-            count = self.counts[plan.group()] = self.counts.get(plan.group(), 0) + counts
+            count = self.counts[key] = self.counts.get(key, 0) + counts
         if counts and count == int(step):
             return self.fail(fault, when, int(pid), environ, body, start_response)
         # After the fault, requests of other kinds fail too.

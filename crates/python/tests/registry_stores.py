@@ -88,6 +88,10 @@ class Server:
         connection.close()
         return response.status, data
 
+    def count(self, key: str) -> int:
+        """The number of requests that counted for the plan of an access key."""
+        return int(self.request("GET", f"/count?{key}")[1])
+
     def close(self) -> None:
         assert self.process.stdin is not None
         self.process.stdin.close()
@@ -104,9 +108,11 @@ class Bucket:
         self.folder = folder
         self.url = f"s3://{BUCKET}/{folder}"
         self.options = options(server.url)
+        self._registry = Registry(self.url, **self.options)
 
     def registry(self) -> Registry:
-        return Registry(self.url, **self.options)
+        """A new client reads certificates, which takes longer than most tests, so there is one."""
+        return self._registry
 
     def _path(self, key: str) -> str:
         return f"/{BUCKET}/{self.folder}/{urllib.parse.quote(key)}"
