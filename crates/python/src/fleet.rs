@@ -16,7 +16,7 @@ use typeloom_stores::{StoreError, is_remote};
 
 use crate::error::{core_error, file_error};
 use crate::model::{Model, ModelBytes};
-use crate::report::Report;
+use crate::report::{Keep, Report};
 use crate::settings::Settings;
 
 /// Maximum number of files that the tensors of one model in an object store refer to.
@@ -93,7 +93,7 @@ impl Fleet {
             self.client.size(uri, location)
         };
         let bytes = ModelBytes::of(fetched.skeleton);
-        let report = Report::with(bytes, options, operators, uri.to_owned(), &[], |solved| {
+        let report = Report::with(bytes, options, operators, uri.to_owned(), &[], Keep::Nothing, |solved| {
             if external_data {
                 typeloom_files::report_missing_by(solved, size_of);
             }
@@ -106,7 +106,15 @@ fn local(uri: &str, options: &Options, operators: Arc<Operators>, external_data:
     let path = PathBuf::from(uri);
     let bytes = Model::Path(path.clone()).open()?;
     let (nodes, size) = (node_count(&bytes), bytes.len() as u64);
-    let report = Report::new(bytes, options, operators, uri.to_owned(), external_data.then_some(None), &[])?;
+    let report = Report::new(
+        bytes,
+        options,
+        operators,
+        uri.to_owned(),
+        external_data.then_some(None),
+        &[],
+        Keep::Nothing,
+    )?;
     Ok((report, nodes, size, 0, 0, modified(&path).map_err(|error| file_error(error, &path))?))
 }
 

@@ -13,9 +13,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
 use typeloom::check::{Diagnostic, check_with};
-use typeloom_compiler::artifact::Artifact;
-use typeloom_interface::MAIN;
-use typeloom_interface::bundle::{Exported, export_interfaces};
 use typeloom_pool::Bundle;
 use typeloom_registry::entry::{Hash, Ports, SourceFile};
 use typeloom_registry::gc::{Collection, Effect};
@@ -24,9 +21,7 @@ use typeloom_registry::names::{NameError, Named};
 use typeloom_registry::push::{Novelty, Push, Pushed};
 use typeloom_registry::settings::{Current, Settings as Changes};
 use typeloom_registry::verify::Checkpoint;
-use typeloom_registry::{
-    Alias, Reference, RegistryError, Selector, Subject, Timestamp, json as objects,
-};
+use typeloom_registry::{Alias, Reference, RegistryError, Selector, Subject, Timestamp, json as objects};
 use typeloom_stores::{Missing, Stores};
 
 use crate::convert;
@@ -34,7 +29,7 @@ use crate::error::core_error;
 use crate::fleet::store_error;
 use crate::interrupt::{interruptible, interruptible_by};
 use crate::model::Model;
-use crate::report::problem;
+use crate::report::{Against, Report, bundle, bundle_of, problem, recorded};
 use crate::settings::Settings;
 
 /// Name, size and digest of a source file.
@@ -185,6 +180,29 @@ impl Registry {
         })
     }
 
+    /// Compares the interface that a report keeps, and adds the differences to the report.
+    fn against<'py>(
+        &self,
+        py: Python<'py>,
+        report: &Report,
+        reference: &str,
+    ) -> PyResult<Answer<'py, Bound<'py, PyAny>>> {
+        let reference = parsed::<Reference>(reference)?;
+        let bundle = report.interface().cloned().ok_or_else(|| core_error("the report has no interface"))?;
+        let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+        let answer = self.run(py, Missing::Refuse, move |registry| {
+            let verdict = registry.check(&reference, &bundle, None)?;
+            let against = Against { differences: verdict.differences(), clause: verdict.clause(&reference) };
+            // The receiver is gone only if the call was interrupted.
+            drop(sender.send(against));
+            Ok(objects::verdict(&verdict))
+        })?;
+        if let Ok(against) = receiver.try_recv() {
+            report.compared(against);
+        }
+        Ok(answer)
+    }
+
     /// Changes the state of a subject.
     fn set<'py>(
         &self,
@@ -211,7 +229,8 @@ impl Registry {
         self.run(py, Missing::Refuse, move |registry| {
             let report = registry.verify(subject.as_ref(), checkpoint.as_ref())?;
             let mut object = objects::report(&report);
-            let checkpoint = report.checkpoint().encode().ok().and_then(|bytes| String::from_utf8(bytes).ok());
+            let checkpoint =
+                report.checkpoint().encode().ok().and_then(|bytes| String::from_utf8(bytes).ok());
             object["checkpoint"] = json!(checkpoint);
             Ok(object)
         })
@@ -316,26 +335,22 @@ pub(crate) fn registry_content<'py>(
         if Bundle::is_like(&bytes) {
             return Ok(Ok(of(Bytes::copy_from_slice(&bytes))));
         }
-        let exported = match Artifact::recorded(&bytes).map_err(core_error)? {
-            Some(mut recorded) => {
-                recorded.main.label = MAIN.to_owned();
-                recorded.exports().cloned().collect()
-            }
-            None => {
-                let mut checked = match check_with(&bytes, &options, &operators) {
-                    Ok(checked) => checked,
-                    Err(error) => return Ok(Err(vec![problem(&error)?])),
-                };
-                if !checked.is_ok() {
-                    return Ok(Err(checked.diagnostics()));
-                }
-                vec![Exported::new(MAIN, checked.interface()).map_err(core_error)?]
-            }
+        if let Some(recorded) = recorded(&bytes)? {
+            return Ok(Ok(of(bundle(&recorded)?)));
+        }
+        let mut checked = match check_with(&bytes, &options, &operators) {
+            Ok(checked) => checked,
+            Err(error) => return Ok(Err(vec![problem(&error)?])),
         };
-        Ok(Ok(of(export_interfaces(&exported).map_err(core_error)?.into_bytes().into())))
+        if !checked.is_ok() {
+            return Ok(Err(checked.diagnostics()));
+        }
+        Ok(Ok(of(bundle_of(&bytes, &mut checked)?)))
     })??;
     Ok(match read {
-        Ok((bundle, size, digest)) => (Some((PyBytes::new(py, &bundle), size, digest.to_string())), Vec::new()),
+        Ok((bundle, size, digest)) => {
+            (Some((PyBytes::new(py, &bundle), size, digest.to_string())), Vec::new())
+        }
         Err(diagnostics) => (None, convert::diagnostics(py, name, &diagnostics)?),
     })
 }

@@ -64,6 +64,7 @@ __all__ = [
 _Path: TypeAlias = Union[str, "os.PathLike[str]"]
 _Content: TypeAlias = Union[ModelLike, Interface, Bundle]
 _Raw: TypeAlias = dict[str, Any]
+_Changes: TypeAlias = tuple[str | None, bool | None, list[tuple[str, str]], list[str]]
 _Bundled: TypeAlias = tuple[bytes, tuple[str, int, str]]
 _T = TypeVar("_T")
 
@@ -174,7 +175,8 @@ class Verdict:
         self.compared: int = raw["compared"]
         self.violated: int = raw["violated"]
         self.versions = [Comparison(one) for one in raw["versions"]]
-        self.nearest: int | None = (raw["nearest"] or {}).get("version")
+        nearest: _Raw | None = raw["nearest"]
+        self.nearest: int | None = None if nearest is None else nearest.get("version")
 
     @property
     def compatible(self) -> bool:
@@ -474,7 +476,7 @@ class Registry:
                 data = file.read()
             recorded = (os.fspath(source), len(data), _core.registry_digest(data))
         names = [alias] if isinstance(alias, str) else list(alias)
-        changes = (mode, by_name, [(name, "latest") for name in names], [])
+        changes: _Changes = (mode, by_name, [(name, "latest") for name in names], [])
         return Version(_value(self._current.push(subject, bundle, recorded, changes, _now())))
 
     def pull(self, reference: str, *, label: str | None = None) -> Interface:
@@ -574,6 +576,12 @@ class Registry:
         bundle, _ = _bundled(content, operators)
         return Verdict(_value(self._current.check(reference, bundle, mode)))
 
+    def _against(self, report: _core.Report, reference: str) -> Verdict | None:
+        """Adds the differences to a report. A model with errors has no interface, and is not compared."""
+        if not report.has_interface:
+            return None
+        return Verdict(_value(self._current.against(report, reference)))
+
     def set(
         self,
         subject: str,
@@ -605,7 +613,7 @@ class Registry:
             NotFoundError: there is no such subject, version or alias.
         """
         pairs = [(alias, str(version)) for alias, version in (aliases or {}).items()]
-        changes = (mode, by_name, pairs, list(remove_aliases))
+        changes: _Changes = (mode, by_name, pairs, list(remove_aliases))
         return Subject(_value(self._current.set(subject, changes, _now())))
 
     def verify(self, subject: str | None = None, *, checkpoint: bytes | None = None) -> Verification:
@@ -669,9 +677,8 @@ def _now() -> int:
 def _bundled(content: _Content, operators: Operators | None) -> _Bundled:
     """The bundle of a model, and the record of its file."""
     if isinstance(content, (Interface, Bundle)):
-        is_interface = isinstance(content, Interface)
         bundle = content.to_bundle() if isinstance(content, Interface) else content.to_bytes()
-        name = "<interface>" if is_interface else "<bundle>"
+        name = f"<{type(content).__name__.lower()}>"
         return bundle, (name, len(bundle), _core.registry_digest(bundle))
     form = form_of(content)
     settings = _settings(True, None, None, False, operators)
