@@ -45,8 +45,8 @@ class Faults:
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         if environ["PATH_INFO"] == "/count":
-            count = str(self.counts.get(environ["QUERY_STRING"], 0)).encode()
-            return self.answer(([count], "200 OK", []), start_response)
+            answer = str(self.counts.get(environ["QUERY_STRING"], 0)).encode()
+            return self.answer(([answer], "200 OK", []), start_response)
         body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         plan = PLAN.search(environ.get("HTTP_AUTHORIZATION", ""))
         if plan is None:
@@ -89,7 +89,7 @@ class Faults:
             return list(chunks), status, list(headers)
 
     @staticmethod
-    def answer(result: Any, start_response: Any) -> Iterable[bytes]:
+    def answer(result: tuple[list[bytes], str, Any], start_response: Any) -> Iterable[bytes]:
         chunks, status, headers = result
         start_response(status, headers)
         return chunks
@@ -103,7 +103,7 @@ class Faults:
 
 
 def main() -> None:
-    from moto.server import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
+    from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
     from werkzeug.serving import make_server
 
     application = Faults(DomainDispatcherApplication(create_backend_app))

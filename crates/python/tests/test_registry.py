@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
 from pathlib import Path
@@ -431,7 +432,7 @@ def test_refused_credentials_are_a_permission_error() -> None:
         server.server_close()
 
 
-OPERATIONS = [
+OPERATIONS: list[Callable[[Registry], object]] = [
     lambda registry: registry.push(interface(1), "net"),
     lambda registry: registry.pull("net"),
     lambda registry: registry.subjects(),
