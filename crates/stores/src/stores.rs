@@ -20,7 +20,7 @@ mod cloud;
 /// Threads that drive connections.
 const THREADS: usize = 2;
 
-/// What to do if a local folder does not exist.
+/// Treatment of a local folder that does not exist.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Missing {
     /// Return [`StoreError::NotFound`].

@@ -64,7 +64,7 @@ fn a_first_push_is_visible_as_a_whole_or_not_at_all() {
             match clean.pull(&reference("a")) {
                 Ok(pulled) => assert_eq!((pulled.version, &pulled.bundle), (1, &bundles()[0]), "{context}"),
                 Err(RegistryError::NoSubject(_) | RegistryError::NoRegistry(_)) => {
-                    assert!(!is_ok, "{context}")
+                    assert!(!is_ok, "{context}");
                 }
                 Err(error) => panic!("{context}: {error}"),
             }

@@ -1,5 +1,7 @@
 //! Tests of the registry on stores in memory and in folders.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests panic and print as tests do")]
+
 mod example;
 mod failures;
 mod operations;
