@@ -147,7 +147,7 @@ fn fetch_error(error: FetchError) -> PyErr {
 pub(crate) fn store_error(error: &StoreError) -> PyErr {
     let text = error.to_string();
     match error {
-        StoreError::NotFound(_) => PyFileNotFoundError::new_err(text),
+        StoreError::NotFound(_) | StoreError::NoBucket(_) => PyFileNotFoundError::new_err(text),
         StoreError::Denied(..) => PyPermissionError::new_err(text),
         StoreError::Changed(_)
         | StoreError::TooLarge(..)
