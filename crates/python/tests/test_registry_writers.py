@@ -29,7 +29,7 @@ from typeloom.registry import Registry, RejectedError
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes are forked and killed")
 
-PUSHES = int(os.environ.get("TYPELOOM_REGISTRY_PUSHES", "150"))
+PUSHES = int(os.environ.get("TYPELOOM_REGISTRY_PUSHES", "100"))
 SEED = int(os.environ.get("TYPELOOM_REGISTRY_SEED", "20"))
 ROUND = 500
 """Maximum number of pushes to one registry: listings of the server take longer with each object."""
