@@ -16,7 +16,7 @@ use typeloom_stores::{StoreError, is_remote};
 
 use crate::error::{core_error, file_error};
 use crate::model::{Model, ModelBytes};
-use crate::report::Report;
+use crate::report::{Keep, Report};
 use crate::settings::Settings;
 
 /// Maximum number of files that the tensors of one model in an object store refer to.
@@ -93,7 +93,7 @@ impl Fleet {
             self.client.size(uri, location)
         };
         let bytes = ModelBytes::of(fetched.skeleton);
-        let report = Report::with(bytes, options, operators, uri.to_owned(), &[], |solved| {
+        let report = Report::with(bytes, options, operators, uri.to_owned(), &[], Keep::Nothing, |solved| {
             if external_data {
                 typeloom_files::report_missing_by(solved, size_of);
             }
@@ -106,7 +106,15 @@ fn local(uri: &str, options: &Options, operators: Arc<Operators>, external_data:
     let path = PathBuf::from(uri);
     let bytes = Model::Path(path.clone()).open()?;
     let (nodes, size) = (node_count(&bytes), bytes.len() as u64);
-    let report = Report::new(bytes, options, operators, uri.to_owned(), external_data.then_some(None), &[])?;
+    let report = Report::new(
+        bytes,
+        options,
+        operators,
+        uri.to_owned(),
+        external_data.then_some(None),
+        &[],
+        Keep::Nothing,
+    )?;
     Ok((report, nodes, size, 0, 0, modified(&path).map_err(|error| file_error(error, &path))?))
 }
 
@@ -136,10 +144,10 @@ fn fetch_error(error: FetchError) -> PyErr {
 }
 
 /// The exception of an error of a store.
-fn store_error(error: &StoreError) -> PyErr {
+pub(crate) fn store_error(error: &StoreError) -> PyErr {
     let text = error.to_string();
     match error {
-        StoreError::NotFound(_) => PyFileNotFoundError::new_err(text),
+        StoreError::NotFound(_) | StoreError::NoBucket(_) => PyFileNotFoundError::new_err(text),
         StoreError::Denied(..) => PyPermissionError::new_err(text),
         StoreError::Changed(_)
         | StoreError::TooLarge(..)

@@ -18,6 +18,7 @@
 //! | [`pool`], [`descriptor`] | pools and bundles |
 //! | [`term`], [`infer`] | terms, and inference of them |
 //! | [`fleet`] | models in object stores, for `typeloom.fleet` |
+//! | [`registry`] | registries of interfaces, for `typeloom.registry` |
 //! | [`command`] | the command line |
 //!
 //! **Invariant:** no object here refers to a mapped file after the call that opened it: another program may truncate the
@@ -39,6 +40,7 @@ mod model;
 mod operators;
 mod pool;
 mod reference;
+mod registry;
 mod report;
 mod rewrite;
 mod session;
@@ -73,6 +75,8 @@ mod _core {
     use crate::pool::{Idx, Pool, bundle_from_json, bundle_to_json};
     #[pymodule_export]
     use crate::reference::{infer_function, infer_node, infer_shapes, validate};
+    #[pymodule_export]
+    use crate::registry::{Registry, registry_content, registry_digest};
     #[pymodule_export]
     use crate::report::{Report, check, explain, explain_code};
     #[pymodule_export]

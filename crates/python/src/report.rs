@@ -6,18 +6,24 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use bytes::Bytes;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use self_cell::self_cell;
+use serde_json::{Value, json};
 use typeloom::check::{
     CheckError, Checked, Code, Color, Diagnostic, Dim, Element, Operators, Options, Origin, TypedValue,
     check_with,
 };
 use typeloom::targets::{Outcome, Target};
 use typeloom::types::Dtype;
+use typeloom_compiler::artifact::Artifact;
+use typeloom_interface::MAIN;
+use typeloom_interface::bundle::{Exported, export_interfaces};
 use typeloom_report as report;
+use typeloom_report::finding::{Difference, Finding};
 use typeloom_solver::diagnostic::{diagnose_error, text::suggestion};
 
 use crate::convert;
@@ -55,6 +61,22 @@ pub(crate) struct Report {
     conditions: Vec<String>,
     coverage: [usize; 6],
     verdicts: Vec<Verdict>,
+    interface: Option<Bytes>,
+    against: OnceLock<Against>,
+}
+
+/// The comparison with a version of a registry.
+pub(crate) struct Against {
+    pub(crate) differences: Vec<Difference>,
+    /// The result in a summary.
+    pub(crate) clause: String,
+}
+
+/// Whether a report keeps the interface of the model.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keep {
+    Nothing,
+    Interface,
 }
 
 /// The verdict of a target: its name, the outcome, and the number of its diagnostics. Those of all targets end the list.
@@ -66,7 +88,7 @@ struct Verdict {
 
 /// Checks a model. `name` is its name in texts.
 #[pyfunction]
-#[pyo3(signature = (model, settings, name, base=None, external_data=true))]
+#[pyo3(signature = (model, settings, name, base=None, external_data=true, interface=false))]
 pub(crate) fn check(
     py: Python<'_>,
     model: Model,
@@ -74,12 +96,14 @@ pub(crate) fn check(
     name: String,
     base: Option<PathBuf>,
     external_data: bool,
+    interface: bool,
 ) -> PyResult<Report> {
+    let keep = if interface { Keep::Interface } else { Keep::Nothing };
     let bytes = model.open()?;
     let (options, operators) = (settings.options.clone(), Arc::clone(&settings.operators));
     let (size, targets) = (bytes.len(), settings.targets.clone());
     interruptible(py, size, move || {
-        Report::new(bytes, &options, operators, name, external_data.then_some(base), &targets)
+        Report::new(bytes, &options, operators, name, external_data.then_some(base), &targets, keep)
     })?
 }
 
@@ -92,9 +116,10 @@ impl Report {
         name: String,
         base: Option<Option<PathBuf>>,
         targets: &[Target],
+        keep: Keep,
     ) -> PyResult<Self> {
         let folder = base.map(|base| bytes.folder(base.as_deref()));
-        Self::with(bytes, options, operators, name, targets, |solved| {
+        Self::with(bytes, options, operators, name, targets, keep, |solved| {
             if let Some(folder) = folder {
                 typeloom_files::report_missing(solved, folder.as_deref());
             }
@@ -108,6 +133,7 @@ impl Report {
         operators: Arc<Operators>,
         name: String,
         targets: &[Target],
+        keep: Keep,
         look: impl FnOnce(&mut typeloom_solver::model::Checked<'_>),
     ) -> PyResult<Self> {
         let is_mapped = bytes.is_mapped();
@@ -118,7 +144,7 @@ impl Report {
             Ok(solved) => solved,
             Err(error) => return Ok(Self::refused(name, problem(&error)?)),
         };
-        let found = solved.with_dependent_mut(|_, checked| {
+        let found = solved.with_dependent_mut(|owned, checked| {
             look(checked.solved());
             let counts = checked.coverage();
             let coverage = [
@@ -130,6 +156,11 @@ impl Report {
                 counts.open_conditions,
             ];
             let mut diagnostics = checked.diagnostics();
+            // A model with errors has no interface.
+            let interface = match keep {
+                Keep::Interface if checked.is_ok() => Some(bundle_of(&owned.bytes, checked)),
+                Keep::Interface | Keep::Nothing => None,
+            };
             let mut verdicts = Vec::with_capacity(targets.len());
             for target in targets {
                 let verdict = target.check(checked)?;
@@ -137,9 +168,9 @@ impl Report {
                 verdicts.push(Verdict { target: target.name(), outcome, diagnostics: count });
                 diagnostics.extend(verdict.diagnostics);
             }
-            Ok((diagnostics, checked.preconditions(), coverage, verdicts))
+            Ok((diagnostics, checked.preconditions(), coverage, verdicts, interface))
         });
-        let (diagnostics, conditions, coverage, verdicts) = match found {
+        let (diagnostics, conditions, coverage, verdicts, interface) = match found {
             Ok(found) => found,
             Err(error) => return Ok(Self::refused(name, problem(&error)?)),
         };
@@ -148,7 +179,8 @@ impl Report {
         } else {
             Values::Solved(Box::new(solved))
         };
-        Ok(Self { name, diagnostics, values: Mutex::new(values), conditions, coverage, verdicts })
+        let (values, interface, against) = (Mutex::new(values), interface.transpose()?, OnceLock::new());
+        Ok(Self { name, diagnostics, values, conditions, coverage, verdicts, interface, against })
     }
 
     /// The report of a file that is not a model.
@@ -160,7 +192,23 @@ impl Report {
             conditions: Vec::new(),
             coverage: [0; 6],
             verdicts: Vec::new(),
+            interface: None,
+            against: OnceLock::new(),
         }
+    }
+
+    /// The interface as a bundle, if the report keeps it.
+    pub(crate) fn interface(&self) -> Option<&Bytes> {
+        self.interface.as_ref()
+    }
+
+    /// Adds the differences from a version. A report has those of one comparison, the first one.
+    pub(crate) fn compared(&self, against: Against) {
+        self.against.get_or_init(|| against);
+    }
+
+    fn differences(&self) -> &[Difference] {
+        self.against.get().map_or(&[], |against| &against.differences)
     }
 
     fn find(&self, name: &str) -> Option<TypedValue> {
@@ -198,17 +246,33 @@ impl Report {
     #[getter]
     fn is_ok(&self) -> bool {
         !self.diagnostics.iter().any(Diagnostic::is_error)
+            && !self.differences().iter().any(|difference| difference.breaking)
+    }
+
+    /// Whether the report keeps the interface of the model.
+    #[getter]
+    fn has_interface(&self) -> bool {
+        self.interface.is_some()
+    }
+
+    /// The result of the comparison with a version, as a clause.
+    #[getter]
+    fn clause(&self) -> Option<&str> {
+        self.against.get().map(|against| against.clause.as_str())
     }
 
     /// The diagnostics as dictionaries in the format of `typeloom check --format json`.
     ///
-    /// Those of a target have its name as `target`.
+    /// Those of a target have its name as `target`. The differences from a version are the last ones.
     fn diagnostics<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let found = convert::diagnostics(py, &self.name, &self.diagnostics)?;
+        let mut found = convert::diagnostics(py, &self.name, &self.diagnostics)?;
         let names = self.verdicts.iter().flat_map(|it| std::iter::repeat_n(it.target, it.diagnostics));
         let names: Vec<&str> = names.collect();
         for (diagnostic, name) in found.iter().rev().zip(names.iter().rev()) {
             diagnostic.set_item("target", name)?;
+        }
+        for difference in self.differences() {
+            found.push(convert::json(py, &problem_of(&self.name, difference))?);
         }
         Ok(found)
     }
@@ -226,7 +290,12 @@ impl Report {
     /// The diagnostics as the command prints them.
     fn text(&self, color: bool) -> String {
         let color = if color { Color::Always } else { Color::Never };
-        report::human::diagnostics(&self.name, &self.diagnostics, color)
+        let mut text = report::human::diagnostics(&self.name, &self.diagnostics, color);
+        let differences = report::human::differences(self.differences());
+        if !(text.is_empty() || differences.is_empty()) {
+            text.push('\n');
+        }
+        text + &differences
     }
 
     /// The conditions on symbols under which the model runs.
@@ -268,6 +337,45 @@ impl Report {
         let one = |value: &TypedValue| Ok((value.name().to_owned(), value_tuple(py, value, tuple(value)?)?));
         values.iter().map(one).collect()
     }
+}
+
+/// A difference in the form of a diagnostic.
+fn problem_of(file: &str, difference: &Difference) -> Value {
+    let finding = Finding::Difference(difference);
+    json!({
+        "file": file,
+        "code": difference.code,
+        "severity": finding.severity().name(),
+        "message": format!("{}: {}", finding.at(), difference.message),
+        "place": {"graph": ""},
+        "snippets": [],
+        "notes": [],
+        "value": null,
+        "text": report::human::differences(std::slice::from_ref(difference)),
+    })
+}
+
+/// The interfaces of a model without errors, or those that a compiled model records, as a bundle.
+pub(crate) fn bundle_of(bytes: &[u8], checked: &mut Checked<'_>) -> PyResult<Bytes> {
+    let exported = match recorded(bytes)? {
+        Some(recorded) => recorded,
+        None => vec![Exported::new(MAIN, checked.interface()).map_err(core_error)?],
+    };
+    bundle(&exported)
+}
+
+/// The interfaces that a compiled model records; `None` for another model.
+pub(crate) fn recorded(bytes: &[u8]) -> PyResult<Option<Vec<Exported>>> {
+    let recorded = Artifact::recorded(bytes).map_err(core_error)?;
+    Ok(recorded.map(|mut recorded| {
+        recorded.main.label = MAIN.to_owned();
+        recorded.exports().cloned().collect()
+    }))
+}
+
+/// Interfaces as a bundle.
+pub(crate) fn bundle(exported: &[Exported]) -> PyResult<Bytes> {
+    Ok(export_interfaces(exported).map_err(core_error)?.into_bytes().into())
 }
 
 fn value_tuple<'py>(

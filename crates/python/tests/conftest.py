@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from registry_stores import Server
 
 #: Bound on the time of any process of a test, in seconds: a detector of deadlocks.
 LIMIT = 300
@@ -25,6 +32,22 @@ def text() -> str:
 def wrong() -> str:
     """A model with one error."""
     return HEAD + "g (float[N, 3] x, float[4, 5] w) => (y) { y = MatMul(x, w) }"
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[Server]:
+    """An S3 server with faults. It is optional: tests that need it skip without moto, and fail if `CI` is set."""
+    if any(find_spec(module) is None for module in ("moto", "flask")):
+        if os.environ.get("CI") == "true":
+            pytest.fail("moto is not installed")
+        pytest.skip("moto is not installed")
+    from registry_stores import Server
+
+    server = Server()
+    try:
+        yield server
+    finally:
+        server.close()
 
 
 def interrupted(code: str) -> list[str]:

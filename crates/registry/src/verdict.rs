@@ -8,12 +8,13 @@ use std::sync::Arc;
 use typeloom_interface::PortIdentity;
 use typeloom_interface::exports::{Content, ExportsComparison, Incomparable};
 use typeloom_pool::compat::Direction;
+use typeloom_report::finding::Difference;
 
 use crate::entry::{Ports, State};
 use crate::error::RegistryError;
 use crate::log::{Located, Log};
 use crate::mode::{Mode, Reach};
-use crate::names::Subject;
+use crate::names::{Reference, Subject};
 
 /// Maximum number of violated versions whose differences are listed.
 pub const MAX_LISTED: usize = 3;
@@ -75,6 +76,49 @@ impl Verdict {
     #[must_use]
     pub fn is_compatible(&self) -> bool {
         self.violated == 0
+    }
+
+    /// The differences from all listed versions as findings; each message names its version.
+    #[must_use]
+    pub fn differences(&self) -> Vec<Difference> {
+        let mut found = Vec::new();
+        for Compared { version, outcome } in &self.versions {
+            let of = format!("compared with {}@{version}", self.subject);
+            match outcome {
+                Ok(comparison) => {
+                    let differences = typeloom_report::exports::differences(comparison).into_iter();
+                    found.extend(differences.map(|mut difference| {
+                        difference.message = format!("{}, {of}", difference.message);
+                        difference
+                    }));
+                }
+                Err(error) => found.push(Difference {
+                    export: String::new(),
+                    path: String::new(),
+                    code: "content-changed",
+                    message: format!("{error}, {of}"),
+                    breaks_backward: true,
+                    breaks_forward: true,
+                    breaking: true,
+                }),
+            }
+        }
+        found
+    }
+
+    /// The result of a comparison with `reference` as a clause: `not backward compatible with vision/resnet@production`.
+    #[must_use]
+    pub fn clause(&self, reference: &Reference) -> String {
+        let mode = self.mode;
+        let nearest = match self.nearest {
+            Nearest::Version(version) => format!(" (nearest compatible version: {version})"),
+            Nearest::NotNeeded | Nearest::NoneOf(_) => String::new(),
+        };
+        match (self.compared, self.is_compatible()) {
+            (0, _) => format!("not compared with {reference} ({mode})"),
+            (_, true) => format!("{mode} compatible with {reference}"),
+            (_, false) => format!("not {mode} compatible with {reference}{nearest}"),
+        }
     }
 }
 

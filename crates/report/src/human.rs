@@ -73,7 +73,8 @@ pub fn diagnostics(file: &str, diagnostics: &[Diagnostic], color: Color) -> Stri
 }
 
 /// Differences, one line each.
-fn differences(differences: &[Difference]) -> String {
+#[must_use]
+pub fn differences(differences: &[Difference]) -> String {
     let line = |it: &Difference| {
         format!("{}\n", escape(&format!("{}: {}", Finding::Difference(it).at(), it.message)))
     };

@@ -8,7 +8,7 @@ use futures_util::TryStreamExt as _;
 use object_store::path::Path as Key;
 use object_store::{ObjectStore, ObjectStoreExt as _, PutMode, PutPayload};
 
-use crate::error::StoreError;
+use crate::error::{StoreError, is_of_bucket};
 use crate::staging;
 use crate::stores::Threads;
 
@@ -88,7 +88,9 @@ impl Folder {
         let key = self.key(name)?;
         let read = async {
             let result = match self.store.get(&key).await {
-                Err(object_store::Error::NotFound { .. }) => return Ok(None),
+                Err(error @ object_store::Error::NotFound { .. }) if !is_of_bucket(&error) => {
+                    return Ok(None);
+                }
                 result => result?,
             };
             let size = result.meta.size;
@@ -202,7 +204,9 @@ impl Folder {
     pub fn entries(&self, folder: &str) -> Result<(Vec<String>, Vec<Listed>), StoreError> {
         let key = self.key(folder)?;
         let found = match self.runtime.wait(self.store.list_with_delimiter(Some(&key))) {
-            Err(object_store::Error::NotFound { .. }) => return Ok((Vec::new(), Vec::new())),
+            Err(error @ object_store::Error::NotFound { .. }) if !is_of_bucket(&error) => {
+                return Ok((Vec::new(), Vec::new()));
+            }
             result => result.map_err(|error| self.error(folder, error))?,
         };
         let mut folders: Vec<String> =

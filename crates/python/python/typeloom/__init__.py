@@ -38,11 +38,11 @@ from typeloom._types import Dim, Origin, Type
 from typeloom._view import View
 
 if TYPE_CHECKING:
-    from typeloom import fleet, onnx, pool, term, testing, types
+    from typeloom import fleet, onnx, pool, registry, term, testing, types
     from typeloom.onnx._patch import Patch
     from typeloom.pool import Pool
 
-_SUBMODULES = frozenset(["fleet", "onnx", "pool", "term", "testing", "types"])
+_SUBMODULES = frozenset(["fleet", "onnx", "pool", "registry", "term", "testing", "types"])
 
 
 def __getattr__(name: str) -> Any:
@@ -116,6 +116,7 @@ __all__ = [
     "operator",
     "patch",
     "pool",
+    "registry",
     "strip",
     "targets",
     "term",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any, overload
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
 
 from typeloom import _core
 from typeloom._errors import ModelError, TypeloomError
@@ -15,6 +15,9 @@ from typeloom._operators import Operators
 from typeloom._report import Diagnostic, Report
 from typeloom._types import DimLike, Type
 from typeloom._view import View
+
+if TYPE_CHECKING:
+    from typeloom.registry import Registry, Verdict
 
 __all__ = [
     "annotate",
@@ -63,6 +66,8 @@ def check(
     external_data: bool = ...,
     external_data_dir: _Path | None = ...,
     targets: Sequence[str] = ...,
+    against: str | None = ...,
+    registry: Registry | _Path | None = ...,
 ) -> list[Report]: ...
 @overload
 def check(
@@ -76,6 +81,8 @@ def check(
     external_data: bool = ...,
     external_data_dir: _Path | None = ...,
     targets: Sequence[str] = ...,
+    against: str | None = ...,
+    registry: Registry | _Path | None = ...,
 ) -> Report: ...
 def check(
     model: ModelLike | list[ModelLike] | tuple[ModelLike, ...],
@@ -88,6 +95,8 @@ def check(
     external_data: bool = True,
     external_data_dir: _Path | None = None,
     targets: Sequence[str] = (),
+    against: str | None = None,
+    registry: Registry | _Path | None = None,
 ) -> Report | list[Report]:
     """Proves the type of every value of a model.
 
@@ -109,15 +118,20 @@ def check(
         external_data_dir: the folder of these files; that of the model by default.
         targets: runtimes that are to load the model, by name; `targets` lists them. `Report.targets` has the verdicts, and
             their reasons are diagnostics.
+        against: a version in a registry, such as ``vision/net@production``, or a subject, for the versions that a push would be
+            compared with. The differences are diagnostics of a model without errors, and errors if they break the compatibility
+            mode; `Report.against` has the comparison.
+        registry: the registry of `against`, or its URL or folder; see `typeloom.registry.Registry` for the default.
 
     Returns:
         A report for each model. Problems of a model are diagnostics in its report, also of a file that is no model.
 
     Raises:
-        OSError: the file cannot be read.
-        TypeloomError: an option is wrong: a seed is no type, or names no value; there is no such target.
+        OSError: the file or the registry cannot be read.
+        TypeloomError: an option is wrong: a seed is no type, or names no value; there is no such target or version.
         TypeError: the object is no model.
     """
+    comparison = None if against is None else _comparison(registry, against)
     settings = _settings(strict, seeds, assume, merge_symbols, operators, targets)
 
     def one(model: ModelLike) -> Report:
@@ -125,9 +139,22 @@ def check(
         base = form.base if external_data_dir is None else external_data_dir
         is_path = isinstance(form.model, str)
         looks = external_data and (is_path or base is not None)
-        return Report(_core.check(form.model, settings, form.name, base, looks), form.name)
+        keeps = comparison is not None
+        core = _core.check(form.model, settings, form.name, base, looks, keeps)
+        return Report(core, form.name, None if comparison is None else comparison(core))
 
     return [one(each) for each in model] if isinstance(model, (list, tuple)) else one(model)
+
+
+def _comparison(
+    registry: Registry | _Path | None, reference: str
+) -> Callable[[_core.Report], Verdict | None]:
+    """Compares the model of a report with versions of a registry. A wrong reference is an error before the first model."""
+    from typeloom.registry import Registry
+
+    opened = registry if isinstance(registry, Registry) else Registry(registry)
+    opened.show(reference)
+    return lambda core: opened._against(core, reference)
 
 
 def targets() -> list[str]:

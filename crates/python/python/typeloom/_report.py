@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from typeloom import _core
 from typeloom._errors import ModelError
 from typeloom._types import Origin, Type
+
+if TYPE_CHECKING:
+    from typeloom.registry import Verdict as Comparison
 
 __all__ = ["Coverage", "Diagnostic", "Label", "Location", "Report", "Values"]
 
@@ -233,19 +236,22 @@ class Report:
 
     Attributes:
         name: the name of the model in messages.
+        against: the comparison with a version of a registry, if the check named one and the model has no errors.
     """
 
-    __slots__ = ("_core", "_diagnostics", "_values", "name")
+    __slots__ = ("_core", "_diagnostics", "_values", "against", "name")
 
-    def __init__(self, core: _core.Report, name: str) -> None:
+    def __init__(self, core: _core.Report, name: str, against: Comparison | None = None) -> None:
         self._core = core
         self.name = name
+        self.against = against
         self._diagnostics: list[Diagnostic] | None = None
         self._values = Values(core)
 
     @property
     def ok(self) -> bool:
-        """Whether the model has no errors. Warnings do not count; a rejection by a target does."""
+        """Whether the model has no errors. Warnings do not count; a rejection by a target does, and so does a difference that
+        breaks the compatibility mode."""
         return self._core.is_ok
 
     @property
@@ -318,6 +324,8 @@ class Report:
         parts = [_count(errors, "error")] if errors else ["ok", typed]
         if warnings:
             parts.append(_count(warnings, "warning"))
+        if self._core.clause is not None:
+            parts.append(self._core.clause)
         parts += [f"{_WORDS[verdict]} {name}" for name, verdict in self._core.targets()]
         return f"{self.name}: {', '.join(parts)}"
 

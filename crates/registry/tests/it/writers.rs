@@ -287,7 +287,8 @@ fn concurrent_pushes_without_errors_all_land() {
         let writer = |at: usize| {
             move || -> Vec<u64> {
                 let registry = registry(store);
-                let other = |number: u32| if number.is_multiple_of(2) { &contents[at] } else { &bundles()[at] };
+                let other =
+                    |number: u32| if number.is_multiple_of(2) { &contents[at] } else { &bundles()[at] };
                 (0..20)
                     .map(|number| {
                         registry.push(name, &push(other(number), &format!("{at}/{number}"))).unwrap().version

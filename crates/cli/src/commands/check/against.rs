@@ -1,9 +1,7 @@
 //! `typeloom check --against SUBJECT[@VERSION]`: differences from a version of a registry.
 
 use serde_json::{Value, json};
-use typeloom_registry::verdict::{Compared, Nearest, Verdict};
 use typeloom_registry::{Reference, Registry, json as objects};
-use typeloom_report::exports::differences;
 use typeloom_report::finding::Difference;
 use typeloom_report::list;
 use typeloom_stores::Missing;
@@ -52,46 +50,8 @@ impl Against {
         let verdict = self.registry.check(&self.reference, bundle.as_bytes(), None)?;
         let mut object = objects::verdict(&verdict);
         object["reference"] = json!(self.reference.to_string());
-        Ok(Result { differences: findings(&verdict), verdict: self.clause(&verdict), object })
+        Ok(Result { differences: verdict.differences(), verdict: verdict.clause(&self.reference), object })
     }
-
-    /// The result in a summary.
-    fn clause(&self, verdict: &Verdict) -> String {
-        let (mode, reference) = (verdict.mode, &self.reference);
-        let nearest = match verdict.nearest {
-            Nearest::Version(version) => format!(" (nearest compatible version: {version})"),
-            Nearest::NotNeeded | Nearest::NoneOf(_) => String::new(),
-        };
-        match (verdict.compared, verdict.is_compatible()) {
-            (0, _) => format!("not compared with {reference} ({mode})"),
-            (_, true) => format!("{mode} compatible with {reference}"),
-            (_, false) => format!("not {mode} compatible with {reference}{nearest}"),
-        }
-    }
-}
-
-/// The differences from all versions of a verdict; each message names its version.
-fn findings(verdict: &Verdict) -> Vec<Difference> {
-    let mut findings = Vec::new();
-    for Compared { version, outcome } in &verdict.versions {
-        let of = format!("compared with {}@{version}", verdict.subject);
-        match outcome {
-            Ok(comparison) => findings.extend(differences(comparison).into_iter().map(|mut difference| {
-                difference.message = format!("{}, {of}", difference.message);
-                difference
-            })),
-            Err(error) => findings.push(Difference {
-                export: String::new(),
-                path: String::new(),
-                code: "content-changed",
-                message: format!("{error}, {of}"),
-                breaks_backward: true,
-                breaks_forward: true,
-                breaking: true,
-            }),
-        }
-    }
-    findings
 }
 
 impl Result {
