@@ -1,0 +1,105 @@
+//! Model metadata of the Open Inference Protocol, version 2.
+//!
+//! Source: <https://github.com/kserve/open-inference-protocol>, `required_api.md`, and the table of data types in it. The
+//! JSON is that of `GET v2/models/NAME`, and the JSON form of the message `ModelMetadataResponse`.
+//!
+//! The protocol has no optional inputs: an input with a default value is listed like the others.
+
+use serde_json::{Value, json};
+use typeloom_types::dtype::Dtype;
+
+use crate::contract::Draft;
+use crate::error::{ContractError, ReadError, Reason};
+use crate::json::{self, At};
+use crate::signature::{Extent, Port, Side, Signature};
+use crate::{Format, Options};
+
+/// The element types with their names.
+pub(crate) const TYPES: [(Dtype, &str); 14] = [
+    (Dtype::Bool, "BOOL"),
+    (Dtype::U8, "UINT8"),
+    (Dtype::U16, "UINT16"),
+    (Dtype::U32, "UINT32"),
+    (Dtype::U64, "UINT64"),
+    (Dtype::I8, "INT8"),
+    (Dtype::I16, "INT16"),
+    (Dtype::I32, "INT32"),
+    (Dtype::I64, "INT64"),
+    (Dtype::F16, "FP16"),
+    (Dtype::BF16, "BF16"),
+    (Dtype::F32, "FP32"),
+    (Dtype::F64, "FP64"),
+    (Dtype::String, "BYTES"),
+];
+
+/// Writes the metadata.
+pub(crate) fn write(signature: &Signature, options: &Options) -> Result<String, ContractError> {
+    let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+    for (side, port) in signature.ports() {
+        let error = |reason| ContractError::Port { side, port: port.name.clone(), reason };
+        let tensor = tensor(port).map_err(error)?;
+        match side {
+            Side::Input => inputs.push(tensor),
+            Side::Output => outputs.push(tensor),
+        }
+    }
+    let metadata = json!({
+        "name": options.name,
+        "versions": ["1"],
+        "platform": "onnxruntime_onnx",
+        "inputs": inputs,
+        "outputs": outputs,
+    });
+    Ok(json::pretty(&metadata))
+}
+
+fn tensor(port: &Port) -> Result<Value, Reason> {
+    let format = Format::Oip;
+    if port.name.is_empty() {
+        return Err(Reason::NoName { format });
+    }
+    let Some(shape) = &port.shape else { return Err(Reason::Unranked { format }) };
+    let shape: Vec<i64> = shape.iter().map(Extent::or_minus_one).collect();
+    Ok(json!({"name": port.name, "datatype": datatype(port, format)?, "shape": shape}))
+}
+
+/// The name of a port's element type in the protocol, for a format that uses it.
+pub(crate) fn datatype(port: &Port, format: Format) -> Result<&'static str, Reason> {
+    let known = TYPES.iter().find(|(dtype, _)| *dtype == port.element);
+    known.map(|(_, name)| *name).ok_or(Reason::Unsupported { element: port.element.onnx_name(), format })
+}
+
+/// Whether a document has lists of tensors with the keys of the protocol.
+pub(crate) fn is_like(document: &Value) -> bool {
+    let has = |key: &str| {
+        let first = document.get(key).and_then(|list| list.get(0));
+        first.is_some_and(|tensor| tensor.get("datatype").is_some())
+    };
+    has("inputs") || has("outputs")
+}
+
+/// Reads the metadata.
+pub(crate) fn read(text: &str) -> Result<Draft, ReadError> {
+    let document = json::parse(text)?;
+    let root = At::new(&document, "");
+    let list = |key| -> Result<Vec<Port>, ReadError> {
+        let Some(list) = root.get(key) else { return Ok(Vec::new()) };
+        list.elements()?.iter().map(port).collect()
+    };
+    let (inputs, outputs) = (list("inputs")?, list("outputs")?);
+    let name = root.get("name").map(|name| name.text()).transpose()?.map(str::to_owned);
+    Ok(Draft {
+        name,
+        signature: Signature { inputs, outputs, conditions: Vec::new() },
+        notes: Vec::new(),
+        unnamed: Vec::new(),
+    })
+}
+
+fn port(tensor: &At<'_>) -> Result<Port, ReadError> {
+    let name = tensor.need("name")?.text()?.to_owned();
+    let element = tensor.need("datatype")?.element(&TYPES)?;
+    // The JSON form of protocol buffers leaves out empty lists.
+    let shape = tensor.get("shape").map(|shape| shape.shape()).transpose()?.unwrap_or_default();
+    Ok(Port { name, element, shape: Some(shape), optional: false })
+}
