@@ -5,7 +5,7 @@
 //! **Invariant:** a signature from [`Signature::of`] has no two inputs, and no two outputs, of one name, and no tensor of
 //! more than [`MAX_RANK`] axes. So a format can use the names as keys, and recursion over axes is bounded.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -131,40 +131,36 @@ impl Signature {
     /// The symbols that are the whole extent of an axis, in the order of their first use.
     #[must_use]
     pub fn symbols(&self) -> Vec<&str> {
-        let mut known = BTreeSet::new();
+        let mut known = HashSet::new();
         let extents = self.ports().flat_map(|(_, port)| port.extents());
         extents.filter_map(Extent::symbol).filter(|symbol| known.insert(*symbol)).collect()
     }
 
-    /// The relations between extents, and the conditions on them, that no list of tensors expresses, one per text.
+    /// The relations between extents, and the conditions on them, that no list of tensors expresses, one per text. Extents have
+    /// the paths of [`typeloom_interface::compare`], such as `inputs.x.shape[0]`.
     #[must_use]
     pub fn relations(&self) -> Vec<String> {
-        let mut relations = Vec::new();
-        for symbol in self.symbols() {
-            let axes: Vec<String> = self.axes(|extent| extent.symbol() == Some(symbol));
-            if axes.len() > 1 {
-                relations.push(format!("{} are equal: {symbol}", axes.join(", ")));
-            }
-        }
+        let mut axes: HashMap<&str, Vec<String>> = HashMap::new();
+        let mut derived = Vec::new();
         for (side, port) in self.ports() {
             for (axis, extent) in port.extents().iter().enumerate() {
-                if let Extent::Expression { text, .. } = extent {
-                    relations.push(format!("{side} {}, axis {axis} is {text}", port.name));
+                let path = || format!("{side}s.{}.shape[{axis}]", port.name);
+                match extent {
+                    Extent::Symbol(symbol) => axes.entry(symbol).or_default().push(path()),
+                    Extent::Expression { text, .. } => derived.push(format!("{} is {text}", path())),
+                    Extent::Fixed(_) | Extent::Free => {}
                 }
             }
         }
+        let mut relations = Vec::new();
+        for symbol in self.symbols() {
+            if let Some(axes) = axes.get(symbol).filter(|axes| axes.len() > 1) {
+                relations.push(format!("{symbol} is one number: {}", axes.join(", ")));
+            }
+        }
+        relations.append(&mut derived);
         relations.extend(self.conditions.iter().map(|condition| format!("the model needs {condition}")));
         relations
-    }
-
-    /// The axes with a kind of extent.
-    fn axes(&self, is_wanted: impl Fn(&Extent) -> bool) -> Vec<String> {
-        let mut axes = Vec::new();
-        for (side, port) in self.ports() {
-            let wanted = port.extents().iter().enumerate().filter(|(_, extent)| is_wanted(extent));
-            axes.extend(wanted.map(|(axis, _)| format!("{side} {} axis {axis}", port.name)));
-        }
-        axes
     }
 }
 
