@@ -54,11 +54,26 @@ pub(crate) fn write(signature: &Signature) -> Result<String, ContractError> {
         }
     }
     // A schema of no tensors is invalid.
-    let text = |list: Vec<Value>| {
-        if list.is_empty() { Value::Null } else { Value::from(Value::from(list).to_string()) }
+    let text = |list: Vec<Value>| match list.is_empty() {
+        true => Value::Null,
+        false => Value::from(ascii(&Value::from(list).to_string())),
     };
     let signature = json!({"inputs": text(inputs), "outputs": text(outputs), "params": null});
     Ok(json::pretty(&signature))
+}
+
+/// A JSON text with other characters than those of ASCII as escapes, as Python writes it. The text is inside of a string, whose
+/// own escapes for pairs of surrogates would not be read by YAML.
+fn ascii(json: &str) -> String {
+    let mut written = String::with_capacity(json.len());
+    for c in json.chars() {
+        if matches!(c, ' '..='~') {
+            written.push(c);
+        } else {
+            written.extend(c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
+        }
+    }
+    written
 }
 
 fn tensor(port: &Port) -> Result<Value, Reason> {

@@ -67,7 +67,7 @@ _Spec = tuple[str, tuple[int | str | None, ...] | None]
 def _check(name: str, array: npt.NDArray[Any], spec: _Spec, symbols: dict[str, int]) -> None:
     \"\"\"Compares an array with its specification, and binds new symbols.\"\"\"
     element, shape = spec
-    own = \"str\" if array.dtype.kind in \"OUST\" else array.dtype.name
+    own = \"str\" if array.dtype.kind in \"OUST\" else str(array.dtype)
     if own != element:
         raise TypeError(f\"{name!r} has elements of {own}, not of {element}\")
     if shape is None:
@@ -88,13 +88,15 @@ pub(crate) fn write(signature: &Signature, options: &Options) -> String {
     for relation in signature.relations() {
         text.push_str(&format!("# {}\n", escape(&relation)));
     }
-    text.push_str(
+    let classes =
+        class("Inputs", "inputs", &signature.inputs) + &class("Outputs", "outputs", &signature.outputs);
+    let numpy = if classes.contains("NDArray[np.") { "import numpy as np\n" } else { "" };
+    text.push_str(&format!(
         "from __future__ import annotations\n\nfrom collections.abc import Mapping\nfrom dataclasses import dataclass\n\
-         from typing import Any, Protocol\n\nimport numpy as np\nimport numpy.typing as npt\n",
-    );
+         from typing import Any, Protocol\n\n{numpy}import numpy.typing as npt\n"
+    ));
     text.push_str(CHECK);
-    text.push_str(&class("Inputs", "inputs", &signature.inputs));
-    text.push_str(&class("Outputs", "outputs", &signature.outputs));
+    text.push_str(&classes);
     text.push_str(
         "\n\nclass Model(Protocol):\n    \"\"\"A model with this interface.\"\"\"\n\n    \
          def __call__(self, inputs: Inputs, /) -> Outputs: ...\n",
