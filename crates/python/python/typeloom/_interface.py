@@ -130,15 +130,16 @@ class Interface:
 
         Args:
             format: ``triton``, ``oip``, ``mlflow``, ``json-schema``, ``openapi``, ``c-header``, ``rust`` or ``python``.
-            model_name: the name under which the model is served. By default that of the interface: for a path, the name of the
-                file without its extension.
+            model_name: the name under which the model is served; by default the name of the file without its extension, or
+                ``model``.
             max_batch: of ``triton``: the maximum size of batches that the server forms.
 
         Raises:
             TypeloomError: the format cannot express an input or output, or the types do not prove that there are batches.
         """
-        name = Path(self.name).stem if model_name is None else model_name
-        return self._core.contract(format, name, max_batch)
+        if model_name is None:
+            model_name = "model" if self.name.startswith("<") else Path(self.name).stem
+        return self._core.contract(format, model_name, max_batch)
 
     @classmethod
     def from_contract(cls, contract: str | bytes | os.PathLike[str]) -> Interface:
