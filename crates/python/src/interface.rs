@@ -146,8 +146,8 @@ impl Interface {
     }
 
     /// A contract for serving as text.
-    #[pyo3(signature = (format, name, max_batch = None))]
-    fn contract(&self, format: &str, name: &str, max_batch: Option<u32>) -> PyResult<String> {
+    #[pyo3(signature = (format, name = None, max_batch = None))]
+    fn contract(&self, format: &str, name: Option<String>, max_batch: Option<u32>) -> PyResult<String> {
         let Some(format) = Format::named(format) else {
             let names: Vec<&str> = Format::ALL.into_iter().map(Format::name).collect();
             return Err(PyValueError::new_err(format!(
@@ -155,7 +155,7 @@ impl Interface {
                 names.join(", ")
             )));
         };
-        let options = Options { name: name.to_owned(), max_batch };
+        let options = Options { name, max_batch };
         typeloom_serving::write(format, &self.exported.interface, &options).map_err(core_error)
     }
 

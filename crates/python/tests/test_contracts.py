@@ -127,6 +127,13 @@ def test_triton_reads_configurations(interface: tl.Interface) -> None:
         assert list(tensor.dims) == (signed(port) or [1])
 
 
+def test_a_configuration_has_a_name_on_request() -> None:
+    interface = tl.describe(ROOT / "models/decoder.onnx")
+    assert triton(interface.to_contract("triton")).name == ""
+    assert json.loads(interface.to_contract("oip"))["name"] == "decoder"
+    assert json.loads(tl.describe(MIXED).to_contract("oip"))["name"] == "model"
+
+
 def test_triton_forms_batches_of_a_proved_axis() -> None:
     decoder = tl.describe(ROOT / "models/decoder.onnx")
     whole = triton(decoder.to_contract("triton", model_name="m"))
@@ -441,7 +448,7 @@ def test_rustc_compiles_the_module(interface: tl.Interface, tmp_path: Path) -> N
     if shutil.which("rustc") is None:
         pytest.skip("there is no rustc")
     (tmp_path / "contract.rs").write_text(interface.to_contract("rust", model_name="m\n*/"))
-    compiles(["rustc", "--edition", "2021", "--crate-type", "lib", "-D", "warnings", "contract.rs"], tmp_path)
+    compiles(["rustc", "--edition", "2024", "--crate-type", "lib", "-D", "warnings", "contract.rs"], tmp_path)
 
 
 def test_a_rust_program_checks_lengths(tmp_path: Path) -> None:

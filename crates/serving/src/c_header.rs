@@ -27,11 +27,11 @@ fn fields() -> Names {
 
 /// Writes a header.
 pub(crate) fn write(signature: &Signature, options: &Options) -> String {
-    let stem = variable(&options.name, "model");
+    let stem = variable(options.name_or_default(), "model");
     let upper = stem.to_ascii_uppercase();
     let mut text = format!(
         "/* Interface of `{}`, written by `typeloom describe --as c-header`. */\n",
-        comment(&options.name)
+        comment(options.name_or_default())
     );
     for relation in signature.relations() {
         text.push_str(&format!("/* Not expressed: {}. */\n", comment(&relation)));

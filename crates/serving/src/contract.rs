@@ -199,13 +199,10 @@ impl Contract {
         });
         let extents = match ones {
             Some(ones) => ones.iter().map(|_| dims.constant(1)).collect(),
-            None => shape
-                .iter()
-                .map(|dim| match interface.dims.as_constant(*dim) {
-                    Some(value) => dims.constant(value),
-                    None => dims.fresh(),
-                })
-                .collect(),
+            None => {
+                let free = |dim| Extent::of(&interface.dims, dim).without_symbols();
+                shape.iter().map(|dim| free(*dim).to_dim(dims)).collect()
+            }
         };
         Type::Tensor(TensorType { elem: *elem, shape: Some(extents) })
     }

@@ -22,7 +22,7 @@ pub(crate) fn write(signature: &Signature, options: &Options) -> Result<String, 
     }
     Ok(json::pretty(&json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": options.name,
+        "title": options.name_or_default(),
         "$ref": "#/$defs/request",
         "$defs": definitions,
     })))

@@ -123,8 +123,9 @@ impl fmt::Display for Format {
 /// Settings of a contract.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Options {
-    /// The name under which the model is served.
-    pub name: String,
+    /// The name under which the model is served. Without one, a configuration of Triton has none, so that it applies to the
+    /// model of its folder; other formats use `model`.
+    pub name: Option<String>,
     /// Of [`Format::Triton`]: the maximum batch size. The first axis of all inputs and outputs is then the axis of batches,
     /// which the configuration leaves out.
     pub max_batch: Option<u32>,
@@ -134,7 +135,11 @@ impl Options {
     /// A name, and no batches.
     #[must_use]
     pub fn named(name: &str) -> Self {
-        Self { name: name.to_owned(), max_batch: None }
+        Self { name: Some(name.to_owned()), max_batch: None }
+    }
+
+    fn name_or_default(&self) -> &str {
+        self.name.as_deref().unwrap_or("model")
     }
 }
 

@@ -54,9 +54,8 @@ pub(crate) fn write(signature: &Signature) -> Result<String, ContractError> {
         }
     }
     // A schema of no tensors is invalid.
-    let text = |list: Vec<Value>| match list.is_empty() {
-        true => Value::Null,
-        false => Value::from(ascii(&Value::from(list).to_string())),
+    let text = |list: Vec<Value>| {
+        if list.is_empty() { Value::Null } else { Value::from(ascii(&Value::from(list).to_string())) }
     };
     let signature = json!({"inputs": text(inputs), "outputs": text(outputs), "params": null});
     Ok(json::pretty(&signature))

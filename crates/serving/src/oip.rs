@@ -44,7 +44,7 @@ pub(crate) fn write(signature: &Signature, options: &Options) -> Result<String, 
         }
     }
     let metadata = json!({
-        "name": options.name,
+        "name": options.name_or_default(),
         "versions": ["1"],
         "platform": "onnxruntime_onnx",
         "inputs": inputs,

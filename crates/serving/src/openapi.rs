@@ -26,10 +26,10 @@ pub(crate) fn write(signature: &Signature, options: &Options) -> Result<String, 
     if !names.is_empty() {
         wanted["properties"]["name"] = json!({"enum": names});
     }
-    let path = format!("/v2/models/{}/infer", percent_encoded(&options.name));
+    let path = format!("/v2/models/{}/infer", percent_encoded(options.name_or_default()));
     Ok(json::pretty(&json!({
         "openapi": "3.1.0",
-        "info": {"title": options.name, "version": "1"},
+        "info": {"title": options.name_or_default(), "version": "1"},
         "paths": {path: {"post": {
             "operationId": "infer",
             "summary": "Run the model",
@@ -48,7 +48,7 @@ pub(crate) fn write(signature: &Signature, options: &Options) -> Result<String, 
                 "outputs": {"type": "array", "items": wanted},
             }},
             "InferenceResponse": {"type": "object", "required": ["model_name", "outputs"], "properties": {
-                "model_name": {"const": options.name},
+                "model_name": {"const": options.name_or_default()},
                 "model_version": {"type": "string"},
                 "id": {"type": "string"},
                 "parameters": parameters,
@@ -134,7 +134,7 @@ fn percent_encoded(name: &str) -> String {
     for byte in name.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                written.push(char::from(byte))
+                written.push(char::from(byte));
             }
             other => written.push_str(&format!("%{other:02X}")),
         }

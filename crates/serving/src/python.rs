@@ -83,8 +83,10 @@ def _check(name: str, array: npt.NDArray[Any], spec: _Spec, symbols: dict[str, i
 
 /// Writes a module.
 pub(crate) fn write(signature: &Signature, options: &Options) -> String {
-    let mut text =
-        format!("# Interface of {}, written by `typeloom describe --as python`.\n", escape(&options.name));
+    let mut text = format!(
+        "# Interface of {}, written by `typeloom describe --as python`.\n",
+        escape(options.name_or_default())
+    );
     for relation in signature.relations() {
         text.push_str(&format!("# {}\n", escape(&relation)));
     }
@@ -216,7 +218,7 @@ fn literal(text: &str) -> String {
         match c {
             '"' | '\\' => written.extend(['\\', c]),
             c if is_unsafe(c) && u32::from(c) < 0x1_0000 => {
-                written.push_str(&format!("\\u{:04x}", u32::from(c)))
+                written.push_str(&format!("\\u{:04x}", u32::from(c)));
             }
             c if is_unsafe(c) => written.push_str(&format!("\\U{:08x}", u32::from(c))),
             c => written.push(c),

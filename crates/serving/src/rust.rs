@@ -104,8 +104,10 @@ fn check_tensor(name: &'static str, elements: usize, shape: &[usize]) -> Result<
 
 /// Writes a module.
 pub(crate) fn write(signature: &Signature, options: &Options) -> String {
-    let mut text =
-        format!("// Interface of `{}`, written by `typeloom describe --as rust`.\n", escape(&options.name));
+    let mut text = format!(
+        "// Interface of `{}`, written by `typeloom describe --as rust`.\n",
+        escape(options.name_or_default())
+    );
     for relation in signature.relations() {
         text.push_str(&format!("// {}\n", escape(&relation)));
     }

@@ -215,7 +215,7 @@ impl fmt::Display for Port {
 }
 
 impl Extent {
-    fn of(dims: &Dims, dim: DimId) -> Self {
+    pub(crate) fn of(dims: &Dims, dim: DimId) -> Self {
         if let Some(value) = dims.as_constant(dim) {
             return u64::try_from(value).map_or(Self::Free, Self::Fixed);
         }
@@ -234,7 +234,8 @@ impl Extent {
         Self::Expression { text: dims.display(dim).to_string(), symbols: named }
     }
 
-    fn to_dim(&self, dims: &mut Dims) -> DimId {
+    /// The dim in an arena; one without a number or symbol is a new variable.
+    pub(crate) fn to_dim(&self, dims: &mut Dims) -> DimId {
         match self {
             Self::Fixed(value) => match i64::try_from(*value) {
                 Ok(value) => dims.constant(value),
@@ -242,6 +243,14 @@ impl Extent {
             },
             Self::Symbol(symbol) => dims.symbol(symbol),
             Self::Expression { .. } | Self::Free => dims.fresh(),
+        }
+    }
+
+    /// The part of the extent that a format without symbols expresses.
+    pub(crate) fn without_symbols(self) -> Self {
+        match self {
+            Self::Fixed(_) => self,
+            Self::Symbol(_) | Self::Expression { .. } | Self::Free => Self::Free,
         }
     }
 

@@ -70,6 +70,11 @@ impl Message {
         self.fields.iter().filter(move |field| field.name == name).flat_map(|field| &field.values)
     }
 
+    /// Whether there is a field of a name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.fields.iter().any(|field| field.name == name)
+    }
+
     /// The value of a field that is not repeated; the last one, as in the format.
     pub(crate) fn last<'m>(&'m self, name: &'m str) -> Option<&'m Value> {
         self.all(name).last()

@@ -60,7 +60,10 @@ pub(crate) fn write(signature: &Signature, options: &Options) -> Result<String, 
     for relation in signature.relations() {
         text.push_str(&format!("# Not expressed: {}\n", escape(&relation)));
     }
-    text.push_str(&format!("name: {}\nplatform: \"onnxruntime_onnx\"\n", literal(&options.name)));
+    if let Some(name) = &options.name {
+        text.push_str(&format!("name: {}\n", literal(name)));
+    }
+    text.push_str("platform: \"onnxruntime_onnx\"\n");
     text.push_str(&format!("max_batch_size: {}\n", options.max_batch.unwrap_or(0)));
     for (side, port) in signature.ports() {
         let error = |reason| ContractError::Port { side, port: port.name.clone(), reason };
@@ -142,14 +145,22 @@ fn literal(text: &str) -> String {
 
 /// Reads a configuration.
 pub(crate) fn read(text: &str) -> Result<Draft, ReadError> {
-    from_message(&textproto::parse(text)?)
+    let message = textproto::parse(text)?;
+    if is_model(&message) {
+        return Err(ReadError::Unknown);
+    }
+    from_message(&message)
 }
 
 /// Whether the fields are those of a configuration.
 pub(crate) fn is_like(message: &Message) -> bool {
-    let has = |name: &str| message.fields.iter().any(|field| field.name == name);
-    let is_model = has("ir_version") || has("graph");
-    !is_model && ["platform", "backend", "max_batch_size", "input", "output"].into_iter().any(has)
+    let known = ["platform", "backend", "max_batch_size", "input", "output"];
+    !is_model(message) && known.into_iter().any(|name| message.has(name))
+}
+
+/// Whether the fields are those of an ONNX model as text.
+fn is_model(message: &Message) -> bool {
+    message.has("ir_version") || message.has("graph")
 }
 
 fn from_message(message: &Message) -> Result<Draft, ReadError> {

@@ -130,15 +130,15 @@ class Interface:
 
         Args:
             format: ``triton``, ``oip``, ``mlflow``, ``json-schema``, ``openapi``, ``c-header``, ``rust`` or ``python``.
-            model_name: the name under which the model is served; by default the name of the file without its extension, or
-                ``model``.
+            model_name: the name under which the model is served; by default the name of the file without its extension. Without
+                one, a configuration of Triton has none, and applies to the model of its folder.
             max_batch: of ``triton``: the maximum size of batches that the server forms.
 
         Raises:
             TypeloomError: the format cannot express an input or output, or the types do not prove that there are batches.
         """
-        if model_name is None:
-            model_name = "model" if self.name.startswith("<") else Path(self.name).stem
+        if model_name is None and format != "triton" and not self.name.startswith("<"):
+            model_name = Path(self.name).stem
         return self._core.contract(format, model_name, max_batch)
 
     @classmethod

@@ -110,7 +110,7 @@ fn changed_types_are_differences_of_the_contract() {
 fn all_formats_have_a_text_or_an_error_for_every_interface() {
     let checked = runner(600).run(&interfaces(), |interface| {
         for format in Format::ALL {
-            let options = Options { name: "a*/\"\n".to_owned(), max_batch: None };
+            let options = Options::named("a*/\"\n");
             if let Ok(text) = write(format, &interface, &options) {
                 prop_assert!(text.ends_with('\n'));
                 let again = write(format, &interface, &options);
