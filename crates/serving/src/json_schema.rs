@@ -34,17 +34,14 @@ fn object(
     side: Side,
     shared: &mut Map<String, Value>,
 ) -> Result<Value, ContractError> {
-    let mut properties = Map::new();
-    let mut required = Vec::new();
-    for (_, port) in signature.ports().filter(|(of, _)| *of == side) {
-        let error = |reason| ContractError::Port { side, port: port.name.clone(), reason };
-        let mut schema = nested(port, Format::JsonSchema, shared).map_err(error)?;
+    let properties = signature.convert(side, |port| {
+        let mut schema = nested(port, Format::JsonSchema, shared)?;
         schema["description"] = Value::from(port.to_string());
-        properties.insert(port.name.clone(), schema);
-        if !port.optional {
-            required.push(port.name.as_str());
-        }
-    }
+        Ok((port.name.clone(), schema))
+    })?;
+    let properties: Map<String, Value> = properties.into_iter().collect();
+    let ports = signature.ports().filter(|(of, port)| *of == side && !port.optional);
+    let required: Vec<&str> = ports.map(|(_, port)| port.name.as_str()).collect();
     let mut object = json!({
         "type": "object",
         "properties": properties,

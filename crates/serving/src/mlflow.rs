@@ -44,20 +44,15 @@ const TYPES: [(Dtype, &str); 16] = [
 
 /// Writes a signature.
 pub(crate) fn write(signature: &Signature) -> Result<String, ContractError> {
-    let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
-    for (side, port) in signature.ports() {
-        let error = |reason| ContractError::Port { side, port: port.name.clone(), reason };
-        let tensor = tensor(port).map_err(error)?;
-        match side {
-            Side::Input => inputs.push(tensor),
-            Side::Output => outputs.push(tensor),
-        }
-    }
     // A schema of no tensors is invalid.
     let text = |list: Vec<Value>| {
         if list.is_empty() { Value::Null } else { Value::from(ascii(&Value::from(list).to_string())) }
     };
-    let signature = json!({"inputs": text(inputs), "outputs": text(outputs), "params": null});
+    let signature = json!({
+        "inputs": text(signature.convert(Side::Input, tensor)?),
+        "outputs": text(signature.convert(Side::Output, tensor)?),
+        "params": null,
+    });
     Ok(json::pretty(&signature))
 }
 
@@ -76,17 +71,10 @@ fn ascii(json: &str) -> String {
 }
 
 fn tensor(port: &Port) -> Result<Value, Reason> {
-    let format = Format::Mlflow;
-    if port.name.is_empty() {
-        return Err(Reason::NoName { format });
-    }
-    let Some(shape) = &port.shape else { return Err(Reason::Unranked { format }) };
-    let known = TYPES.iter().find(|(dtype, _)| *dtype == port.element);
-    let Some((_, dtype)) = known else {
-        return Err(Reason::Unsupported { element: port.element.onnx_name(), format });
-    };
+    let (name, shape) = port.named_shape(Format::Mlflow)?;
+    let dtype = port.element_in(&TYPES, Format::Mlflow)?;
     let shape: Vec<i64> = shape.iter().map(Extent::or_minus_one).collect();
-    Ok(json!({"name": port.name, "type": "tensor", "tensor-spec": {"dtype": dtype, "shape": shape}}))
+    Ok(json!({"name": name, "type": "tensor", "tensor-spec": {"dtype": dtype, "shape": shape}}))
 }
 
 /// Whether a document is a signature, or has one.

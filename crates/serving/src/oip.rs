@@ -34,39 +34,20 @@ pub(crate) const TYPES: [(Dtype, &str); 14] = [
 
 /// Writes the metadata.
 pub(crate) fn write(signature: &Signature, options: &Options) -> Result<String, ContractError> {
-    let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
-    for (side, port) in signature.ports() {
-        let error = |reason| ContractError::Port { side, port: port.name.clone(), reason };
-        let tensor = tensor(port).map_err(error)?;
-        match side {
-            Side::Input => inputs.push(tensor),
-            Side::Output => outputs.push(tensor),
-        }
-    }
     let metadata = json!({
         "name": options.name_or_default(),
         "versions": ["1"],
         "platform": "onnxruntime_onnx",
-        "inputs": inputs,
-        "outputs": outputs,
+        "inputs": signature.convert(Side::Input, tensor)?,
+        "outputs": signature.convert(Side::Output, tensor)?,
     });
     Ok(json::pretty(&metadata))
 }
 
 fn tensor(port: &Port) -> Result<Value, Reason> {
-    let format = Format::Oip;
-    if port.name.is_empty() {
-        return Err(Reason::NoName { format });
-    }
-    let Some(shape) = &port.shape else { return Err(Reason::Unranked { format }) };
+    let (name, shape) = port.named_shape(Format::Oip)?;
     let shape: Vec<i64> = shape.iter().map(Extent::or_minus_one).collect();
-    Ok(json!({"name": port.name, "datatype": datatype(port, format)?, "shape": shape}))
-}
-
-/// The name of a port's element type in the protocol, for a format that uses it.
-pub(crate) fn datatype(port: &Port, format: Format) -> Result<&'static str, Reason> {
-    let known = TYPES.iter().find(|(dtype, _)| *dtype == port.element);
-    known.map(|(_, name)| *name).ok_or(Reason::Unsupported { element: port.element.onnx_name(), format })
+    Ok(json!({"name": name, "datatype": port.element_in(&TYPES, Format::Oip)?, "shape": shape}))
 }
 
 /// Whether a document has lists of tensors with the keys of the protocol.

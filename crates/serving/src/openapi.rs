@@ -65,14 +65,12 @@ fn content(schema: &str) -> Value {
 
 /// The schema of a list of tensors in any order. A response may leave out outputs that were not requested.
 fn tensors(signature: &Signature, side: Side) -> Result<Value, ContractError> {
-    let (mut kinds, mut needed) = (Vec::new(), Vec::new());
-    for (_, port) in signature.ports().filter(|(of, _)| *of == side) {
-        let error = |reason| ContractError::Port { side, port: port.name.clone(), reason };
-        kinds.push(tensor(port).map_err(error)?);
+    let kinds = signature.convert(side, tensor)?;
+    let needed = signature.convert(side, |port| {
         let is_it = json!({"properties": {"name": {"const": port.name}}, "required": ["name"]});
         let at_least = u32::from(side == Side::Input && !port.optional);
-        needed.push(json!({"contains": is_it, "minContains": at_least, "maxContains": 1}));
-    }
+        Ok(json!({"contains": is_it, "minContains": at_least, "maxContains": 1}))
+    })?;
     if kinds.is_empty() {
         return Ok(json!({"type": "array", "maxItems": 0}));
     }
@@ -80,7 +78,7 @@ fn tensors(signature: &Signature, side: Side) -> Result<Value, ContractError> {
 }
 
 fn tensor(port: &Port) -> Result<Value, Reason> {
-    let datatype = oip::datatype(port, Format::OpenApi)?;
+    let datatype = port.element_in(&oip::TYPES, Format::OpenApi)?;
     let element = json_schema::element(port.element, Format::OpenApi)?;
     let mut shape = json!({"type": "array"});
     let mut flat = json!({"type": "array", "items": element});

@@ -16,6 +16,7 @@ use typeloom_solver::solution::{TensorType, Type};
 use typeloom_solver::universe::Universe;
 use typeloom_types::dtype::Dtype;
 
+use crate::Format;
 use crate::error::{ContractError, Reason};
 
 /// The maximum number of axes, as in NumPy.
@@ -128,6 +129,17 @@ impl Signature {
         inputs.chain(self.outputs.iter().map(|port| (Side::Output, port)))
     }
 
+    /// Converts the ports of a side; an error gets the name of the port.
+    pub(crate) fn convert<T>(
+        &self,
+        side: Side,
+        mut one: impl FnMut(&Port) -> Result<T, Reason>,
+    ) -> Result<Vec<T>, ContractError> {
+        let ports = self.ports().filter(|(of, _)| *of == side);
+        let named = |port: &Port, reason| ContractError::Port { side, port: port.name.clone(), reason };
+        ports.map(|(_, port)| one(port).map_err(|reason| named(port, reason))).collect()
+    }
+
     /// The symbols that are the whole extent of an axis, in the order of their first use.
     #[must_use]
     pub fn symbols(&self) -> Vec<&str> {
@@ -189,6 +201,25 @@ impl Port {
     #[must_use]
     pub fn extents(&self) -> &[Extent] {
         self.shape.as_deref().unwrap_or_default()
+    }
+
+    /// The name and the extents, for a format that needs both.
+    pub(crate) fn named_shape(&self, format: Format) -> Result<(&str, &[Extent]), Reason> {
+        if self.name.is_empty() {
+            return Err(Reason::NoName { format });
+        }
+        let shape = self.shape.as_deref().ok_or(Reason::Unranked { format })?;
+        Ok((&self.name, shape))
+    }
+
+    /// The name of the element type in the table of a format.
+    pub(crate) fn element_in(
+        &self,
+        table: &[(Dtype, &'static str)],
+        format: Format,
+    ) -> Result<&'static str, Reason> {
+        let known = table.iter().find(|(dtype, _)| *dtype == self.element);
+        known.map(|(_, name)| *name).ok_or(Reason::Unsupported { element: self.element.onnx_name(), format })
     }
 
     /// The number of elements, if every extent is a number and the product is not too large.

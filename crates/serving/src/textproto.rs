@@ -89,8 +89,16 @@ struct Open {
     at: Position,
     /// The token that ends the message.
     end: char,
-    /// Whether the message is an element of a list.
-    in_list: bool,
+    within: Within,
+}
+
+/// The parent of a message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Within {
+    /// A field.
+    Field,
+    /// The list of the last field.
+    List,
 }
 
 /// Parses a message.
@@ -130,7 +138,7 @@ impl Parser<'_> {
             (token, value_at) = self.lexer.next()?;
         }
         match token {
-            Token::Punct('{' | '<') => self.begin(name, token, value_at, false),
+            Token::Punct('{' | '<') => self.begin(name, token, value_at, Within::Field),
             Token::Punct('[') if has_colon || self.lexer.is_next_message() => {
                 self.message.fields.push(Field { name, values: Vec::new(), at });
                 self.elements()
@@ -152,7 +160,7 @@ impl Parser<'_> {
                 Token::Punct(']') => return self.lexer.skip_separator(),
                 Token::Punct('{' | '<') => {
                     let name = self.message.fields.last().map(|field| field.name.clone()).unwrap_or_default();
-                    return self.begin(name, token, at, true);
+                    return self.begin(name, token, at, Within::List);
                 }
                 token => {
                     let value = self.scalar(token, at)?;
@@ -181,21 +189,21 @@ impl Parser<'_> {
         }
     }
 
-    fn begin(&mut self, name: String, token: Token, at: Position, in_list: bool) -> Result<(), ReadError> {
+    fn begin(&mut self, name: String, token: Token, at: Position, within: Within) -> Result<(), ReadError> {
         if self.open.len() >= MAX_NESTING {
             return Err(at.error(format!("messages nest more than {MAX_NESTING} levels")));
         }
         let end = if token == Token::Punct('{') { '}' } else { '>' };
-        self.open.push(Open { message: std::mem::take(&mut self.message), name, at, end, in_list });
+        self.open.push(Open { message: std::mem::take(&mut self.message), name, at, end, within });
         Ok(())
     }
 
     /// Ends the current message.
     fn close(&mut self) -> Result<(), ReadError> {
-        let Some(Open { message, name, at, in_list, .. }) = self.open.pop() else { return Ok(()) };
+        let Some(Open { message, name, at, within, .. }) = self.open.pop() else { return Ok(()) };
         let inner = std::mem::replace(&mut self.message, message);
         let value = Value { kind: Kind::Message(inner), at };
-        if in_list {
+        if within == Within::List {
             self.push(value);
             return if self.element_end()? { Ok(()) } else { self.elements() };
         }

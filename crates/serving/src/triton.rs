@@ -23,7 +23,7 @@ use typeloom_types::dtype::Dtype;
 
 use crate::contract::Draft;
 use crate::error::{ContractError, ReadError, Reason};
-use crate::signature::{Extent, MAX_RANK, Port, Signature};
+use crate::signature::{Extent, MAX_RANK, Port, Side, Signature};
 use crate::textproto::{self, Kind, Message, Value};
 use crate::{Format, Options};
 
@@ -48,11 +48,23 @@ const TYPES: [(Dtype, &str); 14] = [
 /// Fields by which the server adds inputs or outputs.
 const ADDING: [&str; 3] = ["batch_input", "batch_output", "sequence_batching"];
 
+/// Whether the server forms batches.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Batches {
+    /// No: `dims` has all axes.
+    None,
+    /// Along the first axis of the model, which `dims` leaves out.
+    FirstAxis,
+}
+
 /// Writes a configuration.
 pub(crate) fn write(signature: &Signature, options: &Options) -> Result<String, ContractError> {
-    let batch = match options.max_batch {
-        Some(size) if size > 0 => Some(batch(signature)?),
-        Some(_) | None => None,
+    let batches = match options.max_batch {
+        Some(size) if size > 0 => {
+            prove_batches(signature)?;
+            Batches::FirstAxis
+        }
+        Some(_) | None => Batches::None,
     };
     let mut text =
         "# Model configuration of Triton Inference Server, written by `typeloom describe --as triton`.\n"
@@ -65,24 +77,31 @@ pub(crate) fn write(signature: &Signature, options: &Options) -> Result<String, 
     }
     text.push_str("platform: \"onnxruntime_onnx\"\n");
     text.push_str(&format!("max_batch_size: {}\n", options.max_batch.unwrap_or(0)));
-    for (side, port) in signature.ports() {
-        let error = |reason| ContractError::Port { side, port: port.name.clone(), reason };
-        let shape = dims(port).map_err(error)?;
-        let ty = data_type(port).map_err(error)?;
-        text.push_str(&format!("{side} {{\n  name: {}\n  data_type: TYPE_{ty}\n", literal(&port.name)));
-        let shape = match batch {
-            Some(_) if shape.len() == 1 => "dims: [ 1 ]\n  reshape: { shape: [ ] }".to_owned(),
-            Some(_) => list(&shape[1..]),
-            None if shape.is_empty() => "dims: [ 1 ]".to_owned(),
-            None => list(&shape),
-        };
-        text.push_str(&format!("  {shape} # {}\n", escape(&port.to_string())));
-        if port.optional {
-            text.push_str("  optional: true\n");
-        }
-        text.push_str("}\n");
+    for side in [Side::Input, Side::Output] {
+        let tensors = signature.convert(side, |port| tensor(port, side, batches))?;
+        text.extend(tensors);
     }
     Ok(text)
+}
+
+/// The message of a tensor, whose first axis is left out if it is that of batches.
+fn tensor(port: &Port, side: Side, batches: Batches) -> Result<String, Reason> {
+    let format = Format::Triton;
+    let (name, shape) = port.named_shape(format)?;
+    if let Some(axis) = shape.iter().position(|extent| *extent == Extent::Fixed(0)) {
+        return Err(Reason::Empty { axis, format });
+    }
+    let ty = port.element_in(&TYPES, format)?;
+    let dims: Vec<i64> = shape.iter().map(Extent::or_minus_one).collect();
+    let dims = match (batches, &dims[..]) {
+        (Batches::FirstAxis, [] | [_]) => "dims: [ 1 ]\n  reshape: { shape: [ ] }".to_owned(),
+        (Batches::FirstAxis, [_, dims @ ..]) => list(dims),
+        (Batches::None, []) => list(&[1]),
+        (Batches::None, dims) => list(dims),
+    };
+    let optional = if port.optional { "  optional: true\n" } else { "" };
+    let (name, shown) = (literal(name), escape(&port.to_string()).into_owned());
+    Ok(format!("{side} {{\n  name: {name}\n  data_type: TYPE_{ty}\n  {dims} # {shown}\n{optional}}}\n"))
 }
 
 fn list(dims: &[i64]) -> String {
@@ -90,42 +109,27 @@ fn list(dims: &[i64]) -> String {
     format!("dims: [ {} ]", dims.join(", "))
 }
 
-/// The symbol that is the first axis of all inputs and outputs, and occurs in no other.
-fn batch(signature: &Signature) -> Result<&str, ContractError> {
-    let mut ports = signature.ports();
-    let (_, first) = ports.next().ok_or(ContractError::NoBatches)?;
+/// Proves that the first axes of all inputs and outputs are one symbol, and that no other axis depends on it.
+fn prove_batches(signature: &Signature) -> Result<(), ContractError> {
+    let (_, first) = signature.ports().next().ok_or(ContractError::NoBatches)?;
     let symbol = first.extents().first().and_then(Extent::symbol);
-    for (side, port) in signature.ports() {
-        let error = |reason| ContractError::Port { side, port: port.name.clone(), reason };
+    let check = |port: &Port| {
         let own = port.extents().first().and_then(Extent::symbol);
         let Some(symbol) = symbol.filter(|symbol| own == Some(symbol)) else {
             let batch = symbol.map_or("a symbol".to_owned(), |symbol| format!("`{symbol}`"));
-            return Err(error(Reason::Batch { ty: port.to_string(), batch }));
+            return Err(Reason::Batch { ty: port.to_string(), batch });
         };
-        let inner = port.extents().iter().enumerate().skip(1);
-        if let Some((axis, _)) = inner.into_iter().find(|(_, extent)| extent.depends_on(symbol)) {
-            return Err(error(Reason::BatchInside { ty: port.to_string(), axis, batch: symbol.to_owned() }));
+        let mut inner = port.extents().iter().enumerate().skip(1);
+        match inner.find(|(_, extent)| extent.depends_on(symbol)) {
+            Some((axis, _)) => {
+                Err(Reason::BatchInside { ty: port.to_string(), axis, batch: symbol.to_owned() })
+            }
+            None => Ok(()),
         }
-    }
-    symbol.ok_or(ContractError::NoBatches)
-}
-
-fn dims(port: &Port) -> Result<Vec<i64>, Reason> {
-    let format = Format::Triton;
-    if port.name.is_empty() {
-        return Err(Reason::NoName { format });
-    }
-    let Some(shape) = &port.shape else { return Err(Reason::Unranked { format }) };
-    if let Some(axis) = shape.iter().position(|extent| *extent == Extent::Fixed(0)) {
-        return Err(Reason::Empty { axis, format });
-    }
-    Ok(shape.iter().map(Extent::or_minus_one).collect())
-}
-
-fn data_type(port: &Port) -> Result<&'static str, Reason> {
-    let known = TYPES.iter().find(|(dtype, _)| *dtype == port.element);
-    let unsupported = Reason::Unsupported { element: port.element.onnx_name(), format: Format::Triton };
-    known.map(|(_, name)| *name).ok_or(unsupported)
+    };
+    signature.convert(Side::Input, check)?;
+    signature.convert(Side::Output, check)?;
+    Ok(())
 }
 
 /// A string with the bytes of the text. Octal escapes have three digits, so that no following digit belongs to them.
@@ -166,15 +170,15 @@ fn is_model(message: &Message) -> bool {
 fn from_message(message: &Message) -> Result<Draft, ReadError> {
     let name = message.last("name").map(text_of).transpose()?.map(str::to_owned);
     let max_batch = message.last("max_batch_size").map(integer_of).transpose()?.unwrap_or(0);
-    let has_batch = max_batch > 0;
+    let batches = if max_batch > 0 { Batches::FirstAxis } else { Batches::None };
     let list = |field| -> Result<Vec<Port>, ReadError> {
-        message.all(field).map(|value| port(value, has_batch)).collect()
+        message.all(field).map(|value| port(value, batches)).collect()
     };
     let (inputs, outputs) = (list("input")?, list("output")?);
     let adding = ADDING.iter().filter(|name| message.last(name).is_some());
     let mut notes: Vec<String> =
         adding.map(|name| format!("the inputs and outputs of `{name}` are not compared")).collect();
-    if has_batch {
+    if batches == Batches::FirstAxis {
         notes.push(format!("the server passes batches of at most {max_batch}"));
     }
     Ok(Draft {
@@ -185,7 +189,7 @@ fn from_message(message: &Message) -> Result<Draft, ReadError> {
     })
 }
 
-fn port(value: &Value, has_batch: bool) -> Result<Port, ReadError> {
+fn port(value: &Value, batches: Batches) -> Result<Port, ReadError> {
     let message = message_of(value)?;
     let name = message.last("name").ok_or_else(|| value.at.error("the tensor has no `name`"))?;
     let ty = message.last("data_type").ok_or_else(|| value.at.error("the tensor has no `data_type`"))?;
@@ -197,7 +201,7 @@ fn port(value: &Value, has_batch: bool) -> Result<Port, ReadError> {
         return Err(value.at.error("the tensor has no `dims`"));
     }
     let mut shape = dims;
-    if has_batch {
+    if batches == Batches::FirstAxis {
         shape.insert(0, Extent::Free);
     }
     let optional = match message.last("optional").map(|value| (&value.kind, value.at)) {

@@ -66,9 +66,8 @@ fn scalar<'t>(
     let mut rest = &first[1..];
     let mut last = number;
     loop {
-        let (end, continues) =
-            line(rest, quote, &mut text).ok_or_else(|| at(last, 1, "an unknown escape sequence"))?;
-        if end {
+        let end = line(rest, quote, &mut text).ok_or_else(|| at(last, 1, "an unknown escape sequence"))?;
+        if end == End::Quote {
             return Ok(text);
         }
         let mut breaks = 0;
@@ -82,22 +81,29 @@ fn scalar<'t>(
             }
             breaks += 1;
         }
-        if !continues {
-            while text.ends_with([' ', '\t']) {
-                text.pop();
-            }
+        if end == End::Line {
+            text.truncate(text.trim_end_matches([' ', '\t']).len());
         }
-        match (breaks, continues) {
-            (0, true) => {}
-            (0, false) => text.push(' '),
+        match (breaks, end) {
+            (0, End::Line) => text.push(' '),
             (_, _) => text.extend(std::iter::repeat_n('\n', breaks)),
         }
     }
 }
 
-/// Reads the text of one line up to the closing quote: whether it was found, and whether a backslash ends the line. `None` for
-/// an unknown escape sequence.
-fn line(rest: &str, quote: char, text: &mut String) -> Option<(bool, bool)> {
+/// The end of the text on a line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// The closing quote.
+    Quote,
+    /// The end of the line.
+    Line,
+    /// A backslash at the end of the line, which folds without a space.
+    Backslash,
+}
+
+/// Reads the text of one line up to its end. `None` for an unknown escape sequence.
+fn line(rest: &str, quote: char, text: &mut String) -> Option<End> {
     let mut chars = rest.chars().peekable();
     while let Some(c) = chars.next() {
         if c == quote {
@@ -105,18 +111,18 @@ fn line(rest: &str, quote: char, text: &mut String) -> Option<(bool, bool)> {
                 text.push('\'');
                 continue;
             }
-            return Some((true, false));
+            return Some(End::Quote);
         }
         if c == '\\' && quote == '"' {
             if chars.peek().is_none() {
-                return Some((false, true));
+                return Some(End::Backslash);
             }
             text.push(escape(&mut chars)?);
         } else {
             text.push(c);
         }
     }
-    Some((false, false))
+    Some(End::Line)
 }
 
 /// An escape sequence in double quotes.

@@ -88,11 +88,11 @@ impl<'t> Lexer<'t> {
                 if word.is_empty() {
                     return Err(at.error("expected a number after `-`"));
                 }
-                number(&word, true, at)?
+                number("-", &word, at)?
             }
             Some(c) if is_word(c) => {
                 let word = self.word();
-                number(&word, false, at)?
+                number("", &word, at)?
             }
             Some(_) => return Err(at.error("an unexpected character")),
         };
@@ -216,13 +216,12 @@ fn is_word(c: char) -> bool {
 }
 
 /// The token of a word: an integer in decimal, octal or hexadecimal digits, or the word.
-fn number(word: &str, is_negative: bool, at: Position) -> Result<Token, ReadError> {
+fn number(sign: &str, word: &str, at: Position) -> Result<Token, ReadError> {
     let (digits, radix) = match word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")) {
         Some(digits) => (digits, 16),
         None if word.len() > 1 && word.starts_with('0') => (&word[1..], 8),
         None => (word, 10),
     };
-    let sign = if is_negative { "-" } else { "" };
     if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
         return Ok(Token::Word(format!("{sign}{word}")));
     }
