@@ -1,5 +1,6 @@
 //! The command line.
 
+mod contract;
 mod format;
 mod graph;
 mod infer;
@@ -15,6 +16,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+pub(crate) use contract::ContractArgs;
 pub(crate) use format::{FormatArg, ReportArgs};
 pub(crate) use graph::{GraphArgs, GraphFormat};
 pub(crate) use infer::{InferArgs, InferFormat};
@@ -57,7 +59,7 @@ pub(crate) enum Command {
     Fix(FixArgs),
     /// Write the types of all values into a model, or remove them again
     Annotate(AnnotateArgs),
-    /// Show the interface of a model, and write it into a bundle
+    /// Show the interface of a model, and write it into a bundle or into a contract for serving
     Describe(DescribeArgs),
     /// Compile a model into a typed program, or show it after a pass: exit 1 if it does not compile
     Compile(CompileArgs),
@@ -304,15 +306,17 @@ pub(crate) enum TextFormat {
 /// `typeloom describe`
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DescribeArgs {
-    /// A model, or a bundle
+    /// A model, a bundle, or a contract for serving
     #[arg(value_name = "FILE")]
     pub(crate) file: String,
-    /// Write the interface into a bundle
-    #[arg(long, short, value_name = "BUNDLE")]
+    /// Write the interface into a bundle, or the contract into a file
+    #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<String>,
     /// The format of the output
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: TextFormat,
+    #[command(flatten)]
+    pub(crate) contract: ContractArgs,
     #[command(flatten)]
     pub(crate) solve: SolveArgs,
     /// When to use colours
@@ -354,10 +358,10 @@ pub(crate) enum DiffMode {
 /// `typeloom diff`
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DiffArgs {
-    /// A model, a bundle, or a folder with models
+    /// A model, a bundle, a contract for serving, or a folder with models
     #[arg(value_name = "OLD")]
     pub(crate) old: String,
-    /// A model, a bundle, or a folder; the models of two folders are compared by name
+    /// A model, a bundle, a contract for serving, or a folder; the models of two folders are compared by name
     #[arg(value_name = "NEW")]
     pub(crate) new: String,
     /// The direction of compatibility

@@ -10,10 +10,12 @@ use typeloom_rewrite::coerce::{Policy, repair};
 use typeloom_solver::model::{Mode, Options};
 use typeloom_solver::universe::Universe;
 
+use crate::contract::write_all;
+
 /// Maximum input length for the comparison of annotations; it needs too much memory for longer inputs.
 const MAX_LENGTH: usize = 1 << 20;
 
-/// Annotates and strips the bytes, converts the interface to a bundle and back, and repairs the element
+/// Annotates and strips the bytes, writes contracts for serving, converts the interface to a bundle and back, and repairs the element
 /// types.
 ///
 /// # Panics
@@ -29,6 +31,7 @@ pub fn transform(bytes: &[u8]) {
         let _ = strip(&annotated.file.to_vec());
     }
     let interface = Interface::of_checked(&mut checked);
+    write_all(&interface, None);
     let fits = compare(&interface, &interface, Direction::Full, PortIdentity::Name).is_compatible();
     if let Ok(exported) = Exported::new("main", interface) {
         assert!(fits, "an interface that has an identity fits itself");

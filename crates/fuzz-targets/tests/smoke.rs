@@ -171,6 +171,28 @@ fn descriptions_of_operators_are_refused_or_used() {
 }
 
 #[test]
+fn contracts_for_serving_are_refused_or_read() {
+    let seeds = [
+        "name: \"m\" max_batch_size: 4\ninput [{ name: 'x' data_type: TYPE_FP32 dims: [ -1, 3 ] }]\noutput { name: \"y\\n\" \
+         data_type: TYPE_STRING dims: [1] reshape { shape: [ ] } optional: true } other < a: [1.5e3, -0x7] >",
+        r#"{"name": "m", "inputs": [{"name": "x", "datatype": "FP32", "shape": ["-1", 3]}], "outputs": [{"name": "y", "datatype": "BYTES"}]}"#,
+        r#"{"signature": {"inputs": "[{\"type\": \"tensor\", \"tensor-spec\": {\"dtype\": \"str\", \"shape\": [-1]}}]"}}"#,
+        "a: 1\nsignature:\n  inputs: '[{\"name\": \"x\", \"type\": \"tensor\",\n    \"tensor-spec\": {\"dtype\": \"int64\", \
+         \"shape\": [2]}}]'\n  outputs: \"[]\"\nb: 2\n",
+    ];
+    for (seed, text) in seeds.into_iter().enumerate() {
+        let mut rng = Rng(7000 + seed as u64);
+        let mut mutants: Vec<_> = (0..400).map(|_| rng.mutilate(text.as_bytes())).collect();
+        mutants.push(text.as_bytes().to_vec());
+        survive("contracts", &mutants, target::contract);
+        assert!(typeloom_serving::Contract::read(text.as_bytes(), None).is_ok(), "{text}");
+    }
+    let deep = ["input {", "a: [{", "a <", "[", "{\"inputs\":", "signature:\n  inputs: '[\n\n", "a: \""];
+    survive("deep contracts", &deep.map(|open| open.repeat(20_000).into_bytes()), target::contract);
+    memory_is_bounded();
+}
+
+#[test]
 fn messages_of_the_wire_are_refused_or_taken() {
     let seeds = [
         Datum::Tensor(AnyTensor::from_slice(&[2, 3], &[1.0_f32; 6]).expect("a small tensor")),

@@ -58,7 +58,7 @@ pub mod span;
 pub use composite::{COMPOSITE_DOMAIN, CompositeText, child_name};
 pub use detect::{SUFFIXES, is_text};
 pub use error::{Expected, Found, KeyContext, NameOf, NumberTarget, ParseError, ParseErrorKind};
-pub use escape::{escape, escape_lines, is_unsafe};
+pub use escape::{escape, escape_json, escape_lines, is_unsafe};
 pub use lexer::Punct;
 pub use names::{attribute_type, attribute_type_name};
 pub use parse::{

@@ -1,5 +1,6 @@
-//! `describe` and `diff`: interfaces of models.
+//! `describe` and `diff`: interfaces of models, and contracts for serving.
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use typeloom::check::{Diagnostic, check_with};
@@ -7,6 +8,7 @@ use typeloom::interface::{Parameter, PortIdentity, compare};
 use typeloom_interface::MAIN;
 use typeloom_interface::bundle::{Exported, export_interfaces};
 use typeloom_report as report;
+use typeloom_serving::{Contract, Format, Options};
 
 use crate::convert::{self, parse_direction};
 use crate::error::core_error;
@@ -18,7 +20,17 @@ use crate::types::type_tuple;
 
 /// Inputs, outputs and conditions of a model, with the digest of its type.
 #[pyclass(frozen, module = "typeloom._core")]
-pub(crate) struct Interface(Exported);
+pub(crate) struct Interface {
+    exported: Exported,
+    /// The contract that states the interface.
+    contract: Option<Contract>,
+}
+
+impl From<Exported> for Interface {
+    fn from(exported: Exported) -> Self {
+        Self { exported, contract: None }
+    }
+}
 
 /// The interface of a model, or the diagnostics of a model with errors.
 #[pyfunction]
@@ -42,7 +54,7 @@ pub(crate) fn describe<'py>(
             Exported::new(MAIN, checked.interface()).map(Ok).map_err(core_error)
         })??;
     Ok(match described {
-        Ok(exported) => (Some(Interface(exported)), Vec::new()),
+        Ok(exported) => (Some(exported.into()), Vec::new()),
         Err(diagnostics) => (None, convert::diagnostics(py, name, &diagnostics)?),
     })
 }
@@ -51,14 +63,24 @@ pub(crate) fn describe<'py>(
 #[pyfunction]
 pub(crate) fn import_interfaces(bundle: &[u8]) -> PyResult<Vec<(String, Interface)>> {
     let interfaces = typeloom::interface::import(bundle).map_err(core_error)?;
-    Ok(interfaces.into_iter().map(|exported| (exported.label.clone(), Interface(exported))).collect())
+    Ok(interfaces.into_iter().map(|exported| (exported.label.clone(), exported.into())).collect())
+}
+
+/// The interface that a contract states, and the name of the model in it. `file` is the name of the file.
+#[pyfunction]
+#[pyo3(signature = (contract, file = None))]
+pub(crate) fn read_contract(contract: &[u8], file: Option<&str>) -> PyResult<(Interface, Option<String>)> {
+    let contract = Contract::read(contract, file).map_err(core_error)?;
+    let exported = Exported::new(MAIN, contract.interface()).map_err(core_error)?;
+    let name = contract.name().map(str::to_owned);
+    Ok((Interface { exported, contract: Some(contract) }, name))
 }
 
 impl Interface {
     /// `(name, type, is optional, is assumed)` for each parameter.
     fn list<'py>(&self, py: Python<'py>, parameters: &[Parameter]) -> PyResult<Vec<Bound<'py, PyTuple>>> {
         let one = |it: &Parameter| {
-            let ty = type_tuple(py, &self.0.interface.value_type(&it.ty))?;
+            let ty = type_tuple(py, &self.exported.interface.value_type(&it.ty))?;
             (it.name.as_str(), ty, it.optional, it.assumed).into_pyobject(py)
         };
         parameters.iter().map(one).collect()
@@ -69,68 +91,99 @@ impl Interface {
 impl Interface {
     #[getter]
     fn inputs<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
-        self.list(py, &self.0.interface.inputs)
+        self.list(py, &self.exported.interface.inputs)
     }
 
     #[getter]
     fn outputs<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
-        self.list(py, &self.0.interface.outputs)
+        self.list(py, &self.exported.interface.outputs)
     }
 
     #[getter]
     fn symbols(&self) -> Vec<String> {
-        self.0.interface.symbols()
+        self.exported.interface.symbols()
     }
 
     #[getter]
     fn conditions(&self) -> Vec<String> {
-        self.0.interface.shown_conditions()
+        self.exported.interface.shown_conditions()
     }
 
     #[getter]
     fn digest(&self) -> String {
-        self.0.digest.to_string()
+        self.exported.digest.to_string()
     }
 
     #[getter]
     fn signature(&self) -> &str {
-        &self.0.signature
+        &self.exported.signature
     }
 
     fn __str__(&self) -> String {
-        self.0.interface.to_string()
+        self.exported.interface.to_string()
     }
 
     /// The text of `typeloom describe`.
     fn text(&self, name: &str) -> String {
-        report::interface::human(name, &self.0.interface, &self.digest())
+        report::interface::human(name, &self.exported.interface, &self.digest())
     }
 
     /// The object of `typeloom describe --format json`.
     fn json<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        let value = report::interface::value(name, &self.0.interface, &self.digest(), &self.0.signature);
+        let value = report::interface::value(
+            name,
+            &self.exported.interface,
+            &self.digest(),
+            &self.exported.signature,
+        );
         convert::json(py, &value.into())
     }
 
     fn to_bundle<'py>(&self, py: Python<'py>, label: &str) -> PyResult<Bound<'py, PyBytes>> {
-        let exported = Exported { label: label.to_owned(), ..self.0.clone() };
+        let exported = Exported { label: label.to_owned(), ..self.exported.clone() };
         let bundle = export_interfaces(&[exported]).map_err(core_error)?;
         Ok(PyBytes::new(py, bundle.as_bytes()))
     }
 
-    /// The differences from this interface to another: whether the direction is kept, and an object and a line of text for
-    /// each difference.
+    /// A contract for serving as text.
+    #[pyo3(signature = (format, name = None, max_batch = None))]
+    fn contract(&self, format: &str, name: Option<String>, max_batch: Option<u32>) -> PyResult<String> {
+        let Some(format) = Format::named(format) else {
+            let names: Vec<&str> = Format::ALL.into_iter().map(Format::name).collect();
+            return Err(PyValueError::new_err(format!(
+                "no format `{format}`; there are {}",
+                names.join(", ")
+            )));
+        };
+        let options = Options { name, max_batch };
+        typeloom_serving::write(format, &self.exported.interface, &options).map_err(core_error)
+    }
+
+    /// The differences from this interface to another: whether the direction is kept, an object for each difference, and the
+    /// facts that a contract cannot express.
     fn compare<'py>(
         &self,
         py: Python<'py>,
         new: &Self,
         direction: &str,
         by_name: bool,
-    ) -> PyResult<(bool, Bound<'py, PyAny>)> {
+    ) -> PyResult<(bool, Bound<'py, PyAny>, Vec<String>)> {
         let direction = parse_direction(direction)?;
-        let identity = if by_name { PortIdentity::Name } else { PortIdentity::NameAndPosition };
-        let comparison = compare(&self.0.interface, &new.0.interface, direction, identity);
+        let has_contract = self.contract.is_some() || new.contract.is_some();
+        let identity =
+            if by_name || has_contract { PortIdentity::Name } else { PortIdentity::NameAndPosition };
+        let mut notes = Vec::new();
+        let mut part = |of: &Self, other: &Self| match &other.contract {
+            Some(contract) => {
+                let projection = contract.project(&of.exported.interface);
+                notes.extend(projection.notes);
+                projection.interface
+            }
+            None => of.exported.interface.clone(),
+        };
+        let (old, new) = (part(self, new), part(new, self));
+        let comparison = compare(&old, &new, direction, identity);
         let differences = report::interface::comparison(MAIN, &comparison);
-        Ok((comparison.is_compatible(), convert::json(py, &differences.into())?))
+        Ok((comparison.is_compatible(), convert::json(py, &differences.into())?, notes))
     }
 }

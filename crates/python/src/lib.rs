@@ -66,7 +66,7 @@ mod _core {
     #[pymodule_export]
     use crate::infer::InferenceTable;
     #[pymodule_export]
-    use crate::interface::{Interface, describe, import_interfaces};
+    use crate::interface::{Interface, describe, import_interfaces, read_contract};
     #[pymodule_export]
     use crate::model::{model_from_text, model_to_text};
     #[pymodule_export]

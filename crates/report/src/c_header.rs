@@ -18,13 +18,11 @@
 //! **Invariant:** text of a program occurs in comments and string constants only, escaped; it cannot end them.
 
 mod leaves;
-mod names;
 mod ports;
 
 use typeloom_interface::bundle::{BundleError, Exported};
+use typeloom_serving::identifier::{Names, is_c_identifier};
 use typeloom_types::lattice::Lattice;
-
-use names::Names;
 
 /// The types and functions of the C interface. A test of `typeloom-ffi` compares the text with its sources.
 pub const ABI: &str = include_str!("c_header/abi.h");
@@ -67,7 +65,7 @@ pub struct Program<'a> {
 /// # Errors
 /// [`HeaderError`] if the `ffi_name` of a leaf is unusable.
 pub fn c_header(lattice: &Lattice, program: Option<Program<'_>>) -> Result<String, HeaderError> {
-    let mut names = Names::new(ABI);
+    let mut names = names_of(ABI);
     let mut base = String::new();
     leaves::dtypes(&mut base, &mut names);
     leaves::leaves(&mut base, &mut names, lattice)?;
@@ -91,36 +89,14 @@ fn base_part(leaves: &str) -> String {
     )
 }
 
-/// Text of a program in a comment: on one line, and without the characters that begin or end a comment or form a
-/// trigraph.
-fn comment(text: &str) -> String {
-    let text = typeloom_onnx::text::escape(text);
-    let mut written = String::with_capacity(text.len());
-    let mut before = ' ';
-    for c in text.chars() {
-        if matches!((before, c), ('*', '/') | ('/', '*') | ('?', '?')) {
-            written.push(' ');
-        }
-        written.push(c);
-        before = c;
-    }
-    written
-}
-
-/// A string constant of C with the bytes of the text. Octal escapes have three digits, so that no following digit
-/// belongs to them.
-fn literal(text: &str) -> String {
-    let mut written = String::with_capacity(text.len() + 2);
-    written.push('"');
-    for byte in text.bytes() {
-        match byte {
-            b'"' | b'\\' | b'?' => written.extend(['\\', char::from(byte)]),
-            b' '..=b'~' => written.push(char::from(byte)),
-            other => written.push_str(&format!("\\{other:03o}")),
-        }
-    }
-    written.push('"');
-    written
+/// The identifiers of a C text outside comments, and those that the rest of a header uses.
+fn names_of(text: &str) -> Names {
+    let code: String =
+        text.split("/*").map(|part| part.split_once("*/").map_or(part, |(_, code)| code)).collect();
+    let words = code.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+    let fixed =
+        ["TYPELOOM_HEADER_H", "TYPELOOM_BASE_H", "UINT64_C", "int64_t", "int16_t", "int8_t", "uint16_t"];
+    Names::reserving(words.chain(fixed).filter(|word| is_c_identifier(word)))
 }
 
 #[cfg(test)]
@@ -130,15 +106,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_cannot_end_a_comment() {
-        for text in ["a */ b", "/* a", "**//**/", "*/*/*/", "??/", "a\nb", "\\\n", "\u{202e}x"] {
-            let written = comment(text);
-            assert!(
-                !["*/", "/*", "??", "\n", "\u{202e}"].iter().any(|end| written.contains(end)),
-                "{written:?}"
-            );
-        }
-        assert_eq!(comment("float[N, 4]"), "float[N, 4]");
+    fn words_of_the_text_are_in_use() {
+        let mut names = names_of("typedef int typeloom_status; /* the first */ #define TYPELOOM_OK 0");
+        assert!(names.declare("first"));
+        assert!(!names.declare("typeloom_status"));
+        assert!(!names.declare("TYPELOOM_OK"));
+        assert!(names.declare("typeloom"));
     }
 
     fn header_with(leaves: &[(&str, &str)]) -> Result<String, HeaderError> {
@@ -174,11 +147,5 @@ mod tests {
         let header = header_with(&[("org.own", "")]).expect("there is no C name to reject");
         assert!(header.contains("#define TYPELOOM_LEAF_ORG_OWN_ID \"org.own\"\n"), "{header}");
         assert!(header.contains("/* org.own */"));
-    }
-
-    #[test]
-    fn a_literal_has_the_bytes_of_the_text() {
-        assert_eq!(literal("a\"b\\c?"), r#""a\"b\\c\?""#);
-        assert_eq!(literal("\n1\u{e9}"), r#""\0121\303\251""#);
     }
 }

@@ -21,7 +21,7 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use typeloom_onnx::text::is_unsafe;
+use typeloom_onnx::text::escape_json;
 use typeloom_settings::fingerprint::Fingerprint;
 use typeloom_solver::diagnostic::{Diagnostic, Explanation};
 use typeloom_solver::model::Coverage;
@@ -31,10 +31,10 @@ use crate::list::{Content, FileReport, ListRenderer};
 /// The version of the records.
 const VERSION: u32 = 1;
 
-/// A value as JSON on one line, in which each [unsafe](is_unsafe) character is written as `\\uXXXX`.
+/// A value as JSON on one line, in which each [unsafe](typeloom_onnx::text::is_unsafe) character is written as `\\uXXXX`.
 #[must_use]
 pub fn text(value: &Value) -> String {
-    escaped(&value.to_string())
+    escape_json(&value.to_string()).into_owned()
 }
 
 /// An object about a file, on one line that ends in a line break.
@@ -47,25 +47,6 @@ pub fn line(file: &str, fields: Map<String, Value>) -> String {
 #[must_use]
 pub fn values(file: &str, diagnostics: &[Diagnostic]) -> Value {
     diagnostics.iter().map(|diagnostic| value(file, diagnostic)).collect()
-}
-
-/// Escapes unsafe characters of a JSON text. They occur in strings only, apart from the line breaks of the layout.
-pub(crate) fn escaped(json: &str) -> String {
-    let unsafe_in_json = |c: char| is_unsafe(c) && c != '\n';
-    if !json.contains(unsafe_in_json) {
-        return json.to_owned();
-    }
-    let mut text = String::with_capacity(json.len() + 8);
-    for c in json.chars() {
-        if unsafe_in_json(c) {
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                text.push_str(&format!("\\u{unit:04x}"));
-            }
-        } else {
-            text.push(c);
-        }
-    }
-    text
 }
 
 /// One problem of a file as a line, without line break.

@@ -8,11 +8,11 @@
 //! rules that were used. A file that cannot be read is a notification of the invocation.
 
 use serde_json::{Value, json};
+use typeloom_onnx::text::escape_json;
 use typeloom_settings::fingerprint::{Fingerprint, VERSION};
 use typeloom_solver::diagnostic::{Diagnostic, Location};
 
 use crate::finding::{Difference, Finding, Rule, pascal};
-use crate::json::escaped;
 use crate::list::{Checked, Content, FileReport, ListRenderer, PathStyle, Totals};
 
 /// The address of the documentation.
@@ -115,7 +115,7 @@ impl ListRenderer for List {
 /// A value on several lines, of which all except the first are indented.
 fn indented(value: &Value, indent: &str) -> String {
     // Line breaks in strings are escaped.
-    escaped(&format!("{value:#}")).replace('\n', &format!("\n{indent}"))
+    escape_json(&format!("{value:#}")).replace('\n', &format!("\n{indent}"))
 }
 
 fn rule(rule: &Rule) -> Value {

@@ -1,5 +1,8 @@
-//! `typeloom describe FILE`: shows the interface of a model or exports it as a bundle.
+//! `typeloom describe FILE`: shows the interface of a model, or exports it as a bundle or a contract.
 
+mod contract;
+
+use anyhow::bail;
 use serde_json::json;
 use typeloom_interface::bundle::export_interfaces;
 use typeloom_onnx::text::escape;
@@ -16,7 +19,13 @@ use crate::target::export;
 pub(crate) fn run(args: &DescribeArgs) -> anyhow::Result<Outcome> {
     let source = input::source(&args.file);
     let interfaces = match interfaces::read(&source, &crate::settings::checker(&args.solve, &source)?)? {
+        Ok(Content::Interfaces(interfaces)) if args.contract.format.is_some() => {
+            return contract::run(args, &source, &interfaces);
+        }
         Ok(Content::Interfaces(interfaces)) => interfaces.functions,
+        Ok(Content::Types(_)) if args.contract.format.is_some() => {
+            bail!("`{}` has types, but no interfaces", source.name)
+        }
         Ok(Content::Types(types)) => return write_types(args, &source.name, types.bundle.as_bytes()),
         Err(diagnostics) => {
             return refuse(&source.name, &diagnostics, args.color, "no interface");

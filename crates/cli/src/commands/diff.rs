@@ -5,7 +5,7 @@ mod folders;
 use anyhow::{anyhow, bail};
 use serde_json::{Map, Value, json};
 use typeloom_interface::PortIdentity;
-use typeloom_interface::exports::{Content, ExportChanges, ExportsComparison, Incomparable};
+use typeloom_interface::exports::{ExportChanges, ExportsComparison, Incomparable};
 use typeloom_onnx::text::escape;
 use typeloom_pool::compat::Direction;
 use typeloom_report as report;
@@ -15,8 +15,8 @@ use typeloom_settings::effective::Settings;
 use crate::args::{Color, DiffArgs, DiffMode};
 use crate::exit::Outcome;
 use crate::input::{Source, source};
-use crate::interfaces;
-use crate::output::complain;
+use crate::interfaces::{self, Content};
+use crate::output::{complain, note};
 use crate::reports::Reports;
 use crate::settings::Resolver;
 
@@ -43,8 +43,8 @@ fn one(
     settings: &mut Resolver,
     reports: &mut Reports,
 ) -> anyhow::Result<Outcome> {
-    let comparison = match pair(args, old, new, settings) {
-        Ok(comparison) => comparison,
+    let pair = match pair(args, old, new, settings) {
+        Ok(pair) => pair,
         Err(error) => {
             complain(&error);
             let error = escape(&format!("{error:#}")).into_owned();
@@ -52,10 +52,14 @@ fn one(
             return Ok(Outcome::Unusable);
         }
     };
+    for text in pair.notes.iter().flatten() {
+        note(text);
+    }
+    let comparison = &pair.comparison;
     let compared = Compared {
-        differences: &report::exports::differences(&comparison),
-        verdict: verdict(&comparison, old, new),
-        object: object(&comparison, old, new),
+        differences: &report::exports::differences(comparison),
+        verdict: pair.verdict(old, new),
+        object: pair.object(old, new),
     };
     reports.file(&FileReport { file: &new.name, content: Reported::Compared(compared) })?;
     Ok(if comparison.is_compatible() { Outcome::Typed } else { Outcome::Problems })
@@ -69,67 +73,80 @@ fn direction(args: &DiffArgs) -> Direction {
     }
 }
 
+/// The comparison of two files.
+struct Pair {
+    comparison: ExportsComparison,
+    /// The facts that a contract for serving cannot express, if one of the files is one.
+    notes: Option<Vec<String>>,
+}
+
 /// Compares two files.
-fn pair(
-    args: &DiffArgs,
-    old: &Source,
-    new: &Source,
-    settings: &mut Resolver,
-) -> anyhow::Result<ExportsComparison> {
-    let identity = if args.by_name { PortIdentity::Name } else { PortIdentity::NameAndPosition };
-    let (before, after) = (read(old, settings)?, read(new, settings)?);
-    before.compare(&after, direction(args), identity).map_err(|error| match error {
+fn pair(args: &DiffArgs, old: &Source, new: &Source, settings: &mut Resolver) -> anyhow::Result<Pair> {
+    let (mut before, mut after) = (read(old, settings)?, read(new, settings)?);
+    let notes = interfaces::project(&mut before, &mut after)?;
+    // Serving systems bind by name.
+    let by_name = args.by_name || notes.is_some();
+    let identity = if by_name { PortIdentity::Name } else { PortIdentity::NameAndPosition };
+    let (before, after) = (before.into_exports(), after.into_exports());
+    let comparison = before.compare(&after, direction(args), identity).map_err(|error| match error {
         Incomparable::Kinds { old: had, new: has } => {
             anyhow!("`{}` holds {had} and `{}` {has}", old.name, new.name)
         }
         other => other.into(),
-    })
+    });
+    Ok(Pair { comparison: comparison?, notes })
 }
 
 /// The content of a file. A file with errors cannot be compared.
 fn read(source: &Source, settings: &mut Resolver) -> anyhow::Result<Content> {
     let file = &source.name;
-    let content = interfaces::read(source, &settings.plan(source)?.checker)?.or_else(|diagnostics| {
+    interfaces::read(source, &settings.plan(source)?.checker)?.or_else(|diagnostics| {
         let first = diagnostics.first().map(|diagnostic| report::concise::diagnostic(file, diagnostic));
         bail!("`{file}` is not well typed, see `typeloom check`: {}", first.unwrap_or_default().trim_end())
-    });
-    Ok(content?.into_exports())
+    })
 }
 
-/// The line that states whether one file can replace the other.
-fn verdict(comparison: &ExportsComparison, old: &Source, new: &Source) -> String {
-    let direction = comparison.direction.name();
-    let verdict = match (comparison.equal, comparison.is_compatible()) {
-        (true, _) => format!("the same {}", noun(&comparison.changes)),
-        (false, true) => format!("{direction} compatible"),
-        (false, false) => format!("not {direction} compatible"),
-    };
-    format!("{} -> {}: {verdict}", old.name, new.name)
-}
+impl Pair {
+    /// The line that states whether one file can replace the other.
+    fn verdict(&self, old: &Source, new: &Source) -> String {
+        let direction = self.comparison.direction.name();
+        let verdict = match (self.comparison.equal, self.comparison.is_compatible()) {
+            (true, _) => format!("the same {}", self.noun()),
+            (false, true) => format!("{direction} compatible"),
+            (false, false) => format!("not {direction} compatible"),
+        };
+        format!("{} -> {}: {verdict}", old.name, new.name)
+    }
 
-fn noun(changes: &ExportChanges) -> &'static str {
-    match changes {
-        ExportChanges::Interfaces { .. } => "interface",
-        ExportChanges::Types(_) => "types",
+    fn noun(&self) -> &'static str {
+        match self.comparison.changes {
+            ExportChanges::Interfaces { .. } if self.notes.is_some() => "contract",
+            ExportChanges::Interfaces { .. } => "interface",
+            ExportChanges::Types(_) => "types",
+        }
     }
-}
 
-fn object(comparison: &ExportsComparison, old: &Source, new: &Source) -> Map<String, Value> {
-    let mut object = Map::new();
-    let mut insert = |key: &str, value: Value| object.insert(key.to_owned(), value);
-    insert("old", json!(old.name));
-    insert("new", json!(new.name));
-    insert("mode", json!(comparison.direction.name()));
-    if let ExportChanges::Interfaces { identity, compared: _ } = &comparison.changes {
-        insert("by_name", json!(*identity == PortIdentity::Name));
+    fn object(&self, old: &Source, new: &Source) -> Map<String, Value> {
+        let comparison = &self.comparison;
+        let mut object = Map::new();
+        let mut insert = |key: &str, value: Value| object.insert(key.to_owned(), value);
+        insert("old", json!(old.name));
+        insert("new", json!(new.name));
+        insert("mode", json!(comparison.direction.name()));
+        if let ExportChanges::Interfaces { identity, compared: _ } = &comparison.changes {
+            insert("by_name", json!(*identity == PortIdentity::Name));
+        }
+        insert("compatible", json!(comparison.is_compatible()));
+        insert("equal", json!(comparison.equal));
+        insert("removed", json!(comparison.removed));
+        insert("added", json!(comparison.added));
+        insert("differences", json!(report::exports::objects(comparison)));
+        if let ExportChanges::Types(compat) = &comparison.changes {
+            insert("truncated", json!(compat.changed.iter().any(|(_, compat)| compat.truncated)));
+        }
+        if let Some(notes) = &self.notes {
+            insert("notes", json!(notes));
+        }
+        object
     }
-    insert("compatible", json!(comparison.is_compatible()));
-    insert("equal", json!(comparison.equal));
-    insert("removed", json!(comparison.removed));
-    insert("added", json!(comparison.added));
-    insert("differences", json!(report::exports::objects(comparison)));
-    if let ExportChanges::Types(compat) = &comparison.changes {
-        insert("truncated", json!(compat.changed.iter().any(|(_, compat)| compat.truncated)));
-    }
-    object
 }

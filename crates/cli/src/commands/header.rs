@@ -24,7 +24,7 @@ pub(crate) fn run(args: &HeaderArgs) -> anyhow::Result<Outcome> {
         Ok(Content::Types(_)) => bail!("`{}` has types, but no interfaces", source.name),
         Err(diagnostics) => return refuse(&source.name, &diagnostics, args.color, "no header"),
     };
-    let Interfaces { program, functions, bundle: _ } = interfaces;
+    let Interfaces { program, functions, origin: _ } = interfaces;
     let name = args.name.as_deref().unwrap_or(if program.is_empty() { MAIN } else { &program });
     let program = Program { name, functions: &functions };
     let header =

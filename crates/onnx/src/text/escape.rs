@@ -70,6 +70,27 @@ pub fn escape_lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(lines.join("\n"))
 }
 
+/// A JSON text in which each [unsafe](is_unsafe) character is written as `\\uXXXX`. They occur in strings only, apart from the
+/// line breaks of the layout, which are preserved.
+#[must_use]
+pub fn escape_json(json: &str) -> Cow<'_, str> {
+    let is_unsafe_in_json = |c: char| is_unsafe(c) && c != '\n';
+    if !json.contains(is_unsafe_in_json) {
+        return Cow::Borrowed(json);
+    }
+    let mut text = String::with_capacity(json.len() + 8);
+    for c in json.chars() {
+        if is_unsafe_in_json(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                text.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            text.push(c);
+        }
+    }
+    Cow::Owned(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,5 +121,11 @@ mod tests {
     fn own_line_breaks_can_be_kept() {
         assert_eq!(escape_lines("a\nb\u{1b}c"), "a\nb\\u{1b}c");
         assert_eq!(escape_lines("a\r\nb"), "a\\u{d}\nb");
+    }
+
+    #[test]
+    fn json_has_escapes_of_its_own() {
+        assert_eq!(escape_json("{\n\"a\": 1}"), "{\n\"a\": 1}");
+        assert_eq!(escape_json("\"\u{202e}\u{7f}\u{e0041}\""), "\"\\u202e\\u007f\\udb40\\udc41\"");
     }
 }

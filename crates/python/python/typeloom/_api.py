@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from typeloom import _core
@@ -347,8 +348,9 @@ def diff(
     not backward compatible
 
     Args:
-        old: a model or an interface.
-        new: a model or an interface.
+        old: a model, an interface, or the path of a contract for serving: ``*.pbtxt``, ``*.json`` or ``MLmodel``; see
+            `Interface.from_contract`.
+        new: the same.
         mode: ``backward``: existing callers can use the new one; ``forward``: the old one can be used where the new one is
             expected; ``full``: both.
         by_name: callers bind by name alone, so that the order of inputs and outputs does not matter.
@@ -359,7 +361,11 @@ def diff(
     """
 
     def interface(model: ModelLike | Interface) -> Interface:
-        return model if isinstance(model, Interface) else describe(model, operators=operators)
+        if isinstance(model, Interface):
+            return model
+        if isinstance(model, (str, os.PathLike)) and os.fspath(model).endswith((".pbtxt", ".json", "MLmodel")):
+            return Interface.from_contract(Path(model))
+        return describe(model, operators=operators)
 
     return interface(old).diff(interface(new), mode=mode, by_name=by_name)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 from typing import Any
 
 from typeloom import _core
@@ -103,6 +105,74 @@ class Interface:
             raise TypeloomError(f"the bundle has the interfaces {names}: choose one by its label")
         return cls(found[0][1], found[0][0])
 
+    def to_contract(self, format: str, *, model_name: str | None = None, max_batch: int | None = None) -> str:
+        """The interface in the format of a serving system, as ``typeloom describe --as``.
+
+        >>> import typeloom as tl
+        >>> interface = tl.describe('''<ir_version: 10, opset_import: ["" : 21]>
+        ... g (float[N, 3] x) => (y) { y = Relu(x) }''')
+        >>> print(interface.to_contract("triton", model_name="scorer"), end="")
+        # Model configuration of Triton Inference Server, written by `typeloom describe --as triton`.
+        # Not expressed: N is one number: inputs.x.shape[0], outputs.y.shape[0]
+        name: "scorer"
+        platform: "onnxruntime_onnx"
+        max_batch_size: 0
+        input {
+          name: "x"
+          data_type: TYPE_FP32
+          dims: [ -1, 3 ] # float[N, 3]
+        }
+        output {
+          name: "y"
+          data_type: TYPE_FP32
+          dims: [ -1, 3 ] # float[N, 3]
+        }
+
+        Args:
+            format: ``triton``, ``oip``, ``mlflow``, ``json-schema``, ``openapi``, ``c-header``, ``rust`` or ``python``.
+            model_name: the name under which the model is served; by default the name of the file without its extension. Without
+                one, a configuration of Triton has none, and applies to the model of its folder.
+            max_batch: of ``triton``: the maximum size of batches that the server forms.
+
+        Raises:
+            TypeloomError: the format cannot express an input or output, or the types do not prove that there are batches.
+        """
+        if model_name is None and format != "triton" and not self.name.startswith("<"):
+            model_name = Path(self.name).stem
+        return self._core.contract(format, model_name, max_batch)
+
+    @classmethod
+    def from_contract(cls, contract: str | bytes | os.PathLike[str]) -> Interface:
+        """Reads a ``config.pbtxt`` of Triton, metadata of the Open Inference Protocol, or a signature of MLflow: a text, or the
+        path of a file as an object of `pathlib`. Extents are numbers or unknown.
+
+        >>> import typeloom as tl
+        >>> head = '<ir_version: 10, opset_import: ["" : 21]> '
+        >>> model = tl.describe(head + "g (float[N, 3] x) => (y) { y = Relu(x) }")
+        >>> config = tl.Interface.from_contract(model.to_contract("triton", model_name="scorer"))
+        >>> config.name, str(config)
+        ('scorer', '(x: float[?, 3]) -> (y: float[?, 3])')
+        >>> bool(config.diff(model))
+        True
+        >>> config.diff(tl.describe(head + "g (float[N, 4] x) => (y) { y = Relu(x) }"))
+        inputs.x.shape[1]: 3 -> 4 (breaks both ways)
+        outputs.y.shape[1]: 3 -> 4 (breaks both ways)
+        not backward compatible
+
+        A comparison with a contract ignores the facts that its format cannot express (`Diff.notes`) and the order of inputs and
+        outputs.
+
+        Raises:
+            TypeloomError: the text is none of these, or malformed.
+        """
+        file = None
+        if isinstance(contract, os.PathLike):
+            file = os.fspath(contract)
+            contract = Path(contract).read_bytes()
+        text = contract.encode() if isinstance(contract, str) else contract
+        core, name = _core.read_contract(text, file)
+        return cls(core, name or "main")
+
     def to_dict(self) -> dict[str, Any]:
         """The interface as in ``typeloom describe --format json``."""
         return self._core.json(self.name)
@@ -113,8 +183,8 @@ class Interface:
 
     def diff(self, new: Interface, *, mode: str = "backward", by_name: bool = False) -> Diff:
         """The differences from this interface to another; see `typeloom.diff`."""
-        compatible, raw = self._core.compare(new._core, mode, by_name)
-        return Diff(self, new, mode, compatible, raw)
+        compatible, raw, notes = self._core.compare(new._core, mode, by_name)
+        return Diff(self, new, mode, compatible, raw, notes)
 
     def __str__(self) -> str:
         return str(self._core)
@@ -166,18 +236,26 @@ class Diff:
         mode: ``backward``, ``forward`` or ``full``.
         compatible: whether no difference breaks the mode.
         differences: every difference in either direction.
+        notes: facts about one side that the other one, a contract for serving, cannot express.
     """
 
-    __slots__ = ("compatible", "differences", "mode", "new", "old")
+    __slots__ = ("compatible", "differences", "mode", "new", "notes", "old")
 
     def __init__(
-        self, old: Interface, new: Interface, mode: str, compatible: bool, raw: list[dict[str, Any]]
+        self,
+        old: Interface,
+        new: Interface,
+        mode: str,
+        compatible: bool,
+        raw: list[dict[str, Any]],
+        notes: list[str],
     ) -> None:
         self.old = old
         self.new = new
         self.mode = mode
         self.compatible = compatible
         self.differences = [Difference(one) for one in raw]
+        self.notes = notes
 
     @property
     def equal(self) -> bool:

@@ -13,11 +13,12 @@
 
 use std::fmt::Write as _;
 
+use typeloom_serving::c_text::{comment, element, literal};
+use typeloom_serving::identifier::{Names, constant, is_c_identifier};
 use typeloom_types::dtype::{Dtype, DtypeClass};
 use typeloom_types::lattice::{Lattice, NodeRef};
 
-use super::names::{Names, constant, is_identifier};
-use super::{HeaderError, comment, literal};
+use super::HeaderError;
 
 /// Writes a constant for each element type.
 pub(super) fn dtypes(text: &mut String, names: &mut Names) {
@@ -43,7 +44,7 @@ fn leaf(text: &mut String, names: &mut Names, node: &NodeRef<'_>) -> Result<(), 
     let stem = if node.ffi_name.is_empty() {
         format!("TYPELOOM_LEAF_{}", constant(node.id, "OTHER"))
     } else {
-        if !is_identifier(node.ffi_name) {
+        if !is_c_identifier(node.ffi_name) {
             let (leaf, name) = (node.id.to_owned(), node.ffi_name.to_owned());
             return Err(HeaderError::NotAnIdentifier { leaf, name });
         }
@@ -99,24 +100,6 @@ fn tensor(name: &str, dtype: Dtype) -> String {
          const uint64_t *dims;\n  uint32_t rank;\n  int32_t dtype; /* {number} */\n}} {name};\n",
         dtype.onnx_name(),
     )
-}
-
-/// The C type of the elements; element types without a C type are unsigned integers of the same size.
-fn element(dtype: Dtype) -> &'static str {
-    match (dtype.class(), dtype.size_bits()) {
-        (DtypeClass::Float, Some(32)) => "float",
-        (DtypeClass::Float, Some(64)) => "double",
-        (DtypeClass::Complex, Some(64)) => "float",
-        (DtypeClass::Complex, Some(128)) => "double",
-        (DtypeClass::SignedInt, Some(8)) => "int8_t",
-        (DtypeClass::SignedInt, Some(16)) => "int16_t",
-        (DtypeClass::SignedInt, Some(32)) => "int32_t",
-        (DtypeClass::SignedInt, Some(64)) => "int64_t",
-        (_, Some(16)) => "uint16_t",
-        (_, Some(32)) => "uint32_t",
-        (_, Some(64)) => "uint64_t",
-        (_, _) => "uint8_t",
-    }
 }
 
 /// Appends formatted text.

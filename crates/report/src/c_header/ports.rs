@@ -3,9 +3,10 @@
 use typeloom_compiler::passes::export_interface::PARTS;
 use typeloom_interface::bundle::Exported;
 use typeloom_interface::{Interface, Parameter};
+use typeloom_serving::c_text::{comment, literal};
+use typeloom_serving::identifier::{Names, constant};
 
-use super::names::{Names, constant};
-use super::{Program, comment, literal};
+use super::Program;
 
 /// The include guard of a program, and its text.
 pub(super) fn program(names: &mut Names, program: Program<'_>) -> (String, String) {

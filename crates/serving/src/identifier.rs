@@ -1,4 +1,4 @@
-//! Identifiers of a header: conversion, and a set of those in use.
+//! Identifiers of generated code: conversion of names, and a set of those in use.
 
 use std::collections::HashMap;
 
@@ -6,24 +6,20 @@ use std::collections::HashMap;
 const MAX_LENGTH: usize = 100;
 
 /// Keywords of C and C++ that a lower-case identifier can be, one a line.
-const KEYWORDS: &str = include_str!("keywords.txt");
+const KEYWORDS_C: &str = include_str!("identifier/keywords_c.txt");
 
 /// The identifiers in use, each with the next number for a duplicate.
-pub(super) struct Names(HashMap<String, usize>);
+#[derive(Clone, Debug, Default)]
+pub struct Names(HashMap<String, usize>);
 
 impl Names {
-    /// The identifiers of a C text outside comments, and those that the rest of a header uses.
-    pub(super) fn new(text: &str) -> Self {
-        let code: String =
-            text.split("/*").map(|part| part.split_once("*/").map_or(part, |(_, code)| code)).collect();
-        let words = code.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-        let fixed =
-            ["TYPELOOM_HEADER_H", "TYPELOOM_BASE_H", "UINT64_C", "int64_t", "int16_t", "int8_t", "uint16_t"];
-        Self(words.chain(fixed).filter(|word| is_identifier(word)).map(|word| (word.to_owned(), 2)).collect())
+    /// Names that code must not declare.
+    pub fn reserving<'w>(words: impl IntoIterator<Item = &'w str>) -> Self {
+        Self(words.into_iter().map(|word| (word.to_owned(), 2)).collect())
     }
 
     /// Declares a name; `false` if it is in use.
-    pub(super) fn declare(&mut self, name: &str) -> bool {
+    pub fn declare(&mut self, name: &str) -> bool {
         let is_new = !self.0.contains_key(name);
         if is_new {
             self.0.insert(name.to_owned(), 2);
@@ -32,7 +28,7 @@ impl Names {
     }
 
     /// Declares a name, with the first free number if it is in use.
-    pub(super) fn declare_numbered(&mut self, name: String) -> String {
+    pub fn declare_numbered(&mut self, name: String) -> String {
         if self.declare(&name) {
             return name;
         }
@@ -51,18 +47,38 @@ impl Names {
 
 /// Whether a program in C and C++ may declare a name: names with `__`, or with `_` at the start, are
 /// reserved.
-pub(super) fn is_identifier(name: &str) -> bool {
+#[must_use]
+pub fn is_c_identifier(name: &str) -> bool {
     let starts = name.starts_with(|c: char| c.is_ascii_alphabetic());
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    starts && plain && !name.contains("__") && KEYWORDS.lines().all(|word| word != name)
+    starts && plain && !name.contains("__") && c_keywords().all(|word| word != name)
+}
+
+/// The keywords of C and C++ in lower case.
+pub fn c_keywords() -> impl Iterator<Item = &'static str> {
+    KEYWORDS_C.lines()
 }
 
 /// A name as part of a constant: upper case, with one `_` in place of other characters; `other` if nothing is left.
-pub(super) fn constant(name: &str, other: &str) -> String {
+#[must_use]
+pub fn constant(name: &str, other: &str) -> String {
+    joined(name, other).to_ascii_uppercase()
+}
+
+/// A name as that of a variable: lower case, with one `_` in place of other characters; `other` if nothing is left. It begins
+/// with a letter.
+#[must_use]
+pub fn variable(name: &str, other: &str) -> String {
+    let name = joined(name, other).to_ascii_lowercase();
+    if name.starts_with(|c: char| c.is_ascii_digit()) { format!("{other}_{name}") } else { name }
+}
+
+/// The letters and digits of ASCII in a name, with one `_` in place of other characters between them.
+fn joined(name: &str, other: &str) -> String {
     let mut written = String::new();
     for c in name.chars() {
         if c.is_ascii_alphanumeric() {
-            written.push(c.to_ascii_uppercase());
+            written.push(c);
         } else if !written.ends_with('_') && !written.is_empty() {
             written.push('_');
         }
@@ -95,8 +111,15 @@ mod tests {
     }
 
     #[test]
+    fn variables_begin_with_a_letter() {
+        assert_eq!(variable("Past.0", "port"), "past_0");
+        assert_eq!(variable("0.Key", "port"), "port_0_key");
+        assert_eq!(variable("\u{4e2d}", "port"), "port");
+    }
+
+    #[test]
     fn equal_names_are_numbered_and_numbers_avoid_names() {
-        let mut names = Names::new("");
+        let mut names = Names::default();
         let mut declare = |name: &str| names.declare_numbered(name.to_owned());
         assert_eq!([declare("A"), declare("A_2"), declare("A"), declare("A")], ["A", "A_2", "A_3", "A_4"]);
         assert_eq!(declare("A_2"), "A_2_2");
@@ -104,7 +127,7 @@ mod tests {
 
     #[test]
     fn many_equal_names_take_linear_time() {
-        let mut names = Names::new("");
+        let mut names = Names::default();
         for number in 2..50_002 {
             let expected = if number == 2 { "P".to_owned() } else { format!("P_{}", number - 1) };
             assert_eq!(names.declare_numbered("P".to_owned()), expected);
@@ -112,19 +135,10 @@ mod tests {
     }
 
     #[test]
-    fn words_of_the_text_are_in_use() {
-        let mut names = Names::new("typedef int typeloom_status; /* the first */ #define TYPELOOM_OK 0");
-        assert!(names.declare("first"));
-        assert!(!names.declare("typeloom_status"));
-        assert!(!names.declare("TYPELOOM_OK"));
-        assert!(names.declare("typeloom"));
-    }
-
-    #[test]
-    fn reserved_names_and_keywords_are_no_identifiers() {
+    fn reserved_names_and_keywords_are_no_identifiers_of_c() {
         for name in ["", "_x", "a__b", "1a", "a-b", "class", "double", "caf\u{e9}"] {
-            assert!(!is_identifier(name), "{name}");
+            assert!(!is_c_identifier(name), "{name}");
         }
-        assert!(is_identifier("bb_tensor_f32_t") && is_identifier("a"));
+        assert!(is_c_identifier("bb_tensor_f32_t") && is_c_identifier("a"));
     }
 }
