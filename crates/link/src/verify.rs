@@ -1,0 +1,138 @@
+//! The interface that the result must have, and the check of the result.
+//!
+//! The expected interface is computed from the interfaces of the two models and the unified symbols, without the result. So
+//! an error in the names, symbols or records of the result shows as a difference.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use typeloom_interface::{Interface, InterfaceDifference, Parameter, PortIdentity, compare};
+use typeloom_pool::compat::{Direction, PathStep};
+use typeloom_solver::catalogue::Catalogue;
+use typeloom_solver::diagnostic::diagnose;
+use typeloom_solver::dim::{Condition, DimId};
+use typeloom_solver::model::{Mode, Options, check};
+use typeloom_solver::solution::{TensorType, Type};
+use typeloom_solver::universe::Universe;
+
+use crate::error::LinkError;
+use crate::map::Connection;
+use crate::plan::{Plan, Port};
+use crate::source::Source;
+use crate::symbols::SymbolPlan;
+use crate::unify::Unifier;
+
+/// The interface of the result, and the types of connected outputs.
+pub(crate) struct Expected {
+    interface: Interface,
+    outputs: HashMap<String, Type>,
+}
+
+/// Replaces the extents of a type.
+fn map_extents(ty: &Type, replace: &mut dyn FnMut(DimId) -> DimId) -> Type {
+    let tensor = |tensor: &TensorType, replace: &mut dyn FnMut(DimId) -> DimId| TensorType {
+        elem: tensor.elem,
+        shape: tensor.shape.as_deref().map(|shape| shape.iter().map(|dim| replace(*dim)).collect()),
+    };
+    let (constructors, inner) = ty.split();
+    let inner = match inner {
+        Type::Tensor(it) => Type::Tensor(tensor(it, replace)),
+        Type::Sparse(it) => Type::Sparse(tensor(it, replace)),
+        // The nesting of types is bounded.
+        Type::Composite(composite) => Type::Composite(composite.map(|child| map_extents(child, replace))),
+        other => other.clone(),
+    };
+    Type::within(constructors, inner)
+}
+
+pub(crate) fn expected(
+    unifier: &mut Unifier<'_, '_>,
+    symbols: &SymbolPlan,
+    models: [&Source<'_>; 2],
+    connections: &[Connection],
+    plan: &Plan,
+) -> Expected {
+    let mut unnamed: HashMap<DimId, DimId> = symbols.named.iter().map(|(leaf, name)| (*leaf, *name)).collect();
+    let mut extent = |unifier: &mut Unifier<'_, '_>, model: usize, dim: DimId| {
+        let dim = if model == 0 { unifier.first_dim(dim) } else { unifier.second_dim(dim) };
+        let hidden: Vec<DimId> =
+            unifier.dims.symbols_of(dim).into_iter().filter(|leaf| unifier.is_hidden(*leaf)).collect();
+        let values: Vec<(DimId, DimId)> = hidden
+            .into_iter()
+            .map(|leaf| (leaf, *unnamed.entry(leaf).or_insert_with(|| unifier.dims.fresh())))
+            .collect();
+        unifier.dims.substitute(dim, &values)
+    };
+    let mut parameters = |unifier: &mut Unifier<'_, '_>, ports: &[Port], is_input: bool| -> Vec<Parameter> {
+        let mut listed = Vec::new();
+        for port in ports {
+            let interface = &models[port.model].interface;
+            let list = if is_input { &interface.inputs } else { &interface.outputs };
+            // A constant that is listed as an input is not part of the interface.
+            let Some(own) = list.iter().find(|parameter| parameter.name == port.own) else { continue };
+            let ty = map_extents(&own.ty, &mut |dim| extent(unifier, port.model, dim));
+            listed.push(Parameter { name: port.name.clone(), ty, optional: own.optional, assumed: own.assumed });
+        }
+        listed
+    };
+    let inputs = parameters(unifier, &plan.inputs, true);
+    let mut returned = parameters(unifier, &plan.outputs, false);
+    for (output, port) in returned.iter_mut().zip(&plan.outputs) {
+        // A returned input has the type of the output that it is connected to, unless that is cast.
+        let connection = connections.iter().position(|it| port.model == 1 && it.input == port.own);
+        if let Some(at) = connection.filter(|at| !unifier.casts.contains_key(at)) {
+            let [given, _] = connections[at].parameters(models[0], models[1]);
+            output.ty = map_extents(&given.ty, &mut |dim| extent(unifier, 0, dim));
+        }
+    }
+    let mut outputs = HashMap::new();
+    for connection in connections {
+        let [output, _] = connection.parameters(models[0], models[1]);
+        let ty = map_extents(&output.ty, &mut |dim| extent(unifier, 0, dim));
+        outputs.insert(output.name.clone(), ty);
+    }
+    let mut conditions = Vec::new();
+    for (model, source) in models.into_iter().enumerate() {
+        for condition in &source.interface.conditions {
+            let [left, right] = [condition.left, condition.right].map(|dim| extent(unifier, model, dim));
+            conditions.push(Condition { relation: condition.relation, left, right });
+        }
+    }
+    let universe = Arc::clone(&models[0].interface.universe);
+    let dims = unifier.dims.clone();
+    Expected { interface: Interface { inputs, outputs: returned, conditions, dims, universe }, outputs }
+}
+
+/// The type of an output of the first model in the result.
+pub(crate) fn type_of_output(expected: &Expected, output: &str) -> String {
+    expected.outputs.get(output).map(|ty| expected.interface.show(ty)).unwrap_or_default()
+}
+
+/// Checks the result and returns its interface.
+pub(crate) fn verify(
+    skeleton: &[u8],
+    expected: &Expected,
+    catalogue: &dyn Catalogue,
+    universe: &Arc<Universe>,
+    mode: Mode,
+) -> Result<Interface, LinkError> {
+    let options = Options { mode, ..Options::default() };
+    let file = || "the joined model".to_owned();
+    let mut checked = check(skeleton, catalogue, universe, &options)
+        .map_err(|error| LinkError::Check { file: file(), error })?;
+    if !checked.is_ok() {
+        return Err(LinkError::IllTypedResult { diagnostics: diagnose(&mut checked) });
+    }
+    let actual = Interface::of_checked(&mut checked);
+    let comparison = compare(&expected.interface, &actual, Direction::Backward, PortIdentity::NameAndPosition);
+    // The nodes of the second model can require more of known extents than of unknown ones.
+    let is_condition =
+        |difference: &InterfaceDifference| difference.path.0.first() == Some(&PathStep::Part("conditions"));
+    let breaking: Vec<InterfaceDifference> = comparison
+        .differences
+        .iter()
+        .filter(|difference| comparison.is_breaking(difference) && !is_condition(difference))
+        .cloned()
+        .collect();
+    if breaking.is_empty() { Ok(actual) } else { Err(LinkError::Interface(breaking)) }
+}
