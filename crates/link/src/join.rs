@@ -63,7 +63,9 @@ pub(crate) fn join<'a>(
         dropped: Vec::new(),
     };
     let (file, mut linked) = joiner.write(&scans, ir_version)?;
-    linked.interface = verify::verify(&file.skeleton, &expected, catalogue, universe, options.mode)?;
+    let verified = verify::verify(&file.skeleton, &expected, catalogue, universe, options.mode)?;
+    linked.interface = verified.interface;
+    linked.unproven.extend(verified.refuted);
     linked.pieces = file.pieces;
     for joined in &mut linked.joined {
         joined.ty = verify::type_of_output(&expected, &joined.connection.output);

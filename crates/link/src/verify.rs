@@ -108,14 +108,21 @@ pub(crate) fn type_of_output(expected: &Expected, output: &str) -> String {
     expected.outputs.get(output).map(|ty| expected.interface.show(ty)).unwrap_or_default()
 }
 
-/// Checks the result and returns its interface.
+/// The interface of a checked result.
+pub(crate) struct Verified {
+    pub(crate) interface: Interface,
+    /// The declared types of outputs that the models assume and the result refutes.
+    pub(crate) refuted: Vec<String>,
+}
+
+/// Checks the result and compares its interface.
 pub(crate) fn verify(
     skeleton: &[u8],
     expected: &Expected,
     catalogue: &dyn Catalogue,
     universe: &Arc<Universe>,
     mode: Mode,
-) -> Result<Interface, LinkError> {
+) -> Result<Verified, LinkError> {
     let options = Options { mode, ..Options::default() };
     let file = || "the joined model".to_owned();
     let mut checked = check(skeleton, catalogue, universe, &options)
@@ -128,11 +135,30 @@ pub(crate) fn verify(
     // The nodes of the second model can require more of known extents than of unknown ones.
     let is_condition =
         |difference: &InterfaceDifference| difference.path.0.first() == Some(&PathStep::Part("conditions"));
-    let breaking: Vec<InterfaceDifference> = comparison
-        .differences
-        .iter()
-        .filter(|difference| comparison.is_breaking(difference) && !is_condition(difference))
-        .cloned()
-        .collect();
-    if breaking.is_empty() { Ok(actual) } else { Err(LinkError::Interface(breaking)) }
+    let (mut breaking, mut refuted) = (Vec::new(), Vec::new());
+    for difference in &comparison.differences {
+        if !comparison.is_breaking(difference) || is_condition(difference) {
+            continue;
+        }
+        // A declaration that nothing proves in its own model can be refuted by what the other model proves.
+        if is_assumed(expected, difference) {
+            refuted.push(format!(
+                "{} is {}, as its model declares: the result computes {}",
+                difference.path, difference.old, difference.new
+            ));
+        } else {
+            breaking.push(difference.clone());
+        }
+    }
+    if breaking.is_empty() {
+        Ok(Verified { interface: actual, refuted })
+    } else {
+        Err(LinkError::Interface(breaking))
+    }
+}
+
+/// Whether a difference concerns an output whose expected type is an assumed declaration.
+fn is_assumed(expected: &Expected, difference: &InterfaceDifference) -> bool {
+    let [PathStep::Part("outputs"), PathStep::Field(name), ..] = &difference.path.0[..] else { return false };
+    expected.interface.outputs.iter().any(|it| it.assumed && it.name == *name)
 }
