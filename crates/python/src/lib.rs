@@ -11,6 +11,7 @@
 //! | [`report`] | `check`, `explain` |
 //! | [`reference`] | the drop-in replacements of the reference's modules |
 //! | [`rewrite`] | `annotate`, `strip`, `fix`, `compile` |
+//! | [`link`] | `link` |
 //! | [`interface`] | `describe`, `diff` |
 //! | [`view`] | `view` |
 //! | [`session`], [`array`] | `Session`, tensors |
@@ -35,6 +36,7 @@ mod fleet;
 mod infer;
 mod interface;
 mod interrupt;
+mod link;
 mod model;
 mod operators;
 mod pool;
@@ -65,6 +67,8 @@ mod _core {
     use crate::infer::InferenceTable;
     #[pymodule_export]
     use crate::interface::{Interface, describe, import_interfaces};
+    #[pymodule_export]
+    use crate::link::link;
     #[pymodule_export]
     use crate::model::{model_from_text, model_to_text};
     #[pymodule_export]

@@ -1,28 +1,24 @@
 //! `typeloom link A B -o FILE`: one model that computes B on outputs of A.
 //!
-//! # Files with tensors
-//!
-//! A location in a model is relative to the folder of the model. The result refers to the same files, if they are in its
-//! folder or below; their locations get the path from the folder of the result to that of the model. Other files are copied
-//! on request, as `RESULT.NAME`, so that a second run replaces the copies of the first one. Nothing is copied through memory.
+//! [`relocate`] decides the locations of files with tensors. Nothing is copied through memory.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use serde_json::{Map, Value, json};
-use typeloom_files::{Bytes, report_missing, usable};
+use typeloom_files::relocate::{Model, Placement, RelocateError, Relocated, relocate};
+use typeloom_files::{Bytes, report_missing};
 use typeloom_link::{
     Casts, Connection, LinkError, LinkOptions, Narrowing, Outputs, Part, Unproven, external_locations,
 };
 use typeloom_report as report;
-use typeloom_rewrite::names::Names;
 
 use crate::args::{ExternalData, LinkArgs, LinkCasts, SolveArgs, TextFormat};
 use crate::exit::Outcome;
 use crate::input::{self, Checker, Source};
 use crate::output::{self, complain, write};
-use crate::settings::{checker, relative};
+use crate::settings::checker;
 use crate::target::Target;
 
 pub(crate) fn run(args: &LinkArgs) -> anyhow::Result<Outcome> {
@@ -40,7 +36,7 @@ pub(crate) fn run(args: &LinkArgs) -> anyhow::Result<Outcome> {
     };
     let checker = checker(&settings, &sources[0])?;
     let files = [sources[0].open()?, sources[1].open()?];
-    let (locations, copies) = external(args, &sources, &files, &target)?;
+    let Relocated { locations, copies } = external(args, &sources, &files, &target)?;
     let options = options(args, locations, &checker)?;
     for (source, bytes) in sources.iter().zip(&files) {
         if let Some(outcome) = unusable(args, &checker, source, bytes)? {
@@ -52,6 +48,8 @@ pub(crate) fn run(args: &LinkArgs) -> anyhow::Result<Outcome> {
         Ok(linked) => linked,
         Err(error) => return refuse(args, &sources, &error),
     };
+    let copies: Vec<(&Path, Target)> =
+        copies.iter().map(|(from, to)| (from.as_path(), Target::named(&to.display().to_string()))).collect();
     for (from, to) in &copies {
         to.write_copy(from)?;
     }
@@ -89,7 +87,7 @@ fn target(args: &LinkArgs, sources: &[Source; 2]) -> anyhow::Result<Target> {
 
 fn options(
     args: &LinkArgs,
-    locations: [BTreeMap<String, String>; 2],
+    locations: Vec<BTreeMap<String, String>>,
     checker: &Checker,
 ) -> anyhow::Result<LinkOptions> {
     let map = args.map.iter().map(|text| connection(text)).collect::<anyhow::Result<_>>()?;
@@ -109,7 +107,7 @@ fn options(
         unproven: if args.accept_unproven { Unproven::Accept } else { Unproven::Reject },
         outputs,
         prefixes: [args.prefix_a.clone(), args.prefix_b.clone()],
-        locations,
+        locations: locations.try_into().unwrap_or_default(),
         mode: checker.options.mode,
     })
 }
@@ -188,73 +186,29 @@ fn json(_: &LinkArgs, sources: &[Source; 2], target: &Target, object: Map<String
     report::json::line(target.name(), all)
 }
 
-/// The new locations of files with tensors, by model, and the files to copy.
-type Moved = ([BTreeMap<String, String>; 2], Vec<(PathBuf, Target)>);
-
+/// New locations of the files with tensors, and the files to copy.
 fn external(
     args: &LinkArgs,
     sources: &[Source; 2],
     files: &[Bytes; 2],
     target: &Target,
-) -> anyhow::Result<Moved> {
-    let (mut moved, mut copies) = (Moved::default().0, Vec::new());
-    let mut names = Names::default();
-    for (at, (source, bytes)) in sources.iter().zip(files).enumerate() {
+) -> anyhow::Result<Relocated> {
+    let model = |at: usize| Model {
+        name: &sources[at].name,
+        folder: sources[at].folder(),
         // Malformed files are reported by the check.
-        let locations = external_locations(bytes.shared()).unwrap_or_default();
-        if locations.is_empty() {
-            continue;
-        }
-        let Some(folder) = source.folder() else {
-            bail!("`{}` has tensors in other files, and a model from standard input has no folder", source.name);
-        };
-        let Some(result) = target.path() else {
-            bail!("`{}` has tensors in other files, and standard output has no folder", source.name);
-        };
-        let result_folder = folder_of(result)?;
-        let folder_path = absolute(folder)?;
-        for location in locations {
-            // Files that cannot be used are reported by the check.
-            if usable(folder, &location).is_err() {
-                continue;
-            }
-            let new = match args.external {
-                ExternalData::Keep => {
-                    let path = relative(&folder_path, &result_folder);
-                    if path.starts_with("..") || Path::new(&path).is_absolute() {
-                        bail!(
-                            "`{}` has tensors in `{location}`, which is outside of the folder of `{}`; write the result \
-                             into a folder above, or copy the tensors with `--external copy`",
-                            source.name,
-                            target.name()
-                        );
-                    }
-                    if path.is_empty() { location.clone() } else { format!("{path}/{location}") }
-                }
-                ExternalData::Copy => {
-                    let base = Path::new(&location).file_name().unwrap_or_default().to_string_lossy();
-                    let own = result.file_name().unwrap_or_default().to_string_lossy();
-                    let name = names.fresh(&format!("{own}.{base}"));
-                    let to = result.with_file_name(&name);
-                    let from = folder.join(&location);
-                    if to.canonicalize().is_ok_and(|to| from.canonicalize().is_ok_and(|from| from == to)) {
-                        bail!("`{}` would be replaced by a copy of itself", to.display());
-                    }
-                    copies.push((from, Target::named(&to.display().to_string())));
-                    name
-                }
-            };
-            moved[at].insert(location, new);
-        }
+        locations: external_locations(files[at].shared()).unwrap_or_default(),
+    };
+    let placement = match args.external {
+        ExternalData::Keep => Placement::Keep,
+        ExternalData::Copy => Placement::Copy,
+    };
+    let models = [model(0), model(1)];
+    if let (None, Some(model)) = (target.path(), models.iter().find(|model| !model.locations.is_empty())) {
+        bail!("`{}` has tensors in other files, and standard output has no folder", model.name);
     }
-    Ok((moved, copies))
-}
-
-fn absolute(folder: &Path) -> anyhow::Result<PathBuf> {
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    folder.canonicalize().with_context(|| format!("cannot find the folder `{}`", folder.display()))
-}
-
-fn folder_of(file: &Path) -> anyhow::Result<PathBuf> {
-    absolute(file.parent().unwrap_or(Path::new("")))
+    relocate(&models, target.path(), placement).map_err(|error| {
+        let is_outside = matches!(error, RelocateError::Outside { .. });
+        anyhow::anyhow!("{error}{}", if is_outside { " with `--external copy`" } else { "" })
+    })
 }
