@@ -110,7 +110,11 @@ pub fn relocate(
     let Some(result) = result else {
         let mut different = folders.iter().flatten().map(|(_, own)| own);
         let first = different.next();
-        return if different.all(|own| Some(own) == first) { Ok(relocated) } else { Err(RelocateError::NoResult) };
+        return if different.all(|own| Some(own) == first) {
+            Ok(relocated)
+        } else {
+            Err(RelocateError::NoResult)
+        };
     };
     if sources.is_empty() {
         return Ok(relocated);
@@ -145,7 +149,9 @@ fn kept(model: &Model<'_>, own: &Path, target: &Path, location: &str) -> Result<
     let below = own.strip_prefix(target).map_err(|_| outside())?;
     let parts = below.components().map(|part| match part {
         Component::Normal(part) => part.to_str().ok_or_else(outside),
-        Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => Err(outside()),
+        Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => {
+            Err(outside())
+        }
     });
     let mut path = parts.collect::<Result<Vec<_>, _>>()?;
     path.push(location);
@@ -177,12 +183,14 @@ mod tests {
 
     fn both<'m>(folders: [&'m Path; 2]) -> Vec<Model<'m>> {
         let locations = BTreeSet::from(["w.bin".to_owned()]);
-        let model = |folder: &'m Path| Model { name: "m", folder: Some(folder), locations: locations.clone() };
+        let model =
+            |folder: &'m Path| Model { name: "m", folder: Some(folder), locations: locations.clone() };
         folders.map(model).into()
     }
 
     #[test]
-    fn files_below_the_result_keep_their_place_under_a_longer_name() -> Result<(), Box<dyn std::error::Error>> {
+    fn files_below_the_result_keep_their_place_under_a_longer_name() -> Result<(), Box<dyn std::error::Error>>
+    {
         let root = folders("below")?;
         let (a, b) = (root.join("a"), root.join("b"));
         let relocated = relocate(&both([&a, &b]), Some(&root.join("c.onnx")), Placement::Keep)?;

@@ -2,7 +2,9 @@
 
 use bytes::Bytes;
 use typeloom_interface::Interface;
-use typeloom_link::{Casts, Connection, LinkError, LinkOptions, Narrowing, Part, Unproven, external_locations, link};
+use typeloom_link::{
+    Casts, Connection, LinkError, LinkOptions, Narrowing, Part, Unproven, external_locations, link,
+};
 use typeloom_ops::described::Operators;
 use typeloom_solver::model::{Mode, Options};
 use typeloom_solver::universe::Universe;

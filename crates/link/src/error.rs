@@ -306,7 +306,11 @@ impl fmt::Display for Conflict {
                 write!(f, "`{y}` has {given} axes, but `{x}` needs {needed}")
             }
             ConflictKind::Extent { axis, extents: [given, needed], bound } => {
-                write!(f, "axis {axis} of `{y}` is {given}, but `{x}` needs {needed}{}", because(bound.as_ref()))
+                write!(
+                    f,
+                    "axis {axis} of `{y}` is {given}, but `{x}` needs {needed}{}",
+                    because(bound.as_ref())
+                )
             }
             ConflictKind::Narrowing { axis, symbol, value, bound } => write!(
                 f,

@@ -14,4 +14,3 @@ pub(crate) const GRAPH_SPARSE_INITIALIZER: u32 = 15;
 
 pub(crate) const TENSOR_NAME: u32 = 8;
 pub(crate) const TENSOR_EXTERNAL_DATA: u32 = 13;
-

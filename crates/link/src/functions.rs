@@ -56,7 +56,8 @@ impl FunctionPlan {
                 plan.rename(models, model, key, &mut taken);
             }
         }
-        let first: HashMap<&Callee, usize> = keys[0].iter().enumerate().rev().map(|(at, key)| (key, at)).collect();
+        let first: HashMap<&Callee, usize> =
+            keys[0].iter().enumerate().rev().map(|(at, key)| (key, at)).collect();
         loop {
             let in_first = plan.rewritten(0, models[0], &mut symbols[0], &locations[0]);
             let in_second = plan.rewritten(1, models[1], &mut symbols[1], &locations[1]);
@@ -64,7 +65,9 @@ impl FunctionPlan {
             plan.shared = vec![false; keys[1].len()];
             for (at, key) in keys[1].iter().enumerate() {
                 let is_renamed = |model: usize| plan.names[model].contains_key(key);
-                let Some(other) = first.get(key).filter(|_| !is_renamed(0) && !is_renamed(1)) else { continue };
+                let Some(other) = first.get(key).filter(|_| !is_renamed(0) && !is_renamed(1)) else {
+                    continue;
+                };
                 if in_second[at] == in_first[*other] {
                     plan.shared[at] = true;
                 } else {
@@ -117,4 +120,3 @@ const SEPARATOR: char = '\u{0}';
 fn joint(domain: &str, name: &str) -> String {
     format!("{domain}{SEPARATOR}{name}")
 }
-

@@ -42,8 +42,7 @@ pub(crate) fn join<'a>(
     let first = Source::read(first, catalogue, universe, options.mode)?;
     let second = Source::read(second, catalogue, universe, options.mode)?;
     let connections = resolve(&options.map, &first, &second).map_err(LinkError::Map)?;
-    let mut unifier =
-        Unifier::unify(&first, &second, &connections, options).map_err(LinkError::Types)?;
+    let mut unifier = Unifier::unify(&first, &second, &connections, options).map_err(LinkError::Types)?;
     let opsets = reconcile(&first, &second, catalogue).map_err(LinkError::Opsets)?;
     let models = [&first, &second];
     let scans = models.map(Scan::of);
@@ -154,7 +153,12 @@ fn configurations(
             Some(_) => {
                 let name = names.fresh(configuration.name());
                 let (from, to) = (configuration.name().to_owned(), name.clone());
-                renames.push(Rename { file: models[1].name.to_owned(), kind: "configuration", from: from.clone(), to });
+                renames.push(Rename {
+                    file: models[1].name.to_owned(),
+                    kind: "configuration",
+                    from: from.clone(),
+                    to,
+                });
                 all.push(DeviceConfigurationProto { name: name.as_str().into(), ..configuration.clone() });
                 renamed.insert(from, name);
             }
@@ -274,7 +278,8 @@ impl Joiner<'_, '_> {
         let mut nodes = Vec::new();
         let mut joined: HashMap<String, String> = HashMap::new();
         let version = self.opsets.default_version();
-        let needs_operators = |reason| LinkError::Unsupported { file: self.models[1].name.to_owned(), reason };
+        let needs_operators =
+            |reason| LinkError::Unsupported { file: self.models[1].name.to_owned(), reason };
         for (at, Connection { output, input }) in self.connections.iter().enumerate() {
             let plain = self.plan.joined[input].clone();
             let Some(needed) = self.unifier.casts.get(&at) else {
@@ -300,9 +305,12 @@ impl Joiner<'_, '_> {
             let Some(value) = joined.get(own).filter(|value| *model == 1 && *value != name) else { continue };
             let is_tensor = |ty: &Type| matches!(ty, Type::Tensor(_));
             let input = self.models[1].interface.inputs.iter().find(|input| input.name == *own);
-            let least = if input.is_some_and(|input| is_tensor(&input.ty)) { 1 } else { IDENTITY_OF_CONTAINERS };
+            let least =
+                if input.is_some_and(|input| is_tensor(&input.ty)) { 1 } else { IDENTITY_OF_CONTAINERS };
             if version.is_none_or(|version| version < least) {
-                return Err(needs_operators("returns an input, for which the imported operators have no `Identity`"));
+                return Err(needs_operators(
+                    "returns an input, for which the imported operators have no `Identity`",
+                ));
             }
             let node_name = self.plan.node_names.fresh(&format!("{name}_identity"));
             nodes.push(NodeProto {
@@ -348,10 +356,9 @@ impl Body<'_, '_, '_> {
         }
         for (model, source) in models.into_iter().enumerate() {
             for stored in source.stored.iter().filter(|stored| !self.is_connected(model, &stored.name)) {
-                graph.stored(model, source, stored, &renamers[model]).map_err(|error| LinkError::Splice {
-                    file: source.name.to_owned(),
-                    error,
-                })?;
+                graph
+                    .stored(model, source, stored, &renamers[model])
+                    .map_err(|error| LinkError::Splice { file: source.name.to_owned(), error })?;
             }
         }
         for port in &self.plan.inputs {

@@ -134,7 +134,8 @@ pub(crate) fn reconcile<'a>(
         match choose(catalogue, domain, [a, *b], &all) {
             Ok(version) => {
                 versions.insert(domain, version);
-                for (source, from) in [(first, a), (second, *b)].into_iter().filter(|(_, it)| *it != version) {
+                for (source, from) in [(first, a), (second, *b)].into_iter().filter(|(_, it)| *it != version)
+                {
                     let (domain, file) = (shown.to_owned(), source.name.to_owned());
                     changes.push(OpsetChange { domain, file, from, to: version });
                 }

@@ -127,7 +127,8 @@ impl Plan {
         for (model, scan) in scans.iter().enumerate() {
             let lists = [("value", &scan.values, &self.values), ("node", &scan.nodes, &self.nodes)];
             for (kind, list, maps) in lists {
-                let is_joined = |name: &&String| kind == "value" && model == 1 && self.joined.contains_key(*name);
+                let is_joined =
+                    |name: &&String| kind == "value" && model == 1 && self.joined.contains_key(*name);
                 for from in list.iter().filter(|name| !is_joined(name)) {
                     let Some(to) = maps[model].get(from).filter(|to| *to != from) else { continue };
                     let file = models[model].name.to_owned();

@@ -160,7 +160,8 @@ impl<'s, 'a> Unifier<'s, 'a> {
 
     pub(crate) fn normal(&mut self, dim: DimId) -> DimId {
         let dim = self.dims.resolve(dim);
-        let values: Vec<(DimId, DimId)> = self.narrowed.iter().map(|(symbol, value)| (*symbol, *value)).collect();
+        let values: Vec<(DimId, DimId)> =
+            self.narrowed.iter().map(|(symbol, value)| (*symbol, *value)).collect();
         self.dims.substitute(dim, &values)
     }
 
@@ -258,7 +259,11 @@ impl<'s, 'a> Unifier<'s, 'a> {
         let pair = given.elem.single().zip(needed.elem.single()).filter(|_| is_plain);
         let cast = match pair {
             Some((from, to)) if is_castable(from) && is_castable(to) => {
-                if keeps_values(from, to) { PossibleCast::Lossless } else { PossibleCast::Lossy }
+                if keeps_values(from, to) {
+                    PossibleCast::Lossless
+                } else {
+                    PossibleCast::Lossy
+                }
             }
             Some(_) | None => PossibleCast::None,
         };
@@ -389,10 +394,11 @@ impl<'s, 'a> Unifier<'s, 'a> {
         let (given, needed) = (self.normal(axis.given), self.normal(axis.needed));
         let (given, shown) = (self.shown(given), self.shown(needed));
         let [output, input] = self.connections[axis.connection].parameters(self.first, self.second);
-        let declared = match input.ty.tensor().and_then(|tensor| tensor.shape.as_deref()?.get(axis.at).copied()) {
-            Some(dim) => self.second.interface.dims.display(dim).to_string(),
-            None => shown.clone(),
-        };
+        let declared =
+            match input.ty.tensor().and_then(|tensor| tensor.shape.as_deref()?.get(axis.at).copied()) {
+                Some(dim) => self.second.interface.dims.display(dim).to_string(),
+                None => shown.clone(),
+            };
         let bound = self.bound(axis).map(|bound| bound.to_string()).unwrap_or_default();
         let needed = if bound.is_empty() { declared } else { shown };
         format!(
@@ -406,7 +412,11 @@ impl<'s, 'a> Unifier<'s, 'a> {
         let symbol = axis.symbol.clone()?;
         let (connection, at) = *self.bound_at.get(&symbol)?;
         let is_own = (connection, at) == (axis.connection, axis.at);
-        (!is_own).then(|| BoundSymbol { symbol, output: self.connections[connection].output.clone(), axis: at })
+        (!is_own).then(|| BoundSymbol {
+            symbol,
+            output: self.connections[connection].output.clone(),
+            axis: at,
+        })
     }
 
     /// A dim as text; hidden leaves and open symbols are unknown.
@@ -470,9 +480,15 @@ impl<'s, 'a> Unifier<'s, 'a> {
             match verdict {
                 Verdict::Always => {}
                 Verdict::Never => {
-                    self.conflict(connection, ConflictKind::Condition { condition: text, substituted: shown });
+                    self.conflict(
+                        connection,
+                        ConflictKind::Condition { condition: text, substituted: shown },
+                    );
                 }
-                Verdict::Only { .. } | Verdict::Equals { .. } | Verdict::Restricted { .. } | Verdict::Undecided => {
+                Verdict::Only { .. }
+                | Verdict::Equals { .. }
+                | Verdict::Restricted { .. }
+                | Verdict::Undecided => {
                     if self.is_of_program(left) || self.is_of_program(right) {
                         let claim = format!(
                             "the condition {text} of `{}` holds for `{}`",

@@ -52,7 +52,8 @@ pub(crate) fn expected(
     connections: &[Connection],
     plan: &Plan,
 ) -> Expected {
-    let mut unnamed: HashMap<DimId, DimId> = symbols.named.iter().map(|(leaf, name)| (*leaf, *name)).collect();
+    let mut unnamed: HashMap<DimId, DimId> =
+        symbols.named.iter().map(|(leaf, name)| (*leaf, *name)).collect();
     let mut extent = |unifier: &mut Unifier<'_, '_>, model: usize, dim: DimId| {
         let dim = if model == 0 { unifier.first_dim(dim) } else { unifier.second_dim(dim) };
         let hidden: Vec<DimId> =
@@ -71,7 +72,12 @@ pub(crate) fn expected(
             // A constant that is listed as an input is not part of the interface.
             let Some(own) = list.iter().find(|parameter| parameter.name == port.own) else { continue };
             let ty = map_extents(&own.ty, &mut |dim| extent(unifier, port.model, dim));
-            listed.push(Parameter { name: port.name.clone(), ty, optional: own.optional, assumed: own.assumed });
+            listed.push(Parameter {
+                name: port.name.clone(),
+                ty,
+                optional: own.optional,
+                assumed: own.assumed,
+            });
         }
         listed
     };
@@ -131,7 +137,8 @@ pub(crate) fn verify(
         return Err(LinkError::IllTypedResult { diagnostics: diagnose(&mut checked) });
     }
     let actual = Interface::of_checked(&mut checked);
-    let comparison = compare(&expected.interface, &actual, Direction::Backward, PortIdentity::NameAndPosition);
+    let comparison =
+        compare(&expected.interface, &actual, Direction::Backward, PortIdentity::NameAndPosition);
     // The nodes of the second model can require more of known extents than of unknown ones.
     let is_condition =
         |difference: &InterfaceDifference| difference.path.0.first() == Some(&PathStep::Part("conditions"));

@@ -15,8 +15,8 @@ use std::collections::HashSet;
 use typeloom_onnx::messages::tensor_shape_proto::dimension;
 use typeloom_onnx::messages::{
     AttributeProto, FunctionProto, GraphProto, NodeDeviceConfigurationProto, NodeProto, SharedText,
-    SparseTensorProto, StringStringEntryProto, TensorAnnotation, TensorProto, TensorShapeProto, Text, TypeProto,
-    ValueInfoProto, metadata_entry, type_proto,
+    SparseTensorProto, StringStringEntryProto, TensorAnnotation, TensorProto, TensorShapeProto, Text,
+    TypeProto, ValueInfoProto, metadata_entry, type_proto,
 };
 use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::text::CompositeText;
@@ -290,7 +290,8 @@ impl<'e, E: Edit> Walk<'e, E> {
         if CompositeText::of_opaque(changed.domain(), changed.name())
             != CompositeText::of_opaque(opaque.domain(), opaque.name())
         {
-            *opaque = type_proto::Opaque { unknown_fields: std::mem::take(&mut opaque.unknown_fields), ..changed };
+            *opaque =
+                type_proto::Opaque { unknown_fields: std::mem::take(&mut opaque.unknown_fields), ..changed };
         }
     }
 

@@ -9,7 +9,9 @@
 
 use std::ops::Range;
 
-use typeloom_onnx::messages::{ModelProto, OnnxMessage, SparseTensorProto, TensorProto, metadata_entry, tensor_proto};
+use typeloom_onnx::messages::{
+    ModelProto, OnnxMessage, SparseTensorProto, TensorProto, metadata_entry, tensor_proto,
+};
 use typeloom_onnx::splice::{Part, Records, Splice, SpliceError, put_header};
 use typeloom_onnx::view::{EntryView, SparseTensorView, TensorView};
 use typeloom_onnx::wire::WireValue;
@@ -55,7 +57,9 @@ impl Writer {
     fn old_only(&mut self, model: usize, range: Range<usize>) {
         self.length += range.len();
         match self.pieces.last_mut() {
-            Some(Piece::Old { model: last, range: before }) if *last == model && before.end == range.start => {
+            Some(Piece::Old { model: last, range: before })
+                if *last == model && before.end == range.start =>
+            {
                 before.end = range.end;
             }
             Some(_) | None => self.pieces.push(Piece::Old { model, range }),
@@ -202,11 +206,7 @@ fn edit(
 }
 
 /// The declaration of a large tensor whose data is somewhere else; `None` if the whole tensor is part of the skeleton.
-fn skeleton(
-    stored: &Stored,
-    body: &[u8],
-    renamer: &Renamer<'_>,
-) -> Result<Option<TensorProto>, SpliceError> {
+fn skeleton(stored: &Stored, body: &[u8], renamer: &Renamer<'_>) -> Result<Option<TensorProto>, SpliceError> {
     if stored.form == StoredForm::Sparse || body.len() <= MAX_KEPT {
         return Ok(None);
     }

@@ -103,7 +103,9 @@ pub(crate) fn link<'py>(
             let object = convert::json(py, &report::link::error_value(&error).into())?;
             let diagnostics = match &error {
                 LinkError::IllTyped { file, diagnostics } => convert::diagnostics(py, file, diagnostics)?,
-                LinkError::IllTypedResult { diagnostics } => convert::diagnostics(py, "<linked>", diagnostics)?,
+                LinkError::IllTypedResult { diagnostics } => {
+                    convert::diagnostics(py, "<linked>", diagnostics)?
+                }
                 _ => Vec::new(),
             };
             Ok((None, object, report::link::error(&error), diagnostics))

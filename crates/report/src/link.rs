@@ -33,7 +33,9 @@ pub fn summary(linked: &Linked) -> String {
         push(&format!("{kind} {from} of {file}: renamed to {to}"));
     }
     for OpsetChange { domain, file, from, to } in &linked.opsets {
-        push(&format!("operators of {domain} in {file}: version {to} instead of {from}, with equal definitions"));
+        push(&format!(
+            "operators of {domain} in {file}: version {to} instead of {from}, with equal definitions"
+        ));
     }
     for claim in &linked.unproven {
         push(&format!("not proved: {claim}"));
@@ -56,12 +58,14 @@ pub fn value(linked: &Linked) -> Map<String, Value> {
         }
         object
     });
-    let symbols = linked.substitutions.iter().map(
-        |Substitution { file, symbol, value }| json!({"file": file, "symbol": symbol, "value": value}),
-    );
-    let renames = linked.renames.iter().map(
-        |Rename { file, kind, from, to }| json!({"file": file, "kind": kind, "from": from, "to": to}),
-    );
+    let symbols = linked
+        .substitutions
+        .iter()
+        .map(|Substitution { file, symbol, value }| json!({"file": file, "symbol": symbol, "value": value}));
+    let renames = linked
+        .renames
+        .iter()
+        .map(|Rename { file, kind, from, to }| json!({"file": file, "kind": kind, "from": from, "to": to}));
     let opsets = linked.opsets.iter().map(|OpsetChange { domain, file, from, to }| {
         json!({"domain": domain, "file": file, "from": from, "to": to})
     });
@@ -128,7 +132,9 @@ fn reasons(error: &LinkError) -> Vec<Reason> {
             code: "operator-set",
             message: conflict.to_string(),
             sides: conflict.imports.iter().map(side).collect(),
-            help: Some("export both models with one version; there is no conversion between versions".to_owned()),
+            help: Some(
+                "export both models with one version; there is no conversion between versions".to_owned(),
+            ),
         }
     };
     let of_names = |conflict: &NameConflict| {

@@ -144,9 +144,7 @@ fn unusable(
             write(&report::json::line(&source.name, object))?;
             Ok(Some(Outcome::Problems))
         }
-        TextFormat::Human => {
-            output::refuse(&source.name, &diagnostics, args.color, "not linked").map(Some)
-        }
+        TextFormat::Human => output::refuse(&source.name, &diagnostics, args.color, "not linked").map(Some),
     }
 }
 

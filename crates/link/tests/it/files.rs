@@ -28,9 +28,11 @@ fn stored_tensors_are_not_copied() {
     let first = with_weights("a (float[262144] x) => (float[262144] y) { y = Add(x, w) }", "w");
     let second = with_weights("b (float[262144] x) => (float[262144] z) { z = Add(x, w) }", "w");
     let (linked, model) = joined(&first, &second, &mapped("y=x"));
-    let new: usize = linked.pieces.iter().map(|piece| if let Piece::New(bytes) = piece { bytes.len() } else { 0 }).sum();
+    let new: usize =
+        linked.pieces.iter().map(|piece| if let Piece::New(bytes) = piece { bytes.len() } else { 0 }).sum();
     assert!(new < 600, "{new} new bytes");
-    let names: Vec<_> = model.graph.unwrap().initializer.into_iter().map(|tensor| tensor.name.to_string()).collect();
+    let names: Vec<_> =
+        model.graph.unwrap().initializer.into_iter().map(|tensor| tensor.name.to_string()).collect();
     assert_eq!(names, ["w", "w_2"]);
 }
 
@@ -57,7 +59,9 @@ fn external_data_stays_external_at_its_new_location() {
     let options = LinkOptions { locations: [moved("one/w.bin"), moved("two/w.bin")], ..mapped("y=x") };
     let (_, model) = joined(&first, &second, &options);
     let tensors = model.graph.unwrap().initializer;
-    let entries: Vec<Vec<&str>> =
-        tensors.iter().map(|tensor| tensor.external_data.iter().map(|entry| entry.value()).collect()).collect();
+    let entries: Vec<Vec<&str>> = tensors
+        .iter()
+        .map(|tensor| tensor.external_data.iter().map(|entry| entry.value()).collect())
+        .collect();
     assert_eq!(entries, [["one/w.bin", "4"], ["two/w.bin", "4"]]);
 }

@@ -5,13 +5,12 @@ use typeloom_link::LinkOptions;
 use crate::support::{joined, mapped, model};
 
 fn with(graph: &str, functions: &str) -> bytes::Bytes {
-    model(&format!(
-        "<ir_version: 10, opset_import: [\"\" : 21, \"local\" : 1]>\n{graph}\n{functions}"
-    ))
+    model(&format!("<ir_version: 10, opset_import: [\"\" : 21, \"local\" : 1]>\n{graph}\n{functions}"))
 }
 
 const DOUBLE: &str = "<domain: \"local\", opset_import: [\"\" : 21]>\nF (x) => (y) { y = Add(x, x) }";
-const TRIPLE: &str = "<domain: \"local\", opset_import: [\"\" : 21]>\nF (x) => (y) { t = Add(x, x) y = Add(t, x) }";
+const TRIPLE: &str =
+    "<domain: \"local\", opset_import: [\"\" : 21]>\nF (x) => (y) { t = Add(x, x) y = Add(t, x) }";
 const FIRST: &str = "a (float[N] x) => (float[N] y) { y = local.F(x) }";
 const SECOND: &str = "b (float[N] x) => (float[N] z) { z = local.F(x) }";
 
@@ -38,7 +37,8 @@ fn different_functions_of_one_name_are_kept_apart() {
 
 #[test]
 fn callers_of_different_functions_differ_too() {
-    let caller = "<domain: \"local\", opset_import: [\"\" : 21, \"local\" : 1]>\nG (x) => (y) { y = local.F(x) }";
+    let caller =
+        "<domain: \"local\", opset_import: [\"\" : 21, \"local\" : 1]>\nG (x) => (y) { y = local.F(x) }";
     let first = with("a (float[N] x) => (float[N] y) { y = local.G(x) }", &format!("{DOUBLE}\n{caller}"));
     let second = with("b (float[N] x) => (float[N] z) { z = local.G(x) }", &format!("{TRIPLE}\n{caller}"));
     let (functions, nodes) = linked(&first, &second, &mapped("y=x"));
@@ -50,14 +50,21 @@ fn callers_of_different_functions_differ_too() {
 fn a_function_does_not_capture_an_operator_of_the_other_model() {
     // The second model has a function with the name of an ONNX operator.
     let own = "<domain: \"\", opset_import: [\"\" : 21]>\nCelu (x) => (y) { y = Neg(x) }";
-    let first = model("<ir_version: 10, opset_import: [\"\" : 21]>\na (float[N] x) => (float[N] y) { y = Celu(x) }");
+    let first =
+        model("<ir_version: 10, opset_import: [\"\" : 21]>\na (float[N] x) => (float[N] y) { y = Celu(x) }");
     let second = model(&format!(
         "<ir_version: 10, opset_import: [\"\" : 21]>\nb (float[N] x) => (float[N] z) {{ z = Celu(x) }}\n{own}"
     ));
     let (functions, nodes) = linked(&first, &second, &mapped("y=x"));
-    assert_eq!((functions.as_slice(), nodes), (&["Celu_2".to_owned()][..], vec!["Celu".to_owned(), "Celu_2".to_owned()]));
+    assert_eq!(
+        (functions.as_slice(), nodes),
+        (&["Celu_2".to_owned()][..], vec!["Celu".to_owned(), "Celu_2".to_owned()])
+    );
     let (functions, nodes) = linked(&second, &first, &mapped("z=x"));
-    assert_eq!((functions.as_slice(), nodes), (&["Celu_2".to_owned()][..], vec!["Celu_2".to_owned(), "Celu".to_owned()]));
+    assert_eq!(
+        (functions.as_slice(), nodes),
+        (&["Celu_2".to_owned()][..], vec!["Celu_2".to_owned(), "Celu".to_owned()])
+    );
 }
 
 #[test]

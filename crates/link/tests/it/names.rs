@@ -21,7 +21,13 @@ fn floats(values: &[f32]) -> Datum {
 }
 
 /// Runs a linked model on one input `x` and returns the floats of one output.
-fn result(first: &Bytes, second: &Bytes, options: &LinkOptions, inputs: &[(&str, Datum)], output: &str) -> Vec<f32> {
+fn result(
+    first: &Bytes,
+    second: &Bytes,
+    options: &LinkOptions,
+    inputs: &[(&str, Datum)],
+    output: &str,
+) -> Vec<f32> {
     let (linked, _) = joined(first, second, options);
     let inputs: HashMap<String, Datum> =
         inputs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
@@ -65,7 +71,8 @@ fn a_nested_graph_captures_the_value_of_its_own_model() {
          then_branch = t () => (float[2] p) { p = Add(x, w) }, \
          else_branch = e () => (float[2] q) { q = Sub(x, w) } > }",
     );
-    let inputs = [("x", floats(&[1.0, 1.0])), ("c", Datum::Tensor(AnyTensor::from_vec(&[], vec![true]).unwrap()))];
+    let inputs =
+        [("x", floats(&[1.0, 1.0])), ("c", Datum::Tensor(AnyTensor::from_vec(&[], vec![true]).unwrap()))];
     assert_eq!(result(&first, &second, &mapped("y=x"), &inputs, "z"), [102.0, 103.0]);
 }
 
@@ -78,7 +85,8 @@ fn a_nested_definition_is_not_the_connected_input() {
          then_branch = t () => (float[2] p) { x = Exp(w) y = Sub(w, x) p = Add(x, y) }, \
          else_branch = e () => (float[2] x) { x = Identity(w) } > }",
     );
-    let inputs = [("x", floats(&[-1.0, -2.0])), ("c", Datum::Tensor(AnyTensor::from_vec(&[], vec![true]).unwrap()))];
+    let inputs =
+        [("x", floats(&[-1.0, -2.0])), ("c", Datum::Tensor(AnyTensor::from_vec(&[], vec![true]).unwrap()))];
     // w - exp(w) + exp(w)
     let found = result(&first, &second, &mapped("y=x,y=w"), &inputs, "z");
     assert!((found[0] - 1.0).abs() < 1e-5 && (found[1] - 2.0).abs() < 1e-5, "{found:?}");
@@ -91,7 +99,8 @@ fn an_output_of_a_nested_graph_can_be_the_connected_input() {
         "b (float[2] x, bool c) => (float[2] z) { z = If (c) < \
          then_branch = t () => (float[2] x) { }, else_branch = e () => (float[2] q) { q = Exp(x) } > }",
     );
-    let inputs = [("h", floats(&[3.0, 4.0])), ("c", Datum::Tensor(AnyTensor::from_vec(&[], vec![true]).unwrap()))];
+    let inputs =
+        [("h", floats(&[3.0, 4.0])), ("c", Datum::Tensor(AnyTensor::from_vec(&[], vec![true]).unwrap()))];
     assert_eq!(result(&first, &second, &mapped("y=x"), &inputs, "z"), [-3.0, -4.0]);
 }
 
@@ -117,7 +126,9 @@ fn an_output_that_is_an_input_or_a_constant_can_be_connected() {
 #[test]
 fn a_connected_input_loses_its_default() {
     let first = graph("a (float[2] h) => (float[2] y) { y = Neg(h) }");
-    let second = graph("b (float[2] x, float[2] w) => (float[2] z) <float[2] x = {9, 9}, float[2] w = {1, 2}> { z = Add(x, w) }");
+    let second = graph(
+        "b (float[2] x, float[2] w) => (float[2] z) <float[2] x = {9, 9}, float[2] w = {1, 2}> { z = Add(x, w) }",
+    );
     let second = edited(&second, |model| {
         // In the text, an initializer with the name of an input is written as its default.
         assert_eq!(model.graph.as_ref().unwrap().initializer.len(), 2);
@@ -173,8 +184,9 @@ fn training_steps_and_programs_are_refused() {
     let first = graph("a (float[N] x) => (float[N] y) { y = Neg(x) }");
     let second = graph("b (float[N] x) => (float[N] z) { z = Neg(x) }");
     let trained = edited(&second, |model| model.training_info = vec![Default::default()]);
-    let compiled =
-        edited(&first, |model| model.metadata_props = vec![metadata_entry("ai.bytesandbrains.interface", "")]);
+    let compiled = edited(&first, |model| {
+        model.metadata_props = vec![metadata_entry("ai.bytesandbrains.interface", "")]
+    });
     for (first, second) in [(&first, &trained), (&compiled, &second)] {
         let error = join(first, second, &mapped("y=x")).unwrap_err();
         assert!(matches!(error, LinkError::Unsupported { .. }), "{error}");

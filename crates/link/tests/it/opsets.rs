@@ -49,10 +49,8 @@ fn versions_of_unknown_domains_must_be_equal() {
              b (float[K] x) => (float[K] z) {{ z = com.other.Op(x) }}"
         ))
     };
-    let options = typeloom_link::LinkOptions {
-        mode: typeloom_solver::model::Mode::Permissive,
-        ..mapped("z=x")
-    };
+    let options =
+        typeloom_link::LinkOptions { mode: typeloom_solver::model::Mode::Permissive, ..mapped("z=x") };
     assert!(matches!(join(&other(1), &other(2), &options), Err(LinkError::Opsets(_))));
     let typed = join(&other(1), &other(1), &options);
     assert!(!matches!(typed, Err(LinkError::Opsets(_))), "{typed:?}");

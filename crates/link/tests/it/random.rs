@@ -124,19 +124,26 @@ fn cut(program: &Program, at: usize) -> Option<Pair> {
     let (first_reads, second_reads) = (reads(&graph, 0..at), reads(&graph, at..graph.node.len()));
     let made: BTreeSet<String> = graph.node[..at].iter().flat_map(|node| node.output.clone()).collect();
     let returned: BTreeSet<String> = graph.output.iter().map(|output| output.name().to_owned()).collect();
-    let crossing: Vec<String> = made.intersection(&second_reads).filter(|name| !name.is_empty()).cloned().collect();
+    let crossing: Vec<String> =
+        made.intersection(&second_reads).filter(|name| !name.is_empty()).cloned().collect();
     if crossing.is_empty() {
         return None;
     }
-    let part = |nodes: std::ops::Range<usize>, reads: &BTreeSet<String>, outputs: &[String], extra: &[String]| {
-        let is_read = |name: &str| reads.contains(name) || outputs.iter().any(|output| output == name);
-        let mut graph = GraphProto { name: graph.name.clone(), node: graph.node[nodes].to_vec(), ..GraphProto::default() };
-        graph.initializer = graph_of(&whole).initializer.iter().filter(|it| is_read(it.name())).cloned().collect();
-        graph.input = graph_of(&whole).input.iter().filter(|it| is_read(it.name())).cloned().collect();
-        graph.input.extend(extra.iter().map(|name| info(name, &types[name])));
-        graph.output = outputs.iter().map(|name| info(name, &types[name])).collect();
-        ModelProto { graph: Some(graph), ..whole.clone() }
-    };
+    let part =
+        |nodes: std::ops::Range<usize>, reads: &BTreeSet<String>, outputs: &[String], extra: &[String]| {
+            let is_read = |name: &str| reads.contains(name) || outputs.iter().any(|output| output == name);
+            let mut graph = GraphProto {
+                name: graph.name.clone(),
+                node: graph.node[nodes].to_vec(),
+                ..GraphProto::default()
+            };
+            graph.initializer =
+                graph_of(&whole).initializer.iter().filter(|it| is_read(it.name())).cloned().collect();
+            graph.input = graph_of(&whole).input.iter().filter(|it| is_read(it.name())).cloned().collect();
+            graph.input.extend(extra.iter().map(|name| info(name, &types[name])));
+            graph.output = outputs.iter().map(|name| info(name, &types[name])).collect();
+            ModelProto { graph: Some(graph), ..whole.clone() }
+        };
     let (in_first, in_second): (Vec<String>, Vec<String>) =
         returned.iter().cloned().partition(|name| made.contains(name) && !second_reads.contains(name));
     let mut first_outputs = crossing.clone();
@@ -153,8 +160,10 @@ fn cut(program: &Program, at: usize) -> Option<Pair> {
     let prefix = |model: &mut ModelProto, text: &str, except: &[String]| -> HashMap<String, String> {
         let graph = graph_of(model);
         let ports = graph.input.iter().chain(&graph.output).map(|it| it.name().to_owned());
-        let new: HashMap<String, String> =
-            ports.filter(|name| !except.contains(name)).map(|name| (name.clone(), format!("{text}{name}"))).collect();
+        let new: HashMap<String, String> = ports
+            .filter(|name| !except.contains(name))
+            .map(|name| (name.clone(), format!("{text}{name}")))
+            .collect();
         new
     };
     let new = prefix(&mut second, "second_", &[]);
@@ -166,11 +175,14 @@ fn cut(program: &Program, at: usize) -> Option<Pair> {
         let short = &second_names[name];
         new.get(short).cloned().unwrap_or_else(|| short.clone())
     };
-    let listed = |model: usize, list: &[ValueInfoProto], table: &dyn Fn(&str) -> bool| -> Vec<(String, String)> {
-        let all = types.keys().filter(|name| table(name));
-        let of = |name: &String| Some((list.iter().find(|it| it.name() == own(model, name))?.name().to_owned(), name.clone()));
-        all.filter_map(of).collect()
-    };
+    let listed =
+        |model: usize, list: &[ValueInfoProto], table: &dyn Fn(&str) -> bool| -> Vec<(String, String)> {
+            let all = types.keys().filter(|name| table(name));
+            let of = |name: &String| {
+                Some((list.iter().find(|it| it.name() == own(model, name))?.name().to_owned(), name.clone()))
+            };
+            all.filter_map(of).collect()
+        };
     let is_input = |name: &str| graph.input.iter().any(|input| input.name() == name);
     let is_returned = |name: &str| returned.contains(name);
     Some(Pair {
@@ -183,7 +195,9 @@ fn cut(program: &Program, at: usize) -> Option<Pair> {
             listed(0, &graph_of(&first).output, &|name| {
                 names[0].contains_key(name) && is_returned(name) && in_first.iter().any(|it| it == name)
             }),
-            listed(1, &graph_of(&second).output, &|name| second_names.contains_key(name) && is_returned(name)),
+            listed(1, &graph_of(&second).output, &|name| {
+                second_names.contains_key(name) && is_returned(name)
+            }),
         ],
         first,
         second,
@@ -268,7 +282,8 @@ fn damage(pair: &mut Pair, choices: &mut Choices) {
     let name = pair.map[at].input.clone();
     let graph = pair.second.graph.as_mut().unwrap();
     let input = graph.input.iter_mut().find(|input| input.name() == name).unwrap();
-    let Some(type_proto::Value::TensorType(tensor)) = input.r#type.as_mut().and_then(|ty| ty.value.as_mut()) else {
+    let Some(type_proto::Value::TensorType(tensor)) = input.r#type.as_mut().and_then(|ty| ty.value.as_mut())
+    else {
         return;
     };
     let rank = tensor.shape.as_ref().map_or(0, |shape| shape.dim.len());
@@ -300,7 +315,8 @@ fn check_damaged(seed: u64, pair: &Pair, worlds: &[HashMap<String, Datum>], coun
             counts.ill_typed += 1;
             let file = Bytes::from(linked.to_vec([&files[0], &files[1]]));
             for world in worlds {
-                let inputs = pair.inputs.iter().flatten().map(|(own, name)| (own.clone(), world[name].clone()));
+                let inputs =
+                    pair.inputs.iter().flatten().map(|(own, name)| (own.clone(), world[name].clone()));
                 let Ok(_) = run(&file, inputs.collect()) else { continue };
                 if let Err(error) = in_sequence(pair, &files, world) {
                     panic!("seed {seed}: accepted, but in sequence {error}\n{}", text(pair));

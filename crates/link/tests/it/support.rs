@@ -63,10 +63,7 @@ pub(crate) fn codes(first: &str, second: &str, options: &LinkOptions) -> Vec<&'s
 }
 
 /// Runs a model on this crate's runtime.
-pub(crate) fn run(
-    model: &Bytes,
-    inputs: HashMap<String, Datum>,
-) -> Result<HashMap<String, Datum>, String> {
+pub(crate) fn run(model: &Bytes, inputs: HashMap<String, Datum>) -> Result<HashMap<String, Datum>, String> {
     let mut checked = check(model, &Standard, Universe::standard(), &Options::default())
         .map_err(|error| error.to_string())?;
     let session = Session::of_checked(&mut checked, &|_| Err("no other files are read".to_owned()))
@@ -98,7 +95,10 @@ fn elements_equal(left: &AnyTensor, right: &AnyTensor) -> bool {
         let bytes = tensor.bytes();
         match tensor.dtype() {
             Dtype::F32 => Some(
-                bytes.chunks_exact(4).map(|it| f64::from(f32::from_le_bytes(it.try_into().unwrap()))).collect(),
+                bytes
+                    .chunks_exact(4)
+                    .map(|it| f64::from(f32::from_le_bytes(it.try_into().unwrap())))
+                    .collect(),
             ),
             Dtype::F64 => {
                 Some(bytes.chunks_exact(8).map(|it| f64::from_le_bytes(it.try_into().unwrap())).collect())

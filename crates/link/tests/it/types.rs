@@ -45,8 +45,14 @@ fn extents_that_differ_are_rejected_with_both_sides() {
     let error = join(&graph(first), &graph(second), &mapped("y=x")).unwrap_err();
     assert_eq!(error.to_string(), "axis 1 of `y` is 8, but `x` needs 4");
     let LinkError::Types(conflicts) = error else { panic!("{error}") };
-    assert_eq!((conflicts[0].output.file.as_str(), conflicts[0].output.ty.as_str()), ("a.onnx", "float[N, 8]"));
-    assert_eq!((conflicts[0].input.file.as_str(), conflicts[0].input.ty.as_str()), ("b.onnx", "float[batch, 4]"));
+    assert_eq!(
+        (conflicts[0].output.file.as_str(), conflicts[0].output.ty.as_str()),
+        ("a.onnx", "float[N, 8]")
+    );
+    assert_eq!(
+        (conflicts[0].input.file.as_str(), conflicts[0].input.ty.as_str()),
+        ("b.onnx", "float[batch, 4]")
+    );
     assert_eq!(conflicts[0].output.origin, "output of Relu node #0");
 }
 
@@ -55,7 +61,9 @@ fn a_symbol_of_two_extents_is_rejected_with_both_of_them() {
     let first = "a (float[N] x) => (float[N] y, float[5] z) { y = Relu(x) z = Constant <value = float[5] {1, 2, 3, 4, 5}> () }";
     let second = "b (float[k] p, float[k] q) => (float[k] r) { r = Add(p, q) }";
     let found = conflicts(first, second, &mapped("z=p,y=q"));
-    let ConflictKind::Narrowing { symbol, value, bound: Some(bound), .. } = &found[0] else { panic!("{found:?}") };
+    let ConflictKind::Narrowing { symbol, value, bound: Some(bound), .. } = &found[0] else {
+        panic!("{found:?}")
+    };
     assert_eq!((symbol.as_str(), value.as_str()), ("N", "5"));
     assert_eq!((bound.symbol.as_str(), bound.output.as_str(), bound.axis), ("k", "z", 0));
     let first = "a (float[4] x, float[5] w) => (float[4] y, float[5] z) { y = Relu(x) z = Relu(w) }";
@@ -199,14 +207,18 @@ fn nodes_that_reject_the_types_of_the_first_model_are_reported() {
     let second = "b (float[] x) => (z) { w = Constant <value = float[3] {1, 2, 3}> () z = Add(x, w) }";
     let first = "a (float[N, 5] x) => (float[N, 5] y) { y = Relu(x) }";
     let second = graph(second.replace("float[] x", "float x").as_str());
-    let second = typeloom_onnx::messages::read::<typeloom_onnx::messages::ModelProto>(second).map(|mut model| {
-        let graph = model.graph.as_mut().unwrap();
-        let ty = graph.input[0].r#type.as_mut().and_then(|ty| ty.value.as_mut());
-        if let Some(typeloom_onnx::messages::type_proto::Value::TensorType(tensor)) = ty {
-            tensor.shape = None;
-        }
-        prost::Message::encode_to_vec(&model).into()
-    });
+    let second =
+        typeloom_onnx::messages::read::<typeloom_onnx::messages::ModelProto>(second).map(|mut model| {
+            let graph = model.graph.as_mut().unwrap();
+            let ty = graph.input[0].r#type.as_mut().and_then(|ty| ty.value.as_mut());
+            if let Some(typeloom_onnx::messages::type_proto::Value::TensorType(tensor)) = ty {
+                tensor.shape = None;
+            }
+            prost::Message::encode_to_vec(&model).into()
+        });
     let error = join(&graph(first), &second.unwrap(), &mapped("y=x")).unwrap_err();
-    assert!(matches!(&error, LinkError::IllTypedResult { diagnostics } if diagnostics.len() == 1), "{error:?}");
+    assert!(
+        matches!(&error, LinkError::IllTypedResult { diagnostics } if diagnostics.len() == 1),
+        "{error:?}"
+    );
 }
