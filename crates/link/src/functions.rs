@@ -5,13 +5,15 @@
 //! too: its nodes mean the operator, not the function.
 //!
 //! Sharing is decided by the greatest fixed point: all pairs are assumed to be equal, and a pair that differs under the
-//! current renames is renamed, which can make its callers differ. Each round but the last adds a rename.
+//! current renames is renamed together with its callers. Each round but the last adds a rename; two rounds suffice if no
+//! function of the first model gets another name.
 
 use std::collections::{BTreeMap, HashMap};
 
 use typeloom_onnx::messages::FunctionProto;
 use typeloom_rewrite::names::Names;
 
+use crate::opsets::called;
 use crate::plan::Rename;
 use crate::rename::Renamer;
 use crate::scan::{Callee, Scan, callee};
@@ -58,6 +60,13 @@ impl FunctionPlan {
         }
         let first: HashMap<&Callee, usize> =
             keys[0].iter().enumerate().rev().map(|(at, key)| (key, at)).collect();
+        let mut callers: HashMap<Callee, Vec<usize>> = HashMap::new();
+        for (at, record) in models[1].functions.iter().enumerate() {
+            for node in called(record.message.node.iter()) {
+                let key = callee(node.domain(), node.op_type(), node.overload());
+                callers.entry(key).or_default().push(at);
+            }
+        }
         loop {
             let in_first = plan.rewritten(0, models[0], &mut symbols[0], &locations[0]);
             let in_second = plan.rewritten(1, models[1], &mut symbols[1], &locations[1]);
@@ -77,20 +86,29 @@ impl FunctionPlan {
             if differing.is_empty() {
                 return plan;
             }
-            differing.into_iter().for_each(|key| plan.rename(models, 1, key, &mut taken));
+            // Callers of a renamed function differ from those in the first model, and so on.
+            let mut open: Vec<&Callee> = differing;
+            while let Some(key) = open.pop() {
+                if plan.rename(models, 1, key, &mut taken) {
+                    let of_key = callers.get(key).into_iter().flatten().map(|at| &keys[1][*at]);
+                    open.extend(of_key.filter(|key| first.contains_key(key)));
+                }
+            }
         }
     }
 
-    fn rename(&mut self, models: [&Source<'_>; 2], model: usize, key: &Callee, taken: &mut Names) {
+    /// Gives a function another name; `false` if it has one.
+    fn rename(&mut self, models: [&Source<'_>; 2], model: usize, key: &Callee, taken: &mut Names) -> bool {
         let [domain, name, _] = key;
         if self.names[model].contains_key(key) {
-            return;
+            return false;
         }
         let fresh = taken.fresh(&joint(domain, name));
         let new = fresh.rsplit_once(SEPARATOR).map_or(fresh.as_str(), |(_, name)| name);
         let file = models[model].name.to_owned();
         self.renames.push(Rename { file, kind: "function", from: name.clone(), to: new.to_owned() });
         self.names[model].insert(key.clone(), new.to_owned());
+        true
     }
 
     fn rewritten(

@@ -17,7 +17,7 @@ use typeloom_solver::universe::Universe;
 use typeloom_solver::value_type::ValueType;
 
 use crate::functions::FunctionPlan;
-use crate::map::{Connection, resolve};
+use crate::map::{Connection, Joint, positions, resolve};
 use crate::opsets::{Reconciled, reconcile};
 use crate::plan::{Plan, Port, Rename};
 use crate::rename::Renamer;
@@ -41,18 +41,18 @@ pub(crate) fn join<'a>(
     let [first, second] = parts;
     let first = Source::read(first, catalogue, universe, options.mode)?;
     let second = Source::read(second, catalogue, universe, options.mode)?;
-    let connections = resolve(&options.map, &first, &second).map_err(LinkError::Map)?;
-    let mut unifier = Unifier::unify(&first, &second, &connections, options).map_err(LinkError::Types)?;
+    let joints = resolve(&options.map, &first, &second).map_err(LinkError::Map)?;
+    let mut unifier = Unifier::unify(&first, &second, &joints, options).map_err(LinkError::Types)?;
     let opsets = reconcile(&first, &second, catalogue).map_err(LinkError::Opsets)?;
     let models = [&first, &second];
     let scans = models.map(Scan::of);
     let ir_version = first.ir_version().max(second.ir_version());
-    let plan = Plan::new(models, &scans, &connections, options, ir_version)?;
+    let plan = Plan::new(models, &scans, &joints, options, ir_version)?;
     let symbols = SymbolPlan::new(&mut unifier, models, &scans);
-    let expected = verify::expected(&mut unifier, &symbols, models, &connections, &plan);
+    let expected = verify::expected(&mut unifier, &symbols, models, &joints, &plan);
     let joiner = Joiner {
         models,
-        connections: &connections,
+        joints: &joints,
         options,
         opsets,
         unifier,
@@ -74,7 +74,7 @@ pub(crate) fn join<'a>(
 
 struct Joiner<'s, 'a> {
     models: [&'s Source<'a>; 2],
-    connections: &'s [Connection],
+    joints: &'s [Joint],
     options: &'s LinkOptions,
     opsets: Reconciled,
     unifier: Unifier<'s, 'a>,
@@ -204,7 +204,8 @@ impl Joiner<'_, '_> {
         let mut body = Body {
             models,
             plan: &self.plan,
-            connections: self.connections,
+            joints: self.joints,
+            outputs: positions(&models[0].interface.outputs),
             unifier: &mut self.unifier,
             named: self.symbols.named.iter().map(|(leaf, name)| (*leaf, *name)).collect(),
             dropped: &mut self.dropped,
@@ -262,7 +263,7 @@ impl Joiner<'_, '_> {
 
     /// The connections of the result, still without types.
     fn reported(&self) -> Vec<Joined> {
-        let one = |(at, connection): (usize, &Connection)| {
+        let one = |(at, Joint { connection, .. }): (usize, &Joint)| {
             let cast = self.unifier.casts.get(&at).map(|cast| InsertedCast {
                 from: cast.from,
                 to: cast.to,
@@ -270,7 +271,7 @@ impl Joiner<'_, '_> {
             });
             Joined { connection: connection.clone(), ty: String::new(), cast }
         };
-        self.connections.iter().enumerate().map(one).collect()
+        self.joints.iter().enumerate().map(one).collect()
     }
 
     /// The nodes between the two models, and the value of the result for each connected input.
@@ -280,7 +281,7 @@ impl Joiner<'_, '_> {
         let version = self.opsets.default_version();
         let needs_operators =
             |reason| LinkError::Unsupported { file: self.models[1].name.to_owned(), reason };
-        for (at, Connection { output, input }) in self.connections.iter().enumerate() {
+        for (at, Joint { connection: Connection { output, input }, .. }) in self.joints.iter().enumerate() {
             let plain = self.plan.joined[input].clone();
             let Some(needed) = self.unifier.casts.get(&at) else {
                 joined.insert(input.clone(), plain);
@@ -301,12 +302,11 @@ impl Joiner<'_, '_> {
             self.casts.insert(key, value.clone());
             joined.insert(input.clone(), value);
         }
-        for Port { model, own, name } in &self.plan.outputs {
+        for Port { model, at: _, own, name } in &self.plan.outputs {
             let Some(value) = joined.get(own).filter(|value| *model == 1 && *value != name) else { continue };
-            let is_tensor = |ty: &Type| matches!(ty, Type::Tensor(_));
-            let input = self.models[1].interface.inputs.iter().find(|input| input.name == *own);
-            let least =
-                if input.is_some_and(|input| is_tensor(&input.ty)) { 1 } else { IDENTITY_OF_CONTAINERS };
+            let input = self.joints.iter().find(|joint| joint.connection.input == *own);
+            let is_tensor = input.is_some_and(|it| matches!(it.input(self.models[1]).ty, Type::Tensor(_)));
+            let least = if is_tensor { 1 } else { IDENTITY_OF_CONTAINERS };
             if version.is_none_or(|version| version < least) {
                 return Err(needs_operators(
                     "returns an input, for which the imported operators have no `Identity`",
@@ -329,7 +329,9 @@ impl Joiner<'_, '_> {
 struct Body<'b, 's, 'a> {
     models: [&'b Source<'a>; 2],
     plan: &'b Plan,
-    connections: &'b [Connection],
+    joints: &'b [Joint],
+    /// The positions of the outputs of the first model by name.
+    outputs: HashMap<&'b str, usize>,
     unifier: &'b mut Unifier<'s, 'a>,
     /// The symbols that name extents of the first model.
     named: BTreeMap<DimId, DimId>,
@@ -387,7 +389,7 @@ impl Body<'_, '_, '_> {
         records: &[Record<ValueInfoProto>],
         renamers: &mut [Renamer<'_>; 2],
     ) {
-        let Some(record) = records.iter().find(|record| record.message.name() == port.own) else { return };
+        let Some(record) = records.get(port.at) else { return };
         let mut info = record.message.clone();
         Walk::main(&mut renamers[port.model]).declared(&mut info);
         if number == fields::GRAPH_OUTPUT && port.model == 0 {
@@ -431,19 +433,20 @@ impl Body<'_, '_, '_> {
     /// The outputs of the first model that are computed values of the result without another declaration.
     fn moved_outputs(&self) -> HashSet<String> {
         let first = self.models[0];
-        let connected = self.connections.iter().map(|connection| &connection.output);
-        let is_declared = |output: &str| {
-            let is_output = self.plan.outputs.iter().any(|port| port.model == 0 && port.own == output);
-            let is_input = first.inputs.iter().any(|record| record.message.name() == output);
-            is_output || is_input || first.stores(output)
-        };
-        connected.filter(|output| !is_declared(output)).cloned().collect()
+        let kept = self.plan.outputs.iter().filter(|port| port.model == 0).map(|port| port.own.as_str());
+        let inputs = first.inputs.iter().map(|record| record.message.name());
+        let declared: HashSet<&str> = kept.chain(inputs).collect();
+        let connected = self.joints.iter().map(|joint| &joint.connection.output);
+        connected
+            .filter(|output| !declared.contains(output.as_str()) && !first.stores(output))
+            .cloned()
+            .collect()
     }
 
     /// Adds the solved type of an output of the first model to its declaration.
     fn complete(&self, info: &mut ValueInfoProto, output: &str) {
         let first = self.models[0];
-        let parameter = first.interface.outputs.iter().find(|parameter| parameter.name == output);
+        let parameter = self.outputs.get(output).map(|at| &first.interface.outputs[*at]);
         // An assumed type is the declared one.
         if let Some(parameter) = parameter.filter(|parameter| !parameter.assumed) {
             let ty = ValueType::of(&parameter.ty, &first.interface.universe, &first.interface.dims);
@@ -457,7 +460,7 @@ impl Body<'_, '_, '_> {
             return;
         }
         let first = self.models[0];
-        let parameter = first.interface.outputs.iter().find(|parameter| parameter.name == output);
+        let parameter = self.outputs.get(output).map(|at| &first.interface.outputs[*at]);
         let Some(Type::Tensor(tensor)) = parameter.map(|parameter| &parameter.ty) else { return };
         let Some(shape) = tensor.shape.as_deref() else { return };
         let dims = info.r#type.as_mut().and_then(axes).into_iter().flatten();

@@ -22,14 +22,35 @@ impl Connection {
     pub fn new(output: impl Into<String>, input: impl Into<String>) -> Self {
         Self { output: output.into(), input: input.into() }
     }
+}
 
-    /// The output and the input. The connection was returned by [`resolve`].
-    pub(crate) fn parameters<'s>(&self, first: &'s Source<'_>, second: &'s Source<'_>) -> [&'s Parameter; 2] {
-        let find = |list: &'s [Parameter], name: &str| list.iter().find(|parameter| parameter.name == name);
-        let output = find(&first.interface.outputs, &self.output);
-        let input = find(&second.interface.inputs, &self.input);
-        [output.expect("the output was resolved"), input.expect("the input was resolved")]
+/// A connection that was found in the interfaces of two models.
+#[derive(Clone, Debug)]
+pub(crate) struct Joint {
+    pub(crate) connection: Connection,
+    /// The position of the output in the interface of the first model.
+    output: usize,
+    /// The position of the input in the interface of the second model.
+    input: usize,
+}
+
+impl Joint {
+    pub(crate) fn output<'s>(&self, first: &'s Source<'_>) -> &'s Parameter {
+        &first.interface.outputs[self.output]
     }
+
+    pub(crate) fn input<'s>(&self, second: &'s Source<'_>) -> &'s Parameter {
+        &second.interface.inputs[self.input]
+    }
+}
+
+/// The first position of each name.
+pub(crate) fn positions(list: &[Parameter]) -> HashMap<&str, usize> {
+    let mut positions = HashMap::with_capacity(list.len());
+    for (at, parameter) in list.iter().enumerate() {
+        positions.entry(parameter.name.as_str()).or_insert(at);
+    }
+    positions
 }
 
 /// The connections of a map; of an empty map, those of outputs and inputs of equal names.
@@ -37,33 +58,36 @@ pub(crate) fn resolve(
     map: &[Connection],
     first: &Source<'_>,
     second: &Source<'_>,
-) -> Result<Vec<Connection>, Vec<MapError>> {
+) -> Result<Vec<Joint>, Vec<MapError>> {
     let names = |list: &[Parameter]| -> Vec<String> { list.iter().map(|it| it.name.clone()).collect() };
-    let (outputs, inputs) = (names(&first.interface.outputs), names(&second.interface.inputs));
+    let (outputs, inputs) = (positions(&first.interface.outputs), positions(&second.interface.inputs));
+    let joint = |connection: Connection| -> Option<Joint> {
+        let (output, input) =
+            (*outputs.get(connection.output.as_str())?, *inputs.get(connection.input.as_str())?);
+        Some(Joint { connection, output, input })
+    };
     if map.is_empty() {
-        let common: Vec<Connection> = inputs
-            .iter()
-            .filter(|name| outputs.contains(name))
-            .map(|name| Connection::new(name, name))
-            .collect();
+        let equal = second.interface.inputs.iter().map(|input| Connection::new(&input.name, &input.name));
+        let common: Vec<Joint> = equal.filter_map(joint).collect();
         if common.is_empty() {
             let files = [first.name.to_owned(), second.name.to_owned()];
+            let (outputs, inputs) = (names(&first.interface.outputs), names(&second.interface.inputs));
             return Err(vec![MapError::NothingInCommon { files, outputs, inputs }]);
         }
         return Ok(common);
     }
     let mut errors = Vec::new();
-    let mut connections: Vec<Connection> = Vec::new();
+    let mut joints: Vec<Joint> = Vec::new();
     let mut by_input: HashMap<&str, &str> = HashMap::new();
     for connection in map {
         let Connection { output, input } = connection;
-        let near = |list: &[String], name: &str| nearest(name, list.iter().map(String::as_str));
-        if !outputs.contains(output) {
-            let near = near(&outputs, output);
+        let near = |list: &[Parameter], name: &str| nearest(name, list.iter().map(|it| it.name.as_str()));
+        if !outputs.contains_key(output.as_str()) {
+            let near = near(&first.interface.outputs, output);
             errors.push(MapError::UnknownOutput { file: first.name.to_owned(), name: output.clone(), near });
         }
-        if !inputs.contains(input) {
-            let near = near(&inputs, input);
+        if !inputs.contains_key(input.as_str()) {
+            let near = near(&second.interface.inputs, input);
             errors.push(MapError::UnknownInput { file: second.name.to_owned(), name: input.clone(), near });
         }
         match by_input.insert(input, output) {
@@ -72,8 +96,8 @@ pub(crate) fn resolve(
                 name: input.clone(),
                 outputs: [other.to_owned(), output.clone()],
             }),
-            None => connections.push(connection.clone()),
+            None => joints.extend(joint(connection.clone())),
         }
     }
-    if errors.is_empty() { Ok(connections) } else { Err(errors) }
+    if errors.is_empty() { Ok(joints) } else { Err(errors) }
 }

@@ -182,10 +182,11 @@ fn choose(
         })
     };
     let (low, high) = (imports[0].min(imports[1]), imports[0].max(imports[1]));
-    // Versions between two known ones: a file can import any number.
-    let newest = catalogue.newest(domain).unwrap_or(high).max(low);
-    let candidates = std::iter::once(high).chain((low.max(1)..=newest.min(high)).rev());
-    if let Some(version) = candidates.into_iter().find(|version| suits(*version)) {
+    // A file can import any number, so only versions that the catalogue knows are tried between the two.
+    let known = catalogue.newest(domain).map_or(0..=0, |newest| low.max(1)..=newest.min(high));
+    if let Some(version) =
+        std::iter::once(high).chain(known.rev()).chain([low]).find(|version| suits(*version))
+    {
         return Ok(version);
     }
     let mut differing = BTreeSet::new();

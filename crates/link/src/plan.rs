@@ -13,7 +13,7 @@ use indexmap::{IndexMap, IndexSet};
 use typeloom_rewrite::names::Names;
 
 use crate::error::{MapError, NameConflict};
-use crate::map::Connection;
+use crate::map::{Connection, Joint};
 use crate::scan::Scan;
 use crate::source::{FIRST_WITH_DEFAULTS, Source};
 use crate::{LinkOptions, Outputs};
@@ -24,6 +24,8 @@ use typeloom_solver::suggest::nearest;
 pub(crate) struct Port {
     /// 0 for the first model, 1 for the second one.
     pub(crate) model: usize,
+    /// The position in the inputs or outputs of the graph of that model.
+    pub(crate) at: usize,
     /// The name in that model.
     pub(crate) own: String,
     /// The name in the result.
@@ -62,14 +64,14 @@ impl Plan {
     pub(crate) fn new(
         models: [&Source<'_>; 2],
         scans: &[Scan; 2],
-        connections: &[Connection],
+        joints: &[Joint],
         options: &LinkOptions,
         ir_version: i64,
     ) -> Result<Self, crate::LinkError> {
-        let inputs = inputs(models, connections, options, ir_version);
-        let outputs = outputs(models, connections, options)?;
+        let inputs = inputs(models, joints, options, ir_version);
+        let outputs = outputs(models, joints, options)?;
         let joined_names: HashMap<&str, &str> =
-            connections.iter().map(|it| (it.input.as_str(), it.output.as_str())).collect();
+            joints.iter().map(|it| (it.connection.input.as_str(), it.connection.output.as_str())).collect();
         conflicts(models, &inputs, &outputs, &joined_names).map_err(crate::LinkError::Names)?;
 
         let fixed = |model: usize| -> HashMap<&str, &str> {
@@ -92,7 +94,7 @@ impl Plan {
         let second = renamed(&scans[1].values, &options.prefixes[1], &fixed_second, &mut names, |name| {
             used.contains(name) || reserved.contains(name)
         });
-        let joined = connections.iter().map(|Connection { output, input }| {
+        let joined = joints.iter().map(|Joint { connection: Connection { output, input }, .. }| {
             let name = first.get(output).unwrap_or(output);
             (input.clone(), name.clone())
         });
@@ -161,25 +163,21 @@ fn renamed(
     renamed
 }
 
-fn port(model: usize, own: &str, options: &LinkOptions) -> Port {
-    Port { model, own: own.to_owned(), name: format!("{}{own}", options.prefixes[model]) }
+fn port(model: usize, at: usize, own: &str, options: &LinkOptions) -> Port {
+    Port { model, at, own: own.to_owned(), name: format!("{}{own}", options.prefixes[model]) }
 }
 
 /// The inputs of the result: those of the first model, then the unconnected ones of the second model.
-fn inputs(
-    models: [&Source<'_>; 2],
-    connections: &[Connection],
-    options: &LinkOptions,
-    ir_version: i64,
-) -> Vec<Port> {
+fn inputs(models: [&Source<'_>; 2], joints: &[Joint], options: &LinkOptions, ir_version: i64) -> Vec<Port> {
+    let connected: HashSet<&str> = joints.iter().map(|joint| joint.connection.input.as_str()).collect();
     let mut inputs = Vec::new();
     for (model, source) in models.into_iter().enumerate() {
         // In a newer IR, a constant that is listed as an input would become an input with a default.
         let drops_constants = source.has_constant_inputs() && ir_version >= FIRST_WITH_DEFAULTS;
-        for name in source.inputs.iter().map(|record| record.message.name()) {
-            let is_connected = model == 1 && connections.iter().any(|it| it.input == name);
+        for (at, name) in source.inputs.iter().map(|record| record.message.name()).enumerate() {
+            let is_connected = model == 1 && connected.contains(name);
             if !is_connected && !(drops_constants && source.stores(name)) {
-                inputs.push(port(model, name, options));
+                inputs.push(port(model, at, name, options));
             }
         }
     }
@@ -189,14 +187,15 @@ fn inputs(
 /// The outputs of the result that the options select.
 fn outputs(
     models: [&Source<'_>; 2],
-    connections: &[Connection],
+    joints: &[Joint],
     options: &LinkOptions,
 ) -> Result<Vec<Port>, crate::LinkError> {
+    let connected: HashSet<&str> = joints.iter().map(|joint| joint.connection.output.as_str()).collect();
     let mut all = Vec::new();
     for (model, source) in models.into_iter().enumerate() {
-        for name in source.outputs.iter().map(|record| record.message.name()) {
-            let is_consumed = model == 0 && connections.iter().any(|it| it.output == name);
-            all.push((port(model, name, options), is_consumed));
+        for (at, name) in source.outputs.iter().map(|record| record.message.name()).enumerate() {
+            let is_consumed = model == 0 && connected.contains(name);
+            all.push((port(model, at, name, options), is_consumed));
         }
     }
     match &options.outputs {

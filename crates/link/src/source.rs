@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** initializers are not decoded. Other payloads are decoded as parts of the file's buffer.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -65,6 +66,8 @@ pub(crate) struct Source<'a> {
     pub(crate) value_info: Vec<Record<ValueInfoProto>>,
     pub(crate) annotations: Vec<Record<TensorAnnotation>>,
     pub(crate) stored: Vec<Stored>,
+    /// The names of `stored`.
+    stored_names: HashSet<String>,
     pub(crate) functions: Vec<Record<FunctionProto>>,
     /// The imported version of each domain.
     pub(crate) imports: IndexMap<String, i64>,
@@ -99,6 +102,7 @@ impl<'a> Source<'a> {
             value_info: Vec::new(),
             annotations: Vec::new(),
             stored: Vec::new(),
+            stored_names: HashSet::new(),
             functions: Vec::new(),
             imports: IndexMap::new(),
         };
@@ -159,6 +163,7 @@ impl<'a> Source<'a> {
             }
         }
         self.graph = read(rest.into())?;
+        self.stored_names = self.stored.iter().map(|stored| stored.name.clone()).collect();
         Ok(())
     }
 
@@ -173,7 +178,7 @@ impl<'a> Source<'a> {
 
     /// Whether a tensor of this name is stored in the main graph.
     pub(crate) fn stores(&self, name: &str) -> bool {
-        self.stored.iter().any(|stored| stored.name == name)
+        self.stored_names.contains(name)
     }
 
     /// One side of a conflict at an input or output.

@@ -7,7 +7,7 @@
 //! An extent of the first model can have no name. Then the symbol of the second model that meets it names it in the result,
 //! so that the axes of the second model stay equal.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use indexmap::IndexMap;
 use typeloom_onnx::messages::tensor_shape_proto::dimension;
@@ -126,9 +126,10 @@ impl SymbolPlan {
             let (symbol, value) = (unifier.shown(symbol), unifier.shown(value));
             plan.substitutions.push(Substitution { file, symbol, value });
         }
+        let renamed: HashSet<&str> = plan.renames.iter().map(|rename| rename.from.as_str()).collect();
         for (symbol, _) in &open {
             let Some(dim) = second.get(symbol) else { continue };
-            let is_renamed = plan.renames.iter().any(|rename| rename.from == *symbol);
+            let is_renamed = renamed.contains(symbol.as_str());
             let value = unifier.shown(*dim);
             if !is_renamed && value != *symbol {
                 let file = models[1].name.to_owned();

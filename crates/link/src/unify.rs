@@ -31,7 +31,7 @@ use typeloom_solver::elem::Elem;
 use typeloom_solver::solution::{TensorType, Type};
 
 use crate::error::{BoundSymbol, Conflict, ConflictKind, PossibleCast};
-use crate::map::Connection;
+use crate::map::Joint;
 use crate::source::Source;
 use crate::{Casts, LinkOptions, Narrowing, Unproven};
 
@@ -68,7 +68,7 @@ pub(crate) struct NeededCast {
 pub(crate) struct Unifier<'s, 'a> {
     first: &'s Source<'a>,
     second: &'s Source<'a>,
-    connections: &'s [Connection],
+    joints: &'s [Joint],
     options: &'s LinkOptions,
     pub(crate) dims: Dims,
     /// The copies of the leaves of the first model.
@@ -93,13 +93,13 @@ impl<'s, 'a> Unifier<'s, 'a> {
     pub(crate) fn unify(
         first: &'s Source<'a>,
         second: &'s Source<'a>,
-        connections: &'s [Connection],
+        joints: &'s [Joint],
         options: &'s LinkOptions,
     ) -> Result<Self, Vec<Conflict>> {
         let mut unifier = Self {
             first,
             second,
-            connections,
+            joints,
             options,
             dims: Dims::new(),
             rigid: HashMap::new(),
@@ -119,9 +119,8 @@ impl<'s, 'a> Unifier<'s, 'a> {
             }
         }
         let mut axes = Vec::new();
-        for (at, connection) in connections.iter().enumerate() {
-            let [output, input] = connection.parameters(first, second);
-            unifier.types(at, &output.ty, &input.ty, &mut axes);
+        for (at, joint) in joints.iter().enumerate() {
+            unifier.types(at, &joint.output(first).ty, &joint.input(second).ty, &mut axes);
         }
         unifier.solve(axes);
         if unifier.conflicts.is_empty() {
@@ -180,8 +179,14 @@ impl<'s, 'a> Unifier<'s, 'a> {
         self.dims.copy_from(from, dim, &mut |dims, leaf| *open.entry(leaf).or_insert_with(|| dims.fresh()))
     }
 
+    /// The output and the input of a connection.
+    fn parameters(&self, connection: usize) -> [&'s Parameter; 2] {
+        let joint = &self.joints[connection];
+        [joint.output(self.first), joint.input(self.second)]
+    }
+
     fn conflict(&mut self, connection: usize, kind: ConflictKind) {
-        let [output, input] = self.connections[connection].parameters(self.first, self.second);
+        let [output, input] = self.parameters(connection);
         if let ConflictKind::Unproven { claim } = &kind
             && self.options.unproven == Unproven::Accept
         {
@@ -222,7 +227,7 @@ impl<'s, 'a> Unifier<'s, 'a> {
                 }
                 _ if self.contains(b, a) => return,
                 (Type::Unknown(_) | Type::Error, _) => {
-                    let [output, input] = self.connections[connection].parameters(self.first, self.second);
+                    let [output, input] = self.parameters(connection);
                     let claim = format!(
                         "`{}` of `{}` has the type {}, which `{}` of `{}` needs",
                         output.name,
@@ -282,7 +287,8 @@ impl<'s, 'a> Unifier<'s, 'a> {
         match (&given.shape, &needed.shape) {
             (_, None) => {}
             (None, Some(shape)) => {
-                let claim = format!("`{}` has {} axes", self.connections[connection].output, shape.len());
+                let claim =
+                    format!("`{}` has {} axes", self.joints[connection].connection.output, shape.len());
                 self.conflict(connection, ConflictKind::Unproven { claim });
             }
             (Some(a), Some(b)) if a.len() != b.len() => {
@@ -393,7 +399,7 @@ impl<'s, 'a> Unifier<'s, 'a> {
     fn claim(&mut self, axis: &Axis) -> String {
         let (given, needed) = (self.normal(axis.given), self.normal(axis.needed));
         let (given, shown) = (self.shown(given), self.shown(needed));
-        let [output, input] = self.connections[axis.connection].parameters(self.first, self.second);
+        let [output, input] = self.parameters(axis.connection);
         let declared =
             match input.ty.tensor().and_then(|tensor| tensor.shape.as_deref()?.get(axis.at).copied()) {
                 Some(dim) => self.second.interface.dims.display(dim).to_string(),
@@ -414,7 +420,7 @@ impl<'s, 'a> Unifier<'s, 'a> {
         let is_own = (connection, at) == (axis.connection, axis.at);
         (!is_own).then(|| BoundSymbol {
             symbol,
-            output: self.connections[connection].output.clone(),
+            output: self.joints[connection].connection.output.clone(),
             axis: at,
         })
     }
@@ -441,9 +447,11 @@ impl<'s, 'a> Unifier<'s, 'a> {
     /// The remaining inputs of the second model must not depend on numbers that callers of the result do not choose.
     fn remaining_inputs(&mut self) {
         let second = self.second;
-        let is_connected = |input: &&Parameter| self.connections.iter().any(|it| it.input == input.name);
+        let connected: HashSet<&str> =
+            self.joints.iter().map(|joint| joint.connection.input.as_str()).collect();
+        let inputs = second.interface.inputs.iter();
         let remaining: Vec<&Parameter> =
-            second.interface.inputs.iter().filter(|input| !is_connected(input)).collect();
+            inputs.filter(|input| !connected.contains(input.name.as_str())).collect();
         for input in remaining {
             for (at, dim) in extents(&input.ty).enumerate() {
                 let needed = self.second_dim(dim);
@@ -456,7 +464,7 @@ impl<'s, 'a> Unifier<'s, 'a> {
                 let (connection, axis) = origin.copied().unwrap_or((0, 0));
                 let claim = format!(
                     "axis {at} of input `{}` is axis {axis} of `{}`, which callers of the result do not choose",
-                    input.name, self.connections[connection].output
+                    input.name, self.joints[connection].connection.output
                 );
                 self.conflict(connection, ConflictKind::Unproven { claim });
             }
@@ -492,7 +500,7 @@ impl<'s, 'a> Unifier<'s, 'a> {
                     if self.is_of_program(left) || self.is_of_program(right) {
                         let claim = format!(
                             "the condition {text} of `{}` holds for `{}`",
-                            self.second.name, self.connections[connection].output
+                            self.second.name, self.joints[connection].connection.output
                         );
                         self.conflict(connection, ConflictKind::Unproven { claim });
                     }

@@ -16,7 +16,7 @@ use typeloom_solver::solution::{TensorType, Type};
 use typeloom_solver::universe::Universe;
 
 use crate::error::LinkError;
-use crate::map::Connection;
+use crate::map::{Joint, positions};
 use crate::plan::{Plan, Port};
 use crate::source::Source;
 use crate::symbols::SymbolPlan;
@@ -49,7 +49,7 @@ pub(crate) fn expected(
     unifier: &mut Unifier<'_, '_>,
     symbols: &SymbolPlan,
     models: [&Source<'_>; 2],
-    connections: &[Connection],
+    joints: &[Joint],
     plan: &Plan,
 ) -> Expected {
     let mut unnamed: HashMap<DimId, DimId> =
@@ -64,36 +64,42 @@ pub(crate) fn expected(
             .collect();
         unifier.dims.substitute(dim, &values)
     };
-    let mut parameters = |unifier: &mut Unifier<'_, '_>, ports: &[Port], is_input: bool| -> Vec<Parameter> {
-        let mut listed = Vec::new();
-        for port in ports {
-            let interface = &models[port.model].interface;
-            let list = if is_input { &interface.inputs } else { &interface.outputs };
-            // A constant that is listed as an input is not part of the interface.
-            let Some(own) = list.iter().find(|parameter| parameter.name == port.own) else { continue };
-            let ty = map_extents(&own.ty, &mut |dim| extent(unifier, port.model, dim));
-            listed.push(Parameter {
-                name: port.name.clone(),
-                ty,
-                optional: own.optional,
-                assumed: own.assumed,
+    let mut parameters =
+        |unifier: &mut Unifier<'_, '_>, ports: &[Port], is_input: bool| -> Vec<Parameter> {
+            let mut listed = Vec::new();
+            let lists = models.map(|source| {
+                if is_input { &source.interface.inputs[..] } else { &source.interface.outputs[..] }
             });
-        }
-        listed
-    };
+            let known = lists.map(positions);
+            for port in ports {
+                // A constant that is listed as an input is not part of the interface.
+                let Some(at) = known[port.model].get(port.own.as_str()) else { continue };
+                let own = &lists[port.model][*at];
+                let ty = map_extents(&own.ty, &mut |dim| extent(unifier, port.model, dim));
+                listed.push(Parameter {
+                    name: port.name.clone(),
+                    ty,
+                    optional: own.optional,
+                    assumed: own.assumed,
+                });
+            }
+            listed
+        };
     let inputs = parameters(unifier, &plan.inputs, true);
     let mut returned = parameters(unifier, &plan.outputs, false);
+    let by_input: HashMap<&str, usize> =
+        joints.iter().enumerate().map(|(at, joint)| (joint.connection.input.as_str(), at)).collect();
     for (output, port) in returned.iter_mut().zip(&plan.outputs) {
         // A returned input has the type of the output that it is connected to, unless that is cast.
-        let connection = connections.iter().position(|it| port.model == 1 && it.input == port.own);
-        if let Some(at) = connection.filter(|at| !unifier.casts.contains_key(at)) {
-            let [given, _] = connections[at].parameters(models[0], models[1]);
+        let joint = by_input.get(port.own.as_str()).copied().filter(|_| port.model == 1);
+        if let Some(at) = joint.filter(|at| !unifier.casts.contains_key(at)) {
+            let given = joints[at].output(models[0]);
             output.ty = map_extents(&given.ty, &mut |dim| extent(unifier, 0, dim));
         }
     }
     let mut outputs = HashMap::new();
-    for connection in connections {
-        let [output, _] = connection.parameters(models[0], models[1]);
+    for joint in joints {
+        let output = joint.output(models[0]);
         let ty = map_extents(&output.ty, &mut |dim| extent(unifier, 0, dim));
         outputs.insert(output.name.clone(), ty);
     }
