@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use typeloom_onnx::messages::{
-    DeviceConfigurationProto, NodeProto, OnnxMessage, StringStringEntryProto, TypeProto, ValueInfoProto,
-    tensor_shape_proto, type_proto,
+    DeviceConfigurationProto, GraphProto, ModelProto, NodeProto, OnnxMessage, StringStringEntryProto,
+    TypeProto, ValueInfoProto, tensor_shape_proto, type_proto,
 };
 use typeloom_rewrite::coerce::{NewNode, cast};
 use typeloom_rewrite::names::Names;
@@ -213,13 +213,13 @@ impl Joiner<'_, '_> {
         body.write(&mut graph, &mut renamers, &between)?;
         let rest = models.map(|source| &source.graph);
         let mut last = rest[0].clone();
-        last.name = match rest.map(|it| it.name()) {
+        last.name = match rest.map(GraphProto::name) {
             ["", ""] => None,
             [name, ""] | ["", name] => Some(name.to_owned()),
             [a, b] => Some(format!("{a}_{b}")),
         }
         .into();
-        last.doc_string = paragraphs(rest.map(|it| it.doc_string())).into();
+        last.doc_string = paragraphs(rest.map(GraphProto::doc_string)).into();
         let entries = rest.map(|it| &it.metadata_props[..]);
         last.metadata_props = metadata(entries, models[1].name, &mut renames);
         graph.fields(&last);
@@ -232,7 +232,7 @@ impl Joiner<'_, '_> {
         new.domain = headers[0].domain.clone().into_option().filter(|_| is_common).into();
         new.model_version =
             headers[0].model_version.filter(|version| headers[1].model_version == Some(*version));
-        new.doc_string = paragraphs(headers.map(|it| it.doc_string())).into();
+        new.doc_string = paragraphs(headers.map(ModelProto::doc_string)).into();
         new.opset_import = std::mem::take(&mut self.opsets.imports);
         let entries = headers.map(|it| &it.metadata_props[..]);
         new.metadata_props = metadata(entries, models[1].name, &mut renames);

@@ -176,7 +176,8 @@ fn inputs(models: [&Source<'_>; 2], joints: &[Joint], options: &LinkOptions, ir_
         let drops_constants = source.has_constant_inputs() && ir_version >= FIRST_WITH_DEFAULTS;
         for (at, name) in source.inputs.iter().map(|record| record.message.name()).enumerate() {
             let is_connected = model == 1 && connected.contains(name);
-            if !is_connected && !(drops_constants && source.stores(name)) {
+            let is_dropped = drops_constants && source.stores(name);
+            if !is_connected && !is_dropped {
                 inputs.push(port(model, at, name, options));
             }
         }

@@ -181,7 +181,7 @@ impl Symbols {
             Some(name) => values.get(name).copied().unwrap_or_else(|| dims.symbol(name)),
             None => dims.fresh(),
         });
-        Some(extent(&self.dims, dim)?)
+        extent(&self.dims, dim)
     }
 }
 

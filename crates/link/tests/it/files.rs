@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use prost::Message as _;
 use typeloom_link::{LinkOptions, Piece, external_locations};
-use typeloom_onnx::messages::{ModelProto, TensorProto, metadata_entry, read};
+use typeloom_onnx::messages::{ModelProto, StringStringEntryProto, TensorProto, metadata_entry, read};
 
 use crate::support::{graph, joined, mapped};
 
@@ -61,7 +61,7 @@ fn external_data_stays_external_at_its_new_location() {
     let tensors = model.graph.unwrap().initializer;
     let entries: Vec<Vec<&str>> = tensors
         .iter()
-        .map(|tensor| tensor.external_data.iter().map(|entry| entry.value()).collect())
+        .map(|tensor| tensor.external_data.iter().map(StringStringEntryProto::value).collect())
         .collect();
     assert_eq!(entries, [["one/w.bin", "4"], ["two/w.bin", "4"]]);
 }

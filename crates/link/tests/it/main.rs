@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used, reason = "a helper of a test fails as the test does")]
+
 mod files;
 mod functions;
 mod names;

@@ -185,7 +185,7 @@ fn training_steps_and_programs_are_refused() {
     let second = graph("b (float[N] x) => (float[N] z) { z = Neg(x) }");
     let trained = edited(&second, |model| model.training_info = vec![Default::default()]);
     let compiled = edited(&first, |model| {
-        model.metadata_props = vec![metadata_entry("ai.bytesandbrains.interface", "")]
+        model.metadata_props = vec![metadata_entry("ai.bytesandbrains.interface", "")];
     });
     for (first, second) in [(&first, &trained), (&compiled, &second)] {
         let error = join(first, second, &mapped("y=x")).unwrap_err();

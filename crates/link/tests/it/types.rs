@@ -3,6 +3,8 @@
 use typeloom_link::error::{ConflictKind, MapError, PossibleCast};
 use typeloom_link::{Casts, LinkError, LinkOptions, Narrowing, Unproven};
 
+use typeloom_onnx::messages::NodeProto;
+
 use crate::support::{codes, conflicts, graph, interface, join, joined, mapped};
 
 const FIRST: &str = "a (float[N, M] x) => (float[N, M] y) { y = Relu(x) }";
@@ -97,7 +99,7 @@ fn casts_are_inserted_on_request_only() {
     let (linked, model) = joined(&graph(FIRST), &graph(second), &options);
     assert_eq!(linked.interface.to_string(), "(x: float[N, M]) -> (z: double[N, M])");
     assert!(!linked.joined[0].cast.as_ref().unwrap().is_lossy());
-    let operators: Vec<&str> = model.graph.as_ref().unwrap().node.iter().map(|node| node.op_type()).collect();
+    let operators: Vec<&str> = model.graph.as_ref().unwrap().node.iter().map(NodeProto::op_type).collect();
     assert_eq!(operators, ["Relu", "Cast", "Exp"]);
 
     let lossy = "b (float16[k, l] x) => (float16[k, l] z) { z = Exp(x) }";
