@@ -7,6 +7,7 @@ mod infer;
 mod inputs;
 mod levels;
 pub(crate) mod registry;
+mod link;
 mod run;
 mod view;
 
@@ -22,6 +23,7 @@ pub(crate) use graph::{GraphArgs, GraphFormat};
 pub(crate) use infer::{InferArgs, InferFormat};
 pub(crate) use inputs::{ExcludeArgs, InputArgs};
 pub(crate) use levels::LevelArgs;
+pub(crate) use link::{ExternalData, LinkArgs, LinkCasts};
 pub(crate) use run::{CPU, ReferenceArg, RunArgs};
 pub(crate) use view::ViewArgs;
 
@@ -69,6 +71,8 @@ pub(crate) enum Command {
     Diff(DiffArgs),
     /// Keep versions of interfaces in a folder or an object store, with compatibility modes
     Registry(registry::RegistryArgs),
+    /// Join two models by their types: exit 0 if they fit, 1 if not, 2 if a file is not usable
+    Link(LinkArgs),
     /// Describe the public types of a Rust crate, or compare two versions of one
     Rust(RustArgs),
     /// List the runtimes that `check --target` knows

@@ -12,6 +12,7 @@ pub(crate) mod fix;
 pub(crate) mod graph;
 pub(crate) mod header;
 pub(crate) mod infer;
+pub(crate) mod link;
 pub(crate) mod man;
 pub(crate) mod ops;
 pub(crate) mod registry;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
 use typeloom_files::{Bytes, read};
+use typeloom_link::{LinkError, LinkOptions, Linked, Part};
 use typeloom_onnx::lfs;
 use typeloom_onnx::text::{self, escape};
 use typeloom_ops::described::{Described, Operators};
@@ -155,6 +156,11 @@ impl Checker {
     pub(crate) fn mend(&self, bytes: &[u8]) -> Result<Option<Vec<u8>>, RepairError> {
         mend(bytes, &self.operators, Universe::standard(), &self.options, Repairs::Errors)
             .map(|mended| mended.file)
+    }
+
+    /// Joins two models.
+    pub(crate) fn link(&self, parts: &[Part<'_>; 2], options: &LinkOptions) -> Result<Linked, LinkError> {
+        typeloom_link::link(parts, &self.operators, Universe::standard(), options)
     }
 
     /// Repairs a model.

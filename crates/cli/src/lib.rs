@@ -64,6 +64,7 @@ pub fn command_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item
         args::Command::Compile(compile) => commands::compile::run(compile),
         args::Command::Diff(diff) => commands::diff::run(diff),
         args::Command::Registry(registry) => commands::registry::run(registry),
+        args::Command::Link(link) => commands::link::run(link),
         args::Command::Rust(rust) => commands::rust::run(rust),
         args::Command::Targets => commands::targets::run(),
         args::Command::Completions(completions) => commands::completions::run(completions),

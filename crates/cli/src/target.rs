@@ -11,6 +11,7 @@ use typeloom_onnx::text::escape;
 
 use crate::args::TargetArgs;
 use typeloom_files::Bytes;
+use typeloom_link::Piece;
 
 use crate::input::{self, Source};
 use crate::output;
@@ -90,12 +91,39 @@ impl Target {
         self.write_with(&mut |out| pieces.iter().try_for_each(|piece| copy(out, old, piece)))
     }
 
+    /// Writes pieces of several files and new bytes. Long pieces are copied from file to file.
+    pub(crate) fn write_pieces(&self, files: &[&Bytes], pieces: &[Piece]) -> anyhow::Result<()> {
+        self.write_with(&mut |out| {
+            pieces.iter().try_for_each(|piece| match piece {
+                Piece::Old { model, range } => copy(out, files[*model], &files[*model][range.clone()]),
+                Piece::New(bytes) => out.write_all(bytes),
+            })
+        })
+    }
+
+    /// Writes the contents of another file.
+    pub(crate) fn write_copy(&self, from: &Path) -> anyhow::Result<()> {
+        self.write_with(&mut |out| {
+            let mut file = File::open(from)?;
+            match out {
+                Out::Stdout(out) => std::io::copy(&mut file, out),
+                Out::File(out) => std::io::copy(&mut file, out),
+            }?;
+            Ok(())
+        })
+    }
+
+    /// The path of the file; `None` for standard output.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Stdout => None,
+            Self::File { path, .. } => Some(path),
+        }
+    }
+
     /// Writes bytes.
     pub(crate) fn write(&self, bytes: &[u8]) -> anyhow::Result<()> {
-        self.write_with(&mut |out| match out {
-            Out::Stdout(out) => out.write_all(bytes),
-            Out::File(out) => out.write_all(bytes),
-        })
+        self.write_with(&mut |out| out.write_all(bytes))
     }
 
     /// Writes to a temporary file in the same folder and then renames it. So no partial file is visible, and a model that
@@ -206,6 +234,15 @@ pub(crate) fn export(
 enum Out {
     Stdout(std::io::StdoutLock<'static>),
     File(File),
+}
+
+impl Out {
+    fn write_all(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        match self {
+            Self::Stdout(out) => out.write_all(bytes),
+            Self::File(out) => out.write_all(bytes),
+        }
+    }
 }
 
 /// Writes the temporary file, which gets the permissions of the file at `path`.

@@ -5,10 +5,12 @@
 //! | [`open`] | a model, by mapping its file: checking reads the pages of the graph and none of the weights. A small file is read, which takes less time |
 //! | [`read`] | a whole file |
 //! | [`SideFiles`] | tensors that a model stores in other files |
+//! | [`relocate`] | new locations of these files for a model made from others |
 //! | [`report_missing`] | which of these tensors cannot be read |
 //!
 //! **Invariant:** only regular files are opened, and side files only inside the folder of their model.
 
+pub mod relocate;
 mod side;
 
 use std::fs::File;

@@ -26,8 +26,15 @@ use typeloom_fuzz_targets as target;
 use typeloom_types::any_tensor::AnyTensor;
 
 /// Targets that take the bytes of a model.
-const BINARY: [fn(&[u8]); 6] =
-    [target::view, target::messages, target::check, target::transform, target::compile, target::scene];
+const BINARY: [fn(&[u8]); 7] = [
+    target::view,
+    target::messages,
+    target::check,
+    target::transform,
+    target::compile,
+    target::scene,
+    target::link_models,
+];
 
 fn all_binary(bytes: &[u8]) {
     BINARY.iter().for_each(|target| target(bytes));

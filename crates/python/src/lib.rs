@@ -11,6 +11,7 @@
 //! | [`report`] | `check`, `explain` |
 //! | [`reference`] | the drop-in replacements of the reference's modules |
 //! | [`rewrite`] | `annotate`, `strip`, `fix`, `compile` |
+//! | [`link`] | `link` |
 //! | [`interface`] | `describe`, `diff` |
 //! | [`view`] | `view` |
 //! | [`session`], [`array`] | `Session`, tensors |
@@ -36,6 +37,7 @@ mod fleet;
 mod infer;
 mod interface;
 mod interrupt;
+mod link;
 mod model;
 mod operators;
 mod pool;
@@ -67,6 +69,8 @@ mod _core {
     use crate::infer::InferenceTable;
     #[pymodule_export]
     use crate::interface::{Interface, describe, import_interfaces, read_contract};
+    #[pymodule_export]
+    use crate::link::link;
     #[pymodule_export]
     use crate::model::{model_from_text, model_to_text};
     #[pymodule_export]

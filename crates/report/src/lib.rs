@@ -17,6 +17,7 @@
 //! | [`infer`] | programs: the types of all values as JSON |
 //! | [`interface`] | people and programs: interfaces and their differences |
 //! | [`exports`] | people and programs: differences of bundles |
+//! | [`link`] | people and programs: linked models, and the reasons why two models do not fit |
 //! | [`repair`] | people and programs: the changes of a repair |
 //! | `rust` | people and programs: the API of Rust crates and its changes; needs the feature `rust` |
 //!
@@ -36,6 +37,7 @@ pub mod infer;
 pub mod interface;
 pub mod json;
 pub mod junit;
+pub mod link;
 pub mod list;
 pub mod markdown;
 pub mod repair;

@@ -60,7 +60,7 @@ use policy::{Support, Usage};
 use problem::RefusedConversion;
 use write::write;
 
-pub(crate) use cast_operator::{NewNode, cast};
+pub use cast_operator::{NewNode, cast};
 pub use number_format::keeps_values;
 pub use policy::Policy;
 pub use write::WriteError;

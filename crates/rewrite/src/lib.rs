@@ -7,6 +7,7 @@
 //! | [`mend`] | repairs the order of nodes and false declared shapes |
 //! | [`coerce`] | inserts the fewest conversions that make a model type-check |
 //! | [`advise`] | tests the fixes of diagnostics, and removes those that do not work |
+//! | [`names`] | new names |
 //!
 //! **Invariant:** only proved types are written into a model.
 
@@ -20,12 +21,12 @@ pub mod advise;
 pub mod annotate;
 pub mod coerce;
 pub mod mend;
+pub mod names;
 pub mod reference;
 
 mod declared;
 mod fields;
 mod ids;
-mod names;
 
 /// Parameters of checks.
 #[derive(Clone, Copy)]

@@ -4,17 +4,24 @@ use std::collections::{HashMap, HashSet};
 
 /// The names in use, including new ones.
 #[derive(Debug, Default)]
-pub(crate) struct Names {
+pub struct Names {
     taken: HashSet<String>,
     /// The next suffix of each requested name.
     next: HashMap<String, usize>,
 }
 
 impl Names {
-    pub(crate) fn take(&mut self, name: &str) {
+    /// Marks a name as used.
+    pub fn take(&mut self, name: &str) {
         if !self.taken.contains(name) {
             self.taken.insert(name.to_owned());
         }
+    }
+
+    /// Whether a name is in use.
+    #[must_use]
+    pub fn contains(&self, name: &str) -> bool {
+        self.taken.contains(name)
     }
 
     pub(crate) fn any(&self, test: impl FnMut(&String) -> bool) -> bool {
@@ -22,7 +29,7 @@ impl Names {
     }
 
     /// Returns `wanted`, or the first free one of `wanted_2`, `wanted_3` and so on.
-    pub(crate) fn fresh(&mut self, wanted: &str) -> String {
+    pub fn fresh(&mut self, wanted: &str) -> String {
         // Names are never released, so smaller numbers stay taken.
         let next = self.next.entry(wanted.to_owned()).or_insert(1);
         loop {

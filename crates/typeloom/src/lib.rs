@@ -40,6 +40,7 @@
 pub mod check;
 pub mod guide;
 pub mod interface;
+pub mod link;
 pub mod module;
 pub mod onnx;
 pub mod pool;

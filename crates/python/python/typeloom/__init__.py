@@ -24,11 +24,12 @@ from typeloom._api import (
     explain,
     fix,
     infer,
+    link,
     strip,
     targets,
     view,
 )
-from typeloom._errors import ModelError, TypeloomError
+from typeloom._errors import LinkError, ModelError, TypeloomError
 from typeloom._interface import Diff, Difference, Interface, Parameter
 from typeloom._model import ModelLike, model_from_text, model_to_text
 from typeloom._operators import Operator, Operators, RuleContext, RuleInput, operator
@@ -84,6 +85,7 @@ __all__ = [
     "Dim",
     "Interface",
     "Label",
+    "LinkError",
     "Location",
     "ModelError",
     "ModelLike",
@@ -110,6 +112,7 @@ __all__ = [
     "fix",
     "fleet",
     "infer",
+    "link",
     "model_from_text",
     "model_to_text",
     "onnx",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from typeloom import _core
-from typeloom._errors import ModelError, TypeloomError
+from typeloom._errors import LinkError, ModelError, TypeloomError
 from typeloom._files import write
 from typeloom._interface import Diff, Interface
 from typeloom._model import Form, ModelLike, form_of
@@ -29,6 +29,7 @@ __all__ = [
     "explain",
     "fix",
     "infer",
+    "link",
     "strip",
     "targets",
     "view",
@@ -300,6 +301,89 @@ def fix(
         report = Report(_core.check(form.model, settings, form.name, None, False), form.name)
         raise ModelError(report.diagnostics)
     return _result(model, form, file, [], output)
+
+
+def link(
+    first: Any,
+    second: ModelLike,
+    *,
+    map: Mapping[str, str | Sequence[str]] | None = None,
+    cast: str = "never",
+    narrow: bool = False,
+    accept_unproven: bool = False,
+    outputs: Sequence[str] | None = None,
+    keep_all: bool = False,
+    prefixes: tuple[str, str] = ("", ""),
+    output: _Path | None = None,
+    copy_external_data: bool = False,
+    strict: bool = True,
+    operators: Operators | None = None,
+) -> Any:
+    """Joins two models by their types: the result computes `second` on outputs of `first`.
+
+    >>> import typeloom as tl
+    >>> head = '<ir_version: 10, opset_import: ["" : 21]> '
+    >>> encoder = head + "e (float[N, 8] x) => (float[N, 8] y) { y = Relu(x) }"
+    >>> linked = tl.link(encoder, head + "h (float[B, 8] x) => (float[B, 8] z) { z = Exp(x) }", map={"y": "x"})
+    >>> tl.infer(linked)["z"]
+    Type('float[N, 8]')
+    >>> try:
+    ...     tl.link(encoder, head + "h (float[B, 4] x) => (float[B, 4] z) { z = Exp(x) }", map={"y": "x"})
+    ... except tl.LinkError as error:
+    ...     print(error)
+    error[extent]: axis 1 of `y` is 8, but `x` needs 4
+    --> <text>: output `y`: float[N, 8] (output of Relu node #0)
+    --> <text>: input `x`: float[B, 4] (graph input)
+
+    Args:
+        first: the model that runs first.
+        second: the model that runs on outputs of the first one.
+        map: the inputs of `second` for outputs of `first`; without it, outputs and inputs of equal names are connected.
+        cast: casts that are inserted where element types differ: ``never``, ``lossless`` or ``any``.
+        narrow: replace a symbol of `first` by the only value that `second` accepts.
+        accept_unproven: accept types that are not proved to fit; a run can then fail.
+        outputs: the outputs of the result, by their names in it; by default those of `first` that are not connected, and
+            all of `second`.
+        keep_all: keep all outputs of both models.
+        prefixes: texts with which all names of values and nodes of each model begin.
+        output: a file for the result. The locations of tensors in other files are relative to its folder.
+        copy_external_data: copy these files next to `output`.
+        strict: values without a proven type and unknown operators are errors.
+        operators: operators of other domains.
+
+    Returns:
+        The linked model in the form of `first`; bytes for a path.
+
+    Raises:
+        LinkError: the models do not fit. `LinkError.errors` has both sides of each reason.
+        ModelError: a model has errors of its own, or nodes of `second` reject the types of `first`.
+        TypeloomError: files of tensors have no location in the result.
+    """
+    forms = (form_of(first), form_of(second))
+    settings = _settings(strict, None, None, False, operators)
+    options = {
+        "map": [
+            (source, target)
+            for source, targets in (map or {}).items()
+            for target in ([targets] if isinstance(targets, str) else targets)
+        ],
+        "cast": cast,
+        "narrow": narrow,
+        "accept_unproven": accept_unproven,
+        "outputs": keep_all if outputs is None else list(outputs),
+        "prefixes": list(prefixes),
+        "output": output,
+        "copy_external_data": copy_external_data,
+    }
+    models = (forms[0].model, forms[1].model)
+    names = (forms[0].name, forms[1].name)
+    bases = (forms[0].base, forms[1].base)
+    file, record, text, problems = _core.link(models, names, bases, settings, options)
+    if problems:
+        raise ModelError([Diagnostic(raw) for raw in problems])
+    if file is None:
+        raise LinkError(text.rstrip(), record["errors"])
+    return _result(first, forms[0], file, [], output)
 
 
 def describe(

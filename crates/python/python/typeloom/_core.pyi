@@ -211,6 +211,13 @@ def strip(model: _Model) -> bytes | None: ...
 def fix(
     model: _Model, settings: Settings, name: str, policy: str
 ) -> tuple[bytes | None, bool, _Record, str]: ...
+def link(
+    models: tuple[_Model, _Model],
+    names: tuple[str, str],
+    bases: tuple[str | None, str | None],
+    settings: Settings,
+    options: _Record,
+) -> tuple[bytes | None, _Record, str, list[_Record]]: ...
 def compile(
     model: _Model, name: str, cast: str, permissive: bool, without: Sequence[str]
 ) -> tuple[bytes | None, list[_Record]]: ...

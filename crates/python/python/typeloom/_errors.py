@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from typeloom._core import CoreError
 
 if TYPE_CHECKING:
     from typeloom._report import Diagnostic
 
-__all__ = ["ModelError", "TypeloomError"]
+__all__ = ["LinkError", "ModelError", "TypeloomError"]
 
 TypeloomError = CoreError
 """Error of typeloom; the base of all its exceptions. Files that cannot be read raise ``OSError``."""
@@ -30,3 +30,21 @@ class ModelError(TypeloomError, ValueError):
 
     def __reduce__(self) -> tuple[type[ModelError], tuple[list[Diagnostic]]]:
         return (ModelError, (self.diagnostics,))
+
+
+class LinkError(TypeloomError, ValueError):
+    """Two models do not fit.
+
+    Attributes:
+        errors: the reasons, each a dictionary with ``code``, ``message``, ``sides`` and possibly ``help``. A side has
+            ``file``, ``role``, ``name``, and possibly ``type`` and ``origin``.
+    """
+
+    errors: list[dict[str, Any]]
+
+    def __init__(self, text: str, errors: list[dict[str, Any]]) -> None:
+        super().__init__(text)
+        self.errors = errors
+
+    def __reduce__(self) -> tuple[type[LinkError], tuple[str, list[dict[str, Any]]]]:
+        return (LinkError, (str(self), self.errors))

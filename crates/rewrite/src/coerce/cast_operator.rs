@@ -68,14 +68,18 @@ impl CastOperator {
 }
 
 /// The ports and the name of a new node.
-pub(crate) struct NewNode<'n> {
-    pub(crate) name: &'n str,
-    pub(crate) input: &'n str,
-    pub(crate) output: &'n str,
+pub struct NewNode<'n> {
+    /// The name of the node.
+    pub name: &'n str,
+    /// The value that it reads.
+    pub input: &'n str,
+    /// The value that it defines.
+    pub output: &'n str,
 }
 
 /// A `Cast` of an operator set version.
-pub(crate) fn cast(node: &NewNode<'_>, elem: Elem, version: i64) -> NodeProto {
+#[must_use]
+pub fn cast(node: &NewNode<'_>, elem: Elem, version: i64) -> NodeProto {
     let mut to = AttributeProto { name: "to".into(), ..AttributeProto::default() };
     if version < FIRST_NUMERIC {
         let name = elem.onnx_name().unwrap_or_default().to_uppercase();
