@@ -1,14 +1,16 @@
 //! Completion of declared tensor types in wire format.
 //!
-//! A declaration of a dense tensor has few records, which are read and written here without the messages of
-//! [`super::merge`]. Both ways complete the same extents and write the same bytes. Declarations with other contents
-//! (denotations, documentation, containers, repeated records) are left to the messages.
+//! A declaration of a dense tensor, or of sequences and optionals of one, has few records, which are read and written here
+//! without the messages of [`super::merge`]. Both ways complete the same extents and write the same bytes. Declarations with
+//! other contents (denotations, documentation, maps, repeated records) are left to the messages.
 
+use smallvec::SmallVec;
 use typeloom_onnx::prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint};
 use typeloom_onnx::splice::put_header;
 use typeloom_onnx::wire::{Fields, WireValue};
 
 use super::encode::{DIM, DIM_PARAM, DIM_VALUE, ELEM_TYPE, SHAPE, TENSOR_TYPE};
+use super::encode::{ELEMENT, OPTIONAL_TYPE, SEQUENCE_TYPE};
 use super::write::{VALUE_NAME, VALUE_TYPE};
 
 /// A declaration with a name and at most one type, and no other records.
@@ -40,8 +42,10 @@ enum Extent<'a> {
     Param(&'a [u8]),
 }
 
-/// A dense tensor type.
+/// The type of a dense tensor, or of sequences and optionals of one.
 pub(super) struct Tensor<'a> {
+    /// The types around the tensor from the outside in, by their field numbers in `TypeProto`.
+    containers: SmallVec<[u32; 4]>,
     elem: Option<u64>,
     shape: Option<Vec<Extent<'a>>>,
 }
@@ -49,11 +53,18 @@ pub(super) struct Tensor<'a> {
 impl<'a> Tensor<'a> {
     /// Reads an encoded `TypeProto`; `None` for other contents.
     pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
-        let mut fields = Fields::new(bytes, 0);
-        let (TENSOR_TYPE, tensor) = fields.next_bytes()? else { return None };
-        if fields.offset() != bytes.len() {
-            return None;
-        }
+        let (mut containers, mut inner) = (SmallVec::new(), bytes);
+        let tensor = loop {
+            match only_record(inner)? {
+                (TENSOR_TYPE, tensor) => break tensor,
+                (container @ (SEQUENCE_TYPE | OPTIONAL_TYPE), body) => {
+                    containers.push(container);
+                    let (ELEMENT, element) = only_record(body)? else { return None };
+                    inner = element;
+                }
+                _ => return None,
+            }
+        };
         let (mut elem, mut shape) = (None, None);
         for field in Fields::new(tensor, 0) {
             let field = field.ok()?;
@@ -68,12 +79,15 @@ impl<'a> Tensor<'a> {
                 _ => return None,
             }
         }
-        Some(Self { elem, shape })
+        Some(Self { containers, elem, shape })
     }
 
     /// Takes what an inferred type knows better. Returns whether the type has changed.
     pub(super) fn complete(&mut self, inferred: Self) -> bool {
         let mut has_changed = false;
+        if self.containers != inferred.containers {
+            return false;
+        }
         if self.elem.is_none_or(|elem| elem == 0) && self.elem != inferred.elem {
             self.elem = inferred.elem;
             has_changed = true;
@@ -132,8 +146,22 @@ impl<'a> Tensor<'a> {
                 }
             }
         }
+        for container in self.containers.iter().rev() {
+            let body = with_header(encoded.len());
+            let mut outer = Vec::with_capacity(with_header(body));
+            put_header(*container, body, &mut outer);
+            put_header(ELEMENT, encoded.len(), &mut outer);
+            outer.extend_from_slice(&encoded);
+            encoded = outer;
+        }
         encoded
     }
+}
+
+/// The field number and the body of the only record of a message, if that is a message.
+fn only_record(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    let mut fields = Fields::new(bytes, 0);
+    fields.next_bytes().filter(|_| fields.offset() == bytes.len())
 }
 
 impl Extent<'_> {
@@ -213,12 +241,39 @@ mod tests {
         types
     }
 
+    /// Some types, and all sequences and optionals of types in up to two levels.
+    fn nested() -> Vec<TypeProto> {
+        let mut types: Vec<TypeProto> = types().into_iter().step_by(7).collect();
+        let mut last = types.clone();
+        for _ in 0..2 {
+            last = last.iter().flat_map(|ty| [sequence(ty), optional(ty)]).collect();
+            types.extend(last.iter().cloned());
+        }
+        types
+    }
+
+    fn sequence(ty: &TypeProto) -> TypeProto {
+        let elem_type = Some(Box::new(ty.clone()));
+        let value = type_proto::Value::SequenceType(type_proto::Sequence { elem_type, ..Default::default() });
+        TypeProto { value: Some(value), ..TypeProto::default() }
+    }
+
+    fn optional(ty: &TypeProto) -> TypeProto {
+        let elem_type = Some(Box::new(ty.clone()));
+        let value = type_proto::Value::OptionalType(type_proto::Optional { elem_type, ..Default::default() });
+        TypeProto { value: Some(value), ..TypeProto::default() }
+    }
+
     #[test]
-    fn completed_tensors_are_encoded_as_their_messages() {
-        let types = types();
+    fn completed_types_are_encoded_as_their_messages() {
+        assert!(compare(&types()) > 20_000, "only some pairs were compared");
+        assert!(compare(&nested()) > 20_000, "only some pairs were compared");
+    }
+
+    fn compare(types: &[TypeProto]) -> usize {
         let mut compared = 0;
-        for declared in &types {
-            for inferred in &types {
+        for declared in types {
+            for inferred in types {
                 let (old, new) = (declared.encode_to_vec(), inferred.encode_to_vec());
                 let (Some(mut tensor), Some(known)) = (Tensor::read(&old), Tensor::read(&new)) else {
                     continue;
@@ -230,7 +285,7 @@ mod tests {
                 compared += 1;
             }
         }
-        assert!(compared > 20_000, "only {compared} pairs were compared");
+        compared
     }
 
     #[test]

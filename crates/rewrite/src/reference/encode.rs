@@ -16,14 +16,20 @@ use super::write::VALUE_TYPE;
 
 // Field numbers of `TypeProto`, `TypeProto.Tensor`, `TensorShapeProto` and `TensorShapeProto.Dimension`.
 pub(super) const TENSOR_TYPE: u32 = 1;
+pub(super) const SEQUENCE_TYPE: u32 = 4;
+const MAP_TYPE: u32 = 5;
 const SPARSE_TENSOR_TYPE: u32 = 8;
+pub(super) const OPTIONAL_TYPE: u32 = 9;
+/// Field number of the element in `TypeProto.Sequence` and `TypeProto.Optional`.
+pub(super) const ELEMENT: u32 = 1;
 pub(super) const ELEM_TYPE: u32 = 1;
 pub(super) const SHAPE: u32 = 2;
 pub(super) const DIM: u32 = 1;
 pub(super) const DIM_VALUE: u32 = 1;
 pub(super) const DIM_PARAM: u32 = 2;
-/// Field number of the keys in `TypeProto.Map`.
+// Field numbers of `TypeProto.Map`.
 const MAP_KEY: u32 = 1;
+const MAP_VALUE: u32 = 2;
 
 /// Maximum length of a key with a length or with the number of an element type.
 const MAX_HEADER: usize = 6;
@@ -144,9 +150,11 @@ struct Container {
 impl Container {
     fn of(constructor: Constructor) -> Option<Self> {
         Some(match constructor {
-            Constructor::Sequence => Self { member: 4, element: 1, key: None },
-            Constructor::Optional => Self { member: 9, element: 1, key: None },
-            Constructor::Map(key) => Self { member: 5, element: 2, key: Some(encoded_number(key)?) },
+            Constructor::Sequence => Self { member: SEQUENCE_TYPE, element: ELEMENT, key: None },
+            Constructor::Optional => Self { member: OPTIONAL_TYPE, element: ELEMENT, key: None },
+            Constructor::Map(key) => {
+                Self { member: MAP_TYPE, element: MAP_VALUE, key: Some(encoded_number(key)?) }
+            }
         })
     }
 }

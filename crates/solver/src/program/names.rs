@@ -224,6 +224,24 @@ mod tests {
     }
 
     #[test]
+    fn a_few_names_have_the_same_ids_with_and_without_a_table() {
+        let texts = ["x", "y", "x1", "y1", "", "größe", "x10", "x01", "y", "value_1", "value_2", "last"];
+        let (mut scanned, mut reserved) = (Names::default(), Names::default());
+        reserved.reserve(100);
+        for (at, text) in texts.iter().enumerate() {
+            assert_eq!(scanned.intern(text), reserved.intern(text), "{text}");
+            if at == 3 {
+                scanned.reserve(2);
+            }
+        }
+        for name in &scanned.names {
+            assert_eq!(scanned.names.iter().filter(|other| *other == name).count(), 1);
+        }
+        assert!(scanned.intern_bytes(b"\xff").is_err());
+        assert_eq!(scanned.names, reserved.names);
+    }
+
+    #[test]
     fn bytes_that_are_not_utf8_are_not_a_name() {
         let mut names = Names::default();
         assert!(names.intern_bytes(b"\xff\xfe").is_err());

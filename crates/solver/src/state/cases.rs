@@ -156,3 +156,23 @@ impl Cases {
         self.impossible = true;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{AtQuestion, CaseRequest, Cases, Question};
+    use crate::program::id::ValueId;
+    use crate::solve_error::Reach;
+
+    #[test]
+    fn a_question_ends_a_pass_only_if_its_cases_replace_the_pass() {
+        let question = Question::Condition(ValueId::new(3));
+        let request = CaseRequest { question, reach: Reach::Free, rank: Some(0) };
+        for (at_question, ends) in [(AtQuestion::Join, false), (AtQuestion::Stop, true)] {
+            let mut cases = Cases::new(Vec::new(), at_question);
+            assert!(!cases.ends_pass());
+            cases.request(request);
+            assert_eq!(cases.ends_pass(), ends);
+            assert_eq!(cases.next(), Some(request));
+        }
+    }
+}
