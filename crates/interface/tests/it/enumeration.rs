@@ -244,7 +244,7 @@ impl Drawn {
 }
 
 /// The pairs of ports with the names of a list. `None` if a port is absent, or if a type of the wide list does not contain
-/// that of the narrow one whatever the extents are.
+/// that of the narrow one for any extents.
 fn paired<'d>(wide: &'d [Port], narrow: &'d [Port], names: &'d [Port]) -> Option<Vec<(&'d Port, &'d Port)>> {
     let find = |list: &'d [Port], name: &str| list.iter().find(|port| port.name == name);
     let mut pairs = Vec::new();
@@ -351,7 +351,7 @@ fn verdicts_of_random_pairs_are_those_of_enumerated_calls() {
 }
 
 #[test]
-fn the_size_of_an_added_optional_input_is_not_chosen_by_callers_who_do_not_know_it() {
+fn callers_do_not_choose_the_size_of_an_added_optional_input() {
     let of = |symbol| Extent::Of { symbol, times: 1, plus: 0 };
     let port = |name, extent, optional| {
         let elem = Elem::from_onnx(1).expect("float is an element type");
