@@ -226,7 +226,7 @@ mod tests {
     use crate::reference::UnknownExtents;
 
     fn number(elem: Elem) -> Option<i32> {
-        elem.dtype().map(|dtype| dtype.onnx_number())
+        elem.dtype().map(typeloom_types::dtype::Dtype::onnx_number)
     }
 
     /// The slow way to the same bytes.
