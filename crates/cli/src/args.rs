@@ -5,8 +5,8 @@ mod graph;
 mod infer;
 mod inputs;
 mod levels;
-pub(crate) mod registry;
 mod link;
+pub(crate) mod registry;
 mod run;
 mod view;
 
