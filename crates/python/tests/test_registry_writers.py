@@ -256,7 +256,7 @@ def check(run: Run) -> None:
                 assert seen[attempt.token] == 0, attempt
             else:
                 assert outcome["did"] in ("unknown", "unconfirmed"), attempt
-                run.counts[f"{outcome['did']}, present" if seen[attempt.token] else outcome["did"]] += 1
+                run.counts[f"{outcome['did']}, {'present' if seen[attempt.token] else 'absent'}"] += 1
         for writer in range(WRITERS):
             name = f"writer-{writer}"
             own = [it for it in run.attempts if (it.subject, it.writer, it.alias) == (subject.name, writer, True)]
@@ -343,7 +343,7 @@ def run_all(kind: str, store_of: Callable[[int], Store], folder: Path) -> None:
         print(dict(sorted(counts.items())), flush=True)
     # The run was one of the intended kind.
     assert counts["pushes"] == PUSHES
-    assert counts["killed"] > 0 and counts["unknown"] > 0
+    assert counts["killed"] > 0 and counts["unknown, absent"] > 0
     assert counts["push"] > 0 and counts["rejected"] > 0
 
 
