@@ -245,3 +245,36 @@ def found(pattern: str, text: str) -> str:
     match = re.search(pattern, text, re.MULTILINE)
     assert match is not None, pattern
     return match.group(1)
+
+
+def test_a_compressed_wheel_has_the_same_members_and_is_smaller(tmp_path: Path) -> None:
+    wheel = tmp_path / "first" / "name-1.0-py3-none-any.whl"
+    wheel.parent.mkdir()
+    text = "\n".join(f"line {number}: {number * number}" for number in range(20_000))
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        tool = zipfile.ZipInfo("name/tool", (2026, 11, 26, 12, 30, 58))
+        tool.external_attr = 0o100755 << 16
+        tool.compress_type = zipfile.ZIP_DEFLATED
+        archive.writestr(tool, text)
+        archive.writestr("name/\u00e9.txt", "")
+    command = [sys.executable, RELEASE / "compress_wheel.py", wheel, tmp_path / "dist"]
+    subprocess.run(command, check=True, capture_output=True)
+    result = tmp_path / "dist" / wheel.name
+    with zipfile.ZipFile(result) as archive:
+        assert archive.testzip() is None
+        assert archive.namelist() == ["name/tool", "name/\u00e9.txt"]
+        assert archive.read("name/tool").decode() == text
+        assert archive.getinfo("name/tool").external_attr == tool.external_attr
+        assert archive.getinfo("name/tool").date_time == tool.date_time
+    assert result.stat().st_size < wheel.stat().st_size
+    assert [path.name for path in result.parent.iterdir()] == [wheel.name]
+
+
+def test_a_wheel_is_not_compressed_in_place(tmp_path: Path) -> None:
+    wheel = tmp_path / "name-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("name.py", "")
+    before = wheel.read_bytes()
+    command = [sys.executable, RELEASE / "compress_wheel.py", wheel, tmp_path]
+    assert subprocess.run(command, capture_output=True).returncode == 2
+    assert wheel.read_bytes() == before
