@@ -2,9 +2,7 @@
 
 use bytes::Bytes;
 use typeloom_interface::Interface;
-use typeloom_link::{
-    Casts, Connection, LinkError, LinkOptions, Narrowing, Part, Unproven, external_locations, link,
-};
+use typeloom_link::{Casts, Connection, LinkOptions, Narrowing, Part, Unproven, external_locations, link};
 use typeloom_ops::described::Operators;
 use typeloom_solver::model::{Mode, Options};
 use typeloom_solver::universe::Universe;
@@ -16,8 +14,11 @@ const MAX_CONNECTIONS: usize = 4;
 
 /// Links the bytes with themselves: some output with some input, under the strictest and the most permissive options.
 ///
+/// A refusal because of the interface is no failure: extents beyond the range of integers are unknown extents, at another node in
+/// the result than in the sequence.
+///
 /// # Panics
-/// If a linked model does not check, or has another interface than the sequence.
+/// If a linked model does not check.
 pub fn link_models(bytes: &[u8]) {
     let mode = Mode::Permissive;
     let options = Options { mode, ..Options::default() };
@@ -47,15 +48,11 @@ pub fn link_models(bytes: &[u8]) {
             ..strict.clone()
         };
         let part = Part { name: "model", bytes: &model };
-        for (linking, is_strict) in [(strict, true), (permissive, false)] {
-            match link(&[part, part], &operators, Universe::standard(), &linking) {
-                Ok(linked) => {
-                    let file = linked.to_vec([bytes, bytes]);
-                    let ok = typeloom_ops::check::check(&file, &options).is_ok_and(|checked| checked.is_ok());
-                    assert!(ok, "a linked model checks");
-                }
-                Err(error @ LinkError::Interface(_)) if is_strict => panic!("{error}"),
-                Err(_) => {}
+        for linking in [strict, permissive] {
+            if let Ok(linked) = link(&[part, part], &operators, Universe::standard(), &linking) {
+                let file = linked.to_vec([bytes, bytes]);
+                let ok = typeloom_ops::check::check(&file, &options).is_ok_and(|checked| checked.is_ok());
+                assert!(ok, "a linked model checks");
             }
         }
     }
