@@ -72,6 +72,9 @@ pub(crate) fn terminal_width() -> Option<usize> {
     set.or_else(|| terminal_size::terminal_size_of(&out).map(|(width, _)| usize::from(width.0)))
 }
 
+/// Maximum width of an aligned column, in characters; wider entries are not aligned. Widths of formats have 16 bits.
+pub(crate) const MAX_COLUMN: usize = 1000;
+
 /// Writes to standard output. A closed reader (`| head`) ends the program quietly.
 pub(crate) fn write(text: &str) -> anyhow::Result<()> {
     match try_write(text)? {

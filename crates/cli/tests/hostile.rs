@@ -405,3 +405,38 @@ fn special_files_are_refused_before_they_are_opened() {
     assert!(text(&output).contains("it is a device, not a file"), "{}", text(&output));
     assert!(Path::new(&pipe).exists());
 }
+
+#[test]
+fn names_and_symbols_longer_than_a_column_are_printed() {
+    let folder = Folder::new("long");
+    let (long, symbol) = ("n".repeat(70_000), "s".repeat(70_000));
+    let model = |inside: &str| {
+        format!(
+            "<ir_version: 10, opset_import: [\"\" : 21]>\n\
+             g (float[{symbol}, 2] x, float[3, {symbol}] w) => ({long}) {{ {inside} }}"
+        )
+    };
+    let sum = folder.model("sum.onnx", &model(&format!("{long} = Add(x, w)")));
+    let plain = folder.model("plain.onnx", &model(&format!("h = Relu(w) {long} = Exp(x)")));
+    let fixed = folder.model(
+        "fixed.onnx",
+        &format!(
+            "<ir_version: 10, opset_import: [\"\" : 21]>\ng (float[2] x) => ({long}) {{ {long} = Exp(x) }}"
+        ),
+    );
+    for arguments in [
+        vec!["check", &sum],
+        vec!["infer", &plain],
+        vec!["infer", "--width", "200000", &plain],
+        vec!["describe", &plain],
+        vec!["run", &fixed],
+    ] {
+        let output = typeloom(&arguments);
+        assert!(output.status.code().is_some_and(|code| code <= 2), "{arguments:?}: {}", &text_of(&output));
+    }
+}
+
+/// The first lines of what a command printed.
+fn text_of(output: &Output) -> String {
+    text(output).chars().take(2000).collect()
+}

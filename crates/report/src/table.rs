@@ -46,7 +46,8 @@ pub(crate) fn push_sections(
         let all = sections.iter().flat_map(|(_, rows)| rows);
         all.map(|row| row[column].chars().count()).filter(|width| *width <= max).max().unwrap_or(0)
     };
-    let fitted = width.map(|width| {
+    // Widths of formats have 16 bits.
+    let fitted = width.map(|width| width.min(u16::MAX.into())).map(|width| {
         let all = [longest(0, usize::MAX), longest(1, usize::MAX), longest(2, usize::MAX)];
         // The indents and two gaps of two characters.
         fit(all, width.saturating_sub(indent.len() + 6))

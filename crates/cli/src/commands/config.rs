@@ -6,7 +6,7 @@ use typeloom_settings::effective::{Settings, Source as Origin};
 use crate::args::ConfigArgs;
 use crate::exit::Outcome;
 use crate::input;
-use crate::output::write;
+use crate::output::{MAX_COLUMN, write};
 use crate::settings::Resolver;
 
 pub(crate) fn run(args: &ConfigArgs) -> anyhow::Result<Outcome> {
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &ConfigArgs) -> anyhow::Result<Outcome> {
     let globs = of_file.iter().chain(resolver.exclude());
     let excluded = globs.map(|glob| (format!("exclude = [{:?}]", glob.value), &glob.source));
     let lines: Vec<(String, &Origin)> = settings.lines().into_iter().chain(excluded).collect();
-    let width = lines.iter().map(|(line, _)| line.chars().count()).max().unwrap_or_default();
+    let width = lines.iter().map(|(line, _)| line.chars().count()).max().unwrap_or_default().min(MAX_COLUMN);
     for (line, origin) in lines {
         text.push_str(&format!("{:width$}  # {}\n", escape(&line), escape(&origin.to_string())));
     }

@@ -18,7 +18,7 @@ use typeloom_wire::check::SymbolBindings;
 use crate::args::{CPU, ReferenceArg, RunArgs};
 use crate::exit::Outcome;
 use crate::input::{self, Source};
-use crate::output::{progress, refuse, write};
+use crate::output::{MAX_COLUMN, progress, refuse, write};
 use crate::run::engine::{self, Make};
 use crate::run::prepared::{Prepared, RunFailure};
 use crate::run::reference::{self, Model, Reference};
@@ -171,7 +171,7 @@ fn compare(
         };
         rows.push([escape(name).into_owned(), escape(&text).into_owned()]);
     }
-    let width = rows.iter().map(|[name, _]| name.chars().count()).max().unwrap_or(0);
+    let width = rows.iter().map(|[name, _]| name.chars().count()).max().unwrap_or(0).min(MAX_COLUMN);
     let rows = rows.iter().map(|[name, text]| format!("  {name:<width$}  {text}\n"));
     let table = format!("differences from ONNX Runtime {}\n{}", escape(&version), rows.collect::<String>());
     Ok((table, if is_close { Outcome::Typed } else { Outcome::Problems }))

@@ -6,6 +6,8 @@ use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::dtype::DtypeClass;
 
+use crate::output::MAX_COLUMN;
+
 /// Maximum number of elements to list individually.
 const MAX_LISTED: usize = 8;
 
@@ -53,7 +55,7 @@ pub(crate) fn table(values: &[(String, Datum)]) -> String {
         })
         .collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let (names, types) = (width(0), width(1));
+    let (names, types) = (width(0).min(MAX_COLUMN), width(1).min(MAX_COLUMN));
     let line = |[name, ty, elements]: &[String; 3]| {
         format!("  {name:<names$}  {ty:<types$}  {elements}").trim_end().to_owned() + "\n"
     };

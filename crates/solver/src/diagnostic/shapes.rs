@@ -10,6 +10,8 @@ use crate::solution::Type;
 
 /// The maximum rank of a shape in a note.
 pub(super) const MAX_AXES: usize = 16;
+/// Maximum number of characters of a name or an extent in a picture of shapes. Widths of formats have 16 bits.
+const MAX_WIDTH: usize = 1 << 10;
 
 /// One of several shapes that are shown below each other.
 pub(super) struct Row {
@@ -146,6 +148,10 @@ impl<'a> Scope<'_, 'a> {
                 std::iter::repeat_n(String::new(), missing).chain(row.dims.iter().map(text)).collect()
             })
             .collect();
+        let widest = cells.iter().flatten().map(|cell| cell.chars().count()).max().unwrap_or(0);
+        if name_width.max(widest) > MAX_WIDTH {
+            return None;
+        }
         let column_width = |column: usize, row: usize| {
             let width = |cells: &Vec<String>| cells.get(column).map_or(0, |cell| cell.chars().count());
             if align == Align::None { width(&cells[row]) } else { cells.iter().map(width).max().unwrap_or(0) }
