@@ -1,6 +1,6 @@
 //! Contracts for serving: the formats in which systems that serve models describe inputs and outputs.
 //!
-//! [`write`] generates a contract from an [`Interface`]; [`Contract::read`] reads one, and [`Contract::project`] prepares an
+//! [`write()`] generates a contract from an [`Interface`]; [`Contract::read`] reads one, and [`Contract::project`] prepares an
 //! interface for the comparison with it by [`typeloom_interface::compare`].
 //!
 //! Every format has one file, and converts from or to a [`Signature`](signature::Signature), a list of named tensors. No
