@@ -3,7 +3,7 @@
 //! [`write()`] generates a contract from an [`Interface`]; [`Contract::read`] reads one, and [`Contract::project`] prepares an
 //! interface for the comparison with it by [`typeloom_interface::compare`].
 //!
-//! Every format has one file, and converts from or to a [`Signature`](signature::Signature), a list of named tensors. No
+//! Every format has one file, and converts from or to a [`Signature`], a list of named tensors. No
 //! format states all facts of an interface: `docs/serving.md` has the table. Formats with comments or descriptions contain
 //! the missing facts as text.
 //!
