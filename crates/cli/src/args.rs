@@ -394,6 +394,13 @@ pub(crate) struct SolveArgs {
     /// Treat symbols that the graph forces to be equal as one
     #[arg(long)]
     pub(crate) merge_symbols: bool,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+}
+
+/// Operators, strictness and settings files of models.
+#[derive(Clone, Debug, Default, ClapArgs)]
+pub(crate) struct ReadArgs {
     /// Add the operators that FILE describes to ONNX's and ONNX Runtime's (see docs/operator-files.md)
     #[arg(long = "ops", value_name = "FILE")]
     pub(crate) ops: Vec<PathBuf>,

@@ -60,8 +60,8 @@ impl Resolver {
     /// Looks up settings, to which those of the command line are added.
     pub(crate) fn new(args: &SolveArgs, mut command_line: Settings) -> anyhow::Result<Self> {
         let current = std::env::current_dir().unwrap_or_default();
-        let files = match &args.config {
-            _ if args.no_config => Files::Ignored,
+        let files = match &args.read.config {
+            _ if args.read.no_config => Files::Ignored,
             Some(path) => {
                 let file = parse(FileKind::of(path), path, &current)?;
                 let table = || format!("`{}` has no table `tool.typeloom`", path.display());
@@ -259,8 +259,8 @@ fn solve_settings(args: &SolveArgs) -> anyhow::Result<Settings> {
     Ok(Settings {
         seeds: seeds.collect::<anyhow::Result<_>>()?,
         assume: assume.collect::<anyhow::Result<_>>()?,
-        ops: args.ops.iter().cloned().map(Sourced::of_command_line).collect(),
-        permissive: on(args.permissive),
+        ops: args.read.ops.iter().cloned().map(Sourced::of_command_line).collect(),
+        permissive: on(args.read.permissive),
         merge_symbols: on(args.merge_symbols),
         ..Settings::default()
     })

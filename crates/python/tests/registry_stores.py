@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import queue
 import re
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from conftest import LIMIT
+from s3_server import S3Server
 from typeloom.registry import Registry
 
 HERE = Path(__file__).parent
@@ -63,39 +63,16 @@ class Folder:
         (self.root / key).unlink()
 
 
-class Server:
+class Server(S3Server):
     """The program `faulty_s3.py` with a bucket."""
 
     def __init__(self) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, str(HERE / "faulty_s3.py")],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        assert self.process.stdout is not None
-        self.port = int(self.process.stdout.readline())
-        self.url = f"http://127.0.0.1:{self.port}"
-        assert self.request("PUT", f"/{BUCKET}")[0] == 200
-
-    def request(self, method: str, path: str, body: bytes = b"") -> tuple[int, bytes]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=LIMIT)
-        credential = "AWS4-HMAC-SHA256 Credential=test/20240101/us-east-1/s3/aws4_request"
-        connection.request(method, path, body=body, headers={"Authorization": credential})
-        response = connection.getresponse()
-        data = response.read()
-        connection.close()
-        return response.status, data
+        super().__init__(str(HERE / "faulty_s3.py"))
+        self.put(f"/{BUCKET}")
 
     def count(self, key: str) -> int:
         """The number of requests that counted for the plan of an access key."""
         return int(self.request("GET", f"/count?{key}")[1])
-
-    def close(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait(timeout=LIMIT)
 
 
 class Bucket:

@@ -25,6 +25,7 @@ import pytest
 
 import typeloom as tl
 import typeloom.fleet
+from s3_server import S3Server
 from typeloom import _core
 from typeloom.fleet import DIAGNOSTIC_COLUMNS, MODEL_COLUMNS, _Checker, _expand, _matches, _run
 
@@ -186,47 +187,17 @@ def virtual(pieces: list[Piece]) -> Iterator[Server]:
         server.server_close()
 
 
-class Moto:
-    """An S3 server in a process of its own."""
-
-    SCRIPT = (
-        "import sys; from moto.server import ThreadedMotoServer; "
-        "server = ThreadedMotoServer('127.0.0.1', 0, verbose=False); server.start(); "
-        "sys.stdout.write(str(server.get_host_and_port()[1]) + chr(10)); sys.stdout.flush(); sys.stdin.read()"
-    )
-
-    def __init__(self) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", self.SCRIPT],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        assert self.process.stdout is not None
-        self.port = int(self.process.stdout.readline())
-        self.url = f"http://127.0.0.1:{self.port}"
-
-    def put(self, path: str, body: bytes = b"") -> None:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        headers = {"Authorization": "AWS4-HMAC-SHA256 Credential=test/20240101/us-east-1/s3/aws4_request"}
-        connection.request("PUT", path, body=body, headers=headers)
-        response = connection.getresponse()
-        response.read()
-        connection.close()
-        assert response.status == 200, response.status
-
-    def close(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.terminate()
-        self.process.wait(timeout=60)
+MOTO = (
+    "import sys; from moto.server import ThreadedMotoServer; "
+    "server = ThreadedMotoServer('127.0.0.1', 0, verbose=False); server.start(); "
+    "sys.stdout.write(str(server.get_host_and_port()[1]) + chr(10)); sys.stdout.flush(); sys.stdin.read()"
+)
 
 
 @pytest.fixture(scope="module")
-def moto() -> Iterator[Moto]:
+def moto() -> Iterator[S3Server]:
     needs("moto", "flask")
-    server = Moto()
+    server = S3Server("-c", MOTO)
     try:
         server.put("/models")
         for at in range(12):
@@ -397,7 +368,7 @@ typeloom.fleet.check([f"s3://b/{at}.onnx" for at in range(100)], storage_options
     assert process.returncode != 0
 
 
-def test_objects_are_checked_like_files(moto: Moto) -> None:
+def test_objects_are_checked_like_files(moto: S3Server) -> None:
     uris = [
         "s3://models/many/m00.onnx",
         "s3://models/other/broken.onnx",
@@ -420,7 +391,7 @@ def test_objects_are_checked_like_files(moto: Moto) -> None:
     assert (found["code"], found["message"], found["node"]) == (expected.code, expected.message, expected.node)
 
 
-def test_objects_are_listed(moto: Moto) -> None:
+def test_objects_are_listed(moto: S3Server) -> None:
     def found(uri: str) -> list[str]:
         result = tl.fleet.check(uri, progress=False, storage_options=options(moto.url))
         return [uri.removeprefix("s3://models/") for uri in column(result.models, "uri")]
@@ -435,13 +406,13 @@ def test_objects_are_listed(moto: Moto) -> None:
     assert found("s3://models/none*") == ["none*"]
 
 
-def test_options_come_from_the_environment(moto: Moto, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_come_from_the_environment(moto: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in options(moto.url).items():
         monkeypatch.setenv(name.upper(), value)
     assert tl.fleet.check("s3://models/many/m00.onnx", progress=False)
 
 
-def test_tensors_in_other_objects_are_looked_for(moto: Moto) -> None:
+def test_tensors_in_other_objects_are_looked_for(moto: S3Server) -> None:
     entry = field(1, b"location") + field(2, b"w.bin")
     tensor = field(1, 4) + field(2, 1) + field(8, b"w") + field(13, entry) + field(14, 1)
     node = field(1, b"w") + field(2, b"y") + field(4, b"Neg")
@@ -462,7 +433,7 @@ def test_tensors_in_other_objects_are_looked_for(moto: Moto) -> None:
     assert found() == []
 
 
-def test_throttled_requests_are_repeated(moto: Moto) -> None:
+def test_throttled_requests_are_repeated(moto: S3Server) -> None:
     refused = 9
 
     class Proxy(Quiet):
@@ -554,7 +525,7 @@ def test_the_limit_of_a_model_is_a_row() -> None:
         assert server.sent <= 200_000
 
 
-def test_a_large_object_of_a_real_server(moto: Moto) -> None:
+def test_a_large_object_of_a_real_server(moto: S3Server) -> None:
     pieces = large_model(12, 2048)
     body = b"".join(bytes(piece) if isinstance(piece, int) else piece for piece in pieces)
     assert len(body) > 200_000_000
@@ -612,7 +583,7 @@ def checker_for(endpoint: str) -> _Checker:
     )
 
 
-def test_ray_answers_like_threads(cluster: Any, moto: Moto) -> None:
+def test_ray_answers_like_threads(cluster: Any, moto: S3Server) -> None:
     uris = ["s3://models/many/", "s3://models/other/missing.onnx", "s3://models/other/", "s3://nobucket/m.onnx"]
     store = options(moto.url)
     threads = tl.fleet.check(uris, progress=False, storage_options=store)
@@ -627,7 +598,7 @@ def test_ray_answers_like_threads(cluster: Any, moto: Moto) -> None:
     assert plain(ray.diagnostics) == plain(threads.diagnostics)
 
 
-def test_a_killed_worker_is_replaced(cluster: Any, moto: Moto, tmp_path: Path) -> None:
+def test_a_killed_worker_is_replaced(cluster: Any, moto: S3Server, tmp_path: Path) -> None:
     checker = checker_for(moto.url)
     entries = _expand(["s3://models/many/"], checker.fleet)
     marker = tmp_path / "killed"
@@ -638,7 +609,7 @@ def test_a_killed_worker_is_replaced(cluster: Any, moto: Moto, tmp_path: Path) -
     assert column(result.models, "ok") == [at % 4 != 3 for at in range(12)]
 
 
-def test_a_model_that_ends_every_worker_is_a_row(cluster: Any, moto: Moto) -> None:
+def test_a_model_that_ends_every_worker_is_a_row(cluster: Any, moto: S3Server) -> None:
     checker = checker_for(moto.url)
     entries = _expand(["s3://models/many/"], checker.fleet)
     result = _run(entries, "ray", killing(checker, "s3://models/many/m05.onnx", None), 2, False)

@@ -31,7 +31,7 @@ use crate::list::{Content, FileReport, ListRenderer};
 /// The version of the records.
 const VERSION: u32 = 1;
 
-/// A value as JSON on one line, in which each [unsafe](typeloom_onnx::text::is_unsafe) character is written as `\\uXXXX`.
+/// A value as JSON on one line, in which each [unsafe](typeloom_onnx::text::is_unsafe) character is an escape of hexadecimal digits.
 #[must_use]
 pub fn text(value: &Value) -> String {
     escape_json(&value.to_string()).into_owned()

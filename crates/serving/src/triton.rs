@@ -27,7 +27,7 @@ use crate::signature::{Extent, MAX_RANK, Port, Side, Signature};
 use crate::textproto::{self, Kind, Message, Value};
 use crate::{Format, Options};
 
-/// The element types with their enumerators, without the prefix `TYPE_`.
+/// The element types with their enumerators, without the prefix `TYPE_`, in the order of their numbers from 1.
 const TYPES: [(Dtype, &str); 14] = [
     (Dtype::Bool, "BOOL"),
     (Dtype::U8, "UINT8"),

@@ -1,10 +1,8 @@
 //! `typeloom link`.
 
-use std::path::PathBuf;
-
 use clap::{Args, ValueEnum};
 
-use super::{Color, TextFormat};
+use super::{Color, ReadArgs, TextFormat};
 
 /// Permitted casts between connected tensors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
@@ -68,18 +66,8 @@ pub(crate) struct LinkArgs {
     /// Treatment of files with tensors
     #[arg(long, value_enum, default_value_t, value_name = "TREATMENT")]
     pub(crate) external: ExternalData,
-    /// Add the operators that FILE describes to ONNX's and ONNX Runtime's (see docs/operator-files.md)
-    #[arg(long = "ops", value_name = "FILE")]
-    pub(crate) ops: Vec<PathBuf>,
-    /// Accept values without a proven type, and unknown operators
-    #[arg(long)]
-    pub(crate) permissive: bool,
-    /// Read the settings from FILE (`typeloom.toml` or `pyproject.toml`) instead of the nearest one above A
-    #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
-    pub(crate) config: Option<PathBuf>,
-    /// Read no settings from files
-    #[arg(long)]
-    pub(crate) no_config: bool,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
     /// The format of the output
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: TextFormat,

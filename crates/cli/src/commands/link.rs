@@ -27,13 +27,7 @@ pub(crate) fn run(args: &LinkArgs) -> anyhow::Result<Outcome> {
         bail!("only one of the models can be standard input");
     }
     let target = target(args, &sources)?;
-    let settings = SolveArgs {
-        ops: args.ops.clone(),
-        permissive: args.permissive,
-        config: args.config.clone(),
-        no_config: args.no_config,
-        ..SolveArgs::default()
-    };
+    let settings = SolveArgs { read: args.read.clone(), ..SolveArgs::default() };
     let checker = checker(&settings, &sources[0])?;
     let files = [sources[0].open()?, sources[1].open()?];
     let Relocated { locations, copies } = external(args, &sources, &files, &target)?;
