@@ -1,0 +1,197 @@
+"""Models of one operator each, and inputs of typical sizes.
+
+A case has a name, a model and an array per input. `node` makes one from arrays; arrays in `constants` become initializers, as weights
+of real models are. New families are functions that yield cases, listed in `FAMILIES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+OPSET, IR_VERSION = 21, 10
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    model: onnx.ModelProto
+    inputs: dict[str, np.ndarray[Any, Any]]
+
+
+def node(
+    name: str,
+    op: str,
+    inputs: list[Any],
+    *,
+    constants: tuple[int, ...] = (),
+    outputs: int = 1,
+    domain: str = "",
+    opset: int = OPSET,
+    **attributes: Any,
+) -> Case:
+    """A case of one node. `inputs` are arrays or None (omitted); those at the indices `constants` are initializers."""
+    names = ["" if value is None else f"i{at}" for at, value in enumerate(inputs)]
+    given = {names[at]: value for at, value in enumerate(inputs) if value is not None and at not in constants}
+    stored = [numpy_helper.from_array(inputs[at], names[at]) for at in constants]
+    results = [f"o{at}" for at in range(outputs)]
+    made = helper.make_node(op, names, results, domain=domain, **attributes)
+    graph = helper.make_graph(
+        [made],
+        "case",
+        [helper.make_tensor_value_info(key, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape) for key, value in given.items()],
+        [onnx.ValueInfoProto(name=result) for result in results],
+        stored,
+    )
+    imports = [helper.make_opsetid("", opset)] + ([helper.make_opsetid(domain, 1)] if domain else [])
+    return Case(f"{op} {name}", helper.make_model(graph, opset_imports=imports, ir_version=IR_VERSION), given)
+
+
+RANDOM = np.random.default_rng(1)
+
+
+def floats(*shape: int) -> np.ndarray[Any, Any]:
+    return RANDOM.standard_normal(shape, dtype=np.float32)
+
+
+def bytes_of(kind: type, *shape: int) -> np.ndarray[Any, Any]:
+    limits = np.iinfo(kind)
+    return RANDOM.integers(limits.min, limits.max, shape, dtype=kind, endpoint=True)
+
+
+def scalar(value: float, kind: type = np.float32) -> np.ndarray[Any, Any]:
+    return np.array(value, dtype=kind)
+
+
+def integer() -> Iterator[Case]:
+    for m, k, n in ((1, 768, 768), (128, 768, 768), (128, 768, 3072), (512, 512, 512)):
+        for kind in (np.uint8, np.int8):
+            a, b = bytes_of(np.uint8, m, k), bytes_of(kind, k, n)
+            name = f"{m}x{k}x{n} {kind.__name__}"
+            yield node(name, "MatMulInteger", [a, b, scalar(128, np.uint8), scalar(0, kind)], constants=(1, 3))
+            scales = [scalar(0.02), scalar(128, np.uint8)]
+            right = [b, scalar(0.01), scalar(0, kind)]
+            out = [scalar(0.05), scalar(120, np.uint8)]
+            yield node(name, "QLinearMatMul", [a, *scales, *right, *out], constants=(1, 2, 3, 4, 5, 6, 7))
+    for label, shape, filters, group, strides in (
+        ("64x56x56 3x3", (1, 64, 56, 56), (64, 64, 3, 3), 1, 1),
+        ("256x14x14 1x1", (1, 256, 14, 14), (512, 256, 1, 1), 1, 1),
+        ("3x224x224 7x7 /2", (1, 3, 224, 224), (64, 3, 7, 7), 1, 2),
+        ("96x56x56 3x3 depthwise", (1, 96, 56, 56), (96, 1, 3, 3), 96, 1),
+    ):
+        pad = filters[2] // 2
+        options: dict[str, Any] = {"group": group, "strides": [strides] * 2, "pads": [pad] * 4}
+        x = bytes_of(np.uint8, *shape)
+        yield node(label, "ConvInteger", [x, bytes_of(np.uint8, *filters), scalar(128, np.uint8)], constants=(1,), **options)
+        w = bytes_of(np.int8, *filters)
+        per_channel = np.full(filters[0], 0.01, np.float32)
+        zeros = np.zeros(filters[0], np.int8)
+        rest = [scalar(0.02), scalar(128, np.uint8), w, per_channel, zeros, scalar(0.5), scalar(128, np.uint8)]
+        bias = RANDOM.integers(-1000, 1000, filters[0], dtype=np.int32)
+        yield node(label, "QLinearConv", [x, *rest, bias], constants=tuple(range(1, 9)), **options)
+    for shape in ((1, 64, 112, 112), (128, 768)):
+        x, label = floats(*shape), "x".join(map(str, shape))
+        yield node(label, "QuantizeLinear", [x, scalar(0.02), scalar(128, np.uint8)], constants=(1, 2))
+        yield node(label, "DequantizeLinear", [bytes_of(np.uint8, *shape), scalar(0.02), scalar(128, np.uint8)], constants=(1, 2))
+        per = np.full(shape[1], 0.02, np.float32)
+        yield node(label + " per axis", "QuantizeLinear", [x, per, np.zeros(shape[1], np.int8)], constants=(1, 2), axis=1)
+        yield node(label + " per axis", "DequantizeLinear", [bytes_of(np.int8, *shape), per, np.zeros(shape[1], np.int8)], constants=(1, 2), axis=1)
+        yield node(label, "DynamicQuantizeLinear", [x], outputs=3)
+
+
+def image() -> Iterator[Case]:
+    x = floats(1, 32, 64, 64)
+    none = None
+    for mode, coordinates in (("nearest", "asymmetric"), ("linear", "half_pixel"), ("linear", "align_corners"), ("cubic", "half_pixel")):
+        scales = np.array([1, 1, 2, 2], np.float32)
+        yield node(f"{mode} {coordinates} x2", "Resize", [x, none, scales], constants=(2,), mode=mode, coordinate_transformation_mode=coordinates)
+    half = np.array([1, 1, 0.5, 0.5], np.float32)
+    yield node("linear /2 antialias", "Resize", [x, none, half], constants=(2,), mode="linear", antialias=1)
+    for label, filters, group in (("2x2 /2", (32, 32, 2, 2), 1), ("4x4 /2", (32, 16, 4, 4), 1), ("4x4 /2 depthwise", (32, 1, 4, 4), 32)):
+        yield node(label, "ConvTranspose", [x, floats(*filters)], constants=(1,), strides=[2, 2], group=group)
+    for size, stride in ((3, 1), (3, 2), (5, 1), (7, 1)):
+        filters = floats(96, 1, size, size)
+        options = {"group": 96, "strides": [stride] * 2, "pads": [size // 2] * 4}
+        yield node(f"96x56x56 {size}x{size} /{stride} depthwise", "Conv", [floats(1, 96, 56, 56), filters, floats(96)], constants=(1, 2), **options)
+    yield node("64x512 5 depthwise", "Conv", [floats(1, 64, 512), floats(64, 1, 5)], constants=(1,), group=64, pads=[2, 2])
+    yield node("64x56x56 3x3", "Conv", [floats(1, 64, 56, 56), floats(64, 64, 3, 3)], constants=(1,), pads=[1] * 4)
+    yield node("32x64x64 grouped", "Conv", [x, floats(64, 8, 3, 3)], constants=(1,), group=4, pads=[1] * 4)
+    yield node("3x3", "MaxPool", [x], kernel_shape=[3, 3], strides=[2, 2])
+    yield node("3x3", "AveragePool", [x], kernel_shape=[3, 3], strides=[2, 2])
+    yield node("", "GlobalAveragePool", [x])
+    yield node("bilinear", "GridSample", [x, RANDOM.uniform(-1, 1, (1, 64, 64, 2)).astype(np.float32)], mode="linear")
+
+
+def recurrent() -> Iterator[Case]:
+    steps, batch, inputs, hidden = 50, 4, 128, 128
+    for op, gates in (("LSTM", 4), ("GRU", 3), ("RNN", 1)):
+        for directions, direction in ((1, "forward"), (2, "bidirectional")):
+            weights = [floats(directions, gates * hidden, size) / 10 for size in (inputs, hidden)]
+            bias = floats(directions, 2 * gates * hidden) / 10
+            yield node(f"50x4x128 {direction}", op, [floats(steps, batch, inputs), *weights, bias], constants=(1, 2, 3), hidden_size=hidden, direction=direction)
+
+
+def shape() -> Iterator[Case]:
+    x = floats(8, 128, 768)
+    yield node("8x128x768 last", "Softmax", [x], axis=-1)
+    yield node("8x128x768 axis 1", "Softmax", [x], axis=1)
+    yield node("8x128x768", "LayerNormalization", [x, floats(768), floats(768)], constants=(1, 2))
+    for op in ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceL2"):
+        for axis in (0, 1, 2):
+            yield node(f"8x128x768 axis {axis}", op, [x, np.array([axis])], constants=(1,))
+    for order in ((0, 2, 1), (1, 0, 2), (2, 1, 0)):
+        yield node(f"8x128x768 {order}", "Transpose", [x], perm=list(order))
+    yield node("50000x256 by 512", "Gather", [floats(50_000, 256), RANDOM.integers(0, 50_000, (4, 128))], constants=(0,))
+    yield node("axis 1", "Concat", [x, x], axis=1)
+    yield node("inner", "Slice", [x, np.array([32, 64]), np.array([96, 704]), np.array([1, 2])], constants=(1, 2, 3))
+    yield node("inner", "Pad", [x, np.array([0, 1, 1, 0, 1, 1])], constants=(1,))
+    yield node("", "Where", [x > 0, x, scalar(0)], constants=(2,))
+    yield node("", "Expand", [floats(8, 1, 768), np.array([8, 128, 768])], constants=(1,))
+    yield node("", "Tile", [floats(8, 16, 768), np.array([1, 8, 1])], constants=(1,))
+    yield node("bhid,bhjd->bhij", "Einsum", [floats(2, 8, 128, 64), floats(2, 8, 128, 64)], equation="bhid,bhjd->bhij")
+    yield node("k 10", "TopK", [x, np.array([10])], constants=(1,), outputs=2)
+    yield node("axis 1", "CumSum", [x, np.array(1)], constants=(1,))
+    yield node("last", "ArgMax", [x], axis=-1)
+    yield node("", "ScatterND", [floats(1000, 256), RANDOM.permutation(1000)[:500, None], floats(500, 256)])
+    yield node("", "GatherElements", [x, RANDOM.integers(0, 128, x.shape)], axis=1)
+    yield node("", "NonZero", [x > 1])
+    boxes = np.sort(RANDOM.uniform(0, 1, (1, 1000, 2, 2)).astype(np.float32), axis=2).reshape(1, 1000, 4)
+    scores = RANDOM.uniform(0, 1, (1, 4, 1000)).astype(np.float32)
+    limits = [np.array([100]), scalar(0.5), scalar(0.1)]
+    yield node("1000 boxes", "NonMaxSuppression", [boxes, scores, *limits], constants=(2, 3, 4))
+
+
+def elementwise() -> Iterator[Case]:
+    x = floats(8, 128, 768)
+    for op in ("Exp", "Tanh", "Sigmoid", "Erf", "Relu", "LeakyRelu", "Elu", "Softplus", "HardSwish", "Gelu", "Mish", "Sqrt", "Neg", "Floor", "Sin", "Log"):
+        given = abs(x) if op in ("Sqrt", "Log") else x
+        yield node("8x128x768", op, [given])
+    for op in ("Add", "Mul", "Div", "Max", "Greater"):
+        yield node("8x128x768", op, [x, floats(8, 128, 768)])
+        yield node("8x128x768 row", op, [x, floats(768)])
+    yield node("scalar 2", "Pow", [x, scalar(2)], constants=(1,))
+    yield node("", "Clip", [x, scalar(-1), scalar(1)], constants=(1, 2))
+    yield node("f32 to f16", "Cast", [x], to=onnx.TensorProto.FLOAT16)
+    yield node("f32 to i64", "Cast", [x], to=onnx.TensorProto.INT64)
+
+
+def products() -> Iterator[Case]:
+    for m, k, n in ((1, 768, 3072), (128, 768, 768), (512, 512, 512)):
+        yield node(f"{m}x{k}x{n}", "MatMul", [floats(m, k), floats(k, n)], constants=(1,))
+        yield node(f"{m}x{k}x{n} transposed", "Gemm", [floats(m, k), floats(n, k), floats(n)], constants=(1, 2), transB=1)
+    yield node("8x8x128x64 batched", "MatMul", [floats(8, 8, 128, 64), floats(8, 8, 64, 128)])
+
+
+FAMILIES: dict[str, Callable[[], Iterator[Case]]] = {
+    "integer": integer,
+    "image": image,
+    "recurrent": recurrent,
+    "shape": shape,
+    "elementwise": elementwise,
+    "products": products,
+}

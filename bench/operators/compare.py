@@ -1,0 +1,175 @@
+"""Times single operators and whole models on typeloom's embedded backend and on ONNX Runtime, interleaved in one run.
+
+    pip install -r bench/operators/requirements.txt
+    python bench/operators/compare.py [--family NAME] [--only WORD] [--threads N] [--model FILE]...
+
+Prints a line per case: the median time of each, the ratio of typeloom's to ONNX Runtime's, the ratio of their peak memory in addition
+to the process without the model, and the greatest relative difference of the outputs (relative to the greatest element). Each case
+runs in `--processes` pairs of processes; the printed times are medians of their medians. Runs alternate in batches. `--write FILE` also
+writes the table as Markdown. Inputs of `--model` are drawn from the declared types; a symbol is the number of `--size`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from cases import FAMILIES, Case
+from contender import Contender, Failed, onnxruntime, typeloom
+from onnx import helper, numpy_helper
+
+BATCH_SECONDS, MAX_BATCH = 0.02, 1_000
+
+
+def of_file(path: Path, size: int) -> Case:
+    """A case of a model file with drawn inputs."""
+    model = onnx.load(path)
+    stored = {tensor.name for tensor in model.graph.initializer}
+    random = np.random.default_rng(1)
+    inputs: dict[str, np.ndarray[Any, Any]] = {}
+    for value in model.graph.input:
+        if value.name in stored:
+            continue
+        kind = helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+        shape = [dim.dim_value if dim.HasField("dim_value") else size for dim in value.type.tensor_type.shape.dim]
+        if np.issubdtype(kind, np.floating):
+            inputs[value.name] = random.uniform(0, 1, shape).astype(kind)
+        elif kind == np.bool_:
+            inputs[value.name] = random.integers(0, 2, shape).astype(kind)
+        else:
+            inputs[value.name] = random.integers(0, 2 if kind == np.int64 else 100, shape).astype(kind)
+    return Case(path.stem, model, inputs)
+
+
+class Row:
+    """What was measured for one case."""
+
+    def __init__(self, case: Case) -> None:
+        self.name = case.name
+        self.ours: list[float] = []
+        self.theirs: list[float] = []
+        self.memory: list[float] = []
+        self.difference = ""
+        self.problem = ""
+
+    @property
+    def ratio(self) -> float:
+        return statistics.median(ours / theirs for ours, theirs in zip(self.ours, self.theirs, strict=True))
+
+    def fields(self) -> list[str]:
+        if self.problem:
+            return [self.name, "", "", "", "", self.problem]
+        times = [f"{statistics.median(them) * 1e6:,.0f} us" for them in (self.ours, self.theirs)]
+        return [self.name, *times, f"{self.ratio:.2f}", f"{statistics.median(self.memory):.2f}", self.difference]
+
+
+HEAD = ["case", "typeloom", "ONNX Runtime", "ratio", "memory", "difference"]
+
+
+def difference(case: Path, ours: Contender, theirs: Contender) -> str:
+    """The greatest difference of outputs relative to the greatest element, or the outputs whose types differ."""
+    folders = [case / "ours", case / "theirs"]
+    for folder in folders:
+        folder.mkdir(exist_ok=True)
+    types = [them.ask(f"output {folder}") for them, folder in zip((ours, theirs), folders, strict=True)]
+    worst = 0.0
+    for at, (one, other) in enumerate(zip(*types, strict=True)):
+        kind, _, shape = other.partition(":")
+        if kind == "other" or one == "other":
+            continue
+        if one.partition(":")[2] != shape:
+            return f"output {at}: {one} and {other}"
+        left, right = (np.fromfile(folder / str(at), np.dtype(kind)).astype(np.float64) for folder in folders)
+        if left.size != right.size:
+            return f"output {at}: {one} and {other}"
+        if left.size:
+            finite = np.isfinite(right)
+            if not np.array_equal(left[~finite], right[~finite], equal_nan=True):
+                return f"output {at}: infinite or NaN in one only"
+            scale = float(np.max(np.abs(right[finite]), initial=0.0)) or 1.0
+            worst = max(worst, float(np.max(np.abs(left[finite] - right[finite]), initial=0.0)) / scale)
+    return f"{worst:.0e}" if worst else "0"
+
+
+def batch_of(seconds: float) -> int:
+    return max(1, min(MAX_BATCH, int(BATCH_SECONDS / max(seconds, 1e-7))))
+
+
+def measure(case: Case, program: list[str], options: argparse.Namespace) -> Row:
+    row = Row(case)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        onnx.save(case.model, folder / "model.onnx")
+        inputs: dict[str, Path] = {}
+        for key, value in case.inputs.items():
+            inputs[key] = folder / f"{len(inputs)}.pb"
+            inputs[key].write_bytes(numpy_helper.from_array(value).SerializeToString())
+        for _ in range(options.processes):
+            pair: list[Contender] = []
+            try:
+                for command in (program, onnxruntime(options.threads)):
+                    pair.append(Contender(command, options.threads, folder / "model.onnx", inputs))
+                ours, theirs = pair
+                batches = [batch_of(them.run(1) and them.run(1)) for them in pair]
+                times: list[list[float]] = [[], []]
+                for _ in range(options.rounds):
+                    for at, them in enumerate(pair):
+                        times[at].append(them.run(batches[at]))
+                row.ours.append(statistics.median(times[0]))
+                row.theirs.append(statistics.median(times[1]))
+                row.memory.append(ours.peak() / max(1, theirs.peak()))
+                row.difference = difference(folder, ours, theirs)
+            except Failed as problem:
+                row.problem = f"{'typeloom' if len(pair) != 1 else 'ONNX Runtime'}: {problem}"
+                break
+            finally:
+                for them in pair:
+                    them.close()
+    return row
+
+
+def chosen(options: argparse.Namespace) -> Iterator[Case]:
+    for path in options.model:
+        yield of_file(path, options.size)
+    if options.model and not options.family:
+        return
+    for name, family in FAMILIES.items():
+        if options.family in (None, name):
+            yield from (case for case in family() if options.only.lower() in case.name.lower())
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--family", choices=list(FAMILIES))
+    parser.add_argument("--only", default="", help="cases whose name contains this text")
+    parser.add_argument("--model", type=Path, action="append", default=[])
+    parser.add_argument("--size", type=int, default=1, help="the extent for each symbol of a model")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=11, help="alternate batches per pair of processes")
+    parser.add_argument("--processes", type=int, default=3)
+    parser.add_argument("--write", type=Path, help="also write the table as Markdown")
+    options = parser.parse_args()
+    program = typeloom()
+    rows: list[Row] = []
+    print("{:42} {:>13} {:>13} {:>7} {:>7}  {}".format(*HEAD))
+    for case in chosen(options):
+        rows.append(measure(case, program, options))
+        print("{:42} {:>13} {:>13} {:>7} {:>7}  {}".format(*rows[-1].fields()), flush=True)
+    if options.write:
+        lines = [HEAD, ["---", "---:", "---:", "---:", "---:", "---"], *(row.fields() for row in rows)]
+        options.write.write_text("".join(f"| {' | '.join(line)} |\n" for line in lines))
+    if not rows:
+        print("no case matches", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
