@@ -1,11 +1,11 @@
 //! Reads interfaces from models, bundles and contracts for serving.
 
 use anyhow::Context as _;
-use typeloom_compiler::artifact::Artifact;
 use typeloom_interface::Interface;
 use typeloom_interface::MAIN;
 use typeloom_interface::bundle::{BundleError, Exported, export_interfaces};
 use typeloom_interface::exports::{self, Types};
+use typeloom_interface::recorded::Recorded;
 use typeloom_onnx::view::ModelView;
 use typeloom_pool::Bundle;
 use typeloom_serving::Contract;
@@ -111,7 +111,7 @@ pub(crate) fn read(source: &Source, checker: &Checker) -> anyhow::Result<ReadRes
 
 /// The interfaces that a compiled model records; `None` for another model.
 pub(crate) fn recorded(source: &Source, bytes: &[u8]) -> anyhow::Result<Option<Content>> {
-    let recorded = Artifact::recorded(bytes)
+    let recorded = Recorded::read(bytes)
         .with_context(|| format!("cannot read the interface of `{}`", source.name))?;
     Ok(recorded.map(|mut recorded| {
         let program = std::mem::replace(&mut recorded.main.label, MAIN.to_owned());

@@ -56,6 +56,8 @@ pub use typeloom_interface::bundle::{BundleError, import_interfaces as import};
 /// ```
 #[doc(inline)]
 pub use typeloom_interface::{Interface, Parameter};
+#[doc(inline)]
+pub use typeloom_interface::recorded::{Recorded, RecordedError, RecordedSlot};
 /// Comparison of two interfaces: the direction, the identity of ports, and the differences.
 ///
 /// ```
@@ -125,7 +127,7 @@ pub fn export(interfaces: &[(&str, &Interface)]) -> Result<Bundle, BundleError> 
 ///
 /// ```
 /// use typeloom::interface::c_header;
-/// use typeloom::module::{Artifact, Compiler, Graph, Module, OperatorMethods as _};
+/// use typeloom::module::{Compiler, Graph, Module, OperatorMethods as _};
 ///
 /// struct Function(&'static str, fn(&Graph));
 ///
@@ -146,7 +148,7 @@ pub fn export(interfaces: &[(&str, &Interface)]) -> Result<Bundle, BundleError> 
 /// });
 ///
 /// let file = Compiler::new().compile(LIBRARY)?.to_bytes()?;
-/// let recorded = Artifact::recorded(&file)?.ok_or("the file was not compiled")?;
+/// let recorded = Recorded::read(&file)?.ok_or("the file was not compiled")?;
 /// let functions: Vec<_> = recorded.exports().map(|it| (it.label.as_str(), &it.interface)).collect();
 /// let header = c_header("library", &functions)?;
 /// assert!(header.contains("#define LIBRARY_ROUND_FUNCTION \"round\""));
