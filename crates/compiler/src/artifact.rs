@@ -12,6 +12,7 @@ use typeloom_interface::recorded::{FUNCTION, INTERFACE, PARTS, SLOTS};
 use typeloom_interface::{self as interface, Interface};
 use typeloom_module::bindings::Bindings;
 use typeloom_module::ir;
+use typeloom_module::names;
 use typeloom_onnx::messages::{FunctionProto, GraphProto, ModelProto, TypeProto};
 use typeloom_onnx::nested;
 use typeloom_onnx::prost::Message as _;

@@ -39,6 +39,8 @@ use typeloom_interface::bundle::Exported;
 /// ```
 #[doc(inline)]
 pub use typeloom_interface::bundle::{BundleError, import_interfaces as import};
+#[doc(inline)]
+pub use typeloom_interface::recorded::{Recorded, RecordedError, RecordedSlot};
 /// Inputs, outputs, symbols and conditions of a model. An input or an output is a [`Parameter`].
 ///
 /// ```
@@ -56,8 +58,6 @@ pub use typeloom_interface::bundle::{BundleError, import_interfaces as import};
 /// ```
 #[doc(inline)]
 pub use typeloom_interface::{Interface, Parameter};
-#[doc(inline)]
-pub use typeloom_interface::recorded::{Recorded, RecordedError, RecordedSlot};
 /// Comparison of two interfaces: the direction, the identity of ports, and the differences.
 ///
 /// ```

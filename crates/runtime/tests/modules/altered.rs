@@ -15,8 +15,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use typeloom_compiler::artifact::Artifact;
 use typeloom_contracts::datum::Datum;
-use typeloom_module::ir::metadata;
 use typeloom_interface::recorded::INTERFACE;
+use typeloom_module::ir::metadata;
 use typeloom_module::names;
 use typeloom_onnx::messages::{
     AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, StringStringEntryProto, Text,
