@@ -1,5 +1,12 @@
 //! The command line.
 
+#[cfg(not(all(
+    feature = "compile",
+    feature = "registry",
+    feature = "run",
+    feature = "rust",
+    feature = "view"
+)))]
 mod absent;
 #[cfg(feature = "compile")]
 mod compile;

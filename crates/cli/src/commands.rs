@@ -1,5 +1,12 @@
 //! The subcommands, one file each.
 
+#[cfg(not(all(
+    feature = "compile",
+    feature = "registry",
+    feature = "run",
+    feature = "rust",
+    feature = "view"
+)))]
 mod absent;
 pub(crate) mod annotate;
 pub(crate) mod check;

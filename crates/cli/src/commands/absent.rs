@@ -29,13 +29,6 @@ absent! {
 }
 
 /// The error of a command or an option that needs a feature.
-#[cfg(not(all(
-    feature = "compile",
-    feature = "registry",
-    feature = "run",
-    feature = "rust",
-    feature = "view"
-)))]
 pub(crate) fn error(what: &str, feature: &str) -> anyhow::Error {
     anyhow::anyhow!("this build of typeloom has no {what}: it was compiled without the feature `{feature}`")
 }
