@@ -79,6 +79,28 @@ fn unsafe_code_is_confined_and_explained() {
 }
 
 #[test]
+fn every_file_of_tests_is_compiled() {
+    let mut found = Vec::new();
+    for manifest in files("crates", "toml").into_iter().filter(|path| path.ends_with("Cargo.toml")) {
+        let manifest_text = read(&manifest);
+        let tests = manifest.with_file_name("tests");
+        if !manifest_text.contains("autotests = false") || !tests.is_dir() {
+            continue;
+        }
+        let main = read(&tests.join("it.rs"));
+        let sources = files(&shown(&tests), "rs");
+        for path in sources.iter().filter(|path| path.parent() == Some(&tests)) {
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+            let is_module = main.lines().any(|line| line == format!("mod {stem};"));
+            if !is_module && !manifest_text.contains(&format!("name = \"{stem}\"")) {
+                found.push(shown(path));
+            }
+        }
+    }
+    none("files of tests that are neither in `tests/it.rs` nor in the manifest", &found);
+}
+
+#[test]
 fn nothing_is_left_unfinished() {
     let mut found = Vec::new();
     for path in rust_files() {
