@@ -87,12 +87,18 @@ fn every_file_of_tests_is_compiled() {
         if !manifest_text.contains("autotests = false") || !tests.is_dir() {
             continue;
         }
-        let main = read(&tests.join("it.rs"));
+        let main = ["it.rs", "main.rs", "it/main.rs"]
+            .map(|name| tests.join(name))
+            .into_iter()
+            .find(|path| path.is_file());
+        let main = main.map(|path| read(&path)).unwrap_or_default();
         let sources = files(&shown(&tests), "rs");
         for path in sources.iter().filter(|path| path.parent() == Some(&tests)) {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy();
             let is_module = main.lines().any(|line| line == format!("mod {stem};"));
-            if !is_module && !manifest_text.contains(&format!("name = \"{stem}\"")) {
+            let is_named =
+                ["name = \"STEM\"", "path = \"tests/STEM.rs\""].map(|line| line.replace("STEM", &stem));
+            if !is_module && !is_named.iter().any(|line| manifest_text.contains(line.as_str())) {
                 found.push(shown(path));
             }
         }
