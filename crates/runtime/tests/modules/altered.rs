@@ -31,8 +31,8 @@ use typeloom_types::lattice::Lattice;
 use typeloom_wire::envelope::RunId;
 use typeloom_wire::memory::LocalNetwork;
 
-use crate::peers::endpoint;
-use crate::support::{Random, seeds};
+use crate::modules::peers::endpoint;
+use crate::modules::support::{Random, seeds};
 use bases::{Base, Functions, bases, compiled};
 use reference::interpret;
 
