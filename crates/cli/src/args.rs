@@ -1,14 +1,30 @@
 //! The command line.
 
+#[cfg(not(all(
+    feature = "compile",
+    feature = "registry",
+    feature = "run",
+    feature = "rust",
+    feature = "view"
+)))]
+mod absent;
+#[cfg(feature = "compile")]
+mod compile;
 mod contract;
 mod format;
+#[cfg(feature = "view")]
 mod graph;
 mod infer;
 mod inputs;
 mod levels;
 mod link;
+#[cfg(feature = "registry")]
 pub(crate) mod registry;
+#[cfg(feature = "run")]
 mod run;
+#[cfg(feature = "rust")]
+mod rust;
+#[cfg(feature = "view")]
 mod view;
 
 use std::num::NonZeroUsize;
@@ -17,14 +33,37 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+#[cfg(not(feature = "view"))]
+pub(crate) use absent::AbsentArgs as GraphArgs;
+#[cfg(not(feature = "compile"))]
+pub(crate) use absent::AbsentArgs as CompileArgs;
+#[cfg(not(feature = "registry"))]
+pub(crate) use absent::AbsentArgs as RegistryArgs;
+#[cfg(not(feature = "run"))]
+pub(crate) use absent::AbsentArgs as RunArgs;
+#[cfg(not(feature = "rust"))]
+pub(crate) use absent::AbsentArgs as RustArgs;
+#[cfg(not(feature = "view"))]
+pub(crate) use absent::AbsentArgs as ViewArgs;
+#[cfg(not(feature = "registry"))]
+pub(crate) use absent::AgainstArgs;
+#[cfg(feature = "compile")]
+pub(crate) use compile::CompileArgs;
 pub(crate) use contract::ContractArgs;
 pub(crate) use format::{FormatArg, ReportArgs};
+#[cfg(feature = "view")]
 pub(crate) use graph::{GraphArgs, GraphFormat};
 pub(crate) use infer::{InferArgs, InferFormat};
 pub(crate) use inputs::{ExcludeArgs, InputArgs};
 pub(crate) use levels::LevelArgs;
 pub(crate) use link::{ExternalData, LinkArgs, LinkCasts};
+#[cfg(feature = "registry")]
+pub(crate) use registry::{AgainstArgs, RegistryArgs};
+#[cfg(feature = "run")]
 pub(crate) use run::{CPU, ReferenceArg, RunArgs};
+#[cfg(feature = "rust")]
+pub(crate) use rust::{RustArgs, RustBuildArgs, RustCommand, RustDescribeArgs, RustDiffArgs, RustEdition};
+#[cfg(feature = "view")]
 pub(crate) use view::ViewArgs;
 
 /// Proves the type of every value in a tensor program.
@@ -70,7 +109,7 @@ pub(crate) enum Command {
     /// Compare two interfaces: exit 0 if they are compatible, 1 if not, 2 if a file is not usable
     Diff(DiffArgs),
     /// Keep versions of interfaces in a folder or an object store, with compatibility modes
-    Registry(registry::RegistryArgs),
+    Registry(RegistryArgs),
     /// Join two models by their types: exit 0 if they fit, 1 if not, 2 if a file is not usable
     Link(LinkArgs),
     /// Describe the public types of a Rust crate, or compare two versions of one
@@ -100,91 +139,6 @@ pub(crate) struct ManArgs {
     /// Write the pages of all commands into this folder: `typeloom.1`, `typeloom-check.1`, ...
     #[arg(long, short, value_name = "FOLDER", conflicts_with = "command")]
     pub(crate) output: Option<PathBuf>,
-}
-
-/// `typeloom rust`
-#[derive(Debug, ClapArgs)]
-pub(crate) struct RustArgs {
-    #[command(subcommand)]
-    pub(crate) command: RustCommand,
-}
-
-/// A command for the JSON of a crate.
-#[derive(Debug, Subcommand)]
-pub(crate) enum RustCommand {
-    /// Show the signature of every public item, and write all of them into a bundle
-    Describe(RustDescribeArgs),
-    /// Compare two versions as types: exit 0 if no change is breaking, 1 if one is, 2 if a file is not usable
-    Diff(RustDiffArgs),
-}
-
-/// `typeloom rust describe`
-#[derive(Debug, ClapArgs)]
-pub(crate) struct RustDescribeArgs {
-    /// The crate: a folder with a `Cargo.toml`, `name@version` of the registry, or rustdoc JSON
-    #[arg(value_name = "CRATE")]
-    pub(crate) krate: String,
-    #[command(flatten)]
-    pub(crate) build: RustBuildArgs,
-    /// Write the signatures into a bundle
-    #[arg(long, short, value_name = "BUNDLE")]
-    pub(crate) output: Option<String>,
-    /// The edition of the crate (default: that of the manifest, or 2024 for JSON, which does not contain it).
-    /// Before 2024, `impl Trait` in the result of a function outside of traits captures only the lifetimes that it names
-    #[arg(long, value_enum, value_name = "YEAR")]
-    pub(crate) edition: Option<RustEdition>,
-}
-
-/// Options for the documentation of crates that are given as folders or packages.
-#[derive(Debug, ClapArgs)]
-pub(crate) struct RustBuildArgs {
-    /// Document with all features of the crate instead of its default features
-    #[arg(long)]
-    pub(crate) all_features: bool,
-    /// Time limit for each call of cargo
-    #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    pub(crate) timeout: u64,
-}
-
-/// An edition of Rust.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-pub(crate) enum RustEdition {
-    /// Rust 2015
-    #[value(name = "2015")]
-    E2015,
-    /// Rust 2018
-    #[value(name = "2018")]
-    E2018,
-    /// Rust 2021
-    #[value(name = "2021")]
-    E2021,
-    /// Rust 2024
-    #[default]
-    #[value(name = "2024")]
-    E2024,
-}
-
-/// `typeloom rust diff`
-#[derive(Debug, ClapArgs)]
-pub(crate) struct RustDiffArgs {
-    /// The old version: a folder with a `Cargo.toml`, `name@version` of the registry, or rustdoc JSON
-    #[arg(value_name = "OLD")]
-    pub(crate) old: String,
-    /// The new version, in the same notation
-    #[arg(value_name = "NEW")]
-    pub(crate) new: String,
-    #[command(flatten)]
-    pub(crate) build: RustBuildArgs,
-    /// The format of the output
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: TextFormat,
-    /// The edition of both versions (default: that of the manifest, or 2024 for JSON, which does not contain it). Before 2024,
-    /// `impl Trait` in the result of a function outside of traits captures only the lifetimes that it names
-    #[arg(long, value_enum, value_name = "YEAR")]
-    pub(crate) edition: Option<RustEdition>,
-    /// The edition of the new version, if it differs
-    #[arg(long, value_enum, value_name = "YEAR", requires = "edition")]
-    pub(crate) new_edition: Option<RustEdition>,
 }
 
 /// The destination of a changed model.
@@ -242,35 +196,6 @@ pub(crate) enum CastPolicy {
     Lossless,
     /// Any cast, even a lossy one
     AsDeclared,
-}
-
-/// `typeloom compile`
-#[derive(Debug, ClapArgs)]
-pub(crate) struct CompileArgs {
-    /// The model
-    #[arg(value_name = "FILE")]
-    pub(crate) file: String,
-    /// Write the compiled model
-    #[arg(long, short, value_name = "FILE")]
-    pub(crate) output: Option<String>,
-    /// Show the model after a pass, in ONNX's textual syntax
-    #[arg(long, value_name = "PASS")]
-    pub(crate) after: Vec<String>,
-    /// Write a page with the changes up to the pass of `--after` into FILE, as `typeloom view FILE NEW` does
-    #[arg(long, value_name = "FILE", requires = "after")]
-    pub(crate) view: Option<String>,
-    /// Leave a pass out
-    #[arg(long, value_name = "PASS")]
-    pub(crate) without: Vec<String>,
-    /// Conversion of an edge whose two ends are declared with different types
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) cast: CastPolicy,
-    /// Accept values without a proven type
-    #[arg(long)]
-    pub(crate) permissive: bool,
-    /// When to use colours
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) color: Color,
 }
 
 /// `typeloom annotate`
@@ -440,7 +365,7 @@ pub(crate) struct CheckArgs {
     #[arg(long = "target", value_name = "NAME")]
     pub(crate) targets: Vec<String>,
     #[command(flatten)]
-    pub(crate) against: registry::AgainstArgs,
+    pub(crate) against: AgainstArgs,
     #[command(flatten)]
     pub(crate) solve: SolveArgs,
     /// Do not look for the files of external tensor data

@@ -16,6 +16,7 @@ use typeloom_onnx::text::{self, escape};
 use typeloom_ops::described::{Described, Operators};
 use typeloom_rewrite::advise::advised;
 use typeloom_rewrite::coerce::{Policy, Repair, RepairError, repair};
+#[cfg(feature = "run")]
 use typeloom_rewrite::mend::{Repairs, mend};
 use typeloom_solver::diagnostic::{Diagnostic, diagnose_error, diagnose_text};
 use typeloom_solver::model::{CheckError, Checked, Options, Seed};
@@ -153,6 +154,7 @@ impl Checker {
     }
 
     /// Repairs the known errors of exporters; `None` if the model has none.
+    #[cfg(feature = "run")]
     pub(crate) fn mend(&self, bytes: &[u8]) -> Result<Option<Vec<u8>>, RepairError> {
         mend(bytes, &self.operators, Universe::standard(), &self.options, Repairs::Errors)
             .map(|mended| mended.file)

@@ -1,11 +1,11 @@
 //! Reads interfaces from models, bundles and contracts for serving.
 
 use anyhow::Context as _;
-use typeloom_compiler::artifact::Artifact;
 use typeloom_interface::Interface;
 use typeloom_interface::MAIN;
-use typeloom_interface::bundle::{BundleError, Exported, export_interfaces};
+use typeloom_interface::bundle::{BundleError, Exported};
 use typeloom_interface::exports::{self, Types};
+use typeloom_interface::recorded::Recorded;
 use typeloom_onnx::view::ModelView;
 use typeloom_pool::Bundle;
 use typeloom_serving::Contract;
@@ -31,10 +31,13 @@ impl Content {
     }
 
     /// The content as a bundle; a bundle is returned as it is.
+    #[cfg(feature = "registry")]
     pub(crate) fn bundle(&self) -> Result<Bundle, BundleError> {
         match self {
             Self::Interfaces(Interfaces { origin: Origin::Bundle(bundle), .. }) => Ok(bundle.clone()),
-            Self::Interfaces(interfaces) => export_interfaces(&interfaces.functions),
+            Self::Interfaces(interfaces) => {
+                typeloom_interface::bundle::export_interfaces(&interfaces.functions)
+            }
             Self::Types(types) => Ok(types.bundle.clone()),
         }
     }
@@ -51,6 +54,7 @@ pub(crate) struct Interfaces {
 /// The file of interfaces.
 pub(crate) enum Origin {
     Model,
+    #[cfg_attr(not(feature = "registry"), expect(dead_code, reason = "registries store bundles as they are"))]
     Bundle(Bundle),
     /// A contract states the interface of one function, the main one.
     Contract(Box<Contract>),
@@ -111,8 +115,8 @@ pub(crate) fn read(source: &Source, checker: &Checker) -> anyhow::Result<ReadRes
 
 /// The interfaces that a compiled model records; `None` for another model.
 pub(crate) fn recorded(source: &Source, bytes: &[u8]) -> anyhow::Result<Option<Content>> {
-    let recorded = Artifact::recorded(bytes)
-        .with_context(|| format!("cannot read the interface of `{}`", source.name))?;
+    let recorded =
+        Recorded::read(bytes).with_context(|| format!("cannot read the interface of `{}`", source.name))?;
     Ok(recorded.map(|mut recorded| {
         let program = std::mem::replace(&mut recorded.main.label, MAIN.to_owned());
         let functions = recorded.exports().cloned().collect();

@@ -11,6 +11,7 @@
 mod args;
 mod baselines;
 mod commands;
+#[cfg(feature = "rust")]
 mod documentation;
 mod input;
 mod interfaces;
@@ -18,13 +19,20 @@ mod interrupt;
 mod ordered;
 mod output;
 mod reports;
+#[cfg(feature = "run")]
 mod run;
+#[cfg(feature = "view")]
 mod scenes;
+#[cfg(not(feature = "view"))]
+#[path = "scenes/absent.rs"]
+mod scenes;
+#[cfg(feature = "view")]
 mod serve;
 mod settings;
 mod sources;
 mod target;
 
+#[cfg(feature = "run")]
 pub mod engine;
 pub mod exit;
 

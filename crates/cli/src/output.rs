@@ -119,6 +119,7 @@ pub(crate) fn complain(error: &anyhow::Error) {
 }
 
 /// Writes the output of another program to standard error, indented.
+#[cfg(feature = "rust")]
 pub(crate) fn quote(text: &str) {
     let mut err = anstream::stderr().lock();
     for line in text.lines() {

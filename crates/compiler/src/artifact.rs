@@ -4,12 +4,11 @@
 //! metadata. Loading does not trust the file: it checks the IR again, compares the stamps with the results of the
 //! passes and the exports with the bundle, and compares the components with the needs of the slots.
 
-mod recorded;
-
 use std::collections::BTreeMap;
 use std::fmt;
 
 use bytes::Bytes;
+use typeloom_interface::recorded::{FUNCTION, INTERFACE, PARTS, SLOTS};
 use typeloom_interface::{self as interface, Interface};
 use typeloom_module::bindings::Bindings;
 use typeloom_module::ir;
@@ -25,7 +24,7 @@ use typeloom_solver::model::Mode;
 use typeloom_solver::value_type::ValueType;
 
 use crate::error::BuildError;
-use crate::passes::export_interface::{PARTS, SLOTS, interface_of_part, provided, public_module};
+use crate::passes::export_interface::{interface_of_part, provided, public_module};
 use crate::passes::partition::PARTITION_DOMAIN;
 use crate::report::CompileReport;
 use crate::solve_program::{Solution, solve};
@@ -33,8 +32,6 @@ use crate::stage::{Dispatch, Exported};
 use crate::unit::Unit;
 
 mod stamps;
-
-pub use recorded::{Recorded, RecordedError, RecordedSlot};
 
 /// A compiled program.
 #[derive(Clone)]
@@ -174,9 +171,9 @@ impl Artifact {
         let roots: Vec<(&str, Idx)> = exports.iter().map(|(name, ty)| (name.as_str(), *ty)).collect();
         let bundle = pool.export(&roots).map_err(BuildError::interface)?;
         let mut model = self.model.clone();
-        ir::set(&mut model.metadata_props, names::INTERFACE, hex::encode(bundle.as_bytes()));
+        ir::set(&mut model.metadata_props, INTERFACE, hex::encode(bundle.as_bytes()));
         for (name, function) in &self.functions {
-            let key = format!("{}{name}", names::FUNCTION);
+            let key = format!("{}{name}", FUNCTION);
             ir::set(&mut model.metadata_props, key, hex::encode(function.to_bytes()?));
         }
         Ok(model.encode_to_vec())
@@ -206,10 +203,10 @@ impl Artifact {
     pub fn load(bytes: &[u8], components: &Bindings) -> Result<Self, LoadError> {
         let mut model: ModelProto =
             typeloom_onnx::messages::read(Bytes::copy_from_slice(bytes)).map_err(not_an_artifact)?;
-        let hex = ir::lookup(&model.metadata_props, names::INTERFACE)
+        let hex = ir::lookup(&model.metadata_props, INTERFACE)
             .ok_or_else(|| not_an_artifact("the model contains no interface: it was not compiled"))?;
         let bundle = hex::decode(hex).map_err(|_| not_an_artifact("the interface is not in hexadecimal"))?;
-        model.metadata_props.retain(|entry| entry.key() != names::INTERFACE);
+        model.metadata_props.retain(|entry| entry.key() != INTERFACE);
         let functions = functions_of(&mut model, components)?;
         let mut pool = Pool::new();
         let roots = pool.import(&bundle).map_err(not_an_artifact)?;
@@ -233,7 +230,7 @@ fn functions_of(
 ) -> Result<BTreeMap<String, Artifact>, LoadError> {
     let mut functions = BTreeMap::new();
     for entry in &model.metadata_props {
-        let Some(name) = entry.key().strip_prefix(names::FUNCTION) else { continue };
+        let Some(name) = entry.key().strip_prefix(FUNCTION) else { continue };
         let program = hex::decode(entry.value())
             .map_err(|_| not_an_artifact(format!("function `{name}` is not in hexadecimal")))?;
         let program = Artifact::load(&program, components)?;
@@ -241,7 +238,7 @@ fn functions_of(
             return Err(not_an_artifact(format!("function `{name}` has functions or a second program")));
         }
     }
-    model.metadata_props.retain(|entry| !entry.key().starts_with(names::FUNCTION));
+    model.metadata_props.retain(|entry| !entry.key().starts_with(FUNCTION));
     Ok(functions)
 }
 

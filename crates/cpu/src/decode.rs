@@ -4,6 +4,7 @@
 //! dedicated list use `int32_data`; packed elements are stored there as whole bytes.
 
 use bytes::Bytes;
+use typeloom_onnx::header::{HeaderError, extents, header};
 use typeloom_onnx::messages::sequence_proto::DataType as Kind;
 use typeloom_onnx::messages::tensor_proto::DataLocation;
 use typeloom_onnx::messages::{OptionalProto, SequenceProto, SparseTensorProto, TensorProto};
@@ -22,22 +23,9 @@ const MAX_DEPTH: usize = 32;
 /// Error returned when a stored tensor cannot be decoded.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DecodeTensorError {
-    /// The element type number is unknown.
-    #[error("tensor `{name}` has the unknown element type {number}")]
-    ElementType {
-        /// Name of the tensor.
-        name: String,
-        /// Element type number.
-        number: i32,
-    },
-    /// An extent is negative.
-    #[error("tensor `{name}` has the extent {extent}")]
-    Extent {
-        /// Name of the tensor.
-        name: String,
-        /// The negative extent.
-        extent: i64,
-    },
+    /// The type of the tensor is invalid.
+    #[error(transparent)]
+    Header(#[from] HeaderError),
     /// The elements are in an external file that was not loaded.
     #[error("tensor `{name}` is kept in another file")]
     External {
@@ -61,26 +49,6 @@ pub enum DecodeTensorError {
         #[source]
         error: TensorError,
     },
-}
-
-/// Extents of a stored tensor.
-fn extents(name: &str, dims: &[i64]) -> Result<Vec<usize>, DecodeTensorError> {
-    let extent = |extent: &i64| {
-        usize::try_from(*extent)
-            .map_err(|_| DecodeTensorError::Extent { name: name.to_owned(), extent: *extent })
-    };
-    dims.iter().map(extent).collect()
-}
-
-/// Element type and shape of a stored tensor. Also works for external data.
-///
-/// # Errors
-/// [`DecodeTensorError`] for an unknown element type or a negative extent.
-pub fn header(proto: &TensorProto) -> Result<(Dtype, Vec<usize>), DecodeTensorError> {
-    let number = proto.data_type();
-    let dtype = Dtype::from_onnx_number(number)
-        .ok_or_else(|| DecodeTensorError::ElementType { name: proto.name().to_owned(), number })?;
-    Ok((dtype, extents(proto.name(), &proto.dims)?))
 }
 
 /// Decodes a stored tensor.

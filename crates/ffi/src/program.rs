@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ffi::CString;
 
 use typeloom::check::{Dim, Options, ValueType, check};
-use typeloom::interface::Interface;
+use typeloom::interface::{Interface, Recorded};
 use typeloom::module::{Artifact, LoadError};
 use typeloom::pool::Pool;
 use typeloom::run::{
@@ -48,12 +48,12 @@ pub(crate) struct Description {
 impl Program {
     /// Loads an artifact or a model.
     pub(crate) fn load(bytes: &[u8]) -> Result<Self> {
-        let recorded = Artifact::recorded(bytes).map_err(|error| Error::new(Status::Malformed, error))?;
+        let recorded = Recorded::read(bytes).map_err(|error| Error::new(Status::Malformed, error))?;
         // Every slot for a backend is bound to the embedded one.
         let Some(recorded) = recorded else { return Self::model(bytes) };
         let mut components = Components::new();
         for slot in &recorded.slots {
-            if slot.role.is_none_or(|role| role.trait_name() != "Backend") {
+            if slot.contract.as_deref() != Some("Backend") {
                 let reason = "the C interface binds backends only";
                 let text = format!("slot `{}` needs {}, and {reason}", slot.name, slot.needs);
                 return Err(Error::new(Status::Component, text));

@@ -7,8 +7,8 @@ use std::mem::offset_of;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use typeloom::interface::{self, Interface};
-use typeloom::module::{Artifact, Compiler, Graph, Module, OperatorMethods as _};
+use typeloom::interface::{self, Interface, Recorded};
+use typeloom::module::{Compiler, Graph, Module, OperatorMethods as _};
 use typeloom::run::Cpu;
 use typeloom::run::components::Exact;
 use typeloom::types::Lattice;
@@ -125,7 +125,7 @@ fn artifact(compiler: &Compiler, module: impl Module + 'static) -> Vec<u8> {
 
 /// The header of an artifact.
 fn header(file: &[u8]) -> String {
-    let recorded = Artifact::recorded(file).expect("the interface is valid").expect("the file was compiled");
+    let recorded = Recorded::read(file).expect("the interface is valid").expect("the file was compiled");
     let functions: Vec<_> = recorded.exports().map(|it| (it.label.as_str(), &it.interface)).collect();
     interface::c_header(&recorded.main.label, &functions).expect("the leaves have valid names")
 }

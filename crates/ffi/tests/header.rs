@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use cbindgen::{Builder, Config, EnumConfig, ExportConfig, Language, RenameRule, Style};
-use typeloom::interface::c_header;
-use typeloom::module::{Artifact, Compiler, Graph, Module};
+use typeloom::interface::{Recorded, c_header};
+use typeloom::module::{Compiler, Graph, Module};
 use typeloom::types::Lattice;
 
 /// The text that `typeloom header` includes.
@@ -124,7 +124,7 @@ impl Module for Remote {
 fn every_function_of_an_artifact_has_constants() {
     let artifact = Compiler::new().compile(Remote).expect("the module compiles");
     let file = artifact.to_bytes().expect("its types can be encoded");
-    let recorded = Artifact::recorded(&file).expect("the interface is valid").expect("the file was compiled");
+    let recorded = Recorded::read(&file).expect("the interface is valid").expect("the file was compiled");
     let mut functions = vec![recorded.main];
     functions.extend(recorded.parts);
     let named: Vec<_> = functions.iter().map(|it| (it.label.as_str(), &it.interface)).collect();

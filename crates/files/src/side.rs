@@ -12,7 +12,7 @@ use std::io::{ErrorKind, Read as _};
 use std::path::{Component, Path};
 
 use bytes::Bytes;
-use typeloom_cpu::decode;
+use typeloom_onnx::header::header;
 use typeloom_onnx::lfs;
 use typeloom_onnx::messages::TensorProto;
 use typeloom_solver::model::Checked;
@@ -45,7 +45,7 @@ impl<'a> SideFiles<'a> {
                 .map_err(|_| format!("`{key}` = `{text}` is not a number of bytes")),
         };
         let (offset, length) = (number("offset")?.unwrap_or(0), number("length")?);
-        let (dtype, shape) = decode::header(tensor).map_err(|error| error.to_string())?;
+        let (dtype, shape) = header(tensor).map_err(|error| error.to_string())?;
         let count = shape.iter().try_fold(1_usize, |count, extent| count.checked_mul(*extent));
         let needed = count
             .and_then(|count| dtype.packed_len(count))

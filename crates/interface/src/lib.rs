@@ -49,6 +49,7 @@ mod encode;
 pub mod exports;
 mod leaves;
 mod matching;
+pub mod recorded;
 
 use std::collections::HashSet;
 use std::fmt;

@@ -35,10 +35,6 @@ pub const PARAMS_NAMES: &str = "params_names";
 pub const RESULTS_NAMES: &str = "results_names";
 /// Key: the source location of a node, `file:line:column`.
 pub const SOURCE_LOCATION: &str = "typeloom.place";
-/// Key: the bundle of an artifact's interface types, in hexadecimal, in the model's metadata.
-pub const INTERFACE: &str = "ai.bytesandbrains.interface";
-/// Prefix of the keys of public functions in the metadata of a compiled file; the program of a function is in hexadecimal.
-pub const FUNCTION: &str = "ai.bytesandbrains.function.";
 
 /// The keys that most nodes have, shared.
 pub mod keys {

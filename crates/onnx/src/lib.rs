@@ -13,6 +13,7 @@
 //! input's size. Malformed bytes are a [`DecodeError`] with an offset.
 
 pub mod error;
+pub mod header;
 pub mod inline;
 pub mod lfs;
 pub mod messages;

@@ -19,9 +19,9 @@ use typeloom::check::{
 };
 use typeloom::targets::{Outcome, Target};
 use typeloom::types::Dtype;
-use typeloom_compiler::artifact::Artifact;
 use typeloom_interface::MAIN;
 use typeloom_interface::bundle::{Exported, export_interfaces};
+use typeloom_interface::recorded::Recorded;
 use typeloom_report as report;
 use typeloom_report::finding::{Difference, Finding};
 use typeloom_solver::diagnostic::{diagnose_error, text::suggestion};
@@ -366,7 +366,7 @@ pub(crate) fn bundle_of(bytes: &[u8], checked: &mut Checked<'_>) -> PyResult<Byt
 
 /// The interfaces that a compiled model records; `None` for another model.
 pub(crate) fn recorded(bytes: &[u8]) -> PyResult<Option<Vec<Exported>>> {
-    let recorded = Artifact::recorded(bytes).map_err(core_error)?;
+    let recorded = Recorded::read(bytes).map_err(core_error)?;
     Ok(recorded.map(|mut recorded| {
         recorded.main.label = MAIN.to_owned();
         recorded.exports().cloned().collect()

@@ -20,6 +20,7 @@ use typeloom_cpu::ops::Operator;
 use typeloom_cpu::{decode, ops};
 use typeloom_module::ir::metadata;
 use typeloom_module::names;
+use typeloom_onnx::header::header;
 use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::tensor_proto::DataLocation;
 use typeloom_onnx::messages::{
@@ -368,7 +369,7 @@ impl<'m> Preparation<'m> {
     fn constant(&self, tensor: &TensorProto) -> Result<Constant, PrepareError> {
         let is_external = tensor.data_location() == DataLocation::External;
         let raw = if is_external { Some(self.external_bytes(tensor)?) } else { tensor.raw_data.clone() };
-        let (dtype, shape) = decode::header(tensor)?;
+        let (dtype, shape) = header(tensor).map_err(decode::DecodeTensorError::from)?;
         if let (Some(bytes), Dtype::F32 | Dtype::F64) = (&raw, dtype)
             && bytes.len() >= MIN_LAZY
             && AnyTensor::byte_len(dtype, &shape).is_ok_and(|len| len == bytes.len())

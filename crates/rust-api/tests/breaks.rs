@@ -3,11 +3,10 @@
 
 #[path = "pair/compare.rs"]
 mod compare;
-#[path = "pair/json.rs"]
-mod json;
 #[path = "pair/sources.rs"]
 mod sources;
 
+use crate::json;
 use std::collections::BTreeSet;
 
 use compare::compare;

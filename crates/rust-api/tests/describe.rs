@@ -1,10 +1,9 @@
 //! Description of a crate: all names resolve, the bundle contains every signature, and bad input is rejected with a reason.
 
-#[path = "pair/json.rs"]
-mod json;
 #[path = "pair/sources.rs"]
 mod sources;
 
+use crate::json;
 use sources::{NEW, OLD};
 use typeloom_pool::Pool;
 use typeloom_rust_api::{Edition, Error, LowerError, ReadError, bundle, describe, futures, print, signature};

@@ -6,6 +6,7 @@
 //! borrows them. Nodes that relations build (copies with other arguments) are stored as terms. The laws of
 //! [`TypeFamily`] hold across both.
 
+use crate::json;
 use std::hash::{Hash, Hasher};
 use std::sync::OnceLock;
 
@@ -19,9 +20,6 @@ use typeloom_term::{
     AliasTy, ApplicationTy, Arity, Const, ConstData, ConstValue, DynTy, FnTy, GenericArg, InferenceTable,
     Meta, Placeholder, Program, Region, TermError, Ty, TyData, TypeFamily, Variance,
 };
-
-#[path = "pair/json.rs"]
-mod json;
 
 /// A name: a word for the kind of type, and the text of the foreign type.
 type DocName = (&'static str, &'static str);

@@ -3,9 +3,8 @@
 
 #[path = "pair/compare.rs"]
 mod compare;
-#[path = "pair/json.rs"]
-mod json;
 
+use crate::json;
 use compare::compare;
 use typeloom_rust_api::{Edition, Editions, ItemChange, lower, read, self_check};
 use typeloom_term::Symbols;

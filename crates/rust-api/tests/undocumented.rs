@@ -1,8 +1,6 @@
 //! Items with `#[doc(hidden)]`, in JSON that contains them: they are not public, and hiding an item does not remove it.
 
-#[path = "pair/json.rs"]
-mod json;
-
+use crate::json;
 use typeloom_rust_api::{Edition, Editions, ItemChange, describe};
 use typeloom_term::Symbols;
 

@@ -1,8 +1,6 @@
 //! Unresolved names: errors with a reason, which no comparison treats as names.
 
-#[path = "pair/json.rs"]
-mod json;
-
+use crate::json;
 use typeloom_rust_api::{BundleError, Edition, Unresolved, bundle, compare, describe, print};
 use typeloom_term::Symbols;
 

@@ -39,6 +39,8 @@ use typeloom_interface::bundle::Exported;
 /// ```
 #[doc(inline)]
 pub use typeloom_interface::bundle::{BundleError, import_interfaces as import};
+#[doc(inline)]
+pub use typeloom_interface::recorded::{Recorded, RecordedError, RecordedSlot};
 /// Inputs, outputs, symbols and conditions of a model. An input or an output is a [`Parameter`].
 ///
 /// ```
@@ -125,7 +127,7 @@ pub fn export(interfaces: &[(&str, &Interface)]) -> Result<Bundle, BundleError> 
 ///
 /// ```
 /// use typeloom::interface::c_header;
-/// use typeloom::module::{Artifact, Compiler, Graph, Module, OperatorMethods as _};
+/// use typeloom::module::{Compiler, Graph, Module, OperatorMethods as _};
 ///
 /// struct Function(&'static str, fn(&Graph));
 ///
@@ -146,7 +148,7 @@ pub fn export(interfaces: &[(&str, &Interface)]) -> Result<Bundle, BundleError> 
 /// });
 ///
 /// let file = Compiler::new().compile(LIBRARY)?.to_bytes()?;
-/// let recorded = Artifact::recorded(&file)?.ok_or("the file was not compiled")?;
+/// let recorded = Recorded::read(&file)?.ok_or("the file was not compiled")?;
 /// let functions: Vec<_> = recorded.exports().map(|it| (it.label.as_str(), &it.interface)).collect();
 /// let header = c_header("library", &functions)?;
 /// assert!(header.contains("#define LIBRARY_ROUND_FUNCTION \"round\""));

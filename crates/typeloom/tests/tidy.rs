@@ -79,6 +79,34 @@ fn unsafe_code_is_confined_and_explained() {
 }
 
 #[test]
+fn every_file_of_tests_is_compiled() {
+    let mut found = Vec::new();
+    for manifest in files("crates", "toml").into_iter().filter(|path| path.ends_with("Cargo.toml")) {
+        let manifest_text = read(&manifest);
+        let tests = manifest.with_file_name("tests");
+        if !manifest_text.contains("autotests = false") || !tests.is_dir() {
+            continue;
+        }
+        let main = ["it.rs", "main.rs", "it/main.rs"]
+            .map(|name| tests.join(name))
+            .into_iter()
+            .find(|path| path.is_file());
+        let main = main.map(|path| read(&path)).unwrap_or_default();
+        let sources = files(&shown(&tests), "rs");
+        for path in sources.iter().filter(|path| path.parent() == Some(&tests)) {
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+            let is_module = main.lines().any(|line| line == format!("mod {stem};"));
+            let is_named =
+                ["name = \"STEM\"", "path = \"tests/STEM.rs\""].map(|line| line.replace("STEM", &stem));
+            if !is_module && !is_named.iter().any(|line| manifest_text.contains(line.as_str())) {
+                found.push(shown(path));
+            }
+        }
+    }
+    none("files of tests that are neither in `tests/it.rs` nor in the manifest", &found);
+}
+
+#[test]
 fn nothing_is_left_unfinished() {
     let mut found = Vec::new();
     for path in rust_files() {

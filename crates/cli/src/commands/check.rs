@@ -1,5 +1,9 @@
 //! `typeloom check FILE...`: proves the type of every value.
 
+#[cfg(feature = "registry")]
+mod against;
+#[cfg(not(feature = "registry"))]
+#[path = "check/against/absent.rs"]
 mod against;
 
 use std::collections::BTreeMap;

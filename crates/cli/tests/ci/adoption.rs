@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::schemas;
-use crate::support::{CLEAN, Folder, MIXED};
+use super::schemas;
+use super::support::{CLEAN, Folder, MIXED};
 
 /// Nodes with one problem each, all of different codes.
 const PROBLEMS: [&str; 5] = [

@@ -1,4 +1,4 @@
-use crate::support::{CLEAN, Folder, MIXED};
+use super::support::{CLEAN, Folder, MIXED};
 
 const UNKNOWN: &str = "[first] h = Reluu(x)\n[second] y = Neg(h)";
 

@@ -1,5 +1,5 @@
-use crate::schemas;
-use crate::support::{CLEAN, Folder};
+use super::schemas;
+use super::support::{CLEAN, Folder};
 
 fn folders(name: &str) -> Folder {
     let folder = Folder::new(name);

@@ -1,4 +1,4 @@
-use crate::support::{Folder, MIXED};
+use super::support::{Folder, MIXED};
 
 #[test]
 fn exceptions_of_a_model_are_listed_and_can_be_disabled() {

@@ -1,4 +1,4 @@
-use crate::support::{CLEAN, Folder, MIXED, Run, text_of};
+use super::support::{CLEAN, Folder, MIXED, Run, text_of};
 
 /// The files of the records of `check --format json`.
 fn files(run: &Run) -> Vec<String> {

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use crate::support::{CLEAN, Folder, MIXED};
+use super::support::{CLEAN, Folder, MIXED};
 
 /// A bound for tests that fail by waiting.
 const BOUND: Duration = Duration::from_secs(60);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::support::{CLEAN, Folder, MIXED};
+use super::support::{CLEAN, Folder, MIXED};
 
 /// The formats of reports.
 const FORMATS: [&str; 7] = ["human", "concise", "json", "sarif", "github", "markdown", "junit"];

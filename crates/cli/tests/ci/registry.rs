@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::schemas;
-use crate::support::{CLEAN, Folder, MIXED};
+use super::schemas;
+use super::support::{CLEAN, Folder, MIXED};
 
 /// A folder with a model, a changed one, and a registry with the first one.
 fn folder(name: &str) -> Folder {

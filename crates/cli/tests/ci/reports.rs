@@ -1,7 +1,7 @@
 use serde_json::json;
 
-use crate::schemas;
-use crate::support::{CLEAN, Folder, MIXED};
+use super::schemas;
+use super::support::{CLEAN, Folder, MIXED};
 
 fn folder(name: &str) -> Folder {
     let folder = Folder::new(name);

@@ -1,4 +1,4 @@
-use crate::support::{CLEAN, Folder, MIXED};
+use super::support::{CLEAN, Folder, MIXED};
 
 #[test]
 fn the_last_severity_decides() {

@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
 
-use crate::support::{Folder, Run};
+use super::support::{Folder, Run};
 
 #[expect(clippy::print_stderr, reason = "reports that a test is skipped")]
 fn python() -> Option<OsString> {

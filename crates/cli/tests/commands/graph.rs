@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::Folder;
+use super::support::Folder;
 
 /// The pictures of the documents, with the arguments that draw them.
 const PICTURES: [(&str, &[&str]); 3] = [

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::support::{CLEAN, Folder};
+use super::support::{CLEAN, Folder};
 
 const LAYERS: &str = "\
     [first] \"/layers.0/MatMul\" = MatMul(x, w)\n\

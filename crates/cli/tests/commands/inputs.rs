@@ -1,6 +1,6 @@
 //! Inputs of `typeloom run` that are written on the command line.
 
-use crate::support::Folder;
+use super::support::Folder;
 
 fn folder(name: &str) -> Folder {
     let folder = Folder::new(name);

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use typeloom_ops::described::Described;
 
-use crate::support::Folder;
+use super::support::Folder;
 
 /// The problems of a model: codes and helps.
 fn problems(folder: &Folder, arguments: &[&str]) -> Vec<(String, String)> {

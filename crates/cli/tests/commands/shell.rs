@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use crate::support::Folder;
+use super::support::Folder;
 
 /// The output of a program; a missing one is reported.
 #[expect(clippy::print_stderr, reason = "reports that a test is skipped")]

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::support::Folder;
+use super::support::Folder;
 
 /// A model without problems, as a text.
 const TEXT: &str = "<ir_version: 10, opset_import: [\"\" : 21]> g (float[N] x) => (y) { y = Neg(x) }";

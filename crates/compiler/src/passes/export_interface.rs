@@ -6,6 +6,7 @@
 //! components.
 
 use typeloom_interface::Interface;
+use typeloom_interface::recorded::{PARTS, SLOTS};
 use typeloom_module::bindings::{Binding, Bindings};
 use typeloom_onnx::messages::FunctionProto;
 use typeloom_pool::{Idx, ModuleItem, NotPortable, Pool, TypedModule, Visibility};
@@ -13,11 +14,6 @@ use typeloom_pool::{Idx, ModuleItem, NotPortable, Pool, TypedModule, Visibility}
 use crate::error::BuildError;
 use crate::passes::partition::PARTITION_DOMAIN;
 use crate::stage::{Dispatched, Exported};
-
-/// Prefix of slots in the exports.
-pub const SLOTS: &str = "slot:";
-/// Prefix of parts in the exports.
-pub const PARTS: &str = "part:";
 
 /// Computes the types of the exports.
 pub(crate) fn run(dispatched: Dispatched) -> Result<Exported, BuildError> {

@@ -1,7 +1,7 @@
 //! The functions of a program: constants for the indices of inputs and outputs.
 
-use typeloom_compiler::passes::export_interface::PARTS;
 use typeloom_interface::bundle::Exported;
+use typeloom_interface::recorded::PARTS;
 use typeloom_interface::{Interface, Parameter};
 use typeloom_serving::c_text::{comment, literal};
 use typeloom_serving::identifier::{Names, constant};

@@ -15,6 +15,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use typeloom_compiler::artifact::Artifact;
 use typeloom_contracts::datum::Datum;
+use typeloom_interface::recorded::INTERFACE;
 use typeloom_module::ir::metadata;
 use typeloom_module::names;
 use typeloom_onnx::messages::{
@@ -30,8 +31,8 @@ use typeloom_types::lattice::Lattice;
 use typeloom_wire::envelope::RunId;
 use typeloom_wire::memory::LocalNetwork;
 
-use crate::peers::endpoint;
-use crate::support::{Random, seeds};
+use crate::modules::peers::endpoint;
+use crate::modules::support::{Random, seeds};
 use bases::{Base, Functions, bases, compiled};
 use reference::interpret;
 
@@ -263,7 +264,7 @@ fn alter(file: &[u8], random: &mut Random) -> (Vec<u8>, String) {
             format!("attribute {before} to {}", String::from_utf8_lossy(bytes))
         }
         Site::Entry(entry) if entry.key() == names::SOURCE_LOCATION => "nothing".to_owned(),
-        Site::Entry(entry) if entry.key() == names::INTERFACE => {
+        Site::Entry(entry) if entry.key() == INTERFACE => {
             let mut digits: Vec<char> = entry.value().chars().collect();
             let at = random.below(digits.len());
             let digit = char::from_digit(u32::try_from(random.below(16)).unwrap_or(0), 16).unwrap_or('0');

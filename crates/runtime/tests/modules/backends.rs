@@ -14,7 +14,7 @@ use typeloom_runtime::components::Components;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-use crate::support::{Outcome, TestError, floats, linked, run};
+use crate::modules::support::{Outcome, TestError, floats, linked, run};
 
 /// The primitives of the embedded backend only.
 struct Thirty;

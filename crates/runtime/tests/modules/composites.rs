@@ -34,8 +34,8 @@ use typeloom_wire::memory::LocalNetwork;
 use typeloom_wire::receipt::{Receipt, Verdict};
 use typeloom_wire::transport::Transport as _;
 
-use crate::peers::{Times, endpoint, peer};
-use crate::support::{Body, Outcome, TestError, seeds};
+use crate::modules::peers::{Times, endpoint, peer};
+use crate::modules::support::{Body, Outcome, TestError, seeds};
 use program::{Layout, N, Program, Ty, Variant, is_same};
 
 /// Number of modules of a plain test run.

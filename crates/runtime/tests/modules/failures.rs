@@ -11,7 +11,7 @@ use typeloom_runtime::components::Components;
 use typeloom_runtime::error::{ComponentError, NodeError, RunError};
 use typeloom_types::any_tensor::AnyTensor;
 
-use crate::support::{Outcome, TestError, floats, linked, run};
+use crate::modules::support::{Outcome, TestError, floats, linked, run};
 
 /// A model that succeeds, fails or panics, depending on the first number of its input.
 struct Misbehaving(Vec<f32>);

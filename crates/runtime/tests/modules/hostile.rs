@@ -14,7 +14,7 @@ use typeloom_runtime::executor::part::Part;
 use typeloom_runtime::options::Verify;
 use typeloom_types::any_tensor::AnyTensor;
 
-use crate::support::{Body, Outcome, floats, linked, run};
+use crate::modules::support::{Body, Outcome, floats, linked, run};
 
 /// Deterministic random numbers (SplitMix64).
 struct Random(u64);

@@ -16,7 +16,7 @@ use typeloom_runtime::error::{LinkError, PrepareError};
 use typeloom_runtime::executor::Executor;
 use typeloom_types::any_tensor::AnyTensor;
 
-use crate::support::{Body, Outcome, TestError, compile, floats, run};
+use crate::modules::support::{Body, Outcome, TestError, compile, floats, run};
 
 struct Engine<T>(std::marker::PhantomData<fn() -> T>);
 

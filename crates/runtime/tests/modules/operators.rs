@@ -27,7 +27,7 @@ use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
 use typeloom_types::relation::{ELEMENTWISE, NO_RELATIONS};
 use typeloom_types::tree::builtin::{TYPE_TENSOR, TYPE_TENSOR_F32, TYPE_TENSOR_I64, TYPE_TRIGGER};
 
-use crate::support::{Body, Outcome, TestError, floats};
+use crate::modules::support::{Body, Outcome, TestError, floats};
 
 const X: PortDecl = PortDecl::required("x", &TYPE_TENSOR);
 const Y: PortDecl = PortDecl::required("y", &TYPE_TENSOR);

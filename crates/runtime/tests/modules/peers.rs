@@ -27,7 +27,7 @@ use typeloom_wire::journal::MemoryJournal;
 use typeloom_wire::memory::LocalNetwork;
 use typeloom_wire::port::PortType;
 
-use crate::support::{Body, Outcome, TestError, floats};
+use crate::modules::support::{Body, Outcome, TestError, floats};
 
 struct Wall(Instant);
 

@@ -19,7 +19,7 @@ use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
 use typeloom_types::relation::NO_RELATIONS;
 use typeloom_types::tree::builtin::{TYPE_PEER_ID_VEC, TYPE_TRIGGER};
 
-use crate::support::{Outcome, TestError, floats, linked, run};
+use crate::modules::support::{Outcome, TestError, floats, linked, run};
 
 #[derive(Default)]
 pub(crate) struct Flat(BTreeMap<u64, Vec<f32>>);

@@ -11,7 +11,7 @@ use typeloom_runtime::executor::Executor;
 use typeloom_runtime::options::RunLimits;
 use typeloom_types::any_tensor::AnyTensor;
 
-use crate::support::{Body, Outcome, floats, linked, run};
+use crate::modules::support::{Body, Outcome, floats, linked, run};
 
 #[test]
 fn casts_that_the_compiler_inserted_run() -> Outcome {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use typeloom_onnx::text::model_bytes as model_from_text;
 
-use crate::change::Numbers;
+use crate::laws::change::Numbers;
 
 /// A generated value of rank 2 or 3.
 struct Made {

@@ -2,6 +2,7 @@
 
 use typeloom_compiler::artifact::Artifact;
 use typeloom_compiler::compiler::Compiler;
+use typeloom_interface::recorded::Recorded;
 use typeloom_module::graph::Graph;
 use typeloom_module::module::imports::Imported;
 use typeloom_onnx::messages::TypeProto;
@@ -114,7 +115,7 @@ fn children_are_a_part_of_the_digest_of_an_artifact() {
             g.output("y", &g.unbundle(&both, &["a"])[0].clone().of("float[N]"));
         });
         let file = artifact.to_bytes().expect("it has bytes");
-        Artifact::recorded(&file).expect("the record is valid").expect("it has a record").main.digest
+        Recorded::read(&file).expect("the record is valid").expect("it has a record").main.digest
     };
     let types =
         ["composite{a: float[N], b: int64}", "composite{a: float[N], b: int32}", "composite{a: float[N]}"];

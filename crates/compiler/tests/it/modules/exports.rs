@@ -2,12 +2,12 @@
 
 use typeloom_compiler::artifact::{Artifact, LoadError};
 use typeloom_compiler::compiler::Compiler;
+use typeloom_interface::recorded::{FUNCTION, Recorded};
 use typeloom_module::bindings::Bindings;
 use typeloom_module::graph::Graph;
 use typeloom_module::graph::operators::OperatorMethods;
 use typeloom_module::module::Module;
 use typeloom_module::module::imports::Imported;
-use typeloom_module::names;
 use typeloom_onnx::messages::{ModelProto, StringStringEntryProto};
 use typeloom_onnx::prost::Message as _;
 
@@ -92,7 +92,7 @@ fn public_functions_are_saved_and_loaded() {
     assert_eq!(loaded.interface, artifact.interface);
     assert_eq!(loaded.model, artifact.model);
     assert_eq!(loaded.functions["rescale"].model, artifact.functions["rescale"].model);
-    let recorded = Artifact::recorded(&bytes).expect("it is valid").expect("it is compiled");
+    let recorded = Recorded::read(&bytes).expect("it is valid").expect("it is compiled");
     assert_eq!(recorded.main.label, "main");
     assert_eq!(recorded.functions.iter().map(|it| it.label.as_str()).collect::<Vec<_>>(), ["rescale"]);
 
@@ -109,10 +109,10 @@ fn a_file_whose_functions_differ_from_its_exports_is_rejected() {
         alter(&mut model.metadata_props);
         Artifact::load(&model.encode_to_vec(), &components()).expect_err("it was altered").to_string()
     };
-    let is_function = |entry: &StringStringEntryProto| entry.key().starts_with(names::FUNCTION);
+    let is_function = |entry: &StringStringEntryProto| entry.key().starts_with(FUNCTION);
     let without = altered(&|entries| entries.retain(|entry| !is_function(entry)));
     assert!(without.contains("rescale"), "{without}");
-    let key = |name: &str| format!("{}{name}", names::FUNCTION);
+    let key = |name: &str| format!("{}{name}", FUNCTION);
     let renamed = altered(&|entries| {
         entries
             .iter_mut()

@@ -22,9 +22,9 @@ use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
 use typeloom_types::relation::{ELEMENTWISE, NO_RELATIONS};
 use typeloom_types::tree::builtin::{TYPE_TENSOR, TYPE_TENSOR_F32, TYPE_TRIGGER};
 
-use crate::peers::peers;
-use crate::roles::Flat;
-use crate::support::{Body, TestError, floats};
+use crate::modules::peers::peers;
+use crate::modules::roles::Flat;
+use crate::modules::support::{Body, TestError, floats};
 
 /// A model with a different result for every method.
 pub(super) struct Net(Vec<f32>);

@@ -14,9 +14,9 @@ use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::bases::{Base, Counter, Extended, Net, net};
-use crate::peers::peer;
-use crate::roles::Flat;
-use crate::support::floats;
+use crate::modules::peers::peer;
+use crate::modules::roles::Flat;
+use crate::modules::support::floats;
 
 /// The components of all bases.
 struct World {

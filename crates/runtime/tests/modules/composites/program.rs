@@ -18,7 +18,7 @@ use typeloom_onnx::messages::IntoAttribute;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-use crate::support::Random;
+use crate::modules::support::Random;
 
 /// The value of the symbol `N` in all runs.
 pub(crate) const N: usize = 3;

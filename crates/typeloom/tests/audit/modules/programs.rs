@@ -2,7 +2,7 @@
 
 use typeloom as bb;
 use typeloom::half::bf16;
-use typeloom::interface::c_header;
+use typeloom::interface::{Recorded, c_header};
 use typeloom::module::passes::{Pass, Unit};
 use typeloom::module::{
     Artifact, Bindings, Coercion, Compiler, Graph, Imported, Module, OperatorMethods as _,
@@ -259,7 +259,7 @@ fn private_functions_are_not_exported() -> Outcome {
     let nothing = Artifact::load(&bytes, &Bindings::new()).expect_err("the function has a slot").to_string();
     assert!(nothing.contains("mean"), "{nothing}");
     // The requirement of the function is recorded.
-    let recorded = Artifact::recorded(&bytes)?.ok_or("the file was compiled")?;
+    let recorded = Recorded::read(&bytes)?.ok_or("the file was compiled")?;
     assert_eq!(recorded.slots.iter().map(|slot| slot.name.as_str()).collect::<Vec<_>>(), ["mean"]);
 
     struct Calls(Imported, &'static str);
@@ -325,7 +325,7 @@ fn an_imported_call_names_the_wrong_argument() -> Outcome {
 fn a_header_lists_every_exported_function_with_its_ports() -> Outcome {
     let compiler = Compiler::new().bind_aggregator::<FederatedAverage<[f32]>>("mean");
     let file = compiler.compile(Body("library", library))?.to_bytes()?;
-    let recorded = Artifact::recorded(&file)?.ok_or("the file was compiled")?;
+    let recorded = Recorded::read(&file)?.ok_or("the file was compiled")?;
     let functions: Vec<_> = recorded.exports().map(|it| (it.label.as_str(), &it.interface)).collect();
     let header = c_header("my lib", &functions)?;
     let digest = recorded.functions[0].digest.to_string();

@@ -1,17 +1,25 @@
-//! The interface that a compiled file records, read without loading the program.
+//! The interface that a compiled file records in its metadata, read without loading the program.
 //!
-//! **Invariant:** types are verified by their digests, but not compared with the program. [`Artifact::load`]
-//! does that.
+//! **Invariant:** types are verified by their digests, but not compared with the program. Loading the program in the
+//! compiler does that.
 
-use typeloom_contracts::role::Role;
-use typeloom_interface::MAIN;
-use typeloom_interface::bundle::{self, BundleError, Exported};
-use typeloom_module::names;
 use typeloom_onnx::view::ModelView;
 use typeloom_pool::{Descriptor, Idx, Pool};
 
-use super::Artifact;
-use crate::passes::export_interface::{PARTS, SLOTS};
+use crate::MAIN;
+use crate::bundle::{self, BundleError, Exported};
+
+/// Key of the model metadata with the bundle of the program's exports, in hexadecimal.
+pub const INTERFACE: &str = "ai.bytesandbrains.interface";
+
+/// Prefix of the keys of the model metadata with the compiled programs of other public functions, in hexadecimal.
+pub const FUNCTION: &str = "ai.bytesandbrains.function.";
+
+/// Prefix of the labels of slots in the bundle.
+pub const SLOTS: &str = "slot:";
+
+/// Prefix of the labels of parts in the bundle.
+pub const PARTS: &str = "part:";
 
 /// The recorded interface of a compiled file.
 #[derive(Clone, Debug)]
@@ -31,8 +39,8 @@ pub struct Recorded {
 pub struct RecordedSlot {
     /// The name of the slot.
     pub name: String,
-    /// The contract of the component; `None` for an unknown one.
-    pub role: Option<Role>,
+    /// The name of the component's contract; `None` if the type has no name.
+    pub contract: Option<String>,
     /// The type of the component.
     pub needs: String,
 }
@@ -53,14 +61,12 @@ impl Recorded {
     pub fn exports(&self) -> impl Iterator<Item = &Exported> {
         std::iter::once(&self.main).chain(&self.functions).chain(&self.parts)
     }
-}
 
-impl Artifact {
     /// Reads the interface that a compiled file records; `None` for other files.
     ///
     /// # Errors
     /// [`RecordedError`] if the recorded bundle is invalid.
-    pub fn recorded(file: &[u8]) -> Result<Option<Recorded>, RecordedError> {
+    pub fn read(file: &[u8]) -> Result<Option<Self>, RecordedError> {
         let Some((program, bundle)) = recorded_bundle(file) else { return Ok(None) };
         let mut pool = Pool::new();
         let (mut main, mut functions, mut parts) = (None, Vec::new(), Vec::new());
@@ -78,29 +84,29 @@ impl Artifact {
         }
         let main = main.ok_or(RecordedError::NoMain)?;
         for function in function_files(file) {
-            let others = Self::recorded(&function)?.map(|function| function.slots).unwrap_or_default();
+            let others = Self::read(&function)?.map(|function| function.slots).unwrap_or_default();
             let others =
                 others.into_iter().filter(|other| slots.iter().all(|known| known.name != other.name));
             slots.extend(others.collect::<Vec<_>>());
         }
-        Ok(Some(Recorded { main, functions, parts, slots }))
+        Ok(Some(Self { main, functions, parts, slots }))
     }
 }
 
 fn slot(pool: &Pool, name: &str, ty: Idx) -> RecordedSlot {
-    let role = match pool.get(ty) {
-        Descriptor::Struct { name, .. } => Role::from_trait_name(&name),
+    let contract = match pool.get(ty) {
+        Descriptor::Struct { name, .. } => Some(name.to_string()),
         _ => None,
     };
-    RecordedSlot { name: name.to_owned(), role, needs: pool.signature(ty) }
+    RecordedSlot { name: name.to_owned(), contract, needs: pool.signature(ty) }
 }
 
 /// The compiled files of public functions, from the metadata. Each is at most half as long as `file`, which bounds the
-/// recursion of [`Artifact::recorded`].
+/// recursion of [`Recorded::read`].
 fn function_files(file: &[u8]) -> Vec<Vec<u8>> {
     let Ok(model) = ModelView::new(file) else { return Vec::new() };
     let entries = model.metadata_props().filter_map(Result::ok);
-    let functions = entries.filter(|entry| entry.key().is_ok_and(|key| key.starts_with(names::FUNCTION)));
+    let functions = entries.filter(|entry| entry.key().is_ok_and(|key| key.starts_with(FUNCTION)));
     functions.filter_map(|entry| hex::decode(entry.value().ok()?).ok()).collect()
 }
 
@@ -109,6 +115,6 @@ fn recorded_bundle(file: &[u8]) -> Option<(String, Vec<u8>)> {
     let model = ModelView::new(file).ok()?;
     let name = model.graph().and_then(|graph| graph.name().ok()).filter(|name| !name.is_empty());
     let mut entries = model.metadata_props().filter_map(Result::ok);
-    let found = entries.find(|entry| entry.key() == Ok(names::INTERFACE))?;
+    let found = entries.find(|entry| entry.key() == Ok(INTERFACE))?;
     Some((name.unwrap_or(MAIN).to_owned(), hex::decode(found.value().ok()?).ok()?))
 }

@@ -1,0 +1,11 @@
+//! The tests of this folder in one binary.
+
+mod changes;
+#[path = "ci/main.rs"]
+mod ci;
+#[path = "commands/main.rs"]
+mod commands;
+mod hostile;
+mod run;
+mod rust;
+mod rust_crates;

@@ -1,0 +1,6 @@
+//! The tests of this folder in one binary.
+
+mod edges;
+mod hostile;
+mod laws;
+mod windows;

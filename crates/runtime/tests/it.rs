@@ -1,0 +1,10 @@
+//! The tests of this folder in one binary.
+
+mod branches;
+mod compiled;
+mod contract;
+mod engine;
+mod fused;
+mod modules;
+mod registers;
+mod sessions;

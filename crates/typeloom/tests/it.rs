@@ -1,0 +1,12 @@
+//! The tests of this folder in one binary.
+
+mod advice;
+mod blame;
+mod facade_examples;
+mod forced;
+mod host;
+mod laws;
+mod limits;
+mod module_examples;
+mod polymorphic_types;
+mod printable;
