@@ -1,16 +1,11 @@
 //! Comparison of two versions of a crate: every break is found, no harmless change is reported as a break, and no rewrite
 //! is reported.
 
-#[path = "pair/compare.rs"]
-mod compare;
-#[path = "pair/sources.rs"]
-mod sources;
-
 use crate::json;
 use std::collections::BTreeSet;
 
-use compare::compare;
-use sources::{NEW, OLD};
+use crate::compare::compare;
+use crate::sources::{NEW, OLD};
 use typeloom_rust_api::{Edition, ItemChange, lower, read, self_check};
 use typeloom_term::Symbols;
 

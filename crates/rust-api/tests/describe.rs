@@ -1,10 +1,7 @@
 //! Description of a crate: all names resolve, the bundle contains every signature, and bad input is rejected with a reason.
 
-#[path = "pair/sources.rs"]
-mod sources;
-
 use crate::json;
-use sources::{NEW, OLD};
+use crate::sources::{NEW, OLD};
 use typeloom_pool::Pool;
 use typeloom_rust_api::{Edition, Error, LowerError, ReadError, bundle, describe, futures, print, signature};
 use typeloom_term::normal::normal_form;

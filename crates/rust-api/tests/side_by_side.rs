@@ -1,11 +1,8 @@
 //! Cases with both versions in `cases/*.txt`: the old one, `---`, the new one. Every break is found, no harmless change is
 //! reported as a break, and no rewrite is reported.
 
-#[path = "pair/compare.rs"]
-mod compare;
-
+use crate::compare::compare;
 use crate::json;
-use compare::compare;
 use typeloom_rust_api::{Edition, Editions, ItemChange, lower, read, self_check};
 use typeloom_term::Symbols;
 

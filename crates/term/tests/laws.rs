@@ -2,17 +2,9 @@
 //!
 //! Every law is written as a statement about all types; the types are random, from a fixed sequence.
 
-#![allow(clippy::unwrap_used, reason = "a failed test panics")]
-
-#[path = "support/ast.rs"]
-#[expect(dead_code, reason = "the laws need the declarations, not the recorded syntax trees")]
-mod ast;
-#[path = "support/shape.rs"]
-mod shape;
-
-use ast::Declarations;
+use crate::ast::Declarations;
+use crate::shape::{Build, Shape, Style, check, shapes};
 use proptest::prelude::*;
-use shape::{Build, Shape, Style, check, shapes};
 use typeloom_term::fold::FoldState;
 use typeloom_term::infer::RegionFacts;
 use typeloom_term::normal::normal_form;

@@ -1,7 +1,5 @@
 //! No term makes an algorithm overflow the stack, hang, or use unbounded memory.
 
-#![allow(clippy::unwrap_used, reason = "a failed test panics")]
-
 use typeloom_term::meta::{Flags, MAX_DEPTH};
 use typeloom_term::normal::normal_form;
 use typeloom_term::parse::{ParseErrorKind, Scope, parse_ty};

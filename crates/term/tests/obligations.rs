@@ -1,7 +1,5 @@
 //! Undecided relations are returned as obligations and decided when more is known.
 
-#![allow(clippy::unwrap_used, reason = "a failed test panics")]
-
 use typeloom_term::infer::{Outlives, RegionFacts};
 use typeloom_term::parse::{Scope, parse_ty};
 use typeloom_term::program::{ConstEquation, NoProgram, Normalized};

@@ -1,7 +1,5 @@
 //! Every kind of Rust type has a term.
 
-#![allow(clippy::unwrap_used, reason = "a failed test panics")]
-
 use typeloom_term::infer::RegionFacts;
 use typeloom_term::parse::{Scope, parse_ty};
 use typeloom_term::program::NoProgram;

@@ -2,16 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a failed test panics; results are printed")]
 
-#[path = "support/ast.rs"]
-mod ast;
-#[path = "support/solving.rs"]
-mod solving;
-#[path = "support/variables.rs"]
-mod variables;
-#[path = "support/verdicts.rs"]
-mod verdicts;
-
-use ast::{Build, Declarations};
+use crate::ast::{Build, Declarations};
+use crate::{solving, variables, verdicts};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;

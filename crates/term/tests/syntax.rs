@@ -1,11 +1,6 @@
 //! Textual form of types, and parsing it back.
 
-#![allow(clippy::unwrap_used, reason = "a failed test panics")]
-
-#[path = "support/shape.rs"]
-mod shape;
-
-use shape::{Build, Style, check, shapes};
+use crate::shape::{Build, Style, check, shapes};
 use typeloom_term::parse::{ParseError, ParseErrorKind, Scope, parse_ty};
 use typeloom_term::print::{self, Printer};
 use typeloom_term::{Boxed, Symbols, TermError, Ty};

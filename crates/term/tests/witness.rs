@@ -1,7 +1,5 @@
 //! Witnesses bind their lifetimes existentially: the opposite direction of functions.
 
-#![allow(clippy::unwrap_used, reason = "a failed test panics")]
-
 use typeloom_term::parse::{Scope, parse_ty};
 use typeloom_term::program::NoProgram;
 use typeloom_term::{Boxed, InferenceTable, Name, Symbols, Ty, Variance, is_subtype};

@@ -12,4 +12,4 @@ mod registry;
 mod reports;
 mod schemas;
 mod settings;
-mod support;
+pub(crate) mod support;
