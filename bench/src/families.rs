@@ -1,19 +1,13 @@
 //! Catalogue of the measured models: families with cases of growing size.
 //!
-//! A case is an existing file or a generated model. Every generated model is valid and well typed, and
-//! declares the types of its inputs and outputs only.
+//! A case is an existing file or a generated model.
 
-mod control;
-mod flat;
-mod heavy;
 mod stored;
-mod transformer;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use crate::model::{Graph, envelope, open_graph};
-use crate::wire::Message;
+use typeloom_bench_families::models::{self, Generator};
 
 /// Selection of cases.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -69,68 +63,27 @@ pub static FAMILIES: &[Family] = &[
         cases: stored::light,
     },
     Family { name: "models", about: "the models of this repository", size: None, cases: stored::models },
-    Family {
-        name: "chain",
-        about: "a chain of Relu, Add, Sigmoid and Mul",
-        size: Some("nodes"),
-        cases: |scale| made(scale.of(FLAT, 2), flat::chain),
-    },
-    Family {
-        name: "wide",
-        about: "a branch of three nodes from each of n/3 inputs, joined by one variadic Sum",
-        size: Some("nodes"),
-        cases: |scale| made(scale.of(FLAT, 2), flat::wide),
-    },
-    Family {
-        name: "fan",
-        about: "every node reads one value",
-        size: Some("nodes"),
-        cases: |scale| made(scale.of(FLAT, 2), flat::fan),
-    },
-    Family {
-        name: "if",
-        about: "a chain whose every tenth node is an If; both branches read the value before it",
-        size: Some("nodes of the chain"),
-        cases: |scale| made(scale.of(&[1_000, 4_000, 16_000, 64_000], 2), control::ifs),
-    },
-    Family {
-        name: "functions",
-        about: "functions inside functions, each calling the next twice",
-        size: Some("depth"),
-        cases: |scale| made(scale.of(&[4, 8, 12, 16], 3), control::functions),
-    },
-    Family {
-        name: "transformer",
-        about: "decoder layers with a key-value cache and the shape arithmetic that exporters write; \
-                weights are graph inputs",
-        size: Some("layers"),
-        cases: |scale| made(scale.of(&[96, 960, 1536], 1), transformer::decoder),
-    },
-    Family {
-        name: "heavy",
-        about: "a chain of matrix products with its weights in the file",
-        size: Some("bytes of weights"),
-        cases: |scale| match scale {
-            Scale::Quick => made(vec![200_000_000], heavy::products),
-            Scale::Full => made(vec![2_000_000_000], heavy::products),
-        },
-    },
+    generated(models::CHAIN, |scale| made(scale.of(FLAT, 2), models::CHAIN)),
+    generated(models::WIDE, |scale| made(scale.of(FLAT, 2), models::WIDE)),
+    generated(models::FAN, |scale| made(scale.of(FLAT, 2), models::FAN)),
+    generated(models::IF, |scale| made(scale.of(&[1_000, 4_000, 16_000, 64_000], 2), models::IF)),
+    generated(models::FUNCTIONS, |scale| made(scale.of(&[4, 8, 12, 16], 3), models::FUNCTIONS)),
+    generated(models::TRANSFORMER, |scale| made(scale.of(&[96, 960, 1536], 1), models::TRANSFORMER)),
+    generated(models::HEAVY, |scale| match scale {
+        Scale::Quick => made(vec![200_000_000], models::HEAVY),
+        Scale::Full => made(vec![2_000_000_000], models::HEAVY),
+    }),
 ];
 
 const FLAT: &[u64] = &[1_000, 10_000, 100_000, 1_000_000];
 
-fn made(sizes: Vec<u64>, write: fn(u64, &mut dyn Write) -> io::Result<u64>) -> io::Result<Vec<Case>> {
-    let case = |size| Case { name: grouped(size), size: Some(size), model: Model::Made(write) };
-    Ok(sizes.into_iter().map(case).collect())
+const fn generated(generator: Generator, cases: fn(Scale) -> io::Result<Vec<Case>>) -> Family {
+    Family { name: generator.name, about: generator.about, size: Some(generator.unit), cases }
 }
 
-/// Writes a whole model and returns the number of nodes of its graph.
-fn write_model(out: &mut dyn Write, functions: &[Message], graph: &Graph) -> io::Result<u64> {
-    let body = graph.encoded().as_bytes();
-    out.write_all(envelope(functions).as_bytes())?;
-    out.write_all(open_graph(body.len()).as_bytes())?;
-    out.write_all(body)?;
-    Ok(graph.nodes())
+fn made(sizes: Vec<u64>, generator: Generator) -> io::Result<Vec<Case>> {
+    let case = |size| Case { name: grouped(size), size: Some(size), model: Model::Made(generator.write) };
+    Ok(sizes.into_iter().map(case).collect())
 }
 
 /// Formats a number with separators between its thousands.
@@ -148,27 +101,10 @@ pub fn grouped(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::count_nodes;
 
     #[test]
     fn thousands_are_set_apart() {
         assert_eq!([7, 1_000, 64_000, 2_000_000_000].map(grouped), ["7", "1,000", "64,000", "2,000,000,000"]);
-    }
-
-    #[test]
-    fn generated_models_have_the_nodes_they_claim() {
-        for family in FAMILIES {
-            for case in (family.cases)(Scale::Quick).unwrap() {
-                let (Model::Made(write), Some(size)) = (case.model, case.size) else { continue };
-                if family.name == "heavy" {
-                    continue;
-                }
-                let mut bytes = Vec::new();
-                let nodes = write(size, &mut bytes).unwrap();
-                let top = count_nodes(&bytes);
-                assert!(top > 0 && top <= nodes, "{} {}: {top} of {nodes}", family.name, case.name);
-            }
-        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `typeloom-bench`: times typeloom, the ONNX reference and a Rust peer on the same models in one run.
 //!
-//! The families of models are in `families`, each contender is a process (`contender`, `serve`,
+//! The families of models are in `families` and in the package of that name, each contender is a process (`contender`, `serve`,
 //! `reference.py`), `measure` interleaves the runs, `report` writes the tables and `targets` the verdicts.
 //! Numbers from different runs or machines are not comparable; ratios within one run are.
 
@@ -18,7 +18,6 @@ mod contender;
 mod families;
 mod machine;
 mod measure;
-mod model;
 #[cfg(feature = "facade")]
 mod ours;
 #[cfg(feature = "peer")]
@@ -27,7 +26,6 @@ mod python;
 mod report;
 mod serve;
 mod targets;
-mod wire;
 
 /// Compare the speed of typeloom with the ONNX reference and a Rust peer.
 #[derive(Parser)]

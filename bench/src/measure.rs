@@ -11,10 +11,10 @@ use std::time::Duration;
 use std::{env, process};
 
 use anyhow::{Context, Result};
+use typeloom_bench_families::count_nodes;
 
 use crate::contender::{Contender, Outcome, Pages, Server};
 use crate::families::{Case, Family, Model, Scale};
-use crate::wire::count_nodes;
 
 /// One timed column of the report.
 pub struct Method {

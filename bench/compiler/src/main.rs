@@ -19,14 +19,8 @@ use std::hint::black_box;
 use std::process::Command;
 
 use cpu_time::ThreadTime;
+use typeloom_bench_families::modules::{compiler, record};
 use typeloom_compiler::compiler::Compiler;
-use typeloom_contracts::backend::GraphExecutor;
-use typeloom_contracts::backend::by_execution::ByExecution;
-use typeloom_module::graph::Graph;
-use typeloom_module::graph::operators::OperatorMethods;
-use typeloom_module::module::Module;
-use typeloom_module::program::{Program as _, ProgramIr};
-use typeloom_onnx::messages::{AttributeProto, GraphProto};
 
 /// Environment in which the GNU allocator keeps its pages.
 const KEEP_PAGES: [(&str, &str); 2] =
@@ -42,51 +36,6 @@ const MAX_GROWTH: f64 = 12.0;
 
 /// Maximum time for 50,000 nodes, in seconds.
 const MAX_SECONDS: f64 = 0.2;
-
-struct Engine;
-
-impl GraphExecutor for Engine {
-    type Tensor = Vec<f32>;
-    type Error = std::fmt::Error;
-
-    fn execute(
-        &self,
-        _: &GraphProto,
-        _: Vec<Vec<f32>>,
-        _: &[AttributeProto],
-    ) -> Result<Vec<Vec<f32>>, std::fmt::Error> {
-        Err(std::fmt::Error)
-    }
-}
-
-/// A chain of additions, negations and products; every second node is on the slot `compute`.
-struct Chain(usize);
-
-impl Module for Chain {
-    fn name(&self) -> &str {
-        "chain"
-    }
-
-    fn body(&self, g: &mut Graph) {
-        let x = g.input("x").of("float[N, 64]");
-        let bias = g.input("bias");
-        let compute = g.backend("compute");
-        let mut value = compute.add(&x, &bias);
-        for at in 1..self.0 {
-            value = match at % 4 {
-                0 => &value + &bias,
-                1 => compute.neg(&value),
-                2 => &value * &x,
-                _ => compute.add(&value, &x),
-            };
-        }
-        g.output("y", &value);
-    }
-}
-
-fn record(nodes: usize) -> ProgramIr {
-    Chain(nodes).into_ir().expect("the module is valid")
-}
 
 /// Measures processor seconds of this thread, so that other load on the machine does not count. Reads the
 /// clock by the system call: `/proc` is updated only at scheduler ticks, and a small module takes about one
@@ -156,7 +105,7 @@ fn in_new_process(nodes: usize) -> (f64, f64) {
 }
 
 fn main() {
-    let compiler = Compiler::new().bind_backend::<ByExecution<Engine>>("compute");
+    let compiler = compiler();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {

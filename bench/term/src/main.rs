@@ -11,11 +11,10 @@ use chalk_ir::fold::Shift;
 use polytype::Type;
 use std::hint::black_box;
 use std::time::Instant;
+use typeloom_bench_families::term::{bound, leaf, pair, tree};
 use typeloom_term::program::NoProgram;
 use typeloom_term::subst::{Instantiation, instantiate, shift_in};
-use typeloom_term::{
-    Arena, BoundVar, Boxed, InferenceTable, Interned, Name, Symbol, Symbols, Ty, TyData, TypeFamily,
-};
+use typeloom_term::{Arena, Boxed, InferenceTable, Interned, Name, Symbol, Symbols, TypeFamily};
 
 /// Nanoseconds per call: the best of several samples of `repeat` calls, each on a fresh `prepare`.
 fn best<S, R>(repeat: usize, mut prepare: impl FnMut() -> S, mut run: impl FnMut(&mut S, usize) -> R) -> f64 {
@@ -37,26 +36,6 @@ struct Row {
     interned: Option<f64>,
     chalk: Option<f64>,
     polytype: Option<f64>,
-}
-
-fn leaf<F: TypeFamily<Name = Name>>(cx: &F) -> Ty<F> {
-    Ty::apply(cx, Name::Bool, &[]).expect("a leaf is not deep")
-}
-
-fn pair<F: TypeFamily<Name = Name>>(cx: &F, name: Symbol, a: &Ty<F>, b: &Ty<F>) -> Ty<F> {
-    Ty::pair(cx, Name::Adt(name), a.clone(), b.clone()).expect("the tree is not deep")
-}
-
-/// Builds a balanced tree over the given leaves.
-fn tree<T: Clone>(mut level: Vec<T>, join: impl Fn(&T, &T) -> T) -> T {
-    while level.len() > 1 {
-        level = level.chunks(2).map(|two| join(&two[0], &two[1])).collect();
-    }
-    level.swap_remove(0)
-}
-
-fn bound<F: TypeFamily<Name = Name>>(cx: &F, index: u32) -> Ty<F> {
-    Ty::new(cx, TyData::BoundVariable(BoundVar::innermost(index))).expect("depth 0 is in range")
 }
 
 const LEAVES: usize = 1024;
