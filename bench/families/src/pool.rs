@@ -240,8 +240,7 @@ pub fn shuffled(count: usize) -> Vec<u32> {
     order
 }
 
-/// The names of a plan in a pool.
-#[must_use]
+/// Interns the names of a plan in a pool.
 pub fn names_in(plan: &Plan, pool: &mut Pool) -> Vec<NameId> {
     plan.names.iter().map(|name| pool.name(name).expect("a name")).collect()
 }

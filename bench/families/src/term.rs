@@ -15,7 +15,11 @@ pub fn pair<F: TypeFamily<Name = Name>>(cx: &F, name: Symbol, a: &Ty<F>, b: &Ty<
 /// Builds a balanced tree over the given leaves.
 pub fn tree<T: Clone>(mut level: Vec<T>, join: impl Fn(&T, &T) -> T) -> T {
     while level.len() > 1 {
-        level = level.chunks(2).map(|two| join(&two[0], &two[1])).collect();
+        let joined = |pair: &[T]| match pair {
+            [a, b] => join(a, b),
+            odd => odd[0].clone(),
+        };
+        level = level.chunks(2).map(joined).collect();
     }
     level.swap_remove(0)
 }

@@ -65,10 +65,12 @@ fn stored() -> Vec<Vec<u8>> {
 
 /// Independent errors, with messages and causes.
 fn diagnosed(size: usize) -> Work {
-    let nodes: String = (0..size).map(|at| format!("y{at} = Add(x, i)\n")).collect();
+    let nodes: String = (0..size).map(|at| format!("y{at} = Add(x{at}, i{at})\n")).collect();
     let outputs: Vec<String> = (0..size).map(|at| format!("y{at}")).collect();
+    let inputs: Vec<String> = (0..size).map(|at| format!("float[N] x{at}, int64[N] i{at}")).collect();
     let text = format!(
-        "<ir_version: 10, opset_import: [\"\" : 21]> g (float[N] x, int64[N] i) => ({}) {{ {nodes} }}",
+        "<ir_version: 10, opset_import: [\"\" : 21]> g ({}) => ({}) {{ {nodes} }}",
+        inputs.join(", "),
         outputs.join(", ")
     );
     let bytes = model_bytes(&text).expect("the text is a model");

@@ -29,7 +29,7 @@ pub(super) const FAMILIES: &[Family] = &[
     linear("text/parse", "nodes", 500, parse),
     linear("protobuf/read", "nodes", 500, |size| {
         let bytes = Bytes::from(model(models::CHAIN, size));
-        Box::new(move || drop(black_box(read(bytes.clone()).expect(MODEL))))
+        Box::new(move || drop(black_box(read::<ModelProto>(bytes.clone()).expect(MODEL))))
     }),
     linear("rewrite/annotate", "nodes", 500, |size| {
         let bytes = model(models::CHAIN, size);

@@ -47,7 +47,7 @@ fn compared(size: usize, last: &str) -> Work {
     let (old, new) = (interface(size, "M"), interface(size, last));
     Box::new(move || {
         let comparison =
-            compare(black_box(&old), black_box(&new), Direction::Backward, PortIdentity::Position);
+            compare(black_box(&old), black_box(&new), Direction::Backward, PortIdentity::NameAndPosition);
         drop(black_box(comparison.to_string()));
     })
 }
