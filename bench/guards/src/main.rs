@@ -66,7 +66,7 @@ fn measured(work: &mut dyn FnMut()) {
 fn run(family: &Family, size: usize) {
     // Kernels never leave this thread, on machines with any number of processors. An error means that a pool exists already.
     drop(rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global());
-    if let Some(warm) = family.start.warm_size(size) {
+    if let Some(warm) = family.start.warm_size(family.size) {
         (family.prepare)(warm)();
     }
     let mut work = (family.prepare)(size);

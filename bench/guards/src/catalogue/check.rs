@@ -13,10 +13,10 @@ use typeloom_solver::model::Options;
 use super::{Family, Growth, Start, Work, linear, model};
 
 pub(super) const FAMILIES: &[Family] = &[
-    linear("check/chain", "nodes", 500, |size| checked(models::CHAIN, size)),
-    linear("check/wide", "nodes", 500, |size| checked(models::WIDE, size.max(3))),
-    linear("check/fan", "nodes", 500, |size| checked(models::FAN, size)),
-    linear("check/if", "nodes", 500, |size| checked(models::IF, size)),
+    linear("check/chain", "nodes", 200, |size| checked(models::CHAIN, size)),
+    linear("check/wide", "nodes", 200, |size| checked(models::WIDE, size.max(3))),
+    linear("check/fan", "nodes", 200, |size| checked(models::FAN, size)),
+    linear("check/if", "nodes", 200, |size| checked(models::IF, size)),
     linear("check/functions", "depth", 20, |size| checked(models::FUNCTIONS, size)),
     linear("check/transformer", "layers", 3, |size| checked(models::TRANSFORMER, size)),
     // One matrix product, and ten.

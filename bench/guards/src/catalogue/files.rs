@@ -25,17 +25,17 @@ use super::{Family, Work, linear, model};
 const MODEL: &str = "the model is valid";
 
 pub(super) const FAMILIES: &[Family] = &[
-    linear("text/print", "nodes", 500, print),
-    linear("text/parse", "nodes", 500, parse),
-    linear("protobuf/read", "nodes", 500, |size| {
+    linear("text/print", "nodes", 200, print),
+    linear("text/parse", "nodes", 200, parse),
+    linear("protobuf/read", "nodes", 200, |size| {
         let bytes = Bytes::from(model(models::CHAIN, size));
         Box::new(move || drop(black_box(read::<ModelProto>(bytes.clone()).expect(MODEL))))
     }),
-    linear("rewrite/annotate", "nodes", 500, |size| {
+    linear("rewrite/annotate", "nodes", 200, |size| {
         let bytes = model(models::CHAIN, size);
         Box::new(move || drop(black_box(annotated(&bytes))))
     }),
-    linear("rewrite/strip", "nodes", 500, |size| {
+    linear("rewrite/strip", "nodes", 200, |size| {
         let bytes = annotated(&model(models::CHAIN, size));
         Box::new(move || drop(black_box(strip(&bytes).expect(MODEL).file.to_vec())))
     }),

@@ -12,15 +12,15 @@ use typeloom_term::{Arena, Boxed, InferenceTable, Interned, Name, Symbol, Symbol
 use super::{Family, Work, linear};
 
 pub(super) const FAMILIES: &[Family] = &[
-    linear("term/build, boxed", "leaves", 500, |size| built(&Boxed::new(), size)),
-    linear("term/build, interned", "leaves", 500, |size| built(&interned(), size)),
-    linear("term/equal, boxed", "leaves", 500, |size| equal(&Boxed::new(), size)),
-    linear("term/shift, boxed", "leaves", 500, |size| shifted(&Boxed::new(), size)),
-    linear("term/substitute, boxed", "leaves", 500, |size| substituted(&Boxed::new(), size)),
-    linear("term/substitute, interned", "leaves", 500, |size| substituted(&interned(), size)),
-    linear("term/unify, boxed", "variables", 500, |size| unified(&Boxed::new(), size)),
-    linear("term/unify, interned", "variables", 500, |size| unified(&interned(), size)),
-    linear("pool/new", "types", 500, |size| {
+    linear("term/build, boxed", "leaves", 200, |size| built(&Boxed::new(), size)),
+    linear("term/build, interned", "leaves", 200, |size| built(&interned(), size)),
+    linear("term/equal, boxed", "leaves", 200, |size| equal(&Boxed::new(), size)),
+    linear("term/shift, boxed", "leaves", 200, |size| shifted(&Boxed::new(), size)),
+    linear("term/substitute, boxed", "leaves", 200, |size| substituted(&Boxed::new(), size)),
+    linear("term/substitute, interned", "leaves", 200, |size| substituted(&interned(), size)),
+    linear("term/unify, boxed", "variables", 200, |size| unified(&Boxed::new(), size)),
+    linear("term/unify, interned", "variables", 200, |size| unified(&interned(), size)),
+    linear("pool/new", "types", 200, |size| {
         let plan = plan(size);
         let (calls, mut ids) = (pool_calls(&plan), Vec::with_capacity(size));
         Box::new(move || {
@@ -30,41 +30,41 @@ pub(super) const FAMILIES: &[Family] = &[
             black_box(&ids);
         })
     }),
-    linear("pool/known", "types", 500, |size| {
+    linear("pool/known", "types", 200, |size| {
         let Filled { mut pool, calls, mut ids } = filled(size);
         Box::new(move || calls.run(&mut pool, &mut ids))
     }),
-    linear("pool/known in any order", "types", 500, |size| {
+    linear("pool/known in any order", "types", 200, |size| {
         let Filled { mut pool, calls, mut ids } = filled(size);
         let order = shuffled(ids.len());
         Box::new(move || calls.run_in(&order, &mut pool, &mut ids))
     }),
-    linear("pool/digests", "types", 500, |size| {
+    linear("pool/digests", "types", 200, |size| {
         let Filled { mut pool, .. } = filled(size);
         Box::new(move || pool.compute_all_digests())
     }),
-    linear("pool/describe", "types", 500, |size| {
+    linear("pool/describe", "types", 200, |size| {
         let Filled { mut pool, ids, .. } = filled(size);
         Box::new(move || drop(black_box(pool.describe_all(&ids).expect("the types are portable"))))
     }),
-    linear("bundle/encode", "types", 500, |size| {
+    linear("bundle/encode", "types", 200, |size| {
         let mut filled = filled(size);
         let (labels, roots) = interface(&mut filled.pool, &filled.ids);
         Box::new(move || drop(black_box(exported(&mut filled.pool, &labels, &roots))))
     }),
-    linear("bundle/verify and decode", "types", 500, |size| {
+    linear("bundle/verify and decode", "types", 200, |size| {
         let bundle = bundle(size);
         Box::new(move || drop(black_box(Pool::new().import(bundle.as_bytes()).expect(BUNDLE))))
     }),
-    linear("bundle/decode known types", "types", 500, |size| {
+    linear("bundle/decode known types", "types", 200, |size| {
         let (bundle, mut pool) = (bundle(size), filled(size).pool);
         Box::new(move || drop(black_box(pool.import(bundle.as_bytes()).expect(BUNDLE))))
     }),
-    linear("bundle/to JSON", "types", 500, |size| {
+    linear("bundle/to JSON", "types", 200, |size| {
         let bundle = bundle(size);
         Box::new(move || drop(black_box(bundle.to_json().expect(BUNDLE))))
     }),
-    linear("bundle/from JSON", "types", 500, |size| {
+    linear("bundle/from JSON", "types", 200, |size| {
         let json = bundle(size).to_json().expect(BUNDLE);
         Box::new(move || drop(black_box(Bundle::from_json(&json, &ImportLimits::default()).expect(BUNDLE))))
     }),
