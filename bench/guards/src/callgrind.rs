@@ -20,23 +20,30 @@ use crate::catalogue::Family;
 /// The pattern of the name of [`measured`](crate::measured), with and without mangling. No other function matches.
 const MEASURED: &str = "*typeloom_bench_guards*measured*";
 
-/// The counts of each family at its size and at [`FACTOR`] times that. Counts on all processors.
-pub(crate) fn count(families: &[&'static Family]) -> Result<Vec<[u64; 2]>> {
+/// The counts of each family at its size and at [`FACTOR`] times that, each the median of several runs, because the seeds of hash maps
+/// differ between processes. Counts on all processors.
+pub(crate) fn count(families: &[&'static Family], runs: usize) -> Result<Vec<[u64; 2]>> {
     let own = env::current_exe().context("this program has a file")?;
-    // The large sizes first: the processors end at about the same time.
-    let runs: Vec<_> =
-        [FACTOR, 1].iter().flat_map(|factor| families.iter().map(move |family| (*family, *factor))).collect();
+    // The large sizes first, so that the processors end at about the same time.
+    let inputs: Vec<_> = [FACTOR, 1]
+        .into_iter()
+        .flat_map(|factor| families.iter().map(move |family| (family.name, family.size * factor)))
+        .collect();
     let next = AtomicUsize::new(0);
-    let counts = Mutex::new(vec![None; runs.len()]);
+    let samples = Mutex::new(vec![Vec::with_capacity(runs); inputs.len()]);
     let failure = Mutex::new(None);
     let work = || {
         loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some((family, factor)) = runs.get(at) else { break };
-            match run(&own, family.name, family.size * factor) {
-                Ok(count) => counts.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(count),
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= inputs.len() * runs {
+                break;
+            }
+            let at = number % inputs.len();
+            let (family, size) = inputs[at];
+            match run(&own, family, size) {
+                Ok(count) => samples.lock().unwrap_or_else(PoisonError::into_inner)[at].push(count),
                 Err(error) => {
-                    next.store(runs.len(), Ordering::Relaxed);
+                    next.store(inputs.len() * runs, Ordering::Relaxed);
                     *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
                 }
             }
@@ -50,10 +57,16 @@ pub(crate) fn count(families: &[&'static Family]) -> Result<Vec<[u64; 2]>> {
     if let Some(error) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);
     }
-    let counts = counts.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let (large, small) = counts.split_at(families.len());
-    let pair = |(small, large): (&Option<u64>, &Option<u64>)| Some([(*small)?, (*large)?]);
-    small.iter().zip(large).map(|counts| pair(counts).context("a count is missing")).collect()
+    let samples = samples.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let medians: Option<Vec<u64>> = samples.into_iter().map(median).collect();
+    let medians = medians.context("there are no runs")?;
+    let (large, small) = medians.split_at(families.len());
+    Ok(small.iter().zip(large).map(|(small, large)| [*small, *large]).collect())
+}
+
+fn median(mut samples: Vec<u64>) -> Option<u64> {
+    samples.sort_unstable();
+    samples.get(samples.len() / 2).copied()
 }
 
 /// The number of instructions of one run.
@@ -89,6 +102,12 @@ fn collected(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_median_is_the_middle_count() {
+        assert_eq!(median(vec![9, 1, 5]), Some(5));
+        assert_eq!(median(Vec::new()), None);
+    }
 
     #[test]
     fn the_count_is_read_from_the_output() {

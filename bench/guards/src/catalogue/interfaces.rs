@@ -15,7 +15,7 @@ pub(super) const FAMILIES: &[Family] = &[
         Box::new(move || drop(black_box(Interface::of(black_box(&model)).expect("the model is valid"))))
     }),
     linear("interface/diff, equal", "inputs", 100, |size| compared(size, "M")),
-    linear("interface/diff", "inputs", 100, |size| compared(size, "4")),
+    linear("interface/diff", "inputs", 20, |size| compared(size, "4")),
     linear("interface/encode", "inputs", 100, |size| {
         let interface = interface(size, "M");
         Box::new(move || drop(black_box(encoded(&interface))))
