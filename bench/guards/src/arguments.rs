@@ -12,7 +12,7 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
-/// What to do. Without words in `only`, with all families.
+/// The operation. Without words in `only`, it is on all families.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Command {
     /// Process one input, for callgrind.

@@ -1,6 +1,6 @@
 //! Processes under callgrind, and their counts.
 //!
-//! What varies between runs is fixed: the environment, whose size moves the stack, and the number of threads. Callgrind shows the
+//! The environment, whose size moves the stack, and the number of threads are the same in all runs. Callgrind shows the
 //! program a processor of its own, so the vector instructions that the program and the C library choose do not depend on the
 //! machine, as long as it has AVX2.
 

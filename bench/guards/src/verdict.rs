@@ -52,7 +52,8 @@ impl Row {
     /// The changes against the record, in per cent, for both sizes.
     pub(crate) fn changes(&self) -> Option<[f64; 2]> {
         let recorded = self.recorded?;
-        Some([0, 1].map(|at| (self.now[at] as f64 / recorded[at] as f64 - 1.0) * 100.0))
+        let change = |now: u64, recorded: u64| (now as f64 - recorded as f64) * 100.0 / recorded as f64;
+        Some([0, 1].map(|at| change(self.now[at], recorded[at])))
     }
 
     /// The greater change.
@@ -60,7 +61,7 @@ impl Row {
         self.changes().map(|[small, large]| small.max(large))
     }
 
-    /// What is to be reported. If the record is of another compiler, distances from it are information.
+    /// The violations and notes. If the record is of another compiler, distances from it are information.
     pub(crate) fn findings(&self, is_same_compiler: bool) -> Vec<Finding> {
         let mut found = Vec::new();
         let mut add = |kind| found.push(Finding { family: self.name, kind });
