@@ -13,7 +13,8 @@ use super::{Family, Work, linear};
 
 pub(super) const FAMILIES: &[Family] = &[
     linear("term/build, boxed", "leaves", 200, |size| built(&Boxed::new(), size)),
-    linear("term/build, interned", "leaves", 200, |size| built(&interned(), size)),
+    // The table of terms doubles once at this size, and once at ten times that.
+    linear("term/build, interned", "leaves", 230, |size| built(&interned(), size)),
     linear("term/equal, boxed", "leaves", 200, |size| equal(&Boxed::new(), size)),
     linear("term/shift, boxed", "leaves", 200, |size| shifted(&Boxed::new(), size)),
     linear("term/substitute, boxed", "leaves", 200, |size| substituted(&Boxed::new(), size)),
