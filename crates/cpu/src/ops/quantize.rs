@@ -20,7 +20,7 @@ use crate::shape::{axis, count, each_index, strides};
 
 pub(crate) mod convolution;
 
-mod linear;
+pub(crate) mod linear;
 
 pub(crate) mod product;
 

@@ -97,6 +97,11 @@ impl Filter {
         self.shape[0]
     }
 
+    /// Rank of inputs and results.
+    pub(crate) fn rank(&self) -> usize {
+        self.shape.len()
+    }
+
     /// Applies the weights to an input. `None` if its zero point is no scalar of its type.
     pub(crate) fn apply<T: Element + Send + Sync>(
         &self,

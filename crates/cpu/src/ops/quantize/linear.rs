@@ -133,7 +133,7 @@ fn quantize_part(from: &[f32], scales: Scales<'_>, bounds: (f32, f32), out: &mut
 
 /// The byte of a quotient. NaN becomes 0.
 #[inline(always)]
-pub(super) fn unit(quotient: f32, zero: f32, (low, high): (f32, f32)) -> u8 {
+pub(crate) fn unit(quotient: f32, zero: f32, (low, high): (f32, f32)) -> u8 {
     // Sums are exact below 2^24, and larger ones saturate.
     let shifted = quotient.round_ties_even() + zero;
     // Comparisons, because NaN must be preserved.

@@ -10,7 +10,7 @@ use crate::call::{Call, Outcome, one};
 use crate::element::{build_over, dispatch, to_f64s};
 use crate::error::KernelErrorKind;
 use crate::ops::matmul::{Batches, centred, multiply};
-use crate::product::integer::{self, Bytes, Job, Left, PackedRight, Right, Sink, Windowed, Zeros};
+use crate::product::integer::{self, Bytes, Job, Left, PackedRight, Right, Signs, Sink, Windowed, Zeros};
 use crate::product::{Memory, Offsets, Steps};
 use crate::shape::count;
 
@@ -28,6 +28,15 @@ impl Columns {
         let &[depth, columns] = b.shape() else { return None };
         let zeros = column_zeros(b, zero)?;
         Some(Self { packed: PackedRight::new(matrix(Bytes::of(b).ok()?, columns), depth, columns), zeros })
+    }
+
+    /// Packs a matrix of shape `(columns, depth)`, with one zero point, or one per row.
+    pub(crate) fn pack_transposed(b: &AnyTensor, zero: Option<&AnyTensor>) -> Option<Self> {
+        let &[columns, depth] = b.shape() else { return None };
+        let bytes = Bytes::of(b).ok()?;
+        let zeros = shifted(zeros(b, zero, 0)?, bytes.signs);
+        let windowed = Windowed { bytes, steps: Steps::Even(1), columns: Offsets::Even(depth) };
+        Some(Self { packed: PackedRight::new(windowed, depth, columns), zeros })
     }
 
     /// Shape of the matrix.
@@ -57,20 +66,35 @@ pub(super) fn zeros(x: &AnyTensor, zero: Option<&AnyTensor>, axis: usize) -> Opt
     (is_list && zero.len() == extent).then(|| Zeros::Each(values.collect()))
 }
 
-/// Zero points of the columns of `b`, as `i8`.
-fn column_zeros(b: &AnyTensor, zero: Option<&AnyTensor>) -> Option<Zeros> {
-    let bias = Bytes::of(b).ok()?.signs.bias();
-    let axis = b.rank().checked_sub(1).filter(|rank| *rank > 0 || zero.is_none_or(|zero| zero.len() == 1))?;
-    Some(match zeros(b, zero, axis)? {
-        Zeros::One(zero) => Zeros::One(zero - bias),
-        Zeros::Each(zeros) => Zeros::Each(zeros.into_iter().map(|zero| zero - bias).collect()),
-    })
+/// Zero points of bytes as `i8`.
+fn shifted(zeros: Zeros, signs: Signs) -> Zeros {
+    match zeros {
+        Zeros::One(zero) => Zeros::One(zero - signs.bias()),
+        Zeros::Each(zeros) => Zeros::Each(zeros.into_iter().map(|zero| zero - signs.bias()).collect()),
+    }
 }
 
-/// Zero points of the rows of `a`, for `rows` rows of all matrices together.
+/// Zero points of the columns of `b`, as `i8`.
+fn column_zeros(b: &AnyTensor, zero: Option<&AnyTensor>) -> Option<Zeros> {
+    let axis = b.rank().checked_sub(1).filter(|rank| *rank > 0 || zero.is_none_or(|zero| zero.len() == 1))?;
+    Some(shifted(zeros(b, zero, axis)?, Bytes::of(b).ok()?.signs))
+}
+
+/// Zero points of the rows of `a`, for `rows` rows of all matrices together: one, one per row of each matrix,
+/// or one per row of all.
 fn row_zeros(a: &AnyTensor, zero: Option<&AnyTensor>, rows: usize) -> Option<Zeros> {
     if zero.is_some_and(|zero| zero.len() != 1) && a.rank() < 2 {
         return None;
+    }
+    if let Some(zero) = zero
+        && let Some((1, outer)) = zero.shape().split_last()
+        && zero.dtype() == a.dtype()
+        && zero.rank() == a.rank()
+        && a.shape().starts_with(outer)
+        && zero.len() == rows
+    {
+        let bytes = Bytes::of(zero).ok()?;
+        return Some(Zeros::Each(bytes.data.iter().map(|byte| bytes.signs.value(*byte)).collect()));
     }
     Some(match zeros(a, zero, a.rank().saturating_sub(2))? {
         Zeros::Each(zeros) => Zeros::Each(zeros.into_iter().cycle().take(rows).collect()),
