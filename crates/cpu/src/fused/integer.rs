@@ -25,7 +25,7 @@ use crate::element::to_f64s;
 use crate::error::{KernelError, KernelErrorKind};
 use crate::memory;
 use crate::ops::quantize::convolution::Filter;
-use crate::ops::quantize::linear::unit;
+use crate::ops::quantize::linear::Target;
 use crate::ops::quantize::product::{Columns, with_columns};
 use crate::ops::quantize::requantize::{Lanes, Requantizer};
 use crate::ops::{Operator, find};
@@ -586,6 +586,7 @@ fn quantise(
     out: &mut [u8],
 ) {
     let mut buffer = [0.0; CHUNK];
+    let target = Target::new(zero, bounds);
     for (at, (sums, out)) in sums.chunks(CHUNK).zip(out.chunks_mut(CHUNK)).enumerate() {
         let lanes = match lanes {
             Lanes::From(first) => Lanes::From(first + at * CHUNK),
@@ -594,7 +595,7 @@ fn quantise(
         let floats = &mut buffer[..sums.len()];
         finish(steps, lanes, sums, floats);
         for (out, value) in out.iter_mut().zip(&*floats) {
-            *out = unit(*value / scale, zero, bounds);
+            *out = target.byte(*value / scale);
         }
     }
 }

@@ -116,30 +116,57 @@ pub(super) fn quantize(
 fn quantize_part(from: &[f32], scales: Scales<'_>, bounds: (f32, f32), out: &mut [u8]) {
     Arch::new().dispatch(
         #[inline(always)]
-        || match scales {
+        move || match scales {
             Scales::Equal(scale, zero) => {
+                let target = Target::new(zero, bounds);
                 for (to, from) in out.iter_mut().zip(from) {
-                    *to = unit(*from / scale, zero, bounds);
+                    *to = target.byte(*from / scale);
                 }
             }
             Scales::Each(scales, zeros) => {
                 for (to, ((from, scale), zero)) in out.iter_mut().zip(from.iter().zip(scales).zip(zeros)) {
-                    *to = unit(*from / *scale, *zero, bounds);
+                    *to = Target::new(*zero, bounds).byte(*from / *scale);
                 }
             }
         },
     );
 }
 
-/// The byte of a quotient. NaN becomes 0.
-#[inline(always)]
-pub(crate) fn unit(quotient: f32, zero: f32, (low, high): (f32, f32)) -> u8 {
-    // Sums are exact below 2^24, and larger ones saturate.
-    let shifted = quotient.round_ties_even() + zero;
-    // Comparisons, because NaN must be preserved.
-    let raised = if shifted < low { low } else { shifted };
-    let value = if raised > high { high } else { raised };
-    (value as i32) as u8
+/// Added to a number of at most 2^22, rounds it half to even; the low bits are then the integer.
+pub(crate) const ROUNDS: f32 = 12_582_912.0;
+
+/// Zero point and bounds of 8-bit integers.
+///
+/// Saturating conversions to integers are not vectorised, hence the arithmetic on bits.
+#[derive(Clone, Copy)]
+pub(crate) struct Target {
+    zero: i32,
+    /// Bounds of the integers without the zero point.
+    low: f32,
+    high: f32,
+}
+
+impl Target {
+    #[inline(always)]
+    pub(crate) fn new(zero: f32, (low, high): (f32, f32)) -> Self {
+        // In range: zero points have 8 bits.
+        Self { zero: (zero + ROUNDS).to_bits().cast_signed(), low: low - zero, high: high - zero }
+    }
+
+    /// The quotient within the bounds. NaN is preserved.
+    #[inline(always)]
+    pub(crate) fn clamped(self, quotient: f32) -> f32 {
+        let raised = if quotient < self.low { self.low } else { quotient };
+        if raised > self.high { self.high } else { raised }
+    }
+
+    /// The byte of a quotient: rounded half to even, moved by the zero point, saturated. NaN becomes 0.
+    #[inline(always)]
+    pub(crate) fn byte(self, quotient: f32) -> u8 {
+        let rounded = (self.clamped(quotient) + ROUNDS).to_bits().cast_signed();
+        let integer = rounded.wrapping_add(self.zero);
+        (if quotient.is_nan() { 0 } else { integer }) as u8
+    }
 }
 
 /// Dequantises integers: subtracts the zero point, and multiplies by the scale.
@@ -172,7 +199,7 @@ pub(super) fn dequantize(
 fn dequantize_part(from: &[u8], value: impl Fn(u8) -> f32, scales: Scales<'_>, out: &mut [f32]) {
     Arch::new().dispatch(
         #[inline(always)]
-        || match scales {
+        move || match scales {
             Scales::Equal(scale, zero) => {
                 for (to, from) in out.iter_mut().zip(from) {
                     *to = (value(*from) - zero) * scale;
@@ -193,7 +220,7 @@ fn dequantize_wide(from: &[i32], scales: Scales<'_>, out: &mut [f32]) {
         |from: i32, scale: f32, zero: f32| ((f64::from(from) - f64::from(zero)) * f64::from(scale)) as f32;
     Arch::new().dispatch(
         #[inline(always)]
-        || match scales {
+        move || match scales {
             Scales::Equal(scale, zero) => {
                 for (to, from) in out.iter_mut().zip(from) {
                     *to = value(*from, scale, zero);

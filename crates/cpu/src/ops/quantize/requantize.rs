@@ -9,6 +9,7 @@ use pulp::Arch;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
+use super::linear::{ROUNDS, Target};
 use crate::error::{KernelErrorKind, invalid};
 use crate::product::integer::Bytes;
 
@@ -92,10 +93,11 @@ impl Requantizer {
     #[inline(always)]
     fn equal(&self, lane: usize, offset: i32, sums: &[i32], out: &mut [u8]) {
         let ratio = self.ratios[lane];
+        let target = Target::new(self.zero, self.bounds);
         for (sums, out) in sums.chunks(CHUNK).zip(out.chunks_mut(CHUNK)) {
             let mut is_close = !ratio.is_normal();
             for (sum, out) in sums.iter().zip(out.iter_mut()) {
-                let (byte, close) = self.rounded(sum.wrapping_add(offset), ratio);
+                let (byte, close) = rounded(target, sum.wrapping_add(offset) as f32 * ratio);
                 *out = byte;
                 is_close |= close;
             }
@@ -111,6 +113,7 @@ impl Requantizer {
     #[inline(always)]
     fn by_lane(&self, first: usize, sums: &[i32], out: &mut [u8]) {
         let one = self.ratios.len() == 1;
+        let target = Target::new(self.zero, self.bounds);
         for (at, (sums, out)) in sums.chunks(CHUNK).zip(out.chunks_mut(CHUNK)).enumerate() {
             let lane = first + at * CHUNK;
             let mut ratios = [self.ratios[0]; CHUNK];
@@ -125,7 +128,7 @@ impl Requantizer {
             for ((sum, out), (ratio, offset)) in
                 sums.iter().zip(out.iter_mut()).zip(ratios.iter().zip(&offsets))
             {
-                let (byte, close) = self.rounded(sum.wrapping_add(*offset), *ratio);
+                let (byte, close) = rounded(target, sum.wrapping_add(*offset) as f32 * ratio);
                 *out = byte;
                 is_close |= close | !ratio.is_normal();
             }
@@ -138,16 +141,6 @@ impl Requantizer {
         }
     }
 
-    /// The byte in `f32`, and whether it is too close to a tie.
-    #[inline(always)]
-    fn rounded(&self, sum: i32, ratio: f32) -> (u8, bool) {
-        let quotient = sum as f32 * ratio;
-        let whole = quotient.round_ties_even();
-        let (low, high) = self.bounds;
-        let shifted = (whole + self.zero).max(low).min(high);
-        ((shifted as i32) as u8, (quotient - whole).abs() > 0.5 - MARGIN)
-    }
-
     /// The byte by the formula.
     #[inline(always)]
     fn exact(&self, sum: i32, factor: f64) -> u8 {
@@ -155,4 +148,12 @@ impl Requantizer {
         let (low, high) = self.bounds;
         (value.clamp(f64::from(low), f64::from(high)) as i32) as u8
     }
+}
+
+/// The byte of a quotient, and whether it is too close to a tie.
+#[inline(always)]
+fn rounded(target: Target, quotient: f32) -> (u8, bool) {
+    let clamped = target.clamped(quotient);
+    let whole = (clamped + ROUNDS) - ROUNDS;
+    (target.byte(clamped), (clamped - whole).abs() > 0.5 - MARGIN)
 }
