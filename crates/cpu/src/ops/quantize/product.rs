@@ -54,15 +54,15 @@ fn matrix(bytes: Bytes<'_>, columns: usize) -> Windowed<'_> {
 pub(super) fn zeros(x: &AnyTensor, zero: Option<&AnyTensor>, axis: usize) -> Option<Zeros> {
     let Some(zero) = zero else { return Some(Zeros::One(0)) };
     let bytes = Bytes::of(zero).ok().filter(|_| zero.dtype() == x.dtype())?;
-    let values = bytes.data.iter().map(|byte| bytes.signs.value(*byte));
-    if zero.len() == 1 {
-        return values.last().map(Zeros::One);
+    if let [byte] = bytes.data {
+        return Some(Zeros::One(bytes.signs.value(*byte)));
     }
     let extent = *x.shape().get(axis)?;
     let is_list = match zero.rank() {
         1 => true,
         rank => rank == x.rank() && zero.shape()[axis] == extent,
     };
+    let values = bytes.data.iter().map(|byte| bytes.signs.value(*byte));
     (is_list && zero.len() == extent).then(|| Zeros::Each(values.collect()))
 }
 
