@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnx.parser
 from onnx import helper, numpy_helper
 
 OPSET, IR_VERSION = 21, 10
@@ -104,6 +105,42 @@ def integer() -> Iterator[Case]:
         yield node(label, "DynamicQuantizeLinear", [x], outputs=3)
 
 
+def chain(name: str, text: str, x: np.ndarray[Any, Any], stored: dict[str, np.ndarray[Any, Any]]) -> Case:
+    """A case of several nodes in ONNX's textual syntax, from the input `x` to the output `y`."""
+    model = onnx.parser.parse_model(f'<ir_version: {IR_VERSION}, opset_import: ["" : {OPSET}]>\ng (float[{",".join(map(str, x.shape))}] x) => (float y) {{ {text} }}')
+    model.graph.output[0].ClearField("type")
+    model.graph.initializer.extend(numpy_helper.from_array(value, key) for key, value in stored.items())
+    return Case(name, model, {"x": x})
+
+
+def quantised() -> Iterator[Case]:
+    """Patterns of quantised models: dynamic quantisation, and float nodes between dequantisation and quantisation."""
+    convolution = "pads = [1, 1, 1, 1]"
+    scales = {"s": scalar(0.02), "z": scalar(120, np.uint8)}
+    for kind in (np.int8, np.uint8):
+        zero = {"wz": scalar(0 if kind is np.int8 else 128, kind), "ws": scalar(0.01)}
+        dynamic = "q, xs, xz = DynamicQuantizeLinear(x) c = {op}(q, w, xz, wz) f = Cast<to = 1>(c) k = Mul(xs, ws) p = Mul(f, k) y = Add(p, b)"
+        for m, k, n in ((1, 768, 768), (128, 768, 3072)):
+            stored = {"w": bytes_of(kind, k, n), "b": floats(n), **zero}
+            yield chain(f"dynamic MatMul {m}x{k}x{n} {kind.__name__}", dynamic.format(op="MatMulInteger"), floats(m, k), stored)
+        for channels, size in ((64, 56), (256, 14)):
+            stored = {"w": bytes_of(kind, channels, channels, 3, 3), "b": floats(channels, 1, 1), **zero}
+            name = f"dynamic Conv {channels}x{size}x{size} 3x3 {kind.__name__}"
+            yield chain(name, dynamic.format(op=f"ConvInteger<{convolution}>"), floats(1, channels, size, size), stored)
+    start = "q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) v = DequantizeLinear<axis = {axis}>(w, ws, wz) "
+    end = " e = QuantizeLinear(r, s, z) y = DequantizeLinear(e, s, z)"
+    for channels, size in ((64, 56), (256, 14)):
+        per = {"ws": np.full(channels, 0.01, np.float32), "wz": np.zeros(channels, np.int8)}
+        stored = {"w": bytes_of(np.int8, channels, channels, 3, 3), **per, **scales}
+        text = start.format(axis=0) + f"c = Conv<{convolution}>(d, v) r = Relu(c)" + end
+        yield chain(f"QDQ Conv {channels}x{size}x{size} 3x3", text, floats(1, channels, size, size), stored)
+    per = {"ws": np.full(768, 0.01, np.float32), "wz": np.zeros(768, np.int8)}
+    text = start.format(axis=1) + "r = MatMul(d, v)" + end
+    yield chain("QDQ MatMul 128x768x768", text, floats(128, 768), {"w": bytes_of(np.int8, 768, 768), **per, **scales})
+    text = start.format(axis=1).replace("v = DequantizeLinear<axis = 1>(w, ws, wz) ", "") + "r = Add(d, d)" + end
+    yield chain("QDQ Add 64x56x56", text, floats(1, 64, 56, 56), scales)
+
+
 def image() -> Iterator[Case]:
     x = floats(1, 32, 64, 64)
     none = None
@@ -189,6 +226,7 @@ def products() -> Iterator[Case]:
 
 FAMILIES: dict[str, Callable[[], Iterator[Case]]] = {
     "integer": integer,
+    "quantised": quantised,
     "image": image,
     "recurrent": recurrent,
     "shape": shape,

@@ -57,7 +57,7 @@ mod pool;
 
 mod normalize;
 
-mod quantize;
+pub(crate) mod quantize;
 
 mod sequence;
 

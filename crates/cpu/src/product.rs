@@ -16,6 +16,8 @@ pub(crate) mod lane;
 
 pub(crate) mod in_place;
 
+pub(crate) mod integer;
+
 mod operands;
 
 mod thin;

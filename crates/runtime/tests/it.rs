@@ -5,6 +5,7 @@ mod compiled;
 mod contract;
 mod engine;
 mod fused;
+mod fused_integers;
 mod modules;
 mod registers;
 mod sessions;

@@ -5,7 +5,6 @@ use typeloom_types::dtype::Dtype;
 
 use super::cast::convert;
 use super::filter::{Filter, Finishing, check_rank, groups, kernel_shape};
-use super::matmul::centred;
 use super::sliding::{Windows, pads, per_axis};
 use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
@@ -16,7 +15,7 @@ use crate::shape::{count, each_index, extents, strides};
 
 pub(super) const OPERATORS: &[Operator] = &[
     widened("Conv", conv),
-    native("ConvInteger", conv_integer),
+    native("ConvInteger", super::quantize::convolution::conv_integer),
     widened("ConvTranspose", conv_transpose),
     widened("Col2Im", col2im),
     widened("DeformConv", deform_conv),
@@ -43,12 +42,6 @@ fn conv(call: &mut Call<'_>) -> Outcome {
         return Err(KernelErrorKind::Dtype(x.dtype()));
     }
     one(convolve(call, x, w, call.optional(2)?)?)
-}
-
-fn conv_integer(call: &mut Call<'_>) -> Outcome {
-    let x = centred(call.tensor(0)?, call.optional(2)?, 1)?;
-    let w = centred(call.tensor(1)?, call.optional(3)?, 0)?;
-    one(convolve(call, &x, &w, None)?)
 }
 
 /// Whether the output shape of a transposed convolution is unreasonably large.

@@ -4,6 +4,7 @@ use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::layout::broadcast_to;
+use super::quantize::product::matmul_integer;
 use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, build_over, on_numbers};
@@ -15,46 +16,81 @@ use crate::shape::{broadcast, broadcast_strides, count, each_index, offset};
 pub(super) const OPERATORS: &[Operator] =
     &[widened("MatMul", matmul), widened("Gemm", gemm), native("MatMulInteger", matmul_integer)];
 
-/// Batched matrix product with broadcast outer axes; a vector is a row or a column.
+/// Shapes of a batched product with broadcast outer axes; a vector is a row or a column.
+pub(crate) struct Batches {
+    /// Shape of the result.
+    pub(crate) shape: Vec<usize>,
+    /// Broadcast outer axes.
+    pub(crate) outer: Vec<usize>,
+    pub(crate) m: usize,
+    pub(crate) k: usize,
+    pub(crate) n: usize,
+    /// Strides of the outer axes of both sides, in matrices.
+    strides: [Vec<usize>; 2],
+    shares_right: bool,
+}
+
+impl Batches {
+    pub(crate) fn of(a: &[usize], b: &[usize]) -> Result<Self, KernelErrorKind> {
+        if a.is_empty() || b.is_empty() {
+            return invalid("a tensor of rank 0 is not a matrix");
+        }
+        let full_a = if a.len() == 1 { vec![1, a[0]] } else { a.to_vec() };
+        let full_b = if b.len() == 1 { vec![b[0], 1] } else { b.to_vec() };
+        let (outer_a, matrix_a) = full_a.split_at(full_a.len() - 2);
+        let (outer_b, matrix_b) = full_b.split_at(full_b.len() - 2);
+        let (m, k, n) = (matrix_a[0], matrix_a[1], matrix_b[1]);
+        if k != matrix_b[0] {
+            return invalid(format!("the inner extents of {a:?} and {b:?} differ"));
+        }
+        let outer = broadcast(&[outer_a, outer_b])?;
+        let mut shape = outer.clone();
+        if a.len() > 1 {
+            shape.push(m);
+        }
+        if b.len() > 1 {
+            shape.push(n);
+        }
+        let strides = [broadcast_strides(outer_a, &outer), broadcast_strides(outer_b, &outer)];
+        Ok(Self { shape, outer, m, k, n, strides, shares_right: outer_b.is_empty() })
+    }
+
+    /// Whether all products have the same right side.
+    pub(crate) fn shares_right(&self) -> bool {
+        self.shares_right
+    }
+
+    /// Visits the products: the number, and the offsets of both matrices.
+    pub(crate) fn each(&self, mut visit: impl FnMut(usize, usize, usize)) {
+        let [a, b] = &self.strides;
+        each_index(&self.outer, |flat, index| {
+            visit(flat, offset(index, a) * self.m * self.k, offset(index, b) * self.k * self.n);
+        });
+    }
+}
+
+/// Batched matrix product.
 pub(crate) fn multiply(a: &AnyTensor, b: &AnyTensor) -> Result<AnyTensor, KernelErrorKind> {
-    if a.rank() == 0 || b.rank() == 0 {
-        return invalid("a tensor of rank 0 is not a matrix");
-    }
-    let full_a = if a.rank() == 1 { vec![1, a.shape()[0]] } else { a.shape().to_vec() };
-    let full_b = if b.rank() == 1 { vec![b.shape()[0], 1] } else { b.shape().to_vec() };
-    let (outer_a, matrix_a) = full_a.split_at(full_a.len() - 2);
-    let (outer_b, matrix_b) = full_b.split_at(full_b.len() - 2);
-    let (m, k, n) = (matrix_a[0], matrix_a[1], matrix_b[1]);
-    if k != matrix_b[0] {
-        return invalid(format!("the inner extents of {:?} and {:?} differ", a.shape(), b.shape()));
-    }
-    let outer = broadcast(&[outer_a, outer_b])?;
-    let mut shape = outer.clone();
-    if a.rank() > 1 {
-        shape.push(m);
-    }
-    if b.rank() > 1 {
-        shape.push(n);
-    }
-    let (sa, sb) = (broadcast_strides(outer_a, &outer), broadcast_strides(outer_b, &outer));
+    let batches = Batches::of(a.shape(), b.shape())?;
+    let (m, k, n) = (batches.m, batches.k, batches.n);
     let mut outcome = Ok(());
     let product = on_numbers!(a.dtype(), T => {
         let (left, right) = (a.as_slice::<T>()?, b.as_slice::<T>()?);
-        build_over::<T>(&shape, |out| {
+        build_over::<T>(&batches.shape, |out| {
             if out.is_empty() {
                 return;
             }
             // If all products share the right side, one large product replaces them.
-            if outer_b.is_empty() {
-                let rows = count(&outer) * m;
+            if batches.shares_right() {
+                let rows = count(&batches.outer) * m;
                 outcome = product::multiply(
                     Matrix::new(left, rows, k), Matrix::new(right, k, n), out, T::ONE, None,
                 );
                 return;
             }
-            each_index(&outer, |flat, index| {
-                let a = Matrix::new(&left[offset(index, &sa) * m * k..][..m * k], m, k);
-                let b = Matrix::new(&right[offset(index, &sb) * k * n..][..k * n], k, n);
+            batches.each(|flat, a, b| {
+                let a = Matrix::new(&left[a..][..m * k], m, k);
+                let b = Matrix::new(&right[b..][..k * n], k, n);
                 let result = product::multiply(a, b, &mut out[flat * m * n..][..m * n], T::ONE, None);
                 if outcome.is_ok() {
                     outcome = result;
@@ -135,11 +171,4 @@ pub(crate) fn centred(
         zero = zero.reshape(&shape)?;
     }
     super::binary::map2::<i32, i32, i32>(&wide, &zero, i32::wrapping_sub)
-}
-
-fn matmul_integer(call: &mut Call<'_>) -> Outcome {
-    let (a, b) = (call.tensor(0)?, call.tensor(1)?);
-    let a = centred(a, call.optional(2)?, a.rank().saturating_sub(2))?;
-    let b = centred(b, call.optional(3)?, b.rank().saturating_sub(1))?;
-    one(multiply(&a, &b)?)
 }

@@ -1,14 +1,15 @@
 //! Quantisation to small integers and small floats with a scale and a zero point.
 //!
-//! A scale is a scalar, one value per index of an axis, or one value per block along an axis. It is broadcast
-//! to the input before the computation.
+//! A scale is a scalar, one value per index of an axis, or one value per block along an axis.
+//!
+//! Conversions between `f32` and 8-bit integers are direct loops (`linear`), products of 8-bit integers use the
+//! integer kernel (`product`, `convolution`). All other types take the general path through `f64`, which
+//! defines the results: the direct loops return the same bits.
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::{Dtype, DtypeClass};
 
 use super::cast::{Policy, convert, convert_with, is_small_int, small_float_values};
-use super::conv::convolve;
-use super::matmul::{centred, multiply};
 use super::normalize::rounded;
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
@@ -17,12 +18,22 @@ use crate::error::{KernelErrorKind, invalid};
 use crate::minifloat::Overflow;
 use crate::shape::{axis, count, each_index, strides};
 
+pub(crate) mod convolution;
+
+pub(crate) mod linear;
+
+pub(crate) mod product;
+
+pub(crate) mod requantize;
+
+use linear::Layout;
+
 pub(super) const OPERATORS: &[Operator] = &[
     native("QuantizeLinear", quantize_linear),
     native("DequantizeLinear", dequantize_linear),
     native("DynamicQuantizeLinear", dynamic_quantize_linear),
-    native("QLinearMatMul", qlinear_matmul),
-    native("QLinearConv", qlinear_conv),
+    native("QLinearMatMul", product::qlinear_matmul),
+    native("QLinearConv", convolution::qlinear_conv),
 ];
 
 /// Elements of any numeric type, widened.
@@ -46,10 +57,10 @@ fn parameters(call: &Call<'_>) -> Result<(Vec<f64>, Vec<f64>), KernelErrorKind> 
     Ok((scales, zeros))
 }
 
-/// Index of the scale for each element of `x`.
-fn scale_indices(call: &Call<'_>, x: &AnyTensor, scale: &AnyTensor) -> Result<Vec<usize>, KernelErrorKind> {
+/// Assignment of the scales to the elements of `x`.
+fn layout(call: &Call<'_>, x: &AnyTensor, scale: &AnyTensor) -> Result<Layout, KernelErrorKind> {
     if scale.len() == 1 && scale.rank() <= 1 {
-        return Ok(vec![0; x.len()]);
+        return Ok(Layout::Whole);
     }
     let block = usize::try_from(call.int("block_size", 0)?).unwrap_or(0);
     let given = call.int("axis", 1)?;
@@ -67,16 +78,39 @@ fn scale_indices(call: &Call<'_>, x: &AnyTensor, scale: &AnyTensor) -> Result<Ve
     if !fits {
         return invalid(format!("scales {:?} do not fit {:?}", scale.shape(), x.shape()));
     }
+    Ok(if block == 0 { Layout::PerAxis(axis) } else { Layout::Blocked(axis, block) })
+}
+
+/// Index of the scale for each element of `x`.
+fn scale_indices(layout: Layout, x: &AnyTensor, scale: &AnyTensor) -> Vec<usize> {
     let own = strides(scale.shape());
     let mut indices = Vec::with_capacity(x.len());
     each_index(x.shape(), |_, index| {
-        indices.push(if block == 0 {
-            index[axis]
-        } else {
-            index.iter().enumerate().map(|(at, i)| own[at] * if at == axis { i / block } else { *i }).sum()
+        indices.push(match layout {
+            Layout::Whole => 0,
+            Layout::PerAxis(axis) => index[axis],
+            Layout::Blocked(axis, block) => index
+                .iter()
+                .enumerate()
+                .map(|(at, i)| own[at] * if at == axis { i / block } else { *i })
+                .sum(),
         });
     });
-    Ok(indices)
+    indices
+}
+
+/// The parameters as `f32`, which represents them exactly.
+fn narrow_parameters(call: &Call<'_>) -> Result<(Vec<f32>, Vec<f32>), KernelErrorKind> {
+    let (scales, zeros) = parameters(call)?;
+    let narrow = |values: Vec<f64>| values.into_iter().map(|value| value as f32).collect();
+    Ok((narrow(scales), narrow(zeros)))
+}
+
+/// Bound of the integers that `f32` represents exactly.
+const EXACT: f32 = 16_777_216.0;
+
+fn is_byte(dtype: Dtype) -> bool {
+    matches!(dtype, Dtype::U8 | Dtype::I8)
 }
 
 /// Smallest and largest integer of a type.
@@ -109,12 +143,27 @@ fn quantised(
 
 fn quantize_linear(call: &mut Call<'_>) -> Outcome {
     let (x, scale) = (call.tensor(0)?, call.tensor(1)?);
-    let zero = call.optional(2)?;
     let asked = call.dtype("output_dtype")?;
-    let dtype = zero.map(AnyTensor::dtype).or(asked).unwrap_or(Dtype::U8);
+    let dtype = call.optional(2)?.map(AnyTensor::dtype).or(asked).unwrap_or(Dtype::U8);
     let precision = call.dtype("precision")?.unwrap_or(scale.dtype());
+    let layout = layout(call, x, scale)?;
+    if is_byte(dtype) && [x.dtype(), scale.dtype(), precision] == [Dtype::F32; 3] {
+        let (scales, zeros) = narrow_parameters(call)?;
+        return one(linear::quantize(x, layout, (&scales, &zeros), dtype)?);
+    }
+    one(quantize_any(call, layout, dtype, precision)?)
+}
+
+/// Quantisation of any types.
+fn quantize_any(
+    call: &Call<'_>,
+    layout: Layout,
+    dtype: Dtype,
+    precision: Dtype,
+) -> Result<AnyTensor, KernelErrorKind> {
+    let (x, scale) = (call.tensor(0)?, call.tensor(1)?);
     let overflow = if call.flag("saturate", true)? { Overflow::Saturate } else { Overflow::Special };
-    let indices = scale_indices(call, x, scale)?;
+    let indices = scale_indices(layout, x, scale);
     let (scales, zeros) = parameters(call)?;
     let is_whole = limits(dtype).is_some();
     let data = to_f64s(x)?;
@@ -127,33 +176,38 @@ fn quantize_linear(call: &mut Call<'_>) -> Outcome {
             if is_whole { quotient.round_ties_even() + zero } else { quotient + zero }
         })
         .collect();
-    one(quantised(dtype, x.shape(), &values, overflow)?)
+    quantised(dtype, x.shape(), &values, overflow)
 }
 
 fn dequantize_linear(call: &mut Call<'_>) -> Outcome {
     let (x, scale) = (call.tensor(0)?, call.tensor(1)?);
     let dtype = call.dtype("output_dtype")?.unwrap_or(scale.dtype());
-    let indices = scale_indices(call, x, scale)?;
+    let layout = layout(call, x, scale)?;
+    if (is_byte(x.dtype()) || x.dtype() == Dtype::I32) && [scale.dtype(), dtype] == [Dtype::F32; 2] {
+        let (scales, zeros) = narrow_parameters(call)?;
+        if zeros.iter().all(|zero| zero.abs() < EXACT) {
+            return one(linear::dequantize(x, layout, (&scales, &zeros))?);
+        }
+    }
+    one(dequantize_any(call, layout, dtype)?)
+}
+
+/// Dequantisation of any types.
+fn dequantize_any(call: &Call<'_>, layout: Layout, dtype: Dtype) -> Result<AnyTensor, KernelErrorKind> {
+    let (x, scale) = (call.tensor(0)?, call.tensor(1)?);
+    let indices = scale_indices(layout, x, scale);
     let (scales, zeros) = parameters(call)?;
     let values: Vec<f64> =
         numbers(x)?.iter().zip(&indices).map(|(value, at)| (value - zeros[*at]) * scales[*at]).collect();
-    one(of_f64s(dtype, x.shape(), &values)?)
+    of_f64s(dtype, x.shape(), &values)
 }
 
 fn dynamic_quantize_linear(call: &mut Call<'_>) -> Outcome {
     let x = call.tensor(0)?;
-    let data = to_f64s(x)?;
-    let least = data.iter().copied().fold(0.0, f64::min);
-    let most = data.iter().copied().fold(0.0, f64::max);
-    let scale = f64::from(((most - least) / 255.0) as f32);
-    let zero = if scale == 0.0 { 0.0 } else { (-least / scale).round_ties_even().clamp(0.0, 255.0) };
-    let quotient = |value: &f64| if scale == 0.0 { 0.0 } else { ((value / scale) as f32).round_ties_even() };
-    let values: Vec<f64> = data.iter().map(|value| f64::from(quotient(value)) + zero).collect();
-    Ok(vec![
-        quantised(Dtype::U8, x.shape(), &values, Overflow::Saturate)?.into(),
-        AnyTensor::from_scalar(scale as f32).into(),
-        AnyTensor::from_scalar(zero as u8).into(),
-    ])
+    match x.dtype() {
+        Dtype::F32 => linear::dynamic(x),
+        other => Err(KernelErrorKind::Dtype(other)),
+    }
 }
 
 /// Requantises a product of 32-bit integers. `scales` has one value, or one per index of `lane_axis`.
@@ -193,23 +247,5 @@ fn scale_products(a: f64, b: &[f64], lanes: usize) -> Result<Vec<f64>, KernelErr
     Ok(b.iter().map(|b| a * b).collect())
 }
 
-fn qlinear_matmul(call: &mut Call<'_>) -> Outcome {
-    let (a, b) = (call.tensor(0)?, call.tensor(3)?);
-    let (left, right) = (
-        centred(a, call.optional(2)?, a.rank().saturating_sub(2))?,
-        centred(b, call.optional(5)?, b.rank().saturating_sub(1))?,
-    );
-    let product = multiply(&left, &right)?;
-    let lanes = product.shape().last().copied().unwrap_or(1);
-    let scales = scale_products(single(call, 1)?, &to_f64s(call.tensor(4)?)?, lanes)?;
-    let last = product.rank().saturating_sub(1);
-    one(requantised(&product, &scales, last, single(call, 6)?, call.tensor(7)?)?)
-}
-
-fn qlinear_conv(call: &mut Call<'_>) -> Outcome {
-    let x = centred(call.tensor(0)?, call.optional(2)?, 1)?;
-    let w = centred(call.tensor(3)?, call.optional(5)?, 0)?;
-    let product = convolve(call, &x, &w, call.optional(8)?)?;
-    let scales = scale_products(single(call, 1)?, &to_f64s(call.tensor(4)?)?, product.shape()[1])?;
-    one(requantised(&product, &scales, 1, single(call, 6)?, call.tensor(7)?)?)
-}
+#[cfg(test)]
+mod tests;

@@ -85,7 +85,7 @@ pub(crate) enum Steps<'a> {
 }
 
 impl Steps<'_> {
-    fn at(self, step: usize) -> usize {
+    pub(super) fn at(self, step: usize) -> usize {
         match self {
             Self::Even(stride) => step * stride,
             Self::Listed(list) => list[step],

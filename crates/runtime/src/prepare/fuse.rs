@@ -1,8 +1,12 @@
 //! Optimized schedules: constant folding and operator fusion.
 //!
 //! Folding computes nodes whose operands are constant, as long as the results are small. Fusion merges a
-//! convolution with the nodes after it, as long as each is the only reader of the preceding result, which is
-//! then never stored.
+//! convolution or a product with the nodes after it, as long as each is the only reader of the preceding
+//! result, which is then never stored.
+//!
+//! Dequantised constants are folded last: a fused kernel on integers reads the integers, and four times as
+//! large floats are computed only where another step reads them. A kernel that reads the integers of a
+//! dequantised input reads the input of that node, which is dropped with its last reader.
 //!
 //! **Invariant:** the optimized schedule uses the slots of its plan; none of its steps reads a slot that it
 //! does not fill.
@@ -13,8 +17,9 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use typeloom_contracts::datum::Datum;
+use typeloom_cpu::attributes::Attribute;
 use typeloom_cpu::call::Call;
-use typeloom_cpu::fused::{Absorbed, Fused, Node, Operand};
+use typeloom_cpu::fused::{Absorbed, Dequantised, Fused, Node, Operand};
 use typeloom_solver::value_type::{Dim, ValueType};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_wire::check::to_declared_form;
@@ -32,6 +37,8 @@ struct Known<'p> {
     stored: HashMap<SlotId, &'p Constant>,
     /// Folded values that a remaining step reads. Weights that a fused kernel contains are dropped.
     folded: HashMap<SlotId, Datum>,
+    /// Dequantised constants, which are computed when they are read.
+    deferred: HashMap<SlotId, &'p PlanStep>,
     /// Number of reads of each slot by the remaining steps.
     reads: HashMap<SlotId, usize>,
     bytes: usize,
@@ -40,7 +47,13 @@ struct Known<'p> {
 impl<'p> Known<'p> {
     fn new(plan: &'p Plan) -> Self {
         let stored = plan.constants.iter().map(|(slot, constant)| (*slot, constant)).collect();
-        let mut known = Self { stored, folded: HashMap::new(), reads: HashMap::new(), bytes: 0 };
+        let mut known = Self {
+            stored,
+            folded: HashMap::new(),
+            deferred: HashMap::new(),
+            reads: HashMap::new(),
+            bytes: 0,
+        };
         known.count_reads(
             plan.written.steps.iter().flat_map(PlanStep::reads).chain(plan.outputs.iter().copied()),
         );
@@ -64,13 +77,69 @@ impl<'p> Known<'p> {
         }
     }
 
+    fn is_deferred(&self, step: &PlanStep) -> bool {
+        step.outputs.iter().flatten().any(|slot| self.deferred.contains_key(slot))
+    }
+
+    /// Whether no step reads a result of a node.
+    fn is_unread(&self, step: &PlanStep) -> bool {
+        step.outputs.iter().flatten().all(|slot| self.reads.get(slot).is_none_or(|reads| *reads == 0))
+    }
+
     fn has(&self, slot: SlotId) -> bool {
-        self.stored.contains_key(&slot) || self.folded.contains_key(&slot)
+        self.stored.contains_key(&slot)
+            || self.folded.contains_key(&slot)
+            || self.deferred.contains_key(&slot)
     }
 
     fn value(&self, slot: SlotId) -> Option<Datum> {
-        let folded = self.folded.get(&slot).cloned();
-        folded.or_else(|| self.stored.get(&slot).and_then(|constant| constant.value().ok()))
+        if let Some(value) = self.folded.get(&slot) {
+            return Some(value.clone());
+        }
+        match self.stored.get(&slot) {
+            Some(constant) => constant.value().ok(),
+            None => self.results(self.deferred.get(&slot)?)?.into_iter().next(),
+        }
+    }
+
+    fn tensor(&self, slot: SlotId) -> Option<AnyTensor> {
+        match self.value(slot)? {
+            Datum::Tensor(tensor) => Some(tensor),
+            _ => None,
+        }
+    }
+
+    /// Runs a node on known values.
+    fn results(&self, step: &PlanStep) -> Option<Vec<Datum>> {
+        let Kernel { operator, version, attributes } = kernel(step)?;
+        let inputs = step.inputs.iter().map(|used| match used {
+            None => Some(None),
+            Some(used) => self.value(used.slot).map(Some),
+        });
+        let inputs = inputs.collect::<Option<Vec<_>>>()?;
+        let call = Call { version: *version, attributes, inputs, outputs: step.outputs.len() };
+        // A node that fails here stays in the schedule and fails in the run, which reports the error.
+        catch_unwind(AssertUnwindSafe(|| operator.run(call))).ok()?.ok()
+    }
+
+    /// The parameters of a `DequantizeLinear` node, if they are constant and scales have at most one axis.
+    fn dequantised(&self, step: &PlanStep) -> Option<Dequantised> {
+        let Kernel { operator, attributes, .. } = kernel(step)?;
+        let int = |name, default| match attributes.get(name) {
+            Some(Attribute::Int(value)) => *value,
+            _ => default,
+        };
+        if operator.name() != "DequantizeLinear" || int("block_size", 0) != 0 || int("output_dtype", 0) != 0 {
+            return None;
+        }
+        let slot = |index: usize| step.inputs.get(index).copied().flatten().map(|used| used.slot);
+        let x = slot(0)?;
+        let x = if self.has(x) { Some(self.tensor(x)?) } else { None };
+        let zero = match slot(2) {
+            Some(zero) => Some(self.tensor(zero)?),
+            None => None,
+        };
+        Some(Dequantised { x, scale: self.tensor(slot(1)?)?, zero, axis: int("axis", 1) })
     }
 }
 
@@ -80,13 +149,21 @@ pub(super) fn optimize(plan: &mut Plan) -> (Vec<(SlotId, Datum)>, Vec<PlanStep>)
     let mut known = Known::new(plan);
     let mut steps: Vec<Option<PlanStep>> = Vec::with_capacity(plan.written.steps.len());
     for step in &plan.written.steps {
-        let is_folded = fold(plan, &mut known, step).is_some();
+        let is_folded = !defer(&mut known, step) && fold(plan, &mut known, step).is_some();
         if is_folded {
             known.remove_reads(step.reads());
         }
         steps.push((!is_folded).then(|| step.clone()));
     }
     fuse(plan, &mut known, &mut steps);
+    for step in &mut steps {
+        let Some(deferred) = step.as_ref().filter(|step| known.is_deferred(step)) else { continue };
+        if known.is_unread(deferred) || fold(plan, &mut known, deferred).is_some() {
+            known.remove_reads(deferred.reads());
+            *step = None;
+        }
+    }
+    known.deferred.clear();
     let steps: Vec<PlanStep> = steps.into_iter().flatten().collect();
     let mut needed: Vec<SlotId> = plan.outputs.clone();
     needed.extend(steps.iter().flat_map(PlanStep::reads));
@@ -108,9 +185,19 @@ pub(super) fn optimize(plan: &mut Plan) -> (Vec<(SlotId, Datum)>, Vec<PlanStep>)
     (constants, steps)
 }
 
+/// Records a dequantised constant.
+fn defer<'p>(known: &mut Known<'p>, step: &'p PlanStep) -> bool {
+    let is_known = step.inputs.iter().flatten().all(|used| known.has(used.slot));
+    let is_dequantised = kernel(step).is_some_and(|kernel| kernel.operator.name() == "DequantizeLinear");
+    match step.outputs[..] {
+        [Some(slot)] if is_known && is_dequantised => known.deferred.insert(slot, step).is_none(),
+        _ => false,
+    }
+}
+
 /// Computes a node if all of its operands are known and its results are small.
 fn fold(plan: &Plan, known: &mut Known<'_>, step: &PlanStep) -> Option<()> {
-    let Kernel { operator, version, attributes } = kernel(step)?;
+    let Kernel { operator, .. } = kernel(step)?;
     if !operator.is_repeatable() || !step.inputs.iter().flatten().all(|used| known.has(used.slot)) {
         return None;
     }
@@ -122,14 +209,7 @@ fn fold(plan: &Plan, known: &mut Known<'_>, step: &PlanStep) -> Option<()> {
     if bytes > MAX_FOLDED_TOTAL {
         return None;
     }
-    let inputs = step.inputs.iter().map(|used| match used {
-        None => Some(None),
-        Some(used) => known.value(used.slot).map(Some),
-    });
-    let inputs = inputs.collect::<Option<Vec<_>>>()?;
-    let call = Call { version: *version, attributes, inputs, outputs: outputs.len() };
-    // A node that fails here stays in the schedule and fails in the run, which reports the error.
-    let results = catch_unwind(AssertUnwindSafe(|| operator.run(call))).ok()?.ok()?;
+    let results = known.results(step)?;
     if results.len() < outputs.len() {
         return None;
     }
@@ -144,17 +224,34 @@ fn byte_len(ty: &ValueType) -> Option<usize> {
     AnyTensor::byte_len(ty.dtype()?, &extents).ok()
 }
 
-/// Merges each convolution with the nodes after it.
+/// Merges each convolution and each product with the nodes after it.
 fn fuse(plan: &Plan, known: &mut Known<'_>, steps: &mut [Option<PlanStep>]) {
     let readers = readers(plan, steps);
+    let producers = dequantisations(steps);
     for at in 0..steps.len() {
         let Some(step) = &steps[at] else { continue };
         let Some(first_of) = kernel(step).filter(|kernel| Fused::begins_with(kernel.operator)) else {
             continue;
         };
-        let Some(Some(first)) = step.inputs.first().copied() else { continue };
-        let Some(mut fused) = offer(known, step, first_of, None, Fused::prepare) else { continue };
-        let mut inputs = SmallVec::from_iter([Some(first)]);
+        let source =
+            step.inputs.first().copied().flatten().and_then(|used| producers.get(&used.slot)).copied();
+        let source = source.and_then(|source| Some((source, steps[source].as_ref()?)));
+        let begins = |view| offer(known, step, first_of, None, view, Fused::prepare);
+        let integers =
+            source.and_then(|(at, source)| Some((at, source, begins(View::Integers(Some(source)))?)));
+        let (source, mut fused) = match integers {
+            Some((at, source, fused)) => (Some((at, source.inputs.first().copied().flatten())), fused),
+            None if Fused::needs_integers(first_of.operator) => continue,
+            None => match begins(View::Floats) {
+                Some(fused) => (None, fused),
+                None => continue,
+            },
+        };
+        let mut inputs: SmallVec<_> =
+            fused.inputs().iter().map(|at| step.inputs.get(*at).copied().flatten()).collect();
+        if let (Some((_, integers)), Some(first)) = (source, inputs.first_mut()) {
+            *first = integers;
+        }
         let mut nodes = vec![Arc::clone(&step.info)];
         let (mut last, mut taken) = (at, vec![at]);
         while let Some(next) = steps[last].as_ref().and_then(|step| only_reader(step, &readers)) {
@@ -162,7 +259,8 @@ fn fuse(plan: &Plan, known: &mut Known<'_>, steps: &mut [Option<PlanStep>]) {
                 break;
             };
             let result = steps[last].as_ref().and_then(|step| step.outputs.first().copied().flatten());
-            let absorbed = offer(known, reader, kernel, result, |node| fused.absorb(node));
+            let absorbed =
+                offer(known, reader, kernel, result, View::Integers(None), |node| fused.absorb(node));
             match absorbed {
                 Absorbed::No => break,
                 Absorbed::Whole => {}
@@ -177,11 +275,28 @@ fn fuse(plan: &Plan, known: &mut Known<'_>, steps: &mut [Option<PlanStep>]) {
         let action = Action::Fused(Arc::new((fused, nodes)));
         let step = PlanStep { info, action, inputs, ..end };
         known.count_reads(step.reads());
+        let source = source.map(|(at, _)| at);
         for step in taken.into_iter().filter_map(|taken| steps[taken].take()) {
+            known.remove_reads(step.reads());
+        }
+        if let Some(source) = source
+            && steps[source].as_ref().is_some_and(|step| known.is_unread(step))
+            && let Some(step) = steps[source].take()
+        {
             known.remove_reads(step.reads());
         }
         steps[last] = Some(step);
     }
+}
+
+/// Positions of the `DequantizeLinear` steps, by the slot of their result.
+fn dequantisations(steps: &[Option<PlanStep>]) -> HashMap<SlotId, usize> {
+    let all = steps.iter().enumerate().filter_map(|(at, step)| {
+        let step = step.as_ref()?;
+        let is_one = kernel(step)?.operator.name() == "DequantizeLinear";
+        step.outputs.first().copied().flatten().filter(|_| is_one).map(|slot| (slot, at))
+    });
+    all.collect()
 }
 
 fn kernel(step: &PlanStep) -> Option<&Kernel> {
@@ -226,22 +341,51 @@ fn only_reader(step: &PlanStep, readers: &HashMap<SlotId, Reader>) -> Option<usi
     }
 }
 
+/// Form in which dequantised operands are passed.
+#[derive(Clone, Copy)]
+enum View<'s> {
+    /// Constants as floats; others are unknown.
+    Floats,
+    /// Constants as integers, and the first input as the integers of this `DequantizeLinear` step.
+    Integers(Option<&'s PlanStep>),
+}
+
+/// An operand that is known before the run.
+enum Given {
+    Constant(AnyTensor),
+    Dequantised(Dequantised),
+    Unknown,
+}
+
 /// Passes a step to `to` as a node for fusion, with the operands that are known before the run.
 fn offer<R>(
     known: &Known<'_>,
     step: &PlanStep,
     kernel: &Kernel,
     result: Option<SlotId>,
+    view: View<'_>,
     to: impl FnOnce(&Node<'_>) -> R,
 ) -> R {
-    let value = |used: &Option<Use>| used.and_then(|used| known.value(used.slot));
-    // A convolution with a constant input has been folded, so its input is never decoded here.
-    let values: Vec<Option<Datum>> = step.inputs.iter().map(value).collect();
+    let given = |(index, used): (usize, &Option<Use>)| {
+        let slot = used.map(|used| used.slot)?;
+        let of_step = match view {
+            View::Floats => None,
+            View::Integers(Some(source)) if index == 0 => Some(source),
+            View::Integers(_) => known.deferred.get(&slot).copied(),
+        };
+        if let Some(step) = of_step {
+            return Some(known.dequantised(step).map_or(Given::Unknown, Given::Dequantised));
+        }
+        // A node with only constant inputs has been folded, so that large inputs are never decoded here.
+        Some(known.tensor(slot).map_or(Given::Unknown, Given::Constant))
+    };
+    let values: Vec<Option<Given>> = step.inputs.iter().enumerate().map(given).collect();
     let operands = step.inputs.iter().zip(&values).map(|(used, value)| match (used, value) {
-        (None, _) => Operand::Absent,
+        (None, _) | (_, None) => Operand::Absent,
         (Some(used), _) if Some(used.slot) == result => Operand::Result,
-        (Some(_), Some(Datum::Tensor(tensor))) => Operand::Constant(tensor),
-        (Some(_), Some(_) | None) => Operand::Unknown,
+        (Some(_), Some(Given::Constant(tensor))) => Operand::Constant(tensor),
+        (Some(_), Some(Given::Dequantised(given))) => Operand::Dequantised(given),
+        (Some(_), Some(Given::Unknown)) => Operand::Unknown,
     });
     let inputs: Vec<Operand<'_>> = operands.collect();
     let Kernel { operator, version, attributes } = kernel;
