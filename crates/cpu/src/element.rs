@@ -7,6 +7,7 @@ use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
 
 use crate::error::KernelErrorKind;
+use crate::math;
 use crate::memory;
 
 /// Maximum size of one tensor in bytes. Bounds the shapes that a file can request.
@@ -205,10 +206,43 @@ pub(crate) trait Real:
     fn of(value: f64) -> Self {
         Self::from_f64(value)
     }
+
+    /// `e^x`.
+    fn exponential(self) -> Self;
+
+    /// `1 / (1 + e^-x)`.
+    fn logistic(self) -> Self;
+
+    /// The hyperbolic tangent.
+    fn hyperbolic_tangent(self) -> Self;
 }
 
-impl Real for f32 {}
-impl Real for f64 {}
+impl Real for f32 {
+    #[inline(always)]
+    fn exponential(self) -> Self {
+        math::exp(self)
+    }
+    #[inline(always)]
+    fn logistic(self) -> Self {
+        math::sigmoid(self)
+    }
+    #[inline(always)]
+    fn hyperbolic_tangent(self) -> Self {
+        math::tanh(self)
+    }
+}
+
+impl Real for f64 {
+    fn exponential(self) -> Self {
+        self.exp()
+    }
+    fn logistic(self) -> Self {
+        1.0 / (1.0 + (-self).exp())
+    }
+    fn hyperbolic_tangent(self) -> Self {
+        self.tanh()
+    }
+}
 
 /// Whether the elements are 16-bit floats.
 pub(crate) fn is_half(dtype: Dtype) -> bool {

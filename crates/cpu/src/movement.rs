@@ -11,6 +11,13 @@ use crate::element::check_size;
 use crate::error::{KernelErrorKind, invalid};
 use crate::memory;
 
+mod orthogonal;
+
+mod transpose;
+
+pub(crate) use orthogonal::{Selection, select};
+pub(crate) use transpose::strided;
+
 /// A run of consecutive elements of one input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
@@ -89,9 +96,7 @@ fn bytes<const N: usize>(
 ) -> Result<AnyTensor, KernelErrorKind> {
     let sources: Vec<&[[u8; N]]> = inputs.iter().map(|input| input.bytes().as_chunks::<N>().0).collect();
     let mut complete = Ok(());
-    let memory = memory::used(AnyTensor::byte_len(dtype, shape)?);
-    let fill = |out: &mut [u8]| {
-        let mut out = out.as_chunks_mut::<N>().0;
+    let tensor = write_chunks::<N>(dtype, shape, |mut out| {
         for run in runs {
             let source = match part(sources[run.input], run) {
                 Ok(source) if source.len() <= out.len() => source,
@@ -115,12 +120,21 @@ fn bytes<const N: usize>(
         if !out.is_empty() {
             complete = invalid("there are fewer elements than the shape has");
         }
-    };
-    let tensor = match memory {
+    })?;
+    complete.map(|()| tensor)
+}
+
+/// Builds a tensor of elements of `N` bytes with `fill`, which must write all elements.
+fn write_chunks<const N: usize>(
+    dtype: Dtype,
+    shape: &[usize],
+    fill: impl FnOnce(&mut [[u8; N]]),
+) -> Result<AnyTensor, KernelErrorKind> {
+    let fill = |out: &mut [u8]| fill(out.as_chunks_mut::<N>().0);
+    Ok(match memory::used(AnyTensor::byte_len(dtype, shape)?) {
         Some(memory) => AnyTensor::from_memory_with(dtype, shape, memory, fill)?,
         None => AnyTensor::from_bytes_with(dtype, shape, fill)?,
-    };
-    complete.map(|()| tensor)
+    })
 }
 
 /// Selects entries along the middle axis of a tensor that is viewed with three axes of these extents.

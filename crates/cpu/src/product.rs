@@ -18,6 +18,8 @@ pub(crate) mod in_place;
 
 mod operands;
 
+mod panels;
+
 mod thin;
 
 mod tile;
@@ -27,6 +29,7 @@ use crate::threads;
 use lane::Lane;
 use operands::DEPTH;
 pub(crate) use operands::{Columns, Offsets, Rows, Steps};
+pub(crate) use panels::Panels;
 use thin::row_times;
 pub(crate) use tile::Finish;
 use tile::{TilePosition, tile};

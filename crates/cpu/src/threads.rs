@@ -51,6 +51,12 @@ fn split<T: Send>(out: &mut [T], part: usize, each: &(dyn Fn(usize, &mut [T]) + 
     run_all(out.chunks_mut(part).enumerate().collect(), &|(at, out)| each(at * part, out));
 }
 
+/// Calls `each` with the number and the elements of every part of `size` elements, in parallel.
+#[inline(never)]
+pub(crate) fn split_rows<T: Send>(out: &mut [T], size: usize, each: &(dyn Fn(usize, &mut [T]) + Sync)) {
+    run_all(out.chunks_mut(size).enumerate().collect(), &|(at, out)| each(at, out));
+}
+
 /// Calls `each` with the number and the elements of every chunk of `size` elements, in parallel if there is
 /// enough work; a task has at least `least` chunks.
 #[inline(never)]
