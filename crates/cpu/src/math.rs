@@ -45,8 +45,9 @@ fn reduced(x: f64) -> (f64, f64) {
     (power, r * quotient)
 }
 
+/// `e^x` to the precision of the functions of `f32`.
 #[inline(always)]
-fn exp_wide(x: f64) -> f64 {
+pub(crate) fn exp_wide(x: f64) -> f64 {
     let (power, less_one) = reduced(x);
     power * less_one + power
 }

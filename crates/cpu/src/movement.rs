@@ -125,7 +125,7 @@ fn bytes<const N: usize>(
 }
 
 /// Builds a tensor of elements of `N` bytes with `fill`, which must write all elements.
-fn write_chunks<const N: usize>(
+pub(crate) fn write_chunks<const N: usize>(
     dtype: Dtype,
     shape: &[usize],
     fill: impl FnOnce(&mut [[u8; N]]),
@@ -144,8 +144,8 @@ pub(crate) fn slices(
     indices: &[usize],
     shape: &[usize],
 ) -> Result<AnyTensor, KernelErrorKind> {
-    let block = |block| indices.iter().map(move |at| Run::of((block * extent + at) * inner, inner));
-    assemble(&[x], shape, (0..outer).flat_map(block))
+    let lists = [Selection::All, Selection::Listed(indices.to_vec()), Selection::All];
+    reshape(select(&reshape(x.clone(), &[outer, extent, inner])?, &lists)?, shape)
 }
 
 /// Reinterprets the elements in another shape.

@@ -87,10 +87,6 @@ pub(super) const OPERATORS: &[Operator] = &[
     widened("LpNormalization", lp_normalization),
 ];
 
-pub(crate) fn sigmoid<T: Real>(x: T) -> T {
-    x.logistic()
-}
-
 /// The bounds are inputs since version 11, and attributes before.
 fn clip(call: &mut Call<'_>) -> Outcome {
     let bound = |call: &Call<'_>, index: usize, name| -> Result<Option<AnyTensor>, KernelErrorKind> {

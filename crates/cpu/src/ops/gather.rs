@@ -60,8 +60,18 @@ pub(super) fn element_offsets(
     let own = strides(data.shape());
     let at = normalised_indices(indices, data.shape()[axis])?;
     let mut offsets = Vec::with_capacity(at.len());
-    each_index(indices.shape(), |flat, index| {
-        offsets.push(offset(index, &own) - index[axis] * own[axis] + at[flat] * own[axis]);
+    let Some(last) = own.len().checked_sub(1) else { return Ok(at) };
+    let width = indices.shape()[last];
+    let mut rows = at.chunks_exact(width.max(1));
+    each_index(&indices.shape()[..last], |_, index| {
+        let Some(row) = rows.next() else { return };
+        if axis == last {
+            let start = offset(index, &own);
+            offsets.extend(row.iter().map(|at| start + at));
+        } else {
+            let start = offset(index, &own) - index[axis] * own[axis];
+            offsets.extend(row.iter().enumerate().map(|(column, at)| start + column + at * own[axis]));
+        }
     });
     Ok(offsets)
 }
