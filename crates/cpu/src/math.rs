@@ -49,7 +49,7 @@ fn reduced(x: f64) -> (f64, f64) {
 #[inline(always)]
 pub(crate) fn exp_wide(x: f64) -> f64 {
     let (power, less_one) = reduced(x);
-    power * less_one + power
+    power * (1.0 + less_one)
 }
 
 /// `e^x`.

@@ -11,9 +11,13 @@ use crate::error::{KernelErrorKind, invalid};
 use crate::memory;
 use crate::product::{self, Matrix};
 use crate::shape::{broadcast, broadcast_strides, count, each_index, offset};
+use crate::threads;
 
 pub(super) const OPERATORS: &[Operator] =
     &[widened("MatMul", matmul), widened("Gemm", gemm), native("MatMulInteger", matmul_integer)];
+
+/// Minimum number of multiplications of all products for which splitting across threads pays.
+const MIN_PARALLEL: usize = 1 << 21;
 
 /// Batched matrix product with broadcast outer axes; a vector is a row or a column.
 pub(crate) fn multiply(a: &AnyTensor, b: &AnyTensor) -> Result<AnyTensor, KernelErrorKind> {
@@ -52,14 +56,19 @@ pub(crate) fn multiply(a: &AnyTensor, b: &AnyTensor) -> Result<AnyTensor, Kernel
                 );
                 return;
             }
-            each_index(&outer, |flat, index| {
-                let a = Matrix::new(&left[offset(index, &sa) * m * k..][..m * k], m, k);
-                let b = Matrix::new(&right[offset(index, &sb) * k * n..][..k * n], k, n);
-                let result = product::multiply(a, b, &mut out[flat * m * n..][..m * n], T::ONE, None);
-                if outcome.is_ok() {
-                    outcome = result;
-                }
-            });
+            let mut starts = Vec::with_capacity(count(&outer));
+            each_index(&outer, |_, index| starts.push((offset(index, &sa), offset(index, &sb))));
+            let tasks: Vec<_> = starts.into_iter().zip(out.chunks_exact_mut(m * n)).collect();
+            let each = |((at_a, at_b), out): ((usize, usize), &mut [T])| {
+                let a = Matrix::new(&left[at_a * m * k..][..m * k], m, k);
+                let b = Matrix::new(&right[at_b * k * n..][..k * n], k, n);
+                product::multiply(a, b, out, T::ONE, None)
+            };
+            outcome = if threads::should_split(tasks.len() * m * k * n, MIN_PARALLEL) {
+                threads::try_run_all(tasks, &each)
+            } else {
+                tasks.into_iter().try_for_each(each)
+            };
         })
     })?;
     outcome.map(|()| product)

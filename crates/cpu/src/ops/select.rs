@@ -50,11 +50,16 @@ fn top_k(call: &mut Call<'_>) -> Outcome {
         for (lane, target) in lanes(outer, extent, inner).zip(lanes(outer, k, inner)) {
             row.clear();
             row.extend(0..extent);
-            // Ties keep index order; the sort must be stable.
-            row.sort_by(|a, b| {
+            // Ties keep index order.
+            let order = |a: &usize, b: &usize| {
                 let order = total(data[lane.at(*a)], data[lane.at(*b)]);
-                if largest { order.reverse() } else { order }
-            });
+                (if largest { order.reverse() } else { order }).then(a.cmp(b))
+            };
+            if k > 0 && k < extent {
+                row.select_nth_unstable_by(k - 1, order);
+                row.truncate(k);
+            }
+            row.sort_unstable_by(order);
             for (at, index) in row.iter().take(k).enumerate() {
                 chosen[target.at(at)] = lane.at(*index);
                 positions[target.at(at)] = *index as i64;
