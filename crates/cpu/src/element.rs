@@ -2,6 +2,7 @@
 
 use std::ops::{Add, Div, Mul, Rem, Sub};
 
+use half::slice::HalfFloatSliceExt as _;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
@@ -287,9 +288,7 @@ pub(crate) fn widen(tensor: AnyTensor) -> Result<AnyTensor, KernelErrorKind> {
     }
     on_halves!(tensor.dtype(), T => {
         let from = tensor.as_slice::<T>()?;
-        build::<f32>(tensor.shape(), |to| {
-            to.iter_mut().zip(from).for_each(|(to, from)| *to = from.to_f32());
-        })
+        build_over::<f32>(tensor.shape(), |to| from.convert_to_f32_slice(to))
     })
 }
 
@@ -299,7 +298,5 @@ pub(crate) fn narrow(tensor: AnyTensor, dtype: Dtype) -> Result<AnyTensor, Kerne
         return Ok(tensor);
     }
     let from = tensor.as_slice::<f32>()?;
-    on_halves!(dtype, T => build::<T>(tensor.shape(), |to| {
-        to.iter_mut().zip(from).for_each(|(to, from)| *to = T::from_f32(*from));
-    }))
+    on_halves!(dtype, T => build_over::<T>(tensor.shape(), |to| to.convert_from_f32_slice(from)))
 }

@@ -4,14 +4,15 @@
 //! error below 2^-31, so at most one result in a hundred differs from the correctly rounded one, by one unit
 //! in the last place. The polynomials interpolate at Chebyshev nodes; their errors are those of the fit.
 //!
-//! **Invariant:** a function gives the same bits on every processor: products and sums are not contracted.
+//! **Invariant:** a function gives the same bits on every processor: the fused operations are part of it.
+//! A processor without them needs a call for each, which is slow.
 
 /// Evaluates a polynomial, lowest coefficient first (Horner's scheme).
 #[inline(always)]
 fn polynomial<const N: usize>(x: f64, coefficients: [f64; N]) -> f64 {
     let mut sum = coefficients[N - 1];
     for at in (0..N - 1).rev() {
-        sum = sum * x + coefficients[at];
+        sum = sum.mul_add(x, coefficients[at]);
     }
     sum
 }
@@ -25,10 +26,10 @@ const ROUNDER: f64 = 6_755_399_441_055_744.0;
 fn reduced(x: f64) -> (f64, f64) {
     let x = if x < -708.0 { -708.0 } else { x };
     let x = if x > 710.0 { 710.0 } else { x };
-    let shifted = x * std::f64::consts::LOG2_E + ROUNDER;
+    let shifted = x.mul_add(std::f64::consts::LOG2_E, ROUNDER);
     let n = shifted - ROUNDER;
     // The low bits of `n ln 2` are relevant only beyond the precision of a result.
-    let r = x - n * std::f64::consts::LN_2;
+    let r = n.mul_add(-std::f64::consts::LN_2, x);
     let power = f64::from_bits((shifted.to_bits() << 52).wrapping_add(1.0_f64.to_bits()));
     let quotient = polynomial(
         r,
@@ -80,43 +81,38 @@ pub(crate) fn tanh(x: f32) -> f32 {
     (tanh_wide(f64::from(x)) as f32).copysign(x)
 }
 
-/// The error function: a polynomial near zero, `1 - e^(-x^2) w(1 / (1 + x / 2))` beyond.
+/// The error function, as a rational function up to 4. Beyond, it rounds to 1.
 #[inline(always)]
 fn erf_wide(x: f64) -> f64 {
-    let magnitude = x.abs();
-    let square = magnitude * magnitude;
-    let near = magnitude
-        * polynomial(
-            square,
-            [
-                1.128_379_167_095_160_8,
-                -0.376_126_388_916_498_1,
-                0.112_837_910_537_113_37,
-                -0.026_866_046_605_615_93,
-                0.005_222_787_803_564_112,
-                -0.000_848_945_934_660_327_5,
-                0.000_105_938_643_625_303_3,
-            ],
-        );
-    let tail = polynomial(
-        1.0 / (1.0 + 0.5 * magnitude),
+    let square = x * x;
+    let numerator = polynomial(
+        square,
         [
-            4.626_919_940_681_207e-5,
-            0.281_073_846_781_925_43,
-            0.292_233_769_424_489_64,
-            0.187_143_402_338_204_7,
-            0.406_844_181_775_195_66,
-            -0.524_987_605_191_257_6,
-            1.100_398_797_087_011_3,
-            -1.391_734_988_424_193_4,
-            0.919_151_795_730_378_5,
-            -0.315_579_883_075_847_1,
-            0.045_410_326_719_765_9,
+            1.128_379_167_060_657,
+            0.303_374_497_994_313_54,
+            0.073_956_288_175_876_77,
+            0.009_738_055_622_913_97,
+            0.000_814_022_679_741_497_2,
+            5.279_975_783_711_821_4e-5,
+            9.202_267_399_456_451e-7,
         ],
     );
-    // The polynomial is fitted up to 4, beyond which its error is negligible next to 1.
-    let far = if magnitude > 6.0 { 1.0 } else { 1.0 - exp_wide(-square) * tail };
-    (if magnitude < 0.5 { near } else { far }).copysign(x)
+    let denominator = polynomial(
+        square,
+        [
+            1.0,
+            0.602_191_978_751_977_2,
+            0.166_272_746_012_746_6,
+            0.027_644_582_249_866_5,
+            0.003_017_491_636_287_399,
+            0.000_216_442_890_167_677_27,
+            9.187_069_142_276_569e-6,
+            3.925_006_069_762_814e-8,
+        ],
+    );
+    let near = x * numerator / denominator;
+    let above = if x > 4.0 { 1.0 } else { near };
+    if x < -4.0 { -1.0 } else { above }
 }
 
 /// The error function.
@@ -153,6 +149,33 @@ pub(crate) fn elu(x: f32, alpha: f64) -> f32 {
     let (power, less_one) = reduced(f64::from(x));
     let below = (alpha * (power * less_one + (power - 1.0))) as f32;
     if x < 0.0 { below } else { x }
+}
+
+/// `alpha * (e^(x / alpha) - 1)` below zero, and `x` above.
+#[inline(always)]
+pub(crate) fn celu(x: f32, alpha: f64) -> f32 {
+    let (power, less_one) = reduced(f64::from(x) / alpha);
+    let below = (alpha * (power * less_one + (power - 1.0))) as f32;
+    if x < 0.0 { below } else { x }
+}
+
+/// `gamma` times [`elu`].
+#[inline(always)]
+pub(crate) fn selu(x: f32, alpha: f64, gamma: f64) -> f32 {
+    let wide = f64::from(x);
+    let (power, less_one) = reduced(wide);
+    let below = gamma * alpha * (power * less_one + (power - 1.0));
+    (if x > 0.0 { gamma * wide } else { below }) as f32
+}
+
+/// `x tanh(ln(1 + e^x))`.
+#[inline(always)]
+pub(crate) fn mish(x: f32) -> f32 {
+    let wide = f64::from(x);
+    // The quotient is 1 beyond.
+    let power = exp_wide(if wide > 40.0 { 40.0 } else { wide });
+    let n = power * (power + 2.0);
+    (wide * n / (n + 2.0)) as f32
 }
 
 /// The natural logarithm: `2 artanh((m - 1) / (m + 1)) + e ln 2`, where `x = 2^e m` and `m` is near 1.

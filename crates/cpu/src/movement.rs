@@ -10,6 +10,7 @@ use typeloom_types::dtype::Dtype;
 use crate::element::check_size;
 use crate::error::{KernelErrorKind, invalid};
 use crate::memory;
+use crate::shape::count;
 
 mod orthogonal;
 
@@ -122,6 +123,30 @@ fn bytes<const N: usize>(
         }
     })?;
     complete.map(|()| tensor)
+}
+
+/// Elements by offset.
+pub(crate) fn picked(x: &AnyTensor, offsets: &[usize], shape: &[usize]) -> Result<AnyTensor, KernelErrorKind> {
+    let complete = count(shape) == offsets.len() && offsets.iter().all(|offset| *offset < x.len());
+    match x.dtype().size_bytes().filter(|_| complete) {
+        Some(1) => picked_bytes::<1>(x, offsets, shape),
+        Some(2) => picked_bytes::<2>(x, offsets, shape),
+        Some(4) => picked_bytes::<4>(x, offsets, shape),
+        Some(8) => picked_bytes::<8>(x, offsets, shape),
+        Some(_) | None => assemble(&[x], shape, offsets.iter().map(|offset| Run::one(*offset))),
+    }
+}
+
+fn picked_bytes<const N: usize>(
+    x: &AnyTensor,
+    offsets: &[usize],
+    shape: &[usize],
+) -> Result<AnyTensor, KernelErrorKind> {
+    check_size(shape, N)?;
+    let source = x.bytes().as_chunks::<N>().0;
+    write_chunks::<N>(x.dtype(), shape, |out| {
+        out.iter_mut().zip(offsets).for_each(|(out, offset)| *out = source[*offset]);
+    })
 }
 
 /// Builds a tensor of elements of `N` bytes with `fill`, which must write all elements.

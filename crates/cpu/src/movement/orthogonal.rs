@@ -89,6 +89,7 @@ impl Selected<'_> {
         let runs = runs(columns, block);
         // Short runs cost more than single elements.
         let by_element = block == 1 && runs.len() * 4 > columns.len();
+        let is_doubled = by_element && columns.iter().enumerate().all(|(at, column)| *column == at / 2);
         let width = columns.len() * block;
         write_chunks::<N>(x.dtype(), shape, |out| {
             if out.is_empty() {
@@ -101,6 +102,13 @@ impl Selected<'_> {
                     let to = &mut to[..width];
                     if before == Some(*offset) {
                         to.copy_from_slice(&done[(row - 1) * width..]);
+                    } else if is_doubled {
+                        let source = &source[*offset..];
+                        let (pairs, last) = to.as_chunks_mut::<2>();
+                        for (pair, from) in pairs.iter_mut().zip(source) {
+                            *pair = [*from; 2];
+                        }
+                        last.iter_mut().zip(&source[columns.len() / 2..]).for_each(|(to, from)| *to = *from);
                     } else if by_element {
                         let source = &source[*offset..];
                         for (to, from) in to.iter_mut().zip(columns) {

@@ -5,7 +5,7 @@ use pulp::Arch;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-use super::unary::{each_of, erf, floats, functions, map_into, reals};
+use super::unary::{each_of, erf, functions, map_into, reals};
 use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, Real, from_slice, narrow, on_floats, on_numbers, widen};
@@ -24,11 +24,8 @@ pub(super) const OPERATORS: &[Operator] = &[
     widened("Sigmoid", |call| functions(call, &|data| each_of(data, math::sigmoid), Real::logistic)),
     widened("LeakyRelu", |call| {
         let alpha = call.float("alpha", 0.01)?;
-        floats(
-            call,
-            |x| if x < 0.0 { alpha * x } else { x },
-            |x| if x < 0.0 { f64::from(alpha) * x } else { x },
-        )
+        let single = |data: &mut [f32]| each_of(data, |x| if x < 0.0 { alpha * x } else { x });
+        functions(call, &single, |x| if x < 0.0 { f64::from(alpha) * x } else { x })
     }),
     widened("Elu", |call| {
         let alpha = f64::from(call.float("alpha", 1.0)?);
@@ -37,12 +34,14 @@ pub(super) const OPERATORS: &[Operator] = &[
     }),
     widened("Celu", |call| {
         let alpha = f64::from(call.float("alpha", 1.0)?);
-        reals(call, |x| if x < 0.0 { alpha * (x / alpha).exp_m1() } else { x })
+        let single = |data: &mut [f32]| each_of(data, |x| math::celu(x, alpha));
+        functions(call, &single, |x| if x < 0.0 { alpha * (x / alpha).exp_m1() } else { x })
     }),
     widened("Selu", |call| {
         let alpha = f64::from(call.float("alpha", 1.673_263_2)?);
         let gamma = f64::from(call.float("gamma", 1.050_701)?);
-        reals(call, |x| if x > 0.0 { gamma * x } else { gamma * alpha * x.exp_m1() })
+        let single = |data: &mut [f32]| each_of(data, |x| math::selu(x, alpha, gamma));
+        functions(call, &single, |x| if x > 0.0 { gamma * x } else { gamma * alpha * x.exp_m1() })
     }),
     widened("Softplus", |call| reals(call, |x| x.max(0.0) + (-x.abs()).exp().ln_1p())),
     widened("Softsign", |call| reals(call, |x| x / (1.0 + x.abs()))),
@@ -51,7 +50,11 @@ pub(super) const OPERATORS: &[Operator] = &[
         reals(call, |x| (alpha * x + beta).clamp(0.0, 1.0))
     }),
     widened("HardSwish", |call| reals(call, |x| x * (x / 6.0 + 0.5).clamp(0.0, 1.0))),
-    widened("Mish", |call| reals(call, |x| x * (x.max(0.0) + (-x.abs()).exp().ln_1p()).tanh())),
+    widened("Mish", |call| {
+        functions(call, &|data| each_of(data, math::mish), |x| {
+            x * (x.max(0.0) + (-x.abs()).exp().ln_1p()).tanh()
+        })
+    }),
     widened("Swish", |call| {
         let alpha = f64::from(call.float("alpha", 1.0)?);
         let single = |data: &mut [f32]| each_of(data, |x| math::swish(x, alpha));
@@ -99,6 +102,21 @@ fn clip(call: &mut Call<'_>) -> Outcome {
         }
     };
     let (low, high) = (bound(call, 1, "min")?, bound(call, 2, "max")?);
+    if call.tensor(0)?.dtype() == Dtype::F32 {
+        let scalar = |tensor: Option<&AnyTensor>, default: f32| match tensor.map(AnyTensor::as_slice::<f32>) {
+            None => Ok(default),
+            Some(Ok([value])) => Ok(*value),
+            Some(Ok(_)) => invalid("a bound does not have exactly one element"),
+            Some(Err(error)) => Err(error.into()),
+        };
+        let low = scalar(low.as_ref(), f32::NEG_INFINITY)?;
+        let high = scalar(high.as_ref(), f32::INFINITY)?;
+        let clamped = move |x: f32| {
+            let raised = if x < low { low } else { x };
+            if raised > high { high } else { raised }
+        };
+        return functions(call, &|data| each_of(data, clamped), f64::abs);
+    }
     let x = call.take(0)?;
     one(on_numbers!(x.dtype(), T => {
         let scalar = |tensor: Option<&AnyTensor>, default: T| -> Result<T, KernelErrorKind> {
@@ -224,7 +242,7 @@ pub(crate) fn rows<T: Real>(
 }
 
 fn greatest<T: Real>(row: &[T]) -> T {
-    row.iter().copied().fold(T::LOWEST, Number::max_of)
+    softmax::fold(row, T::LOWEST, Number::max_of, Number::max_of)
 }
 
 /// Softmax along the axis. 16-bit floats are rounded after every step of the operator's definition (maximum,

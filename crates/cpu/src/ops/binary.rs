@@ -178,7 +178,15 @@ fn power(call: &mut Call<'_>) -> Outcome {
     }
     if a.dtype() == Dtype::F32 && b.dtype() == Dtype::F32 {
         return one(map2_into::<f32>(a, &b, |base: f32, exponent: f32| {
-            if exponent == 2.0 { base * base } else { base.powf(exponent) }
+            if exponent == 2.0 {
+                base * base
+            } else if exponent == 3.0 {
+                // Exact up to the last bits of an `f64`, so rounded once.
+                let wide = f64::from(base);
+                (wide * wide * wide) as f32
+            } else {
+                base.powf(exponent)
+            }
         })?);
     }
     let dtype = a.dtype();

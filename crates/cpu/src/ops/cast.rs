@@ -11,7 +11,7 @@ use typeloom_types::element::Element;
 
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
-use crate::element::{build, build_over, dispatch};
+use crate::element::{build, build_over, dispatch, is_half, narrow, widen};
 use crate::error::{KernelErrorKind, invalid};
 use crate::minifloat::{self, Overflow, PowerRounding};
 use crate::threads;
@@ -188,6 +188,12 @@ fn parse(text: &str) -> Result<Wide, KernelErrorKind> {
 pub(crate) fn convert_with(x: &AnyTensor, to: Dtype, policy: Policy) -> Result<AnyTensor, KernelErrorKind> {
     if x.dtype() == to {
         return Ok(x.clone());
+    }
+    if is_half(x.dtype()) && to == Dtype::F32 {
+        return widen(x.clone());
+    }
+    if x.dtype() == Dtype::F32 && is_half(to) {
+        return narrow(x.clone(), to);
     }
     if is_plain(x.dtype()) && is_plain(to) {
         return plain(x, to);

@@ -33,7 +33,13 @@ pub(super) const OPERATORS: &[Operator] = &[
     native("Xor", |call| logic(call, |a, b| a ^ b)),
     native("Not", |call| {
         let x = call.take(0)?;
-        one(super::unary::map_into(x, |x: bool| !x)?)
+        if x.dtype() != Dtype::Bool {
+            return Err(KernelErrorKind::Dtype(x.dtype()));
+        }
+        let flags = x.bytes().as_chunks::<1>().0;
+        one(write_chunks::<1>(Dtype::Bool, x.shape(), |out| {
+            out.iter_mut().zip(flags).for_each(|(out, [flag])| *out = [flag ^ 1]);
+        })?)
     }),
     native("Where", choose),
 ];
@@ -58,6 +64,15 @@ fn equal(call: &mut Call<'_>) -> Outcome {
 fn logic(call: &mut Call<'_>, each: impl Fn(bool, bool) -> bool + Sync) -> Outcome {
     let b = aligned(call)?;
     let a = call.take(0)?;
+    if a.dtype() == Dtype::Bool && b.dtype() == Dtype::Bool && a.shape() == b.shape() {
+        // As bytes, because a view of bools checks each of them.
+        let (left, right) = (a.bytes().as_chunks::<1>().0, b.bytes().as_chunks::<1>().0);
+        return one(write_chunks::<1>(Dtype::Bool, a.shape(), |out| {
+            for (out, ([left], [right])) in out.iter_mut().zip(left.iter().zip(right)) {
+                *out = [u8::from(each(*left != 0, *right != 0))];
+            }
+        })?);
+    }
     one(map2::<bool, bool, bool>(&a, &b, each)?)
 }
 

@@ -5,6 +5,8 @@ use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::layout::broadcast_to;
+use super::cast::convert;
+use super::reduce::floats::mean_square;
 use super::reduce::{Reduction, moments, reduce_axes};
 use super::{Operator, native, widened, widened_to};
 use crate::call::{Call, Outcome, one};
@@ -203,21 +205,21 @@ fn rms_normalization(call: &mut Call<'_>) -> Outcome {
     let target = if scale.rank() <= x.rank() - from { &x.shape()[from..] } else { x.shape() };
     let factors = to_f64s(&broadcast_to(scale, target)?)?;
     let (dtype, x) = (scale.dtype(), widen(x.clone())?);
+    let wide = if dtype == Dtype::F64 || x.dtype() == Dtype::F64 { Dtype::F64 } else { Dtype::F32 };
     let y = on_floats!(x.dtype(), T => {
         let data = x.as_slice::<T>()?;
-        build_over::<f64>(x.shape(), |out| {
+        on_floats!(wide, U => build_over::<U>(x.shape(), |out| {
             each_row(out, width, #[inline(always)] |row, out| {
                 let data = &data[row * width..][..width];
                 let factors = &factors[row * width % factors.len()..][..width];
-                let square = |sum: f64, x: &T| sum + Number::to_f64(*x) * Number::to_f64(*x);
-                let rms = (data.iter().fold(0.0, square) / width as f64 + epsilon).sqrt();
+                let inverse = 1.0 / (mean_square(data) + epsilon).sqrt();
                 for (out, (x, factor)) in out.iter_mut().zip(data.iter().zip(factors)) {
-                    *out = Number::to_f64(*x) / rms * factor;
+                    *out = U::from_f64(Number::to_f64(*x) * inverse * factor);
                 }
             });
-        })
+        }))
     })?;
-    one(of_f64s(dtype, y.shape(), y.as_slice::<f64>()?)?)
+    one(if y.dtype() == dtype { y } else { convert(&y, dtype)? })
 }
 
 /// Fills rows of `width` elements, in parallel if there are many.

@@ -110,23 +110,20 @@ impl Polyphase {
         self.columns
     }
 
-    /// Copies a plane to a frame. The padding of the frame is not written.
+    /// Copies a function of the elements of a plane to a frame. The padding of the frame is not written.
     #[inline(always)]
-    pub(super) fn fill<T: Copy>(&self, plane: &[T], frame: &mut [T]) {
+    pub(super) fn fill<T: Copy, A>(&self, plane: &[T], frame: &mut [A], each: impl Fn(T) -> A) {
         for (source, target) in &self.rows {
             for part in &self.parts {
                 let from = &plane[source + part.source..];
                 let to = &mut frame[target + part.target..][..part.len];
-                match self.stride {
-                    1 => to.copy_from_slice(&from[..part.len]),
-                    _ => crate::shape::each_strided(
-                        to,
-                        from,
-                        self.stride,
-                        #[inline(always)]
-                        |to, from| *to = from,
-                    ),
-                }
+                crate::shape::each_strided(
+                    to,
+                    from,
+                    self.stride,
+                    #[inline(always)]
+                    |to, from| *to = each(from),
+                );
             }
         }
     }

@@ -75,7 +75,7 @@ fn max_pool(call: &mut Call<'_>) -> Outcome {
     }
     if let Some(layout) = Polyphase::of(&windows) {
         return one(dispatch!(x.dtype(), T in [F32 f32, F64 f64, U8 u8, I8 i8] => {
-            folded::<T, T>(x, &layout, &windows, &shape, (T::LOWEST, T::LOWEST), greater, |_, best| best)
+            folded::<T, T>(x, &layout, &windows, &shape, T::LOWEST, |value| value, greater, |_, best| best)
         })?);
     }
     let (stretches, outputs) = (windows.stretches(), count(&windows.output));
@@ -102,15 +102,16 @@ fn greater<T: Number>(best: T, value: T) -> T {
     if value > best || value.is_nan() { value } else { best }
 }
 
-/// Folds the elements of each window, from the value of the padding and the first result on. `finish` receives
-/// the number of the window.
-fn folded<T: Number, A: Copy + Sync>(
+/// Folds the elements of each window, from `first` on, which is also the value of the padding. `finish` receives the
+/// number of the window.
+fn folded<T: Number, A: Number>(
     x: &AnyTensor,
     layout: &Polyphase,
     windows: &Windows,
     shape: &[usize],
-    (padding, first): (T, A),
-    each: impl Fn(A, T) -> A + Sync,
+    first: A,
+    widen: impl Fn(T) -> A + Sync,
+    each: impl Fn(A, A) -> A + Sync,
     finish: impl Fn(usize, A) -> T + Sync,
 ) -> Result<AnyTensor, KernelErrorKind> {
     let data = x.as_slice::<T>()?;
@@ -120,10 +121,10 @@ fn folded<T: Number, A: Copy + Sync>(
             Arch::new().dispatch(
                 #[inline(always)]
                 || {
-                    let mut frame = vec![padding; layout.size()];
+                    let mut frame = vec![first; layout.size()];
                     let mut results = vec![first; layout.columns()];
                     for (at, out) in out.chunks_exact_mut(outputs).enumerate() {
-                        layout.fill(&data[(number + at) * plane..][..plane], &mut frame);
+                        layout.fill(&data[(number + at) * plane..][..plane], &mut frame, &widen);
                         layout.fold(&frame, first, &mut results, #[inline(always)] |sum, _, value| each(sum, value));
                         layout.each_line(&results, out, #[inline(always)] |start, results, out| {
                             for (at, (out, result)) in out.iter_mut().zip(results).enumerate() {
@@ -204,14 +205,14 @@ fn average_pool(call: &mut Call<'_>) -> Outcome {
     };
     if let Some(layout) = Polyphase::of(&windows) {
         return one(on_floats!(x.dtype(), T => {
-            let start = (T::ZERO, 0.0);
             folded::<T, f64>(
                 x,
                 &layout,
                 &windows,
                 &shape,
-                start,
-                |sum, value| sum + Number::to_f64(value),
+                0.0,
+                Number::to_f64,
+                |sum, value| sum + value,
                 |at, sum| T::from_f64(sum / counts[at] as f64),
             )
         })?);

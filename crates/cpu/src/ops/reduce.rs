@@ -15,7 +15,7 @@ use crate::error::{KernelErrorKind, invalid};
 use crate::shape::{around, axes, axis, count};
 use crate::threads;
 
-mod floats;
+pub(crate) mod floats;
 
 pub(super) const OPERATORS: &[Operator] = &[
     widened("ReduceSum", |call| reduce(call, Reduction::Sum)),

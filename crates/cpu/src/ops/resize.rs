@@ -5,7 +5,7 @@ use typeloom_types::dtype::Dtype;
 
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
-use crate::element::{check_size, is_half, narrow, of_f64s, on_floats, to_f64s, widen};
+use crate::element::{check_size, dispatch, is_half, narrow, of_f64s, on_floats, to_f64s, widen};
 use crate::error::{KernelErrorKind, invalid};
 use crate::movement::{Selection, select};
 use crate::shape::{axes_or_all, count, each_index, extents};
@@ -293,6 +293,11 @@ fn resample(x: &AnyTensor, plan: &[Axis], sampling: &Sampling<'_>) -> Result<Any
         Dtype::F32 => passes::resample::<f32>(x, taps, &shape)?,
         half if is_half(half) => passes::resample::<f32>(&widen(x.clone())?, taps, &shape)?,
         Dtype::F64 => passes::resample::<f64>(x, taps, &shape)?,
+        Dtype::U8 | Dtype::I8 | Dtype::U16 | Dtype::I16 | Dtype::I32 if !crops => {
+            return dispatch!(dtype, T in [U8 u8, I8 i8, U16 u16, I16 i16, I32 i32] => {
+                passes::resample_whole::<T>(x, taps, &shape)
+            });
+        }
         _ => passes::resample::<f64>(&of_f64s(Dtype::F64, x.shape(), &to_f64s(x)?)?, taps, &shape)?,
     };
     if crops {

@@ -10,7 +10,7 @@ use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, ints, on_numbers, to_f64s, widen};
 use crate::error::{KernelErrorKind, invalid};
-use crate::movement::{Run, assemble, slices};
+use crate::movement::{Run, assemble, picked, slices};
 use crate::shape::{around, as_ints, axis, count, each_index, lanes};
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -67,7 +67,7 @@ fn top_k(call: &mut Call<'_>) -> Outcome {
         }
         Ok(())
     })?;
-    let values = assemble(&[original], &shape, chosen.into_iter().map(Run::one))?;
+    let values = picked(original, &chosen, &shape)?;
     Ok(vec![values.into(), AnyTensor::from_slice(&shape, &positions)?.into()])
 }
 

@@ -19,10 +19,10 @@ pub(super) const OPERATORS: &[Operator] = &[
     widened("Sqrt", |call| floats(call, f32::sqrt, f64::sqrt)),
     widened("Exp", |call| functions(call, &|data| each_of(data, math::exp), f64::exp)),
     widened("Log", |call| functions(call, &|data| each_of(data, math::ln), f64::ln)),
-    widened("Reciprocal", |call| floats(call, f32::recip, f64::recip)),
-    widened("Ceil", |call| floats(call, f32::ceil, f64::ceil)),
-    widened("Floor", |call| floats(call, f32::floor, f64::floor)),
-    widened("Round", |call| floats(call, f32::round_ties_even, f64::round_ties_even)),
+    widened("Reciprocal", |call| functions(call, &|data| each_of(data, f32::recip), f64::recip)),
+    widened("Ceil", |call| functions(call, &|data| each_of(data, f32::ceil), f64::ceil)),
+    widened("Floor", |call| functions(call, &|data| each_of(data, f32::floor), f64::floor)),
+    widened("Round", |call| functions(call, &|data| each_of(data, f32::round_ties_even), f64::round_ties_even)),
     widened("Sin", |call| floats(call, f32::sin, f64::sin)),
     widened("Cos", |call| floats(call, f32::cos, f64::cos)),
     widened("Tan", |call| floats(call, f32::tan, f64::tan)),
@@ -141,7 +141,7 @@ pub(super) fn each_of(data: &mut [f32], function: impl Fn(f32) -> f32) {
 
 /// Applies a float function that is computed in `f64`.
 pub(super) fn reals(call: &mut Call<'_>, each: impl Fn(f64) -> f64 + Sync) -> Outcome {
-    floats(call, |x| each(f64::from(x)) as f32, &each)
+    functions(call, &|data| each_of(data, |x| each(f64::from(x)) as f32), &each)
 }
 
 #[derive(Clone, Copy)]
@@ -171,6 +171,13 @@ fn test<F: Fn(f64) -> bool>(
 ) -> Outcome {
     let holds = make(call)?;
     let x = call.tensor(0)?;
+    if let Ok(values) = x.as_slice::<f32>() {
+        return one(build_over::<bool>(x.shape(), |out| {
+            for (out, value) in out.iter_mut().zip(values) {
+                *out = holds(f64::from(*value));
+            }
+        })?);
+    }
     let values = match super::cast::small_float_values(x)? {
         Some(values) => values,
         None => to_f64s(x)?,

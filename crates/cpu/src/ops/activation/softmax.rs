@@ -58,9 +58,9 @@ fn along_row<T: Real>(row: &mut [T], kind: Kind) {
     }
 }
 
-/// Folds a row in partial results, which are then joined.
+/// Folds a row in partial results, which are then joined pairwise.
 #[inline(always)]
-fn fold<T: Real>(row: &[T], first: T, each: impl Fn(T, T) -> T, join: impl Fn(T, T) -> T) -> T {
+pub(super) fn fold<T: Real>(row: &[T], first: T, each: impl Fn(T, T) -> T, join: impl Fn(T, T) -> T) -> T {
     let mut partial = [first; LANES];
     let (groups, rest) = row.as_chunks::<LANES>();
     for group in groups {
@@ -71,7 +71,14 @@ fn fold<T: Real>(row: &[T], first: T, each: impl Fn(T, T) -> T, join: impl Fn(T,
     for (partial, value) in partial.iter_mut().zip(rest) {
         *partial = each(*partial, *value);
     }
-    partial.into_iter().fold(first, join)
+    let mut half = LANES / 2;
+    while half > 0 {
+        for at in 0..half {
+            partial[at] = join(partial[at], partial[at + half]);
+        }
+        half /= 2;
+    }
+    partial[0]
 }
 
 #[inline(always)]

@@ -45,7 +45,7 @@ pub(super) fn by_planes<T: Lane>(
                     let mut sums = vec![T::ZERO; layout.columns()];
                     for (at, out) in out.chunks_exact_mut(group_outputs * positions).enumerate() {
                         let at = first + at;
-                        layout.fill(&data[at * plane..][..plane], &mut frame);
+                        layout.fill(&data[at * plane..][..plane], &mut frame, |value| value);
                         for (member, out) in out.chunks_exact_mut(positions).enumerate() {
                             let at = at * group_outputs + member;
                             let channel = at % outputs;

@@ -91,7 +91,20 @@ fn sum<T: Real>(row: &[T], each: impl Fn(f64) -> f64) -> f64 {
     for (partial, value) in partial.iter_mut().zip(rest) {
         *partial += each(Number::to_f64(*value));
     }
-    partial.iter().sum::<f64>() + 0.0
+    join(partial, |a, b| a + b)
+}
+
+/// Joins partial results pairwise.
+#[inline(always)]
+fn join<A: Copy>(mut partial: [A; LANES], each: impl Fn(A, A) -> A) -> A {
+    let mut half = LANES / 2;
+    while half > 0 {
+        for at in 0..half {
+            partial[at] = each(partial[at], partial[at + half]);
+        }
+        half /= 2;
+    }
+    partial[0]
 }
 
 /// Folds the elements of a row.
@@ -107,7 +120,7 @@ fn fold<T: Real>(row: &[T], first: T, each: impl Fn(T, T) -> T) -> T {
     for (partial, value) in partial.iter_mut().zip(rest) {
         *partial = each(*partial, *value);
     }
-    partial.into_iter().fold(first, each)
+    join(partial, each)
 }
 
 /// Reduces at most [`BLOCK`] adjacent rows, whose elements follow at a distance of `inner`.
@@ -166,6 +179,12 @@ fn sum_rows<T: Real>(
     for (out, sum) in out.iter_mut().zip(sums) {
         *out = T::from_f64(finish(*sum, extent));
     }
+}
+
+/// Mean of the squares of a row.
+#[inline(always)]
+pub(crate) fn mean_square<T: Real>(row: &[T]) -> f64 {
+    sum(row, square) / row.len() as f64
 }
 
 /// Mean and variance of a row.

@@ -8,7 +8,7 @@
 use pulp::Arch;
 use typeloom_types::any_tensor::AnyTensor;
 
-use crate::element::{Real, build_over};
+use crate::element::{Number, Real, build_over};
 use crate::error::KernelErrorKind;
 use crate::shape::count;
 use crate::threads;
@@ -135,42 +135,90 @@ fn filled(list: &[(usize, f64)], number: usize) -> Vec<(usize, f64)> {
     list
 }
 
-/// Resamples axes of a tensor of floats.
-pub(super) fn resample<T: Real>(x: &AnyTensor, mut taps: Vec<Taps>, shape: &[usize]) -> Result<AnyTensor, KernelErrorKind> {
-    let data = x.as_slice::<T>()?;
-    let first = taps.iter().map(|taps| taps.axis).min().unwrap_or(0);
-    let mut extents = x.shape()[first..].to_vec();
-    let plane = count(&extents);
-    // Growth of an axis, as a fraction; of equal ones, the last axis first if they grow.
-    taps.sort_by(|a, b| {
-        let growth = |taps: &Taps| (taps.lists.len(), x.shape()[taps.axis]);
-        let ((to_a, from_a), (to_b, from_b)) = (growth(a), growth(b));
-        let order = (to_a * from_b).cmp(&(to_b * from_a));
-        order.then(if to_a > from_a { b.axis.cmp(&a.axis) } else { a.axis.cmp(&b.axis) })
-    });
-    let mut passes = Vec::with_capacity(taps.len());
-    let mut work = 0;
-    for taps in &taps {
-        let axis = taps.axis - first;
-        let pass = Pass::<T>::new(taps, &extents, axis);
-        extents[axis] = taps.lists.len();
-        work += count(&extents) * pass.taps;
-        passes.push(pass);
+/// The passes over the planes of a tensor.
+struct Plan<T> {
+    passes: Vec<Pass<T>>,
+    /// Elements of a plane, before and after.
+    plane: usize,
+    target: usize,
+    work: usize,
+}
+
+impl<T: Real> Plan<T> {
+    fn new(from: &[usize], mut taps: Vec<Taps>, shape: &[usize]) -> Self {
+        let first = taps.iter().map(|taps| taps.axis).min().unwrap_or(0);
+        let mut extents = from[first..].to_vec();
+        let plane = count(&extents);
+        // Growth of an axis, as a fraction; of equal ones, the last axis first if they grow.
+        taps.sort_by(|a, b| {
+            let growth = |taps: &Taps| (taps.lists.len(), from[taps.axis]);
+            let ((to_a, from_a), (to_b, from_b)) = (growth(a), growth(b));
+            let order = (to_a * from_b).cmp(&(to_b * from_a));
+            order.then(if to_a > from_a { b.axis.cmp(&a.axis) } else { a.axis.cmp(&b.axis) })
+        });
+        let (mut passes, mut work) = (Vec::with_capacity(taps.len()), 0);
+        for taps in &taps {
+            let axis = taps.axis - first;
+            let pass = Pass::<T>::new(taps, &extents, axis);
+            extents[axis] = taps.lists.len();
+            work += count(&extents) * pass.taps;
+            passes.push(pass);
+        }
+        Self { passes, plane, target: count(&shape[first..]), work }
     }
-    let target = count(&shape[first..]);
-    build_over::<T>(shape, |out| {
+
+    /// Calls a function with the number and the result of each plane.
+    fn each<S: Send>(&self, out: &mut [S], each: &(dyn Fn(usize, &mut [S]) + Sync)) {
         if out.is_empty() {
             return;
         }
-        let each = |at: usize, out: &mut [T]| {
-            let from = &data[at * plane..][..plane];
+        let is_parallel = threads::should_split(out.len() / self.target * self.work, 2 * MIN_PARALLEL);
+        threads::each_chunk(out, self.target, is_parallel, MIN_PARALLEL / self.work.max(1), each);
+    }
+}
+
+/// Resamples axes of a tensor of floats.
+pub(super) fn resample<T: Real>(
+    x: &AnyTensor,
+    taps: Vec<Taps>,
+    shape: &[usize],
+) -> Result<AnyTensor, KernelErrorKind> {
+    let data = x.as_slice::<T>()?;
+    let plan = Plan::<T>::new(x.shape(), taps, shape);
+    build_over::<T>(shape, |out| {
+        plan.each(out, &|at, out| {
+            let from = &data[at * plan.plane..][..plan.plane];
             Arch::new().dispatch(
                 #[inline(always)]
-                || run(&passes, from, out),
+                || run(&plan.passes, from, out),
             );
-        };
-        let is_parallel = threads::should_split(out.len() / target * work, 2 * MIN_PARALLEL);
-        threads::each_chunk(out, target, is_parallel, MIN_PARALLEL / work.max(1), &each);
+        });
+    })
+}
+
+/// Resamples axes of a tensor of integers in `f64`, and rounds to nearest, ties to even.
+pub(super) fn resample_whole<S: Number>(
+    x: &AnyTensor,
+    taps: Vec<Taps>,
+    shape: &[usize],
+) -> Result<AnyTensor, KernelErrorKind> {
+    let data = x.as_slice::<S>()?;
+    let plan = Plan::<f64>::new(x.shape(), taps, shape);
+    build_over::<S>(shape, |out| {
+        plan.each(out, &|at, out| {
+            let from = &data[at * plan.plane..][..plan.plane];
+            Arch::new().dispatch(
+                #[inline(always)]
+                || {
+                    let wide: Vec<f64> = from.iter().map(|value| Number::to_f64(*value)).collect();
+                    let mut result = vec![0.0; out.len()];
+                    run(&plan.passes, &wide, &mut result);
+                    for (out, value) in out.iter_mut().zip(result) {
+                        *out = S::from_f64(value.round_ties_even());
+                    }
+                },
+            );
+        });
     })
 }
 
