@@ -26,7 +26,7 @@ use planes::by_planes;
 mod planes;
 
 /// Minimum number of elements for which splitting across threads pays.
-const MIN_PARALLEL: usize = 1 << 18;
+const MIN_PARALLEL: usize = 1 << 15;
 
 /// Groups with one input channel and at most this many output channels are accumulated plane by plane.
 const MAX_PLANES: usize = 3;

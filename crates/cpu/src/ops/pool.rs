@@ -38,7 +38,7 @@ fn windows(call: &Call<'_>, x: &AnyTensor) -> Result<(Windows, Vec<usize>), Kern
 }
 
 /// Minimum number of operations for which splitting across threads pays.
-const MIN_PARALLEL: usize = 1 << 18;
+const MIN_PARALLEL: usize = 1 << 17;
 
 /// Computes each output plane from an input plane, in parallel if there is enough work.
 fn planes<T: Number>(

@@ -44,7 +44,7 @@ pub(super) const OPERATORS: &[Operator] = &[
 ];
 
 /// Minimum number of elements for which splitting across threads pays.
-const MIN_PARALLEL: usize = 1 << 18;
+const MIN_PARALLEL: usize = 1 << 16;
 
 /// Applies a function to every element, in place if the tensor is not shared.
 pub(crate) fn map_into<T: Element>(
@@ -98,7 +98,7 @@ fn error_function(call: &mut Call<'_>) -> Outcome {
 const BLOCK: usize = 1 << 12;
 
 /// Minimum number of results of an elementary function for which splitting across threads pays.
-const MIN_PARALLEL_FUNCTIONS: usize = 1 << 15;
+const MIN_PARALLEL_FUNCTIONS: usize = 1 << 14;
 
 /// Applies an elementary function, which for `f32` is a loop that vectorises.
 pub(super) fn functions(

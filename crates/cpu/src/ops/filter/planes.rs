@@ -14,7 +14,7 @@ use crate::shape::{count, each_strided, strides};
 use crate::threads;
 
 /// Minimum number of operations for which splitting across threads pays.
-const MIN_PARALLEL: usize = 1 << 18;
+const MIN_PARALLEL: usize = 1 << 17;
 
 pub(super) fn by_planes<T: Lane>(
     filter: &Filter,
