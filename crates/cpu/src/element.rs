@@ -3,6 +3,7 @@
 use std::ops::{Add, Div, Mul, Rem, Sub};
 
 use half::slice::HalfFloatSliceExt as _;
+use pulp::Arch;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
@@ -199,6 +200,13 @@ numbers!(
     i8, i16, i32, i64, u8, u16, u32, u64
 );
 
+/// Runs loops over `f32` with the widest vectors of the processor. Loops over other types are compiled once, because
+/// each instruction set multiplies the code.
+#[inline(always)]
+pub(crate) fn vectorised<T: Element, R>(work: impl FnOnce() -> R) -> R {
+    if T::DTYPE == Dtype::F32 { Arch::new().dispatch(work) } else { work() }
+}
+
 /// Arithmetic on the native float types.
 pub(crate) trait Real:
     Number + num_traits::Float + std::ops::AddAssign + std::iter::Sum + Default
@@ -210,6 +218,9 @@ pub(crate) trait Real:
 
     /// `e^x`.
     fn exponential(self) -> Self;
+
+    /// `e^x`, to at least the precision of this type.
+    fn wide_exponential(x: f64) -> f64;
 
     /// `1 / (1 + e^-x)`.
     fn logistic(self) -> Self;
@@ -224,6 +235,10 @@ impl Real for f32 {
         math::exp(self)
     }
     #[inline(always)]
+    fn wide_exponential(x: f64) -> f64 {
+        math::exp_wide(x)
+    }
+    #[inline(always)]
     fn logistic(self) -> Self {
         math::sigmoid(self)
     }
@@ -236,6 +251,9 @@ impl Real for f32 {
 impl Real for f64 {
     fn exponential(self) -> Self {
         self.exp()
+    }
+    fn wide_exponential(x: f64) -> f64 {
+        x.exp()
     }
     fn logistic(self) -> Self {
         1.0 / (1.0 + (-self).exp())

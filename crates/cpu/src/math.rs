@@ -201,7 +201,13 @@ pub(crate) fn ln(x: f32) -> f32 {
             ],
         );
     let finite = (log + exponent * std::f64::consts::LN_2) as f32;
-    let at_edges = if x == 0.0 { f32::NEG_INFINITY } else if x > 0.0 { x } else { f32::NAN };
+    let at_edges = if x == 0.0 {
+        f32::NEG_INFINITY
+    } else if x > 0.0 {
+        x
+    } else {
+        f32::NAN
+    };
     if x > 0.0 && x < f32::INFINITY { finite } else { at_edges }
 }
 
@@ -249,8 +255,15 @@ mod tests {
     #[test]
     fn special_values_have_the_results_of_the_standard_functions() {
         let (inf, nan) = (f32::INFINITY, f32::NAN);
-        assert!([exp(nan), ln(nan), ln(-1.0), ln(-inf), tanh(nan), sigmoid(nan), erf(nan), gelu(nan)].iter().all(|x| x.is_nan()));
-        assert_eq!([exp(inf), exp(-inf), exp(0.0), ln(inf), ln(0.0), ln(1.0)], [inf, 0.0, 1.0, inf, -inf, 0.0]);
+        assert!(
+            [exp(nan), ln(nan), ln(-1.0), ln(-inf), tanh(nan), sigmoid(nan), erf(nan), gelu(nan)]
+                .iter()
+                .all(|x| x.is_nan())
+        );
+        assert_eq!(
+            [exp(inf), exp(-inf), exp(0.0), ln(inf), ln(0.0), ln(1.0)],
+            [inf, 0.0, 1.0, inf, -inf, 0.0]
+        );
         assert_eq!([tanh(inf), tanh(-inf), erf(inf), erf(-inf)], [1.0, -1.0, 1.0, -1.0]);
         assert_eq!([sigmoid(inf), sigmoid(-inf), gelu(inf), swish(inf, 1.0)], [1.0, 0.0, inf, inf]);
         assert!(tanh(-0.0).is_sign_negative() && erf(-0.0).is_sign_negative());

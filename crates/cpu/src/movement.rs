@@ -126,7 +126,11 @@ fn bytes<const N: usize>(
 }
 
 /// Elements by offset.
-pub(crate) fn picked(x: &AnyTensor, offsets: &[usize], shape: &[usize]) -> Result<AnyTensor, KernelErrorKind> {
+pub(crate) fn picked(
+    x: &AnyTensor,
+    offsets: &[usize],
+    shape: &[usize],
+) -> Result<AnyTensor, KernelErrorKind> {
     let complete = count(shape) == offsets.len() && offsets.iter().all(|offset| *offset < x.len());
     match x.dtype().size_bytes().filter(|_| complete) {
         Some(1) => picked_bytes::<1>(x, offsets, shape),

@@ -84,7 +84,11 @@ fn transposes_move_every_element() {
         for index in indices(&target) {
             let mut source = vec![0; rank];
             order.iter().zip(&index).for_each(|(axis, at)| source[*axis] = *at);
-            assert_eq!(to[flat(&target, &index)], from[flat(&shape, &source)], "round {round}: {shape:?} {order:?}");
+            assert_eq!(
+                to[flat(&target, &index)],
+                from[flat(&shape, &source)],
+                "round {round}: {shape:?} {order:?}"
+            );
         }
     }
 }
@@ -110,14 +114,19 @@ fn slices_with_steps_read_the_listed_elements() {
             lists.push((0..).map(|at| start + at * step).take_while(inside).collect::<Vec<i64>>());
             (starts.push(start), ends.push(end), steps.push(step));
         }
-        let inputs = [starts, ends, (0..rank as i64).collect(), steps].map(|list| Some(AnyTensor::from(&list[..])));
-        let y = run("Slice", &Attributes::default(), &[&[Some(x.clone())], &inputs[..]].concat(), 1).remove(0);
+        let inputs =
+            [starts, ends, (0..rank as i64).collect(), steps].map(|list| Some(AnyTensor::from(&list[..])));
+        let y =
+            run("Slice", &Attributes::default(), &[&[Some(x.clone())], &inputs[..]].concat(), 1).remove(0);
         let target: Vec<usize> = lists.iter().map(Vec::len).collect();
         assert_eq!(y.shape(), &target[..], "round {round}");
         let (from, to) = (values::<f32>(&x), values::<f32>(&y));
         for index in indices(&target) {
-            let source: Vec<usize> =
-                index.iter().zip(&lists).map(|(at, list)| usize::try_from(list[*at]).expect("inside")).collect();
+            let source: Vec<usize> = index
+                .iter()
+                .zip(&lists)
+                .map(|(at, list)| usize::try_from(list[*at]).expect("inside"))
+                .collect();
             assert_eq!(to[flat(&target, &index)], from[flat(&shape, &source)], "round {round}");
         }
     }
@@ -133,7 +142,8 @@ fn padding_modes_map_indices_back_into_the_input() {
         let mode = ["constant", "reflect", "edge", "wrap"][below(&mut random, 4)];
         let x = floats(&shape, &mut random);
         let attributes = Attributes::default().with("mode", Attribute::Bytes(mode.as_bytes().to_vec()));
-        let inputs = [Some(x.clone()), Some(AnyTensor::from(&pads[..])), Some(AnyTensor::from_scalar(7.0_f32))];
+        let inputs =
+            [Some(x.clone()), Some(AnyTensor::from(&pads[..])), Some(AnyTensor::from_scalar(7.0_f32))];
         let y = run("Pad", &attributes, &inputs, 1).remove(0);
         let (from, to) = (values::<f32>(&x), values::<f32>(&y));
         for index in indices(y.shape()) {
@@ -166,7 +176,10 @@ fn choices_broadcast_their_operands() {
         let shape = draw(&mut random, rank, 6);
         let mut part = || -> Vec<usize> {
             let dropped = below(&mut random, rank + 1);
-            shape[dropped..].iter().map(|extent| if below(&mut random, 3) == 0 { 1 } else { *extent }).collect()
+            shape[dropped..]
+                .iter()
+                .map(|extent| if below(&mut random, 3) == 0 { 1 } else { *extent })
+                .collect()
         };
         let shapes = [part(), part(), shape.clone()];
         let flags: Vec<bool> = (0..shapes[0].iter().product()).map(|_| random.bits() % 2 == 0).collect();
@@ -179,7 +192,8 @@ fn choices_broadcast_their_operands() {
         for index in indices(&shape) {
             let at = |of: &[usize]| {
                 let own = &index[rank - of.len()..];
-                let clipped: Vec<usize> = own.iter().zip(of).map(|(at, extent)| (*at).min(extent - 1)).collect();
+                let clipped: Vec<usize> =
+                    own.iter().zip(of).map(|(at, extent)| (*at).min(extent - 1)).collect();
                 flat(of, &clipped)
             };
             let expected = if flags[at(&shapes[0])] { a[at(&shapes[1])] } else { b[at(&shapes[2])] };
@@ -302,7 +316,8 @@ fn transposed_convolutions_scatter_every_product() {
         let full: Vec<usize> = (0..rank)
             .map(|axis| (input[axis] - 1) * strides[axis] + (kernel[axis] - 1) * dilations[axis] + 1)
             .collect();
-        let pads: Vec<usize> = full.iter().map(|extent| below(&mut random, (extent - 1) / 2 + 1).min(2)).collect();
+        let pads: Vec<usize> =
+            full.iter().map(|extent| below(&mut random, (extent - 1) / 2 + 1).min(2)).collect();
         let spatial: Vec<usize> = full.iter().zip(&pads).map(|(extent, pad)| extent - 2 * pad).collect();
         let x = floats(&[&[2, channels], &input[..]].concat(), &mut random);
         let w = floats(&[&[channels, outputs], &kernel[..]].concat(), &mut random);
@@ -318,8 +333,7 @@ fn transposed_convolutions_scatter_every_product() {
         let shape = [&[2, outputs * group], &spatial[..]].concat();
         assert_eq!(y.shape(), &shape[..], "round {round}");
         let (x_data, w_data, bias) = (values::<f32>(&x), values::<f32>(&w), values::<f32>(&bias));
-        let mut expected: Vec<f64> =
-            indices(&shape).iter().map(|index| f64::from(bias[index[1]])).collect();
+        let mut expected: Vec<f64> = indices(&shape).iter().map(|index| f64::from(bias[index[1]])).collect();
         for from in indices(x.shape()) {
             let own = from[1] / (channels / group);
             for tap in indices(&[&[outputs], &kernel[..]].concat()) {
@@ -330,7 +344,8 @@ fn transposed_convolutions_scatter_every_product() {
                 }
                 if to.iter().zip(&shape).all(|(at, extent)| at < extent) {
                     let weight = w_data[flat(w.shape(), &[&[from[1]], &tap[..]].concat())];
-                    expected[flat(&shape, &to)] += f64::from(x_data[flat(x.shape(), &from)]) * f64::from(weight);
+                    expected[flat(&shape, &to)] +=
+                        f64::from(x_data[flat(x.shape(), &from)]) * f64::from(weight);
                 }
             }
         }
@@ -345,8 +360,7 @@ fn the_greatest_elements_are_those_of_a_stable_sort() {
         let shape = [1 + below(&mut random, 4), 1 + below(&mut random, 60)];
         let k = below(&mut random, shape[1] + 1);
         // Few distinct numbers, so that there are ties.
-        let elements: Vec<f32> =
-            (0..shape[0] * shape[1]).map(|_| below(&mut random, 6) as f32).collect();
+        let elements: Vec<f32> = (0..shape[0] * shape[1]).map(|_| below(&mut random, 6) as f32).collect();
         let x = AnyTensor::from_slice(&shape, &elements).expect("fits");
         let results = run("TopK", &Attributes::default(), &[Some(x), Some(ints(&[k]))], 2);
         let (found, positions) = (values::<f32>(&results[0]), values::<i64>(&results[1]));
@@ -362,7 +376,14 @@ fn the_greatest_elements_are_those_of_a_stable_sort() {
 }
 
 /// One step after the other of an LSTM or GRU, in `f64`.
-fn recurrent(op: &str, x: &[f32], w: &[f32], r: &[f32], b: &[f32], [steps, batches, width, n]: [usize; 4]) -> Vec<f64> {
+fn recurrent(
+    op: &str,
+    x: &[f32],
+    w: &[f32],
+    r: &[f32],
+    b: &[f32],
+    [steps, batches, width, n]: [usize; 4],
+) -> Vec<f64> {
     let gates = if op == "LSTM" { 4 } else { 3 };
     let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
     let (mut h, mut c) = (vec![0.0; batches * n], vec![0.0; batches * n]);
@@ -373,7 +394,8 @@ fn recurrent(op: &str, x: &[f32], w: &[f32], r: &[f32], b: &[f32], [steps, batch
             let token = &x[(step * batches + batch) * width..][..width];
             let state = &before[batch * n..][..n];
             let of_input = |row: usize| {
-                let sum: f64 = token.iter().zip(&w[row * width..]).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
+                let sum: f64 =
+                    token.iter().zip(&w[row * width..]).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
                 sum + f64::from(b[row])
             };
             let of_state = |row: usize, state: &[f64]| {
@@ -385,7 +407,8 @@ fn recurrent(op: &str, x: &[f32], w: &[f32], r: &[f32], b: &[f32], [steps, batch
             for at in 0..n {
                 let slot = batch * n + at;
                 if op == "LSTM" {
-                    c[slot] = sigmoid(both(2 * n + at)) * c[slot] + sigmoid(both(at)) * both(3 * n + at).tanh();
+                    c[slot] =
+                        sigmoid(both(2 * n + at)) * c[slot] + sigmoid(both(at)) * both(3 * n + at).tanh();
                     h[slot] = sigmoid(both(n + at)) * c[slot].tanh();
                 } else {
                     let update = sigmoid(both(at));

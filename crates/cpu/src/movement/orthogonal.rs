@@ -42,7 +42,8 @@ pub(crate) fn select(x: &AnyTensor, selections: &[Selection]) -> Result<AnyTenso
         }
     }
     check_size(&shape, x.dtype().size_bytes().unwrap_or(8))?;
-    let Some(last) = selections.iter().rposition(|selection| matches!(selection, Selection::Listed(_))) else {
+    let Some(last) = selections.iter().rposition(|selection| matches!(selection, Selection::Listed(_)))
+    else {
         return Ok(x.clone());
     };
     let own = strides(x.shape());

@@ -40,7 +40,11 @@ pub(crate) fn strided(x: &AnyTensor, shape: &[usize], view: &[usize]) -> Result<
                 return assemble(&[x], shape, std::iter::once(Run::one(0)));
             };
             let rows = Rows::new(shape, [view]);
-            assemble(&[x], shape, rows.flat_map(|[start]| (0..width).map(move |at| Run::one(start + at * step))))
+            assemble(
+                &[x],
+                shape,
+                rows.flat_map(|[start]| (0..width).map(move |at| Run::one(start + at * step))),
+            )
         }
     }
 }
@@ -53,7 +57,9 @@ fn merged(shape: &[usize], view: &[usize]) -> Vec<Axis> {
     let mut axes: Vec<Axis> = Vec::with_capacity(shape.len());
     for (extent, step) in shape.iter().copied().zip(view.iter().copied()).filter(|(extent, _)| *extent != 1) {
         match axes.last_mut() {
-            Some((outer, outer_step)) if *outer_step == extent * step => (*outer, *outer_step) = (*outer * extent, step),
+            Some((outer, outer_step)) if *outer_step == extent * step => {
+                (*outer, *outer_step) = (*outer * extent, step)
+            }
             Some(_) | None => axes.push((extent, step)),
         }
     }
@@ -93,7 +99,9 @@ fn fill<const N: usize>(source: &[[u8; N]], axes: &[Axis], out: &mut [[u8; N]]) 
             match step {
                 0 => to.fill(source[start]),
                 1 => to.copy_from_slice(&source[start..start + width]),
-                _ => to.iter_mut().zip(source[start..].iter().step_by(step)).for_each(|(to, from)| *to = *from),
+                _ => {
+                    to.iter_mut().zip(source[start..].iter().step_by(step)).for_each(|(to, from)| *to = *from)
+                }
             }
         });
         return;

@@ -1,14 +1,13 @@
 //! Activations, and functions that normalise along one axis (softmax).
 
 use half::{bf16, f16};
-use pulp::Arch;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::unary::{each_of, erf, functions, map_into, reals};
 use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
-use crate::element::{Number, Real, from_slice, narrow, on_floats, on_numbers, widen};
+use crate::element::{Number, Real, from_slice, narrow, on_floats, on_numbers, vectorised, widen};
 use crate::error::{KernelErrorKind, invalid};
 use crate::math;
 use crate::shape::{around, axis, count, lanes};
@@ -66,7 +65,9 @@ pub(super) const OPERATORS: &[Operator] = &[
         }),
         "tanh" => {
             let factor = (2.0 / std::f64::consts::PI).sqrt();
-            functions(call, &|data| each_of(data, math::gelu_by_tanh), |x| 0.5 * x * (1.0 + (factor * (x + 0.044_715 * x * x * x)).tanh()))
+            functions(call, &|data| each_of(data, math::gelu_by_tanh), |x| {
+                0.5 * x * (1.0 + (factor * (x + 0.044_715 * x * x * x)).tanh())
+            })
         }
         other => invalid(format!("`approximate` = `{other}` is not known")),
     }),
@@ -179,7 +180,7 @@ enum Normalizer {
 
 impl Normalizer {
     fn apply<T: Real>(&self, data: &mut [T], extent: usize, inner: usize) {
-        Arch::new().dispatch(
+        vectorised::<T, _>(
             #[inline(always)]
             || match self {
                 Self::Softmax => softmax::blocks(data, extent, inner, softmax::Kind::Softmax),

@@ -120,7 +120,8 @@ impl Choice<'_> {
         let [yes, no] = self.inputs.map(|input| input.bytes().as_chunks::<N>().0);
         check_size(shape, N)?;
         // Equal shapes and scalars are one row.
-        let is_flat = self.strides.iter().all(|own| own.iter().all(|step| *step == 0) || own[..] == strides(shape)[..]);
+        let is_flat =
+            self.strides.iter().all(|own| own.iter().all(|step| *step == 0) || own[..] == strides(shape)[..]);
         let (shape_of_rows, own): (Vec<usize>, Vec<Vec<usize>>) = if is_flat && !shape.is_empty() {
             let step = |own: &Vec<usize>| vec![own.iter().copied().max().unwrap_or(0).min(1)];
             (vec![crate::shape::count(shape)], self.strides.iter().map(step).collect())
@@ -139,7 +140,9 @@ impl Choice<'_> {
                 let (yes, no) = (&yes[starts[1]..], &no[starts[2]..]);
                 match last {
                     [1, 1, 1] => {
-                        for (out, (flag, (yes, no))) in out.iter_mut().zip(flags.iter().zip(yes.iter().zip(no))) {
+                        for (out, (flag, (yes, no))) in
+                            out.iter_mut().zip(flags.iter().zip(yes.iter().zip(no)))
+                        {
                             *out = if *flag { *yes } else { *no };
                         }
                     }

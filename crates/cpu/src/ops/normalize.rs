@@ -1,16 +1,15 @@
 //! Normalisation: batch, instance, group, layer, RMS and local response.
 
-use pulp::Arch;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-use super::layout::broadcast_to;
 use super::cast::convert;
+use super::layout::broadcast_to;
 use super::reduce::floats::mean_square;
 use super::reduce::{Reduction, moments, reduce_axes};
 use super::{Operator, native, widened, widened_to};
 use crate::call::{Call, Outcome, one};
-use crate::element::{Number, build_over, narrow, of_f64s, on_floats, to_f64s, widen};
+use crate::element::{Number, build_over, narrow, of_f64s, on_floats, to_f64s, vectorised, widen};
 use crate::error::{KernelErrorKind, invalid};
 use crate::shape::{around, axes, axis, broadcast, count};
 use crate::threads;
@@ -168,7 +167,8 @@ fn layer_normalization(call: &mut Call<'_>) -> Outcome {
     let bias = call.optional(2)?.map(spread).transpose()?;
     let moments = moments(x, count(&x.shape()[..from]), width)?;
     let means: Vec<f64> = moments.iter().map(|(mean, _)| *mean).collect();
-    let deviations: Vec<f64> = moments.iter().map(|(_, variance)| 1.0 / (variance + epsilon).sqrt()).collect();
+    let deviations: Vec<f64> =
+        moments.iter().map(|(_, variance)| 1.0 / (variance + epsilon).sqrt()).collect();
     let y = on_floats!(x.dtype(), T => {
         let data = x.as_slice::<T>()?;
         build_over::<T>(x.shape(), |out| {
@@ -229,7 +229,7 @@ fn each_row<T: Number>(out: &mut [T], width: usize, each: impl Fn(usize, &mut [T
     }
     let rows = (MIN_PARALLEL / width).max(1);
     threads::in_parts(out, rows * width, &|at, out| {
-        Arch::new().dispatch(
+        vectorised::<T, _>(
             #[inline(always)]
             || {
                 for (row, out) in out.chunks_exact_mut(width).enumerate() {
@@ -273,7 +273,7 @@ fn lrn(call: &mut Call<'_>) -> Outcome {
                 let to = usize::try_from(channel as i64 + after).unwrap_or(0).min(channels - 1);
                 let own = &data[at * inner..][..inner];
                 let seen = &data[(block + from) * inner..][..(to + 1 - from) * inner];
-                Arch::new().dispatch(#[inline(always)] || {
+                vectorised::<T, _>(#[inline(always)] || {
                     let mut sums = vec![0.0_f64; inner];
                     for plane in seen.chunks_exact(inner) {
                         for (sum, value) in sums.iter_mut().zip(plane) {

@@ -67,7 +67,9 @@ fn pad(call: &mut Call<'_>) -> Outcome {
             if shift[axis] == 0 && shape[axis] == x.shape()[axis] {
                 return Selection::All;
             }
-            Selection::Listed((0..shape[axis]).map(|at| inside(at as i64 + shift[axis], extent, mode)).collect())
+            Selection::Listed(
+                (0..shape[axis]).map(|at| inside(at as i64 + shift[axis], extent, mode)).collect(),
+            )
         })
         .collect();
     one(select(x, &selections)?)

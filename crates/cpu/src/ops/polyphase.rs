@@ -47,7 +47,8 @@ impl Polyphase {
         if windows.output.contains(&0) || windows.input.contains(&0) {
             return None;
         }
-        let sub: Vec<usize> = reach.iter().zip(&windows.strides).map(|(reach, step)| reach.div_ceil(*step)).collect();
+        let sub: Vec<usize> =
+            reach.iter().zip(&windows.strides).map(|(reach, step)| reach.div_ceil(*step)).collect();
         let (along, size) = (strides(&sub), count(&sub));
         let phases = strides(&windows.strides);
         // Offset of an element of the padded plane along one axis.
@@ -57,7 +58,9 @@ impl Polyphase {
         };
         let mut taps = Vec::with_capacity(count(&windows.kernel));
         each_index(&windows.kernel, |_, index| {
-            taps.push(index.iter().enumerate().map(|(axis, at)| of(axis, at * windows.dilations[axis])).sum());
+            taps.push(
+                index.iter().enumerate().map(|(axis, at)| of(axis, at * windows.dilations[axis])).sum(),
+            );
         });
         let mut lines: Vec<usize> = Vec::with_capacity(count(&windows.output[..last]));
         each_index(&windows.output[..last], |_, index| {
@@ -73,7 +76,8 @@ impl Polyphase {
         each_index(&windows.input[..last], |_, index| {
             let mut target = Some(0);
             for (axis, at) in index.iter().enumerate() {
-                let at = usize::try_from(*at as i64 + windows.begin[axis]).ok().filter(|at| *at < reach[axis]);
+                let at =
+                    usize::try_from(*at as i64 + windows.begin[axis]).ok().filter(|at| *at < reach[axis]);
                 target = target.zip(at).map(|(target, at)| target + of(axis, at));
             }
             let source = index.iter().zip(&own).map(|(at, own)| at * own).sum();
@@ -151,7 +155,12 @@ impl Polyphase {
 
     /// Calls a function with the results of each row of windows and the row of the output plane.
     #[inline(always)]
-    pub(super) fn each_line<T, A>(&self, results: &[A], out: &mut [T], mut each: impl FnMut(usize, &[A], &mut [T])) {
+    pub(super) fn each_line<T, A>(
+        &self,
+        results: &[A],
+        out: &mut [T],
+        mut each: impl FnMut(usize, &[A], &mut [T]),
+    ) {
         for (row, (start, out)) in self.lines.iter().zip(out.chunks_exact_mut(self.width)).enumerate() {
             each(row * self.width, &results[*start..][..self.width], out);
         }

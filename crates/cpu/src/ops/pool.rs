@@ -1,6 +1,5 @@
 //! Pooling over sliding windows, global pooling, `LpPool` and `MaxUnpool`.
 
-use pulp::Arch;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
@@ -9,7 +8,7 @@ use super::reduce::{Reduction, reduce_axes};
 use super::sliding::{Stretch, Windows, pads, per_axis};
 use super::{Operator, widened, widened_to};
 use crate::call::{Call, Outcome, integers, one};
-use crate::element::{Number, build, build_over, check_size, dispatch, on_floats};
+use crate::element::{Number, build, build_over, check_size, dispatch, on_floats, vectorised};
 use crate::error::{KernelErrorKind, invalid};
 use crate::shape::{count, each_strided, extents, strides};
 use crate::threads;
@@ -54,7 +53,7 @@ fn planes<T: Number>(
         return;
     }
     let work = |at: usize, out: &mut [T]| {
-        Arch::new().dispatch(|| each(&data[at * plane..][..plane], out));
+        vectorised::<T, _>(|| each(&data[at * plane..][..plane], out));
     };
     let is_parallel = threads::should_split(data.len() / plane * steps, 4 * MIN_PARALLEL);
     threads::each_chunk(out, outputs, is_parallel, MIN_PARALLEL / steps.max(1), &work);
@@ -118,19 +117,30 @@ fn folded<T: Number, A: Number>(
     let (plane, outputs) = (count(&windows.input), count(&windows.output));
     build_over::<T>(shape, |out| {
         let work = |number: usize, out: &mut [T]| {
-            Arch::new().dispatch(
+            vectorised::<T, _>(
                 #[inline(always)]
                 || {
                     let mut frame = vec![first; layout.size()];
                     let mut results = vec![first; layout.columns()];
                     for (at, out) in out.chunks_exact_mut(outputs).enumerate() {
                         layout.fill(&data[(number + at) * plane..][..plane], &mut frame, &widen);
-                        layout.fold(&frame, first, &mut results, #[inline(always)] |sum, _, value| each(sum, value));
-                        layout.each_line(&results, out, #[inline(always)] |start, results, out| {
-                            for (at, (out, result)) in out.iter_mut().zip(results).enumerate() {
-                                *out = finish(start + at, *result);
-                            }
-                        });
+                        layout.fold(
+                            &frame,
+                            first,
+                            &mut results,
+                            #[inline(always)]
+                            |sum, _, value| each(sum, value),
+                        );
+                        layout.each_line(
+                            &results,
+                            out,
+                            #[inline(always)]
+                            |start, results, out| {
+                                for (at, (out, result)) in out.iter_mut().zip(results).enumerate() {
+                                    *out = finish(start + at, *result);
+                                }
+                            },
+                        );
                     }
                 },
             );

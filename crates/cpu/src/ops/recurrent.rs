@@ -98,7 +98,9 @@ impl Activation {
             Kind::Sigmoid => values.iter_mut().for_each(|x| *x = x.logistic()),
             Kind::Tanh => values.iter_mut().for_each(|x| *x = x.hyperbolic_tangent()),
             Kind::Other => {
-                values.iter_mut().for_each(|x| *x = T::of((self.apply)(Number::to_f64(*x), self.alpha, self.beta)));
+                values
+                    .iter_mut()
+                    .for_each(|x| *x = T::of((self.apply)(Number::to_f64(*x), self.alpha, self.beta)));
             }
         }
     }
@@ -274,7 +276,10 @@ impl Net {
                     let (update, rest) = of_state.split_at(n);
                     let (reset, third) = rest.split_at(n);
                     if self.before_reset {
-                        candidates.iter_mut().zip(reset.iter().zip(third)).for_each(|(to, (a, b))| *to = *a * *b);
+                        candidates
+                            .iter_mut()
+                            .zip(reset.iter().zip(third))
+                            .for_each(|(to, (a, b))| *to = *a * *b);
                     } else {
                         gated.iter_mut().zip(reset.iter().zip(&*h)).for_each(|(to, (a, b))| *to = *a * *b);
                         later.multiply(&gated, n, &mut scratch, &mut candidates)?;

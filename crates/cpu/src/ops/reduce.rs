@@ -3,14 +3,13 @@
 //! Adjacent axes of floats are reduced without copies, see [`floats`]. Otherwise the reduced axes are transposed to
 //! the end, so that each result is computed from one contiguous row.
 
-use pulp::Arch;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::layout::permute;
 use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
-use crate::element::{Number, build, build_over, check_size, on_floats, on_numbers};
+use crate::element::{Number, build, build_over, check_size, on_floats, on_numbers, vectorised};
 use crate::error::{KernelErrorKind, invalid};
 use crate::shape::{around, axes, axis, count};
 use crate::threads;
@@ -221,7 +220,7 @@ pub(crate) fn moments(x: &AnyTensor, rows: usize, width: usize) -> Result<Vec<(f
             let data = x.as_slice::<T>()?;
             let part = (MIN_PARALLEL / width).max(1);
             threads::in_parts(&mut all, part, &|at, all| {
-                Arch::new().dispatch(#[inline(always)] || {
+                vectorised::<T, _>(#[inline(always)] || {
                     for (moments, row) in all.iter_mut().zip(data[at * width..].chunks_exact(width)) {
                         *moments = floats::moments(row);
                     }

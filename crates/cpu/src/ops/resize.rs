@@ -316,7 +316,8 @@ fn resample(x: &AnyTensor, plan: &[Axis], sampling: &Sampling<'_>) -> Result<Any
         Dtype::F32 | Dtype::F64 => Ok(result),
         half if is_half(half) => narrow(result, half),
         other => {
-            let values: Vec<f64> = result.as_slice::<f64>()?.iter().map(|value| value.round_ties_even()).collect();
+            let values: Vec<f64> =
+                result.as_slice::<f64>()?.iter().map(|value| value.round_ties_even()).collect();
             of_f64s(other, &shape, &values)
         }
     }

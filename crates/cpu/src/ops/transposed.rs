@@ -5,7 +5,6 @@
 //! result. The elements of a row at the same distance from a multiple of the stride receive adjacent columns,
 //! so they are summed in a buffer of their own and interleaved at the end.
 
-use pulp::Arch;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
@@ -14,7 +13,7 @@ use super::filter::{check_rank, groups, kernel_shape};
 use super::sliding::{Windows, pads, per_axis};
 use super::{Operator, widened};
 use crate::call::{Call, Outcome, one};
-use crate::element::{Number, build_over, check_size, dispatch, on_floats};
+use crate::element::{Number, build_over, check_size, dispatch, on_floats, vectorised};
 use crate::error::{KernelErrorKind, invalid};
 use crate::product::{self, Matrix};
 use crate::shape::{count, extents};
@@ -65,7 +64,12 @@ impl Scatter {
             let Some(row) = rows.get_mut(offset / width.max(1)) else { return };
             let (from, to, start) = windows.inside_of_row(tap, taken);
             if to > from {
-                row.push(Part { column: column + from, len: to - from, phase: start % stride, at: start / stride });
+                row.push(Part {
+                    column: column + from,
+                    len: to - from,
+                    phase: start % stride,
+                    at: start / stride,
+                });
                 additions += to - from;
             }
         });
@@ -79,7 +83,7 @@ impl Scatter {
         let each = |at: usize, out: &mut [T]| {
             let columns = &columns[at * self.columns..][..self.columns];
             let bias = bias.map_or(T::ZERO, |bias| bias[at]);
-            Arch::new().dispatch(
+            vectorised::<T, _>(
                 #[inline(always)]
                 || self.plane(columns, bias, out),
             );

@@ -22,7 +22,9 @@ pub(super) const OPERATORS: &[Operator] = &[
     widened("Reciprocal", |call| functions(call, &|data| each_of(data, f32::recip), f64::recip)),
     widened("Ceil", |call| functions(call, &|data| each_of(data, f32::ceil), f64::ceil)),
     widened("Floor", |call| functions(call, &|data| each_of(data, f32::floor), f64::floor)),
-    widened("Round", |call| functions(call, &|data| each_of(data, f32::round_ties_even), f64::round_ties_even)),
+    widened("Round", |call| {
+        functions(call, &|data| each_of(data, f32::round_ties_even), f64::round_ties_even)
+    }),
     widened("Sin", |call| floats(call, f32::sin, f64::sin)),
     widened("Cos", |call| floats(call, f32::cos, f64::cos)),
     widened("Tan", |call| floats(call, f32::tan, f64::tan)),

@@ -116,7 +116,9 @@ impl Sampler<'_> {
     /// Adds the elements and weights of a point, whose last coordinate belongs to the first axis.
     fn add(&self, coordinates: &[f64], taps: &mut Vec<Taps>, samples: &mut Samples) {
         taps.clear();
-        taps.extend(self.spatial.iter().zip(coordinates.iter().rev()).map(|(extent, at)| self.along(*extent, *at)));
+        taps.extend(
+            self.spatial.iter().zip(coordinates.iter().rev()).map(|(extent, at)| self.along(*extent, *at)),
+        );
         let number = (2 * self.reach).max(1);
         if let [rows, columns] = taps[..] {
             for (row, part) in &rows[..number] {

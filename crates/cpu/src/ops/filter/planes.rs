@@ -1,10 +1,9 @@
 //! Depthwise convolutions: each output plane is a weighted sum of shifted copies of one input plane.
 
-use pulp::Arch;
 use typeloom_types::any_tensor::AnyTensor;
 
 use super::{Filter, Finishing, finish, framed};
-use crate::element::{Number, build_over};
+use crate::element::{Number, build_over, vectorised};
 use crate::error::KernelErrorKind;
 use crate::ops::polyphase::Polyphase;
 use crate::ops::sliding::Windows;
@@ -38,7 +37,7 @@ pub(super) fn by_planes<T: Lane>(
         }
         // One input plane yields `group_outputs` planes.
         let work = |first: usize, out: &mut [T]| {
-            Arch::new().dispatch(
+            vectorised::<T, _>(
                 #[inline(always)]
                 || {
                     let mut frame = vec![T::ZERO; layout.size()];
@@ -105,7 +104,6 @@ fn by_rows<T: Lane>(
         let columns = windows.offsets(&windows.output, &windows.strides, &along);
         let step = windows.strides.last().copied().unwrap_or(1);
         let width = windows.output.last().copied().unwrap_or(1);
-        let arch = Arch::new();
         build_over::<T>(shape, |out| {
             if out.is_empty() {
                 return;
@@ -115,7 +113,7 @@ fn by_rows<T: Lane>(
                 let from = &input.data[(batch * filter.groups + channel / group_outputs) * plane..][..plane];
                 let weights = &weights[channel * kernel..][..kernel];
                 let finish = finish.part(channel, at * positions);
-                arch.dispatch(
+                vectorised::<T, _>(
                     #[inline(always)]
                     || {
                         for (out, columns) in out.chunks_exact_mut(width).zip(columns.chunks_exact(width)) {

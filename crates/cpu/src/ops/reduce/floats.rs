@@ -3,10 +3,8 @@
 //! Sums accumulate in `f64`. A row along the last axis is reduced in a fixed number of partial results; otherwise
 //! the elements of adjacent rows are reduced together, element by element of the axis.
 
-use pulp::Arch;
-
 use super::Reduction;
-use crate::element::{Number, Real};
+use crate::element::{Number, Real, vectorised};
 use crate::threads;
 
 /// Number of partial results of a row.
@@ -22,7 +20,7 @@ const MIN_PARALLEL: usize = 1 << 16;
 pub(super) fn reduce<T: Real>(data: &[T], extent: usize, inner: usize, kind: Reduction, out: &mut [T]) {
     let each = |at: usize, out: &mut [T]| {
         let data = &data[at * extent..][..out.len() * extent];
-        Arch::new().dispatch(
+        vectorised::<T, _>(
             #[inline(always)]
             || {
                 if inner == 1 {
@@ -72,7 +70,7 @@ fn along_row<T: Real>(row: &[T], kind: Reduction) -> T {
                 return most;
             }
             let most = Number::to_f64(most);
-            most + sum(row, |value| crate::math::exp_wide(value - most)).ln()
+            most + sum(row, |value| T::wide_exponential(value - most)).ln()
         }
     };
     T::from_f64(value)
@@ -140,7 +138,7 @@ fn across_rows<T: Real>(data: &[T], inner: usize, kind: Reduction, out: &mut [T]
             let mut most = [T::LOWEST; BLOCK];
             let most = &mut most[..out.len()];
             fold_rows(data, inner, T::LOWEST, most, Number::max_of);
-            let power = |at: usize, value| crate::math::exp_wide(value - Number::to_f64(most[at]));
+            let power = |at: usize, value| T::wide_exponential(value - Number::to_f64(most[at]));
             sum_rows(data, inner, out, power, |sum, _| sum.ln());
             for (out, most) in out.iter_mut().zip(most) {
                 *out = if most.is_finite() { *most + *out } else { *most };

@@ -5,10 +5,9 @@
 //! sums exact. Planes of the resampled axes are computed one by one, so that intermediate results stay in the
 //! cache. Axes that shrink come first, because they leave less work for the others.
 
-use pulp::Arch;
 use typeloom_types::any_tensor::AnyTensor;
 
-use crate::element::{Number, Real, build_over};
+use crate::element::{Number, Real, build_over, vectorised};
 use crate::error::KernelErrorKind;
 use crate::shape::count;
 use crate::threads;
@@ -186,13 +185,7 @@ pub(super) fn resample<T: Real>(
     let data = x.as_slice::<T>()?;
     let plan = Plan::<T>::new(x.shape(), taps, shape);
     build_over::<T>(shape, |out| {
-        plan.each(out, &|at, out| {
-            let from = &data[at * plan.plane..][..plan.plane];
-            Arch::new().dispatch(
-                #[inline(always)]
-                || run(&plan.passes, from, out),
-            );
-        });
+        plan.each(out, &|at, out| run(&plan.passes, &data[at * plan.plane..][..plan.plane], out));
     })
 }
 
@@ -207,23 +200,30 @@ pub(super) fn resample_whole<S: Number>(
     build_over::<S>(shape, |out| {
         plan.each(out, &|at, out| {
             let from = &data[at * plan.plane..][..plan.plane];
-            Arch::new().dispatch(
-                #[inline(always)]
-                || {
-                    let wide: Vec<f64> = from.iter().map(|value| Number::to_f64(*value)).collect();
-                    let mut result = vec![0.0; out.len()];
-                    run(&plan.passes, &wide, &mut result);
-                    for (out, value) in out.iter_mut().zip(result) {
-                        *out = S::from_f64(value.round_ties_even());
-                    }
-                },
-            );
+            let wide: Vec<f64> = from.iter().map(|value| Number::to_f64(*value)).collect();
+            let mut result = vec![0.0; out.len()];
+            run(&plan.passes, &wide, &mut result);
+            for (out, value) in out.iter_mut().zip(result) {
+                *out = S::from_f64(value + ROUNDER - ROUNDER);
+            }
         });
     })
 }
 
-#[inline(always)]
+/// Adding and subtracting this number rounds to an integer, ties to even.
+const ROUNDER: f64 = 6_755_399_441_055_744.0;
+
+/// Applies the passes to a plane.
+#[inline(never)]
 fn run<T: Real>(passes: &[Pass<T>], from: &[T], out: &mut [T]) {
+    vectorised::<T, _>(
+        #[inline(always)]
+        || run_all(passes, from, out),
+    );
+}
+
+#[inline(always)]
+fn run_all<T: Real>(passes: &[Pass<T>], from: &[T], out: &mut [T]) {
     let Some((last, before)) = passes.split_last() else {
         out.copy_from_slice(from);
         return;

@@ -45,7 +45,9 @@ impl Samples {
                     let of = |(offset, weight): &(usize, f64)| weight * Number::to_f64(plane[*offset]);
                     of(a) + of(b) + of(c) + of(d)
                 }
-                _ => taps.iter().fold(0.0, |sum, (offset, weight)| sum + weight * Number::to_f64(plane[*offset])),
+                _ => taps
+                    .iter()
+                    .fold(0.0, |sum, (offset, weight)| sum + weight * Number::to_f64(plane[*offset])),
             };
             *out = T::from_f64(sum);
         }
