@@ -21,9 +21,10 @@ fn polynomial<const N: usize>(x: f64, coefficients: [f64; N]) -> f64 {
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
 /// `2^n` and `e^r - 1`, where `x = n ln 2 + r` and `|r| <= ln 2 / 2` (Cody and Waite's reduction). The power is
-/// infinite where `e^x` overflows, and at least the smallest normal number.
+/// infinite where `e^x` overflows, and 0 where it is less than the smallest normal number.
 #[inline(always)]
 fn reduced(x: f64) -> (f64, f64) {
+    let given = x;
     let x = if x < -708.0 { -708.0 } else { x };
     let x = if x > 710.0 { 710.0 } else { x };
     let shifted = x.mul_add(std::f64::consts::LOG2_E, ROUNDER);
@@ -31,6 +32,7 @@ fn reduced(x: f64) -> (f64, f64) {
     // The low bits of `n ln 2` are relevant only beyond the precision of a result.
     let r = n.mul_add(-std::f64::consts::LN_2, x);
     let power = f64::from_bits((shifted.to_bits() << 52).wrapping_add(1.0_f64.to_bits()));
+    let power = if given < -708.0 { 0.0 } else { power };
     let quotient = polynomial(
         r,
         [

@@ -56,16 +56,13 @@ pub(super) fn by_planes<T: Lane>(
                                 #[inline(always)]
                                 |sum: T, tap, value: T| sum.plus(weights[tap].times(value)),
                             );
-                            let finish = finish.part(channel, at * positions);
                             layout.each_line(
                                 &sums,
                                 out,
                                 #[inline(always)]
-                                |start, sums, out| {
-                                    out.copy_from_slice(sums);
-                                    finish_plane(out, &finish.part(0, start));
-                                },
+                                |_, sums, out| out.copy_from_slice(sums),
                             );
+                            finish_plane(out, &finish.part(channel, at * positions));
                         }
                     }
                 },
