@@ -2,11 +2,14 @@
 
 use std::ops::{Add, Div, Mul, Rem, Sub};
 
+use half::slice::HalfFloatSliceExt as _;
+use pulp::Arch;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
 
 use crate::error::KernelErrorKind;
+use crate::math;
 use crate::memory;
 
 /// Maximum size of one tensor in bytes. Bounds the shapes that a file can request.
@@ -197,6 +200,13 @@ numbers!(
     i8, i16, i32, i64, u8, u16, u32, u64
 );
 
+/// Runs loops over `f32` with the widest vectors of the processor. Loops over other types are compiled once, because
+/// each instruction set multiplies the code.
+#[inline(always)]
+pub(crate) fn vectorised<T: Element, R>(work: impl FnOnce() -> R) -> R {
+    if T::DTYPE == Dtype::F32 { Arch::new().dispatch(work) } else { work() }
+}
+
 /// Arithmetic on the native float types.
 pub(crate) trait Real:
     Number + num_traits::Float + std::ops::AddAssign + std::iter::Sum + Default
@@ -205,10 +215,53 @@ pub(crate) trait Real:
     fn of(value: f64) -> Self {
         Self::from_f64(value)
     }
+
+    /// `e^x`.
+    fn exponential(self) -> Self;
+
+    /// `e^x`, to at least the precision of this type.
+    fn wide_exponential(x: f64) -> f64;
+
+    /// `1 / (1 + e^-x)`.
+    fn logistic(self) -> Self;
+
+    /// The hyperbolic tangent.
+    fn hyperbolic_tangent(self) -> Self;
 }
 
-impl Real for f32 {}
-impl Real for f64 {}
+impl Real for f32 {
+    #[inline(always)]
+    fn exponential(self) -> Self {
+        math::exp(self)
+    }
+    #[inline(always)]
+    fn wide_exponential(x: f64) -> f64 {
+        math::exp_wide(x)
+    }
+    #[inline(always)]
+    fn logistic(self) -> Self {
+        math::sigmoid(self)
+    }
+    #[inline(always)]
+    fn hyperbolic_tangent(self) -> Self {
+        math::tanh(self)
+    }
+}
+
+impl Real for f64 {
+    fn exponential(self) -> Self {
+        self.exp()
+    }
+    fn wide_exponential(x: f64) -> f64 {
+        x.exp()
+    }
+    fn logistic(self) -> Self {
+        1.0 / (1.0 + (-self).exp())
+    }
+    fn hyperbolic_tangent(self) -> Self {
+        self.tanh()
+    }
+}
 
 /// Whether the elements are 16-bit floats.
 pub(crate) fn is_half(dtype: Dtype) -> bool {
@@ -253,9 +306,7 @@ pub(crate) fn widen(tensor: AnyTensor) -> Result<AnyTensor, KernelErrorKind> {
     }
     on_halves!(tensor.dtype(), T => {
         let from = tensor.as_slice::<T>()?;
-        build::<f32>(tensor.shape(), |to| {
-            to.iter_mut().zip(from).for_each(|(to, from)| *to = from.to_f32());
-        })
+        build_over::<f32>(tensor.shape(), |to| from.convert_to_f32_slice(to))
     })
 }
 
@@ -265,7 +316,5 @@ pub(crate) fn narrow(tensor: AnyTensor, dtype: Dtype) -> Result<AnyTensor, Kerne
         return Ok(tensor);
     }
     let from = tensor.as_slice::<f32>()?;
-    on_halves!(dtype, T => build::<T>(tensor.shape(), |to| {
-        to.iter_mut().zip(from).for_each(|(to, from)| *to = T::from_f32(*from));
-    }))
+    on_halves!(dtype, T => build_over::<T>(tensor.shape(), |to| to.convert_from_f32_slice(from)))
 }

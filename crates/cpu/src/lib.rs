@@ -39,6 +39,8 @@ mod product;
 
 mod minifloat;
 
+mod math;
+
 mod movement;
 
 pub mod ops;

@@ -10,6 +10,14 @@ use typeloom_types::dtype::Dtype;
 use crate::element::check_size;
 use crate::error::{KernelErrorKind, invalid};
 use crate::memory;
+use crate::shape::count;
+
+mod orthogonal;
+
+mod transpose;
+
+pub(crate) use orthogonal::{Selection, select};
+pub(crate) use transpose::strided;
 
 /// A run of consecutive elements of one input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,9 +97,7 @@ fn bytes<const N: usize>(
 ) -> Result<AnyTensor, KernelErrorKind> {
     let sources: Vec<&[[u8; N]]> = inputs.iter().map(|input| input.bytes().as_chunks::<N>().0).collect();
     let mut complete = Ok(());
-    let memory = memory::used(AnyTensor::byte_len(dtype, shape)?);
-    let fill = |out: &mut [u8]| {
-        let mut out = out.as_chunks_mut::<N>().0;
+    let tensor = write_chunks::<N>(dtype, shape, |mut out| {
         for run in runs {
             let source = match part(sources[run.input], run) {
                 Ok(source) if source.len() <= out.len() => source,
@@ -115,12 +121,49 @@ fn bytes<const N: usize>(
         if !out.is_empty() {
             complete = invalid("there are fewer elements than the shape has");
         }
-    };
-    let tensor = match memory {
+    })?;
+    complete.map(|()| tensor)
+}
+
+/// Elements by offset.
+pub(crate) fn picked(
+    x: &AnyTensor,
+    offsets: &[usize],
+    shape: &[usize],
+) -> Result<AnyTensor, KernelErrorKind> {
+    let complete = count(shape) == offsets.len() && offsets.iter().all(|offset| *offset < x.len());
+    match x.dtype().size_bytes().filter(|_| complete) {
+        Some(1) => picked_bytes::<1>(x, offsets, shape),
+        Some(2) => picked_bytes::<2>(x, offsets, shape),
+        Some(4) => picked_bytes::<4>(x, offsets, shape),
+        Some(8) => picked_bytes::<8>(x, offsets, shape),
+        Some(_) | None => assemble(&[x], shape, offsets.iter().map(|offset| Run::one(*offset))),
+    }
+}
+
+fn picked_bytes<const N: usize>(
+    x: &AnyTensor,
+    offsets: &[usize],
+    shape: &[usize],
+) -> Result<AnyTensor, KernelErrorKind> {
+    check_size(shape, N)?;
+    let source = x.bytes().as_chunks::<N>().0;
+    write_chunks::<N>(x.dtype(), shape, |out| {
+        out.iter_mut().zip(offsets).for_each(|(out, offset)| *out = source[*offset]);
+    })
+}
+
+/// Builds a tensor of elements of `N` bytes with `fill`, which must write all elements.
+pub(crate) fn write_chunks<const N: usize>(
+    dtype: Dtype,
+    shape: &[usize],
+    fill: impl FnOnce(&mut [[u8; N]]),
+) -> Result<AnyTensor, KernelErrorKind> {
+    let fill = |out: &mut [u8]| fill(out.as_chunks_mut::<N>().0);
+    Ok(match memory::used(AnyTensor::byte_len(dtype, shape)?) {
         Some(memory) => AnyTensor::from_memory_with(dtype, shape, memory, fill)?,
         None => AnyTensor::from_bytes_with(dtype, shape, fill)?,
-    };
-    complete.map(|()| tensor)
+    })
 }
 
 /// Selects entries along the middle axis of a tensor that is viewed with three axes of these extents.
@@ -130,8 +173,8 @@ pub(crate) fn slices(
     indices: &[usize],
     shape: &[usize],
 ) -> Result<AnyTensor, KernelErrorKind> {
-    let block = |block| indices.iter().map(move |at| Run::of((block * extent + at) * inner, inner));
-    assemble(&[x], shape, (0..outer).flat_map(block))
+    let lists = [Selection::All, Selection::Listed(indices.to_vec()), Selection::All];
+    reshape(select(&reshape(x.clone(), &[outer, extent, inner])?, &lists)?, shape)
 }
 
 /// Reinterprets the elements in another shape.

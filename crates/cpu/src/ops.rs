@@ -49,9 +49,13 @@ mod einsum;
 
 mod sliding;
 
+mod polyphase;
+
 pub(crate) mod filter;
 
 mod conv;
+
+mod transposed;
 
 mod pool;
 
@@ -113,6 +117,9 @@ pub(crate) fn clamp<T: Number>(tensor: AnyTensor, low: T, high: T) -> Result<Any
     })
 }
 
+#[cfg(test)]
+pub(crate) use unary::erf as exact_erf;
+
 /// All families, in file order.
 const FAMILIES: &[&[Operator]] = &[
     binary::OPERATORS,
@@ -133,6 +140,7 @@ const FAMILIES: &[&[Operator]] = &[
     matmul::OPERATORS,
     einsum::OPERATORS,
     conv::OPERATORS,
+    transposed::OPERATORS,
     pool::OPERATORS,
     normalize::OPERATORS,
     quantize::OPERATORS,

@@ -20,6 +20,8 @@ pub(crate) mod integer;
 
 mod operands;
 
+mod panels;
+
 mod thin;
 
 mod tile;
@@ -29,12 +31,13 @@ use crate::threads;
 use lane::Lane;
 use operands::DEPTH;
 pub(crate) use operands::{Columns, Offsets, Rows, Steps};
+pub(crate) use panels::Panels;
 use thin::row_times;
 pub(crate) use tile::Finish;
 use tile::{TilePosition, tile};
 
 /// Minimum number of multiplications for which splitting across threads pays.
-const MIN_PARALLEL: usize = 1 << 21;
+const MIN_PARALLEL: usize = 1 << 20;
 
 /// Maximum size, in elements, of the left-side scratch buffer that a thread retains.
 const MAX_RETAINED: usize = 1 << 22;
@@ -159,8 +162,9 @@ pub(crate) fn multiply<T: Lane + Memory>(
 pub(crate) fn run<T: Lane + Memory>(jobs: Vec<Job<'_, T>>) {
     let work = jobs.iter().map(|job| job.left.rows * job.left.depth.max(1) * job.columns).sum();
     let threads = threads_for(work);
-    let share = threads.div_ceil(jobs.len().max(1));
-    run_tasks(jobs.into_iter().flat_map(|job| split(job, share)).collect(), threads, &compute);
+    let number = jobs.len();
+    let split = |job| split(job, Sharing { threads, jobs: number, packing: PACKING });
+    run_tasks(jobs.into_iter().flat_map(split).collect(), threads, &compute);
 }
 
 /// Number of threads for this many multiplications.
@@ -181,18 +185,56 @@ fn run_tasks<T: Send>(tasks: Vec<T>, threads: usize, compute: &(dyn Fn(T) + Sync
     }
 }
 
-/// Cuts a product into at least `share` parts where possible.
-fn split<T: Lane>(job: Job<'_, T>, share: usize) -> Vec<Task<'_, T>> {
+/// Cost of packing an element of the right side, in multiplications.
+const PACKING: usize = 8;
+
+/// Maximum number of choices along each axis when a product is divided.
+const MAX_CHOICES: usize = 16;
+
+/// What a product is divided for.
+#[derive(Clone, Copy)]
+struct Sharing {
+    threads: usize,
+    /// Number of products that are computed together.
+    jobs: usize,
+    /// Cost of an element of the right side for each band of rows, in multiplications.
+    packing: usize,
+}
+
+impl Sharing {
+    /// Numbers of blocks of columns and of bands of rows, for these numbers of panels. Minimises the estimated
+    /// time of the thread that ends last. More blocks than the cache requires balance threads; more bands read the
+    /// right side once more each.
+    fn parts(self, across: usize, down: usize, height: usize) -> (usize, usize) {
+        let fewest = across.div_ceil(MAX_PANELS).max(1);
+        if self.threads == 1 || across == 0 || down == 0 {
+            return (fewest, 1);
+        }
+        let mut best = (usize::MAX, (fewest, 1));
+        let most = (fewest + (4 * self.threads).min(MAX_CHOICES)).min(across);
+        for blocks in fewest..=most.max(fewest) {
+            for bands in 1..=(2 * self.threads).min(MAX_CHOICES).min(down) {
+                let cost = across.div_ceil(blocks) * (down.div_ceil(bands) * height + self.packing);
+                let rounds = (self.jobs * blocks * bands).div_ceil(self.threads);
+                best = best.min((rounds * cost, (blocks, bands)));
+            }
+        }
+        best.1
+    }
+}
+
+/// Cuts a product into parts.
+fn split<T: Lane>(job: Job<'_, T>, sharing: Sharing) -> Vec<Task<'_, T>> {
     let Job { left, right, out, columns, finish } = job;
     let (_, panel) = tile_size::<T>();
-    let blocks = columns.div_ceil(panel * MAX_PANELS).max(1).next_multiple_of(share);
-    let width = columns.div_ceil(blocks).next_multiple_of(panel);
-    let blocks = columns.div_ceil(width.max(1)).max(1);
     let panels = left.rows.div_ceil(left.height);
-    let bands = share.div_ceil(blocks).min(panels).max(1);
-    let band = panels.div_ceil(bands);
+    let across = columns.div_ceil(panel);
+    let (blocks, bands) = sharing.parts(across, panels, left.height);
+    let width = across.div_ceil(blocks) * panel;
+    let blocks = columns.div_ceil(width.max(1)).max(1);
+    let band = panels.div_ceil(bands).max(1);
     let mut tasks: Vec<Task<'_, T>> = Vec::with_capacity(blocks * bands);
-    for first_panel in (0..panels).step_by(band.max(1)) {
+    for first_panel in (0..panels).step_by(band) {
         for block in 0..blocks {
             let out = Vec::with_capacity(band * left.height);
             let first_column = block * width;

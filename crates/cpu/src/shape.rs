@@ -76,6 +76,21 @@ impl<'a, const N: usize> Rows<'a, N> {
         let left = if shape.contains(&0) { 0 } else { count(outer) };
         Self { shape: outer, strides, index: vec![0; outer.len()], offsets: [0; N], left }
     }
+
+    /// Skips the first rows.
+    pub(crate) fn starting_at(mut self, row: usize) -> Self {
+        let mut rest = row;
+        for axis in (0..self.shape.len()).rev() {
+            let extent = self.shape[axis].max(1);
+            self.index[axis] = rest % extent;
+            rest /= extent;
+            for (offset, strides) in self.offsets.iter_mut().zip(self.strides) {
+                *offset += strides[axis] * self.index[axis];
+            }
+        }
+        self.left = self.left.saturating_sub(row);
+        self
+    }
 }
 
 impl<const N: usize> Iterator for Rows<'_, N> {

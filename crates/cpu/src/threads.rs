@@ -11,10 +11,12 @@
 
 use std::cell::Cell;
 use std::process;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rayon::prelude::*;
+
+use crate::error::KernelErrorKind;
 
 thread_local! {
     static SPLIT: Cell<bool> = const { Cell::new(false) };
@@ -51,6 +53,12 @@ fn split<T: Send>(out: &mut [T], part: usize, each: &(dyn Fn(usize, &mut [T]) + 
     run_all(out.chunks_mut(part).enumerate().collect(), &|(at, out)| each(at * part, out));
 }
 
+/// Calls `each` with the number and the elements of every part of `size` elements, in parallel.
+#[inline(never)]
+pub(crate) fn split_rows<T: Send>(out: &mut [T], size: usize, each: &(dyn Fn(usize, &mut [T]) + Sync)) {
+    run_all(out.chunks_mut(size).enumerate().collect(), &|(at, out)| each(at, out));
+}
+
 /// Calls `each` with the number and the elements of every chunk of `size` elements, in parallel if there is
 /// enough work; a task has at least `least` chunks.
 #[inline(never)]
@@ -78,6 +86,26 @@ pub(crate) fn each_chunk<T: Send>(
 pub(crate) fn run_all<T: Send>(tasks: Vec<T>, compute: &(dyn Fn(T) + Sync)) {
     let boxed = |task| Box::new(move || compute(task)) as Box<dyn FnOnce() + Send>;
     run_boxed(tasks.into_iter().map(boxed).collect());
+}
+
+/// Computes tasks in parallel. Returns the error of the first task that fails.
+pub(crate) fn try_run_all<T: Send>(
+    tasks: Vec<T>,
+    compute: &(dyn Fn(T) -> Result<(), KernelErrorKind> + Sync),
+) -> Result<(), KernelErrorKind> {
+    let first: Mutex<Option<(usize, KernelErrorKind)>> = Mutex::new(None);
+    run_all(tasks.into_iter().enumerate().collect(), &|(at, task)| {
+        if let Err(kind) = compute(task) {
+            let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
+            if first.as_ref().is_none_or(|(before, _)| at < *before) {
+                *first = Some((at, kind));
+            }
+        }
+    });
+    match first.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some((_, kind)) => Err(kind),
+        None => Ok(()),
+    }
 }
 
 /// Not generic, so that the code of `rayon` is compiled once: one call is cheap compared to a task.

@@ -4,39 +4,43 @@ use half::{bf16, f16};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-use super::unary::{erf, floats, map_into, reals};
+use super::unary::{each_of, erf, functions, map_into, reals};
 use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
-use crate::element::{Number, Real, from_slice, narrow, on_floats, on_numbers, widen};
+use crate::element::{Number, Real, from_slice, narrow, on_floats, on_numbers, vectorised, widen};
 use crate::error::{KernelErrorKind, invalid};
+use crate::math;
 use crate::shape::{around, axis, count, lanes};
+use crate::threads;
+
+mod softmax;
 
 pub(super) const OPERATORS: &[Operator] = &[
     widened("Relu", |call| {
         let x = call.take(0)?;
         one(on_numbers!(x.dtype(), T => map_into(x, |x: T| if x.is_below_zero() { T::ZERO } else { x }))?)
     }),
-    widened("Sigmoid", |call| floats(call, sigmoid, sigmoid)),
+    widened("Sigmoid", |call| functions(call, &|data| each_of(data, math::sigmoid), Real::logistic)),
     widened("LeakyRelu", |call| {
         let alpha = call.float("alpha", 0.01)?;
-        floats(
-            call,
-            |x| if x < 0.0 { alpha * x } else { x },
-            |x| if x < 0.0 { f64::from(alpha) * x } else { x },
-        )
+        let single = |data: &mut [f32]| each_of(data, |x| if x < 0.0 { alpha * x } else { x });
+        functions(call, &single, |x| if x < 0.0 { f64::from(alpha) * x } else { x })
     }),
     widened("Elu", |call| {
         let alpha = f64::from(call.float("alpha", 1.0)?);
-        reals(call, |x| if x < 0.0 { alpha * x.exp_m1() } else { x })
+        let single = |data: &mut [f32]| each_of(data, |x| math::elu(x, alpha));
+        functions(call, &single, |x| if x < 0.0 { alpha * x.exp_m1() } else { x })
     }),
     widened("Celu", |call| {
         let alpha = f64::from(call.float("alpha", 1.0)?);
-        reals(call, |x| if x < 0.0 { alpha * (x / alpha).exp_m1() } else { x })
+        let single = |data: &mut [f32]| each_of(data, |x| math::celu(x, alpha));
+        functions(call, &single, |x| if x < 0.0 { alpha * (x / alpha).exp_m1() } else { x })
     }),
     widened("Selu", |call| {
         let alpha = f64::from(call.float("alpha", 1.673_263_2)?);
         let gamma = f64::from(call.float("gamma", 1.050_701)?);
-        reals(call, |x| if x > 0.0 { gamma * x } else { gamma * alpha * x.exp_m1() })
+        let single = |data: &mut [f32]| each_of(data, |x| math::selu(x, alpha, gamma));
+        functions(call, &single, |x| if x > 0.0 { gamma * x } else { gamma * alpha * x.exp_m1() })
     }),
     widened("Softplus", |call| reals(call, |x| x.max(0.0) + (-x.abs()).exp().ln_1p())),
     widened("Softsign", |call| reals(call, |x| x / (1.0 + x.abs()))),
@@ -45,16 +49,25 @@ pub(super) const OPERATORS: &[Operator] = &[
         reals(call, |x| (alpha * x + beta).clamp(0.0, 1.0))
     }),
     widened("HardSwish", |call| reals(call, |x| x * (x / 6.0 + 0.5).clamp(0.0, 1.0))),
-    widened("Mish", |call| reals(call, |x| x * (x.max(0.0) + (-x.abs()).exp().ln_1p()).tanh())),
+    widened("Mish", |call| {
+        functions(call, &|data| each_of(data, math::mish), |x| {
+            x * (x.max(0.0) + (-x.abs()).exp().ln_1p()).tanh()
+        })
+    }),
     widened("Swish", |call| {
         let alpha = f64::from(call.float("alpha", 1.0)?);
-        reals(call, |x| x / (1.0 + (-alpha * x).exp()))
+        let single = |data: &mut [f32]| each_of(data, |x| math::swish(x, alpha));
+        functions(call, &single, |x| x / (1.0 + (-alpha * x).exp()))
     }),
     widened("Gelu", |call| match call.text("approximate", "none")? {
-        "none" => reals(call, |x| 0.5 * x * (1.0 + erf(x * std::f64::consts::FRAC_1_SQRT_2))),
+        "none" => functions(call, &|data| each_of(data, math::gelu), |x| {
+            0.5 * x * (1.0 + erf(x * std::f64::consts::FRAC_1_SQRT_2))
+        }),
         "tanh" => {
             let factor = (2.0 / std::f64::consts::PI).sqrt();
-            reals(call, |x| 0.5 * x * (1.0 + (factor * (x + 0.044_715 * x * x * x)).tanh()))
+            functions(call, &|data| each_of(data, math::gelu_by_tanh), |x| {
+                0.5 * x * (1.0 + (factor * (x + 0.044_715 * x * x * x)).tanh())
+            })
         }
         other => invalid(format!("`approximate` = `{other}` is not known")),
     }),
@@ -73,14 +86,10 @@ pub(super) const OPERATORS: &[Operator] = &[
     widened("Clip", clip),
     native("Dropout", dropout),
     native("Softmax", softmax),
-    widened("LogSoftmax", |call| along(call, log_softmax_row, log_softmax_row)),
-    widened("Hardmax", |call| along(call, hardmax_row, hardmax_row)),
+    widened("LogSoftmax", |call| along(call, &Normalizer::LogSoftmax)),
+    widened("Hardmax", |call| along(call, &Normalizer::Hardmax)),
     widened("LpNormalization", lp_normalization),
 ];
-
-pub(crate) fn sigmoid<T: Real>(x: T) -> T {
-    T::ONE / (T::ONE + (-x).exp())
-}
 
 /// The bounds are inputs since version 11, and attributes before.
 fn clip(call: &mut Call<'_>) -> Outcome {
@@ -94,6 +103,21 @@ fn clip(call: &mut Call<'_>) -> Outcome {
         }
     };
     let (low, high) = (bound(call, 1, "min")?, bound(call, 2, "max")?);
+    if call.tensor(0)?.dtype() == Dtype::F32 {
+        let scalar = |tensor: Option<&AnyTensor>, default: f32| match tensor.map(AnyTensor::as_slice::<f32>) {
+            None => Ok(default),
+            Some(Ok([value])) => Ok(*value),
+            Some(Ok(_)) => invalid("a bound does not have exactly one element"),
+            Some(Err(error)) => Err(error.into()),
+        };
+        let low = scalar(low.as_ref(), f32::NEG_INFINITY)?;
+        let high = scalar(high.as_ref(), f32::INFINITY)?;
+        let clamped = move |x: f32| {
+            let raised = if x < low { low } else { x };
+            if raised > high { high } else { raised }
+        };
+        return functions(call, &|data| each_of(data, clamped), f64::abs);
+    }
     let x = call.take(0)?;
     one(on_numbers!(x.dtype(), T => {
         let scalar = |tensor: Option<&AnyTensor>, default: T| -> Result<T, KernelErrorKind> {
@@ -140,25 +164,48 @@ fn dropout(call: &mut Call<'_>) -> Outcome {
     Ok(vec![kept.into(), mask.into()])
 }
 
-fn along(call: &mut Call<'_>, single: impl Fn(&mut [f32]), double: impl Fn(&mut [f64])) -> Outcome {
+fn along(call: &mut Call<'_>, kind: &Normalizer) -> Outcome {
     let x = call.take(0)?;
-    one(along_axis(call, x, single, double)?)
+    one(along_axis(call, x, kind)?)
 }
+
+/// A function of the rows along one axis.
+enum Normalizer {
+    Softmax,
+    LogSoftmax,
+    Hardmax,
+    /// Softmax that rounds every step.
+    Rounded(fn(f32) -> f32),
+}
+
+impl Normalizer {
+    fn apply<T: Real>(&self, data: &mut [T], extent: usize, inner: usize) {
+        vectorised::<T, _>(
+            #[inline(always)]
+            || match self {
+                Self::Softmax => softmax::blocks(data, extent, inner, softmax::Kind::Softmax),
+                Self::LogSoftmax => softmax::blocks(data, extent, inner, softmax::Kind::LogSoftmax),
+                Self::Hardmax => rows(data, data.len() / (extent * inner), extent, inner, hardmax_row),
+                Self::Rounded(round) => rows(data, data.len() / (extent * inner), extent, inner, |row| {
+                    softmax_by(row, |x: T| T::of(f64::from(round(Number::to_f64(x) as f32))));
+                }),
+            },
+        );
+    }
+}
+
+/// Minimum number of elements for which splitting across threads pays.
+const MIN_PARALLEL: usize = 1 << 15;
 
 /// Applies a function to every row along the call's axis. Before version 13 a row spans all axes from `axis`
 /// on.
-fn along_axis(
-    call: &Call<'_>,
-    mut x: AnyTensor,
-    single: impl Fn(&mut [f32]),
-    double: impl Fn(&mut [f64]),
-) -> Result<AnyTensor, KernelErrorKind> {
+fn along_axis(call: &Call<'_>, mut x: AnyTensor, kind: &Normalizer) -> Result<AnyTensor, KernelErrorKind> {
     let given = call.attributes.int("axis")?;
     if x.is_empty() {
         return Ok(x);
     }
     let shape = x.shape().to_vec();
-    let (outer, extent, inner) = if shape.is_empty() {
+    let (_, extent, inner) = if shape.is_empty() {
         (1, 1, 1)
     } else if call.version >= 13 {
         around(&shape, axis(given.unwrap_or(-1), shape.len())?)
@@ -166,11 +213,12 @@ fn along_axis(
         let axis = axis(given.unwrap_or(1).min(shape.len() as i64 - 1), shape.len())?;
         (count(&shape[..axis]), count(&shape[axis..]), 1)
     };
-    match x.dtype() {
-        Dtype::F32 => rows(x.as_mut_slice()?, outer, extent, inner, single),
-        Dtype::F64 => rows(x.as_mut_slice()?, outer, extent, inner, double),
-        other => return Err(KernelErrorKind::Dtype(other)),
-    }
+    on_floats!(x.dtype(), T => {
+        let block = extent * inner;
+        let part = (MIN_PARALLEL / block).max(1) * block;
+        threads::in_parts(x.as_mut_slice::<T>()?, part, &|_, data| kind.apply::<T>(data, extent, inner));
+        Ok(())
+    })?;
     Ok(x)
 }
 
@@ -195,7 +243,7 @@ pub(crate) fn rows<T: Real>(
 }
 
 fn greatest<T: Real>(row: &[T]) -> T {
-    row.iter().copied().fold(T::LOWEST, Number::max_of)
+    softmax::fold(row, T::LOWEST, Number::max_of, Number::max_of)
 }
 
 /// Softmax along the axis. 16-bit floats are rounded after every step of the operator's definition (maximum,
@@ -206,22 +254,23 @@ fn softmax(call: &mut Call<'_>) -> Outcome {
     let round: fn(f32) -> f32 = match dtype {
         Dtype::F16 => |x| f16::from_f32(x).to_f32(),
         Dtype::BF16 => |x| bf16::from_f32(x).to_f32(),
-        _ => return along(call, softmax_row, softmax_row),
+        _ => return along(call, &Normalizer::Softmax),
     };
     let wide = widen(call.take(0)?)?;
-    let result = along_axis(call, wide, |row| softmax_by(row, round), softmax_row)?;
+    let result = along_axis(call, wide, &Normalizer::Rounded(round))?;
     one(narrow(result, dtype)?)
 }
 
 pub(crate) fn softmax_row<T: Real>(row: &mut [T]) {
-    softmax_by(row, |x| x);
+    let extent = row.len();
+    Normalizer::Softmax.apply(row, extent.max(1), 1);
 }
 
 fn softmax_by<T: Real>(row: &mut [T], round: impl Fn(T) -> T) {
     let most = greatest(row);
     let mut sum = T::ZERO;
     for value in row.iter_mut() {
-        *value = round(round(*value - most).exp());
+        *value = round(round(*value - most).exponential());
         sum += *value;
     }
     let sum = round(sum);
@@ -231,12 +280,8 @@ fn softmax_by<T: Real>(row: &mut [T], round: impl Fn(T) -> T) {
 }
 
 pub(crate) fn log_softmax_row<T: Real>(row: &mut [T]) {
-    let most = greatest(row);
-    let sum: T = row.iter().map(|value| (*value - most).exp()).sum();
-    let log = sum.ln();
-    for value in row {
-        *value = *value - most - log;
-    }
+    let extent = row.len();
+    Normalizer::LogSoftmax.apply(row, extent.max(1), 1);
 }
 
 fn hardmax_row<T: Real>(row: &mut [T]) {

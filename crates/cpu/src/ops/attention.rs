@@ -8,11 +8,15 @@ use super::layout::{broadcast_to, permute};
 use super::slice::join;
 use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
-use crate::element::{Number, check_size, from_slice, of_f64s, on_floats, to_f64s};
+use crate::element::{Number, Real, check_size, from_slice, of_f64s, on_floats, to_f64s};
 use crate::error::{KernelErrorKind, invalid};
 use crate::movement::reshape;
 use crate::product::{self, Matrix};
 use crate::shape::{broadcast, count};
+use crate::threads;
+
+/// Minimum number of multiplications for which splitting across threads pays.
+const MIN_PARALLEL: usize = 1 << 21;
 
 pub(super) const OPERATORS: &[Operator] = &[
     widened("Attention", attention),
@@ -43,10 +47,10 @@ fn with_heads(call: &Call<'_>, index: usize, name: &'static str) -> Result<AnyTe
     }
 }
 
-/// Additive attention bias: the mask of the keys each query may attend to.
-fn bias(call: &Call<'_>, shape: [usize; 4], past: usize) -> Result<Vec<f64>, KernelErrorKind> {
+/// Additive attention bias: the mask of the keys each query may attend to; `None` if it is zero everywhere.
+fn bias(call: &Call<'_>, shape: [usize; 4], past: usize) -> Result<Option<AnyTensor>, KernelErrorKind> {
     let [batches, heads, queries, keys] = shape;
-    let mut bias = vec![0.0; count(&shape)];
+    let mut bias = None;
     if let Some(mask) = call.optional(3)? {
         let mut mask = if mask.dtype() == Dtype::Bool {
             let open =
@@ -68,7 +72,7 @@ fn bias(call: &Call<'_>, shape: [usize; 4], past: usize) -> Result<Vec<f64>, Ker
         if broadcast(&[mask.shape(), &shape])? != shape {
             return invalid(format!("the mask {:?} does not fit scores {shape:?}", mask.shape()));
         }
-        bias = broadcast_to(&mask, &shape)?.to_vec()?;
+        bias = Some(broadcast_to(&mask, &shape)?);
     }
     let nonpad = call.integers(6)?;
     if nonpad.as_ref().is_some_and(|nonpad| nonpad.len() != batches) {
@@ -76,24 +80,33 @@ fn bias(call: &Call<'_>, shape: [usize; 4], past: usize) -> Result<Vec<f64>, Ker
     }
     let causal = call.flag("is_causal", false)?;
     let (left, right) = (call.int("left_window_size", -1)?, call.int("right_window_size", -1)?);
-    for (at, slot) in bias.iter_mut().enumerate() {
-        let (key, query) = ((at % keys) as i64, (at / keys % queries) as i64);
-        let batch = at / keys / queries / heads;
+    if nonpad.is_none() && !causal && left < 0 && right < 0 {
+        return Ok(bias);
+    }
+    let mut bias = match bias {
+        Some(bias) => bias,
+        None => AnyTensor::zeros(Dtype::F64, &shape)?,
+    };
+    for (row, slots) in bias.as_mut_slice::<f64>()?.chunks_exact_mut(keys.max(1)).enumerate() {
+        let (batch, query) = (row / queries / heads, (row % queries) as i64);
         let nonpad = nonpad.as_ref().map(|nonpad| nonpad[batch]);
         let offset = match nonpad {
             Some(nonpad) if past == 0 => nonpad - queries as i64,
             Some(_) | None => past as i64,
         };
         let position = offset + query;
-        let closed = nonpad.is_some_and(|nonpad| key >= nonpad)
-            || (causal && key > position)
-            || (left >= 0 && key < position - left)
-            || (right >= 0 && key > position + right);
-        if closed {
-            *slot = f64::NEG_INFINITY;
+        for (key, slot) in slots.iter_mut().enumerate() {
+            let key = key as i64;
+            let closed = nonpad.is_some_and(|nonpad| key >= nonpad)
+                || (causal && key > position)
+                || (left >= 0 && key < position - left)
+                || (right >= 0 && key > position + right);
+            if closed {
+                *slot = f64::NEG_INFINITY;
+            }
         }
     }
-    Ok(bias)
+    Ok(Some(bias))
 }
 
 fn attention(call: &mut Call<'_>) -> Outcome {
@@ -131,29 +144,33 @@ fn attention(call: &mut Call<'_>) -> Outcome {
     let bias = bias(call, shape, past)?;
     let (scores, y) = on_floats!(q.dtype(), T => {
         let (query, key, value) = (q.as_slice::<T>()?, k.as_slice::<T>()?, v.as_slice::<T>()?);
-        let mut shown = vec![T::ZERO; count(&shape)];
+        let is_shown = call.outputs > 3;
+        let mut shown = vec![T::ZERO; if is_shown { count(&shape) } else { 0 }];
         let mut result = vec![T::ZERO; batches * query_heads * queries * width];
-        let mut scores = vec![T::ZERO; queries * keys];
         let shared = query_heads / key_heads;
-        for lane in 0..batches * query_heads {
+        let bias = bias.as_ref().map(AnyTensor::as_slice::<f64>).transpose()?;
+        let compute = |(lane, out, mut shown): (usize, &mut [T], Option<&mut [T]>)| {
+            let mut scores = vec![T::ZERO; queries * keys];
             let (batch, head) = (lane / query_heads, lane % query_heads);
             let source = batch * key_heads + head / shared;
             let query = Matrix::new(&query[lane * queries * size..][..queries * size], queries, size);
             let key = Matrix::transposed(&key[source * keys * size..][..keys * size], size, keys);
             product::multiply(query, key, &mut scores, T::from_f64(scale), None)?;
             let mut show = |wanted: i64, scores: &[T]| {
-                if mode == wanted {
-                    shown[lane * queries * keys..][..queries * keys].copy_from_slice(scores);
+                if let Some(shown) = shown.as_mut().filter(|_| mode == wanted) {
+                    shown.copy_from_slice(scores);
                 }
             };
             show(0, &scores);
             if cap > 0.0 {
                 let cap = T::from_f64(cap);
-                scores.iter_mut().for_each(|score| *score = cap * (*score / cap).tanh());
+                scores.iter_mut().for_each(|score| *score = cap * (*score / cap).hyperbolic_tangent());
             }
             show(1, &scores);
-            let bias = &bias[lane * queries * keys..][..queries * keys];
-            scores.iter_mut().zip(bias).for_each(|(score, bias)| *score = score.plus(T::from_f64(*bias)));
+            if let Some(bias) = bias {
+                let bias = &bias[lane * queries * keys..][..queries * keys];
+                scores.iter_mut().zip(bias).for_each(|(score, bias)| *score = score.plus(T::from_f64(*bias)));
+            }
             show(2, &scores);
             for row in scores.chunks_exact_mut(keys.max(1)) {
                 // A fully masked query yields zeros.
@@ -165,17 +182,27 @@ fn attention(call: &mut Call<'_>) -> Outcome {
             }
             show(3, &scores);
             let value = Matrix::new(&value[source * keys * width..][..keys * width], keys, width);
-            let out = &mut result[lane * queries * width..][..queries * width];
-            product::multiply(Matrix::new(&scores, queries, keys), value, out, T::ONE, None)?;
+            product::multiply(Matrix::new(&scores, queries, keys), value, out, T::ONE, None)
+        };
+        let mut parts = shown.chunks_exact_mut((queries * keys).max(1));
+        let lanes = result.chunks_exact_mut((queries * width).max(1)).enumerate();
+        let tasks: Vec<_> = lanes.map(|(lane, out)| (lane, out, parts.next())).collect();
+        let work = batches * query_heads * queries * keys * (size + width);
+        if threads::should_split(work, MIN_PARALLEL) {
+            threads::try_run_all(tasks, &compute)?;
+        } else {
+            tasks.into_iter().try_for_each(compute)?;
         }
-        Ok((from_slice(&shape, &shown)?, from_slice(&[batches, query_heads, queries, width], &result)?))
+        let shown = if is_shown { Some(from_slice(&shape, &shown)?) } else { None };
+        Ok((shown, from_slice(&[batches, query_heads, queries, width], &result)?))
     })?;
     let y = if is_flat {
         reshape(permute(&y, &[0, 2, 1, 3])?, &[batches, queries, query_heads * width])?
     } else {
         y
     };
-    Ok(vec![y.into(), k.into(), v.into(), scores.into()])
+    let results = [Some(y), Some(k), Some(v), scores];
+    Ok(results.into_iter().flatten().map(AnyTensor::into).collect())
 }
 
 fn rotary_embedding(call: &mut Call<'_>) -> Outcome {

@@ -27,7 +27,7 @@ pub(super) const OPERATORS: &[Operator] = &[
 ];
 
 /// Minimum number of elements for which splitting across threads pays.
-const MIN_PARALLEL: usize = 1 << 18;
+const MIN_PARALLEL: usize = 1 << 16;
 
 /// Applies a function to the elements of two broadcast tensors.
 pub(crate) fn map2<A: Element, B: Element, C: Element>(
@@ -54,30 +54,33 @@ pub(crate) fn map2<A: Element, B: Element, C: Element>(
             return;
         }
         let steps = (sa.last().copied().unwrap_or(0), sb.last().copied().unwrap_or(0));
-        let rows = Rows::new(&shape, [&sa, &sb]);
-        for (out, [at_a, at_b]) in out.chunks_exact_mut(width).zip(rows) {
-            match steps {
-                (0, 0) => out.fill(each(left[at_a], right[at_b])),
-                (0, _) => {
-                    let left = left[at_a];
-                    for (out, right) in out.iter_mut().zip(&right[at_b..]) {
-                        *out = each(left, *right);
+        let part = (MIN_PARALLEL / width).max(1) * width;
+        threads::in_parts(out, part, &|at, out| {
+            let rows = Rows::new(&shape, [&sa, &sb]).starting_at(at / width);
+            for (out, [at_a, at_b]) in out.chunks_exact_mut(width).zip(rows) {
+                match steps {
+                    (0, 0) => out.fill(each(left[at_a], right[at_b])),
+                    (0, _) => {
+                        let left = left[at_a];
+                        for (out, right) in out.iter_mut().zip(&right[at_b..]) {
+                            *out = each(left, *right);
+                        }
                     }
-                }
-                (_, 0) => {
-                    let right = right[at_b];
-                    for (out, left) in out.iter_mut().zip(&left[at_a..]) {
-                        *out = each(*left, right);
+                    (_, 0) => {
+                        let right = right[at_b];
+                        for (out, left) in out.iter_mut().zip(&left[at_a..]) {
+                            *out = each(*left, right);
+                        }
                     }
-                }
-                (_, _) => {
-                    let pairs = left[at_a..].iter().zip(&right[at_b..]);
-                    for (out, (left, right)) in out.iter_mut().zip(pairs) {
-                        *out = each(*left, *right);
+                    (_, _) => {
+                        let pairs = left[at_a..].iter().zip(&right[at_b..]);
+                        for (out, (left, right)) in out.iter_mut().zip(pairs) {
+                            *out = each(*left, *right);
+                        }
                     }
                 }
             }
-        }
+        });
     })
 }
 
@@ -178,7 +181,15 @@ fn power(call: &mut Call<'_>) -> Outcome {
     }
     if a.dtype() == Dtype::F32 && b.dtype() == Dtype::F32 {
         return one(map2_into::<f32>(a, &b, |base: f32, exponent: f32| {
-            if exponent == 2.0 { base * base } else { base.powf(exponent) }
+            if exponent == 2.0 {
+                base * base
+            } else if exponent == 3.0 {
+                // Exact up to the last bits of an `f64`, so rounded once.
+                let wide = f64::from(base);
+                (wide * wide * wide) as f32
+            } else {
+                base.powf(exponent)
+            }
         })?);
     }
     let dtype = a.dtype();

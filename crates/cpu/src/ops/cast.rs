@@ -11,9 +11,13 @@ use typeloom_types::element::Element;
 
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
-use crate::element::{build, dispatch};
+use crate::element::{build, build_over, dispatch, is_half, narrow, widen};
 use crate::error::{KernelErrorKind, invalid};
 use crate::minifloat::{self, Overflow, PowerRounding};
+use crate::threads;
+
+/// Minimum number of elements for which splitting across threads pays.
+const MIN_PARALLEL: usize = 1 << 17;
 
 pub(super) const OPERATORS: &[Operator] = &[native("Cast", cast), native("CastLike", cast_like)];
 
@@ -109,8 +113,8 @@ macro_rules! convert_floats {
     )*};
 }
 convert_floats! {
-    f32, f64::from, |value: f64| value as f32, |value: i128| value as f32;
-    f64, |value: f64| value, |value: f64| value, |value: i128| value as f64;
+    f32, f64::from, |value: f64| value as f32, |value: i128| i64::try_from(value).map_or(value as f32, |it| it as f32);
+    f64, |value: f64| value, |value: f64| value, |value: i128| i64::try_from(value).map_or(value as f64, |it| it as f64);
     f16, f16::to_f64, f16::from_f64, |value: i128| f16::from_f64(value as f64);
     bf16, bf16::to_f64, bf16::from_f64, |value: i128| bf16::from_f64(value as f64);
 }
@@ -185,6 +189,12 @@ pub(crate) fn convert_with(x: &AnyTensor, to: Dtype, policy: Policy) -> Result<A
     if x.dtype() == to {
         return Ok(x.clone());
     }
+    if is_half(x.dtype()) && to == Dtype::F32 {
+        return widen(x.clone());
+    }
+    if x.dtype() == Dtype::F32 && is_half(to) {
+        return narrow(x.clone(), to);
+    }
     if is_plain(x.dtype()) && is_plain(to) {
         return plain(x, to);
     }
@@ -225,8 +235,10 @@ fn is_plain(dtype: Dtype) -> bool {
 fn plain(x: &AnyTensor, to: Dtype) -> Result<AnyTensor, KernelErrorKind> {
     on_elements!(x.dtype(), S => {
         let from = x.as_slice::<S>()?;
-        on_elements!(to, T => build::<T>(x.shape(), |out| {
-            for (out, from) in out.iter_mut().zip(from) { *out = T::narrow(from.widen()); }
+        on_elements!(to, T => build_over::<T>(x.shape(), |out| {
+            threads::in_parts(out, MIN_PARALLEL, &|at, out| {
+                for (out, from) in out.iter_mut().zip(&from[at..]) { *out = T::narrow(from.widen()); }
+            });
         }))
     })
 }

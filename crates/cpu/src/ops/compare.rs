@@ -8,8 +8,8 @@ use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{check_size, dispatch, on_numbers};
 use crate::error::{KernelErrorKind, invalid};
-use crate::movement::{Run, assemble};
-use crate::shape::{broadcast, broadcast_strides, each_index, offset};
+use crate::movement::{Run, assemble, write_chunks};
+use crate::shape::{Rows, broadcast, broadcast_strides, each_index, offset, strides};
 
 /// A comparison of numbers.
 macro_rules! comparison {
@@ -33,7 +33,13 @@ pub(super) const OPERATORS: &[Operator] = &[
     native("Xor", |call| logic(call, |a, b| a ^ b)),
     native("Not", |call| {
         let x = call.take(0)?;
-        one(super::unary::map_into(x, |x: bool| !x)?)
+        if x.dtype() != Dtype::Bool {
+            return Err(KernelErrorKind::Dtype(x.dtype()));
+        }
+        let flags = x.bytes().as_chunks::<1>().0;
+        one(write_chunks::<1>(Dtype::Bool, x.shape(), |out| {
+            out.iter_mut().zip(flags).for_each(|(out, [flag])| *out = [flag ^ 1]);
+        })?)
     }),
     native("Where", choose),
 ];
@@ -58,6 +64,15 @@ fn equal(call: &mut Call<'_>) -> Outcome {
 fn logic(call: &mut Call<'_>, each: impl Fn(bool, bool) -> bool + Sync) -> Outcome {
     let b = aligned(call)?;
     let a = call.take(0)?;
+    if a.dtype() == Dtype::Bool && b.dtype() == Dtype::Bool && a.shape() == b.shape() {
+        // As bytes, because a view of bools checks each of them.
+        let (left, right) = (a.bytes().as_chunks::<1>().0, b.bytes().as_chunks::<1>().0);
+        return one(write_chunks::<1>(Dtype::Bool, a.shape(), |out| {
+            for (out, ([left], [right])) in out.iter_mut().zip(left.iter().zip(right)) {
+                *out = [u8::from(each(*left != 0, *right != 0))];
+            }
+        })?);
+    }
     one(map2::<bool, bool, bool>(&a, &b, each)?)
 }
 
@@ -66,22 +81,90 @@ fn choose(call: &mut Call<'_>) -> Outcome {
     let shape = broadcast(&[condition.shape(), a.shape(), b.shape()])?;
     let flags = condition.as_slice::<bool>()?;
     let strides = [condition, a, b].map(|tensor| broadcast_strides(tensor.shape(), &shape));
-    check_size(&shape, size_of::<Run>())?;
     if a.dtype() != b.dtype() {
         return Err(KernelErrorKind::DtypeMismatch(a.dtype(), b.dtype()));
     }
-    let mut runs: Vec<Run> = Vec::with_capacity(crate::shape::count(&shape));
-    let mut inside = true;
-    each_index(&shape, |_, index| {
-        let [at_flag, at_a, at_b] = [0, 1, 2].map(|which: usize| offset(index, &strides[which]));
-        match flags.get(at_flag) {
-            Some(true) => runs.push(Run { input: 0, start: at_a, len: 1 }),
-            Some(false) => runs.push(Run { input: 1, start: at_b, len: 1 }),
-            None => inside = false,
-        }
-    });
-    if !inside {
+    if flags.is_empty() && crate::shape::count(&shape) > 0 {
         return invalid("the condition has fewer elements than its shape needs");
     }
-    one(assemble(&[a, b], &shape, runs.into_iter())?)
+    let choice = Choice { flags, strides: &strides, inputs: [a, b] };
+    match a.dtype().size_bytes() {
+        Some(1) => one(choice.made::<1>(&shape)?),
+        Some(2) => one(choice.made::<2>(&shape)?),
+        Some(4) => one(choice.made::<4>(&shape)?),
+        Some(8) => one(choice.made::<8>(&shape)?),
+        Some(16) => one(choice.made::<16>(&shape)?),
+        Some(_) | None => {
+            check_size(&shape, size_of::<Run>())?;
+            let mut runs: Vec<Run> = Vec::with_capacity(crate::shape::count(&shape));
+            each_index(&shape, |_, index| {
+                let [flag, a, b] = [0, 1, 2].map(|which: usize| offset(index, &strides[which]));
+                let (input, start) = if flags[flag] { (0, a) } else { (1, b) };
+                runs.push(Run { input, start, len: 1 });
+            });
+            one(assemble(&[a, b], &shape, runs.into_iter())?)
+        }
+    }
+}
+
+/// The operands of `Where`: condition, and the values where it is true and false.
+struct Choice<'a> {
+    flags: &'a [bool],
+    strides: &'a [Vec<usize>; 3],
+    inputs: [&'a AnyTensor; 2],
+}
+
+impl Choice<'_> {
+    fn made<const N: usize>(&self, shape: &[usize]) -> Result<AnyTensor, KernelErrorKind> {
+        let dtype = self.inputs[0].dtype();
+        let [yes, no] = self.inputs.map(|input| input.bytes().as_chunks::<N>().0);
+        check_size(shape, N)?;
+        // Equal shapes and scalars are one row.
+        let is_flat =
+            self.strides.iter().all(|own| own.iter().all(|step| *step == 0) || own[..] == strides(shape)[..]);
+        let (shape_of_rows, own): (Vec<usize>, Vec<Vec<usize>>) = if is_flat && !shape.is_empty() {
+            let step = |own: &Vec<usize>| vec![own.iter().copied().max().unwrap_or(0).min(1)];
+            (vec![crate::shape::count(shape)], self.strides.iter().map(step).collect())
+        } else {
+            (shape.to_vec(), self.strides.to_vec())
+        };
+        let width = shape_of_rows.last().copied().unwrap_or(1);
+        write_chunks::<N>(dtype, shape, |out| {
+            if out.is_empty() {
+                return;
+            }
+            let last = [0, 1, 2].map(|which: usize| own[which].last().copied().unwrap_or(0));
+            let rows = Rows::new(&shape_of_rows, [&own[0], &own[1], &own[2]]);
+            for (out, starts) in out.chunks_exact_mut(width).zip(rows) {
+                let flags = &self.flags[starts[0]..];
+                let (yes, no) = (&yes[starts[1]..], &no[starts[2]..]);
+                match last {
+                    [1, 1, 1] => {
+                        for (out, (flag, (yes, no))) in
+                            out.iter_mut().zip(flags.iter().zip(yes.iter().zip(no)))
+                        {
+                            *out = if *flag { *yes } else { *no };
+                        }
+                    }
+                    [1, 1, 0] => {
+                        let no = no[0];
+                        for (out, (flag, yes)) in out.iter_mut().zip(flags.iter().zip(yes)) {
+                            *out = if *flag { *yes } else { no };
+                        }
+                    }
+                    [1, 0, 1] => {
+                        let yes = yes[0];
+                        for (out, (flag, no)) in out.iter_mut().zip(flags.iter().zip(no)) {
+                            *out = if *flag { yes } else { *no };
+                        }
+                    }
+                    [flag, a, b] => {
+                        for (at, out) in out.iter_mut().enumerate() {
+                            *out = if flags[at * flag] { yes[at * a] } else { no[at * b] };
+                        }
+                    }
+                }
+            }
+        })
+    }
 }

@@ -6,13 +6,13 @@
 
 use typeloom_types::any_tensor::AnyTensor;
 
-use super::layout::{permute, strided};
+use super::layout::permute;
 use super::matmul::multiply;
 use super::reduce::{Reduction, reduce_axes};
 use super::{Operator, widened};
 use crate::call::{Call, Outcome, one};
 use crate::error::{KernelErrorKind, invalid};
-use crate::movement::reshape;
+use crate::movement::{reshape, strided};
 use crate::shape::{count, strides};
 
 pub(super) const OPERATORS: &[Operator] = &[widened("Einsum", einsum)];

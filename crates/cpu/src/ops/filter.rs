@@ -5,9 +5,8 @@
 //! lists of offsets, one per kernel position and one per window, whose sum is the element offset. If windows
 //! reach past the input, it is first copied with a border of zeros.
 //!
-//! Depthwise convolutions do not use a product. They accumulate plane by plane and row by row.
+//! Depthwise convolutions do not use a product, see [`planes`].
 
-use pulp::Arch;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
@@ -20,11 +19,14 @@ use crate::memory;
 use crate::product::in_place::{self, InPlace, SLACK, Sliding};
 use crate::product::lane::Lane;
 use crate::product::{self, Columns, Finish, Job, Memory, Offsets, Rows, Steps};
-use crate::shape::{count, each_strided, extents, strides};
+use crate::shape::{count, extents, strides};
 use crate::threads;
+use planes::by_planes;
+
+mod planes;
 
 /// Minimum number of elements for which splitting across threads pays.
-const MIN_PARALLEL: usize = 1 << 18;
+const MIN_PARALLEL: usize = 1 << 15;
 
 /// Groups with one input channel and at most this many output channels are accumulated plane by plane.
 const MAX_PLANES: usize = 3;
@@ -313,94 +315,4 @@ fn slides(windows: &Windows) -> bool {
     let reach = windows.reach();
     let columns: usize = windows.output.iter().take(1).chain(reach.iter().skip(1)).product();
     windows.strides.iter().all(|stride| *stride == 1) && columns <= count(&windows.output) / 2 * 3
-}
-
-fn by_planes<T: Lane>(
-    filter: &Filter,
-    w: &AnyTensor,
-    windows: &Windows,
-    x: &AnyTensor,
-    shape: &[usize],
-    finishing: &Finishing<'_>,
-) -> Result<AnyTensor, KernelErrorKind> {
-    let weights = w.as_slice::<T>()?;
-    let finish = finish::<T>(finishing)?;
-    let outputs = filter.shape[0];
-    let group_outputs = outputs / filter.groups;
-    let (kernel, positions) = (count(&windows.kernel), count(&windows.output));
-    framed::<T, _>(windows, x, 0, |input| {
-        let plane = count(&input.extents);
-        let along = strides(&input.extents);
-        let within = windows.offsets(&windows.kernel, &windows.dilations, &along);
-        let columns = windows.offsets(&windows.output, &windows.strides, &along);
-        let step = windows.strides.last().copied().unwrap_or(1);
-        let width = windows.output.last().copied().unwrap_or(1);
-        let arch = Arch::new();
-        build_over::<T>(shape, |out| {
-            if out.is_empty() {
-                return;
-            }
-            let work = |at: usize, out: &mut [T]| {
-                let (batch, channel) = (at / outputs, at % outputs);
-                let from = &input.data[(batch * filter.groups + channel / group_outputs) * plane..][..plane];
-                let weights = &weights[channel * kernel..][..kernel];
-                let finish = finish.part(channel, at * positions);
-                arch.dispatch(
-                    #[inline(always)]
-                    || {
-                        for (out, columns) in out.chunks_exact_mut(width).zip(columns.chunks_exact(width)) {
-                            row(out, from, columns[0], step, &within, weights);
-                        }
-                        finish_plane(out, &finish);
-                    },
-                );
-            };
-            let is_parallel = threads::should_split(out.len() * kernel, 4 * MIN_PARALLEL);
-            threads::each_chunk(out, positions, is_parallel, MIN_PARALLEL / (positions * kernel), &work);
-        })
-    })
-}
-
-/// One row of windows over one plane.
-#[inline(always)]
-fn row<T: Number>(out: &mut [T], plane: &[T], start: usize, step: usize, within: &[usize], weights: &[T]) {
-    out.fill(T::ZERO);
-    for (offset, weight) in within.iter().zip(weights) {
-        let from = &plane[start + offset..];
-        each_strided(
-            out,
-            from,
-            step,
-            #[inline(always)]
-            |out, from| *out = out.plus(weight.times(from)),
-        );
-    }
-}
-
-/// Applies the epilogue to the sums of one channel.
-#[inline(always)]
-fn finish_plane<T: Number>(out: &mut [T], finish: &Finish<'_, T>) {
-    let scale = finish.scale.and_then(|list| list.first()).copied();
-    let offset = finish.offset.and_then(|list| list.first()).copied();
-    if let Some(scale) = scale {
-        for out in out.iter_mut() {
-            *out = out.times(scale);
-        }
-    }
-    if let Some(offset) = offset {
-        for out in out.iter_mut() {
-            *out = out.plus(offset);
-        }
-    }
-    if let Some(addend) = finish.addend {
-        for (out, addend) in out.iter_mut().zip(addend) {
-            *out = out.plus(*addend);
-        }
-    }
-    if let Some((low, high)) = finish.bounds {
-        for out in out {
-            let raised = if *out < low { low } else { *out };
-            *out = if raised > high { high } else { raised };
-        }
-    }
 }

@@ -5,7 +5,7 @@ use typeloom_types::any_tensor::AnyTensor;
 use super::{Operator, native};
 use crate::call::{Call, Outcome, integers, one};
 use crate::error::{KernelErrorKind, invalid};
-use crate::movement::{Run, assemble, slices};
+use crate::movement::{Run, assemble, picked, slices};
 use crate::shape::{around, axis, count, each_index, offset, strides};
 
 pub(super) const OPERATORS: &[Operator] =
@@ -42,7 +42,7 @@ fn gather_elements(call: &mut Call<'_>) -> Outcome {
     let (data, indices) = (call.tensor(0)?, call.tensor(1)?);
     let axis = axis(call.int("axis", 0)?, data.rank())?;
     let offsets = element_offsets(data, indices, axis)?;
-    one(assemble(&[data], indices.shape(), offsets.into_iter().map(Run::one))?)
+    one(picked(data, &offsets, indices.shape())?)
 }
 
 /// For each element of `indices`, the offset of the element of `data` at the same position, but with this
@@ -60,8 +60,18 @@ pub(super) fn element_offsets(
     let own = strides(data.shape());
     let at = normalised_indices(indices, data.shape()[axis])?;
     let mut offsets = Vec::with_capacity(at.len());
-    each_index(indices.shape(), |flat, index| {
-        offsets.push(offset(index, &own) - index[axis] * own[axis] + at[flat] * own[axis]);
+    let Some(last) = own.len().checked_sub(1) else { return Ok(at) };
+    let width = indices.shape()[last];
+    let mut rows = at.chunks_exact(width.max(1));
+    each_index(&indices.shape()[..last], |_, index| {
+        let Some(row) = rows.next() else { return };
+        if axis == last {
+            let start = offset(index, &own);
+            offsets.extend(row.iter().map(|at| start + at));
+        } else {
+            let start = offset(index, &own) - index[axis] * own[axis];
+            offsets.extend(row.iter().enumerate().map(|(column, at)| start + column + at * own[axis]));
+        }
     });
     Ok(offsets)
 }

@@ -4,10 +4,9 @@ use typeloom_types::any_tensor::AnyTensor;
 
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
-use crate::element::check_size;
 use crate::error::{KernelErrorKind, invalid};
-use crate::movement::{Run, assemble, reshape};
-use crate::shape::{Rows, around, axes, axis, broadcast, broadcast_strides, count, extents, strides};
+use crate::movement::{Run, assemble, reshape, strided};
+use crate::shape::{around, axes, axis, broadcast, broadcast_strides, count, extents, strides};
 
 pub(super) const OPERATORS: &[Operator] = &[
     native("Transpose", transpose),
@@ -17,20 +16,6 @@ pub(super) const OPERATORS: &[Operator] = &[
     native("SpaceToDepth", space_to_depth),
     native("ReverseSequence", reverse_sequence),
 ];
-
-/// Copies a strided view in row-major order.
-pub(crate) fn strided(x: &AnyTensor, shape: &[usize], view: &[usize]) -> Result<AnyTensor, KernelErrorKind> {
-    check_size(shape, x.dtype().size_bytes().unwrap_or(8))?;
-    let Some((width, step)) = shape.last().copied().zip(view.last().copied()) else {
-        return assemble(&[x], shape, std::iter::once(Run::one(0)));
-    };
-    let rows = Rows::new(shape, [view]);
-    if step == 1 {
-        return assemble(&[x], shape, rows.map(|[start]| Run::of(start, width)));
-    }
-    let elements = rows.flat_map(|[start]| (0..width).map(move |at| Run::one(start + at * step)));
-    assemble(&[x], shape, elements)
-}
 
 /// Permutes the axes.
 pub(crate) fn permute(x: &AnyTensor, order: &[usize]) -> Result<AnyTensor, KernelErrorKind> {

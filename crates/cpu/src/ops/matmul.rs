@@ -12,6 +12,7 @@ use crate::error::{KernelErrorKind, invalid};
 use crate::memory;
 use crate::product::{self, Matrix};
 use crate::shape::{broadcast, broadcast_strides, count, each_index, offset};
+use crate::threads;
 
 pub(super) const OPERATORS: &[Operator] =
     &[widened("MatMul", matmul), widened("Gemm", gemm), native("MatMulInteger", matmul_integer)];
@@ -69,6 +70,9 @@ impl Batches {
     }
 }
 
+/// Minimum number of multiplications of all products for which splitting across threads pays.
+const MIN_PARALLEL: usize = 1 << 21;
+
 /// Batched matrix product.
 pub(crate) fn multiply(a: &AnyTensor, b: &AnyTensor) -> Result<AnyTensor, KernelErrorKind> {
     let batches = Batches::of(a.shape(), b.shape())?;
@@ -88,14 +92,19 @@ pub(crate) fn multiply(a: &AnyTensor, b: &AnyTensor) -> Result<AnyTensor, Kernel
                 );
                 return;
             }
-            batches.each(|flat, a, b| {
-                let a = Matrix::new(&left[a..][..m * k], m, k);
-                let b = Matrix::new(&right[b..][..k * n], k, n);
-                let result = product::multiply(a, b, &mut out[flat * m * n..][..m * n], T::ONE, None);
-                if outcome.is_ok() {
-                    outcome = result;
-                }
-            });
+            let mut starts = Vec::with_capacity(count(&batches.outer));
+            batches.each(|_, a, b| starts.push((a, b)));
+            let tasks: Vec<_> = starts.into_iter().zip(out.chunks_exact_mut(m * n)).collect();
+            let each = |((at_a, at_b), out): ((usize, usize), &mut [T])| {
+                let a = Matrix::new(&left[at_a..][..m * k], m, k);
+                let b = Matrix::new(&right[at_b..][..k * n], k, n);
+                product::multiply(a, b, out, T::ONE, None)
+            };
+            outcome = if threads::should_split(tasks.len() * m * k * n, MIN_PARALLEL) {
+                threads::try_run_all(tasks, &each)
+            } else {
+                tasks.into_iter().try_for_each(each)
+            };
         })
     })?;
     outcome.map(|()| product)

@@ -1,14 +1,15 @@
 //! Normalisation: batch, instance, group, layer, RMS and local response.
 
-use pulp::Arch;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
+use super::cast::convert;
 use super::layout::broadcast_to;
+use super::reduce::floats::mean_square;
 use super::reduce::{Reduction, moments, reduce_axes};
 use super::{Operator, native, widened, widened_to};
 use crate::call::{Call, Outcome, one};
-use crate::element::{Number, build_over, narrow, of_f64s, on_floats, to_f64s, widen};
+use crate::element::{Number, build_over, narrow, of_f64s, on_floats, to_f64s, vectorised, widen};
 use crate::error::{KernelErrorKind, invalid};
 use crate::shape::{around, axes, axis, broadcast, count};
 use crate::threads;
@@ -42,12 +43,12 @@ fn affine(
     on_floats!(x.dtype(), T => {
         let data = x.as_slice::<T>()?;
         build_over::<T>(x.shape(), |out| {
-            let rows = out.chunks_exact_mut(inner.max(1)).zip(data.chunks_exact(inner.max(1)));
-            for (at, (out, data)) in rows.enumerate() {
+            each_row(out, inner, #[inline(always)] |at, out| {
                 let (factor, offset) = coefficients[at % lanes];
                 let (factor, offset) = (T::from_f64(factor), T::from_f64(offset));
+                let data = &data[at * inner..][..inner];
                 out.iter_mut().zip(data).for_each(|(out, data)| *out = factor * *data + offset);
-            }
+            });
         })
     })
 }
@@ -81,7 +82,7 @@ fn batch_normalization(call: &mut Call<'_>) -> Outcome {
     let (of, current) = if training {
         let others: Vec<usize> = (0..x.rank()).filter(|axis| *axis != 1).collect();
         let rows = super::layout::permute(x, &[&[1], &others[..]].concat())?;
-        let moments = moments(&to_f64s(&rows)?, channels, x.len() / channels.max(1))?;
+        let moments = moments(&rows, channels, x.len() / channels.max(1))?;
         (moments.clone(), Some(moments))
     } else {
         (mean.iter().copied().zip(variance.iter().copied()).collect(), None)
@@ -110,7 +111,7 @@ fn instance_normalization(call: &mut Call<'_>) -> Outcome {
     }
     let inner = count(&x.shape()[2..]);
     let channels = x.shape()[1];
-    let moments = moments(&to_f64s(x)?, x.shape()[0] * channels, inner)?;
+    let moments = moments(x, x.shape()[0] * channels, inner)?;
     let of = |(at, moments): (usize, &(f64, f64))| {
         coefficient((scale[at % channels], bias[at % channels]), *moments, epsilon)
     };
@@ -138,7 +139,7 @@ fn group_normalization(call: &mut Call<'_>) -> Outcome {
     }
     let own = channels / groups;
     let inner = count(&x.shape()[2..]);
-    let moments = moments(&to_f64s(x)?, x.shape()[0] * groups, own * inner)?;
+    let moments = moments(x, x.shape()[0] * groups, own * inner)?;
     let of = |lane: usize| {
         let channel = lane % channels;
         let parameter = if per_group { channel / own } else { channel };
@@ -164,20 +165,29 @@ fn layer_normalization(call: &mut Call<'_>) -> Outcome {
     };
     let scale = spread(call.tensor(1)?)?;
     let bias = call.optional(2)?.map(spread).transpose()?;
-    let data = to_f64s(x)?;
-    let moments = moments(&data, count(&x.shape()[..from]), width)?;
-    let mut out = vec![0.0; data.len()];
-    let (mut means, mut deviations) = (Vec::new(), Vec::new());
-    for (row, (mean, variance)) in moments.iter().enumerate() {
-        let inverse = 1.0 / (variance + epsilon).sqrt();
-        for at in row * width..(row + 1) * width {
-            let bias = bias.as_ref().map_or(0.0, |bias| bias[at % bias.len()]);
-            out[at] = (data[at] - mean) * inverse * scale[at % scale.len()] + bias;
-        }
-        means.push(*mean);
-        deviations.push(inverse);
-    }
-    let y = of_f64s(x.dtype(), x.shape(), &out)?;
+    let moments = moments(x, count(&x.shape()[..from]), width)?;
+    let means: Vec<f64> = moments.iter().map(|(mean, _)| *mean).collect();
+    let deviations: Vec<f64> =
+        moments.iter().map(|(_, variance)| 1.0 / (variance + epsilon).sqrt()).collect();
+    let y = on_floats!(x.dtype(), T => {
+        let data = x.as_slice::<T>()?;
+        build_over::<T>(x.shape(), |out| {
+            each_row(out, width, #[inline(always)] |row, out| {
+                let data = &data[row * width..][..width];
+                let (mean, inverse) = (means[row], deviations[row]);
+                let scale = &scale[row * width % scale.len()..][..width];
+                for (out, (x, scale)) in out.iter_mut().zip(data.iter().zip(scale)) {
+                    *out = T::from_f64((Number::to_f64(*x) - mean) * inverse * scale);
+                }
+                if let Some(bias) = &bias {
+                    let bias = &bias[row * width % bias.len()..][..width];
+                    for (out, (x, (scale, bias))) in out.iter_mut().zip(data.iter().zip(scale.iter().zip(bias))) {
+                        *out = T::from_f64((Number::to_f64(*x) - mean) * inverse * scale + bias);
+                    }
+                }
+            });
+        })
+    })?;
     let mut shape = x.shape()[..from].to_vec();
     shape.resize(x.rank(), 1);
     Ok(vec![y.into(), of_f64s(stash, &shape, &means)?.into(), of_f64s(stash, &shape, &deviations)?.into()])
@@ -191,14 +201,43 @@ fn rms_normalization(call: &mut Call<'_>) -> Outcome {
     if broadcast(&[scale.shape(), x.shape()])? != x.shape() {
         return invalid(format!("{:?} does not broadcast to {:?}", scale.shape(), x.shape()));
     }
-    let factors = to_f64s(&broadcast_to(scale, x.shape())?)?;
-    let mut data = to_f64s(x)?;
-    for (row, factors) in data.chunks_exact_mut(width.max(1)).zip(factors.chunks_exact(width.max(1))) {
-        let mean = row.iter().map(|value| value * value).sum::<f64>() / width as f64;
-        let rms = (mean + epsilon).sqrt();
-        row.iter_mut().zip(factors).for_each(|(value, factor)| *value = *value / rms * factor);
+    // A scale with the shape of a row is not repeated.
+    let target = if scale.rank() <= x.rank() - from { &x.shape()[from..] } else { x.shape() };
+    let factors = to_f64s(&broadcast_to(scale, target)?)?;
+    let (dtype, x) = (scale.dtype(), widen(x.clone())?);
+    let wide = if dtype == Dtype::F64 || x.dtype() == Dtype::F64 { Dtype::F64 } else { Dtype::F32 };
+    let y = on_floats!(x.dtype(), T => {
+        let data = x.as_slice::<T>()?;
+        on_floats!(wide, U => build_over::<U>(x.shape(), |out| {
+            each_row(out, width, #[inline(always)] |row, out| {
+                let data = &data[row * width..][..width];
+                let factors = &factors[row * width % factors.len()..][..width];
+                let inverse = 1.0 / (mean_square(data) + epsilon).sqrt();
+                for (out, (x, factor)) in out.iter_mut().zip(data.iter().zip(factors)) {
+                    *out = U::from_f64(Number::to_f64(*x) * inverse * factor);
+                }
+            });
+        }))
+    })?;
+    one(if y.dtype() == dtype { y } else { convert(&y, dtype)? })
+}
+
+/// Fills rows of `width` elements, in parallel if there are many.
+fn each_row<T: Number>(out: &mut [T], width: usize, each: impl Fn(usize, &mut [T]) + Sync) {
+    if out.is_empty() {
+        return;
     }
-    one(of_f64s(scale.dtype(), x.shape(), &data)?)
+    let rows = (MIN_PARALLEL / width).max(1);
+    threads::in_parts(out, rows * width, &|at, out| {
+        vectorised::<T, _>(
+            #[inline(always)]
+            || {
+                for (row, out) in out.chunks_exact_mut(width).enumerate() {
+                    each(at / width + row, out);
+                }
+            },
+        );
+    });
 }
 
 fn mean_variance_normalization(call: &mut Call<'_>) -> Outcome {
@@ -234,7 +273,7 @@ fn lrn(call: &mut Call<'_>) -> Outcome {
                 let to = usize::try_from(channel as i64 + after).unwrap_or(0).min(channels - 1);
                 let own = &data[at * inner..][..inner];
                 let seen = &data[(block + from) * inner..][..(to + 1 - from) * inner];
-                Arch::new().dispatch(#[inline(always)] || {
+                vectorised::<T, _>(#[inline(always)] || {
                     let mut sums = vec![0.0_f64; inner];
                     for plane in seen.chunks_exact(inner) {
                         for (sum, value) in sums.iter_mut().zip(plane) {

@@ -6,7 +6,7 @@ use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
 use crate::element::{check_size, of_f64s};
 use crate::error::{KernelErrorKind, invalid};
-use crate::movement::{Run, assemble};
+use crate::movement::{Run, Selection, assemble, select, slices};
 use crate::shape::{axes_or_all, count, each_index, strides};
 
 pub(super) const OPERATORS: &[Operator] = &[native("Pad", pad)];
@@ -60,17 +60,19 @@ fn pad(call: &mut Call<'_>) -> Outcome {
     if x.is_empty() && count(&shape) > 0 {
         return invalid("an empty input cannot be padded with its own elements");
     }
-    check_size(&shape, size_of::<Run>())?;
-    let own = strides(x.shape());
-    let mut runs = Vec::with_capacity(count(&shape));
-    each_index(&shape, |_, index| {
-        let offset = index
-            .iter()
-            .enumerate()
-            .map(|(axis, at)| inside(*at as i64 + shift[axis], x.shape()[axis] as i64, mode) * own[axis]);
-        runs.push(Run::one(offset.sum()));
-    });
-    one(assemble(&[x], &shape, runs.into_iter())?)
+    check_size(&shape, x.dtype().size_bytes().unwrap_or(size_of::<Run>()))?;
+    let selections: Vec<Selection> = (0..x.rank())
+        .map(|axis| {
+            let extent = x.shape()[axis] as i64;
+            if shift[axis] == 0 && shape[axis] == x.shape()[axis] {
+                return Selection::All;
+            }
+            Selection::Listed(
+                (0..shape[axis]).map(|at| inside(at as i64 + shift[axis], extent, mode)).collect(),
+            )
+        })
+        .collect();
+    one(select(x, &selections)?)
 }
 
 /// Maps an index outside an axis to one inside.
@@ -88,6 +90,9 @@ fn inside(at: i64, extent: i64, mode: Mode) -> usize {
     usize::try_from(found).unwrap_or(0)
 }
 
+/// Maximum number of elements that are copied from a row of the fill value.
+const MAX_ROW: usize = 256;
+
 /// Copies a shifted window of another shape from a tensor. Elements outside are `fill`, or zero.
 pub(super) fn shifted(
     x: &AnyTensor,
@@ -102,7 +107,16 @@ pub(super) fn shifted(
     check_size(shape, size_of::<Run>())?;
     let own = strides(x.shape());
     let mut runs = Vec::new();
-    let outside = Run { input: 1, start: 0, len: 1 };
+    // A row of the fill value, so that elements outside are runs.
+    let row = shape.last().copied().unwrap_or(1).min(MAX_ROW);
+    let fill = slices(&fill, (1, 1, 1), &vec![0; row], &[row])?;
+    let outside = |runs: &mut Vec<Run>, mut number: i64| {
+        while number > 0 {
+            let len = usize::try_from(number).unwrap_or(row).min(row);
+            runs.push(Run { input: 1, start: 0, len });
+            number -= len as i64;
+        }
+    };
     let Some(last) = shape.len().checked_sub(1) else {
         return assemble(&[x, &fill], shape, std::iter::once(Run::one(0)));
     };
@@ -118,14 +132,14 @@ pub(super) fn shifted(
         let from = (-shift[last]).clamp(0, width);
         let to = (extent - shift[last]).clamp(from, width);
         match start {
-            None => runs.extend((0..width).map(|_| outside)),
+            None => outside(&mut runs, width),
             Some(start) => {
-                runs.extend((0..from).map(|_| outside));
+                outside(&mut runs, from);
                 if to > from {
                     let begin = start + usize::try_from(from + shift[last]).unwrap_or(0);
                     runs.push(Run::of(begin, usize::try_from(to - from).unwrap_or(0)));
                 }
-                runs.extend((to..width).map(|_| outside));
+                outside(&mut runs, width - to);
             }
         }
     });

@@ -1,14 +1,14 @@
 //! Pooling over sliding windows, global pooling, `LpPool` and `MaxUnpool`.
 
-use pulp::Arch;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
+use super::polyphase::Polyphase;
 use super::reduce::{Reduction, reduce_axes};
 use super::sliding::{Stretch, Windows, pads, per_axis};
 use super::{Operator, widened, widened_to};
 use crate::call::{Call, Outcome, integers, one};
-use crate::element::{Number, build, build_over, check_size, dispatch, on_floats};
+use crate::element::{Number, build, build_over, check_size, dispatch, on_floats, vectorised};
 use crate::error::{KernelErrorKind, invalid};
 use crate::shape::{count, each_strided, extents, strides};
 use crate::threads;
@@ -37,7 +37,7 @@ fn windows(call: &Call<'_>, x: &AnyTensor) -> Result<(Windows, Vec<usize>), Kern
 }
 
 /// Minimum number of operations for which splitting across threads pays.
-const MIN_PARALLEL: usize = 1 << 18;
+const MIN_PARALLEL: usize = 1 << 17;
 
 /// Computes each output plane from an input plane, in parallel if there is enough work.
 fn planes<T: Number>(
@@ -53,7 +53,7 @@ fn planes<T: Number>(
         return;
     }
     let work = |at: usize, out: &mut [T]| {
-        Arch::new().dispatch(|| each(&data[at * plane..][..plane], out));
+        vectorised::<T, _>(|| each(&data[at * plane..][..plane], out));
     };
     let is_parallel = threads::should_split(data.len() / plane * steps, 4 * MIN_PARALLEL);
     threads::each_chunk(out, outputs, is_parallel, MIN_PARALLEL / steps.max(1), &work);
@@ -72,6 +72,11 @@ fn max_pool(call: &mut Call<'_>) -> Outcome {
     if call.outputs > 1 {
         return max_pool_with_indices(call, x, &windows, &shape);
     }
+    if let Some(layout) = Polyphase::of(&windows) {
+        return one(dispatch!(x.dtype(), T in [F32 f32, F64 f64, U8 u8, I8 i8] => {
+            folded::<T, T>(x, &layout, &windows, &shape, T::LOWEST, |value| value, greater, |_, best| best)
+        })?);
+    }
     let (stretches, outputs) = (windows.stretches(), count(&windows.output));
     let step = windows.strides.last().copied().unwrap_or(1);
     one(dispatch!(x.dtype(), T in [F32 f32, F64 f64, U8 u8, I8 i8] => {
@@ -82,12 +87,73 @@ fn max_pool(call: &mut Call<'_>) -> Outcome {
             planes(data, count(&windows.input), out, outputs, steps, #[inline(always)] |data, out| {
                 for stretch in &stretches {
                     along(stretch, step, data, out, #[inline(always)] |best: &mut T, value: T| {
-                        *best = if value > *best || value.is_nan() { value } else { *best };
+                        *best = greater(*best, value);
                     });
                 }
             });
         })
     })?)
+}
+
+/// The greater number; NaN if either is NaN.
+#[inline(always)]
+fn greater<T: Number>(best: T, value: T) -> T {
+    if value > best || value.is_nan() { value } else { best }
+}
+
+/// Folds the elements of each window, from `first` on, which is also the value of the padding. `finish` receives the
+/// number of the window.
+fn folded<T: Number, A: Number>(
+    x: &AnyTensor,
+    layout: &Polyphase,
+    windows: &Windows,
+    shape: &[usize],
+    first: A,
+    widen: impl Fn(T) -> A + Sync,
+    each: impl Fn(A, A) -> A + Sync,
+    finish: impl Fn(usize, A) -> T + Sync,
+) -> Result<AnyTensor, KernelErrorKind> {
+    let data = x.as_slice::<T>()?;
+    let (plane, outputs) = (count(&windows.input), count(&windows.output));
+    build_over::<T>(shape, |out| {
+        let work = |number: usize, out: &mut [T]| {
+            vectorised::<T, _>(
+                #[inline(always)]
+                || {
+                    let mut frame = vec![first; layout.size()];
+                    let mut results = vec![first; layout.columns()];
+                    for (at, out) in out.chunks_exact_mut(outputs).enumerate() {
+                        layout.fill(&data[(number + at) * plane..][..plane], &mut frame, &widen);
+                        layout.fold(
+                            &frame,
+                            first,
+                            &mut results,
+                            #[inline(always)]
+                            |sum, _, value| each(sum, value),
+                        );
+                        layout.each_line(
+                            &results,
+                            out,
+                            #[inline(always)]
+                            |start, results, out| {
+                                for (at, (out, result)) in out.iter_mut().zip(results).enumerate() {
+                                    *out = finish(start + at, *result);
+                                }
+                            },
+                        );
+                    }
+                },
+            );
+        };
+        let cost = layout.columns() * count(&windows.kernel);
+        let planes = out.len() / outputs;
+        if threads::should_split(planes * cost, 2 * MIN_PARALLEL) {
+            let share = (MIN_PARALLEL / cost).clamp(1, planes.div_ceil(4));
+            threads::split_rows(out, share * outputs, &|at, out| work(at * share, out));
+        } else {
+            work(0, out);
+        }
+    })
 }
 
 fn max_pool_with_indices(call: &Call<'_>, x: &AnyTensor, windows: &Windows, shape: &[usize]) -> Outcome {
@@ -147,6 +213,20 @@ fn average_pool(call: &mut Call<'_>) -> Outcome {
         }
         counts
     };
+    if let Some(layout) = Polyphase::of(&windows) {
+        return one(on_floats!(x.dtype(), T => {
+            folded::<T, f64>(
+                x,
+                &layout,
+                &windows,
+                &shape,
+                0.0,
+                Number::to_f64,
+                |sum, value| sum + value,
+                |at, sum| T::from_f64(sum / counts[at] as f64),
+            )
+        })?);
+    }
     one(summed(x, &windows, &stretches, &shape, |value| value, |at, sum| sum / counts[at] as f64)?)
 }
 

@@ -1,16 +1,19 @@
 //! Recurrent networks: `RNN`, `GRU` and `LSTM`.
 //!
 //! One loop serves all three operators. It iterates over the steps of each direction and computes the input
-//! and recurrent gates as matrix products. The cell type computes the next state from the gates.
+//! and recurrent gates as matrix products: that of the inputs for all steps at once, that of the state with
+//! weights that are packed before the first step. The cell type computes the next state from the gates.
 
+use pulp::Arch;
 use typeloom_types::any_tensor::AnyTensor;
 
 use super::layout::permute;
 use super::{Operator, widened};
 use crate::call::{Call, Outcome};
-use crate::element::{of_f64s, to_f64s};
+use crate::element::{Number, Real, from_slice, on_floats};
 use crate::error::{KernelErrorKind, invalid};
-use crate::product::{self, Matrix};
+use crate::product::lane::Lane;
+use crate::product::{self, Matrix, Memory, Panels};
 
 pub(super) const OPERATORS: &[Operator] = &[
     widened("RNN", |call| recur(call, Cell::Rnn)),
@@ -43,12 +46,21 @@ impl Cell {
     }
 }
 
+/// Activations with loops of their own.
+#[derive(Clone, Copy)]
+enum Kind {
+    Sigmoid,
+    Tanh,
+    Other,
+}
+
 /// A function of a number and two parameters (alpha and beta).
 type Function = fn(f64, f64, f64) -> f64;
 
 /// An activation function and its parameters.
 #[derive(Clone, Copy)]
 struct Activation {
+    kind: Kind,
     apply: Function,
     alpha: f64,
     beta: f64,
@@ -56,7 +68,13 @@ struct Activation {
 
 impl Activation {
     fn of(name: &str, alpha: Option<f32>, beta: Option<f32>) -> Result<Self, KernelErrorKind> {
-        let (apply, defaults): (Function, (f64, f64)) = match name.to_lowercase().as_str() {
+        let name = name.to_lowercase();
+        let kind = match &*name {
+            "tanh" => Kind::Tanh,
+            "sigmoid" => Kind::Sigmoid,
+            _ => Kind::Other,
+        };
+        let (apply, defaults): (Function, (f64, f64)) = match &*name {
             "relu" => (|x, _, _| x.max(0.0), (0.0, 0.0)),
             "tanh" => (|x, _, _| x.tanh(), (0.0, 0.0)),
             "sigmoid" => (|x, _, _| 1.0 / (1.0 + (-x).exp()), (0.0, 0.0)),
@@ -71,11 +89,20 @@ impl Activation {
             other => return invalid(format!("the activation `{other}` is not known")),
         };
         let or = |given: Option<f32>, default: f64| given.map_or(default, f64::from);
-        Ok(Self { apply, alpha: or(alpha, defaults.0), beta: or(beta, defaults.1) })
+        Ok(Self { kind, apply, alpha: or(alpha, defaults.0), beta: or(beta, defaults.1) })
     }
 
-    fn of_value(self, x: f64) -> f64 {
-        (self.apply)(x, self.alpha, self.beta)
+    #[inline(always)]
+    fn apply<T: Real>(self, values: &mut [T]) {
+        match self.kind {
+            Kind::Sigmoid => values.iter_mut().for_each(|x| *x = x.logistic()),
+            Kind::Tanh => values.iter_mut().for_each(|x| *x = x.hyperbolic_tangent()),
+            Kind::Other => {
+                values
+                    .iter_mut()
+                    .for_each(|x| *x = T::of((self.apply)(Number::to_f64(*x), self.alpha, self.beta)));
+            }
+        }
     }
 }
 
@@ -93,103 +120,185 @@ struct Net {
 }
 
 /// Weights of one direction.
-struct Weights<'a> {
-    input: &'a [f64],
-    state: &'a [f64],
-    bias_input: Vec<f64>,
-    bias_state: Vec<f64>,
-    peepholes: &'a [f64],
+struct Weights<'a, T> {
+    input: &'a [T],
+    state: &'a [T],
+    bias_input: Vec<T>,
+    bias_state: Vec<T>,
+    peepholes: &'a [T],
     activations: &'a [Activation],
 }
 
+/// A matrix that states are multiplied with: columns, and these packed if they are used often.
+struct Recurrent<'a, T> {
+    columns: &'a [T],
+    packed: Option<Panels<T>>,
+}
+
+impl<'a, T: Lane + Memory> Recurrent<'a, T> {
+    fn of(columns: &'a [T], depth: usize, uses: usize) -> Self {
+        let number = columns.len().checked_div(depth).unwrap_or(0);
+        let packed = (uses >= MIN_USES).then(|| Panels::pack(columns, depth, number));
+        Self { columns, packed }
+    }
+
+    fn multiply(
+        &self,
+        left: &[T],
+        depth: usize,
+        scratch: &mut Vec<T>,
+        out: &mut [T],
+    ) -> Result<(), KernelErrorKind> {
+        if let Some(packed) = &self.packed {
+            packed.multiply(left, scratch, out);
+            return Ok(());
+        }
+        let columns = self.columns.len().checked_div(depth).unwrap_or(0);
+        let rows = out.len().checked_div(columns).unwrap_or(0);
+        let right = Matrix::transposed(self.columns, depth, columns);
+        product::multiply(Matrix::new(left, rows, depth), right, out, T::ONE, None)
+    }
+}
+
+/// Rows of states that are computed with unpacked weights; packing them takes about as long.
+const MIN_USES: usize = 4;
+
 impl Net {
-    fn clipped(&self, x: f64) -> f64 {
-        self.clip.map_or(x, |clip| x.clamp(-clip, clip))
+    /// Applies a gate's activation to clipped sums.
+    #[inline(always)]
+    fn gate<T: Real>(&self, activation: Activation, sums: &mut [T]) {
+        if let Some(clip) = self.clip {
+            let clip = T::of(clip);
+            for sum in sums.iter_mut() {
+                let raised = if *sum < -clip { -clip } else { *sum };
+                *sum = if raised > clip { clip } else { raised };
+            }
+        }
+        activation.apply(sums);
     }
 
-    fn gate(&self, activation: Activation, x: f64) -> f64 {
-        activation.of_value(self.clipped(x))
-    }
-
-    /// Updates one row of the batch for one step. `x` and `r` are the input and recurrent gates, biases
-    /// included.
-    fn next(&self, weights: &Weights<'_>, x: &[f64], r: &[f64], h: &mut [f64], c: &mut [f64]) {
+    /// Updates the state of a simple cell or of an LSTM for one row of the batch. `gates` are the sums of input
+    /// and recurrent gates, biases included.
+    #[inline(always)]
+    fn next<T: Real>(&self, weights: &Weights<'_, T>, gates: &mut [T], h: &mut [T], c: &mut [T]) {
         let n = self.hidden;
         let acts = weights.activations;
-        match self.cell {
-            Cell::Rnn => (0..n).for_each(|at| h[at] = self.gate(acts[0], x[at] + r[at])),
-            Cell::Gru => {
-                let update: Vec<f64> = (0..n).map(|at| self.gate(acts[0], x[at] + r[at])).collect();
-                let reset: Vec<f64> = (0..n).map(|at| self.gate(acts[0], x[n + at] + r[n + at])).collect();
-                let candidates: Vec<f64> = if self.before_reset {
-                    (0..n).map(|at| reset[at] * r[2 * n + at]).collect()
-                } else {
-                    let gated: Vec<f64> = (0..n).map(|at| reset[at] * h[at]).collect();
-                    (0..n)
-                        .map(|at| {
-                            let row = &weights.state[(2 * n + at) * n..][..n];
-                            let product: f64 = row.iter().zip(&gated).map(|(a, b)| a * b).sum();
-                            product + weights.bias_state[2 * n + at]
-                        })
-                        .collect()
-                };
-                for at in 0..n {
-                    let candidate = self.gate(acts[1], x[2 * n + at] + candidates[at]);
-                    h[at] = (1.0 - update[at]) * candidate + update[at] * h[at];
-                }
-            }
-            Cell::Lstm => {
-                let peep =
-                    |gate: usize, at: usize| weights.peepholes.get(gate * n + at).copied().unwrap_or(0.0);
-                for at in 0..n {
-                    let sum = |gate: usize| x[gate * n + at] + r[gate * n + at];
-                    let input = self.gate(acts[0], sum(0) + peep(0, at) * c[at]);
-                    let forget = if self.coupled {
-                        1.0 - input
-                    } else {
-                        self.gate(acts[0], sum(2) + peep(2, at) * c[at])
-                    };
-                    c[at] = forget * c[at] + input * self.gate(acts[1], sum(3));
-                    let output = self.gate(acts[0], sum(1) + peep(1, at) * c[at]);
-                    h[at] = output * acts[2].of_value(c[at]);
-                }
-            }
+        if self.cell == Cell::Rnn {
+            self.gate(acts[0], gates);
+            h.copy_from_slice(gates);
+            return;
         }
+        let (input, rest) = gates.split_at_mut(n);
+        let (output, rest) = rest.split_at_mut(n);
+        let (forget, cell) = rest.split_at_mut(n);
+        let peep = |gate: usize, sums: &mut [T], c: &[T]| {
+            if let Some(factors) = weights.peepholes.get(gate * n..(gate + 1) * n) {
+                for (sum, (factor, c)) in sums.iter_mut().zip(factors.iter().zip(c)) {
+                    *sum += *factor * *c;
+                }
+            }
+        };
+        peep(0, input, c);
+        self.gate(acts[0], input);
+        if self.coupled {
+            forget.iter_mut().zip(&*input).for_each(|(forget, input)| *forget = T::ONE - *input);
+        } else {
+            peep(2, forget, c);
+            self.gate(acts[0], forget);
+        }
+        self.gate(acts[1], cell);
+        for (c, (forget, (input, cell))) in c.iter_mut().zip(forget.iter().zip(input.iter().zip(&*cell))) {
+            *c = *forget * *c + *input * *cell;
+        }
+        peep(1, output, c);
+        self.gate(acts[0], output);
+        h.copy_from_slice(c);
+        acts[2].apply(h);
+        h.iter_mut().zip(&*output).for_each(|(h, output)| *h = *output * *h);
     }
 
-    /// Runs all steps of one direction. `write` receives the step and the states of the whole batch.
-    fn run(
+    /// Runs all steps of one direction. `write` receives the step, the row and its new state.
+    fn run<T: Real + Lane + Memory>(
         &self,
-        weights: &Weights<'_>,
-        x: &[f64],
+        weights: &Weights<'_, T>,
+        x: &[T],
         reverse: bool,
-        h: &mut [f64],
-        c: &mut [f64],
-        mut write: impl FnMut(usize, usize, &[f64]),
+        h: &mut [T],
+        c: &mut [T],
+        mut write: impl FnMut(usize, usize, &[T]),
     ) -> Result<(), KernelErrorKind> {
-        let rows = self.cell.gates() * self.hidden;
+        let n = self.hidden;
+        let rows = self.cell.gates() * n;
         let tokens = self.steps * self.batches;
-        let mut gates = vec![0.0; tokens * rows];
+        let mut gates = vec![T::ZERO; tokens * rows];
         let input = Matrix::transposed(weights.input, self.width, rows);
-        product::multiply(Matrix::new(x, tokens, self.width), input, &mut gates, 1.0, None)?;
+        product::multiply(Matrix::new(x, tokens, self.width), input, &mut gates, T::ONE, None)?;
         for row in gates.chunks_exact_mut(rows.max(1)) {
-            row.iter_mut().zip(&weights.bias_input).for_each(|(gate, bias)| *gate += bias);
+            row.iter_mut().zip(&weights.bias_input).for_each(|(gate, bias)| *gate += *bias);
         }
-        let mut of_state = vec![0.0; self.batches * rows];
+        // The candidate of a GRU depends on the state after the reset, if that comes first.
+        let early = if self.cell == Cell::Gru && !self.before_reset { 2 * n } else { rows };
+        let (now, later) = weights.state.split_at(early * n);
+        let (now, later) = (Recurrent::of(now, n, tokens), Recurrent::of(later, n, tokens));
+        let mut scratch = Vec::new();
+        let mut of_state = vec![T::ZERO; self.batches * early];
+        let (mut gated, mut candidates) = (vec![T::ZERO; n], vec![T::ZERO; n]);
         for turn in 0..self.steps {
-            let state = Matrix::transposed(weights.state, self.hidden, rows);
-            product::multiply(Matrix::new(h, self.batches, self.hidden), state, &mut of_state, 1.0, None)?;
-            for (batch, of_state) in of_state.chunks_exact_mut(rows.max(1)).enumerate() {
+            now.multiply(h, n, &mut scratch, &mut of_state)?;
+            for (batch, of_state) in of_state.chunks_exact_mut(early.max(1)).enumerate() {
                 let length = self.lengths[batch];
                 if turn >= length {
                     continue;
                 }
                 let step = if reverse { length - 1 - turn } else { turn };
-                of_state.iter_mut().zip(&weights.bias_state).for_each(|(gate, bias)| *gate += bias);
                 let token = &gates[(step * self.batches + batch) * rows..][..rows];
-                let lane = batch * self.hidden..(batch + 1) * self.hidden;
-                self.next(weights, token, of_state, &mut h[lane.clone()], &mut c[lane.clone()]);
-                write(step, batch, &h[lane]);
+                let lane = batch * n..(batch + 1) * n;
+                let (h, c) = (&mut h[lane.clone()], &mut c[lane]);
+                let added = if self.cell == Cell::Gru { 2 * n } else { rows };
+                Arch::new().dispatch(
+                    #[inline(always)]
+                    || {
+                        let sums = of_state.iter_mut().zip(&weights.bias_state).enumerate();
+                        for (at, (sum, bias)) in sums {
+                            *sum += *bias;
+                            if at < added {
+                                *sum += token[at];
+                            }
+                        }
+                        if self.cell == Cell::Gru {
+                            self.gate(weights.activations[0], &mut of_state[..2 * n]);
+                        } else {
+                            self.next(weights, of_state, h, c);
+                        }
+                    },
+                );
+                if self.cell == Cell::Gru {
+                    let (update, rest) = of_state.split_at(n);
+                    let (reset, third) = rest.split_at(n);
+                    if self.before_reset {
+                        candidates
+                            .iter_mut()
+                            .zip(reset.iter().zip(third))
+                            .for_each(|(to, (a, b))| *to = *a * *b);
+                    } else {
+                        gated.iter_mut().zip(reset.iter().zip(&*h)).for_each(|(to, (a, b))| *to = *a * *b);
+                        later.multiply(&gated, n, &mut scratch, &mut candidates)?;
+                        let biases = &weights.bias_state[2 * n..];
+                        candidates.iter_mut().zip(biases).for_each(|(sum, bias)| *sum += *bias);
+                    }
+                    Arch::new().dispatch(
+                        #[inline(always)]
+                        || {
+                            let inputs = &token[2 * n..];
+                            candidates.iter_mut().zip(inputs).for_each(|(sum, input)| *sum += *input);
+                            self.gate(weights.activations[1], &mut candidates);
+                            for (h, (update, candidate)) in h.iter_mut().zip(update.iter().zip(&candidates)) {
+                                *h = (T::ONE - *update) * *candidate + *update * *h;
+                            }
+                        },
+                    );
+                }
+                write(step, batch, h);
             }
         }
         Ok(())
@@ -197,7 +306,11 @@ impl Net {
 }
 
 /// Elements of an optional input, which must have `length` elements.
-fn sized(call: &Call<'_>, index: usize, length: usize) -> Result<Option<Vec<f64>>, KernelErrorKind> {
+fn sized<'c, T: Real>(
+    call: &'c Call<'_>,
+    index: usize,
+    length: usize,
+) -> Result<Option<&'c [T]>, KernelErrorKind> {
     let Some(tensor) = call.optional(index)? else { return Ok(None) };
     if tensor.len() != length {
         return invalid(format!(
@@ -205,7 +318,7 @@ fn sized(call: &Call<'_>, index: usize, length: usize) -> Result<Option<Vec<f64>
             tensor.shape()
         ));
     }
-    to_f64s(tensor).map(Some)
+    Ok(Some(tensor.as_slice::<T>()?))
 }
 
 fn activations(call: &Call<'_>, cell: Cell, directions: usize) -> Result<Vec<Activation>, KernelErrorKind> {
@@ -224,10 +337,13 @@ fn activations(call: &Call<'_>, cell: Cell, directions: usize) -> Result<Vec<Act
 }
 
 fn recur(call: &mut Call<'_>, cell: Cell) -> Outcome {
+    on_floats!(call.tensor(0)?.dtype(), T => recur_in::<T>(call, cell))
+}
+
+fn recur_in<T: Real + Lane + Memory>(call: &mut Call<'_>, cell: Cell) -> Outcome {
     let batch_first = call.flag("layout", false)?;
     let directions = [("forward", (false, 1)), ("reverse", (true, 1)), ("bidirectional", (false, 2))];
     let (first, directions) = call.choice("direction", &directions)?;
-    let dtype = call.tensor(0)?.dtype();
     let x = if batch_first { permute(call.tensor(0)?, &[1, 0, 2])? } else { call.tensor(0)?.clone() };
     let &[steps, batches, width] = x.shape() else { return invalid("the input is not of rank 3") };
     let r = call.tensor(2)?;
@@ -255,26 +371,26 @@ fn recur(call: &mut Call<'_>, cell: Cell) -> Outcome {
         coupled: call.flag("input_forget", false)?,
         lengths,
     };
-    let bias = sized(call, 3, directions * 2 * rows)?;
-    let peepholes = if cell == Cell::Lstm { sized(call, 7, directions * 3 * hidden)? } else { None };
-    let state = |index: usize| -> Result<Vec<f64>, KernelErrorKind> {
+    let bias = sized::<T>(call, 3, directions * 2 * rows)?;
+    let peepholes = if cell == Cell::Lstm { sized::<T>(call, 7, directions * 3 * hidden)? } else { None };
+    let state = |index: usize| -> Result<Vec<T>, KernelErrorKind> {
         let length = directions * batches * hidden;
-        let Some(values) = sized(call, index, length)? else { return Ok(vec![0.0; length]) };
+        let Some(values) = sized::<T>(call, index, length)? else { return Ok(vec![T::ZERO; length]) };
         if !batch_first {
-            return Ok(values);
+            return Ok(values.to_vec());
         }
-        let given = of_f64s(typeloom_types::dtype::Dtype::F64, &[batches, directions, hidden], &values)?;
+        let given = from_slice::<T>(&[batches, directions, hidden], values)?;
         Ok(permute(&given, &[1, 0, 2])?.to_vec()?)
     };
     let mut h = state(5)?;
-    let mut c = if cell == Cell::Lstm { state(6)? } else { vec![0.0; h.len()] };
+    let mut c = if cell == Cell::Lstm { state(6)? } else { vec![T::ZERO; h.len()] };
     let activations = activations(call, cell, directions)?;
-    let (data, input, recurrent) = (to_f64s(&x)?, to_f64s(w)?, to_f64s(r)?);
-    let mut y = vec![0.0; steps * directions * batches * hidden];
+    let (data, input, recurrent) = (x.as_slice::<T>()?, w.as_slice::<T>()?, r.as_slice::<T>()?);
+    let mut y = vec![T::ZERO; steps * directions * batches * hidden];
     for direction in 0..directions {
         let half = |second: usize| match &bias {
             Some(bias) => bias[(2 * direction + second) * rows..][..rows].to_vec(),
-            None => vec![0.0; rows],
+            None => vec![T::ZERO; rows],
         };
         let count = cell.activations().len();
         let weights = Weights {
@@ -282,21 +398,21 @@ fn recur(call: &mut Call<'_>, cell: Cell) -> Outcome {
             state: &recurrent[direction * rows * hidden..][..rows * hidden],
             bias_input: half(0),
             bias_state: half(1),
-            peepholes: peepholes.as_ref().map_or(&[], |all| &all[direction * 3 * hidden..][..3 * hidden]),
+            peepholes: peepholes.map_or(&[], |all| &all[direction * 3 * hidden..][..3 * hidden]),
             activations: &activations[direction * count..][..count],
         };
         let lane = direction * batches * hidden..(direction + 1) * batches * hidden;
         let reverse = first || direction == 1;
-        net.run(&weights, &data, reverse, &mut h[lane.clone()], &mut c[lane], |step, batch, state| {
+        net.run(&weights, data, reverse, &mut h[lane.clone()], &mut c[lane], |step, batch, state| {
             let at = ((step * directions + direction) * batches + batch) * hidden;
             y[at..at + hidden].copy_from_slice(state);
         })?;
     }
-    let last = |values: &[f64]| -> Result<AnyTensor, KernelErrorKind> {
-        let made = of_f64s(dtype, &[directions, batches, hidden], values)?;
+    let last = |values: &[T]| -> Result<AnyTensor, KernelErrorKind> {
+        let made = from_slice::<T>(&[directions, batches, hidden], values)?;
         if batch_first { permute(&made, &[1, 0, 2]) } else { Ok(made) }
     };
-    let all = of_f64s(dtype, &[steps, directions, batches, hidden], &y)?;
+    let all = from_slice::<T>(&[steps, directions, batches, hidden], &y)?;
     let all = if batch_first { permute(&all, &[2, 0, 1, 3])? } else { all };
     let mut results = vec![all.into(), last(&h)?.into()];
     if cell == Cell::Lstm {

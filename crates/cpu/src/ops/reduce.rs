@@ -1,7 +1,7 @@
 //! Reductions along axes, `ArgMin`/`ArgMax`, and cumulative sums and products.
 //!
-//! Transposes the reduced axes to the end, so that each result is computed from one contiguous row.
-//! Accumulates floats in `f64`.
+//! Adjacent axes of floats are reduced without copies, see [`floats`]. Otherwise the reduced axes are transposed to
+//! the end, so that each result is computed from one contiguous row.
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
@@ -9,9 +9,12 @@ use typeloom_types::dtype::Dtype;
 use super::layout::permute;
 use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
-use crate::element::{Number, build, check_size, on_numbers};
+use crate::element::{Number, build, build_over, check_size, on_floats, on_numbers, vectorised};
 use crate::error::{KernelErrorKind, invalid};
-use crate::shape::{around, axes, axis, lanes};
+use crate::shape::{around, axes, axis, count};
+use crate::threads;
+
+pub(crate) mod floats;
 
 pub(super) const OPERATORS: &[Operator] = &[
     widened("ReduceSum", |call| reduce(call, Reduction::Sum)),
@@ -79,8 +82,24 @@ pub(crate) fn reduce_axes(
         kept.iter().map(|axis| x.shape()[*axis]).collect()
     };
     let width: usize = reduced.iter().map(|axis| x.shape()[*axis]).product();
+    if let (Dtype::F32 | Dtype::F64, Some((first, last))) = (x.dtype(), reduced.first().zip(reduced.last()))
+        && last - first + 1 == reduced.len()
+        && !x.is_empty()
+    {
+        let inner = count(&x.shape()[last + 1..]);
+        return on_floats!(x.dtype(), T => {
+            let data = x.as_slice::<T>()?;
+            build_over::<T>(&shape, |out| floats::reduce(data, width, inner, kind, out))
+        });
+    }
     let order: Vec<usize> = kept.iter().chain(&reduced).copied().collect();
     let rows = permute(x, &order)?;
+    if let (Dtype::F32 | Dtype::F64, 1..) = (x.dtype(), rows.len()) {
+        return on_floats!(x.dtype(), T => {
+            let data = rows.as_slice::<T>()?;
+            build_over::<T>(&shape, |out| floats::reduce(data, width, 1, kind, out))
+        });
+    }
     on_numbers!(x.dtype(), T => {
         let data = rows.as_slice::<T>()?;
         build::<T>(&shape, |out| {
@@ -141,16 +160,27 @@ fn arg(call: &mut Call<'_>, greatest: bool) -> Outcome {
     one(on_numbers!(x.dtype(), T => {
         let data = x.as_slice::<T>()?;
         build::<i64>(&shape, |out| {
-            for (out, lane) in out.iter_mut().zip(lanes(outer, extent, inner)) {
-                let mut best = 0;
-                for index in 1..extent {
-                    let (new, old) = (data[lane.at(index)], data[lane.at(best)]);
-                    let better = if greatest { new > old } else { new < old };
-                    if better || (last && new == old) || (new.is_nan() && !old.is_nan()) {
-                        best = index;
+            let better = |new: T, old: T| {
+                let better = if greatest { new > old } else { new < old };
+                better || (last && new == old) || (new.is_nan() && !old.is_nan())
+            };
+            let each = |at: usize, out: &mut [i64]| {
+                let data = &data[at * extent..][..out.len() * extent];
+                let blocks = out.chunks_exact_mut(inner).zip(data.chunks_exact(extent * inner));
+                for (out, data) in blocks {
+                    let mut best = data[..inner].to_vec();
+                    out.fill(0);
+                    for (index, line) in data.chunks_exact(inner).enumerate().skip(1) {
+                        for (out, (best, new)) in out.iter_mut().zip(best.iter_mut().zip(line)) {
+                            if better(*new, *best) {
+                                (*out, *best) = (index as i64, *new);
+                            }
+                        }
                     }
                 }
-                *out = best as i64;
+            };
+            if !out.is_empty() {
+                threads::in_parts(out, (MIN_PARALLEL / (extent * inner)).max(1) * inner, &each);
             }
         })
     })?)
@@ -161,32 +191,46 @@ fn running(call: &mut Call<'_>, product: bool) -> Outcome {
     let given = call.integer(1)?.ok_or(KernelErrorKind::MissingInput(1))?;
     let mut x = call.take(0)?;
     let axis = axis(given, x.rank())?;
-    let (outer, extent, inner) = around(x.shape(), axis);
+    let (_, extent, inner) = around(x.shape(), axis);
     on_numbers!(x.dtype(), T => {
         let data = x.as_mut_slice::<T>()?;
-        for lane in lanes(outer, extent, inner) {
-            let mut total = if product { T::ONE } else { T::ZERO };
-            for step in 0..extent {
-                let slot = &mut data[lane.at(if reverse { extent - 1 - step } else { step })];
-                let next = if product { total.times(*slot) } else { total.plus(*slot) };
-                *slot = if exclusive { total } else { next };
-                total = next;
-            }
+        for data in data.chunks_exact_mut((extent * inner).max(1)) {
+            let mut totals = vec![if product { T::ONE } else { T::ZERO }; inner];
+            let mut add = |line: &mut [T]| {
+                for (total, slot) in totals.iter_mut().zip(line) {
+                    let next = if product { total.times(*slot) } else { total.plus(*slot) };
+                    *slot = if exclusive { *total } else { next };
+                    *total = next;
+                }
+            };
+            if reverse { data.chunks_exact_mut(inner).rev().for_each(add) } else { data.chunks_exact_mut(inner).for_each(&mut add) }
         }
         Ok(())
     })?;
     one(x)
 }
 
-/// Mean and variance of each row; those of an empty row are not numbers. The number of empty rows has no bound in
-/// the data, so it is admitted like the elements of a tensor.
-pub(crate) fn moments(data: &[f64], rows: usize, width: usize) -> Result<Vec<(f64, f64)>, KernelErrorKind> {
+/// Mean and variance of each row of floats; those of an empty row are not numbers. The number of empty rows has no
+/// bound in the data, so it is admitted like the elements of a tensor.
+pub(crate) fn moments(x: &AnyTensor, rows: usize, width: usize) -> Result<Vec<(f64, f64)>, KernelErrorKind> {
     check_size(&[rows], size_of::<(f64, f64)>())?;
-    let of = |row: usize| {
-        let row = &data[row * width..(row + 1) * width];
-        let mean = row.iter().sum::<f64>() / row.len() as f64;
-        let variance = row.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / row.len() as f64;
-        (mean, variance)
-    };
-    Ok((0..rows).map(of).collect())
+    let mut all = vec![(f64::NAN, f64::NAN); rows];
+    if width > 0 {
+        on_floats!(x.dtype(), T => {
+            let data = x.as_slice::<T>()?;
+            let part = (MIN_PARALLEL / width).max(1);
+            threads::in_parts(&mut all, part, &|at, all| {
+                vectorised::<T, _>(#[inline(always)] || {
+                    for (moments, row) in all.iter_mut().zip(data[at * width..].chunks_exact(width)) {
+                        *moments = floats::moments(row);
+                    }
+                });
+            });
+            Ok(())
+        })?;
+    }
+    Ok(all)
 }
+
+/// Minimum number of elements for which splitting across threads pays.
+const MIN_PARALLEL: usize = 1 << 16;

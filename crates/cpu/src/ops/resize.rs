@@ -5,10 +5,13 @@ use typeloom_types::dtype::Dtype;
 
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
-use crate::element::{check_size, of_f64s, to_f64s};
+use crate::element::{check_size, dispatch, is_half, narrow, of_f64s, on_floats, to_f64s, widen};
 use crate::error::{KernelErrorKind, invalid};
-use crate::movement::{Run, assemble};
-use crate::shape::{around, axes_or_all, count, each_index, extents, strides};
+use crate::movement::{Selection, select};
+use crate::shape::{axes_or_all, count, each_index, extents};
+use passes::Taps;
+
+mod passes;
 
 pub(super) const OPERATORS: &[Operator] = &[native("Resize", resize), native("Upsample", upsample)];
 
@@ -269,45 +272,53 @@ fn resample(x: &AnyTensor, plan: &[Axis], sampling: &Sampling<'_>) -> Result<Any
         outside.push(out);
     }
     if sampling.mode == Mode::Nearest && !crops {
-        let own = strides(x.shape());
-        let mut runs = Vec::with_capacity(count(&shape));
-        each_index(&shape, |_, index| {
-            runs.push(Run::one(
-                index.iter().enumerate().map(|(axis, at)| taps[axis][*at][0].0 * own[axis]).sum(),
-            ));
-        });
-        return assemble(&[x], &shape, runs.into_iter());
+        let axes = taps.iter().zip(x.shape());
+        let selections: Vec<Selection> = axes
+            .map(|(taps, extent)| {
+                let list: Vec<usize> = taps.iter().map(|taps| taps.first().map_or(0, |tap| tap.0)).collect();
+                if list.iter().copied().eq(0..*extent) { Selection::All } else { Selection::Listed(list) }
+            })
+            .collect();
+        return select(x, &selections);
     }
-    let mut data = to_f64s(x)?;
-    let mut current = x.shape().to_vec();
-    for (axis, taps) in taps.iter().enumerate() {
-        if plan[axis].input == plan[axis].output && taps.iter().enumerate().all(|(at, it)| it == &[(at, 1.0)])
-        {
-            continue;
+    let taps = taps.into_iter().enumerate().map(|(axis, lists)| Taps { axis, lists });
+    let changes = |taps: &Taps| {
+        let kept = taps.lists.len() == x.shape()[taps.axis]
+            && taps.lists.iter().enumerate().all(|(at, list)| list[..] == [(at, 1.0)]);
+        !kept
+    };
+    let taps: Vec<Taps> = taps.filter(changes).collect();
+    let dtype = x.dtype();
+    let mut result = match dtype {
+        Dtype::F32 => passes::resample::<f32>(x, taps, &shape)?,
+        half if is_half(half) => passes::resample::<f32>(&widen(x.clone())?, taps, &shape)?,
+        Dtype::F64 => passes::resample::<f64>(x, taps, &shape)?,
+        Dtype::U8 | Dtype::I8 | Dtype::U16 | Dtype::I16 | Dtype::I32 if !crops => {
+            return dispatch!(dtype, T in [U8 u8, I8 i8, U16 u16, I16 i16, I32 i32] => {
+                passes::resample_whole::<T>(x, taps, &shape)
+            });
         }
-        let (outer, extent, inner) = around(&current, axis);
-        let mut next = vec![0.0; outer * taps.len() * inner];
-        for block in 0..outer {
-            for (index, taps) in taps.iter().enumerate() {
-                let target = &mut next[(block * plan[axis].output + index) * inner..][..inner];
-                for (place, weight) in taps {
-                    let source = &data[(block * extent + place) * inner..][..inner];
-                    target.iter_mut().zip(source).for_each(|(to, from)| *to += weight * from);
-                }
-            }
-        }
-        data = next;
-        current[axis] = plan[axis].output;
-    }
+        _ => passes::resample::<f64>(&of_f64s(Dtype::F64, x.shape(), &to_f64s(x)?)?, taps, &shape)?,
+    };
     if crops {
-        each_index(&shape, |flat, index| {
-            if index.iter().enumerate().any(|(axis, at)| outside[axis][*at]) {
-                data[flat] = sampling.extrapolation;
-            }
-        });
+        let value = sampling.extrapolation;
+        on_floats!(result.dtype(), T => {
+            let data = result.as_mut_slice::<T>()?;
+            each_index(&shape, |flat, index| {
+                if index.iter().enumerate().any(|(axis, at)| outside[axis][*at]) {
+                    data[flat] = value as T;
+                }
+            });
+            Ok(())
+        })?;
     }
-    if !matches!(x.dtype(), Dtype::F32 | Dtype::F64 | Dtype::F16 | Dtype::BF16) {
-        data.iter_mut().for_each(|value| *value = value.round_ties_even());
+    match dtype {
+        Dtype::F32 | Dtype::F64 => Ok(result),
+        half if is_half(half) => narrow(result, half),
+        other => {
+            let values: Vec<f64> =
+                result.as_slice::<f64>()?.iter().map(|value| value.round_ties_even()).collect();
+            of_f64s(other, &shape, &values)
+        }
     }
-    of_f64s(x.dtype(), &shape, &data)
 }

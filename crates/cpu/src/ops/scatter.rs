@@ -8,7 +8,7 @@ use super::{Operator, native};
 use crate::call::{Call, Outcome, integers, one};
 use crate::element::{Number, is_half, narrow, on_numbers, widen};
 use crate::error::{KernelErrorKind, invalid};
-use crate::movement::{Run, assemble};
+use crate::movement::{Run, assemble, write_chunks};
 use crate::shape::{axis, count};
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -48,13 +48,22 @@ fn write(
         return Err(KernelErrorKind::DtypeMismatch(data.dtype(), updates.dtype()));
     }
     if combine == Combine::Replace {
-        let mut sources: Vec<Run> = (0..data.len()).map(Run::one).collect();
-        for (which, offset) in offsets.iter().enumerate() {
-            for at in 0..inner {
-                sources[offset + at] = Run { input: 1, start: which * inner + at, len: 1 };
+        return match data.dtype().size_bytes() {
+            Some(1) => replaced::<1>(data, updates, offsets, inner),
+            Some(2) => replaced::<2>(data, updates, offsets, inner),
+            Some(4) => replaced::<4>(data, updates, offsets, inner),
+            Some(8) => replaced::<8>(data, updates, offsets, inner),
+            Some(16) => replaced::<16>(data, updates, offsets, inner),
+            Some(_) | None => {
+                let mut sources: Vec<Run> = (0..data.len()).map(Run::one).collect();
+                for (which, offset) in offsets.iter().enumerate() {
+                    for at in 0..inner {
+                        sources[offset + at] = Run { input: 1, start: which * inner + at, len: 1 };
+                    }
+                }
+                assemble(&[data, updates], data.shape(), sources.into_iter())
             }
-        }
-        return assemble(&[data, updates], data.shape(), sources.into_iter());
+        };
     }
     let half = data.dtype();
     if is_half(half) {
@@ -86,6 +95,26 @@ fn write(
         Ok(())
     })?;
     Ok(result)
+}
+
+/// A copy of `data` with runs of `inner` elements of `N` bytes replaced by those of `updates`.
+fn replaced<const N: usize>(
+    data: &AnyTensor,
+    updates: &AnyTensor,
+    offsets: &[usize],
+    inner: usize,
+) -> Result<AnyTensor, KernelErrorKind> {
+    let (from, new) = (data.bytes().as_chunks::<N>().0, updates.bytes().as_chunks::<N>().0);
+    write_chunks::<N>(data.dtype(), data.shape(), |out| {
+        out.copy_from_slice(from);
+        if inner == 1 {
+            offsets.iter().zip(new).for_each(|(offset, new)| out[*offset] = *new);
+        } else {
+            for (offset, new) in offsets.iter().zip(new.chunks_exact(inner.max(1))) {
+                out[*offset..offset + inner].copy_from_slice(new);
+            }
+        }
+    })
 }
 
 fn scatter_elements(call: &mut Call<'_>) -> Outcome {

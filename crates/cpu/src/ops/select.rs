@@ -10,7 +10,7 @@ use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, ints, on_numbers, to_f64s, widen};
 use crate::error::{KernelErrorKind, invalid};
-use crate::movement::{Run, assemble, slices};
+use crate::movement::{Run, assemble, picked, slices};
 use crate::shape::{around, as_ints, axis, count, each_index, lanes};
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -50,11 +50,16 @@ fn top_k(call: &mut Call<'_>) -> Outcome {
         for (lane, target) in lanes(outer, extent, inner).zip(lanes(outer, k, inner)) {
             row.clear();
             row.extend(0..extent);
-            // Ties keep index order; the sort must be stable.
-            row.sort_by(|a, b| {
+            // Ties keep index order.
+            let order = |a: &usize, b: &usize| {
                 let order = total(data[lane.at(*a)], data[lane.at(*b)]);
-                if largest { order.reverse() } else { order }
-            });
+                (if largest { order.reverse() } else { order }).then(a.cmp(b))
+            };
+            if k > 0 && k < extent {
+                row.select_nth_unstable_by(k - 1, order);
+                row.truncate(k);
+            }
+            row.sort_unstable_by(order);
             for (at, index) in row.iter().take(k).enumerate() {
                 chosen[target.at(at)] = lane.at(*index);
                 positions[target.at(at)] = *index as i64;
@@ -62,7 +67,7 @@ fn top_k(call: &mut Call<'_>) -> Outcome {
         }
         Ok(())
     })?;
-    let values = assemble(&[original], &shape, chosen.into_iter().map(Run::one))?;
+    let values = picked(original, &chosen, &shape)?;
     Ok(vec![values.into(), AnyTensor::from_slice(&shape, &positions)?.into()])
 }
 

@@ -5,7 +5,7 @@ use typeloom_types::any_tensor::AnyTensor;
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
 use crate::error::{KernelErrorKind, invalid};
-use crate::movement::{Run, assemble, slices};
+use crate::movement::{Run, Selection, assemble, select, slices};
 use crate::shape::{around, axes, axes_or_all, axis, count, each_index, extents, strides};
 use typeloom_contracts::datum::Datum;
 
@@ -68,6 +68,16 @@ fn cut(extent: usize, start: i64, end: i64, step: i64) -> Result<(i64, i64, usiz
 
 /// Copies the elements that start at `start` and follow at `step` along each axis.
 fn take_strided(x: &AnyTensor, shape: &[usize], cuts: &[(i64, i64)]) -> Result<AnyTensor, KernelErrorKind> {
+    if cuts.iter().zip(shape).any(|((_, step), extent)| *step != 1 && *extent > 1) {
+        let list = |(axis, (start, step)): (usize, &(i64, i64))| {
+            if (*start, *step) == (0, 1) && shape[axis] == x.shape()[axis] {
+                return Selection::All;
+            }
+            let index = |at: usize| usize::try_from(start + at as i64 * step).unwrap_or(usize::MAX);
+            Selection::Listed((0..shape[axis]).map(index).collect())
+        };
+        return select(x, &cuts.iter().enumerate().map(list).collect::<Vec<_>>());
+    }
     let own = strides(x.shape());
     // Trailing axes that are kept whole are copied as one run.
     let whole = (0..shape.len())
@@ -222,15 +232,23 @@ fn trilu(call: &mut Call<'_>) -> Outcome {
     if rank < 2 {
         return invalid("the input is not a matrix");
     }
-    let zero = AnyTensor::zeros(x.dtype(), &[1])?;
     let (rows, columns) = (x.shape()[rank - 2], x.shape()[rank - 1]);
+    let zero = AnyTensor::zeros(x.dtype(), &[columns])?;
     let outer = count(&x.shape()[..rank - 2]);
+    // The columns from `k` below the diagonal on are kept, or those before.
+    let first = if upper { k } else { k.saturating_add(1) };
+    let cut = |row: usize| {
+        let cut = ((row % rows) as i64).saturating_add(first).clamp(0, columns as i64);
+        usize::try_from(cut).unwrap_or(0)
+    };
+    let zeros = |len: usize| Run { input: 1, start: 0, len };
     let runs = (0..outer * rows).flat_map(|row| {
-        (0..columns).map(move |column| {
-            let distance = column as i64 - (row % rows) as i64;
-            let kept = if upper { distance >= k } else { distance <= k };
-            if kept { Run::one(row * columns + column) } else { Run { input: 1, start: 0, len: 1 } }
-        })
+        let cut = cut(row);
+        if upper {
+            [zeros(cut), Run::of(row * columns + cut, columns - cut)]
+        } else {
+            [Run::of(row * columns, cut), zeros(columns - cut)]
+        }
     });
     one(assemble(&[x, &zero], x.shape(), runs)?)
 }

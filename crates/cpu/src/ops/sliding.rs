@@ -1,7 +1,6 @@
 //! Geometry of the sliding windows of convolution and pooling.
 
 use crate::call::Call;
-use crate::element::Number;
 use crate::error::{KernelErrorKind, invalid};
 use crate::shape::{count, each_index, extents, strides};
 
@@ -113,7 +112,7 @@ impl Windows {
     /// Visits all pairs of a kernel position and a row of windows. Passes the offset in the column matrix
     /// (kernel positions by windows), the offset of the input row (`None` outside the input), and the kernel
     /// position along the last axis.
-    fn each_row(&self, mut visit: impl FnMut(usize, Option<usize>, usize)) {
+    pub(super) fn each_row(&self, mut visit: impl FnMut(usize, Option<usize>, usize)) {
         let rank = self.input.len();
         let Some(last) = rank.checked_sub(1) else { return };
         let input_strides = strides(&self.input);
@@ -180,21 +179,28 @@ impl Windows {
     pub(super) fn stretches(&self) -> Vec<Stretch> {
         let mut all = Vec::new();
         let Some(last) = self.input.len().checked_sub(1) else { return all };
-        let (stride, extent) = (self.strides[last], self.input[last]);
         let width = self.output[last];
         let windows = count(&self.output).max(1);
         self.each_row(|at, offset, tap| {
             let Some(offset) = offset else { return };
-            let first = (tap * self.dilations[last]) as i64 - self.begin[last];
-            let from = usize::try_from((-first).max(0)).unwrap_or(0).div_ceil(stride).min(width);
-            let available = usize::try_from((extent as i64 - first).max(0)).unwrap_or(0);
-            let to = available.div_ceil(stride).clamp(from, width);
+            let (from, to, start) = self.inside_of_row(tap, width);
             if to > from {
-                let start = usize::try_from(offset as i64 + first + (from * stride) as i64).unwrap_or(0);
-                all.push(Stretch { window: at % windows + from, len: to - from, start });
+                all.push(Stretch { window: at % windows + from, len: to - from, start: offset + start });
             }
         });
         all
+    }
+
+    /// The first `width` windows of a row whose element at a kernel position of the last axis is inside the input,
+    /// as a range, and the index of the element of the first one.
+    pub(super) fn inside_of_row(&self, tap: usize, width: usize) -> (usize, usize, usize) {
+        let Some(last) = self.input.len().checked_sub(1) else { return (0, 0, 0) };
+        let (stride, extent) = (self.strides[last], self.input[last]);
+        let first = (tap * self.dilations[last]) as i64 - self.begin[last];
+        let from = usize::try_from((-first).max(0)).unwrap_or(0).div_ceil(stride).min(width);
+        let available = usize::try_from((extent as i64 - first).max(0)).unwrap_or(0);
+        let to = available.div_ceil(stride).clamp(from, width);
+        (from, to, usize::try_from(first + (from * stride) as i64).unwrap_or(0))
     }
 
     /// Number of kernel positions inside the padded input, for every window.
@@ -209,20 +215,6 @@ impl Windows {
             counts.push(window.iter().enumerate().map(|(axis, at)| inside(axis, *at)).product());
         });
         counts
-    }
-
-    /// Adds columns to a plane (`col2im`): the transpose of `im2col`.
-    pub(super) fn add_columns<T: Number>(&self, columns: &[T], plane: &mut [T]) {
-        let Some(last) = self.input.len().checked_sub(1) else { return };
-        let width = self.output[last];
-        self.each_row(|at, offset, tap| {
-            let Some(offset) = offset else { return };
-            for (window, value) in columns[at..at + width].iter().enumerate() {
-                if let Some(index) = self.inside(last, window, tap) {
-                    plane[offset + index] = plane[offset + index].plus(*value);
-                }
-            }
-        });
     }
 
     /// For every window, the offsets of its elements inside the input.

@@ -1,5 +1,6 @@
 //! Elementwise functions of one tensor.
 
+use pulp::Arch;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
@@ -8,6 +9,7 @@ use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, build, build_over, on_floats, on_numbers, to_f64s};
 use crate::error::KernelErrorKind;
+use crate::math;
 use crate::threads;
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -15,12 +17,14 @@ pub(super) const OPERATORS: &[Operator] = &[
     widened("Abs", |call| numbers(call, Numeric::Abs)),
     widened("Sign", |call| numbers(call, Numeric::Sign)),
     widened("Sqrt", |call| floats(call, f32::sqrt, f64::sqrt)),
-    widened("Exp", |call| floats(call, f32::exp, f64::exp)),
-    widened("Log", |call| floats(call, f32::ln, f64::ln)),
-    widened("Reciprocal", |call| floats(call, f32::recip, f64::recip)),
-    widened("Ceil", |call| floats(call, f32::ceil, f64::ceil)),
-    widened("Floor", |call| floats(call, f32::floor, f64::floor)),
-    widened("Round", |call| floats(call, f32::round_ties_even, f64::round_ties_even)),
+    widened("Exp", |call| functions(call, &|data| each_of(data, math::exp), f64::exp)),
+    widened("Log", |call| functions(call, &|data| each_of(data, math::ln), f64::ln)),
+    widened("Reciprocal", |call| functions(call, &|data| each_of(data, f32::recip), f64::recip)),
+    widened("Ceil", |call| functions(call, &|data| each_of(data, f32::ceil), f64::ceil)),
+    widened("Floor", |call| functions(call, &|data| each_of(data, f32::floor), f64::floor)),
+    widened("Round", |call| {
+        functions(call, &|data| each_of(data, f32::round_ties_even), f64::round_ties_even)
+    }),
     widened("Sin", |call| floats(call, f32::sin, f64::sin)),
     widened("Cos", |call| floats(call, f32::cos, f64::cos)),
     widened("Tan", |call| floats(call, f32::tan, f64::tan)),
@@ -29,7 +33,7 @@ pub(super) const OPERATORS: &[Operator] = &[
     widened("Atan", |call| floats(call, f32::atan, f64::atan)),
     widened("Sinh", |call| floats(call, f32::sinh, f64::sinh)),
     widened("Cosh", |call| floats(call, f32::cosh, f64::cosh)),
-    widened("Tanh", |call| floats(call, f32::tanh, f64::tanh)),
+    widened("Tanh", |call| functions(call, &|data| each_of(data, math::tanh), f64::tanh)),
     widened("Asinh", |call| floats(call, f32::asinh, f64::asinh)),
     widened("Acosh", |call| floats(call, f32::acosh, f64::acosh)),
     widened("Atanh", |call| floats(call, f32::atanh, f64::atanh)),
@@ -42,7 +46,7 @@ pub(super) const OPERATORS: &[Operator] = &[
 ];
 
 /// Minimum number of elements for which splitting across threads pays.
-const MIN_PARALLEL: usize = 1 << 18;
+const MIN_PARALLEL: usize = 1 << 16;
 
 /// Applies a function to every element, in place if the tensor is not shared.
 pub(crate) fn map_into<T: Element>(
@@ -86,15 +90,60 @@ pub(super) fn floats(
 fn error_function(call: &mut Call<'_>) -> Outcome {
     let dtype = call.tensor(0)?.dtype();
     if matches!(dtype, Dtype::F32 | Dtype::F64) {
-        return reals(call, erf);
+        return functions(call, &|data| each_of(data, math::erf), erf);
     }
     let wide = super::cast::convert(call.tensor(0)?, Dtype::F64)?;
     one(super::cast::convert(&map_into(wide, |x: f64| f64::from(erf(x) as f32))?, dtype)?)
 }
 
+/// Number of elements that are copied and then computed, so that they are in the nearest cache.
+const BLOCK: usize = 1 << 12;
+
+/// Minimum number of results of an elementary function for which splitting across threads pays.
+const MIN_PARALLEL_FUNCTIONS: usize = 1 << 14;
+
+/// Applies an elementary function, which for `f32` is a loop that vectorises.
+pub(super) fn functions(
+    call: &mut Call<'_>,
+    single: &(dyn Fn(&mut [f32]) + Sync),
+    double: impl Fn(f64) -> f64 + Sync,
+) -> Outcome {
+    let mut x = call.take(0)?;
+    match x.dtype() {
+        Dtype::F32 => {}
+        Dtype::F64 => return one(map_into(x, double)?),
+        other => return Err(KernelErrorKind::Dtype(other)),
+    }
+    if x.is_shared() {
+        let from = x.as_slice::<f32>()?;
+        return one(build_over::<f32>(x.shape(), |to| {
+            threads::in_parts(to, MIN_PARALLEL_FUNCTIONS, &|at, to| {
+                for (to, from) in to.chunks_mut(BLOCK).zip(from[at..].chunks(BLOCK)) {
+                    to.copy_from_slice(&from[..to.len()]);
+                    single(to);
+                }
+            });
+        })?);
+    }
+    threads::in_parts(x.as_mut_slice::<f32>()?, MIN_PARALLEL_FUNCTIONS, &|_, data| single(data));
+    one(x)
+}
+
+/// Replaces every element by the value of a function, with the widest vectors of the processor.
+pub(super) fn each_of(data: &mut [f32], function: impl Fn(f32) -> f32) {
+    Arch::new().dispatch(
+        #[inline(always)]
+        || {
+            for x in data {
+                *x = function(*x);
+            }
+        },
+    );
+}
+
 /// Applies a float function that is computed in `f64`.
 pub(super) fn reals(call: &mut Call<'_>, each: impl Fn(f64) -> f64 + Sync) -> Outcome {
-    floats(call, |x| each(f64::from(x)) as f32, &each)
+    functions(call, &|data| each_of(data, |x| each(f64::from(x)) as f32), &each)
 }
 
 #[derive(Clone, Copy)]
@@ -124,6 +173,13 @@ fn test<F: Fn(f64) -> bool>(
 ) -> Outcome {
     let holds = make(call)?;
     let x = call.tensor(0)?;
+    if let Ok(values) = x.as_slice::<f32>() {
+        return one(build_over::<bool>(x.shape(), |out| {
+            for (out, value) in out.iter_mut().zip(values) {
+                *out = holds(f64::from(*value));
+            }
+        })?);
+    }
     let values = match super::cast::small_float_values(x)? {
         Some(values) => values,
         None => to_f64s(x)?,

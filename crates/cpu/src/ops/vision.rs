@@ -6,9 +6,12 @@ use typeloom_types::dtype::Dtype;
 use super::resize::cubic;
 use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
-use crate::element::{check_size, of_f64s, to_f64s};
+use crate::element::{build_over, check_size, of_f64s, on_floats, to_f64s};
 use crate::error::{KernelErrorKind, invalid};
 use crate::shape::{count, each_index, extents, strides};
+use sampling::{BLOCK, Samples};
+
+mod sampling;
 
 pub(super) const OPERATORS: &[Operator] = &[
     widened("GridSample", grid_sample),
@@ -67,62 +70,117 @@ fn grid_sample(call: &mut Call<'_>) -> Outcome {
     let target = &grid.shape()[1..=rank];
     let shape = [&[batches, channels], target].concat();
     check_size(&shape, size_of::<f64>())?;
-    let (data, coordinates) = (to_f64s(x)?, to_f64s(grid)?);
+    let coordinates = to_f64s(grid)?;
     let own = strides(spatial);
     let (plane, points) = (count(spatial), count(target));
-    let mut out = vec![0.0; count(&shape)];
-    for point in 0..batches * points {
-        let batch = point / points;
-        // Interpolation taps per axis. The last coordinate of a grid point belongs to the first axis.
-        let mut taps: Vec<Vec<(Option<usize>, f64)>> = Vec::with_capacity(rank);
-        for axis in 0..rank {
-            let extent = spatial[axis];
-            let given = coordinates[point * rank + rank - 1 - axis];
-            let scaled = if align {
-                (given + 1.0) / 2.0 * (extent as f64 - 1.0)
-            } else {
-                ((given + 1.0) * extent as f64 - 1.0) / 2.0
-            };
-            let index = |at: f64| {
-                let at = mapped_back(at, extent, outside, align).round_ties_even();
-                (at >= 0.0 && at < extent as f64).then_some(at as usize)
-            };
-            taps.push(match reach {
-                0 => vec![(index(mapped_back(scaled, extent, outside, align).round_ties_even()), 1.0)],
-                1 => {
-                    let at = mapped_back(scaled, extent, outside, align);
-                    let low = at.floor();
-                    vec![(index(low), 1.0 - (at - low)), (index(low + 1.0), at - low)]
+    let sampler = Sampler { align, outside, reach, spatial, own: &own };
+    one(on_floats!(x.dtype(), T => {
+        let data = x.as_slice::<T>()?;
+        build_over::<T>(&shape, |out| {
+            if out.is_empty() {
+                return;
+            }
+            let mut samples = Samples::default();
+            let mut taps = Vec::with_capacity(rank);
+            for (batch, out) in out.chunks_exact_mut(channels * points).enumerate() {
+                for start in (0..points).step_by(BLOCK) {
+                    let end = points.min(start + BLOCK);
+                    samples.clear();
+                    for point in start..end {
+                        sampler.add(&coordinates[(batch * points + point) * rank..][..rank], &mut taps, &mut samples);
+                    }
+                    for (channel, out) in out.chunks_exact_mut(points).enumerate() {
+                        let lane = batch * channels + channel;
+                        samples.sum(&data[lane * plane..][..plane], &mut out[start..end]);
+                    }
                 }
-                _ => {
-                    // Linear weights do not depend on whether the coordinate or the elements are mapped back;
-                    // cubic weights do.
-                    let edge = if align { 0.0 } else { 0.5 };
-                    let is_beyond = scaled < -edge || scaled > extent as f64 - 1.0 + edge;
-                    let scaled = if is_beyond { mapped_back(scaled, extent, outside, align) } else { scaled };
-                    let low = scaled.floor();
-                    let t = scaled - low;
-                    let weights = [1.0 + t, t, 1.0 - t, 2.0 - t].map(|x| cubic(x, CUBIC));
-                    (0..4).map(|step| (index(low + step as f64 - 1.0), weights[step])).collect()
+            }
+        })
+    })?)
+}
+
+/// Interpolation along one axis: elements inside the input and their weights.
+type Taps = [(Option<usize>, f64); 4];
+
+/// Interpolation at the points of a grid.
+struct Sampler<'a> {
+    align: bool,
+    outside: Padding,
+    /// Elements of an axis on either side of a point.
+    reach: usize,
+    spatial: &'a [usize],
+    own: &'a [usize],
+}
+
+impl Sampler<'_> {
+    /// Adds the elements and weights of a point, whose last coordinate belongs to the first axis.
+    fn add(&self, coordinates: &[f64], taps: &mut Vec<Taps>, samples: &mut Samples) {
+        taps.clear();
+        taps.extend(
+            self.spatial.iter().zip(coordinates.iter().rev()).map(|(extent, at)| self.along(*extent, *at)),
+        );
+        let number = (2 * self.reach).max(1);
+        if let [rows, columns] = taps[..] {
+            for (row, part) in &rows[..number] {
+                let Some(row) = row else { continue };
+                for (column, weight) in &columns[..number] {
+                    if let Some(column) = column {
+                        samples.add(row * self.own[0] + column * self.own[1], part * weight);
+                    }
+                }
+            }
+        } else {
+            let shape = vec![number; taps.len()];
+            each_index(&shape, |_, index| {
+                let (mut weight, mut offset) = (1.0, Some(0));
+                for (axis, tap) in index.iter().enumerate() {
+                    let (element, part) = taps[axis][*tap];
+                    weight *= part;
+                    offset = offset.zip(element).map(|(offset, element)| offset + element * self.own[axis]);
+                }
+                if let Some(offset) = offset {
+                    samples.add(offset, weight);
                 }
             });
         }
-        let shape: Vec<usize> = taps.iter().map(Vec::len).collect();
-        each_index(&shape, |_, chosen| {
-            let (mut weight, mut offset) = (1.0, Some(0));
-            for (axis, tap) in chosen.iter().enumerate() {
-                let (index, part) = taps[axis][*tap];
-                weight *= part;
-                offset = offset.zip(index).map(|(offset, index)| offset + index * own[axis]);
-            }
-            let Some(offset) = offset else { return };
-            for channel in 0..channels {
-                let lane = batch * channels + channel;
-                out[lane * points + point % points] += weight * data[lane * plane + offset];
-            }
-        });
+        samples.end();
     }
-    one(of_f64s(x.dtype(), &shape, &out)?)
+
+    fn along(&self, extent: usize, given: f64) -> Taps {
+        let Self { align, outside, .. } = *self;
+        let scaled = if align {
+            (given + 1.0) / 2.0 * (extent as f64 - 1.0)
+        } else {
+            ((given + 1.0) * extent as f64 - 1.0) / 2.0
+        };
+        let index = |at: f64| {
+            let at = mapped_back(at, extent, outside, align).round_ties_even();
+            (at >= 0.0 && at < extent as f64).then_some(at as usize)
+        };
+        let none = (None, 0.0);
+        match self.reach {
+            0 => {
+                let at = mapped_back(scaled, extent, outside, align).round_ties_even();
+                [(index(at), 1.0), none, none, none]
+            }
+            1 => {
+                let at = mapped_back(scaled, extent, outside, align);
+                let low = at.floor();
+                [(index(low), 1.0 - (at - low)), (index(low + 1.0), at - low), none, none]
+            }
+            _ => {
+                // Linear weights do not depend on whether the coordinate or the elements are mapped back;
+                // cubic weights do.
+                let edge = if align { 0.0 } else { 0.5 };
+                let is_beyond = scaled < -edge || scaled > extent as f64 - 1.0 + edge;
+                let scaled = if is_beyond { mapped_back(scaled, extent, outside, align) } else { scaled };
+                let low = scaled.floor();
+                let t = scaled - low;
+                let weights = [1.0 + t, t, 1.0 - t, 2.0 - t].map(|x| cubic(x, CUBIC));
+                [0, 1, 2, 3].map(|step: usize| (index(low + step as f64 - 1.0), weights[step]))
+            }
+        }
+    }
 }
 
 fn affine_grid(call: &mut Call<'_>) -> Outcome {
@@ -174,50 +232,63 @@ fn roi_align(call: &mut Call<'_>) -> Outcome {
         return invalid("there is not one batch index for each region");
     }
     check_size(&[regions, channels, rows, columns], size_of::<f64>())?;
-    let (data, boxes) = (to_f64s(x)?, to_f64s(rois)?);
+    let boxes = to_f64s(rois)?;
     let shift = if half_pixel { 0.5 } else { 0.0 };
-    let mut out = Vec::with_capacity(regions * channels * rows * columns);
-    for (region, corners) in boxes.chunks_exact(4).enumerate() {
-        let batch = super::gather::normalised_index(owners[region], batches)?;
-        let [x1, y1, x2, y2] = [0, 1, 2, 3].map(|at| corners[at] * scale - shift);
-        let (mut wide, mut high) = (x2 - x1, y2 - y1);
-        if !half_pixel {
-            (wide, high) = (wide.max(1.0), high.max(1.0));
-        }
-        let (bin_high, bin_wide) = (high / rows as f64, wide / columns as f64);
-        let samples = |bin: f64| if ratio > 0 { ratio } else { (bin.ceil().max(0.0) as usize).min(1 << 12) };
-        let (down, across) = (samples(bin_high), samples(bin_wide));
-        for channel in 0..channels {
-            let plane = &data[(batch * channels + channel) * height * width..][..height * width];
-            for row in 0..rows {
-                for column in 0..columns {
-                    let (mut sum, mut most) = (0.0, f64::NEG_INFINITY);
-                    for i in 0..down {
-                        let y = y1 + (row as f64 + (i as f64 + 0.5) / down as f64) * bin_high;
-                        for j in 0..across {
-                            let x = x1 + (column as f64 + (j as f64 + 0.5) / across as f64) * bin_wide;
-                            let (value, greatest) = bilinear(plane, height, width, y, x);
-                            sum += value;
-                            most = most.max(greatest);
+    let mut batches_of = Vec::with_capacity(regions);
+    for owner in &owners {
+        batches_of.push(super::gather::normalised_index(*owner, batches)?);
+    }
+    let (plane, bins) = (height * width, rows * columns);
+    one(on_floats!(x.dtype(), T => {
+        let data = x.as_slice::<T>()?;
+        build_over::<T>(&[regions, channels, rows, columns], |out| {
+            if out.is_empty() {
+                return;
+            }
+            let mut samples = Samples::default();
+            for (region, out) in out.chunks_exact_mut(channels * bins).enumerate() {
+                let [x1, y1, x2, y2] = [0, 1, 2, 3].map(|at| boxes[region * 4 + at] * scale - shift);
+                let (mut wide, mut high) = (x2 - x1, y2 - y1);
+                if !half_pixel {
+                    (wide, high) = (wide.max(1.0), high.max(1.0));
+                }
+                let (bin_high, bin_wide) = (high / rows as f64, wide / columns as f64);
+                let number =
+                    |bin: f64| if ratio > 0 { ratio } else { (bin.ceil().max(0.0) as usize).min(1 << 12) };
+                let (down, across) = (number(bin_high), number(bin_wide));
+                let share = if by_max { 1.0 } else { 1.0 / (down * across).max(1) as f64 };
+                for first in (0..bins).step_by(MAX_BINS) {
+                    let end = bins.min(first + MAX_BINS);
+                    samples.clear();
+                    for bin in first..end {
+                        let (row, column) = ((bin / columns) as f64, (bin % columns) as f64);
+                        for i in 0..down {
+                            let y = y1 + (row + (i as f64 + 0.5) / down as f64) * bin_high;
+                            for j in 0..across {
+                                let x = x1 + (column + (j as f64 + 0.5) / across as f64) * bin_wide;
+                                bilinear(height, width, y, x, share, &mut samples);
+                            }
                         }
+                        samples.end();
                     }
-                    let number = (down * across).max(1) as f64;
-                    out.push(match (by_max, most == f64::NEG_INFINITY) {
-                        (false, _) => sum / number,
-                        (true, false) => most,
-                        (true, true) => 0.0,
-                    });
+                    for (channel, out) in out.chunks_exact_mut(bins).enumerate() {
+                        let data = &data[(batches_of[region] * channels + channel) * plane..][..plane];
+                        let out = &mut out[first..end];
+                        if by_max { samples.greatest(data, out) } else { samples.sum(data, out) }
+                    }
                 }
             }
-        }
-    }
-    one(of_f64s(x.dtype(), &[regions, channels, rows, columns], &out)?)
+        })
+    })?)
 }
 
-/// Bilinear interpolation of four elements, and the maximum of their weighted values.
-fn bilinear(plane: &[f64], height: usize, width: usize, y: f64, x: f64) -> (f64, f64) {
+/// Number of bins of a region whose samples are in memory at a time.
+const MAX_BINS: usize = 64;
+
+/// Adds the four elements of a bilinear interpolation; none outside.
+fn bilinear(height: usize, width: usize, y: f64, x: f64, share: f64, samples: &mut Samples) {
     if y < -1.0 || y > height as f64 || x < -1.0 || x > width as f64 || height == 0 || width == 0 {
-        return (0.0, 0.0);
+        return;
     }
     let corner = |at: f64, extent: usize| {
         let at = at.max(0.0);
@@ -226,13 +297,10 @@ fn bilinear(plane: &[f64], height: usize, width: usize, y: f64, x: f64) -> (f64,
     };
     let (top, bottom, dy) = corner(y, height);
     let (left, right, dx) = corner(x, width);
-    let parts = [
-        (1.0 - dy) * (1.0 - dx) * plane[top * width + left],
-        (1.0 - dy) * dx * plane[top * width + right],
-        dy * (1.0 - dx) * plane[bottom * width + left],
-        dy * dx * plane[bottom * width + right],
-    ];
-    (parts.iter().sum(), parts.into_iter().fold(f64::NEG_INFINITY, f64::max))
+    samples.add(top * width + left, share * ((1.0 - dy) * (1.0 - dx)));
+    samples.add(top * width + right, share * ((1.0 - dy) * dx));
+    samples.add(bottom * width + left, share * (dy * (1.0 - dx)));
+    samples.add(bottom * width + right, share * (dy * dx));
 }
 
 fn max_roi_pool(call: &mut Call<'_>) -> Outcome {
@@ -310,14 +378,14 @@ fn non_max_suppression(call: &mut Call<'_>) -> Outcome {
                 .filter(|spot| threshold.is_none_or(|threshold| scores[*spot] > threshold))
                 .collect();
             order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
-            let mut kept: Vec<usize> = Vec::new();
+            let mut kept = Vec::new();
             for spot in order {
                 if kept.len() >= most {
                     break;
                 }
                 let own = corners(batch, spot);
-                if kept.iter().all(|other| intersection_over_union(own, corners(batch, *other)) <= overlap) {
-                    kept.push(spot);
+                if kept.iter().all(|other| intersection_over_union(own, *other) <= overlap) {
+                    kept.push(own);
                     chosen.extend([batch as i64, class as i64, spot as i64]);
                 }
             }

@@ -10,7 +10,7 @@ use pulp::{Arch, Simd, WithSimd};
 use super::lane::Lane;
 use super::operands::{DEPTH, Rows};
 use super::tile::{Finish, finished};
-use super::{MAX_PANELS, run_tasks, threads_for, tile_size};
+use super::{Sharing, run_tasks, threads_for, tile_size};
 
 /// Number of readable elements required after the last one that windows read.
 pub(crate) const SLACK: usize = 64;
@@ -74,10 +74,11 @@ pub(crate) fn run<T: Lane>(jobs: Vec<InPlace<'_, T>>, sliding: Sliding<'_>) {
     let tiles = tiles::<T>(&sliding);
     let columns = sliding.columns();
     let threads = threads_for(jobs.iter().map(|job| job.left.rows * job.left.depth.max(1) * columns).sum());
-    let share = threads.div_ceil(jobs.len().max(1));
+    // Nothing is packed.
+    let sharing = Sharing { threads, jobs: jobs.len(), packing: 0 };
     let mut tasks = Vec::new();
     for job in jobs {
-        split(job, sliding, &tiles, share, &mut tasks);
+        split(job, sliding, &tiles, sharing, &mut tasks);
     }
     run_tasks(tasks, threads, &|task| Arch::new().dispatch(task));
 }
@@ -107,21 +108,21 @@ fn tiles<T: Lane>(sliding: &Sliding<'_>) -> Vec<Tile> {
     tiles
 }
 
-/// Cuts a product into at least `share` parts where possible.
+/// Cuts a product into parts.
 fn split<'a, 't, T: Lane>(
     job: InPlace<'a, T>,
     sliding: Sliding<'a>,
     tiles: &'t [Tile],
-    share: usize,
+    sharing: Sharing,
     tasks: &mut Vec<Task<'a, 't, T>>,
 ) {
     let InPlace { left, data, out, finish } = job;
     let windows = sliding.windows.len();
-    let blocks = tiles.len().div_ceil(MAX_PANELS).max(1).next_multiple_of(share);
+    let panels = left.rows.div_ceil(left.height);
+    let (blocks, bands) = sharing.parts(tiles.len(), panels, left.height);
     let tiles_of_block = tiles.len().div_ceil(blocks).max(1);
     let blocks = tiles.len().div_ceil(tiles_of_block);
-    let panels = left.rows.div_ceil(left.height);
-    let band = panels.div_ceil(share.div_ceil(blocks.max(1)).min(panels).max(1)).max(1);
+    let band = panels.div_ceil(bands).max(1);
     let first = tasks.len();
     for first_panel in (0..panels).step_by(band) {
         for tiles in tiles.chunks(tiles_of_block) {

@@ -6,8 +6,11 @@ use super::MIN_PARALLEL;
 use super::lane::Lane;
 use crate::threads;
 
-/// Number of columns that are accumulated together.
+/// Largest number of columns that are accumulated together.
 const BLOCK: usize = 1024;
+
+/// Smallest number of columns of a task.
+const MIN_BLOCK: usize = 64;
 
 /// Number of accumulator vectors of a dot product.
 const SUMS: usize = 4;
@@ -15,11 +18,13 @@ const SUMS: usize = 4;
 /// `row * matrix`. The matrix has `out.len()` columns and is column-major if `by_column`.
 pub(super) fn row_times<T: Lane>(row: &[T], matrix: &[T], by_column: bool, out: &mut [T]) {
     let columns = out.len();
-    let work = |block: usize, out: &mut [T]| {
-        Arch::new().dispatch(Part { row, matrix, by_column, columns, first: block * BLOCK, out });
-    };
     let is_parallel = threads::should_split(row.len() * columns, 2 * MIN_PARALLEL);
-    threads::each_chunk(out, BLOCK, is_parallel, 1, &work);
+    let shares = if is_parallel { 2 * rayon::current_num_threads() } else { 1 };
+    let size = columns.div_ceil(shares).next_multiple_of(MIN_BLOCK).min(BLOCK);
+    let work = |block: usize, out: &mut [T]| {
+        Arch::new().dispatch(Part { row, matrix, by_column, columns, first: block * size, out });
+    };
+    threads::each_chunk(out, size, is_parallel, 1, &work);
 }
 
 struct Part<'a, T> {

@@ -1,0 +1,273 @@
+//! Elementary functions of `f32` without branches, so that loops over them vectorise.
+//!
+//! The functions evaluate polynomials in `f64` and round once. Before it is rounded, a result has a relative
+//! error below 2^-31, so at most one result in a hundred differs from the correctly rounded one, by one unit
+//! in the last place. The polynomials interpolate at Chebyshev nodes; their errors are those of the fit.
+//!
+//! **Invariant:** a function gives the same bits on every processor: the fused operations are part of it.
+//! A processor without them needs a call for each, which is slow.
+
+/// Evaluates a polynomial, lowest coefficient first (Horner's scheme).
+#[inline(always)]
+fn polynomial<const N: usize>(x: f64, coefficients: [f64; N]) -> f64 {
+    let mut sum = coefficients[N - 1];
+    for at in (0..N - 1).rev() {
+        sum = sum.mul_add(x, coefficients[at]);
+    }
+    sum
+}
+
+/// Adding and subtracting this number rounds to an integer, which the low bits of the sum contain.
+const ROUNDER: f64 = 6_755_399_441_055_744.0;
+
+/// `2^n` and `e^r - 1`, where `x = n ln 2 + r` and `|r| <= ln 2 / 2` (Cody and Waite's reduction). The power is
+/// infinite where `e^x` overflows, and 0 where it is less than the smallest normal number.
+#[inline(always)]
+fn reduced(x: f64) -> (f64, f64) {
+    let given = x;
+    let x = if x < -708.0 { -708.0 } else { x };
+    let x = if x > 710.0 { 710.0 } else { x };
+    let shifted = x.mul_add(std::f64::consts::LOG2_E, ROUNDER);
+    let n = shifted - ROUNDER;
+    // The low bits of `n ln 2` are relevant only beyond the precision of a result.
+    let r = n.mul_add(-std::f64::consts::LN_2, x);
+    let power = f64::from_bits((shifted.to_bits() << 52).wrapping_add(1.0_f64.to_bits()));
+    let power = if given < -708.0 { 0.0 } else { power };
+    let quotient = polynomial(
+        r,
+        [
+            0.999_999_999_995_508_1,
+            0.500_000_004_712_898_6,
+            0.166_666_667_863_266_28,
+            0.041_666_352_859_392,
+            0.008_333_283_534_678_37,
+            0.001_394_111_092_382_348,
+            0.000_199_075_715_492_435_08,
+        ],
+    );
+    (power, r * quotient)
+}
+
+/// `e^x` to the precision of the functions of `f32`.
+#[inline(always)]
+pub(crate) fn exp_wide(x: f64) -> f64 {
+    let (power, less_one) = reduced(x);
+    power * (1.0 + less_one)
+}
+
+/// `e^x`.
+#[inline(always)]
+pub(crate) fn exp(x: f32) -> f32 {
+    exp_wide(f64::from(x)) as f32
+}
+
+/// `1 / (1 + e^-x)`.
+#[inline(always)]
+pub(crate) fn sigmoid(x: f32) -> f32 {
+    (1.0 / (1.0 + exp_wide(-f64::from(x)))) as f32
+}
+
+#[inline(always)]
+fn tanh_wide(x: f64) -> f64 {
+    // `e^2x - 1` without cancellation; the quotient is 1 where it overflows `f32`.
+    let x = if x > 20.0 { 20.0 } else { x };
+    let (power, less_one) = reduced(2.0 * x);
+    let less_one = power * less_one + (power - 1.0);
+    less_one / (less_one + 2.0)
+}
+
+/// The hyperbolic tangent.
+#[inline(always)]
+pub(crate) fn tanh(x: f32) -> f32 {
+    // The sign of zero is that of `x`.
+    (tanh_wide(f64::from(x)) as f32).copysign(x)
+}
+
+/// The error function, as a rational function up to 4. Beyond, it rounds to 1.
+#[inline(always)]
+fn erf_wide(x: f64) -> f64 {
+    let square = x * x;
+    let numerator = polynomial(
+        square,
+        [
+            1.128_379_167_060_657,
+            0.303_374_497_994_313_54,
+            0.073_956_288_175_876_77,
+            0.009_738_055_622_913_97,
+            0.000_814_022_679_741_497_2,
+            5.279_975_783_711_821_4e-5,
+            9.202_267_399_456_451e-7,
+        ],
+    );
+    let denominator = polynomial(
+        square,
+        [
+            1.0,
+            0.602_191_978_751_977_2,
+            0.166_272_746_012_746_6,
+            0.027_644_582_249_866_5,
+            0.003_017_491_636_287_399,
+            0.000_216_442_890_167_677_27,
+            9.187_069_142_276_569e-6,
+            3.925_006_069_762_814e-8,
+        ],
+    );
+    let near = x * numerator / denominator;
+    let above = if x > 4.0 { 1.0 } else { near };
+    if x < -4.0 { -1.0 } else { above }
+}
+
+/// The error function.
+#[inline(always)]
+pub(crate) fn erf(x: f32) -> f32 {
+    erf_wide(f64::from(x)) as f32
+}
+
+/// `x / 2 * (1 + erf(x / sqrt 2))`.
+#[inline(always)]
+pub(crate) fn gelu(x: f32) -> f32 {
+    let x = f64::from(x);
+    (0.5 * x * (1.0 + erf_wide(x * std::f64::consts::FRAC_1_SQRT_2))) as f32
+}
+
+/// The approximation of [`gelu`] by a hyperbolic tangent.
+#[inline(always)]
+pub(crate) fn gelu_by_tanh(x: f32) -> f32 {
+    const FACTOR: f64 = 0.797_884_560_802_865_4;
+    let x = f64::from(x);
+    (0.5 * x * (1.0 + tanh_wide(FACTOR * (x + 0.044_715 * x * x * x)))) as f32
+}
+
+/// `x / (1 + e^(-alpha x))`.
+#[inline(always)]
+pub(crate) fn swish(x: f32, alpha: f64) -> f32 {
+    let x = f64::from(x);
+    (x / (1.0 + exp_wide(-alpha * x))) as f32
+}
+
+/// `alpha * (e^x - 1)` below zero, and `x` above.
+#[inline(always)]
+pub(crate) fn elu(x: f32, alpha: f64) -> f32 {
+    let (power, less_one) = reduced(f64::from(x));
+    let below = (alpha * (power * less_one + (power - 1.0))) as f32;
+    if x < 0.0 { below } else { x }
+}
+
+/// `alpha * (e^(x / alpha) - 1)` below zero, and `x` above.
+#[inline(always)]
+pub(crate) fn celu(x: f32, alpha: f64) -> f32 {
+    let (power, less_one) = reduced(f64::from(x) / alpha);
+    let below = (alpha * (power * less_one + (power - 1.0))) as f32;
+    if x < 0.0 { below } else { x }
+}
+
+/// `gamma` times [`elu`].
+#[inline(always)]
+pub(crate) fn selu(x: f32, alpha: f64, gamma: f64) -> f32 {
+    let wide = f64::from(x);
+    let (power, less_one) = reduced(wide);
+    let below = gamma * alpha * (power * less_one + (power - 1.0));
+    (if x > 0.0 { gamma * wide } else { below }) as f32
+}
+
+/// `x tanh(ln(1 + e^x))`.
+#[inline(always)]
+pub(crate) fn mish(x: f32) -> f32 {
+    let wide = f64::from(x);
+    // The quotient is 1 beyond.
+    let power = exp_wide(if wide > 40.0 { 40.0 } else { wide });
+    let n = power * (power + 2.0);
+    (wide * n / (n + 2.0)) as f32
+}
+
+/// The natural logarithm: `2 artanh((m - 1) / (m + 1)) + e ln 2`, where `x = 2^e m` and `m` is near 1.
+#[inline(always)]
+pub(crate) fn ln(x: f32) -> f32 {
+    const HALF_ROOT: u64 = std::f64::consts::FRAC_1_SQRT_2.to_bits();
+    let wide = f64::from(x);
+    let bits = wide.to_bits().wrapping_sub(HALF_ROOT);
+    let mantissa = f64::from_bits((bits & ((1 << 52) - 1)) + HALF_ROOT);
+    let exponent = (bits as i64 >> 52) as f64;
+    let s = (mantissa - 1.0) / (mantissa + 1.0);
+    let log = 2.0
+        * s
+        * polynomial(
+            s * s,
+            [
+                0.999_999_999_999_973_9,
+                0.333_333_333_398_401_77,
+                0.199_999_974_313_879_67,
+                0.142_860_845_422_181_66,
+                0.110_870_643_568_259_5,
+                0.098_049_203_079_976_29,
+            ],
+        );
+    let finite = (log + exponent * std::f64::consts::LN_2) as f32;
+    let at_edges = if x == 0.0 {
+        f32::NEG_INFINITY
+    } else if x > 0.0 {
+        x
+    } else {
+        f32::NAN
+    };
+    if x > 0.0 && x < f32::INFINITY { finite } else { at_edges }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers of all magnitudes and both signs, every `2^16`th bit pattern.
+    fn samples() -> impl Iterator<Item = f32> {
+        (0..=u32::MAX >> 16).map(|at| f32::from_bits(at << 16 | 0x25a5)).filter(|x| x.is_finite())
+    }
+
+    /// Number of representable numbers between two results.
+    fn distance(a: f32, b: f32) -> u32 {
+        let ordered = |x: f32| {
+            let bits = x.to_bits() as i32;
+            if bits < 0 { i32::MIN.wrapping_sub(bits) } else { bits }
+        };
+        ordered(a).abs_diff(ordered(b))
+    }
+
+    fn check(name: &str, own: impl Fn(f32) -> f32, exact: impl Fn(f64) -> f64) {
+        let (mut all, mut off) = (0, 0);
+        for x in samples() {
+            let (own, exact) = (own(x), exact(f64::from(x)) as f32);
+            if own.is_nan() && exact.is_nan() {
+                continue;
+            }
+            all += 1;
+            off += usize::from(own != exact);
+            assert!(distance(own, exact) <= 1, "{name}({x}) = {own}, not {exact}");
+        }
+        assert!(off * 100 <= all, "{off} of {all} results of {name} are not rounded correctly");
+    }
+
+    #[test]
+    fn results_are_those_of_the_double_precision_functions() {
+        check("exp", exp, f64::exp);
+        check("ln", ln, f64::ln);
+        check("tanh", tanh, f64::tanh);
+        check("sigmoid", sigmoid, |x| 1.0 / (1.0 + (-x).exp()));
+        check("erf", erf, crate::ops::exact_erf);
+    }
+
+    #[test]
+    fn special_values_have_the_results_of_the_standard_functions() {
+        let (inf, nan) = (f32::INFINITY, f32::NAN);
+        assert!(
+            [exp(nan), ln(nan), ln(-1.0), ln(-inf), tanh(nan), sigmoid(nan), erf(nan), gelu(nan)]
+                .iter()
+                .all(|x| x.is_nan())
+        );
+        assert_eq!(
+            [exp(inf), exp(-inf), exp(0.0), ln(inf), ln(0.0), ln(1.0)],
+            [inf, 0.0, 1.0, inf, -inf, 0.0]
+        );
+        assert_eq!([tanh(inf), tanh(-inf), erf(inf), erf(-inf)], [1.0, -1.0, 1.0, -1.0]);
+        assert_eq!([sigmoid(inf), sigmoid(-inf), gelu(inf), swish(inf, 1.0)], [1.0, 0.0, inf, inf]);
+        assert!(tanh(-0.0).is_sign_negative() && erf(-0.0).is_sign_negative());
+    }
+}
