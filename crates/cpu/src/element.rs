@@ -205,10 +205,22 @@ pub(crate) trait Real:
     fn of(value: f64) -> Self {
         Self::from_f64(value)
     }
+
+    /// The greatest number less than this one.
+    fn below(self) -> Self;
 }
 
-impl Real for f32 {}
-impl Real for f64 {}
+impl Real for f32 {
+    fn below(self) -> Self {
+        self.next_down()
+    }
+}
+
+impl Real for f64 {
+    fn below(self) -> Self {
+        self.next_down()
+    }
+}
 
 /// Whether the elements are 16-bit floats.
 pub(crate) fn is_half(dtype: Dtype) -> bool {
