@@ -56,8 +56,8 @@ impl Transform {
         match (self, opposite) {
             (Self::Probit, _) => [probit(score); 2],
             (_, Opposite::Absent) => [score; 2],
+            (Self::Logistic, _) => [logistic(-score), logistic(score)],
             (_, Opposite::Complement) => [T::ONE - score, score],
-            (Self::Logistic, Opposite::Negative) => [logistic(-score), logistic(score)],
             (_, Opposite::Negative) => [-score, score],
         }
     }
