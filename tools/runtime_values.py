@@ -51,7 +51,7 @@ def literal(value):
 def graph(case):
     """The case as a graph in ONNX's textual syntax."""
     def declared(name, array):
-        return f"{DTYPES[array.dtype.name]}{list(array.shape)} {name}"
+        return f"{DTYPES[array.dtype.name]}{list(array.shape) or ''} {name}"
 
     given = [(name, array) for name, array in case.inputs if is_present(array)]
     inputs = ", ".join(declared(name, array) for name, array in given if name not in case.constants)

@@ -35,6 +35,9 @@ class Case:
     unspecified: tuple = ()
     versions: dict = field(default_factory=lambda: CONTRIB)
 
+    def __post_init__(self):
+        self.inputs = [(name, array if array is None else np.asarray(array)) for name, array in self.inputs]
+
 
 def is_present(array):
     return array is not None

@@ -108,7 +108,7 @@ def linear_classifier(random):
     if transform == "PROBIT":
         # Scores between 0 and 1.
         attributes["coefficients"] = [0.01] * (3 * targets)
-        attributes["intercepts"] = [0.5] * targets
+        attributes["intercepts"] = [0.7] * targets
     return ml("LinearClassifier", [("x", x)], attributes | labels(random, classes, "classlabels_ints"), ("y", "z"))
 
 

@@ -184,6 +184,15 @@ const FAMILIES: &[&[Operator]] = &[
     ml::linear::OPERATORS,
     ml::svm::OPERATORS,
     ml::trees::OPERATORS,
+    contrib::fused::OPERATORS,
+    contrib::gelu::OPERATORS,
+    contrib::normalize::OPERATORS,
+    contrib::rotary::OPERATORS,
+    contrib::quantized::OPERATORS,
+    contrib::integer::OPERATORS,
+    contrib::weights::OPERATORS,
+    contrib::attention::OPERATORS,
+    contrib::grouped::OPERATORS,
 ];
 
 /// Finds an operator by domain and name, if it is implemented.

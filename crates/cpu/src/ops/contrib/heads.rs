@@ -1,0 +1,160 @@
+//! Scaled dot-product attention over heads, in `f32`.
+//!
+//! All attention operators of this domain convert their inputs to [`Heads`] and differ in the function that
+//! turns scores into probabilities.
+
+use crate::element::check_size;
+use crate::error::{KernelErrorKind, invalid};
+use crate::product::{Matrix, multiply};
+
+/// Extents of an attention.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extents {
+    pub(super) batches: usize,
+    pub(super) heads: usize,
+    /// Heads of keys and values. Several query heads share one.
+    pub(super) key_heads: usize,
+    pub(super) queries: usize,
+    pub(super) keys: usize,
+    /// Width of a query and of a key.
+    pub(super) size: usize,
+    /// Width of a value.
+    pub(super) width: usize,
+}
+
+/// Queries, keys and values with an axis of heads: `[batch, head, token, element]`.
+pub(super) struct Heads<'a> {
+    pub(super) q: &'a [f32],
+    pub(super) k: &'a [f32],
+    pub(super) v: &'a [f32],
+    pub(super) extents: Extents,
+    pub(super) scale: f32,
+}
+
+impl Heads<'_> {
+    /// The results of all heads: `[batch, query, head * width]`. `probabilities` receives the batch, the head
+    /// and the scaled scores (one row for each query), and replaces the scores.
+    pub(super) fn attend(
+        &self,
+        probabilities: &mut dyn FnMut(usize, usize, &mut [f32]),
+    ) -> Result<Vec<f32>, KernelErrorKind> {
+        let Extents { batches, heads, key_heads, queries, keys, size, width } = self.extents;
+        let fits = key_heads > 0
+            && heads.is_multiple_of(key_heads)
+            && self.q.len() == batches * heads * queries * size
+            && self.k.len() == batches * key_heads * keys * size
+            && self.v.len() == batches * key_heads * keys * width;
+        if !fits {
+            return invalid(format!("query, key and value do not fit {:?}", self.extents));
+        }
+        check_size(&[batches, queries, heads, width], size_of::<f32>())?;
+        check_size(&[queries, keys], size_of::<f32>())?;
+        let mut scores = vec![0.0; queries * keys];
+        let mut result = vec![0.0; queries * width];
+        let mut out = vec![0.0; batches * queries * heads * width];
+        for batch in 0..batches {
+            for head in 0..heads {
+                let lane = batch * heads + head;
+                let source = batch * key_heads + head * key_heads / heads;
+                let q = &self.q[lane * queries * size..][..queries * size];
+                let k = &self.k[source * keys * size..][..keys * size];
+                let v = &self.v[source * keys * width..][..keys * width];
+                let (q, k) = (Matrix::new(q, queries, size), Matrix::transposed(k, size, keys));
+                multiply(q, k, &mut scores, self.scale, None)?;
+                probabilities(batch, head, &mut scores);
+                let (p, v) = (Matrix::new(&scores, queries, keys), Matrix::new(v, keys, width));
+                multiply(p, v, &mut result, 1.0, None)?;
+                if width > 0 {
+                    for (query, row) in result.chunks_exact(width).enumerate() {
+                        let at = ((batch * queries + query) * heads + head) * width;
+                        out[at..at + width].copy_from_slice(row);
+                    }
+                }
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// Part of the last axis of `[batch, token, element]` that is split into heads.
+#[derive(Clone, Copy)]
+pub(super) struct Part {
+    /// Number of elements of a token.
+    pub(super) row: usize,
+    /// First element of the first head.
+    pub(super) start: usize,
+    /// Distance of two heads.
+    pub(super) step: usize,
+    pub(super) heads: usize,
+    pub(super) size: usize,
+}
+
+impl Part {
+    /// All elements of a token, split evenly.
+    pub(super) fn whole(row: usize, heads: usize) -> Self {
+        let size = row / heads.max(1);
+        Self { row, start: 0, step: size, heads, size }
+    }
+
+    /// Copies the part to `[batch, head, token, element]`, and adds a bias with one element for each head and
+    /// element.
+    pub(super) fn split(
+        self,
+        data: &[f32],
+        (batches, tokens): (usize, usize),
+        bias: Option<&[f32]>,
+    ) -> Result<Vec<f32>, KernelErrorKind> {
+        let Self { row, start, step, heads, size } = self;
+        let end = heads.checked_sub(1).map_or(0, |last| start + last * step + size);
+        if data.len() != batches * tokens * row || end > row {
+            return invalid(format!("{} elements are not split into {heads} heads of {size}", data.len()));
+        }
+        if bias.is_some_and(|bias| bias.len() != heads * size) {
+            return invalid(format!("the bias has not {heads} * {size} elements"));
+        }
+        let mut out = Vec::with_capacity(batches * heads * tokens * size);
+        for batch in 0..batches {
+            for head in 0..heads {
+                for token in 0..tokens {
+                    let at = (batch * tokens + token) * row + start + head * step;
+                    let first = out.len();
+                    out.extend_from_slice(&data[at..at + size]);
+                    if let Some(bias) = bias {
+                        let bias = &bias[head * size..(head + 1) * size];
+                        out[first..].iter_mut().zip(bias).for_each(|(out, bias)| *out += bias);
+                    }
+                }
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// Appends `new` tokens of `size` elements to `past` ones, in each of several lanes.
+pub(super) fn extended(past: &[f32], new: &[f32], lanes: usize) -> Vec<f32> {
+    if past.is_empty() || lanes == 0 {
+        return new.to_vec();
+    }
+    let (before, after) = (past.len() / lanes, new.len() / lanes);
+    let mut out = Vec::with_capacity(past.len() + new.len());
+    for lane in 0..lanes {
+        out.extend_from_slice(&past[lane * before..(lane + 1) * before]);
+        out.extend_from_slice(&new[lane * after..(lane + 1) * after]);
+    }
+    out
+}
+
+/// Softmax of a row. A sink takes part in the sum, but has no result.
+pub(super) fn softmax(row: &mut [f32], sink: Option<f32>) {
+    let most = row.iter().copied().fold(sink.unwrap_or(f32::NEG_INFINITY), f32::max);
+    if most == f32::NEG_INFINITY {
+        row.fill(0.0);
+        return;
+    }
+    for score in row.iter_mut() {
+        *score = (*score - most).exp();
+    }
+    let sum = super::sum_of(row, |x| x) + sink.map_or(0.0, |sink| (sink - most).exp());
+    let factor = 1.0 / sum;
+    row.iter_mut().for_each(|score| *score *= factor);
+}
