@@ -193,6 +193,7 @@ const FAMILIES: &[&[Operator]] = &[
     contrib::weights::OPERATORS,
     contrib::attention::OPERATORS,
     contrib::grouped::OPERATORS,
+    contrib::lstm::OPERATORS,
 ];
 
 /// Finds an operator by domain and name, if it is implemented.

@@ -29,6 +29,8 @@ pub(super) mod attention;
 
 pub(super) mod grouped;
 
+pub(super) mod lstm;
+
 mod heads;
 
 /// The first result of an operator of the default domain.

@@ -1,7 +1,7 @@
 //! Multi-head attention: `Attention` and `MultiHeadAttention`.
 //!
-//! Masks are additive: a masked key has the score `mask_filter_value`. Keys after the query are masked in the
-//! same way if the attention is unidirectional.
+//! Masks are additive: a masked key has the score `mask_filter_value`. If the attention is unidirectional, keys
+//! after the query have the least score.
 
 use typeloom_types::any_tensor::AnyTensor;
 
@@ -69,7 +69,7 @@ impl Mask {
             if is_causal && keys > 0 {
                 for (at, row) in all.chunks_exact_mut(keys).enumerate() {
                     let first = past + at % queries + 1;
-                    row.iter_mut().skip(first).for_each(|score| *score += filter);
+                    row.iter_mut().skip(first).for_each(|score| *score = f32::MIN);
                 }
             }
             values = Some(all);
