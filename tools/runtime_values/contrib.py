@@ -464,7 +464,98 @@ def quantize(random):
     return ms("DequantizeLinear", [("x", ints(random, 0, 100, 4, 5).astype(dtype)), ("s", scale), ("z", zero)], {"axis": 0})
 
 
+def cdist(random):
+    dtype = one_of(random, np.float32, np.float64)
+    return ms("CDist", [("a", normal(random, 3, 5).astype(dtype)), ("b", normal(random, 4, 5).astype(dtype))], {"metric": one_of(random, "euclidean", "sqeuclidean")})
+
+
+def conv_transpose_pads(random):
+    inputs = [("x", normal(random, 1, 2, 4, 4)), ("w", normal(random, 2, 3, 3, 3)), ("p", np.array([1, 0, 1, 1])), ("b", normal(random, 3) if random.integers(2) else None)]
+    if inputs[3][1] is None:
+        inputs.pop()
+    return ms("ConvTransposeWithDynamicPads", inputs, {"strides": [2, 1], "kernel_shape": [3, 3]})
+
+
+def crop_and_resize(random):
+    rois = np.sort(random.random((3, 2, 2)).astype(np.float32), axis=1).reshape(3, 4)
+    if random.integers(2):
+        rois[0, 3] = 1.3
+    inputs = [("x", normal(random, 2, 3, 5, 6)), ("r", rois), ("b", np.array([0, 1, 1], np.int32)), ("s", np.array([int(random.integers(1, 4)), 4], np.int32))]
+    return ms("CropAndResize", inputs, {"mode": one_of(random, "bilinear", "nearest"), "extrapolation_value": 0.5}, constants=("s",))
+
+
+def expand_dims(random):
+    return ms("ExpandDims", [("x", normal(random, 2, 3)), ("a", np.array(int(random.integers(-3, 3)), np.int32))], constants=("a",))
+
+
+def gated_add(random):
+    return ms("GatedAdd", [("x", normal(random, 2, 3, 4)), ("w", normal(random, 2, 3, 4)), ("g", normal(random, 2, 3, 4))])
+
+
+def gather_nd(random):
+    return ms("GatherND", [("x", normal(random, 3, 4, 5)), ("i", ints(random, 0, 3, 2, 2))])
+
+
+def grid_sample(random):
+    attributes = {"mode": one_of(random, "bilinear", "nearest", "bicubic"), "padding_mode": one_of(random, "zeros", "border", "reflection"), "align_corners": int(random.integers(2))}
+    if attributes["mode"] == "bicubic" and attributes["padding_mode"] == "border":
+        # ONNX Runtime clamps the point instead of the pixels around it.
+        attributes["padding_mode"] = "zeros"
+    return ms("GridSample", [("x", normal(random, 1, 2, 4, 5)), ("g", (random.random((1, 3, 2, 2)) * 2.2 - 1.1).astype(np.float32))], attributes)
+
+
+def inverse(random):
+    return ms("Inverse", [("x", normal(random, 2, 4, 4, dtype=one_of(random, np.float32, np.float64)) + 3 * np.eye(4, dtype=np.float32))])
+
+
+def ngram_repeat(random):
+    return ms("NGramRepeatBlock", [("i", ints(random, 0, 3, 2, 8)), ("s", normal(random, 2, 4))], {"ngram_size": int(random.integers(1, 4))})
+
+
+def pad(random):
+    pads = np.array([1, 0, 0, 2])
+    inputs = [("x", normal(random, 2, 3)), ("p", pads if random.integers(2) else pads.reshape(1, 4)), ("v", f32([0.5]))]
+    return ms("Pad", inputs, {"mode": one_of(random, "constant", "reflect", "edge")} if random.integers(2) else {}, constants=("p",))
+
+
+def range_(random):
+    dtype = one_of(random, np.int32, np.int64, np.float32)
+    inputs = [("a", np.array(1, dtype)), ("b", np.array(9, dtype))] + ([("d", np.array(2, dtype))] if random.integers(2) else [])
+    return ms("Range", inputs)
+
+
+def trilu(random):
+    return ms("Trilu", [("x", normal(random, 2, 3, 4)), ("k", np.array(int(random.integers(-2, 3))))], {"upper": int(random.integers(2))})
+
+
+def unfold(random):
+    return ms("UnfoldTensor", [("x", normal(random, 2, 7, 3))], {"dim": int(one_of(random, 1, 1, -2)), "size": 3, "step": int(random.integers(1, 4))})
+
+
+def unique(random):
+    return ms("Unique", [("x", ints(random, 0, 4, 9).astype(np.float32))], {}, ("y", "i", "c"))
+
+
+def matmul_integer_16(random):
+    return ms("MatMulInteger16", [("a", ints(random, -999, 999, 3, 4, dtype=np.int16)), ("b", ints(random, -999, 999, 4, 5, dtype=np.int16))])
+
+
 FORMS = [
+    ("CDist", cdist),
+    ("ConvTransposeWithDynamicPads", conv_transpose_pads),
+    ("CropAndResize", crop_and_resize),
+    ("ExpandDims", expand_dims),
+    ("GatedAdd", gated_add),
+    ("GatherND", gather_nd),
+    ("GridSample", grid_sample),
+    ("Inverse", inverse),
+    ("NGramRepeatBlock", ngram_repeat),
+    ("Pad", pad),
+    ("Range", range_),
+    ("Trilu", trilu),
+    ("UnfoldTensor", unfold),
+    ("Unique", unique),
+    ("MatMulInteger16", matmul_integer_16),
     ("Gelu", gelu),
     ("BiasGelu", bias_gelu),
     ("FusedConv", fused_conv),

@@ -194,6 +194,7 @@ const FAMILIES: &[&[Operator]] = &[
     contrib::attention::OPERATORS,
     contrib::grouped::OPERATORS,
     contrib::lstm::OPERATORS,
+    contrib::general::OPERATORS,
 ];
 
 /// Finds an operator by domain and name, if it is implemented.

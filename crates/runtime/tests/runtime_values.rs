@@ -53,7 +53,9 @@ impl Case {
 fn floats(list: &[Json]) -> Vec<f64> {
     let number = |value: &Json| match value.as_str() {
         Some(text) => text.parse().expect("`nan` or `inf`"),
-        None => value.as_f64().or_else(|| value.as_bool().map(|it| f64::from(u8::from(it)))).expect("a number"),
+        None => {
+            value.as_f64().or_else(|| value.as_bool().map(|it| f64::from(u8::from(it)))).expect("a number")
+        }
     };
     list.iter().map(number).collect()
 }
@@ -71,13 +73,19 @@ fn tensor(line: &str) -> (String, Datum) {
             let texts: Vec<&str> = list.iter().map(|text| text.as_str().expect("a text")).collect();
             AnyTensor::from_strings(&shape, &texts)
         }
-        "int64" => AnyTensor::from_slice(&shape, &list.iter().map(|it| it.as_i64().expect("an integer")).collect::<Vec<_>>()),
+        "int64" => AnyTensor::from_slice(
+            &shape,
+            &list.iter().map(|it| it.as_i64().expect("an integer")).collect::<Vec<_>>(),
+        ),
         _ => AnyTensor::from_slice(&shape, &floats(&list)),
     };
     let tensor = tensor.expect("the elements fit the shape");
     let dtype = Dtype::from_onnx_name(dtype).unwrap_or_else(|| panic!("type `{dtype}`"));
-    let tensor =
-        if tensor.dtype() == dtype { tensor } else { compare::cast(&tensor, dtype).expect("numbers are cast") };
+    let tensor = if tensor.dtype() == dtype {
+        tensor
+    } else {
+        compare::cast(&tensor, dtype).expect("numbers are cast")
+    };
     (name.to_owned(), tensor.into())
 }
 
@@ -161,7 +169,8 @@ fn results_are_those_of_onnx_runtime() {
         if !wanted.is_empty() && !wanted.contains(&name) {
             continue;
         }
-        let found = catch_unwind(AssertUnwindSafe(|| difference(&case))).unwrap_or(Some("it panicked".to_owned()));
+        let found =
+            catch_unwind(AssertUnwindSafe(|| difference(&case))).unwrap_or(Some("it panicked".to_owned()));
         let row = table.entry(case.op().to_owned()).or_default();
         row[1] += 1;
         match found {

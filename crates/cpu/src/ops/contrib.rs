@@ -31,6 +31,8 @@ pub(super) mod grouped;
 
 pub(super) mod lstm;
 
+pub(super) mod general;
+
 mod heads;
 
 /// The first result of an operator of the default domain.

@@ -147,7 +147,11 @@ fn fill(all: &mut [f32], mask: &AnyTensor, extents: Extents, filter: f32) -> Res
 }
 
 /// Attention with a mask; the scores before the softmax are appended to `shown`.
-fn masked(heads: &Heads<'_>, mask: &Mask, mut shown: Option<&mut Vec<f32>>) -> Result<Vec<f32>, KernelErrorKind> {
+fn masked(
+    heads: &Heads<'_>,
+    mask: &Mask,
+    mut shown: Option<&mut Vec<f32>>,
+) -> Result<Vec<f32>, KernelErrorKind> {
     let Extents { heads: count, keys, .. } = heads.extents;
     heads.attend(&mut |batch, head, scores| {
         mask.add(batch, head, count, scores);
@@ -204,7 +208,9 @@ fn projection(
         Some(sizes) => crate::shape::extents(sizes)?,
         None => vec![all / 3; 3],
     };
-    let &[q_width, k_width, v_width] = &sizes[..] else { return invalid("`qkv_hidden_sizes` has not 3 elements") };
+    let &[q_width, k_width, v_width] = &sizes[..] else {
+        return invalid("`qkv_hidden_sizes` has not 3 elements");
+    };
     let total = q_width.checked_add(k_width).and_then(|sum| sum.checked_add(v_width));
     if total != Some(all) || q_width != k_width || q_width % count != 0 || v_width % count != 0 {
         return invalid(format!("{count} heads do not fit widths {sizes:?} of {all}"));
@@ -323,7 +329,9 @@ fn multi_head(call: &mut Call<'_>) -> Outcome {
                 let tensor = call.tensor(index)?;
                 let data = required(call, index)?;
                 match *tensor.shape() {
-                    [b, heads, tokens, size] if (b, heads) == (batches, count) => Ok(Side { data, tokens, size }),
+                    [b, heads, tokens, size] if (b, heads) == (batches, count) => {
+                        Ok(Side { data, tokens, size })
+                    }
                     [b, tokens, width] if b == batches && width.is_multiple_of(count) => {
                         let bias = own_bias(start, width)?;
                         let data = Part::whole(width, count).split(&data, (batches, tokens), bias)?;
@@ -351,8 +359,7 @@ fn multi_head(call: &mut Call<'_>) -> Outcome {
     let keys = before + k.tokens;
     let lanes = batches * count;
     let (k_data, v_data) = (extended(&past_k, &k.data, lanes), extended(&past_v, &v.data, lanes));
-    let extents =
-        Extents { batches, heads: count, key_heads: count, queries, keys, size, width: v.size };
+    let extents = Extents { batches, heads: count, key_heads: count, queries, keys, size, width: v.size };
     let mask = Mask::of(call, 4, 5, extents, before)?;
     let all = Heads { q: &q, k: &k_data, v: &v_data, extents, scale: scale(call, size)? };
     let mut shown = Vec::new();

@@ -42,9 +42,7 @@ fn activate(x: AnyTensor, name: &str, parameters: &[f32]) -> Result<AnyTensor, K
             let attributes = Attributes::default().with("alpha", Attribute::Float(at(0, 1.0)));
             part("ThresholdedRelu", &attributes, [Some(x)])
         }
-        "HardSigmoid" => {
-            part("HardSigmoid", &with([("alpha", at(0, 0.2)), ("beta", at(1, 0.5))]), [Some(x)])
-        }
+        "HardSigmoid" => part("HardSigmoid", &with([("alpha", at(0, 0.2)), ("beta", at(1, 0.5))]), [Some(x)]),
         "Selu" => {
             let attributes = with([("alpha", at(0, 1.673_263_2)), ("gamma", at(1, 1.050_701))]);
             part("Selu", &attributes, [Some(x)])

@@ -17,11 +17,15 @@ pub(in crate::ops) const OPERATORS: &[Operator] =
 
 /// Forms of the operator that are not implemented.
 fn reject(call: &Call<'_>) -> Result<(), KernelErrorKind> {
-    let is_quantised = call.text("k_quant_type", "NONE")? != "NONE" || call.text("v_quant_type", "NONE")? != "NONE";
+    let is_quantised =
+        call.text("k_quant_type", "NONE")? != "NONE" || call.text("v_quant_type", "NONE")? != "NONE";
     if is_quantised || (11..=15).any(|index| index >= 12 && call.has(index)) {
         return Err(KernelErrorKind::Unsupported("a quantised cache or a norm of queries".to_owned()));
     }
-    if !call.flag("causal", true)? || call.flag("sliding_window_cache", false)? || call.int("qk_output", 0)? != 0 {
+    if !call.flag("causal", true)?
+        || call.flag("sliding_window_cache", false)?
+        || call.int("qk_output", 0)? != 0
+    {
         return Err(KernelErrorKind::Unsupported("this form of the mask, cache or results".to_owned()));
     }
     Ok(())
@@ -68,7 +72,9 @@ impl Cache {
 fn grouped(call: &mut Call<'_>) -> Outcome {
     reject(call)?;
     let (count, key_heads) = (heads(call, "num_heads")?, heads(call, "kv_num_heads")?);
-    let &[batches, queries, width] = call.tensor(0)?.shape() else { return invalid("the query is not of rank 3") };
+    let &[batches, queries, width] = call.tensor(0)?.shape() else {
+        return invalid("the query is not of rank 3");
+    };
     let is_packed = !call.has(1);
     let size = width / if is_packed { count + 2 * key_heads } else { count };
     let data = required(call, 0)?;
@@ -134,7 +140,9 @@ fn grouped(call: &mut Call<'_>) -> Outcome {
     let bias = match call.optional(10)? {
         None => None,
         Some(tensor) => match *tensor.shape() {
-            [b, n, s, t] if matches!(b, 1) | (b == batches) && matches!(n, 1) | (n == count) && s == queries => {
+            [b, n, s, t]
+                if matches!(b, 1) | (b == batches) && matches!(n, 1) | (n == count) && s == queries =>
+            {
                 Some((required(call, 10)?, b, n, t))
             }
             _ => return invalid(format!("the bias has the shape {:?}", tensor.shape())),

@@ -31,7 +31,7 @@ impl Product<'_> {
     /// The product as 32-bit integers.
     fn whole(&self) -> Result<AnyTensor, KernelErrorKind> {
         let inputs = [Some(self.a), Some(self.b), self.a_zero, self.b_zero];
-        part("MatMulInteger", &Attributes::default(), inputs.map(|input| input.cloned()))
+        part("MatMulInteger", &Attributes::default(), inputs.map(Option::<&AnyTensor>::cloned))
     }
 
     /// The product times a scale for each column, plus a bias for each column.
@@ -49,8 +49,7 @@ impl Product<'_> {
         if !(scales.len() == 1 || (scales.len() == columns && columns > 0)) {
             return invalid(format!("{} scales for {columns} columns", scales.len()));
         }
-        let scales: Vec<f32> =
-            (0..columns).map(|at| (a_scale * scales[at % scales.len()]) as f32).collect();
+        let scales: Vec<f32> = (0..columns).map(|at| (a_scale * scales[at % scales.len()]) as f32).collect();
         let bias = bias.map(AnyTensor::to_vec::<f32>).transpose()?;
         if bias.as_ref().is_some_and(|bias| bias.len() != columns) {
             return invalid(format!("the bias has not one element for each of {columns} columns"));
@@ -93,8 +92,7 @@ pub(super) fn quantized(x: &AnyTensor) -> Result<[AnyTensor; 3], KernelErrorKind
 /// Quantises the left side, then multiplies integers.
 fn dynamic(call: &mut Call<'_>) -> Outcome {
     let [a, a_scale, a_zero] = quantized(call.tensor(0)?)?;
-    let product =
-        Product { a: &a, a_zero: Some(&a_zero), b: call.tensor(1)?, b_zero: call.optional(3)? };
+    let product = Product { a: &a, a_zero: Some(&a_zero), b: call.tensor(1)?, b_zero: call.optional(3)? };
     one(product.scaled(&a_scale, call.tensor(2)?, call.optional(4)?)?)
 }
 

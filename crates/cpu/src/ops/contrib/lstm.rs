@@ -74,13 +74,17 @@ struct Net {
 
 impl Net {
     fn of(call: &Call<'_>, hidden: usize) -> Result<Self, KernelErrorKind> {
-        let &[steps, batches, _] = call.tensor(0)?.shape() else { return invalid("the input is not of rank 3") };
+        let &[steps, batches, _] = call.tensor(0)?.shape() else {
+            return invalid("the input is not of rank 3");
+        };
         let lengths = match call.integers(4)? {
             None => vec![steps; batches],
             Some(list) => crate::shape::extents(&list)?,
         };
         if lengths.len() != batches || lengths.iter().any(|length| *length > steps) {
-            return invalid(format!("the lengths {lengths:?} do not fit {batches} sequences of {steps} steps"));
+            return invalid(format!(
+                "the lengths {lengths:?} do not fit {batches} sequences of {steps} steps"
+            ));
         }
         let names = call.attributes.texts("activations")?.unwrap_or_default();
         let defaults = ["sigmoid", "tanh", "tanh"].iter().cycle();
@@ -113,7 +117,8 @@ impl Net {
 }
 
 fn lstm(call: &mut Call<'_>) -> Outcome {
-    let hidden = call.attributes.int("hidden_size")?.ok_or(KernelErrorKind::MissingAttribute("hidden_size"))?;
+    let hidden =
+        call.attributes.int("hidden_size")?.ok_or(KernelErrorKind::MissingAttribute("hidden_size"))?;
     let (w, [directions, width, gates]) = weights(call, 1, 8)?;
     let (r, recurrent) = weights(call, 2, 10)?;
     let n = usize::try_from(hidden).unwrap_or(0);
@@ -170,7 +175,8 @@ fn lstm(call: &mut Call<'_>) -> Outcome {
             }
         }
     }
-    let last = |list: &[f32]| -> Result<AnyTensor, KernelErrorKind> { from_slice(&[directions, batches, n], list) };
+    let last =
+        |list: &[f32]| -> Result<AnyTensor, KernelErrorKind> { from_slice(&[directions, batches, n], list) };
     let all = from_slice(&[steps, directions, batches, n], &y)?;
     Ok(vec![all.into(), last(&h)?.into(), last(&c)?.into()])
 }

@@ -137,7 +137,8 @@ fn skip(call: &mut Call<'_>, centre: Centre) -> Outcome {
     if let Some(last) = shape.last_mut() {
         *last = 1;
     }
-    let mut results = vec![y.into(), from_slice(&shape, &means)?.into(), from_slice(&shape, &inverses)?.into()];
+    let mut results =
+        vec![y.into(), from_slice(&shape, &means)?.into(), from_slice(&shape, &inverses)?.into()];
     results.extend(sum.map(Into::into));
     Ok(results)
 }
@@ -203,7 +204,11 @@ fn embed(call: &mut Call<'_>) -> Outcome {
 }
 
 /// The number of tokens of each batch that the mask keeps; zeros without a mask.
-pub(super) fn mask_index(call: &Call<'_>, batches: usize, length: usize) -> Result<AnyTensor, KernelErrorKind> {
+pub(super) fn mask_index(
+    call: &Call<'_>,
+    batches: usize,
+    length: usize,
+) -> Result<AnyTensor, KernelErrorKind> {
     let counts: Vec<i32> = match call.integers(7)? {
         Some(mask) if mask.len() == batches * length => {
             let kept = |row: &[i64]| row.iter().filter(|flag| **flag == 1).count() as i32;

@@ -87,7 +87,9 @@ impl Scale {
                 None => Ok(None),
                 Some(tensor) => match to_f64s(tensor)?[..] {
                     [value] => Ok(Some(value as f32)),
-                    _ => Err(KernelErrorKind::Unsupported(format!("input {index} with more than one element"))),
+                    _ => {
+                        Err(KernelErrorKind::Unsupported(format!("input {index} with more than one element")))
+                    }
                 },
             }
         };
@@ -128,7 +130,12 @@ impl Scale {
 }
 
 /// Applies a function to every element, by a table.
-fn mapped(x: &AnyTensor, from: Scale, to: Scale, each: impl Fn(f32) -> f32) -> Result<AnyTensor, KernelErrorKind> {
+fn mapped(
+    x: &AnyTensor,
+    from: Scale,
+    to: Scale,
+    each: impl Fn(f32) -> f32,
+) -> Result<AnyTensor, KernelErrorKind> {
     dispatch!(x.dtype(), T in [U8 u8, I8 i8] => {
         let table: Vec<T> = from.table::<T>().into_iter().map(|x| to.quantised(each(x))).collect();
         let data = x.as_slice::<T>()?;
@@ -231,8 +238,9 @@ fn select(call: &mut Call<'_>) -> Outcome {
 /// `QLinearConv` of the default domain, optionally with the channels in the last axis.
 fn conv(call: &mut Call<'_>) -> Outcome {
     let is_last = call.flag("channels_last", false)?;
-    let mut inputs: Vec<Option<AnyTensor>> =
-        (0..call.inputs.len()).map(|index| call.optional(index).map(|it| it.cloned())).collect::<Result<_, _>>()?;
+    let mut inputs: Vec<Option<AnyTensor>> = (0..call.inputs.len())
+        .map(|index| call.optional(index).map(Option::<&AnyTensor>::cloned))
+        .collect::<Result<_, _>>()?;
     if let (true, Some(Some(x))) = (is_last, inputs.first_mut()) {
         *x = moved(x, true)?;
     }

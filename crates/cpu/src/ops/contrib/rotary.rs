@@ -26,7 +26,9 @@ impl Rotation<'_> {
             let range = start..start.checked_add(self.half)?;
             Some((self.cos.get(range.clone())?, self.sin.get(range)?))
         });
-        let Some((cos, sin)) = tables else { return invalid(format!("position {position} is outside the tables")) };
+        let Some((cos, sin)) = tables else {
+            return invalid(format!("position {position} is outside the tables"));
+        };
         if head.len() < 2 * self.half {
             return invalid(format!("{} elements are rotated in a head of {}", 2 * self.half, head.len()));
         }
@@ -87,11 +89,7 @@ fn rotary(call: &mut Call<'_>) -> Outcome {
     let rotation = Rotation { cos: &cos, sin: &sin, half, is_interleaved };
     let mut data = required(call, 0)?;
     for (at, head) in data.chunks_exact_mut(size.max(1)).enumerate() {
-        let token = if is_flat {
-            at / count
-        } else {
-            at / (count * length) * length + at % length
-        };
+        let token = if is_flat { at / count } else { at / (count * length) * length + at % length };
         rotation.apply(head, positions[token])?;
     }
     one(from_slice(x.shape(), &data)?)

@@ -131,7 +131,8 @@ impl Blocks<'_> {
             match self.bits {
                 4 if out.len() == self.block => {
                     for (pair, byte) in out.as_chunks_mut::<2>().0.iter_mut().zip(bytes) {
-                        *pair = [(f32::from(byte & 15) - zero) * scale, (f32::from(byte >> 4) - zero) * scale];
+                        *pair =
+                            [(f32::from(byte & 15) - zero) * scale, (f32::from(byte >> 4) - zero) * scale];
                     }
                 }
                 8 => {
@@ -174,7 +175,9 @@ fn n_bits(call: &mut Call<'_>) -> Outcome {
         && bias.as_ref().is_none_or(|bias| bias.len() == columns);
     if !fits {
         let (b, scales) = (b.shape(), scales.len());
-        return invalid(format!("weights {b:?} and {scales} scales do not fit {columns} rows of {blocks} blocks"));
+        return invalid(format!(
+            "weights {b:?} and {scales} scales do not fit {columns} rows of {blocks} blocks"
+        ));
     }
     let default = f32::from(1_u8 << (bits - 1));
     let zeros = match call.optional(3)? {
@@ -193,7 +196,8 @@ fn n_bits(call: &mut Call<'_>) -> Outcome {
         Some(zeros) => return invalid(format!("the zero points have the shape {:?}", zeros.shape())),
     };
     let weights = Blocks { bits, block, blocks, depth, bytes, scales: &scales, zeros: &zeros };
-    let mut y = product(&required(call, 0)?, (rows, depth, columns), &|first, out| weights.dequantize(first, out))?;
+    let mut y =
+        product(&required(call, 0)?, (rows, depth, columns), &|first, out| weights.dequantize(first, out))?;
     if let Some(bias) = bias {
         for row in y.chunks_exact_mut(columns) {
             row.iter_mut().zip(&bias).for_each(|(y, bias)| *y += bias);
@@ -304,7 +308,8 @@ fn gather(call: &mut Call<'_>) -> Outcome {
                 .flat_map(|row| (0..width).map(|at| f64::from(unpack(row, bits as usize, at))))
                 .collect());
         }
-        let wide = crate::ops::cast::convert(x, Dtype::I8).or_else(|_| crate::ops::cast::convert(x, Dtype::I32))?;
+        let wide =
+            crate::ops::cast::convert(x, Dtype::I8).or_else(|_| crate::ops::cast::convert(x, Dtype::I32))?;
         if own != width {
             return invalid(format!("{own} elements, not {width}"));
         }

@@ -53,7 +53,9 @@ impl Keys {
     /// The position of each element of `x`.
     fn positions(&self, x: &AnyTensor) -> Result<Vec<Option<usize>>, KernelErrorKind> {
         match (self, x.dtype()) {
-            (Self::Texts(keys), Dtype::String) => Ok(x.strings()?.map(|text| keys.get(text).copied()).collect()),
+            (Self::Texts(keys), Dtype::String) => {
+                Ok(x.strings()?.map(|text| keys.get(text).copied()).collect())
+            }
             (Self::Reals(keys), Dtype::F32 | Dtype::F64) => {
                 Ok(to_f64s(x)?.into_iter().map(|value| keys.get(&bits(value)).copied()).collect())
             }
@@ -165,7 +167,8 @@ fn one_hot(call: &mut Call<'_>) -> Outcome {
     let shape = [x.shape(), &[width]].concat();
     check_size(&shape, size_of::<f32>())?;
     let hits: Vec<Option<usize>> = if x.dtype() == Dtype::String {
-        let places: HashMap<&str, usize> = names.into_iter().enumerate().map(|(at, name)| (name, at)).collect();
+        let places: HashMap<&str, usize> =
+            names.into_iter().enumerate().map(|(at, name)| (name, at)).collect();
         x.strings()?.map(|text| places.get(text).copied()).collect()
     } else {
         let places: HashMap<i64, usize> = ids.iter().enumerate().map(|(at, id)| (*id, at)).collect();

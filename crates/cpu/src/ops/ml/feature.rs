@@ -109,13 +109,19 @@ fn impute(call: &mut Call<'_>) -> Outcome {
     match x.dtype() {
         Dtype::I64 => {
             let value = |(at, x): (usize, &i64)| if *x == replaced_int { ints[at % period] } else { *x };
-            one(from_slice(x.shape(), &x.as_slice::<i64>()?.iter().enumerate().map(value).collect::<Vec<_>>())?)
+            one(from_slice(
+                x.shape(),
+                &x.as_slice::<i64>()?.iter().enumerate().map(value).collect::<Vec<_>>(),
+            )?)
         }
         Dtype::I32 => {
             let value = |(at, x): (usize, &i32)| {
                 if i64::from(*x) == replaced_int { ints[at % period] as i32 } else { *x }
             };
-            one(from_slice(x.shape(), &x.as_slice::<i32>()?.iter().enumerate().map(value).collect::<Vec<_>>())?)
+            one(from_slice(
+                x.shape(),
+                &x.as_slice::<i32>()?.iter().enumerate().map(value).collect::<Vec<_>>(),
+            )?)
         }
         dtype => one(on_floats!(dtype, T => {
             let replaced = T::from_f64(replaced);
@@ -167,14 +173,19 @@ fn scale(call: &mut Call<'_>) -> Outcome {
         [columns] | [_, columns, ..] => *columns,
     };
     if scales.len() != offsets.len() || (scales.len() != columns && scales.len() != 1) {
-        return invalid(format!("{} scales and {} offsets for {columns} columns", scales.len(), offsets.len()));
+        return invalid(format!(
+            "{} scales and {} offsets for {columns} columns",
+            scales.len(),
+            offsets.len()
+        ));
     }
     let period = scales.len().max(1);
     if x.dtype() == Dtype::F64 {
         let data = x.as_slice::<f64>()?;
-        let scaled = data.iter().enumerate().map(|(at, x)| {
-            ((x - f64::from(offsets[at % period])) * f64::from(scales[at % period])) as f32
-        });
+        let scaled = data
+            .iter()
+            .enumerate()
+            .map(|(at, x)| ((x - f64::from(offsets[at % period])) * f64::from(scales[at % period])) as f32);
         return one(from_slice(x.shape(), &scaled.collect::<Vec<_>>())?);
     }
     let mut data = numbers::<f32>(x)?;
@@ -196,7 +207,8 @@ mod tests {
 
     fn run(name: &str, attributes: &Attributes, x: AnyTensor) -> Vec<f32> {
         let call = Call { version: 5, attributes, inputs: vec![Some(x.into())], outputs: 1 };
-        let results = find(ML_DOMAIN, name).expect("the operator is known").run(call).expect("the call is right");
+        let results =
+            find(ML_DOMAIN, name).expect("the operator is known").run(call).expect("the call is right");
         results[0].as_tensor().expect("a tensor").to_vec().expect("floats")
     }
 

@@ -166,7 +166,11 @@ impl<T: Real> Forest<T> {
         let holds_for_nan = missing || (kind == Kind::Equal && is_exchanged);
         let missing = holds_for_nan != is_exchanged;
         // Nothing is above or below a threshold of NaN.
-        let value = if is_exchanged && kind == Kind::LessOrEqual && Number::is_nan(value) { T::infinity() } else { value };
+        let value = if is_exchanged && kind == Kind::LessOrEqual && Number::is_nan(value) {
+            T::infinity()
+        } else {
+            value
+        };
         self.nodes[at] = Node { value, feature: index, next: next as u32, kind, missing };
         Ok(is_exchanged)
     }

@@ -8,10 +8,8 @@ use crate::error::{KernelErrorKind, invalid};
 use crate::ops::{ML_DOMAIN, Operator, native};
 use crate::product::{Matrix, multiply};
 
-pub(in crate::ops) const OPERATORS: &[Operator] = &[
-    native("LinearClassifier", classify).of(ML_DOMAIN),
-    native("LinearRegressor", regress).of(ML_DOMAIN),
-];
+pub(in crate::ops) const OPERATORS: &[Operator] =
+    &[native("LinearClassifier", classify).of(ML_DOMAIN), native("LinearRegressor", regress).of(ML_DOMAIN)];
 
 /// Products of all rows of `x` with rows of coefficients, and a constant for each.
 pub(super) fn products(
@@ -103,7 +101,8 @@ mod tests {
         // 1 + 4 - 4 = 1 and 1 + 2 - 4 = -1.
         let x = AnyTensor::from_slice(&[2, 2], &[1.0_f32, 2.0, 1.0, 1.0]).expect("four elements");
         let call = Call { version: 1, attributes: &attributes, inputs: vec![Some(x.into())], outputs: 2 };
-        let results = find(ML_DOMAIN, "LinearClassifier").expect("known").run(call).expect("the call is right");
+        let results =
+            find(ML_DOMAIN, "LinearClassifier").expect("known").run(call).expect("the call is right");
         let [labels, scores] = &results[..] else { panic!("two results") };
         let labels: Vec<_> = labels.as_tensor().expect("a tensor").strings().expect("texts").collect();
         assert_eq!(labels, ["yes", "no"]);

@@ -73,7 +73,7 @@ pub(super) fn logistic<T: Real>(score: T) -> T {
 fn probit<T: Real>(p: T) -> T {
     let x = 2.0 * p.to_f64() - 1.0;
     let log = ((1.0 - x) * (1.0 + x)).ln();
-    let half = 2.0 / (3.141_59 * 0.147) + 0.5 * log;
+    let half = 2.0 / (std::f64::consts::PI * 0.147) + 0.5 * log;
     let root = ((half * half - log / 0.147).sqrt() - half).sqrt();
     T::of(std::f64::consts::SQRT_2 * if x < 0.0 { -root } else { root })
 }

@@ -192,7 +192,9 @@ fn classify(call: &mut Call<'_>) -> Outcome {
         });
         let chosen: Vec<usize> = chosen.collect();
         if classes == 1 {
-            scores.iter_mut().for_each(|score| [*score, _] = transform.apply_single(*score, Opposite::Absent));
+            scores
+                .iter_mut()
+                .for_each(|score| [*score, _] = transform.apply_single(*score, Opposite::Absent));
         } else {
             scores.chunks_exact_mut(classes).for_each(|row| transform.apply(row));
         }
@@ -218,7 +220,8 @@ fn classify(call: &mut Call<'_>) -> Outcome {
         let is_decided = a.is_empty() && classes == 2;
         chosen.push(if is_decided { second_of_two(0.0, all_positive).unwrap_or(best) } else { best });
         if is_decided {
-            let opposite = if transform == Transform::None { Opposite::Negative } else { Opposite::Complement };
+            let opposite =
+                if transform == Transform::None { Opposite::Negative } else { Opposite::Complement };
             let both = transform.apply_single(decisions[0], opposite);
             scores.extend(if transform == Transform::Probit { [both[0], 0.0] } else { both });
             continue;
@@ -243,7 +246,8 @@ fn classify(call: &mut Call<'_>) -> Outcome {
         scores.extend(decisions);
     }
     let columns = scores.len() / size.0.max(1);
-    let columns = if size.0 == 0 { if a.is_empty() { pairs.count().max(2) } else { classes } } else { columns };
+    let columns =
+        if size.0 == 0 { if a.is_empty() { pairs.count().max(2) } else { classes } } else { columns };
     Ok(vec![labels.column(&chosen)?.into(), from_slice(&[size.0, columns], &scores)?.into()])
 }
 

@@ -90,8 +90,20 @@ impl<T: Real> Ensemble<T> {
         match (score, self.aggregate) {
             (None, _) => weight,
             (Some(score), Aggregate::Sum | Aggregate::Average) => score + weight,
-            (Some(score), Aggregate::Min) => if weight < score { weight } else { score },
-            (Some(score), Aggregate::Max) => if weight > score { weight } else { score },
+            (Some(score), Aggregate::Min) => {
+                if weight < score {
+                    weight
+                } else {
+                    score
+                }
+            }
+            (Some(score), Aggregate::Max) => {
+                if weight > score {
+                    weight
+                } else {
+                    score
+                }
+            }
         }
     }
 
@@ -208,7 +220,9 @@ impl<T: Real> Ensemble<T> {
                 };
                 [*a, *b] = self.transform.apply_single(first, opposite);
             }
-            (_, out) => out.iter_mut().for_each(|out| [*out, _] = self.transform.apply_single(first, Opposite::Absent)),
+            (_, out) => out
+                .iter_mut()
+                .for_each(|out| [*out, _] = self.transform.apply_single(first, Opposite::Absent)),
         }
         class
     }
@@ -244,8 +258,12 @@ fn index(value: i64) -> usize {
 }
 
 /// The trees of versions 1 to 4: parallel lists of nodes, and of weights for a target or class.
-fn listed<T: Real>(attributes: &Attributes, weights: &str) -> Result<(Forest<T>, Vec<usize>), KernelErrorKind> {
-    let ints = |name: &str| -> Result<&[i64], KernelErrorKind> { Ok(attributes.ints(name)?.unwrap_or_default()) };
+fn listed<T: Real>(
+    attributes: &Attributes,
+    weights: &str,
+) -> Result<(Forest<T>, Vec<usize>), KernelErrorKind> {
+    let ints =
+        |name: &str| -> Result<&[i64], KernelErrorKind> { Ok(attributes.ints(name)?.unwrap_or_default()) };
     let (trees, ids, features) = (ints("nodes_treeids")?, ints("nodes_nodeids")?, ints("nodes_featureids")?);
     let (yes, no) = (ints("nodes_truenodeids")?, ints("nodes_falsenodeids")?);
     let missing = ints("nodes_missing_value_tracks_true")?;
@@ -324,7 +342,9 @@ fn scores<T: Real>(
     x: &[T],
     size: (usize, usize),
 ) -> Result<(Vec<T>, usize), KernelErrorKind> {
-    if ensemble.targets == 0 || !matches!(ensemble.base.len(), 0 | 1) && ensemble.base.len() != ensemble.targets {
+    if ensemble.targets == 0
+        || !matches!(ensemble.base.len(), 0 | 1) && ensemble.base.len() != ensemble.targets
+    {
         return invalid(format!("{} base values for {} targets", ensemble.base.len(), ensemble.targets));
     }
     let (scores, _) = ensemble.run(x, size, &|scores, out| {
@@ -345,7 +365,9 @@ fn classify<T: Real>(call: &mut Call<'_>) -> Outcome {
             base: reals(attributes, "base_values")?,
             aggregate: Aggregate::Sum,
             transform: Transform::of(attributes)?,
-            is_binary: labels.len() == 2 && classes.windows(2).all(|pair| pair[0] == pair[1]) && !classes.is_empty(),
+            is_binary: labels.len() == 2
+                && classes.windows(2).all(|pair| pair[0] == pair[1])
+                && !classes.is_empty(),
             labels,
             all_positive: weights.iter().all(|weight| *weight >= T::ZERO),
         })
@@ -359,7 +381,11 @@ fn classify<T: Real>(call: &mut Call<'_>) -> Outcome {
     let (scores, classes) =
         ensemble.run(&numbers(x)?, size, &|scores, out| ensemble.finish_class(scores, out))?;
     let scores: Vec<f32> = scores.into_iter().map(|score| Number::to_f64(score) as f32).collect();
-    let labels = if targets == 1 { ensemble.labels.column(&vec![0; size.0]) } else { ensemble.labels.column(&classes) };
+    let labels = if targets == 1 {
+        ensemble.labels.column(&vec![0; size.0])
+    } else {
+        ensemble.labels.column(&classes)
+    };
     Ok(vec![labels?.into(), from_slice(&[size.0, targets], &scores)?.into()])
 }
 
@@ -379,7 +405,8 @@ fn unified<T: Real>(attributes: &Attributes) -> Result<Ensemble<T>, KernelErrorK
         Ok(Some(to_f64s(tensor)?.into_iter().map(T::of).collect()))
     };
     let required = |name: &'static str| tensor(name)?.ok_or(KernelErrorKind::MissingAttribute(name));
-    let (features, splits, modes) = (ints("nodes_featureids")?, required("nodes_splits")?, required("nodes_modes")?);
+    let (features, splits, modes) =
+        (ints("nodes_featureids")?, required("nodes_splits")?, required("nodes_modes")?);
     let (yes, no) = (ints("nodes_truenodeids")?, ints("nodes_falsenodeids")?);
     let (yes_is_leaf, no_is_leaf) = (ints("nodes_trueleafs")?, ints("nodes_falseleafs")?);
     let missing = attributes.ints("nodes_missing_value_tracks_true")?.unwrap_or_default();
@@ -406,7 +433,8 @@ fn unified<T: Real>(attributes: &Attributes) -> Result<Ensemble<T>, KernelErrorK
         });
     }
     // Leaves follow the branches.
-    let child = |at: i64, is_leaf: i64| if is_leaf == 0 { index(at) } else { index(at).saturating_add(branches) };
+    let child =
+        |at: i64, is_leaf: i64| if is_leaf == 0 { index(at) } else { index(at).saturating_add(branches) };
     let source = |at: usize| -> Option<Source<T>> {
         if let Some(leaf) = at.checked_sub(branches) {
             return Some(Source::Leaf(vec![(index(*targets.get(leaf)?), weights[leaf])]));
