@@ -152,6 +152,10 @@ impl<T: Real> Forest<T> {
         let (kind, value, is_exchanged) = match test {
             Test::LessOrEqual(value) => (Kind::LessOrEqual, value, false),
             Test::Less(value) => (Kind::LessOrEqual, next_down(value), false),
+            // Nothing is above or equal to NaN, so all numbers take the child for failure.
+            Test::GreaterOrEqual(value) | Test::Greater(value) if Number::is_nan(value) => {
+                (Kind::LessOrEqual, T::infinity(), true)
+            }
             Test::GreaterOrEqual(value) => (Kind::LessOrEqual, next_down(value), true),
             Test::Greater(value) => (Kind::LessOrEqual, value, true),
             Test::Equal(value) => (Kind::Equal, value, false),
@@ -165,12 +169,6 @@ impl<T: Real> Forest<T> {
         // NaN fails all tests but `!=`; the first child of an exchanged test is the one for failure.
         let holds_for_nan = missing || (kind == Kind::Equal && is_exchanged);
         let missing = holds_for_nan != is_exchanged;
-        // Nothing is above or below a threshold of NaN.
-        let value = if is_exchanged && kind == Kind::LessOrEqual && Number::is_nan(value) {
-            T::infinity()
-        } else {
-            value
-        };
         self.nodes[at] = Node { value, feature: index, next: next as u32, kind, missing };
         Ok(is_exchanged)
     }
