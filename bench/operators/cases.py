@@ -282,7 +282,6 @@ def contrib() -> Iterator[Case]:
         yield node("64x56x56", op, [q, *of_x, *of_y], **ms)
     yield node("64x56x56", "QLinearAveragePool", [q, *of_x, *of_y], kernel_shape=[3, 3], **ms)
     yield node("64x56x56", "QLinearConcat", [*of_y, q, *of_x, q, *of_x], axis=1, **ms)
-    yield node("1024x128", "QLinearSoftmax", [bytes_of(np.uint8, 1024, 128), *of_x, scalar(1 / 256), scalar(0, np.uint8)], constants=(1, 2, 3, 4), opset=OPSET, **ms)
 
 
 FAMILIES: dict[str, Callable[[], Iterator[Case]]] = {

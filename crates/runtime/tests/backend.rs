@@ -28,7 +28,7 @@ use typeloom_solver::universe::Universe;
 const FLOOR: f64 = 95.0;
 
 /// Domains that are out of scope.
-const OUT_OF_SCOPE: &[&str] = &["ai.onnx.ml", "ai.onnx.preview.training"];
+const OUT_OF_SCOPE: &[&str] = &["ai.onnx.preview.training"];
 
 /// Operators with a random result, of which only the type is compared.
 const RANDOM: &[&str] =

@@ -7,10 +7,11 @@ use typeloom_types::any_tensor::AnyTensor;
 
 use super::heads::{Extents, Heads, Part, extended, softmax};
 use super::integer::Product;
-use super::normalize::{floats, required};
+use super::{floats, required};
 use crate::call::{Call, Outcome, integers};
-use crate::element::{check_size, from_slice};
+use crate::element::{build_over, check_size, from_slice};
 use crate::error::{KernelErrorKind, invalid};
+use crate::memory;
 use crate::ops::{CONTRIB_DOMAIN, Operator, native, widened};
 use crate::product::{Matrix, multiply};
 
@@ -40,16 +41,16 @@ fn unsupported<T>(what: &str) -> Result<T, KernelErrorKind> {
 }
 
 /// An additive mask: one row for each batch and query.
-pub(super) struct Mask {
+struct Mask<'c> {
     values: Option<Vec<f32>>,
     /// Bias of each score, and whether it has an axis of batches and of heads.
-    bias: Option<(Vec<f32>, bool, bool)>,
+    bias: Option<(&'c [f32], bool, bool)>,
 }
 
-impl Mask {
+impl<'c> Mask<'c> {
     /// Combines the mask and the bias in these inputs.
-    pub(super) fn of(
-        call: &Call<'_>,
+    fn of(
+        call: &'c Call<'_>,
         mask: usize,
         bias: usize,
         extents: Extents,
@@ -89,7 +90,7 @@ impl Mask {
     }
 
     /// Adds the mask and the bias to the scores of one head.
-    pub(super) fn add(&self, batch: usize, head: usize, heads: usize, scores: &mut [f32]) {
+    fn add(&self, batch: usize, head: usize, heads: usize, scores: &mut [f32]) {
         let count = scores.len();
         let mut add = |list: &[f32], lane: usize| {
             let part = &list[lane * count..(lane + 1) * count];
@@ -149,9 +150,9 @@ fn fill(all: &mut [f32], mask: &AnyTensor, extents: Extents, filter: f32) -> Res
 /// Attention with a mask; the scores before the softmax are appended to `shown`.
 fn masked(
     heads: &Heads<'_>,
-    mask: &Mask,
+    mask: &Mask<'_>,
     mut shown: Option<&mut Vec<f32>>,
-) -> Result<Vec<f32>, KernelErrorKind> {
+) -> Result<AnyTensor, KernelErrorKind> {
     let Extents { heads: count, keys, .. } = heads.extents;
     heads.attend(&mut |batch, head, scores| {
         mask.add(batch, head, count, scores);
@@ -172,37 +173,28 @@ fn attention(call: &mut Call<'_>) -> Outcome {
         return invalid(format!("the weights have {rows} rows for inputs of {width}"));
     }
     check_size(&[batches, length, all], size_of::<f32>())?;
-    let mut projected = vec![0.0; batches * length * all];
-    let (left, right) = (required(call, 0)?, required(call, 1)?);
-    multiply(
-        Matrix::new(&left, batches * length, width),
-        Matrix::new(&right, width, all),
-        &mut projected,
-        1.0,
-        None,
-    )?;
+    let left = Matrix::new(required(call, 0)?, batches * length, width);
+    let right = Matrix::new(required(call, 1)?, width, all);
+    let mut projected = build_over::<f32>(&[batches, length, all], |_| {})?;
+    multiply(left, right, projected.as_mut_slice()?, 1.0, None)?;
     let inputs = Inputs { bias: floats(call, 2)?, mask: 3, past: 4, attention_bias: 5 };
     if call.has(6) || call.flag("do_rotary", false)? {
         return unsupported("a shared buffer or a rotation");
     }
-    projection(call, &projected, (batches, length, all), &inputs)
+    projection(call, projected, &inputs)
 }
 
 /// Inputs of an attention whose queries, keys and values are one projection.
-struct Inputs {
-    bias: Option<Vec<f32>>,
+struct Inputs<'c> {
+    bias: Option<&'c [f32]>,
     mask: usize,
     past: usize,
     attention_bias: usize,
 }
 
 /// Attention from `[batch, token, element]`, where the elements are those of the queries, keys and values.
-fn projection(
-    call: &Call<'_>,
-    projected: &[f32],
-    (batches, length, all): (usize, usize, usize),
-    inputs: &Inputs,
-) -> Outcome {
+fn projection(call: &Call<'_>, projected: AnyTensor, inputs: &Inputs<'_>) -> Outcome {
+    let &[batches, length, all] = projected.shape() else { return invalid("the input is not of rank 3") };
     let count = heads(call, "num_heads")?;
     let sizes = match call.attributes.ints("qkv_hidden_sizes")? {
         Some(sizes) => crate::shape::extents(sizes)?,
@@ -215,27 +207,29 @@ fn projection(
     if total != Some(all) || q_width != k_width || q_width % count != 0 || v_width % count != 0 {
         return invalid(format!("{count} heads do not fit widths {sizes:?} of {all}"));
     }
-    let bias = inputs.bias.as_deref();
+    let bias = inputs.bias;
+    let data = projected.as_slice::<f32>()?;
     if bias.is_some_and(|bias| bias.len() != all) {
         return invalid(format!("the bias has not {all} elements"));
     }
     let part = |start: usize, width: usize| {
         let part = Part { start, row: all, ..Part::whole(width, count) };
-        part.split(projected, (batches, length), bias.map(|bias| &bias[start..start + width]))
+        part.split(data, (batches, length), bias.map(|bias| &bias[start..start + width]))
     };
     let (q, k, v) = (part(0, q_width)?, part(q_width, k_width)?, part(q_width + k_width, v_width)?);
     let (size, value_size) = (q_width / count, v_width / count);
-    let (mut before, mut past) = (0, Vec::new());
+    memory::recycle_tensor(projected);
+    let (mut before, mut past) = (0, None);
     if let Some(tensor) = call.optional(inputs.past)? {
         let &[2, b, n, p, h] = tensor.shape() else { return invalid("the past state is not of rank 5") };
         if (b, n, h) != (batches, count, size) || size != value_size {
             return invalid(format!("the past state {:?} does not fit", tensor.shape()));
         }
         before = p;
-        past = required(call, inputs.past)?;
+        past = Some(required(call, inputs.past)?);
     }
-    let (past_k, past_v) = past.split_at(past.len() / 2);
-    let (k, v) = (extended(past_k, &k, batches * count), extended(past_v, &v, batches * count));
+    let (past_k, past_v) = past.map(|past| past.split_at(past.len() / 2)).unzip();
+    let (k, v) = (extended(past_k, k)?, extended(past_v, v)?);
     let extents = Extents {
         batches,
         heads: count,
@@ -246,12 +240,20 @@ fn projection(
         width: value_size,
     };
     let mask = Mask::of(call, inputs.mask, inputs.attention_bias, extents, before)?;
-    let y = masked(&Heads { q: &q, k: &k, v: &v, extents, scale: scale(call, size)? }, &mask, None)?;
-    let mut results = vec![from_slice(&[batches, length, v_width], &y)?.into()];
+    let scale = scale(call, size)?;
+    let all = Heads { q: q.as_slice()?, k: k.as_slice()?, v: v.as_slice()?, extents, scale };
+    let mut results = vec![masked(&all, &mask, None)?.into()];
     if call.outputs > 1 && size == value_size {
         let shape = [2, batches, count, before + length, size];
-        results.push(from_slice(&shape, &[k, v].concat())?.into());
+        let (k, v) = (k.as_slice::<f32>()?, v.as_slice::<f32>()?);
+        let present = build_over::<f32>(&shape, |out| {
+            let (keys, values) = out.split_at_mut(k.len());
+            keys.copy_from_slice(k);
+            values.copy_from_slice(v);
+        })?;
+        results.push(present.into());
     }
+    [q, k, v].into_iter().for_each(memory::recycle_tensor);
     Ok(results)
 }
 
@@ -267,16 +269,8 @@ fn quantised(call: &mut Call<'_>) -> Outcome {
         return unsupported("a shared buffer or a rotation");
     }
     let projected = product.scaled(call.tensor(3)?, call.tensor(4)?, None)?;
-    let &[batches, length, all] = projected.shape() else { return invalid("the input is not of rank 3") };
     let inputs = Inputs { bias: floats(call, 2)?, mask: 5, past: 8, attention_bias: usize::MAX };
-    projection(call, projected.as_slice()?, (batches, length, all), &inputs)
-}
-
-/// Keys or values: `[batch, head, token, element]`, number of tokens, and width of a head.
-struct Side {
-    data: Vec<f32>,
-    tokens: usize,
-    size: usize,
+    projection(call, projected, &inputs)
 }
 
 fn multi_head(call: &mut Call<'_>) -> Outcome {
@@ -297,7 +291,7 @@ fn multi_head(call: &mut Call<'_>) -> Outcome {
     }
     let size = q_width / count;
     let own_bias = |start: usize, width: usize| -> Result<Option<&[f32]>, KernelErrorKind> {
-        let Some(bias) = &bias else { return Ok(None) };
+        let Some(bias) = bias else { return Ok(None) };
         match bias.get(start..).and_then(|rest| rest.get(..width)) {
             Some(part) => Ok(Some(part)),
             None => invalid(format!("the bias has {} elements", bias.len())),
@@ -307,12 +301,11 @@ fn multi_head(call: &mut Call<'_>) -> Outcome {
     let (q, k, v) = if x.rank() == 5 {
         let part = |which: usize| {
             let part = Part { row: 3 * q_width, start: which * size, step: 3 * size, heads: count, size };
-            part.split(&data, tokens, own_bias(which * q_width, q_width)?)
+            part.split(data, tokens, own_bias(which * q_width, q_width)?)
         };
-        let side = |data| Side { data, tokens: queries, size };
-        (part(0)?, side(part(1)?), side(part(2)?))
+        (part(0)?, part(1)?, part(2)?)
     } else {
-        let q = Part::whole(q_width, count).split(&data, tokens, own_bias(0, q_width)?)?;
+        let q = Part::whole(q_width, count).split(data, tokens, own_bias(0, q_width)?)?;
         let key = call.tensor(1)?;
         if let [b, tokens, heads, 2, s] = *key.shape() {
             if (b, heads, s) != (batches, count, size) {
@@ -321,53 +314,52 @@ fn multi_head(call: &mut Call<'_>) -> Outcome {
             let data = required(call, 1)?;
             let part = |which: usize| {
                 let part = Part { row: 2 * q_width, start: which * size, step: 2 * size, heads, size };
-                part.split(&data, (batches, tokens), None).map(|data| Side { data, tokens, size })
+                part.split(data, (batches, tokens), None)
             };
             (q, part(0)?, part(1)?)
         } else {
-            let side = |index: usize, start: usize| -> Result<Side, KernelErrorKind> {
+            let side = |index: usize, start: usize| -> Result<AnyTensor, KernelErrorKind> {
                 let tensor = call.tensor(index)?;
-                let data = required(call, index)?;
                 match *tensor.shape() {
-                    [b, heads, tokens, size] if (b, heads) == (batches, count) => {
-                        Ok(Side { data, tokens, size })
-                    }
+                    [b, heads, _, _] if (b, heads) == (batches, count) => Ok(tensor.clone()),
                     [b, tokens, width] if b == batches && width.is_multiple_of(count) => {
                         let bias = own_bias(start, width)?;
-                        let data = Part::whole(width, count).split(&data, (batches, tokens), bias)?;
-                        Ok(Side { data, tokens, size: width / count })
+                        Part::whole(width, count).split(required(call, index)?, (batches, tokens), bias)
                     }
                     _ => invalid(format!("input {index} has the shape {:?}", tensor.shape())),
                 }
             };
-            let k = side(1, q_width)?;
-            let v = side(2, q_width + k.size * count)?;
-            (q, k, v)
+            (q, side(1, q_width)?, side(2, 2 * q_width)?)
         }
     };
-    let past = |index: usize, size: usize| -> Result<(Vec<f32>, usize), KernelErrorKind> {
-        let Some(tensor) = call.optional(index)? else { return Ok((Vec::new(), 0)) };
+    let (&[_, _, k_tokens, k_size], &[_, _, v_tokens, v_size]) = (k.shape(), v.shape()) else {
+        return invalid("keys or values are not of rank 4");
+    };
+    let past = |index: usize, size: usize| -> Result<(Option<&[f32]>, usize), KernelErrorKind> {
+        let Some(tensor) = call.optional(index)? else { return Ok((None, 0)) };
         match *tensor.shape() {
-            [b, n, p, h] if (b, n, h) == (batches, count, size) => Ok((required(call, index)?, p)),
+            [b, n, p, h] if (b, n, h) == (batches, count, size) => Ok((Some(required(call, index)?), p)),
             _ => invalid(format!("input {index} has the shape {:?}", tensor.shape())),
         }
     };
-    let ((past_k, before), (past_v, before_v)) = (past(6, k.size)?, past(7, v.size)?);
-    if before != before_v || k.tokens != v.tokens || k.size != size {
+    let ((past_k, before), (past_v, before_v)) = (past(6, k_size)?, past(7, v_size)?);
+    if before != before_v || k_tokens != v_tokens || k_size != size {
         return invalid("keys and values differ in their numbers of tokens");
     }
-    let keys = before + k.tokens;
-    let lanes = batches * count;
-    let (k_data, v_data) = (extended(&past_k, &k.data, lanes), extended(&past_v, &v.data, lanes));
-    let extents = Extents { batches, heads: count, key_heads: count, queries, keys, size, width: v.size };
+    let keys = before + k_tokens;
+    let (k, v) = (extended(past_k, k)?, extended(past_v, v)?);
+    let extents = Extents { batches, heads: count, key_heads: count, queries, keys, size, width: v_size };
     let mask = Mask::of(call, 4, 5, extents, before)?;
-    let all = Heads { q: &q, k: &k_data, v: &v_data, extents, scale: scale(call, size)? };
+    let scale = scale(call, size)?;
+    let all = Heads { q: q.as_slice()?, k: k.as_slice()?, v: v.as_slice()?, extents, scale };
     let mut shown = Vec::new();
     let y = masked(&all, &mask, if call.outputs > 3 { Some(&mut shown) } else { None })?;
-    let mut results = vec![from_slice(&[batches, queries, count * v.size], &y)?.into()];
+    memory::recycle_tensor(q);
+    let mut results = vec![y.into()];
     if call.outputs > 1 {
-        results.push(from_slice(&[batches, count, keys, size], &k_data)?.into());
-        results.push(from_slice(&[batches, count, keys, v.size], &v_data)?.into());
+        results.extend([k.into(), v.into()]);
+    } else {
+        [k, v].into_iter().for_each(memory::recycle_tensor);
     }
     if call.outputs > 3 {
         results.push(from_slice(&[batches, count, queries, keys], &shown)?.into());

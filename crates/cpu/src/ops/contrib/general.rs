@@ -6,7 +6,7 @@ use typeloom_types::dtype::Dtype;
 use super::part;
 use crate::attributes::{Attribute, Attributes};
 use crate::call::{Call, Outcome, one};
-use crate::element::{build, build_over, check_size, from_slice, ints, on_floats, to_f64s};
+use crate::element::{build, check_size, from_slice, ints, on_floats, to_f64s};
 use crate::error::{KernelErrorKind, invalid};
 use crate::movement::{Run, assemble, reshape};
 use crate::ops::{CONTRIB_DOMAIN, Operator, native, run_nested, widened};

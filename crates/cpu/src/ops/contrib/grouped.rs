@@ -5,12 +5,14 @@
 
 use super::attention::{heads, scale};
 use super::heads::{Extents, Heads, Part, softmax};
-use super::normalize::{floats, required};
 use super::rotary::Rotation;
+use super::{floats, owned, required};
 use crate::call::{Call, Outcome};
-use crate::element::{check_size, from_slice};
+use crate::element::build_over;
 use crate::error::{KernelErrorKind, invalid};
+use crate::memory;
 use crate::ops::{CONTRIB_DOMAIN, Operator, widened};
+use typeloom_types::any_tensor::AnyTensor;
 
 pub(in crate::ops) const OPERATORS: &[Operator] =
     &[widened("GroupQueryAttention", grouped).of(CONTRIB_DOMAIN)];
@@ -31,42 +33,36 @@ fn reject(call: &Call<'_>) -> Result<(), KernelErrorKind> {
     Ok(())
 }
 
-/// The cache of keys or values after the new tokens are written.
-struct Cache {
-    data: Vec<f32>,
-    tokens: usize,
-}
-
-impl Cache {
-    /// Copies `past[lane]` tokens of the cache in this input and writes the new tokens after them.
-    fn of(
-        call: &Call<'_>,
-        index: usize,
-        new: &[f32],
-        extents: Extents,
-        past: &[usize],
-    ) -> Result<Self, KernelErrorKind> {
-        let Extents { batches, key_heads, queries, keys, size, .. } = extents;
-        let (old, before) = match call.optional(index)? {
-            None => (Vec::new(), 0),
-            Some(tensor) => match *tensor.shape() {
-                [b, n, p, h] if (b, n, h) == (batches, key_heads, size) => (required(call, index)?, p),
-                _ => return invalid(format!("the cache has the shape {:?}", tensor.shape())),
-            },
-        };
-        check_size(&[batches, key_heads, keys, size], size_of::<f32>())?;
-        let mut data = vec![0.0; batches * key_heads * keys * size];
-        for (lane, cache) in data.chunks_exact_mut((keys * size).max(1)).enumerate() {
-            let kept = past[lane / key_heads];
-            if kept > before || kept + queries > keys {
-                return invalid(format!("{kept} of {before} cached tokens and {queries} new ones"));
-            }
-            cache[..kept * size].copy_from_slice(&old[lane * before * size..][..kept * size]);
-            let new = &new[lane * queries * size..][..queries * size];
-            cache[kept * size..][..queries * size].copy_from_slice(new);
-        }
-        Ok(Self { data, tokens: keys })
+/// The cache of keys or values: `past[batch]` tokens of the cache in this input, then the new tokens, then
+/// zeros.
+fn cache(
+    call: &Call<'_>,
+    index: usize,
+    new: &AnyTensor,
+    extents: Extents,
+    past: &[usize],
+) -> Result<AnyTensor, KernelErrorKind> {
+    let Extents { batches, key_heads, queries, keys, size, .. } = extents;
+    let (old, before) = match call.optional(index)? {
+        None => (&[][..], 0),
+        Some(tensor) => match *tensor.shape() {
+            [b, n, p, h] if (b, n, h) == (batches, key_heads, size) => (required(call, index)?, p),
+            _ => return invalid(format!("the cache has the shape {:?}", tensor.shape())),
+        },
+    };
+    if past.iter().any(|kept| *kept > before || kept + queries > keys) {
+        return invalid(format!("{past:?} of {before} cached tokens and {queries} new ones"));
     }
+    let new = new.as_slice::<f32>()?;
+    build_over::<f32>(&[batches, key_heads, keys, size], |out| {
+        for (lane, out) in out.chunks_exact_mut((keys * size).max(1)).enumerate() {
+            let (kept, rest) = out.split_at_mut(past[lane / key_heads] * size);
+            let (fresh, rest) = rest.split_at_mut(queries * size);
+            kept.copy_from_slice(&old[lane * before * size..][..kept.len()]);
+            fresh.copy_from_slice(&new[lane * queries * size..][..fresh.len()]);
+            rest.fill(0.0);
+        }
+    })
 }
 
 fn grouped(call: &mut Call<'_>) -> Outcome {
@@ -81,12 +77,12 @@ fn grouped(call: &mut Call<'_>) -> Outcome {
     let tokens = (batches, queries);
     let (mut q, mut k, v) = if is_packed {
         let part = |start: usize, heads: usize| {
-            Part { row: width, start: start * size, step: size, heads, size }.split(&data, tokens, None)
+            Part { row: width, start: start * size, step: size, heads, size }.split(data, tokens, None)
         };
         (part(0, count)?, part(count, key_heads)?, part(count + key_heads, key_heads)?)
     } else {
         let whole = |data: &[f32], heads: usize| Part::whole(heads * size, heads).split(data, tokens, None);
-        (whole(&data, count)?, whole(&required(call, 1)?, key_heads)?, whole(&required(call, 2)?, key_heads)?)
+        (whole(data, count)?, whole(required(call, 1)?, key_heads)?, whole(required(call, 2)?, key_heads)?)
     };
     let lengths = call.required_integers(5)?;
     let total = call.integer(6)?.ok_or(KernelErrorKind::MissingInput(6))?;
@@ -112,12 +108,14 @@ fn grouped(call: &mut Call<'_>) -> Outcome {
         let (cos, sin) = (required(call, 7)?, required(call, 8)?);
         let half = call.tensor(7)?.shape().last().copied().unwrap_or(0);
         let is_interleaved = call.flag("rotary_interleaved", false)?;
-        let rotation = Rotation { cos: &cos, sin: &sin, half, is_interleaved };
+        let rotation = Rotation { cos, sin, half, is_interleaved };
         let given = call.integers(9)?;
         if given.as_ref().is_some_and(|list| list.len() != batches * queries) {
             return invalid("there is not one position for each token");
         }
-        for (list, heads) in [(&mut q, count), (&mut k, key_heads)] {
+        for (tensor, heads) in [(&mut q, count), (&mut k, key_heads)] {
+            *tensor = owned(std::mem::replace(tensor, AnyTensor::from_scalar(0.0_f32)))?;
+            let list = tensor.as_mut_slice::<f32>()?;
             for (at, head) in list.chunks_exact_mut(size.max(1)).enumerate() {
                 let (batch, token) = (at / (heads * queries), at % queries);
                 let position = match &given {
@@ -129,11 +127,11 @@ fn grouped(call: &mut Call<'_>) -> Outcome {
         }
     }
     let extents = Extents { batches, heads: count, key_heads, queries, keys, size, width: size };
-    let (k, v) = (Cache::of(call, 3, &k, extents, &past)?, Cache::of(call, 4, &v, extents, &past)?);
+    let (k, v) = (cache(call, 3, &k, extents, &past)?, cache(call, 4, &v, extents, &past)?);
     let window = usize::try_from(call.int("local_window_size", -1)?).ok().filter(|window| *window > 0);
     let cap = call.float("softcap", 0.0)?;
     let sinks = floats(call, 11)?;
-    if sinks.as_ref().is_some_and(|sinks| sinks.len() != count) {
+    if sinks.is_some_and(|sinks| sinks.len() != count) {
         return invalid(format!("there is not one sink for each of {count} heads"));
     }
     let smooth = (call.int("smooth_softmax", 0)? == 1).then_some(0.0);
@@ -148,9 +146,10 @@ fn grouped(call: &mut Call<'_>) -> Outcome {
             _ => return invalid(format!("the bias has the shape {:?}", tensor.shape())),
         },
     };
-    let all = Heads { q: &q, k: &k.data, v: &v.data, extents, scale: scale(call, size)? };
+    let scale = scale(call, size)?;
+    let all = Heads { q: q.as_slice()?, k: k.as_slice()?, v: v.as_slice()?, extents, scale };
     let y = all.attend(&mut |batch, head, scores| {
-        let sink = sinks.as_ref().map(|sinks| sinks[head]).or(smooth);
+        let sink = sinks.map(|sinks| sinks[head]).or(smooth);
         for (query, row) in scores.chunks_exact_mut(keys.max(1)).enumerate() {
             let end = (past[batch] + query + 1).min(keys);
             let start = window.map_or(0, |window| end.saturating_sub(window));
@@ -167,10 +166,6 @@ fn grouped(call: &mut Call<'_>) -> Outcome {
             softmax(&mut row[start..end], sink);
         }
     })?;
-    let shape = [batches, key_heads, k.tokens, size];
-    Ok(vec![
-        from_slice(&[batches, queries, count * size], &y)?.into(),
-        from_slice(&shape, &k.data)?.into(),
-        from_slice(&shape, &v.data)?.into(),
-    ])
+    memory::recycle_tensor(q);
+    Ok(vec![y.into(), k.into(), v.into()])
 }

@@ -3,8 +3,12 @@
 //! All attention operators of this domain convert their inputs to [`Heads`] and differ in the function that
 //! turns scores into probabilities.
 
-use crate::element::check_size;
+use typeloom_types::any_tensor::AnyTensor;
+
+use crate::element::{build_over, check_size};
 use crate::error::{KernelErrorKind, invalid};
+use crate::memory;
+use crate::ops::activation::softmax_row;
 use crate::product::{Matrix, multiply};
 
 /// Extents of an attention.
@@ -37,7 +41,7 @@ impl Heads<'_> {
     pub(super) fn attend(
         &self,
         probabilities: &mut dyn FnMut(usize, usize, &mut [f32]),
-    ) -> Result<Vec<f32>, KernelErrorKind> {
+    ) -> Result<AnyTensor, KernelErrorKind> {
         let Extents { batches, heads, key_heads, queries, keys, size, width } = self.extents;
         let fits = key_heads > 0
             && heads.is_multiple_of(key_heads)
@@ -47,11 +51,11 @@ impl Heads<'_> {
         if !fits {
             return invalid(format!("query, key and value do not fit {:?}", self.extents));
         }
-        check_size(&[batches, queries, heads, width], size_of::<f32>())?;
         check_size(&[queries, keys], size_of::<f32>())?;
         let mut scores = vec![0.0; queries * keys];
         let mut result = vec![0.0; queries * width];
-        let mut out = vec![0.0; batches * queries * heads * width];
+        let mut y = build_over::<f32>(&[batches, queries, heads * width], |_| {})?;
+        let out = y.as_mut_slice::<f32>()?;
         for batch in 0..batches {
             for head in 0..heads {
                 let lane = batch * heads + head;
@@ -72,7 +76,7 @@ impl Heads<'_> {
                 }
             }
         }
-        Ok(out)
+        Ok(y)
     }
 }
 
@@ -103,7 +107,7 @@ impl Part {
         data: &[f32],
         (batches, tokens): (usize, usize),
         bias: Option<&[f32]>,
-    ) -> Result<Vec<f32>, KernelErrorKind> {
+    ) -> Result<AnyTensor, KernelErrorKind> {
         let Self { row, start, step, heads, size } = self;
         let end = heads.checked_sub(1).map_or(0, |last| start + last * step + size);
         if data.len() != batches * tokens * row || end > row {
@@ -112,49 +116,55 @@ impl Part {
         if bias.is_some_and(|bias| bias.len() != heads * size) {
             return invalid(format!("the bias has not {heads} * {size} elements"));
         }
-        let mut out = Vec::with_capacity(batches * heads * tokens * size);
-        for batch in 0..batches {
-            for head in 0..heads {
-                for token in 0..tokens {
-                    let at = (batch * tokens + token) * row + start + head * step;
-                    let first = out.len();
-                    out.extend_from_slice(&data[at..at + size]);
-                    if let Some(bias) = bias {
-                        let bias = &bias[head * size..(head + 1) * size];
-                        out[first..].iter_mut().zip(bias).for_each(|(out, bias)| *out += bias);
+        build_over::<f32>(&[batches, heads, tokens, size], |out| {
+            for (lane, out) in out.chunks_exact_mut((tokens * size).max(1)).enumerate() {
+                let (batch, head) = (lane / heads, lane % heads);
+                let bias = bias.map(|bias| &bias[head * size..(head + 1) * size]);
+                for (token, out) in out.chunks_exact_mut(size.max(1)).enumerate() {
+                    let from = &data[(batch * tokens + token) * row + start + head * step..][..size];
+                    match bias {
+                        None => out.copy_from_slice(from),
+                        Some(bias) => {
+                            for (out, (from, bias)) in out.iter_mut().zip(from.iter().zip(bias)) {
+                                *out = from + bias;
+                            }
+                        }
                     }
                 }
             }
-        }
-        Ok(out)
+        })
     }
 }
 
-/// Appends `new` tokens of `size` elements to `past` ones, in each of several lanes.
-pub(super) fn extended(past: &[f32], new: &[f32], lanes: usize) -> Vec<f32> {
-    if past.is_empty() || lanes == 0 {
-        return new.to_vec();
+/// Appends the tokens of `new` to those of `past`: `[batch, head, token, element]`.
+pub(super) fn extended(past: Option<&[f32]>, new: AnyTensor) -> Result<AnyTensor, KernelErrorKind> {
+    let Some(past) = past.filter(|past| !past.is_empty()) else { return Ok(new) };
+    let &[batches, heads, tokens, size] = new.shape() else { return invalid("the keys are not of rank 4") };
+    let lanes = batches * heads;
+    if lanes == 0 || size == 0 {
+        return invalid("the past keys have no elements in common with the new ones");
     }
-    let (before, after) = (past.len() / lanes, new.len() / lanes);
-    let mut out = Vec::with_capacity(past.len() + new.len());
-    for lane in 0..lanes {
-        out.extend_from_slice(&past[lane * before..(lane + 1) * before]);
-        out.extend_from_slice(&new[lane * after..(lane + 1) * after]);
-    }
-    out
+    let before = past.len() / (lanes * size);
+    let from = new.as_slice::<f32>()?;
+    let all = build_over::<f32>(&[batches, heads, before + tokens, size], |out| {
+        for (lane, out) in out.chunks_exact_mut((before + tokens) * size).enumerate() {
+            let (old, fresh) = out.split_at_mut(before * size);
+            old.copy_from_slice(&past[lane * before * size..][..before * size]);
+            fresh.copy_from_slice(&from[lane * tokens * size..][..tokens * size]);
+        }
+    })?;
+    memory::recycle_tensor(new);
+    Ok(all)
 }
 
 /// Softmax of a row. A sink takes part in the sum, but has no result.
 pub(super) fn softmax(row: &mut [f32], sink: Option<f32>) {
-    let most = row.iter().copied().fold(sink.unwrap_or(f32::NEG_INFINITY), f32::max);
-    if most == f32::NEG_INFINITY {
-        row.fill(0.0);
-        return;
-    }
+    let Some(sink) = sink else { return softmax_row(row) };
+    let most = row.iter().copied().fold(sink, f32::max);
+    let mut sum = (sink - most).exp();
     for score in row.iter_mut() {
         *score = (*score - most).exp();
+        sum += *score;
     }
-    let sum = super::sum_of(row, |x| x) + sink.map_or(0.0, |sink| (sink - most).exp());
-    let factor = 1.0 / sum;
-    row.iter_mut().for_each(|score| *score *= factor);
+    row.iter_mut().for_each(|score| *score /= sum);
 }

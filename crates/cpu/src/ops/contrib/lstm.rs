@@ -6,7 +6,7 @@
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-use super::normalize::{floats, required};
+use super::{floats, required};
 use crate::call::{Call, Outcome};
 use crate::element::{check_size, from_slice, to_f64s};
 use crate::error::{KernelErrorKind, invalid};
@@ -57,7 +57,7 @@ fn weights(call: &Call<'_>, index: usize, scale: usize) -> Result<(Vec<f32>, [us
 fn per_direction(call: &Call<'_>, index: usize, len: usize) -> Result<Vec<f32>, KernelErrorKind> {
     match floats(call, index)? {
         None => Ok(vec![0.0; len]),
-        Some(list) if list.len() == len => Ok(list),
+        Some(list) if list.len() == len => Ok(list.to_vec()),
         Some(list) => invalid(format!("input {index} has {} elements, not {len}", list.len())),
     }
 }
@@ -142,7 +142,7 @@ fn lstm(call: &mut Call<'_>) -> Outcome {
     let peepholes = per_direction(call, 7, directions * 3 * n)?;
     check_size(&[steps, directions, batches, gates], size_of::<f32>())?;
     let mut y = vec![0.0; steps * directions * batches * n];
-    let x = rounded(&required(call, 0)?);
+    let x = rounded(required(call, 0)?);
     let mut of_input = vec![0.0; steps * batches * gates];
     let mut of_state = vec![0.0; batches * gates];
     for (direction, reversed) in reversed.iter().enumerate() {

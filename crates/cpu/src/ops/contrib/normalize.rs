@@ -1,14 +1,22 @@
 //! Layer normalisation with a residual connection or embeddings.
 
+use pulp::Arch;
 use typeloom_types::any_tensor::AnyTensor;
-use typeloom_types::dtype::Dtype;
 
-use super::sum_of;
+use super::{floats, owned, required, sum_of};
 use crate::call::{Call, Outcome, integers, one};
-use crate::element::{check_size, from_slice};
+use crate::element::{build, build_over, check_size, from_slice};
 use crate::error::{KernelErrorKind, invalid};
+use crate::ops::activation::sigmoid;
 use crate::ops::{CONTRIB_DOMAIN, Operator, widened, widened_to};
 use crate::shape::{axis, count};
+use crate::threads;
+
+/// Minimum number of elements for which splitting across threads pays.
+const MIN_PARALLEL: usize = 1 << 17;
+
+/// Number of rows that one thread normalises at a time.
+const PART: usize = 16;
 
 pub(in crate::ops) const OPERATORS: &[Operator] = &[
     // In ONNX's default domain, although it is ONNX Runtime's own operator.
@@ -22,21 +30,22 @@ pub(in crate::ops) const OPERATORS: &[Operator] = &[
 
 /// The number that is subtracted from a row before its deviation is computed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Centre {
+enum Centre {
     Mean,
     Zero,
 }
 
 /// Scale, offset and smallest variance of a normalisation.
-pub(super) struct Parameters<'a> {
-    pub(super) scale: &'a [f32],
-    pub(super) offset: Option<&'a [f32]>,
-    pub(super) epsilon: f32,
-    pub(super) centre: Centre,
+struct Parameters<'a> {
+    scale: &'a [f32],
+    offset: Option<&'a [f32]>,
+    epsilon: f32,
+    centre: Centre,
 }
 
 /// Normalises a row in place. Returns its centre and the inverse of its deviation.
-pub(super) fn normalize_row(row: &mut [f32], parameters: &Parameters<'_>) -> (f32, f32) {
+#[inline(always)]
+fn normalize_row(row: &mut [f32], parameters: &Parameters<'_>) -> (f32, f32) {
     let count = row.len() as f32;
     let centre = match parameters.centre {
         Centre::Mean => sum_of(row, |x| x) / count,
@@ -59,21 +68,34 @@ pub(super) fn normalize_row(row: &mut [f32], parameters: &Parameters<'_>) -> (f3
     (centre, inverse)
 }
 
-/// Elements of an input of `f32`; `None` if it is omitted.
-pub(super) fn floats(call: &Call<'_>, index: usize) -> Result<Option<Vec<f32>>, KernelErrorKind> {
-    let Some(x) = call.optional(index)? else { return Ok(None) };
-    if x.dtype() == Dtype::F32 { Ok(Some(x.to_vec()?)) } else { Err(KernelErrorKind::Dtype(x.dtype())) }
-}
-
-pub(super) fn required(call: &Call<'_>, index: usize) -> Result<Vec<f32>, KernelErrorKind> {
-    floats(call, index)?.ok_or(KernelErrorKind::MissingInput(index))
-}
-
 fn require_len(name: &str, list: &[f32], length: usize) -> Result<(), KernelErrorKind> {
     if list.len() == length {
         return Ok(());
     }
     invalid(format!("{name} has {} elements, not {length}", list.len()))
+}
+
+/// Writes rows with `write`, which receives the index of the row, and normalises them. Returns the centre and
+/// the inverse deviation of each row.
+fn normalized_rows(
+    out: &mut [f32],
+    parameters: &Parameters<'_>,
+    write: &(dyn Fn(usize, &mut [f32]) + Sync),
+) -> (Vec<f32>, Vec<f32>) {
+    let width = parameters.scale.len().max(1);
+    let rows = out.len() / width;
+    let mut statistics = vec![(0.0, 0.0); rows];
+    let is_parallel = threads::should_split(out.len(), MIN_PARALLEL);
+    let mut tasks: Vec<_> = out.chunks_exact_mut(width).zip(&mut statistics).collect();
+    threads::each_chunk(&mut tasks, PART, is_parallel, 1, &|at, tasks| {
+        Arch::new().dispatch(|| {
+            for (inner, (row, statistics)) in tasks.iter_mut().enumerate() {
+                write(at * PART + inner, row);
+                **statistics = normalize_row(row, parameters);
+            }
+        });
+    });
+    statistics.into_iter().unzip()
 }
 
 /// Division by the root mean square over the axes from `axis` on.
@@ -82,18 +104,20 @@ fn simplified(call: &mut Call<'_>) -> Outcome {
     let x = call.tensor(0)?;
     let from = axis(call.int("axis", -1)?, x.rank())?;
     let width = count(&x.shape()[from..]);
-    let scale = required(call, 1)?;
-    require_len("the scale", &scale, width)?;
-    let mut data = required(call, 0)?;
-    let parameters = Parameters { scale: &scale, offset: None, epsilon, centre: Centre::Zero };
-    let inverses: Vec<f32> =
-        data.chunks_exact_mut(width.max(1)).map(|row| normalize_row(row, &parameters).1).collect();
+    let (data, scale) = (required(call, 0)?, required(call, 1)?);
+    require_len("the scale", scale, width)?;
     let mut shape = x.shape()[..from].to_vec();
     shape.resize(x.rank(), 1);
-    if inverses.len() != count(&shape) {
+    if width == 0 {
         return invalid("the normalised axes are empty");
     }
-    Ok(vec![from_slice(x.shape(), &data)?.into(), from_slice(&shape, &inverses)?.into()])
+    let parameters = Parameters { scale, offset: None, epsilon, centre: Centre::Zero };
+    let mut inverses = Vec::new();
+    let y = build_over::<f32>(x.shape(), |out| {
+        let copy = |row: usize, out: &mut [f32]| out.copy_from_slice(&data[row * width..(row + 1) * width]);
+        inverses = normalized_rows(out, &parameters, &copy).1;
+    })?;
+    Ok(vec![y.into(), from_slice(&shape, &inverses)?.into()])
 }
 
 /// Normalises `input + skip + bias`. The skip input is repeated for each batch if it has one row less.
@@ -101,13 +125,13 @@ fn skip(call: &mut Call<'_>, centre: Centre) -> Outcome {
     let epsilon = call.float("epsilon", 1e-12)?;
     let x = call.tensor(0)?;
     let Some(width) = x.shape().last().copied() else { return invalid("the input has rank 0") };
-    let (mut data, others, scale) = (required(call, 0)?, required(call, 1)?, required(call, 2)?);
+    let (data, others, scale) = (required(call, 0)?, required(call, 1)?, required(call, 2)?);
     // The simplified form has no offset.
     let at = if centre == Centre::Mean { 3 } else { 2 };
     let offset = if centre == Centre::Mean { floats(call, at)? } else { None };
     let bias = floats(call, at + 1)?;
-    require_len("the scale", &scale, width)?;
-    for list in [&offset, &bias].into_iter().flatten() {
+    require_len("the scale", scale, width)?;
+    for list in [offset, bias].into_iter().flatten() {
         require_len("offset or bias", list, width)?;
     }
     if data.is_empty() {
@@ -116,30 +140,31 @@ fn skip(call: &mut Call<'_>, centre: Centre) -> Outcome {
     if others.is_empty() || !data.len().is_multiple_of(others.len()) || !others.len().is_multiple_of(width) {
         return invalid(format!("{} elements are added to {}", others.len(), data.len()));
     }
-    for block in data.chunks_exact_mut(others.len()) {
-        block.iter_mut().zip(&others).for_each(|(x, other)| *x += other);
-    }
-    if let Some(bias) = &bias {
-        for row in data.chunks_exact_mut(width) {
-            row.iter_mut().zip(bias).for_each(|(x, bias)| *x += bias);
+    let add = |row: usize, out: &mut [f32]| {
+        let start = row * width;
+        let other = &others[start % others.len()..][..width];
+        for ((out, x), other) in out.iter_mut().zip(&data[start..]).zip(other) {
+            *out = x + other;
         }
-    }
-    let sum = if call.outputs > 3 { Some(from_slice(x.shape(), &data)?) } else { None };
-    let parameters = Parameters { scale: &scale, offset: offset.as_deref(), epsilon, centre };
-    let (mut means, mut inverses) = (Vec::new(), Vec::new());
-    for row in data.chunks_exact_mut(width) {
-        let (mean, inverse) = normalize_row(row, &parameters);
-        means.push(mean);
-        inverses.push(inverse);
-    }
-    let y = from_slice(x.shape(), &data)?;
+        if let Some(bias) = bias {
+            out.iter_mut().zip(bias).for_each(|(out, bias)| *out += bias);
+        }
+    };
+    let parameters = Parameters { scale, offset, epsilon, centre };
+    let mut statistics = (Vec::new(), Vec::new());
+    let y = build_over::<f32>(x.shape(), |out| statistics = normalized_rows(out, &parameters, &add))?;
     let mut shape = x.shape().to_vec();
     if let Some(last) = shape.last_mut() {
         *last = 1;
     }
-    let mut results =
-        vec![y.into(), from_slice(&shape, &means)?.into(), from_slice(&shape, &inverses)?.into()];
-    results.extend(sum.map(Into::into));
+    let (means, inverses) = (from_slice(&shape, &statistics.0)?, from_slice(&shape, &statistics.1)?);
+    let mut results = vec![y.into(), means.into(), inverses.into()];
+    if call.outputs > 3 {
+        let sum = build_over::<f32>(x.shape(), |out| {
+            out.chunks_exact_mut(width).enumerate().for_each(|(row, out)| add(row, out));
+        })?;
+        results.push(sum.into());
+    }
     Ok(results)
 }
 
@@ -172,43 +197,41 @@ fn embed(call: &mut Call<'_>) -> Outcome {
     let shape = [batches, length, width];
     check_size(&shape, size_of::<f32>())?;
     let (scale, offset) = (required(call, 5)?, required(call, 6)?);
-    require_len("the scale", &scale, width)?;
-    require_len("the offset", &offset, width)?;
+    require_len("the scale", scale, width)?;
+    require_len("the offset", offset, width)?;
     let tables = [Some(call.tensor(3)?), call.optional(4)?];
     if tables.iter().flatten().any(|table| table.shape().last() != Some(&width)) {
         return invalid("the embeddings have different widths");
     }
-    let mut sum = vec![0.0_f32; batches * length * width];
-    add_rows(&mut sum, words, integers(ids)?.into_iter())?;
+    let mut sum = build::<f32>(&shape, |_| {})?;
+    let rows = sum.as_mut_slice::<f32>()?;
+    add_rows(rows, words, integers(ids)?.into_iter())?;
     let positions = match call.integers(8)? {
         None => (0..length as i64).cycle().take(batches * length).collect(),
         Some(list) if list.len() == length => list.iter().copied().cycle().take(batches * length).collect(),
         Some(list) if list.len() == batches * length => list,
         Some(list) => return invalid(format!("{} positions for {length} tokens", list.len())),
     };
-    add_rows(&mut sum, call.tensor(3)?, positions.into_iter())?;
+    add_rows(rows, call.tensor(3)?, positions.into_iter())?;
     if let Some(segments) = call.optional(4)? {
         match call.integers(1)? {
-            Some(ids) if ids.len() == batches * length => add_rows(&mut sum, segments, ids.into_iter())?,
+            Some(ids) if ids.len() == batches * length => add_rows(rows, segments, ids.into_iter())?,
             Some(_) => return invalid("there is not one segment for each token"),
-            None => add_rows(&mut sum, segments, std::iter::repeat_n(0, batches * length))?,
+            None => add_rows(rows, segments, std::iter::repeat_n(0, batches * length))?,
         }
     }
-    let sums = from_slice(&shape, &sum)?;
-    let parameters = Parameters { scale: &scale, offset: Some(&offset), epsilon, centre: Centre::Mean };
-    for row in sum.chunks_exact_mut(width.max(1)) {
-        normalize_row(row, &parameters);
-    }
+    let parameters = Parameters { scale, offset: Some(offset), epsilon, centre: Centre::Mean };
+    let all = sum.as_slice::<f32>()?;
+    let y = build_over::<f32>(&shape, |out| {
+        let copy = |row: usize, out: &mut [f32]| out.copy_from_slice(&all[row * width..(row + 1) * width]);
+        normalized_rows(out, &parameters, &copy);
+    })?;
     let mask = mask_index(call, batches, length)?;
-    Ok(vec![from_slice(&shape, &sum)?.into(), mask.into(), sums.into()])
+    Ok(vec![y.into(), mask.into(), sum.into()])
 }
 
 /// The number of tokens of each batch that the mask keeps; zeros without a mask.
-pub(super) fn mask_index(
-    call: &Call<'_>,
-    batches: usize,
-    length: usize,
-) -> Result<AnyTensor, KernelErrorKind> {
+fn mask_index(call: &Call<'_>, batches: usize, length: usize) -> Result<AnyTensor, KernelErrorKind> {
     let counts: Vec<i32> = match call.integers(7)? {
         Some(mask) if mask.len() == batches * length => {
             let kept = |row: &[i64]| row.iter().filter(|flag| **flag == 1).count() as i32;
@@ -226,18 +249,18 @@ fn gated(call: &mut Call<'_>) -> Outcome {
     let epsilon = call.float("epsilon", 1e-5)?;
     let is_silu = call.choice("activation", &[("silu", true), ("sigmoid", false)])?;
     let x = call.tensor(0)?;
-    let (mut data, scale, gate) = (required(call, 0)?, required(call, 1)?, required(call, 2)?);
+    let (scale, gate) = (required(call, 1)?, required(call, 2)?);
     let width = x.shape().last().copied().unwrap_or(0);
-    if scale.is_empty() || !width.is_multiple_of(scale.len()) || gate.len() != data.len() {
+    if scale.is_empty() || !width.is_multiple_of(scale.len()) || gate.len() != x.len() {
         return invalid("scale or gate do not fit the input");
     }
-    let parameters = Parameters { scale: &scale, offset: None, epsilon, centre: Centre::Zero };
-    for row in data.chunks_exact_mut(scale.len()) {
-        normalize_row(row, &parameters);
+    let parameters = Parameters { scale, offset: None, epsilon, centre: Centre::Zero };
+    let mut y = owned(x.clone())?;
+    let rows = y.as_mut_slice::<f32>()?;
+    normalized_rows(rows, &parameters, &|_, _| {});
+    for (y, gate) in rows.iter_mut().zip(gate) {
+        let sigmoid = sigmoid(*gate);
+        *y *= if is_silu { gate * sigmoid } else { sigmoid };
     }
-    for (x, gate) in data.iter_mut().zip(&gate) {
-        let sigmoid = 1.0 / (1.0 + (-gate).exp());
-        *x *= if is_silu { gate * sigmoid } else { sigmoid };
-    }
-    one(from_slice(x.shape(), &data)?)
+    one(y)
 }

@@ -4,6 +4,7 @@
 //! compute in `f32` and round once, half to even, so a result can differ by 1 from ONNX Runtime's integer
 //! arithmetic.
 
+use pulp::Arch;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
@@ -17,10 +18,14 @@ use crate::ops::binary::map2;
 use crate::ops::layout::permute;
 use crate::ops::slice::join;
 use crate::ops::{CONTRIB_DOMAIN, Operator, native, run_nested};
+use crate::threads;
+
+/// Minimum number of elements for which splitting across threads pays.
+const MIN_PARALLEL: usize = 1 << 18;
 
 pub(in crate::ops) const OPERATORS: &[Operator] = &[
-    native("QLinearAdd", |call| binary(call, |a, b| a + b)).of(CONTRIB_DOMAIN),
-    native("QLinearMul", |call| binary(call, |a, b| a * b)).of(CONTRIB_DOMAIN),
+    native("QLinearAdd", |call| binary(call, Binary::Add)).of(CONTRIB_DOMAIN),
+    native("QLinearMul", |call| binary(call, Binary::Mul)).of(CONTRIB_DOMAIN),
     native("QLinearSigmoid", |call| unary(call, |x| 1.0 / (1.0 + (-x).exp()))).of(CONTRIB_DOMAIN),
     native("QLinearLeakyRelu", |call| {
         let alpha = call.float("alpha", 0.01)?;
@@ -29,7 +34,7 @@ pub(in crate::ops) const OPERATORS: &[Operator] = &[
     .of(CONTRIB_DOMAIN),
     native("QLinearSoftmax", softmax).of(CONTRIB_DOMAIN),
     native("QLinearAveragePool", |call| pool(call, "AveragePool")).of(CONTRIB_DOMAIN),
-    native("QLinearGlobalAveragePool", |call| pool(call, "GlobalAveragePool")).of(CONTRIB_DOMAIN),
+    native("QLinearGlobalAveragePool", global_average).of(CONTRIB_DOMAIN),
     native("QLinearConcat", concat).of(CONTRIB_DOMAIN),
     native("QLinearWhere", select).of(CONTRIB_DOMAIN),
     native("QLinearConv", conv).of(CONTRIB_DOMAIN),
@@ -46,6 +51,23 @@ trait Byte: Element {
     fn nearest(value: f32) -> Self;
     /// All numbers in the order of positions.
     fn all() -> Vec<Self>;
+    fn whole(self) -> i32;
+
+    #[inline(always)]
+    fn number(self) -> f32 {
+        self.whole() as f32
+    }
+
+    /// As [`Byte::nearest`], in arithmetic that vectorises: adding and subtracting `1.5 * 2^23` rounds numbers
+    /// of a smaller magnitude.
+    #[inline(always)]
+    fn rounded(value: f32) -> Self {
+        const MAGIC: f32 = 12_582_912.0;
+        let clamped = value.clamp(-512.0, 512.0);
+        Self::saturated((clamped + MAGIC - MAGIC) as i32)
+    }
+
+    fn saturated(value: i32) -> Self;
 }
 
 impl Byte for u8 {
@@ -58,6 +80,14 @@ impl Byte for u8 {
     fn all() -> Vec<Self> {
         (Self::MIN..=Self::MAX).collect()
     }
+    #[inline(always)]
+    fn whole(self) -> i32 {
+        i32::from(self)
+    }
+    #[inline(always)]
+    fn saturated(value: i32) -> Self {
+        value.clamp(i32::from(Self::MIN), i32::from(Self::MAX)) as Self
+    }
 }
 
 impl Byte for i8 {
@@ -69,6 +99,14 @@ impl Byte for i8 {
     }
     fn all() -> Vec<Self> {
         (Self::MIN..=Self::MAX).collect()
+    }
+    #[inline(always)]
+    fn whole(self) -> i32 {
+        i32::from(self)
+    }
+    #[inline(always)]
+    fn saturated(value: i32) -> Self {
+        value.clamp(i32::from(Self::MIN), i32::from(Self::MAX)) as Self
     }
 }
 
@@ -99,13 +137,7 @@ impl Scale {
 
     /// The real numbers for all quantised ones.
     fn table<T: Byte>(self) -> Vec<f32> {
-        let numbers = self.numbers::<T>();
-        numbers.into_iter().map(|number| self.scale * (number - self.zero)).collect()
-    }
-
-    fn numbers<T: Byte>(self) -> Vec<f32> {
-        let first = if T::DTYPE == Dtype::I8 { -128 } else { 0 };
-        T::all().into_iter().map(|number| number.position() as f32 + first as f32).collect()
+        T::all().into_iter().map(|number| self.scale * (number.number() - self.zero)).collect()
     }
 
     fn quantised<T: Byte>(self, value: f32) -> T {
@@ -123,8 +155,13 @@ impl Scale {
 
     fn quantize(self, x: &AnyTensor, dtype: Dtype) -> Result<AnyTensor, KernelErrorKind> {
         let data = x.as_slice::<f32>()?;
+        let factor = 1.0 / self.scale;
         dispatch!(dtype, T in [U8 u8, I8 i8] => build_over::<T>(x.shape(), |out| {
-            out.iter_mut().zip(data).for_each(|(out, x)| *out = self.quantised(*x));
+            Arch::new().dispatch(|| {
+                for (out, x) in out.iter_mut().zip(data) {
+                    *out = T::rounded(x * factor + self.zero);
+                }
+            });
         }))
     }
 }
@@ -149,13 +186,91 @@ fn unary(call: &mut Call<'_>, each: impl Fn(f32) -> f32) -> Outcome {
     one(mapped(call.tensor(0)?, Scale::of(call, 1)?, Scale::of(call, 3)?, each)?)
 }
 
-fn binary(call: &mut Call<'_>, each: impl Fn(f32, f32) -> f32 + Sync) -> Outcome {
+#[derive(Clone, Copy)]
+enum Binary {
+    Add,
+    Mul,
+}
+
+/// A function of two quantised numbers in units of the result: `x * y * product + x * left + y * right`, plus a
+/// constant.
+#[derive(Clone, Copy)]
+struct Bilinear {
+    product: f32,
+    left: f32,
+    right: f32,
+    constant: f32,
+}
+
+impl Bilinear {
+    fn of(kind: Binary, a: Scale, b: Scale, c: Scale) -> Self {
+        let (left, right) = (a.scale / c.scale, b.scale / c.scale);
+        match kind {
+            Binary::Add => {
+                let constant = c.zero - left * a.zero - right * b.zero;
+                Self { product: 0.0, left, right, constant }
+            }
+            Binary::Mul => {
+                let product = a.scale * right;
+                let constant = c.zero + product * a.zero * b.zero;
+                Self { product, left: -product * b.zero, right: -product * a.zero, constant }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn apply<T: Byte>(self, x: T, y: T) -> T {
+        let (x, y) = (x.number(), y.number());
+        T::rounded(x * (y * self.product + self.left) + y * self.right + self.constant)
+    }
+}
+
+fn binary(call: &mut Call<'_>, kind: Binary) -> Outcome {
     let (a, b) = (call.tensor(0)?, call.tensor(3)?);
-    let (of_a, of_b, of_c) = (Scale::of(call, 1)?, Scale::of(call, 4)?, Scale::of(call, 6)?);
+    let form = Bilinear::of(kind, Scale::of(call, 1)?, Scale::of(call, 4)?, Scale::of(call, 6)?);
     one(dispatch!(a.dtype(), T in [U8 u8, I8 i8] => {
-        let (left, right) = (of_a.table::<T>(), of_b.table::<T>());
-        map2::<T, T, T>(a, b, |a, b| of_c.quantised(each(left[a.position()], right[b.position()])))
+        if a.shape() != b.shape() {
+            return one(map2::<T, T, T>(a, b, |x, y| form.apply(x, y))?);
+        }
+        let (left, right) = (a.as_slice::<T>()?, b.as_slice::<T>()?);
+        build_over::<T>(a.shape(), |out| {
+            threads::in_parts(out, MIN_PARALLEL, &|at, out| {
+                Arch::new().dispatch(|| {
+                    for (out, (x, y)) in out.iter_mut().zip(left[at..].iter().zip(&right[at..])) {
+                        *out = form.apply(*x, *y);
+                    }
+                });
+            });
+        })
     })?)
+}
+
+/// Mean of each plane, from the sum of its integers.
+fn global_average(call: &mut Call<'_>) -> Outcome {
+    let is_last = call.flag("channels_last", false)?;
+    let (from, to) = (Scale::of(call, 1)?, Scale::of(call, 3)?);
+    let given = call.tensor(0)?;
+    let x = if is_last { moved(given, true)? } else { given.clone() };
+    let &[batches, channels, ..] = x.shape() else { return invalid("the input has no channels") };
+    let plane = crate::shape::count(&x.shape()[2..]);
+    let mut shape = vec![batches, channels];
+    shape.resize(x.rank(), 1);
+    let y = dispatch!(x.dtype(), T in [U8 u8, I8 i8] => {
+        let data = x.as_slice::<T>()?;
+        if plane == 0 {
+            return invalid("the planes are empty");
+        }
+        build_over::<T>(&shape, |out| {
+            for (out, plane) in out.iter_mut().zip(data.chunks_exact(plane)) {
+                // Sums of 2^16 bytes fit in 32 bits.
+                let parts = plane.chunks(1 << 16).map(|part| part.iter().map(|x| x.whole()).sum::<i32>());
+                let sum: f64 = parts.map(f64::from).sum();
+                let mean = (sum / plane.len() as f64) as f32 - from.zero;
+                *out = to.quantised(from.scale * mean);
+            }
+        })
+    })?;
+    one(if is_last { moved(&y, false)? } else { y })
 }
 
 fn nested(call: &mut Call<'_>, name: &'static str) -> Outcome {

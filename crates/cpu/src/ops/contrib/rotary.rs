@@ -1,8 +1,9 @@
 //! Rotary position embeddings.
 
-use super::normalize::required;
+use pulp::Arch;
+
+use super::{owned, required};
 use crate::call::{Call, Outcome, one};
-use crate::element::from_slice;
 use crate::error::{KernelErrorKind, invalid};
 use crate::ops::{CONTRIB_DOMAIN, Operator, widened};
 
@@ -20,6 +21,7 @@ pub(super) struct Rotation<'a> {
 
 impl Rotation<'_> {
     /// Rotates the first `2 * half` elements of a head.
+    #[inline(always)]
     pub(super) fn apply(&self, head: &mut [f32], position: i64) -> Result<(), KernelErrorKind> {
         let tables = usize::try_from(position).ok().and_then(|position| position.checked_mul(self.half));
         let tables = tables.and_then(|start| {
@@ -86,11 +88,15 @@ fn rotary(call: &mut Call<'_>) -> Outcome {
         return invalid(format!("the tables have width {half}, not half of {whole}"));
     }
     let positions = positions(&call.required_integers(1)?, batches, length)?;
-    let rotation = Rotation { cos: &cos, sin: &sin, half, is_interleaved };
-    let mut data = required(call, 0)?;
-    for (at, head) in data.chunks_exact_mut(size.max(1)).enumerate() {
-        let token = if is_flat { at / count } else { at / (count * length) * length + at % length };
-        rotation.apply(head, positions[token])?;
-    }
-    one(from_slice(x.shape(), &data)?)
+    let rotation = Rotation { cos, sin, half, is_interleaved };
+    let mut y = owned(x.clone())?;
+    let data = y.as_mut_slice::<f32>()?;
+    Arch::new().dispatch(|| {
+        for (at, head) in data.chunks_exact_mut(size.max(1)).enumerate() {
+            let token = if is_flat { at / count } else { at / (count * length) * length + at % length };
+            rotation.apply(head, positions[token])?;
+        }
+        Ok::<(), KernelErrorKind>(())
+    })?;
+    one(y)
 }

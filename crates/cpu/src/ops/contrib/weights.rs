@@ -7,7 +7,7 @@ use pulp::Arch;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-use super::normalize::{floats, required};
+use super::{floats, required};
 use crate::call::{Call, Outcome, integers, one};
 use crate::element::{build_over, check_size, from_slice, to_f64s};
 use crate::error::{KernelErrorKind, invalid};
@@ -150,6 +150,58 @@ impl Blocks<'_> {
     }
 }
 
+/// Number of pairs of elements that are multiplied at a time.
+const PAIRS: usize = 16;
+
+impl Blocks<'_> {
+    /// Products of one row with weights of 4 bits, without dequantised weights: the sum of `(q - zero) * x` is
+    /// the sum of `q * x` less `zero` times the sum of `x`. Blocks are whole, with a multiple of 32 elements.
+    fn row_product(&self, x: &[f32], columns: usize) -> Result<Vec<f32>, KernelErrorKind> {
+        // The elements for the low and for the high halves of the bytes, and the sum of each block.
+        let pairs = x.as_chunks::<2>().0;
+        let low: Vec<f32> = pairs.iter().map(|pair| pair[0]).collect();
+        let high: Vec<f32> = pairs.iter().map(|pair| pair[1]).collect();
+        let sums: Vec<f32> = x.chunks_exact(self.block).map(|block| block.iter().sum()).collect();
+        check_size(&[columns], size_of::<f32>())?;
+        let mut out = vec![0.0; columns];
+        let is_parallel = threads::should_split(self.depth * columns, MIN_PARALLEL);
+        threads::each_chunk(&mut out, 64, is_parallel, 1, &|at, out| {
+            Arch::new().dispatch(|| {
+                for (inner, out) in out.iter_mut().enumerate() {
+                    *out = self.dot(at * 64 + inner, &low, &high, &sums);
+                }
+            });
+        });
+        Ok(out)
+    }
+
+    #[inline(always)]
+    fn dot(&self, row: usize, low: &[f32], high: &[f32], sums: &[f32]) -> f32 {
+        let width = self.block / 2;
+        let first = row * self.blocks;
+        let bytes = &self.bytes[first * width..(first + self.blocks) * width];
+        let (scales, zeros) = (&self.scales[first..][..self.blocks], &self.zeros[first..][..self.blocks]);
+        let mut lanes = [0.0_f32; PAIRS];
+        let mut offset = 0.0;
+        let blocks = bytes.chunks_exact(width).zip(low.chunks_exact(width).zip(high.chunks_exact(width)));
+        for (at, (bytes, (low, high))) in blocks.enumerate() {
+            let mut block = [0.0_f32; PAIRS];
+            let parts = low.as_chunks::<PAIRS>().0.iter().zip(high.as_chunks::<PAIRS>().0);
+            for (bytes, (low, high)) in bytes.as_chunks::<PAIRS>().0.iter().zip(parts) {
+                for lane in 0..PAIRS {
+                    block[lane] +=
+                        f32::from(bytes[lane] & 15) * low[lane] + f32::from(bytes[lane] >> 4) * high[lane];
+                }
+            }
+            for (lane, block) in lanes.iter_mut().zip(&block) {
+                *lane += block * scales[at];
+            }
+            offset += scales[at] * zeros[at] * sums[at];
+        }
+        lanes.iter().sum::<f32>() - offset
+    }
+}
+
 fn n_bits(call: &mut Call<'_>) -> Outcome {
     let (depth, columns, block) = (extent(call, "K")?, extent(call, "N")?, extent(call, "block_size")?);
     let bits = call.int("bits", 4)?;
@@ -172,7 +224,7 @@ fn n_bits(call: &mut Call<'_>) -> Outcome {
     let bias = floats(call, 5)?;
     let fits = blocks.checked_mul(columns) == Some(scales.len())
         && scales.len().checked_mul(block * bits / 8) == Some(bytes.len())
-        && bias.as_ref().is_none_or(|bias| bias.len() == columns);
+        && bias.is_none_or(|bias| bias.len() == columns);
     if !fits {
         let (b, scales) = (b.shape(), scales.len());
         return invalid(format!(
@@ -192,15 +244,19 @@ fn n_bits(call: &mut Call<'_>) -> Outcome {
             let zero = |at: usize| f32::from(unpack(&packed[at / blocks * row..], bits, at % blocks));
             (0..scales.len()).map(zero).collect()
         }
-        Some(zeros) if zeros.len() == scales.len() => required(call, 3)?,
+        Some(zeros) if zeros.len() == scales.len() => required(call, 3)?.to_vec(),
         Some(zeros) => return invalid(format!("the zero points have the shape {:?}", zeros.shape())),
     };
-    let weights = Blocks { bits, block, blocks, depth, bytes, scales: &scales, zeros: &zeros };
-    let mut y =
-        product(&required(call, 0)?, (rows, depth, columns), &|first, out| weights.dequantize(first, out))?;
+    let weights = Blocks { bits, block, blocks, depth, bytes, scales, zeros: &zeros };
+    let data = required(call, 0)?;
+    let mut y = if rows == 1 && bits == 4 && depth.is_multiple_of(block) && block.is_multiple_of(32) {
+        weights.row_product(data, columns)?
+    } else {
+        product(data, (rows, depth, columns), &|first, out| weights.dequantize(first, out))?
+    };
     if let Some(bias) = bias {
         for row in y.chunks_exact_mut(columns) {
-            row.iter_mut().zip(&bias).for_each(|(y, bias)| *y += bias);
+            row.iter_mut().zip(bias).for_each(|(y, bias)| *y += bias);
         }
     }
     result(x, columns, &y)
@@ -265,7 +321,7 @@ fn bnb4(call: &mut Call<'_>) -> Outcome {
     if bytes.len() != elements.div_ceil(2) || scales.len() != elements.div_ceil(block) {
         return invalid(format!("{} bytes and {} scales for {elements} weights", bytes.len(), scales.len()));
     }
-    let y = product(&required(call, 0)?, (rows, depth, columns), &|first, out| {
+    let y = product(required(call, 0)?, (rows, depth, columns), &|first, out| {
         for (at, out) in out.iter_mut().enumerate() {
             let at = first * depth + at;
             let code = if at % 2 == 0 { bytes[at / 2] >> 4 } else { bytes[at / 2] & 15 };

@@ -8,7 +8,7 @@ use typeloom_types::dtype::Dtype;
 use super::numbers;
 use crate::attributes::Attributes;
 use crate::call::{Call, Outcome, one};
-use crate::element::{check_size, from_slice, to_f64s};
+use crate::element::{build, check_size, from_slice, to_f64s};
 use crate::error::{KernelErrorKind, invalid};
 use crate::movement::{reshape, slices};
 use crate::ops::{ML_DOMAIN, Operator, native};
@@ -19,11 +19,16 @@ pub(in crate::ops) const OPERATORS: &[Operator] = &[
     native("OneHotEncoder", one_hot).of(ML_DOMAIN),
 ];
 
+/// Greatest distance of two keys in a table.
+const MAX_RANGE: i64 = 1 << 16;
+
 /// Position of each key in a list. The first of equal keys counts.
 #[derive(Debug)]
 enum Keys {
     Texts(HashMap<String, usize>),
     Ints(HashMap<i64, usize>),
+    /// Integers within a small range, by their distance from the first number.
+    Range(i64, Vec<Option<usize>>),
     /// By bits; all NaN are one key, and so are both zeros.
     Reals(HashMap<u64, usize>),
 }
@@ -46,8 +51,20 @@ impl Keys {
         Ok(match keys.dtype() {
             Dtype::String => Self::Texts(positions(keys.strings()?.map(str::to_owned))),
             Dtype::F32 | Dtype::F64 => Self::Reals(positions(to_f64s(keys)?.into_iter().map(bits))),
-            _ => Self::Ints(positions(numbers::<i64>(keys)?.into_iter())),
+            _ => Self::of_ints(positions(numbers::<i64>(keys)?.into_iter())),
         })
+    }
+
+    fn of_ints(keys: HashMap<i64, usize>) -> Self {
+        let (least, most) = (keys.keys().min().copied(), keys.keys().max().copied());
+        let (Some(least), Some(most)) = (least, most) else { return Self::Ints(keys) };
+        match most.checked_sub(least) {
+            Some(range) if range < MAX_RANGE => {
+                let at = |distance| keys.get(&(least + distance)).copied();
+                Self::Range(least, (0..=range).map(at).collect())
+            }
+            Some(_) | None => Self::Ints(keys),
+        }
     }
 
     /// The position of each element of `x`.
@@ -62,7 +79,13 @@ impl Keys {
             (Self::Ints(keys), Dtype::I64 | Dtype::I32 | Dtype::I16) => {
                 Ok(numbers::<i64>(x)?.iter().map(|value| keys.get(value).copied()).collect())
             }
-            (Self::Texts(_) | Self::Ints(_) | Self::Reals(_), other) => Err(KernelErrorKind::Dtype(other)),
+            (Self::Range(least, table), Dtype::I64 | Dtype::I32 | Dtype::I16) => {
+                let at = |value: &i64| *table.get(usize::try_from(value.checked_sub(*least)?).ok()?)?;
+                Ok(numbers::<i64>(x)?.iter().map(at).collect())
+            }
+            (Self::Texts(_) | Self::Ints(_) | Self::Range(..) | Self::Reals(_), other) => {
+                Err(KernelErrorKind::Dtype(other))
+            }
         }
     }
 }
@@ -166,21 +189,28 @@ fn one_hot(call: &mut Call<'_>) -> Outcome {
     let width = if ids.is_empty() { names.len() } else { ids.len() };
     let shape = [x.shape(), &[width]].concat();
     check_size(&shape, size_of::<f32>())?;
-    let hits: Vec<Option<usize>> = if x.dtype() == Dtype::String {
-        let places: HashMap<&str, usize> =
-            names.into_iter().enumerate().map(|(at, name)| (name, at)).collect();
-        x.strings()?.map(|text| places.get(text).copied()).collect()
+    let keys = call.attributes.derived(|attributes| {
+        let names = attributes.texts("cats_strings")?.unwrap_or_default();
+        let ids = attributes.ints("cats_int64s")?.unwrap_or_default();
+        Ok(if ids.is_empty() {
+            Keys::Texts(names.into_iter().enumerate().map(|(at, name)| (name.to_owned(), at)).collect())
+        } else {
+            Keys::of_ints(ids.iter().enumerate().map(|(at, id)| (*id, at)).collect())
+        })
+    })?;
+    let hits = if matches!(x.dtype(), Dtype::String | Dtype::I64) {
+        keys.positions(x)?
     } else {
-        let places: HashMap<i64, usize> = ids.iter().enumerate().map(|(at, id)| (*id, at)).collect();
-        numbers::<i64>(x)?.iter().map(|value| places.get(value).copied()).collect()
+        keys.positions(&crate::ops::cast::convert(x, Dtype::I64)?)?
     };
-    let mut out = vec![0.0_f32; hits.len() * width];
-    for (row, hit) in out.chunks_exact_mut(width.max(1)).zip(hits) {
-        match hit {
-            Some(at) => row[at] = 1.0,
-            None if zeros => {}
-            None => return invalid("an element is not a category"),
-        }
+    if !zeros && hits.contains(&None) {
+        return invalid("an element is not a category");
     }
-    one(from_slice(&shape, &out)?)
+    one(build::<f32>(&shape, |out| {
+        for (row, hit) in out.chunks_exact_mut(width.max(1)).zip(hits) {
+            if let Some(at) = hit {
+                row[at] = 1.0;
+            }
+        }
+    })?)
 }

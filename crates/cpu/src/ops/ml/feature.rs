@@ -5,7 +5,7 @@ use typeloom_types::dtype::Dtype;
 
 use super::{numbers, table};
 use crate::call::{Call, Outcome, integers, one};
-use crate::element::{Number, build, check_size, from_slice, on_floats, on_numbers};
+use crate::element::{Number, build, build_over, check_size, from_slice, on_floats, on_numbers};
 use crate::error::invalid;
 use crate::movement::slices;
 use crate::ops::unary::map_into;
@@ -125,11 +125,17 @@ fn impute(call: &mut Call<'_>) -> Outcome {
         }
         dtype => one(on_floats!(dtype, T => {
             let replaced = T::from_f64(replaced);
-            let value = |(at, x): (usize, &T)| {
-                let is_replaced = *x == replaced || (x.is_nan() && replaced.is_nan());
-                if is_replaced { T::from_f64(values[at % period]) } else { *x }
-            };
-            from_slice(x.shape(), &x.as_slice::<T>()?.iter().enumerate().map(value).collect::<Vec<_>>())
+            let values: Vec<T> = values.iter().take(period).map(|value| T::from_f64(*value)).collect();
+            let data = x.as_slice::<T>()?;
+            let size = if period == 1 { x.len() } else { period }.max(1);
+            build_over::<T>(x.shape(), |out| {
+                for (out, data) in out.chunks_mut(size).zip(data.chunks(size)) {
+                    for ((out, x), value) in out.iter_mut().zip(data).zip(values.iter().cycle()) {
+                        let is_replaced = *x == replaced || (x.is_nan() && replaced.is_nan());
+                        *out = if is_replaced { *value } else { *x };
+                    }
+                }
+            })
         })?),
     }
 }
