@@ -489,7 +489,7 @@ def expand_dims(random):
 
 
 def gated_add(random):
-    return ms("GatedAdd", [("x", normal(random, 2, 3, 4)), ("w", normal(random, 2, 3, 4)), ("g", normal(random, 2, 3, 4))])
+    return ms("GatedAdd", [("x", normal(random, 2, 3, 4)), ("w", normal(random, 2, 3, 4)), ("g", normal(random, 2, 3, 1))])
 
 
 def gather_nd(random):
