@@ -4,8 +4,6 @@
 //! also reads the files of the folder `TYPELOOM_RUNTIME_VALUES`; `TYPELOOM_OPS=Gelu,Attention` restricts it to
 //! these operators.
 
-#![expect(clippy::print_stdout, reason = "the test prints a table")]
-
 #[path = "backend/compare.rs"]
 mod compare;
 

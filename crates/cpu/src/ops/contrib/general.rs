@@ -101,7 +101,7 @@ fn crop(call: &mut Call<'_>) -> Outcome {
         let image = &data[(batch * channels + channel) * height * width..][..height * width];
         let [y1, x1, y2, x2] = [0, 1, 2, 3].map(|at| regions[region * 4 + at]);
         // The corners of the region are the first and last points.
-        let place = |first: f32, last: f32, extent: usize, points: usize, index: usize| {
+        let coordinate = |first: f32, last: f32, extent: usize, points: usize, index: usize| {
             let end = extent as f32 - 1.0;
             if points > 1 {
                 first * end + index as f32 * (last - first) * end / (points as f32 - 1.0)
@@ -110,9 +110,9 @@ fn crop(call: &mut Call<'_>) -> Outcome {
             }
         };
         for row in 0..out_height {
-            let y = place(y1, y2, height, out_height, row);
+            let y = coordinate(y1, y2, height, out_height, row);
             for column in 0..out_width {
-                let x = place(x1, x2, width, out_width, column);
+                let x = coordinate(x1, x2, width, out_width, column);
                 let is_inside =
                     (0.0..=height as f32 - 1.0).contains(&y) && (0.0..=width as f32 - 1.0).contains(&x);
                 if !is_inside {
