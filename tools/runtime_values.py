@@ -12,8 +12,8 @@ results:
       in x float [2] [1.0, -1.0]
       out y float [2] [0.8413447, -0.15865526]
 
-`crates/runtime/tests/runtime_values.rs` runs the graphs and compares. It reads the recorded cases in its folder, and those
-in the folder `TYPELOOM_RUNTIME_VALUES`. Cases that ONNX Runtime refuses are counted and dropped.
+`cargo test -p typeloom-runtime runtime_values` runs the graphs and compares. It reads the recorded cases in its folder, and
+those in the folder `TYPELOOM_RUNTIME_VALUES`. Cases that ONNX Runtime refuses are counted and dropped.
 """
 
 import argparse

@@ -7,4 +7,5 @@ mod engine;
 mod fused;
 mod modules;
 mod registers;
+mod runtime_values;
 mod sessions;
