@@ -16,6 +16,9 @@ use crate::product::{Matrix, multiply};
 
 pub(in crate::ops) const OPERATORS: &[Operator] = &[native("DynamicQuantizeLSTM", lstm).of(CONTRIB_DOMAIN)];
 
+/// Minimum number of sequences for which packing the weights in each step pays.
+const PACKED: usize = 16;
+
 /// Rounds numbers to 256 levels between their least and their greatest, as `DynamicQuantizeLinear` does.
 fn rounded(list: &[f32]) -> Vec<f32> {
     let least = list.iter().copied().fold(0.0, f32::min);
@@ -156,7 +159,15 @@ fn lstm(call: &mut Call<'_>) -> Outcome {
         multiply(rows, Matrix::new(w, width, gates), &mut of_input, 1.0, None)?;
         for turn in 0..steps {
             let rows = rounded(h);
-            multiply(Matrix::new(&rows, batches, n), Matrix::new(r, n, gates), &mut of_state, 1.0, None)?;
+            let right = Matrix::new(r, n, gates);
+            // The product of a single row reads the weights in order, without packing them.
+            let height = if batches < PACKED { 1 } else { batches };
+            let parts = of_state
+                .chunks_exact_mut((height * gates).max(1))
+                .zip(rows.chunks_exact((height * n).max(1)));
+            for (out, rows) in parts {
+                multiply(Matrix::new(rows, height, n), right, out, 1.0, None)?;
+            }
             for batch in 0..batches {
                 let length = net.lengths[batch];
                 if turn >= length {

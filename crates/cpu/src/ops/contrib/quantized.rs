@@ -58,13 +58,13 @@ trait Byte: Element {
         self.whole() as f32
     }
 
-    /// As [`Byte::nearest`], in arithmetic that vectorises: adding and subtracting `1.5 * 2^23` rounds numbers
-    /// of a smaller magnitude.
+    /// As [`Byte::nearest`], in arithmetic that vectorises: after the addition of `1.5 * 2^23`, the lowest bits of
+    /// a float are those of the rounded number.
     #[inline(always)]
     fn rounded(value: f32) -> Self {
         const MAGIC: f32 = 12_582_912.0;
-        let clamped = value.clamp(-512.0, 512.0);
-        Self::saturated((clamped + MAGIC - MAGIC) as i32)
+        let bits = (value.clamp(-512.0, 512.0) + MAGIC).to_bits();
+        Self::saturated(bits.wrapping_sub(MAGIC.to_bits()).cast_signed())
     }
 
     fn saturated(value: i32) -> Self;
@@ -245,6 +245,25 @@ fn binary(call: &mut Call<'_>, kind: Binary) -> Outcome {
     })?)
 }
 
+/// The same numbers with another scale and zero point.
+fn requantized(x: &AnyTensor, from: Scale, to: Scale) -> Result<AnyTensor, KernelErrorKind> {
+    if (from.scale, from.zero) == (to.scale, to.zero) {
+        return Ok(x.clone());
+    }
+    let factor = from.scale / to.scale;
+    let constant = to.zero - factor * from.zero;
+    dispatch!(x.dtype(), T in [U8 u8, I8 i8] => {
+        let data = x.as_slice::<T>()?;
+        build_over::<T>(x.shape(), |out| {
+            Arch::new().dispatch(|| {
+                for (out, x) in out.iter_mut().zip(data) {
+                    *out = T::rounded(factor * x.number() + constant);
+                }
+            });
+        })
+    })
+}
+
 /// Mean of each plane, from the sum of its integers.
 fn global_average(call: &mut Call<'_>) -> Outcome {
     let is_last = call.flag("channels_last", false)?;
@@ -261,13 +280,15 @@ fn global_average(call: &mut Call<'_>) -> Outcome {
             return invalid("the planes are empty");
         }
         build_over::<T>(&shape, |out| {
-            for (out, plane) in out.iter_mut().zip(data.chunks_exact(plane)) {
-                // Sums of 2^16 bytes fit in 32 bits.
-                let parts = plane.chunks(1 << 16).map(|part| part.iter().map(|x| x.whole()).sum::<i32>());
-                let sum: f64 = parts.map(f64::from).sum();
-                let mean = (sum / plane.len() as f64) as f32 - from.zero;
-                *out = to.quantised(from.scale * mean);
-            }
+            Arch::new().dispatch(|| {
+                for (out, plane) in out.iter_mut().zip(data.chunks_exact(plane)) {
+                    // Sums of 2^16 bytes fit in 32 bits.
+                    let parts = plane.chunks(1 << 16).map(|part| part.iter().map(|x| x.whole()).sum::<i32>());
+                    let sum: f64 = parts.map(f64::from).sum();
+                    let mean = (sum / plane.len() as f64) as f32 - from.zero;
+                    *out = to.quantised(from.scale * mean);
+                }
+            });
         })
     })?;
     one(if is_last { moved(&y, false)? } else { y })
@@ -334,7 +355,7 @@ fn concat(call: &mut Call<'_>) -> Outcome {
     let to = Scale::of(call, 0)?;
     let mut parts = Vec::new();
     for index in (2..call.inputs.len()).step_by(3) {
-        parts.push(mapped(call.tensor(index)?, Scale::of(call, index + 1)?, to, |x| x)?);
+        parts.push(requantized(call.tensor(index)?, Scale::of(call, index + 1)?, to)?);
     }
     let parts: Vec<&AnyTensor> = parts.iter().collect();
     if parts.is_empty() {
@@ -345,8 +366,8 @@ fn concat(call: &mut Call<'_>) -> Outcome {
 
 fn select(call: &mut Call<'_>) -> Outcome {
     let to = Scale::of(call, 7)?;
-    let x = mapped(call.tensor(1)?, Scale::of(call, 2)?, to, |x| x)?;
-    let y = mapped(call.tensor(4)?, Scale::of(call, 5)?, to, |y| y)?;
+    let x = requantized(call.tensor(1)?, Scale::of(call, 2)?, to)?;
+    let y = requantized(call.tensor(4)?, Scale::of(call, 5)?, to)?;
     one(part("Where", &Attributes::default(), [Some(call.tensor(0)?.clone()), Some(x), Some(y)])?)
 }
 
