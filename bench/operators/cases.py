@@ -33,6 +33,7 @@ def node(
     constants: tuple[int, ...] = (),
     outputs: int = 1,
     domain: str = "",
+    domain_version: int = 1,
     opset: int = OPSET,
     **attributes: Any,
 ) -> Case:
@@ -49,7 +50,7 @@ def node(
         [onnx.ValueInfoProto(name=result) for result in results],
         stored,
     )
-    imports = [helper.make_opsetid("", opset)] + ([helper.make_opsetid(domain, 1)] if domain else [])
+    imports = [helper.make_opsetid("", opset)] + ([helper.make_opsetid(domain, domain_version)] if domain else [])
     return Case(f"{op} {name}", helper.make_model(graph, opset_imports=imports, ir_version=IR_VERSION), given)
 
 
@@ -224,6 +225,102 @@ def products() -> Iterator[Case]:
     yield node("8x8x128x64 batched", "MatMul", [floats(8, 8, 128, 64), floats(8, 8, 64, 128)])
 
 
+def forest(trees: int, depth: int, features: int, prefix: str) -> dict[str, Any]:
+    """Attributes of complete trees with one weight per leaf."""
+    inner, count = 2**depth - 1, 2 ** (depth + 1) - 1
+    ids = np.arange(count)
+    is_leaf = ids >= inner
+    every, leaves = np.tile(ids, trees), np.tile(ids[is_leaf], trees)
+    total = trees * count
+    return {
+        "nodes_treeids": np.repeat(np.arange(trees), count).tolist(),
+        "nodes_nodeids": every.tolist(),
+        "nodes_featureids": RANDOM.integers(0, features, total).tolist(),
+        "nodes_modes": np.tile(np.where(is_leaf, "LEAF", "BRANCH_LEQ"), trees).tolist(),
+        "nodes_values": RANDOM.standard_normal(total).astype(np.float32).tolist(),
+        "nodes_truenodeids": np.tile(np.where(is_leaf, 0, 2 * ids + 1), trees).tolist(),
+        "nodes_falsenodeids": np.tile(np.where(is_leaf, 0, 2 * ids + 2), trees).tolist(),
+        f"{prefix}_treeids": np.repeat(np.arange(trees), int(is_leaf.sum())).tolist(),
+        f"{prefix}_nodeids": leaves.tolist(),
+        f"{prefix}_ids": [0] * len(leaves),
+        f"{prefix}_weights": RANDOM.standard_normal(len(leaves)).astype(np.float32).tolist(),
+    }
+
+
+def learned() -> Iterator[Case]:
+    ml = {"domain": "ai.onnx.ml", "domain_version": 3}
+    for rows, trees, depth in ((1, 100, 6), (1000, 100, 6), (1000, 10, 12)):
+        x = floats(rows, 20)
+        yield node(f"{rows} rows {trees} trees", "TreeEnsembleRegressor", [x], n_targets=1, **forest(trees, depth, 20, "target"), **ml)
+        options = {"classlabels_int64s": [0, 1], "post_transform": "LOGISTIC", **forest(trees, depth, 20, "class")}
+        yield node(f"{rows} rows {trees} trees", "TreeEnsembleClassifier", [x], outputs=2, **options, **ml)
+    x = floats(1000, 64)
+    labels = {"classlabels_ints": list(range(10))}
+    weights = {"coefficients": floats(640).tolist(), "intercepts": floats(10).tolist()}
+    yield node("1000x64 to 10", "LinearClassifier", [x], outputs=2, post_transform="SOFTMAX", **labels, **weights, **ml)
+    yield node("1000x64 to 10", "LinearRegressor", [x], targets=10, **weights, **ml)
+    machine = {"kernel_type": "RBF", "kernel_params": [0.1, 0.0, 3.0], "support_vectors": floats(200 * 64).tolist()}
+    yield node("1000x64 200 vectors", "SVMRegressor", [x], n_supports=200, coefficients=floats(200).tolist(), rho=[0.5], **machine, **ml)
+    pairs = {"coefficients": floats(400).tolist(), "rho": [0.1, 0.2, 0.3], "vectors_per_class": [60, 70, 70], "classlabels_ints": [0, 1, 2]}
+    yield node("1000x64 200 vectors", "SVMClassifier", [x], outputs=2, **pairs, **machine, **ml)
+    yield node("1000x64", "Scaler", [x], offset=floats(64).tolist(), scale=floats(64).tolist(), **ml)
+    yield node("1000x64", "Normalizer", [x], norm="L2", **ml)
+    yield node("1000x64", "Imputer", [x], imputed_value_floats=floats(64).tolist(), replaced_value_float=0.0, **ml)
+    yield node("1000x64", "Binarizer", [x], threshold=0.5, **ml)
+    keys = RANDOM.integers(0, 100, 50_000)
+    yield node("50000", "LabelEncoder", [keys], keys_int64s=list(range(90)), values_int64s=list(range(10, 100)), **ml)
+    yield node("50000", "OneHotEncoder", [keys[:5000]], cats_int64s=list(range(100)), **ml)
+
+
+def contrib() -> Iterator[Case]:
+    ms = {"domain": "com.microsoft"}
+    x, row = floats(8, 128, 768), floats(768)
+    for op in ("Gelu", "QuickGelu", "FastGelu"):
+        yield node("8x128x768", op, [x], **ms)
+    yield node("8x128x768", "BiasGelu", [x, row], **ms)
+    yield node("8x128x768", "SkipLayerNormalization", [x, x, row, row], constants=(2, 3), epsilon=1e-5, **ms)
+    yield node("8x128x768", "SkipSimplifiedLayerNormalization", [x, x, row], constants=(2,), epsilon=1e-5, **ms)
+    yield node("8x128x768", "SimplifiedLayerNormalization", [x, row], constants=(1,), epsilon=1e-5)
+    ids = RANDOM.integers(0, 30_000, (8, 128)).astype(np.int32)
+    tables = [floats(30_000, 768), floats(512, 768), floats(2, 768)]
+    embedded = [ids, np.zeros_like(ids), *tables, row, row]
+    yield node("8x128x768", "EmbedLayerNormalization", embedded, constants=(2, 3, 4, 5, 6), outputs=2, **ms)
+    yield node("64x56x56 3x3", "FusedConv", [floats(1, 64, 56, 56), floats(64, 64, 3, 3), floats(64)], constants=(1, 2), pads=[1] * 4, activation="Relu", **ms)
+    yield node("8x8x128x64 transposed", "FusedMatMul", [floats(8, 8, 128, 64), floats(8, 8, 128, 64)], transB=1, alpha=0.125, **ms)
+    yield node("128x768x768", "FusedGemm", [floats(128, 768), floats(768, 768), row], constants=(1, 2), activation="Relu", **ms)
+    yield node("2x128x768", "Attention", [floats(2, 128, 768), floats(768, 2304) / 30, floats(2304)], constants=(1, 2), num_heads=12, **ms)
+    yield node("2x128x768", "MultiHeadAttention", [floats(2, 128, 768) for _ in range(3)], num_heads=12, **ms)
+    angles = floats(1024, 32)
+    tables = [np.cos(angles), np.sin(angles)]
+    yield node("2x128x768", "RotaryEmbedding", [floats(2, 128, 768), np.array([0]), *tables], constants=(2, 3), **ms)
+    cache = [floats(1, 4, 512, 64) for _ in range(2)]
+    step = [floats(1, 1, 16 * 64), floats(1, 1, 4 * 64), floats(1, 1, 4 * 64), *cache, np.array([511], np.int32), np.array([512], np.int32)]
+    yield node("1 token 512 cached", "GroupQueryAttention", [*step, *tables], constants=(7, 8), outputs=3, num_heads=16, kv_num_heads=4, do_rotary=1, **ms)
+    prompt = [floats(1, 128, 16 * 64), floats(1, 128, 4 * 64), floats(1, 128, 4 * 64), None, None, np.array([127], np.int32), np.array([128], np.int32)]
+    yield node("128 tokens", "GroupQueryAttention", [*prompt, *tables], constants=(7, 8), outputs=3, num_heads=16, kv_num_heads=4, do_rotary=1, **ms)
+    for m, bits in ((1, 4), (128, 4), (1, 8), (128, 8)):
+        k, n, block = 2048, 2048, 32
+        weights = [bytes_of(np.uint8, n, k // block, block * bits // 8), abs(floats(n * k // block)) / 100]
+        yield node(f"{m}x{k}x{n} {bits} bits", "MatMulNBits", [floats(m, k), *weights], constants=(1, 2), K=k, N=n, bits=bits, block_size=block, **ms)
+    a, b = bytes_of(np.uint8, 128, 768), bytes_of(np.int8, 768, 768)
+    yield node("128x768x768", "MatMulIntegerToFloat", [a, b, scalar(0.02), scalar(0.01), scalar(128, np.uint8)], constants=(1, 3), **ms)
+    yield node("128x768x768", "DynamicQuantizeMatMul", [floats(128, 768), b, scalar(0.01)], constants=(1, 2), **ms)
+    yield node("128x768x768", "QGemm", [a, scalar(0.02), scalar(128, np.uint8), b, scalar(0.01), scalar(0, np.int8)], constants=(1, 2, 3, 4, 5), **ms)
+    quantised = [bytes_of(np.uint8, 2, 128, 768), bytes_of(np.int8, 768, 2304), floats(2304), scalar(0.02), scalar(0.01), None, scalar(128, np.uint8), scalar(0, np.int8)]
+    yield node("2x128x768", "QAttention", quantised, constants=(1, 2, 3, 4, 6, 7), num_heads=12, **ms)
+    recurrent = [floats(50, 4, 128), bytes_of(np.int8, 1, 128, 512), bytes_of(np.int8, 1, 128, 512), floats(1, 1024), None, None, None, None]
+    scales = [np.array([0.001], np.float32), np.array([0], np.int8)] * 2
+    yield node("50x4x128", "DynamicQuantizeLSTM", [*recurrent, *scales], constants=(1, 2, 3, 8, 9, 10, 11), hidden_size=128, **ms)
+    q = bytes_of(np.uint8, 1, 64, 56, 56)
+    of_x, of_y = [scalar(0.02), scalar(128, np.uint8)], [scalar(0.03), scalar(120, np.uint8)]
+    for op in ("QLinearAdd", "QLinearMul"):
+        yield node("64x56x56", op, [q, *of_x, q, *of_x, *of_y], **ms)
+    for op in ("QLinearSigmoid", "QLinearLeakyRelu", "QLinearGlobalAveragePool"):
+        yield node("64x56x56", op, [q, *of_x, *of_y], **ms)
+    yield node("64x56x56", "QLinearAveragePool", [q, *of_x, *of_y], kernel_shape=[3, 3], **ms)
+    yield node("64x56x56", "QLinearConcat", [*of_y, q, *of_x, q, *of_x], axis=1, **ms)
+
+
 FAMILIES: dict[str, Callable[[], Iterator[Case]]] = {
     "integer": integer,
     "quantised": quantised,
@@ -232,4 +329,6 @@ FAMILIES: dict[str, Callable[[], Iterator[Case]]] = {
     "shape": shape,
     "elementwise": elementwise,
     "products": products,
+    "learned": learned,
+    "contrib": contrib,
 }

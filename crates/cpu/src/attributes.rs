@@ -1,6 +1,8 @@
 //! Node attributes, decoded once when a node is prepared.
 
+use std::any::Any;
 use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
 use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::{AttributeProto, TypeProto};
@@ -25,7 +27,12 @@ pub enum Attribute {
 
 /// The attributes of a node by name, in a list: with few entries, a linear search is faster than a map.
 #[derive(Clone, Debug, Default)]
-pub struct Attributes(Vec<(Box<str>, Attribute)>);
+pub struct Attributes {
+    list: Vec<(Box<str>, Attribute)>,
+    /// The form of the attributes that the node's kernel derives in its first run, see
+    /// [`Attributes::derived`].
+    derived: OnceLock<Result<Arc<dyn Any + Send + Sync>, KernelErrorKind>>,
+}
 
 /// Builds a function that returns the value of an attribute of one kind.
 macro_rules! value_if {
@@ -47,22 +54,39 @@ impl Attributes {
                 decoded.insert(attribute.name(), value);
             }
         }
-        Ok(Self(decoded.into_iter().map(|(name, value)| (name.into(), value)).collect()))
+        let list = decoded.into_iter().map(|(name, value)| (name.into(), value)).collect();
+        Ok(Self { list, derived: OnceLock::new() })
     }
 
     #[must_use]
     pub fn with(mut self, name: &str, value: Attribute) -> Self {
-        match self.0.iter_mut().find(|(own, _)| **own == *name) {
+        match self.list.iter_mut().find(|(own, _)| **own == *name) {
             Some((_, old)) => *old = value,
-            None => self.0.push((name.into(), value)),
+            None => self.list.push((name.into(), value)),
         }
+        self.derived = OnceLock::new();
         self
     }
 
     /// Looks up an attribute by name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Attribute> {
-        self.0.iter().find(|(own, _)| **own == *name).map(|(_, value)| value)
+        self.list.iter().find(|(own, _)| **own == *name).map(|(_, value)| value)
+    }
+
+    /// The form of the attributes that `derive` computes, for example packed trees. It is computed once, in the
+    /// first run of the node, and kept with the attributes.
+    ///
+    /// All callers for one node must derive the same type; otherwise the value is computed again in each call.
+    pub(crate) fn derived<T: Send + Sync + 'static>(
+        &self,
+        derive: impl Fn(&Self) -> Result<T, KernelErrorKind>,
+    ) -> Result<Arc<T>, KernelErrorKind> {
+        let kept = self.derived.get_or_init(|| derive(self).map(|value| Arc::new(value) as _));
+        match kept.clone()?.downcast::<T>() {
+            Ok(value) => Ok(value),
+            Err(_) => derive(self).map(Arc::new),
+        }
     }
 
     /// Returns the value that `read` extracts from an attribute, or an error with the kind `wanted` if the

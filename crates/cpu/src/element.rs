@@ -227,6 +227,9 @@ pub(crate) trait Real:
 
     /// The hyperbolic tangent.
     fn hyperbolic_tangent(self) -> Self;
+
+    /// The greatest number less than this one.
+    fn below(self) -> Self;
 }
 
 impl Real for f32 {
@@ -246,6 +249,10 @@ impl Real for f32 {
     fn hyperbolic_tangent(self) -> Self {
         math::tanh(self)
     }
+    #[inline(always)]
+    fn below(self) -> Self {
+        self.next_down()
+    }
 }
 
 impl Real for f64 {
@@ -260,6 +267,9 @@ impl Real for f64 {
     }
     fn hyperbolic_tangent(self) -> Self {
         self.tanh()
+    }
+    fn below(self) -> Self {
+        self.next_down()
     }
 }
 

@@ -1,11 +1,18 @@
 //! Operator kernels: one file per family, one function per operator.
 //!
-//! Each family lists its operators in a table that also states the treatment of 16-bit floats: most operators
-//! run in `f32` and round the result. [`find`] searches all tables.
+//! Each family lists its operators in a table that also states their domain and the treatment of 16-bit
+//! floats: most operators run in `f32` and round the result. [`find`] searches all tables.
+//!
+//! | domain | families |
+//! |---|---|
+//! | ONNX's default domain | the modules of this folder |
+//! | [`ML_DOMAIN`] | `ml` |
+//! | [`CONTRIB_DOMAIN`] | `contrib` |
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use crate::attributes::Attributes;
 use crate::call::Call;
 use crate::element::{Number, is_half, narrow, widen};
 use crate::error::{KernelError, KernelErrorKind};
@@ -82,9 +89,21 @@ mod vision;
 #[cfg(feature = "images")]
 mod image;
 
+mod ml;
+
+mod contrib;
+
+/// The domain of classical machine learning.
+pub const ML_DOMAIN: &str = "ai.onnx.ml";
+
+/// The domain of ONNX Runtime's own operators.
+pub const CONTRIB_DOMAIN: &str = "com.microsoft";
+
 /// An executable operator.
 #[derive(Clone, Copy, Debug)]
 pub struct Operator {
+    /// Empty for ONNX's default domain.
+    domain: &'static str,
     name: &'static str,
     /// Bit set of the outputs that are rounded back if inputs of 16-bit floats are widened to `f32`. If
     /// `None`, the kernel handles or rejects 16-bit floats itself.
@@ -92,11 +111,14 @@ pub struct Operator {
     kernel: Kernel,
 }
 
+/// Opset version of operators that run as a part of another one.
+const NESTED_VERSION: i64 = 21;
+
 type Kernel = fn(&mut Call<'_>) -> Result<Vec<Datum>, KernelErrorKind>;
 
 /// Table entry of an operator whose kernel reads the inputs unchanged.
 const fn native(name: &'static str, kernel: Kernel) -> Operator {
-    Operator { name, widened: None, kernel }
+    Operator { domain: "", name, widened: None, kernel }
 }
 
 /// Table entry of an operator that computes 16-bit floats in `f32`.
@@ -106,7 +128,18 @@ const fn widened(name: &'static str, kernel: Kernel) -> Operator {
 
 /// Table entry of an operator that computes 16-bit floats in `f32` and rounds only these outputs back.
 const fn widened_to(name: &'static str, outputs: u32, kernel: Kernel) -> Operator {
-    Operator { name, widened: Some(outputs), kernel }
+    Operator { domain: "", name, widened: Some(outputs), kernel }
+}
+
+/// Runs an operator of the default domain as a part of another one.
+pub(crate) fn run_nested(
+    name: &'static str,
+    attributes: &Attributes,
+    inputs: Vec<Option<Datum>>,
+) -> Result<Vec<Datum>, KernelErrorKind> {
+    let Some(operator) = find("", name) else { return Err(KernelErrorKind::Unsupported(name.to_owned())) };
+    let mut call = Call { version: NESTED_VERSION, attributes, inputs, outputs: 1 };
+    operator.run_in(&mut call).map_err(|error| error.kind)
 }
 
 /// Clamps elements to bounds. NaN is preserved.
@@ -154,23 +187,49 @@ const FAMILIES: &[&[Operator]] = &[
     vision::OPERATORS,
     #[cfg(feature = "images")]
     image::OPERATORS,
+    ml::feature::OPERATORS,
+    ml::encode::OPERATORS,
+    ml::linear::OPERATORS,
+    ml::svm::OPERATORS,
+    ml::trees::OPERATORS,
+    contrib::fused::OPERATORS,
+    contrib::gelu::OPERATORS,
+    contrib::normalize::OPERATORS,
+    contrib::rotary::OPERATORS,
+    contrib::quantized::OPERATORS,
+    contrib::integer::OPERATORS,
+    contrib::weights::OPERATORS,
+    contrib::attention::OPERATORS,
+    contrib::grouped::OPERATORS,
+    contrib::lstm::OPERATORS,
+    contrib::general::OPERATORS,
 ];
 
-/// Finds an operator of the default ONNX domain by name, if it is implemented.
+/// Finds an operator by domain and name, if it is implemented.
 #[must_use]
 pub fn find(domain: &str, name: &str) -> Option<&'static Operator> {
-    static TABLE: OnceLock<HashMap<&'static str, &'static Operator>> = OnceLock::new();
-    let table = TABLE
-        .get_or_init(|| FAMILIES.iter().flat_map(|family| family.iter()).map(|op| (op.name, op)).collect());
-    if matches!(domain, "" | "ai.onnx") { table.get(name).copied() } else { None }
+    static TABLE: OnceLock<HashMap<(&'static str, &'static str), &'static Operator>> = OnceLock::new();
+    let table = TABLE.get_or_init(|| all().map(|op| ((op.domain, op.name), op)).collect());
+    table.get(&(if domain == "ai.onnx" { "" } else { domain }, name)).copied()
 }
 
-/// Names of all operators, grouped by family.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    FAMILIES.iter().flat_map(|family| family.iter()).map(|op| op.name)
+/// All operators, grouped by family.
+pub fn all() -> impl Iterator<Item = &'static Operator> {
+    FAMILIES.iter().flat_map(|family| family.iter())
 }
 
 impl Operator {
+    /// Moves a table entry to another domain.
+    const fn of(self, domain: &'static str) -> Self {
+        Self { domain, ..self }
+    }
+
+    /// Domain of the operator; empty for ONNX's default domain.
+    #[must_use]
+    pub fn domain(&self) -> &'static str {
+        self.domain
+    }
+
     /// Name of the operator in ONNX.
     #[must_use]
     pub fn name(&self) -> &'static str {

@@ -173,7 +173,7 @@ static NATIVE: LazyLock<[AtomicOpsetDecl; 1]> = LazyLock::new(|| {
             kind: AtomicOpKind::Pure,
             type_relations: NO_RELATIONS,
         };
-        ops::names().map(op).collect()
+        ops::all().filter(|op| op.domain().is_empty()).map(|it| op(it.name())).collect()
     });
     [AtomicOpsetDecl { domain: "ai.onnx", version: NEWEST as u32, ops: &OPS }]
 });

@@ -106,8 +106,8 @@ impl Scope {
 struct Interner {
     /// By encoded type.
     types: HashMap<Vec<u8>, ValueType>,
-    /// By name, version and encoded attributes.
-    kernels: HashMap<(&'static str, i64, Vec<u8>), Arc<Kernel>>,
+    /// By domain, name, version and encoded attributes.
+    kernels: HashMap<(&'static str, &'static str, i64, Vec<u8>), Arc<Kernel>>,
     /// By encoded node without names.
     module_nodes: HashMap<Vec<u8>, Arc<ModuleNode>>,
 }
@@ -456,7 +456,7 @@ impl<'m> Preparation<'m> {
         for attribute in &node.attribute {
             encoded.extend(attribute.encode_length_delimited_to_vec());
         }
-        let key = (operator.name(), version, encoded);
+        let key = (operator.domain(), operator.name(), version, encoded);
         if let Some(kernel) = self.interner.kernels.get(&key) {
             return Ok(Arc::clone(kernel));
         }

@@ -8,4 +8,5 @@ mod fused;
 mod fused_integers;
 mod modules;
 mod registers;
+mod runtime_values;
 mod sessions;

@@ -1,17 +1,20 @@
-//! Image decoding by the `image` crate.
+//! Image decoding by the crates `image` and, for JPEG 2000, `hayro-jpeg2000`.
 //!
-//! JPEG 2000 is rejected explicitly: no maintained pure Rust decoder exists. JPEG leaves some freedom to
-//! decoders, so its pixels can differ slightly from those of another library.
+//! JPEG leaves some freedom to decoders, so its pixels can differ slightly from those of another library.
 
 use std::io::Cursor;
 
-use image::{DynamicImage, ImageError, ImageFormat, ImageReader, Limits};
+use hayro_jpeg2000::{ColorSpace, DecodeSettings, DecoderContext, Image};
+use image::{
+    DynamicImage, GrayAlphaImage, GrayImage, ImageError, ImageFormat, ImageReader, Limits, RgbImage,
+    RgbaImage,
+};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
-use crate::element::MAX_BYTES;
+use crate::element::{MAX_BYTES, check_size};
 use crate::error::{KernelErrorKind, invalid};
 
 pub(super) const OPERATORS: &[Operator] = &[native("ImageDecoder", decode)];
@@ -46,7 +49,7 @@ fn decode(call: &mut Call<'_>) -> Outcome {
 
 fn decoded(bytes: &[u8]) -> Result<DynamicImage, KernelErrorKind> {
     if JPEG_2000.iter().any(|magic| bytes.starts_with(magic)) {
-        return Err(KernelErrorKind::Unsupported("JPEG 2000".to_owned()));
+        return jpeg_2000(bytes);
     }
     let failed = |error: ImageError| match error {
         ImageError::Limits(_) => KernelErrorKind::TooLarge { limit: MAX_BYTES },
@@ -65,6 +68,29 @@ fn decoded(bytes: &[u8]) -> Result<DynamicImage, KernelErrorKind> {
     let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
     reader.limits(limits);
     reader.decode().map_err(failed)
+}
+
+/// Decodes a JPEG 2000 file or codestream with 1 to 4 channels.
+fn jpeg_2000(bytes: &[u8]) -> Result<DynamicImage, KernelErrorKind> {
+    let failed = |error| KernelErrorKind::Invalid(format!("the image cannot be decoded: {error}"));
+    let image = Image::new(bytes, &DecodeSettings::default()).map_err(failed)?;
+    let (width, height) = (image.width(), image.height());
+    if let ColorSpace::CMYK = image.color_space() {
+        return Err(KernelErrorKind::Unsupported("a JPEG 2000 image of CMYK colours".to_owned()));
+    }
+    // The decoder keeps several numbers for each pixel and channel.
+    check_size(&[height as usize, width as usize, 4], 4 * size_of::<f32>())?;
+    let mut context = DecoderContext::default();
+    let pixels = image.decode(&mut context).map_err(failed)?.data_u8();
+    let planes = (height as usize * width as usize).max(1);
+    let decoded = match pixels.len() / planes {
+        1 => GrayImage::from_raw(width, height, pixels).map(DynamicImage::from),
+        2 => GrayAlphaImage::from_raw(width, height, pixels).map(DynamicImage::from),
+        3 => RgbImage::from_raw(width, height, pixels).map(DynamicImage::from),
+        4 => RgbaImage::from_raw(width, height, pixels).map(DynamicImage::from),
+        _ => None,
+    };
+    decoded.ok_or_else(|| KernelErrorKind::Unsupported("a JPEG 2000 image with these channels".to_owned()))
 }
 
 /// Luma with ITU-R 601 weights, rounded as in the reference implementation.
@@ -105,7 +131,10 @@ mod tests {
     #[test]
     fn unknown_image_formats_are_refused() {
         let refused = |bytes: &[u8]| run(bytes, "RGB").expect_err("it is refused");
-        assert_eq!(refused(b"\0\0\0\x0cjP  \r\n\x87\n"), "`ImageDecoder`: JPEG 2000 is not supported");
+        for jpeg_2000 in JPEG_2000 {
+            let cut = refused(jpeg_2000);
+            assert!(cut.starts_with("`ImageDecoder`: the image cannot be decoded: "), "{cut}");
+        }
         assert_eq!(refused(b"hello"), "`ImageDecoder`: an image of no known format is not supported");
         assert_eq!(refused(b""), "`ImageDecoder`: an image of no known format is not supported");
         let cut = refused(&PPM[..PPM.len() - 1]);

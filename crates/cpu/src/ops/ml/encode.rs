@@ -1,0 +1,216 @@
+//! Mappings between labels, categories and numbers.
+
+use std::collections::HashMap;
+
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
+
+use super::numbers;
+use crate::attributes::Attributes;
+use crate::call::{Call, Outcome, one};
+use crate::element::{build, check_size, from_slice, to_f64s};
+use crate::error::{KernelErrorKind, invalid};
+use crate::movement::{reshape, slices};
+use crate::ops::{ML_DOMAIN, Operator, native};
+
+pub(in crate::ops) const OPERATORS: &[Operator] = &[
+    native("CategoryMapper", map_categories).of(ML_DOMAIN),
+    native("LabelEncoder", encode_labels).of(ML_DOMAIN),
+    native("OneHotEncoder", one_hot).of(ML_DOMAIN),
+];
+
+/// Greatest distance of two keys in a table.
+const MAX_RANGE: i64 = 1 << 16;
+
+/// Position of each key in a list. The first of equal keys counts.
+#[derive(Debug)]
+enum Keys {
+    Texts(HashMap<String, usize>),
+    Ints(HashMap<i64, usize>),
+    /// Integers within a small range, by their distance from the first number.
+    Range(i64, Vec<Option<usize>>),
+    /// By bits; all NaN are one key, and so are both zeros.
+    Reals(HashMap<u64, usize>),
+}
+
+fn bits(value: f64) -> u64 {
+    if value.is_nan() { f64::NAN.to_bits() } else { (value + 0.0).to_bits() }
+}
+
+/// Positions of keys; `keep` decides between the positions of equal keys.
+fn positions<K: std::hash::Hash + Eq>(keys: impl Iterator<Item = K>) -> HashMap<K, usize> {
+    let mut positions = HashMap::new();
+    for (at, key) in keys.enumerate() {
+        positions.entry(key).or_insert(at);
+    }
+    positions
+}
+
+impl Keys {
+    fn of(keys: &AnyTensor) -> Result<Self, KernelErrorKind> {
+        Ok(match keys.dtype() {
+            Dtype::String => Self::Texts(positions(keys.strings()?.map(str::to_owned))),
+            Dtype::F32 | Dtype::F64 => Self::Reals(positions(to_f64s(keys)?.into_iter().map(bits))),
+            _ => Self::of_ints(positions(numbers::<i64>(keys)?.into_iter())),
+        })
+    }
+
+    fn of_ints(keys: HashMap<i64, usize>) -> Self {
+        let (least, most) = (keys.keys().min().copied(), keys.keys().max().copied());
+        let (Some(least), Some(most)) = (least, most) else { return Self::Ints(keys) };
+        match most.checked_sub(least) {
+            Some(range) if range < MAX_RANGE => {
+                let at = |distance| keys.get(&(least + distance)).copied();
+                Self::Range(least, (0..=range).map(at).collect())
+            }
+            Some(_) | None => Self::Ints(keys),
+        }
+    }
+
+    /// The position of each element of `x`.
+    fn positions(&self, x: &AnyTensor) -> Result<Vec<Option<usize>>, KernelErrorKind> {
+        match (self, x.dtype()) {
+            (Self::Texts(keys), Dtype::String) => {
+                Ok(x.strings()?.map(|text| keys.get(text).copied()).collect())
+            }
+            (Self::Reals(keys), Dtype::F32 | Dtype::F64) => {
+                Ok(to_f64s(x)?.into_iter().map(|value| keys.get(&bits(value)).copied()).collect())
+            }
+            (Self::Ints(keys), Dtype::I64 | Dtype::I32 | Dtype::I16) => {
+                Ok(numbers::<i64>(x)?.iter().map(|value| keys.get(value).copied()).collect())
+            }
+            (Self::Range(least, table), Dtype::I64 | Dtype::I32 | Dtype::I16) => {
+                let at = |value: &i64| *table.get(usize::try_from(value.checked_sub(*least)?).ok()?)?;
+                Ok(numbers::<i64>(x)?.iter().map(at).collect())
+            }
+            (Self::Texts(_) | Self::Ints(_) | Self::Range(..) | Self::Reals(_), other) => {
+                Err(KernelErrorKind::Dtype(other))
+            }
+        }
+    }
+}
+
+/// A mapping of keys to values.
+#[derive(Debug)]
+struct Mapping {
+    keys: Keys,
+    /// The values in the order of their keys, then the default.
+    values: AnyTensor,
+}
+
+impl Mapping {
+    fn new(keys: &AnyTensor, values: &AnyTensor, default: &AnyTensor) -> Result<Self, KernelErrorKind> {
+        if keys.len() != values.len() || default.len() != 1 {
+            return invalid(format!("there are {} keys and {} values", keys.len(), values.len()));
+        }
+        let values = reshape(values.clone(), &[values.len()])?;
+        let default = reshape(default.clone(), &[1])?;
+        Ok(Self { keys: Keys::of(keys)?, values: crate::ops::slice::join(&[&values, &default], 0)? })
+    }
+
+    fn apply(&self, x: &AnyTensor) -> Outcome {
+        let default = self.values.len() - 1;
+        let positions = self.keys.positions(x)?;
+        let chosen: Vec<usize> = positions.into_iter().map(|at| at.unwrap_or(default)).collect();
+        one(slices(&self.values, (1, default + 1, 1), &chosen, x.shape())?)
+    }
+}
+
+fn texts(list: &[&str]) -> Result<AnyTensor, KernelErrorKind> {
+    Ok(AnyTensor::from_strings(&[list.len()], list)?)
+}
+
+/// The default text and the default integer, as tensors.
+fn defaults(attributes: &Attributes) -> Result<(AnyTensor, AnyTensor), KernelErrorKind> {
+    let text = attributes.text("default_string")?.unwrap_or("_Unused");
+    Ok((texts(&[text])?, AnyTensor::from_scalar(attributes.int("default_int64")?.unwrap_or(-1))))
+}
+
+/// Both directions of a mapping between texts and integers.
+fn both_ways(attributes: &Attributes, names: &[&str], ids: &[i64]) -> Result<[Mapping; 2], KernelErrorKind> {
+    let (names, ids) = (texts(names)?, AnyTensor::from(ids));
+    let (text, int) = defaults(attributes)?;
+    Ok([Mapping::new(&names, &ids, &int)?, Mapping::new(&ids, &names, &text)?])
+}
+
+fn map_categories(call: &mut Call<'_>) -> Outcome {
+    let ways = call.attributes.derived(|attributes| {
+        let names = attributes.texts("cats_strings")?.unwrap_or_default();
+        both_ways(attributes, &names, attributes.ints("cats_int64s")?.unwrap_or_default())
+    })?;
+    let x = call.tensor(0)?;
+    ways[usize::from(x.dtype() != Dtype::String)].apply(x)
+}
+
+/// Version 1 numbers a list of texts. Later versions have keys and values, in one attribute each.
+fn encode_labels(call: &mut Call<'_>) -> Outcome {
+    let ways = call.attributes.derived(|attributes| {
+        if let Some(classes) = attributes.texts("classes_strings")? {
+            let ids: Vec<i64> = (0..).take(classes.len()).collect();
+            return both_ways(attributes, &classes, &ids).map(Vec::from);
+        }
+        let list = |prefix: &str| -> Result<Option<AnyTensor>, KernelErrorKind> {
+            if let Some(list) = attributes.texts(&format!("{prefix}_strings"))? {
+                return texts(&list).map(Some);
+            }
+            if let Some(list) = attributes.ints(&format!("{prefix}_int64s"))? {
+                return Ok(Some(AnyTensor::from(list)));
+            }
+            if let Some(list) = attributes.floats(&format!("{prefix}_floats"))? {
+                return from_slice(&[list.len()], list).map(Some);
+            }
+            Ok(attributes.tensor(&format!("{prefix}_tensor"))?.cloned())
+        };
+        let keys = list("keys")?.ok_or(KernelErrorKind::MissingAttribute("keys_tensor"))?;
+        let values = list("values")?.ok_or(KernelErrorKind::MissingAttribute("values_tensor"))?;
+        let (text, int) = defaults(attributes)?;
+        let default = match (attributes.tensor("default_tensor")?, values.dtype()) {
+            (Some(default), _) => default.clone(),
+            (None, Dtype::String) => text,
+            (None, Dtype::F32 | Dtype::F64) => {
+                let real = AnyTensor::from_scalar(attributes.float("default_float")?.unwrap_or(-0.0));
+                crate::ops::cast::convert(&real, values.dtype())?
+            }
+            (None, dtype) => crate::ops::cast::convert(&int, dtype)?,
+        };
+        Ok(vec![Mapping::new(&keys, &values, &default)?])
+    })?;
+    let x = call.tensor(0)?;
+    let way = usize::from(ways.len() > 1 && x.dtype() != Dtype::String);
+    ways[way].apply(x)
+}
+
+/// Numbers other than integers are truncated. The last of equal categories counts, as in ONNX Runtime.
+fn one_hot(call: &mut Call<'_>) -> Outcome {
+    let zeros = call.flag("zeros", true)?;
+    let x = call.tensor(0)?;
+    let names = call.attributes.texts("cats_strings")?.unwrap_or_default();
+    let ids = call.attributes.ints("cats_int64s")?.unwrap_or_default();
+    let width = if ids.is_empty() { names.len() } else { ids.len() };
+    let shape = [x.shape(), &[width]].concat();
+    check_size(&shape, size_of::<f32>())?;
+    let keys = call.attributes.derived(|attributes| {
+        let names = attributes.texts("cats_strings")?.unwrap_or_default();
+        let ids = attributes.ints("cats_int64s")?.unwrap_or_default();
+        Ok(if ids.is_empty() {
+            Keys::Texts(names.into_iter().enumerate().map(|(at, name)| (name.to_owned(), at)).collect())
+        } else {
+            Keys::of_ints(ids.iter().enumerate().map(|(at, id)| (*id, at)).collect())
+        })
+    })?;
+    let hits = if matches!(x.dtype(), Dtype::String | Dtype::I64) {
+        keys.positions(x)?
+    } else {
+        keys.positions(&crate::ops::cast::convert(x, Dtype::I64)?)?
+    };
+    if !zeros && hits.contains(&None) {
+        return invalid("an element is not a category");
+    }
+    one(build::<f32>(&shape, |out| {
+        for (row, hit) in out.chunks_exact_mut(width.max(1)).zip(hits) {
+            if let Some(at) = hit {
+                row[at] = 1.0;
+            }
+        }
+    })?)
+}

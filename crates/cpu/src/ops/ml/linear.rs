@@ -1,0 +1,112 @@
+//! Linear models: products of the rows and a matrix of coefficients, computed in `f32`.
+
+use super::scores::{Opposite, Transform};
+use super::{Labels, argmax, numbers, table};
+use crate::call::{Call, Outcome, one};
+use crate::element::{check_size, from_slice};
+use crate::error::{KernelErrorKind, invalid};
+use crate::ops::{ML_DOMAIN, Operator, native};
+use crate::product::{Matrix, multiply};
+
+pub(in crate::ops) const OPERATORS: &[Operator] =
+    &[native("LinearClassifier", classify).of(ML_DOMAIN), native("LinearRegressor", regress).of(ML_DOMAIN)];
+
+/// Products of all rows of `x` with rows of coefficients, and a constant for each.
+pub(super) fn products(
+    x: &[f32],
+    (rows, columns): (usize, usize),
+    coefficients: &[f32],
+    constants: &[f32],
+    factor: f32,
+) -> Result<Vec<f32>, KernelErrorKind> {
+    let targets = constants.len();
+    if columns.checked_mul(targets) != Some(coefficients.len()) {
+        return invalid(format!("{} coefficients for {targets} rows of {columns}", coefficients.len()));
+    }
+    check_size(&[rows, targets], size_of::<f32>())?;
+    let mut out = vec![0.0; rows * targets];
+    let addend: Vec<f32> = constants.iter().copied().cycle().take(rows * targets).collect();
+    let (left, right) = (Matrix::new(x, rows, columns), Matrix::transposed(coefficients, columns, targets));
+    multiply(left, right, &mut out, factor, Some(&addend))?;
+    Ok(out)
+}
+
+/// The scores of all rows: one per intercept, or one per target without intercepts.
+fn scores(call: &Call<'_>, targets: usize) -> Result<(Vec<f32>, usize, usize), KernelErrorKind> {
+    let coefficients =
+        call.attributes.floats("coefficients")?.ok_or(KernelErrorKind::MissingAttribute("coefficients"))?;
+    let x = call.tensor(0)?;
+    let size = table(x)?;
+    let intercepts = match call.attributes.floats("intercepts")? {
+        None | Some([]) => vec![0.0; if targets <= coefficients.len() { targets } else { 0 }],
+        Some(list) => list.to_vec(),
+    };
+    let scores = products(&numbers(x)?, size, coefficients, &intercepts, 1.0)?;
+    Ok((scores, size.0, intercepts.len()))
+}
+
+/// The class with the greatest score. A single score is that of the second of two classes.
+fn classify(call: &mut Call<'_>) -> Outcome {
+    let transform = Transform::of(call.attributes)?;
+    let labels = Labels::of(call.attributes, "classlabels_strings", "classlabels_ints")?;
+    let (mut scores, rows, targets) = scores(call, labels.len())?;
+    if targets == 0 {
+        return invalid("there are no classes");
+    }
+    if targets == 1 {
+        let classes: Vec<usize> = scores.iter().map(|score| usize::from(*score > 0.0)).collect();
+        let opposite = if labels.len() == 2 { Opposite::Complement } else { Opposite::Absent };
+        let columns = if opposite == Opposite::Absent { 1 } else { 2 };
+        let both = scores.iter().map(|score| transform.apply_single(*score, opposite));
+        let scores: Vec<f32> = both.flat_map(|both| both.into_iter().take(columns)).collect();
+        return Ok(vec![
+            labels.pair().column(&classes)?.into(),
+            from_slice(&[rows, columns], &scores)?.into(),
+        ]);
+    }
+    let classes: Vec<usize> = scores.chunks_exact(targets).map(argmax).collect();
+    scores.chunks_exact_mut(targets).for_each(|row| transform.apply(row));
+    Ok(vec![labels.column(&classes)?.into(), from_slice(&[rows, targets], &scores)?.into()])
+}
+
+fn regress(call: &mut Call<'_>) -> Outcome {
+    let transform = Transform::of(call.attributes)?;
+    let targets = usize::try_from(call.int("targets", 1)?).unwrap_or(0);
+    let (mut scores, rows, found) = scores(call, targets)?;
+    if found != targets {
+        return invalid(format!("{found} intercepts for {targets} targets"));
+    }
+    if targets == 1 {
+        scores.iter_mut().for_each(|score| [*score, _] = transform.apply_single(*score, Opposite::Absent));
+    } else {
+        scores.chunks_exact_mut(targets.max(1)).for_each(|row| transform.apply(row));
+    }
+    one(from_slice(&[rows, targets], &scores)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use typeloom_types::any_tensor::AnyTensor;
+
+    use crate::attributes::{Attribute, Attributes};
+    use crate::call::Call;
+    use crate::ops::{ML_DOMAIN, find};
+
+    #[test]
+    fn one_score_separates_two_classes() {
+        let attributes = Attributes::default()
+            .with("coefficients", Attribute::Floats(vec![1.0, 2.0]))
+            .with("intercepts", Attribute::Floats(vec![-4.0]))
+            .with("classlabels_strings", Attribute::Strings(vec![b"no".into(), b"yes".into()]));
+        // 1 + 4 - 4 = 1 and 1 + 2 - 4 = -1.
+        let x = AnyTensor::from_slice(&[2, 2], &[1.0_f32, 2.0, 1.0, 1.0]).expect("four elements");
+        let call = Call { version: 1, attributes: &attributes, inputs: vec![Some(x.into())], outputs: 2 };
+        let results =
+            find(ML_DOMAIN, "LinearClassifier").expect("known").run(call).expect("the call is right");
+        let [labels, scores] = &results[..] else { panic!("two results") };
+        let labels: Vec<_> = labels.as_tensor().expect("a tensor").strings().expect("texts").collect();
+        assert_eq!(labels, ["yes", "no"]);
+        let scores = scores.as_tensor().expect("a tensor").to_vec::<f32>().expect("floats");
+        assert_eq!(scores, [0.0, 1.0, 2.0, -1.0]);
+    }
+}
