@@ -7,6 +7,7 @@ mod infer;
 mod inputs;
 mod levels;
 mod link;
+mod one;
 pub(crate) mod registry;
 mod run;
 mod view;
@@ -24,6 +25,7 @@ pub(crate) use infer::{InferArgs, InferFormat};
 pub(crate) use inputs::{ExcludeArgs, InputArgs};
 pub(crate) use levels::LevelArgs;
 pub(crate) use link::{ExternalData, LinkArgs, LinkCasts};
+pub(crate) use one::parse;
 pub(crate) use run::{CPU, ReferenceArg, RunArgs};
 pub(crate) use view::ViewArgs;
 
@@ -33,6 +35,13 @@ pub(crate) use view::ViewArgs;
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) common: CommonArgs,
+}
+
+/// The arguments of all commands.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct CommonArgs {
     /// Add the nodes of a JSON file to the type tree
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) types: Option<PathBuf>,

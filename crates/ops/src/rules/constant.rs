@@ -135,19 +135,18 @@ fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         }
         return Ok(());
     };
-    let Some(count) = element_count(&extents).filter(|count| *count <= MAX_ITEMS) else {
+    if element_count(&extents).is_none_or(|count| count > MAX_ITEMS) {
         cx.drop_constant(Out(0));
         return Ok(());
-    };
+    }
     match value {
-        None => cx.set_floats(Out(0), Floats { shape: extents, items: vec![0.0; count].into() }),
+        None => cx.set_equal_floats(Out(0), extents, 0.0),
         Some(tensor) => {
-            if let Some(floats) = tensor.float_values(1)? {
-                let items = floats.iter().cycle().take(count).copied().collect();
-                cx.set_floats(Out(0), Floats { shape: extents, items });
-            } else if let Some(ints) = tensor.int_values(1)? {
-                let items = ints.iter().cycle().take(count).map(|item| cx.dims().constant(*item)).collect();
-                cx.set_ints(Out(0), Ints { shape: extents, items });
+            if let Some([item]) = tensor.float_values(1)?.as_deref() {
+                cx.set_equal_floats(Out(0), extents, *item);
+            } else if let Some([item]) = tensor.int_values(1)?.as_deref() {
+                let item = cx.dims().constant(*item);
+                cx.set_equal_ints(Out(0), extents, item);
             }
         }
     }
