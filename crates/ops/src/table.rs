@@ -4,11 +4,11 @@
 //! and embedded here. It contains declarations only. The solver derives element types and shapes from them;
 //! rules of this crate implement what declarations cannot express.
 //!
-//! A model uses a few dozen of the hundreds of schemas. The text is read in place: the positions of its `op` lines are
-//! computed when this crate is compiled, a lookup is a binary search in them, and a schema is decoded on first lookup.
+//! A model uses a few dozen of the hundreds of schemas. The text is read in place: its `op` lines and a hash table of
+//! their names are computed when this crate is compiled, and a schema is decoded on first lookup.
 //!
 //! **Invariant:** schemas are ordered by domain, operator name and version, and the versions of an operator are
-//! adjacent. The order is deterministic. A lookup compares O(log n) names.
+//! adjacent. The order is deterministic. A lookup costs one hash.
 //!
 //! # The format
 //!
@@ -46,8 +46,8 @@
 
 pub(crate) mod decode;
 mod error;
+mod heads;
 mod index;
-mod starts;
 #[cfg(test)]
 mod tests;
 pub(crate) mod values;
@@ -60,7 +60,7 @@ use std::sync::OnceLock;
 use typeloom_solver::elem::ElemSet;
 use typeloom_solver::signature::Schema;
 
-use words::WordReader;
+use heads::Head;
 
 pub use error::{TableError, TableErrorKind};
 
@@ -120,8 +120,10 @@ pub struct Table {
     package_version: Box<str>,
     groups: Box<[Group]>,
     domains: Box<[Domain]>,
-    /// The positions of the `op` lines in `text`.
-    starts: Cow<'static, [u32]>,
+    /// The `op` lines.
+    heads: Cow<'static, [Head]>,
+    /// The first schema of each operator, by its name.
+    by_name: Cow<'static, [u32]>,
     /// The decoded schemas, each set on first access.
     schemas: Box<[OnceLock<Box<Schema>>]>,
 }
@@ -135,7 +137,7 @@ impl Table {
     pub fn get() -> &'static Self {
         static TABLE: OnceLock<Table> = OnceLock::new();
         TABLE.get_or_init(|| {
-            index::located(Self::TEXT, &starts::OPERATORS, &starts::DOMAINS)
+            index::located(Self::TEXT, &heads::HEADS, &heads::BY_NAME, &heads::DOMAINS)
                 .expect("a test of this crate parses the text")
         })
     }
@@ -194,7 +196,7 @@ impl Table {
     /// The names of a domain's operators in order; empty for an unknown domain.
     pub fn names(&self, domain: &str) -> impl ExactSizeIterator<Item = &str> {
         let schemas = self.domain(domain).map_or(0..0, |domain| domain.schemas.clone());
-        let mut names: Vec<&str> = schemas.map(|at| self.name_and_version(at).0).collect();
+        let mut names: Vec<&str> = schemas.map(|at| self.name(&self.heads[at])).collect();
         names.dedup();
         names.into_iter()
     }
@@ -211,40 +213,27 @@ impl Table {
     #[must_use]
     pub fn at(&self, domain: &str, name: &str, opset: i64) -> Found<'_> {
         let Some(domain) = self.domain(domain) else { return Found::UnknownDomain };
-        let mut oldest = None;
-        for position in self.positions(domain, name).rev() {
-            let (_, since) = self.name_and_version(position);
-            if i64::from(since) <= opset {
-                return Found::Schema(self.schema(domain, position));
-            }
-            oldest = Some(since);
+        let positions = self.positions(domain, name);
+        let since = |at: &usize| self.heads[*at].since;
+        let Some(oldest) = positions.clone().next() else { return Found::UnknownOperator };
+        match positions.rev().find(|at| i64::from(since(at)) <= opset) {
+            Some(position) => Found::Schema(self.schema(domain, position)),
+            None => Found::NewerThanOpset { since: since(&oldest) },
         }
-        oldest.map_or(Found::UnknownOperator, |since| Found::NewerThanOpset { since })
     }
 
     /// The positions of an operator's schemas.
     fn positions(&self, domain: &Domain, name: &str) -> Range<usize> {
-        let Range { start, end } = domain.schemas.clone();
-        let (mut low, mut high) = (start, end);
-        while low < high {
-            let middle = low.midpoint(high);
-            if self.name_and_version(middle).0 < name {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        let count = (low..end).take_while(|at| self.name_and_version(*at).0 == name).count();
-        low..low + count
+        let is_named = |at: usize| self.name(&self.heads[at]) == name;
+        let range = &domain.schemas;
+        let found = heads::named(&self.by_name, name);
+        let Some(first) = { found }.find(|at| range.contains(at) && is_named(*at)) else { return 0..0 };
+        let others = (first + 1..range.end).take_while(|at| is_named(*at)).count();
+        first..first + 1 + others
     }
 
-    /// The name and version in an `op` line, both empty if the line is wrong.
-    fn name_and_version(&self, position: usize) -> (&str, u32) {
-        let line = &self.text[self.starts[position] as usize..];
-        let line = line.split('\n').next().unwrap_or_default();
-        let mut words = WordReader(line);
-        let _ = words.next_word();
-        decode::name_and_version(&mut words).unwrap_or_default()
+    fn name(&self, head: &Head) -> &str {
+        self.text.get(head.name as usize..head.name_end as usize).unwrap_or_default()
     }
 
     fn schema<'t>(&'t self, domain: &Domain, position: usize) -> &'t Schema {
@@ -259,8 +248,8 @@ impl Table {
     /// The range of a schema's lines in the text.
     fn lines_of(&self, domain: &Domain, position: usize) -> Range<usize> {
         let next = position + 1;
-        let end = if next < domain.schemas.end { self.starts[next] as usize } else { domain.end };
-        self.starts[position] as usize..end
+        let end = if next < domain.schemas.end { self.heads[next].line as usize } else { domain.end };
+        self.heads[position].line as usize..end
     }
 
     fn decode(&self, domain: &Domain, position: usize) -> Result<Schema, (usize, TableErrorKind)> {

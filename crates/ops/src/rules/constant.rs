@@ -103,10 +103,9 @@ fn sparse(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 /// The input lists the extents; all elements equal `value` or the float 0. Source: ConstantOfShape, `input`
 /// and `value`.
 fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
-    let value = cx.attr_tensor("value")?;
+    let value = cx.attr_tensor("value")?.map(|tensor| tensor.header()).transpose()?;
     let mut elem = Elem::FLOAT;
-    if let Some(tensor) = value {
-        let header = tensor.header()?;
+    if let Some(header) = &value {
         let count = header.element_count()?;
         if count != 1 {
             return Err(RuleError::attribute("value", format!("has {count} elements, but must have one")));
@@ -125,9 +124,9 @@ fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     }
     cx.set_shape(Out(0), &shape)?;
     let Some(extents) = const_extents(cx, &shape).map(Vec::into_boxed_slice) else {
-        let item = match value {
+        let item = match &value {
             None => Some(0),
-            Some(tensor) => tensor.int_values(1)?.and_then(|ints| ints.first().copied()),
+            Some(header) => header.int_values(1)?.and_then(|ints| ints.first().copied()),
         };
         if let Some(item) = item {
             let item = cx.dims().constant(item);
@@ -141,10 +140,10 @@ fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     }
     match value {
         None => cx.set_equal_floats(Out(0), extents, 0.0),
-        Some(tensor) => {
-            if let Some([item]) = tensor.float_values(1)?.as_deref() {
+        Some(header) => {
+            if let Some([item]) = header.float_values(1)?.as_deref() {
                 cx.set_equal_floats(Out(0), extents, *item);
-            } else if let Some([item]) = tensor.int_values(1)?.as_deref() {
+            } else if let Some([item]) = header.int_values(1)?.as_deref() {
                 let item = cx.dims().constant(*item);
                 cx.set_equal_ints(Out(0), extents, item);
             }

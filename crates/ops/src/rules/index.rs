@@ -5,6 +5,7 @@
 //! search ends.
 
 use super::{Entry, FAMILIES};
+use crate::fnv::hash;
 
 /// A name in the list of an entry, and the position of the entry.
 #[derive(Clone, Copy)]
@@ -29,17 +30,6 @@ pub(super) fn entries(name: &str) -> impl Iterator<Item = &'static Entry> {
         let (start, length) = (usize::from(start), usize::from(length));
         (entry.names.get(start..start + length) == Some(name)).then_some(entry)
     })
-}
-
-/// The hash of a part of a text (FNV-1a).
-const fn hash(text: &[u8], start: usize, end: usize) -> usize {
-    let mut hash = 0x811c_9dc5_u32;
-    let mut at = start;
-    while at < end {
-        hash = (hash ^ text[at] as u32).wrapping_mul(0x0100_0193);
-        at += 1;
-    }
-    hash as usize
 }
 
 /// The end of the name that starts at `start`.

@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use std::sync::OnceLock;
 
 use super::words::{WordReader, lines, unexpected};
+use super::heads::{self, Head};
 use super::{Domain, Group, Table, TableErrorKind, decode, in_memory};
 
 /// The table of a text with undecoded schemas.
@@ -33,20 +34,24 @@ pub(super) fn table(text: &str) -> Result<Table, (usize, TableErrorKind)> {
     }
     check_count("domains", index.counts[0], index.domains.len()).map_err(error)?;
     check_count("operators", index.counts[1], index.operators).map_err(error)?;
-    check_count("schemas", index.counts[2], index.starts.len()).map_err(error)?;
-    let starts = Cow::Owned(std::mem::take(&mut index.starts));
-    Ok(index.finish(Cow::Owned(text.to_owned()), starts))
+    check_count("schemas", index.counts[2], index.heads.len()).map_err(error)?;
+    let heads = std::mem::take(&mut index.heads);
+    let domains: Vec<usize> = index.domains.iter().map(|domain| domain.schemas.start).collect();
+    let mut by_name = vec![0; heads::slots(heads.len())];
+    heads::fill(&mut by_name, text.as_bytes(), &heads, &domains);
+    Ok(index.finish(Cow::Owned(text.to_owned()), Cow::Owned(heads), Cow::Owned(by_name)))
 }
 
-/// The table of a text without errors, of which the positions of the `op` and `domain` lines are known. No other line after
-/// the groups is read.
+/// The table of a text without errors, of which the `op` lines and the positions of the `domain` lines are known. No other
+/// line after the groups is read.
 ///
 /// # Errors
 ///
 /// As for [`table`].
 pub(super) fn located(
     text: &'static str,
-    operators: &'static [u32],
+    heads: &'static [Head],
+    by_name: &'static [u32],
     domains: &[u32],
 ) -> Result<Table, (usize, TableErrorKind)> {
     let mut index = Index::default();
@@ -56,15 +61,15 @@ pub(super) fn located(
         read.map_err(|error| (start, error))?;
     }
     for start in domains {
-        let (at, start) = (operators.partition_point(|operator| operator < start), *start as usize);
+        let (at, start) = (heads.partition_point(|head| head.line < *start), *start as usize);
         let line = lines(&text[start..]).next().map_or("", |(_, line)| line);
         index.begin_domain(start, at);
         index.line(start, line).map_err(|error| (start, error))?;
         if let Some(domain) = index.domains.last_mut() {
-            domain.schemas = at..operators.len();
+            domain.schemas = at..heads.len();
         }
     }
-    Ok(index.finish(Cow::Borrowed(text), Cow::Borrowed(operators)))
+    Ok(index.finish(Cow::Borrowed(text), Cow::Borrowed(heads), Cow::Borrowed(by_name)))
 }
 
 /// Number of lines before the groups.
@@ -80,8 +85,8 @@ struct Index {
     domains: Vec<Domain>,
     /// The number of operators.
     operators: usize,
-    /// The positions of the `op` lines.
-    starts: Vec<u32>,
+    /// The `op` lines.
+    heads: Vec<Head>,
     /// The name and version of the last `op` line of the domain.
     last: Option<(Box<str>, u32)>,
     /// Whether the last line without indentation was an `op` line.
@@ -119,7 +124,7 @@ impl Index {
         match words.word("a keyword")? {
             "group" if self.domains.is_empty() => self.group(&mut words),
             "domain" => self.domain(&mut words, start),
-            "op" if !self.domains.is_empty() => self.op(&mut words, start),
+            "op" if !self.domains.is_empty() => self.op(&mut words, start, start + line.len()),
             found if self.domains.is_empty() => Err(unexpected("`group` or `domain`", found)),
             found => Err(unexpected("`op` or `domain`", found)),
         }
@@ -140,7 +145,7 @@ impl Index {
         }
         let oldest = words.number("the domain's first version")?;
         let newest = words.number("the domain's last version")?;
-        let here = self.starts.len();
+        let here = self.heads.len();
         self.begin_domain(start, here);
         let schemas = here..here;
         self.domains.push(Domain { name: name.into(), oldest, newest, schemas, end: 0 });
@@ -156,10 +161,15 @@ impl Index {
         }
     }
 
-    fn op(&mut self, words: &mut WordReader<'_>, start: usize) -> Result<(), TableErrorKind> {
+    fn op(&mut self, words: &mut WordReader<'_>, line: usize, end: usize) -> Result<(), TableErrorKind> {
+        let mut after_name = WordReader(words.0);
+        let _ = after_name.next_word();
+        let name_end = end - after_name.0.len();
         let (name, since_version) = decode::name_and_version(words)?;
         let out_of_order = || TableErrorKind::OutOfOrder(name.into());
-        let start = u32::try_from(start).map_err(|_| out_of_order())?;
+        let number = |offset| u32::try_from(offset).map_err(|_| out_of_order());
+        let (line, name_end) = (number(line)?, number(name_end)?);
+        let head = Head { line, name: name_end - number(name.len())?, name_end, since: since_version };
         match self.last.as_ref().map(|(before, since)| ((**before).cmp(name), since)) {
             Some((Ordering::Greater, _)) => return Err(out_of_order()),
             Some((Ordering::Equal, since)) if *since >= since_version => return Err(out_of_order()),
@@ -167,20 +177,26 @@ impl Index {
             Some((Ordering::Less, _)) | None => self.operators += 1,
         }
         self.last = Some((name.into(), since_version));
-        self.starts.push(start);
+        self.heads.push(head);
         self.in_operator = true;
         Ok(())
     }
 
-    fn finish(mut self, text: Cow<'static, str>, starts: Cow<'static, [u32]>) -> Table {
-        self.begin_domain(text.len(), starts.len());
+    fn finish(
+        mut self,
+        text: Cow<'static, str>,
+        heads: Cow<'static, [Head]>,
+        by_name: Cow<'static, [u32]>,
+    ) -> Table {
+        self.begin_domain(text.len(), heads.len());
         Table {
             package: self.package,
             package_version: self.package_version,
             groups: self.groups.into(),
             domains: self.domains.into(),
-            schemas: starts.iter().map(|_| OnceLock::new()).collect(),
-            starts,
+            schemas: heads.iter().map(|_| OnceLock::new()).collect(),
+            heads,
+            by_name,
             text,
         }
     }

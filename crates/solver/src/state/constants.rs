@@ -145,20 +145,20 @@ pub(crate) enum Data {
 impl Data {
     /// Integers that all equal `item`, as many as the product of `shape`.
     pub(crate) fn equal_ints(shape: Box<[usize]>, item: DimId) -> Self {
-        let splat = Splat { shape, item: Item::Int(item) };
-        match splat.ints().filter(|_| splat.count() < MIN_SPLAT) {
-            Some(ints) => Self::Ints(Arc::new(ints)),
-            None => Self::Splat(Arc::new(splat)),
+        let count = shape.iter().product();
+        if count < MIN_SPLAT {
+            return Self::Ints(Arc::new(Ints { shape, items: vec![item; count].into() }));
         }
+        Self::Splat(Arc::new(Splat { shape, item: Item::Int(item) }))
     }
 
     /// Floats that all equal `item`, as many as the product of `shape`.
     pub(crate) fn equal_floats(shape: Box<[usize]>, item: f64) -> Self {
-        let splat = Splat { shape, item: Item::Float(item.to_bits()) };
-        match splat.floats().filter(|_| splat.count() < MIN_SPLAT) {
-            Some(floats) => Self::Floats(Arc::new(floats)),
-            None => Self::Splat(Arc::new(splat)),
+        let count = shape.iter().product();
+        if count < MIN_SPLAT {
+            return Self::Floats(Arc::new(Floats { shape, items: vec![item; count].into() }));
         }
+        Self::Splat(Arc::new(Splat { shape, item: Item::Float(item.to_bits()) }))
     }
 
     pub(crate) fn as_ints(&self) -> Option<Arc<Ints>> {
