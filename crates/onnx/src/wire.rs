@@ -209,9 +209,7 @@ impl<'a> Fields<'a> {
     pub fn next_varint(&mut self) -> Option<(u32, u64)> {
         let (key, rest) = match *self.cursor.rest {
             [key, ref rest @ ..] if key < 0x80 => (u32::from(key), rest),
-            [low, high, ref rest @ ..] if high < 0x80 => {
-                (u32::from(low & 0x7f) | u32::from(high) << 7, rest)
-            }
+            [low, high, ref rest @ ..] if high < 0x80 => (u32::from(low & 0x7f) | u32::from(high) << 7, rest),
             _ => return None,
         };
         if key & 7 != 0 || key < 8 {
@@ -219,9 +217,7 @@ impl<'a> Fields<'a> {
         }
         let (value, rest) = match *rest {
             [value, ref rest @ ..] if value < 0x80 => (u64::from(value), rest),
-            [low, high, ref rest @ ..] if high < 0x80 => {
-                (u64::from(low & 0x7f) | u64::from(high) << 7, rest)
-            }
+            [low, high, ref rest @ ..] if high < 0x80 => (u64::from(low & 0x7f) | u64::from(high) << 7, rest),
             _ => return None,
         };
         self.cursor.rest = rest;

@@ -109,8 +109,7 @@ impl Described {
     #[must_use]
     pub fn microsoft() -> &'static Self {
         static MICROSOFT: OnceLock<Described> = OnceLock::new();
-        MICROSOFT
-            .get_or_init(|| read::split(Self::MICROSOFT).expect("a test of this crate splits the text"))
+        MICROSOFT.get_or_init(|| read::split(Self::MICROSOFT).expect("a test of this crate splits the text"))
     }
 
     /// The domains with their newest versions.

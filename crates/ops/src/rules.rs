@@ -152,8 +152,7 @@ impl Entry {
 
 /// The rules of the operator version that was introduced in version `since` of its domain.
 pub(crate) fn entry_for(domain: &str, name: &str, since: u32) -> Option<&'static Entry> {
-    index::entries(name)
-        .find(|entry| entry.domain == domain && (entry.since..entry.until).contains(&since))
+    index::entries(name).find(|entry| entry.domain == domain && (entry.since..entry.until).contains(&since))
 }
 
 /// All entries.

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::sync::OnceLock;
 
-use super::words::{WordReader, lines, unexpected};
 use super::heads::{self, Head};
+use super::words::{WordReader, lines, unexpected};
 use super::{Domain, Group, Table, TableErrorKind, decode, in_memory};
 
 /// The table of a text with undecoded schemas.
