@@ -18,6 +18,7 @@ mod infer;
 mod inputs;
 mod levels;
 mod link;
+mod one;
 #[cfg(feature = "registry")]
 pub(crate) mod registry;
 #[cfg(feature = "run")]
@@ -57,6 +58,7 @@ pub(crate) use infer::{InferArgs, InferFormat};
 pub(crate) use inputs::{ExcludeArgs, InputArgs};
 pub(crate) use levels::LevelArgs;
 pub(crate) use link::{ExternalData, LinkArgs, LinkCasts};
+pub(crate) use one::parse;
 #[cfg(feature = "registry")]
 pub(crate) use registry::{AgainstArgs, RegistryArgs};
 #[cfg(feature = "run")]
@@ -72,6 +74,13 @@ pub(crate) use view::ViewArgs;
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) common: CommonArgs,
+}
+
+/// The arguments of all commands.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct CommonArgs {
     /// Add the nodes of a JSON file to the type tree
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) types: Option<PathBuf>,

@@ -39,8 +39,6 @@ pub mod exit;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 /// The command `typeloom` with the arguments of this process.
 #[must_use]
 pub fn command() -> ExitCode {
@@ -52,8 +50,8 @@ pub fn command() -> ExitCode {
 /// Arguments that the command does not understand end the process, as do `--help` and `--version`.
 pub fn command_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = T>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
-    let args = args::Args::parse_from(&arguments);
-    if let Some(Err(error)) = args.types.as_deref().map(input::extend_types) {
+    let args = args::parse(&arguments);
+    if let Some(Err(error)) = args.common.types.as_deref().map(input::extend_types) {
         return output::exit_code(Err(error));
     }
     output::exit_code(match &args.command {

@@ -196,6 +196,34 @@ impl<'a> Fields<'a> {
         Some((u32::from(key >> 3), bytes))
     }
 
+    /// As [`next_bytes`](Self::next_bytes), for integers below 16,384 in fields with a number below 2,048.
+    ///
+    /// ```
+    /// use typeloom_onnx::wire::Fields;
+    ///
+    /// let mut fields = Fields::new(&[0x08, 0x96, 0x01, 0xa0, 0x01, 0x04, 0x12, 0x00], 0);
+    /// assert_eq!((fields.next_varint(), fields.next_varint()), (Some((1, 150)), Some((20, 4))));
+    /// assert_eq!((fields.next_varint(), fields.offset()), (None, 6));
+    /// ```
+    #[inline(always)]
+    pub fn next_varint(&mut self) -> Option<(u32, u64)> {
+        let (key, rest) = match *self.cursor.rest {
+            [key, ref rest @ ..] if key < 0x80 => (u32::from(key), rest),
+            [low, high, ref rest @ ..] if high < 0x80 => (u32::from(low & 0x7f) | u32::from(high) << 7, rest),
+            _ => return None,
+        };
+        if key & 7 != 0 || key < 8 {
+            return None;
+        }
+        let (value, rest) = match *rest {
+            [value, ref rest @ ..] if value < 0x80 => (u64::from(value), rest),
+            [low, high, ref rest @ ..] if high < 0x80 => (u64::from(low & 0x7f) | u64::from(high) << 7, rest),
+            _ => return None,
+        };
+        self.cursor.rest = rest;
+        Some((key >> 3, value))
+    }
+
     /// Ends the iteration after an error in a field.
     #[inline]
     pub(crate) const fn stop(&mut self) {

@@ -31,6 +31,9 @@
 //!
 //! **Invariant:** a description is validated when it is parsed: every name in an expression is bound by the
 //! shape of an input, a `let` or an attribute. So an error of a run is always an error of the model.
+//!
+//! The embedded text is validated by a test. At run time it is split into operators at its first use, and an operator is
+//! decoded when a model has it.
 
 mod custom;
 mod error;
@@ -40,10 +43,11 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use typeloom_solver::catalogue::{Catalogue, Lookup, Operator};
+use typeloom_solver::elem::ElemSet;
 use typeloom_solver::rule::{Rule, ShapeRule};
 use typeloom_solver::signature::Schema;
 use typeloom_solver::suggest::nearest;
@@ -58,7 +62,11 @@ pub use error::{DescribeError, DescribeErrorKind};
 #[derive(Debug, Default)]
 pub struct Described {
     domains: BTreeMap<Box<str>, Domain>,
+    groups: Groups,
 }
+
+/// Named sets of element types.
+type Groups = HashMap<Box<str>, ElemSet>;
 
 /// The operators of one domain by name and version.
 #[derive(Debug, Default)]
@@ -70,6 +78,15 @@ struct Domain {
 /// One version of an operator.
 #[derive(Debug)]
 struct Entry {
+    /// Its lines, for an operator of the embedded text.
+    text: &'static str,
+    /// Set at the first lookup, or when the text was parsed.
+    decoded: OnceLock<Box<Decoded>>,
+}
+
+/// The declaration and the rules of an operator.
+#[derive(Debug)]
+struct Decoded {
     schema: Schema,
     shapes: Option<Arc<dyn ShapeRule>>,
     /// Additional rules in Rust, for operators of the embedded text only.
@@ -88,22 +105,11 @@ impl Described {
         read::read(text)
     }
 
-    /// The operators of the domain `com.microsoft`, parsed on first use.
+    /// The operators of the domain `com.microsoft`. An operator is decoded at its first lookup.
     #[must_use]
     pub fn microsoft() -> &'static Self {
         static MICROSOFT: OnceLock<Described> = OnceLock::new();
-        MICROSOFT.get_or_init(|| {
-            let mut read = Self::parse(Self::MICROSOFT).expect("a test of this crate parses the text");
-            for (name, domain) in &mut read.domains {
-                for (operator, entries) in &mut domain.operators {
-                    for (since, entry) in entries {
-                        let found = crate::rules::entry_for(name, operator, *since);
-                        entry.rules = found.map_or(&[], |found| found.rules);
-                    }
-                }
-            }
-            read
-        })
+        MICROSOFT.get_or_init(|| read::split(Self::MICROSOFT).expect("a test of this crate splits the text"))
     }
 
     /// The domains with their newest versions.
@@ -112,19 +118,31 @@ impl Described {
     }
 
     /// The versions of an operator, oldest first.
-    pub fn versions(&self, domain: &str, name: &str) -> impl Iterator<Item = &Schema> {
-        let entries = self.domains.get(domain).and_then(|domain| domain.operators.get(name));
-        entries.into_iter().flat_map(BTreeMap::values).map(|entry| &entry.schema)
+    pub fn versions<'d>(&'d self, domain: &str, name: &str) -> impl Iterator<Item = &'d Schema> {
+        let entries = self.domains.get_key_value(domain);
+        let entries = entries.and_then(|(domain, known)| Some((domain, known.operators.get(name)?)));
+        let all = move |(domain, entries): (&'d Box<str>, &'d BTreeMap<u32, Entry>)| {
+            entries.values().map(move |entry| &self.decoded(domain, entry).schema)
+        };
+        entries.into_iter().flat_map(all)
+    }
+
+    fn decoded<'d>(&'d self, domain: &str, entry: &'d Entry) -> &'d Decoded {
+        entry.decoded.get_or_init(|| {
+            let decoded = read::operator(entry.text, domain, &self.groups);
+            Box::new(decoded.expect("a test of this crate parses the text"))
+        })
     }
 }
 
 impl Catalogue for Described {
     fn lookup(&self, domain: &str, name: &str, version: i64) -> Lookup<'_> {
-        let Some(domain) = self.domains.get(domain) else { return Lookup::UnknownDomain };
-        let Some(entries) = domain.operators.get(name) else { return Lookup::UnknownOperator };
+        let Some(known) = self.domains.get(domain) else { return Lookup::UnknownDomain };
+        let Some(entries) = known.operators.get(name) else { return Lookup::UnknownOperator };
         let newest = u32::try_from(version.max(0)).unwrap_or(u32::MAX);
         match entries.range(..=newest).next_back() {
-            Some((_, Entry { schema, shapes, rules })) => {
+            Some((_, entry)) => {
+                let Decoded { schema, shapes, rules } = self.decoded(domain, entry);
                 let described = shapes.as_deref();
                 Lookup::Found(Operator { schema, rules, control: None, described })
             }
@@ -179,8 +197,9 @@ impl Operators {
     }
 
     /// The descriptions in order of precedence.
-    pub fn descriptions(&self) -> impl Iterator<Item = &Described> {
-        self.described.iter().rev().chain([Described::microsoft()])
+    pub fn descriptions<'o>(&'o self) -> impl Iterator<Item = &'o Described> {
+        let embedded = || -> &'o Described { Described::microsoft() };
+        self.described.iter().rev().chain(std::iter::once_with(embedded))
     }
 
     /// Names of operators of a domain that are similar to `name`, the most similar first.
@@ -208,7 +227,7 @@ impl Operators {
 impl Catalogue for Operators {
     fn lookup(&self, domain: &str, name: &str, version: i64) -> Lookup<'_> {
         let mut answer = Standard.lookup(domain, name, version);
-        let others = std::iter::once_with(|| self.declared(domain, name, version))
+        let mut others = std::iter::once_with(|| self.declared(domain, name, version))
             .chain(self.descriptions().map(|described| described.lookup(domain, name, version)));
         // The first source with the operator is used. Otherwise the most specific negative result is
         // returned.
@@ -218,10 +237,10 @@ impl Catalogue for Operators {
             Lookup::UnknownOperator => 1,
             Lookup::UnknownDomain => 0,
         };
-        for found in others {
-            if known(&answer) >= 2 {
-                break;
-            }
+        // A source is split or decoded only if none before it has the operator.
+        while known(&answer) < 2
+            && let Some(found) = others.next()
+        {
             if known(&found) > known(&answer) {
                 answer = found;
             }

@@ -12,4 +12,5 @@ pub mod check;
 pub mod described;
 pub mod table;
 
+mod fnv;
 mod rules;

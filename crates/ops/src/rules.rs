@@ -17,10 +17,6 @@
 //!
 //! Every rule cites its source: the operator's page in the ONNX specification and the relevant part of it.
 
-use std::collections::HashMap;
-use std::sync::OnceLock;
-
-use foldhash::fast::FixedState;
 use typeloom_solver::rule::{Control, Rule, RuleFn};
 
 mod attention;
@@ -35,6 +31,7 @@ mod elementwise;
 mod expand;
 mod extents;
 mod gather;
+mod index;
 mod items;
 mod loss;
 mod matrix;
@@ -127,6 +124,7 @@ impl Entry {
         Self { domain: "", names, since: 0, until: u32::MAX, rules, control: None }
     }
 
+    #[cfg(test)]
     fn names(&self) -> impl Iterator<Item = &'static str> {
         self.names.split_whitespace()
     }
@@ -154,18 +152,7 @@ impl Entry {
 
 /// The rules of the operator version that was introduced in version `since` of its domain.
 pub(crate) fn entry_for(domain: &str, name: &str, since: u32) -> Option<&'static Entry> {
-    static INDEX: OnceLock<HashMap<(&str, &str), Vec<&Entry>, FixedState>> = OnceLock::new();
-    let index = INDEX.get_or_init(|| {
-        let mut index: HashMap<_, Vec<&Entry>, _> = HashMap::default();
-        for entry in FAMILIES.iter().copied().flatten() {
-            for name in entry.names() {
-                index.entry((entry.domain, name)).or_default().push(entry);
-            }
-        }
-        index
-    });
-    let versions = index.get(&(domain, name))?;
-    versions.iter().find(|entry| (entry.since..entry.until).contains(&since)).copied()
+    index::entries(name).find(|entry| entry.domain == domain && (entry.since..entry.until).contains(&since))
 }
 
 /// All entries.

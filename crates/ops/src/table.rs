@@ -4,8 +4,8 @@
 //! and embedded here. It contains declarations only. The solver derives element types and shapes from them;
 //! rules of this crate implement what declarations cannot express.
 //!
-//! A model uses a few dozen of the hundreds of schemas. [`Table::get`] therefore indexes the text once per
-//! process, and a schema is decoded on first lookup.
+//! A model uses a few dozen of the hundreds of schemas. The text is read in place: its `op` lines and a hash table of
+//! their names are computed when this crate is compiled, and a schema is decoded on first lookup.
 //!
 //! **Invariant:** schemas are ordered by domain, operator name and version, and the versions of an operator are
 //! adjacent. The order is deterministic. A lookup costs one hash.
@@ -46,6 +46,7 @@
 
 pub(crate) mod decode;
 mod error;
+mod heads;
 mod index;
 #[cfg(test)]
 mod tests;
@@ -53,14 +54,13 @@ pub(crate) mod values;
 pub(crate) mod words;
 
 use std::borrow::Cow;
-use std::hash::BuildHasher;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use foldhash::fast::FixedState;
-use hashbrown::HashTable;
 use typeloom_solver::elem::ElemSet;
 use typeloom_solver::signature::Schema;
+
+use heads::Head;
 
 pub use error::{TableError, TableErrorKind};
 
@@ -73,7 +73,10 @@ pub struct Domain {
     pub oldest: u32,
     /// The newest version in the table.
     pub newest: u32,
-    operators: Range<usize>,
+    /// The positions of its schemas.
+    schemas: Range<usize>,
+    /// The end of their lines in [`Table::text`].
+    end: usize,
 }
 
 /// Result of looking up an operator in a version of its domain.
@@ -100,24 +103,6 @@ pub(crate) struct Group {
     pub(crate) members: ElemSet,
 }
 
-/// An operator and the range of its versions in [`Table::entries`].
-#[derive(Debug)]
-struct Operator {
-    name: Box<str>,
-    versions: Range<u32>,
-}
-
-/// One version of an operator.
-#[derive(Debug)]
-struct Entry {
-    domain: usize,
-    since_version: u32,
-    /// The range of its lines in [`Table::text`].
-    text: Range<usize>,
-    /// The decoded lines, set on first access.
-    schema: OnceLock<Box<Schema>>,
-}
-
 /// All schemas by domain, name and version.
 ///
 /// ```
@@ -135,40 +120,25 @@ pub struct Table {
     package_version: Box<str>,
     groups: Box<[Group]>,
     domains: Box<[Domain]>,
-    operators: Box<[Operator]>,
-    by_name: ByName,
-    entries: Box<[Entry]>,
-}
-
-/// The position of each operator in [`Table::operators`].
-#[derive(Debug, Default)]
-struct ByName {
-    positions: HashTable<u32>,
-    hasher: FixedState,
-}
-
-impl ByName {
-    fn new(operators: &[Operator]) -> Self {
-        let mut index = Self::default();
-        let Self { positions, hasher } = &mut index;
-        for (at, operator) in (0..).zip(operators) {
-            let hash = |at: &u32| hasher.hash_one(&*operators[*at as usize].name);
-            positions.insert_unique(hasher.hash_one(&*operator.name), at, hash);
-        }
-        index
-    }
+    /// The `op` lines.
+    heads: Cow<'static, [Head]>,
+    /// The first schema of each operator, by its name.
+    by_name: Cow<'static, [u32]>,
+    /// The decoded schemas, each set on first access.
+    schemas: Box<[OnceLock<Box<Schema>>]>,
 }
 
 impl Table {
     /// The embedded text.
     pub const TEXT: &str = include_str!("../data/operators.txt");
 
-    /// The embedded table. The first call indexes the text; a schema is decoded on first access.
+    /// The embedded table. A schema is decoded on first access.
     #[must_use]
     pub fn get() -> &'static Self {
         static TABLE: OnceLock<Table> = OnceLock::new();
         TABLE.get_or_init(|| {
-            index::table(Cow::Borrowed(Self::TEXT)).expect("a test of this crate parses the text")
+            index::located(Self::TEXT, &heads::HEADS, &heads::BY_NAME, &heads::DOMAINS)
+                .expect("a test of this crate parses the text")
         })
     }
 
@@ -179,14 +149,16 @@ impl Table {
     /// The first line that is not in the format; lines without indentation are checked first.
     pub fn parse(text: &str) -> Result<Self, TableError> {
         let line = |offset: usize| text[..offset].matches('\n').count() + 1;
-        let table = index::table(Cow::Owned(text.to_owned()))
-            .map_err(|(at, kind)| TableError { line: line(at), kind })?;
-        for entry in &table.entries {
-            let schema = table
-                .decode(entry)
-                .map_err(|(at, kind)| TableError { line: line(entry.text.start + at), kind })?;
-            // A new cell accepts its first value.
-            let _ = entry.schema.set(Box::new(schema));
+        let table = index::table(text).map_err(|(at, kind)| TableError { line: line(at), kind })?;
+        for domain in &table.domains {
+            for at in domain.schemas.clone() {
+                let schema = table.decode(domain, at).map_err(|(offset, kind)| {
+                    let start = table.lines_of(domain, at).start;
+                    TableError { line: line(start + offset), kind }
+                })?;
+                // A new cell accepts its first value.
+                let _ = table.schemas[at].set(Box::new(schema));
+            }
         }
         Ok(table)
     }
@@ -197,9 +169,16 @@ impl Table {
         (&self.package, &self.package_version)
     }
 
+    /// The number of schemas.
+    #[must_use]
+    pub fn schema_count(&self) -> usize {
+        self.schemas.len()
+    }
+
     /// All schemas by domain, name and version.
-    pub fn schemas(&self) -> impl ExactSizeIterator<Item = &Schema> {
-        self.entries.iter().map(|entry| self.schema_of(entry))
+    pub fn schemas(&self) -> impl Iterator<Item = &Schema> {
+        let all = |domain: &'_ Domain| domain.schemas.clone();
+        self.domains.iter().flat_map(move |domain| all(domain).map(move |at| self.schema(domain, at)))
     }
 
     /// All domains by name.
@@ -216,59 +195,65 @@ impl Table {
 
     /// The names of a domain's operators in order; empty for an unknown domain.
     pub fn names(&self, domain: &str) -> impl ExactSizeIterator<Item = &str> {
-        self.operators(self.domain(domain)).iter().map(|operator| &*operator.name)
+        let schemas = self.domain(domain).map_or(0..0, |domain| domain.schemas.clone());
+        let mut names: Vec<&str> = schemas.map(|at| self.name(&self.heads[at])).collect();
+        names.dedup();
+        names.into_iter()
     }
 
     /// The schemas of one operator, oldest first; empty for an unknown operator or domain.
     pub fn versions(&self, domain: &str, name: &str) -> impl DoubleEndedIterator<Item = &Schema> {
-        let operator = self.operator(self.domain(domain), name);
-        let positions = operator.map_or(0..0, |operator| operator.versions.clone());
-        let entries = &self.entries[positions.start as usize..positions.end as usize];
-        entries.iter().map(|entry| self.schema_of(entry))
+        let found = self.domain(domain).map(|domain| (domain, self.positions(domain, name)));
+        found
+            .into_iter()
+            .flat_map(move |(domain, positions)| positions.map(move |at| self.schema(domain, at)))
     }
 
     /// The schema of an operator in a model that imports version `opset` of the domain.
     #[must_use]
     pub fn at(&self, domain: &str, name: &str, opset: i64) -> Found<'_> {
         let Some(domain) = self.domain(domain) else { return Found::UnknownDomain };
-        let Some(Operator { versions, .. }) = self.operator(Some(domain), name) else {
-            return Found::UnknownOperator;
-        };
-        let mut since = 0;
-        for position in versions.clone().rev() {
-            let entry = &self.entries[position as usize];
-            if i64::from(entry.since_version) <= opset {
-                return Found::Schema(self.schema_of(entry));
-            }
-            since = entry.since_version;
+        let positions = self.positions(domain, name);
+        let since = |at: &usize| self.heads[*at].since;
+        let Some(oldest) = positions.clone().next() else { return Found::UnknownOperator };
+        match positions.rev().find(|at| i64::from(since(at)) <= opset) {
+            Some(position) => Found::Schema(self.schema(domain, position)),
+            None => Found::NewerThanOpset { since: since(&oldest) },
         }
-        Found::NewerThanOpset { since }
     }
 
-    fn operators(&self, domain: Option<&Domain>) -> &[Operator] {
-        domain.map_or(&[], |domain| &self.operators[domain.operators.clone()])
+    /// The positions of an operator's schemas.
+    fn positions(&self, domain: &Domain, name: &str) -> Range<usize> {
+        let is_named = |at: usize| self.name(&self.heads[at]) == name;
+        let range = &domain.schemas;
+        let found = heads::named(&self.by_name, name);
+        let Some(first) = { found }.find(|at| range.contains(at) && is_named(*at)) else { return 0..0 };
+        let others = (first + 1..range.end).take_while(|at| is_named(*at)).count();
+        first..first + 1 + others
     }
 
-    fn operator(&self, domain: Option<&Domain>, name: &str) -> Option<&Operator> {
-        let range = &domain?.operators;
-        let ByName { positions, hasher } = &self.by_name;
-        let is_same =
-            |at: &u32| range.contains(&(*at as usize)) && *self.operators[*at as usize].name == *name;
-        let at = positions.find(hasher.hash_one(name), is_same)?;
-        self.operators.get(*at as usize)
+    fn name(&self, head: &Head) -> &str {
+        self.text.get(head.name as usize..head.name_end as usize).unwrap_or_default()
     }
 
-    fn schema_of<'t>(&'t self, entry: &'t Entry) -> &'t Schema {
-        entry.schema.get_or_init(|| {
+    fn schema<'t>(&'t self, domain: &Domain, position: usize) -> &'t Schema {
+        self.schemas[position].get_or_init(|| {
             Box::new(
-                self.decode(entry)
+                self.decode(domain, position)
                     .expect("`parse` decodes every schema, and a test parses the embedded text"),
             )
         })
     }
 
-    fn decode(&self, entry: &Entry) -> Result<Schema, (usize, TableErrorKind)> {
-        decode::schema(&self.text[entry.text.clone()], &self.domains[entry.domain].name, &self.groups)
+    /// The range of a schema's lines in the text.
+    fn lines_of(&self, domain: &Domain, position: usize) -> Range<usize> {
+        let next = position + 1;
+        let end = if next < domain.schemas.end { self.heads[next].line as usize } else { domain.end };
+        self.heads[position].line as usize..end
+    }
+
+    fn decode(&self, domain: &Domain, position: usize) -> Result<Schema, (usize, TableErrorKind)> {
+        decode::schema(&self.text[self.lines_of(domain, position)], &domain.name, &self.groups)
     }
 }
 

@@ -230,19 +230,25 @@ impl<'a> Core<'a> {
 impl Core<'_> {
     /// Decodes the constant in a tensor, if it is small enough to follow.
     pub(crate) fn read_tensor(&mut self, header: &TensorHeader<'_>) -> Result<Option<Data>, DecodeError> {
-        let extents = header.dims.iter().map(|dim| usize::try_from(*dim).ok());
-        let Some(shape) = extents.collect::<Option<Box<[usize]>>>() else { return Ok(None) };
-        let count = shape.iter().try_fold(1_usize, |count, dim| count.checked_mul(*dim));
+        // Lists of a known length take one allocation of their size.
+        let mut shape = Vec::with_capacity(header.dims.len());
+        let mut count = Some(1_usize);
+        for dim in &header.dims {
+            let Ok(extent) = usize::try_from(*dim) else { return Ok(None) };
+            count = count.and_then(|count| count.checked_mul(extent));
+            shape.push(extent);
+        }
         if count.is_none_or(|count| count > MAX_ELEMENTS) {
             return Ok(None);
         }
+        let shape = shape.into_boxed_slice();
         let floats = [Elem::FLOAT, Elem::DOUBLE, Elem::FLOAT16, Elem::BFLOAT16];
         if Elem::from_onnx(header.data_type).is_some_and(|elem| floats.contains(&elem)) {
             let items = header.float_values(MAX_ELEMENTS)?;
             return Ok(items.map(|items| Data::Floats(Arc::new(Floats { shape, items: items.into() }))));
         }
         let Some(items) = header.int_values(MAX_ELEMENTS)? else { return Ok(None) };
-        let items = items.into_iter().map(|item| self.dims.constant(item)).collect();
+        let items = items.iter().map(|item| self.dims.constant(*item)).collect();
         Ok(Some(Data::Ints(Arc::new(Ints { shape, items }))))
     }
 }

@@ -55,6 +55,10 @@ type Answer = (Source, Arc<Plan>, anyhow::Result<Found>);
 /// The number of models that a thread takes at once, at most: passing one on takes longer than the check of a small one.
 const MAX_BATCH: usize = 16;
 
+/// The greatest file that is checked without other threads if it is the only one, in bytes. Starting a thread takes longer
+/// than the check of a small model, and the wait after an interruption is short.
+const MAX_ALONE: u64 = 1 << 20;
+
 /// Time between two questions whether the command is interrupted.
 const POLL: Duration = Duration::from_millis(50);
 
@@ -64,12 +68,20 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
     let mode = if args.update_baseline { BaselineMode::Update } else { BaselineMode::Compare };
     let listed = if args.quiet { ListedFiles::WithFindings } else { ListedFiles::All };
     let against = Against::open(&args.against, &mut settings)?.map(Arc::new);
-    let progress = progress(u64::try_from(sources.len()).ok(), "{bar:30} {pos}/{len} {wide_msg}");
+    let is_alone = sources.len() == 1 && sources.iter().all(|source| is_small(&source));
+    let progress = match is_alone {
+        true => ProgressBar::hidden(),
+        false => progress(u64::try_from(sources.len()).ok(), "{bar:30} {pos}/{len} {wide_msg}"),
+    };
     let reports = Reports::open(&args.report, args.color, listed)?;
     let is_terminal = std::io::stdout().is_terminal();
     let mut run = Run { mode, baselines: Baselines::new(mode), reports, progress, is_terminal };
     let interrupt = Interrupt::listen();
-    match run.check_all(args.jobs, &sources, &mut settings, against, &interrupt)? {
+    let ended = match is_alone {
+        true => run.check_each(&sources, &mut settings, against.as_deref(), &interrupt)?,
+        false => run.check_all(args.jobs, &sources, &mut settings, against, &interrupt)?,
+    };
+    match ended {
         Ended::Completely => run.finish(),
         Ended::Interrupted => run.interrupt(sources.len()),
     }
@@ -91,7 +103,32 @@ struct Run {
     is_terminal: bool,
 }
 
+/// Whether a model is in a small file.
+fn is_small(source: &Source) -> bool {
+    let meta = source.path().and_then(|path| path.metadata().ok());
+    meta.is_some_and(|meta| meta.is_file() && meta.len() <= MAX_ALONE)
+}
+
 impl Run {
+    /// Checks models one after the other on this thread.
+    fn check_each(
+        &mut self,
+        sources: &Sources,
+        settings: &mut Resolver,
+        against: Option<&Against>,
+        interrupt: &Interrupt,
+    ) -> anyhow::Result<Ended> {
+        for source in sources.iter() {
+            let plan = settings.plan(&source)?;
+            let found = check(&source, &plan, against);
+            if interrupt.has_arrived() {
+                return Ok(Ended::Interrupted);
+            }
+            self.report_all(vec![(source, plan, found)])?;
+        }
+        Ok(Ended::Completely)
+    }
+
     /// Checks models on several threads, and reports them in order.
     fn check_all(
         &mut self,

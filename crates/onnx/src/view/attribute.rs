@@ -5,7 +5,7 @@ use super::{GraphView, Ints, SparseTensorView, TensorView, TypeView};
 use super::{Select, getters, name, set_once, views};
 use crate::error::DecodeError;
 use crate::messages::attribute_proto::AttributeType;
-use crate::wire::{Field, Fields};
+use crate::wire::{Field, Fields, utf8};
 
 views! {
     /// A view of one `AttributeProto`.
@@ -68,7 +68,35 @@ impl<'a> AttributeView<'a> {
     pub fn parse(&self) -> Result<Attribute<'a>, DecodeError> {
         let mut attribute = Attribute { view: *self, ..Attribute::default() };
         let mut implied = AttributeType::Undefined;
-        for field in self.wire_fields() {
+        let mut fields = self.wire_fields();
+        loop {
+            // Most fields are short. Others are read again by the general decoder.
+            let before = fields;
+            match fields.next_varint() {
+                Some((3, value)) => {
+                    attribute.i = Some(value.cast_signed());
+                    implied = AttributeType::Int;
+                    continue;
+                }
+                Some((8, _)) => {
+                    implied = AttributeType::Ints;
+                    continue;
+                }
+                Some((20, kind)) => {
+                    attribute.kind = kind as i32;
+                    continue;
+                }
+                Some(_) | None => fields = before,
+            }
+            match fields.next_bytes() {
+                Some((1, bytes)) => {
+                    let offset = fields.offset() - bytes.len();
+                    attribute.name = utf8(bytes, offset, name!("AttributeProto", "name"))?;
+                    continue;
+                }
+                Some(_) | None => fields = before,
+            }
+            let Some(field) = fields.next() else { break };
             let field = field?;
             attribute.read(&field)?;
             if let Some(kind) = implied_kind(field.number) {

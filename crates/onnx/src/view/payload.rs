@@ -33,6 +33,17 @@ impl Iterator for Ints<'_> {
             if let Some(number) = self.packed.next() {
                 return Some(number.map(u64::cast_signed).inspect_err(|_| self.fields.stop()));
             }
+            // Most fields are short. Others are read again by the general decoder.
+            let before = self.fields;
+            match self.fields.next_varint() {
+                Some((number, value)) if number == self.number => return Some(Ok(value.cast_signed())),
+                Some(_) => continue,
+                None => {}
+            }
+            match self.fields.next_bytes() {
+                Some((number, _)) if number != self.number => continue,
+                Some(_) | None => self.fields = before,
+            }
             match self.fields.next()? {
                 Ok(field) if field.number != self.number => {}
                 Ok(Field { value: WireValue::Len(bytes, offset), .. }) => {

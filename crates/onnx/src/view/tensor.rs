@@ -9,7 +9,7 @@ use super::{EntryView, Ints, Select, TensorDims, getters, name, set_once, views}
 use crate::error::{DecodeError, ErrorKind, FieldName};
 use crate::messages::tensor_proto::DataLocation;
 use crate::typed_field::{TypedField, little_endian};
-use crate::wire::{Field, PackedVarints, WireValue};
+use crate::wire::{Field, PackedVarints, WireValue, utf8};
 
 views! {
     /// A view of one `TensorProto`.
@@ -120,7 +120,34 @@ impl<'a> TensorView<'a> {
     /// Decodes all fields but the payload.
     pub fn header(&self) -> Result<TensorHeader<'a>, DecodeError> {
         let mut header = TensorHeader { view: *self, ..TensorHeader::default() };
-        for field in self.wire_fields() {
+        let mut fields = self.wire_fields();
+        loop {
+            // Most fields of small tensors are short. Others are read again by the general decoder.
+            let before = fields;
+            match fields.next_bytes() {
+                Some((8, bytes)) => {
+                    let offset = fields.offset() - bytes.len();
+                    header.name = utf8(bytes, offset, name!("TensorProto", "name"))?;
+                    continue;
+                }
+                Some((9, bytes)) => {
+                    header.raw_data = Some(bytes);
+                    continue;
+                }
+                Some(_) | None => fields = before,
+            }
+            match fields.next_varint() {
+                Some((1, dim)) => {
+                    header.dims.push(dim.cast_signed());
+                    continue;
+                }
+                Some((2, number)) => {
+                    header.data_type = number as i32;
+                    continue;
+                }
+                Some(_) | None => fields = before,
+            }
+            let Some(field) = fields.next() else { return Ok(header) };
             let field = field?;
             match field.number {
                 1 => read_dims(&field, name!("TensorProto", "dims"), &mut header.dims)?,
@@ -136,7 +163,6 @@ impl<'a> TensorView<'a> {
                 _ => {}
             }
         }
-        Ok(header)
     }
 
     /// As [`TensorHeader::int_values`].

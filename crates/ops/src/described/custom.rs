@@ -275,7 +275,9 @@ impl Described {
         let name = intern_rule_name(format!("{}.shape", operator.to_lowercase()));
         let rule: std::sync::Arc<dyn ShapeRule> = std::sync::Arc::new(RustRule { name, run: Box::new(run) });
         for entry in entries.values_mut() {
-            entry.shapes = Some(std::sync::Arc::clone(&rule));
+            if let Some(decoded) = entry.decoded.get_mut() {
+                decoded.shapes = Some(std::sync::Arc::clone(&rule));
+            }
         }
         Ok(self)
     }

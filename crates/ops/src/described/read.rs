@@ -1,21 +1,19 @@
 //! Parser of operator descriptions, line by line.
 
-use std::collections::HashMap;
 use std::collections::btree_map::Entry as MapEntry;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use typeloom_solver::catalogue::{Catalogue as _, Lookup};
-use typeloom_solver::elem::ElemSet;
 use typeloom_solver::rule::ShapeRule;
 use typeloom_solver::signature::Schema;
 
 use super::error::{DescribeError, DescribeErrorKind};
 use super::expr::{self, Action, Clause, Mention, Names};
 use super::run::Shapes;
-use super::{Described, Entry, intern_rule_name};
+use super::{Decoded, Described, Entry, Groups, intern_rule_name};
 use crate::catalogue::Standard;
-use crate::table::decode::{Draft, FindGroup, group};
-use crate::table::words::WordReader;
+use crate::table::decode::{Draft, FindGroup, group, name_and_version};
+use crate::table::words::{WordReader, lines};
 use crate::table::{Group, in_memory};
 
 const HEADER: &str = "typeloom-operators 1";
@@ -25,7 +23,7 @@ pub(super) fn read(text: &str) -> Result<Described, DescribeError> {
     let mut last = 0;
     for (at, line) in text.lines().enumerate() {
         last = at + 1;
-        let line = without_comment(line).replace('\t', " ");
+        let line = normal(line);
         let blank = line.trim().is_empty();
         if at == 0 {
             if line.trim() != HEADER {
@@ -55,10 +53,54 @@ fn without_comment(line: &str) -> &str {
     line.trim_end()
 }
 
+/// Splits a text without errors into operators, and decodes none.
+pub(super) fn split(text: &'static str) -> Result<Described, DescribeError> {
+    let mut reader = Reader::default();
+    let mut start = None;
+    for (number, (at, line)) in lines(text).enumerate() {
+        if line.is_empty() || line.starts_with([' ', '#']) || number == 0 {
+            continue;
+        }
+        if let Some(start) = start.take() {
+            reader.add_undecoded(&text[start..at])?;
+        }
+        if line.starts_with("op ") {
+            start = Some(at);
+        } else {
+            reader.line(number + 1, line)?;
+        }
+    }
+    start.map_or(Ok(()), |start| reader.add_undecoded(&text[start..]))?;
+    Ok(reader.described)
+}
+
+/// Decodes the lines of an operator. Numbers of lines in errors are relative to its first one.
+pub(super) fn operator(text: &str, domain: &str, groups: &Groups) -> Result<Decoded, DescribeError> {
+    let mut open = Open::default();
+    for (at, line) in text.lines().enumerate() {
+        let line = normal(line);
+        let line = line.trim_start();
+        match line.split(' ').next().unwrap_or_default() {
+            "" => {}
+            "op" => open = Open { line: at + 1, head: line.to_owned(), ..Open::default() },
+            word => open.push(at + 1, word, line),
+        }
+    }
+    let mut decoded = open.decode(domain, groups)?;
+    let Schema { name, since_version, .. } = &decoded.schema;
+    let found = crate::rules::entry_for(domain, name, *since_version);
+    decoded.rules = found.map_or(&[], |found| found.rules);
+    Ok(decoded)
+}
+
+/// A line without its comment and with spaces for tabs.
+fn normal(line: &str) -> String {
+    without_comment(line).replace('\t', " ")
+}
+
 #[derive(Default)]
 struct Reader {
     described: Described,
-    groups: HashMap<Box<str>, ElemSet>,
     domain: Option<Box<str>>,
     open: Option<Open>,
 }
@@ -74,6 +116,26 @@ struct Open {
     clauses: Vec<(usize, String)>,
 }
 
+impl Open {
+    /// Adds a line that begins with this word.
+    fn push(&mut self, number: usize, word: &str, line: &str) {
+        let lines = match word {
+            "type" => &mut self.types,
+            "in" | "out" => &mut self.ports,
+            "attr" => &mut self.attributes,
+            _ => &mut self.clauses,
+        };
+        lines.push((number, line.to_owned()));
+    }
+
+    fn decode(&self, domain: &str, groups: &Groups) -> Result<Decoded, DescribeError> {
+        let (schema, names) = signature(self, domain, &|name| groups.get(name).copied())?;
+        let shapes = shapes(self, &schema, names)?;
+        let shapes = shapes.map(|it| Arc::new(it) as Arc<dyn ShapeRule>);
+        Ok(Decoded { schema, shapes, rules: &[] })
+    }
+}
+
 impl Reader {
     fn line(&mut self, number: usize, line: &str) -> Result<(), DescribeError> {
         let here = |kind| DescribeError { line: number, kind };
@@ -81,9 +143,10 @@ impl Reader {
         match words.next_word().unwrap_or_default() {
             "group" => {
                 self.finish_operator()?;
-                let find = |name: &str| self.groups.get(name).copied();
+                let groups = &mut self.described.groups;
+                let find = |name: &str| groups.get(name).copied();
                 let Group { name, members } = group(&mut words, &find).map_err(|kind| here(kind.into()))?;
-                self.groups.insert(name, members);
+                groups.insert(name, members);
                 Ok(())
             }
             "domain" => {
@@ -95,16 +158,10 @@ impl Reader {
                 self.begin_operator(number, line).map_err(here)
             }
             word => {
-                let line = line.trim_start().to_owned();
                 let Some(open) = &mut self.open else {
                     return Err(here(DescribeErrorKind::Orphan { line: word.into(), owner: "operator" }));
                 };
-                match word {
-                    "type" => open.types.push((number, line)),
-                    "in" | "out" => open.ports.push((number, line)),
-                    "attr" => open.attributes.push((number, line)),
-                    _ => open.clauses.push((number, line)),
-                }
+                open.push(number, word, line.trim_start());
                 Ok(())
             }
         }
@@ -131,21 +188,29 @@ impl Reader {
 
     fn finish_operator(&mut self) -> Result<(), DescribeError> {
         let (Some(open), Some(domain)) = (self.open.take(), &self.domain) else { return Ok(()) };
-        let start = open.line;
-        let (schema, names) = signature(&open, domain, &|name| self.groups.get(name).copied())?;
-        let shapes = shapes(&open, &schema, names)?;
-        let operators = &mut self.described.domains.entry(domain.clone()).or_default().operators;
-        let versions = operators.entry(schema.name.clone()).or_default();
-        match versions.entry(schema.since_version) {
-            MapEntry::Occupied(_) => {
-                Err(DescribeError { line: start, kind: DescribeErrorKind::Repeated(schema.name) })
-            }
+        let decoded = open.decode(domain, &self.described.groups)?;
+        let (name, since) = (decoded.schema.name.clone(), decoded.schema.since_version);
+        let entry = Entry { text: "", decoded: OnceLock::from(Box::new(decoded)) };
+        self.insert(name, since, entry).map_err(|kind| DescribeError { line: open.line, kind })
+    }
+
+    /// Adds an operator with these lines to the domain.
+    fn add_undecoded(&mut self, text: &'static str) -> Result<(), DescribeError> {
+        let mut words = WordReader(text.lines().next().unwrap_or_default());
+        let head = words.literal("op", "`op`").and_then(|()| name_and_version(&mut words));
+        let head = head.map_err(DescribeErrorKind::from);
+        let entry = Entry { text, decoded: OnceLock::new() };
+        head.and_then(|(name, since)| self.insert(name.into(), since, entry))
+            .map_err(|kind| DescribeError { line: 1, kind })
+    }
+
+    fn insert(&mut self, name: Box<str>, since: u32, entry: Entry) -> Result<(), DescribeErrorKind> {
+        let domain = self.domain.clone().unwrap_or_default();
+        let operators = &mut self.described.domains.entry(domain).or_default().operators;
+        match operators.entry(name.clone()).or_default().entry(since) {
+            MapEntry::Occupied(_) => Err(DescribeErrorKind::Repeated(name)),
             MapEntry::Vacant(free) => {
-                free.insert(Entry {
-                    schema,
-                    shapes: shapes.map(|it| Arc::new(it) as Arc<dyn ShapeRule>),
-                    rules: &[],
-                });
+                free.insert(entry);
                 Ok(())
             }
         }

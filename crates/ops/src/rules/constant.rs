@@ -103,10 +103,9 @@ fn sparse(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 /// The input lists the extents; all elements equal `value` or the float 0. Source: ConstantOfShape, `input`
 /// and `value`.
 fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
-    let value = cx.attr_tensor("value")?;
+    let value = cx.attr_tensor("value")?.map(|tensor| tensor.header()).transpose()?;
     let mut elem = Elem::FLOAT;
-    if let Some(tensor) = value {
-        let header = tensor.header()?;
+    if let Some(header) = &value {
         let count = header.element_count()?;
         if count != 1 {
             return Err(RuleError::attribute("value", format!("has {count} elements, but must have one")));
@@ -125,9 +124,9 @@ fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     }
     cx.set_shape(Out(0), &shape)?;
     let Some(extents) = const_extents(cx, &shape).map(Vec::into_boxed_slice) else {
-        let item = match value {
+        let item = match &value {
             None => Some(0),
-            Some(tensor) => tensor.int_values(1)?.and_then(|ints| ints.first().copied()),
+            Some(header) => header.int_values(1)?.and_then(|ints| ints.first().copied()),
         };
         if let Some(item) = item {
             let item = cx.dims().constant(item);
@@ -135,19 +134,18 @@ fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         }
         return Ok(());
     };
-    let Some(count) = element_count(&extents).filter(|count| *count <= MAX_ITEMS) else {
+    if element_count(&extents).is_none_or(|count| count > MAX_ITEMS) {
         cx.drop_constant(Out(0));
         return Ok(());
-    };
+    }
     match value {
-        None => cx.set_floats(Out(0), Floats { shape: extents, items: vec![0.0; count].into() }),
-        Some(tensor) => {
-            if let Some(floats) = tensor.float_values(1)? {
-                let items = floats.iter().cycle().take(count).copied().collect();
-                cx.set_floats(Out(0), Floats { shape: extents, items });
-            } else if let Some(ints) = tensor.int_values(1)? {
-                let items = ints.iter().cycle().take(count).map(|item| cx.dims().constant(*item)).collect();
-                cx.set_ints(Out(0), Ints { shape: extents, items });
+        None => cx.set_equal_floats(Out(0), extents, 0.0),
+        Some(header) => {
+            if let Some([item]) = header.float_values(1)?.as_deref() {
+                cx.set_equal_floats(Out(0), extents, *item);
+            } else if let Some([item]) = header.int_values(1)?.as_deref() {
+                let item = cx.dims().constant(*item);
+                cx.set_equal_ints(Out(0), extents, item);
             }
         }
     }

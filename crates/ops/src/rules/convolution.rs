@@ -111,7 +111,7 @@ fn convolve(cx: &mut RuleCx<'_, '_>, ports: Ports) -> RuleResult {
 fn spatial_axes(cx: &mut RuleCx<'_, '_>, ports: Ports) -> RuleResult<Option<usize>> {
     let input = cx.require_rank(ports.input, 3..)?;
     let weights = cx.require_rank(ports.weights, 3..)?;
-    let given = cx.attr_ints("kernel_shape")?.map(|kernel| kernel.len() + 2);
+    let given = cx.attr_numbers("kernel_shape")?.map(|kernel| kernel.len() + 2);
     if let (Some(input), Some(weights)) = (input, weights)
         && input != weights
     {

@@ -108,6 +108,11 @@ impl Windows {
             (_, _) => 0,
         };
         let reach = self.reach(cx, axis, kernel)?;
+        if let (Some(extent), Some(reach)) = (cx.const_dim(input.dim), cx.const_dim(reach))
+            && extent.checked_add(padding).is_some_and(|padded| padded >= reach)
+        {
+            return Ok(());
+        }
         let padding = cx.dims().constant(padding.saturating_add(spare));
         let least = cx.dims().sub(reach, padding);
         require_at_most(
@@ -236,6 +241,14 @@ fn slide(
         let message = format!("are {before} and {after}, more than any tensor has");
         return Err(RuleError::attribute("pads", message));
     };
+    if let (Some(extent), Some(reach)) = (cx.const_dim(input.dim), cx.const_dim(reach))
+        && rounding == Rounding::Down
+        && let Some(slack) = extent.checked_add(padding).and_then(|padded| padded.checked_sub(reach))
+        && slack >= 0
+    {
+        // The usual case, without the arithmetic of dims.
+        return Ok(Some(cx.dims().constant(slack / stride + 1)));
+    }
     let dims = cx.dims();
     let (one, step, front, padding) =
         (DimId::ONE, dims.constant(stride), dims.constant(before), dims.constant(padding));
@@ -304,14 +317,14 @@ pub(super) fn numbers(
     count: usize,
     least: i64,
 ) -> RuleResult<Option<PerAxis>> {
-    let Some(numbers) = cx.attr_ints(name)? else { return Ok(None) };
+    let Some(numbers) = cx.attr_numbers(name)? else { return Ok(None) };
     if numbers.len() != count {
         let message = format!("must have {count} entries for these axes, but has {}", numbers.len());
         return Err(RuleError::attribute(name, message));
     }
     match numbers.iter().find(|number| **number < least) {
         Some(bad) => Err(RuleError::attribute(name, format!("must be at least {least}, but holds {bad}"))),
-        None => Ok(Some(numbers.into())),
+        None => Ok(Some(numbers)),
     }
 }
 

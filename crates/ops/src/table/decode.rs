@@ -47,7 +47,7 @@ pub(crate) fn group(words: &mut WordReader<'_>, known: FindGroup<'_>) -> Result<
 }
 
 /// Decodes an `op` line after its keyword.
-pub(super) fn name_and_version<'a>(words: &mut WordReader<'a>) -> Result<(&'a str, u32), TableErrorKind> {
+pub(crate) fn name_and_version<'a>(words: &mut WordReader<'a>) -> Result<(&'a str, u32), TableErrorKind> {
     Ok((words.word("an operator's name")?, words.number("a version")?))
 }
 

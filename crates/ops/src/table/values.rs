@@ -3,9 +3,9 @@
 //! `data/attribute_values.txt` lists them by operator, attribute and range of versions, and describes its
 //! format. They are stored in a schema when it is decoded, so each schema needs one lookup.
 //!
-//! **Invariant:** the file is parsed once per process. A malformed line fails a test and never panics.
+//! **Invariant:** a malformed line fails a test and never panics. The lines are split once per process, and the values of
+//! a line at its first use.
 
-use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use typeloom_solver::signature::Choices;
@@ -13,28 +13,69 @@ use typeloom_solver::signature::Choices;
 const TEXT: &str = include_str!("../../data/attribute_values.txt");
 const HEADER: &str = "typeloom-attribute-values 1";
 
-/// One line for one operator.
+/// The values of one attribute of some operators in a range of versions.
 struct Line {
+    domain: &'static str,
+    /// The names, separated by commas.
+    operators: &'static str,
+    attribute: &'static str,
     since: u32,
     until: u32,
-    choices: Choices,
+    any_case: bool,
+    /// The values, separated by spaces.
+    values: &'static str,
+    choices: OnceLock<Choices>,
 }
 
-type Lines = HashMap<(&'static str, &'static str, &'static str), Vec<Line>>;
+impl Line {
+    /// Parses a line of operators of a domain; `None` if it is malformed.
+    fn read(domain: &'static str, line: &'static str) -> Option<Self> {
+        let (head, values) = line.split_once(" = ")?;
+        let mut words = head.split(' ');
+        let (operators, attribute) = (words.next()?, words.next()?);
+        let (mut since, mut until, mut any_case) = (0, u32::MAX, false);
+        for word in words {
+            if word == "any-case" {
+                any_case = true;
+                continue;
+            }
+            let (from, to) = word.split_once("..")?;
+            let bound = |text: &str, open| if text.is_empty() { Some(open) } else { text.parse().ok() };
+            (since, until) = (bound(from, 0)?, bound(to, u32::MAX)?);
+        }
+        let choices = OnceLock::new();
+        Some(Self { domain, operators, attribute, since, until, any_case, values, choices })
+    }
+
+    fn operators(&self) -> impl Iterator<Item = &'static str> {
+        self.operators.split(',')
+    }
+
+    fn choices(&self) -> Choices {
+        *self.choices.get_or_init(|| {
+            let value = |value| if value == "\"\"" { "" } else { value };
+            let values: Vec<&'static str> = self.values.split(' ').map(value).collect();
+            Choices { values: values.leak(), any_case: self.any_case }
+        })
+    }
+}
 
 /// The accepted values of an attribute of an operator version; `None` for an arbitrary string.
 pub(crate) fn choices(domain: &str, operator: &str, version: u32, attribute: &str) -> Option<Choices> {
-    static LINES: OnceLock<Lines> = OnceLock::new();
+    static LINES: OnceLock<Vec<Line>> = OnceLock::new();
     let lines = LINES.get_or_init(|| read(TEXT).unwrap_or_default());
-    // The key has a static lifetime; that of a lookup is shorter.
-    let key: (&str, &str, &str) = (domain, operator, attribute);
-    let found = lines.get(&key)?.iter().find(|line| (line.since..=line.until).contains(&version))?;
-    Some(found.choices)
+    let fits = |line: &&Line| {
+        line.attribute == attribute
+            && (line.since..=line.until).contains(&version)
+            && line.domain == domain
+            && line.operators().any(|known| known == operator)
+    };
+    lines.iter().find(fits).map(Line::choices)
 }
 
 /// Parses the text; the error is the first malformed line.
-fn read(text: &'static str) -> Result<Lines, &'static str> {
-    let mut lines = Lines::new();
+fn read(text: &'static str) -> Result<Vec<Line>, &'static str> {
+    let mut lines = Vec::new();
     let mut domain = "";
     for (at, line) in text.lines().enumerate() {
         if at == 0 {
@@ -50,26 +91,7 @@ fn read(text: &'static str) -> Result<Lines, &'static str> {
             domain = super::in_memory(name);
             continue;
         }
-        let (head, values) = line.split_once(" = ").ok_or(line)?;
-        let mut words = head.split(' ');
-        let (operators, attribute) = (words.next().ok_or(line)?, words.next().ok_or(line)?);
-        let (mut since, mut until, mut any_case) = (0, u32::MAX, false);
-        for word in words {
-            if word == "any-case" {
-                any_case = true;
-                continue;
-            }
-            let (from, to) = word.split_once("..").ok_or(line)?;
-            let bound =
-                |text: &str, open| if text.is_empty() { Ok(open) } else { text.parse().map_err(|_| line) };
-            (since, until) = (bound(from, 0)?, bound(to, u32::MAX)?);
-        }
-        let values: Vec<&'static str> =
-            values.split(' ').map(|value| if value == "\"\"" { "" } else { value }).collect();
-        let choices = Choices { values: values.leak(), any_case };
-        for operator in operators.split(',') {
-            lines.entry((domain, operator, attribute)).or_default().push(Line { since, until, choices });
-        }
+        lines.push(Line::read(domain, line).ok_or(line)?);
     }
     Ok(lines)
 }
@@ -86,8 +108,9 @@ mod tests {
     fn every_line_lists_string_attributes_of_existing_operators() {
         let lines = read(TEXT).unwrap_or_else(|line| panic!("`{line}` is not understood"));
         let operators = Operators::standard();
-        for ((domain, operator, attribute), lines) in &lines {
-            for line in lines {
+        for line in &lines {
+            let Line { domain, attribute, .. } = *line;
+            for operator in line.operators() {
                 let version = i64::from(line.until.min(1000));
                 let Lookup::Found(found) = operators.lookup(domain, operator, version) else {
                     // The newest versions of some operators are deprecated.

@@ -65,7 +65,7 @@ impl Scope<'_, '_> {
         if of_shape {
             return true;
         }
-        let Some(items) = core.data_of(self.frame, value).and_then(Data::as_ints).cloned() else {
+        let Some(items) = core.data_of(self.frame, value).and_then(Data::as_ints) else {
             return false;
         };
         items.items.iter().any(|item| core.dims.resolve(*item) == dim)

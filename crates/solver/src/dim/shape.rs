@@ -19,6 +19,9 @@ pub type DimVec = SmallVec<[DimId; 6]>;
 /// Maximum number of shapes that are searched without an index.
 const MAX_SCANNED_SHAPES: usize = 8;
 
+/// Number of shapes that the first index has space for.
+const FIRST_CAPACITY: usize = 28;
+
 /// Identifies an interned shape.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ShapeId(NonZeroU32);
@@ -72,6 +75,9 @@ impl Shapes {
             let unlisted = self.ids().skip(self.index.len());
             let Self { dims, ends, index, hasher } = self;
             let hash = |&shape: &ShapeId| hasher.hash_one(slice(dims, ends, shape));
+            if index.is_empty() {
+                index.reserve(FIRST_CAPACITY, hash);
+            }
             for shape in unlisted {
                 index.insert_unique(hash(&shape), shape, hash);
             }

@@ -361,8 +361,8 @@ fn key<'a>(
         if let Some(parts) = frame.parts.get(&value) {
             encoder.parts(core, parts);
         }
-        let ints = core.data_of(frame, value).and_then(Data::as_ints).cloned();
-        if let Some(ints) = ints.filter(|ints| ints.items.len() <= MAX_PASSED_ELEMENTS) {
+        let data = core.data_of(frame, value).filter(|data| is_portable(data));
+        if let Some(ints) = data.and_then(Data::as_ints) {
             encoder.words.extend([VALUED, i64::try_from(ints.items.len()).unwrap_or(i64::MAX)]);
             for item in &ints.items {
                 encoder.dim(core, *item);
@@ -487,15 +487,14 @@ fn bind_parts(core: &mut Core<'_>, known: &Parts, from: &Parts, dims: &mut Map<D
 }
 
 fn copy_data(core: &mut Core<'_>, data: &Data, dims: &mut Map<DimId, DimId>) -> Option<Data> {
-    let ints = data.as_ints().filter(|_| is_portable(data))?;
+    let ints = Some(data).filter(|data| is_portable(data))?.as_ints()?;
     let items = ints.items.iter().map(|item| copy_dim(core, *item, dims)).collect();
     Some(Data::Ints(Arc::new(Ints { shape: ints.shape.clone(), items })))
 }
 
 /// Whether a constant is small enough to pass into a function or out of it.
 fn is_portable(data: &Data) -> bool {
-    data.as_ints().is_some_and(|ints| ints.items.len() <= MAX_PASSED_ELEMENTS)
-        || data.as_floats().is_some_and(|floats| floats.items.len() <= MAX_PASSED_ELEMENTS)
+    data.int_count().or_else(|| data.float_count()).is_some_and(|count| count <= MAX_PASSED_ELEMENTS)
 }
 
 /// Copies a summary into the caller.
@@ -575,8 +574,8 @@ fn read_initializer<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, value: Value
 
 /// Whether a value holds more integers than are passed into a function or out of it.
 fn is_too_large(core: &Core<'_>, frame: &Frame<'_>, value: ValueId) -> bool {
-    let ints = core.data_of(frame, value).and_then(Data::as_ints);
-    ints.is_some_and(|ints| ints.items.len() > MAX_PASSED_ELEMENTS)
+    let count = core.data_of(frame, value).and_then(Data::int_count);
+    count.is_some_and(|count| count > MAX_PASSED_ELEMENTS)
 }
 
 /// The inputs of a function that a call omits, with their positions.

@@ -133,20 +133,29 @@ pub(crate) fn payloads<'a>(
     if core.payloads == Payloads::Optional || !frame.body.step(step).has_attributes() {
         return Ok(());
     }
+    if let Some(decoded) = core.attributes.of(frame.number, step) {
+        decoded.iter().try_for_each(payload)?;
+        return Ok(());
+    }
     for attribute in frame.body.step(step).attribute_part().attributes() {
-        let attribute = attribute?.parse()?;
-        if let Some(tensor) = attribute.t {
-            tensor.check_payload()?;
-        }
-        if let Some(sparse) = attribute.sparse_tensor {
-            sparse.check_payload()?;
-        }
-        if attribute.kind == AttributeKind::Tensors as i32 {
-            attribute.tensors().try_for_each(|tensor| tensor?.check_payload())?;
-        }
-        if attribute.kind == AttributeKind::SparseTensors as i32 {
-            attribute.sparse_tensors().try_for_each(|sparse| sparse?.check_payload())?;
-        }
+        payload(&attribute?.parse()?)?;
+    }
+    Ok(())
+}
+
+/// Checks the data of the tensors in an attribute.
+fn payload(attribute: &Attribute<'_>) -> Result<(), DecodeError> {
+    if let Some(tensor) = attribute.t {
+        tensor.check_payload()?;
+    }
+    if let Some(sparse) = attribute.sparse_tensor {
+        sparse.check_payload()?;
+    }
+    if attribute.kind == AttributeKind::Tensors as i32 {
+        attribute.tensors().try_for_each(|tensor| tensor?.check_payload())?;
+    }
+    if attribute.kind == AttributeKind::SparseTensors as i32 {
+        attribute.sparse_tensors().try_for_each(|sparse| sparse?.check_payload())?;
     }
     Ok(())
 }

@@ -130,6 +130,27 @@ impl<'a> RuleCx<'_, 'a> {
         )
     }
 
+    /// As [`RuleCx::attr_ints`], for a list with about one number for each spatial axis.
+    ///
+    /// # Errors
+    /// [`RuleError::Malformed`].
+    pub fn attr_numbers(&self, name: &str) -> Result<Option<SmallVec<[i64; 6]>>, RuleError> {
+        let read = |attribute: Attribute<'a>| {
+            let mut numbers = SmallVec::new();
+            for number in attribute.ints() {
+                numbers.push(number?);
+            }
+            Ok(Some(numbers))
+        };
+        self.value_or_default(name, read, |default| {
+            if let AttributeDefault::Ints(values) = default {
+                Some(values.iter().copied().collect())
+            } else {
+                None
+            }
+        })
+    }
+
     /// A list of floats.
     ///
     /// # Errors

@@ -21,12 +21,12 @@ use crate::state::constants::{Counting, Data, Floats, Ints, MAX_ELEMENTS, is_fol
 impl RuleCx<'_, '_> {
     /// The integers at a port, as far as they are known.
     pub fn ints(&mut self, port: Port) -> Option<Arc<Ints>> {
-        self.data(port)?.as_ints().cloned()
+        self.data(port)?.as_ints()
     }
 
     /// The floating-point numbers at a port, if they are constants.
     pub fn floats(&mut self, port: Port) -> Option<Arc<Floats>> {
-        self.data(port)?.as_floats().cloned()
+        self.data(port)?.as_floats()
     }
 
     /// The whole number that all elements at a port equal, if their count is not a constant.
@@ -85,6 +85,22 @@ impl RuleCx<'_, '_> {
         if floats.items.len() <= MAX_ELEMENTS && floats.shape.iter().product::<usize>() == floats.items.len()
         {
             self.set_data(port, Data::Floats(Arc::new(floats)));
+        }
+    }
+
+    /// Records that all elements at a port of this shape equal one integer.
+    pub fn set_equal_ints(&mut self, port: Port, shape: Box<[usize]>, item: DimId) {
+        if shape.iter().product::<usize>() <= MAX_ELEMENTS {
+            self.set_data(port, Data::equal_ints(shape, item));
+        } else {
+            self.drop_constant(port);
+        }
+    }
+
+    /// Records that all elements at a port of this shape equal one float.
+    pub fn set_equal_floats(&mut self, port: Port, shape: Box<[usize]>, item: f64) {
+        if shape.iter().product::<usize>() <= MAX_ELEMENTS {
+            self.set_data(port, Data::equal_floats(shape, item));
         }
     }
 

@@ -17,6 +17,9 @@ use crate::map::HashState;
 /// Maximum number of elements of a constant that the solver follows.
 pub const MAX_ELEMENTS: usize = 4096;
 
+/// Equal elements from this number on are stored as one, see [`Splat`].
+const MIN_SPLAT: usize = 16;
+
 /// Maximum number of elements of a constant that is passed into a function or out of it.
 pub(crate) const MAX_PASSED_ELEMENTS: usize = 64;
 
@@ -36,6 +39,39 @@ pub struct Floats {
     pub shape: Box<[usize]>,
     /// The elements in row-major order.
     pub items: Box<[f64]>,
+}
+
+/// A tensor of equal elements, as ConstantOfShape makes for weights. Its elements are listed only for a rule that reads
+/// them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Splat {
+    shape: Box<[usize]>,
+    item: Item,
+}
+
+/// The element of a [`Splat`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Item {
+    Int(DimId),
+    /// The bits of a float.
+    Float(u64),
+}
+
+impl Splat {
+    fn count(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    fn ints(&self) -> Option<Ints> {
+        let Item::Int(item) = self.item else { return None };
+        Some(Ints { shape: self.shape.clone(), items: vec![item; self.count()].into() })
+    }
+
+    fn floats(&self) -> Option<Floats> {
+        let Item::Float(bits) = self.item else { return None };
+        let items = vec![f64::from_bits(bits); self.count()].into();
+        Some(Floats { shape: self.shape.clone(), items })
+    }
 }
 
 /// The whole numbers from `least` to `greatest`, each at least once.
@@ -94,6 +130,8 @@ impl Ints {
 pub(crate) enum Data {
     Ints(Arc<Ints>),
     Floats(Arc<Floats>),
+    /// [`MIN_SPLAT`] or more equal integers or floats.
+    Splat(Arc<Splat>),
     /// Equal whole numbers; their number is not a constant.
     Filled(DimId),
     /// Integers divided by a constant of 2 or more.
@@ -105,12 +143,81 @@ pub(crate) enum Data {
 }
 
 impl Data {
-    pub(crate) fn as_ints(&self) -> Option<&Arc<Ints>> {
-        if let Self::Ints(ints) = self { Some(ints) } else { None }
+    /// Integers that all equal `item`, as many as the product of `shape`.
+    pub(crate) fn equal_ints(shape: Box<[usize]>, item: DimId) -> Self {
+        let count = shape.iter().product();
+        if count < MIN_SPLAT {
+            return Self::Ints(Arc::new(Ints { shape, items: vec![item; count].into() }));
+        }
+        Self::Splat(Arc::new(Splat { shape, item: Item::Int(item) }))
     }
 
-    pub(crate) fn as_floats(&self) -> Option<&Arc<Floats>> {
-        if let Self::Floats(floats) = self { Some(floats) } else { None }
+    /// Floats that all equal `item`, as many as the product of `shape`.
+    pub(crate) fn equal_floats(shape: Box<[usize]>, item: f64) -> Self {
+        let count = shape.iter().product();
+        if count < MIN_SPLAT {
+            return Self::Floats(Arc::new(Floats { shape, items: vec![item; count].into() }));
+        }
+        Self::Splat(Arc::new(Splat { shape, item: Item::Float(item.to_bits()) }))
+    }
+
+    pub(crate) fn as_ints(&self) -> Option<Arc<Ints>> {
+        match self {
+            Self::Ints(ints) => Some(Arc::clone(ints)),
+            Self::Splat(splat) => splat.ints().map(Arc::new),
+            Self::Floats(_) | Self::Filled(_) | Self::Ratios(..) | Self::Counting(_) | Self::Opaque => None,
+        }
+    }
+
+    pub(crate) fn as_floats(&self) -> Option<Arc<Floats>> {
+        match self {
+            Self::Floats(floats) => Some(Arc::clone(floats)),
+            Self::Splat(splat) => splat.floats().map(Arc::new),
+            Self::Ints(_) | Self::Filled(_) | Self::Ratios(..) | Self::Counting(_) | Self::Opaque => None,
+        }
+    }
+
+    /// The number of its integers.
+    pub(crate) fn int_count(&self) -> Option<usize> {
+        match self {
+            Self::Ints(ints) => Some(ints.items.len()),
+            Self::Splat(splat) => matches!(splat.item, Item::Int(_)).then(|| splat.count()),
+            Self::Floats(_) | Self::Filled(_) | Self::Ratios(..) | Self::Counting(_) | Self::Opaque => None,
+        }
+    }
+
+    /// The number of its floats.
+    pub(crate) fn float_count(&self) -> Option<usize> {
+        match self {
+            Self::Floats(floats) => Some(floats.items.len()),
+            Self::Splat(splat) => matches!(splat.item, Item::Float(_)).then(|| splat.count()),
+            Self::Ints(_) | Self::Filled(_) | Self::Ratios(..) | Self::Counting(_) | Self::Opaque => None,
+        }
+    }
+
+    /// The one form of equal constants.
+    fn canonical(self) -> Self {
+        match &self {
+            Self::Ints(ints) if ints.items.len() >= MIN_SPLAT => match ints.items[..] {
+                [first, ref rest @ ..] if rest.iter().all(|item| *item == first) => {
+                    Self::equal_ints(ints.shape.clone(), first)
+                }
+                _ => self,
+            },
+            Self::Floats(floats) if floats.items.len() >= MIN_SPLAT => match floats.items[..] {
+                [first, ref rest @ ..] if rest.iter().all(|item| item.to_bits() == first.to_bits()) => {
+                    Self::equal_floats(floats.shape.clone(), first)
+                }
+                _ => self,
+            },
+            Self::Ints(_)
+            | Self::Floats(_)
+            | Self::Splat(_)
+            | Self::Filled(_)
+            | Self::Ratios(..)
+            | Self::Counting(_)
+            | Self::Opaque => self,
+        }
     }
 }
 
@@ -153,6 +260,7 @@ impl Constants {
         if let Data::Opaque = data {
             return DataId::OPAQUE;
         }
+        let data = data.canonical();
         let Self { items, index, hasher } = self;
         let hash = hasher.hash_one(&data);
         if let Some(found) = index.find(hash, |id| items[id.index()] == data) {
@@ -194,8 +302,8 @@ pub(crate) fn is_followed(elem: Elem) -> bool {
 mod tests {
     use std::sync::Arc;
 
-    use super::{Constants, Data, DataId};
-    use crate::state::constants::Floats;
+    use super::{Constants, Data, DataId, Floats, Ints, MIN_SPLAT};
+    use crate::dim::DimId;
 
     fn floats(items: &[f64]) -> Data {
         Data::Floats(Arc::new(Floats { shape: Box::new([items.len()]), items: items.into() }))
@@ -209,5 +317,30 @@ mod tests {
         assert_ne!(constants.intern(floats(&[0.0])), constants.intern(floats(&[-0.0])));
         assert_ne!(constants.intern(floats(&[1.0, 2.0])), constants.intern(floats(&[2.0, 1.0])));
         assert_eq!(constants.intern(Data::Opaque), DataId::OPAQUE);
+    }
+
+    #[test]
+    fn equal_elements_are_one_constant_however_they_were_listed() {
+        let mut constants = Constants::default();
+        for count in [1, MIN_SPLAT - 1, MIN_SPLAT, 100] {
+            let shape: Box<[usize]> = Box::new([count]);
+            let listed = constants.intern(floats(&vec![-0.0; count]));
+            assert_eq!(constants.intern(Data::equal_floats(shape.clone(), -0.0)), listed);
+            assert_ne!(constants.intern(Data::equal_floats(shape.clone(), 0.0)), listed);
+            let data = constants.get(listed);
+            assert_eq!((data.float_count(), data.int_count()), (Some(count), None));
+            assert_eq!(data.as_floats().map(|floats| floats.items.len()), Some(count));
+            let listed = Ints { shape: shape.clone(), items: vec![DimId::ONE; count].into() };
+            let equal = Data::equal_ints(shape.clone(), DimId::ONE);
+            assert_eq!(equal.as_ints().as_deref(), Some(&listed));
+            assert!(equal.as_floats().is_none());
+            let listed = constants.intern(Data::Ints(Arc::new(listed)));
+            assert_eq!(constants.intern(equal), listed);
+            assert_ne!(constants.intern(Data::equal_ints(shape, DimId::ZERO)), listed);
+        }
+        let mut different = vec![1.0; 100];
+        different[99] = 2.0;
+        let id = constants.intern(floats(&different));
+        assert_eq!(constants.get(id).as_floats().map(|floats| floats.items[99]), Some(2.0));
     }
 }

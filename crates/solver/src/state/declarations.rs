@@ -445,7 +445,12 @@ impl<'a> Core<'a> {
 
     /// The dims of a shape, resolved.
     pub(crate) fn resolved(&mut self, shape: ShapeId) -> DimVec {
-        self.shapes.get(shape).iter().map(|dim| self.dims.resolve(*dim)).collect()
+        let mut dims = DimVec::from_slice(self.shapes.get(shape));
+        // Without bindings, every dim is resolved.
+        if self.dims.binding_count() > 0 {
+            dims.iter_mut().for_each(|dim| *dim = self.dims.resolve(*dim));
+        }
+        dims
     }
 
     /// The shapes that a body declares for a value. Malformed types are reported elsewhere.

@@ -35,6 +35,8 @@ const MAX_PORTS: usize = 16;
 /// Maximum number of entries that differ only in the constants that were read. It bounds the cost of a
 /// lookup.
 const MAX_VARIANTS: u32 = 32;
+/// Maximum number of applications that space is allocated for at the first one.
+const FIRST_CAPACITY: usize = 28;
 /// Length of a key without its inputs: operator, present outputs with the scope, bindings so far.
 const PREFIX: usize = 3;
 /// Word of an omitted port.
@@ -379,6 +381,9 @@ impl<'a> Memo<'a> {
         {
             return;
         }
+        if self.entries.is_empty() {
+            self.reserve(body.steps.len());
+        }
         let first_output = self.outputs.len();
         for output in outputs {
             let result = output.map_or(Some(Slot::default()), |value| settled(types, frame, value));
@@ -406,6 +411,15 @@ impl<'a> Memo<'a> {
         });
         self.follow(entry);
         self.index.insert_unique(self.hash, (self.hash, entry), |(hash, _)| *hash);
+    }
+
+    /// Allocates space for the first applications of a body: growing takes longer than a lookup.
+    fn reserve(&mut self, steps: usize) {
+        let count = steps.min(FIRST_CAPACITY);
+        self.entries.reserve(count);
+        self.outputs.reserve(count);
+        self.words.reserve(count * (PREFIX + 3 * 2));
+        self.index.reserve(count, |(hash, _)| *hash);
     }
 
     /// Whether the inputs have the types and shapes of the key.

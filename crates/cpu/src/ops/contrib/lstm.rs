@@ -10,7 +10,7 @@ use super::{floats, required};
 use crate::call::{Call, Outcome};
 use crate::element::{check_size, from_slice, to_f64s};
 use crate::error::{KernelErrorKind, invalid};
-use crate::ops::activation::sigmoid;
+use crate::math::sigmoid;
 use crate::ops::{CONTRIB_DOMAIN, Operator, native};
 use crate::product::{Matrix, multiply};
 

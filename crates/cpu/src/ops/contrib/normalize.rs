@@ -7,7 +7,7 @@ use super::{floats, owned, required, sum_of};
 use crate::call::{Call, Outcome, integers, one};
 use crate::element::{build, build_over, check_size, from_slice};
 use crate::error::{KernelErrorKind, invalid};
-use crate::ops::activation::sigmoid;
+use crate::math::sigmoid;
 use crate::ops::{CONTRIB_DOMAIN, Operator, widened, widened_to};
 use crate::shape::{axis, count};
 use crate::threads;

@@ -1,0 +1,56 @@
+//! Parses the arguments of one command without the definitions of the others.
+//!
+//! Building the definitions of all commands takes longer than checking a small model, and `check` is the command that tools
+//! start for each file.
+
+use std::ffi::OsString;
+
+use clap::{Parser, Subcommand};
+
+use super::{Args, CheckArgs, Command, CommonArgs};
+
+/// As [`Args`], with one command.
+#[derive(Debug, Parser)]
+#[command(name = "typeloom", version)]
+struct OneCommand {
+    #[command(subcommand)]
+    command: Check,
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum Check {
+    Check(CheckArgs),
+}
+
+/// The arguments of this process. Arguments that are not understood end it, as do `--help` and `--version`.
+pub(crate) fn parse(arguments: &[OsString]) -> Args {
+    let is_check = arguments.get(1).is_some_and(|command| command == "check");
+    // The other parser writes help and errors, because it knows all commands.
+    match is_check.then(|| OneCommand::try_parse_from(arguments)) {
+        Some(Ok(OneCommand { command: Check::Check(check), common })) => {
+            Args { command: Command::Check(check), common }
+        }
+        Some(Err(_)) | None => Args::parse_from(arguments),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory as _, Parser as _};
+
+    use super::*;
+
+    #[test]
+    fn the_command_has_the_arguments_of_the_parser_of_all() {
+        let arguments = |all: clap::Command| -> Vec<String> {
+            let check = all.find_subcommand("check").expect("the command").clone();
+            check.get_arguments().chain(all.get_arguments()).map(|argument| format!("{argument:?}")).collect()
+        };
+        assert_eq!(arguments(OneCommand::command()), arguments(Args::command()));
+        let line = ["typeloom", "check", "a.onnx", "--types", "t.json", "-q", "--jobs", "3", "--", "-b"];
+        let one = parse(&line.map(OsString::from));
+        assert_eq!(format!("{one:?}"), format!("{:?}", Args::parse_from(line)));
+    }
+}
