@@ -69,6 +69,10 @@ pub(crate) fn each_chunk<T: Send>(
     least: usize,
     each: &(dyn Fn(usize, &mut [T]) + Sync),
 ) {
+    // Without elements, `size` can be 0.
+    if out.is_empty() {
+        return;
+    }
     let part = if is_parallel { least.max(1) } else { usize::MAX };
     let work = |(at, out): (usize, &mut [T])| {
         for (inner, out) in out.chunks_mut(size).enumerate() {
