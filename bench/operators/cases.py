@@ -138,8 +138,8 @@ def quantised() -> Iterator[Case]:
     per = {"ws": np.full(768, 0.01, np.float32), "wz": np.zeros(768, np.int8)}
     text = start.format(axis=1) + "r = MatMul(d, v)" + end
     yield chain("QDQ MatMul 128x768x768", text, floats(128, 768), {"w": bytes_of(np.int8, 768, 768), **per, **scales})
-    text = start.format(axis=1).replace("v = DequantizeLinear<axis = 1>(w, ws, wz) ", "") + "r = Add(d, d)" + end
-    yield chain("QDQ Add 64x56x56", text, floats(1, 64, 56, 56), scales)
+    text = start.format(axis=1).replace("v = DequantizeLinear<axis = 1>(w, ws, wz) ", "") + "t = DequantizeLinear(q, u, z) r = Add(d, t)" + end
+    yield chain("QDQ Add 64x56x56", text, floats(1, 64, 56, 56), {"u": scalar(0.01), **scales})
 
 
 def image() -> Iterator[Case]:

@@ -191,6 +191,10 @@ impl Filter {
         let stride = windows.strides.last().copied().unwrap_or(1);
         let width = windows.output.last().copied().unwrap_or(1);
         let (signs, zero) = (input.bytes.signs, input.zero);
+        // With stride 1, windows are numbered like the elements of the plane, and the sums between rows are dropped.
+        let last = columns.last().map_or(0, |last| last + 1);
+        let slides = windows.strides.iter().all(|stride| *stride == 1) && last <= 2 * positions;
+        let all = if slides { last } else { positions };
         build_over::<T>(shape, |out| {
             if out.is_empty() {
                 return;
@@ -200,24 +204,28 @@ impl Filter {
                 let from = (batch * input.channels + channel / group_outputs) * plane;
                 let bytes = &input.bytes.data[from..from + plane];
                 let weights = &weights[channel * kernel..][..kernel];
-                let mut centred = vec![0; plane];
-                let mut sums = vec![0; width];
+                // Blocks may read past the end, and their last sums are dropped.
+                let mut centred = vec![0; plane + BLOCK];
+                let mut sums = vec![0; all.next_multiple_of(BLOCK).max(positions)];
                 Arch::new().dispatch(
                     #[inline(always)]
                     || {
                         for (to, byte) in centred.iter_mut().zip(bytes) {
                             *to = (signs.value(*byte) - zero) as i16;
                         }
+                        if slides {
+                            accumulate(&mut sums, &centred, 1, &within, weights);
+                            for (row, from) in columns.iter().step_by(width).enumerate() {
+                                sums.copy_within(*from..from + width, row * width);
+                            }
+                        } else {
+                            for (sums, start) in sums.chunks_mut(width).zip(columns.iter().step_by(width)) {
+                                accumulate(sums, &centred[*start..], stride, &within, weights);
+                            }
+                        }
                     },
                 );
-                for (row, out) in out.chunks_exact_mut(width).enumerate() {
-                    let from = &centred[columns[row * width]..];
-                    Arch::new().dispatch(
-                        #[inline(always)]
-                        || accumulate(&mut sums, from, stride, &within, weights),
-                    );
-                    sink(channel, row * width, &sums, out);
-                }
+                sink(channel, 0, &sums[..positions], out);
             };
             let is_parallel = threads::should_split(out.len() * kernel, 2 * MIN_PARALLEL);
             threads::each_chunk(out, positions, is_parallel, MIN_PARALLEL / (positions * kernel), &work);
@@ -225,7 +233,7 @@ impl Filter {
     }
 }
 
-/// Sums of a row of windows.
+/// Sums of evenly spaced windows.
 #[inline(always)]
 fn accumulate(out: &mut [i32], from: &[i16], stride: usize, within: &[usize], weights: &[i32]) {
     for (block, out) in out.chunks_mut(BLOCK).enumerate() {
