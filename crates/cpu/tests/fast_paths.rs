@@ -112,7 +112,9 @@ fn slices_with_steps_read_the_listed_elements() {
             };
             let inside = |at: &i64| *at >= 0 && *at < *extent as i64 && (step < 0 || *at < end);
             lists.push((0..).map(|at| start + at * step).take_while(inside).collect::<Vec<i64>>());
-            (starts.push(start), ends.push(end), steps.push(step));
+            starts.push(start);
+            ends.push(end);
+            steps.push(step);
         }
         let inputs =
             [starts, ends, (0..rank as i64).collect(), steps].map(|list| Some(AnyTensor::from(&list[..])));
@@ -182,7 +184,8 @@ fn choices_broadcast_their_operands() {
                 .collect()
         };
         let shapes = [part(), part(), shape.clone()];
-        let flags: Vec<bool> = (0..shapes[0].iter().product()).map(|_| random.bits() % 2 == 0).collect();
+        let flags: Vec<bool> =
+            (0..shapes[0].iter().product()).map(|_| random.bits().is_multiple_of(2)).collect();
         let condition = AnyTensor::from_slice(&shapes[0], &flags).expect("fits");
         let (a, b) = (floats(&shapes[1], &mut random), floats(&shapes[2], &mut random));
         let inputs = [Some(condition), Some(a.clone()), Some(b.clone())];
@@ -209,7 +212,7 @@ fn reductions_over_any_axes_equal_their_definitions() {
     for round in 0..ROUNDS {
         let rank = 1 + below(&mut random, 4);
         let shape = draw(&mut random, rank, if rank == 1 { 60 } else { 20 / rank });
-        let axes: Vec<usize> = (0..rank).filter(|_| random.bits() % 2 == 0).collect();
+        let axes: Vec<usize> = (0..rank).filter(|_| random.bits().is_multiple_of(2)).collect();
         let axes = if axes.is_empty() { vec![below(&mut random, rank)] } else { axes };
         let kind = kinds[below(&mut random, kinds.len())];
         let x = floats(&shape, &mut random);
@@ -404,7 +407,7 @@ fn recurrent(
             };
             let both = |row: usize| of_input(row) + of_state(row, state);
             let reset: Vec<f64> = (0..n).map(|at| sigmoid(both(n + at)) * state[at]).collect();
-            for at in 0..n {
+            for (at, before) in state.iter().enumerate() {
                 let slot = batch * n + at;
                 if op == "LSTM" {
                     c[slot] =
@@ -413,7 +416,7 @@ fn recurrent(
                 } else {
                     let update = sigmoid(both(at));
                     let candidate = (of_input(2 * n + at) + of_state(2 * n + at, &reset)).tanh();
-                    h[slot] = (1.0 - update) * candidate + update * state[at];
+                    h[slot] = (1.0 - update) * candidate + update * before;
                 }
             }
         }

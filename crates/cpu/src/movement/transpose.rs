@@ -58,7 +58,7 @@ fn merged(shape: &[usize], view: &[usize]) -> Vec<Axis> {
     for (extent, step) in shape.iter().copied().zip(view.iter().copied()).filter(|(extent, _)| *extent != 1) {
         match axes.last_mut() {
             Some((outer, outer_step)) if *outer_step == extent * step => {
-                (*outer, *outer_step) = (*outer * extent, step)
+                (*outer, *outer_step) = (*outer * extent, step);
             }
             Some(_) | None => axes.push((extent, step)),
         }
@@ -100,7 +100,9 @@ fn fill<const N: usize>(source: &[[u8; N]], axes: &[Axis], out: &mut [[u8; N]]) 
                 0 => to.fill(source[start]),
                 1 => to.copy_from_slice(&source[start..start + width]),
                 _ => {
-                    to.iter_mut().zip(source[start..].iter().step_by(step)).for_each(|(to, from)| *to = *from)
+                    to.iter_mut()
+                        .zip(source[start..].iter().step_by(step))
+                        .for_each(|(to, from)| *to = *from);
                 }
             }
         });

@@ -37,6 +37,8 @@ pub(super) struct Polyphase {
     width: usize,
     /// Number of windows, including dropped ones, rounded up to whole groups.
     columns: usize,
+    /// Number of elements of a plane.
+    plane: usize,
 }
 
 impl Polyphase {
@@ -101,7 +103,22 @@ impl Polyphase {
         let end = columns + taps.iter().copied().max().unwrap_or(0);
         let size = (size * count(&windows.strides)).max(end);
         let stride = windows.strides[last];
-        Some(Self { rows, parts, stride, size, taps, lines, width, columns })
+        Some(Self { rows, parts, stride, size, taps, lines, width, columns, plane: count(&windows.input) })
+    }
+
+    /// Number of elements of a plane.
+    pub(super) fn plane(&self) -> usize {
+        self.plane
+    }
+
+    /// Number of windows of a plane.
+    pub(super) fn windows(&self) -> usize {
+        self.lines.len() * self.width
+    }
+
+    /// Number of operations for a plane.
+    pub(super) fn work(&self) -> usize {
+        self.columns * self.taps.len()
     }
 
     /// Number of elements of a frame.

@@ -74,7 +74,7 @@ fn max_pool(call: &mut Call<'_>) -> Outcome {
     }
     if let Some(layout) = Polyphase::of(&windows) {
         return one(dispatch!(x.dtype(), T in [F32 f32, F64 f64, U8 u8, I8 i8] => {
-            folded::<T, T>(x, &layout, &windows, &shape, T::LOWEST, |value| value, greater, |_, best| best)
+            folded::<T, T>(x, &layout, &shape, T::LOWEST, |value| value, greater, |_, best| best)
         })?);
     }
     let (stretches, outputs) = (windows.stretches(), count(&windows.output));
@@ -106,7 +106,6 @@ fn greater<T: Number>(best: T, value: T) -> T {
 fn folded<T: Number, A: Number>(
     x: &AnyTensor,
     layout: &Polyphase,
-    windows: &Windows,
     shape: &[usize],
     first: A,
     widen: impl Fn(T) -> A + Sync,
@@ -114,7 +113,7 @@ fn folded<T: Number, A: Number>(
     finish: impl Fn(usize, A) -> T + Sync,
 ) -> Result<AnyTensor, KernelErrorKind> {
     let data = x.as_slice::<T>()?;
-    let (plane, outputs) = (count(&windows.input), count(&windows.output));
+    let (plane, outputs) = (layout.plane(), layout.windows());
     build_over::<T>(shape, |out| {
         let work = |number: usize, out: &mut [T]| {
             vectorised::<T, _>(
@@ -145,7 +144,7 @@ fn folded<T: Number, A: Number>(
                 },
             );
         };
-        let cost = layout.columns() * count(&windows.kernel);
+        let cost = layout.work();
         let planes = out.len() / outputs;
         if threads::should_split(planes * cost, 2 * MIN_PARALLEL) {
             let share = (MIN_PARALLEL / cost).clamp(1, planes.div_ceil(4));
@@ -218,7 +217,6 @@ fn average_pool(call: &mut Call<'_>) -> Outcome {
             folded::<T, f64>(
                 x,
                 &layout,
-                &windows,
                 &shape,
                 0.0,
                 Number::to_f64,

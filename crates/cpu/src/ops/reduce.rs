@@ -215,11 +215,10 @@ fn running(call: &mut Call<'_>, product: bool) -> Outcome {
 pub(crate) fn moments(x: &AnyTensor, rows: usize, width: usize) -> Result<Vec<(f64, f64)>, KernelErrorKind> {
     check_size(&[rows], size_of::<(f64, f64)>())?;
     let mut all = vec![(f64::NAN, f64::NAN); rows];
-    if width > 0 {
+    if let Some(part) = MIN_PARALLEL.checked_div(width) {
         on_floats!(x.dtype(), T => {
             let data = x.as_slice::<T>()?;
-            let part = (MIN_PARALLEL / width).max(1);
-            threads::in_parts(&mut all, part, &|at, all| {
+            threads::in_parts(&mut all, part.max(1), &|at, all| {
                 vectorised::<T, _>(#[inline(always)] || {
                     for (moments, row) in all.iter_mut().zip(data[at * width..].chunks_exact(width)) {
                         *moments = floats::moments(row);
