@@ -120,8 +120,8 @@ impl Described {
     /// The versions of an operator, oldest first.
     pub fn versions<'d>(&'d self, domain: &str, name: &str) -> impl Iterator<Item = &'d Schema> {
         let entries = self.domains.get_key_value(domain);
-        let entries = entries.and_then(|(domain, known)| Some((domain, known.operators.get(name)?)));
-        let all = move |(domain, entries): (&'d Box<str>, &'d BTreeMap<u32, Entry>)| {
+        let entries = entries.and_then(|(domain, known)| Some((&**domain, known.operators.get(name)?)));
+        let all = move |(domain, entries): (&'d str, &'d BTreeMap<u32, Entry>)| {
             entries.values().map(move |entry| &self.decoded(domain, entry).schema)
         };
         entries.into_iter().flat_map(all)
