@@ -6,7 +6,7 @@
 //! word of the left side, and adds the two products of each pair (`madd`): `i16 * i16 + i16 * i16` never
 //! overflows 32 bits, because the left side is in `-255..=255` and the right side in `-128..=127`.
 //!
-//! Unsigned elements of the right side are stored as `element - 128`, with zero points shifted likewise. A zero
+//! Unsigned elements of the right side are stored as `element - 128`, and so are their zero points. A zero
 //! point `z` of the right side is not subtracted from its elements: `sum(a * (b - z)) = sum(a * b) - z * sum(a)`,
 //! and the row sums of `a` are known once the left side is packed. Symmetric weights need no correction.
 //!
