@@ -163,6 +163,18 @@ def image() -> Iterator[Case]:
     yield node("3x3", "AveragePool", [x], kernel_shape=[3, 3], strides=[2, 2])
     yield node("", "GlobalAveragePool", [x])
     yield node("bilinear", "GridSample", [x, RANDOM.uniform(-1, 1, (1, 64, 64, 2)).astype(np.float32)], mode="linear")
+    yield node("bicubic", "GridSample", [x, RANDOM.uniform(-1, 1, (1, 64, 64, 2)).astype(np.float32)], mode="cubic")
+    corners = RANDOM.uniform(0, 30, (50, 2)).astype(np.float32)
+    boxes = np.concatenate([corners, corners + 20], axis=1)
+    yield node("50 regions", "RoiAlign", [x, boxes, np.zeros(50, np.int64)], output_height=7, output_width=7, sampling_ratio=2)
+    photo, size = bytes_of(np.uint8, 1, 3, 480, 640), np.array([1, 3, 224, 224])
+    yield node("480x640 to 224x224 uint8", "Resize", [photo, none, none, size], constants=(3,), mode="linear")
+    yield node("480x640 to 224x224", "Resize", [floats(1, 3, 480, 640), none, none, size], constants=(3,), mode="linear")
+    yield node("960x7x7 3x3 depthwise", "Conv", [floats(1, 960, 7, 7), floats(960, 1, 3, 3)], constants=(1,), group=960, pads=[1] * 4)
+    yield node("512x100 16 /8", "ConvTranspose", [floats(1, 512, 100), floats(512, 256, 16)], constants=(1,), strides=[8], pads=[4, 4])
+    yield node("5x5", "MaxPool", [x], kernel_shape=[5, 5], pads=[2] * 4)
+    yield node("32x64x64", "InstanceNormalization", [x, floats(32), floats(32)], constants=(1, 2))
+    yield node("reflect", "Pad", [x, np.array([0, 0, 3, 3, 0, 0, 3, 3])], constants=(1,), mode="reflect")
 
 
 def recurrent() -> Iterator[Case]:

@@ -9,7 +9,7 @@ use crate::call::{Call, Outcome, one};
 use crate::element::{build_over, check_size, of_f64s, on_floats, to_f64s};
 use crate::error::{KernelErrorKind, invalid};
 use crate::shape::{count, each_index, extents, strides};
-use sampling::{BLOCK, Samples};
+use sampling::{BLOCK, MAX_TAPS, Samples};
 
 mod sampling;
 
@@ -74,6 +74,9 @@ fn grid_sample(call: &mut Call<'_>) -> Outcome {
     let own = strides(spatial);
     let (plane, points) = (count(spatial), count(target));
     let sampler = Sampler { align, outside, reach, spatial, own: &own };
+    let taps_of_point = vec![(2 * reach).max(1); rank];
+    check_size(&taps_of_point, size_of::<(usize, f64)>())?;
+    let block = (MAX_TAPS / count(&taps_of_point)).clamp(1, BLOCK);
     one(on_floats!(x.dtype(), T => {
         let data = x.as_slice::<T>()?;
         build_over::<T>(&shape, |out| {
@@ -83,8 +86,8 @@ fn grid_sample(call: &mut Call<'_>) -> Outcome {
             let mut samples = Samples::default();
             let mut taps = Vec::with_capacity(rank);
             for (batch, out) in out.chunks_exact_mut(channels * points).enumerate() {
-                for start in (0..points).step_by(BLOCK) {
-                    let end = points.min(start + BLOCK);
+                for start in (0..points).step_by(block) {
+                    let end = points.min(start + block);
                     samples.clear();
                     for point in start..end {
                         sampler.add(&coordinates[(batch * points + point) * rank..][..rank], &mut taps, &mut samples);
@@ -238,6 +241,20 @@ fn roi_align(call: &mut Call<'_>) -> Outcome {
     for owner in &owners {
         batches_of.push(super::gather::normalised_index(*owner, batches)?);
     }
+    let geometry = |region: usize| {
+        let [x1, y1, x2, y2] = [0, 1, 2, 3].map(|at| boxes[region * 4 + at] * scale - shift);
+        let (mut wide, mut high) = (x2 - x1, y2 - y1);
+        if !half_pixel {
+            (wide, high) = (wide.max(1.0), high.max(1.0));
+        }
+        let (bin_high, bin_wide) = (high / rows as f64, wide / columns as f64);
+        let number = |bin: f64| if ratio > 0 { ratio } else { (bin.ceil().max(0.0) as usize).min(1 << 12) };
+        Region { x1, y1, bin_high, bin_wide, down: number(bin_high), across: number(bin_wide) }
+    };
+    for region in 0..regions {
+        let Region { down, across, .. } = geometry(region);
+        check_size(&[down, across, 4], size_of::<(usize, f64)>())?;
+    }
     let (plane, bins) = (height * width, rows * columns);
     one(on_floats!(x.dtype(), T => {
         let data = x.as_slice::<T>()?;
@@ -247,18 +264,11 @@ fn roi_align(call: &mut Call<'_>) -> Outcome {
             }
             let mut samples = Samples::default();
             for (region, out) in out.chunks_exact_mut(channels * bins).enumerate() {
-                let [x1, y1, x2, y2] = [0, 1, 2, 3].map(|at| boxes[region * 4 + at] * scale - shift);
-                let (mut wide, mut high) = (x2 - x1, y2 - y1);
-                if !half_pixel {
-                    (wide, high) = (wide.max(1.0), high.max(1.0));
-                }
-                let (bin_high, bin_wide) = (high / rows as f64, wide / columns as f64);
-                let number =
-                    |bin: f64| if ratio > 0 { ratio } else { (bin.ceil().max(0.0) as usize).min(1 << 12) };
-                let (down, across) = (number(bin_high), number(bin_wide));
+                let Region { x1, y1, bin_high, bin_wide, down, across } = geometry(region);
                 let share = if by_max { 1.0 } else { 1.0 / (down * across).max(1) as f64 };
-                for first in (0..bins).step_by(MAX_BINS) {
-                    let end = bins.min(first + MAX_BINS);
+                let block = (MAX_TAPS / (4 * down * across).max(1)).clamp(1, BLOCK);
+                for first in (0..bins).step_by(block) {
+                    let end = bins.min(first + block);
                     samples.clear();
                     for bin in first..end {
                         let (row, column) = ((bin / columns) as f64, (bin % columns) as f64);
@@ -282,8 +292,16 @@ fn roi_align(call: &mut Call<'_>) -> Outcome {
     })?)
 }
 
-/// Number of bins of a region whose samples are in memory at a time.
-const MAX_BINS: usize = 64;
+/// A region, and the samples of its bins.
+struct Region {
+    x1: f64,
+    y1: f64,
+    bin_high: f64,
+    bin_wide: f64,
+    /// Numbers of samples of a bin.
+    down: usize,
+    across: usize,
+}
 
 /// Adds the four elements of a bilinear interpolation; none outside.
 fn bilinear(height: usize, width: usize, y: f64, x: f64, share: f64, samples: &mut Samples) {

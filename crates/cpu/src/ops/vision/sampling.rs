@@ -4,8 +4,11 @@
 
 use crate::element::{Number, Real};
 
-/// Number of points whose offsets and weights are in memory at a time.
+/// Maximum number of points whose offsets and weights are in memory at a time.
 pub(super) const BLOCK: usize = 1 << 10;
+
+/// Maximum number of elements and weights in memory at a time, unless one point has more.
+pub(super) const MAX_TAPS: usize = 1 << 16;
 
 /// Elements and weights of points.
 #[derive(Default)]
