@@ -191,7 +191,7 @@ const PACKING: usize = 8;
 /// Maximum number of choices along each axis when a product is divided.
 const MAX_CHOICES: usize = 16;
 
-/// What a product is divided for.
+/// The circumstances of a division.
 #[derive(Clone, Copy)]
 struct Sharing {
     threads: usize,

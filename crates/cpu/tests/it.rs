@@ -1,6 +1,8 @@
 //! The tests of this folder in one binary.
 
 mod edges;
+mod fast_paths;
 mod hostile;
 mod laws;
+mod threads;
 mod windows;
