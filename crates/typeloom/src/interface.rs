@@ -40,7 +40,7 @@ use typeloom_interface::bundle::Exported;
 #[doc(inline)]
 pub use typeloom_interface::bundle::{BundleError, import_interfaces as import};
 #[doc(inline)]
-pub use typeloom_interface::recorded::{Recorded, RecordedError, RecordedSlot};
+pub use typeloom_interface::recorded::Recorded;
 /// Inputs, outputs, symbols and conditions of a model. An input or an output is a [`Parameter`].
 ///
 /// ```

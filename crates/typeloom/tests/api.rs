@@ -43,7 +43,7 @@ const UNLISTED: [&str; 3] = ["core::marker::Unpin", "UnwindSafe", "core::marker:
 /// Bounds of the numbers of names in the modules of the facade. A name of `published/names.rs` is not counted.
 const MAX_NAMES: [(&str, usize); 22] = [
     ("check", 27),
-    ("interface", 11),
+    ("interface", 12),
     ("link", 11),
     ("module", 11),
     ("module::passes", 2),
@@ -67,7 +67,7 @@ const MAX_NAMES: [(&str, usize); 22] = [
 ];
 
 /// Bound of the number of names directly in the modules of the tasks, without those of their submodules.
-const MAX_TASK_NAMES: usize = 121;
+const MAX_TASK_NAMES: usize = 122;
 
 /// Modules that contain one item per operator or built-in type.
 const TABLES: [&str; 2] = ["module::attributes", "types::builtins"];
