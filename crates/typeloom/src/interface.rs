@@ -126,7 +126,7 @@ pub fn export(interfaces: &[(&str, &Interface)]) -> Result<Bundle, BundleError> 
 /// A compiled program records its public functions and its parts:
 ///
 /// ```
-/// use typeloom::interface::c_header;
+/// use typeloom::interface::{Recorded, c_header};
 /// use typeloom::module::{Compiler, Graph, Module, OperatorMethods as _};
 ///
 /// struct Function(&'static str, fn(&Graph));
