@@ -296,7 +296,8 @@ def check_objects(store: Store, registry: Registry, counts: Counter[str]) -> Non
     again = registry.verify(checkpoint=verification.checkpoint)
     assert again.ok and not again.problems and set(again.unreferenced.values()) <= {0}
     assert again.versions == verification.versions
-    assert sum("/_bundles/" in key for key in after) == sum(again.versions.values())
+    # A killed writer of a folder can leave an incomplete file, whose name contains `#`.
+    assert sum("/_bundles/" in key and "#" not in key for key in after) == sum(again.versions.values())
     for subject in registry.subjects():
         for number in range(1, subject.versions + 1):
             registry.pull(f"{subject.name}@{number}")
