@@ -3,12 +3,13 @@
 //! The protocol is that of `reference.py`, in lines: a request is a method and a path, an answer is time and
 //! memory.
 
+use std::hint;
 use std::io::{self, BufRead, Write};
 use std::path::Path;
 use std::time::Instant;
-use std::{fs, hint};
 
 use anyhow::Result;
+use typeloom_bench_process::{one_line, peak};
 
 #[cfg(feature = "facade")]
 use crate::ours;
@@ -44,15 +45,4 @@ pub fn serve(contender: &str) -> Result<()> {
         replies.flush()?;
     }
     Ok(())
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// The high-water mark of resident memory, or 0 if the system does not report it.
-fn peak() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
 }

@@ -20,6 +20,7 @@ use std::process::Command;
 
 use cpu_time::ThreadTime;
 use typeloom_bench_families::modules::{compiler, record};
+use typeloom_bench_process::peak;
 use typeloom_compiler::compiler::Compiler;
 
 /// Environment in which the GNU allocator keeps its pages.
@@ -79,15 +80,6 @@ fn median(times: &[f64]) -> f64 {
     let mut times = times.to_vec();
     times.sort_by(f64::total_cmp);
     times[times.len() / 2]
-}
-
-/// Peak memory of this process, in bytes.
-fn peak() -> usize {
-    let status = std::fs::read_to_string("/proc/self/status").expect("the system is Linux");
-    let line =
-        status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("the system reports the peak");
-    let kilobytes: usize = line.trim().trim_end_matches("kB").trim().parse().expect("a number");
-    kilobytes * 1024
 }
 
 /// Compiles once in a new process: seconds, and bytes at the peak.

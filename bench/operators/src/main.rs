@@ -19,6 +19,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use typeloom_bench_process::{one_line, peak, reset_peak};
 use typeloom_contracts::datum::Datum;
 use typeloom_cpu::decode;
 use typeloom_onnx::messages::TensorProto;
@@ -75,7 +76,7 @@ fn serve(session: &Session, inputs: &HashMap<String, Datum>, idle: u64) -> Resul
         let answer = match line.split_once(' ') {
             Some(("run", times)) => run(session, inputs, times.parse()?),
             Some(("output", folder)) => output(session, inputs, Path::new(folder)),
-            None if line == "memory" => Ok(format!("{}\t{idle}", memory("VmHWM"))),
+            None if line == "memory" => Ok(format!("{}\t{idle}", peak())),
             Some(_) | None => bail!("not a request: {line}"),
         };
         match answer {
@@ -108,23 +109,4 @@ fn output(session: &Session, inputs: &HashMap<String, Datum>, folder: &Path) -> 
         types.push(format!("{:?}:{}", tensor.dtype(), extents.join(",")));
     }
     Ok(types.join("\t"))
-}
-
-fn one_line(text: &str) -> String {
-    let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    text.chars().take(200).collect()
-}
-
-/// Resets the high-water mark and returns the current memory in bytes.
-fn reset_peak() -> u64 {
-    // If the system does not allow the reset, the mark covers the whole lifetime of the process.
-    let _ = fs::write("/proc/self/clear_refs", "5");
-    memory("VmRSS")
-}
-
-/// A line of the process's memory status in bytes, or 0 if the system does not report it.
-fn memory(key: &str) -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
-    line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
 }

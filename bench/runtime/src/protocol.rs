@@ -4,13 +4,13 @@
 //! the process and its memory before the model was loaded, in bytes. `output` returns the bits of the
 //! elements of the first output.
 
-use std::fs;
 use std::hint::black_box;
 use std::io::{self, BufRead, Write};
 use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use typeloom_bench_process::{one_line, peak, reset_peak};
 
 /// A loaded model with its inputs; returns the elements of the first output on request.
 pub type Running = Box<dyn FnMut(Wanted) -> Result<Vec<f32>>>;
@@ -75,7 +75,7 @@ pub fn serve(
         let line = line?;
         let answer = match line.split_once('\t') {
             Some(("run", times)) => run(&mut running, times.parse()?),
-            None if line == "memory" => Ok(format!("{}\t{idle}", memory("VmHWM"))),
+            None if line == "memory" => Ok(format!("{}\t{idle}", peak())),
             None if line == "output" => {
                 let bits = |it: Vec<f32>| it.iter().map(|it| it.to_bits().to_string()).collect::<Vec<_>>();
                 running(Wanted::Output).map(|it| bits(it).join("\t"))
@@ -102,23 +102,4 @@ fn run(running: &mut Running, times: usize) -> Result<String> {
 /// Numbers of one magnitude and both signs, the same for every contender.
 fn elements(count: usize) -> Vec<f32> {
     (0..count).map(|at| ((at * 7919 + 13) % 1009) as f32 / 504.5 - 1.0).collect()
-}
-
-fn one_line(text: &str) -> String {
-    let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    text.chars().take(200).collect()
-}
-
-/// Resets the high-water mark and returns the current memory in bytes.
-fn reset_peak() -> u64 {
-    // If the system does not allow the reset, the mark covers the whole lifetime of the process.
-    let _ = fs::write("/proc/self/clear_refs", "5");
-    memory("VmRSS")
-}
-
-/// A line of the process's memory status in bytes, or 0 if the system does not report it.
-fn memory(key: &str) -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
-    line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
 }

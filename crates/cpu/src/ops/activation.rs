@@ -243,7 +243,7 @@ pub(crate) fn rows<T: Real>(
 }
 
 fn greatest<T: Real>(row: &[T]) -> T {
-    softmax::fold(row, T::LOWEST, Number::max_of, Number::max_of)
+    super::reduce::floats::fold(row, T::LOWEST, Number::max_of)
 }
 
 /// Softmax along the axis. 16-bit floats are rounded after every step of the operator's definition (maximum,

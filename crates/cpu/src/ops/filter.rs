@@ -137,16 +137,7 @@ impl Filter {
 
     /// Windows over an input, and the shape of the result.
     fn geometry(&self, call: &Call<'_>, x: &AnyTensor) -> Result<(Windows, Vec<usize>), KernelErrorKind> {
-        let shape = &self.shape;
-        check_rank(x.shape(), shape)?;
-        let channels = x.shape()[1];
-        if groups(call.attributes, channels, shape[0])? != self.groups || shape[1] != channels / self.groups {
-            let groups = self.groups;
-            return invalid(format!("weights {shape:?} do not fit {channels} channels in {groups} groups"));
-        }
-        let windows = Windows::of(call, &x.shape()[2..], &kernel_shape(call.attributes, shape)?)?;
-        let result = [&[x.shape()[0], shape[0]], &windows.output[..]].concat();
-        Ok((windows, result))
+        geometry(call, x, &self.shape, self.groups)
     }
 
     /// Shape of the result for an input shape.
@@ -174,6 +165,25 @@ impl Filter {
             }),
         }
     }
+}
+
+/// Windows of weights of a shape over an input, and the shape of the result.
+pub(crate) fn geometry(
+    call: &Call<'_>,
+    x: &AnyTensor,
+    weights: &[usize],
+    group_count: usize,
+) -> Result<(Windows, Vec<usize>), KernelErrorKind> {
+    check_rank(x.shape(), weights)?;
+    let (channels, outputs) = (x.shape()[1], weights[0]);
+    if groups(call.attributes, channels, outputs)? != group_count || weights[1] != channels / group_count {
+        return invalid(format!(
+            "weights {weights:?} do not fit {channels} channels in {group_count} groups"
+        ));
+    }
+    let windows = Windows::of(call, &x.shape()[2..], &kernel_shape(call.attributes, weights)?)?;
+    let result = [&[x.shape()[0], outputs], &windows.output[..]].concat();
+    Ok((windows, result))
 }
 
 fn rows<T: Lane>(

@@ -6,7 +6,7 @@ use crate::shape::{count, each_index, extents, strides};
 
 /// Sliding windows over the spatial axes.
 #[derive(Clone, Debug)]
-pub(super) struct Windows {
+pub(crate) struct Windows {
     pub(super) input: Vec<usize>,
     pub(super) kernel: Vec<usize>,
     pub(super) strides: Vec<usize>,

@@ -103,27 +103,24 @@ pub(crate) enum Offsets<'a> {
 }
 
 /// A run of evenly spaced columns.
-struct Run {
+pub(super) struct Run {
     /// Index of the first column in the panel.
-    at: usize,
-    len: usize,
+    pub(super) at: usize,
+    pub(super) len: usize,
     /// Offset of the first column.
-    start: usize,
+    pub(super) start: usize,
 }
 
-impl<T: Lane> Columns<'_, T> {
-    /// Packs a panel of columns step by step. Columns past the end are zeros.
-    #[inline(always)]
-    pub(super) fn pack(&self, steps: Range<usize>, columns: Range<usize>, width: usize, to: &mut [T]) {
-        let mut runs = Vec::new();
-        let stride = match self.columns {
+impl Offsets<'_> {
+    /// The runs of columns of a panel, and the stride in a run.
+    pub(super) fn runs(self, columns: Range<usize>) -> (Vec<Run>, usize) {
+        match self {
             Offsets::Even(stride) => {
-                runs.push(Run { at: 0, len: columns.len(), start: columns.start * stride });
-                stride
+                (vec![Run { at: 0, len: columns.len(), start: columns.start * stride }], stride)
             }
             Offsets::Runs(offsets, stride) => {
-                let offsets = &offsets[columns.clone()];
-                let mut at = 0;
+                let offsets = &offsets[columns];
+                let (mut runs, mut at) = (Vec::new(), 0);
                 while at < offsets.len() {
                     let start = offsets[at];
                     let run = offsets[at..].iter().enumerate();
@@ -131,10 +128,18 @@ impl<T: Lane> Columns<'_, T> {
                     runs.push(Run { at, len, start });
                     at += len;
                 }
-                stride
+                (runs, stride)
             }
-        };
+        }
+    }
+}
+
+impl<T: Lane> Columns<'_, T> {
+    /// Packs a panel of columns step by step. Columns past the end are zeros.
+    #[inline(always)]
+    pub(super) fn pack(&self, steps: Range<usize>, columns: Range<usize>, width: usize, to: &mut [T]) {
         let missing = columns.len();
+        let (runs, stride) = self.columns.runs(columns);
         for (step, to) in steps.zip(to.chunks_exact_mut(width)) {
             let first = self.steps.at(step);
             for run in &runs {

@@ -4,9 +4,7 @@
 //! is computed at a time, element by element of the axis, so that all loops are over adjacent elements.
 
 use crate::element::{Number, Real};
-
-/// Number of partial results.
-const LANES: usize = 16;
+use crate::ops::reduce::floats::{fold, fold_with};
 
 /// Number of adjacent rows that are computed together.
 const BLOCK: usize = 64;
@@ -37,48 +35,25 @@ pub(super) fn blocks<T: Real>(data: &mut [T], extent: usize, inner: usize, kind:
 
 #[inline(always)]
 fn along_row<T: Real>(row: &mut [T], kind: Kind) {
-    let most = fold(row, T::LOWEST, Number::max_of, Number::max_of);
+    let most = fold(row, T::LOWEST, Number::max_of);
     match kind {
         Kind::Softmax => {
             for value in row.iter_mut() {
                 *value = (*value - most).exponential();
             }
-            let sum = fold(row, T::ZERO, T::plus, T::plus);
+            let sum = fold(row, T::ZERO, T::plus);
             for value in row.iter_mut() {
                 *value = *value / sum;
             }
         }
         Kind::LogSoftmax => {
-            let sum = fold(row, T::ZERO, |sum, value| sum + (value - most).exponential(), T::plus);
+            let sum = fold_with(row, T::ZERO, |sum, value| sum + (value - most).exponential(), T::plus);
             let log = sum.ln();
             for value in row.iter_mut() {
                 *value = *value - most - log;
             }
         }
     }
-}
-
-/// Folds a row in partial results, which are then joined pairwise.
-#[inline(always)]
-pub(super) fn fold<T: Real>(row: &[T], first: T, each: impl Fn(T, T) -> T, join: impl Fn(T, T) -> T) -> T {
-    let mut partial = [first; LANES];
-    let (groups, rest) = row.as_chunks::<LANES>();
-    for group in groups {
-        for (partial, value) in partial.iter_mut().zip(group) {
-            *partial = each(*partial, *value);
-        }
-    }
-    for (partial, value) in partial.iter_mut().zip(rest) {
-        *partial = each(*partial, *value);
-    }
-    let mut half = LANES / 2;
-    while half > 0 {
-        for at in 0..half {
-            partial[at] = join(partial[at], partial[at + half]);
-        }
-        half /= 2;
-    }
-    partial[0]
 }
 
 #[inline(always)]

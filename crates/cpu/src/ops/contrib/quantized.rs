@@ -4,6 +4,7 @@
 //! compute in `f32` and round once, half to even, so a result can differ by 1 from ONNX Runtime's integer
 //! arithmetic.
 
+use num_traits::{AsPrimitive, Bounded};
 use pulp::Arch;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
@@ -44,18 +45,33 @@ pub(in crate::ops) const OPERATORS: &[Operator] = &[
 ];
 
 /// An 8-bit integer type.
-trait Byte: Element {
+trait Byte: Element + Bounded + AsPrimitive<i32> + AsPrimitive<f32> {
+    /// The nearest number of this type.
+    fn saturated(value: i32) -> Self;
+
     /// Position in a table of 256 entries, which starts with 0 or with -128.
-    fn position(self) -> usize;
+    fn position(self) -> usize {
+        (self.whole() - Self::min_value().whole()) as usize
+    }
+
     /// The nearest number of this type, half to even; NaN is 0.
-    fn nearest(value: f32) -> Self;
+    fn nearest(value: f32) -> Self {
+        Self::saturated(value.round_ties_even() as i32)
+    }
+
     /// All numbers in the order of positions.
-    fn all() -> Vec<Self>;
-    fn whole(self) -> i32;
+    fn all() -> impl Iterator<Item = Self> {
+        (Self::min_value().whole()..=Self::max_value().whole()).map(Self::saturated)
+    }
+
+    #[inline(always)]
+    fn whole(self) -> i32 {
+        self.as_()
+    }
 
     #[inline(always)]
     fn number(self) -> f32 {
-        self.whole() as f32
+        self.as_()
     }
 
     /// As [`Byte::nearest`], in arithmetic that vectorises: after the addition of `1.5 * 2^23`, the lowest bits of
@@ -66,47 +82,19 @@ trait Byte: Element {
         let bits = (value.clamp(-512.0, 512.0) + MAGIC).to_bits();
         Self::saturated(bits.wrapping_sub(MAGIC.to_bits()).cast_signed())
     }
-
-    fn saturated(value: i32) -> Self;
 }
 
 impl Byte for u8 {
-    fn position(self) -> usize {
-        usize::from(self)
-    }
-    fn nearest(value: f32) -> Self {
-        value.round_ties_even() as Self
-    }
-    fn all() -> Vec<Self> {
-        (Self::MIN..=Self::MAX).collect()
-    }
-    #[inline(always)]
-    fn whole(self) -> i32 {
-        i32::from(self)
-    }
     #[inline(always)]
     fn saturated(value: i32) -> Self {
-        value.clamp(i32::from(Self::MIN), i32::from(Self::MAX)) as Self
+        value.clamp(0, 255) as Self
     }
 }
 
 impl Byte for i8 {
-    fn position(self) -> usize {
-        usize::from(self.cast_unsigned() ^ 0x80)
-    }
-    fn nearest(value: f32) -> Self {
-        value.round_ties_even() as Self
-    }
-    fn all() -> Vec<Self> {
-        (Self::MIN..=Self::MAX).collect()
-    }
-    #[inline(always)]
-    fn whole(self) -> i32 {
-        i32::from(self)
-    }
     #[inline(always)]
     fn saturated(value: i32) -> Self {
-        value.clamp(i32::from(Self::MIN), i32::from(Self::MAX)) as Self
+        value.clamp(-128, 127) as Self
     }
 }
 
@@ -137,7 +125,7 @@ impl Scale {
 
     /// The real numbers for all quantised ones.
     fn table<T: Byte>(self) -> Vec<f32> {
-        T::all().into_iter().map(|number| self.scale * (number.number() - self.zero)).collect()
+        T::all().map(|number| self.scale * (number.number() - self.zero)).collect()
     }
 
     fn quantised<T: Byte>(self, value: f32) -> T {

@@ -18,7 +18,7 @@ use crate::element::{build_over, check_size, dispatch, to_f64s};
 use crate::error::{KernelErrorKind, invalid};
 use crate::memory;
 use crate::ops::conv::convolve;
-use crate::ops::filter::{check_rank, groups, kernel_shape};
+use crate::ops::filter::{geometry, groups};
 use crate::ops::matmul::centred;
 use crate::ops::sliding::Windows;
 use crate::product::integer::{self, Bytes, Job, Left, Right, Sink, Windowed, Zeros};
@@ -110,18 +110,10 @@ impl Filter {
         zero: Option<&AnyTensor>,
         sink: &Sink<'_, T>,
     ) -> Result<Option<AnyTensor>, KernelErrorKind> {
-        let shape = &self.shape;
-        check_rank(x.shape(), shape)?;
-        let channels = x.shape()[1];
-        if groups(call.attributes, channels, shape[0])? != self.groups || shape[1] != channels / self.groups {
-            let groups = self.groups;
-            return invalid(format!("weights {shape:?} do not fit {channels} channels in {groups} groups"));
-        }
-        let windows = Windows::of(call, &x.shape()[2..], &kernel_shape(call.attributes, shape)?)?;
+        let (windows, result) = geometry(call, x, &self.shape, self.groups)?;
         let bytes = Bytes::of(x)?;
         let Some(Zeros::One(zero)) = zeros(x, zero, 1) else { return Ok(None) };
-        let result = [&[x.shape()[0], shape[0]], &windows.output[..]].concat();
-        let input = Input { bytes, zero, batches: x.shape()[0], channels };
+        let input = Input { bytes, zero, batches: x.shape()[0], channels: x.shape()[1] };
         framed(&windows, input, |input, extents| match &self.weights {
             Weights::Rows(rows) => self.multiply(rows, &windows, input, extents, &result, sink),
             Weights::Planes(weights) => self.by_planes(weights, &windows, input, extents, &result, sink),

@@ -197,27 +197,19 @@ pub(super) fn dequantize(
 
 #[inline(always)]
 fn dequantize_part(from: &[u8], value: impl Fn(u8) -> f32, scales: Scales<'_>, out: &mut [f32]) {
-    Arch::new().dispatch(
-        #[inline(always)]
-        move || match scales {
-            Scales::Equal(scale, zero) => {
-                for (to, from) in out.iter_mut().zip(from) {
-                    *to = (value(*from) - zero) * scale;
-                }
-            }
-            Scales::Each(scales, zeros) => {
-                for (to, ((from, scale), zero)) in out.iter_mut().zip(from.iter().zip(scales).zip(zeros)) {
-                    *to = (value(*from) - zero) * scale;
-                }
-            }
-        },
-    );
+    scaled(from, scales, out, |from, scale, zero| (value(from) - zero) * scale);
 }
 
 /// 32-bit integers have too many bits for `f32`.
 fn dequantize_wide(from: &[i32], scales: Scales<'_>, out: &mut [f32]) {
-    let value =
-        |from: i32, scale: f32, zero: f32| ((f64::from(from) - f64::from(zero)) * f64::from(scale)) as f32;
+    scaled(from, scales, out, |from, scale, zero| {
+        ((f64::from(from) - f64::from(zero)) * f64::from(scale)) as f32
+    });
+}
+
+/// Applies a function of an element, its scale and its zero point.
+#[inline(always)]
+fn scaled<X: Copy>(from: &[X], scales: Scales<'_>, out: &mut [f32], value: impl Fn(X, f32, f32) -> f32) {
     Arch::new().dispatch(
         #[inline(always)]
         move || match scales {

@@ -105,9 +105,14 @@ fn join<A: Copy>(mut partial: [A; LANES], each: impl Fn(A, A) -> A) -> A {
     partial[0]
 }
 
-/// Folds the elements of a row.
+/// Folds a row in partial results, which are then joined pairwise.
 #[inline(always)]
-fn fold<T: Real>(row: &[T], first: T, each: impl Fn(T, T) -> T) -> T {
+pub(crate) fn fold_with<T: Real>(
+    row: &[T],
+    first: T,
+    each: impl Fn(T, T) -> T,
+    both: impl Fn(T, T) -> T,
+) -> T {
     let mut partial = [first; LANES];
     let (groups, rest) = row.as_chunks::<LANES>();
     for group in groups {
@@ -118,7 +123,13 @@ fn fold<T: Real>(row: &[T], first: T, each: impl Fn(T, T) -> T) -> T {
     for (partial, value) in partial.iter_mut().zip(rest) {
         *partial = each(*partial, *value);
     }
-    join(partial, each)
+    join(partial, both)
+}
+
+/// As [`fold_with`], if results are joined as elements are.
+#[inline(always)]
+pub(crate) fn fold<T: Real>(row: &[T], first: T, each: impl Fn(T, T) -> T + Copy) -> T {
+    fold_with(row, first, each, each)
 }
 
 /// Reduces at most [`BLOCK`] adjacent rows, whose elements follow at a distance of `inner`.

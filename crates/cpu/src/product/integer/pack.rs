@@ -231,36 +231,6 @@ struct Interleave<'a, 's> {
     to: &'s mut [i8],
 }
 
-/// A run of evenly spaced columns.
-struct Run {
-    /// Index of the first column in the panel.
-    at: usize,
-    len: usize,
-    /// Offset of the first column.
-    start: usize,
-}
-
-/// The runs of columns of a panel, and the stride in a run.
-fn runs(offsets: Offsets<'_>, columns: Range<usize>) -> (Vec<Run>, usize) {
-    match offsets {
-        Offsets::Even(stride) => {
-            (vec![Run { at: 0, len: columns.len(), start: columns.start * stride }], stride)
-        }
-        Offsets::Runs(offsets, stride) => {
-            let offsets = &offsets[columns];
-            let (mut runs, mut at) = (Vec::new(), 0);
-            while at < offsets.len() {
-                let start = offsets[at];
-                let run = offsets[at..].iter().enumerate();
-                let len = run.take_while(|(index, offset)| **offset == start + index * stride).count();
-                runs.push(Run { at, len, start });
-                at += len;
-            }
-            (runs, stride)
-        }
-    }
-}
-
 impl WithSimd for Interleave<'_, '_> {
     type Output = ();
 
@@ -269,7 +239,7 @@ impl WithSimd for Interleave<'_, '_> {
         let Self { from, depth, columns, panel, to } = self;
         let flip = from.bytes.signs.flip();
         let data = from.bytes.data;
-        let (runs, stride) = runs(from.columns, columns);
+        let (runs, stride) = from.columns.runs(columns);
         for (step, to) in (0..depth).step_by(2).zip(to.chunks_exact_mut(2 * panel)) {
             let first = from.steps.at(step);
             // The partner of the last step is multiplied by the zero that pads the left side.
