@@ -3,7 +3,7 @@
 use std::ops::{Add, Div, Mul, Rem, Sub};
 
 use half::slice::HalfFloatSliceExt as _;
-use pulp::Arch;
+use pulp::{Arch, Simd, WithSimd};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
@@ -200,11 +200,32 @@ numbers!(
     i8, i16, i32, i64, u8, u16, u32, u64
 );
 
-/// Runs loops over `f32` with the widest vectors of the processor. Loops over other types are compiled once, because
-/// each instruction set multiplies the code.
+/// Loops that are compiled for several instruction sets.
+struct Loops<F>(F);
+
+impl<R, F: FnMut() -> R> WithSimd for Loops<F> {
+    type Output = R;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> R {
+        // A call by `FnOnce` of a closure that can be called again is a function of its own, which is compiled without the
+        // instructions of the processor.
+        let Self(mut work) = self;
+        work()
+    }
+}
+
+/// Runs loops with the widest vectors of the processor. The closure is marked `#[inline(always)]`.
 #[inline(always)]
-pub(crate) fn vectorised<T: Element, R>(work: impl FnOnce() -> R) -> R {
-    if T::DTYPE == Dtype::F32 { Arch::new().dispatch(work) } else { work() }
+pub(crate) fn widest<R>(work: impl FnMut() -> R) -> R {
+    Arch::new().dispatch(Loops(work))
+}
+
+/// As [`widest`] for loops over `f32`. Loops over other types are compiled once, because each instruction set multiplies the
+/// code.
+#[inline(always)]
+pub(crate) fn vectorised<T: Element, R>(mut work: impl FnMut() -> R) -> R {
+    if T::DTYPE == Dtype::F32 { widest(work) } else { work() }
 }
 
 /// Arithmetic on the native float types.

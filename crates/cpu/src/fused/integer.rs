@@ -11,7 +11,6 @@
 
 use std::borrow::Cow;
 
-use pulp::Arch;
 use pulp::bytemuck::cast_slice_mut;
 use typeloom_contracts::datum::Datum;
 use typeloom_types::any_tensor::AnyTensor;
@@ -21,7 +20,7 @@ use typeloom_types::element::Element;
 use super::{Absorbed, Dequantised, FusedError, Node, Operand};
 use crate::attributes::{Attribute, Attributes};
 use crate::call::Call;
-use crate::element::to_f64s;
+use crate::element::{to_f64s, widest};
 use crate::error::{KernelError, KernelErrorKind};
 use crate::memory;
 use crate::ops::quantize::convolution::Filter;
@@ -411,7 +410,7 @@ impl Integer {
         match &self.results {
             Results::Sums => self.compute::<i32>(call, &integer::store),
             Results::Floats => self.compute::<f32>(call, &|row, first, sums, out| {
-                Arch::new().dispatch(
+                widest(
                     #[inline(always)]
                     || finish(steps, lanes(row, first), sums, out),
                 );
@@ -419,7 +418,7 @@ impl Integer {
             Results::Quantised(scale, zero, dtype) => {
                 let bounds = if *dtype == Dtype::I8 { (-128.0, 127.0) } else { (0.0, 255.0) };
                 let sink = |row: usize, first: usize, sums: &[i32], out: &mut [u8]| {
-                    Arch::new().dispatch(
+                    widest(
                         #[inline(always)]
                         || quantise(steps, (*scale, *zero, bounds), lanes(row, first), sums, out),
                     );

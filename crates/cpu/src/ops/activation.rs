@@ -23,7 +23,13 @@ pub(super) const OPERATORS: &[Operator] = &[
     widened("Sigmoid", |call| functions(call, &|data| each_of(data, math::sigmoid), Real::logistic)),
     widened("LeakyRelu", |call| {
         let alpha = call.float("alpha", 0.01)?;
-        let single = |data: &mut [f32]| each_of(data, |x| if x < 0.0 { alpha * x } else { x });
+        let single = |data: &mut [f32]| {
+            each_of(data, move |x| {
+                // A branch for each sign does not vectorise.
+                let scaled = alpha * x;
+                if x < 0.0 { scaled } else { x }
+            });
+        };
         functions(call, &single, |x| if x < 0.0 { f64::from(alpha) * x } else { x })
     }),
     widened("Elu", |call| {

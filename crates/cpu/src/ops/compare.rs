@@ -107,6 +107,12 @@ fn choose(call: &mut Call<'_>) -> Outcome {
     }
 }
 
+/// Reads both values first, because a conditional read does not vectorise.
+#[inline(always)]
+fn chosen<T>(flag: bool, yes: T, no: T) -> T {
+    if flag { yes } else { no }
+}
+
 /// The operands of `Where`: condition, and the values where it is true and false.
 struct Choice<'a> {
     flags: &'a [bool],
@@ -143,19 +149,19 @@ impl Choice<'_> {
                         for (out, (flag, (yes, no))) in
                             out.iter_mut().zip(flags.iter().zip(yes.iter().zip(no)))
                         {
-                            *out = if *flag { *yes } else { *no };
+                            *out = chosen(*flag, *yes, *no);
                         }
                     }
                     [1, 1, 0] => {
                         let no = no[0];
                         for (out, (flag, yes)) in out.iter_mut().zip(flags.iter().zip(yes)) {
-                            *out = if *flag { *yes } else { no };
+                            *out = chosen(*flag, *yes, no);
                         }
                     }
                     [1, 0, 1] => {
                         let yes = yes[0];
                         for (out, (flag, no)) in out.iter_mut().zip(flags.iter().zip(no)) {
-                            *out = if *flag { yes } else { *no };
+                            *out = chosen(*flag, yes, *no);
                         }
                     }
                     [flag, a, b] => {

@@ -4,13 +4,12 @@
 //! and recurrent gates as matrix products: that of the inputs for all steps at once, that of the state with
 //! weights that are packed before the first step. The cell type computes the next state from the gates.
 
-use pulp::Arch;
 use typeloom_types::any_tensor::AnyTensor;
 
 use super::layout::permute;
 use super::{Operator, widened};
 use crate::call::{Call, Outcome};
-use crate::element::{Number, Real, from_slice, on_floats};
+use crate::element::{Number, Real, from_slice, on_floats, widest};
 use crate::error::{KernelErrorKind, invalid};
 use crate::product::lane::Lane;
 use crate::product::{self, Matrix, Memory, Panels};
@@ -94,13 +93,22 @@ impl Activation {
 
     #[inline(always)]
     fn apply<T: Real>(self, values: &mut [T]) {
+        // Loops, because `for_each` would be compiled without the instructions of the caller.
         match self.kind {
-            Kind::Sigmoid => values.iter_mut().for_each(|x| *x = x.logistic()),
-            Kind::Tanh => values.iter_mut().for_each(|x| *x = x.hyperbolic_tangent()),
+            Kind::Sigmoid => {
+                for x in values {
+                    *x = x.logistic();
+                }
+            }
+            Kind::Tanh => {
+                for x in values {
+                    *x = x.hyperbolic_tangent();
+                }
+            }
             Kind::Other => {
-                values
-                    .iter_mut()
-                    .for_each(|x| *x = T::of((self.apply)(Number::to_f64(*x), self.alpha, self.beta)));
+                for x in values {
+                    *x = T::of((self.apply)(Number::to_f64(*x), self.alpha, self.beta));
+                }
             }
         }
     }
@@ -255,7 +263,7 @@ impl Net {
                 let lane = batch * n..(batch + 1) * n;
                 let (h, c) = (&mut h[lane.clone()], &mut c[lane]);
                 let added = if self.cell == Cell::Gru { 2 * n } else { rows };
-                Arch::new().dispatch(
+                widest(
                     #[inline(always)]
                     || {
                         let sums = of_state.iter_mut().zip(&weights.bias_state).enumerate();
@@ -286,7 +294,7 @@ impl Net {
                         let biases = &weights.bias_state[2 * n..];
                         candidates.iter_mut().zip(biases).for_each(|(sum, bias)| *sum += *bias);
                     }
-                    Arch::new().dispatch(
+                    widest(
                         #[inline(always)]
                         || {
                             let inputs = &token[2 * n..];

@@ -1,13 +1,12 @@
 //! Elementwise functions of one tensor.
 
-use pulp::Arch;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
 
 use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
-use crate::element::{Number, build, build_over, on_floats, on_numbers, to_f64s};
+use crate::element::{Number, build, build_over, on_floats, on_numbers, to_f64s, widest};
 use crate::error::KernelErrorKind;
 use crate::math;
 use crate::threads;
@@ -131,10 +130,10 @@ pub(super) fn functions(
 
 /// Replaces every element by the value of a function, with the widest vectors of the processor.
 pub(super) fn each_of(data: &mut [f32], function: impl Fn(f32) -> f32) {
-    Arch::new().dispatch(
+    widest(
         #[inline(always)]
         || {
-            for x in data {
+            for x in data.iter_mut() {
                 *x = function(*x);
             }
         },

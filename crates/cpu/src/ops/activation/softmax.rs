@@ -20,10 +20,10 @@ pub(super) enum Kind {
 #[inline(always)]
 pub(super) fn blocks<T: Real>(data: &mut [T], extent: usize, inner: usize, kind: Kind) {
     if inner == 1 {
-        data.chunks_exact_mut(extent).for_each(
-            #[inline(always)]
-            |row| along_row(row, kind),
-        );
+        // `for_each` would be compiled without the instructions of the caller.
+        for row in data.chunks_exact_mut(extent) {
+            along_row(row, kind);
+        }
         return;
     }
     for data in data.chunks_exact_mut(extent * inner) {

@@ -8,9 +8,9 @@ use typeloom_types::dtype::Dtype;
 
 use super::{floats, required};
 use crate::call::{Call, Outcome};
-use crate::element::{check_size, from_slice, to_f64s};
+use crate::element::{check_size, from_slice, to_f64s, widest};
 use crate::error::{KernelErrorKind, invalid};
-use crate::math::sigmoid;
+use crate::math::{sigmoid, tanh};
 use crate::ops::{CONTRIB_DOMAIN, Operator, native};
 use crate::product::{Matrix, multiply};
 
@@ -103,19 +103,24 @@ impl Net {
 
     /// The next state of one sequence from the sums of its gates: input, output, forget, cell.
     fn next(&self, gates: &[f32], peepholes: &[f32], h: &mut [f32], c: &mut [f32]) {
-        let n = self.hidden;
-        let clipped = |x: f32| x.clamp(-self.clip, self.clip);
-        for at in 0..n {
-            let input = sigmoid(clipped(gates[at] + peepholes[at] * c[at]));
-            let forget = if self.is_coupled {
-                1.0 - input
-            } else {
-                sigmoid(clipped(gates[2 * n + at] + peepholes[2 * n + at] * c[at]))
-            };
-            c[at] = forget * c[at] + input * clipped(gates[3 * n + at]).tanh();
-            let output = sigmoid(clipped(gates[n + at] + peepholes[n + at] * c[at]));
-            h[at] = output * c[at].tanh();
-        }
+        let (n, clip, is_coupled) = (self.hidden, self.clip, self.is_coupled);
+        let gate = |at: usize| &gates[at * n..][..n];
+        let factor = |at: usize| &peepholes[at * n..][..n];
+        widest(
+            #[inline(always)]
+            move || {
+                let clipped = |x: f32| x.clamp(-clip, clip);
+                let sums = gate(0).iter().zip(gate(1)).zip(gate(2).iter().zip(gate(3)));
+                let factors = factor(0).iter().zip(factor(1)).zip(factor(2));
+                for (((h, c), sums), factors) in h.iter_mut().zip(c.iter_mut()).zip(sums).zip(factors) {
+                    let (((i, o), (f, cell)), ((pi, po), pf)) = (sums, factors);
+                    let input = sigmoid(clipped(i + pi * *c));
+                    let forget = if is_coupled { 1.0 - input } else { sigmoid(clipped(f + pf * *c)) };
+                    *c = forget * *c + input * tanh(clipped(*cell));
+                    *h = sigmoid(clipped(o + po * *c)) * tanh(*c);
+                }
+            },
+        );
     }
 }
 

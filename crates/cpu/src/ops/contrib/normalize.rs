@@ -1,11 +1,10 @@
 //! Layer normalisation with a residual connection or embeddings.
 
-use pulp::Arch;
 use typeloom_types::any_tensor::AnyTensor;
 
 use super::{floats, owned, required, sum_of};
 use crate::call::{Call, Outcome, integers, one};
-use crate::element::{build, build_over, check_size, from_slice};
+use crate::element::{build, build_over, check_size, from_slice, widest};
 use crate::error::{KernelErrorKind, invalid};
 use crate::math::sigmoid;
 use crate::ops::{CONTRIB_DOMAIN, Operator, widened, widened_to};
@@ -88,12 +87,15 @@ fn normalized_rows(
     let is_parallel = threads::should_split(out.len(), MIN_PARALLEL);
     let mut tasks: Vec<_> = out.chunks_exact_mut(width).zip(&mut statistics).collect();
     threads::each_chunk(&mut tasks, PART, is_parallel, 1, &|at, tasks| {
-        Arch::new().dispatch(|| {
-            for (inner, (row, statistics)) in tasks.iter_mut().enumerate() {
-                write(at * PART + inner, row);
-                **statistics = normalize_row(row, parameters);
-            }
-        });
+        widest(
+            #[inline(always)]
+            || {
+                for (inner, (row, statistics)) in tasks.iter_mut().enumerate() {
+                    write(at * PART + inner, row);
+                    **statistics = normalize_row(row, parameters);
+                }
+            },
+        );
     });
     statistics.into_iter().unzip()
 }

@@ -5,7 +5,6 @@
 //! arithmetic.
 
 use num_traits::{AsPrimitive, Bounded};
-use pulp::Arch;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
@@ -13,7 +12,7 @@ use typeloom_types::element::Element;
 use super::part;
 use crate::attributes::{Attribute, Attributes};
 use crate::call::{Call, Outcome, one};
-use crate::element::{build_over, dispatch, to_f64s};
+use crate::element::{build_over, dispatch, to_f64s, widest};
 use crate::error::{KernelErrorKind, invalid};
 use crate::ops::binary::map2;
 use crate::ops::layout::permute;
@@ -145,7 +144,7 @@ impl Scale {
         let data = x.as_slice::<f32>()?;
         let factor = 1.0 / self.scale;
         dispatch!(dtype, T in [U8 u8, I8 i8] => build_over::<T>(x.shape(), |out| {
-            Arch::new().dispatch(|| {
+            widest(#[inline(always)] || {
                 for (out, x) in out.iter_mut().zip(data) {
                     *out = T::rounded(x * factor + self.zero);
                 }
@@ -223,7 +222,7 @@ fn binary(call: &mut Call<'_>, kind: Binary) -> Outcome {
         let (left, right) = (a.as_slice::<T>()?, b.as_slice::<T>()?);
         build_over::<T>(a.shape(), |out| {
             threads::in_parts(out, MIN_PARALLEL, &|at, out| {
-                Arch::new().dispatch(|| {
+                widest(#[inline(always)] || {
                     for (out, (x, y)) in out.iter_mut().zip(left[at..].iter().zip(&right[at..])) {
                         *out = form.apply(*x, *y);
                     }
@@ -243,7 +242,7 @@ fn requantized(x: &AnyTensor, from: Scale, to: Scale) -> Result<AnyTensor, Kerne
     dispatch!(x.dtype(), T in [U8 u8, I8 i8] => {
         let data = x.as_slice::<T>()?;
         build_over::<T>(x.shape(), |out| {
-            Arch::new().dispatch(|| {
+            widest(#[inline(always)] || {
                 for (out, x) in out.iter_mut().zip(data) {
                     *out = T::rounded(factor * x.number() + constant);
                 }
@@ -268,7 +267,7 @@ fn global_average(call: &mut Call<'_>) -> Outcome {
             return invalid("the planes are empty");
         }
         build_over::<T>(&shape, |out| {
-            Arch::new().dispatch(|| {
+            widest(#[inline(always)] || {
                 for (out, plane) in out.iter_mut().zip(data.chunks_exact(plane)) {
                     // Sums of 2^16 bytes fit in 32 bits.
                     let parts = plane.chunks(1 << 16).map(|part| part.iter().map(|x| x.whole()).sum::<i32>());

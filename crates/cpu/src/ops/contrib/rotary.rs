@@ -1,9 +1,8 @@
 //! Rotary position embeddings.
 
-use pulp::Arch;
-
 use super::{owned, required};
 use crate::call::{Call, Outcome, one};
+use crate::element::widest;
 use crate::error::{KernelErrorKind, invalid};
 use crate::ops::{CONTRIB_DOMAIN, Operator, widened};
 
@@ -91,12 +90,15 @@ fn rotary(call: &mut Call<'_>) -> Outcome {
     let rotation = Rotation { cos, sin, half, is_interleaved };
     let mut y = owned(x.clone())?;
     let data = y.as_mut_slice::<f32>()?;
-    Arch::new().dispatch(|| {
-        for (at, head) in data.chunks_exact_mut(size.max(1)).enumerate() {
-            let token = if is_flat { at / count } else { at / (count * length) * length + at % length };
-            rotation.apply(head, positions[token])?;
-        }
-        Ok::<(), KernelErrorKind>(())
-    })?;
+    widest(
+        #[inline(always)]
+        || {
+            for (at, head) in data.chunks_exact_mut(size.max(1)).enumerate() {
+                let token = if is_flat { at / count } else { at / (count * length) * length + at % length };
+                rotation.apply(head, positions[token])?;
+            }
+            Ok::<(), KernelErrorKind>(())
+        },
+    )?;
     one(y)
 }

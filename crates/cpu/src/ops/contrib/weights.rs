@@ -3,13 +3,12 @@
 //! A panel of rows of the weights is dequantised, multiplied with all rows of the input, and discarded, so that
 //! the weights are never in memory as floats.
 
-use pulp::Arch;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::{floats, required};
 use crate::call::{Call, Outcome, integers, one};
-use crate::element::{build_over, check_size, from_slice, to_f64s};
+use crate::element::{build_over, check_size, from_slice, to_f64s, widest};
 use crate::error::{KernelErrorKind, invalid};
 use crate::movement::slices;
 use crate::ops::{CONTRIB_DOMAIN, Operator, widened};
@@ -114,11 +113,14 @@ struct Blocks<'a> {
 impl Blocks<'_> {
     /// Writes whole rows from `first` on.
     fn dequantize(&self, first: usize, out: &mut [f32]) {
-        Arch::new().dispatch(|| {
-            for (at, row) in out.chunks_exact_mut(self.depth).enumerate() {
-                self.row(first + at, row);
-            }
-        });
+        widest(
+            #[inline(always)]
+            || {
+                for (at, row) in out.chunks_exact_mut(self.depth).enumerate() {
+                    self.row(first + at, row);
+                }
+            },
+        );
     }
 
     #[inline(always)]
@@ -166,11 +168,14 @@ impl Blocks<'_> {
         let mut out = vec![0.0; columns];
         let is_parallel = threads::should_split(self.depth * columns, MIN_PARALLEL);
         threads::each_chunk(&mut out, 64, is_parallel, 1, &|at, out| {
-            Arch::new().dispatch(|| {
-                for (inner, out) in out.iter_mut().enumerate() {
-                    *out = self.dot(at * 64 + inner, &low, &high, &sums);
-                }
-            });
+            widest(
+                #[inline(always)]
+                || {
+                    for (inner, out) in out.iter_mut().enumerate() {
+                        *out = self.dot(at * 64 + inner, &low, &high, &sums);
+                    }
+                },
+            );
         });
         Ok(out)
     }

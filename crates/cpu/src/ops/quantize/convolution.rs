@@ -4,7 +4,6 @@
 //! input, which are packed block by block. Where windows reach past the input, it is copied with a border of
 //! zero points. Depthwise convolutions accumulate plane by plane.
 
-use pulp::Arch;
 use pulp::bytemuck::cast_slice_mut;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::element::Element;
@@ -14,7 +13,7 @@ use super::requantize::{Lanes, Requantizer};
 use super::{requantised, scale_products, single};
 use crate::attributes::Attributes;
 use crate::call::{Call, Outcome, one};
-use crate::element::{build_over, check_size, dispatch, to_f64s};
+use crate::element::{build_over, check_size, dispatch, to_f64s, widest};
 use crate::error::{KernelErrorKind, invalid};
 use crate::memory;
 use crate::ops::conv::convolve;
@@ -199,7 +198,7 @@ impl Filter {
                 // Blocks may read past the end, and their last sums are dropped.
                 let mut centred = vec![0; plane + BLOCK];
                 let mut sums = vec![0; all.next_multiple_of(BLOCK).max(positions)];
-                Arch::new().dispatch(
+                widest(
                     #[inline(always)]
                     || {
                         for (to, byte) in centred.iter_mut().zip(bytes) {

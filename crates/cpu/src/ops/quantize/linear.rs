@@ -3,13 +3,12 @@
 //! Results equal those of the general path in every bit: `f32` division and multiplication round as the
 //! general path's `f64` operations do after rounding to `f32`, because the operands have 24 bits.
 
-use pulp::Arch;
 use pulp::bytemuck::cast_slice_mut;
 use typeloom_contracts::datum::Datum;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-use crate::element::{build_over, dispatch};
+use crate::element::{build_over, dispatch, widest};
 use crate::error::KernelErrorKind;
 use crate::product::integer::{Bytes, Signs};
 use crate::shape::around;
@@ -114,7 +113,7 @@ pub(super) fn quantize(
 }
 
 fn quantize_part(from: &[f32], scales: Scales<'_>, bounds: (f32, f32), out: &mut [u8]) {
-    Arch::new().dispatch(
+    widest(
         #[inline(always)]
         move || match scales {
             Scales::Equal(scale, zero) => {
@@ -210,7 +209,7 @@ fn dequantize_wide(from: &[i32], scales: Scales<'_>, out: &mut [f32]) {
 /// Applies a function of an element, its scale and its zero point.
 #[inline(always)]
 fn scaled<X: Copy>(from: &[X], scales: Scales<'_>, out: &mut [f32], value: impl Fn(X, f32, f32) -> f32) {
-    Arch::new().dispatch(
+    widest(
         #[inline(always)]
         move || match scales {
             Scales::Equal(scale, zero) => {
@@ -230,7 +229,7 @@ fn scaled<X: Copy>(from: &[X], scales: Scales<'_>, out: &mut [f32], value: impl 
 /// Smallest and largest element, and 0. NaNs are ignored.
 fn extremes(x: &[f32]) -> (f32, f32) {
     const LANES: usize = 64;
-    Arch::new().dispatch(
+    widest(
         #[inline(always)]
         || {
             let (mut low, mut high) = ([0.0_f32; LANES], [0.0_f32; LANES]);

@@ -5,11 +5,11 @@
 //! within [`MARGIN`] of a tie, the rounding could differ, and the `f64` formula decides (a floating-point
 //! filter, as in exact geometric predicates). Results therefore always equal the formula.
 
-use pulp::Arch;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::linear::{ROUNDS, Target};
+use crate::element::widest;
 use crate::error::{KernelErrorKind, invalid};
 use crate::product::integer::Bytes;
 
@@ -75,7 +75,7 @@ impl Requantizer {
 
     /// Requantises sums to bytes.
     pub(crate) fn apply(&self, lanes: Lanes, sums: &[i32], out: &mut [u8]) {
-        Arch::new().dispatch(
+        widest(
             #[inline(always)]
             || match (lanes, &self.ratios[..]) {
                 (Lanes::From(first), ratios) if ratios.len() > 1 => self.by_lane(first, sums, out),
