@@ -15,6 +15,7 @@ import argparse
 import statistics
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,9 @@ from contender import Contender, Failed, onnxruntime, typeloom
 from onnx import helper, numpy_helper
 
 BATCH_SECONDS, MAX_BATCH = 0.02, 1_000
+
+# Seconds before a batch with several threads: those of ONNX Runtime spin for some 40 ms after a run.
+PAUSE = 0.1
 
 
 def of_file(path: Path, size: int) -> Case:
@@ -121,6 +125,8 @@ def measure(case: Case, program: list[str], options: argparse.Namespace) -> Row:
                 times: list[list[float]] = [[], []]
                 for _ in range(options.rounds):
                     for at, them in enumerate(pair):
+                        if options.threads > 1:
+                            time.sleep(PAUSE)
                         times[at].append(them.run(batches[at]))
                 row.ours.append(statistics.median(times[0]))
                 row.theirs.append(statistics.median(times[1]))

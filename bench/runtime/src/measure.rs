@@ -2,7 +2,9 @@
 //! equally.
 //!
 //! In a round, every contender runs a batch that takes some milliseconds; the first batch is a warm-up. A
-//! contender stops when its time budget is spent. Outputs are compared, and deviating ones are marked.
+//! contender stops when its time budget is spent. Outputs are compared, and deviating ones are marked. With several
+//! threads, a pause precedes each batch: the threads of ONNX Runtime spin for some 40 ms after a run, and would take
+//! a processor away from the next contender.
 //!
 //! The memory layout of a process changes its speed by up to a tenth for its whole lifetime. Therefore the
 //! measurement is repeated with several consecutive processes of each contender, and the report shows their
@@ -10,7 +12,7 @@
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use std::{env, fs, process};
+use std::{env, fs, process, thread};
 
 use anyhow::{Context, Result};
 
@@ -19,6 +21,9 @@ use crate::contender::{Contender, Server, Threads};
 
 /// Target time of a batch of runs.
 const BATCH: Duration = Duration::from_millis(20);
+
+/// Time before a batch with several threads, in which those of the contender before fall asleep.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Maximum difference of an output element, relative to the largest element.
 const TOLERANCE: f32 = 1e-3;
@@ -162,7 +167,12 @@ fn cells(plan: &Plan, threads: Threads, model: &Path, inputs: &[(String, Vec<usi
     for _ in 0..plan.runs {
         for (_, work) in &mut works {
             let failed = match work {
-                Ok(running) if running.spent < plan.budget => running.batch(plan).err(),
+                Ok(running) if running.spent < plan.budget => {
+                    if threads != Threads::One {
+                        thread::sleep(PAUSE);
+                    }
+                    running.batch(plan).err()
+                }
                 Ok(_) | Err(_) => None,
             };
             if let Some(problem) = failed {

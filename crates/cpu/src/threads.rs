@@ -5,18 +5,20 @@
 //!
 //! A kernel that starts work on the pool from an outside thread blocks that thread and wakes two others. A
 //! caller with many kernels therefore enters the pool once with [`within`], if [`split_any`] shows that
-//! kernels were split.
+//! kernels were split. Inside, the other threads of the pool wait for tasks without sleeping.
+//!
+//! Tasks are scheduled dynamically: a thread takes the next task of a list when it has completed one.
 //!
 //! A fork copies the pool without its threads, so in the child of a process that used the pool no work is split.
 
 use std::cell::Cell;
 use std::process;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use rayon::prelude::*;
-
 use crate::error::KernelErrorKind;
+
+mod assist;
 
 thread_local! {
     static SPLIT: Cell<bool> = const { Cell::new(false) };
@@ -86,10 +88,14 @@ pub(crate) fn each_chunk<T: Send>(
     }
 }
 
-/// Computes tasks in parallel.
+/// Computes tasks in parallel. A thread takes the next task when it has completed one.
 pub(crate) fn run_all<T: Send>(tasks: Vec<T>, compute: &(dyn Fn(T) + Sync)) {
-    let boxed = |task| Box::new(move || compute(task)) as Box<dyn FnOnce() + Send>;
-    run_boxed(tasks.into_iter().map(boxed).collect());
+    let number = tasks.len();
+    let tasks = Mutex::new(tasks.into_iter());
+    share(number, &|| {
+        let task = tasks.lock().unwrap_or_else(PoisonError::into_inner).next();
+        task.map(compute).is_some()
+    });
 }
 
 /// Computes tasks in parallel. Returns the error of the first task that fails.
@@ -112,9 +118,34 @@ pub(crate) fn try_run_all<T: Send>(
     }
 }
 
-/// Not generic, so that the code of `rayon` is compiled once: one call is cheap compared to a task.
-fn run_boxed(tasks: Vec<Box<dyn FnOnce() + Send + '_>>) {
-    tasks.into_par_iter().with_max_len(1).for_each(|task| task());
+/// Calls `run_next` on several threads until it returns false: no task is left.
+///
+/// Not generic, so that the code of `rayon` is compiled once.
+fn share(tasks: usize, run_next: &(dyn Fn() -> bool + Sync)) {
+    let others = rayon::current_num_threads().min(tasks).saturating_sub(1);
+    let busy = AtomicUsize::new(others);
+    rayon::scope(|scope| {
+        let _engaged = assist::engage();
+        assist::call();
+        for _ in 0..others {
+            scope.spawn(|_| {
+                let _last = Countdown(&busy);
+                while run_next() {}
+            });
+        }
+        while run_next() {}
+        // A thread that sleeps here wakes up long after the last task, so it waits in a loop first.
+        assist::while_busy(&|| busy.load(Ordering::Acquire) > 0);
+    });
+}
+
+/// Counts a thread as done on drop, so also after a panic.
+struct Countdown<'a>(&'a AtomicUsize);
+
+impl Drop for Countdown<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Release);
+    }
 }
 
 /// Whether a kernel on this thread split its work since the last call. Resets the flag.
@@ -144,7 +175,11 @@ pub fn within<R: Send>(work: impl FnOnce() -> R + Send) -> R {
         return work();
     }
     let _guard = PoolGuard;
-    rayon::scope(|_| work())
+    rayon::scope(|_| {
+        let _engaged = assist::engage();
+        assist::call();
+        work()
+    })
 }
 
 #[cfg(test)]
@@ -160,6 +195,42 @@ mod tests {
         });
         let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
         one.install(|| assert!(!should_split(10, 10) && !split_any()));
+    }
+
+    #[test]
+    fn every_task_is_computed_once_also_by_nested_and_concurrent_callers() {
+        let sum = |scale: usize| {
+            let total = AtomicUsize::new(0);
+            run_all((1..=20).collect(), &|outer: usize| {
+                run_all((1..=10).collect(), &|inner: usize| {
+                    total.fetch_add(scale * outer * inner, Ordering::Relaxed);
+                });
+            });
+            total.into_inner()
+        };
+        std::thread::scope(|scope| {
+            let callers: Vec<_> = (1..=4).map(|scale| scope.spawn(move || within(|| sum(scale)))).collect();
+            for (scale, caller) in (1..).zip(callers) {
+                assert_eq!(caller.join().expect("no panic"), scale * 210 * 55);
+            }
+        });
+    }
+
+    #[test]
+    fn a_panic_of_a_task_reaches_the_caller_and_leaves_the_pool_usable() {
+        for _ in 0..20 {
+            let failed = std::panic::catch_unwind(|| {
+                within(|| run_all((0..8).collect(), &|task: usize| assert_ne!(task, 5, "as it should")));
+            });
+            assert!(failed.is_err());
+        }
+        let total = AtomicUsize::new(0);
+        within(|| {
+            run_all((0..8).collect(), &|task: usize| {
+                total.fetch_add(task, Ordering::Relaxed);
+            });
+        });
+        assert_eq!(total.into_inner(), 28);
     }
 
     #[test]

@@ -245,9 +245,8 @@ fn framed<T: Number, R>(
             out.fill(T::ZERO);
             return;
         }
-        let work = |at: usize, out: &mut [T]| {
-            windows.frame(&data[at * plane..][..plane], T::ZERO, &reach, out);
-        };
+        let frame = windows.frame(&reach);
+        let work = |at: usize, out: &mut [T]| frame.copy(&data[at * plane..][..plane], T::ZERO, out);
         let is_parallel = threads::should_split(out.len(), 4 * MIN_PARALLEL);
         threads::each_chunk(out, larger, is_parallel, MIN_PARALLEL / larger, &work);
     })?;

@@ -147,31 +147,27 @@ impl Windows {
         offsets
     }
 
-    /// Copies a plane with its padding, which is filled with `zero`.
-    pub(super) fn frame<T: Copy>(&self, plane: &[T], zero: T, reach: &[usize], out: &mut [T]) {
-        let Some(last) = reach.len().checked_sub(1) else { return };
+    /// The way to copy a plane with its padding into extents of `reach`.
+    pub(super) fn frame(&self, reach: &[usize]) -> Frame {
+        let mut frame = Frame { width: 0, front: 0, len: 0, rows: Vec::new() };
+        let Some(last) = reach.len().checked_sub(1) else { return frame };
         let input_strides = strides(&self.input);
         let extent = self.input[last];
-        let front = usize::try_from(self.begin[last]).unwrap_or(0).min(reach[last]);
+        frame.width = reach[last];
+        frame.front = usize::try_from(self.begin[last]).unwrap_or(0).min(frame.width);
         // A negative pad crops the input.
         let skipped = usize::try_from(-self.begin[last]).unwrap_or(0).min(extent);
-        let len = (extent - skipped).min(reach[last] - front);
-        each_index(&reach[..last], |flat, index| {
-            let row = &mut out[flat * reach[last]..][..reach[last]];
+        frame.len = (extent - skipped).min(frame.width - frame.front);
+        each_index(&reach[..last], |_, index| {
             let mut offset = Some(skipped);
             for (axis, at) in index.iter().enumerate() {
                 let at = usize::try_from(*at as i64 - self.begin[axis]).ok();
                 let at = at.filter(|at| *at < self.input[axis]);
                 offset = offset.zip(at).map(|(offset, at)| offset + at * input_strides[axis]);
             }
-            let Some(offset) = offset else {
-                row.fill(zero);
-                return;
-            };
-            row[..front].fill(zero);
-            row[front..front + len].copy_from_slice(&plane[offset..offset + len]);
-            row[front + len..].fill(zero);
+            frame.rows.push(offset);
         });
+        frame
     }
 
     /// Pairs plane elements with windows: for each kernel position and each row of windows, a run of windows
@@ -227,5 +223,34 @@ impl Windows {
             all.push(offsets);
         });
         all
+    }
+}
+
+/// The way to copy planes of equal extents with their padding.
+pub(super) struct Frame {
+    /// Extent of the last axis with padding.
+    width: usize,
+    /// Padding at the start of a row.
+    front: usize,
+    /// Number of elements of a row that are copied.
+    len: usize,
+    /// For each row of the result, the offset of its first element; `None` in the padding.
+    rows: Vec<Option<usize>>,
+}
+
+impl Frame {
+    /// Copies a plane. The padding becomes `zero`.
+    pub(super) fn copy<T: Copy>(&self, plane: &[T], zero: T, out: &mut [T]) {
+        for (row, offset) in out.chunks_exact_mut(self.width.max(1)).zip(&self.rows) {
+            let Some(offset) = offset else {
+                row.fill(zero);
+                continue;
+            };
+            let (front, rest) = row.split_at_mut(self.front);
+            let (inside, end) = rest.split_at_mut(self.len);
+            front.fill(zero);
+            inside.copy_from_slice(&plane[*offset..offset + self.len]);
+            end.fill(zero);
+        }
     }
 }

@@ -113,6 +113,7 @@ pub(super) struct Run {
 
 impl Offsets<'_> {
     /// The runs of columns of a panel, and the stride in a run.
+    #[inline(always)]
     pub(super) fn runs(self, columns: Range<usize>) -> (Vec<Run>, usize) {
         match self {
             Offsets::Even(stride) => {

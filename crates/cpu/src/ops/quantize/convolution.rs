@@ -286,9 +286,8 @@ fn framed<R>(
             out.fill(zero);
             return;
         }
-        let work = |at: usize, out: &mut [u8]| {
-            windows.frame(&data[at * plane..][..plane], zero, &reach, out);
-        };
+        let frame = windows.frame(&reach);
+        let work = |at: usize, out: &mut [u8]| frame.copy(&data[at * plane..][..plane], zero, out);
         let is_parallel = threads::should_split(out.len(), 2 * MIN_PARALLEL);
         threads::each_chunk(out, larger, is_parallel, MIN_PARALLEL / larger, &work);
     })?;

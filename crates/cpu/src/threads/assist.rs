@@ -1,0 +1,86 @@
+//! Threads of the pool that wait for tasks without sleeping while a run is inside [`within`](super::within).
+//!
+//! A thread of `rayon` sleeps after some microseconds without work. To wake it costs about 50 microseconds, as
+//! much as a small kernel, and a run of a model alternates between short kernels. An assistant is a job that
+//! executes other jobs until the run ends, or until [`PATIENCE`] has passed without one; the next divided
+//! kernel then calls it again.
+//!
+//! A thread that waits for a job can start an assistant meanwhile, and then notices the end of that job late. An
+//! assistant therefore returns at once on the thread of a run, on a thread that waits for divided work, and on
+//! one that already assists.
+
+use std::cell::Cell;
+use std::hint;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use rayon::Yield;
+
+use super::IN_USE;
+
+/// Maximum time without a job.
+const PATIENCE: Duration = Duration::from_micros(300);
+
+/// Number of tests between two readings of the clock.
+const TESTS: usize = 32;
+
+/// Number of threads that assist.
+static ASSISTANTS: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// Whether this thread runs a model, waits for divided work, or assists.
+    static ENGAGED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Marks a thread as engaged until drop.
+pub(super) struct Engaged(bool);
+
+/// Marks the current thread as engaged, so that no assistant starts on it.
+pub(super) fn engage() -> Engaged {
+    Engaged(ENGAGED.replace(true))
+}
+
+impl Drop for Engaged {
+    fn drop(&mut self) {
+        ENGAGED.set(self.0);
+    }
+}
+
+/// Calls assistants if a run needs them and none is there.
+pub(super) fn call() {
+    if IN_USE.load(Ordering::Relaxed) && ASSISTANTS.load(Ordering::Relaxed) == 0 {
+        rayon::spawn_broadcast(|_| assist());
+    }
+}
+
+fn assist() {
+    if ENGAGED.get() {
+        return;
+    }
+    let _engaged = engage();
+    ASSISTANTS.fetch_add(1, Ordering::Relaxed);
+    while_busy(&|| IN_USE.load(Ordering::Acquire));
+    ASSISTANTS.fetch_sub(1, Ordering::Relaxed);
+}
+
+/// Executes jobs of the pool while a condition holds, and until [`PATIENCE`] has passed without a job.
+pub(super) fn while_busy(condition: &dyn Fn() -> bool) {
+    let mut last = Instant::now();
+    let mut tests = 0;
+    while condition() {
+        match rayon::yield_now() {
+            Some(Yield::Executed) => {
+                last = Instant::now();
+                tests = 0;
+            }
+            Some(Yield::Idle) => {
+                hint::spin_loop();
+                tests += 1;
+                if tests % TESTS == 0 && last.elapsed() > PATIENCE {
+                    return;
+                }
+            }
+            None => return,
+        }
+    }
+}
