@@ -6,7 +6,8 @@
 Prints a line per case: the median time of each, the ratio of typeloom's to ONNX Runtime's, the ratio of their peak memory in addition
 to the process without the model, and the greatest relative difference of the outputs (relative to the greatest element). Each case
 runs in `--processes` pairs of processes; the printed times are medians of their medians. Runs alternate in batches. `--write FILE` also
-writes the table as Markdown. Inputs of `--model` are drawn from the declared types; a symbol is the number of `--size`.
+writes a page with the tables and which promises were kept (`page.py`). Inputs of `--model` are drawn from the declared types; a symbol is
+the number of `--size`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ import onnx
 from cases import FAMILIES, Case
 from contender import Contender, Failed, onnxruntime, typeloom
 from onnx import helper, numpy_helper
+from page import HEAD, Row, page
+from real import real
+
+LINE = "{:42} {:>13} {:>13} {:>7} {:>7}  {}"
 
 BATCH_SECONDS, MAX_BATCH = 0.02, 1_000
 
@@ -50,31 +55,6 @@ def of_file(path: Path, size: int) -> Case:
         else:
             inputs[value.name] = random.integers(0, 2 if kind == np.int64 else 100, shape).astype(kind)
     return Case(path.stem, model, inputs)
-
-
-class Row:
-    """What was measured for one case."""
-
-    def __init__(self, case: Case) -> None:
-        self.name = case.name
-        self.ours: list[float] = []
-        self.theirs: list[float] = []
-        self.memory: list[float] = []
-        self.difference = ""
-        self.problem = ""
-
-    @property
-    def ratio(self) -> float:
-        return statistics.median(ours / theirs for ours, theirs in zip(self.ours, self.theirs, strict=True))
-
-    def fields(self) -> list[str]:
-        if self.problem:
-            return [self.name, "", "", "", "", self.problem]
-        times = [f"{statistics.median(them) * 1e6:,.0f} us" for them in (self.ours, self.theirs)]
-        return [self.name, *times, f"{self.ratio:.2f}", f"{statistics.median(self.memory):.2f}", self.difference]
-
-
-HEAD = ["case", "typeloom", "ONNX Runtime", "ratio", "memory", "difference"]
 
 
 def difference(case: Path, ours: Contender, theirs: Contender) -> str:
@@ -107,7 +87,7 @@ def batch_of(seconds: float) -> int:
 
 
 def measure(case: Case, program: list[str], options: argparse.Namespace) -> Row:
-    row = Row(case)
+    row = Row(case.name)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         onnx.save(case.model, folder / "model.onnx")
@@ -141,39 +121,41 @@ def measure(case: Case, program: list[str], options: argparse.Namespace) -> Row:
     return row
 
 
-def chosen(options: argparse.Namespace) -> Iterator[Case]:
+ALL = {**FAMILIES, "real": real}
+
+
+def chosen(options: argparse.Namespace) -> Iterator[tuple[str, Case]]:
+    """Families and their cases."""
     for path in options.model:
-        yield of_file(path, options.size)
-    if options.model and not options.family:
-        return
-    for name, family in FAMILIES.items():
-        if options.family in (None, name):
-            yield from (case for case in family() if options.only.lower() in case.name.lower())
+        yield "files", of_file(path, options.size)
+    for name in options.family or ([] if options.model else FAMILIES):
+        yield from ((name, case) for case in ALL[name]() if options.only.lower() in case.name.lower())
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--family", choices=list(FAMILIES))
+    families = "may be given several times; all but `real` without it, which downloads models of 200 MB"
+    parser.add_argument("--family", choices=list(ALL), action="append", help=families)
     parser.add_argument("--only", default="", help="cases whose name contains this text")
     parser.add_argument("--model", type=Path, action="append", default=[])
     parser.add_argument("--size", type=int, default=1, help="the extent for each symbol of a model")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=11, help="alternate batches per pair of processes")
     parser.add_argument("--processes", type=int, default=3)
-    parser.add_argument("--write", type=Path, help="also write the table as Markdown")
+    parser.add_argument("--write", type=Path, help="also write a page in Markdown")
     options = parser.parse_args()
     program = typeloom()
-    rows: list[Row] = []
-    print("{:42} {:>13} {:>13} {:>7} {:>7}  {}".format(*HEAD))
-    for case in chosen(options):
-        rows.append(measure(case, program, options))
-        print("{:42} {:>13} {:>13} {:>7} {:>7}  {}".format(*rows[-1].fields()), flush=True)
-    if options.write:
-        lines = [HEAD, ["---", "---:", "---:", "---:", "---:", "---"], *(row.fields() for row in rows)]
-        options.write.write_text("".join(f"| {' | '.join(line)} |\n" for line in lines))
-    if not rows:
+    tables: dict[str, list[Row]] = {}
+    print(LINE.format(*HEAD))
+    for family, case in chosen(options):
+        row = measure(case, program, options)
+        tables.setdefault(family, []).append(row)
+        print(LINE.format(*row.fields()), flush=True)
+    if not tables:
         print("no case matches", file=sys.stderr)
         return 1
+    if options.write:
+        options.write.write_text(page(tables, sys.argv[1:]))
     return 0
 
 
