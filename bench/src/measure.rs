@@ -27,7 +27,7 @@ pub struct Method {
     pub start: Start,
 }
 
-/// What the measured time starts from.
+/// The start of the measured time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Start {
     File,

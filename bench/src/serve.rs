@@ -16,7 +16,7 @@ use crate::ours;
 #[cfg(feature = "peer")]
 use crate::peer;
 
-/// What a contender does with the model of a request.
+/// The measured operation on the model of a request.
 type Call = Box<dyn FnMut() -> Result<()>>;
 
 /// Answers requests for one contender until the input ends.

@@ -81,8 +81,7 @@ mod tests {
 
     #[test]
     fn every_field_is_found_by_its_number() {
-        let found: Vec<u32> =
-            (0..40).filter_map(TypedField::from_number).map(|field| field.number()).collect();
+        let found: Vec<u32> = (0..40).filter_map(TypedField::from_number).map(TypedField::number).collect();
         assert_eq!(found, TypedField::ALL.map(TypedField::number));
         assert!((0..40).all(|number| TypedField::from_number(number).is_none_or(|it| it.number() == number)));
     }
