@@ -1,16 +1,17 @@
 """The ONNX reference as a server of the bench: a request a line in, a reply a line out.
 
-    METHOD \t PATH                 ->  ok \t NANOSECONDS \t PEAK \t IDLE   |   no \t MESSAGE
+    METHOD \t PATH \t LEAST         ->  ok \t NANOSECONDS \t PEAK \t IDLE   |   no \t MESSAGE
 
 Methods: `memory` and `memory-values` call the C++ inference on bytes read beforehand, without and with
 propagation of values; `file` calls it on paths and so reads and writes files. All are strict and check
-types. PEAK is the most memory this process ever held, IDLE what it had held at most before this request, in bytes.
+types. A call is repeated until the calls have taken LEAST nanoseconds, and NANOSECONDS is their mean. PEAK is the most memory this process ever held, IDLE what it had held at most before this request, in bytes.
 The protocol is spoken by `src/server.rs` on the other side.
 """
 
 import os
 import sys
 import time
+from collections.abc import Callable
 from importlib.metadata import version
 
 from onnx import onnx_cpp2py_export
@@ -26,37 +27,46 @@ def main() -> None:
         raise SystemExit(f"onnx is {found}; the bench compares with {WANTED}")
     reply("ready", f"onnx {found}")
     for line in sys.stdin:
-        method, path = line.rstrip("\n").split("\t")
+        method, path, least = line.rstrip("\n").split("\t")
         idle = peak()
         try:
-            elapsed = METHODS[method](path)
+            elapsed = METHODS[method](path, int(least))
         except Exception as problem:
             reply("no", " ".join(str(problem).split()))
         else:
             reply("ok", elapsed, peak(), idle)
 
 
-def memory(path: str, data_prop: bool = False) -> int:
+def memory(path: str, least: int, data_prop: bool = False) -> int:
     with open(path, "rb") as file:
         data = file.read()
-    start = time.perf_counter_ns()
-    inference.infer_shapes(data, check_type=True, strict_mode=True, data_prop=data_prop)
-    return time.perf_counter_ns() - start
+    return mean_time(
+        lambda: inference.infer_shapes(data, check_type=True, strict_mode=True, data_prop=data_prop), least
+    )
 
 
-def memory_values(path: str) -> int:
-    return memory(path, data_prop=True)
+def memory_values(path: str, least: int) -> int:
+    return memory(path, least, data_prop=True)
 
 
-def file(path: str) -> int:
+def file(path: str, least: int) -> int:
     answer = path + ".inferred"
     try:
-        start = time.perf_counter_ns()
-        inference.infer_shapes_path(path, answer, True, True, False)
-        return time.perf_counter_ns() - start
+        return mean_time(lambda: inference.infer_shapes_path(path, answer, True, True, False), least)
     finally:
         if os.path.exists(answer):
             os.remove(answer)
+
+
+def mean_time(call: Callable[[], object], least: int) -> int:
+    """The mean of as many calls as take `least` nanoseconds, and of at least one."""
+    total = calls = 0
+    while calls == 0 or total < least:
+        start = time.perf_counter_ns()
+        call()
+        total += time.perf_counter_ns() - start
+        calls += 1
+    return total // calls
 
 
 METHODS = {"memory": memory, "memory-values": memory_values, "file": file}

@@ -84,7 +84,7 @@ pub enum Outcome {
 /// Time and memory of an answered request.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer {
-    /// From the request's file or bytes to the answer.
+    /// From the request's file or bytes to the answer, the mean of all calls.
     pub time: Duration,
     /// Peak memory of the process so far, in bytes.
     pub peak: u64,
@@ -125,10 +125,10 @@ impl Server {
         Ok(server)
     }
 
-    /// Sends one request. After any result except an answer or a rejection, the server must not be used
-    /// again.
-    pub fn ask(&mut self, method: &str, model: &Path, limit: Duration) -> Outcome {
-        let request = format!("{method}\t{}\n", model.display());
+    /// Sends one request, which repeats its call for at least the time `least`. After any result except an answer or a
+    /// rejection, the server must not be used again.
+    pub fn ask(&mut self, method: &str, model: &Path, least: Duration, limit: Duration) -> Outcome {
+        let request = format!("{method}\t{}\t{}\n", model.display(), least.as_nanos());
         if self.requests.write_all(request.as_bytes()).and_then(|()| self.requests.flush()).is_err() {
             return Outcome::Crashed;
         }

@@ -24,16 +24,37 @@ pub struct Method {
     pub word: &'static str,
     /// The column's head.
     pub title: &'static str,
+    pub start: Start,
 }
 
-/// The timed columns.
-pub static METHODS: [Method; 5] = [
-    Method { contender: Contender::Typeloom, word: "file", title: "typeloom, file" },
-    Method { contender: Contender::Reference, word: "memory", title: "reference, memory" },
-    Method { contender: Contender::Reference, word: "memory-values", title: "reference, memory, values" },
-    Method { contender: Contender::Reference, word: "file", title: "reference, file" },
-    Method { contender: Contender::Peer, word: "file", title: "peer, file" },
-];
+/// The start of the measured time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Start {
+    File,
+    /// Bytes that were read beforehand.
+    Memory,
+}
+
+/// The timed columns. A contender is measured in new processes by its first one.
+pub static METHODS: [Method; 6] = {
+    const fn of(contender: Contender, word: &'static str, title: &'static str, start: Start) -> Method {
+        Method { contender, word, title, start }
+    }
+    [
+        of(Contender::Typeloom, "file", "typeloom, file", Start::File),
+        of(Contender::Typeloom, "memory", "typeloom, memory", Start::Memory),
+        of(Contender::Reference, "memory", "reference, memory", Start::Memory),
+        of(Contender::Reference, "memory-values", "reference, memory, values", Start::Memory),
+        of(Contender::Reference, "file", "reference, file", Start::File),
+        of(Contender::Peer, "file", "peer, file", Start::File),
+    ]
+};
+
+/// The position of the column of typeloom that has the same start as another one.
+pub fn ours(start: Start) -> usize {
+    let is_ours = |method: &Method| method.contender == Contender::Typeloom && method.start == start;
+    METHODS.iter().position(is_ours).expect("typeloom has a column for each start")
+}
 
 /// Result of a method on a case.
 #[derive(Clone, Debug)]
@@ -153,7 +174,7 @@ impl Bench {
             self.servers[index] = Server::start(method.contender, Pages::Kept).ok();
         }
         let server = self.servers[index].as_mut()?;
-        let outcome = server.ask(method.word, model, self.plan.limit);
+        let outcome = server.ask(method.word, model, LEAST, self.plan.limit);
         if matches!(outcome, Outcome::TooSlow | Outcome::Crashed) {
             self.servers[index] = None;
         }
@@ -175,9 +196,9 @@ impl Bench {
     fn first_answer(&self, method: &Method, placed: &Placed) -> Option<Fresh> {
         let mut server = Server::start(method.contender, Pages::Returned).ok()?;
         if placed.small().exists() {
-            server.ask(method.word, &placed.small(), self.plan.limit);
+            server.ask(method.word, &placed.small(), Duration::ZERO, self.plan.limit);
         }
-        match server.ask(method.word, &placed.model(), self.plan.limit) {
+        match server.ask(method.word, &placed.model(), Duration::ZERO, self.plan.limit) {
             Outcome::Answer(answer) if answer.peak > 0 => {
                 Some(Fresh { held: answer.peak.saturating_sub(answer.idle), time: answer.time })
             }
@@ -241,6 +262,10 @@ impl Drop for Placed {
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
+
+/// The least time of a run, which repeats a shorter call: a single call of some microseconds mostly measures the loading
+/// of caches that the process before it used.
+const LEAST: Duration = Duration::from_millis(2);
 
 /// A case gets additional runs if its runs took less than this with every method: a median of few runs of
 /// some microseconds depends on the previous state of the machine.

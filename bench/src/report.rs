@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::contender::Contender;
 use crate::families::{Family, grouped};
 use crate::machine;
-use crate::measure::{METHODS, Row, Timing};
+use crate::measure::{METHODS, Row, Timing, ours};
 use crate::targets;
 
 pub type Measured = (&'static Family, Vec<Row>);
@@ -40,12 +40,13 @@ only ratios are comparable between machines.
 [PERFORMANCE-PYTHON.md](PERFORMANCE-PYTHON.md) has the figures of the Python package and of fleets of models.
 
 - *file* starts from a path and ends with the result (the reference also writes the result to a file).
-- *memory* starts from bytes in memory and is the bare C++ call, strict and with type checks.
+- *memory* starts from bytes in memory. For the reference it is the bare C++ call, strict and with type checks.
+- A run repeats its call until two milliseconds have passed, for every column, and counts the mean.
 - *values* adds the reference's propagation of shape-deciding values, which typeloom always does.
 - The peer's time includes building its graph and reading the whole file.
-- In brackets: the time relative to typeloom's.
+- In brackets: the time relative to typeloom's with the same start, file or memory.
 - *growth* is the time of a row divided by that of the row above, and the ratio of their sizes.
-- *new process* is the first result of a process that has checked only a model of a few nodes, and includes
+- *new process* is the first call of a process that has checked only a model of a few nodes, and includes
   mapping its pages. In all other runs the allocator keeps its pages between requests.
 - *peak* is the maximum memory of a new process during one request minus its memory before, including the
   model's bytes. For generated models the process has checked a model of a few nodes before, so that the
@@ -124,9 +125,10 @@ pub fn new_process(row: &Row) -> Option<Duration> {
     Some(row.fresh[0]?.time)
 }
 
-/// The time of a method divided by that of typeloom.
+/// The time of a method divided by that of typeloom with the same start.
 pub fn ratio(row: &Row, method: usize) -> Option<f64> {
-    Some(median(&row.times[method])?.as_secs_f64() / median(&row.times[0])?.as_secs_f64())
+    let reference = &row.times[ours(METHODS[method].start)];
+    Some(median(&row.times[method])?.as_secs_f64() / median(reference)?.as_secs_f64())
 }
 
 /// Growth of a time for a tenfold size, extrapolated from two rows of a family.

@@ -1,14 +1,14 @@
 //! Serving side of the protocol for contenders in Rust: the bench starts itself as their server.
 //!
-//! The protocol is that of `reference.py`, in lines: a request is a method and a path, an answer is time and
-//! memory.
+//! The protocol is that of `reference.py`, in lines: a request is a method, a path and the least time of all calls, an
+//! answer is time and memory.
 
 use std::hint;
 use std::io::{self, BufRead, Write};
-use std::path::Path;
-use std::time::Instant;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use typeloom_bench_process::{one_line, peak};
 
 #[cfg(feature = "facade")]
@@ -16,13 +16,16 @@ use crate::ours;
 #[cfg(feature = "peer")]
 use crate::peer;
 
+/// The measured operation on the model of a request.
+type Call = Box<dyn FnMut() -> Result<()>>;
+
 /// Answers requests for one contender until the input ends.
 pub fn serve(contender: &str) -> Result<()> {
-    let (version, run): (_, fn(&Path) -> Result<()>) = match contender {
+    let version = match contender {
         #[cfg(feature = "facade")]
-        "typeloom" => (ours::VERSION, ours::check_file),
+        "typeloom" => ours::VERSION,
         #[cfg(feature = "peer")]
-        "peer" => (peer::VERSION, peer::load_file),
+        "peer" => peer::VERSION,
         other => {
             println!("built without {other}");
             return Ok(());
@@ -33,16 +36,44 @@ pub fn serve(contender: &str) -> Result<()> {
     replies.flush()?;
     for line in io::stdin().lock().lines() {
         let line = line?;
-        let Some((_, path)) = line.split_once('\t') else { anyhow::bail!("not a request: {line}") };
+        let [method, path, least] = line.split('\t').collect::<Vec<_>>()[..] else {
+            bail!("not a request: {line}")
+        };
+        let least = Duration::from_nanos(least.parse().context("not a time")?);
         let idle = peak();
-        let start = Instant::now();
-        let result = hint::black_box(run(Path::new(path)));
-        let nanoseconds = start.elapsed().as_nanos();
-        match result {
-            Ok(()) => writeln!(replies, "ok\t{nanoseconds}\t{}\t{idle}", peak())?,
+        match call(contender, method, path.into()).and_then(|call| mean_time(call, least)) {
+            Ok(time) => writeln!(replies, "ok\t{}\t{}\t{idle}", time.as_nanos(), peak())?,
             Err(problem) => writeln!(replies, "no\t{}", one_line(&problem.to_string()))?,
         }
         replies.flush()?;
     }
     Ok(())
+}
+
+/// The call that a request names. A file is read now for a method that starts from memory.
+fn call(contender: &str, method: &str, path: PathBuf) -> Result<Call> {
+    Ok(match (contender, method) {
+        #[cfg(feature = "facade")]
+        ("typeloom", "file") => Box::new(move || ours::check_file(&path)),
+        #[cfg(feature = "facade")]
+        ("typeloom", "memory") => {
+            let model = std::fs::read(path)?;
+            Box::new(move || ours::check_bytes(&model))
+        }
+        #[cfg(feature = "peer")]
+        ("peer", "file") => Box::new(move || peer::load_file(&path)),
+        _ => bail!("{contender} has no method {method} for {}", path.display()),
+    })
+}
+
+/// The mean of as many calls as take `least`, and of at least one.
+fn mean_time(mut call: Call, least: Duration) -> Result<Duration> {
+    let (mut total, mut calls) = (Duration::ZERO, 0);
+    while calls == 0 || total < least {
+        let start = Instant::now();
+        hint::black_box(call())?;
+        total += start.elapsed();
+        calls += 1;
+    }
+    Ok(total / calls)
 }

@@ -34,6 +34,19 @@ impl TypedField {
         }
     }
 
+    /// The field with this number.
+    pub(crate) const fn from_number(number: u32) -> Option<Self> {
+        Some(match number {
+            4 => Self::Float,
+            5 => Self::Int32,
+            6 => Self::String,
+            7 => Self::Int64,
+            10 => Self::Double,
+            11 => Self::Uint64,
+            _ => return None,
+        })
+    }
+
     pub(crate) const fn number(self) -> u32 {
         self.field().0
     }
@@ -60,4 +73,16 @@ pub(crate) fn little_endian(bytes: &[u8]) -> u64 {
     let mut wide = [0; 8];
     wide[..bytes.len()].copy_from_slice(bytes);
     u64::from_le_bytes(wide)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TypedField;
+
+    #[test]
+    fn every_field_is_found_by_its_number() {
+        let found: Vec<u32> = (0..40).filter_map(TypedField::from_number).map(TypedField::number).collect();
+        assert_eq!(found, TypedField::ALL.map(TypedField::number));
+        assert!((0..40).all(|number| TypedField::from_number(number).is_none_or(|it| it.number() == number)));
+    }
 }

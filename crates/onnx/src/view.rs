@@ -54,7 +54,7 @@ mod types;
 mod tests;
 
 use crate::error::{DecodeError, ErrorKind, FieldName};
-use crate::wire::{Field, Fields, utf8};
+use crate::wire::{Field, Fields, WireValue, utf8};
 
 pub use attribute::{Attribute, AttributeView};
 pub use graph::{AnnotationView, GraphField, GraphFields, GraphView};
@@ -251,7 +251,15 @@ impl<'a, T, F: Fn(&Field<'a>) -> Result<T, DecodeError>> Iterator for Select<'a,
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            match self.fields.next()? {
+            let offset = self.fields.offset();
+            let field = match self.fields.next_bytes() {
+                Some((number, bytes)) => {
+                    let end = self.fields.offset();
+                    Ok(Field { number, offset, end, value: WireValue::Len(bytes, end - bytes.len()) })
+                }
+                None => self.fields.next()?,
+            };
+            match field {
                 Ok(field) if field.number != self.number => {}
                 Ok(field) => return Some((self.read)(&field).inspect_err(|_| self.fields.stop())),
                 Err(error) => return Some(Err(error)),

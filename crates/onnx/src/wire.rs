@@ -224,6 +224,19 @@ impl<'a> Fields<'a> {
         Some((key >> 3, value))
     }
 
+    /// As [`next_varint`](Self::next_varint), for an integer below 128 in the field `number`, which is below 16: the
+    /// elements of most lists.
+    #[inline(always)]
+    pub(crate) fn next_short(&mut self, number: u32) -> Option<u8> {
+        match *self.cursor.rest {
+            [key, value, ref rest @ ..] if u32::from(key) == number << 3 && value < 0x80 => {
+                self.cursor.rest = rest;
+                Some(value)
+            }
+            _ => None,
+        }
+    }
+
     /// Ends the iteration after an error in a field.
     #[inline]
     pub(crate) const fn stop(&mut self) {

@@ -224,7 +224,10 @@ impl Table {
 
     /// The positions of an operator's schemas.
     fn positions(&self, domain: &Domain, name: &str) -> Range<usize> {
-        let is_named = |at: usize| self.name(&self.heads[at]) == name;
+        let is_named = |at: usize| {
+            let Head { name: start, name_end: end, .. } = self.heads[at];
+            self.text.as_bytes().get(start as usize..end as usize) == Some(name.as_bytes())
+        };
         let range = &domain.schemas;
         let found = heads::named(&self.by_name, name);
         let Some(first) = { found }.find(|at| range.contains(at) && is_named(*at)) else { return 0..0 };

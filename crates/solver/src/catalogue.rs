@@ -11,13 +11,17 @@ use smallvec::SmallVec;
 use typeloom_onnx::view::FunctionView;
 use typeloom_types::op::AtomicOpDecl;
 
-use crate::map::{HashState, MAX_SCANNED, Map, Set};
+use crate::map::{HashState, Map, Set};
 use crate::program::{OpId, id};
 use crate::rule::{Control, Rule, RuleCx, RuleResult, ShapeRule};
 use crate::signature::Schema;
 use crate::solve_error::SolveErrorKind;
 use crate::suggest::nearest;
 
+/// Maximum number of operators that are searched without a table: the builder of bodies remembers most operators.
+const MAX_SCANNED_OPS: usize = 16;
+/// Number of operators that the first allocation has space for.
+const FIRST_OPS: usize = 8;
 /// Maximum number of unknown operators with suggestions.
 const MAX_SUGGESTED: usize = 64;
 
@@ -149,7 +153,7 @@ pub(crate) struct Operators<'a> {
     /// The ids of `imports`, except for the first one.
     known_imports: Map<Imports<'a>, ImportsId>,
     ops: Vec<Op<'a>>,
-    /// The ids of `ops` by their names, once there are more than [`MAX_SCANNED`].
+    /// The ids of `ops` by their names, once there are more than [`MAX_SCANNED_OPS`].
     table: HashTable<OpId>,
     hasher: HashState,
     /// Number of unknown operators with suggestions.
@@ -165,7 +169,7 @@ impl<'a> Operators<'a> {
             domains: Set::default(),
             imports: SmallVec::new(),
             known_imports: Map::default(),
-            ops: Vec::with_capacity(MAX_SCANNED),
+            ops: Vec::with_capacity(FIRST_OPS),
             table: HashTable::new(),
             hasher: HashState::default(),
             suggested: 0,
@@ -275,7 +279,7 @@ impl<'a> Operators<'a> {
     /// Adds the operators that are not in the table, once a scan of all takes longer.
     fn index_ops(&mut self) {
         let Self { ops, table, hasher, .. } = self;
-        if ops.len() <= MAX_SCANNED {
+        if ops.len() <= MAX_SCANNED_OPS {
             return;
         }
         let hash = |id: &OpId| {

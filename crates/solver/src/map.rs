@@ -8,6 +8,8 @@ use std::hash::{BuildHasher, Hash};
 use std::sync::OnceLock;
 
 use foldhash::fast::{FoldHasher, RandomState};
+use hashbrown::HashTable;
+use smallvec::SmallVec;
 
 /// Up to this number of entries a scan is faster than a hash table, and needs no memory for one.
 pub(crate) const MAX_SCANNED: usize = 4;
@@ -84,9 +86,117 @@ impl<K: Eq + Hash, V> ScannedMap<K, V> {
     }
 }
 
+/// Maximum number of hashes that [`Positions`] scans.
+const MAX_SCANNED_HASHES: usize = 32;
+
+/// The positions of items in a list without equal items, by the hashes of the items.
+///
+/// The first hashes are scanned: a scan of a few words takes less time than to allocate and fill a hash table.
+#[derive(Clone, Default)]
+pub(crate) struct Positions {
+    /// The upper half of the hash of each item.
+    hashes: SmallVec<[u32; MAX_SCANNED_HASHES]>,
+    /// The positions, once there are more than [`MAX_SCANNED_HASHES`].
+    table: HashTable<u32>,
+}
+
+impl Positions {
+    /// The position of the item with this hash that `is_same` recognises.
+    #[inline]
+    pub(crate) fn find(&self, hash: u64, mut is_same: impl FnMut(usize) -> bool) -> Option<usize> {
+        let key = Self::key(hash);
+        if self.table.is_empty() {
+            let keys = self.hashes.iter().enumerate();
+            return keys.filter(|(_, known)| **known == key).map(|(at, _)| at).find(|at| is_same(*at));
+        }
+        let is_found = |at: &u32| self.hashes[*at as usize] == key && is_same(*at as usize);
+        self.table.find(Self::spread(key), is_found).map(|at| *at as usize)
+    }
+
+    /// Adds the hash of the item at the next position.
+    #[inline]
+    pub(crate) fn push(&mut self, hash: u64) {
+        self.hashes.push(Self::key(hash));
+        if self.hashes.len() > MAX_SCANNED_HASHES {
+            self.index();
+        }
+    }
+
+    /// Adds the positions that are not in the table.
+    fn index(&mut self) {
+        let Self { hashes, table } = self;
+        let spread = |at: &u32| Self::spread(hashes[*at as usize]);
+        if table.is_empty() {
+            table.reserve(2 * MAX_SCANNED_HASHES, spread);
+        }
+        for at in table.len()..hashes.len() {
+            let at = u32::try_from(at).expect("memory ends before 2^32 items");
+            table.insert_unique(spread(&at), at, spread);
+        }
+    }
+
+    fn key(hash: u64) -> u32 {
+        (hash >> 32) as u32
+    }
+
+    /// A hash for the table, which selects a bucket by the low bits and compares the highest ones.
+    fn spread(key: u32) -> u64 {
+        u64::from(key) << 32 | u64::from(key)
+    }
+}
+
+/// A set of positions in a list, as bits.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PositionSet {
+    words: Vec<u64>,
+}
+
+impl PositionSet {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    pub(crate) fn contains(&self, position: usize) -> bool {
+        self.words.get(position / 64).is_some_and(|word| word >> (position % 64) & 1 == 1)
+    }
+
+    pub(crate) fn insert(&mut self, position: usize) {
+        let word = position / 64;
+        if word >= self.words.len() {
+            self.words.resize(word + 1, 0);
+        }
+        self.words[word] |= 1 << (position % 64);
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::ScannedMap;
+    use super::{PositionSet, Positions, ScannedMap};
+
+    #[test]
+    fn a_set_of_positions_has_the_inserted_ones_only() {
+        let mut set = PositionSet::default();
+        assert!(set.is_empty());
+        for position in [0, 5, 63, 64, 200] {
+            set.insert(position);
+            assert!(!set.is_empty());
+        }
+        let found: Vec<usize> = (0..400).filter(|at| set.contains(*at)).collect();
+        assert_eq!(found, [0, 5, 63, 64, 200]);
+    }
+
+    #[test]
+    fn every_position_is_found_by_its_hash_before_and_after_the_table() {
+        for equal_bits in [0_u64, 60] {
+            let mut positions = Positions::default();
+            let hash = |item: usize| (item as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) << equal_bits;
+            for item in 0..100 {
+                assert_eq!(positions.find(hash(item), |at| at == item), None);
+                positions.push(hash(item));
+                assert!((0..=item).all(|known| positions.find(hash(known), |at| at == known) == Some(known)));
+            }
+        }
+    }
 
     #[test]
     fn a_scanned_map_finds_every_key() {

@@ -35,7 +35,8 @@ impl Schema {
     /// Returns the attribute with this name.
     #[must_use]
     pub fn attribute(&self, name: &str) -> Option<&AttributeDecl> {
-        self.attributes.binary_search_by(|decl| (*decl.name).cmp(name)).ok().map(|at| &self.attributes[at])
+        // The lists are short, and most names have another length or end.
+        self.attributes.iter().find(|declared| is_same_name(&declared.name, name))
     }
 
     /// The declaration of the input at `position`: the last one if it is variadic.
@@ -58,6 +59,12 @@ impl Schema {
             Port::BodyIn(..) | Port::BodyOut(..) => None,
         }
     }
+}
+
+/// Whether two names are equal. Comparing strings calls `memcmp`, which a different length or end saves.
+#[inline]
+pub(crate) fn is_same_name(a: &str, b: &str) -> bool {
+    a.len() == b.len() && a.as_bytes().last() == b.as_bytes().last() && a == b
 }
 
 fn formal_at(formals: &[Formal], position: usize) -> Option<&Formal> {

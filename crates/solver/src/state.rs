@@ -17,6 +17,7 @@ pub(crate) mod trace;
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::TensorHeader;
 
@@ -247,7 +248,8 @@ impl Core<'_> {
             let items = header.float_values(MAX_ELEMENTS)?;
             return Ok(items.map(|items| Data::Floats(Arc::new(Floats { shape, items: items.into() }))));
         }
-        let Some(items) = header.int_values(MAX_ELEMENTS)? else { return Ok(None) };
+        let items: Option<SmallVec<[i64; 8]>> = header.collect_ints(MAX_ELEMENTS)?;
+        let Some(items) = items else { return Ok(None) };
         let items = items.iter().map(|item| self.dims.constant(*item)).collect();
         Ok(Some(Data::Ints(Arc::new(Ints { shape, items }))))
     }

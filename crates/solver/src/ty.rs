@@ -105,6 +105,9 @@ static CONSTANTS: [Cell; Elem::LIMIT as usize + 1] = {
     cells
 };
 
+/// Number of cells that the first allocations have space for.
+const FIRST_CAPACITY: usize = 16;
+
 /// The outermost constructor of a type, if it is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Head {
@@ -248,6 +251,9 @@ impl Types {
 
     fn push(&mut self, cell: Cell) -> Ty {
         let number = u32::try_from(CONSTANTS.len() + self.cells.len()).ok().and_then(NonZeroU32::new);
+        if self.cells.is_empty() {
+            self.cells.reserve(FIRST_CAPACITY);
+        }
         self.cells.push(cell);
         Ty(number.expect("numbers start after the constants, and memory ends before 2^32 cells"))
     }
@@ -272,6 +278,9 @@ impl Types {
             Some(elem) => ElemRef(u32::from(elem.number())),
             None => {
                 let index = u32::try_from(self.elems.len()).expect("memory ends before 2^32 classes");
+                if self.elems.is_empty() {
+                    self.elems.reserve(FIRST_CAPACITY);
+                }
                 self.elems.push(ElemCell::Root { set, watch: WatchList::EMPTY });
                 ElemRef(index + u32::from(Elem::LIMIT))
             }

@@ -66,7 +66,15 @@ impl<'a> AttributeView<'a> {
 
     /// Decodes the attribute.
     pub fn parse(&self) -> Result<Attribute<'a>, DecodeError> {
-        let mut attribute = Attribute { view: *self, ..Attribute::default() };
+        let mut attribute = Attribute::default();
+        self.parse_into(&mut attribute)?;
+        Ok(attribute)
+    }
+
+    /// As [`AttributeView::parse`], into an attribute without values. A decoded attribute takes more than 200 bytes, which
+    /// a list of attributes need not move.
+    pub fn parse_into(&self, attribute: &mut Attribute<'a>) -> Result<(), DecodeError> {
+        attribute.view = *self;
         let mut implied = AttributeType::Undefined;
         let mut fields = self.wire_fields();
         loop {
@@ -106,7 +114,7 @@ impl<'a> AttributeView<'a> {
         if attribute.kind == 0 {
             attribute.kind = implied as i32;
         }
-        Ok(attribute)
+        Ok(())
     }
 }
 

@@ -154,14 +154,13 @@ impl TensorHeader<'_> {
         let mut counts = [0_u64; TypedField::ALL.len()];
         for field in self.view.wire_fields() {
             let field = field?;
-            let Some(at) = TypedField::ALL.iter().position(|typed| typed.number() == field.number) else {
-                continue;
-            };
+            let Some(typed) = TypedField::from_number(field.number) else { continue };
+            let at = typed as usize;
             let WireValue::Len(bytes, _) = field.value else {
                 counts[at] += 1;
                 continue;
             };
-            counts[at] += match TypedField::ALL[at] {
+            counts[at] += match typed {
                 TypedField::String => 1,
                 TypedField::Float => bytes.len() as u64 / 4,
                 TypedField::Double => bytes.len() as u64 / 8,

@@ -33,6 +33,9 @@ impl Iterator for Ints<'_> {
             if let Some(number) = self.packed.next() {
                 return Some(number.map(u64::cast_signed).inspect_err(|_| self.fields.stop()));
             }
+            if let Some(number) = self.fields.next_short(self.number) {
+                return Some(Ok(i64::from(number)));
+            }
             // Most fields are short. Others are read again by the general decoder.
             let before = self.fields;
             match self.fields.next_varint() {

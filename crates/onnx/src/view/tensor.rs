@@ -59,6 +59,11 @@ impl TensorHeader<'_> {
     /// Returns `None` for an external tensor, one with more than `limit` elements or of another type, and if
     /// an unsigned element exceeds `i64`. A payload whose length does not match the dims is an error.
     pub fn int_values(&self, limit: usize) -> Result<Option<Vec<i64>>, DecodeError> {
+        self.collect_ints(limit)
+    }
+
+    /// As [`TensorHeader::int_values`], in another list.
+    pub fn collect_ints<C: FromIterator<i64>>(&self, limit: usize) -> Result<Option<C>, DecodeError> {
         let Some(storage) = Storage::of(self.data_type).filter(|it| it.is_integer()) else {
             return Ok(None);
         };
@@ -71,12 +76,18 @@ impl TensorHeader<'_> {
         let numbers = Ints::new(self.view.wire_fields(), storage.field.number(), name);
         if storage.bits() < 8 {
             // Several elements share a byte; each entry has one byte.
-            let packed = self.view.collect(numbers, name, storage.byte_count(count))?;
-            let bytes: Vec<u8> = packed.into_iter().map(|number| number as u8).collect();
+            let numbers = numbers.map(|number| number.map(|number| number as u8));
+            let bytes: Vec<u8> = self.view.collect(numbers, name, storage.byte_count(count))?;
             return Ok(storage.decode(&bytes, count));
         }
-        let numbers = self.view.collect(numbers, name, count)?;
-        Ok(numbers.into_iter().map(|number| storage.narrow(number)).collect())
+        let mut exceeds = false;
+        let narrowed = numbers.map(|number| {
+            let narrowed = storage.narrow(number?);
+            exceeds |= narrowed.is_none();
+            Ok(narrowed.unwrap_or_default())
+        });
+        let list = self.view.collect(narrowed, name, count)?;
+        Ok((!exceeds).then_some(list))
     }
 
     /// The elements of a tensor of float, double, float16 or bfloat16.
@@ -94,7 +105,7 @@ impl TensorHeader<'_> {
         }
         let fields = self.view.wire_fields();
         let (number, name) = (storage.field.number(), storage.field.name());
-        let bits = match storage.field {
+        let bits: Vec<u64> = match storage.field {
             TypedField::Float => self.view.collect(FixedBits::<4>::new(fields, number, name), name, count)?,
             TypedField::Double => {
                 self.view.collect(FixedBits::<8>::new(fields, number, name), name, count)?
@@ -201,19 +212,17 @@ impl<'a> TensorView<'a> {
     }
 
     /// Collects exactly `expected` elements.
-    fn collect<T>(
+    fn collect<T, C: FromIterator<T>>(
         &self,
-        elements: impl Iterator<Item = Result<T, DecodeError>>,
+        mut elements: impl Iterator<Item = Result<T, DecodeError>>,
         field: &'static FieldName,
         expected: usize,
-    ) -> Result<Vec<T>, DecodeError> {
-        let mut kept = Vec::with_capacity(expected.min(self.bytes.len()));
+    ) -> Result<C, DecodeError> {
         let mut found = 0;
+        let counted = elements.by_ref().take(expected).inspect(|_| found += 1);
+        let kept = counted.collect::<Result<C, _>>()?;
         for element in elements {
-            let element = element?;
-            if found < expected {
-                kept.push(element);
-            }
+            element?;
             found += 1;
         }
         self.check_size(field, "elements", expected, found)?;
@@ -274,7 +283,7 @@ impl Storage {
     }
 
     /// Decodes `count` elements from [`byte_count(count)`](Self::byte_count) little-endian bytes.
-    fn decode(self, bytes: &[u8], count: usize) -> Option<Vec<i64>> {
+    fn decode<C: FromIterator<i64>>(self, bytes: &[u8], count: usize) -> Option<C> {
         let bits = self.bits() as usize;
         if bits < 8 {
             let per_byte = 8 / bits;

@@ -413,7 +413,7 @@ pub(super) fn is_unsigned(elem: Elem) -> bool {
 }
 
 /// The extents, if all are constants.
-pub(super) fn const_extents(cx: &mut RuleCx<'_, '_>, extents: &[DimId]) -> Option<Vec<usize>> {
+pub(super) fn const_extents(cx: &mut RuleCx<'_, '_>, extents: &[DimId]) -> Option<SmallVec<[usize; 6]>> {
     extents.iter().map(|dim| cx.const_dim(*dim).and_then(|extent| usize::try_from(extent).ok())).collect()
 }
 

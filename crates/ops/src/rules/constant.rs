@@ -123,7 +123,7 @@ fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         require_extent(cx, Source::Input(In(0)), *extent)?;
     }
     cx.set_shape(Out(0), &shape)?;
-    let Some(extents) = const_extents(cx, &shape).map(Vec::into_boxed_slice) else {
+    let Some(extents) = const_extents(cx, &shape) else {
         let item = match &value {
             None => Some(0),
             Some(header) => header.int_values(1)?.and_then(|ints| ints.first().copied()),
@@ -138,6 +138,7 @@ fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         cx.drop_constant(Out(0));
         return Ok(());
     }
+    let extents = extents.into_boxed_slice();
     match value {
         None => cx.set_equal_floats(Out(0), extents, 0.0),
         Some(header) => {

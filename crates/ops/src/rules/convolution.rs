@@ -111,7 +111,6 @@ fn convolve(cx: &mut RuleCx<'_, '_>, ports: Ports) -> RuleResult {
 fn spatial_axes(cx: &mut RuleCx<'_, '_>, ports: Ports) -> RuleResult<Option<usize>> {
     let input = cx.require_rank(ports.input, 3..)?;
     let weights = cx.require_rank(ports.weights, 3..)?;
-    let given = cx.attr_numbers("kernel_shape")?.map(|kernel| kernel.len() + 2);
     if let (Some(input), Some(weights)) = (input, weights)
         && input != weights
     {
@@ -119,7 +118,11 @@ fn spatial_axes(cx: &mut RuleCx<'_, '_>, ports: Ports) -> RuleResult<Option<usiz
             format!("the input has {} spatial axes and the weight tensor has {}", input - 2, weights - 2);
         return Err(RuleError::shapes(&[ports.input, ports.weights], message));
     }
-    Ok(input.or(weights).or(given).filter(|rank| (3..=MAX_AXES).contains(rank)).map(|rank| rank - 2))
+    let rank = match input.or(weights) {
+        Some(rank) => Some(rank),
+        None => cx.attr_numbers("kernel_shape")?.map(|kernel| kernel.len() + 2),
+    };
+    Ok(rank.filter(|rank| (3..=MAX_AXES).contains(rank)).map(|rank| rank - 2))
 }
 
 fn channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> RuleResult {

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::{Floats, Ints, MAX_ELEMENTS, Port, RuleCx};
 pub(super) use typeloom_types::shape::strides;
@@ -180,7 +181,7 @@ pub(super) fn relabel(cx: &mut RuleCx<'_, '_>, from: Port, to: Port) {
 /// The shape at a port, if every extent is a constant.
 pub(super) fn constant_shape(cx: &mut RuleCx<'_, '_>, port: Port) -> Option<Vec<usize>> {
     let shape = cx.shape(port)?;
-    const_extents(cx, &shape)
+    const_extents(cx, &shape).map(SmallVec::into_vec)
 }
 
 #[cfg(test)]

@@ -188,6 +188,26 @@ impl Windows {
         }
     }
 
+    /// The number of positions of windows that fit, for constant extents and explicit padding: the usual case, without the
+    /// arithmetic of dims. `None` if the general computation has to decide.
+    fn constant_positions(
+        &self,
+        cx: &mut RuleCx<'_, '_>,
+        axis: usize,
+        input: DimId,
+        kernel: DimId,
+        rounding: Rounding,
+    ) -> Option<DimId> {
+        if self.auto_pad != AutoPad::NotSet || rounding != Rounding::Down {
+            return None;
+        }
+        let (input, kernel) = (cx.const_dim(input)?, cx.const_dim(kernel)?);
+        let (before, after) = self.pads.as_ref().map_or((0, 0), |pads| pads[axis]);
+        let reach = kernel.checked_sub(1)?.checked_mul(self.dilations[axis])?.checked_add(1)?;
+        let slack = input.checked_add(before.checked_add(after)?)?.checked_sub(reach)?;
+        (slack >= 0).then(|| cx.dims().constant(slack / self.strides[axis] + 1))
+    }
+
     /// The extents of the spatial axes of the output.
     pub(super) fn extents(
         &self,
@@ -201,7 +221,13 @@ impl Windows {
         for (axis, stride) in self.strides.iter().enumerate() {
             let positions = match (&shape, kernel) {
                 (Some(shape), Some(kernel)) => {
-                    let extent = (input, axis + 2, shape[axis + 2]).into();
+                    let extent: Extent = (input, axis + 2, shape[axis + 2]).into();
+                    if let Some(positions) =
+                        self.constant_positions(cx, axis, extent.dim, kernel[axis], rounding)
+                    {
+                        extents.push(positions);
+                        continue;
+                    }
                     let positions = self.positions(cx, axis, extent, kernel[axis], rounding)?;
                     // With rounding up, the only window may extend past the end by less than a step.
                     let spare = if rounding == Rounding::Down { 0 } else { stride.saturating_sub(1) };

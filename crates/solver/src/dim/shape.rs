@@ -7,20 +7,16 @@ use std::fmt;
 use std::hash::BuildHasher;
 use std::num::NonZeroU32;
 
-use hashbrown::HashTable;
 use smallvec::SmallVec;
 
 use crate::dim::{DimId, Dims};
-use crate::map::HashState;
+use crate::map::{HashState, Positions};
 
 /// The dims of one shape.
 pub type DimVec = SmallVec<[DimId; 6]>;
 
-/// Maximum number of shapes that are searched without an index.
-const MAX_SCANNED_SHAPES: usize = 8;
-
-/// Number of shapes that the first index has space for.
-const FIRST_CAPACITY: usize = 28;
+/// Number of dims that the first allocation has space for: growing takes longer than most small models spend on shapes.
+const FIRST_CAPACITY: usize = 128;
 
 /// Identifies an interned shape.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -43,9 +39,9 @@ pub struct Shapes {
     /// Small models have a few shapes of a few dims.
     dims: SmallVec<[DimId; 16]>,
     /// The end of each shape in `dims`; it starts at the end of the previous one.
-    ends: SmallVec<[u32; 4]>,
-    /// The ids by the dims, once there are more than [`MAX_SCANNED_SHAPES`].
-    index: HashTable<ShapeId>,
+    ends: SmallVec<[u32; 32]>,
+    /// The positions in `ends` by the dims.
+    index: Positions,
     hasher: HashState,
 }
 
@@ -58,31 +54,23 @@ impl Shapes {
 
     /// Returns the id of a shape.
     pub fn intern(&mut self, dims: &[DimId]) -> ShapeId {
-        let known = if self.index.is_empty() {
-            self.ids().find(|&shape| self.get(shape) == dims)
-        } else {
-            self.index.find(self.hasher.hash_one(dims), |&shape| self.get(shape) == dims).copied()
-        };
-        if let Some(known) = known {
-            return known;
+        let hash = self.hasher.hash_one(dims);
+        let known = self.index.find(hash, |at| *slice(&self.dims, &self.ends, at) == *dims);
+        let at = known.unwrap_or_else(|| self.add(dims, hash));
+        // Every shape except the empty one has a separate dim, so there are at most 2^32.
+        let number = u32::try_from(at + 1).ok().and_then(NonZeroU32::new);
+        ShapeId(number.expect("2^32 shapes do not fit into memory"))
+    }
+
+    /// Adds a shape, and returns its position.
+    fn add(&mut self, dims: &[DimId], hash: u64) -> usize {
+        if !self.dims.spilled() && self.dims.len() + dims.len() > self.dims.inline_size() {
+            self.dims.reserve(FIRST_CAPACITY);
         }
         self.dims.extend_from_slice(dims);
         self.ends.push(u32::try_from(self.dims.len()).expect("2^32 dims do not fit into memory"));
-        // Every shape except the empty one has a separate dim, so there are at most 2^32.
-        let number = u32::try_from(self.ends.len()).ok().and_then(NonZeroU32::new);
-        let shape = ShapeId(number.expect("2^32 shapes do not fit into memory"));
-        if self.ends.len() > MAX_SCANNED_SHAPES {
-            let unlisted = self.ids().skip(self.index.len());
-            let Self { dims, ends, index, hasher } = self;
-            let hash = |&shape: &ShapeId| hasher.hash_one(slice(dims, ends, shape));
-            if index.is_empty() {
-                index.reserve(FIRST_CAPACITY, hash);
-            }
-            for shape in unlisted {
-                index.insert_unique(hash(&shape), shape, hash);
-            }
-        }
-        shape
+        self.index.push(hash);
+        self.ends.len() - 1
     }
 
     /// Returns the dims of a shape.
@@ -91,7 +79,7 @@ impl Shapes {
     /// If the shape is from an arena with more shapes.
     #[must_use]
     pub fn get(&self, shape: ShapeId) -> &[DimId] {
-        slice(&self.dims, &self.ends, shape)
+        slice(&self.dims, &self.ends, shape.index())
     }
 
     /// All shapes, in the order of their creation.
@@ -118,8 +106,9 @@ pub(crate) fn paired(shapes: &Shapes, a: ShapeId, b: ShapeId) -> Option<SmallVec
     (a.len() == b.len()).then(|| a.iter().copied().zip(b.iter().copied()).collect())
 }
 
-fn slice<'a>(dims: &'a [DimId], ends: &[u32], shape: ShapeId) -> &'a [DimId] {
-    let index = shape.index();
+/// The dims of the shape at a position.
+#[inline]
+fn slice<'a>(dims: &'a [DimId], ends: &[u32], index: usize) -> &'a [DimId] {
     let start = index.checked_sub(1).map_or(0, |previous| ends[previous] as usize);
     &dims[start..ends[index] as usize]
 }

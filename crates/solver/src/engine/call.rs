@@ -252,8 +252,8 @@ impl<'a> Calls<'a> {
                 {
                     core.set_data(&mut frame, *parameter, data);
                 }
-                if caller.dropped.contains(&argument) || is_too_large(core, caller, argument) {
-                    frame.dropped.insert(*parameter);
+                if caller.is_dropped(argument) || is_too_large(core, caller, argument) {
+                    frame.drop_constant(*parameter);
                 }
             }
         }
@@ -280,7 +280,7 @@ impl<'a> Calls<'a> {
         let portable = |frame: &Frame<'a>, value: ValueId| {
             let (ty, shape) = (frame.slots[value.index()].ty, frame.shape_read(value));
             let data = core.data_of(frame, value).filter(|data| is_portable(data)).cloned();
-            let is_dropped = frame.dropped.contains(&value) || is_too_large(core, frame, value);
+            let is_dropped = frame.is_dropped(value) || is_too_large(core, frame, value);
             Portable { ty, shape, parts: frame.parts.get(&value).cloned(), data, is_dropped }
         };
         let parameters = root.inputs.iter().map(|value| portable(&frame, *value)).collect();
@@ -325,7 +325,7 @@ fn arguments<'a>(frame: &Frame<'a>, step: StepId) -> Result<Vec<(&'a str, Attrib
     let mut arguments = Vec::new();
     for attribute in frame.body.step(step).attribute_part().attributes() {
         let attribute = attribute?.parse()?;
-        arguments.extend(frame.referenced(attribute).map(|value| (attribute.name, value)));
+        arguments.extend(frame.referenced(&attribute).map(|value| (attribute.name, *value)));
     }
     Ok(arguments)
 }
@@ -545,7 +545,7 @@ fn apply<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, step: StepId, summary: 
             core.set_data(frame, output, data);
         }
         if result.is_dropped {
-            frame.dropped.insert(output);
+            frame.drop_constant(output);
         }
     }
     // Equations are about dims of the model alone, so a second call in the same graph adds none.

@@ -130,7 +130,7 @@ fn read_ahead<'a>(
     if count.is_none_or(|count| count > MAX_FOLLOWED) {
         frame.slots[value.index()].data = Some(DataId::OPAQUE);
         if is_followed(elem) {
-            frame.dropped.insert(value);
+            frame.drop_constant(value);
         }
     } else if is_followed(elem) && count.is_some_and(|count| count <= MAX_READ_AHEAD) {
         // Rules read these constants anyway, and the memo compares decoded constants. Malformed data is

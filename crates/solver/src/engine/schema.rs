@@ -4,7 +4,6 @@
 //! ports are unified and which is narrowed to the allowed set. This alone types about 80 % of the operators,
 //! in both directions. It is the hot path of the solver: a port with a known element type costs one bit test.
 
-use smallvec::SmallVec;
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::Attribute;
 
@@ -18,6 +17,9 @@ use crate::state::frame::Frame;
 use crate::state::{Core, Payloads};
 use crate::suggest::nearest;
 use crate::ty::{Clash, Narrowed, Ty, Types};
+
+/// Maximum number of type variables whose types need no allocation.
+const MAX_INLINE_VARIABLES: usize = 6;
 
 /// The type of a type variable at a node.
 #[derive(Clone, Copy)]
@@ -81,9 +83,8 @@ pub(crate) fn attributes<'a>(
         return Ok(());
     }
     for attribute in frame.body.step(step).attribute_part().attributes() {
-        let attribute = attribute?.parse()?;
+        let attribute = given.push(attribute?)?;
         let name = attribute.name;
-        given.push(attribute);
         let Some(declared) = schema.attribute(name) else {
             if name.starts_with("__") {
                 continue;
@@ -111,7 +112,7 @@ pub(crate) fn attributes<'a>(
 }
 
 /// The first string of an attribute that is not one of its allowed values.
-fn not_a_choice(attribute: Attribute<'_>, choices: Choices) -> Result<Option<String>, DecodeError> {
+fn not_a_choice(attribute: &Attribute<'_>, choices: Choices) -> Result<Option<String>, DecodeError> {
     let is_string = attribute.kind == AttributeKind::String as i32;
     let single = is_string.then(|| attribute.s.unwrap_or_default()).map(Ok);
     let fits = |bytes: &[u8]| std::str::from_utf8(bytes).is_ok_and(|string| choices.contain(string));
@@ -168,13 +169,22 @@ pub(crate) fn types<'a>(
     step: StepId,
     schema: &'a Schema,
 ) -> Option<SolveErrorKind<'a>> {
-    let mut variables: SmallVec<[Option<Bound>; 4]> = SmallVec::from_elem(None, schema.type_vars.len());
+    // Moving a `SmallVec` of this size takes longer than most nodes need the variables.
+    let (mut few, mut many) = ([None; MAX_INLINE_VARIABLES], Vec::new());
+    let variables: &mut [Option<Bound>] = match few.get_mut(..schema.type_vars.len()) {
+        Some(few) => few,
+        None => {
+            many.resize(schema.type_vars.len(), None);
+            &mut many
+        }
+    };
     let mut error = None;
     for (at, value) in body.inputs(step).iter().enumerate() {
         let (Some(value), Some(formal)) = (*value, schema.input(at)) else { continue };
         let ty = core.ty_of(&mut frame.slots[value.index()]);
-        let found = port(core, frame, step, schema, formal, Port::In(at), value, ty, &mut variables);
-        if error.is_none() {
+        let found = port(core, frame, step, schema, formal, Port::In(at), value, ty, variables);
+        // Errors are large, so a port without one moves none.
+        if found.is_some() && error.is_none() {
             error = found;
         }
     }
@@ -191,13 +201,14 @@ pub(crate) fn types<'a>(
             (None, Some(_) | None) => {
                 let ty = initial(core, schema, formal);
                 frame.slots[value.index()].ty = Some(ty);
-                port(core, frame, step, schema, formal, Port::Out(at), value, ty, &mut variables)
+                port(core, frame, step, schema, formal, Port::Out(at), value, ty, variables)
             }
             (Some(ty), Some(_) | None) => {
-                port(core, frame, step, schema, formal, Port::Out(at), value, ty, &mut variables)
+                port(core, frame, step, schema, formal, Port::Out(at), value, ty, variables)
             }
         };
-        if error.is_none() {
+        // Errors are large, so a port without one moves none.
+        if found.is_some() && error.is_none() {
             error = found;
         }
     }
@@ -251,33 +262,33 @@ fn port<'a>(
     };
     let shared = shared_variable(formal);
     let known = shared.and_then(|shared| variables[shared]);
-    let error = match core.types.narrow_to_allowed(ty, &variable.allowed) {
-        Err(Clash) => {
+    let error = match (core.types.narrow_to_allowed(ty, &variable.allowed), known) {
+        (Err(Clash), _) => {
             let found = core.snapshot(frame, value);
-            Some(SolveErrorKind::NotAllowed { port, found, allowed: Box::new(variable.allowed.clone()) })
+            SolveErrorKind::NotAllowed { port, found, allowed: Box::new(variable.allowed.clone()) }
         }
-        Ok(narrowed) => {
+        (Ok(narrowed), known) => {
             if narrowed == Narrowed::Pending {
                 let waiter = frame.waiter(step);
                 core.types.watch(ty, waiter);
             }
-            known.and_then(|bound| {
-                core.trace_equal(frame.number, value, bound.value, step, "");
-                if bound.ty == ty || core.types.unify(bound.ty, ty).is_ok() {
-                    return None;
+            let Some(bound) = known else {
+                if let Some(shared) = shared {
+                    variables[shared] = Some(Bound { ty, port, value });
                 }
-                let left = (bound.port, core.snapshot(frame, bound.value));
-                let right = (port, core.snapshot(frame, value));
-                Some(SolveErrorKind::Disagree { variable: &variable.name, left, right })
-            })
+                return None;
+            };
+            core.trace_equal(frame.number, value, bound.value, step, "");
+            if bound.ty == ty || core.types.unify(bound.ty, ty).is_ok() {
+                return None;
+            }
+            let left = (bound.port, core.snapshot(frame, bound.value));
+            let right = (port, core.snapshot(frame, value));
+            SolveErrorKind::Disagree { variable: &variable.name, left, right }
         }
     };
     if let Some(shared) = shared {
-        if error.is_some() {
-            variables[shared] = Some(Bound { ty: Types::ERROR, port, value });
-        } else if known.is_none() {
-            variables[shared] = Some(Bound { ty, port, value });
-        }
+        variables[shared] = Some(Bound { ty: Types::ERROR, port, value });
     }
-    error
+    Some(error)
 }

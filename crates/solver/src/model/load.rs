@@ -7,7 +7,7 @@
 use typeloom_onnx::view::{ModelView, TensorHeader, TensorView};
 
 use crate::catalogue::{Operators, canonical};
-use crate::dim::shape::{DimVec, ShapeId};
+use crate::dim::shape::ShapeId;
 use crate::map::Map;
 use crate::model::ExternalTensor;
 use crate::program::{Body, GraphId, Origin, StepId, StepKind};
@@ -90,13 +90,11 @@ pub(crate) fn node_names<'a>(body: &Body<'a>) -> Vec<SolveError<'a>> {
 }
 
 /// Reports values whose known extents have a product beyond 64 bits, once for each shape.
-pub(crate) fn overflows<'a>(core: &mut Core<'a>, frame: &Frame<'a>, errors: &mut Vec<SolveError<'a>>) {
+pub(crate) fn overflows<'a>(core: &Core<'a>, frame: &Frame<'a>, errors: &mut Vec<SolveError<'a>>) {
     let mut shapes: Vec<ShapeId> = Vec::new();
     for shape in core.shapes.ids() {
-        let dims: DimVec = core.shapes.get(shape).into();
-        let mut extents = dims.iter().filter_map(|dim| core.dims.as_constant(*dim));
-        let is_empty = extents.clone().any(|extent| extent == 0);
-        if !is_empty && extents.try_fold(1_i64, i64::checked_mul).is_none() {
+        let mut extents = core.shapes.get(shape).iter().filter_map(|dim| core.dims.as_constant(*dim));
+        if extents.clone().try_fold(1_i64, i64::checked_mul).is_none() && extents.all(|extent| extent != 0) {
             shapes.push(shape);
         }
     }

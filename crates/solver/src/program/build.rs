@@ -577,8 +577,10 @@ fn holds_graphs(attribute: AttributeView<'_>) -> Result<bool, DecodeError> {
     const GRAPHS: u32 = 11;
     let mut fields = attribute.wire_fields();
     loop {
-        let number = match fields.next_bytes() {
-            Some((number, _)) => number,
+        // Most fields are short.
+        let short = fields.next_bytes().map(|(number, _)| number);
+        let number = match short.or_else(|| fields.next_varint().map(|(number, _)| number)) {
+            Some(number) => number,
             None => match fields.next() {
                 Some(field) => field?.number,
                 None => return Ok(false),

@@ -10,7 +10,7 @@ use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::{Attribute, AttributeView, SparseTensorView, TensorView, TypeView};
 
 use super::{RuleCx, RuleError};
-use crate::signature::{AttributeDefault, AttributeKind};
+use crate::signature::{AttributeDefault, AttributeKind, is_same_name};
 
 impl<'a> RuleCx<'_, 'a> {
     /// The attribute of the node, or for a reference that of the call.
@@ -18,15 +18,24 @@ impl<'a> RuleCx<'_, 'a> {
     /// # Errors
     /// [`RuleError::Malformed`].
     pub fn attr(&self, name: &str) -> Result<Option<Attribute<'a>>, RuleError> {
-        let Some(part) = self.attribute_part() else { return Ok(None) };
+        self.with_attr(name, |attribute| *attribute)
+    }
+
+    /// Reads the attribute that [`RuleCx::attr`] returns. A decoded attribute takes more than 200 bytes, so it is not
+    /// copied.
+    fn with_attr<T>(
+        &self,
+        name: &str,
+        read: impl FnOnce(&Attribute<'a>) -> T,
+    ) -> Result<Option<T>, RuleError> {
         if let Some(known) = self.read_attributes() {
-            let found = known.iter().find(|known| known.name == name);
-            return Ok(found.and_then(|attribute| self.referenced(*attribute)));
+            let found = known.iter().find(|known| is_same_name(known.name, name));
+            return Ok(found.and_then(|attribute| self.referenced(attribute)).map(read));
         }
-        for attribute in part.attributes() {
+        for attribute in self.attribute_part().into_iter().flat_map(|part| part.attributes()) {
             let attribute = attribute?;
             if attribute.has_name(name)? {
-                return Ok(self.referenced(attribute.parse()?));
+                return Ok(self.referenced(&attribute.parse()?).map(read));
             }
         }
         Ok(None)
@@ -48,11 +57,11 @@ impl<'a> RuleCx<'_, 'a> {
     fn value_or_default<T>(
         &self,
         name: &str,
-        value: impl FnOnce(Attribute<'a>) -> Result<Option<T>, DecodeError>,
+        value: impl FnOnce(&Attribute<'a>) -> Result<Option<T>, DecodeError>,
         default: impl FnOnce(&'a AttributeDefault) -> Option<T>,
     ) -> Result<Option<T>, RuleError> {
-        match self.attr(name)? {
-            Some(attribute) => Ok(value(attribute)?),
+        match self.with_attr(name, value)? {
+            Some(value) => Ok(value?),
             None => {
                 let declared = self.schema().and_then(|schema| schema.attribute(name));
                 Ok(declared.and_then(|declared| declared.default.as_ref()).and_then(default))
@@ -65,7 +74,7 @@ impl<'a> RuleCx<'_, 'a> {
     /// # Errors
     /// [`RuleError::Malformed`].
     pub fn has_attr(&self, name: &str) -> Result<bool, RuleError> {
-        Ok(self.attr(name)?.is_some())
+        Ok(self.with_attr(name, |_| ())?.is_some())
     }
 
     /// An integer attribute.
@@ -109,7 +118,7 @@ impl<'a> RuleCx<'_, 'a> {
     /// [`RuleError::Malformed`].
     pub fn attr_str(&self, name: &str) -> Result<Option<&'a str>, RuleError> {
         let omitted = |kind| (kind == AttributeKind::String as i32).then_some(&b""[..]);
-        let text = |attribute: Attribute<'a>| {
+        let text = |attribute: &Attribute<'a>| {
             let bytes = attribute.s.or_else(|| omitted(attribute.kind));
             Ok(bytes.and_then(|bytes| std::str::from_utf8(bytes).ok()))
         };
@@ -135,7 +144,7 @@ impl<'a> RuleCx<'_, 'a> {
     /// # Errors
     /// [`RuleError::Malformed`].
     pub fn attr_numbers(&self, name: &str) -> Result<Option<SmallVec<[i64; 6]>>, RuleError> {
-        let read = |attribute: Attribute<'a>| {
+        let read = |attribute: &Attribute<'a>| {
             let mut numbers = SmallVec::new();
             for number in attribute.ints() {
                 numbers.push(number?);
@@ -187,7 +196,7 @@ impl<'a> RuleCx<'_, 'a> {
     /// # Errors
     /// [`RuleError::Malformed`].
     pub fn attr_tensor(&self, name: &str) -> Result<Option<TensorView<'a>>, RuleError> {
-        Ok(self.attr(name)?.and_then(|attribute| attribute.t))
+        Ok(self.with_attr(name, |attribute| attribute.t)?.flatten())
     }
 
     /// A sparse tensor attribute.
@@ -195,7 +204,7 @@ impl<'a> RuleCx<'_, 'a> {
     /// # Errors
     /// [`RuleError::Malformed`].
     pub fn attr_sparse_tensor(&self, name: &str) -> Result<Option<SparseTensorView<'a>>, RuleError> {
-        Ok(self.attr(name)?.and_then(|attribute| attribute.sparse_tensor))
+        Ok(self.with_attr(name, |attribute| attribute.sparse_tensor)?.flatten())
     }
 
     /// A type attribute.
@@ -203,6 +212,6 @@ impl<'a> RuleCx<'_, 'a> {
     /// # Errors
     /// [`RuleError::Malformed`].
     pub fn attr_type(&self, name: &str) -> Result<Option<TypeView<'a>>, RuleError> {
-        Ok(self.attr(name)?.and_then(|attribute| attribute.tp))
+        Ok(self.with_attr(name, |attribute| attribute.tp)?.flatten())
     }
 }

@@ -214,7 +214,7 @@ impl<'a> RuleCx<'_, 'a> {
     }
 
     /// The attribute itself, or for a reference that of the call.
-    pub(crate) fn referenced(&self, attribute: Attribute<'a>) -> Option<Attribute<'a>> {
+    pub(crate) fn referenced<'s>(&'s self, attribute: &'s Attribute<'a>) -> Option<&'s Attribute<'a>> {
         self.frame.referenced(attribute)
     }
 
@@ -450,7 +450,7 @@ impl RuleCx<'_, '_> {
     /// Records that a port holds known integers that are too many to follow.
     pub fn drop_constant(&mut self, port: Port) {
         if let Some(value) = self.value(port) {
-            self.uncached().frame.dropped.insert(value);
+            self.uncached().frame.drop_constant(value);
         }
     }
 
@@ -461,7 +461,7 @@ impl RuleCx<'_, '_> {
         if let Some(memo) = &mut self.core.memo {
             memo.record_constant(value);
         }
-        if self.frame.dropped.is_empty() || !self.frame.dropped.contains(&value) {
+        if !self.frame.is_dropped(value) {
             return;
         }
         let Uncached { core, frame, step } = self.uncached();
@@ -473,7 +473,7 @@ impl RuleCx<'_, '_> {
             let Slot { ty, .. } = frame.slots[output.index()];
             let elem = ty.and_then(|ty| core.types.elems(ty)).and_then(ElemSet::single);
             if elem.is_some_and(is_followed) {
-                frame.dropped.insert(*output);
+                frame.drop_constant(*output);
             }
         }
     }

@@ -3,9 +3,14 @@
 //! Rules look up attributes by name, some of them several times. The check of a node against its schema decodes all of them
 //! and keeps them here, so that a lookup decodes none.
 
-use typeloom_onnx::view::Attribute;
+use typeloom_onnx::DecodeError;
+use typeloom_onnx::view::{Attribute, AttributeView};
 
 use crate::program::StepId;
+use crate::signature::is_same_name;
+
+/// Number of attributes that the first allocation has space for.
+const FIRST_CAPACITY: usize = 8;
 
 /// The attributes of one node, in the order of the file.
 #[derive(Default)]
@@ -22,9 +27,16 @@ impl<'a> NodeAttributes<'a> {
         self.decoded.clear();
     }
 
-    /// Adds the next attribute.
-    pub(crate) fn push(&mut self, attribute: Attribute<'a>) {
-        self.decoded.push(attribute);
+    /// Decodes and adds the next attribute.
+    pub(crate) fn push(&mut self, attribute: AttributeView<'a>) -> Result<&Attribute<'a>, DecodeError> {
+        if self.decoded.is_empty() {
+            self.decoded.reserve(FIRST_CAPACITY);
+        }
+        let at = self.decoded.len();
+        self.decoded.push(Attribute::default());
+        let decoded = &mut self.decoded[at];
+        attribute.parse_into(decoded)?;
+        Ok(decoded)
     }
 
     /// Completes the list.
@@ -34,7 +46,7 @@ impl<'a> NodeAttributes<'a> {
 
     /// Whether the list has an attribute of this name.
     pub(crate) fn contain(&self, name: &str) -> bool {
-        self.decoded.iter().any(|known| known.name == name)
+        self.decoded.iter().any(|known| is_same_name(known.name, name))
     }
 
     /// The attributes of a step of a frame; `None` if the complete list is that of another node.

@@ -8,17 +8,18 @@ use std::hash::{BuildHasher, Hash, Hasher};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use hashbrown::HashTable;
-
 use crate::dim::DimId;
 use crate::elem::Elem;
-use crate::map::HashState;
+use crate::map::{HashState, Positions};
 
 /// Maximum number of elements of a constant that the solver follows.
 pub const MAX_ELEMENTS: usize = 4096;
 
 /// Equal elements from this number on are stored as one, see [`Splat`].
 const MIN_SPLAT: usize = 16;
+
+/// Number of constants that the first allocation has space for.
+const FIRST_CAPACITY: usize = 16;
 
 /// Maximum number of elements of a constant that is passed into a function or out of it.
 pub(crate) const MAX_PASSED_ELEMENTS: usize = 64;
@@ -245,7 +246,8 @@ impl DataId {
 pub(crate) struct Constants {
     /// The constants from the second id on; the first one is [`DataId::OPAQUE`].
     items: Vec<Data>,
-    index: HashTable<DataId>,
+    /// The positions in `items`.
+    index: Positions,
     hasher: HashState,
 }
 
@@ -263,14 +265,16 @@ impl Constants {
         let data = data.canonical();
         let Self { items, index, hasher } = self;
         let hash = hasher.hash_one(&data);
-        if let Some(found) = index.find(hash, |id| items[id.index()] == data) {
-            return *found;
-        }
-        items.push(data);
-        let number = u32::try_from(items.len() + 1).ok().and_then(NonZeroU32::new);
-        let id = DataId(number.expect("2^32 constants do not fit into memory"));
-        index.insert_unique(hash, id, |id| hasher.hash_one(&items[id.index()]));
-        id
+        let at = index.find(hash, |at| items[at] == data).unwrap_or_else(|| {
+            if items.is_empty() {
+                items.reserve(FIRST_CAPACITY);
+            }
+            items.push(data);
+            index.push(hash);
+            items.len() - 1
+        });
+        let number = u32::try_from(at + 2).ok().and_then(NonZeroU32::new);
+        DataId(number.expect("2^32 constants do not fit into memory"))
     }
 }
 

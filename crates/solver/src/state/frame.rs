@@ -12,7 +12,7 @@ use typeloom_onnx::view::Attribute;
 
 use crate::dim::shape::ShapeId;
 use crate::dim::{DimId, Relation};
-use crate::map::{Map, Set};
+use crate::map::{Map, PositionSet, Set};
 use crate::program::{Body, GraphId, Origin, StepId, ValueId};
 use crate::solution::{Equation, EquationSource};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
@@ -78,7 +78,7 @@ pub(crate) struct Frame<'a> {
     /// The number of times that an equation was stated, including repeated ones.
     pub(crate) stated_equations: usize,
     /// Values with integer constants that are too large to follow.
-    pub(crate) dropped: Set<ValueId>,
+    dropped: PositionSet,
     /// Steps that reached a limit.
     pub(crate) limited: Set<(StepId, Limit)>,
     /// The errors of reached limits, set when the body is solved.
@@ -143,7 +143,7 @@ impl<'a> Frame<'a> {
             value_errors: BTreeMap::new(),
             equations: Vec::new(),
             stated_equations: 0,
-            dropped: Set::default(),
+            dropped: PositionSet::default(),
             limited: Set::default(),
             limit_errors: Vec::new(),
             applied: Set::default(),
@@ -188,6 +188,17 @@ impl<'a> Frame<'a> {
             self.front += 1;
             StepId::new(step)
         })
+    }
+
+    /// Records that the integer constant of a value is too large to follow.
+    pub(crate) fn drop_constant(&mut self, value: ValueId) {
+        self.dropped.insert(value.index());
+    }
+
+    /// Whether the integer constant of a value is too large to follow.
+    #[inline]
+    pub(crate) fn is_dropped(&self, value: ValueId) -> bool {
+        !self.dropped.is_empty() && self.dropped.contains(value.index())
     }
 
     /// Schedules a step to run again, unless it has not run yet.
@@ -358,15 +369,12 @@ impl<'a> Frame<'a> {
         self.body.errors().iter().chain(solved).chain(self.value_errors.values()).chain(&self.limit_errors)
     }
 
-    pub(crate) fn argument(&self, name: &str) -> Option<Attribute<'a>> {
-        self.arguments.get(name).copied()
-    }
-
     /// The attribute itself, or for a reference inside a function the argument of the call.
-    pub(crate) fn referenced(&self, attribute: Attribute<'a>) -> Option<Attribute<'a>> {
+    #[inline]
+    pub(crate) fn referenced<'s>(&'s self, attribute: &'s Attribute<'a>) -> Option<&'s Attribute<'a>> {
         match attribute.ref_attr_name {
             None => Some(attribute),
-            Some(outer) => self.argument(outer),
+            Some(outer) => self.arguments.get(outer),
         }
     }
 

@@ -437,7 +437,7 @@ impl<'a> Memo<'a> {
 }
 
 fn constant_word(frame: &Frame<'_>, body: &Body<'_>, value: ValueId) -> u32 {
-    if !frame.dropped.is_empty() && frame.dropped.contains(&value) {
+    if frame.is_dropped(value) {
         return DROPPED;
     }
     match frame.slots[value.index()].data {

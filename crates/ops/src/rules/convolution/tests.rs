@@ -103,3 +103,34 @@ fn a_deformed_convolution_has_offsets_for_each_position() {
     let mask = graph.replace("[1, 4, 2, 2]", "[1, 4, 3, 2]");
     assert!(error(19, &mask).starts_with("deformconv.offsets: axis 2 of input 4"));
 }
+
+#[test]
+fn constant_windows_have_as_many_positions_as_fit_one_by_one() {
+    for (input, kernel, stride, dilation) in (1..7_usize)
+        .flat_map(|input| (1..4).map(move |kernel| (input, kernel)))
+        .flat_map(|(input, kernel)| (1..4).map(move |stride| (input, kernel, stride)))
+        .flat_map(|(input, kernel, stride)| (1..3).map(move |dilation| (input, kernel, stride, dilation)))
+    {
+        for (before, after) in [(0, 0), (1, 0), (0, 2), (1, 1)] {
+            let graph = format!(
+                "g (float[1, 1, {input}] x, float[1, 1, {kernel}] w) => (y) {{
+                    y = Conv <strides = [{stride}], dilations = [{dilation}], pads = [{before}, {after}]> (x, w)
+                }}"
+            );
+            let reach = dilation * (kernel - 1) + 1;
+            let padded = before + input + after;
+            let positions = (0..padded).step_by(stride).filter(|start| start + reach <= padded).count();
+            if positions == 0 {
+                assert!(error(22, &graph).starts_with("conv.windows: "), "{graph}");
+                continue;
+            }
+            assert_eq!(infer_y(22, &graph), format!("float[1, 1, {positions}]"), "{graph}");
+            let pool = format!(
+                "g (float[1, 1, {input}] x) => (y) {{
+                    y = MaxPool <kernel_shape = [{kernel}], strides = [{stride}], dilations = [{dilation}], pads = [{before}, {after}]> (x)
+                }}"
+            );
+            assert_eq!(infer_y(22, &pool), format!("float[1, 1, {positions}]"), "{pool}");
+        }
+    }
+}
