@@ -6,7 +6,7 @@ use typeloom_types::dtype::Dtype;
 use super::part;
 use crate::attributes::Attributes;
 use crate::call::{Call, Outcome, one};
-use crate::element::{build_over, from_slice, to_f64s};
+use crate::element::{build_over, to_f64s, widest};
 use crate::error::{KernelErrorKind, invalid};
 use crate::ops::layout::permute;
 use crate::ops::{CONTRIB_DOMAIN, Operator, native, run_nested};
@@ -56,15 +56,20 @@ impl Product<'_> {
         }
         let data = whole.as_slice::<i32>()?;
         build_over::<f32>(whole.shape(), |out| {
-            let rows = out.chunks_exact_mut(columns.max(1)).zip(data.chunks_exact(columns.max(1)));
-            for (out, row) in rows {
-                for ((out, value), scale) in out.iter_mut().zip(row).zip(&scales) {
-                    *out = *value as f32 * scale;
-                }
-                if let Some(bias) = &bias {
-                    out.iter_mut().zip(bias).for_each(|(out, bias)| *out += bias);
-                }
-            }
+            widest(
+                #[inline(always)]
+                || {
+                    let rows = out.chunks_exact_mut(columns.max(1)).zip(data.chunks_exact(columns.max(1)));
+                    for (out, row) in rows {
+                        for ((out, value), scale) in out.iter_mut().zip(row).zip(&scales) {
+                            *out = *value as f32 * scale;
+                        }
+                        if let Some(bias) = &bias {
+                            out.iter_mut().zip(bias).for_each(|(out, bias)| *out += bias);
+                        }
+                    }
+                },
+            );
         })
     }
 }
@@ -122,10 +127,22 @@ fn gemm(call: &mut Call<'_>) -> Outcome {
     if a_scale.len() != 1 || b_scale.is_empty() || (b_scale.len() != 1 && b_scale.len() != columns) {
         return invalid(format!("{} and {} scales for {columns} columns", a_scale.len(), b_scale.len()));
     }
-    let factor = |at: usize| f64::from(alpha) * a_scale[0] * b_scale[at % columns % b_scale.len()];
-    let values = whole.as_slice::<i32>()?.iter().enumerate();
-    let scaled: Vec<f32> = values.map(|(at, value)| (f64::from(*value) * factor(at)) as f32).collect();
-    let y = from_slice(whole.shape(), &scaled)?;
+    let factor = |at: usize| f64::from(alpha) * a_scale[0] * b_scale[at % b_scale.len()];
+    let factors: Vec<f64> = (0..columns).map(factor).collect();
+    let data = whole.as_slice::<i32>()?;
+    let y = build_over::<f32>(whole.shape(), |out| {
+        widest(
+            #[inline(always)]
+            || {
+                let rows = out.chunks_exact_mut(columns.max(1)).zip(data.chunks_exact(columns.max(1)));
+                for (out, row) in rows {
+                    for ((out, value), factor) in out.iter_mut().zip(row).zip(&factors) {
+                        *out = (f64::from(*value) * factor) as f32;
+                    }
+                }
+            },
+        );
+    })?;
     let Some(scale) = call.optional(7)? else { return one(y) };
     let inputs = [Some(y), Some(scale.clone()), call.optional(8)?.cloned()];
     one(part("QuantizeLinear", &Attributes::default(), inputs)?)

@@ -10,7 +10,7 @@ use crate::attributes::Attributes;
 use crate::call::{Call, Outcome, one};
 use crate::element::{build, check_size, from_slice, to_f64s};
 use crate::error::{KernelErrorKind, invalid};
-use crate::movement::{reshape, slices};
+use crate::movement::{picked, reshape};
 use crate::ops::{ML_DOMAIN, Operator, native};
 
 pub(in crate::ops) const OPERATORS: &[Operator] = &[
@@ -28,7 +28,7 @@ enum Keys {
     Texts(HashMap<String, usize>),
     Ints(HashMap<i64, usize>),
     /// Integers within a small range, by their distance from the first number.
-    Range(i64, Vec<Option<usize>>),
+    Range(i64, Vec<usize>),
     /// By bits; all NaN are one key, and so are both zeros.
     Reals(HashMap<u64, usize>),
 }
@@ -60,32 +60,45 @@ impl Keys {
         let (Some(least), Some(most)) = (least, most) else { return Self::Ints(keys) };
         match most.checked_sub(least) {
             Some(range) if range < MAX_RANGE => {
-                let at = |distance| keys.get(&(least + distance)).copied();
+                let at = |distance| keys.get(&(least + distance)).copied().unwrap_or(usize::MAX);
                 Self::Range(least, (0..=range).map(at).collect())
             }
             Some(_) | None => Self::Ints(keys),
         }
     }
 
-    /// The position of each element of `x`.
-    fn positions(&self, x: &AnyTensor) -> Result<Vec<Option<usize>>, KernelErrorKind> {
+    /// The position of each element of `x`, and `other` for those that are no key.
+    fn positions(&self, x: &AnyTensor, other: usize) -> Result<Vec<usize>, KernelErrorKind> {
+        let or_other = |at: Option<&usize>| at.copied().unwrap_or(other);
         match (self, x.dtype()) {
             (Self::Texts(keys), Dtype::String) => {
-                Ok(x.strings()?.map(|text| keys.get(text).copied()).collect())
+                Ok(x.strings()?.map(|text| or_other(keys.get(text))).collect())
             }
             (Self::Reals(keys), Dtype::F32 | Dtype::F64) => {
-                Ok(to_f64s(x)?.into_iter().map(|value| keys.get(&bits(value)).copied()).collect())
+                Ok(to_f64s(x)?.into_iter().map(|value| or_other(keys.get(&bits(value)))).collect())
             }
-            (Self::Ints(keys), Dtype::I64 | Dtype::I32 | Dtype::I16) => {
-                Ok(numbers::<i64>(x)?.iter().map(|value| keys.get(value).copied()).collect())
+            (Self::Ints(_) | Self::Range(..), Dtype::I64) => Ok(self.of_numbers(x.as_slice::<i64>()?, other)),
+            (Self::Ints(_) | Self::Range(..), Dtype::I32 | Dtype::I16) => {
+                Ok(self.of_numbers(&numbers::<i64>(x)?, other))
             }
-            (Self::Range(least, table), Dtype::I64 | Dtype::I32 | Dtype::I16) => {
-                let at = |value: &i64| *table.get(usize::try_from(value.checked_sub(*least)?).ok()?)?;
-                Ok(numbers::<i64>(x)?.iter().map(at).collect())
+            (Self::Texts(_) | Self::Ints(_) | Self::Range(..) | Self::Reals(_), dtype) => {
+                Err(KernelErrorKind::Dtype(dtype))
             }
-            (Self::Texts(_) | Self::Ints(_) | Self::Range(..) | Self::Reals(_), other) => {
-                Err(KernelErrorKind::Dtype(other))
+        }
+    }
+
+    fn of_numbers(&self, list: &[i64], other: usize) -> Vec<usize> {
+        match self {
+            Self::Range(least, table) => {
+                // Numbers below the first one wrap to large distances.
+                let at = |value: &i64| match table.get(value.wrapping_sub(*least) as u64 as usize) {
+                    Some(at) if *at != usize::MAX => *at,
+                    Some(_) | None => other,
+                };
+                list.iter().map(at).collect()
             }
+            Self::Ints(keys) => list.iter().map(|value| keys.get(value).copied().unwrap_or(other)).collect(),
+            Self::Texts(_) | Self::Reals(_) => vec![other; list.len()],
         }
     }
 }
@@ -110,9 +123,7 @@ impl Mapping {
 
     fn apply(&self, x: &AnyTensor) -> Outcome {
         let default = self.values.len() - 1;
-        let positions = self.keys.positions(x)?;
-        let chosen: Vec<usize> = positions.into_iter().map(|at| at.unwrap_or(default)).collect();
-        one(slices(&self.values, (1, default + 1, 1), &chosen, x.shape())?)
+        one(picked(&self.values, &self.keys.positions(x, default)?, x.shape())?)
     }
 }
 
@@ -199,17 +210,17 @@ fn one_hot(call: &mut Call<'_>) -> Outcome {
         })
     })?;
     let hits = if matches!(x.dtype(), Dtype::String | Dtype::I64) {
-        keys.positions(x)?
+        keys.positions(x, width)?
     } else {
-        keys.positions(&crate::ops::cast::convert(x, Dtype::I64)?)?
+        keys.positions(&crate::ops::cast::convert(x, Dtype::I64)?, width)?
     };
-    if !zeros && hits.contains(&None) {
+    if !zeros && hits.contains(&width) {
         return invalid("an element is not a category");
     }
     one(build::<f32>(&shape, |out| {
         for (row, hit) in out.chunks_exact_mut(width.max(1)).zip(hits) {
-            if let Some(at) = hit {
-                row[at] = 1.0;
+            if let Some(hit) = row.get_mut(hit) {
+                *hit = 1.0;
             }
         }
     })?)
