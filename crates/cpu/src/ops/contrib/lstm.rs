@@ -9,9 +9,10 @@ use typeloom_types::dtype::Dtype;
 use super::integer::quantized;
 use super::{floats, required};
 use crate::call::{Call, Outcome};
-use crate::element::{check_size, from_slice, widest};
+use crate::element::{build, build_over, check_size, from_slice, widest};
 use crate::error::{KernelErrorKind, invalid};
 use crate::math::{sigmoid, tanh};
+use crate::memory;
 use crate::ops::quantize::product::{Columns, with_columns};
 use crate::ops::{CONTRIB_DOMAIN, Operator, native};
 use crate::shape::count;
@@ -47,7 +48,11 @@ impl Weights {
             );
         };
         match with_columns::<f32>(&integers, Some(&zero), columns, &sink)? {
-            Some(product) => out.copy_from_slice(product.as_slice()?),
+            Some(product) => {
+                out.copy_from_slice(product.as_slice()?);
+                memory::recycle(product.into());
+                memory::recycle(integers.into());
+            }
             None => return invalid("the zero point does not fit"),
         }
         Ok(())
@@ -186,16 +191,18 @@ fn lstm(call: &mut Call<'_>) -> Outcome {
     let (mut h, mut c) = (per_direction(call, 5, states)?, per_direction(call, 6, states)?);
     let peepholes = per_direction(call, 7, directions * 3 * n)?;
     check_size(&[steps, directions, batches, gates], size_of::<f32>())?;
-    let mut y = vec![0.0; steps * directions * batches * n];
+    let mut results = build::<f32>(&[steps, directions, batches, n], |_| {})?;
+    let y = results.as_mut_slice::<f32>()?;
     let flat = crate::movement::reshape(x.clone(), &[steps * batches, width])?;
-    let mut of_input = vec![0.0; steps * batches * gates];
+    let mut buffer = build_over::<f32>(&[steps * batches, gates], |_| {})?;
+    let of_input = buffer.as_mut_slice::<f32>()?;
     let mut of_state = vec![0.0; batches * gates];
     for (direction, reversed) in reversed.iter().enumerate() {
         let bias = &bias[direction * 2 * gates..][..2 * gates];
         let peepholes = &peepholes[direction * 3 * n..][..3 * n];
         let state = direction * batches * n..(direction + 1) * batches * n;
         let (h, c) = (&mut h[state.clone()], &mut c[state]);
-        w[direction].multiply(&flat, &mut of_input)?;
+        w[direction].multiply(&flat, of_input)?;
         for turn in 0..steps {
             r[direction].multiply(&from_slice(&[batches, n], h)?, &mut of_state)?;
             for batch in 0..batches {
@@ -218,6 +225,6 @@ fn lstm(call: &mut Call<'_>) -> Outcome {
     }
     let last =
         |list: &[f32]| -> Result<AnyTensor, KernelErrorKind> { from_slice(&[directions, batches, n], list) };
-    let all = from_slice(&[steps, directions, batches, n], &y)?;
-    Ok(vec![all.into(), last(&h)?.into(), last(&c)?.into()])
+    memory::recycle(buffer.into());
+    Ok(vec![results.into(), last(&h)?.into(), last(&c)?.into()])
 }

@@ -10,7 +10,7 @@ use crate::attributes::Attributes;
 use crate::call::{Call, Outcome, one};
 use crate::element::{build, check_size, from_slice, to_f64s};
 use crate::error::{KernelErrorKind, invalid};
-use crate::movement::{picked, reshape};
+use crate::movement::{picked, reshape, write_chunks};
 use crate::ops::{ML_DOMAIN, Operator, native};
 
 pub(in crate::ops) const OPERATORS: &[Operator] = &[
@@ -21,6 +21,9 @@ pub(in crate::ops) const OPERATORS: &[Operator] = &[
 
 /// Greatest distance of two keys in a table.
 const MAX_RANGE: i64 = 1 << 16;
+
+/// Number of elements that are encoded together.
+const BLOCK: usize = 512;
 
 /// Position of each key in a list. The first of equal keys counts.
 #[derive(Debug)]
@@ -77,9 +80,11 @@ impl Keys {
             (Self::Reals(keys), Dtype::F32 | Dtype::F64) => {
                 Ok(to_f64s(x)?.into_iter().map(|value| or_other(keys.get(&bits(value)))).collect())
             }
-            (Self::Ints(_) | Self::Range(..), Dtype::I64) => Ok(self.of_numbers(x.as_slice::<i64>()?, other)),
-            (Self::Ints(_) | Self::Range(..), Dtype::I32 | Dtype::I16) => {
-                Ok(self.of_numbers(&numbers::<i64>(x)?, other))
+            (Self::Ints(_) | Self::Range(..), Dtype::I64 | Dtype::I32 | Dtype::I16) => {
+                let list = numbers::<i64>(x)?;
+                let mut positions = vec![0; list.len()];
+                self.of_numbers(&list, other, &mut positions);
+                Ok(positions)
             }
             (Self::Texts(_) | Self::Ints(_) | Self::Range(..) | Self::Reals(_), dtype) => {
                 Err(KernelErrorKind::Dtype(dtype))
@@ -87,18 +92,20 @@ impl Keys {
         }
     }
 
-    fn of_numbers(&self, list: &[i64], other: usize) -> Vec<usize> {
+    fn of_numbers(&self, list: &[i64], other: usize, positions: &mut [usize]) {
+        let pairs = positions.iter_mut().zip(list);
         match self {
-            Self::Range(least, table) => {
+            Self::Range(least, table) => pairs.for_each(|(to, value)| {
                 // Numbers below the first one wrap to large distances.
-                let at = |value: &i64| match table.get(value.wrapping_sub(*least) as u64 as usize) {
+                *to = match table.get(value.wrapping_sub(*least) as u64 as usize) {
                     Some(at) if *at != usize::MAX => *at,
                     Some(_) | None => other,
                 };
-                list.iter().map(at).collect()
+            }),
+            Self::Ints(keys) => {
+                pairs.for_each(|(to, value)| *to = keys.get(value).copied().unwrap_or(other));
             }
-            Self::Ints(keys) => list.iter().map(|value| keys.get(value).copied().unwrap_or(other)).collect(),
-            Self::Texts(_) | Self::Reals(_) => vec![other; list.len()],
+            Self::Texts(_) | Self::Reals(_) => pairs.for_each(|(to, _)| *to = other),
         }
     }
 }
@@ -123,7 +130,26 @@ impl Mapping {
 
     fn apply(&self, x: &AnyTensor) -> Outcome {
         let default = self.values.len() - 1;
-        one(picked(&self.values, &self.keys.positions(x, default)?, x.shape())?)
+        one(match (&self.keys, x.dtype(), self.values.dtype().size_bytes()) {
+            (Keys::Ints(_) | Keys::Range(..), Dtype::I64, Some(4)) => self.block_by_block::<4>(x)?,
+            (Keys::Ints(_) | Keys::Range(..), Dtype::I64, Some(8)) => self.block_by_block::<8>(x)?,
+            _ => picked(&self.values, &self.keys.positions(x, default)?, x.shape())?,
+        })
+    }
+
+    /// Encodes integers with values of `N` bytes, without a list of all positions.
+    fn block_by_block<const N: usize>(&self, x: &AnyTensor) -> Result<AnyTensor, KernelErrorKind> {
+        check_size(x.shape(), N)?;
+        let (list, values) = (x.as_slice::<i64>()?, self.values.bytes().as_chunks::<N>().0);
+        let default = values.len() - 1;
+        write_chunks::<N>(self.values.dtype(), x.shape(), |out| {
+            let mut buffer = [0; BLOCK];
+            for (out, list) in out.chunks_mut(BLOCK).zip(list.chunks(BLOCK)) {
+                let positions = &mut buffer[..list.len()];
+                self.keys.of_numbers(list, default, positions);
+                out.iter_mut().zip(&*positions).for_each(|(out, at)| *out = values[*at]);
+            }
+        })
     }
 }
 
