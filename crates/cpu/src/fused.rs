@@ -139,18 +139,16 @@ enum Kernel {
 }
 
 impl Fused {
-    /// Whether a kernel can begin with this operator.
+    /// Whether a kernel can begin with this operator if the first input is not dequantised.
     #[must_use]
     pub fn begins_with(operator: &Operator) -> bool {
-        Convolution::begins_with(operator)
-            || Integer::begins_with(operator)
-            || Elementwise::begins_with(operator)
+        Convolution::begins_with(operator) || Integer::begins_with(operator)
     }
 
     /// Whether no kernel begins with this operator on floats, so that floats need not be computed to offer them.
     #[must_use]
     pub fn needs_integers(operator: &Operator) -> bool {
-        matches!(operator.name(), "MatMul" | "Gemm") || Elementwise::begins_with(operator)
+        matches!(operator.name(), "MatMul" | "Gemm") || !Self::begins_with(operator)
     }
 
     /// Creates a kernel for a node with constant weights; `None` if the fused kernel would not be faster.

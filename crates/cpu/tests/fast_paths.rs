@@ -470,14 +470,14 @@ fn comparisons_broadcast_their_operands() {
         };
         let (a, b) = (draw_from(&mut random, &of_a), draw_from(&mut random, &of_b));
         let inputs = [(&of_a, &a), (&of_b, &b)].map(|(of, it)| AnyTensor::from_slice(of, it).ok());
-        let cases: [(&str, fn(f32, f32) -> bool); 5] = [
-            ("Greater", |a, b| a > b),
-            ("Less", |a, b| a < b),
-            ("GreaterOrEqual", |a, b| a >= b),
-            ("LessOrEqual", |a, b| a <= b),
-            ("Equal", |a, b| a == b),
-        ];
-        let (op, expected) = cases[round % 5];
+        let op = ["Greater", "Less", "GreaterOrEqual", "LessOrEqual", "Equal"][round % 5];
+        let expected = |a: f32, b: f32| match op {
+            "Greater" => a > b,
+            "Less" => a < b,
+            "GreaterOrEqual" => a >= b,
+            "LessOrEqual" => a <= b,
+            _ => a == b,
+        };
         let y = run(op, &Attributes::default(), &inputs, 1).remove(0);
         assert_eq!(y.shape(), &wide[..]);
         let found = values::<bool>(&y);

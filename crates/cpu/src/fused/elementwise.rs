@@ -205,16 +205,13 @@ pub(super) struct Elementwise {
 }
 
 impl Elementwise {
-    pub(super) fn begins_with(operator: &Operator) -> bool {
-        FUNCTIONS.contains(&operator.name()) || MOVEMENTS.contains(&operator.name())
-    }
-
     /// A kernel for a node with a dequantised first input.
     pub(super) fn prepare(node: &Node<'_>) -> Option<Self> {
-        if node.outputs != 1 || !Self::begins_with(node.operator) || is_before_broadcasting(node) {
+        let name = node.operator.name();
+        let is_known = FUNCTIONS.contains(&name) || MOVEMENTS.contains(&name);
+        if node.outputs != 1 || !is_known || is_before_broadcasting(node) {
             return None;
         }
-        let name = node.operator.name();
         let mut kernel = Self {
             operator: node.operator,
             kind: Kind::Movement,

@@ -231,13 +231,14 @@ fn fuse(plan: &Plan, known: &mut Known<'_>, steps: &mut [Option<PlanStep>]) {
     let producers = dequantisations(steps);
     for at in 0..steps.len() {
         let Some(step) = &steps[at] else { continue };
-        let Some(first_of) = kernel(step).filter(|kernel| Fused::begins_with(kernel.operator)) else {
-            continue;
-        };
+        let Some(first_of) = kernel(step) else { continue };
         let source = |used: &Option<Use>| steps[*producers.get(&used.as_ref()?.slot)?].as_ref();
+        let is_dequantised = step.inputs.first().is_some_and(|used| source(used).is_some());
+        if !is_dequantised && !Fused::begins_with(first_of.operator) {
+            continue;
+        }
         let sources: Vec<Option<&PlanStep>> = step.inputs.iter().map(source).collect();
         let begins = |view| offer(known, step, first_of, None, view, Fused::prepare);
-        let is_dequantised = sources.first().is_some_and(Option::is_some);
         let integers = if is_dequantised { begins(View::Integers(&sources)) } else { None };
         let (mut fused, reads_integers) = match integers {
             Some(fused) => (fused, true),

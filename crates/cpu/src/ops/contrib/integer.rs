@@ -20,6 +20,9 @@ pub(in crate::ops) const OPERATORS: &[Operator] = &[
     native("QGemm", gemm).of(CONTRIB_DOMAIN),
 ];
 
+/// Computes results from sums: the first column, the sums, and the results.
+type Finish<'a> = dyn Fn(usize, &[i32], &mut [f32]) + Sync + 'a;
+
 /// A product of quantised matrices.
 pub(super) struct Product<'a> {
     pub(super) a: &'a AnyTensor,
@@ -74,11 +77,8 @@ impl Product<'_> {
         })
     }
 
-    /// Applies a function to the sums, which receives the first column.
-    fn mapped(
-        &self,
-        each: &(dyn Fn(usize, &[i32], &mut [f32]) + Sync),
-    ) -> Result<AnyTensor, KernelErrorKind> {
+    /// Applies a function to the sums.
+    fn mapped(&self, each: &Finish<'_>) -> Result<AnyTensor, KernelErrorKind> {
         if self.a.rank() > 1 && self.b.rank() > 1 {
             let sink = |_: usize, first: usize, sums: &[i32], out: &mut [f32]| each(first, sums, out);
             if let Some(result) = product::<f32>((self.a, self.a_zero), (self.b, self.b_zero), &sink)? {
