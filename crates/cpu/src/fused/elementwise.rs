@@ -135,7 +135,7 @@ impl Source {
         alone("DequantizeLinear", operands)
     }
 
-    /// How the loop dequantises a byte.
+    /// Parameters with which the loop dequantises a byte.
     fn form(&self) -> Form {
         let zero = byte(&self.zero).unwrap_or(0) as f32;
         // A signed byte is `(byte ^ 128) - 128`.
@@ -178,7 +178,7 @@ impl Table {
     }
 }
 
-/// What the first node computes.
+/// Kind of the first node.
 #[derive(Clone, Debug)]
 enum Kind {
     Function,
