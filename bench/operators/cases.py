@@ -171,6 +171,7 @@ def image() -> Iterator[Case]:
     yield node("480x640 to 224x224 uint8", "Resize", [photo, none, none, size], constants=(3,), mode="linear")
     yield node("480x640 to 224x224", "Resize", [floats(1, 3, 480, 640), none, none, size], constants=(3,), mode="linear")
     yield node("960x7x7 3x3 depthwise", "Conv", [floats(1, 960, 7, 7), floats(960, 1, 3, 3)], constants=(1,), group=960, pads=[1] * 4)
+    yield node("240x28x28 5x5 /2 depthwise", "Conv", [floats(1, 240, 28, 28), floats(240, 1, 5, 5)], constants=(1,), group=240, pads=[2] * 4, strides=[2, 2])
     yield node("512x100 16 /8", "ConvTranspose", [floats(1, 512, 100), floats(512, 256, 16)], constants=(1,), strides=[8], pads=[4, 4])
     yield node("5x5", "MaxPool", [x], kernel_shape=[5, 5], pads=[2] * 4)
     yield node("32x64x64", "InstanceNormalization", [x, floats(32), floats(32)], constants=(1, 2))
@@ -210,6 +211,8 @@ def shape() -> Iterator[Case]:
     yield node("", "ScatterND", [floats(1000, 256), RANDOM.permutation(1000)[:500, None], floats(500, 256)])
     yield node("", "GatherElements", [x, RANDOM.integers(0, 128, x.shape)], axis=1)
     yield node("", "NonZero", [x > 1])
+    yield node("100000 of 1000", "Unique", [RANDOM.integers(0, 1000, 100_000)], outputs=4)
+    yield node("100000", "Unique", [floats(100_000)], outputs=4)
     boxes = np.sort(RANDOM.uniform(0, 1, (1, 1000, 2, 2)).astype(np.float32), axis=2).reshape(1, 1000, 4)
     scores = RANDOM.uniform(0, 1, (1, 4, 1000)).astype(np.float32)
     limits = [np.array([100]), scalar(0.5), scalar(0.1)]
@@ -218,7 +221,7 @@ def shape() -> Iterator[Case]:
 
 def elementwise() -> Iterator[Case]:
     x = floats(8, 128, 768)
-    for op in ("Exp", "Tanh", "Sigmoid", "Erf", "Relu", "LeakyRelu", "Elu", "Softplus", "HardSwish", "Gelu", "Mish", "Sqrt", "Neg", "Floor", "Sin", "Log"):
+    for op in ("Exp", "Tanh", "Sigmoid", "Erf", "Relu", "LeakyRelu", "Elu", "Softplus", "HardSwish", "Gelu", "Mish", "Sqrt", "Neg", "Floor", "Sin", "Log", "Atan"):
         given = abs(x) if op in ("Sqrt", "Log") else x
         yield node("8x128x768", op, [given])
     for op in ("Add", "Mul", "Div", "Max", "Greater"):

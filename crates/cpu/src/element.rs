@@ -141,6 +141,8 @@ pub(crate) trait Number: Element + PartialOrd + Send + Sync {
     fn to_f64(self) -> f64;
     /// Converts from `f64`: rounds for floats, truncates and saturates for integers.
     fn from_f64(value: f64) -> Self;
+    /// A number whose order is that of the elements. Both zeros are equal, and NaN is the greatest.
+    fn sort_key(self) -> u64;
 
     /// Quotient, truncated for integers; `None` for an integer division by zero.
     fn over(self, other: Self) -> Option<Self> {
@@ -170,9 +172,25 @@ pub(crate) trait Number: Element + PartialOrd + Send + Sync {
     }
 }
 
+/// [`Number::sort_key`] of a float: negative numbers are ordered against their bits.
+#[inline(always)]
+fn real_key(value: f64, _least: f64) -> u64 {
+    const SIGN: u64 = 1 << 63;
+    // The addition removes the sign of zero.
+    let bits = (value + 0.0).to_bits();
+    let ordered = if bits & SIGN == 0 { bits | SIGN } else { !bits };
+    if value.is_nan() { u64::MAX } else { ordered }
+}
+
+/// [`Number::sort_key`] of an integer, in 64 bits with its sign: the distance from the least one.
+#[inline(always)]
+fn whole_key(value: i64, least: i64) -> u64 {
+    value.wrapping_sub(least).cast_unsigned()
+}
+
 /// Implements [`Number`] for types, with their constants and the names of their methods for arithmetic.
 macro_rules! numbers {
-    ($is_float:literal, $zero:literal, $one:literal, $lowest:ident, $highest:ident,
+    ($is_float:literal, $sort_key:ident, $zero:literal, $one:literal, $lowest:ident, $highest:ident,
      $plus:ident, $minus:ident, $times:ident, $divided:ident, $rest:ident: $($ty:ty),*) => {$(
         impl Number for $ty {
             const ZERO: Self = $zero;
@@ -190,13 +208,15 @@ macro_rules! numbers {
             fn to_f64(self) -> f64 { self as f64 }
             #[allow(clippy::unnecessary_cast, reason = "one body for all numbers")]
             fn from_f64(value: f64) -> Self { value as $ty }
+            #[allow(clippy::unnecessary_cast, reason = "one body for all numbers")]
+            fn sort_key(self) -> u64 { $sort_key(self as _, <$ty>::MIN as _) }
         }
     )*};
 }
 
-numbers!(true, 0.0, 1.0, NEG_INFINITY, INFINITY, add, sub, mul, div, rem: f32, f64);
+numbers!(true, real_key, 0.0, 1.0, NEG_INFINITY, INFINITY, add, sub, mul, div, rem: f32, f64);
 numbers!(
-    false, 0, 1, MIN, MAX, wrapping_add, wrapping_sub, wrapping_mul, wrapping_div, wrapping_rem:
+    false, whole_key, 0, 1, MIN, MAX, wrapping_add, wrapping_sub, wrapping_mul, wrapping_div, wrapping_rem:
     i8, i16, i32, i64, u8, u16, u32, u64
 );
 

@@ -7,6 +7,8 @@
 //!   (`convolution`).
 //! - Products and convolutions of 8-bit integers absorb the conversion to floats, scales, bias, clamping and
 //!   quantisation (`integer`). They include float nodes between dequantisation and quantisation.
+//! - Elementwise nodes, and nodes that only move elements, between dequantisation and quantisation run on
+//!   8-bit integers (`elementwise`).
 //!
 //! This module has no access to the graph. The caller passes a node, then the only consumer of its result,
 //! and so on, as long as nodes are [absorbed](Fused::absorb).
@@ -20,9 +22,16 @@ use crate::ops::Operator;
 
 mod convolution;
 
+mod elementwise;
+
 mod integer;
 
+mod link;
+
+mod nodes;
+
 use convolution::Convolution;
+use elementwise::Elementwise;
 use integer::Integer;
 
 /// A `DequantizeLinear` node with constant parameters and scales along at most one axis.
@@ -47,8 +56,7 @@ pub enum Operand<'a> {
     Unknown,
     /// Always this tensor.
     Constant(&'a AnyTensor),
-    /// Floats of dequantised integers. If the first input of a first node is of this kind, the kernel may read
-    /// the integers instead.
+    /// Floats of dequantised integers. A kernel reads the integers of all inputs of this kind of its first node.
     Dequantised(&'a Dequantised),
     /// The result of the kernel that may absorb the node.
     Result,
@@ -66,6 +74,14 @@ impl<'a> Operand<'a> {
         match list.get(index) {
             Some(Self::Dequantised(given)) => Some(given),
             Some(Self::Absent | Self::Unknown | Self::Constant(_) | Self::Result) | None => None,
+        }
+    }
+
+    /// A constant, or `None` inside if it is omitted.
+    fn optional(list: &[Self], index: usize) -> Option<Option<&'a AnyTensor>> {
+        match Self::constant(list, index) {
+            Some(tensor) => Some(Some(tensor)),
+            None => Self::is_absent(list, index).then_some(None),
         }
     }
 
@@ -119,10 +135,11 @@ pub struct Fused(Kernel);
 enum Kernel {
     Convolution(Box<Convolution>),
     Integer(Box<Integer>),
+    Elementwise(Box<Elementwise>),
 }
 
 impl Fused {
-    /// Whether a kernel can begin with this operator.
+    /// Whether a kernel can begin with this operator if the first input is not dequantised.
     #[must_use]
     pub fn begins_with(operator: &Operator) -> bool {
         Convolution::begins_with(operator) || Integer::begins_with(operator)
@@ -131,7 +148,7 @@ impl Fused {
     /// Whether no kernel begins with this operator on floats, so that floats need not be computed to offer them.
     #[must_use]
     pub fn needs_integers(operator: &Operator) -> bool {
-        matches!(operator.name(), "MatMul" | "Gemm")
+        matches!(operator.name(), "MatMul" | "Gemm") || !Self::begins_with(operator)
     }
 
     /// Creates a kernel for a node with constant weights; `None` if the fused kernel would not be faster.
@@ -140,7 +157,18 @@ impl Fused {
         let integer = || Integer::prepare(node).map(|kernel| Self(Kernel::Integer(Box::new(kernel))));
         let convolution =
             || Convolution::prepare(node).map(|kernel| Self(Kernel::Convolution(Box::new(kernel))));
-        integer().or_else(convolution)
+        let elementwise =
+            || Elementwise::prepare(node).map(|kernel| Self(Kernel::Elementwise(Box::new(kernel))));
+        integer().or_else(convolution).or_else(elementwise)
+    }
+
+    /// Whether the kernel can run; otherwise it must absorb further nodes.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        match &self.0 {
+            Kernel::Convolution(_) | Kernel::Integer(_) => true,
+            Kernel::Elementwise(kernel) => kernel.is_complete(),
+        }
     }
 
     /// Indices of the inputs of the first node that a run reads, in the order in which [`Fused::run`] takes them.
@@ -149,6 +177,7 @@ impl Fused {
         match &self.0 {
             Kernel::Convolution(_) => &[0],
             Kernel::Integer(kernel) => kernel.inputs(),
+            Kernel::Elementwise(kernel) => kernel.inputs(),
         }
     }
 
@@ -157,6 +186,7 @@ impl Fused {
         match &mut self.0 {
             Kernel::Convolution(kernel) => kernel.absorb(node),
             Kernel::Integer(kernel) => kernel.absorb(node),
+            Kernel::Elementwise(kernel) => kernel.absorb(node),
         }
     }
 
@@ -169,6 +199,7 @@ impl Fused {
         match &self.0 {
             Kernel::Convolution(kernel) => kernel.run(inputs),
             Kernel::Integer(kernel) => kernel.run(inputs),
+            Kernel::Elementwise(kernel) => kernel.run(inputs),
         }
     }
 }

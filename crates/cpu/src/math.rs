@@ -213,6 +213,36 @@ pub(crate) fn ln(x: f32) -> f32 {
     if x > 0.0 && x < f32::INFINITY { finite } else { at_edges }
 }
 
+/// The inverse tangent. `atan x = c + atan t` with `|t| <= tan(pi / 8)`, where `t` is `x`, `(x - 1) / (x + 1)`
+/// or `-1 / x` for positive `x`, and `c` is 0, `pi / 4` or `pi / 2` (Cody and Waite's reduction).
+#[inline(always)]
+pub(crate) fn atan(x: f32) -> f32 {
+    const TAN_PI_8: f64 = 0.414_213_562_373_095_03;
+    const TAN_3_PI_8: f64 = 2.414_213_562_373_095;
+    let wide = f64::from(x).abs();
+    let (is_middle, is_large) = (wide > TAN_PI_8, wide > TAN_3_PI_8);
+    let numerator = if is_middle { wide - 1.0 } else { wide };
+    let denominator = if is_middle { wide + 1.0 } else { 1.0 };
+    let numerator = if is_large { -1.0 } else { numerator };
+    let denominator = if is_large { wide } else { denominator };
+    let base = if is_middle { std::f64::consts::FRAC_PI_4 } else { 0.0 };
+    let base = if is_large { std::f64::consts::FRAC_PI_2 } else { base };
+    let t = numerator / denominator;
+    let angle = t * polynomial(
+        t * t,
+        [
+            0.999_999_999_978_398_7,
+            -0.333_333_320_976_093_86,
+            0.199_998_838_565_513_04,
+            -0.142_815_887_726_541_25,
+            0.110_404_892_272_182_4,
+            -0.084_561_928_869_404_96,
+            0.047_073_481_419_680_194,
+        ],
+    );
+    ((base + angle) as f32).copysign(x)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -252,13 +282,14 @@ mod tests {
         check("tanh", tanh, f64::tanh);
         check("sigmoid", sigmoid, |x| 1.0 / (1.0 + (-x).exp()));
         check("erf", erf, crate::ops::exact_erf);
+        check("atan", atan, f64::atan);
     }
 
     #[test]
     fn special_values_have_the_results_of_the_standard_functions() {
         let (inf, nan) = (f32::INFINITY, f32::NAN);
         assert!(
-            [exp(nan), ln(nan), ln(-1.0), ln(-inf), tanh(nan), sigmoid(nan), erf(nan), gelu(nan)]
+            [exp(nan), ln(nan), ln(-1.0), ln(-inf), tanh(nan), sigmoid(nan), erf(nan), gelu(nan), atan(nan)]
                 .iter()
                 .all(|x| x.is_nan())
         );
@@ -268,6 +299,9 @@ mod tests {
         );
         assert_eq!([tanh(inf), tanh(-inf), erf(inf), erf(-inf)], [1.0, -1.0, 1.0, -1.0]);
         assert_eq!([sigmoid(inf), sigmoid(-inf), gelu(inf), swish(inf, 1.0)], [1.0, 0.0, inf, inf]);
-        assert!(tanh(-0.0).is_sign_negative() && erf(-0.0).is_sign_negative());
+        let half = std::f32::consts::FRAC_PI_2;
+        assert_eq!([atan(inf), atan(-inf), atan(0.0)], [half, -half, 0.0]);
+        let negative = [tanh(-0.0), erf(-0.0), atan(-0.0)];
+        assert!(negative.iter().all(|x| x.is_sign_negative()));
     }
 }

@@ -131,7 +131,8 @@ pub(crate) fn picked(
     offsets: &[usize],
     shape: &[usize],
 ) -> Result<AnyTensor, KernelErrorKind> {
-    let complete = count(shape) == offsets.len() && offsets.iter().all(|offset| *offset < x.len());
+    let len = x.len();
+    let complete = count(shape) == offsets.len() && offsets.iter().all(|offset| *offset < len);
     match x.dtype().size_bytes().filter(|_| complete) {
         Some(1) => picked_bytes::<1>(x, offsets, shape),
         Some(2) => picked_bytes::<2>(x, offsets, shape),

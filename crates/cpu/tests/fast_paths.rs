@@ -378,6 +378,165 @@ fn the_greatest_elements_are_those_of_a_stable_sort() {
     }
 }
 
+#[test]
+fn the_least_and_greatest_of_all_types_are_those_of_a_stable_sort() {
+    fn check<T: Element + PartialOrd + std::fmt::Debug>(elements: &[T], random: &mut Random) {
+        let k = below(random, elements.len().min(9));
+        let x = AnyTensor::from_slice(&[elements.len()], elements).expect("fits");
+        for largest in [false, true] {
+            let attributes = Attributes::default().with("largest", Attribute::Int(i64::from(largest)));
+            let results = run("TopK", &attributes, &[Some(x.clone()), Some(ints(&[k]))], 2);
+            let mut order: Vec<usize> = (0..elements.len()).collect();
+            order.sort_by(|a, b| {
+                let order = elements[*a].partial_cmp(&elements[*b]).expect("no NaN");
+                if largest { order.reverse() } else { order }
+            });
+            let expected: Vec<i64> = order.iter().take(k).map(|at| *at as i64).collect();
+            assert_eq!(values::<i64>(&results[1]), expected, "{elements:?}");
+        }
+    }
+    let mut random = Random::new(Some(19.0));
+    for _ in 0..ROUNDS {
+        let len = 2 + below(&mut random, 120);
+        let bits: Vec<u64> = (0..len).map(|_| random.bits() >> [0, 0, 60][below(&mut random, 3)]).collect();
+        check(&bits, &mut random);
+        check(&bits.iter().map(|it| *it as i64).collect::<Vec<_>>(), &mut random);
+        check(&bits.iter().map(|it| *it as i32).collect::<Vec<_>>(), &mut random);
+        check(&bits.iter().map(|it| *it as i8).collect::<Vec<_>>(), &mut random);
+        check(&bits.iter().map(|it| *it as u16).collect::<Vec<_>>(), &mut random);
+        let zeros = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY];
+        let real = |bits: &u64| if bits & 7 < 4 { zeros[(bits & 3) as usize] } else { (*bits as i64) as f64 };
+        check(&bits.iter().map(real).collect::<Vec<_>>(), &mut random);
+    }
+}
+
+#[test]
+fn elements_are_gathered_along_any_axis() {
+    let mut random = Random::new(Some(20.0));
+    for round in 0..ROUNDS {
+        let rank = 1 + below(&mut random, 4);
+        let (shape, axis) = (draw(&mut random, rank, 6), below(&mut random, rank));
+        let mut of_indices: Vec<usize> = shape.iter().map(|extent| below(&mut random, extent + 1)).collect();
+        of_indices[axis] = below(&mut random, 8);
+        let x = floats(&shape, &mut random);
+        let extent = shape[axis] as i64;
+        let list: Vec<i64> = (0..of_indices.iter().product())
+            .map(|_| below(&mut random, 2 * shape[axis]) as i64 - extent)
+            .collect();
+        let given = if round % 2 == 0 {
+            AnyTensor::from_slice(&of_indices, &list).expect("fits")
+        } else {
+            let narrow: Vec<i32> = list.iter().map(|at| *at as i32).collect();
+            AnyTensor::from_slice(&of_indices, &narrow).expect("fits")
+        };
+        let attributes = Attributes::default().with("axis", Attribute::Int(axis as i64));
+        let y = run("GatherElements", &attributes, &[Some(x.clone()), Some(given)], 1).remove(0);
+        assert_eq!(y.shape(), &of_indices[..]);
+        let (x, found) = (values::<f32>(&x), values::<f32>(&y));
+        for (at, mut index) in indices(&of_indices).into_iter().enumerate() {
+            index[axis] = list[at].rem_euclid(extent) as usize;
+            assert_eq!(found[at], x[flat(&shape, &index)], "round {round}");
+        }
+    }
+}
+
+#[test]
+fn indices_outside_of_the_axis_are_refused() {
+    let x = AnyTensor::from(&[1_i64, 2, 3][..]);
+    for index in [3_i64, -4, i64::MIN, i64::MAX] {
+        let inputs = [Some(x.clone().into()), Some(AnyTensor::from(&[0, index][..]).into())];
+        let call =
+            Call { version: 21, attributes: &Attributes::default(), inputs: inputs.to_vec(), outputs: 1 };
+        let error = ops::find("", "GatherElements").expect("known").run(call).expect_err("it is outside");
+        assert!(error.to_string().contains("outside"), "{error}");
+    }
+}
+
+#[test]
+fn comparisons_broadcast_their_operands() {
+    let mut random = Random::new(Some(21.0));
+    for round in 0..ROUNDS {
+        let rank = 1 + below(&mut random, 3);
+        let shape = draw(&mut random, rank, 40);
+        let part = |random: &mut Random| -> Vec<usize> {
+            shape.iter().map(|extent| if below(random, 3) == 0 { 1 } else { *extent }).collect()
+        };
+        let (of_a, of_b) =
+            (part(&mut random), if round % 4 == 0 { shape.clone() } else { part(&mut random) });
+        let wide: Vec<usize> = of_a.iter().zip(&of_b).map(|(a, b)| *a.max(b)).collect();
+        let draw_from = |random: &mut Random, shape: &[usize]| -> Vec<f32> {
+            let few = [f32::NAN, -1.0, 0.0, -0.0, 2.0];
+            (0..shape.iter().product()).map(|_| few[below(random, few.len())]).collect()
+        };
+        let (a, b) = (draw_from(&mut random, &of_a), draw_from(&mut random, &of_b));
+        let inputs = [(&of_a, &a), (&of_b, &b)].map(|(of, it)| AnyTensor::from_slice(of, it).ok());
+        let op = ["Greater", "Less", "GreaterOrEqual", "LessOrEqual", "Equal"][round % 5];
+        let expected = |a: f32, b: f32| match op {
+            "Greater" => a > b,
+            "Less" => a < b,
+            "GreaterOrEqual" => a >= b,
+            "LessOrEqual" => a <= b,
+            _ => a == b,
+        };
+        let y = run(op, &Attributes::default(), &inputs, 1).remove(0);
+        assert_eq!(y.shape(), &wide[..]);
+        let found = values::<bool>(&y);
+        for (at, index) in indices(&wide).into_iter().enumerate() {
+            let of = |shape: &[usize]| {
+                let own: Vec<usize> =
+                    index.iter().zip(shape).map(|(at, extent)| *at.min(&(extent - 1))).collect();
+                flat(shape, &own)
+            };
+            assert_eq!(found[at], expected(a[of(&of_a)], b[of(&of_b)]), "round {round}: {op}");
+        }
+    }
+}
+
+#[test]
+fn distinct_slices_have_their_first_position_and_their_number() {
+    let mut random = Random::new(Some(22.0));
+    for round in 0..ROUNDS {
+        let rank = 1 + below(&mut random, 3);
+        let shape = draw(&mut random, rank, 5);
+        let axis = (round % 3 != 0).then(|| below(&mut random, rank));
+        let sorted = round % 2 == 0;
+        let elements: Vec<f32> =
+            (0..shape.iter().product()).map(|_| [0.0, -0.0, 1.5, -2.0][below(&mut random, 4)]).collect();
+        let x = AnyTensor::from_slice(&shape, &elements).expect("fits");
+        let mut attributes = Attributes::default().with("sorted", Attribute::Int(i64::from(sorted)));
+        if let Some(axis) = axis {
+            attributes = attributes.with("axis", Attribute::Int(axis as i64));
+        }
+        let results = run("Unique", &attributes, &[Some(x)], 4);
+        let (of, axis) = axis.map_or((vec![elements.len()], 0), |axis| (shape.clone(), axis));
+        let slice = |at: usize| -> Vec<f32> {
+            let all = indices(&of).into_iter().filter(|index| index[axis] == at);
+            all.map(|index| elements[flat(&of, &index)]).collect()
+        };
+        let all: Vec<Vec<f32>> = (0..of[axis]).map(slice).collect();
+        let mut distinct: Vec<usize> = (0..all.len()).filter(|at| !all[..*at].contains(&all[*at])).collect();
+        if sorted {
+            distinct.sort_by(|a, b| all[*a].partial_cmp(&all[*b]).expect("no NaN"));
+        }
+        let number = |slice: &Vec<f32>| distinct.iter().position(|first| all[*first] == *slice);
+        let inverse: Vec<i64> = all.iter().map(|it| number(it).expect("one is equal") as i64).collect();
+        let counts: Vec<i64> = (0..distinct.len())
+            .map(|at| inverse.iter().filter(|it| **it == at as i64).count() as i64)
+            .collect();
+        let firsts: Vec<i64> = distinct.iter().map(|at| *at as i64).collect();
+        assert_eq!(values::<i64>(&results[1]), firsts, "round {round}");
+        assert_eq!(values::<i64>(&results[2]), inverse, "round {round}");
+        assert_eq!(values::<i64>(&results[3]), counts, "round {round}");
+        assert_eq!(results[0].shape()[axis], distinct.len());
+        let found = values::<f32>(&results[0]);
+        for (at, index) in indices(results[0].shape()).into_iter().enumerate() {
+            let mut from = index.clone();
+            from[axis] = distinct[index[axis]];
+            assert_eq!(found[at], elements[flat(&of, &from)], "round {round}");
+        }
+    }
+}
+
 /// One step after the other of an LSTM or GRU, in `f64`.
 fn recurrent(
     op: &str,

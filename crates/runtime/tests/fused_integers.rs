@@ -235,3 +235,83 @@ fn nodes_between_dequantisation_and_quantisation_differ_by_at_most_one_unit() {
     }
     assert!(different * 100 <= count, "{different} of {count} results differ");
 }
+
+/// A chain of nodes between dequantisations and quantisations: functions, arithmetic, and movement of elements.
+fn elementwise(random: &mut Random, layers: usize) -> ModelProto {
+    let mut graph = Graph::default();
+    let scales = [0.02_f32, 0.05, 0.013];
+    for (at, scale) in scales.iter().enumerate() {
+        graph.weights.push(stored(&format!("scale{at}"), F32, &[], scale.to_le_bytes().to_vec()));
+    }
+    graph.weights.push(stored("zero0", U8, &[], vec![117]));
+    graph.weights.push(stored("zero1", I8, &[], vec![250]));
+    graph.weights.push(stored("zero2", U8, &[], vec![0]));
+    graph.weights.push(stored("part", U8, &[], vec![131]));
+    graph.weights.push(bytes("channel", I8, &[1, 6, 1, 1], random));
+    let last: Vec<u8> = [0_i64, 6, -1].iter().flat_map(|it| it.to_le_bytes()).collect();
+    graph.weights.push(stored("last", 7, &[3], last));
+    let mut kept: Vec<(String, usize)> = (0..3)
+        .map(|at| (graph.add(|r| format!("{r} = QuantizeLinear(x, scale{at}, zero{at})")), at))
+        .collect();
+    for _ in 0..layers {
+        let mut floats = Vec::new();
+        for _ in 0..2 {
+            let (integers, at) = kept[below(random, kept.len())].clone();
+            floats.push(graph.add(|r| format!("{r} = DequantizeLinear({integers}, scale{at}, zero{at})")));
+        }
+        let [x, y] = [&floats[0], &floats[1]];
+        let number = graph.add(|r| format!("{r} = DequantizeLinear(part, scale0, zero0)"));
+        let channel = graph.add(|r| format!("{r} = DequantizeLinear(channel, scale1, zero1)"));
+        let arithmetic = ["Add", "Sub", "Mul", "Div"][below(random, 4)];
+        let mut current = match below(random, 9) {
+            0 => graph.add(|r| format!("{r} = {arithmetic}({x}, {number})")),
+            1 => graph.add(|r| format!("{r} = {arithmetic}({number}, {x})")),
+            2 => graph.add(|r| format!("{r} = {arithmetic}({x}, {channel})")),
+            3 => graph.add(|r| format!("{r} = HardSigmoid<alpha = 0.3>({x})")),
+            4 => graph.add(|r| format!("{r} = Sigmoid({x})")),
+            5 => {
+                let turned = graph.add(|r| format!("{r} = Transpose<perm = [0, 1, 3, 2]>({x})"));
+                graph.add(|r| format!("{r} = Reshape({turned}, last)"))
+            }
+            6 => graph.add(|r| format!("{r} = Concat<axis = 1>({x}, {y})")),
+            _ => graph.add(|r| format!("{r} = {arithmetic}({x}, {y})")),
+        };
+        current = match below(random, 5) {
+            0 => graph.add(|r| format!("{r} = Relu({current})")),
+            1 => graph.add(|r| format!("{r} = Clip({current}, low, high)")),
+            2 => graph.add(|r| format!("{r} = Tanh({current})")),
+            _ => current,
+        };
+        let at = below(random, 3);
+        let integers = graph.add(|r| format!("{r} = QuantizeLinear({current}, scale{at}, zero{at})"));
+        // Results of other shapes are read by the last nodes only.
+        if !graph.lines.lines().rev().take(4).any(|line| line.contains("Concat") || line.contains("Reshape"))
+        {
+            kept.push((integers, at));
+        } else {
+            let back = graph.add(|r| format!("{r} = DequantizeLinear({integers}, scale{at}, zero{at})"));
+            let sum = graph.add(|r| format!("{r} = ReduceMean<keepdims = 0>({back})"));
+            let again = graph.add(|r| format!("{r} = QuantizeLinear({sum}, scale0, zero0)"));
+            let wide = graph.add(|r| format!("{r} = DequantizeLinear({again}, scale0, zero0)"));
+            let (other, kind) = kept[0].clone();
+            let x = graph.add(|r| format!("{r} = DequantizeLinear({other}, scale{kind}, zero{kind})"));
+            let sum = graph.add(|r| format!("{r} = Sub({x}, {wide})"));
+            kept.push((graph.add(|r| format!("{r} = QuantizeLinear({sum}, scale1, zero1)")), 1));
+        }
+    }
+    let (integers, at) = kept[kept.len() - 1].clone();
+    let last = graph.add(|r| format!("{r} = DequantizeLinear({integers}, scale{at}, zero{at})"));
+    graph.finish("<float low = {-0.5}, float high = {1.5}>", "[N, 6, H, W]", &last)
+}
+
+#[test]
+fn elementwise_nodes_on_integers_give_equal_bits() {
+    let mut random = Random::new(Some(43.0));
+    for round in 0..200 {
+        let model = elementwise(&mut random, 1 + round % 5);
+        let shape = [2, 6, 1 + below(&mut random, 9), 1 + below(&mut random, 300)];
+        let [fast, plain] = both(&model, input(&shape, &mut random));
+        let bits = |list: &[f32]| list.iter().map(|value| value.to_bits()).collect::<Vec<u32>>();
+        assert_eq!(bits(&fast), bits(&plain), "round {round}");
+    }
+}

@@ -17,18 +17,20 @@ use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
 
-use super::{Absorbed, Dequantised, FusedError, Node, Operand};
-use crate::attributes::{Attribute, Attributes};
+use super::link::{Link, LinkInput};
+use super::nodes::{Quantisation, bounds, byte, floats, quantisation, scalar};
+use super::{Absorbed, FusedError, Node, Operand};
+use crate::attributes::Attributes;
 use crate::call::Call;
 use crate::element::{to_f64s, widest};
 use crate::error::{KernelError, KernelErrorKind};
 use crate::memory;
+use crate::ops::Operator;
 use crate::ops::quantize::convolution::Filter;
 use crate::ops::quantize::linear::Target;
 use crate::ops::quantize::product::{Columns, with_columns};
 use crate::ops::quantize::requantize::{Lanes, Requantizer};
-use crate::ops::{Operator, find};
-use crate::product::integer::{self, Bytes, Sink};
+use crate::product::integer::{self, Sink};
 
 /// Number of sums that are finished together.
 const CHUNK: usize = 256;
@@ -88,25 +90,6 @@ enum Results {
     Requantised(Requantizer),
 }
 
-/// An absorbed node and its other inputs, to run it separately.
-#[derive(Clone, Debug)]
-struct Link {
-    operator: &'static Operator,
-    version: i64,
-    attributes: Attributes,
-    inputs: Vec<LinkInput>,
-}
-
-#[derive(Clone, Debug)]
-enum LinkInput {
-    Absent,
-    Constant(AnyTensor),
-    /// The result of the previous node.
-    Previous,
-    /// An input of the run.
-    Input(usize),
-}
-
 /// A kernel on integers.
 #[derive(Clone, Debug)]
 pub(super) struct Integer {
@@ -122,20 +105,6 @@ pub(super) struct Integer {
     results: Results,
     /// The absorbed nodes after the first.
     links: Vec<Link>,
-}
-
-/// The single element of an `f32` tensor.
-fn scalar(tensor: &AnyTensor) -> Option<f32> {
-    match tensor.as_slice::<f32>() {
-        Ok([value]) => Some(*value),
-        Ok(_) | Err(_) => None,
-    }
-}
-
-/// The value of an 8-bit scalar.
-fn byte(tensor: &AnyTensor) -> Option<i32> {
-    let bytes = Bytes::of(tensor).ok()?;
-    if let [byte] = bytes.data { Some(bytes.signs.value(*byte)) } else { None }
 }
 
 impl Integer {
@@ -185,14 +154,6 @@ impl Integer {
         }
     }
 
-    /// A constant input, or `None` inside if it is omitted.
-    fn optional<'a>(node: &Node<'a>, index: usize) -> Option<Option<&'a AnyTensor>> {
-        match Operand::constant(node.inputs, index) {
-            Some(tensor) => Some(Some(tensor)),
-            None => Operand::is_absent(node.inputs, index).then_some(None),
-        }
-    }
-
     fn of_sums(node: &Node<'_>) -> Option<Self> {
         let w = Operand::constant(node.inputs, 1)?;
         let zero = match node.inputs.get(2) {
@@ -201,7 +162,7 @@ impl Integer {
             Some(Operand::Unknown) => InputZero::Read,
             Some(Operand::Dequantised(_) | Operand::Result) => return None,
         };
-        let weights = Self::weights(node, w, Self::optional(node, 3)?)?;
+        let weights = Self::weights(node, w, Operand::optional(node.inputs, 3)?)?;
         Some(Self::new(node, weights, zero, Results::Sums))
     }
 
@@ -213,7 +174,8 @@ impl Integer {
         let x_scale = <[f64; 1]>::try_from(to_f64s(constant(1)?).ok()?).ok()?[0];
         let y_scale = <[f64; 1]>::try_from(to_f64s(constant(6)?).ok()?).ok()?[0];
         let factors = to_f64s(constant(4)?).ok()?.iter().map(|scale| x_scale * scale).collect();
-        let bias = if node.operator.name() == "QLinearConv" { Self::optional(node, 8)? } else { None };
+        let bias =
+            if node.operator.name() == "QLinearConv" { Operand::optional(node.inputs, 8)? } else { None };
         let requantizer = Requantizer::new(factors, y_scale, constant(7)?, bias, weights.lanes()).ok()?;
         let zero = InputZero::Constant(zero.clone());
         Some(Self::new(node, weights, zero, Results::Requantised(requantizer)))
@@ -308,9 +270,7 @@ impl Integer {
                 Operand::Dequantised(_) => floats(input).map_or(LinkInput::Absent, LinkInput::Constant),
                 Operand::Absent | Operand::Unknown => LinkInput::Absent,
             });
-            let inputs = inputs.collect();
-            let attributes = node.attributes.clone();
-            self.links.push(Link { operator: node.operator, version: node.version, attributes, inputs });
+            self.links.push(Link::new(node, inputs.collect()));
             self.reads += usize::from(absorbed != Absorbed::Whole);
         }
         absorbed
@@ -321,7 +281,6 @@ impl Integer {
             return None;
         }
         let result = node.inputs.iter().position(|input| matches!(input, Operand::Result))?;
-        let other = |index| Operand::constant(node.inputs, index);
         match (node.operator.name(), &self.results) {
             ("Cast", Results::Sums) => {
                 let to = node.attributes.int("to").ok()??;
@@ -343,32 +302,13 @@ impl Integer {
                     return None;
                 }
             }
-            ("Relu", Results::Floats) => self.steps.push(Step::Clamp(0.0, f32::INFINITY)),
-            ("Clip", Results::Floats) if result == 0 => {
-                let bound = |index: usize, name: &str, default: f32| match other(index) {
-                    Some(tensor) => scalar(tensor),
-                    None if Operand::is_absent(node.inputs, index) => {
-                        Some(node.attributes.float(name).ok()?.unwrap_or(default))
-                    }
-                    None => None,
-                };
-                let (low, high) = (bound(1, "min", f32::NEG_INFINITY)?, bound(2, "max", f32::INFINITY)?);
+            ("Relu" | "Clip", Results::Floats) => {
+                let (low, high) = bounds(node, result)?;
                 self.steps.push(Step::Clamp(low, high));
             }
             ("QuantizeLinear", Results::Floats) if result == 0 => {
-                let scale = scalar(other(1)?)?;
-                let (zero, dtype) = match Self::optional(node, 2)? {
-                    Some(zero) => (byte(zero)?, zero.dtype()),
-                    None => (0, Dtype::U8),
-                };
-                let attribute = |name| Some(node.attributes.int(name).ok()?.unwrap_or(0));
-                let of_output = i64::from(dtype.onnx_number());
-                if ![0, of_output].contains(&attribute("output_dtype")?)
-                    || ![0, i64::from(Dtype::F32.onnx_number())].contains(&attribute("precision")?)
-                {
-                    return None;
-                }
-                self.results = Results::Quantised(scale, zero as f32, dtype);
+                let Quantisation { scale, zero, dtype } = quantisation(node)?;
+                self.results = Results::Quantised(scale, zero, dtype);
             }
             _ => return None,
         }
@@ -470,16 +410,7 @@ impl Integer {
     fn one_by_one(&self, call: &Call<'_>) -> Result<Vec<Datum>, FusedError> {
         let mut results = self.compute::<i32>(call, &integer::store)?;
         for (at, link) in self.links.iter().enumerate() {
-            let mut previous = results.into_iter().next();
-            let inputs = link.inputs.iter().map(|input| match input {
-                LinkInput::Absent => None,
-                LinkInput::Constant(tensor) => Some(tensor.clone().into()),
-                LinkInput::Previous => previous.take(),
-                LinkInput::Input(index) => call.inputs.get(*index).cloned().flatten(),
-            });
-            let inputs = inputs.collect();
-            let call = Call { version: link.version, attributes: &link.attributes, inputs, outputs: 1 };
-            results = link.operator.run(call).map_err(|error| FusedError { node: at + 1, error })?;
+            results = link.run(at + 1, results.into_iter().next(), &call.inputs)?;
         }
         Ok(results)
     }
@@ -512,25 +443,6 @@ impl Lane {
             Some(at) => shape.get(at) == Some(&lanes) && others(at),
             None => false,
         }
-    }
-}
-
-/// The floats of a constant operand of one element per lane.
-fn floats(operand: &Operand<'_>) -> Option<AnyTensor> {
-    match operand {
-        Operand::Constant(tensor) => Some((*tensor).clone()),
-        Operand::Dequantised(Dequantised { x: Some(x), scale, zero, axis }) => {
-            let attributes = Attributes::default().with("axis", Attribute::Int(*axis));
-            let given = [Some(x), Some(scale), zero.as_ref()];
-            let inputs = given.iter().map(|input| input.map(|tensor| tensor.clone().into())).collect();
-            let call = Call { version: 19, attributes: &attributes, inputs, outputs: 1 };
-            let results = find("", "DequantizeLinear")?.run(call).ok()?;
-            match results.into_iter().next() {
-                Some(Datum::Tensor(tensor)) => Some(tensor),
-                _ => None,
-            }
-        }
-        Operand::Absent | Operand::Unknown | Operand::Dequantised(_) | Operand::Result => None,
     }
 }
 

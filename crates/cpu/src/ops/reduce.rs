@@ -166,6 +166,16 @@ fn arg(call: &mut Call<'_>, greatest: bool) -> Outcome {
             };
             let each = |at: usize, out: &mut [i64]| {
                 let data = &data[at * extent..][..out.len() * extent];
+                if inner == 1 {
+                    for (out, row) in out.iter_mut().zip(data.chunks_exact(extent)) {
+                        let mut best = (0, row[0]);
+                        for (index, new) in row.iter().enumerate() {
+                            best = if better(*new, best.1) { (index, *new) } else { best };
+                        }
+                        *out = best.0 as i64;
+                    }
+                    return;
+                }
                 let blocks = out.chunks_exact_mut(inner).zip(data.chunks_exact(extent * inner));
                 for (out, data) in blocks {
                     let mut best = data[..inner].to_vec();

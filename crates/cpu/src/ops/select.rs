@@ -1,6 +1,6 @@
 //! Operators with data-dependent results: top-k, nonzero, unique and similar.
 
-use std::cmp::Ordering;
+use std::collections::BinaryHeap;
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
@@ -20,9 +20,39 @@ pub(super) const OPERATORS: &[Operator] = &[
     native("OneHot", one_hot),
 ];
 
-/// Total order in which NaN is the greatest value.
-fn total<T: Number>(a: T, b: T) -> Ordering {
-    a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+/// Minimum number of keys per kept key for which a heap is faster than quickselect.
+const MIN_PER_HEAPED: usize = 8;
+
+/// The `k` least keys and their indices, in order; equal keys keep the order of indices.
+///
+/// Few keys are collected in a heap whose root is the greatest of them: most keys are only compared with the
+/// root, so random keys need `n + k log k log(n / k)` steps, and none more than `n log k`. Otherwise
+/// quickselect partitions all keys.
+fn least(keys: &[u64], k: usize, best: &mut Vec<(u64, usize)>) {
+    best.clear();
+    let mut pairs = keys.iter().copied().zip(0..);
+    if k == 0 {
+        return;
+    }
+    if k.saturating_mul(MIN_PER_HEAPED) > keys.len() {
+        best.extend(pairs);
+        if k < best.len() {
+            best.select_nth_unstable(k - 1);
+            best.truncate(k);
+        }
+        best.sort_unstable();
+        return;
+    }
+    best.extend(pairs.by_ref().take(k));
+    let mut heap = BinaryHeap::from(std::mem::take(best));
+    for pair in pairs {
+        if let Some(mut root) = heap.peek_mut()
+            && pair.0 < root.0
+        {
+            *root = pair;
+        }
+    }
+    *best = heap.into_sorted_vec();
 }
 
 fn top_k(call: &mut Call<'_>) -> Outcome {
@@ -44,29 +74,24 @@ fn top_k(call: &mut Call<'_>) -> Outcome {
     shape[axis] = k;
     let mut chosen = vec![0_usize; count(&shape)];
     let mut positions = vec![0_i64; count(&shape)];
-    on_numbers!(x.dtype(), T => {
-        let data = x.as_slice::<T>()?;
-        let mut row: Vec<usize> = Vec::with_capacity(extent);
-        for (lane, target) in lanes(outer, extent, inner).zip(lanes(outer, k, inner)) {
-            row.clear();
-            row.extend(0..extent);
-            // Ties keep index order.
-            let order = |a: &usize, b: &usize| {
-                let order = total(data[lane.at(*a)], data[lane.at(*b)]);
-                (if largest { order.reverse() } else { order }).then(a.cmp(b))
-            };
-            if k > 0 && k < extent {
-                row.select_nth_unstable_by(k - 1, order);
-                row.truncate(k);
-            }
-            row.sort_unstable_by(order);
-            for (at, index) in row.iter().take(k).enumerate() {
-                chosen[target.at(at)] = lane.at(*index);
-                positions[target.at(at)] = *index as i64;
-            }
+    let mut keys = vec![0; extent];
+    let mut best = Vec::new();
+    for (lane, target) in lanes(outer, extent, inner).zip(lanes(outer, k, inner)) {
+        on_numbers!(x.dtype(), T => {
+            let data = x.as_slice::<T>()?;
+            let keys = keys.iter_mut().enumerate();
+            keys.for_each(|(at, key)| *key = data[lane.at(at)].sort_key());
+            Ok(())
+        })?;
+        if largest {
+            keys.iter_mut().for_each(|key| *key = !*key);
         }
-        Ok(())
-    })?;
+        least(&keys, k, &mut best);
+        for (at, (_, index)) in best.iter().enumerate() {
+            chosen[target.at(at)] = lane.at(*index);
+            positions[target.at(at)] = *index as i64;
+        }
+    }
     let values = picked(original, &chosen, &shape)?;
     Ok(vec![values.into(), AnyTensor::from_slice(&shape, &positions)?.into()])
 }
@@ -97,35 +122,58 @@ fn non_zero(call: &mut Call<'_>) -> Outcome {
     one(AnyTensor::from_slice(&[rank, found], &indices)?)
 }
 
-/// Maps elements to keys with the same order.
-fn sort_keys(x: &AnyTensor) -> Result<Vec<usize>, KernelErrorKind> {
-    let mut order: Vec<usize> = (0..x.len()).collect();
-    let mut ranks = vec![0; x.len()];
-    let mut rank_by = |compare: &dyn Fn(usize, usize) -> Ordering| {
-        order.sort_by(|a, b| compare(*a, *b));
+/// Elements in ascending order.
+struct Sorted {
+    /// Indices of the elements; equal elements keep their order.
+    order: Vec<usize>,
+    /// The number of smaller distinct elements, for each element in sorted order.
+    ranks: Vec<usize>,
+}
+
+impl Sorted {
+    /// Sorts keys with their indices.
+    fn of<K: Ord>(keys: impl Iterator<Item = K>) -> Self {
+        let mut pairs: Vec<(K, usize)> = keys.zip(0..).collect();
+        pairs.sort_unstable();
         let mut rank = 0;
-        for (at, index) in order.iter().enumerate() {
-            if at > 0 && compare(order[at - 1], *index) != Ordering::Equal {
-                rank += 1;
-            }
-            ranks[*index] = rank;
+        let mut ranks = Vec::with_capacity(pairs.len());
+        for (at, (key, _)) in pairs.iter().enumerate() {
+            rank += usize::from(at > 0 && pairs[at - 1].0 != *key);
+            ranks.push(rank);
         }
-    };
-    if x.dtype() == Dtype::String {
-        let texts: Vec<&str> = x.strings()?.collect();
-        rank_by(&|a, b| texts[a].cmp(texts[b]));
-    } else if x.dtype() == Dtype::Bool {
-        let flags = x.as_slice::<bool>()?;
-        rank_by(&|a, b| flags[a].cmp(&flags[b]));
-    } else {
-        let wide = widen(x.clone())?;
-        on_numbers!(wide.dtype(), T => {
-            let data = wide.as_slice::<T>()?;
-            rank_by(&|a, b| total::<T>(data[a], data[b]));
-            Ok(())
-        })?;
+        Self { order: pairs.into_iter().map(|(_, index)| index).collect(), ranks }
     }
-    Ok(ranks)
+
+    fn elements(x: &AnyTensor) -> Result<Self, KernelErrorKind> {
+        Ok(match x.dtype() {
+            Dtype::String => Self::of(x.strings()?),
+            Dtype::Bool => Self::of(x.bytes().iter().map(|byte| u64::from(*byte))),
+            _ => {
+                let wide = widen(x.clone())?;
+                let mut keys: Vec<u64> = Vec::with_capacity(x.len());
+                on_numbers!(wide.dtype(), T => {
+                    keys.extend(wide.as_slice::<T>()?.iter().map(|value| value.sort_key()));
+                    Ok(())
+                })?;
+                Self::of(keys.into_iter())
+            }
+        })
+    }
+
+    /// Sorts the slices along the middle of three axes lexicographically.
+    fn slices(x: &AnyTensor, (outer, extent, inner): (usize, usize, usize)) -> Result<Self, KernelErrorKind> {
+        let elements = Self::elements(x)?;
+        if outer * inner == 1 {
+            return Ok(elements);
+        }
+        let mut by_element = vec![0; x.len()];
+        elements.order.iter().zip(&elements.ranks).for_each(|(at, rank)| by_element[*at] = *rank);
+        let word = |index: usize| {
+            let parts = (0..outer).map(move |block| (block * extent + index) * inner);
+            parts.flat_map(|start| by_element[start..start + inner].iter().copied()).collect::<Vec<usize>>()
+        };
+        Ok(Self::of((0..extent).map(word)))
+    }
 }
 
 fn unique(call: &mut Call<'_>) -> Outcome {
@@ -133,34 +181,33 @@ fn unique(call: &mut Call<'_>) -> Outcome {
     let x = call.tensor(0)?;
     let (mut shape, axis) = axis_or_flat(x, call.attributes.int("axis")?)?;
     let (outer, extent, inner) = around(&shape, axis);
-    // Each slice along the axis becomes a sequence of keys, compared lexicographically.
-    let keys = sort_keys(x)?;
-    let word = |index: usize| {
-        let keys = &keys;
-        (0..outer)
-            .flat_map(move |block| (0..inner).map(move |lane| keys[(block * extent + index) * inner + lane]))
-    };
-    let mut order: Vec<usize> = (0..extent).collect();
-    order.sort_by(|a, b| word(*a).cmp(word(*b)));
-    // The stable sort puts the first slice of each group of equal slices first.
-    let mut groups: Vec<(usize, Vec<usize>)> = Vec::new();
-    for index in order {
-        match groups.last_mut() {
-            Some((first, members)) if word(*first).eq(word(index)) => members.push(index),
-            Some(_) | None => groups.push((index, vec![index])),
+    let Sorted { order, ranks } = Sorted::slices(x, (outer, extent, inner))?;
+    let groups = ranks.last().map_or(0, |last| last + 1);
+    let (mut firsts, mut counts) = (Vec::with_capacity(groups), vec![0_i64; groups]);
+    for (index, rank) in order.iter().zip(&ranks) {
+        if firsts.len() == *rank {
+            firsts.push(*index);
         }
-    }
-    if !sorted {
-        groups.sort_by_key(|(first, _)| *first);
+        counts[*rank] += 1;
     }
     let mut inverse = vec![0_i64; extent];
-    for (at, (_, members)) in groups.iter().enumerate() {
-        members.iter().for_each(|member| inverse[*member] = at as i64);
+    if sorted {
+        order.iter().zip(&ranks).for_each(|(index, rank)| inverse[*index] = *rank as i64);
+    } else {
+        // Groups in the order of their first elements.
+        let by_first = Sorted::of(firsts.iter().copied());
+        let mut numbers = vec![0; groups];
+        by_first.order.iter().enumerate().for_each(|(number, rank)| numbers[*rank] = number as i64);
+        order.iter().zip(&ranks).for_each(|(index, rank)| inverse[*index] = numbers[*rank]);
+        firsts = by_first.order.iter().map(|rank| firsts[*rank]).collect();
+        counts = by_first.order.iter().map(|rank| counts[*rank]).collect();
     }
-    let firsts: Vec<usize> = groups.iter().map(|(first, _)| *first).collect();
-    let counts: Vec<i64> = groups.iter().map(|(_, members)| members.len() as i64).collect();
-    shape[axis] = groups.len();
-    let distinct = slices(x, (outer, extent, inner), &firsts, &shape)?;
+    shape[axis] = groups;
+    let distinct = if outer * inner == 1 {
+        picked(x, &firsts, &shape)?
+    } else {
+        slices(x, (outer, extent, inner), &firsts, &shape)?
+    };
     Ok(vec![distinct.into(), ints(&as_ints(&firsts)).into(), ints(&inverse).into(), ints(&counts).into()])
 }
 

@@ -15,6 +15,7 @@ use super::{Operator, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, build_over, check_size, dispatch, on_floats, vectorised};
 use crate::error::{KernelErrorKind, invalid};
+use crate::memory;
 use crate::product::{self, Matrix};
 use crate::shape::{count, extents};
 use crate::threads;
@@ -207,11 +208,13 @@ fn conv_transpose(call: &mut Call<'_>) -> Outcome {
     let result = on_floats!(x.dtype(), T => {
         let (data, weights) = (x.as_slice::<T>()?, w.as_slice::<T>()?);
         let bias = bias.map(AnyTensor::as_slice::<T>).transpose()?;
-        build_over::<T>(&shape, |out| {
+        // Reused memory is not mapped again; the product writes all elements.
+        let mut buffer = build_over::<T>(&[depth, positions], |_| {})?;
+        let columns = buffer.as_mut_slice::<T>()?;
+        let result = build_over::<T>(&shape, |out| {
             if out.is_empty() {
                 return;
             }
-            let mut columns = vec![0.0; depth * positions];
             for (at, out) in out.chunks_exact_mut(group_outputs * plane).enumerate() {
                 let group_no = at % group;
                 let bias = bias.map(|bias| &bias[group_no * group_outputs..]);
@@ -220,16 +223,18 @@ fn conv_transpose(call: &mut Call<'_>) -> Outcome {
                 let done = product::multiply(
                     Matrix::transposed(weights, depth, group_channels),
                     Matrix::new(input, group_channels, positions),
-                    &mut columns,
+                    columns,
                     1.0,
                     None,
                 );
                 if outcome.is_ok() {
                     outcome = done;
                 }
-                scatter.planes(&columns, bias, out);
+                scatter.planes(columns, bias, out);
             }
-        })
+        });
+        memory::recycle(buffer.into());
+        result
     })?;
     outcome?;
     one(result)

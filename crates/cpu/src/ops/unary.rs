@@ -29,7 +29,7 @@ pub(super) const OPERATORS: &[Operator] = &[
     widened("Tan", |call| floats(call, f32::tan, f64::tan)),
     widened("Asin", |call| floats(call, f32::asin, f64::asin)),
     widened("Acos", |call| floats(call, f32::acos, f64::acos)),
-    widened("Atan", |call| floats(call, f32::atan, f64::atan)),
+    widened("Atan", |call| functions(call, &|data| each_of(data, math::atan), f64::atan)),
     widened("Sinh", |call| floats(call, f32::sinh, f64::sinh)),
     widened("Cosh", |call| floats(call, f32::cosh, f64::cosh)),
     widened("Tanh", |call| functions(call, &|data| each_of(data, math::tanh), f64::tanh)),

@@ -1,12 +1,13 @@
 //! Optimized schedules: constant folding and operator fusion.
 //!
 //! Folding computes nodes whose operands are constant, as long as the results are small. Fusion merges a
-//! convolution or a product with the nodes after it, as long as each is the only reader of the preceding
-//! result, which is then never stored.
+//! convolution, a product, or a node on dequantised integers with the nodes after it, as long as each is the
+//! only reader of the preceding result, which is then never stored.
 //!
 //! Dequantised constants are folded last: a fused kernel on integers reads the integers, and four times as
 //! large floats are computed only where another step reads them. A kernel that reads the integers of a
-//! dequantised input reads the input of that node, which is dropped with its last reader.
+//! dequantised input reads the input of that node, which is dropped with its last reader. A kernel that is
+//! incomplete after all absorbed nodes is discarded.
 //!
 //! **Invariant:** the optimized schedule uses the slots of its plan; none of its steps reads a slot that it
 //! does not fill.
@@ -224,34 +225,45 @@ fn byte_len(ty: &ValueType) -> Option<usize> {
     AnyTensor::byte_len(ty.dtype()?, &extents).ok()
 }
 
-/// Merges each convolution and each product with the nodes after it.
+/// Merges the first node of each fused kernel with the nodes after it.
 fn fuse(plan: &Plan, known: &mut Known<'_>, steps: &mut [Option<PlanStep>]) {
     let readers = readers(plan, steps);
     let producers = dequantisations(steps);
     for at in 0..steps.len() {
         let Some(step) = &steps[at] else { continue };
-        let Some(first_of) = kernel(step).filter(|kernel| Fused::begins_with(kernel.operator)) else {
+        let Some(first_of) = kernel(step) else { continue };
+        let source = |used: &Option<Use>| steps[*producers.get(&used.as_ref()?.slot)?].as_ref();
+        let is_dequantised = step.inputs.first().is_some_and(|used| source(used).is_some());
+        if !is_dequantised && !Fused::begins_with(first_of.operator) {
             continue;
-        };
-        let source =
-            step.inputs.first().copied().flatten().and_then(|used| producers.get(&used.slot)).copied();
-        let source = source.and_then(|source| Some((source, steps[source].as_ref()?)));
+        }
+        let sources: Vec<Option<&PlanStep>> = step.inputs.iter().map(source).collect();
         let begins = |view| offer(known, step, first_of, None, view, Fused::prepare);
-        let integers =
-            source.and_then(|(at, source)| Some((at, source, begins(View::Integers(Some(source)))?)));
-        let (source, mut fused) = match integers {
-            Some((at, source, fused)) => (Some((at, source.inputs.first().copied().flatten())), fused),
+        let integers = if is_dequantised { begins(View::Integers(&sources)) } else { None };
+        let (mut fused, reads_integers) = match integers {
+            Some(fused) => (fused, true),
             None if Fused::needs_integers(first_of.operator) => continue,
             None => match begins(View::Floats) {
-                Some(fused) => (None, fused),
+                Some(fused) => (fused, false),
                 None => continue,
             },
         };
-        let mut inputs: SmallVec<_> =
-            fused.inputs().iter().map(|at| step.inputs.get(*at).copied().flatten()).collect();
-        if let (Some((_, integers)), Some(first)) = (source, inputs.first_mut()) {
-            *first = integers;
-        }
+        // Positions of the dequantisations whose inputs the kernel reads.
+        let mut bypassed = Vec::new();
+        let mut inputs: SmallVec<_> = fused
+            .inputs()
+            .iter()
+            .map(|at| {
+                let used = step.inputs.get(*at).copied().flatten();
+                match sources.get(*at).copied().flatten().filter(|_| reads_integers) {
+                    Some(source) => {
+                        bypassed.extend(used.and_then(|used| producers.get(&used.slot)).copied());
+                        source.inputs.first().copied().flatten()
+                    }
+                    None => used,
+                }
+            })
+            .collect();
         let mut nodes = vec![Arc::clone(&step.info)];
         let (mut last, mut taken) = (at, vec![at]);
         while let Some(next) = steps[last].as_ref().and_then(|step| only_reader(step, &readers)) {
@@ -260,7 +272,7 @@ fn fuse(plan: &Plan, known: &mut Known<'_>, steps: &mut [Option<PlanStep>]) {
             };
             let result = steps[last].as_ref().and_then(|step| step.outputs.first().copied().flatten());
             let absorbed =
-                offer(known, reader, kernel, result, View::Integers(None), |node| fused.absorb(node));
+                offer(known, reader, kernel, result, View::Integers(&[]), |node| fused.absorb(node));
             match absorbed {
                 Absorbed::No => break,
                 Absorbed::Whole => {}
@@ -270,20 +282,23 @@ fn fuse(plan: &Plan, known: &mut Known<'_>, steps: &mut [Option<PlanStep>]) {
             taken.push(next);
             last = next;
         }
+        if !fused.is_complete() {
+            continue;
+        }
         let Some(end) = steps[last].clone() else { continue };
         let info = nodes.first().map_or_else(|| Arc::clone(&end.info), Arc::clone);
         let action = Action::Fused(Arc::new((fused, nodes)));
         let step = PlanStep { info, action, inputs, ..end };
         known.count_reads(step.reads());
-        let source = source.map(|(at, _)| at);
         for step in taken.into_iter().filter_map(|taken| steps[taken].take()) {
             known.remove_reads(step.reads());
         }
-        if let Some(source) = source
-            && steps[source].as_ref().is_some_and(|step| known.is_unread(step))
-            && let Some(step) = steps[source].take()
-        {
-            known.remove_reads(step.reads());
+        for source in bypassed {
+            if steps[source].as_ref().is_some_and(|step| known.is_unread(step))
+                && let Some(step) = steps[source].take()
+            {
+                known.remove_reads(step.reads());
+            }
         }
         steps[last] = Some(step);
     }
@@ -346,8 +361,8 @@ fn only_reader(step: &PlanStep, readers: &HashMap<SlotId, Reader>) -> Option<usi
 enum View<'s> {
     /// Constants as floats; others are unknown.
     Floats,
-    /// Constants as integers, and the first input as the integers of this `DequantizeLinear` step.
-    Integers(Option<&'s PlanStep>),
+    /// Constants as integers, and inputs as the integers of these `DequantizeLinear` steps.
+    Integers(&'s [Option<&'s PlanStep>]),
 }
 
 /// An operand that is known before the run.
@@ -370,8 +385,9 @@ fn offer<R>(
         let slot = used.map(|used| used.slot)?;
         let of_step = match view {
             View::Floats => None,
-            View::Integers(Some(source)) if index == 0 => Some(source),
-            View::Integers(_) => known.deferred.get(&slot).copied(),
+            View::Integers(sources) => {
+                sources.get(index).copied().flatten().or_else(|| known.deferred.get(&slot).copied())
+            }
         };
         if let Some(step) = of_step {
             return Some(known.dequantised(step).map_or(Given::Unknown, Given::Dequantised));

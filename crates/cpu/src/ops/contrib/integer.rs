@@ -6,9 +6,10 @@ use typeloom_types::dtype::Dtype;
 use super::part;
 use crate::attributes::Attributes;
 use crate::call::{Call, Outcome, one};
-use crate::element::{build_over, from_slice, to_f64s};
+use crate::element::{build_over, to_f64s, widest};
 use crate::error::{KernelErrorKind, invalid};
 use crate::ops::layout::permute;
+use crate::ops::quantize::product::product;
 use crate::ops::{CONTRIB_DOMAIN, Operator, native, run_nested};
 use typeloom_contracts::datum::Datum;
 
@@ -19,6 +20,9 @@ pub(in crate::ops) const OPERATORS: &[Operator] = &[
     native("QGemm", gemm).of(CONTRIB_DOMAIN),
 ];
 
+/// Computes results from sums: the first column, the sums, and the results.
+type Finish<'a> = dyn Fn(usize, &[i32], &mut [f32]) + Sync + 'a;
+
 /// A product of quantised matrices.
 pub(super) struct Product<'a> {
     pub(super) a: &'a AnyTensor,
@@ -28,6 +32,11 @@ pub(super) struct Product<'a> {
 }
 
 impl Product<'_> {
+    /// Number of columns; a vector is one.
+    fn columns(&self) -> usize {
+        if self.b.rank() > 1 { self.b.shape().last().copied().unwrap_or(1) } else { 1 }
+    }
+
     /// The product as 32-bit integers.
     fn whole(&self) -> Result<AnyTensor, KernelErrorKind> {
         let inputs = [Some(self.a), Some(self.b), self.a_zero, self.b_zero];
@@ -41,8 +50,7 @@ impl Product<'_> {
         b_scale: &AnyTensor,
         bias: Option<&AnyTensor>,
     ) -> Result<AnyTensor, KernelErrorKind> {
-        let whole = self.whole()?;
-        let columns = whole.shape().last().copied().unwrap_or(1);
+        let columns = self.columns();
         let (&[a_scale], scales) = (&to_f64s(a_scale)?[..], to_f64s(b_scale)?) else {
             return Err(KernelErrorKind::Unsupported("more than one scale of the left side".to_owned()));
         };
@@ -54,17 +62,35 @@ impl Product<'_> {
         if bias.as_ref().is_some_and(|bias| bias.len() != columns) {
             return invalid(format!("the bias has not one element for each of {columns} columns"));
         }
+        self.mapped(&|first, sums, out| {
+            widest(
+                #[inline(always)]
+                || {
+                    for ((out, sum), scale) in out.iter_mut().zip(sums).zip(&scales[first..]) {
+                        *out = *sum as f32 * scale;
+                    }
+                    if let Some(bias) = &bias {
+                        out.iter_mut().zip(&bias[first..]).for_each(|(out, bias)| *out += bias);
+                    }
+                },
+            );
+        })
+    }
+
+    /// Applies a function to the sums.
+    fn mapped(&self, each: &Finish<'_>) -> Result<AnyTensor, KernelErrorKind> {
+        if self.a.rank() > 1 && self.b.rank() > 1 {
+            let sink = |_: usize, first: usize, sums: &[i32], out: &mut [f32]| each(first, sums, out);
+            if let Some(result) = product::<f32>((self.a, self.a_zero), (self.b, self.b_zero), &sink)? {
+                return Ok(result);
+            }
+        }
+        let whole = self.whole()?;
+        let columns = self.columns().max(1);
         let data = whole.as_slice::<i32>()?;
         build_over::<f32>(whole.shape(), |out| {
-            let rows = out.chunks_exact_mut(columns.max(1)).zip(data.chunks_exact(columns.max(1)));
-            for (out, row) in rows {
-                for ((out, value), scale) in out.iter_mut().zip(row).zip(&scales) {
-                    *out = *value as f32 * scale;
-                }
-                if let Some(bias) = &bias {
-                    out.iter_mut().zip(bias).for_each(|(out, bias)| *out += bias);
-                }
-            }
+            let rows = out.chunks_exact_mut(columns).zip(data.chunks_exact(columns));
+            rows.for_each(|(out, row)| each(0, row, out));
         })
     }
 }
@@ -113,19 +139,41 @@ fn gemm(call: &mut Call<'_>) -> Outcome {
     };
     let (a, b) = (operand(0, "transA")?, operand(3, "transB")?);
     let product = Product { a: &a, a_zero: call.optional(2)?, b: &b, b_zero: call.optional(5)? };
-    let mut whole = product.whole()?;
-    if let Some(c) = call.optional(6)? {
-        whole = part("Add", &Attributes::default(), [Some(whole), Some(c.clone())])?;
-    }
     let (a_scale, b_scale) = (to_f64s(call.tensor(1)?)?, to_f64s(call.tensor(4)?)?);
-    let columns = whole.shape().last().copied().unwrap_or(1);
+    let columns = b.shape()[1];
     if a_scale.len() != 1 || b_scale.is_empty() || (b_scale.len() != 1 && b_scale.len() != columns) {
         return invalid(format!("{} and {} scales for {columns} columns", a_scale.len(), b_scale.len()));
     }
-    let factor = |at: usize| f64::from(alpha) * a_scale[0] * b_scale[at % columns % b_scale.len()];
-    let values = whole.as_slice::<i32>()?.iter().enumerate();
-    let scaled: Vec<f32> = values.map(|(at, value)| (f64::from(*value) * factor(at)) as f32).collect();
-    let y = from_slice(whole.shape(), &scaled)?;
+    let factor = |at: usize| f64::from(alpha) * a_scale[0] * b_scale[at % b_scale.len()];
+    let factors: Vec<f64> = (0..columns).map(factor).collect();
+    let scaled = |first: usize, sums: &[i32], addend: &[i32], out: &mut [f32]| {
+        widest(
+            #[inline(always)]
+            || {
+                let parts = sums.iter().zip(addend).zip(&factors[first..]);
+                for (out, ((sum, addend), factor)) in out.iter_mut().zip(parts) {
+                    *out = (f64::from(sum.wrapping_add(*addend)) * factor) as f32;
+                }
+            },
+        );
+    };
+    let addend = call.optional(6)?;
+    let y = match addend {
+        Some(addend) if addend.shape() != [columns] && addend.shape() != [1, columns] => {
+            let inputs = [Some(product.whole()?), Some(addend.clone())];
+            let whole = part("Add", &Attributes::default(), inputs)?;
+            let data = whole.as_slice::<i32>()?;
+            let zeros = vec![0; columns];
+            build_over::<f32>(whole.shape(), |out| {
+                let rows = out.chunks_exact_mut(columns.max(1)).zip(data.chunks_exact(columns.max(1)));
+                rows.for_each(|(out, row)| scaled(0, row, &zeros, out));
+            })?
+        }
+        addend => {
+            let addend = addend.map_or_else(|| Ok(vec![0; columns]), AnyTensor::to_vec::<i32>)?;
+            product.mapped(&|first, sums, out| scaled(first, sums, &addend[first..], out))?
+        }
+    };
     let Some(scale) = call.optional(7)? else { return one(y) };
     let inputs = [Some(y), Some(scale.clone()), call.optional(8)?.cloned()];
     one(part("QuantizeLinear", &Attributes::default(), inputs)?)

@@ -1,59 +1,101 @@
 //! `DynamicQuantizeLSTM`: weights are 8-bit integers, and inputs and states are rounded to 8 bits before each
 //! product.
 //!
-//! The rounded numbers are multiplied as `f32`: the products are exact up to the rounding of their sum.
+//! Products of integers are exact. A sum is multiplied by the product of both scales, as in ONNX Runtime.
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
+use super::integer::quantized;
 use super::{floats, required};
 use crate::call::{Call, Outcome};
-use crate::element::{check_size, from_slice, to_f64s, widest};
+use crate::element::{build, build_over, check_size, from_slice, widest};
 use crate::error::{KernelErrorKind, invalid};
 use crate::math::{sigmoid, tanh};
+use crate::memory;
+use crate::ops::quantize::product::{Columns, with_columns};
 use crate::ops::{CONTRIB_DOMAIN, Operator, native};
-use crate::product::{Matrix, multiply};
+use crate::shape::count;
 
 pub(in crate::ops) const OPERATORS: &[Operator] = &[native("DynamicQuantizeLSTM", lstm).of(CONTRIB_DOMAIN)];
 
-/// Minimum number of sequences for which packing the weights in each step pays.
-const PACKED: usize = 16;
-
-/// Rounds numbers to 256 levels between their least and their greatest, as `DynamicQuantizeLinear` does.
-fn rounded(list: &[f32]) -> Vec<f32> {
-    let least = list.iter().copied().fold(0.0, f32::min);
-    let most = list.iter().copied().fold(0.0, f32::max);
-    let scale = (most - least) / 255.0;
-    if scale == 0.0 || !scale.is_finite() {
-        return vec![0.0; list.len()];
-    }
-    let zero = (-least / scale).round_ties_even().clamp(0.0, 255.0);
-    let level = |x: &f32| ((x / scale).round_ties_even() + zero).clamp(0.0, 255.0);
-    list.iter().map(|x| (level(x) - zero) * scale).collect()
+/// The weights of one direction, of shape `(depth, gates)`.
+struct Weights {
+    /// `None` if there are no weights.
+    columns: Option<Columns>,
+    /// A scale for each gate of each state.
+    scales: Vec<f32>,
 }
 
-/// Weights of all directions as `f32`, from integers of shape `[direction, row, column]`. Scales are per
+impl Weights {
+    /// The product of rows, rounded to 8 bits, and the weights.
+    fn multiply(&self, rows: &AnyTensor, out: &mut [f32]) -> Result<(), KernelErrorKind> {
+        let Some(columns) = self.columns.as_ref().filter(|_| !rows.is_empty()) else {
+            out.fill(0.0);
+            return Ok(());
+        };
+        let [integers, scale, zero] = quantized(rows)?;
+        let &[scale] = scale.as_slice::<f32>()? else { return invalid("there is not one scale") };
+        let sink = |_: usize, first: usize, sums: &[i32], out: &mut [f32]| {
+            let scales = &self.scales[first..];
+            widest(
+                #[inline(always)]
+                || {
+                    for (out, (sum, own)) in out.iter_mut().zip(sums.iter().zip(scales)) {
+                        *out = *sum as f32 * (scale * own);
+                    }
+                },
+            );
+        };
+        match with_columns::<f32>(&integers, Some(&zero), columns, &sink)? {
+            Some(product) => {
+                out.copy_from_slice(product.as_slice()?);
+                memory::recycle(product.into());
+                memory::recycle(integers.into());
+            }
+            None => return invalid("the zero point does not fit"),
+        }
+        Ok(())
+    }
+}
+
+/// Packed weights of all directions, from integers of shape `[direction, row, column]`. Scales are per
 /// direction, or per direction and column.
-fn weights(call: &Call<'_>, index: usize, scale: usize) -> Result<(Vec<f32>, [usize; 3]), KernelErrorKind> {
+fn weights(
+    call: &Call<'_>,
+    index: usize,
+    scale: usize,
+) -> Result<(Vec<Weights>, [usize; 3]), KernelErrorKind> {
     let tensor = call.tensor(index)?;
     let &[directions, rows, columns] = tensor.shape() else { return invalid("weights are not of rank 3") };
     if !matches!(tensor.dtype(), Dtype::I8 | Dtype::U8) {
         return Err(KernelErrorKind::Dtype(tensor.dtype()));
     }
-    let (scales, zeros) = (to_f64s(call.tensor(scale)?)?, to_f64s(call.tensor(scale + 1)?)?);
-    let fits = |list: &[f64]| list.len() == directions || list.len() == directions * columns;
-    if !fits(&scales) || !fits(&zeros) {
+    let (scales, zeros) = (required(call, scale)?, call.tensor(scale + 1)?);
+    let fits = |len: usize| len == directions || len == directions * columns;
+    if !fits(scales.len()) || !fits(zeros.len()) || zeros.dtype() != tensor.dtype() {
         return invalid(format!("{} scales and {} zero points of weights", scales.len(), zeros.len()));
     }
-    let pick = |list: &[f64], direction: usize, column: usize| {
-        if list.len() == directions { list[direction] } else { list[direction * columns + column] }
+    let of = |direction: usize| -> Result<Weights, KernelErrorKind> {
+        let part = |tensor: &AnyTensor, shape: &[usize]| {
+            let bytes = &tensor.bytes()[direction * count(shape)..][..count(shape)];
+            AnyTensor::from_le_bytes(tensor.dtype(), shape, bytes)
+        };
+        let scales = if scales.len() == directions {
+            vec![scales[direction]; columns]
+        } else {
+            scales[direction * columns..][..columns].to_vec()
+        };
+        let zero = part(zeros, &[zeros.len() / directions])?;
+        let columns = if rows * columns == 0 {
+            None
+        } else {
+            let packed = Columns::pack(&part(tensor, &[rows, columns])?, Some(&zero));
+            Some(packed.ok_or(KernelErrorKind::Unsupported("zero points of this shape".to_owned()))?)
+        };
+        Ok(Weights { columns, scales })
     };
-    let size = (rows * columns).max(1);
-    let value = |(at, value): (usize, &f64)| {
-        let (direction, column) = (at / size, at % columns.max(1));
-        ((value - pick(&zeros, direction, column)) * pick(&scales, direction, column)) as f32
-    };
-    Ok((to_f64s(tensor)?.iter().enumerate().map(value).collect(), [directions, rows, columns]))
+    Ok(((0..directions).map(of).collect::<Result<_, _>>()?, [directions, rows, columns]))
 }
 
 /// Lists that are per direction, or zeros.
@@ -149,30 +191,20 @@ fn lstm(call: &mut Call<'_>) -> Outcome {
     let (mut h, mut c) = (per_direction(call, 5, states)?, per_direction(call, 6, states)?);
     let peepholes = per_direction(call, 7, directions * 3 * n)?;
     check_size(&[steps, directions, batches, gates], size_of::<f32>())?;
-    let mut y = vec![0.0; steps * directions * batches * n];
-    let x = rounded(required(call, 0)?);
-    let mut of_input = vec![0.0; steps * batches * gates];
+    let mut results = build::<f32>(&[steps, directions, batches, n], |_| {})?;
+    let y = results.as_mut_slice::<f32>()?;
+    let flat = crate::movement::reshape(x.clone(), &[steps * batches, width])?;
+    let mut buffer = build_over::<f32>(&[steps * batches, gates], |_| {})?;
+    let of_input = buffer.as_mut_slice::<f32>()?;
     let mut of_state = vec![0.0; batches * gates];
     for (direction, reversed) in reversed.iter().enumerate() {
-        let w = &w[direction * width * gates..][..width * gates];
-        let r = &r[direction * n * gates..][..n * gates];
         let bias = &bias[direction * 2 * gates..][..2 * gates];
         let peepholes = &peepholes[direction * 3 * n..][..3 * n];
         let state = direction * batches * n..(direction + 1) * batches * n;
         let (h, c) = (&mut h[state.clone()], &mut c[state]);
-        let rows = Matrix::new(&x, steps * batches, width);
-        multiply(rows, Matrix::new(w, width, gates), &mut of_input, 1.0, None)?;
+        w[direction].multiply(&flat, of_input)?;
         for turn in 0..steps {
-            let rows = rounded(h);
-            let right = Matrix::new(r, n, gates);
-            // The product of a single row reads the weights in order, without packing them.
-            let height = if batches < PACKED { 1 } else { batches };
-            let parts = of_state
-                .chunks_exact_mut((height * gates).max(1))
-                .zip(rows.chunks_exact((height * n).max(1)));
-            for (out, rows) in parts {
-                multiply(Matrix::new(rows, height, n), right, out, 1.0, None)?;
-            }
+            r[direction].multiply(&from_slice(&[batches, n], h)?, &mut of_state)?;
             for batch in 0..batches {
                 let length = net.lengths[batch];
                 if turn >= length {
@@ -193,6 +225,6 @@ fn lstm(call: &mut Call<'_>) -> Outcome {
     }
     let last =
         |list: &[f32]| -> Result<AnyTensor, KernelErrorKind> { from_slice(&[directions, batches, n], list) };
-    let all = from_slice(&[steps, directions, batches, n], &y)?;
-    Ok(vec![all.into(), last(&h)?.into(), last(&c)?.into()])
+    memory::recycle(buffer.into());
+    Ok(vec![results.into(), last(&h)?.into(), last(&c)?.into()])
 }

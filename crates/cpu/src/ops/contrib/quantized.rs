@@ -14,6 +14,7 @@ use crate::attributes::{Attribute, Attributes};
 use crate::call::{Call, Outcome, one};
 use crate::element::{build_over, dispatch, to_f64s, widest};
 use crate::error::{KernelErrorKind, invalid};
+use crate::memory;
 use crate::ops::binary::map2;
 use crate::ops::layout::permute;
 use crate::ops::slice::join;
@@ -344,11 +345,12 @@ fn concat(call: &mut Call<'_>) -> Outcome {
     for index in (2..call.inputs.len()).step_by(3) {
         parts.push(requantized(call.tensor(index)?, Scale::of(call, index + 1)?, to)?);
     }
-    let parts: Vec<&AnyTensor> = parts.iter().collect();
     if parts.is_empty() {
         return Err(KernelErrorKind::MissingInput(2));
     }
-    one(join(&parts, axis)?)
+    let joined = join(&parts.iter().collect::<Vec<_>>(), axis)?;
+    parts.into_iter().for_each(|part| memory::recycle(part.into()));
+    one(joined)
 }
 
 fn select(call: &mut Call<'_>) -> Outcome {

@@ -10,7 +10,7 @@ use crate::attributes::Attributes;
 use crate::call::{Call, Outcome, one};
 use crate::element::{build, check_size, from_slice, to_f64s};
 use crate::error::{KernelErrorKind, invalid};
-use crate::movement::{reshape, slices};
+use crate::movement::{picked, reshape, write_chunks};
 use crate::ops::{ML_DOMAIN, Operator, native};
 
 pub(in crate::ops) const OPERATORS: &[Operator] = &[
@@ -22,13 +22,16 @@ pub(in crate::ops) const OPERATORS: &[Operator] = &[
 /// Greatest distance of two keys in a table.
 const MAX_RANGE: i64 = 1 << 16;
 
+/// Number of elements that are encoded together.
+const BLOCK: usize = 512;
+
 /// Position of each key in a list. The first of equal keys counts.
 #[derive(Debug)]
 enum Keys {
     Texts(HashMap<String, usize>),
     Ints(HashMap<i64, usize>),
     /// Integers within a small range, by their distance from the first number.
-    Range(i64, Vec<Option<usize>>),
+    Range(i64, Vec<usize>),
     /// By bits; all NaN are one key, and so are both zeros.
     Reals(HashMap<u64, usize>),
 }
@@ -60,32 +63,49 @@ impl Keys {
         let (Some(least), Some(most)) = (least, most) else { return Self::Ints(keys) };
         match most.checked_sub(least) {
             Some(range) if range < MAX_RANGE => {
-                let at = |distance| keys.get(&(least + distance)).copied();
+                let at = |distance| keys.get(&(least + distance)).copied().unwrap_or(usize::MAX);
                 Self::Range(least, (0..=range).map(at).collect())
             }
             Some(_) | None => Self::Ints(keys),
         }
     }
 
-    /// The position of each element of `x`.
-    fn positions(&self, x: &AnyTensor) -> Result<Vec<Option<usize>>, KernelErrorKind> {
+    /// The position of each element of `x`, and `other` for those that are no key.
+    fn positions(&self, x: &AnyTensor, other: usize) -> Result<Vec<usize>, KernelErrorKind> {
+        let or_other = |at: Option<&usize>| at.copied().unwrap_or(other);
         match (self, x.dtype()) {
             (Self::Texts(keys), Dtype::String) => {
-                Ok(x.strings()?.map(|text| keys.get(text).copied()).collect())
+                Ok(x.strings()?.map(|text| or_other(keys.get(text))).collect())
             }
             (Self::Reals(keys), Dtype::F32 | Dtype::F64) => {
-                Ok(to_f64s(x)?.into_iter().map(|value| keys.get(&bits(value)).copied()).collect())
+                Ok(to_f64s(x)?.into_iter().map(|value| or_other(keys.get(&bits(value)))).collect())
             }
-            (Self::Ints(keys), Dtype::I64 | Dtype::I32 | Dtype::I16) => {
-                Ok(numbers::<i64>(x)?.iter().map(|value| keys.get(value).copied()).collect())
+            (Self::Ints(_) | Self::Range(..), Dtype::I64 | Dtype::I32 | Dtype::I16) => {
+                let list = numbers::<i64>(x)?;
+                let mut positions = vec![0; list.len()];
+                self.of_numbers(&list, other, &mut positions);
+                Ok(positions)
             }
-            (Self::Range(least, table), Dtype::I64 | Dtype::I32 | Dtype::I16) => {
-                let at = |value: &i64| *table.get(usize::try_from(value.checked_sub(*least)?).ok()?)?;
-                Ok(numbers::<i64>(x)?.iter().map(at).collect())
+            (Self::Texts(_) | Self::Ints(_) | Self::Range(..) | Self::Reals(_), dtype) => {
+                Err(KernelErrorKind::Dtype(dtype))
             }
-            (Self::Texts(_) | Self::Ints(_) | Self::Range(..) | Self::Reals(_), other) => {
-                Err(KernelErrorKind::Dtype(other))
+        }
+    }
+
+    fn of_numbers(&self, list: &[i64], other: usize, positions: &mut [usize]) {
+        let pairs = positions.iter_mut().zip(list);
+        match self {
+            Self::Range(least, table) => pairs.for_each(|(to, value)| {
+                // Numbers below the first one wrap to large distances.
+                *to = match table.get(value.wrapping_sub(*least) as u64 as usize) {
+                    Some(at) if *at != usize::MAX => *at,
+                    Some(_) | None => other,
+                };
+            }),
+            Self::Ints(keys) => {
+                pairs.for_each(|(to, value)| *to = keys.get(value).copied().unwrap_or(other));
             }
+            Self::Texts(_) | Self::Reals(_) => pairs.for_each(|(to, _)| *to = other),
         }
     }
 }
@@ -110,9 +130,26 @@ impl Mapping {
 
     fn apply(&self, x: &AnyTensor) -> Outcome {
         let default = self.values.len() - 1;
-        let positions = self.keys.positions(x)?;
-        let chosen: Vec<usize> = positions.into_iter().map(|at| at.unwrap_or(default)).collect();
-        one(slices(&self.values, (1, default + 1, 1), &chosen, x.shape())?)
+        one(match (&self.keys, x.dtype(), self.values.dtype().size_bytes()) {
+            (Keys::Ints(_) | Keys::Range(..), Dtype::I64, Some(4)) => self.block_by_block::<4>(x)?,
+            (Keys::Ints(_) | Keys::Range(..), Dtype::I64, Some(8)) => self.block_by_block::<8>(x)?,
+            _ => picked(&self.values, &self.keys.positions(x, default)?, x.shape())?,
+        })
+    }
+
+    /// Encodes integers with values of `N` bytes, without a list of all positions.
+    fn block_by_block<const N: usize>(&self, x: &AnyTensor) -> Result<AnyTensor, KernelErrorKind> {
+        check_size(x.shape(), N)?;
+        let (list, values) = (x.as_slice::<i64>()?, self.values.bytes().as_chunks::<N>().0);
+        let default = values.len() - 1;
+        write_chunks::<N>(self.values.dtype(), x.shape(), |out| {
+            let mut buffer = [0; BLOCK];
+            for (out, list) in out.chunks_mut(BLOCK).zip(list.chunks(BLOCK)) {
+                let positions = &mut buffer[..list.len()];
+                self.keys.of_numbers(list, default, positions);
+                out.iter_mut().zip(&*positions).for_each(|(out, at)| *out = values[*at]);
+            }
+        })
     }
 }
 
@@ -199,17 +236,17 @@ fn one_hot(call: &mut Call<'_>) -> Outcome {
         })
     })?;
     let hits = if matches!(x.dtype(), Dtype::String | Dtype::I64) {
-        keys.positions(x)?
+        keys.positions(x, width)?
     } else {
-        keys.positions(&crate::ops::cast::convert(x, Dtype::I64)?)?
+        keys.positions(&crate::ops::cast::convert(x, Dtype::I64)?, width)?
     };
-    if !zeros && hits.contains(&None) {
+    if !zeros && hits.contains(&width) {
         return invalid("an element is not a category");
     }
     one(build::<f32>(&shape, |out| {
         for (row, hit) in out.chunks_exact_mut(width.max(1)).zip(hits) {
-            if let Some(at) = hit {
-                row[at] = 1.0;
+            if let Some(hit) = row.get_mut(hit) {
+                *hit = 1.0;
             }
         }
     })?)

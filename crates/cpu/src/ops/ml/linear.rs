@@ -1,5 +1,7 @@
 //! Linear models: products of the rows and a matrix of coefficients, computed in `f32`.
 
+use std::borrow::Cow;
+
 use super::scores::{Opposite, Transform};
 use super::{Labels, argmax, numbers, table};
 use crate::call::{Call, Outcome, one};
@@ -41,7 +43,11 @@ fn scores(call: &Call<'_>, targets: usize) -> Result<(Vec<f32>, usize, usize), K
         None | Some([]) => vec![0.0; if targets <= coefficients.len() { targets } else { 0 }],
         Some(list) => list.to_vec(),
     };
-    let scores = products(&numbers(x)?, size, coefficients, &intercepts, 1.0)?;
+    let floats = match x.as_slice::<f32>() {
+        Ok(floats) => Cow::Borrowed(floats),
+        Err(_) => Cow::Owned(numbers(x)?),
+    };
+    let scores = products(&floats, size, coefficients, &intercepts, 1.0)?;
     Ok((scores, size.0, intercepts.len()))
 }
 

@@ -141,7 +141,7 @@ fn with_left(bytes: Bytes<'_>, (rows, k): (usize, usize), zeros: &Zeros, run: im
 }
 
 /// Batched product of 8-bit integers. `None` if zero points have another shape.
-fn product<T: Element>(
+pub(crate) fn product<T: Element>(
     (a, a_zero): (&AnyTensor, Option<&AnyTensor>),
     (b, b_zero): (&AnyTensor, Option<&AnyTensor>),
     sink: &Sink<'_, T>,
