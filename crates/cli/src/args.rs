@@ -2,21 +2,27 @@
 
 #[cfg(not(all(
     feature = "compile",
+    feature = "interfaces",
     feature = "registry",
     feature = "run",
     feature = "rust",
+    feature = "shell",
     feature = "view"
 )))]
 mod absent;
 #[cfg(feature = "compile")]
 mod compile;
+#[cfg(feature = "interfaces")]
 mod contract;
 mod format;
 #[cfg(feature = "view")]
 mod graph;
 mod infer;
 mod inputs;
+#[cfg(feature = "interfaces")]
+mod interfaces;
 mod levels;
+#[cfg(feature = "interfaces")]
 mod link;
 mod one;
 #[cfg(feature = "registry")]
@@ -25,6 +31,8 @@ pub(crate) mod registry;
 mod run;
 #[cfg(feature = "rust")]
 mod rust;
+#[cfg(feature = "shell")]
+mod shell;
 #[cfg(feature = "view")]
 mod view;
 
@@ -32,12 +40,23 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
-use clap_complete::Shell;
 
 #[cfg(not(feature = "view"))]
 pub(crate) use absent::AbsentArgs as GraphArgs;
 #[cfg(not(feature = "compile"))]
 pub(crate) use absent::AbsentArgs as CompileArgs;
+#[cfg(not(feature = "shell"))]
+pub(crate) use absent::AbsentArgs as CompletionsArgs;
+#[cfg(not(feature = "interfaces"))]
+pub(crate) use absent::AbsentArgs as DescribeArgs;
+#[cfg(not(feature = "interfaces"))]
+pub(crate) use absent::AbsentArgs as DiffArgs;
+#[cfg(not(feature = "interfaces"))]
+pub(crate) use absent::AbsentArgs as HeaderArgs;
+#[cfg(not(feature = "interfaces"))]
+pub(crate) use absent::AbsentArgs as LinkArgs;
+#[cfg(not(feature = "shell"))]
+pub(crate) use absent::AbsentArgs as ManArgs;
 #[cfg(not(feature = "registry"))]
 pub(crate) use absent::AbsentArgs as RegistryArgs;
 #[cfg(not(feature = "run"))]
@@ -50,13 +69,17 @@ pub(crate) use absent::AbsentArgs as ViewArgs;
 pub(crate) use absent::AgainstArgs;
 #[cfg(feature = "compile")]
 pub(crate) use compile::CompileArgs;
+#[cfg(feature = "interfaces")]
 pub(crate) use contract::ContractArgs;
 pub(crate) use format::{FormatArg, ReportArgs};
 #[cfg(feature = "view")]
 pub(crate) use graph::{GraphArgs, GraphFormat};
 pub(crate) use infer::{InferArgs, InferFormat};
 pub(crate) use inputs::{ExcludeArgs, InputArgs};
+#[cfg(feature = "interfaces")]
+pub(crate) use interfaces::{DescribeArgs, DiffArgs, DiffMode, HeaderArgs};
 pub(crate) use levels::LevelArgs;
+#[cfg(feature = "interfaces")]
 pub(crate) use link::{ExternalData, LinkArgs, LinkCasts};
 pub(crate) use one::parse;
 #[cfg(feature = "registry")]
@@ -65,6 +88,8 @@ pub(crate) use registry::{AgainstArgs, RegistryArgs};
 pub(crate) use run::{CPU, ReferenceArg, RunArgs};
 #[cfg(feature = "rust")]
 pub(crate) use rust::{RustArgs, RustBuildArgs, RustCommand, RustDescribeArgs, RustDiffArgs, RustEdition};
+#[cfg(feature = "shell")]
+pub(crate) use shell::{CompletionsArgs, ManArgs};
 #[cfg(feature = "view")]
 pub(crate) use view::ViewArgs;
 
@@ -129,25 +154,6 @@ pub(crate) enum Command {
     Completions(CompletionsArgs),
     /// Print the manual page of a command, or write the pages of all commands
     Man(ManArgs),
-}
-
-/// `typeloom completions`
-#[derive(Debug, ClapArgs)]
-pub(crate) struct CompletionsArgs {
-    /// The shell
-    #[arg(value_enum, value_name = "SHELL")]
-    pub(crate) shell: Shell,
-}
-
-/// `typeloom man`
-#[derive(Debug, ClapArgs)]
-pub(crate) struct ManArgs {
-    /// A command: `check`, `rust diff`; without one, the page of `typeloom`
-    #[arg(value_name = "COMMAND")]
-    pub(crate) command: Vec<String>,
-    /// Write the pages of all commands into this folder: `typeloom.1`, `typeloom-check.1`, ...
-    #[arg(long, short, value_name = "FOLDER", conflicts_with = "command")]
-    pub(crate) output: Option<PathBuf>,
 }
 
 /// The destination of a changed model.
@@ -239,81 +245,6 @@ pub(crate) enum TextFormat {
     Human,
     /// For programs
     Json,
-}
-
-/// `typeloom describe`
-#[derive(Debug, ClapArgs)]
-pub(crate) struct DescribeArgs {
-    /// A model, a bundle, or a contract for serving
-    #[arg(value_name = "FILE")]
-    pub(crate) file: String,
-    /// Write the interface into a bundle, or the contract into a file
-    #[arg(long, short, value_name = "FILE")]
-    pub(crate) output: Option<String>,
-    /// The format of the output
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: TextFormat,
-    #[command(flatten)]
-    pub(crate) contract: ContractArgs,
-    #[command(flatten)]
-    pub(crate) solve: SolveArgs,
-    /// When to use colours
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) color: Color,
-}
-
-/// `typeloom header`
-#[derive(Debug, ClapArgs)]
-pub(crate) struct HeaderArgs {
-    /// A compiled model, a model, or a bundle of interfaces; without it, the header has no program
-    #[arg(value_name = "FILE")]
-    pub(crate) file: Option<String>,
-    /// Write the header
-    #[arg(long, short, value_name = "HEADER")]
-    pub(crate) output: Option<String>,
-    /// The name with which the constants of the program begin (default: the name of the program)
-    #[arg(long, value_name = "NAME", requires = "file")]
-    pub(crate) name: Option<String>,
-    #[command(flatten)]
-    pub(crate) solve: SolveArgs,
-    /// When to use colours
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) color: Color,
-}
-
-/// Direction of compatibility.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-pub(crate) enum DiffMode {
-    /// The new program can replace the old one for existing callers
-    #[default]
-    Backward,
-    /// The old program can be used where the new one is expected
-    Forward,
-    /// Both
-    Full,
-}
-
-/// `typeloom diff`
-#[derive(Debug, ClapArgs)]
-pub(crate) struct DiffArgs {
-    /// A model, a bundle, a contract for serving, or a folder with models
-    #[arg(value_name = "OLD")]
-    pub(crate) old: String,
-    /// A model, a bundle, a contract for serving, or a folder; the models of two folders are compared by name
-    #[arg(value_name = "NEW")]
-    pub(crate) new: String,
-    /// The direction of compatibility
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) mode: DiffMode,
-    /// Callers bind inputs and outputs by name alone, so that their order does not matter
-    #[arg(long)]
-    pub(crate) by_name: bool,
-    #[command(flatten)]
-    pub(crate) report: ReportArgs,
-    #[command(flatten)]
-    pub(crate) solve: SolveArgs,
-    #[command(flatten)]
-    pub(crate) exclude: ExcludeArgs,
 }
 
 /// How models are read and solved.

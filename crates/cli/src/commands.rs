@@ -2,9 +2,11 @@
 
 #[cfg(not(all(
     feature = "compile",
+    feature = "interfaces",
     feature = "registry",
     feature = "run",
     feature = "rust",
+    feature = "shell",
     feature = "view"
 )))]
 mod absent;
@@ -12,17 +14,23 @@ pub(crate) mod annotate;
 pub(crate) mod check;
 #[cfg(feature = "compile")]
 pub(crate) mod compile;
+#[cfg(feature = "shell")]
 pub(crate) mod completions;
 pub(crate) mod config;
+#[cfg(feature = "interfaces")]
 pub(crate) mod describe;
+#[cfg(feature = "interfaces")]
 pub(crate) mod diff;
 pub(crate) mod explain;
 pub(crate) mod fix;
 #[cfg(feature = "view")]
 pub(crate) mod graph;
+#[cfg(feature = "interfaces")]
 pub(crate) mod header;
 pub(crate) mod infer;
+#[cfg(feature = "interfaces")]
 pub(crate) mod link;
+#[cfg(feature = "shell")]
 pub(crate) mod man;
 pub(crate) mod ops;
 #[cfg(feature = "registry")]
@@ -45,5 +53,9 @@ pub(crate) use absent::registry;
 pub(crate) use absent::run;
 #[cfg(not(feature = "rust"))]
 pub(crate) use absent::rust;
+#[cfg(not(feature = "shell"))]
+pub(crate) use absent::{completions, man};
+#[cfg(not(feature = "interfaces"))]
+pub(crate) use absent::{describe, diff, header, link};
 #[cfg(not(feature = "view"))]
 pub(crate) use absent::{graph, view};

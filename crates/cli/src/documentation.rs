@@ -73,7 +73,8 @@ impl Documentation {
         if let CrateSpec::Json(file) = &spec {
             return Ok(CrateJson { json: input::source(file).open()?, edition: None });
         }
-        let bar = crate::output::progress(None, "documenting {msg}").with_message(argument.to_owned());
+        let bar = crate::progress::progress(None, "documenting {msg}");
+        bar.set_message(argument.to_owned());
         let found = self.build(&spec).with_context(|| format!("`{argument}` cannot be documented"));
         bar.finish_and_clear();
         found

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
 use typeloom_files::{Bytes, read};
+#[cfg(feature = "interfaces")]
 use typeloom_link::{LinkError, LinkOptions, Linked, Part};
 use typeloom_onnx::lfs;
 use typeloom_onnx::text::{self, escape};
@@ -161,6 +162,7 @@ impl Checker {
     }
 
     /// Joins two models.
+    #[cfg(feature = "interfaces")]
     pub(crate) fn link(&self, parts: &[Part<'_>; 2], options: &LinkOptions) -> Result<Linked, LinkError> {
         typeloom_link::link(parts, &self.operators, Universe::standard(), options)
     }

@@ -14,10 +14,16 @@ mod commands;
 #[cfg(feature = "rust")]
 mod documentation;
 mod input;
+#[cfg(feature = "interfaces")]
 mod interfaces;
 mod interrupt;
 mod ordered;
 mod output;
+#[cfg(feature = "terminal")]
+mod progress;
+#[cfg(not(feature = "terminal"))]
+#[path = "progress/absent.rs"]
+mod progress;
 mod reports;
 #[cfg(feature = "run")]
 mod run;

@@ -1,9 +1,7 @@
 //! Text output, colours and exit codes.
 
 use std::io::{IsTerminal as _, Write as _};
-use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use typeloom_onnx::text::{escape, is_unsafe};
 use typeloom_solver::diagnostic::Diagnostic;
 
@@ -69,7 +67,17 @@ pub(crate) fn terminal_width() -> Option<usize> {
         return None;
     }
     let set = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|it| *it > 0);
-    set.or_else(|| terminal_size::terminal_size_of(&out).map(|(width, _)| usize::from(width.0)))
+    set.or_else(|| width_of(&out))
+}
+
+#[cfg(feature = "terminal")]
+fn width_of(out: &std::io::Stdout) -> Option<usize> {
+    terminal_size::terminal_size_of(out).map(|(width, _)| usize::from(width.0))
+}
+
+#[cfg(not(feature = "terminal"))]
+fn width_of(_: &std::io::Stdout) -> Option<usize> {
+    None
 }
 
 /// Maximum width of an aligned column, in characters; wider entries are not aligned. Widths of formats have 16 bits.
@@ -91,6 +99,7 @@ pub(crate) enum Reader {
 }
 
 /// Writes text of this command, which contains nothing of a model, to standard output without escapes.
+#[cfg(feature = "shell")]
 pub(crate) fn write_plain(text: &[u8]) -> anyhow::Result<()> {
     match send(text)? {
         Reader::Open => Ok(()),
@@ -145,16 +154,6 @@ pub(crate) fn refuse(
     write(&typeloom_report::human::diagnostics(file, diagnostics, color.paint()))?;
     write(&format!("{file}: {verdict}\n"))?;
     Ok(Outcome::Problems)
-}
-
-/// A progress bar on a terminal, shown if a command takes long.
-pub(crate) fn progress(length: Option<u64>, template: &str) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr_with_hz(5));
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    bar.enable_steady_tick(Duration::from_millis(500));
-    bar
 }
 
 /// The exit code of a command; an error is reported.

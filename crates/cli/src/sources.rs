@@ -85,6 +85,7 @@ pub(crate) fn sources(arguments: &[String], settings: &mut Resolver) -> anyhow::
 }
 
 /// The models in a folder, in the order of file names, without those that the settings exclude.
+#[cfg(feature = "interfaces")]
 pub(crate) fn models_in(folder: &str, settings: &mut Resolver) -> anyhow::Result<Sources> {
     let mut finder = Finder { sources: Sources::default(), settings, excluded: 0 };
     finder.folder(Path::new(folder), 0)?;

@@ -11,6 +11,7 @@ use typeloom_onnx::text::escape;
 
 use crate::args::TargetArgs;
 use typeloom_files::Bytes;
+#[cfg(feature = "interfaces")]
 use typeloom_link::Piece;
 
 use crate::input::{self, Source};
@@ -43,6 +44,7 @@ impl Target {
     }
 
     /// The file of this name, which must not be that of the model.
+    #[cfg(any(feature = "interfaces", feature = "view"))]
     pub(crate) fn unlike(name: &str, source: &Source) -> anyhow::Result<Self> {
         Self::other(name, source, "")
     }
@@ -92,6 +94,7 @@ impl Target {
     }
 
     /// Writes pieces of several files and new bytes. Long pieces are copied from file to file.
+    #[cfg(feature = "interfaces")]
     pub(crate) fn write_pieces(&self, files: &[&Bytes], pieces: &[Piece]) -> anyhow::Result<()> {
         self.write_with(&mut |out| {
             pieces.iter().try_for_each(|piece| match piece {
@@ -102,6 +105,7 @@ impl Target {
     }
 
     /// Writes the contents of another file.
+    #[cfg(feature = "interfaces")]
     pub(crate) fn write_copy(&self, from: &Path) -> anyhow::Result<()> {
         self.write_with(&mut |out| {
             let mut file = File::open(from)?;
@@ -114,6 +118,7 @@ impl Target {
     }
 
     /// The path of the file; `None` for standard output.
+    #[cfg(feature = "interfaces")]
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
             Self::Stdout => None,
@@ -221,6 +226,7 @@ impl Drop for Stream {
 
 /// Writes a bundle to the output, if one is given. Returns whether it is standard output, which must not contain
 /// anything else.
+#[cfg(feature = "interfaces")]
 pub(crate) fn export(
     output: Option<&str>,
     bundle: impl FnOnce() -> anyhow::Result<Vec<u8>>,

@@ -27,16 +27,20 @@
 //! **Invariant:** text of the model is escaped in every output: it cannot become a line break of a line
 //! format, a command or an escape sequence.
 
+#[cfg(feature = "interfaces")]
 pub mod c_header;
 pub mod concise;
+#[cfg(feature = "interfaces")]
 pub mod exports;
 pub mod finding;
 pub mod github;
 pub mod human;
 pub mod infer;
+#[cfg(feature = "interfaces")]
 pub mod interface;
 pub mod json;
 pub mod junit;
+#[cfg(feature = "interfaces")]
 pub mod link;
 pub mod list;
 pub mod markdown;

@@ -15,7 +15,7 @@
 
 use std::collections::BTreeSet;
 
-use globset::{GlobBuilder, GlobMatcher};
+use typeloom_settings::glob::{Glob, GlobError, Subject};
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::{Origin, ValueId};
 use typeloom_types::dtype::Dtype;
@@ -25,7 +25,7 @@ use typeloom_types::dtype::Dtype;
 pub enum FilterError {
     /// A glob has a syntax error.
     #[error("`{text}`: {error}")]
-    Glob { text: String, error: globset::Error },
+    Glob { text: String, error: GlobError },
     /// Brackets do not match.
     #[error("`{text}`: a type is written as it is printed, such as `float16`, `[*, seq, *]` or `seq(float)`")]
     Type { text: String },
@@ -88,9 +88,9 @@ impl Selection {
 
 #[derive(Debug)]
 enum Filter {
-    Name(GlobMatcher),
-    Operator(GlobMatcher),
-    NameOrOperator(GlobMatcher),
+    Name(Glob),
+    Operator(Glob),
+    NameOrOperator(Glob),
     Type(TypePattern),
 }
 
@@ -123,19 +123,17 @@ impl Filter {
         };
         let name = body.value_name(value);
         match self {
-            Self::Name(glob) => glob.is_match(name),
-            Self::Operator(glob) => glob.is_match(operator),
-            Self::NameOrOperator(glob) => glob.is_match(name) || glob.is_match(operator),
+            Self::Name(glob) => glob.matches(name),
+            Self::Operator(glob) => glob.matches(operator),
+            Self::NameOrOperator(glob) => glob.matches(name) || glob.matches(operator),
             Self::Type(_) => false,
         }
     }
 }
 
-fn glob(text: &str) -> Result<GlobMatcher, FilterError> {
+fn glob(text: &str) -> Result<Glob, FilterError> {
     // Names of values contain slashes, which a `*` matches like other characters.
-    let glob = GlobBuilder::new(text).literal_separator(false).backslash_escape(true).build();
-    glob.map(|glob| glob.compile_matcher())
-        .map_err(|error| FilterError::Glob { text: text.to_owned(), error })
+    Glob::parse(text, Subject::Names).map_err(|error| FilterError::Glob { text: text.to_owned(), error })
 }
 
 /// The containers around a printed type or a pattern, the outermost first, and their content.
@@ -187,7 +185,7 @@ fn split(text: &str) -> Option<Vec<String>> {
 struct TypePattern {
     containers: Vec<String>,
     /// `None` matches every head.
-    head: Option<GlobMatcher>,
+    head: Option<Glob>,
     /// `None` matches every shape, also an unknown one.
     axes: Option<Vec<String>>,
 }
@@ -220,7 +218,7 @@ impl TypePattern {
     fn matches_case(&self, ty: &str) -> bool {
         let Some((head, axes)) = parts(ty) else { return false };
         let mut heads = head.split('|');
-        if !self.head.as_ref().is_none_or(|glob| heads.any(|head| glob.is_match(head))) {
+        if !self.head.as_ref().is_none_or(|glob| heads.any(|head| glob.matches(head))) {
             return false;
         }
         match &self.axes {

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use globset::{Glob, GlobMatcher};
+use crate::glob::{Glob, GlobError, Subject};
 use typeloom_solver::diagnostic::text::suggestion;
 use typeloom_solver::diagnostic::{Code, Diagnostic, Group, Severity};
 use typeloom_solver::suggest::nearest;
@@ -75,7 +75,7 @@ pub enum Selector {
     /// The codes of a group.
     Group(Group),
     /// The codes whose names match.
-    Glob(GlobMatcher),
+    Glob(Glob),
     /// One code.
     Code(Code),
 }
@@ -97,7 +97,7 @@ pub enum SelectorError {
         /// The text.
         glob: String,
         /// The syntax error.
-        reason: String,
+        reason: GlobError,
     },
     /// The glob matches no code.
     #[error("no diagnostic code matches `{glob}`")]
@@ -126,13 +126,10 @@ impl Selector {
             return Ok(Self::Code(code));
         }
         if text.contains(['*', '?', '[', '{']) {
-            let glob = Glob::new(text).map_err(|error| SelectorError::Glob {
-                glob: text.to_owned(),
-                reason: error.kind().to_string(),
-            })?;
-            let matcher = glob.compile_matcher();
-            return if Code::ALL.iter().any(|code| matcher.is_match(code.name())) {
-                Ok(Self::Glob(matcher))
+            let glob = Glob::parse(text, Subject::Names)
+                .map_err(|reason| SelectorError::Glob { glob: text.to_owned(), reason })?;
+            return if Code::ALL.iter().any(|code| glob.matches(code.name())) {
+                Ok(Self::Glob(glob))
             } else {
                 Err(SelectorError::Empty { glob: text.to_owned() })
             };
@@ -148,7 +145,7 @@ impl Selector {
             Self::All => true,
             Self::Warnings => level == Level::Warn,
             Self::Group(group) => code.group() == *group,
-            Self::Glob(glob) => glob.is_match(code.name()),
+            Self::Glob(glob) => glob.matches(code.name()),
             Self::Code(other) => code == *other,
         }
     }
@@ -159,7 +156,7 @@ impl Selector {
             Self::All => (0, 0),
             Self::Warnings => (1, 0),
             Self::Group(_) => (2, 0),
-            Self::Glob(glob) => (3, glob.glob().glob().len()),
+            Self::Glob(glob) => (3, glob.text().len()),
             Self::Code(_) => (4, 0),
         }
     }
@@ -171,7 +168,7 @@ impl fmt::Display for Selector {
             Self::All => ALL,
             Self::Warnings => WARNINGS,
             Self::Group(group) => group.name(),
-            Self::Glob(glob) => glob.glob().glob(),
+            Self::Glob(glob) => glob.text(),
             Self::Code(code) => code.name(),
         })
     }

@@ -5,6 +5,7 @@
 //! | [`levels`] | severities by code, group and glob |
 //! | [`effective`] | the settings of one model, each with its source |
 //! | [`file`](mod@file) | `typeloom.toml`, and the table `tool.typeloom` of `pyproject.toml` |
+//! | [`glob`] | globs of paths and of names |
 //! | [`paths`] | globs of files |
 //! | [`exceptions`] | exceptions that a model contains |
 //! | [`fingerprint`] | digests of problems that do not depend on positions |
@@ -19,5 +20,6 @@ pub mod effective;
 pub mod exceptions;
 pub mod file;
 pub mod fingerprint;
+pub mod glob;
 pub mod levels;
 pub mod paths;

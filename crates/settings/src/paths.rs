@@ -4,12 +4,12 @@
 //! without `/` matches at any depth in settings: `*.tmp.onnx`, `vendor`. As an argument it matches in the current folder
 //! only, as in a shell.
 
-use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
+use crate::glob::{Glob, GlobError, Subject};
 
 /// A list of globs.
 #[derive(Clone, Debug)]
 pub struct Paths {
-    globs: GlobSet,
+    globs: Vec<Glob>,
 }
 
 impl Paths {
@@ -17,8 +17,8 @@ impl Paths {
     ///
     /// # Errors
     /// The position of the first malformed glob, with the syntax error.
-    pub fn parse<'g>(texts: impl IntoIterator<Item = &'g str>) -> Result<Self, (usize, String)> {
-        let mut builder = GlobSetBuilder::new();
+    pub fn parse<'g>(texts: impl IntoIterator<Item = &'g str>) -> Result<Self, (usize, GlobError)> {
+        let mut globs = Vec::new();
         for (at, text) in texts.into_iter().enumerate() {
             let text = text.trim_start_matches("./").trim_end_matches('/');
             let anchored = match text.strip_prefix('/') {
@@ -27,30 +27,24 @@ impl Paths {
                 None => format!("**/{text}"),
             };
             for text in [anchored.clone(), format!("{anchored}/**")] {
-                builder.add(glob(&text).map_err(|error| (at, error))?);
+                globs.push(Glob::parse(&text, Subject::Paths).map_err(|error| (at, error))?);
             }
         }
-        let globs = builder.build().map_err(|error| (0, error.kind().to_string()))?;
         Ok(Self { globs })
     }
 
     /// Whether a glob matches a path, which is relative and separated by `/`.
     #[must_use]
     pub fn matches(&self, path: &str) -> bool {
-        self.globs.is_match(path)
+        self.globs.iter().any(|glob| glob.matches(path))
     }
-}
-
-/// Parses one glob.
-fn glob(text: &str) -> Result<Glob, String> {
-    GlobBuilder::new(text).literal_separator(true).build().map_err(|error| error.kind().to_string())
 }
 
 /// A search for files by a glob: the folder to begin with, and the glob of paths in it.
 #[derive(Clone, Debug)]
 pub struct Search {
     folder: String,
-    matcher: GlobMatcher,
+    glob: Glob,
     /// The number of parts of the glob; `None` if it matches at any depth.
     depth: Option<usize>,
     has_extension: bool,
@@ -78,7 +72,7 @@ impl Search {
     ///
     /// # Errors
     /// The syntax error.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, GlobError> {
         let meta = text.find(['*', '?', '[', '{']).unwrap_or(text.len());
         let split = text[..meta].rfind(std::path::is_separator).map_or(0, |at| at + 1);
         let (folder, rest) = text.split_at(split);
@@ -87,7 +81,7 @@ impl Search {
         let depth = is_bounded.then(|| rest.split(std::path::is_separator).count());
         let last = rest.rsplit(std::path::is_separator).next().unwrap_or(rest);
         let has_extension = last.rsplit_once('.').is_some_and(|(_, extension)| !extension.contains('*'));
-        Ok(Self { folder: folder.to_owned(), matcher: glob(rest)?.compile_matcher(), depth, has_extension })
+        Ok(Self { folder: folder.to_owned(), glob: Glob::parse(rest, Subject::Paths)?, depth, has_extension })
     }
 
     /// The folder to search, which ends with a separator; empty for the current folder.
@@ -105,7 +99,7 @@ impl Search {
     /// Matches a path in the folder; parts are separated by `/`.
     #[must_use]
     pub fn matches(&self, path: &str) -> Match {
-        if self.matcher.is_match(path) {
+        if self.glob.matches(path) {
             Match::Whole
         } else if self.depth.is_none_or(|depth| path.split('/').count() < depth) {
             Match::Above

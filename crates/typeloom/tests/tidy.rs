@@ -107,6 +107,29 @@ fn every_file_of_tests_is_compiled() {
 }
 
 #[test]
+fn every_test_of_a_library_is_executed() {
+    let mut found = Vec::new();
+    for manifest in files("crates", "toml").into_iter().filter(|path| path.ends_with("Cargo.toml")) {
+        let manifest_text = read(&manifest);
+        let library = manifest_text.split_once("\n[lib]\n").map_or("", |(_, rest)| rest);
+        let library = library.split("\n[").next().unwrap_or_default();
+        let has = |line: &str| library.lines().any(|other| other == line);
+        for path in files(&shown(&manifest.with_file_name("src")), "rs") {
+            let text = read(&path);
+            let has_test = text.contains("#[test]") || text.contains("proptest!");
+            let has_example = text.lines().any(|line| {
+                let line = line.trim_start();
+                line.starts_with("//! ```") || line.starts_with("/// ```")
+            });
+            if (has("test = false") && has_test) || (has("doctest = false") && has_example) {
+                found.push(shown(&path));
+            }
+        }
+    }
+    none("tests and examples in libraries whose manifest has `test = false` or `doctest = false`", &found);
+}
+
+#[test]
 fn nothing_is_left_unfinished() {
     let mut found = Vec::new();
     for path in rust_files() {

@@ -1,6 +1,6 @@
 //! Commands that this build does not have: each names the feature that it needs.
 //!
-//! A build without default features has the commands that read, check and change models. It compiles in a fraction of the time.
+//! A build without default features has the commands that check, explain and repair models. It compiles in a fraction of the time.
 
 /// Declares a module with the function of a command.
 macro_rules! absent {
@@ -21,9 +21,15 @@ use crate::exit::Outcome;
 
 absent! {
     "compile": compile, run(&args::CompileArgs);
+    "interfaces": describe, run(&args::DescribeArgs);
+    "interfaces": diff, run(&args::DiffArgs);
+    "interfaces": header, run(&args::HeaderArgs);
+    "interfaces": link, run(&args::LinkArgs);
     "registry": registry, run(&args::RegistryArgs);
     "run": run, start(&args::RunArgs, &[std::ffi::OsString]);
     "rust": rust, run(&args::RustArgs);
+    "shell": completions, run(&args::CompletionsArgs);
+    "shell": man, run(&args::ManArgs);
     "view": graph, run(&args::GraphArgs);
     "view": view, run(&args::ViewArgs);
 }

@@ -13,7 +13,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use indicatif::ProgressBar;
 
 use typeloom_onnx::text::escape;
 use typeloom_report::list::{Checked, Content, FileReport, ListedFiles, TargetOutcome, TargetVerdict};
@@ -31,7 +30,8 @@ use crate::exit::Outcome;
 use crate::input::Source;
 use crate::interrupt::Interrupt;
 use crate::ordered::{Next, Pool};
-use crate::output::{complain, note, progress};
+use crate::output::{complain, note};
+use crate::progress::{ProgressBar, progress};
 use crate::reports::Reports;
 use crate::settings::{Plan, Resolver};
 use crate::sources::{Sources, sources};

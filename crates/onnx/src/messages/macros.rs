@@ -1,6 +1,7 @@
-//! The two declaration macros of the message structs.
+//! The declaration macros of the message structs.
 //!
-//! `messages!` resembles `#[derive(prost::Message)]` and also preserves unknown fields. From one line per field
+//! `messages!` resembles `#[derive(prost::Message)]` and also preserves unknown fields. The derive macros of prost would also add a
+//! fifth to the time until this crate compiles, because they need a parser of Rust. From one line per field
 //! it generates the struct, its [`prost::Message`] implementation, the getters of optional fields and the
 //! [`schema`](super::schema). A line has the form
 //! `pub name: RustType = label kind number`, with the labels
@@ -11,7 +12,7 @@
 //! | `repeated` | `Vec<T>` | one field per element; numbers are also read packed |
 //! | `packed` | `Vec<T>` | written packed; also read unpacked |
 //! | `enumeration` | `Option<i32>` | an open enum: unknown numbers are kept |
-//! | `oneof` | `Option<E>` | at most one of several numbers, `E` derives `prost::Oneof` |
+//! | `oneof` | `Option<E>` | at most one of several numbers, `E` is declared by `oneofs!` |
 //!
 //! and as `kind` the name of a module of [`encoding`](super::encoding). Fields are declared and encoded in the order of their
 //! numbers.
@@ -212,7 +213,7 @@ macro_rules! enumerations {
         ),* $(,)?}
     )*) => {$(
         $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(i32)]
         pub enum $enum {$(
             $(#[$variant_meta])*
@@ -238,6 +239,30 @@ macro_rules! enumerations {
                 })
             }
         }
+
+        /// The first value.
+        impl Default for $enum {
+            fn default() -> Self {
+                const { Self::ALL[0] }
+            }
+        }
+
+        impl From<$enum> for i32 {
+            fn from(value: $enum) -> Self {
+                value as Self
+            }
+        }
+
+        impl TryFrom<i32> for $enum {
+            type Error = ::prost::UnknownEnumValue;
+
+            fn try_from(number: i32) -> Result<Self, Self::Error> {
+                match number {
+                    $( $number => Ok(Self::$variant), )*
+                    _ => Err(::prost::UnknownEnumValue(number)),
+                }
+            }
+        }
     )*};
 }
 
@@ -251,12 +276,47 @@ macro_rules! oneofs {
         ),* $(,)?}
     )*) => {$(
         $(#[$meta])*
-        #[derive(Clone, PartialEq, ::prost::Oneof)]
+        #[derive(Clone, Debug, PartialEq)]
         pub enum $enum {$(
             $(#[$member_meta])*
-            #[prost($kind, tag = $number)]
             $member($ty),
         )*}
+
+        impl $enum {
+            pub(in $crate::messages) fn encode(&self, buf: &mut impl ::bytes::BufMut) {
+                match self {
+                    $( Self::$member(value) => $crate::messages::encoding::$kind::encode($number, value, buf), )*
+                }
+            }
+
+            /// Reads a member. One of the kind that is set is merged into it; another one replaces it.
+            pub(in $crate::messages) fn merge(
+                slot: &mut Option<Self>,
+                tag: u32,
+                wire_type: ::prost::encoding::WireType,
+                buf: &mut impl ::bytes::Buf,
+                ctx: ::prost::encoding::DecodeContext,
+            ) -> Result<(), ::prost::DecodeError> {
+                match tag {
+                    $( $number => {
+                        if let Some(Self::$member(value)) = slot {
+                            return $crate::messages::encoding::$kind::merge(wire_type, value, buf, ctx);
+                        }
+                        let mut value = <$ty>::default();
+                        $crate::messages::encoding::$kind::merge(wire_type, &mut value, buf, ctx)?;
+                        *slot = Some(Self::$member(value));
+                        Ok(())
+                    } )*
+                    _ => ::prost::encoding::skip_field(wire_type, tag, buf, ctx),
+                }
+            }
+
+            pub(in $crate::messages) fn encoded_len(&self) -> usize {
+                match self {
+                    $( Self::$member(value) => $crate::messages::encoding::$kind::encoded_len($number, value), )*
+                }
+            }
+        }
 
         impl $crate::messages::schema::DescribedOneOf for $enum {
             const MEMBERS: &'static [$crate::messages::schema::FieldSchema] = &[$(

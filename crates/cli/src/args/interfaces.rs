@@ -1,0 +1,80 @@
+//! `typeloom describe`, `typeloom header` and `typeloom diff`.
+
+use clap::{Args as ClapArgs, ValueEnum};
+
+use super::{Color, ContractArgs, ExcludeArgs, ReportArgs, SolveArgs, TextFormat};
+
+/// `typeloom describe`
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DescribeArgs {
+    /// A model, a bundle, or a contract for serving
+    #[arg(value_name = "FILE")]
+    pub(crate) file: String,
+    /// Write the interface into a bundle, or the contract into a file
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<String>,
+    /// The format of the output
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: TextFormat,
+    #[command(flatten)]
+    pub(crate) contract: ContractArgs,
+    #[command(flatten)]
+    pub(crate) solve: SolveArgs,
+    /// When to use colours
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) color: Color,
+}
+
+/// `typeloom header`
+#[derive(Debug, ClapArgs)]
+pub(crate) struct HeaderArgs {
+    /// A compiled model, a model, or a bundle of interfaces; without it, the header has no program
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<String>,
+    /// Write the header
+    #[arg(long, short, value_name = "HEADER")]
+    pub(crate) output: Option<String>,
+    /// The name with which the constants of the program begin (default: the name of the program)
+    #[arg(long, value_name = "NAME", requires = "file")]
+    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) solve: SolveArgs,
+    /// When to use colours
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) color: Color,
+}
+
+/// Direction of compatibility.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(crate) enum DiffMode {
+    /// The new program can replace the old one for existing callers
+    #[default]
+    Backward,
+    /// The old program can be used where the new one is expected
+    Forward,
+    /// Both
+    Full,
+}
+
+/// `typeloom diff`
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DiffArgs {
+    /// A model, a bundle, a contract for serving, or a folder with models
+    #[arg(value_name = "OLD")]
+    pub(crate) old: String,
+    /// A model, a bundle, a contract for serving, or a folder; the models of two folders are compared by name
+    #[arg(value_name = "NEW")]
+    pub(crate) new: String,
+    /// The direction of compatibility
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) mode: DiffMode,
+    /// Callers bind inputs and outputs by name alone, so that their order does not matter
+    #[arg(long)]
+    pub(crate) by_name: bool,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+    #[command(flatten)]
+    pub(crate) solve: SolveArgs,
+    #[command(flatten)]
+    pub(crate) exclude: ExcludeArgs,
+}
