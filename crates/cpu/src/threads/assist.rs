@@ -2,8 +2,8 @@
 //!
 //! A thread of `rayon` sleeps after some microseconds without work. To wake it costs about 50 microseconds, as
 //! much as a small kernel, and a run of a model alternates between short kernels. An assistant is a job that
-//! executes other jobs until the run ends, or until [`PATIENCE`] has passed without one; the next divided
-//! kernel then calls it again.
+//! executes other jobs until the run ends, or until it has found none for a while; the next divided kernel then
+//! calls it again.
 //!
 //! A thread that waits for a job can start an assistant meanwhile, and then notices the end of that job late. An
 //! assistant therefore returns at once on the thread of a run, on a thread that waits for divided work, and on
@@ -12,17 +12,13 @@
 use std::cell::Cell;
 use std::hint;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
 use rayon::Yield;
 
 use super::IN_USE;
 
-/// Maximum time without a job.
-const PATIENCE: Duration = Duration::from_micros(300);
-
-/// Number of tests between two readings of the clock.
-const TESTS: usize = 32;
+/// Maximum number of searches for a job without success, which take about 0.3 ms.
+const PATIENCE: usize = 1 << 12;
 
 /// Number of threads that assist.
 static ASSISTANTS: AtomicUsize = AtomicUsize::new(0);
@@ -63,22 +59,15 @@ fn assist() {
     ASSISTANTS.fetch_sub(1, Ordering::Relaxed);
 }
 
-/// Executes jobs of the pool while a condition holds, and until [`PATIENCE`] has passed without a job.
+/// Executes jobs of the pool while a condition holds, until [`PATIENCE`] searches in a row have found none.
 pub(super) fn while_busy(condition: &dyn Fn() -> bool) {
-    let mut last = Instant::now();
-    let mut tests = 0;
-    while condition() {
+    let mut idle = 0;
+    while idle < PATIENCE && condition() {
         match rayon::yield_now() {
-            Some(Yield::Executed) => {
-                last = Instant::now();
-                tests = 0;
-            }
+            Some(Yield::Executed) => idle = 0,
             Some(Yield::Idle) => {
                 hint::spin_loop();
-                tests += 1;
-                if tests % TESTS == 0 && last.elapsed() > PATIENCE {
-                    return;
-                }
+                idle += 1;
             }
             None => return,
         }
