@@ -152,7 +152,7 @@ pub struct Splice<'a> {
     bytes: &'a [u8],
     schema: &'static MessageSchema,
     /// The edits in the order of the calls; [`Self::finish`] sorts them by their position in the file.
-    edits: Vec<Edit>,
+    edits: SmallVec<[Edit; 1]>,
 }
 
 /// An edit to one message.
@@ -185,7 +185,7 @@ enum Side {
 impl<'a> Splice<'a> {
     /// Creates a splice without edits; `bytes` is a serialised `M`.
     pub fn new<M: OnnxMessage>(bytes: &'a [u8]) -> Self {
-        Self { bytes, schema: M::SCHEMA, edits: Vec::new() }
+        Self { bytes, schema: M::SCHEMA, edits: SmallVec::new() }
     }
 
     /// Replaces one record of the message with body offset `message` by `records` (possibly none). A second
@@ -254,8 +254,10 @@ impl<'a> Splice<'a> {
     }
 }
 
-/// Most models are unchanged or have all types already: one piece.
-type Pieces<'a> = SmallVec<[Cow<'a, [u8]>; 1]>;
+/// The number of pieces of a model with one edit of its graph: two new headers and records, and the old records around them.
+const PIECES: usize = 6;
+
+type Pieces<'a> = SmallVec<[Cow<'a, [u8]>; PIECES]>;
 
 /// The output.
 struct Writer<'a> {
@@ -422,7 +424,7 @@ impl Part {
 }
 
 /// The pieces of a message in order.
-pub type Parts = SmallVec<[Part; 1]>;
+pub type Parts = SmallVec<[Part; PIECES]>;
 
 /// A changed message as borrowed pieces of the old one and new pieces.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! Functions behind `typeloom.onnx`: the reference's inference and checks.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -14,8 +15,8 @@ use typeloom_onnx::messages::{
     AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, OnnxMessage, OperatorSetIdProto,
     SparseTensorProto, TensorProto, TypeProto, ValueInfoProto, opset_import, read,
 };
-use typeloom_onnx::splice::{Part, Parts};
-use typeloom_rewrite::reference::{self, InferenceOptions, UnknownExtents};
+use typeloom_onnx::splice::{Parts, Splice};
+use typeloom_rewrite::reference::{self, InferenceOptions, Inferred, UnknownExtents};
 use typeloom_solver::model::{Detail, FollowedValues};
 use typeloom_solver::validate::{Context, OpsetCompatibility, Scope};
 
@@ -33,35 +34,56 @@ struct Inference {
 }
 
 impl Inference {
+    fn of<'a>(inferred: Inferred<'a>, model: &'a [u8]) -> Self {
+        let Inferred { file, errors, unknown } = inferred;
+        Self { parts: file.into_parts(model), errors, unknown }
+    }
+
     /// The results for Python, see [`infer_shapes`].
     fn write<'py>(&self, py: Python<'py>, old: &[u8]) -> PyResult<Bound<'py, PyAny>> {
-        let length = self.parts.iter().map(|part| part.bytes(old).len()).sum();
-        let file = PyBytes::new_with(py, length, |mut buffer| {
-            for part in &self.parts {
-                let (to, rest) = buffer.split_at_mut(part.bytes(old).len());
-                to.copy_from_slice(part.bytes(old));
-                buffer = rest;
-            }
-            Ok(())
-        })?;
-        self.with_errors(file)
+        let parts = self.parts.iter().map(|part| part.bytes(old));
+        with_errors(concatenated(py, parts)?, &self.errors, &self.unknown)
     }
+}
 
-    /// As [`Inference::write`]. An unchanged model is the object itself.
-    fn write_shared<'py>(&self, py: Python<'py>, old: &PyBackedBytes) -> PyResult<Bound<'py, PyAny>> {
-        match &self.parts[..] {
-            [Part::Old(range)] if *range == (0..old.len()) => self.with_errors(old.into_pyobject(py)?),
-            _ => self.write(py, old),
-        }
-    }
+/// As [`Inference::write`], without owned parts. An unchanged model is the object itself.
+fn write_shared<'py>(
+    py: Python<'py>,
+    inferred: &Inferred<'_>,
+    old: &PyBackedBytes,
+) -> PyResult<Bound<'py, PyAny>> {
+    let file = match inferred.file.pieces() {
+        [Cow::Borrowed(run)] if run.len() == old.len() => old.into_pyobject(py)?,
+        pieces => concatenated(py, pieces.iter().map(|piece| &**piece))?,
+    };
+    with_errors(file, &inferred.errors, &inferred.unknown)
+}
 
-    fn with_errors<'py>(&self, file: Bound<'py, PyBytes>) -> PyResult<Bound<'py, PyAny>> {
-        let py = file.py();
-        if self.errors.is_empty() && self.unknown.is_empty() {
-            return Ok(file.into_any());
+fn concatenated<'py, 'p>(
+    py: Python<'py>,
+    parts: impl Iterator<Item = &'p [u8]> + Clone,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let length = parts.clone().map(<[u8]>::len).sum();
+    PyBytes::new_with(py, length, |mut buffer| {
+        for part in parts {
+            let (to, rest) = buffer.split_at_mut(part.len());
+            to.copy_from_slice(part);
+            buffer = rest;
         }
-        Ok((file, &self.errors, &self.unknown).into_pyobject(py)?.into_any())
+        Ok(())
+    })
+}
+
+fn with_errors<'py>(
+    file: Bound<'py, PyBytes>,
+    errors: &[String],
+    unknown: &[(String, String)],
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = file.py();
+    if errors.is_empty() && unknown.is_empty() {
+        return Ok(file.into_any());
     }
+    Ok((file, errors, unknown).into_pyobject(py)?.into_any())
 }
 
 /// Models below this size, in bytes, are inferred without releasing the interpreter: most take a few microseconds, of which
@@ -88,12 +110,14 @@ fn malformed(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(format!("the bytes are not the message: {error}"))
 }
 
-fn infer(
-    model: &[u8],
+/// Infers the types of a model and passes the result to `write`.
+fn infer<'a, T>(
+    model: &'a [u8],
     options: &Options,
-    operators: &Operators,
+    operators: &'a Operators,
     inference: InferenceOptions,
-) -> PyResult<Inference> {
+    write: impl FnOnce(Inferred<'a>) -> T,
+) -> PyResult<T> {
     let values = if inference.data_prop { FollowedValues::Computed } else { FollowedValues::Stored };
     // Only these options report errors.
     let reports = inference.check_type || inference.strict_mode;
@@ -103,14 +127,12 @@ fn infer(
         Ok(checked) => checked,
         Err(CheckError::Malformed(error)) => return Err(malformed(error)),
         Err(CheckError::NoGraph) => {
-            let parts = Parts::from_iter([Part::Old(0..model.len())]);
-            return Ok(Inference { parts, errors: Vec::new(), unknown: Vec::new() });
+            let file = Splice::new::<ModelProto>(model).finish().map_err(core_error)?;
+            return Ok(write(Inferred { file, errors: Vec::new(), unknown: Vec::new() }));
         }
         Err(error) => return Err(core_error(problem(&error)?)),
     };
-    let inferred = reference::infer(checked.solved(), inference).map_err(core_error)?;
-    let parts = inferred.file.into_parts(model);
-    Ok(Inference { parts, errors: inferred.errors, unknown: inferred.unknown })
+    Ok(write(reference::infer(checked.solved(), inference).map_err(core_error)?))
 }
 
 /// Infers the types of a model as the reference does.
@@ -130,13 +152,13 @@ pub(crate) fn infer_shapes<'py>(
     if let Model::Bytes(bytes) = &model
         && bytes.len() < HELD
     {
-        let inferred = run(|| infer(bytes, &settings.options, &settings.operators, inference))??;
-        return inferred.write_shared(py, bytes);
+        let write = |inferred: Inferred<'_>| write_shared(py, &inferred, bytes);
+        return run(|| infer(bytes, &settings.options, &settings.operators, inference, write))??;
     }
     let bytes = model.open()?;
     let (options, operators) = (settings.options.clone(), settings.operators.clone());
     let (size, model) = (bytes.len() / INLINE_FACTOR, bytes.shared().clone());
-    let work = move || infer(&model, &options, &operators, inference);
+    let work = move || infer(&model, &options, &operators, inference, |it| Inference::of(it, &model));
     let inferred = interruptible(py, size, work)??;
     inferred.write(py, &bytes)
 }
@@ -201,7 +223,9 @@ pub(crate) fn infer_node<'py>(
     };
     let bytes = Bytes::from(bytes);
     let model = bytes.clone();
-    let inferred = interruptible(py, bytes.len(), move || infer(&model, &options, &operators, inference))??;
+    let inferred = interruptible(py, bytes.len(), move || {
+        infer(&model, &options, &operators, inference, |it| Inference::of(it, &model))
+    })??;
     let errors = inferred.errors.clone();
     let file: Vec<&[u8]> = inferred.parts.iter().map(|part| part.bytes(&bytes)).collect();
     let model: ModelProto = message(&file.concat())?;

@@ -313,25 +313,30 @@ impl<'a> Operators<'a> {
                 missing(SolveErrorKind::NewerOperator { since, imported })
             }
             (Lookup::UnknownOperator, _) => {
-                let near = self.names_like(domain, name, catalogue.names(domain));
+                let near = self.names_like(domain, name, || catalogue.names(domain));
                 missing(SolveErrorKind::UnknownOperator { near, domain_unknown: false })
             }
             (Lookup::UnknownDomain, _) => {
                 let domain_unknown = !self.domains.contains(domain);
-                let near = self.names_like(domain, name, Vec::new());
+                let near = self.names_like(domain, name, Vec::new);
                 missing(SolveErrorKind::UnknownOperator { near, domain_unknown })
             }
         }
     }
 
     /// Operators and functions with similar names, for the first unknown operators of a model.
-    fn names_like(&mut self, domain: &str, name: &str, operators: Vec<&str>) -> Vec<String> {
+    fn names_like<'n>(
+        &mut self,
+        domain: &str,
+        name: &str,
+        operators: impl FnOnce() -> Vec<&'n str>,
+    ) -> Vec<String> {
         if self.suggested >= MAX_SUGGESTED {
             return Vec::new();
         }
         self.suggested += 1;
         let functions = self.functions.iter().filter(|function| canonical(function.domain) == domain);
-        nearest(name, operators.into_iter().chain(functions.map(|function| function.name)))
+        nearest(name, operators().into_iter().chain(functions.map(|function| function.name)))
     }
 }
 

@@ -91,18 +91,27 @@ fn is_integral(elem: Elem) -> bool {
 }
 
 fn concat_value(cx: &mut RuleCx<'_, '_>) -> RuleResult {
-    let inputs: Vec<Port> = (0..cx.input_count()).map(In).filter(|port| cx.has(*port)).collect();
+    let inputs: SmallVec<[Port; 8]> = (0..cx.input_count()).map(In).filter(|port| cx.has(*port)).collect();
     if let [only] = inputs[..] {
         cx.copy_data(only, Out(0));
         return Ok(());
     }
-    let known: Vec<Option<Items>> = inputs.iter().map(|port| Items::at(cx, *port)).collect();
+    // Only integers may be unknown.
+    let is_integral = cx.elem(Out(0)).is_some_and(is_integral);
+    let mut known: SmallVec<[Option<Items>; 2]> = SmallVec::new();
+    for port in inputs.iter().copied() {
+        let items = Items::at(cx, port);
+        if items.is_none() && !is_integral {
+            return Ok(());
+        }
+        known.push(items);
+    }
     let Some(first) = known.iter().flatten().next() else { return Ok(()) };
     let rank = first.shape().len();
     if rank == 0 || cx.ints(Out(0)).is_some() {
         return Ok(());
     }
-    let integral = matches!(first, Items::Ints(_)) && rank == 1 && cx.elem(Out(0)).is_some_and(is_integral);
+    let integral = matches!(first, Items::Ints(_)) && rank == 1 && is_integral;
     let mut parts: Vec<Items> = Vec::with_capacity(inputs.len());
     for (port, items) in inputs.iter().zip(known) {
         match items {

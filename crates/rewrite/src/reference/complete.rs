@@ -47,7 +47,7 @@ pub(super) struct Tensor<'a> {
     /// The types around the tensor from the outside in, by their field numbers in `TypeProto`.
     containers: SmallVec<[u32; 4]>,
     elem: Option<u64>,
-    shape: Option<Vec<Extent<'a>>>,
+    shape: Option<SmallVec<[Extent<'a>; 4]>>,
 }
 
 impl<'a> Tensor<'a> {
@@ -181,8 +181,8 @@ fn with_header(length: usize) -> usize {
 }
 
 /// Reads an encoded `TensorShapeProto`; `None` for other contents.
-fn extents(bytes: &[u8]) -> Option<Vec<Extent<'_>>> {
-    let mut shape = Vec::with_capacity(4);
+fn extents(bytes: &[u8]) -> Option<SmallVec<[Extent<'_>; 4]>> {
+    let mut shape = SmallVec::new();
     let mut dims = Fields::new(bytes, 0);
     while let Some((DIM, dim)) = dims.next_bytes() {
         let mut fields = Fields::new(dim, 0);

@@ -27,7 +27,7 @@ use smallvec::SmallVec;
 
 use crate::dim::shape::{DimVec, ShapeId, paired};
 use crate::dim::{Bind, Decision, DimId};
-use crate::map::Map;
+use crate::map::ScannedMap;
 use crate::program::{DeclarationKind, ValueId};
 use crate::state::Core;
 use crate::state::claim::Claim;
@@ -52,7 +52,7 @@ enum Verdict {
 /// Verifies the declared shapes of a solved body.
 pub(crate) fn verify<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
     let body = Arc::clone(&frame.body);
-    let mut verifier = Verifier { core, frame, inputs: None, names: Map::default() };
+    let mut verifier = Verifier { core, frame, inputs: None, names: ScannedMap::default() };
     let mut open: SmallVec<[(ValueId, Declared, DeclarationKind); 1]> = SmallVec::new();
     for value in body.declared_values() {
         for declaration in body.declarations(value) {
@@ -94,7 +94,7 @@ struct Verifier<'v, 'a> {
     /// The symbols that inputs declare, computed on demand.
     inputs: Option<BTreeSet<DimId>>,
     /// Symbols that no input declares, with the extent that their first use names.
-    names: Map<DimId, DimId>,
+    names: ScannedMap<DimId, DimId>,
 }
 
 impl Verifier<'_, '_> {
@@ -115,9 +115,10 @@ impl Verifier<'_, '_> {
             if derived != claimed
                 && dims.as_symbol(claimed).is_some()
                 && !dims.is_anonymous(derived)
+                && self.names.get(&claimed).is_none()
                 && !self.is_input_symbol(claimed)
             {
-                self.names.entry(claimed).or_insert(derived);
+                self.names.insert_new(claimed, derived);
             }
         }
     }
@@ -224,15 +225,14 @@ impl Verifier<'_, '_> {
                 Decision::Undecided => compare_known(core, self.frame, Claim { declared: known, ..claim }),
             };
         }
-        self.names.insert(symbol, derived);
-        if !core.dims.is_anonymous(derived) {
-            return Verdict::Accepted;
-        }
-        if core.dims.is_variable(derived) && core.dims.bind(derived, symbol) == Bind::Bound {
-            self.names.insert(symbol, symbol);
+        let is_anonymous = core.dims.is_anonymous(derived);
+        if is_anonymous && core.dims.is_variable(derived) && core.dims.bind(derived, symbol) == Bind::Bound {
+            self.names.insert_new(symbol, symbol);
             core.dims.names_unknown(symbol);
+        } else {
+            self.names.insert_new(symbol, derived);
         }
-        Verdict::Named
+        if is_anonymous { Verdict::Named } else { Verdict::Accepted }
     }
 }
 

@@ -15,7 +15,7 @@ use typeloom_onnx::view::{DimValue, TypeKindView};
 
 use crate::analysis::recovery::concerns_elements;
 use crate::dim::is_placeholder;
-use crate::program::{DeclarationKind, Origin, StepId, ValueId};
+use crate::program::{DeclarationKind, StepId, ValueId};
 use crate::solve_error::{Axes, SolveError, SolveErrorKind};
 use crate::state::Core;
 use crate::state::declarations::dims_of;
@@ -55,11 +55,11 @@ pub(crate) fn suspects(core: &Core<'_>, frame: &Frame<'_>) -> Vec<(ValueId, Step
     found
 }
 
-/// The kind of the declaration that gives a value an empty shape; `None` for an initializer, which has its
-/// own dims.
+/// The kind of the declaration that gives a value an empty shape; `None` for an initializer and an input with a default,
+/// whose tensors have dims.
 fn declared_empty(frame: &Frame<'_>, value: ValueId) -> Option<DeclarationKind> {
     let body = &frame.body;
-    if matches!(body.value(value).origin, Origin::Initializer(_)) {
+    if body.value(value).origin.initializer().is_some() {
         return None;
     }
     let is_empty = |view: typeloom_onnx::view::TypeView<'_>| {

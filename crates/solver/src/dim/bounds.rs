@@ -92,12 +92,17 @@ impl Interval {
     }
 
     pub(super) fn mul(self, other: Self) -> Self {
-        let ends =
-            [(self.low, other.low), (self.low, other.high), (self.high, other.low), (self.high, other.high)];
-        let products = ends.map(|(a, b)| mul_ends(a, b));
-        let low = products.iter().copied().fold(i64::MAX, i64::min);
-        let high = products.iter().copied().fold(i64::MIN, i64::max);
-        Self::new(low, high)
+        let (a, b) = (self.scaled(other.low), self.scaled(other.high));
+        Self { low: a.low.min(b.low), high: a.high.max(b.high) }
+    }
+
+    /// The product with a number; `i64::MIN` and `i64::MAX` are infinite.
+    fn scaled(self, factor: i64) -> Self {
+        match factor {
+            1 => self,
+            0.. => Self::new(mul_ends(self.low, factor), mul_ends(self.high, factor)),
+            _ => Self::new(mul_ends(self.high, factor), mul_ends(self.low, factor)),
+        }
     }
 
     pub(super) fn min(self, other: Self) -> Self {
@@ -212,7 +217,7 @@ impl Dims {
 
     fn plain_bounds(&self, terms: &[Term]) -> Interval {
         terms.iter().fold(Interval::point(0), |sum, term| {
-            sum.add(self.summary(term.monomial).bounds.mul(Interval::point(term.coefficient)))
+            sum.add(self.summary(term.monomial).bounds.scaled(term.coefficient))
         })
     }
 
@@ -312,5 +317,29 @@ impl Dims {
         let mut others = Terms::from_slice(terms);
         others.remove(at);
         merge(&replacement, &others, divisor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Interval, mul_ends};
+
+    #[test]
+    fn the_product_of_two_intervals_spans_the_products_of_their_ends() {
+        let ends = [i64::MIN, i64::MIN + 1, -7, -1, 0, 1, 3, i64::MAX - 1, i64::MAX];
+        let all = || ends.iter().flat_map(|low| ends.iter().map(move |high| (*low, *high)));
+        let intervals: Vec<Interval> = all()
+            .filter(|(low, high)| low <= high && *low != i64::MAX && *high != i64::MIN)
+            .map(|(low, high)| Interval::new(low, high))
+            .collect();
+        for a in &intervals {
+            for b in &intervals {
+                let corners = [(a.low, b.low), (a.low, b.high), (a.high, b.low), (a.high, b.high)];
+                let products = corners.map(|(a, b)| mul_ends(a, b));
+                let low = products.iter().copied().fold(i64::MAX, i64::min);
+                let high = products.iter().copied().fold(i64::MIN, i64::max);
+                assert_eq!(a.mul(*b), Interval::new(low, high), "{a:?} * {b:?}");
+            }
+        }
     }
 }

@@ -5,7 +5,7 @@
 //! - errors remain and a declared empty shape may be false: one pass without each suspect declaration;
 //! - symbols are merged: passes until the equations imply no further equality;
 //! - a seed of a computed value may contradict the model: one pass without the seeds of computed values;
-//! - branches differ in shape: one pass for each case, see [`super::case`];
+//! - branches differ in shape: one pass for each case, see [`super::case`], but none for [`Detail::Types`];
 //! - a declared shape can neither be confirmed nor refuted: one pass that assumes it;
 //! - errors remain: one pass with a trace, which records the causes of types.
 //!
@@ -116,7 +116,11 @@ pub(crate) fn solve<'a>(
     passes.reject_false_shapes(&mut solved)?;
     passes.merge_symbols(&mut solved)?;
     let mut value_errors = passes.reject_seeds(&mut solved)?;
-    let mut leaves = case::split(&mut solved.core, &passes)?;
+    // The reference joins branches too, and each case costs a pass.
+    let mut leaves = match options.detail {
+        Detail::Full => case::split(&mut solved.core, &passes)?,
+        Detail::Types => Vec::new(),
+    };
     let proven = passes.assume_declared(&mut solved, &mut leaves)?;
     passes.trace_errors(&mut solved, proven.is_some() || !leaves.is_empty())?;
     value_errors.extend(false_shapes::errors(&solved.frame));
@@ -213,7 +217,10 @@ impl<'a> Passes<'_, 'a> {
         if !solved.errors.iter().any(shows_causes) {
             return Ok(());
         }
-        let suspects = false_shapes::suspects(&solved.core, &solved.frame);
+        let mut suspects = false_shapes::suspects(&solved.core, &solved.frame);
+        if self.options.detail == Detail::Types {
+            suspects.retain(|(value, _)| self.decides_other_types(*value));
+        }
         if suspects.len() > 1 {
             self.false_shapes.clone_from(&suspects);
             let without = self.run(Pass::default())?;
@@ -232,6 +239,13 @@ impl<'a> Passes<'_, 'a> {
             }
         }
         Ok(())
+    }
+
+    /// Whether other values may get a type from this one. A model's output that no node reads gives none.
+    fn decides_other_types(&self, value: ValueId) -> bool {
+        let body = &self.body;
+        let is_computed = body.maker(value).is_some() && body.value(value).graph == body.root();
+        !is_computed || !body.consumers().of(value).is_empty()
     }
 
     /// Assumes the equalities of symbols that the equations imply, if the caller wants that.
@@ -334,7 +348,7 @@ impl<'a> Passes<'_, 'a> {
         let PassResult { core, frame, calls, errors, .. } = solved;
         let base = core.assumptions.clone();
         let mut verdict = case::decide(frame, &calls.erroneous, errors, leaves);
-        if !verdict.shown.is_empty() && self.options.detail == Detail::Full {
+        if !verdict.shown.is_empty() {
             for at in &verdict.shown {
                 case::trace(core, &base, &mut leaves[*at], self)?;
             }
@@ -375,15 +389,10 @@ fn collect<'a>(
 ) -> (Vec<SolveError<'a>>, Vec<Requirement>) {
     let mut errors: Vec<SolveError<'a>> = frame.all_errors().cloned().collect();
     let mut requirements = Vec::new();
-    // Errors and conditions decide which cases count.
-    let is_case = !core.cases.literals.is_empty();
-    let has_cases = is_case || core.cases.next().is_some();
-    if options.detail == Detail::Full || is_case {
+    if options.detail == Detail::Full {
         let decided = conditions::decide(core, frame);
         errors.extend(decided.errors);
         requirements = decided.requirements;
-    }
-    if options.detail == Detail::Full || has_cases {
         load::overflows(core, frame, &mut errors);
         errors.extend(limits::errors(core, frame));
         errors.extend(false_shapes::placeholders(core, frame));

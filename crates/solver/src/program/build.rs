@@ -251,6 +251,7 @@ impl<'a, 'r> Builder<'a, 'r> {
         }
         self.reserve(nodes, inputs.len() + initializers.len());
         reserve(&mut self.body.declarations, inputs.len() + declared.len());
+        reserve(&mut self.body.initializers, initializers.len());
         for info in inputs {
             let info = info.parse()?;
             let name = self.names.intern(info.name);

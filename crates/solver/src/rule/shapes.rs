@@ -294,7 +294,10 @@ impl RuleCx<'_, '_> {
 
     fn derive_broadcast(&mut self, a: DimId, b: DimId) -> DimId {
         let dims = self.dims();
-        for (wide, narrow) in [(a, b), (b, a)] {
+        // Two different extents that are no expressions are not made of each other.
+        let is_leaf = |dim| dims.is_variable(dim) || dims.as_symbol(dim).is_some();
+        let may_contain = a == b || !is_leaf(a) || !is_leaf(b);
+        for (wide, narrow) in [(a, b), (b, a)].into_iter().filter(|_| may_contain) {
             if let DimView::Min(parts) = dims.view(narrow)
                 && parts.contains(&wide)
                 && parts.iter().all(|part| *part == wide || dims.is_positive(*part))
