@@ -186,6 +186,9 @@ pub fn within<R: Send>(work: impl FnOnce() -> R + Send) -> R {
 mod tests {
     use super::*;
 
+    /// Held by tests that enter the pool: they share [`IN_USE`].
+    static ENTRY: Mutex<()> = Mutex::new(());
+
     #[test]
     fn split_work_is_recorded() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("two threads");
@@ -199,6 +202,7 @@ mod tests {
 
     #[test]
     fn every_task_is_computed_once_also_by_nested_and_concurrent_callers() {
+        let _entry = ENTRY.lock().unwrap_or_else(PoisonError::into_inner);
         let sum = |scale: usize| {
             let total = AtomicUsize::new(0);
             run_all((1..=20).collect(), &|outer: usize| {
@@ -218,6 +222,7 @@ mod tests {
 
     #[test]
     fn a_panic_of_a_task_reaches_the_caller_and_leaves_the_pool_usable() {
+        let _entry = ENTRY.lock().unwrap_or_else(PoisonError::into_inner);
         for _ in 0..20 {
             let failed = std::panic::catch_unwind(|| {
                 within(|| run_all((0..8).collect(), &|task: usize| assert_ne!(task, 5, "as it should")));
@@ -235,6 +240,7 @@ mod tests {
 
     #[test]
     fn one_caller_is_within_at_a_time_also_after_a_panic() {
+        let _entry = ENTRY.lock().unwrap_or_else(PoisonError::into_inner);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("two threads");
         let here = || std::thread::current().id();
         pool.install(|| {
