@@ -33,7 +33,7 @@ LINE = "{:42} {:>13} {:>13} {:>7} {:>7}  {}"
 
 BATCH_SECONDS, MAX_BATCH = 0.02, 1_000
 
-# Seconds before a batch with several threads: those of ONNX Runtime spin for some 40 ms after a run.
+# Seconds before a batch with several threads: those of ONNX Runtime spin for a while after a run.
 PAUSE = 0.1
 
 

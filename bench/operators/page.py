@@ -29,8 +29,9 @@ ABOUT = """# Performance of operators and real models
 Written by the benchmark in `bench/operators/`; see its README. Both contenders run the same model in separate processes, in alternating
 batches on one machine; times are medians, and only ratios are comparable between machines. *ratio* is typeloom's time divided by that
 of ONNX Runtime. *memory* is the ratio of the peak memory in addition to that of the process before loading. *difference* is the greatest
-difference of an element of the outputs, relative to the greatest element. It has known causes where it exceeds 1e-3: a result with only tiny
-elements (ONNX Runtime limits the argument of `Sigmoid`), and dynamic quantisation, which amplifies differences of rounding.
+difference of an element of the outputs, relative to the greatest element. It has two known causes where it exceeds 1e-3: a result with only
+tiny elements (ONNX Runtime limits the argument of `Sigmoid`), and quantisation, where a difference of rounding changes an integer by one
+(decision 0030).
 """
 
 

@@ -26,14 +26,13 @@ FOLDER = Path(tempfile.gettempdir()) / "typeloom-bench-models"
 
 @dataclass(frozen=True)
 class Model:
-    """A model in a wheel. Inputs without values in `fixed` are drawn between 0 and 1, or below `limit`."""
+    """A model in a wheel. Inputs without values in `fixed` are drawn: floats below 1, integers below 256."""
 
     kind: str
     wheel: str
     file: str
     shapes: dict[str, tuple[int, ...]]
     fixed: dict[str, Any] = field(default_factory=dict)
-    limit: int = 256
 
 
 SOUND = {"waveforms": (1, 160_000), "waveforms_lens": (1,)}
@@ -95,7 +94,7 @@ def inputs(model: Model, loaded: onnx.ModelProto) -> dict[str, np.ndarray[Any, A
             kind = helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
             shape = model.shapes[value.name]
             is_float = np.issubdtype(kind, np.floating)
-            made[value.name] = (random.uniform(0, 1, shape) if is_float else random.integers(0, model.limit, shape)).astype(kind)
+            made[value.name] = (random.uniform(0, 1, shape) if is_float else random.integers(0, 256, shape)).astype(kind)
     return made
 
 

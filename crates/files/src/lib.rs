@@ -45,7 +45,7 @@ impl Deref for Bytes {
     }
 }
 
-/// Files below this size are read: mapping one takes about 10 us, and loading all its pages as long as reading them. The
+/// Files below this size are read: to load all pages of a mapped one takes as long, and to map it takes additional time. The
 /// threads of a process also share its list of maps.
 const MIN_MAPPED: u64 = 256 << 10;
 

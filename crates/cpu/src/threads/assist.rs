@@ -1,9 +1,8 @@
 //! Threads of the pool that wait for tasks without sleeping while a run is inside [`within`](super::within).
 //!
-//! A thread of `rayon` sleeps after some microseconds without work. To wake it costs about 50 microseconds, as
-//! much as a small kernel, and a run of a model alternates between short kernels. An assistant is a job that
-//! executes other jobs until the run ends, or until it has found none for a while; the next divided kernel then
-//! calls it again.
+//! A thread of `rayon` sleeps after some microseconds without work. To wake it takes about as long as a small
+//! kernel, and a run of a model consists of short kernels. An assistant is a job that executes other jobs until
+//! the run ends, or until it has found none for a while; the next divided kernel then calls it again.
 //!
 //! A thread that waits for a job can start an assistant meanwhile, and then notices the end of that job late. An
 //! assistant therefore returns at once on the thread of a run, on a thread that waits for divided work, and on
@@ -17,7 +16,7 @@ use rayon::Yield;
 
 use super::IN_USE;
 
-/// Maximum number of searches for a job without success, which take about 0.3 ms.
+/// Maximum number of searches in a row that find no job.
 const PATIENCE: usize = 1 << 12;
 
 /// Number of threads that assist.
