@@ -33,9 +33,9 @@ use std::sync::Arc;
 use crate::analysis::{claims, recovery};
 use crate::catalogue::{OpKind, Operator, Operators};
 use crate::engine::call::{Call, Calls};
-use crate::model::Mode;
+use crate::model::{Detail, Mode};
 use crate::program::{Body, StepId, StepKind};
-use crate::rule::{Exit, Port, RuleCx, RuleError};
+use crate::rule::{Exit, GraphTypes, Port, RuleCx, RuleError};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::state::Core;
 use crate::state::frame::Frame;
@@ -153,8 +153,11 @@ impl<'a, 'p> Engine<'a, 'p> {
                 frame.errors.insert(first, SolveError { site: ErrorSite::Step(first), kind });
             }
         }
-        if matches!(body.step(step).kind, StepKind::Enter(_)) {
-            self.declared_inputs(frame, step);
+        if let StepKind::Enter(exit) = body.step(step).kind {
+            match &self.operators.op(body.step(step).op).kind {
+                OpKind::Schema(operator) if self.leaves_out_graphs(*operator) => frame.skip_to(exit),
+                _ => self.declared_inputs(frame, step),
+            }
             return None;
         }
         if matches!(body.step(step).kind, StepKind::Exit(_)) {
@@ -282,6 +285,12 @@ impl<'a, 'p> Engine<'a, 'p> {
         self.core.recovery.purpose = Purpose::Check;
     }
 
+    /// Whether the graphs of an operator are not typed, see [`GraphTypes::Check`].
+    fn leaves_out_graphs(&self, operator: Operator<'a>) -> bool {
+        self.core.detail == Detail::Types
+            && operator.control.is_some_and(|control| control.graphs == GraphTypes::Check)
+    }
+
     fn rules(
         &mut self,
         frame: &mut Frame<'a>,
@@ -289,6 +298,11 @@ impl<'a, 'p> Engine<'a, 'p> {
         kind: StepKind,
         operator: Operator<'a>,
     ) -> Result<(), SolveErrorKind<'a>> {
+        let kind = match kind {
+            StepKind::Enter(_) if self.leaves_out_graphs(operator) => return Ok(()),
+            StepKind::Exit(_) if self.leaves_out_graphs(operator) => StepKind::Node,
+            kind => kind,
+        };
         match (kind, operator.control) {
             (StepKind::Node, _) => {
                 let mut rules = operator.rules.iter();

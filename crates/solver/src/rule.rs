@@ -83,6 +83,18 @@ pub struct Control {
     pub enter: Rule,
     /// Runs after the nested graphs and types the outputs of the node.
     pub exit: ExitRule,
+    /// The use of the types in the nested graphs.
+    pub graphs: GraphTypes,
+}
+
+/// The use that an operator makes of the types in its nested graphs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GraphTypes {
+    /// They decide the types of the node's outputs.
+    Decide,
+    /// They are checked only. [`Detail::Types`](crate::model::Detail::Types) leaves such graphs out, as the reference does, and
+    /// applies the operator's rules for a node without graphs.
+    Check,
 }
 
 /// The rule that runs after the nested graphs.

@@ -26,7 +26,7 @@ use crate::elem::Elem;
 use crate::dim::shape::{ShapeId, Shapes};
 use crate::dim::{Bind, Decision, DimId, Dims};
 use crate::map::{Map, ScannedMap};
-use crate::model::FollowedValues;
+use crate::model::{Detail, FollowedValues};
 use crate::program::{StepId, ValueId};
 use crate::state::assumptions::Assumptions;
 use crate::state::attributes::NodeAttributes;
@@ -77,6 +77,8 @@ pub(crate) struct Core<'a> {
     pub(crate) payloads: Payloads,
     /// The values that decide shapes.
     pub(crate) values: FollowedValues,
+    /// The results that the caller uses.
+    pub(crate) detail: Detail,
     /// The values that the caller assumes for symbols.
     pub(crate) assumptions: Assumptions,
     /// The conditions that are assumed or open.
@@ -106,6 +108,7 @@ impl<'a> Core<'a> {
             trust: Trust::Derived,
             payloads: Payloads::Required,
             values: FollowedValues::default(),
+            detail: Detail::Full,
             assumptions: Assumptions::default(),
             cases: Cases::default(),
             declared: ScannedMap::default(),

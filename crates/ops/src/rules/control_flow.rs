@@ -11,8 +11,8 @@ use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::program::GraphId;
 use typeloom_solver::rule::Port::{BodyIn, BodyOut, In, Out};
 use typeloom_solver::rule::{
-    Control, DimVec, Exit, ExitRule, Ints, Kind, Knowledge, Port, Rule, RuleCx, RuleError, RuleResult, Trips,
-    Unroll,
+    Control, DimVec, Exit, ExitRule, GraphTypes, Ints, Kind, Knowledge, Port, Rule, RuleCx, RuleError,
+    RuleResult, Trips, Unroll,
 };
 
 use super::Entry;
@@ -30,16 +30,19 @@ pub(super) const OPERATORS: &[Entry] = &[
 const IF: Control = Control {
     enter: Rule { name: "if.branches", run: if_enter },
     exit: ExitRule { name: "if.join", run: if_exit },
+    graphs: GraphTypes::Decide,
 };
 
 const LOOP: Control = Control {
     enter: Rule { name: "loop.state", run: loop_enter },
     exit: ExitRule { name: "loop.iterations", run: loop_exit },
+    graphs: GraphTypes::Decide,
 };
 
 const SEQUENCE_MAP: Control = Control {
     enter: Rule { name: "sequencemap.elements", run: sequence_map_enter },
     exit: ExitRule { name: "sequencemap.collect", run: sequence_map_exit },
+    graphs: GraphTypes::Decide,
 };
 
 /// The graph in an attribute; the signature has checked its presence.

@@ -6,11 +6,12 @@
 //! The reference infers forward only, from the types of the inputs of a node. An output that it cannot infer keeps its
 //! declaration, also if a reader of the output determines its extents.
 
-use typeloom_onnx::view::{Attribute, TypeKindView};
+use smallvec::SmallVec;
+use typeloom_onnx::view::{Attribute, GraphView, TypeKindView};
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Checked;
-use typeloom_solver::program::{Body, StepId, ValueId};
+use typeloom_solver::program::{Body, GraphId, StepId, ValueId};
 use typeloom_solver::solution::{TensorType, Type};
 use typeloom_types::dtype::Dtype;
 use typeloom_types::shape;
@@ -53,6 +54,24 @@ fn without_extents(checked: &mut Checked<'_>, value: ValueId, is_lost: impl Fn(u
         *dim = checked.fresh_dim();
     }
     Type::Tensor(TensorType { elem, shape: Some(shape) })
+}
+
+/// Removes the nested graphs that the reference does not enter. Graphs come after the graph around them.
+pub(super) fn retain_entered(checked: &Checked<'_>, graphs: &mut SmallVec<[(GraphId, GraphView<'_>); 1]>) {
+    if graphs.len() == 1 {
+        return;
+    }
+    let body = checked.body();
+    let mut left_out: Vec<GraphId> = Vec::new();
+    graphs.retain(|(graph, _)| {
+        let Some(owner) = &body.graph(*graph).owner else { return true };
+        let is_entered = checked.operator(owner.step) != ("ai.onnx.preview", "FlexAttention")
+            && !left_out.contains(&body.step(owner.step).graph);
+        if !is_entered {
+            left_out.push(*graph);
+        }
+        is_entered
+    });
 }
 
 /// The operators with weaker results.

@@ -41,7 +41,8 @@ pub(super) fn write<'a>(
     unknown: UnknownExtents,
 ) -> Result<Spliced<'a>, AnnotateError> {
     let bytes = checked.model().ok_or(AnnotateError::NoModel)?.bytes();
-    let graphs = checked.body().graph_views()?;
+    let mut graphs = checked.body().graph_views()?;
+    weaker::retain_entered(checked, &mut graphs);
     let is_duplicate = |error: &SolveError<'_>| matches!(error.kind, SolveErrorKind::DuplicateValue { .. });
     let mut writer = Writer {
         splice: Splice::new::<ModelProto>(bytes),

@@ -1,19 +1,35 @@
 //! Checks for types only: the types are those of a full check without cases, and without a proof no type counts as proved.
 
+use typeloom_onnx::messages::{ModelProto, read};
 use typeloom_ops::catalogue::Standard;
+use typeloom_rewrite::reference::{self, InferenceOptions};
 use typeloom_solver::model::{Checked, Detail, Mode, Options, check};
 use typeloom_solver::program::ValueId;
 use typeloom_solver::solution::Type;
 
-use crate::support::{graph, model_files, universe};
+use crate::support::{graph, model, model_files, universe};
 
 fn options(detail: Detail) -> Options {
     Options { mode: Mode::Permissive, detail, ..Options::default() }
 }
 
-/// The types of all values as text.
+/// Whether a value belongs to a graph that FlexAttention applies to its scores.
+fn is_in_modifier(checked: &Checked<'_>, value: ValueId) -> bool {
+    let body = checked.body();
+    let mut graph = body.value(value).graph;
+    while let Some(owner) = &body.graph(graph).owner {
+        if body.op_name(owner.step) == "FlexAttention" {
+            return true;
+        }
+        graph = body.step(owner.step).graph;
+    }
+    false
+}
+
+/// The types of all values as text, without those in graphs that only a full check types.
 fn types(checked: &mut Checked<'_>) -> Vec<String> {
-    let values: Vec<ValueId> = checked.body().values().collect();
+    let values: Vec<ValueId> =
+        checked.body().values().filter(|value| !is_in_modifier(checked, *value)).collect();
     let mut shown = Vec::with_capacity(values.len());
     for value in values {
         let ty = checked.display_type(value);
@@ -57,6 +73,32 @@ fn outputs_of_branches_are_joined() {
         types(&mut checked).into_iter().find(|ty| ty.starts_with("y: ")).expect("a value")
     });
     assert_eq!(found, ["y: float[2|3]", "y: float[?]"]);
+}
+
+#[test]
+fn a_graph_that_decides_no_type_of_its_node_is_not_typed_and_not_written() {
+    let bytes = model(
+        r#"<ir_version: 13, opset_import: ["" : 26, "ai.onnx.preview" : 1]>
+        g (float[1, 2, 4, 8] q, float[1, 2, 4, 8] k, float[1, 2, 4, 8] v) => (y) {
+            y = ai.onnx.preview.FlexAttention (q, k, v) <score_mod = m (s) => (t) { r = Relu (s) t = Neg (r) }>
+        }"#,
+    );
+    for (detail, inner) in [(Detail::Full, "float[1, 2, 4, 4]"), (Detail::Types, "?")] {
+        let mut checked = check(&bytes, &Standard, universe(), &options(detail)).expect("a model");
+        let [y, r] = ["y", "r"].map(|name| {
+            let mut values = checked.body().values();
+            let value = values.find(|value| checked.body().value_name(*value) == name).expect("a value");
+            drop(values);
+            checked.display_type(value)
+        });
+        assert_eq!([y.as_str(), r.as_str()], ["float[1, 2, 4, 8]", inner], "{detail:?}");
+        let inferred = reference::infer(&mut checked, InferenceOptions::default()).expect("a model");
+        let written = read::<ModelProto>(inferred.file.to_vec().into()).expect("a model");
+        let graph = written.graph.expect("a graph");
+        let modifier = graph.node[0].attribute[0].g.as_ref().expect("a graph");
+        assert_eq!(modifier.value_info, [], "{detail:?}");
+        assert_eq!(modifier.input[0].r#type, None, "{detail:?}");
+    }
 }
 
 #[test]

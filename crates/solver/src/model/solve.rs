@@ -180,6 +180,7 @@ impl<'a> Passes<'_, 'a> {
         };
         core.cases = Cases::new(literals, at_question);
         core.values = options.values;
+        core.detail = options.detail;
         match shared {
             Some((dims, assumptions)) => {
                 core.dims = dims;

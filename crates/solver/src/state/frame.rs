@@ -190,6 +190,11 @@ impl<'a> Frame<'a> {
         })
     }
 
+    /// Leaves out the steps before `step` that have not run. They run if a later result wakes them.
+    pub(crate) fn skip_to(&mut self, step: StepId) {
+        self.front = self.front.max(step.index());
+    }
+
     /// Records that the integer constant of a value is too large to follow.
     pub(crate) fn drop_constant(&mut self, value: ValueId) {
         self.dropped.insert(value.index());

@@ -3,7 +3,9 @@
 use typeloom_solver::elem::Elem;
 use typeloom_solver::program::GraphId;
 use typeloom_solver::rule::Port::{BodyIn, BodyOut, In, Out};
-use typeloom_solver::rule::{Control, DimVec, Exit, ExitRule, Rule, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{
+    Control, DimVec, Exit, ExitRule, GraphTypes, Rule, RuleCx, RuleError, RuleResult,
+};
 
 use super::{Extents, grouped, set, softmax_precision, unpacked};
 use crate::rules::common::{Deferred, Shared};
@@ -16,6 +18,7 @@ pub(super) const CONTROL: Control = Control {
     // Source: FlexAttention, "Modifier Subgraphs", `softmax_precision`.
     enter: Rule { name: "flexattention.modifiers", run: enter },
     exit: ExitRule { name: "flexattention.modified", run: exit },
+    graphs: GraphTypes::Check,
 };
 
 fn heads(cx: &mut RuleCx<'_, '_>) -> RuleResult {

@@ -5,7 +5,7 @@ use typeloom_solver::elem::ElemSet;
 use typeloom_solver::program::GraphId;
 use typeloom_solver::rule::Port::{BodyIn, BodyOut, In, Out};
 use typeloom_solver::rule::{
-    Control, DimVec, Exit, ExitRule, Knowledge, Rule, RuleCx, RuleError, RuleResult, Trips,
+    Control, DimVec, Exit, ExitRule, GraphTypes, Knowledge, Rule, RuleCx, RuleError, RuleResult, Trips,
 };
 
 use super::{graph, last_value, require_count, set_last};
@@ -14,12 +14,14 @@ use super::{graph, last_value, require_count, set_last};
 pub(super) const SCAN: Control = Control {
     enter: Rule { name: "scan.state", run: |cx| enter(cx, Form::Plain) },
     exit: ExitRule { name: "scan.iterations", run: |cx| exit(cx, Form::Plain) },
+    graphs: GraphTypes::Decide,
 };
 
 /// Scan of version 8: a leading batch axis everywhere, and an optional first input of sequence lengths.
 pub(super) const BATCHED: Control = Control {
     enter: Rule { name: "scan.state", run: |cx| enter(cx, Form::Batched) },
     exit: ExitRule { name: "scan.iterations", run: |cx| exit(cx, Form::Batched) },
+    graphs: GraphTypes::Decide,
 };
 
 #[derive(Clone, Copy, PartialEq, Eq)]
