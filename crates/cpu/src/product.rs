@@ -18,6 +18,8 @@ pub(crate) mod in_place;
 
 pub(crate) mod integer;
 
+mod dots;
+
 mod operands;
 
 mod panels;
@@ -28,6 +30,7 @@ mod tile;
 
 use crate::error::{KernelErrorKind, invalid};
 use crate::threads;
+use dots::Dots;
 use lane::Lane;
 use operands::DEPTH;
 pub(crate) use operands::{Columns, Offsets, Rows, Steps};
@@ -131,7 +134,15 @@ pub(crate) fn multiply<T: Lane + Memory>(
     if !a.has_all_elements() || !b.has_all_elements() || !whole(out) || !addend.is_none_or(whole) {
         return invalid("the number of elements of a matrix differs from its shape");
     }
-    if a.rows == 1 || b.columns == 1 {
+    let is_line = a.rows == 1 || b.columns == 1;
+    // A matrix with one row or column has both layouts.
+    let is_by_column = (!a.transposed || a.rows == 1) && (b.transposed || b.columns == 1);
+    if is_by_column && dots::fits::<T>(a.rows, a.columns, b.columns) {
+        let (left, right, depth, columns) = (a.data, b.data, a.columns, b.columns);
+        Dots { left, right, depth, columns, alpha, addend }.run(out);
+        return Ok(());
+    }
+    if is_line {
         if a.rows == 1 {
             row_times(a.data, b.data, b.transposed, out);
         } else {

@@ -28,6 +28,9 @@ pub(crate) trait Lane: Number {
     /// `a + b`.
     fn sum<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
 
+    /// The sum of all elements.
+    fn total<S: Simd>(simd: S, value: Self::Vector<S>) -> Self;
+
     /// Raises elements to at least `low`, then lowers them to at most `high`. NaN is preserved.
     fn clamped<S: Simd>(simd: S, value: Self::Vector<S>, low: Self, high: Self) -> Self::Vector<S>;
 
@@ -40,7 +43,7 @@ pub(crate) trait Lane: Number {
 
 macro_rules! float_lanes {
     ($ty:ty, $vector:ident, $lanes:ident, $views:ident, $splat:ident, $fused:ident, $add:ident, $less:ident,
-     $select:ident, $load:ident, $store:ident) => {
+     $select:ident, $total:ident, $load:ident, $store:ident) => {
         impl Lane for $ty {
             type Vector<S: Simd> = S::$vector;
 
@@ -70,6 +73,10 @@ macro_rules! float_lanes {
             #[inline(always)]
             fn sum<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S> {
                 simd.$add(a, b)
+            }
+            #[inline(always)]
+            fn total<S: Simd>(simd: S, value: Self::Vector<S>) -> Self {
+                simd.$total(value)
             }
             #[inline(always)]
             fn clamped<S: Simd>(simd: S, value: Self::Vector<S>, low: Self, high: Self) -> Self::Vector<S> {
@@ -103,6 +110,7 @@ float_lanes!(
     add_f32s,
     less_than_f32s,
     select_f32s,
+    reduce_sum_f32s,
     partial_load_f32s,
     partial_store_f32s
 );
@@ -116,6 +124,7 @@ float_lanes!(
     add_f64s,
     less_than_f64s,
     select_f64s,
+    reduce_sum_f64s,
     partial_load_f64s,
     partial_store_f64s
 );
@@ -158,6 +167,10 @@ macro_rules! whole_lanes {
             fn sum<S: Simd>(_: S, mut a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S> {
                 a.iter_mut().zip(&b).for_each(|(a, b)| *a = a.wrapping_add(*b));
                 a
+            }
+            #[inline(always)]
+            fn total<S: Simd>(_: S, value: Self::Vector<S>) -> Self {
+                value.iter().fold(0, |sum, element| sum.wrapping_add(*element))
             }
             #[inline(always)]
             fn clamped<S: Simd>(_: S, mut value: Self::Vector<S>, low: Self, high: Self) -> Self::Vector<S> {

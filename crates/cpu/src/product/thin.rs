@@ -12,8 +12,8 @@ const BLOCK: usize = 1024;
 /// Smallest number of columns of a task.
 const MIN_BLOCK: usize = 64;
 
-/// Number of accumulator vectors of a dot product.
-const SUMS: usize = 4;
+/// Number of steps that are added to the results together, so that these are loaded and stored less often.
+const STEPS: usize = 4;
 
 /// `row * matrix`. The matrix has `out.len()` columns and is column-major if `by_column`.
 pub(super) fn row_times<T: Lane>(row: &[T], matrix: &[T], by_column: bool, out: &mut [T]) {
@@ -40,44 +40,32 @@ impl<T: Lane> WithSimd for Part<'_, T> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
+    fn with_simd<S: Simd>(self, _: S) {
         let Part { row, matrix, by_column, columns, first, out } = self;
         if by_column {
             for (at, out) in out.iter_mut().enumerate() {
-                *out = dot(simd, row, &matrix[(first + at) * row.len()..][..row.len()]);
+                let column = &matrix[(first + at) * row.len()..][..row.len()];
+                let pairs = row.iter().zip(column);
+                *out = pairs.fold(T::ZERO, |sum, (a, b)| sum.plus(a.times(*b)));
             }
             return;
         }
         out.fill(T::ZERO);
-        for (step, factor) in row.iter().enumerate() {
-            let line = &matrix[step * columns + first..][..out.len()];
-            for (out, element) in out.iter_mut().zip(line) {
+        let width = out.len();
+        let line = |step: usize| &matrix[step * columns + first..][..width];
+        let (groups, rest) = row.as_chunks::<STEPS>();
+        for (group, [a, b, c, d]) in groups.iter().enumerate() {
+            let at = group * STEPS;
+            let lines = line(at).iter().zip(line(at + 1)).zip(line(at + 2).iter().zip(line(at + 3)));
+            for (out, ((one, two), (three, four))) in out.iter_mut().zip(lines) {
+                let sum = out.plus(a.times(*one)).plus(b.times(*two));
+                *out = sum.plus(c.times(*three)).plus(d.times(*four));
+            }
+        }
+        for (step, factor) in rest.iter().enumerate() {
+            for (out, element) in out.iter_mut().zip(line(row.len() - rest.len() + step)) {
                 *out = out.plus(factor.times(*element));
             }
         }
     }
-}
-
-#[inline(always)]
-fn dot<T: Lane, S: Simd>(simd: S, a: &[T], b: &[T]) -> T {
-    let (left, right) = (T::vectors::<S>(a), T::vectors::<S>(b));
-    let mut sums = [T::splat(simd, T::ZERO); SUMS];
-    let (left_blocks, left_rest) = left.as_chunks::<SUMS>();
-    let (right_blocks, right_rest) = right.as_chunks::<SUMS>();
-    for (left, right) in left_blocks.iter().zip(right_blocks) {
-        for (sum, (left, right)) in sums.iter_mut().zip(left.iter().zip(right)) {
-            *sum = T::fused(simd, *left, *right, *sum);
-        }
-    }
-    for (left, right) in left_rest.iter().zip(right_rest) {
-        sums[0] = T::fused(simd, *left, *right, sums[0]);
-    }
-    let [one, two, three, four] = sums;
-    let sum = T::sum(simd, T::sum(simd, one, two), T::sum(simd, three, four));
-    // Vectors of any type have at most 16 elements.
-    let mut elements = [T::ZERO; 16];
-    T::store(simd, sum, &mut elements[..T::lanes::<S>()]);
-    let whole = left.len() * T::lanes::<S>();
-    let rest = a[whole..].iter().zip(&b[whole..]).fold(T::ZERO, |sum, (a, b)| sum.plus(a.times(*b)));
-    elements.iter().fold(rest, |sum, element| sum.plus(*element))
 }
