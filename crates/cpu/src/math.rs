@@ -20,67 +20,111 @@ fn polynomial<const N: usize>(x: f64, coefficients: [f64; N]) -> f64 {
 /// Adding and subtracting this number rounds to an integer, which the low bits of the sum contain.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
-/// `2^n` and `e^r - 1`, where `x = n ln 2 + r` and `|r| <= ln 2 / 2` (Cody and Waite's reduction). The power is
-/// infinite where `e^x` overflows, and 0 where it is less than the smallest normal number.
+/// The parts of `e^x = 2^n (1 + r q)`.
+struct Reduced {
+    /// `2^n`.
+    power: f64,
+    r: f64,
+    /// `(e^r - 1) / r`.
+    quotient: f64,
+}
+
+impl Reduced {
+    /// Reduces a number with a magnitude of at most 708: `x = n ln 2 + r` and `|r| <= ln 2 / 2` (Cody and Waite).
+    #[inline(always)]
+    fn within(x: f64) -> Self {
+        let shifted = x.mul_add(std::f64::consts::LOG2_E, ROUNDER);
+        let n = shifted - ROUNDER;
+        // The low bits of `n ln 2` are relevant only beyond the precision of a result.
+        let r = n.mul_add(-std::f64::consts::LN_2, x);
+        let power = f64::from_bits((shifted.to_bits() << 52).wrapping_add(1.0_f64.to_bits()));
+        let quotient = polynomial(
+            r,
+            [
+                0.999_999_999_995_508_1,
+                0.500_000_004_712_898_6,
+                0.166_666_667_863_266_28,
+                0.041_666_352_859_392,
+                0.008_333_283_534_678_37,
+                0.001_394_111_092_382_348,
+                0.000_199_075_715_492_435_08,
+            ],
+        );
+        Self { power, r, quotient }
+    }
+
+    /// Reduces any number. The power is infinite where `e^x` overflows, and 0 where it is less than the smallest
+    /// normal number.
+    #[inline(always)]
+    fn of(given: f64) -> Self {
+        let x = if given < -708.0 { -708.0 } else { given };
+        let x = if x > 710.0 { 710.0 } else { x };
+        let reduced = Self::within(x);
+        Self { power: if given < -708.0 { 0.0 } else { reduced.power }, ..reduced }
+    }
+
+    #[inline(always)]
+    fn exp(self) -> f64 {
+        self.power * self.r.mul_add(self.quotient, 1.0)
+    }
+
+    /// `e^x - 1`, without cancellation.
+    #[inline(always)]
+    fn exp_m1(self) -> f64 {
+        self.power * (self.r * self.quotient) + (self.power - 1.0)
+    }
+}
+
+/// Beyond this magnitude, powers of `e` and their inverses are 0 or infinite as `f32`.
+const MAX_EXPONENT: f32 = 110.0;
+
+/// Limits the magnitude of a number, while vectors still have elements of 32 bits. NaN is preserved.
 #[inline(always)]
-fn reduced(x: f64) -> (f64, f64) {
-    let given = x;
-    let x = if x < -708.0 { -708.0 } else { x };
-    let x = if x > 710.0 { 710.0 } else { x };
-    let shifted = x.mul_add(std::f64::consts::LOG2_E, ROUNDER);
-    let n = shifted - ROUNDER;
-    // The low bits of `n ln 2` are relevant only beyond the precision of a result.
-    let r = n.mul_add(-std::f64::consts::LN_2, x);
-    let power = f64::from_bits((shifted.to_bits() << 52).wrapping_add(1.0_f64.to_bits()));
-    let power = if given < -708.0 { 0.0 } else { power };
-    let quotient = polynomial(
-        r,
-        [
-            0.999_999_999_995_508_1,
-            0.500_000_004_712_898_6,
-            0.166_666_667_863_266_28,
-            0.041_666_352_859_392,
-            0.008_333_283_534_678_37,
-            0.001_394_111_092_382_348,
-            0.000_199_075_715_492_435_08,
-        ],
-    );
-    (power, r * quotient)
+fn limited(x: f32, limit: f32) -> f64 {
+    let x = if x < -limit { -limit } else { x };
+    f64::from(if x > limit { limit } else { x })
 }
 
 /// `e^x` to the precision of the functions of `f32`.
 #[inline(always)]
 pub(crate) fn exp_wide(x: f64) -> f64 {
-    let (power, less_one) = reduced(x);
-    power * (1.0 + less_one)
+    Reduced::of(x).exp()
 }
 
 /// `e^x`.
 #[inline(always)]
 pub(crate) fn exp(x: f32) -> f32 {
-    exp_wide(f64::from(x)) as f32
+    Reduced::within(limited(x, MAX_EXPONENT)).exp() as f32
 }
 
 /// `1 / (1 + e^-x)`.
 #[inline(always)]
 pub(crate) fn sigmoid(x: f32) -> f32 {
-    (1.0 / (1.0 + exp_wide(-f64::from(x)))) as f32
+    (1.0 / (1.0 + Reduced::within(limited(-x, MAX_EXPONENT)).exp())) as f32
+}
+
+/// Beyond this magnitude, the hyperbolic tangent rounds to 1.
+const MAX_TANH: f32 = 20.0;
+
+/// The hyperbolic tangent of a number with a magnitude of at most [`MAX_TANH`].
+#[inline(always)]
+fn tanh_within(x: f64) -> f64 {
+    let less_one = Reduced::within(2.0 * x).exp_m1();
+    less_one / (less_one + 2.0)
 }
 
 #[inline(always)]
 fn tanh_wide(x: f64) -> f64 {
-    // `e^2x - 1` without cancellation; the quotient is 1 where it overflows `f32`.
-    let x = if x > 20.0 { 20.0 } else { x };
-    let (power, less_one) = reduced(2.0 * x);
-    let less_one = power * less_one + (power - 1.0);
-    less_one / (less_one + 2.0)
+    let limit = f64::from(MAX_TANH);
+    let x = if x < -limit { -limit } else { x };
+    tanh_within(if x > limit { limit } else { x })
 }
 
 /// The hyperbolic tangent.
 #[inline(always)]
 pub(crate) fn tanh(x: f32) -> f32 {
     // The sign of zero is that of `x`.
-    (tanh_wide(f64::from(x)) as f32).copysign(x)
+    (tanh_within(limited(x, MAX_TANH)) as f32).copysign(x)
 }
 
 /// The error function, as a rational function up to 4. Beyond, it rounds to 1.
@@ -148,16 +192,14 @@ pub(crate) fn swish(x: f32, alpha: f64) -> f32 {
 /// `alpha * (e^x - 1)` below zero, and `x` above.
 #[inline(always)]
 pub(crate) fn elu(x: f32, alpha: f64) -> f32 {
-    let (power, less_one) = reduced(f64::from(x));
-    let below = (alpha * (power * less_one + (power - 1.0))) as f32;
+    let below = (alpha * Reduced::of(f64::from(x)).exp_m1()) as f32;
     if x < 0.0 { below } else { x }
 }
 
 /// `alpha * (e^(x / alpha) - 1)` below zero, and `x` above.
 #[inline(always)]
 pub(crate) fn celu(x: f32, alpha: f64) -> f32 {
-    let (power, less_one) = reduced(f64::from(x) / alpha);
-    let below = (alpha * (power * less_one + (power - 1.0))) as f32;
+    let below = (alpha * Reduced::of(f64::from(x) / alpha).exp_m1()) as f32;
     if x < 0.0 { below } else { x }
 }
 
@@ -165,8 +207,7 @@ pub(crate) fn celu(x: f32, alpha: f64) -> f32 {
 #[inline(always)]
 pub(crate) fn selu(x: f32, alpha: f64, gamma: f64) -> f32 {
     let wide = f64::from(x);
-    let (power, less_one) = reduced(wide);
-    let below = gamma * alpha * (power * less_one + (power - 1.0));
+    let below = gamma * alpha * Reduced::of(wide).exp_m1();
     (if x > 0.0 { gamma * wide } else { below }) as f32
 }
 
@@ -243,6 +284,45 @@ pub(crate) fn atan(x: f32) -> f32 {
     ((base + angle) as f32).copysign(x)
 }
 
+/// Greatest magnitude of the argument of [`sin`] and [`cos`].
+pub(crate) const MAX_ANGLE: f32 = (1 << 30) as f32;
+
+/// `sin(x + offset pi)`, where the offset is 0 or a half: `(-1)^n sin r` with `x = (n - offset) pi + r` and
+/// `|r| <= pi / 2` (Cody and Waite's reduction, with `pi` as a sum of two numbers).
+#[inline(always)]
+fn sine(x: f32, offset: f64) -> f32 {
+    const PI_LOW: f64 = 1.224_646_799_147_353_2e-16;
+    let x = f64::from(x);
+    let shifted = x.mul_add(std::f64::consts::FRAC_1_PI, offset) + ROUNDER;
+    let turns = shifted - ROUNDER - offset;
+    let r = turns.mul_add(-PI_LOW, turns.mul_add(-std::f64::consts::PI, x));
+    let value = r * polynomial(
+        r * r,
+        [
+            0.999_999_999_982_918_9,
+            -0.166_666_666_168_150_7,
+            0.008_333_330_974_188_872,
+            -0.000_198_408_611_768_941_35,
+            2.752_526_968_596_708_8e-06,
+            -2.388_921_549_863_12e-08,
+        ],
+    );
+    // The lowest bit of the sum is that of `n`.
+    f64::from_bits(value.to_bits() ^ (shifted.to_bits() << 63)) as f32
+}
+
+/// The sine of a number with a magnitude of at most [`MAX_ANGLE`].
+#[inline(always)]
+pub(crate) fn sin(x: f32) -> f32 {
+    sine(x, 0.0)
+}
+
+/// The cosine of a number with a magnitude of at most [`MAX_ANGLE`].
+#[inline(always)]
+pub(crate) fn cos(x: f32) -> f32 {
+    sine(x, 0.5)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -283,6 +363,9 @@ mod tests {
         check("sigmoid", sigmoid, |x| 1.0 / (1.0 + (-x).exp()));
         check("erf", erf, crate::ops::exact_erf);
         check("atan", atan, f64::atan);
+        let near = |x: f32| x.abs() <= MAX_ANGLE;
+        check("sin", |x| if near(x) { sin(x) } else { f64::from(x).sin() as f32 }, f64::sin);
+        check("cos", |x| if near(x) { cos(x) } else { f64::from(x).cos() as f32 }, f64::cos);
     }
 
     #[test]
@@ -301,7 +384,7 @@ mod tests {
         assert_eq!([sigmoid(inf), sigmoid(-inf), gelu(inf), swish(inf, 1.0)], [1.0, 0.0, inf, inf]);
         let half = std::f32::consts::FRAC_PI_2;
         assert_eq!([atan(inf), atan(-inf), atan(0.0)], [half, -half, 0.0]);
-        let negative = [tanh(-0.0), erf(-0.0), atan(-0.0)];
+        let negative = [tanh(-0.0), erf(-0.0), atan(-0.0), sin(-0.0)];
         assert!(negative.iter().all(|x| x.is_sign_negative()));
     }
 }

@@ -605,3 +605,94 @@ fn recurrent_networks_equal_their_equations() {
         assert_close(&values(&y), &expected, 1e-3, &format!("round {round}: {op} {sizes:?}"));
     }
 }
+
+/// Computes `transB`, which reads columns without packing if there are few rows or few columns.
+fn product_of_columns<T: Element + Into<f64>>(
+    (rows, depth, columns): (usize, usize, usize),
+    [a, b, c]: &[AnyTensor; 3],
+) -> (Vec<T>, Vec<f64>) {
+    let attributes =
+        Attributes::default().with("transB", Attribute::Int(1)).with("alpha", Attribute::Float(0.5));
+    let inputs = [Some(a.clone()), Some(b.clone()), Some(c.clone())];
+    let y = run("Gemm", &attributes, &inputs, 1).remove(0);
+    assert_eq!(y.shape(), [rows, columns]);
+    let (a, b, c) = (values::<T>(a), values::<T>(b), values::<T>(c));
+    let mut expected = Vec::with_capacity(rows * columns);
+    for row in 0..rows {
+        for column in 0..columns {
+            let steps = (0..depth).map(|k| a[row * depth + k].into() * b[column * depth + k].into());
+            expected.push(0.5 * steps.sum::<f64>() + c[column].into());
+        }
+    }
+    (values::<T>(&y), expected)
+}
+
+#[test]
+fn products_of_few_rows_with_columns_are_those_of_the_definition() {
+    let mut random = Random::new(Some(11.0));
+    // Below, at and above the sizes of tiles, vectors and blocks of the inner axis, and of the choice of the loop.
+    let rows = [1, 2, 3, 4, 5, 7, 63, 64, 65, 130];
+    let depths = [0, 1, 5, 63, 64, 65, 130, 1025];
+    let columns = [1, 2, 3, 5, 9, 67];
+    for index in indices(&[rows.len(), depths.len(), columns.len()]) {
+        let shape = (rows[index[0]], depths[index[1]], columns[index[2]]);
+        let (rows, depth, columns) = shape;
+        let given = [floats(&[rows, depth], &mut random), floats(&[columns, depth], &mut random)];
+        let [a, b] = given;
+        let c = floats(&[columns], &mut random);
+        let (found, expected) = product_of_columns::<f32>(shape, &[a, b, c]);
+        // The terms are at most 16, so a sum has an error of at most the depth times 16 units of 2^-24.
+        let tolerance = 1e-6 * depth.max(1) as f64;
+        assert_close(&found, &expected, tolerance, &format!("{shape:?}"));
+    }
+}
+
+#[test]
+fn products_of_few_rows_and_a_long_inner_axis_are_added_block_by_block() {
+    let mut random = Random::new(Some(12.0));
+    for shape in [(1, 70_001, 3), (3, 40_003, 5), (33, 2_055, 34)] {
+        let (rows, depth, columns) = shape;
+        let doubles = |shape: &[usize], random: &mut Random| {
+            let elements: Vec<f64> = (0..shape.iter().product()).map(|_| random.uniform() - 0.5).collect();
+            AnyTensor::from_slice(shape, &elements).expect("as many elements as the shape requires")
+        };
+        let a = doubles(&[rows, depth], &mut random);
+        let b = doubles(&[columns, depth], &mut random);
+        let c = doubles(&[columns], &mut random);
+        let (found, expected) = product_of_columns::<f64>(shape, &[a, b, c]);
+        for (found, expected) in found.iter().zip(&expected) {
+            assert!((found - expected).abs() <= 1e-10, "{shape:?}: {found}, not {expected}");
+        }
+    }
+}
+
+#[test]
+fn a_row_times_a_matrix_adds_all_steps() {
+    let mut random = Random::new(Some(13.0));
+    for (depth, columns) in [(1, 7), (3, 70), (4, 65), (6, 1100), (131, 33)] {
+        let (a, b) = (floats(&[1, depth], &mut random), floats(&[depth, columns], &mut random));
+        let y = run("MatMul", &Attributes::default(), &[Some(a.clone()), Some(b.clone())], 1).remove(0);
+        let (a, b) = (values::<f32>(&a), values::<f32>(&b));
+        let expected: Vec<f64> = (0..columns)
+            .map(|column| {
+                (0..depth).map(|k| f64::from(a[k]) * f64::from(b[k * columns + column])).sum::<f64>()
+            })
+            .collect();
+        assert_close(&values::<f32>(&y), &expected, 1e-6 * depth as f64, &format!("{depth}x{columns}"));
+    }
+}
+
+#[test]
+fn sines_do_not_depend_on_large_neighbours() {
+    let angles = [0.5_f32, -2.0, 1e5, f32::MAX, 3.0, f32::INFINITY, -0.0, f32::NAN];
+    for (op, exact) in [("Sin", f64::sin as fn(f64) -> f64), ("Cos", f64::cos)] {
+        let all = run(op, &Attributes::default(), &[Some(AnyTensor::from(&angles[..]))], 1).remove(0);
+        for (x, found) in angles.iter().zip(values::<f32>(&all)) {
+            let alone = run(op, &Attributes::default(), &[Some(AnyTensor::from(&[*x][..]))], 1).remove(0);
+            assert_eq!(found.to_bits(), values::<f32>(&alone)[0].to_bits(), "{op}({x})");
+            let expected = exact(f64::from(*x));
+            let is_close = (f64::from(found) - expected).abs() <= 1e-7 || found.is_nan() && expected.is_nan();
+            assert!(is_close, "{op}({x}) = {found}, not {expected}");
+        }
+    }
+}

@@ -146,7 +146,8 @@ struct Recurrent<'a, T> {
 impl<'a, T: Lane + Memory> Recurrent<'a, T> {
     fn of(columns: &'a [T], depth: usize, uses: usize) -> Self {
         let number = columns.len().checked_div(depth).unwrap_or(0);
-        let packed = (uses >= MIN_USES && depth <= MAX_PACKED).then(|| Panels::pack(columns, depth, number));
+        let packed =
+            (!product::reads_columns::<T>(uses, depth, number)).then(|| Panels::pack(columns, depth, number));
         Self { columns, packed }
     }
 
@@ -167,12 +168,6 @@ impl<'a, T: Lane + Memory> Recurrent<'a, T> {
         product::multiply(Matrix::new(left, rows, depth), right, out, T::ONE, None)
     }
 }
-
-/// Rows of states that are computed with unpacked weights; packing them takes about as long.
-const MIN_USES: usize = 4;
-
-/// Maximum inner extent of packed weights. Larger ones are read where they are about as fast.
-const MAX_PACKED: usize = 256;
 
 impl Net {
     /// Applies a gate's activation to clipped sums.

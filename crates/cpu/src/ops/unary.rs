@@ -24,8 +24,8 @@ pub(super) const OPERATORS: &[Operator] = &[
     widened("Round", |call| {
         functions(call, &|data| each_of(data, f32::round_ties_even), f64::round_ties_even)
     }),
-    widened("Sin", |call| floats(call, f32::sin, f64::sin)),
-    widened("Cos", |call| floats(call, f32::cos, f64::cos)),
+    widened("Sin", |call| functions(call, &|data| each_angle(data, math::sin, f64::sin), f64::sin)),
+    widened("Cos", |call| functions(call, &|data| each_angle(data, math::cos, f64::cos), f64::cos)),
     widened("Tan", |call| floats(call, f32::tan, f64::tan)),
     widened("Asin", |call| floats(call, f32::asin, f64::asin)),
     widened("Acos", |call| floats(call, f32::acos, f64::acos)),
@@ -138,6 +138,19 @@ pub(super) fn each_of(data: &mut [f32], function: impl Fn(f32) -> f32) {
             }
         },
     );
+}
+
+/// Replaces every angle by the value of a function, which is `near` up to [`math::MAX_ANGLE`], and `any` beyond.
+fn each_angle(data: &mut [f32], near: impl Fn(f32) -> f32, any: impl Fn(f64) -> f64) {
+    for data in data.chunks_mut(BLOCK) {
+        if data.iter().fold(true, |all, x| all & (x.abs() <= math::MAX_ANGLE)) {
+            each_of(data, &near);
+        } else {
+            for x in data {
+                *x = if x.abs() <= math::MAX_ANGLE { near(*x) } else { any(f64::from(*x)) as f32 };
+            }
+        }
+    }
 }
 
 /// Applies a float function that is computed in `f64`.

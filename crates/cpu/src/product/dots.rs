@@ -14,10 +14,10 @@ use super::lane::Lane;
 use super::{run_tasks, threads_for};
 
 /// Maximum number of rows, or of columns, of these products.
-const MAX_FEW: usize = 64;
+const MAX_FEW: usize = 128;
 
-/// Minimum inner extent of a product with several rows and columns. The sums of shorter vectors take too long.
-const MIN_DEPTH: usize = 64;
+/// Time to add the elements of a vector of sums, in the time to pack an element. Measured.
+const SUMMATION: usize = 6;
 
 /// Number of columns of a tile.
 const ACROSS: usize = 4;
@@ -42,10 +42,11 @@ pub(super) struct Dots<'a, T> {
     pub(super) addend: Option<&'a [T]>,
 }
 
-/// Whether this product of a row-major and a column-major matrix is computed faster without packing.
-pub(super) fn fits<T: Lane>(rows: usize, depth: usize, columns: usize) -> bool {
+/// Whether this product of a row-major and a column-major matrix is computed faster without packing, which each
+/// column needs once, while each result needs a summation.
+pub(crate) fn fits<T: Lane>(rows: usize, depth: usize, columns: usize) -> bool {
     let few = rows.min(columns);
-    T::IS_FLOAT && (few == 1 || depth >= MIN_DEPTH && few <= MAX_FEW)
+    T::IS_FLOAT && (few == 1 || few <= MAX_FEW && few * SUMMATION <= depth)
 }
 
 impl<T: Lane> Dots<'_, T> {
