@@ -2,7 +2,8 @@
 //!
 //! The left side is packed into panels of a few rows ([`Rows`]), once if it is constant. The right side
 //! ([`Columns`]: a matrix, or the windows of a convolution) is packed block by block into thread-local
-//! memory. If there are few rows, neither side is packed (`dots`, `thin`). An epilogue scales, shifts, adds to and clamps the sums while they are in registers.
+//! memory. If there are few rows, neither side is packed (`dots`, `thin`). An epilogue scales, shifts, adds to
+//! and clamps the sums while they are in registers.
 //!
 //! `pulp` selects the widest vectors of the processor. Blocks are distributed over the `rayon` pool. Each
 //! thread writes disjoint parts of rows, so no locks are needed.

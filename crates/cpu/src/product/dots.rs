@@ -14,7 +14,7 @@ use super::lane::Lane;
 use super::{run_tasks, threads_for};
 
 /// Maximum number of rows, or of columns, of these products.
-const MAX_FEW: usize = 128;
+const MAX_FEW: usize = 64;
 
 /// Time to add the elements of a vector of sums, in the time to pack an element. Measured.
 const SUMMATION: usize = 6;
