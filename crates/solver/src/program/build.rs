@@ -8,7 +8,7 @@ use std::str::Utf8Error;
 use smallvec::SmallVec;
 use typeloom_onnx::error::FieldName;
 use typeloom_onnx::view::{AttributeView, FunctionView, GraphField, GraphView, NodeView, TypeView};
-use typeloom_onnx::wire::{Field, WireValue};
+use typeloom_onnx::wire::{Field, SmallField, WireValue};
 use typeloom_onnx::{DecodeError, ErrorKind};
 
 use super::names::Names;
@@ -261,10 +261,10 @@ impl<'a, 'r> Builder<'a, 'r> {
         }
         for initializer in initializers {
             let name = match initializer {
-                Initializer::Dense(tensor) => tensor.header()?.name,
+                Initializer::Dense(tensor) => tensor.header()?.name(),
                 Initializer::Sparse(sparse) => {
                     let values = sparse.parse()?.values;
-                    values.map(|values| values.header()).transpose()?.map_or("", |header| header.name)
+                    values.map(|values| values.header()).transpose()?.map_or("", |header| header.name())
                 }
             };
             self.initializer(name, graph, initializer);
@@ -579,9 +579,8 @@ fn holds_graphs(attribute: AttributeView<'_>) -> Result<bool, DecodeError> {
     let mut fields = attribute.wire_fields();
     loop {
         // Most fields are short.
-        let short = fields.next_bytes().map(|(number, _)| number);
-        let number = match short.or_else(|| fields.next_varint().map(|(number, _)| number)) {
-            Some(number) => number,
+        let number = match fields.next_small() {
+            Some(SmallField::Varint(number, _) | SmallField::Bytes(number, _)) => number,
             None => match fields.next() {
                 Some(field) => field?.number,
                 None => return Ok(false),
