@@ -132,11 +132,11 @@ impl<'a, 'p> Engine<'a, 'p> {
                 OpKind::Schema(operator) => self.operator(frame, body, step, *operator),
                 OpKind::Declared(decl) => {
                     relation::run(&mut self.core, frame, step, decl, self.operators.declared_rule())
-                        .and_then(|()| schema::payloads(&self.core, frame, step))
+                        .and_then(|()| schema::payloads(&mut self.core, frame, step))
                 }
                 OpKind::Missing(kind) => match (&**kind, self.mode) {
                     (SolveErrorKind::UnknownOperator { .. }, Mode::Permissive) => {
-                        schema::payloads(&self.core, frame, step)
+                        schema::payloads(&mut self.core, frame, step)
                     }
                     (kind, Mode::Permissive | Mode::Strict) => Err(kind.clone()),
                 },
@@ -217,7 +217,7 @@ impl<'a, 'p> Engine<'a, 'p> {
             return Err(error);
         }
         if schema.takes_tensors && !matches!(kind, StepKind::Exit(_)) {
-            schema::payloads(&self.core, frame, step)?;
+            schema::payloads(&mut self.core, frame, step)?;
         }
         let Core { memo, types, dims, .. } = &mut *self.core;
         if lookup == Lookup::Miss

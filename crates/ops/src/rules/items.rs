@@ -81,7 +81,7 @@ impl Items {
             }
             Self::Floats(floats) => {
                 let item = |position: &Option<usize>| position.and_then(|at| floats.items.get(at).copied());
-                if let Some(items) = positions.iter().map(item).collect::<Option<Box<[f64]>>>() {
+                if let Some(items) = positions.iter().map(item).collect::<Option<_>>() {
                     cx.set_floats(to, Floats { shape: shape.into(), items });
                 }
             }

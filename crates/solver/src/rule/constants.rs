@@ -16,7 +16,7 @@ use super::{DimVec, Port, RuleCx, RuleError};
 use crate::dim::DimId;
 use crate::elem::Elem;
 use crate::model::FollowedValues;
-use crate::state::constants::{Counting, Data, Floats, Ints, MAX_ELEMENTS, is_followed};
+use crate::state::constants::{Counting, Extents, Data, Floats, Ints, MAX_ELEMENTS, is_followed};
 
 impl RuleCx<'_, '_> {
     /// The integers at a port, as far as they are known.
@@ -89,7 +89,7 @@ impl RuleCx<'_, '_> {
     }
 
     /// Records that all elements at a port of this shape equal one integer.
-    pub fn set_equal_ints(&mut self, port: Port, shape: Box<[usize]>, item: DimId) {
+    pub fn set_equal_ints(&mut self, port: Port, shape: Extents, item: DimId) {
         if shape.iter().product::<usize>() <= MAX_ELEMENTS {
             self.set_data(port, Data::equal_ints(shape, item));
         } else {
@@ -98,7 +98,7 @@ impl RuleCx<'_, '_> {
     }
 
     /// Records that all elements at a port of this shape equal one float.
-    pub fn set_equal_floats(&mut self, port: Port, shape: Box<[usize]>, item: f64) {
+    pub fn set_equal_floats(&mut self, port: Port, shape: Extents, item: f64) {
         if shape.iter().product::<usize>() <= MAX_ELEMENTS {
             self.set_data(port, Data::equal_floats(shape, item));
         }
