@@ -32,7 +32,7 @@ use crate::state::assumptions::Assumptions;
 use crate::state::attributes::NodeAttributes;
 use crate::state::cases::Cases;
 use crate::state::claim::Trust;
-use crate::state::constants::{Constants, Data, Extents, Floats, Ints, MAX_ELEMENTS};
+use crate::state::constants::{Constants, Data, Extents, Floats, Ints, MAX_ELEMENTS, is_float};
 use crate::state::frame::{Frame, Slot};
 use crate::state::memo::Memo;
 use crate::state::recovery::Recovery;
@@ -241,8 +241,7 @@ impl Core<'_> {
         if count.is_none_or(|count| count > MAX_ELEMENTS) {
             return Ok(None);
         }
-        let floats = [Elem::FLOAT, Elem::DOUBLE, Elem::FLOAT16, Elem::BFLOAT16];
-        if Elem::from_onnx(header.data_type).is_some_and(|elem| floats.contains(&elem)) {
+        if Elem::from_onnx(header.data_type).is_some_and(is_float) {
             let items = header.collect_floats(MAX_ELEMENTS)?;
             return Ok(items.map(|items| Data::Floats(Arc::new(Floats { shape, items }))));
         }

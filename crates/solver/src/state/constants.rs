@@ -305,6 +305,11 @@ impl Hash for Floats {
     }
 }
 
+/// Whether the solver follows constants of this type as floats.
+pub(crate) fn is_float(elem: Elem) -> bool {
+    [Elem::FLOAT, Elem::DOUBLE, Elem::FLOAT16, Elem::BFLOAT16].contains(&elem)
+}
+
 /// Whether shapes are computed with integers of this type.
 pub(crate) fn is_followed(elem: Elem) -> bool {
     [Elem::INT64, Elem::INT32].contains(&elem)
