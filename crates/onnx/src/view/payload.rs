@@ -49,7 +49,9 @@ impl Iterator for Ints<'_> {
                 Some(SmallField::Varint(number, value)) if number == self.number => {
                     return Some(Ok(value.cast_signed()));
                 }
-                Some(SmallField::Varint(number, _) | SmallField::Bytes(number, _)) if number != self.number => {
+                Some(SmallField::Varint(number, _) | SmallField::Bytes(number, _))
+                    if number != self.number =>
+                {
                     continue;
                 }
                 Some(SmallField::Varint(..) | SmallField::Bytes(..)) | None => self.fields = before,

@@ -147,7 +147,8 @@ impl TensorHeader<'_> {
         let Some(storage) = Storage::of(self.data_type) else { return Ok(None) };
         let Some(decode) = float_decoder(storage.dtype) else { return Ok(None) };
         let Some(count) = self.view.count_within(self, limit)? else { return Ok(None) };
-        let fixed = |bytes: &[u8], size| bytes.chunks_exact(size).map(|it| decode(little_endian(it))).collect();
+        let fixed =
+            |bytes: &[u8], size| bytes.chunks_exact(size).map(|it| decode(little_endian(it))).collect();
         if let Some(raw) = raw(self) {
             self.view.check_size(RAW_DATA, "bytes", storage.byte_count(count), raw.len())?;
             return Ok(Some(fixed(raw, storage.byte_count(1))));

@@ -12,7 +12,9 @@ use typeloom_onnx::view::Attribute;
 use crate::elem::ElemSet;
 use crate::program::{Body, StepId, ValueId};
 use crate::rule::Port;
-use crate::signature::{AllowedTypes, Arity, AttributeDecl, AttributeKind, Choices, Formal, FormalType, Schema};
+use crate::signature::{
+    AllowedTypes, Arity, AttributeDecl, AttributeKind, Choices, Formal, FormalType, Schema,
+};
 use crate::solve_error::{Side, SolveErrorKind};
 use crate::state::attributes::{LastHeader, NodeAttributes};
 use crate::state::frame::Frame;

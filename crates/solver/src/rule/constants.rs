@@ -16,7 +16,7 @@ use super::{DimVec, Port, RuleCx, RuleError};
 use crate::dim::DimId;
 use crate::elem::Elem;
 use crate::model::FollowedValues;
-use crate::state::constants::{Counting, Extents, Data, Floats, Ints, MAX_ELEMENTS, is_float, is_followed};
+use crate::state::constants::{Counting, Data, Extents, Floats, Ints, MAX_ELEMENTS, is_float, is_followed};
 use crate::ty::Ty;
 
 impl RuleCx<'_, '_> {

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{ComparisonOp, Counting, CountingOrder, Extents, Floats, Ints, Rule, RuleCx, RuleResult};
+use typeloom_solver::rule::{
+    ComparisonOp, Counting, CountingOrder, Extents, Floats, Ints, Rule, RuleCx, RuleResult,
+};
 
 use crate::rules::cast::{rounded, significand};
 use crate::rules::common::{Positions, broadcast_positions, is_unsigned};
