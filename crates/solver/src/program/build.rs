@@ -580,6 +580,7 @@ pub(super) fn reserve<T>(list: &mut Vec<T>, additional: usize) {
 
 /// Appends an item. The first allocation has space for [`FIRST_ALLOCATION`] more: growing several times takes longer than
 /// most small graphs need for their inputs and initializers.
+#[inline]
 fn push<A: smallvec::Array>(list: &mut SmallVec<A>, item: A::Item) {
     if list.len() == list.capacity() {
         list.reserve(list.len().max(FIRST_ALLOCATION));
