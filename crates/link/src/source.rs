@@ -232,11 +232,11 @@ fn record<M: OnnxMessage>(bytes: &Bytes, field: &Field<'_>) -> Result<Record<M>,
 fn stored(field: &Field<'_>) -> Result<Option<Stored>, DecodeError> {
     let WireValue::Len(body, offset) = field.value else { return Ok(None) };
     let (form, name) = if field.number == fields::GRAPH_INITIALIZER {
-        (StoredForm::Dense, TensorView::from_body(body, offset).header()?.name)
+        (StoredForm::Dense, TensorView::from_body(body, offset).header()?.name())
     } else {
         let values = SparseTensorView::from_body(body, offset).parse()?.values;
         let header = values.map(|values| values.header()).transpose()?;
-        (StoredForm::Sparse, header.map_or("", |header| header.name))
+        (StoredForm::Sparse, header.map_or("", |header| header.name()))
     };
     let name = name.to_owned();
     Ok(Some(Stored { name, form, old: field.offset..field.end, body: offset..offset + body.len() }))

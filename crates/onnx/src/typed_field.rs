@@ -56,6 +56,18 @@ impl TypedField {
         self.field().1
     }
 
+    /// The number of elements in a record of bytes: a packed list, or one string.
+    pub(crate) fn packed_count(self, bytes: &[u8]) -> u64 {
+        match self {
+            Self::String => 1,
+            Self::Float => bytes.len() as u64 / 4,
+            Self::Double => bytes.len() as u64 / 8,
+            Self::Int32 | Self::Int64 | Self::Uint64 => {
+                bytes.iter().filter(|byte| **byte < 0x80).count() as u64
+            }
+        }
+    }
+
     const fn field(self) -> (u32, &'static FieldName) {
         match self {
             Self::Float => (4, &FieldName { message: "TensorProto", field: "float_data" }),

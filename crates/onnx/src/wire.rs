@@ -129,6 +129,31 @@ impl<'a> Field<'a> {
     }
 }
 
+/// A record that [`Fields::next_small`] reads: its number and value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SmallField<'a> {
+    /// An integer.
+    Varint(u32, u64),
+    /// A byte string or message.
+    Bytes(u32, &'a [u8]),
+}
+
+/// Whether bytes are ASCII. Most names are, and the decoder of UTF-8 takes several times as long for a short one.
+#[inline]
+#[must_use]
+pub fn is_ascii(bytes: &[u8]) -> bool {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let words = words.iter().fold(0, |all, word| all | u64::from_le_bytes(*word));
+    let rest = rest.iter().fold(0, |all, byte| all | byte);
+    (words & 0x8080_8080_8080_8080) == 0 && rest < 0x80
+}
+
+/// Validates UTF-8, as [`utf8`] does.
+#[inline]
+pub(crate) fn check_utf8(bytes: &[u8], offset: usize, field: &'static FieldName) -> Result<(), DecodeError> {
+    if is_ascii(bytes) { Ok(()) } else { utf8(bytes, offset, field).map(drop) }
+}
+
 /// Decodes UTF-8; the offset of the error is that of the first invalid byte.
 #[inline]
 pub fn utf8<'a>(bytes: &'a [u8], offset: usize, field: &'static FieldName) -> Result<&'a str, DecodeError> {
@@ -196,35 +221,51 @@ impl<'a> Fields<'a> {
         Some((u32::from(key >> 3), bytes))
     }
 
-    /// As [`next_bytes`](Self::next_bytes), for integers below 16,384 in fields with a number below 2,048.
+    /// As [`next_bytes`](Self::next_bytes), also for an integer below 16,384, or one below 128 in a field with a number below
+    /// 2,048.
     ///
     /// ```
-    /// use typeloom_onnx::wire::Fields;
+    /// use typeloom_onnx::wire::{Fields, SmallField};
     ///
-    /// let mut fields = Fields::new(&[0x08, 0x96, 0x01, 0xa0, 0x01, 0x04, 0x12, 0x00], 0);
-    /// assert_eq!((fields.next_varint(), fields.next_varint()), (Some((1, 150)), Some((20, 4))));
-    /// assert_eq!((fields.next_varint(), fields.offset()), (None, 6));
+    /// let mut fields = Fields::new(&[0x08, 0x96, 0x01, 0x12, 0x02, b'h', b'i', 0xa0, 0x01, 0x04, 0x0d], 0);
+    /// assert_eq!(fields.next_small(), Some(SmallField::Varint(1, 150)));
+    /// assert_eq!(fields.next_small(), Some(SmallField::Bytes(2, b"hi")));
+    /// assert_eq!(fields.next_small(), Some(SmallField::Varint(20, 4)));
+    /// assert_eq!((fields.next_small(), fields.offset()), (None, 10));
     /// ```
     #[inline(always)]
-    pub fn next_varint(&mut self) -> Option<(u32, u64)> {
-        let (key, rest) = match *self.cursor.rest {
-            [key, ref rest @ ..] if key < 0x80 => (u32::from(key), rest),
-            [low, high, ref rest @ ..] if high < 0x80 => (u32::from(low & 0x7f) | u32::from(high) << 7, rest),
-            _ => return None,
-        };
-        if key & 7 != 0 || key < 8 {
+    pub fn next_small(&mut self) -> Option<SmallField<'a>> {
+        let [key, first, ref rest @ ..] = *self.cursor.rest else { return None };
+        if key >= 0x80 {
+            let [value, ref rest @ ..] = *rest else { return None };
+            let key = u32::from(key & 0x7f) | u32::from(first) << 7;
+            if first >= 0x80 || key & 7 != 0 || key < 8 || value >= 0x80 {
+                return None;
+            }
+            self.cursor.rest = rest;
+            return Some(SmallField::Varint(key >> 3, value.into()));
+        }
+        if key < 8 || key & 5 != 0 {
             return None;
         }
         let (value, rest) = match *rest {
-            [value, ref rest @ ..] if value < 0x80 => (u64::from(value), rest),
-            [low, high, ref rest @ ..] if high < 0x80 => (u64::from(low & 0x7f) | u64::from(high) << 7, rest),
+            _ if first < 0x80 => (usize::from(first), rest),
+            [high, ref rest @ ..] if high < 0x80 => {
+                (usize::from(first & 0x7f) | usize::from(high) << 7, rest)
+            }
             _ => return None,
         };
+        let number = u32::from(key >> 3);
+        if key & 2 == 0 {
+            self.cursor.rest = rest;
+            return Some(SmallField::Varint(number, value as u64));
+        }
+        let (bytes, rest) = rest.split_at_checked(value)?;
         self.cursor.rest = rest;
-        Some((key >> 3, value))
+        Some(SmallField::Bytes(number, bytes))
     }
 
-    /// As [`next_varint`](Self::next_varint), for an integer below 128 in the field `number`, which is below 16: the
+    /// As [`next_small`](Self::next_small), for an integer below 128 in the field `number`, which is below 16: the
     /// elements of most lists.
     #[inline(always)]
     pub(crate) fn next_short(&mut self, number: u32) -> Option<u8> {

@@ -129,14 +129,14 @@ impl<'a, 'p> Engine<'a, 'p> {
         if !frame.errors.contains_key(&first) {
             let op = self.operators.op(body.step(step).op);
             let outcome = match &op.kind {
-                OpKind::Schema(operator) => self.operator(frame, body, step, *operator),
+                OpKind::Schema(operator) => self.operator(frame, body, step, operator),
                 OpKind::Declared(decl) => {
                     relation::run(&mut self.core, frame, step, decl, self.operators.declared_rule())
-                        .and_then(|()| schema::payloads(&self.core, frame, step))
+                        .and_then(|()| schema::payloads(&mut self.core, frame, step))
                 }
                 OpKind::Missing(kind) => match (&**kind, self.mode) {
                     (SolveErrorKind::UnknownOperator { .. }, Mode::Permissive) => {
-                        schema::payloads(&self.core, frame, step)
+                        schema::payloads(&mut self.core, frame, step)
                     }
                     (kind, Mode::Permissive | Mode::Strict) => Err(kind.clone()),
                 },
@@ -190,23 +190,41 @@ impl<'a, 'p> Engine<'a, 'p> {
         }
     }
 
+    #[inline]
     fn operator(
         &mut self,
         frame: &mut Frame<'a>,
         body: &Body<'a>,
         step: StepId,
-        operator: Operator<'a>,
+        operator: &Operator<'a>,
     ) -> Result<(), SolveErrorKind<'a>> {
-        let schema = operator.schema;
         let kind = body.step(step).kind;
         let Core { memo, types, dims, .. } = &mut *self.core;
         let lookup = match (kind, memo) {
-            (StepKind::Node, Some(memo)) if !schema.deprecated => memo.lookup(types, dims, frame, body, step),
+            (StepKind::Node, Some(memo)) if !operator.schema.deprecated => {
+                memo.lookup(types, dims, frame, body, step)
+            }
             (StepKind::Node | StepKind::Enter(_) | StepKind::Exit(_), _) => Lookup::Uncacheable,
         };
-        if lookup == Lookup::Hit {
-            return Ok(());
+        match lookup {
+            Lookup::Hit => Ok(()),
+            Lookup::Miss | Lookup::Uncacheable => self.apply(frame, body, step, *operator, lookup),
         }
+    }
+
+    /// Applies an operator whose result the memo does not have. Most nodes of large models need this code rarely, so it is
+    /// not part of the worklist's loop.
+    #[inline(never)]
+    fn apply(
+        &mut self,
+        frame: &mut Frame<'a>,
+        body: &Body<'a>,
+        step: StepId,
+        operator: Operator<'a>,
+        lookup: Lookup,
+    ) -> Result<(), SolveErrorKind<'a>> {
+        let schema = operator.schema;
+        let kind = body.step(step).kind;
         if !matches!(kind, StepKind::Exit(_)) {
             schema::arity(frame, step, schema)?;
             schema::attributes(&mut self.core.attributes, frame, step, schema)?;
@@ -220,7 +238,7 @@ impl<'a, 'p> Engine<'a, 'p> {
             return Err(error);
         }
         if schema.takes_tensors && !matches!(kind, StepKind::Exit(_)) {
-            schema::payloads(&self.core, frame, step)?;
+            schema::payloads(&mut self.core, frame, step)?;
         }
         let Core { memo, types, dims, .. } = &mut *self.core;
         if lookup == Lookup::Miss

@@ -506,24 +506,27 @@ impl<'a> Body<'a> {
     pub fn consumers(&self) -> &Consumers {
         self.consumers.get_or_init(|| {
             let mut start = vec![0_u32; self.values.len() + 1];
-            let reads = || {
-                (0..self.steps.len())
-                    .map(StepId::new)
-                    .flat_map(|step| self.inputs(step).iter().flatten().map(move |value| (*value, step)))
-            };
-            for (value, _) in reads() {
-                start[value.index() + 1] += 1;
+            let steps = || (0..self.steps.len()).map(StepId::new);
+            let mut reads = 0;
+            for step in steps() {
+                for value in self.inputs(step).iter().flatten() {
+                    start[value.index() + 1] += 1;
+                    reads += 1;
+                }
             }
             for at in 1..start.len() {
                 start[at] += start[at - 1];
             }
             let mut fill = start.clone();
-            let mut steps = vec![StepId::new(0); reads().count()];
-            for (value, step) in reads() {
-                let at = &mut fill[value.index()];
-                steps[*at as usize] = step;
-                *at += 1;
+            let mut readers = vec![StepId::new(0); reads];
+            for step in steps() {
+                for value in self.inputs(step).iter().flatten() {
+                    let at = &mut fill[value.index()];
+                    readers[*at as usize] = step;
+                    *at += 1;
+                }
             }
+            let steps = readers;
             Consumers { start, steps }
         })
     }

@@ -40,7 +40,7 @@ mod types;
 mod unroll;
 
 pub use crate::dim::shape::DimVec;
-pub use crate::state::constants::{Counting, CountingOrder, Floats, Ints, MAX_ELEMENTS};
+pub use crate::state::constants::{Counting, CountingOrder, Extents, Floats, Ints, Items, MAX_ELEMENTS};
 pub use cases::ComparisonOp;
 pub use cx::RuleCx;
 pub use error::RuleError;

@@ -35,8 +35,13 @@ impl Schema {
     /// Returns the attribute with this name.
     #[must_use]
     pub fn attribute(&self, name: &str) -> Option<&AttributeDecl> {
+        self.attribute_of(name.as_bytes())
+    }
+
+    /// As [`Schema::attribute`], for a name that may not be UTF-8.
+    pub(crate) fn attribute_of(&self, name: &[u8]) -> Option<&AttributeDecl> {
         // The lists are short, and most names have another length or end.
-        self.attributes.iter().find(|declared| is_same_name(&declared.name, name))
+        self.attributes.iter().find(|declared| is_same_name(declared.name.as_bytes(), name))
     }
 
     /// The declaration of the input at `position`: the last one if it is variadic.
@@ -63,8 +68,8 @@ impl Schema {
 
 /// Whether two names are equal. Comparing strings calls `memcmp`, which a different length or end saves.
 #[inline]
-pub(crate) fn is_same_name(a: &str, b: &str) -> bool {
-    a.len() == b.len() && a.as_bytes().last() == b.as_bytes().last() && a == b
+pub(crate) fn is_same_name(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.last() == b.last() && a == b
 }
 
 fn formal_at(formals: &[Formal], position: usize) -> Option<&Formal> {

@@ -32,7 +32,7 @@ use crate::state::assumptions::Assumptions;
 use crate::state::attributes::NodeAttributes;
 use crate::state::cases::Cases;
 use crate::state::claim::Trust;
-use crate::state::constants::{Constants, Data, Floats, Ints, MAX_ELEMENTS};
+use crate::state::constants::{Constants, Data, Extents, Floats, Ints, MAX_ELEMENTS, is_float};
 use crate::state::frame::{Frame, Slot};
 use crate::state::memo::Memo;
 use crate::state::recovery::Recovery;
@@ -234,8 +234,7 @@ impl<'a> Core<'a> {
 impl Core<'_> {
     /// Decodes the constant in a tensor, if it is small enough to follow.
     pub(crate) fn read_tensor(&mut self, header: &TensorHeader<'_>) -> Result<Option<Data>, DecodeError> {
-        // Lists of a known length take one allocation of their size.
-        let mut shape = Vec::with_capacity(header.dims.len());
+        let mut shape = Extents::new();
         let mut count = Some(1_usize);
         for dim in &header.dims {
             let Ok(extent) = usize::try_from(*dim) else { return Ok(None) };
@@ -245,11 +244,9 @@ impl Core<'_> {
         if count.is_none_or(|count| count > MAX_ELEMENTS) {
             return Ok(None);
         }
-        let shape = shape.into_boxed_slice();
-        let floats = [Elem::FLOAT, Elem::DOUBLE, Elem::FLOAT16, Elem::BFLOAT16];
-        if Elem::from_onnx(header.data_type).is_some_and(|elem| floats.contains(&elem)) {
-            let items = header.float_values(MAX_ELEMENTS)?;
-            return Ok(items.map(|items| Data::Floats(Arc::new(Floats { shape, items: items.into() }))));
+        if Elem::from_onnx(header.data_type).is_some_and(is_float) {
+            let items = header.collect_floats(MAX_ELEMENTS)?;
+            return Ok(items.map(|items| Data::Floats(Arc::new(Floats { shape, items }))));
         }
         let items: Option<SmallVec<[i64; 8]>> = header.collect_ints(MAX_ELEMENTS)?;
         let Some(items) = items else { return Ok(None) };

@@ -84,7 +84,7 @@ pub(crate) fn call<'a>(
     let inputs: BTreeSet<&str> = function.inputs().flatten().collect();
     let graphs = function.nodes().flatten().filter_map(|node| node.graphs().ok()).flatten();
     let initializers = graphs.flat_map(|graph| graph.initializers().flatten());
-    let mut names = initializers.filter_map(|tensor| tensor.header().ok()).map(|header| header.name);
+    let mut names = initializers.filter_map(|tensor| tensor.header().ok()).map(|header| header.name());
     names
         .any(|name| inputs.contains(name))
         .then(|| undecided("an initializer in the function has the name of an input of the function"))

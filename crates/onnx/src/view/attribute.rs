@@ -5,7 +5,7 @@ use super::{GraphView, Ints, SparseTensorView, TensorView, TypeView};
 use super::{Select, getters, name, set_once, views};
 use crate::error::DecodeError;
 use crate::messages::attribute_proto::AttributeType;
-use crate::wire::{Field, Fields, utf8};
+use crate::wire::{Field, Fields, SmallField, utf8};
 
 views! {
     /// A view of one `AttributeProto`.
@@ -74,45 +74,53 @@ impl<'a> AttributeView<'a> {
     /// As [`AttributeView::parse`], into an attribute without values. A decoded attribute takes more than 200 bytes, which
     /// a list of attributes need not move.
     pub fn parse_into(&self, attribute: &mut Attribute<'a>) -> Result<(), DecodeError> {
+        self.parse_named(attribute, |_| None)
+    }
+
+    /// As [`AttributeView::parse_into`]. `known` returns the text of a known name, which is not decoded again.
+    #[inline]
+    pub fn parse_named(
+        &self,
+        attribute: &mut Attribute<'a>,
+        known: impl Fn(&[u8]) -> Option<&'a str>,
+    ) -> Result<(), DecodeError> {
         attribute.view = *self;
-        let mut implied = AttributeType::Undefined;
+        let mut implied = 0;
         let mut fields = self.wire_fields();
         loop {
             // Most fields are short. Others are read again by the general decoder.
             let before = fields;
-            match fields.next_varint() {
-                Some((3, value)) => {
+            match fields.next_small() {
+                Some(SmallField::Varint(20, kind)) => attribute.kind = kind as i32,
+                Some(SmallField::Varint(8, _)) => implied = AttributeType::Ints as i32,
+                Some(SmallField::Varint(3, value)) => {
                     attribute.i = Some(value.cast_signed());
-                    implied = AttributeType::Int;
-                    continue;
+                    implied = AttributeType::Int as i32;
                 }
-                Some((8, _)) => {
-                    implied = AttributeType::Ints;
-                    continue;
-                }
-                Some((20, kind)) => {
-                    attribute.kind = kind as i32;
-                    continue;
-                }
-                Some(_) | None => fields = before,
-            }
-            match fields.next_bytes() {
-                Some((1, bytes)) => {
+                Some(SmallField::Bytes(1, bytes)) => {
                     let offset = fields.offset() - bytes.len();
-                    attribute.name = utf8(bytes, offset, name!("AttributeProto", "name"))?;
-                    continue;
+                    attribute.name = match known(bytes) {
+                        Some(name) => name,
+                        None => utf8(bytes, offset, name!("AttributeProto", "name"))?,
+                    };
                 }
-                Some(_) | None => fields = before,
-            }
-            let Some(field) = fields.next() else { break };
-            let field = field?;
-            attribute.read(&field)?;
-            if let Some(kind) = implied_kind(field.number) {
-                implied = kind;
+                Some(SmallField::Bytes(4, bytes)) => {
+                    attribute.s = Some(bytes);
+                    implied = AttributeType::String as i32;
+                }
+                Some(SmallField::Varint(..) | SmallField::Bytes(..)) | None => {
+                    fields = before;
+                    let Some(field) = fields.next() else { break };
+                    let field = field?;
+                    attribute.read(&field)?;
+                    if let Some(kind) = implied_kind(field.number) {
+                        implied = kind as i32;
+                    }
+                }
             }
         }
         if attribute.kind == 0 {
-            attribute.kind = implied as i32;
+            attribute.kind = implied;
         }
         Ok(())
     }

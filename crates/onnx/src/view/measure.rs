@@ -151,6 +151,13 @@ impl TensorHeader<'_> {
     }
 
     fn check_typed(&self, storage: Storage, expected: u64, has_raw: bool) -> Result<(), DecodeError> {
+        if let Some(packed) = self.packed
+            && !has_raw
+            && packed.number == storage.field.number()
+            && storage.field.packed_count(packed.bytes) == expected
+        {
+            return Ok(());
+        }
         let mut counts = [0_u64; TypedField::ALL.len()];
         for field in self.view.wire_fields() {
             let field = field?;
@@ -160,14 +167,7 @@ impl TensorHeader<'_> {
                 counts[at] += 1;
                 continue;
             };
-            counts[at] += match typed {
-                TypedField::String => 1,
-                TypedField::Float => bytes.len() as u64 / 4,
-                TypedField::Double => bytes.len() as u64 / 8,
-                TypedField::Int32 | TypedField::Int64 | TypedField::Uint64 => {
-                    bytes.iter().filter(|byte| **byte < 0x80).count() as u64
-                }
-            };
+            counts[at] += typed.packed_count(bytes);
         }
         let expected_field = storage.field.name();
         let mut found = 0;

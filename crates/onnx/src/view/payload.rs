@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::error::{DecodeError, FieldName};
-use crate::wire::{Field, Fields, PackedVarints, WireKind, WireValue, check_packed};
+use crate::wire::{Field, Fields, PackedVarints, SmallField, WireKind, WireValue, check_packed};
 
 /// Extents of a tensor, inline up to rank six.
 pub type TensorDims = SmallVec<[i64; 6]>;
@@ -22,6 +22,13 @@ impl<'a> Ints<'a> {
     pub(super) const fn new(fields: Fields<'a>, number: u32, name: &'static FieldName) -> Self {
         Self { fields, packed: PackedVarints::new(&[], 0), number, name }
     }
+
+    /// The integers of one packed list.
+    #[inline]
+    pub(super) const fn packed(bytes: &'a [u8], offset: usize, name: &'static FieldName) -> Self {
+        let fields = Fields::new(&[], offset);
+        Self { fields, packed: PackedVarints::new(bytes, offset), number: 0, name }
+    }
 }
 
 impl Iterator for Ints<'_> {
@@ -38,14 +45,16 @@ impl Iterator for Ints<'_> {
             }
             // Most fields are short. Others are read again by the general decoder.
             let before = self.fields;
-            match self.fields.next_varint() {
-                Some((number, value)) if number == self.number => return Some(Ok(value.cast_signed())),
-                Some(_) => continue,
-                None => {}
-            }
-            match self.fields.next_bytes() {
-                Some((number, _)) if number != self.number => continue,
-                Some(_) | None => self.fields = before,
+            match self.fields.next_small() {
+                Some(SmallField::Varint(number, value)) if number == self.number => {
+                    return Some(Ok(value.cast_signed()));
+                }
+                Some(SmallField::Varint(number, _) | SmallField::Bytes(number, _))
+                    if number != self.number =>
+                {
+                    continue;
+                }
+                Some(SmallField::Varint(..) | SmallField::Bytes(..)) | None => self.fields = before,
             }
             match self.fields.next()? {
                 Ok(field) if field.number != self.number => {}

@@ -9,7 +9,7 @@ use super::{EntryView, Ints, Select, TensorDims, getters, name, set_once, views}
 use crate::error::{DecodeError, ErrorKind, FieldName};
 use crate::messages::tensor_proto::DataLocation;
 use crate::typed_field::{TypedField, little_endian};
-use crate::wire::{Field, PackedVarints, WireValue, utf8};
+use crate::wire::{Field, PackedVarints, SmallField, WireValue, check_utf8};
 
 views! {
     /// A view of one `TensorProto`.
@@ -18,13 +18,15 @@ views! {
     SparseTensorView,
 }
 
+const NAME: &FieldName = name!("TensorProto", "name");
 const RAW_DATA: &FieldName = name!("TensorProto", "raw_data");
 
 /// A tensor without its payload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TensorHeader<'a> {
     pub view: TensorView<'a>,
-    pub name: &'a str,
+    /// The name, which is UTF-8.
+    name: &'a [u8],
     /// The element type, by the number of a [`Dtype`]; not checked, zero if absent.
     pub data_type: i32,
     /// The extents; not validated.
@@ -34,6 +36,45 @@ pub struct TensorHeader<'a> {
     pub raw_data: Option<&'a [u8]>,
     /// Whether a typed field (`float_data`, `int32_data`, ...) has elements.
     pub has_typed_data: bool,
+    /// The record of a typed field, if it is the only one and a packed list.
+    pub(super) packed: Option<Packed<'a>>,
+}
+
+/// A packed list in a typed field of a tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Packed<'a> {
+    /// The number of the field.
+    pub(super) number: u32,
+    pub(super) bytes: &'a [u8],
+    /// The absolute offset of the bytes.
+    offset: usize,
+}
+
+impl<'a> TensorHeader<'a> {
+    /// The name.
+    pub fn name(&self) -> &'a str {
+        std::str::from_utf8(self.name).unwrap_or_default()
+    }
+
+    /// The name as bytes, which are UTF-8.
+    pub const fn name_bytes(&self) -> &'a [u8] {
+        self.name
+    }
+
+    fn set_name(&mut self, bytes: &'a [u8], offset: usize) -> Result<(), DecodeError> {
+        self.name = bytes;
+        check_utf8(bytes, offset, NAME)
+    }
+
+    /// Adds a record of a typed field. An empty packed list has no element; an empty string is one.
+    fn add_typed(&mut self, number: u32, packed: Option<&'a [u8]>, offset: usize) {
+        if packed.is_some_and(<[u8]>::is_empty) {
+            return;
+        }
+        let is_first = !std::mem::replace(&mut self.has_typed_data, true);
+        let packed = packed.filter(|_| is_first);
+        self.packed = packed.map(|bytes| Packed { number, bytes, offset });
+    }
 }
 
 impl TensorHeader<'_> {
@@ -73,7 +114,10 @@ impl TensorHeader<'_> {
             return Ok(storage.decode(raw, count));
         }
         let name = storage.field.name();
-        let numbers = Ints::new(self.view.wire_fields(), storage.field.number(), name);
+        let numbers = match self.packed.filter(|packed| packed.number == storage.field.number()) {
+            Some(packed) => Ints::packed(packed.bytes, packed.offset, name),
+            None => Ints::new(self.view.wire_fields(), storage.field.number(), name),
+        };
         if storage.bits() < 8 {
             // Several elements share a byte; each entry has one byte.
             let numbers = numbers.map(|number| number.map(|number| number as u8));
@@ -95,27 +139,43 @@ impl TensorHeader<'_> {
     /// Returns `None` for an external tensor and for one with more than `limit` elements or of another type.
     /// A payload whose length does not match the dims is an error.
     pub fn float_values(&self, limit: usize) -> Result<Option<Vec<f64>>, DecodeError> {
+        self.collect_floats(limit)
+    }
+
+    /// As [`TensorHeader::float_values`], in another list.
+    pub fn collect_floats<C: FromIterator<f64>>(&self, limit: usize) -> Result<Option<C>, DecodeError> {
         let Some(storage) = Storage::of(self.data_type) else { return Ok(None) };
         let Some(decode) = float_decoder(storage.dtype) else { return Ok(None) };
         let Some(count) = self.view.count_within(self, limit)? else { return Ok(None) };
+        let fixed =
+            |bytes: &[u8], size| bytes.chunks_exact(size).map(|it| decode(little_endian(it))).collect();
         if let Some(raw) = raw(self) {
             self.view.check_size(RAW_DATA, "bytes", storage.byte_count(count), raw.len())?;
-            let size = storage.byte_count(1);
-            return Ok(Some(raw.chunks_exact(size).map(|bytes| decode(little_endian(bytes))).collect()));
+            return Ok(Some(fixed(raw, storage.byte_count(1))));
         }
         let fields = self.view.wire_fields();
         let (number, name) = (storage.field.number(), storage.field.name());
-        let bits: Vec<u64> = match storage.field {
-            TypedField::Float => self.view.collect(FixedBits::<4>::new(fields, number, name), name, count)?,
-            TypedField::Double => {
-                self.view.collect(FixedBits::<8>::new(fields, number, name), name, count)?
-            }
+        let size = match storage.field {
+            TypedField::Float => 4,
+            TypedField::Double => 8,
             _ => {
-                let bits = Ints::new(fields, number, name).map(|bits| bits.map(i64::cast_unsigned));
-                self.view.collect(bits, name, count)?
+                let bits = Ints::new(fields, number, name);
+                let values = bits.map(|bits| bits.map(|bits| decode(bits.cast_unsigned())));
+                return self.view.collect(values, name, count).map(Some);
             }
         };
-        Ok(Some(bits.into_iter().map(decode).collect()))
+        if let Some(packed) = self.packed
+            && packed.number == number
+            && packed.bytes.len() == size * count
+        {
+            return Ok(Some(fixed(packed.bytes, size)));
+        }
+        let values = |bits: Result<u64, DecodeError>| bits.map(decode);
+        let list = match size {
+            4 => self.view.collect(FixedBits::<4>::new(fields, number, name).map(values), name, count)?,
+            _ => self.view.collect(FixedBits::<8>::new(fields, number, name).map(values), name, count)?,
+        };
+        Ok(Some(list))
     }
 }
 
@@ -135,28 +195,28 @@ impl<'a> TensorView<'a> {
         loop {
             // Most fields of small tensors are short. Others are read again by the general decoder.
             let before = fields;
-            match fields.next_bytes() {
-                Some((8, bytes)) => {
-                    let offset = fields.offset() - bytes.len();
-                    header.name = utf8(bytes, offset, name!("TensorProto", "name"))?;
-                    continue;
-                }
-                Some((9, bytes)) => {
-                    header.raw_data = Some(bytes);
-                    continue;
-                }
-                Some(_) | None => fields = before,
-            }
-            match fields.next_varint() {
-                Some((1, dim)) => {
+            match fields.next_small() {
+                Some(SmallField::Varint(1, dim)) => {
                     header.dims.push(dim.cast_signed());
                     continue;
                 }
-                Some((2, number)) => {
+                Some(SmallField::Varint(2, number)) => {
                     header.data_type = number as i32;
                     continue;
                 }
-                Some(_) | None => fields = before,
+                Some(SmallField::Bytes(8, bytes)) => {
+                    header.set_name(bytes, fields.offset() - bytes.len())?;
+                    continue;
+                }
+                Some(SmallField::Bytes(9, bytes)) => {
+                    header.raw_data = Some(bytes);
+                    continue;
+                }
+                Some(SmallField::Bytes(number @ (4 | 5 | 7 | 10 | 11), bytes)) => {
+                    header.add_typed(number, Some(bytes), fields.offset() - bytes.len());
+                    continue;
+                }
+                Some(SmallField::Varint(..) | SmallField::Bytes(..)) | None => fields = before,
             }
             let Some(field) = fields.next() else { return Ok(header) };
             let field = field?;
@@ -164,11 +224,16 @@ impl<'a> TensorView<'a> {
                 1 => read_dims(&field, name!("TensorProto", "dims"), &mut header.dims)?,
                 2 => header.data_type = field.int32(name!("TensorProto", "data_type"))?,
                 4 | 5 | 6 | 7 | 10 | 11 => {
-                    // An empty packed list has no element; an empty string is one.
-                    header.has_typed_data |= field.number == 6
-                        || !matches!(field.value, WireValue::Len(bytes, _) if bytes.is_empty());
+                    let (packed, offset) = match field.value {
+                        WireValue::Len(bytes, offset) if field.number != 6 => (Some(bytes), offset),
+                        _ => (None, field.offset),
+                    };
+                    header.add_typed(field.number, packed, offset);
                 }
-                8 => header.name = field.string(name!("TensorProto", "name"))?,
+                8 => {
+                    let (bytes, offset) = field.bytes(NAME)?;
+                    header.set_name(bytes, offset)?;
+                }
                 9 => header.raw_data = Some(field.bytes(RAW_DATA)?.0),
                 14 => header.data_location = field.int32(name!("TensorProto", "data_location"))?,
                 _ => {}

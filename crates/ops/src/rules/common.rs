@@ -7,13 +7,13 @@ use typeloom_solver::diagnostic::text;
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::In;
-use typeloom_solver::rule::{DimVec, Extent, MAX_ELEMENTS, Port, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{DimVec, Extent, Extents, MAX_ELEMENTS, Port, RuleCx, RuleError, RuleResult};
 use typeloom_solver::signature::FormalType;
 use typeloom_types::dtype::DtypeClass;
 use typeloom_types::shape;
 
 /// The extents of a broadcast result, and for each of its elements the positions in all operands.
-pub(super) type Positions = (Box<[usize]>, Vec<[usize; 3]>);
+pub(super) type Positions = (Extents, Vec<[usize; 3]>);
 
 /// Computes the extents of a broadcast result and the position of each of its elements in every operand.
 /// Returns `None` if the shapes do not broadcast or the result exceeds [`MAX_ELEMENTS`].

@@ -191,7 +191,7 @@ fn end_to_end(parts: &[Items]) -> Option<Items> {
     match (ints.is_empty(), floats.is_empty()) {
         (_, true) => Some(Items::Ints(Ints::vector(ints).into())),
         (true, false) => {
-            let shape = Box::new([floats.len()]);
+            let shape = smallvec::smallvec![floats.len()];
             Some(Items::Floats(typeloom_solver::rule::Floats { shape, items: floats.into() }.into()))
         }
         (false, false) => None,

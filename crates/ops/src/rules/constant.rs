@@ -1,8 +1,9 @@
 //! Operators that create tensors from attributes and sizes: Constant, ConstantOfShape, EyeLike.
 
+use smallvec::SmallVec;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Floats, Ints, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{DimVec, Extents, Floats, Ints, RuleCx, RuleError, RuleResult};
 
 use super::common::{
     Source, const_extents, element_count, require_extent, set_elem_attr_or_same, set_named_elem,
@@ -18,14 +19,22 @@ pub(super) const OPERATORS: &[Entry] = &[
 ];
 
 /// The attributes of Constant; exactly one is set.
-const CONSTANT_FORMS: &str =
-    "value sparse_value value_float value_floats value_int value_ints value_string value_strings";
+const CONSTANT_FORMS: [&str; 8] = [
+    "value",
+    "sparse_value",
+    "value_float",
+    "value_floats",
+    "value_int",
+    "value_ints",
+    "value_string",
+    "value_strings",
+];
 
 /// The output is the tensor in the only attribute that is set. Source: Constant, attributes.
 fn constant(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let mut given = None;
     for form in cx.attr_names()? {
-        let Some(form) = CONSTANT_FORMS.split(' ').find(|known| *known == form) else { continue };
+        let Some(form) = CONSTANT_FORMS.into_iter().find(|known| *known == form) else { continue };
         // A reference to an unset attribute of the function.
         if !cx.has_attr(form)? {
             continue;
@@ -37,9 +46,8 @@ fn constant(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         given = Some(form);
     }
     match given {
-        Some("value") => match cx.attr_tensor("value")? {
-            Some(tensor) => {
-                let header = tensor.header()?;
+        Some("value") => match cx.attr_header("value")? {
+            Some(header) => {
                 if let Some(extent) = header.dims.iter().find(|extent| **extent < 0) {
                     return Err(RuleError::attribute("value", format!("has the negative extent {extent}")));
                 }
@@ -62,9 +70,9 @@ fn constant(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 }
 
 /// Sets the type of a list of `count` elements, or of a single element, and returns the constant extents.
-fn listed(cx: &mut RuleCx<'_, '_>, elem: Elem, is_list: bool, count: usize) -> RuleResult<Box<[usize]>> {
+fn listed(cx: &mut RuleCx<'_, '_>, elem: Elem, is_list: bool, count: usize) -> RuleResult<Extents> {
     cx.set_elem(Out(0), elem)?;
-    let extents: Box<[usize]> = is_list.then_some(count).into_iter().collect();
+    let extents: Extents = is_list.then_some(count).into_iter().collect();
     let shape: DimVec = extents.iter().map(|extent| cx.count(*extent)).collect();
     cx.set_shape(Out(0), &shape)?;
     Ok(extents)
@@ -103,7 +111,7 @@ fn sparse(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 /// The input lists the extents; all elements equal `value` or the float 0. Source: ConstantOfShape, `input`
 /// and `value`.
 fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
-    let value = cx.attr_tensor("value")?.map(|tensor| tensor.header()).transpose()?;
+    let value = cx.attr_header("value")?;
     let mut elem = Elem::FLOAT;
     if let Some(header) = &value {
         let count = header.element_count()?;
@@ -138,11 +146,12 @@ fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         cx.drop_constant(Out(0));
         return Ok(());
     }
-    let extents = extents.into_boxed_slice();
+    let extents = Extents::from_slice(&extents);
     match value {
         None => cx.set_equal_floats(Out(0), extents, 0.0),
         Some(header) => {
-            if let Some([item]) = header.float_values(1)?.as_deref() {
+            let floats: Option<SmallVec<[f64; 1]>> = header.collect_floats(1)?;
+            if let Some([item]) = floats.as_deref() {
                 cx.set_equal_floats(Out(0), extents, *item);
             } else if let Some([item]) = header.int_values(1)?.as_deref() {
                 let item = cx.dims().constant(*item);

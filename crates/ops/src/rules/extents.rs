@@ -31,7 +31,7 @@ fn shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let kept = extents.get(start..end).unwrap_or(&[]);
     let count = cx.count(kept.len());
     cx.set_shape(Out(0), &[count])?;
-    cx.set_ints(Out(0), Ints::vector(kept));
+    cx.set_ints(Out(0), Ints::vector(kept.iter().copied()));
     Ok(())
 }
 

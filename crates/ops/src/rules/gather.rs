@@ -85,6 +85,10 @@ fn gather_value(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         counted_value(cx, counting);
         return Ok(());
     }
+    // Most tables of an embedding have indices that are known at run time only.
+    if cx.has_unread_floats(In(0)) && indices(cx).is_none() {
+        return Ok(());
+    }
     let Some(items) = Items::at(cx, In(0)) else { return Ok(()) };
     let Some((index_shape, indices)) = indices(cx) else { return Ok(()) };
     let data = items.shape().to_vec();

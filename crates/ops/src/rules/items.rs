@@ -81,8 +81,11 @@ impl Items {
             }
             Self::Floats(floats) => {
                 let item = |position: &Option<usize>| position.and_then(|at| floats.items.get(at).copied());
-                if let Some(items) = positions.iter().map(item).collect::<Option<Box<[f64]>>>() {
-                    cx.set_floats(to, Floats { shape: shape.into(), items });
+                // A small vector grows more often than a list.
+                let mut items = Vec::with_capacity(positions.len());
+                items.extend(positions.iter().map_while(item));
+                if items.len() == positions.len() {
+                    cx.set_floats(to, Floats { shape: shape.into(), items: items.into() });
                 }
             }
         }

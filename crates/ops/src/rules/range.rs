@@ -107,8 +107,9 @@ fn range_of_floats(cx: &mut RuleCx<'_, '_>) -> RuleResult<Option<DimId>> {
     // An integer in the range of `i64` because of the check above.
     let count = count as i64;
     if usize::try_from(count).is_ok_and(|count| count <= MAX_ITEMS) {
-        let items: Box<[f64]> = (0..count).map(|at| start + at as f64 * delta).collect();
-        cx.set_floats(Out(0), Floats { shape: Box::new([items.len()]), items });
+        let items: typeloom_solver::rule::Items<f64> =
+            (0..count).map(|at| start + at as f64 * delta).collect();
+        cx.set_floats(Out(0), Floats { shape: smallvec::smallvec![items.len()], items });
     }
     Ok(Some(cx.dims().constant(count)))
 }

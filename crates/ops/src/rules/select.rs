@@ -55,7 +55,7 @@ fn non_zero(cx: &mut RuleCx<'_, '_>) -> RuleResult {
                 positions.push(cx.count(index));
             }
         }
-        cx.set_ints(Out(0), Ints { shape: Box::new([rank, found.len()]), items: positions.into() });
+        cx.set_ints(Out(0), Ints { shape: smallvec::smallvec![rank, found.len()], items: positions.into() });
     }
     Ok(())
 }

@@ -287,7 +287,7 @@ impl<'a> Layout<'a> {
                 Source::Graph(view) => {
                     let mut inputs = view.inputs().flatten().filter_map(|info| info.parse().ok());
                     let mut tensors = view.initializers().flatten().filter_map(|it| it.header().ok());
-                    inputs.any(|info| info.name == name) || tensors.any(|header| header.name == name)
+                    inputs.any(|info| info.name == name) || tensors.any(|header| header.name() == name)
                 }
             }
     }
@@ -312,11 +312,11 @@ impl<'a> Layout<'a> {
                         names.take(info?.parse()?.name);
                     }
                     for tensor in view.initializers() {
-                        names.take(tensor?.header()?.name);
+                        names.take(tensor?.header()?.name());
                     }
                     for sparse in view.sparse_initializers() {
                         if let Some(values) = sparse?.parse()?.values {
-                            names.take(values.header()?.name);
+                            names.take(values.header()?.name());
                         }
                     }
                 }

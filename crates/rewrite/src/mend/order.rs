@@ -95,7 +95,7 @@ fn captures<'a>(graph: GraphView<'a>) -> Result<Vec<&'a str>, DecodeError> {
         own.insert(input?.parse()?.name);
     }
     for tensor in graph.initializers() {
-        own.insert(tensor?.header()?.name);
+        own.insert(tensor?.header()?.name());
     }
     let mut found = Vec::new();
     for node in graph.nodes() {

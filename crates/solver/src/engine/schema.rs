@@ -4,15 +4,19 @@
 //! ports are unified and which is narrowed to the allowed set. This alone types about 80 % of the operators,
 //! in both directions. It is the hot path of the solver: a port with a known element type costs one bit test.
 
+use std::cell::Cell;
+
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::Attribute;
 
 use crate::elem::ElemSet;
 use crate::program::{Body, StepId, ValueId};
 use crate::rule::Port;
-use crate::signature::{AllowedTypes, Arity, AttributeKind, Choices, Formal, FormalType, Schema};
+use crate::signature::{
+    AllowedTypes, Arity, AttributeDecl, AttributeKind, Choices, Formal, FormalType, Schema,
+};
 use crate::solve_error::{Side, SolveErrorKind};
-use crate::state::attributes::NodeAttributes;
+use crate::state::attributes::{LastHeader, NodeAttributes};
 use crate::state::frame::Frame;
 use crate::state::{Core, Payloads};
 use crate::suggest::nearest;
@@ -83,9 +87,13 @@ pub(crate) fn attributes<'a>(
         return Ok(());
     }
     for attribute in frame.body.step(step).attribute_part().attributes() {
-        let attribute = given.push(attribute?)?;
+        let declared = Cell::new(None);
+        let attribute = given.push(attribute?, |name| {
+            declared.set(schema.attribute_of(name));
+            declared.get().map(|declared: &AttributeDecl| &*declared.name)
+        })?;
         let name = attribute.name;
-        let Some(declared) = schema.attribute(name) else {
+        let Some(declared) = declared.get() else {
             if name.starts_with("__") {
                 continue;
             }
@@ -127,27 +135,27 @@ fn not_a_choice(attribute: &Attribute<'_>, choices: Choices) -> Result<Option<St
 
 /// Checks the data of the tensors in a node's attributes.
 pub(crate) fn payloads<'a>(
-    core: &Core<'a>,
+    core: &mut Core<'a>,
     frame: &Frame<'a>,
     step: StepId,
 ) -> Result<(), SolveErrorKind<'a>> {
     if core.payloads == Payloads::Optional || !frame.body.step(step).has_attributes() {
         return Ok(());
     }
-    if let Some(decoded) = core.attributes.of(frame.number, step) {
-        decoded.iter().try_for_each(payload)?;
+    if let Some((decoded, tensor)) = core.attributes.with_tensor(frame.number, step) {
+        decoded.iter().try_for_each(|attribute| payload(attribute, tensor))?;
         return Ok(());
     }
     for attribute in frame.body.step(step).attribute_part().attributes() {
-        payload(&attribute?.parse()?)?;
+        payload(&attribute?.parse()?, &mut LastHeader::default())?;
     }
     Ok(())
 }
 
 /// Checks the data of the tensors in an attribute.
-fn payload(attribute: &Attribute<'_>) -> Result<(), DecodeError> {
+fn payload<'a>(attribute: &Attribute<'a>, header: &mut LastHeader<'a>) -> Result<(), DecodeError> {
     if let Some(tensor) = attribute.t {
-        tensor.check_payload()?;
+        header.of(tensor)?.check_payload()?;
     }
     if let Some(sparse) = attribute.sparse_tensor {
         sparse.check_payload()?;

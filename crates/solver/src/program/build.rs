@@ -7,8 +7,10 @@ use std::str::Utf8Error;
 
 use smallvec::SmallVec;
 use typeloom_onnx::error::FieldName;
-use typeloom_onnx::view::{AttributeView, FunctionView, GraphField, GraphView, NodeView, TypeView};
-use typeloom_onnx::wire::{Field, WireValue};
+use typeloom_onnx::view::{
+    AttributeView, FunctionView, GraphField, GraphView, NodeView, TypeView, ValueInfoView,
+};
+use typeloom_onnx::wire::{Field, SmallField, WireValue};
 use typeloom_onnx::{DecodeError, ErrorKind};
 
 use super::names::Names;
@@ -63,6 +65,9 @@ type Recent<'a> = ([&'a [u8]; 2], OpId);
 
 /// The capacity for values and for ports of a graph beyond the usual number.
 const SPARE: usize = 3;
+
+/// Number of items that the first allocation of a list has space for.
+const FIRST_ALLOCATION: usize = 28;
 
 /// Every body starts with an empty table, so a larger one costs small models more than it saves large ones.
 const RECENT_OPERATORS: usize = 32;
@@ -230,7 +235,7 @@ impl<'a, 'r> Builder<'a, 'r> {
         }
         let graph = self.open_graph(owner);
         // Inputs and initializers may follow the nodes that read them, so the nodes are read last.
-        let (mut nodes, mut inputs) = (0, SmallVec::<[_; 4]>::new());
+        let (mut nodes, mut inputs) = (0, SmallVec::<[ValueInfoView<'a>; 4]>::new());
         let (mut initializers, mut declared) = (SmallVec::<[_; 2]>::new(), SmallVec::<[_; 4]>::new());
         let mut fields = view.fields();
         nodes += fields.skip_nodes();
@@ -238,11 +243,11 @@ impl<'a, 'r> Builder<'a, 'r> {
         while let Some(field) = fields.next() {
             match field? {
                 GraphField::Node(_) => nodes += 1 + fields.skip_nodes(),
-                GraphField::Input(info) => inputs.push(info),
-                GraphField::Initializer(tensor) => initializers.push(Initializer::Dense(tensor)),
-                GraphField::SparseInitializer(sparse) => initializers.push(Initializer::Sparse(sparse)),
-                GraphField::Output(info) => declared.push((info, DeclarationKind::Output)),
-                GraphField::ValueInfo(info) => declared.push((info, DeclarationKind::Value)),
+                GraphField::Input(info) => push(&mut inputs, info),
+                GraphField::Initializer(tensor) => push(&mut initializers, Initializer::Dense(tensor)),
+                GraphField::SparseInitializer(sparse) => push(&mut initializers, Initializer::Sparse(sparse)),
+                GraphField::Output(info) => push(&mut declared, (info, DeclarationKind::Output)),
+                GraphField::ValueInfo(info) => push(&mut declared, (info, DeclarationKind::Value)),
                 GraphField::Name(_)
                 | GraphField::QuantizationAnnotation(_)
                 | GraphField::Metadata(_)
@@ -252,6 +257,7 @@ impl<'a, 'r> Builder<'a, 'r> {
         self.reserve(nodes, inputs.len() + initializers.len());
         reserve(&mut self.body.declarations, inputs.len() + declared.len());
         reserve(&mut self.body.initializers, initializers.len());
+        self.body.graphs[graph.index()].inputs.reserve(inputs.len());
         for info in inputs {
             let info = info.parse()?;
             let name = self.names.intern(info.name);
@@ -261,10 +267,10 @@ impl<'a, 'r> Builder<'a, 'r> {
         }
         for initializer in initializers {
             let name = match initializer {
-                Initializer::Dense(tensor) => tensor.header()?.name,
+                Initializer::Dense(tensor) => tensor.header()?.name(),
                 Initializer::Sparse(sparse) => {
                     let values = sparse.parse()?.values;
-                    values.map(|values| values.header()).transpose()?.map_or("", |header| header.name)
+                    values.map(|values| values.header()).transpose()?.map_or("", |header| header.name())
                 }
             };
             self.initializer(name, graph, initializer);
@@ -572,6 +578,16 @@ pub(super) fn reserve<T>(list: &mut Vec<T>, additional: usize) {
     }
 }
 
+/// Appends an item. The first allocation has space for [`FIRST_ALLOCATION`] more: growing several times takes longer than
+/// most small graphs need for their inputs and initializers.
+#[inline]
+fn push<A: smallvec::Array>(list: &mut SmallVec<A>, item: A::Item) {
+    if list.len() == list.capacity() {
+        list.reserve(list.len().max(FIRST_ALLOCATION));
+    }
+    list.push(item);
+}
+
 /// Whether an attribute contains a graph, from its field numbers.
 fn holds_graphs(attribute: AttributeView<'_>) -> Result<bool, DecodeError> {
     const GRAPH: u32 = 6;
@@ -579,9 +595,8 @@ fn holds_graphs(attribute: AttributeView<'_>) -> Result<bool, DecodeError> {
     let mut fields = attribute.wire_fields();
     loop {
         // Most fields are short.
-        let short = fields.next_bytes().map(|(number, _)| number);
-        let number = match short.or_else(|| fields.next_varint().map(|(number, _)| number)) {
-            Some(number) => number,
+        let number = match fields.next_small() {
+            Some(SmallField::Varint(number, _) | SmallField::Bytes(number, _)) => number,
             None => match fields.next() {
                 Some(field) => field?.number,
                 None => return Ok(false),

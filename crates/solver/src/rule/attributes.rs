@@ -7,7 +7,7 @@
 
 use smallvec::SmallVec;
 use typeloom_onnx::DecodeError;
-use typeloom_onnx::view::{Attribute, AttributeView, SparseTensorView, TensorView, TypeView};
+use typeloom_onnx::view::{Attribute, AttributeView, SparseTensorView, TensorHeader, TensorView, TypeView};
 
 use super::{RuleCx, RuleError};
 use crate::signature::{AttributeDefault, AttributeKind, is_same_name};
@@ -29,7 +29,7 @@ impl<'a> RuleCx<'_, 'a> {
         read: impl FnOnce(&Attribute<'a>) -> T,
     ) -> Result<Option<T>, RuleError> {
         if let Some(known) = self.read_attributes() {
-            let found = known.iter().find(|known| is_same_name(known.name, name));
+            let found = known.iter().find(|known| is_same_name(known.name.as_bytes(), name.as_bytes()));
             return Ok(found.and_then(|attribute| self.referenced(attribute)).map(read));
         }
         for attribute in self.attribute_part().into_iter().flat_map(|part| part.attributes()) {
@@ -197,6 +197,15 @@ impl<'a> RuleCx<'_, 'a> {
     /// [`RuleError::Malformed`].
     pub fn attr_tensor(&self, name: &str) -> Result<Option<TensorView<'a>>, RuleError> {
         Ok(self.with_attr(name, |attribute| attribute.t)?.flatten())
+    }
+
+    /// The header of a tensor attribute.
+    ///
+    /// # Errors
+    /// [`RuleError::Malformed`].
+    pub fn attr_header(&mut self, name: &str) -> Result<Option<TensorHeader<'a>>, RuleError> {
+        let Some(tensor) = self.attr_tensor(name)? else { return Ok(None) };
+        Ok(Some(self.core().attributes.tensor.of(tensor)?.clone()))
     }
 
     /// A sparse tensor attribute.

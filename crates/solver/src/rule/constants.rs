@@ -16,7 +16,8 @@ use super::{DimVec, Port, RuleCx, RuleError};
 use crate::dim::DimId;
 use crate::elem::Elem;
 use crate::model::FollowedValues;
-use crate::state::constants::{Counting, Data, Floats, Ints, MAX_ELEMENTS, is_followed};
+use crate::state::constants::{Counting, Data, Extents, Floats, Ints, MAX_ELEMENTS, is_float, is_followed};
+use crate::ty::Ty;
 
 impl RuleCx<'_, '_> {
     /// The integers at a port, as far as they are known.
@@ -31,25 +32,32 @@ impl RuleCx<'_, '_> {
 
     /// The whole number that all elements at a port equal, if their count is not a constant.
     pub fn filled(&mut self, port: Port) -> Option<DimId> {
-        let Data::Filled(item) = self.data(port)? else { return None };
+        let Data::Filled(item) = self.computed_data(port)? else { return None };
         Some(item)
     }
 
     /// The floats at a port as integer numerators with a common divisor, if they are known in that form.
     pub fn ratios(&mut self, port: Port) -> Option<(Arc<Ints>, i64)> {
-        let Data::Ratios(numerators, divisor) = self.data(port)? else { return None };
+        let Data::Ratios(numerators, divisor) = self.computed_data(port)? else { return None };
         Some((numerators, divisor))
     }
 
     /// The consecutive numbers at a port, if they are known in that form.
     pub fn counting(&mut self, port: Port) -> Option<Counting> {
-        let Data::Counting(counting) = self.data(port)? else { return None };
+        let Data::Counting(counting) = self.computed_data(port)? else { return None };
         Some(counting)
     }
 
     /// Records that a port holds consecutive numbers. Their count is not a constant.
     pub fn set_counting(&mut self, port: Port, counting: Counting) {
         self.set_data(port, Data::Counting(counting));
+    }
+
+    /// Whether a port holds floats of the file that no rule has read so far. Reading them decodes up to [`MAX_ELEMENTS`]
+    /// elements, so a rule that may not need them reads its other inputs first.
+    #[must_use]
+    pub fn has_unread_floats(&self, port: Port) -> bool {
+        self.is_unread(port) && self.known_ty(port).and_then(Ty::constant_elem).is_some_and(is_float)
     }
 
     /// The integers at a port, if every one of them is a constant.
@@ -89,7 +97,7 @@ impl RuleCx<'_, '_> {
     }
 
     /// Records that all elements at a port of this shape equal one integer.
-    pub fn set_equal_ints(&mut self, port: Port, shape: Box<[usize]>, item: DimId) {
+    pub fn set_equal_ints(&mut self, port: Port, shape: Extents, item: DimId) {
         if shape.iter().product::<usize>() <= MAX_ELEMENTS {
             self.set_data(port, Data::equal_ints(shape, item));
         } else {
@@ -98,7 +106,7 @@ impl RuleCx<'_, '_> {
     }
 
     /// Records that all elements at a port of this shape equal one float.
-    pub fn set_equal_floats(&mut self, port: Port, shape: Box<[usize]>, item: f64) {
+    pub fn set_equal_floats(&mut self, port: Port, shape: Extents, item: f64) {
         if shape.iter().product::<usize>() <= MAX_ELEMENTS {
             self.set_data(port, Data::equal_floats(shape, item));
         }

@@ -424,6 +424,20 @@ impl RuleCx<'_, '_> {
         Some(data)
     }
 
+    /// As [`RuleCx::data`], for a form of constants that rules compute and files do not have: decodes no initializer.
+    pub(crate) fn computed_data(&mut self, port: Port) -> Option<Data> {
+        let value = self.value(port)?;
+        self.misses_constant(port);
+        self.core.data_of(self.frame, value).cloned()
+    }
+
+    /// Whether a port holds a constant of the file that no rule has read so far.
+    pub(crate) fn is_unread(&self, port: Port) -> bool {
+        self.value(port).is_some_and(|value| {
+            !self.has_data(value) && self.frame.body.value(value).origin.initializer().is_some()
+        })
+    }
+
     #[cold]
     fn report_malformed(&mut self, value: ValueId, error: DecodeError) -> Option<Data> {
         self.frame.report_value(value, SolveErrorKind::Malformed(error));

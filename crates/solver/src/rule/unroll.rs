@@ -137,7 +137,7 @@ impl RuleCx<'_, '_> {
             && let Data::Ints(ints) = self.core().constants.get(data).clone()
         {
             let item = self.dims().constant(iteration);
-            let ints = Ints { shape: ints.shape.clone(), items: Box::new([item]) };
+            let ints = Ints { shape: ints.shape.clone(), items: smallvec::smallvec![item] };
             let data = self.core().constants.intern(Data::Ints(Arc::new(ints)));
             self.frame().slots[value.index()].data = Some(data);
         }

@@ -8,6 +8,8 @@ use std::hash::{BuildHasher, Hash, Hasher};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use smallvec::{SmallVec, smallvec};
+
 use crate::dim::DimId;
 use crate::elem::Elem;
 use crate::map::{HashState, Positions};
@@ -24,29 +26,35 @@ const FIRST_CAPACITY: usize = 16;
 /// Maximum number of elements of a constant that is passed into a function or out of it.
 pub(crate) const MAX_PASSED_ELEMENTS: usize = 64;
 
+/// The extents of a constant.
+pub type Extents = SmallVec<[usize; 2]>;
+
+/// The elements of a constant; those of most are so few that they take no allocation.
+pub type Items<T> = SmallVec<[T; 4]>;
+
 /// An integer or boolean tensor, or a tensor of whole floats, with its elements as dims in row-major order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ints {
     /// The extents; empty for a scalar.
-    pub shape: Box<[usize]>,
+    pub shape: Extents,
     /// The elements, as many as the product of the extents.
-    pub items: Box<[DimId]>,
+    pub items: Items<DimId>,
 }
 
 /// A floating-point tensor.
 #[derive(Clone, Debug)]
 pub struct Floats {
     /// The extents; empty for a scalar.
-    pub shape: Box<[usize]>,
+    pub shape: Extents,
     /// The elements in row-major order.
-    pub items: Box<[f64]>,
+    pub items: Items<f64>,
 }
 
 /// A tensor of equal elements, as ConstantOfShape makes for weights. Its elements are listed only for a rule that reads
 /// them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Splat {
-    shape: Box<[usize]>,
+    shape: Extents,
     item: Item,
 }
 
@@ -65,12 +73,12 @@ impl Splat {
 
     fn ints(&self) -> Option<Ints> {
         let Item::Int(item) = self.item else { return None };
-        Some(Ints { shape: self.shape.clone(), items: vec![item; self.count()].into() })
+        Some(Ints { shape: self.shape.clone(), items: smallvec![item; self.count()] })
     }
 
     fn floats(&self) -> Option<Floats> {
         let Item::Float(bits) = self.item else { return None };
-        let items = vec![f64::from_bits(bits); self.count()].into();
+        let items = smallvec![f64::from_bits(bits); self.count()];
         Some(Floats { shape: self.shape.clone(), items })
     }
 }
@@ -109,14 +117,14 @@ impl Ints {
     /// A tensor without axes.
     #[must_use]
     pub fn scalar(item: DimId) -> Self {
-        Self { shape: Box::default(), items: Box::new([item]) }
+        Self { shape: Extents::new(), items: smallvec![item] }
     }
 
     /// A tensor with one axis.
     #[must_use]
-    pub fn vector(items: impl Into<Box<[DimId]>>) -> Self {
-        let items = items.into();
-        Self { shape: Box::new([items.len()]), items }
+    pub fn vector(items: impl IntoIterator<Item = DimId>) -> Self {
+        let items: Items<DimId> = items.into_iter().collect();
+        Self { shape: smallvec![items.len()], items }
     }
 
     /// The only item.
@@ -145,19 +153,19 @@ pub(crate) enum Data {
 
 impl Data {
     /// Integers that all equal `item`, as many as the product of `shape`.
-    pub(crate) fn equal_ints(shape: Box<[usize]>, item: DimId) -> Self {
+    pub(crate) fn equal_ints(shape: Extents, item: DimId) -> Self {
         let count = shape.iter().product();
         if count < MIN_SPLAT {
-            return Self::Ints(Arc::new(Ints { shape, items: vec![item; count].into() }));
+            return Self::Ints(Arc::new(Ints { shape, items: smallvec![item; count] }));
         }
         Self::Splat(Arc::new(Splat { shape, item: Item::Int(item) }))
     }
 
     /// Floats that all equal `item`, as many as the product of `shape`.
-    pub(crate) fn equal_floats(shape: Box<[usize]>, item: f64) -> Self {
+    pub(crate) fn equal_floats(shape: Extents, item: f64) -> Self {
         let count = shape.iter().product();
         if count < MIN_SPLAT {
-            return Self::Floats(Arc::new(Floats { shape, items: vec![item; count].into() }));
+            return Self::Floats(Arc::new(Floats { shape, items: smallvec![item; count] }));
         }
         Self::Splat(Arc::new(Splat { shape, item: Item::Float(item.to_bits()) }))
     }
@@ -297,6 +305,11 @@ impl Hash for Floats {
     }
 }
 
+/// Whether the solver follows constants of this type as floats.
+pub(crate) fn is_float(elem: Elem) -> bool {
+    [Elem::FLOAT, Elem::DOUBLE, Elem::FLOAT16, Elem::BFLOAT16].contains(&elem)
+}
+
 /// Whether shapes are computed with integers of this type.
 pub(crate) fn is_followed(elem: Elem) -> bool {
     [Elem::INT64, Elem::INT32].contains(&elem)
@@ -306,11 +319,13 @@ pub(crate) fn is_followed(elem: Elem) -> bool {
 mod tests {
     use std::sync::Arc;
 
-    use super::{Constants, Data, DataId, Floats, Ints, MIN_SPLAT};
+    use smallvec::smallvec;
+
+    use super::{Constants, Data, DataId, Extents, Floats, Ints, MIN_SPLAT};
     use crate::dim::DimId;
 
     fn floats(items: &[f64]) -> Data {
-        Data::Floats(Arc::new(Floats { shape: Box::new([items.len()]), items: items.into() }))
+        Data::Floats(Arc::new(Floats { shape: smallvec![items.len()], items: items.into() }))
     }
 
     #[test]
@@ -327,14 +342,14 @@ mod tests {
     fn equal_elements_are_one_constant_however_they_were_listed() {
         let mut constants = Constants::default();
         for count in [1, MIN_SPLAT - 1, MIN_SPLAT, 100] {
-            let shape: Box<[usize]> = Box::new([count]);
+            let shape: Extents = smallvec![count];
             let listed = constants.intern(floats(&vec![-0.0; count]));
             assert_eq!(constants.intern(Data::equal_floats(shape.clone(), -0.0)), listed);
             assert_ne!(constants.intern(Data::equal_floats(shape.clone(), 0.0)), listed);
             let data = constants.get(listed);
             assert_eq!((data.float_count(), data.int_count()), (Some(count), None));
             assert_eq!(data.as_floats().map(|floats| floats.items.len()), Some(count));
-            let listed = Ints { shape: shape.clone(), items: vec![DimId::ONE; count].into() };
+            let listed = Ints { shape: shape.clone(), items: smallvec![DimId::ONE; count] };
             let equal = Data::equal_ints(shape.clone(), DimId::ONE);
             assert_eq!(equal.as_ints().as_deref(), Some(&listed));
             assert!(equal.as_floats().is_none());

@@ -230,7 +230,7 @@ fn sparse_tensor(view: SparseTensorView<'_>, sparse: &owned::SparseTensorProto) 
 
 pub(super) fn tensor(view: TensorView<'_>, tensor: &owned::TensorProto) {
     let header = view.header().expect("well formed");
-    assert_eq!(header.name, tensor.name());
+    assert_eq!(header.name(), tensor.name());
     assert_eq!(header.data_type, tensor.data_type());
     assert_eq!(header.dims[..], tensor.dims);
     assert_eq!(header.data_location, tensor.data_location.unwrap_or_default());

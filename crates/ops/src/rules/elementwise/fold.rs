@@ -10,7 +10,9 @@ use std::sync::Arc;
 use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{ComparisonOp, Counting, CountingOrder, Floats, Ints, Rule, RuleCx, RuleResult};
+use typeloom_solver::rule::{
+    ComparisonOp, Counting, CountingOrder, Extents, Floats, Ints, Rule, RuleCx, RuleResult,
+};
 
 use crate::rules::cast::{rounded, significand};
 use crate::rules::common::{Positions, broadcast_positions, is_unsigned};
@@ -176,7 +178,7 @@ fn quotient(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 
 /// Records floats as computed at run time, rounded to the element type; for half precision only if they are
 /// exact.
-fn set_rounded(cx: &mut RuleCx<'_, '_>, shape: Box<[usize]>, items: Vec<f64>) {
+fn set_rounded(cx: &mut RuleCx<'_, '_>, shape: Extents, items: Vec<f64>) {
     let Some(elem) = cx.elem(Out(0)) else { return };
     let Some(bits) = significand(elem) else { return };
     let items: Option<Vec<f64>> = items

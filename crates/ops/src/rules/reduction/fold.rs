@@ -47,7 +47,7 @@ fn reduce(
     };
     let result = items.fold(first, |result, item| combine(cx, result, item));
     let shape = if keep { vec![1; x.shape.len()] } else { Vec::new() };
-    put_whole(cx, Out(0), Ints { shape: shape.into(), items: Box::new([result]) });
+    put_whole(cx, Out(0), Ints { shape: shape.into(), items: smallvec::smallvec![result] });
     Ok(())
 }
 

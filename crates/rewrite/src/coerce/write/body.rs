@@ -234,7 +234,7 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
             }
             for tensor in view.initializers() {
                 let tensor = tensor?;
-                if outer.is_none() && tensor.header()?.name == old {
+                if outer.is_none() && tensor.header()?.name() == old {
                     replace_strings(
                         tensor.wire_fields(),
                         tensor.offset(),
