@@ -219,12 +219,12 @@ mod tests {
 
     #[test]
     fn split_work_is_recorded() {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("two threads");
+        let pool = ThreadPoolBuilder::new().num_threads(2).build().expect("two threads");
         pool.install(|| {
             assert!(!should_split(9, 10) && !split_any());
             assert!(should_split(10, 10) && split_any() && !split_any());
         });
-        let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
+        let one = ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
         one.install(|| assert!(!should_split(10, 10) && !split_any()));
     }
 
@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn one_caller_is_within_at_a_time_also_after_a_panic() {
         let _entry = ENTRY.lock().unwrap_or_else(PoisonError::into_inner);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("two threads");
+        let pool = ThreadPoolBuilder::new().num_threads(2).build().expect("two threads");
         let here = || std::thread::current().id();
         pool.install(|| {
             let inner = within(|| {
