@@ -9,7 +9,7 @@
 //! Tasks are scheduled dynamically: a thread takes the next task of a list when it has completed one. The
 //! thread of the caller takes tasks too, so the pool of [`helpers`] has one thread less than `rayon` counts. If
 //! all work moved to threads of a pool, the first would start on the one processor, and the second, started
-//! while the caller still occupies the other, often on the same one: both then share it for tens of milliseconds.
+//! while the caller still occupies the other, could start on the same one, and both would share it.
 //! A caller that is a thread of a `rayon` pool uses that pool.
 //!
 //! A fork copies the pool without its threads, so in the child of a process that used the pool no work is split.
