@@ -3,11 +3,14 @@
 //! Kernels call `should_split` to decide whether to split their work. The threshold is about a tenth of a
 //! millisecond per share: smaller shares finish before another thread has woken up.
 //!
-//! A kernel that starts work on the pool from an outside thread blocks that thread and wakes two others. A
-//! caller with many kernels therefore enters the pool once with [`within`], if [`split_any`] shows that
-//! kernels were split. Inside, the other threads of the pool wait for tasks without sleeping.
+//! A caller with many kernels announces them with [`within`], if [`split_any`] shows that kernels were split.
+//! Inside, the other threads wait for tasks without sleeping.
 //!
-//! Tasks are scheduled dynamically: a thread takes the next task of a list when it has completed one.
+//! Tasks are scheduled dynamically: a thread takes the next task of a list when it has completed one. The
+//! thread of the caller takes tasks too, so the pool of [`helpers`] has one thread less than `rayon` counts. If
+//! all work moved to threads of a pool, the first would start on the one processor, and the second, started
+//! while the caller still occupies the other, could start on the same one, and both would share it.
+//! A caller that is a thread of a `rayon` pool uses that pool.
 //!
 //! A fork copies the pool without its threads, so in the child of a process that used the pool no work is split.
 
@@ -15,6 +18,8 @@ use std::cell::Cell;
 use std::process;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
+
+use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
 
 use crate::error::KernelErrorKind;
 
@@ -28,6 +33,21 @@ thread_local! {
 fn has_several_threads() -> bool {
     static OWNER: OnceLock<u32> = OnceLock::new();
     rayon::current_num_threads() > 1 && *OWNER.get_or_init(process::id) == process::id()
+}
+
+/// The threads that compute tasks together with a caller from outside of all pools; `None` for a thread of a pool,
+/// or if threads cannot start.
+fn helpers() -> Option<&'static ThreadPool> {
+    static HELPERS: OnceLock<Option<ThreadPool>> = OnceLock::new();
+    if rayon::current_thread_index().is_some() {
+        return None;
+    }
+    let start = || {
+        let number = rayon::current_num_threads().saturating_sub(1).max(1);
+        let name = |at| format!("typeloom-kernel-{at}");
+        ThreadPoolBuilder::new().num_threads(number).thread_name(name).build().ok()
+    };
+    HELPERS.get_or_init(start).as_ref()
 }
 
 /// Whether to split work of this size: it is at least `min_work`, and the pool has several threads.
@@ -124,19 +144,32 @@ pub(crate) fn try_run_all<T: Send>(
 fn share(tasks: usize, run_next: &(dyn Fn() -> bool + Sync)) {
     let others = rayon::current_num_threads().min(tasks).saturating_sub(1);
     let busy = AtomicUsize::new(others);
-    rayon::scope(|scope| {
-        let _engaged = assist::engage();
-        assist::call();
-        for _ in 0..others {
-            scope.spawn(|_| {
-                let _last = Countdown(&busy);
-                while run_next() {}
-            });
+    match helpers() {
+        Some(pool) => {
+            pool.in_place_scope(|scope| share_in(scope, Some(pool), others, &busy, run_next));
         }
-        while run_next() {}
-        // A thread that sleeps here wakes up long after the last task, so it waits in a loop first.
-        assist::while_busy(&|| busy.load(Ordering::Acquire) > 0);
-    });
+        None => rayon::scope(|scope| share_in(scope, None, others, &busy, run_next)),
+    }
+}
+
+fn share_in<'scope>(
+    scope: &Scope<'scope>,
+    pool: Option<&ThreadPool>,
+    others: usize,
+    busy: &'scope AtomicUsize,
+    run_next: &'scope (dyn Fn() -> bool + Sync),
+) {
+    let _engaged = assist::engage();
+    assist::call(pool);
+    for _ in 0..others {
+        scope.spawn(move |_| {
+            let _last = Countdown(busy);
+            while run_next() {}
+        });
+    }
+    while run_next() {}
+    // A thread that sleeps here wakes up long after the last task, so it waits in a loop first.
+    assist::while_busy(&|| busy.load(Ordering::Acquire) > 0);
 }
 
 /// Counts a thread as done on drop, so also after a panic.
@@ -156,7 +189,7 @@ pub fn split_any() -> bool {
 /// Whether a thread is inside [`within`].
 static IN_USE: AtomicBool = AtomicBool::new(false);
 
-/// Releases the pool on drop, so also after a panic.
+/// Releases the assistants on drop, so also after a panic.
 struct PoolGuard;
 
 impl Drop for PoolGuard {
@@ -165,21 +198,16 @@ impl Drop for PoolGuard {
     }
 }
 
-/// Runs `work` on a thread of the pool, so that its kernels split onto sibling threads. Runs it on the
-/// current thread if the pool has one thread or is already in use. Propagates panics.
-///
-/// Only one caller may be inside at a time: a waiting `rayon` thread steals other jobs, and stealing a whole
-/// run would delay the first one and grow its stack.
-pub fn within<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+/// Runs `work` on the current thread, and keeps the other threads awake for its kernels meanwhile. They only
+/// assist one caller at a time, so this does nothing else while another caller is inside. Propagates panics.
+pub fn within<R>(work: impl FnOnce() -> R) -> R {
     if !has_several_threads() || IN_USE.swap(true, Ordering::Acquire) {
         return work();
     }
     let _guard = PoolGuard;
-    rayon::scope(|_| {
-        let _engaged = assist::engage();
-        assist::call();
-        work()
-    })
+    let _engaged = assist::engage();
+    assist::call(helpers());
+    work()
 }
 
 #[cfg(test)]
@@ -191,12 +219,12 @@ mod tests {
 
     #[test]
     fn split_work_is_recorded() {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("two threads");
+        let pool = ThreadPoolBuilder::new().num_threads(2).build().expect("two threads");
         pool.install(|| {
             assert!(!should_split(9, 10) && !split_any());
             assert!(should_split(10, 10) && split_any() && !split_any());
         });
-        let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
+        let one = ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
         one.install(|| assert!(!should_split(10, 10) && !split_any()));
     }
 
@@ -241,7 +269,7 @@ mod tests {
     #[test]
     fn one_caller_is_within_at_a_time_also_after_a_panic() {
         let _entry = ENTRY.lock().unwrap_or_else(PoisonError::into_inner);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("two threads");
+        let pool = ThreadPoolBuilder::new().num_threads(2).build().expect("two threads");
         let here = || std::thread::current().id();
         pool.install(|| {
             let inner = within(|| {

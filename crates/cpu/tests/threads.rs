@@ -77,6 +77,8 @@ fn results_are_the_same_bits_with_any_number_of_threads() {
             pool.install(|| run(op, &attributes, &inputs))
         };
         let expected = with(1);
+        // Outside of a pool, the caller computes tasks too.
+        assert!(run(op, &attributes, &inputs) == expected, "{op} {lists:?} {shapes:?} outside of a pool");
         for threads in [2, 3, 5] {
             assert!(with(threads) == expected, "{op} {lists:?} {shapes:?} with {threads} threads");
         }

@@ -12,12 +12,15 @@ use std::cell::Cell;
 use std::hint;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rayon::Yield;
+use rayon::{ThreadPool, Yield};
 
 use super::IN_USE;
 
 /// Maximum number of searches in a row that find no job.
-const PATIENCE: usize = 1 << 12;
+const PATIENCE: usize = 1 << 13;
+
+/// Number of pauses instead of a search on a thread that is in no pool; they take about as long.
+const PAUSES: usize = 8;
 
 /// Number of threads that assist.
 static ASSISTANTS: AtomicUsize = AtomicUsize::new(0);
@@ -41,10 +44,13 @@ impl Drop for Engaged {
     }
 }
 
-/// Calls assistants if a run needs them and none is there.
-pub(super) fn call() {
+/// Calls assistants if a run needs them and none is there: the threads of a pool, or of that of the current thread.
+pub(super) fn call(pool: Option<&ThreadPool>) {
     if IN_USE.load(Ordering::Relaxed) && ASSISTANTS.load(Ordering::Relaxed) == 0 {
-        rayon::spawn_broadcast(|_| assist());
+        match pool {
+            Some(pool) => pool.spawn_broadcast(|_| assist()),
+            None => rayon::spawn_broadcast(|_| assist()),
+        }
     }
 }
 
@@ -58,7 +64,8 @@ fn assist() {
     ASSISTANTS.fetch_sub(1, Ordering::Relaxed);
 }
 
-/// Executes jobs of the pool while a condition holds, until [`PATIENCE`] searches in a row have found none.
+/// Waits while a condition holds, until [`PATIENCE`] searches for a job in a row have found none. A thread of a pool
+/// executes the jobs that it finds.
 pub(super) fn while_busy(condition: &dyn Fn() -> bool) {
     let mut idle = 0;
     while idle < PATIENCE && condition() {
@@ -68,7 +75,10 @@ pub(super) fn while_busy(condition: &dyn Fn() -> bool) {
                 hint::spin_loop();
                 idle += 1;
             }
-            None => return,
+            None => {
+                (0..PAUSES).for_each(|_| hint::spin_loop());
+                idle += 1;
+            }
         }
     }
 }
