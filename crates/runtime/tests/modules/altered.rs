@@ -38,7 +38,7 @@ use reference::interpret;
 
 /// Number of alterations of each artifact, 10,800 together, and without `TYPELOOM_TESTS=all`.
 const EACH: usize = 1_200;
-const FEW_OF_EACH: usize = 120;
+const FEW_OF_EACH: usize = 400;
 
 /// Another text: one of `known`, or with one changed letter.
 fn other(random: &mut Random, text: &str, known: &[String]) -> String {
