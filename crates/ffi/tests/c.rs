@@ -18,7 +18,7 @@ use typeloom_interface::bundle::Exported;
 use typeloom_report::c_header::{Program, c_header};
 
 /// Loads, runs and frees of one program.
-const CYCLES: &str = "10000";
+const CYCLES: &str = "1000";
 
 /// A compiler, or `None` with a message.
 #[expect(clippy::print_stderr, reason = "reports that a test is skipped")]

@@ -306,7 +306,7 @@ fn crates_are_refused_or_described() {
     // Mutating only digits keeps most inputs valid JSON and changes the ids, which link all items.
     let digits: Vec<usize> = (0..seed.len()).filter(|at| seed[*at].is_ascii_digit()).collect();
     let mut rng = Rng(4000);
-    let mutants: Vec<_> = (0..150)
+    let mutants: Vec<_> = (0..hostile::number(30, 150))
         .map(|_| {
             let mut mutant = seed.to_vec();
             for _ in 0..8 {

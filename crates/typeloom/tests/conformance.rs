@@ -265,7 +265,8 @@ fn recording_causes_changes_no_answer() {
     let mut differing = Vec::new();
     for folder in ["inference", "backend"] {
         let Some(cases) = list(folder) else { return };
-        for case in &cases {
+        let step = if std::env::var("TYPELOOM_TESTS").as_deref() == Ok("all") { 1 } else { 5 };
+        for case in cases.iter().step_by(step) {
             let once = bytes_of(folder, case.model());
             let again = layers::repeat(&once);
             for bytes in [Some(once), again].into_iter().flatten() {

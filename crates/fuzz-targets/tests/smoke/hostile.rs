@@ -13,6 +13,11 @@ const NODES: usize = 3_000;
 /// Nesting depth far above every limit.
 const LEVELS: usize = 10_000;
 
+/// The number of cases: `all` with `TYPELOOM_TESTS=all`, which the CI sets, and `few` otherwise.
+pub(crate) fn number(few: usize, all: usize) -> usize {
+    if std::env::var("TYPELOOM_TESTS").as_deref() == Ok("all") { all } else { few }
+}
+
 /// Serialized models by kind of attack.
 pub(crate) fn models() -> Vec<(&'static str, Vec<u8>)> {
     let mut models = vec![
@@ -158,7 +163,7 @@ fn growing(add: &mut impl FnMut(&'static str, String)) {
             format!("w{at} = Mul(v{at}, v{at}) v{} = Add(w{at}, one) r{at} = ConstantOfShape(w{at}) ", at + 1)
         }
     });
-    chain("dims that are divided", "float[N, M] x", "int64[1] k = {3}", 100, &|at| match at {
+    chain("dims that are divided", "float[N, M] x", "int64[1] k = {3}", number(40, 100), &|at| match at {
         0 => "v1 = Shape(x) ".to_owned(),
         _ => format!(
             "w{at} = Div(v{at}, k) u{at} = Mod(v{at}, w{at}) v{} = Add(w{at}, u{at}) r{at} = ConstantOfShape(v{at}) ",
@@ -181,7 +186,7 @@ fn growing(add: &mut impl FnMut(&'static str, String)) {
         2000 => "v2001 = Add(v2000, x) ".to_owned(),
         _ => format!("v{} = Identity(v{at}) ", at + 1),
     });
-    chain("ranks that grow", "float[N] v0", "int64[1] zero = {0}", 1000, &|at| {
+    chain("ranks that grow", "float[N] v0", "int64[1] zero = {0}", number(400, 1000), &|at| {
         format!("v{} = Unsqueeze(v{at}, zero) ", at + 1)
     });
 }
@@ -205,13 +210,13 @@ fn functions(add: &mut impl FnMut(&'static str, String)) {
     calls("a long circle of functions", 1500, &|next| format!("c = l.f{next}(a)"), "c = l.f0(a)");
     calls(
         "functions that call the next twice",
-        300,
+        number(100, 300),
         &|next| format!("b = l.f{next}(a) c = l.f{next}(b)"),
         "c = Relu(a)",
     );
     calls(
         "functions that call the next with other shapes",
-        80,
+        number(16, 80),
         &|next| {
             format!(
                 "d = Concat <axis = 0> (a, a) b = l.f{next}(d) e = l.f{next}(a) c = Concat <axis = 0> (b, e)"
@@ -221,7 +226,7 @@ fn functions(add: &mut impl FnMut(&'static str, String)) {
     );
     calls(
         "functions that call the next with other ranks",
-        40,
+        number(12, 40),
         &|next| {
             format!(
                 "z = Constant <value_ints = [0]> () d = Unsqueeze(a, z) b = l.f{next}(d) e = l.f{next}(a) c = Identity(b)"
@@ -238,7 +243,7 @@ fn functions(add: &mut impl FnMut(&'static str, String)) {
     );
     calls(
         "functions with an error that call the next twice",
-        300,
+        number(100, 300),
         &|next| format!("b = l.f{next}(a) n = Not(a) c = l.f{next}(b)"),
         "c = Not(a)",
     );
@@ -250,7 +255,7 @@ fn functions(add: &mut impl FnMut(&'static str, String)) {
     };
     calls("a function that calls itself in a branch", 1, &in_branch, &in_branch(0));
     calls("functions that call each other in branches", 3, &in_branch, &in_branch(0));
-    calls("a long chain of functions that call in branches", 1500, &in_branch, "c = Relu(a)");
+    calls("a long chain of functions that call in branches", number(500, 1500), &in_branch, "c = Relu(a)");
     calls(
         "functions that call the next with a large attribute",
         20,

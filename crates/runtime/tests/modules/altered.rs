@@ -32,12 +32,13 @@ use typeloom_wire::envelope::RunId;
 use typeloom_wire::memory::LocalNetwork;
 
 use crate::modules::peers::endpoint;
-use crate::modules::support::{Random, seeds};
+use crate::modules::support::{Random, number, seeds};
 use bases::{Base, Functions, bases, compiled};
 use reference::interpret;
 
-/// Number of alterations of each artifact; 10,800 together.
+/// Number of alterations of each artifact, 10,800 together, and without `TYPELOOM_TESTS=all`.
 const EACH: usize = 1_200;
+const FEW_OF_EACH: usize = 120;
 
 /// Another text: one of `known`, or with one changed letter.
 fn other(random: &mut Random, text: &str, known: &[String]) -> String {
@@ -319,7 +320,10 @@ fn an_altered_artifact_is_rejected_or_runs_as_it_states() {
         println!("{}", lines.join("\n"));
         let shown = &wrong[..wrong.len().min(20)];
         assert!(wrong.is_empty(), "{} of them:\n{}", wrong.len(), shown.join("\n"));
-        assert!(ran_other_methods > 0, "no altered dispatch ran");
+        // About one in thousands of alterations.
+        if number(FEW_OF_EACH, EACH) == EACH {
+            assert!(ran_other_methods > 0, "no altered dispatch ran");
+        }
     }
 }
 
@@ -347,7 +351,7 @@ fn alter_base(base: &Base, seed: u64, functions: &Functions, results: &mut Found
     assert_eq!(interpret(base, &graph_of(&file)).as_ref(), Some(&expected), "the reference of {}", base.name);
     let original = stamps(&file);
     let (mut rejected, mut ran) = (0, 0);
-    for at in 0..EACH {
+    for at in 0..number(FEW_OF_EACH, EACH) {
         let (altered, change) = alter(&file, &mut random);
         let context = || format!("seed {seed}, {} {at}: {change}", base.name);
         match run(base, &altered, &fresh()) {

@@ -1,10 +1,12 @@
 //! The JSON of small crates, written by the toolchain that runs the tests.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-/// The JSON that `cargo rustdoc` writes for a crate of this name with this source.
+/// The JSON that `rustdoc` writes for a crate of this name with this source.
 pub(crate) fn of(name: &str, source: &str) -> Vec<u8> {
     with(name, source, &[])
 }
@@ -17,30 +19,37 @@ pub(crate) fn with(name: &str, source: &str, options: &[&str]) -> Vec<u8> {
 /// The same, in another edition.
 pub(crate) fn in_edition(year: &str, name: &str, source: &str, options: &[&str]) -> Vec<u8> {
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    // Many tests compare variants with one crate.
+    static WRITTEN: Mutex<Option<HashMap<String, Vec<u8>>>> = Mutex::new(None);
+    let key = format!("{year}\n{name}\n{options:?}\n{source}");
+    let written = || WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(json) = written().as_ref().and_then(|written| written.get(&key)) {
+        return json.clone();
+    }
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let folder = std::env::temp_dir().join(format!("typeloom-rust-{}-{number}", std::process::id()));
     let json = write(&folder, year, name, source, options);
     std::fs::remove_dir_all(&folder).expect("the folder was made by this test");
+    written().get_or_insert_default().insert(key, json.clone());
     json
 }
 
 fn write(folder: &Path, year: &str, name: &str, source: &str, options: &[&str]) -> Vec<u8> {
-    let manifest = format!(
-        "[package]\nname = \"{name}\"\nversion = \"1.0.0\"\nedition = \"{year}\"\n[lib]\npath = \"lib.rs\"\n[workspace]\n"
-    );
     std::fs::create_dir_all(folder).expect("the folder for temporary files can be written to");
-    std::fs::write(folder.join("Cargo.toml"), manifest).expect("the folder was just made");
     std::fs::write(folder.join("lib.rs"), source).expect("the folder was just made");
-    let output = Command::new(env!("CARGO"))
-        .args(["rustdoc", "--offline", "--quiet", "--lib", "--target-dir"])
-        .arg(folder.join("target"))
-        .args(["--", "-Z", "unstable-options", "--output-format", "json"])
+    // Without cargo, which takes longer than rustdoc.
+    let rustdoc = std::env::var_os("RUSTDOC").unwrap_or_else(|| {
+        Path::new(env!("CARGO")).with_file_name(format!("rustdoc{}", std::env::consts::EXE_SUFFIX)).into()
+    });
+    let output = Command::new(rustdoc)
+        .args(["lib.rs", "--crate-type", "lib", "--crate-version", "1.0.0"])
+        .args(["--crate-name", name, "--edition", year, "--out-dir", "."])
+        .args(["-Z", "unstable-options", "--output-format", "json"])
         .args(options)
         .current_dir(folder)
         .env("RUSTC_BOOTSTRAP", "1")
-        .env_remove("RUSTDOCFLAGS")
         .output()
-        .expect("the toolchain that runs the tests has a cargo");
+        .expect("the toolchain that runs the tests has rustdoc");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    std::fs::read(folder.join("target/doc").join(format!("{name}.json"))).expect("cargo wrote the file")
+    std::fs::read(folder.join(format!("{name}.json"))).expect("rustdoc wrote the file")
 }

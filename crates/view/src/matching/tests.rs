@@ -3,6 +3,7 @@
 use super::testing::{Map, Names, Program, Random, cost, minimum, of_keys, of_matching};
 use super::{Matching, matching};
 use crate::scene::{NodeId, Scene, ValueId};
+use crate::testing::number;
 
 /// A random program.
 fn program(seed: u64, nodes: usize, operators: usize) -> Program {
@@ -151,7 +152,7 @@ fn chain(nodes: usize, edits: usize) -> (usize, usize) {
 
 #[test]
 fn a_long_chain_with_edits_is_matched_with_linear_work() {
-    for (nodes, edits) in [(10_000, 10), (100_000, 100)] {
+    for (nodes, edits) in [(number(2_000, 10_000), 10), (number(20_000, 100_000), 100)] {
         let (work, size) = chain(nodes, edits);
         println!("{nodes} nodes: {work} steps, {} for each node", work / size);
         assert!(work <= 150 * size, "{} steps for each node", work / size);

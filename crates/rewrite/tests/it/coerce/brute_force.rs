@@ -9,7 +9,7 @@ use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Mode;
 
 use super::repaired;
-use crate::support::{graph, solved};
+use crate::support::{graph, number, solved};
 
 /// The element types of generated graphs and of conversions.
 const ELEMS: [Elem; 5] = [Elem::FLOAT16, Elem::FLOAT, Elem::DOUBLE, Elem::INT64, Elem::BOOL];
@@ -173,7 +173,7 @@ fn extend<'m>(
 fn no_repair_of_a_small_graph_has_fewer_casts() {
     let mut rng = Rng(2_026);
     let mut compared = [0; MAX_CONVERSIONS + 1];
-    for _ in 0..150 {
+    for _ in 0..number(40, 150) {
         let text = random(&mut rng);
         let bytes = graph(&text);
         let model = ModelProto::decode(&bytes[..]).expect("the text is a model");
