@@ -7,7 +7,7 @@
 //! Inside, the other threads wait for tasks without sleeping.
 //!
 //! Tasks are scheduled dynamically: a thread takes the next task of a list when it has completed one. The
-//! thread of the caller takes tasks too, so the pool of [`helpers`] has one thread less than `rayon` counts. If
+//! thread of the caller takes tasks too, so the pool of helpers has one thread less than `rayon` counts. If
 //! all work moved to threads of a pool, the first would start on the one processor, and the second, started
 //! while the caller still occupies the other, could start on the same one, and both would share it.
 //! A caller that is a thread of a `rayon` pool uses that pool.
