@@ -36,7 +36,7 @@ use crate::modules::support::{Random, number, seeds};
 use bases::{Base, Functions, bases, compiled};
 use reference::interpret;
 
-/// Number of alterations of each artifact, 10,800 together, and without `TYPELOOM_TESTS=all`.
+/// Number of alterations of each artifact: with `TYPELOOM_TESTS=all`, which makes 10,800 together, and without it.
 const EACH: usize = 1_200;
 const FEW_OF_EACH: usize = 120;
 
