@@ -126,7 +126,7 @@ impl<'a, 'p> Engine<'a, 'p> {
         let first = body.first_step(step);
         // Whether this run found an error that makes the shapes of the node unreliable.
         let mut doubtful = false;
-        if !frame.errors.contains_key(&first) {
+        if !frame.rare.errors.contains_key(&first) {
             let op = self.operators.op(body.step(step).op);
             let outcome = match &op.kind {
                 OpKind::Schema(operator) => self.operator(frame, body, step, operator),
@@ -149,8 +149,8 @@ impl<'a, 'p> Engine<'a, 'p> {
                 }
             };
             if let Err(kind) = outcome {
-                doubtful = recovery::is_doubtful(&kind) || frame.second_errors.contains_key(&first);
-                frame.errors.insert(first, SolveError { site: ErrorSite::Step(first), kind });
+                doubtful = recovery::is_doubtful(&kind) || frame.rare.second_errors.contains_key(&first);
+                frame.rare.errors.insert(first, SolveError { site: ErrorSite::Step(first), kind });
             }
         }
         if let StepKind::Enter(exit) = body.step(step).kind {
@@ -163,7 +163,7 @@ impl<'a, 'p> Engine<'a, 'p> {
         if matches!(body.step(step).kind, StepKind::Exit(_)) {
             self.recover_exit(frame, body, step, first);
         }
-        let failed = frame.errors.contains_key(&first);
+        let failed = frame.rare.errors.contains_key(&first);
         for value in body.outputs(step).iter().flatten().copied() {
             if failed && frame.slots[value.index()].ty.is_none() {
                 frame.slots[value.index()].ty = Some(Types::ERROR);
@@ -270,7 +270,7 @@ impl<'a, 'p> Engine<'a, 'p> {
         if let Err(other) = self.rules(frame, step, kind, operator) {
             if recovery::is_independent(&other) {
                 let first = frame.body.first_step(step);
-                frame.second_errors.insert(first, SolveError { site: ErrorSite::Step(first), kind: other });
+                frame.rare.second_errors.insert(first, SolveError { site: ErrorSite::Step(first), kind: other });
             }
             self.recover(frame, step, operator);
         }
@@ -279,7 +279,7 @@ impl<'a, 'p> Engine<'a, 'p> {
     /// Types the outputs of a node with graphs and an input of an element type that the operator does not allow. The
     /// outputs do not depend on it.
     fn recover_exit(&mut self, frame: &mut Frame<'a>, body: &Body<'a>, step: StepId, first: StepId) {
-        let Some(error) = frame.errors.get(&first) else { return };
+        let Some(error) = frame.rare.errors.get(&first) else { return };
         let is_input = matches!(error.kind, SolveErrorKind::NotAllowed { port: Port::In(_), .. });
         if is_input
             && recovery::concerns_elements(&error.kind)

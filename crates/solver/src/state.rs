@@ -12,6 +12,7 @@ pub(crate) mod limit;
 pub(crate) mod loops;
 pub(crate) mod memo;
 pub(crate) mod parts;
+pub(crate) mod rare;
 pub(crate) mod recovery;
 pub(crate) mod trace;
 

@@ -82,7 +82,7 @@ pub(crate) fn verify<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
         }
     }
     for (value, declared, declared_in) in open {
-        if !verifier.frame.value_errors.contains_key(&value) && !verifier.frame.is_shapeless(value) {
+        if !verifier.frame.rare.value_errors.contains_key(&value) && !verifier.frame.is_shapeless(value) {
             verifier.value(value, &declared, declared_in);
         }
     }
@@ -124,7 +124,7 @@ impl Verifier<'_, '_> {
     }
 
     fn value(&mut self, value: ValueId, declared: &Declared, declared_in: DeclarationKind) {
-        if let (Some(claimed), Some(derived)) = (&declared.parts, self.frame.parts.get(&value))
+        if let (Some(claimed), Some(derived)) = (&declared.parts, self.frame.rare.parts.get(&value))
             && self.core.parts_differ(claimed, &derived.clone())
         {
             return self.refute(value, declared, declared_in, None);
@@ -135,7 +135,7 @@ impl Verifier<'_, '_> {
             return;
         }
         let Some(derived) = slot.shape else {
-            self.frame.open_claims.push(value);
+            self.frame.rare.open_claims.push(value);
             return;
         };
         if derived == claimed {
@@ -155,7 +155,7 @@ impl Verifier<'_, '_> {
             match self.axis(claim) {
                 Verdict::Accepted => {}
                 Verdict::Refuted => return self.refute(value, declared, declared_in, Some(axis)),
-                Verdict::Claimed(claim) => self.frame.claims.push(claim),
+                Verdict::Claimed(claim) => self.frame.rare.claims.push(claim),
                 Verdict::Open => is_open = true,
                 Verdict::Named => {
                     dims[axis] = *claimed;
@@ -164,7 +164,7 @@ impl Verifier<'_, '_> {
             }
         }
         if is_open {
-            self.frame.open_claims.push(value);
+            self.frame.rare.open_claims.push(value);
         }
         if is_named {
             self.frame.slots[value.index()].shape = Some(self.core.shapes.intern(&dims));

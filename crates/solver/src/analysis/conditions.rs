@@ -63,7 +63,7 @@ pub(crate) struct Decided<'a> {
 /// Decides the equations and claims of a solved frame.
 pub(crate) fn decide<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Decided<'a> {
     let errors = narrowed_inputs(core, frame);
-    if frame.equations.is_empty() && frame.claims.is_empty() {
+    if frame.equations.is_empty() && frame.rare.claims.is_empty() {
         return Decided { errors, requirements: Vec::new() };
     }
     let mut facts = solve(core, frame);
@@ -322,8 +322,8 @@ impl<'a> Facts<'a> {
     /// Decides declared extents that differ from derived ones as expressions.
     fn claims(&mut self, core: &mut Core<'a>, frame: &Frame<'a>) {
         let mut refuted: BTreeMap<ValueId, SolveError<'a>> = BTreeMap::new();
-        for (at, claim) in frame.claims.iter().enumerate() {
-            if refuted.contains_key(&claim.value) || frame.value_errors.contains_key(&claim.value) {
+        for (at, claim) in frame.rare.claims.iter().enumerate() {
+            if refuted.contains_key(&claim.value) || frame.rare.value_errors.contains_key(&claim.value) {
                 continue;
             }
             let decided = if at < MAX_CLAIMS { self.claim(core, frame, claim) } else { Err(()) };

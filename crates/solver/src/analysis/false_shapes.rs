@@ -34,8 +34,8 @@ pub(crate) fn suspects(core: &Core<'_>, frame: &Frame<'_>) -> Vec<(ValueId, Step
     let mut open: VecDeque<(ValueId, StepId)> = VecDeque::new();
     // Shapes do not decide element types.
     let of_elements = |error: &SolveError<'_>| concerns_elements(&error.kind);
-    let steps = frame.errors.iter().filter(|(_, error)| !of_elements(error)).map(|(step, _)| step);
-    for step in steps.chain(frame.second_errors.keys()) {
+    let steps = frame.rare.errors.iter().filter(|(_, error)| !of_elements(error)).map(|(step, _)| step);
+    for step in steps.chain(frame.rare.second_errors.keys()) {
         let ports = body.inputs(*step).iter().chain(body.outputs(body.last_step(*step)));
         open.extend(ports.flatten().map(|value| (*value, *step)));
     }
@@ -80,7 +80,7 @@ pub(crate) fn errors<'a>(frame: &Frame<'a>) -> Vec<(ValueId, SolveError<'a>)> {
         let kind = SolveErrorKind::EmptyShape { value: *value, declared_in, shown: Axes::Needed(*by) };
         Some((*value, SolveError { site: frame.site_of(*value), kind }))
     };
-    frame.shapeless.iter().filter_map(error).collect()
+    frame.rare.shapeless.iter().filter_map(error).collect()
 }
 
 /// A warning about all dims that are named by a placeholder.

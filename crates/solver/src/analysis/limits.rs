@@ -18,7 +18,7 @@ use crate::state::limit::Limit;
 /// The values of a solved body whose shapes are unknown because of a limit, in step order.
 pub(crate) fn errors<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<SolveError<'a>> {
     let mut found = Vec::new();
-    let mut noted: Vec<(StepId, Limit)> = frame.limited.iter().copied().collect();
+    let mut noted: Vec<(StepId, Limit)> = frame.rare.limited.iter().copied().collect();
     noted.sort_unstable();
     for (step, limit) in noted {
         let body = &frame.body;

@@ -122,7 +122,7 @@ pub(crate) fn element_types<'a>(
     if let Some((Port::In(at), _)) = outlier
         && let Some(culprit) = body.inputs(step).get(*at).copied().flatten()
     {
-        frame.culprits.insert(body.first_step(step), culprit);
+        frame.rare.culprits.insert(body.first_step(step), culprit);
     }
     let ty = core.types.tensor_of(ElemSet::of(elem));
     for value in outputs {

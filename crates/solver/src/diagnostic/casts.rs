@@ -24,7 +24,7 @@ impl Scope<'_, '_> {
         left: (Port, &Type),
         right: (Port, &Type),
     ) -> Option<(Port, Elem)> {
-        let culprit = *self.frame.culprits.get(&self.body().first_step(step))?;
+        let culprit = *self.frame.rare.culprits.get(&self.body().first_step(step))?;
         let [(port, from), (_, to)] =
             if self.value(step, left.0) == Some(culprit) { [left, right] } else { [right, left] };
         width(single(from)?)?;

@@ -59,7 +59,7 @@ impl<'a> Scope<'_, 'a> {
         };
         let follow = |step: StepId| {
             let step = body.first_step(step);
-            Some(step) != avoid && !frame.errors.contains_key(&step)
+            Some(step) != avoid && !frame.rare.errors.contains_key(&step)
         };
         let accept = |of: ValueId, cause: &Cause| match cause {
             Cause::Rule { step, .. } => follow(*step),
@@ -92,7 +92,7 @@ impl<'a> Scope<'_, 'a> {
         let (body, frame) = (self.body(), self.frame);
         let count = body.values().count();
         let Some(trace) = self.core.trace.as_ref() else { return vec![None; count] };
-        let follow = |step: StepId| !frame.errors.contains_key(&body.first_step(step));
+        let follow = |step: StepId| !frame.rare.errors.contains_key(&body.first_step(step));
         let own = |value: ValueId| {
             let recorded = trace.recorded(frame.number, value).filter(|cause| match cause {
                 Cause::Rule { step, .. } => follow(*step),

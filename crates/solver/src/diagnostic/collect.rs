@@ -214,15 +214,15 @@ impl Consequences {
             matches!(kind, OpKind::Function(function) if functions.contains(function))
         });
         let calls: Vec<StepId> = if functions.is_empty() { Vec::new() } else { calls.collect() };
-        let nodes = frame.errors.keys().copied().chain(structural).chain(calls);
+        let nodes = frame.rare.errors.keys().copied().chain(structural).chain(calls);
         let twice = body.errors().iter().filter_map(|error| match &error.kind {
             SolveErrorKind::DuplicateValue { first, .. } => Some(*first),
             _ => None,
         });
-        let has_errors = !(frame.errors.is_empty()
+        let has_errors = !(frame.rare.errors.is_empty()
             && body.errors().is_empty()
             && instances.is_empty()
-            && frame.shapeless.is_empty());
+            && frame.rare.shapeless.is_empty());
         let nodes: BTreeSet<StepId> = nodes.map(|step| body.first_step(step)).collect();
         let mut values: BTreeSet<ValueId> = twice.collect();
         if !nodes.is_empty() {
@@ -310,7 +310,7 @@ fn value_of(frame: &Frame<'_>, error: &SolveError<'_>, used: &mut BTreeSet<Value
             let body = &frame.body;
             let outputs = body.outputs(body.last_step(step)).iter().flatten().copied();
             let found = outputs.into_iter().find(|value| {
-                let own = frame.value_errors.get(value);
+                let own = frame.rare.value_errors.get(value);
                 !used.contains(value) && own.is_some_and(|own| own.kind == error.kind)
             })?;
             used.insert(found);
@@ -341,7 +341,7 @@ fn unknown_operators<'a>(operators: &Operators<'a>, frame: &Frame<'a>, mode: Mod
         let record = body.step(step);
         let OpKind::Missing(kind) = &operators.op(record.op).kind else { return None };
         let is_unknown = matches!(**kind, SolveErrorKind::UnknownOperator { .. });
-        let is_reported = matches!(record.kind, StepKind::Exit(_)) || frame.errors.contains_key(&step);
+        let is_reported = matches!(record.kind, StepKind::Exit(_)) || frame.rare.errors.contains_key(&step);
         (is_unknown && !is_reported)
             .then(|| SolveError { site: ErrorSite::Step(step), kind: (**kind).clone() })
     };

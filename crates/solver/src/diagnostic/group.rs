@@ -117,7 +117,7 @@ fn cause(frame: &Frame<'_>, error: &SolveError<'_>, uses: &HashMap<(ValueId, Cod
 fn candidates(frame: &Frame<'_>, error: &SolveError<'_>) -> SmallVec<[ValueId; 4]> {
     let ErrorSite::Step(step) = error.site else { return SmallVec::new() };
     let elements = matches!(error.kind, SolveErrorKind::Disagree { .. } | SolveErrorKind::NotAllowed { .. });
-    if elements && let Some(culprit) = frame.culprits.get(&step) {
+    if elements && let Some(culprit) = frame.rare.culprits.get(&step) {
         return SmallVec::from_slice(&[*culprit]);
     }
     let ports: SmallVec<[Port; 4]> = match &error.kind {

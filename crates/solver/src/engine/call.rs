@@ -244,8 +244,8 @@ impl<'a> Calls<'a> {
             if precise {
                 frame.slots[parameter.index()].shape =
                     caller.shape_read(argument).map(|shape| copy_shape(core, shape, &mut dims));
-                if let Some(parts) = caller.parts.get(&argument) {
-                    frame.parts.insert(*parameter, copy_parts(core, parts, &mut dims));
+                if let Some(parts) = caller.rare.parts.get(&argument) {
+                    frame.rare.parts.insert(*parameter, copy_parts(core, parts, &mut dims));
                 }
                 if let Some(data) =
                     core.data_of(caller, argument).cloned().and_then(|data| copy_data(core, &data, &mut dims))
@@ -273,15 +273,15 @@ impl<'a> Calls<'a> {
         let function = key.function;
         self.open.remove(&function);
         crate::analysis::claims::verify(core, &mut frame);
-        frame.limit_errors = crate::analysis::limits::errors(core, &frame);
-        self.has_open_claims |= !frame.open_claims.is_empty();
+        frame.rare.limit_errors = crate::analysis::limits::errors(core, &frame);
+        self.has_open_claims |= !frame.rare.open_claims.is_empty();
         let (core, frame) = (&*core, frame);
         let root = frame.body.graph(frame.body.root());
         let portable = |frame: &Frame<'a>, value: ValueId| {
             let (ty, shape) = (frame.slots[value.index()].ty, frame.shape_read(value));
             let data = core.data_of(frame, value).filter(|data| is_portable(data)).cloned();
             let is_dropped = frame.is_dropped(value) || is_too_large(core, frame, value);
-            Portable { ty, shape, parts: frame.parts.get(&value).cloned(), data, is_dropped }
+            Portable { ty, shape, parts: frame.rare.parts.get(&value).cloned(), data, is_dropped }
         };
         let parameters = root.inputs.iter().map(|value| portable(&frame, *value)).collect();
         let results = root.outputs.iter().map(|value| portable(&frame, *value)).collect();
@@ -358,7 +358,7 @@ fn key<'a>(
         if let Some(shape) = frame.shape_read(value) {
             encoder.shape(core, shape);
         }
-        if let Some(parts) = frame.parts.get(&value) {
+        if let Some(parts) = frame.rare.parts.get(&value) {
             encoder.parts(core, parts);
         }
         let data = core.data_of(frame, value).filter(|data| is_portable(data));
@@ -517,7 +517,7 @@ fn apply<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, step: StepId, summary: 
         if let (Some(known), Some(shape)) = (frame.shape_read(argument), parameter.shape) {
             bind_extents(core, known, shape, &mut dims);
         }
-        if let (Some(known), Some(parts)) = (frame.parts.get(&argument), &parameter.parts) {
+        if let (Some(known), Some(parts)) = (frame.rare.parts.get(&argument), &parameter.parts) {
             bind_parts(core, known, parts, &mut dims);
         }
     }
@@ -535,7 +535,7 @@ fn apply<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, step: StepId, summary: 
             let shape = copy_shape(core, shape, &mut dims);
             frame.set_shape(output, shape, step);
         }
-        if let (None, Some(parts)) = (frame.parts.get(&output), &result.parts) {
+        if let (None, Some(parts)) = (frame.rare.parts.get(&output), &result.parts) {
             let parts = copy_parts(core, parts, &mut dims);
             frame.set_parts(output, parts, step);
         }
@@ -549,7 +549,7 @@ fn apply<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, step: StepId, summary: 
         }
     }
     // Equations are about dims of the model alone, so a second call in the same graph adds none.
-    if !summary.equations.is_empty() && frame.applied.insert((summary.number, body.step(step).graph)) {
+    if !summary.equations.is_empty() && frame.rare.applied.insert((summary.number, body.step(step).graph)) {
         for equation in &*summary.equations {
             frame.add_equation(Equation { step, source: EquationSource::Call, ..*equation });
         }

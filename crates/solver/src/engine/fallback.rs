@@ -32,7 +32,7 @@ struct Choice {
 
 /// Gives open inputs their proposed types; returns whether a type was narrowed.
 pub(crate) fn apply(core: &mut Core<'_>, frame: &mut Frame<'_>) -> bool {
-    if frame.number != 0 || (frame.fallbacks.nodes.is_empty() && frame.fallbacks.groups.is_empty()) {
+    if frame.number != 0 || (frame.rare.fallbacks.nodes.is_empty() && frame.rare.fallbacks.groups.is_empty()) {
         return false;
     }
     let mut choices = nodes(core, frame);
@@ -62,7 +62,7 @@ fn input_classes(core: &mut Core<'_>, frame: &Frame<'_>) -> Set<(u8, u32)> {
 /// The values of unknown type for which a node of the type tree is proposed.
 fn nodes(core: &mut Core<'_>, frame: &mut Frame<'_>) -> Vec<Choice> {
     let mut choices = Vec::new();
-    for (value, (node, proposer)) in std::mem::take(&mut frame.fallbacks.nodes) {
+    for (value, (node, proposer)) in std::mem::take(&mut frame.rare.fallbacks.nodes) {
         let Some(from) = frame.slots[value.index()].ty else { continue };
         if is_open(core, from, node) {
             choices.push(Choice { value, from, to: core.types.at_node(node), proposer });
@@ -87,9 +87,9 @@ fn is_open(core: &mut Core<'_>, ty: Ty, node: NodeNo) -> bool {
 
 /// The values of unknown element type in groups with one known element type.
 fn elements(core: &mut Core<'_>, frame: &mut Frame<'_>) -> Vec<Choice> {
-    let Frame { fallbacks, slots, .. } = frame;
+    let Frame { rare, slots, .. } = frame;
     let mut choices = Vec::new();
-    for group in fallbacks.groups.values_mut() {
+    for group in rare.fallbacks.groups.values_mut() {
         let mut open = Vec::new();
         for (value, proposer) in std::mem::take(&mut group.open) {
             let Some(from) = slots[value.index()].ty else { continue };

@@ -27,7 +27,7 @@ pub(crate) fn start<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
             Origin::Initializer(at) | Origin::InputWithDefault(at) => {
                 if let Err(kind) = initializer(core, frame, value, body.initializers[at.index()]) {
                     let kind = kind.specific(value);
-                    frame.value_errors.insert(value, SolveError { site: ErrorSite::Value(value), kind });
+                    frame.rare.value_errors.insert(value, SolveError { site: ErrorSite::Value(value), kind });
                 }
             }
         }
@@ -36,7 +36,7 @@ pub(crate) fn start<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
             core.meet_declarations(frame, value);
         }
         // The seed of one value may narrow another.
-        let is_free = frame.number == 0 && frame.seeded.is_empty();
+        let is_free = frame.number == 0 && frame.rare.seeded.is_empty();
         if is_free && record.graph == body.root() && record.origin == Origin::Input {
             core.keep_declared_input(frame, value);
         }

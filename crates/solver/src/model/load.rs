@@ -104,7 +104,7 @@ pub(crate) fn overflows<'a>(core: &Core<'a>, frame: &Frame<'a>, errors: &mut Vec
     for value in frame.body.values() {
         let Some(shape) = frame.slots[value.index()].shape else { continue };
         let Some(at) = shapes.iter().position(|other| *other == shape) else { continue };
-        let own = frame.value_errors.contains_key(&value);
+        let own = frame.rare.value_errors.contains_key(&value);
         let is_undefined = frame.body.value(value).origin == Origin::Undefined;
         shapes.swap_remove(at);
         if !own && !is_undefined {

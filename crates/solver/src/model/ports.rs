@@ -134,7 +134,7 @@ pub fn ports(checked: &mut Checked<'_>) -> Ports {
     let sets = classes.sets;
     let mut ports = Ports { classes: sets, makers, reads };
     pin_unrelated(&mut ports, &frame.body, &kinds);
-    pin_seeded(&mut ports, &checked.frame.seeded, &kinds);
+    pin_seeded(&mut ports, &checked.frame.rare.seeded, &kinds);
     ports
 }
 

@@ -36,7 +36,7 @@ pub(crate) fn give<'a>(
             let (seed, found) = (core.type_of(ty, shape), core.snapshot(frame, value));
             frame.report_value(value, SolveErrorKind::SeedContradicts { seed, found });
         }
-        frame.seeded.push(value);
+        frame.rare.seeded.push(value);
         // A node with several leaves bounds the type but does not determine it.
         if ty.is_some_and(|ty| core.types.is_concrete(ty)) {
             core.trace_given(frame.number, value, crate::state::trace::Cause::Seed);

@@ -132,7 +132,7 @@ pub(crate) fn solve<'a>(
     let cases = leaves.into_iter().enumerate().filter(|(at, _)| shown.contains(at)).collect();
     let PassResult { core, mut frame, calls, mut errors, requirements } = solved;
     for (value, error) in value_errors {
-        frame.value_errors.entry(value).or_insert_with(|| error.clone());
+        frame.rare.value_errors.entry(value).or_insert_with(|| error.clone());
         errors.push(error);
     }
     if let Some(proven) = &proven {
@@ -190,7 +190,9 @@ impl<'a> Passes<'_, 'a> {
         }
         seeds::bind_symbols(&mut core, body, &options.seeds, rejected_seeds)?;
         let mut frame = Box::new(Frame::new(0, Arc::clone(body)));
-        frame.shapeless.clone_from(&self.false_shapes);
+        if !self.false_shapes.is_empty() {
+            frame.rare.shapeless.clone_from(&self.false_shapes);
+        }
         seeds::give(&mut core, &mut frame, &options.seeds, rejected_seeds)?;
         initial::start(&mut core, &mut frame);
         case::seed_conditions(&mut core, &mut frame);
@@ -308,7 +310,7 @@ impl<'a> Passes<'_, 'a> {
     ) -> Result<Option<Vec<Type>>, CheckError> {
         // A declaration that every case confirms is not open.
         let is_open = match leaves.is_empty() {
-            true => solved.calls.has_open_claims || !solved.frame.open_claims.is_empty(),
+            true => solved.calls.has_open_claims || !solved.frame.rare.open_claims.is_empty(),
             false => leaves.iter().any(|leaf| leaf.has_open_claims) || !case::open_claims(leaves).is_empty(),
         };
         if !is_open {
@@ -366,7 +368,7 @@ impl<'a> Passes<'_, 'a> {
         let mut counted: Vec<&mut Leaf<'a>> = counted.map(|(_, leaf)| leaf).collect();
         let alternatives = case::merge(core, frame, &mut counted);
         *errors = verdict.errors;
-        frame.limited.extend(leaves.iter().flat_map(|leaf| leaf.frame.limited.iter().copied()));
+        frame.rare.limited.extend(leaves.iter().flat_map(|leaf| leaf.frame.rare.limited.iter().copied()));
         errors.extend(limits::errors(core, frame));
         Ok((alternatives, verdict.shown))
     }
@@ -411,9 +413,9 @@ fn collect<'a>(
 /// One error for each declared shape that the pass assumed, without the outputs of nodes in error.
 fn assumed<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<SolveError<'a>> {
     let in_error =
-        |value: ValueId| frame.body.maker(value).is_some_and(|step| frame.errors.contains_key(&step));
-    let open = frame.open_claims.iter().copied().filter(|value| !in_error(*value));
-    let open: Vec<ValueId> = open.filter(|value| !frame.value_errors.contains_key(value)).collect();
+        |value: ValueId| frame.body.maker(value).is_some_and(|step| frame.rare.errors.contains_key(&step));
+    let open = frame.rare.open_claims.iter().copied().filter(|value| !in_error(*value));
+    let open: Vec<ValueId> = open.filter(|value| !frame.rare.value_errors.contains_key(value)).collect();
     let error = |value: ValueId| {
         let slot = frame.slots[value.index()];
         let derived = core.type_of(slot.ty, slot.shape);

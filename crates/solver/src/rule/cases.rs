@@ -142,7 +142,7 @@ impl RuleCx<'_, '_> {
         let step = self.first_step();
         let Uncached { core, frame, .. } = self.uncached();
         core.cases.request(request);
-        frame.splitting.insert(step);
+        frame.rare.splitting.insert(step);
     }
 
     /// The first question about symbols alone on which a truth value depends.
@@ -172,8 +172,8 @@ impl RuleCx<'_, '_> {
 
     /// Records that a nested graph runs any number of times.
     pub fn repeats(&mut self, graph: GraphId) {
-        if !self.frame().repeated.contains(&graph) {
-            self.frame().repeated.push(graph);
+        if !self.frame().rare.repeated.contains(&graph) {
+            self.frame().rare.repeated.push(graph);
         }
     }
 
@@ -182,7 +182,7 @@ impl RuleCx<'_, '_> {
     pub fn is_wrong_inside(&mut self, graph: GraphId) -> bool {
         let frame = self.frame();
         let (from, to) = frame.body.graph(graph).steps;
-        let mut steps = frame.errors.range(StepId::new(from)..StepId::new(to));
+        let mut steps = frame.rare.errors.range(StepId::new(from)..StepId::new(to));
         steps.any(|(step, _)| frame.runs_in(frame.body.step(*step).graph))
     }
 

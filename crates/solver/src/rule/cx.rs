@@ -338,10 +338,10 @@ impl RuleCx<'_, '_> {
 
     /// The known shapes of the children of the composite at a port.
     pub(crate) fn parts(&self, port: Port) -> Option<Parts> {
-        if self.frame.parts.is_empty() {
+        if self.frame.rare.parts.is_empty() {
             return None;
         }
-        self.frame.parts.get(&self.value(port)?).cloned()
+        self.frame.rare.parts.get(&self.value(port)?).cloned()
     }
 
     /// Sets the shapes of the children of the composite at a port.
@@ -354,7 +354,7 @@ impl RuleCx<'_, '_> {
     /// Records that the value at a port is the child of a composite, for messages.
     pub(crate) fn name_child(&mut self, port: Port, name: &str) {
         if let Some(value) = self.value(port) {
-            self.frame.children.entry(value).or_insert_with(|| name.into());
+            self.frame.rare.children.entry(value).or_insert_with(|| name.into());
         }
     }
 
@@ -482,7 +482,7 @@ impl RuleCx<'_, '_> {
         let body = Arc::clone(&frame.body);
         let is_parameter = frame.number != 0 && matches!(body.value(value).origin, Origin::Input);
         let most = if is_parameter { MAX_PASSED_ELEMENTS } else { MAX_ELEMENTS };
-        frame.limited.insert((body.first_step(step), Limit::Constant { most }));
+        frame.rare.limited.insert((body.first_step(step), Limit::Constant { most }));
         for output in body.outputs(body.last_step(step)).iter().flatten() {
             let Slot { ty, .. } = frame.slots[output.index()];
             let elem = ty.and_then(|ty| core.types.elems(ty)).and_then(ElemSet::single);

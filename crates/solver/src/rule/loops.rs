@@ -76,8 +76,8 @@ impl RuleCx<'_, '_> {
         returned: Option<(GraphId, Option<&DimVec>)>,
     ) -> bool {
         let Some(value) = self.value(port) else { return false };
-        let Some(count) = self.frame().loops.widened.get(&value).copied() else {
-            self.frame().loops.widened.insert(value, 0);
+        let Some(count) = self.frame().rare.loops.widened.get(&value).copied() else {
+            self.frame().rare.loops.widened.insert(value, 0);
             if let Some(shape) = shape {
                 let id = self.core().shapes.intern(&shape);
                 self.write_shape(port, id);
@@ -117,26 +117,26 @@ impl RuleCx<'_, '_> {
         let count = if joined.is_some() { count + 1 } else { MAX_WIDENINGS + 1 };
         if joined.is_none() {
             // Without a rank, no axis grows.
-            frame.loops.growth.retain(|(grown, _), _| *grown != value);
+            frame.rare.loops.growth.retain(|(grown, _), _| *grown != value);
             if same_rank {
-                frame.limited.insert((step, Limit::Widenings { most: MAX_WIDENINGS as usize }));
+                frame.rare.limited.insert((step, Limit::Widenings { most: MAX_WIDENINGS as usize }));
             }
         }
-        frame.loops.widened.insert(value, count);
+        frame.rare.loops.widened.insert(value, count);
         self.widen(value, joined);
         true
     }
 
     /// Joins an extent of the first iteration with the assumption about all.
     fn joined_first(&mut self, value: ValueId, axis: usize, assumed: DimId, dim: DimId) -> DimId {
-        let base = match self.frame().loops.growth.get(&(value, axis)) {
+        let base = match self.frame().rare.loops.growth.get(&(value, axis)) {
             Some(growth) => growth.base,
             None => assumed,
         };
         if self.dims().compare(base, dim) == Decision::Equal || self.is_widened(assumed) {
             return assumed;
         }
-        self.frame().loops.growth.remove(&(value, axis));
+        self.frame().rare.loops.growth.remove(&(value, axis));
         self.widened_dim()
     }
 
@@ -149,12 +149,12 @@ impl RuleCx<'_, '_> {
         dim: DimId,
         first: Option<DimId>,
     ) -> DimId {
-        if let Some(Growth { step, .. }) = self.frame().loops.growth.get(&at).copied() {
+        if let Some(Growth { step, .. }) = self.frame().rare.loops.growth.get(&at).copied() {
             let next = self.dims().add(assumed, step);
             if self.dims().compare(next, dim) == Decision::Equal {
                 return assumed;
             }
-            self.frame().loops.growth.remove(&at);
+            self.frame().rare.loops.growth.remove(&at);
             return self.widened_dim();
         }
         if self.dims().compare(assumed, dim) == Decision::Equal || self.is_widened(assumed) {
@@ -168,7 +168,7 @@ impl RuleCx<'_, '_> {
             let dims = self.dims();
             let grown = dims.mul(iteration, step);
             let grown = dims.add(assumed, grown);
-            self.frame().loops.growth.insert(at, Growth { base: assumed, step });
+            self.frame().rare.loops.growth.insert(at, Growth { base: assumed, step });
             return grown;
         }
         self.widened_dim()
@@ -176,12 +176,12 @@ impl RuleCx<'_, '_> {
 
     fn widened_dim(&mut self) -> DimId {
         let dim = self.dims().fresh();
-        self.frame().loops.unknown.insert(dim);
+        self.frame().rare.loops.unknown.insert(dim);
         dim
     }
 
     pub(super) fn is_widened(&mut self, dim: DimId) -> bool {
-        self.frame().loops.unknown.contains(&dim)
+        self.frame().rare.loops.unknown.contains(&dim)
     }
 
     fn widen(&mut self, value: ValueId, shape: Option<DimVec>) {
@@ -192,7 +192,7 @@ impl RuleCx<'_, '_> {
 
     fn numbers(&mut self, graph: GraphId) -> (DimId, DimId) {
         let Uncached { core, frame, .. } = self.uncached();
-        *frame.loops.numbers.entry(graph).or_insert_with(|| (core.dims.fresh(), core.dims.fresh()))
+        *frame.rare.loops.numbers.entry(graph).or_insert_with(|| (core.dims.fresh(), core.dims.fresh()))
     }
 
     /// Gives the index of the iteration to an input of a body.
@@ -249,7 +249,7 @@ impl RuleCx<'_, '_> {
     }
 
     fn after(&mut self, trips: Trips, at: (ValueId, usize), first: DimId, next: DimId) -> DimId {
-        if let Some(Growth { base, step }) = self.frame().loops.growth.get(&at).copied() {
+        if let Some(Growth { base, step }) = self.frame().rare.loops.growth.get(&at).copied() {
             let dims = self.dims();
             let grown = dims.mul(trips.count, step);
             return dims.add(base, grown);
@@ -282,8 +282,8 @@ impl RuleCx<'_, '_> {
     pub fn never_runs(&mut self, graph: GraphId) {
         let steps = self.frame().body.graph(graph).steps;
         self.frame().never_runs(steps);
-        if !self.frame().dead_graphs.contains(&graph) {
-            self.frame().dead_graphs.push(graph);
+        if !self.frame().rare.dead_graphs.contains(&graph) {
+            self.frame().rare.dead_graphs.push(graph);
         }
     }
 
@@ -291,9 +291,9 @@ impl RuleCx<'_, '_> {
     /// condition ends the loop. As in all conditions on symbols, extents count as at least 1.
     pub fn enters(&mut self, graph: GraphId, count: Option<DimId>) {
         if count.is_some_and(|count| self.is_positive_in_runs(count)) {
-            self.frame().entered.insert(graph);
+            self.frame().rare.entered.insert(graph);
         } else {
-            self.frame().entered.remove(&graph);
+            self.frame().rare.entered.remove(&graph);
         }
     }
 

@@ -18,8 +18,8 @@ impl RuleCx<'_, '_> {
         let (Some(value), Some(ty)) = (self.value(port), self.ty(port)) else { return Ok(()) };
         let rule = self.rule();
         let Uncached { core, frame, step } = self.uncached();
-        let Some((shared, first)) = frame.shared.get(name).copied() else {
-            frame.shared.insert(name.to_owned(), (ty, value));
+        let Some((shared, first)) = frame.rare.shared.get(name).copied() else {
+            frame.rare.shared.insert(name.to_owned(), (ty, value));
             return Ok(());
         };
         if first != value {
@@ -34,7 +34,7 @@ impl RuleCx<'_, '_> {
         let Some(value) = self.value(port) else { return };
         let rule = self.rule();
         let Uncached { frame, step, .. } = self.uncached();
-        frame.fallbacks.nodes.entry(value).or_insert((node, Proposer { step, rule }));
+        frame.rare.fallbacks.nodes.entry(value).or_insert((node, Proposer { step, rule }));
     }
 
     /// Proposes that a port has the element type of the other ports of this group. It applies if the port
@@ -49,7 +49,7 @@ impl RuleCx<'_, '_> {
         }
         let rule = self.rule();
         let Uncached { frame, step, .. } = self.uncached();
-        let groups = &mut frame.fallbacks.groups;
+        let groups = &mut frame.rare.fallbacks.groups;
         if !groups.contains_key(group) {
             groups.insert(group.to_owned(), Default::default());
         }

@@ -38,13 +38,13 @@ impl RuleCx<'_, '_> {
     /// Whether the body is being solved for one iteration.
     #[must_use]
     pub fn is_unrolling(&mut self, graph: GraphId) -> bool {
-        matches!(self.frame().unrolled.loops.get(&graph), Some(Progress::Running { .. }))
+        matches!(self.frame().rare.unrolled.loops.get(&graph), Some(Progress::Running { .. }))
     }
 
     /// The shape of the loop-carried value `at` after the last iteration of an unrolled loop.
     #[must_use]
     pub fn unrolled(&mut self, graph: GraphId, at: usize) -> Option<DimVec> {
-        match self.frame().unrolled.loops.get(&graph) {
+        match self.frame().rare.unrolled.loops.get(&graph) {
             Some(Progress::Done(shapes)) => shapes.get(at).cloned().flatten(),
             Some(Progress::Running { .. }) | None => None,
         }
@@ -61,7 +61,7 @@ impl RuleCx<'_, '_> {
         state: &[(Port, Option<DimVec>)],
     ) -> Unroll {
         let is_wrong = self.is_wrong_inside(graph);
-        let unrolled = &self.frame().unrolled;
+        let unrolled = &self.frame().rare.unrolled;
         if unrolled.loops.contains_key(&graph) || count < 1 || is_wrong {
             return Unroll::General;
         }
@@ -70,10 +70,10 @@ impl RuleCx<'_, '_> {
         }
         let values: Vec<ValueId> = state.iter().filter_map(|(port, _)| self.value(*port)).collect();
         let number = self.value(number);
-        let Frame { slots, unrolled, .. } = self.frame();
+        let Frame { slots, rare, .. } = self.frame();
         let saved = values.into_iter().map(|value| (value, slots[value.index()].shape)).collect();
         let number = number.map(|value| (value, slots[value.index()].data));
-        unrolled.loops.insert(graph, Progress::Running { iteration: 0, count, number, saved });
+        rare.unrolled.loops.insert(graph, Progress::Running { iteration: 0, count, number, saved });
         let shapes: Vec<Option<DimVec>> = state.iter().map(|(_, shape)| shape.clone()).collect();
         self.begin(graph, 0, &shapes);
         Unroll::Again
@@ -92,14 +92,14 @@ impl RuleCx<'_, '_> {
         if next.map(depends).fold(false, |any, depends| any | depends) {
             let most = usize::try_from(MAX_ITERATIONS).unwrap_or_default();
             let step = self.first_step();
-            self.frame().limited.insert((step, Limit::Iterations { most }));
+            self.frame().rare.limited.insert((step, Limit::Iterations { most }));
         }
     }
 
     /// Continues after one iteration with the shapes of loop-carried values at its end.
     pub fn next_iteration(&mut self, graph: GraphId, next: Vec<Option<DimVec>>) {
         let Some(Progress::Running { iteration, count, number, saved }) =
-            self.frame().unrolled.loops.get_mut(&graph)
+            self.frame().rare.unrolled.loops.get_mut(&graph)
         else {
             return;
         };
@@ -110,8 +110,8 @@ impl RuleCx<'_, '_> {
             return;
         }
         let (number, saved) = (*number, std::mem::take(saved));
-        let Frame { slots, unrolled, .. } = self.frame();
-        unrolled.loops.insert(graph, Progress::Done(next));
+        let Frame { slots, rare, .. } = self.frame();
+        rare.unrolled.loops.insert(graph, Progress::Done(next));
         for (value, shape) in saved {
             slots[value.index()].shape = shape;
         }
@@ -123,8 +123,8 @@ impl RuleCx<'_, '_> {
 
     /// Sets the inputs of the body for one iteration.
     fn begin(&mut self, graph: GraphId, iteration: i64, shapes: &[Option<DimVec>]) {
-        self.frame().unrolled.total += 1;
-        let Some(Progress::Running { number, saved, .. }) = self.frame().unrolled.loops.get(&graph) else {
+        self.frame().rare.unrolled.total += 1;
+        let Some(Progress::Running { number, saved, .. }) = self.frame().rare.unrolled.loops.get(&graph) else {
             return;
         };
         let (number, values) = (*number, saved.iter().map(|(value, _)| *value).collect::<Vec<_>>());

@@ -252,7 +252,7 @@ impl<'a> Core<'a> {
             if let Err(kind) = met {
                 frame.report_value(value, kind);
                 // If the caller contradicts the model, the rest is checked by the model.
-                if frame.seeded.contains(&value) {
+                if frame.rare.seeded.contains(&value) {
                     let slot = &mut frame.slots[value.index()];
                     slot.ty = declared.ty.or(slot.ty);
                     slot.shape = declared.shape;
@@ -293,7 +293,7 @@ impl<'a> Core<'a> {
         declared_in: DeclarationKind,
     ) -> Result<(), SolveErrorKind<'a>> {
         if let Some(parts) = &declared.parts {
-            frame.parts.insert(value, parts.clone());
+            frame.rare.parts.insert(value, parts.clone());
         }
         let Some(shape) = declared.shape else { return Ok(()) };
         let met = match frame.slots[value.index()].shape {
@@ -315,7 +315,7 @@ impl<'a> Core<'a> {
         axis: Option<usize>,
     ) -> SolveErrorKind<'a> {
         let slot = frame.slots[value.index()];
-        let inferred = self.type_with(slot.ty, slot.shape, frame.parts.get(&value));
+        let inferred = self.type_with(slot.ty, slot.shape, frame.rare.parts.get(&value));
         let declared = self.type_with(declared.ty, declared.shape, declared.parts.as_ref());
         SolveErrorKind::Contradiction { declared_in, declared, inferred, axis }
     }
@@ -326,7 +326,7 @@ impl<'a> Core<'a> {
             Some(declared) => declared.map(|shape| self.declared_input(shape)),
             None => frame.shape_read(value),
         };
-        self.type_with(frame.slots[value.index()].ty, shape, frame.parts.get(&value))
+        self.type_with(frame.slots[value.index()].ty, shape, frame.rare.parts.get(&value))
     }
 
     /// A type of the tables, as plain data.

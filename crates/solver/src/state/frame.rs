@@ -5,7 +5,7 @@
 //! next. In a graph where types only flow forward the heap stays empty, and the solve is one pass.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use typeloom_onnx::view::Attribute;
@@ -16,11 +16,9 @@ use crate::map::{Map, PositionSet, Set};
 use crate::program::{Body, GraphId, Origin, StepId, ValueId};
 use crate::solution::{Equation, EquationSource};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
-use crate::state::claim::Claim;
+
 use crate::state::constants::DataId;
-use crate::state::fallback::{Fallbacks, SharedTypes};
-use crate::state::limit::Limit;
-use crate::state::loops::{Loops, Unrolled};
+use crate::state::rare::{OnWrite, Rare};
 use crate::state::parts::Parts;
 use crate::ty::{Ty, Waiter};
 
@@ -51,74 +49,27 @@ pub(crate) struct Frame<'a> {
     waiting: Vec<bool>,
     /// The call whose function is being solved.
     pub(crate) calling: Option<StepId>,
-    /// Ranges of steps, from start to end, of the nested graphs that never run because of a constant
-    /// condition. They do not overlap.
-    dead: BTreeMap<usize, usize>,
-    /// The nested graphs that never run because of a constant condition.
-    pub(crate) dead_graphs: Vec<GraphId>,
-    /// The nested graphs that run any number of times.
-    pub(crate) repeated: Vec<GraphId>,
-    /// Those of `repeated` that run at least once in each run of the surrounding graph.
-    pub(crate) entered: BTreeSet<GraphId>,
-    /// The first steps of nodes whose outputs depend on an open condition.
-    pub(crate) splitting: BTreeSet<StepId>,
     /// The attributes of the call, for a function.
     pub(crate) arguments: Map<&'a str, Attribute<'a>>,
     /// Whether the whole body may never run (a function called from a branch).
     pub(crate) conditional: bool,
-    /// At most one error for each node, by its first step.
-    pub(crate) errors: BTreeMap<StepId, SolveError<'a>>,
-    /// Errors in the shapes of nodes that have an error in their element types.
-    pub(crate) second_errors: BTreeMap<StepId, SolveError<'a>>,
-    /// The operand that contradicts the rest of the model, for nodes with an error in their element types.
-    pub(crate) culprits: BTreeMap<StepId, ValueId>,
-    /// At most one error for each value, about its declared types.
-    pub(crate) value_errors: BTreeMap<ValueId, SolveError<'a>>,
     pub(crate) equations: Vec<Equation>,
     /// The number of times that an equation was stated, including repeated ones.
     pub(crate) stated_equations: usize,
     /// Values with integer constants that are too large to follow.
     dropped: PositionSet,
-    /// Steps that reached a limit.
-    pub(crate) limited: Set<(StepId, Limit)>,
-    /// The errors of reached limits, set when the body is solved.
-    pub(crate) limit_errors: Vec<SolveError<'a>>,
-    /// The function summaries whose equations were added, once for each graph.
-    pub(crate) applied: Set<(u32, GraphId)>,
     /// Identities of `equations`.
     known_equations: Set<EquationKey>,
-    /// Declared extents that differ from the derived ones as expressions, set when the body is solved.
-    pub(crate) claims: Vec<Claim>,
-    /// Values with a declared shape that is neither confirmed nor refuted, set when the body is solved.
-    pub(crate) open_claims: Vec<ValueId>,
     /// Shapes that readers see instead of the derived ones, see
     /// [`Trust::Assumed`](crate::state::claim::Trust::Assumed).
     pub(crate) assumed_shapes: Map<ValueId, ShapeId>,
-    /// The shapes of the children of composites.
-    pub(crate) parts: Map<ValueId, Parts>,
-    /// The names of the children that values are unbundled as, for messages.
-    pub(crate) children: Map<ValueId, Arc<str>>,
     /// Declared shapes of graph inputs with unknown extents, which nothing narrows.
     pub(crate) open_inputs: Map<ValueId, Option<ShapeId>>,
-    /// Values with a type from the caller.
-    pub(crate) seeded: Vec<ValueId>,
-    /// Values whose declared empty shape is false, each with a node that shows it.
-    pub(crate) shapeless: Vec<(ValueId, StepId)>,
-    /// Steps with a relation on elements and a port of unknown kind.
-    pub(crate) undecided: Vec<StepId>,
-    /// Values whose kind no proof decides.
-    pub(crate) assumed: Vec<ValueId>,
-    /// Type variables that nodes share.
-    pub(crate) shared: SharedTypes,
-    /// Proposed types of inputs.
-    pub(crate) fallbacks: Fallbacks,
+    /// The data that most bodies do not need.
+    pub(crate) rare: OnWrite<Rare<'a>>,
     /// Number of runs of each step.
     #[cfg(test)]
     pub(crate) runs: Vec<u32>,
-    /// Results about loops over all iterations.
-    pub(crate) loops: Loops,
-    /// Loops that are solved iteration by iteration.
-    pub(crate) unrolled: Unrolled,
 }
 
 impl<'a> Frame<'a> {
@@ -130,40 +81,17 @@ impl<'a> Frame<'a> {
             again: BinaryHeap::new(),
             waiting: Vec::new(),
             calling: None,
-            dead: BTreeMap::new(),
-            dead_graphs: Vec::new(),
-            repeated: Vec::new(),
-            entered: BTreeSet::new(),
-            splitting: BTreeSet::new(),
             arguments: Map::default(),
             conditional: false,
-            errors: BTreeMap::new(),
-            second_errors: BTreeMap::new(),
-            culprits: BTreeMap::new(),
-            value_errors: BTreeMap::new(),
             equations: Vec::new(),
             stated_equations: 0,
             dropped: PositionSet::default(),
-            limited: Set::default(),
-            limit_errors: Vec::new(),
-            applied: Set::default(),
             known_equations: Set::default(),
-            claims: Vec::new(),
-            open_claims: Vec::new(),
             assumed_shapes: Map::default(),
-            parts: Map::default(),
-            children: Map::default(),
             open_inputs: Map::default(),
-            seeded: Vec::new(),
-            shapeless: Vec::new(),
-            undecided: Vec::new(),
-            assumed: Vec::new(),
-            shared: SharedTypes::default(),
-            fallbacks: Fallbacks::default(),
+            rare: OnWrite::default(),
             #[cfg(test)]
             runs: vec![0; body.steps.len()],
-            loops: Loops::default(),
-            unrolled: Unrolled::default(),
             body,
         }
     }
@@ -238,7 +166,7 @@ impl<'a> Frame<'a> {
     /// Adds an error about a value that has none.
     pub(crate) fn report_value(&mut self, value: ValueId, kind: SolveErrorKind<'a>) {
         let error = SolveError { site: self.site_of(value), kind: kind.specific(value) };
-        self.value_errors.entry(value).or_insert(error);
+        self.rare.value_errors.entry(value).or_insert(error);
     }
 
     /// The site of an error about a value: the node that defines it, or the value itself.
@@ -248,7 +176,7 @@ impl<'a> Frame<'a> {
 
     /// Whether the declared empty shape of a value is false.
     pub(crate) fn is_shapeless(&self, value: ValueId) -> bool {
-        self.shapeless.iter().any(|(it, _)| *it == value)
+        self.rare.shapeless.iter().any(|(it, _)| *it == value)
     }
 
     pub(crate) fn set_shape(&mut self, value: ValueId, shape: ShapeId, by: StepId) {
@@ -257,8 +185,8 @@ impl<'a> Frame<'a> {
     }
 
     pub(crate) fn set_parts(&mut self, value: ValueId, parts: Parts, by: StepId) {
-        if self.parts.get(&value) != Some(&parts) {
-            self.parts.insert(value, parts);
+        if self.rare.parts.get(&value) != Some(&parts) {
+            self.rare.parts.insert(value, parts);
             self.touch(value, by);
         }
     }
@@ -325,8 +253,8 @@ impl<'a> Frame<'a> {
         while let Some(owner) = self.body.graph(graph).owner {
             let mut others = self.body.graphs_of(owner.step).filter(|(other, _)| *other != graph).peekable();
             let runs = match others.peek() {
-                None => self.entered.contains(&graph),
-                Some(_) => others.all(|(other, _)| self.dead_graphs.contains(&other)),
+                None => self.rare.entered.contains(&graph),
+                Some(_) => others.all(|(other, _)| self.rare.dead_graphs.contains(&other)),
             };
             if !runs {
                 return false;
@@ -338,7 +266,7 @@ impl<'a> Frame<'a> {
 
     /// Whether no constant condition prevents a step from running.
     pub(crate) fn runs(&self, step: StepId) -> bool {
-        self.dead.range(..=step.index()).next_back().is_none_or(|(_, to)| step.index() >= *to)
+        self.rare.dead.range(..=step.index()).next_back().is_none_or(|(_, to)| step.index() >= *to)
     }
 
     /// Marks a range of steps as never run. Ranges are nested or disjoint.
@@ -346,32 +274,33 @@ impl<'a> Frame<'a> {
         if from == to || !self.runs(StepId::new(from)) {
             return;
         }
-        while let Some((inner, _)) = self.dead.range(from..to).next() {
+        while let Some((inner, _)) = self.rare.dead.range(from..to).next() {
             let inner = *inner;
-            self.dead.remove(&inner);
+            self.rare.dead.remove(&inner);
         }
-        self.dead.insert(from, to);
+        self.rare.dead.insert(from, to);
     }
 
     /// Whether no constant condition prevents a graph from running.
     pub(crate) fn runs_in(&self, graph: GraphId) -> bool {
-        !self.body.enclosing(graph).any(|graph| self.dead_graphs.contains(&graph))
+        !self.body.enclosing(graph).any(|graph| self.rare.dead_graphs.contains(&graph))
     }
 
     /// Whether a graph runs at most once in each run of the body.
     pub(crate) fn runs_once(&self, graph: GraphId) -> bool {
-        !self.body.enclosing(graph).any(|graph| self.repeated.contains(&graph))
+        !self.body.enclosing(graph).any(|graph| self.rare.repeated.contains(&graph))
     }
 
     /// The errors of the body and of this instance, outside graphs that never run.
     pub(crate) fn all_errors(&self) -> impl Iterator<Item = &SolveError<'a>> {
         let solved = self
+            .rare
             .errors
             .iter()
-            .chain(&self.second_errors)
+            .chain(&self.rare.second_errors)
             .filter(|(step, _)| self.runs(**step))
             .map(|(_, error)| error);
-        self.body.errors().iter().chain(solved).chain(self.value_errors.values()).chain(&self.limit_errors)
+        self.body.errors().iter().chain(solved).chain(self.rare.value_errors.values()).chain(&self.rare.limit_errors)
     }
 
     /// The attribute itself, or for a reference inside a function the argument of the call.
@@ -409,20 +338,20 @@ impl<'a> Frame<'a> {
             for value in body.outputs(step).iter().flatten() {
                 self.slots[value.index()].shape = None;
                 self.slots[value.index()].data = None;
-                self.parts.remove(value);
+                self.rare.parts.remove(value);
             }
-            self.errors.remove(&body.first_step(step));
-            self.second_errors.remove(&body.first_step(step));
+            self.rare.errors.remove(&body.first_step(step));
+            self.rare.second_errors.remove(&body.first_step(step));
             self.wake(step);
         }
         let inside = |graph: GraphId| {
             body.graph(graph).owner.is_some_and(|owner| (from..to).contains(&owner.step.index()))
         };
-        self.unrolled.forget(inside);
+        self.rare.unrolled.forget(inside);
         let is_inside = |equation: &mut Equation| (from..to).contains(&equation.step.index());
         let removed: Vec<Equation> = self.equations.extract_if(.., is_inside).collect();
         if !removed.is_empty() {
-            self.applied.clear();
+            self.rare.applied.clear();
         }
         // The key names the graph, and all steps of a nested graph are in the range.
         for equation in &removed {

@@ -113,7 +113,7 @@ impl Counters {
                 Scope::Main => frame.equations.len(),
                 Scope::Certain | Scope::Conditional => frame.stated_equations,
             },
-            errors: frame.value_errors.len(),
+            errors: frame.rare.value_errors.len(),
         }
     }
 }

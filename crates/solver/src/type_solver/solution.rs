@@ -57,7 +57,7 @@ impl TypeSolution {
                 Some(ty) => node_of(&mut core.types, ty),
                 None => core.types.universe().lattice().root(),
             };
-            let assumed = frame.assumed.binary_search(&value).is_ok()
+            let assumed = frame.rare.assumed.binary_search(&value).is_ok()
                 && slot.ty.is_some_and(|ty| !matches!(core.types.head(ty), Head::Unknown(_)));
             let ty = core.snapshot(&frame, value);
             values.push(SolvedValue { name: body.value_name(value).to_owned(), ty, bound, assumed });

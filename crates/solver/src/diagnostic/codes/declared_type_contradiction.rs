@@ -23,7 +23,7 @@ impl Scope<'_, '_> {
             let message = format!("a value is declared as {expected}, but it is {found}");
             return Diagnostic::new(Code::DeclaredTypeContradiction, message, at);
         };
-        if self.frame.seeded.contains(&value) {
+        if self.frame.rare.seeded.contains(&value) {
             return self.seed_contradicts(site, Some(value), (inferred, declared));
         }
         if let Origin::InputWithDefault(_) = self.body().value(value).origin
@@ -76,7 +76,7 @@ impl Scope<'_, '_> {
             let message = difference.message(&format!("the declaration of {name}"));
             return Some(format!("{message}: {}, not {}", self.show(declared), self.show(is)));
         }
-        let child = self.frame.children.get(&value)?;
+        let child = self.frame.rare.children.get(&value)?;
         Some(format!("{name} is child `{child}` of a bundle, which is {}", self.show(inferred)))
     }
 

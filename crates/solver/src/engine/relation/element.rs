@@ -85,7 +85,7 @@ pub(super) fn same_element(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<()
         return Ok(());
     }
     let Uncached { frame, step, .. } = cx.uncached();
-    frame.undecided.push(step);
+    frame.rare.undecided.push(step);
     Ok(())
 }
 
@@ -124,16 +124,16 @@ pub(crate) fn assume_kinds<'a>(
     operators: &Operators<'a>,
     frame: &mut Frame<'a>,
 ) -> bool {
-    while !frame.undecided.is_empty() {
+    while !frame.rare.undecided.is_empty() {
         core.assumed = match core.assumed {
             Assumed::Nothing => {
-                frame.assumed = unknown_kinds(core, frame);
+                frame.rare.assumed = unknown_kinds(core, frame);
                 Assumed::Tensors
             }
             Assumed::Tensors => Assumed::Scalars,
             Assumed::Scalars => return false,
         };
-        let mut steps = std::mem::take(&mut frame.undecided);
+        let mut steps = std::mem::take(&mut frame.rare.undecided);
         steps.sort_unstable();
         steps.dedup();
         let mut woken = false;
@@ -143,7 +143,7 @@ pub(crate) fn assume_kinds<'a>(
                     frame.wake(step);
                     woken = true;
                 }
-                Some(false) => frame.undecided.push(step),
+                Some(false) => frame.rare.undecided.push(step),
                 None => {}
             }
         }

@@ -112,11 +112,11 @@ impl<'a> Attribution<'_, 'a> {
     /// The error of the plain pass at a spot. Its conditions on symbols stay unchanged and are not returned.
     fn plain_error(&self, spot: Spot) -> Option<&SolveError<'a>> {
         match spot {
-            Spot::Step(step) => self.frame.errors.get(&step),
-            Spot::Shapes(step) => self.frame.second_errors.get(&step),
+            Spot::Step(step) => self.frame.rare.errors.get(&step),
+            Spot::Shapes(step) => self.frame.rare.second_errors.get(&step),
             Spot::Value(value) => {
                 let refuted = || self.errors.iter().find(|error| claimed(error) == Some(value));
-                self.frame.value_errors.get(&value).or_else(refuted)
+                self.frame.rare.value_errors.get(&value).or_else(refuted)
             }
             Spot::Condition(_) => None,
         }
@@ -161,7 +161,7 @@ impl<'a> Attribution<'_, 'a> {
         let certain = at.iter().copied().find(|leaf| is_certain(body, spot, &leaves[*leaf]));
         let reach = if in_every_case || certain.is_some() { Reach::Free } else { Reach::Doubtful };
         // Such a declared type is reported as assumed, not as an error.
-        if reach == Reach::Doubtful && spot.value().is_some_and(|value| frame.open_claims.contains(&value)) {
+        if reach == Reach::Doubtful && spot.value().is_some_and(|value| frame.rare.open_claims.contains(&value)) {
             return;
         }
         if reach == Reach::Doubtful && !matches!(spot, Spot::Condition(_)) {
@@ -186,11 +186,11 @@ impl<'a> Attribution<'_, 'a> {
 pub(crate) fn prune<'a>(frame: &mut Frame<'a>, leaves: &[Leaf<'a>]) {
     let found: BTreeSet<Spot> =
         leaves.iter().flat_map(|leaf| spots(leaf).into_keys().collect::<Vec<_>>()).collect();
-    frame.errors.retain(|step, _| found.contains(&Spot::Step(*step)));
-    frame.second_errors.retain(|step, _| found.contains(&Spot::Shapes(*step)));
-    frame.value_errors.retain(|value, _| found.contains(&Spot::Value(*value)));
+    frame.rare.errors.retain(|step, _| found.contains(&Spot::Step(*step)));
+    frame.rare.second_errors.retain(|step, _| found.contains(&Spot::Shapes(*step)));
+    frame.rare.value_errors.retain(|value, _| found.contains(&Spot::Value(*value)));
     let open = open_claims(leaves);
-    frame.open_claims.retain(|value| open.contains(value));
+    frame.rare.open_claims.retain(|value| open.contains(value));
     frame.assumed_shapes.retain(|value, _| open.contains(value));
 }
 
@@ -199,7 +199,7 @@ pub(crate) fn prune<'a>(frame: &mut Frame<'a>, leaves: &[Leaf<'a>]) {
 pub(crate) fn open_claims(leaves: &[Leaf<'_>]) -> BTreeSet<ValueId> {
     let mut open = BTreeSet::new();
     for leaf in leaves {
-        open.extend(leaf.frame.open_claims.iter().copied());
+        open.extend(leaf.frame.rare.open_claims.iter().copied());
         if may_be_impossible(leaf) {
             open.extend(spots(leaf).into_keys().filter_map(Spot::value));
         }
@@ -268,10 +268,10 @@ fn functions<'a>(
 /// The errors of a case outside graphs that never run.
 fn spots<'l, 'a>(leaf: &'l Leaf<'a>) -> BTreeMap<Spot, &'l SolveError<'a>> {
     let frame = &leaf.frame;
-    let steps = frame.errors.iter().map(|(step, error)| (Spot::Step(*step), error));
-    let shapes = frame.second_errors.iter().map(|(step, error)| (Spot::Shapes(*step), error));
+    let steps = frame.rare.errors.iter().map(|(step, error)| (Spot::Step(*step), error));
+    let shapes = frame.rare.second_errors.iter().map(|(step, error)| (Spot::Shapes(*step), error));
     let claims = leaf.errors.iter().filter_map(|error| Some((Spot::Value(claimed(error)?), error)));
-    let values = frame.value_errors.iter().map(|(value, error)| (Spot::Value(*value), error));
+    let values = frame.rare.value_errors.iter().map(|(value, error)| (Spot::Value(*value), error));
     let conditions =
         leaf.errors.iter().filter_map(|error| Some((Spot::Condition(restricting(error)?), error)));
     steps
@@ -369,7 +369,7 @@ fn is_at_spot(frame: &Frame<'_>, error: &SolveError<'_>) -> bool {
     let same = |own: &SolveError<'_>| {
         own.site == error.site && std::mem::discriminant(&own.kind) == std::mem::discriminant(&error.kind)
     };
-    frame.errors.values().chain(frame.second_errors.values()).chain(frame.value_errors.values()).any(same)
+    frame.rare.errors.values().chain(frame.rare.second_errors.values()).chain(frame.rare.value_errors.values()).any(same)
 }
 
 fn is_doubtful(leaf: &Leaf<'_>) -> bool {
@@ -384,7 +384,7 @@ fn may_be_impossible(leaf: &Leaf<'_>) -> bool {
 /// The branches that run in a case and are undecided in the plain pass.
 fn decisions(plain: &Frame<'_>, leaf: &Frame<'_>) -> Vec<Branch> {
     let body = &plain.body;
-    let news = leaf.dead_graphs.iter().filter(|graph| !plain.dead_graphs.contains(graph));
+    let news = leaf.rare.dead_graphs.iter().filter(|graph| !plain.rare.dead_graphs.contains(graph));
     let mut found: Vec<Branch> = news
         .filter_map(|graph| {
             let step = body.graph(*graph).owner?.step;

@@ -15,6 +15,7 @@ use crate::state::Core;
 use crate::state::assumptions::Assumptions;
 use crate::state::cases::AtQuestion;
 use crate::state::frame::Frame;
+use crate::state::rare::Rare;
 use crate::state::limit::Limit;
 
 /// A solved case. The dims of its core are empty, because all cases share those of the model.
@@ -118,7 +119,8 @@ fn solve<'a>(
         }
         // A pass with open questions is kept only beyond the limits.
         let limit = Limit::Cases { most: MAX_CASES, depth: MAX_DEPTH };
-        frame.limited.extend(frame.splitting.iter().map(|step| (*step, limit)));
+        let Rare { limited, splitting, .. } = &mut *frame.rare;
+        limited.extend(splitting.iter().map(|step| (*step, limit)));
     }
     let Calls { erroneous, has_open_claims, .. } = calls;
     errors.retain(|error| is_in_case(&mut core.dims, &facts, error));

@@ -160,7 +160,7 @@ impl<'a> Converter<'_, 'a> {
             Some(types.class(inner))
         };
         let own = class(&mut core.types, value)?;
-        let seeded = frame.seeded.clone();
+        let seeded = frame.rare.seeded.clone();
         let tied = seeded
             .into_iter()
             .find(|other| *other == value || class(&mut core.types, *other) == Some(own))?;
@@ -209,7 +209,7 @@ impl<'a> Converter<'_, 'a> {
 
     /// The value of an error at a site. If several values have errors there, each call returns the next one.
     fn value_at(&mut self, site: ErrorSite) -> String {
-        let errors = self.checked.frame.value_errors.iter();
+        let errors = self.checked.frame.rare.value_errors.iter();
         let here = errors.filter(|(_, error)| error.site == site).map(|(value, _)| *value);
         let next = here.into_iter().find(|value| !self.reported.contains(value));
         self.reported.extend(next);
