@@ -11,11 +11,12 @@ use smallvec::SmallVec;
 use typeloom_onnx::view::FunctionView;
 use typeloom_types::op::AtomicOpDecl;
 
-use crate::map::{HashState, Map, Set};
+use crate::map::{HashState, LookedUp, Map, Set};
 use crate::program::{OpId, id};
 use crate::rule::{Control, Rule, RuleCx, RuleResult, ShapeRule};
 use crate::signature::Schema;
 use crate::solve_error::SolveErrorKind;
+use crate::state::rare::{Empty, OnWrite};
 use crate::suggest::nearest;
 
 /// Maximum number of operators that are searched without a table: the builder of bodies remembers most operators.
@@ -141,17 +142,40 @@ pub(crate) struct Function<'a> {
 /// The imported versions of domains, each with its canonical name.
 pub(crate) type Imports<'a> = SmallVec<[(&'a str, i64); 2]>;
 
-/// The operators that the model uses.
-pub(crate) struct Operators<'a> {
-    catalogue: &'a dyn Catalogue,
-    functions: Vec<Function<'a>>,
+/// The functions of the model.
+#[derive(Default)]
+struct LocalFunctions<'a> {
+    /// All functions, in the order of the file.
+    list: Vec<Function<'a>>,
     /// The first function of each domain, name and overload.
     by_name: Map<[&'a str; 3], FunctionId>,
     /// The domains of the functions.
     domains: Set<&'a str>,
+    /// The ids of [`Operators::imports`], except for the first one.
+    imports: Map<Imports<'a>, ImportsId>,
+}
+
+impl Empty for LocalFunctions<'_> {
+    fn empty<'e>() -> &'e Self
+    where
+        Self: 'e,
+    {
+        const {
+            &Self {
+                list: Vec::new(),
+                by_name: Map::with_hasher(LookedUp),
+                domains: Set::with_hasher(LookedUp),
+                imports: Map::with_hasher(LookedUp),
+            }
+        }
+    }
+}
+
+/// The operators that the model uses.
+pub(crate) struct Operators<'a> {
+    catalogue: &'a dyn Catalogue,
+    local: OnWrite<LocalFunctions<'a>>,
     imports: SmallVec<[Imports<'a>; 1]>,
-    /// The ids of `imports`, except for the first one.
-    known_imports: Map<Imports<'a>, ImportsId>,
     ops: Vec<Op<'a>>,
     /// The ids of `ops` by their names, once there are more than [`MAX_SCANNED_OPS`].
     table: HashTable<OpId>,
@@ -164,11 +188,8 @@ impl<'a> Operators<'a> {
     pub(crate) fn new(catalogue: &'a dyn Catalogue) -> Self {
         Self {
             catalogue,
-            functions: Vec::new(),
-            by_name: Map::default(),
-            domains: Set::default(),
+            local: OnWrite::default(),
             imports: SmallVec::new(),
-            known_imports: Map::default(),
             ops: Vec::with_capacity(FIRST_OPS),
             table: HashTable::new(),
             hasher: HashState::default(),
@@ -183,15 +204,16 @@ impl<'a> Operators<'a> {
 
     /// The functions of the model, in the order of the file.
     pub(crate) fn functions(&self) -> &[Function<'a>] {
-        &self.functions
+        &self.local.list
     }
 
     pub(crate) fn add_function(&mut self, function: Function<'a>) {
-        let id = FunctionId::new(self.functions.len());
+        let local = &mut *self.local;
+        let id = FunctionId::new(local.list.len());
         let name = [canonical(function.domain), function.name, function.overload];
-        self.by_name.entry(name).or_insert(id);
-        self.domains.insert(name[0]);
-        self.functions.push(function);
+        local.by_name.entry(name).or_insert(id);
+        local.domains.insert(name[0]);
+        local.list.push(function);
     }
 
     pub(crate) fn add_imports(&mut self, imports: &Imports<'a>) -> ImportsId {
@@ -200,10 +222,10 @@ impl<'a> Operators<'a> {
             return ImportsId::new(0);
         }
         if id.index() > 0 {
-            if let Some(known) = self.known_imports.get(imports) {
+            if let Some(known) = self.local.imports.get(imports) {
                 return *known;
             }
-            self.known_imports.insert(imports.clone(), id);
+            self.local.imports.insert(imports.clone(), id);
         }
         self.imports.push(imports.clone());
         id
@@ -298,7 +320,9 @@ impl<'a> Operators<'a> {
         name: &'a str,
         overload: &'a str,
     ) -> OpKind<'a> {
-        if let Some(function) = self.by_name.get(&[domain, name, overload]) {
+        if !self.local.by_name.is_empty()
+            && let Some(function) = self.local.by_name.get(&[domain, name, overload])
+        {
             return OpKind::Function(*function);
         }
         let catalogue = self.catalogue;
@@ -317,7 +341,7 @@ impl<'a> Operators<'a> {
                 missing(SolveErrorKind::UnknownOperator { near, domain_unknown: false })
             }
             (Lookup::UnknownDomain, _) => {
-                let domain_unknown = !self.domains.contains(domain);
+                let domain_unknown = !self.local.domains.contains(domain);
                 let near = self.names_like(domain, name, Vec::new);
                 missing(SolveErrorKind::UnknownOperator { near, domain_unknown })
             }
@@ -335,7 +359,7 @@ impl<'a> Operators<'a> {
             return Vec::new();
         }
         self.suggested += 1;
-        let functions = self.functions.iter().filter(|function| canonical(function.domain) == domain);
+        let functions = self.local.list.iter().filter(|function| canonical(function.domain) == domain);
         nearest(name, operators().into_iter().chain(functions.map(|function| function.name)))
     }
 }

@@ -40,6 +40,7 @@ use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::state::Core;
 use crate::state::frame::Frame;
 use crate::state::memo::Lookup;
+use crate::state::rare::OnWrite;
 use crate::state::recovery::Purpose;
 use crate::ty::{Types, Waiter};
 
@@ -47,7 +48,8 @@ use crate::ty::{Types, Waiter};
 pub(crate) struct Engine<'a, 'p> {
     pub(crate) core: Box<Core<'a>>,
     pub(crate) operators: &'p Operators<'a>,
-    pub(crate) calls: Calls<'a>,
+    /// Empty in a model without functions.
+    pub(crate) calls: OnWrite<Calls<'a>>,
     /// Whether unknown operators are errors.
     mode: Mode,
     woken: Vec<Waiter>,
@@ -57,7 +59,7 @@ impl<'a, 'p> Engine<'a, 'p> {
     pub(crate) fn new(
         core: Box<Core<'a>>,
         operators: &'p Operators<'a>,
-        calls: Calls<'a>,
+        calls: OnWrite<Calls<'a>>,
         mode: Mode,
     ) -> Self {
         Self { core, operators, calls, mode, woken: Vec::new() }
@@ -270,7 +272,10 @@ impl<'a, 'p> Engine<'a, 'p> {
         if let Err(other) = self.rules(frame, step, kind, operator) {
             if recovery::is_independent(&other) {
                 let first = frame.body.first_step(step);
-                frame.rare.second_errors.insert(first, SolveError { site: ErrorSite::Step(first), kind: other });
+                frame
+                    .rare
+                    .second_errors
+                    .insert(first, SolveError { site: ErrorSite::Step(first), kind: other });
             }
             self.recover(frame, step, operator);
         }

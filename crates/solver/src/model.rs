@@ -21,13 +21,14 @@ use typeloom_onnx::view::ModelView;
 use crate::catalogue::{Catalogue, Function, FunctionId, Imports, Operators, canonical};
 use crate::diagnostic::text::suggestion;
 use crate::engine::call::Instance;
-use crate::map::Set;
+use crate::map::{LookedUp, Set};
 use crate::model::case::{Alternatives, Leaf};
 use crate::program::build::{self, BuildError, Defaults};
 use crate::solution::{Requirement, Type};
 use crate::solve_error::{ErrorSite, SolveError};
 use crate::state::Core;
 use crate::state::frame::Frame;
+use crate::state::rare::{Empty, OnWrite};
 use crate::universe::Universe;
 
 pub use checked::TensorKey;
@@ -135,19 +136,50 @@ pub struct Checked<'a> {
     pub(crate) operators: Operators<'a>,
     pub(crate) core: Box<Core<'a>>,
     pub(crate) frame: Box<Frame<'a>>,
+    pub(crate) mode: Mode,
+    pub(crate) errors: Vec<SolveError<'a>>,
+    pub(crate) rare: OnWrite<Findings<'a>>,
+}
+
+/// The results of a check that most models do not have.
+#[derive(Default)]
+pub(crate) struct Findings<'a> {
+    /// The instances of functions with errors.
     pub(crate) instances: Vec<Instance<'a>>,
     /// The functions whose calls lead to one of `instances`.
     pub(crate) erroneous_callers: Set<FunctionId>,
+    /// The instances without errors, if the caller wants them.
     pub(crate) kept: Vec<Instance<'a>>,
+    /// The functions without a body.
     pub(crate) function_errors: Vec<(FunctionId, BuildError)>,
-    pub(crate) mode: Mode,
-    pub(crate) errors: Vec<SolveError<'a>>,
     /// The types without assumed declarations, if there are assumed ones. Empty for [`Detail::Types`].
     pub(crate) proven: Option<Vec<Type>>,
+    /// The conditions on the symbols of inputs.
     pub(crate) requirements: Vec<Requirement>,
     /// The cases with errors of their own, by position.
     pub(crate) cases: BTreeMap<usize, Leaf<'a>>,
+    /// The possible types of values whose shapes depend on branches.
     pub(crate) alternatives: Alternatives,
+}
+
+impl Empty for Findings<'_> {
+    fn empty<'e>() -> &'e Self
+    where
+        Self: 'e,
+    {
+        const {
+            &Self {
+                instances: Vec::new(),
+                erroneous_callers: Set::with_hasher(LookedUp),
+                kept: Vec::new(),
+                function_errors: Vec::new(),
+                proven: None,
+                requirements: Vec::new(),
+                cases: BTreeMap::new(),
+                alternatives: Alternatives::new(),
+            }
+        }
+    }
 }
 
 /// A tensor with its data in another file.
@@ -276,9 +308,9 @@ pub(crate) fn check_with<'a>(
     })?;
     let versions = match options.detail {
         Detail::Full => load::versions(&model, &operators),
-        Detail::Types => Vec::new(),
+        Detail::Types => return solve::solve(Some(model), body, operators, universe, options, conflict),
     };
-    let mut checked = solve::solve(Some(model), Arc::new(body), operators, universe, options, conflict)?;
+    let mut checked = solve::solve(Some(model), body, operators, universe, options, conflict)?;
     checked.errors.splice(0..0, versions);
     Ok(checked)
 }

@@ -36,6 +36,7 @@ use crate::state::claim::Trust;
 use crate::state::constants::{Constants, Data, Extents, Floats, Ints, MAX_ELEMENTS, is_float};
 use crate::state::frame::{Frame, Slot};
 use crate::state::memo::Memo;
+use crate::state::rare::OnWrite;
 use crate::state::recovery::Recovery;
 use crate::state::trace::Trace;
 use crate::ty::{Ty, Types};
@@ -81,15 +82,15 @@ pub(crate) struct Core<'a> {
     /// The results that the caller uses.
     pub(crate) detail: Detail,
     /// The values that the caller assumes for symbols.
-    pub(crate) assumptions: Assumptions,
+    pub(crate) assumptions: OnWrite<Assumptions>,
     /// The conditions that are assumed or open.
-    pub(crate) cases: Cases,
+    pub(crate) cases: OnWrite<Cases>,
     /// Decoded declared types, by their bytes.
     pub(crate) declared: ScannedMap<&'a [u8], (Ty, Option<ShapeId>)>,
     /// Whether a declared dim has a placeholder as its name.
     pub(crate) has_placeholders: bool,
     /// Information about nodes in error.
-    pub(crate) recovery: Recovery,
+    pub(crate) recovery: OnWrite<Recovery>,
     /// The attributes of the node whose rules run.
     pub(crate) attributes: NodeAttributes<'a>,
     broadcasts: Map<(DimId, DimId), DimId>,
@@ -97,8 +98,8 @@ pub(crate) struct Core<'a> {
 }
 
 impl<'a> Core<'a> {
-    pub(crate) fn new(universe: Arc<Universe>) -> Self {
-        Self {
+    pub(crate) fn new(universe: Arc<Universe>) -> Box<Self> {
+        Box::new(Self {
             types: Types::new(universe),
             dims: Box::default(),
             shapes: Shapes::default(),
@@ -110,15 +111,15 @@ impl<'a> Core<'a> {
             payloads: Payloads::Required,
             values: FollowedValues::default(),
             detail: Detail::Full,
-            assumptions: Assumptions::default(),
-            cases: Cases::default(),
+            assumptions: OnWrite::default(),
+            cases: OnWrite::default(),
             declared: ScannedMap::default(),
             has_placeholders: false,
-            recovery: Recovery::default(),
+            recovery: OnWrite::default(),
             attributes: NodeAttributes::default(),
             broadcasts: Map::default(),
             broadcast_of: Map::default(),
-        }
+        })
     }
 
     /// Records that the running application read or wrote something that the key of the memo does not cover.

@@ -42,19 +42,8 @@ pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
 pub fn diagnose_where(checked: &mut Checked<'_>, selection: Selection<'_>) -> Vec<Diagnostic> {
     let mut list =
         List { found: Vec::new(), hidden: 0, budget: MAX_VISITED, reported: BTreeSet::new(), selection };
-    let Checked {
-        operators,
-        core,
-        frame,
-        instances,
-        erroneous_callers,
-        function_errors,
-        mode,
-        errors,
-        cases,
-        alternatives,
-        ..
-    } = checked;
+    let Checked { operators, core, frame, mode, errors, rare, .. } = checked;
+    let Findings { instances, erroneous_callers, function_errors, cases, alternatives, .. } = &mut **rare;
     let mode = *mode;
     let varying: BTreeSet<ValueId> = alternatives.keys().copied().collect();
 

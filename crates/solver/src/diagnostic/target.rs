@@ -77,11 +77,11 @@ pub fn diagnose_target<'a>(
         TargetSite::Body(body) => (Some(body.at), None),
         TargetSite::Node(body, step) => (Some(body.at), Some(*step)),
     };
-    let Checked { core, frame, kept, instances, operators, .. } = checked;
+    let Checked { core, frame, rare, operators, .. } = checked;
     let instance = match body {
         None | Some(BodyAt::Main) => None,
-        Some(BodyAt::Kept(at)) => kept.get(at),
-        Some(BodyAt::Erroneous(at)) => instances.get(at),
+        Some(BodyAt::Kept(at)) => rare.kept.get(at),
+        Some(BodyAt::Erroneous(at)) => rare.instances.get(at),
     };
     let (frame, function) = match instance {
         Some(instance) => (&instance.frame, Some(instance.function)),

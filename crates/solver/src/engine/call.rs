@@ -23,7 +23,7 @@ use crate::catalogue::{FunctionId, Operators};
 use crate::dim::DimId;
 use crate::dim::shape::{DimVec, ShapeId};
 use crate::engine::initial;
-use crate::map::{Map, Set};
+use crate::map::{LookedUp, Map, Set};
 use crate::program::{Body, Initializer, ProgramStep, StepId, ValueId, build};
 use crate::signature::{Arity, AttributeKind};
 use crate::solution::{Equation, EquationSource};
@@ -32,6 +32,7 @@ use crate::state::Core;
 use crate::state::constants::{Data, Ints, MAX_PASSED_ELEMENTS, is_followed};
 use crate::state::frame::{Frame, Slot};
 use crate::state::parts::{Part, Parts};
+use crate::state::rare::Empty;
 use crate::state::trace::Cause;
 use crate::ty::{Copier, Ty};
 
@@ -136,6 +137,30 @@ pub(crate) struct Calls<'a> {
     pub(crate) kept: Vec<Instance<'a>>,
 }
 
+impl Empty for Calls<'_> {
+    fn empty<'e>() -> &'e Self
+    where
+        Self: 'e,
+    {
+        const {
+            &Self {
+                bodies: Vec::new(),
+                summaries: Map::with_hasher(LookedUp),
+                counts: Map::with_hasher(LookedUp),
+                running: Vec::new(),
+                open: Set::with_hasher(LookedUp),
+                frames: 0,
+                reported: Set::with_hasher(LookedUp),
+                erroneous: Vec::new(),
+                erroneous_callers: Set::with_hasher(LookedUp),
+                keep: false,
+                has_open_claims: false,
+                kept: Vec::new(),
+            }
+        }
+    }
+}
+
 impl<'a> Calls<'a> {
     pub(crate) fn new(bodies: Vec<Option<Arc<Body<'a>>>>) -> Self {
         Self { bodies, ..Self::default() }
@@ -221,7 +246,7 @@ impl<'a> Calls<'a> {
         let body = self.body(function).unwrap_or_else(|| Arc::clone(&caller.body));
         let absent: Vec<ValueId> = absent_inputs(&caller.body, step, &body).map(|(_, value)| value).collect();
         let body = if absent.is_empty() { body } else { Arc::new(body.without(&absent)) };
-        let mut frame = Box::new(Frame::new(self.frames, body));
+        let mut frame = Frame::new(self.frames, body);
         frame.conditional = caller.is_conditional(step);
         for (name, attribute) in arguments(caller, step).unwrap_or_default() {
             frame.arguments.entry(name).or_insert(attribute);
@@ -614,13 +639,16 @@ pub(crate) fn build_bodies<'a>(
     operators: &mut Operators<'a>,
 ) -> (Bodies<'a>, Vec<(FunctionId, build::BuildError)>) {
     let mut errors = Vec::new();
+    if operators.functions().is_empty() {
+        return (Bodies::new(), errors);
+    }
     let functions = operators.functions().to_vec();
     let bodies = functions.iter().enumerate().map(|(at, function)| {
         let built = build::function(function.view, &mut |domain, name, overload| {
             operators.resolve(function.imports, domain, name, overload)
         });
         match built {
-            Ok(body) => Some(Arc::new(body)),
+            Ok(body) => Some(body),
             Err(error) => {
                 errors.push((FunctionId::new(at), error));
                 None

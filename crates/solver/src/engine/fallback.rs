@@ -32,7 +32,8 @@ struct Choice {
 
 /// Gives open inputs their proposed types; returns whether a type was narrowed.
 pub(crate) fn apply(core: &mut Core<'_>, frame: &mut Frame<'_>) -> bool {
-    if frame.number != 0 || (frame.rare.fallbacks.nodes.is_empty() && frame.rare.fallbacks.groups.is_empty()) {
+    if frame.number != 0 || (frame.rare.fallbacks.nodes.is_empty() && frame.rare.fallbacks.groups.is_empty())
+    {
         return false;
     }
     let mut choices = nodes(core, frame);

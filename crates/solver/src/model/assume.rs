@@ -27,9 +27,6 @@ pub(crate) fn read<'a>(
     pairs: &[(String, String)],
 ) -> Result<Assumptions, CheckError> {
     let mut assumed = Assumptions::default();
-    if pairs.is_empty() {
-        return Ok(assumed);
-    }
     let symbols: BTreeSet<DimId> =
         body.values().flat_map(|value| declared_symbols(core, body, value)).collect();
     for (name, text) in pairs {

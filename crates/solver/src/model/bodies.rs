@@ -37,8 +37,9 @@ impl<'a> Checked<'a> {
     /// The solved bodies: the graph, then functions in the order in which they were solved.
     #[must_use]
     pub fn bodies(&self) -> Vec<SolvedBody<'a>> {
-        let kept = self.kept.iter().enumerate().map(|(at, instance)| (BodyAt::Kept(at), &instance.frame));
-        let erroneous = self.instances.iter().enumerate();
+        let kept =
+            self.rare.kept.iter().enumerate().map(|(at, instance)| (BodyAt::Kept(at), &instance.frame));
+        let erroneous = self.rare.instances.iter().enumerate();
         let erroneous = erroneous.map(|(at, instance)| (BodyAt::Erroneous(at), &instance.frame));
         let main = std::iter::once((BodyAt::Main, &self.frame));
         main.chain(kept)

@@ -40,7 +40,7 @@ impl<'a> Checked<'a> {
 
     /// The errors of the main graph and of the functions that it calls.
     pub fn all_errors(&self) -> impl Iterator<Item = &SolveError<'a>> {
-        let in_functions = self.instances.iter().flat_map(|instance| instance.frame.all_errors());
+        let in_functions = self.rare.instances.iter().flat_map(|instance| instance.frame.all_errors());
         self.errors.iter().chain(in_functions)
     }
 
@@ -49,8 +49,8 @@ impl<'a> Checked<'a> {
     pub fn is_ok(&self) -> bool {
         let fine = |error: &SolveError<'_>| !error.is_error(self.mode);
         self.errors.iter().all(fine)
-            && self.function_errors.is_empty()
-            && self.instances.iter().all(|instance| instance.frame.all_errors().all(fine))
+            && self.rare.function_errors.is_empty()
+            && self.rare.instances.iter().all(|instance| instance.frame.all_errors().all(fine))
     }
 
     /// The tensors of the main graph and its nested graphs with data in other files: initializers, parts of
@@ -248,14 +248,14 @@ impl<'a> Checked<'a> {
     /// The conditions on the symbols of inputs under which the model runs, including undecided ones.
     #[must_use]
     pub fn requirements(&self) -> &[Requirement] {
-        &self.requirements
+        &self.rare.requirements
     }
 
     /// The conditions of operators on the symbols of inputs, each once.
     #[must_use]
     pub fn preconditions(&self) -> Vec<Condition> {
         let mut conditions: Vec<Condition> = Vec::new();
-        for Requirement { condition, equation, .. } in &self.requirements {
+        for Requirement { condition, equation, .. } in &self.rare.requirements {
             let is_declared = matches!(equation.source, EquationSource::Declared(_));
             if !is_declared && !conditions.contains(condition) {
                 conditions.push(*condition);
@@ -293,13 +293,13 @@ impl<'a> Checked<'a> {
             }
         }
         coverage.open_conditions =
-            self.requirements.iter().filter(|requirement| !requirement.is_decided).count();
+            self.rare.requirements.iter().filter(|requirement| !requirement.is_decided).count();
         coverage
     }
 
     /// The type of a value without assumed declarations. It may be written into a file.
     pub fn proven_type_of(&mut self, value: ValueId) -> Type {
-        match &self.proven {
+        match &self.rare.proven {
             Some(types) => types.get(value.index()).cloned().unwrap_or(Type::Unknown(None)),
             None => self.type_of(value),
         }
@@ -307,7 +307,7 @@ impl<'a> Checked<'a> {
 
     /// Whether part of the type of a value depends on an assumed declaration.
     pub fn is_assumed(&mut self, value: ValueId) -> bool {
-        if self.proven.is_none() {
+        if self.rare.proven.is_none() {
             return false;
         }
         let (shown, proven) = (self.type_of(value), self.proven_type_of(value));
@@ -329,7 +329,7 @@ impl<'a> Checked<'a> {
     /// The possible types of a value whose shape depends on branches, if there are only a few.
     #[must_use]
     pub fn alternatives(&self, value: ValueId) -> &[Type] {
-        self.alternatives.get(&value).map_or(&[], Vec::as_slice)
+        self.rare.alternatives.get(&value).map_or(&[], Vec::as_slice)
     }
 
     /// The undecided equations on dims.

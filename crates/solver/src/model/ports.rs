@@ -25,6 +25,7 @@ use crate::program::{
 use crate::solution::Type;
 use crate::state::Core;
 use crate::state::frame::Frame;
+use crate::state::rare::OnWrite;
 use crate::ty::{Ty, Types};
 
 /// A class of ports, by its position in [`Ports::classes`].
@@ -107,8 +108,8 @@ pub fn ports(checked: &mut Checked<'_>) -> Ports {
         (0..checked.value_count()).map(|value| checked.type_of(ValueId::new(value))).collect();
     let Separated { body, reads, outputs } = separate_uses(&checked.frame.body);
     let (bodies, _) = call::build_bodies(&mut checked.operators);
-    let mut core = Box::new(Core::new(Arc::clone(checked.core.types.universe())));
-    let mut frame = Box::new(Frame::new(0, Arc::new(body)));
+    let mut core = Core::new(Arc::clone(checked.core.types.universe()));
+    let mut frame = Frame::new(0, Arc::new(body));
     for (copy, read) in &reads {
         frame.slots[copy.index()].ty = kind_of(&mut core.types, &kinds[read.0.index()]);
     }
@@ -120,7 +121,8 @@ pub fn ports(checked: &mut Checked<'_>) -> Ports {
         }
     }
     initial::start(&mut core, &mut frame);
-    let mut engine = Engine::new(core, &checked.operators, Calls::new(bodies), Mode::Permissive);
+    let mut engine =
+        Engine::new(core, &checked.operators, OnWrite::new(Calls::new(bodies)), Mode::Permissive);
     let frame = engine.run(frame);
     let mut classes = Classes { types: &mut engine.core.types, ids: HashMap::new(), sets: Vec::new() };
     let makers = (0..kinds.len()).map(|value| classes.of(frame.slots[value].ty)).collect();

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use typeloom_onnx::view::ModelView;
 
 use super::case::{self, Alternatives, Leaf};
-use super::{CheckError, Checked, Detail, Options, SeedConflict, assume, load, seeds};
+use super::{CheckError, Checked, Detail, Findings, Options, SeedConflict, assume, load, seeds};
 use crate::analysis::{conditions, false_shapes, limits};
 use crate::catalogue::Operators;
 use crate::dim::Dims;
@@ -33,6 +33,7 @@ use crate::state::cases::{AtQuestion, Cases, Literal};
 use crate::state::claim::Trust;
 use crate::state::declarations::{Declared, is_given};
 use crate::state::frame::Frame;
+use crate::state::rare::OnWrite;
 use crate::state::{Core, Payloads};
 use crate::ty::Types;
 use crate::universe::Universe;
@@ -47,7 +48,7 @@ pub(crate) struct Pass {
     pub(super) trace: bool,
     pub(super) trust: Trust,
     /// The dims and assumptions of an earlier pass; without them the assumptions of the options are read.
-    pub(super) shared: Option<(Box<Dims>, Assumptions)>,
+    pub(super) shared: Option<(Box<Dims>, OnWrite<Assumptions>)>,
     /// The conditions that the pass assumes.
     pub(super) literals: Vec<Literal>,
     pub(super) at_question: AtQuestion,
@@ -57,14 +58,14 @@ pub(crate) struct Pass {
 pub(crate) struct PassResult<'a> {
     pub(super) core: Box<Core<'a>>,
     pub(super) frame: Box<Frame<'a>>,
-    pub(super) calls: Calls<'a>,
+    pub(super) calls: OnWrite<Calls<'a>>,
     pub(super) errors: Vec<SolveError<'a>>,
     requirements: Vec<Requirement>,
 }
 
 impl PassResult<'_> {
     /// Takes the dims and assumptions for another pass that replaces this one.
-    fn take_shared(&mut self) -> Option<(Box<Dims>, Assumptions)> {
+    fn take_shared(&mut self) -> Option<(Box<Dims>, OnWrite<Assumptions>)> {
         Some((std::mem::take(&mut self.core.dims), self.core.assumptions.clone()))
     }
 
@@ -124,13 +125,23 @@ pub(crate) fn solve<'a>(
     let proven = passes.assume_declared(&mut solved, &mut leaves)?;
     passes.trace_errors(&mut solved, proven.is_some() || !leaves.is_empty())?;
     value_errors.extend(false_shapes::errors(&solved.frame));
-    let (mut alternatives, mut shown) = (Alternatives::new(), BTreeSet::new());
+    let mut rare: OnWrite<Findings<'a>> = OnWrite::default();
     if !leaves.is_empty() {
-        (alternatives, shown) = passes.join_cases(&mut solved, &mut leaves)?;
+        let (alternatives, shown) = passes.join_cases(&mut solved, &mut leaves)?;
+        // Later stages need only the cases that are shown.
+        rare.cases = leaves.into_iter().enumerate().filter(|(at, _)| shown.contains(at)).collect();
+        rare.alternatives = alternatives;
     }
-    // Later stages need only the cases that are shown.
-    let cases = leaves.into_iter().enumerate().filter(|(at, _)| shown.contains(at)).collect();
     let PassResult { core, mut frame, calls, mut errors, requirements } = solved;
+    if let Some(calls) = calls.into_inner() {
+        rare.instances = calls.erroneous;
+        rare.erroneous_callers = calls.erroneous_callers;
+        rare.kept = calls.kept;
+        rare.function_errors = function_errors;
+    }
+    if !requirements.is_empty() {
+        rare.requirements = requirements;
+    }
     for (value, error) in value_errors {
         frame.rare.value_errors.entry(value).or_insert_with(|| error.clone());
         errors.push(error);
@@ -146,29 +157,17 @@ pub(crate) fn solve<'a>(
         }
     }
     errors.sort_by_key(|error| error.site);
-    Ok(Checked {
-        model,
-        core,
-        frame,
-        instances: calls.erroneous,
-        erroneous_callers: calls.erroneous_callers,
-        kept: calls.kept,
-        function_errors,
-        mode: options.mode,
-        errors,
-        proven,
-        requirements,
-        cases,
-        alternatives,
-        operators,
-    })
+    if proven.is_some() {
+        rare.proven = proven;
+    }
+    Ok(Checked { model, operators, core, frame, mode: options.mode, errors, rare })
 }
 
 impl<'a> Passes<'_, 'a> {
     pub(super) fn run(&self, pass: Pass) -> Result<PassResult<'a>, CheckError> {
         let Pass { trace, trust, shared, literals, at_question } = pass;
         let Self { body, options, rejected_seeds, .. } = self;
-        let mut core = Box::new(Core::new(Arc::clone(self.universe)));
+        let mut core = Core::new(Arc::clone(self.universe));
         core.trust = trust;
         core.trace = trace.then(Box::default);
         // With a trace, each step has its own causes.
@@ -178,7 +177,9 @@ impl<'a> Passes<'_, 'a> {
             SeedConflict::RejectSeed => Payloads::Required,
             SeedConflict::ReportNode => Payloads::Optional,
         };
-        core.cases = Cases::new(literals, at_question);
+        if !literals.is_empty() || at_question != AtQuestion::default() {
+            *core.cases = Cases::new(literals, at_question);
+        }
         core.values = options.values;
         core.detail = options.detail;
         match shared {
@@ -186,18 +187,22 @@ impl<'a> Passes<'_, 'a> {
                 core.dims = dims;
                 core.assumptions = assumptions;
             }
-            None => core.assumptions = assume::read(&mut core, body, &options.assume)?,
+            None if options.assume.is_empty() => {}
+            None => *core.assumptions = assume::read(&mut core, body, &options.assume)?,
         }
         seeds::bind_symbols(&mut core, body, &options.seeds, rejected_seeds)?;
-        let mut frame = Box::new(Frame::new(0, Arc::clone(body)));
+        let mut frame = Frame::new(0, Arc::clone(body));
         if !self.false_shapes.is_empty() {
             frame.rare.shapeless.clone_from(&self.false_shapes);
         }
         seeds::give(&mut core, &mut frame, &options.seeds, rejected_seeds)?;
         initial::start(&mut core, &mut frame);
         case::seed_conditions(&mut core, &mut frame);
-        let mut calls = Calls::new(self.functions.clone());
-        calls.keep = options.functions;
+        let mut calls = OnWrite::default();
+        if !self.functions.is_empty() {
+            calls = OnWrite::new(Calls::new(self.functions.clone()));
+            calls.keep = options.functions;
+        }
         let mut engine = Engine::new(core, self.operators, calls, options.mode);
         let frame = engine.run(frame);
         let Engine { mut core, calls, .. } = engine;

@@ -4,6 +4,7 @@
 //! which [`MAX_NESTING`] bounds.
 
 use std::str::Utf8Error;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 use typeloom_onnx::error::FieldName;
@@ -49,7 +50,7 @@ pub(crate) enum Defaults {
 }
 
 struct Builder<'a, 'r> {
-    body: Body<'a>,
+    body: &'r mut Body<'a>,
     names: Names<'a>,
     resolve_op: ResolveOp<'r, 'a>,
     defaults: Defaults,
@@ -57,7 +58,8 @@ struct Builder<'a, 'r> {
     undefined: Vec<UndefinedRead>,
     late: Vec<order::Late>,
     /// Recent operators without an overload, by a hash of name and domain.
-    recent: [Option<Recent<'a>>; RECENT_OPERATORS],
+    /// Empty for a small body.
+    recent: Vec<Option<Recent<'a>>>,
 }
 
 /// The name and domain of an operator.
@@ -69,8 +71,12 @@ const SPARE: usize = 3;
 /// Number of items that the first allocation of a list has space for.
 const FIRST_ALLOCATION: usize = 28;
 
-/// Every body starts with an empty table, so a larger one costs small models more than it saves large ones.
+/// Number of places in the table of recent operators. A body starts with an empty table, so a larger one costs more than it
+/// saves.
 const RECENT_OPERATORS: usize = 32;
+
+/// A graph with fewer nodes has no table of recent operators.
+const MIN_RECENT_NODES: usize = 4;
 
 // Field numbers of `NodeProto`.
 const INPUT: u32 = 1;
@@ -133,18 +139,22 @@ pub(crate) fn main<'a>(
     graph: GraphView<'a>,
     defaults: Defaults,
     resolve_op: ResolveOp<'_, 'a>,
-) -> Result<Body<'a>, BuildError> {
-    let mut builder = Builder::new(BodySource::Main(graph), defaults, resolve_op);
+) -> Result<Arc<Body<'a>>, BuildError> {
+    let mut body = Body::default();
+    let mut builder = Builder::new(&mut body, BodySource::Main(graph), defaults, resolve_op);
     builder.graph(graph, None, 0)?;
-    Ok(builder.finish())
+    builder.finish();
+    Ok(Arc::new(body))
 }
 
 /// Builds the body of a function. Its inputs and outputs have names but no types.
 pub(crate) fn function<'a>(
     function: FunctionView<'a>,
     resolve_op: ResolveOp<'_, 'a>,
-) -> Result<Body<'a>, BuildError> {
-    let mut builder = Builder::new(BodySource::Function(function), Defaults::Replaceable, resolve_op);
+) -> Result<Arc<Body<'a>>, BuildError> {
+    let mut body = Body::default();
+    let source = BodySource::Function(function);
+    let mut builder = Builder::new(&mut body, source, Defaults::Replaceable, resolve_op);
     let graph = builder.open_graph(None);
     for name in function.inputs() {
         let name = builder.names.intern(name?);
@@ -163,27 +173,34 @@ pub(crate) fn function<'a>(
         builder.declare(name, info.ty, graph, DeclarationKind::Value);
     }
     builder.close_graph(graph, 0);
-    Ok(builder.finish())
+    builder.finish();
+    Ok(Arc::new(body))
 }
 
 impl<'a, 'r> Builder<'a, 'r> {
-    fn new(source: BodySource<'a>, defaults: Defaults, resolve_op: ResolveOp<'r, 'a>) -> Self {
+    fn new(
+        body: &'r mut Body<'a>,
+        source: BodySource<'a>,
+        defaults: Defaults,
+        resolve_op: ResolveOp<'r, 'a>,
+    ) -> Self {
+        body.source = source;
+        body.graphs = Vec::with_capacity(1);
         Self {
-            body: Body { source, graphs: Vec::with_capacity(1), ..Body::default() },
+            body,
             names: Names::default(),
             resolve_op,
             defaults,
             undefined: Vec::new(),
             late: Vec::new(),
-            recent: [None; RECENT_OPERATORS],
+            recent: Vec::new(),
         }
     }
 
-    fn finish(mut self) -> Body<'a> {
-        order::report(&mut self.body, &self.late);
+    fn finish(self) {
+        order::report(self.body, &self.late);
         self.body.names = self.names.names;
         self.body.errors.sort_by_key(|error| error.site);
-        self.body
     }
 
     fn reserve(&mut self, nodes: usize, others: usize) {
@@ -194,6 +211,9 @@ impl<'a, 'r> Builder<'a, 'r> {
         reserve(&mut self.body.steps, nodes);
         reserve(&mut self.body.ports, nodes * 3 + SPARE);
         self.names.reserve(values);
+        if nodes >= MIN_RECENT_NODES && self.recent.is_empty() {
+            self.recent = vec![None; RECENT_OPERATORS];
+        }
     }
 
     fn open_graph(&mut self, owner: Option<GraphOwner<'a>>) -> GraphId {
@@ -444,7 +464,7 @@ impl<'a, 'r> Builder<'a, 'r> {
         let last = op_type.bytes.last().map_or(0, |byte| usize::from(*byte));
         let at = (first ^ last << 1 ^ op_type.bytes.len() << 3) % RECENT_OPERATORS;
         let is_plain = overload.bytes.is_empty();
-        if let Some((known, op)) = &self.recent[at]
+        if let Some(Some((known, op))) = self.recent.get(at)
             && is_plain
             && known.iter().zip(spelling).all(|(known, given)| same(known, given))
         {
@@ -458,8 +478,10 @@ impl<'a, 'r> Builder<'a, 'r> {
         };
         let (name, of) = (read(op_type, OP_TYPE)?, read(domain, DOMAIN)?);
         let op = (self.resolve_op)(of, name, read(overload, OVERLOAD)?);
-        if is_plain {
-            self.recent[at] = Some((spelling, op));
+        if let Some(recent) = self.recent.get_mut(at)
+            && is_plain
+        {
+            *recent = Some((spelling, op));
         }
         Ok(op)
     }
@@ -526,7 +548,7 @@ impl<'a, 'r> Builder<'a, 'r> {
 
     /// Removes the last inputs of a nested graph that are constants: its node has no inputs for them.
     fn drop_constant_inputs(&mut self, graph: GraphId) {
-        let Self { body: Body { graphs, values, .. }, .. } = self;
+        let Body { graphs, values, .. } = &mut *self.body;
         let inputs = &mut graphs[graph.index()].inputs;
         let is_kept = |input: &ValueId| values[input.index()].origin.initializer().is_none();
         let kept = inputs.iter().rposition(is_kept).map_or(0, |last| last + 1);

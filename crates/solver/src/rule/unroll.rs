@@ -124,7 +124,8 @@ impl RuleCx<'_, '_> {
     /// Sets the inputs of the body for one iteration.
     fn begin(&mut self, graph: GraphId, iteration: i64, shapes: &[Option<DimVec>]) {
         self.frame().rare.unrolled.total += 1;
-        let Some(Progress::Running { number, saved, .. }) = self.frame().rare.unrolled.loops.get(&graph) else {
+        let Some(Progress::Running { number, saved, .. }) = self.frame().rare.unrolled.loops.get(&graph)
+        else {
             return;
         };
         let (number, values) = (*number, saved.iter().map(|(value, _)| *value).collect::<Vec<_>>());

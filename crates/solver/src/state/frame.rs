@@ -18,8 +18,8 @@ use crate::solution::{Equation, EquationSource};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 
 use crate::state::constants::DataId;
-use crate::state::rare::{OnWrite, Rare};
 use crate::state::parts::Parts;
+use crate::state::rare::{OnWrite, Rare};
 use crate::ty::{Ty, Waiter};
 
 /// Identity of an equation. The last item is whether one side is a declaration.
@@ -73,8 +73,8 @@ pub(crate) struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    pub(crate) fn new(number: u32, body: Arc<Body<'a>>) -> Self {
-        Self {
+    pub(crate) fn new(number: u32, body: Arc<Body<'a>>) -> Box<Self> {
+        Box::new(Self {
             number,
             slots: vec![Slot::default(); body.values.len()],
             front: 0,
@@ -93,7 +93,7 @@ impl<'a> Frame<'a> {
             #[cfg(test)]
             runs: vec![0; body.steps.len()],
             body,
-        }
+        })
     }
 
     /// Takes the next step to run.
@@ -300,7 +300,12 @@ impl<'a> Frame<'a> {
             .chain(&self.rare.second_errors)
             .filter(|(step, _)| self.runs(**step))
             .map(|(_, error)| error);
-        self.body.errors().iter().chain(solved).chain(self.rare.value_errors.values()).chain(&self.rare.limit_errors)
+        self.body
+            .errors()
+            .iter()
+            .chain(solved)
+            .chain(self.rare.value_errors.values())
+            .chain(&self.rare.limit_errors)
     }
 
     /// The attribute itself, or for a reference inside a function the argument of the call.

@@ -28,6 +28,18 @@ pub(crate) trait Empty: Default {
         Self: 'e;
 }
 
+impl<T> OnWrite<T> {
+    /// A value that exists already.
+    pub(crate) fn new(value: T) -> Self {
+        Self(Some(Box::new(value)))
+    }
+
+    /// The value; `None` if nothing was written.
+    pub(crate) fn into_inner(self) -> Option<T> {
+        self.0.map(|value| *value)
+    }
+}
+
 impl<T> Default for OnWrite<T> {
     fn default() -> Self {
         Self(None)

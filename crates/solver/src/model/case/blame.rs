@@ -161,7 +161,9 @@ impl<'a> Attribution<'_, 'a> {
         let certain = at.iter().copied().find(|leaf| is_certain(body, spot, &leaves[*leaf]));
         let reach = if in_every_case || certain.is_some() { Reach::Free } else { Reach::Doubtful };
         // Such a declared type is reported as assumed, not as an error.
-        if reach == Reach::Doubtful && spot.value().is_some_and(|value| frame.rare.open_claims.contains(&value)) {
+        if reach == Reach::Doubtful
+            && spot.value().is_some_and(|value| frame.rare.open_claims.contains(&value))
+        {
             return;
         }
         if reach == Reach::Doubtful && !matches!(spot, Spot::Condition(_)) {
@@ -369,7 +371,13 @@ fn is_at_spot(frame: &Frame<'_>, error: &SolveError<'_>) -> bool {
     let same = |own: &SolveError<'_>| {
         own.site == error.site && std::mem::discriminant(&own.kind) == std::mem::discriminant(&error.kind)
     };
-    frame.rare.errors.values().chain(frame.rare.second_errors.values()).chain(frame.rare.value_errors.values()).any(same)
+    frame
+        .rare
+        .errors
+        .values()
+        .chain(frame.rare.second_errors.values())
+        .chain(frame.rare.value_errors.values())
+        .any(same)
 }
 
 fn is_doubtful(leaf: &Leaf<'_>) -> bool {
