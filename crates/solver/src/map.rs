@@ -89,13 +89,16 @@ impl<K: Eq + Hash, V> ScannedMap<K, V> {
 /// Maximum number of hashes that [`Positions`] scans.
 const MAX_SCANNED_HASHES: usize = 32;
 
+/// Number of hashes that [`Positions`] stores without an allocation: a small model has a few shapes and constants.
+const MAX_INLINE_HASHES: usize = 12;
+
 /// The positions of items in a list without equal items, by the hashes of the items.
 ///
 /// The first hashes are scanned: a scan of a few words takes less time than to allocate and fill a hash table.
 #[derive(Clone, Default)]
 pub(crate) struct Positions {
     /// The upper half of the hash of each item.
-    hashes: SmallVec<[u32; MAX_SCANNED_HASHES]>,
+    hashes: SmallVec<[u32; MAX_INLINE_HASHES]>,
     /// The positions, once there are more than [`MAX_SCANNED_HASHES`].
     table: HashTable<u32>,
 }

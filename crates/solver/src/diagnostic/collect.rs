@@ -11,7 +11,7 @@ use crate::catalogue::{FunctionId, OpKind, Operators};
 use crate::dim::Dims;
 use crate::engine::call::Instance;
 use crate::map::{Map, Set};
-use crate::model::{Checked, Mode};
+use crate::model::{Checked, Findings, Mode};
 use crate::program::build::BuildError;
 use crate::program::{Body, GraphId, StepId, StepKind, ValueId};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};

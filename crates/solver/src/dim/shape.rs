@@ -39,7 +39,7 @@ pub struct Shapes {
     /// Small models have a few shapes of a few dims.
     dims: SmallVec<[DimId; 16]>,
     /// The end of each shape in `dims`; it starts at the end of the previous one.
-    ends: SmallVec<[u32; 32]>,
+    ends: SmallVec<[u32; 12]>,
     /// The positions in `ends` by the dims.
     index: Positions,
     hasher: HashState,

@@ -50,11 +50,11 @@ impl<'a> Checked<'a> {
 
     /// The type of a value of a body.
     pub fn type_within(&mut self, body: &SolvedBody<'a>, value: ValueId) -> Type {
-        let Self { core, frame, kept, instances, .. } = self;
+        let Self { core, frame, rare, .. } = self;
         let frame = match body.at {
             BodyAt::Main => &*frame,
-            BodyAt::Kept(at) => &kept[at].frame,
-            BodyAt::Erroneous(at) => &instances[at].frame,
+            BodyAt::Kept(at) => &rare.kept[at].frame,
+            BodyAt::Erroneous(at) => &rare.instances[at].frame,
         };
         core.snapshot(frame, value)
     }

@@ -25,9 +25,9 @@ impl<'a> Checked<'a> {
     /// The types inside each called function, in the order of the functions. They are available only with
     /// [`Options::functions`](crate::model::Options::functions).
     pub fn function_types(&mut self) -> Vec<FunctionTypes<'a>> {
-        let Self { core, kept, instances, .. } = self;
+        let Self { core, rare, .. } = self;
         let mut found: BTreeMap<FunctionId, FunctionTypes<'a>> = BTreeMap::new();
-        for instance in kept.iter().chain(instances.iter()) {
+        for instance in rare.kept.iter().chain(rare.instances.iter()) {
             let body = Arc::clone(&instance.frame.body);
             let values = body.values();
             let types: Vec<Type> = values.map(|value| core.snapshot(&instance.frame, value)).collect();
