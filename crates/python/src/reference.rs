@@ -9,7 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
-use typeloom::check::{CheckError, Checked, Operators, Options, check_with};
+use typeloom::check::{CheckError, Operators, Options};
 use typeloom::onnx::Message as _;
 use typeloom_onnx::messages::{
     AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, OnnxMessage, OperatorSetIdProto,
@@ -17,7 +17,8 @@ use typeloom_onnx::messages::{
 };
 use typeloom_onnx::splice::{Parts, Splice};
 use typeloom_rewrite::reference::{self, InferenceOptions, Inferred, UnknownExtents};
-use typeloom_solver::model::{Detail, FollowedValues};
+use typeloom_solver::model::{self, Detail, FollowedValues};
+use typeloom_solver::universe::Universe;
 use typeloom_solver::validate::{Context, OpsetCompatibility, Scope};
 
 use crate::error::core_error;
@@ -123,7 +124,7 @@ fn infer<'a, T>(
     let reports = inference.check_type || inference.strict_mode;
     let detail = if reports { Detail::Full } else { Detail::Types };
     let options = &Options { values, detail, ..options.clone() };
-    let mut checked: Checked<'_> = match check_with(model, options, operators) {
+    let mut checked = match model::check(model, operators, Universe::standard(), options) {
         Ok(checked) => checked,
         Err(CheckError::Malformed(error)) => return Err(malformed(error)),
         Err(CheckError::NoGraph) => {
@@ -132,7 +133,7 @@ fn infer<'a, T>(
         }
         Err(error) => return Err(core_error(problem(&error)?)),
     };
-    Ok(write(reference::infer(checked.solved(), inference).map_err(core_error)?))
+    Ok(write(reference::infer(&mut checked, inference).map_err(core_error)?))
 }
 
 /// Infers the types of a model as the reference does.

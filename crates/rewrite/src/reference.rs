@@ -96,9 +96,16 @@ struct Names<'a> {
     form: UnknownExtents,
     /// The declarations of each graph.
     declarations: SmallVec<[Declarations<'a>; 1]>,
-    /// The symbols in the declarations that begin as generated names do, once a name is generated.
-    taken: Option<HashSet<String>>,
+    /// Created with the first generated name.
+    generated: Option<Box<Generated>>,
+}
+
+/// Generated names.
+struct Generated {
+    /// The symbols in the declarations that begin as generated names do.
+    taken: HashSet<String>,
     names: HashMap<DimId, String, RandomState>,
+    /// The number of the next name.
     next: usize,
 }
 
@@ -141,9 +148,11 @@ impl Names<'_> {
     }
 
     fn generated(&mut self, dim: DimId) -> &str {
-        let Self { declarations, taken, names, next, .. } = self;
+        let Self { declarations, generated, .. } = self;
+        let Generated { taken, names, next } = &mut **generated.get_or_insert_with(|| {
+            Box::new(Generated { taken: taken(declarations), names: HashMap::default(), next: 0 })
+        });
         names.entry(dim).or_insert_with(|| {
-            let taken = taken.get_or_insert_with(|| self::taken(declarations));
             loop {
                 let name = numbered(*next);
                 *next += 1;

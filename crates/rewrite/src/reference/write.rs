@@ -51,7 +51,7 @@ pub(super) fn write<'a>(
         has_duplicates: checked.body().errors().iter().any(is_duplicate),
         records: TypeRecords::default(),
         encoded: SmallVec::new(),
-        positions: HashMap::default(),
+        positions: None,
         recent: 0,
         weaker: SmallVec::new(),
     };
@@ -106,7 +106,7 @@ struct Writer<'a> {
     /// The encoded types of tensors.
     encoded: SmallVec<[(TensorKey, Option<TypeRecord>); 2]>,
     /// The positions of keys in `encoded`, once it is longer than [`MAX_SCANNED`].
-    positions: HashMap<TensorKey, usize, RandomState>,
+    positions: Option<HashMap<TensorKey, usize, RandomState>>,
     /// The position that was used last: a node often has the type of the node before it.
     recent: usize,
     /// See [`Self::weaker`], by position of the operator, once known.
@@ -267,19 +267,23 @@ impl<'a> Writer<'a> {
         if self.encoded.get(self.recent).is_some_and(|(known, _)| *known == key) {
             return Some(self.recent);
         }
-        if self.positions.is_empty() {
-            return self.encoded.iter().position(|(known, _)| *known == key);
+        match &self.positions {
+            None => self.encoded.iter().position(|(known, _)| *known == key),
+            Some(positions) => positions.get(&key).copied(),
         }
-        self.positions.get(&key).copied()
     }
 
     fn insert(&mut self, key: TensorKey, ty: Option<TypeRecord>) -> usize {
         let at = self.encoded.len();
         self.encoded.push((key, ty));
-        if at == MAX_SCANNED {
-            self.positions = self.encoded.iter().map(|(key, _)| *key).zip(0..).collect();
-        } else if at > MAX_SCANNED {
-            self.positions.insert(key, at);
+        match &mut self.positions {
+            Some(positions) => {
+                positions.insert(key, at);
+            }
+            None if at == MAX_SCANNED => {
+                self.positions = Some(self.encoded.iter().map(|(key, _)| *key).zip(0..).collect());
+            }
+            None => {}
         }
         at
     }

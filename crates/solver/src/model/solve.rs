@@ -124,7 +124,9 @@ pub(crate) fn solve<'a>(
     };
     let proven = passes.assume_declared(&mut solved, &mut leaves)?;
     passes.trace_errors(&mut solved, proven.is_some() || !leaves.is_empty())?;
-    value_errors.extend(false_shapes::errors(&solved.frame));
+    if !solved.frame.rare.shapeless.is_empty() {
+        value_errors.extend(false_shapes::errors(&solved.frame));
+    }
     let mut rare: OnWrite<Findings<'a>> = OnWrite::default();
     if !leaves.is_empty() {
         let (alternatives, shown) = passes.join_cases(&mut solved, &mut leaves)?;
@@ -395,7 +397,10 @@ fn collect<'a>(
     frame: &Frame<'a>,
     options: &Options,
 ) -> (Vec<SolveError<'a>>, Vec<Requirement>) {
-    let mut errors: Vec<SolveError<'a>> = frame.all_errors().cloned().collect();
+    let mut errors: Vec<SolveError<'a>> = Vec::new();
+    if frame.may_have_errors() {
+        errors.extend(frame.all_errors().cloned());
+    }
     let mut requirements = Vec::new();
     if options.detail == Detail::Full {
         let decided = conditions::decide(core, frame);

@@ -291,6 +291,11 @@ impl<'a> Frame<'a> {
         !self.body.enclosing(graph).any(|graph| self.rare.repeated.contains(&graph))
     }
 
+    /// Whether [`Frame::all_errors`] may return an error.
+    pub(crate) fn may_have_errors(&self) -> bool {
+        self.rare.is_written() || !self.body.errors().is_empty()
+    }
+
     /// The errors of the body and of this instance, outside graphs that never run.
     pub(crate) fn all_errors(&self) -> impl Iterator<Item = &SolveError<'a>> {
         let solved = self

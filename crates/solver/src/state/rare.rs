@@ -34,6 +34,11 @@ impl<T> OnWrite<T> {
         Self(Some(Box::new(value)))
     }
 
+    /// Whether the value was created.
+    pub(crate) fn is_written(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// The value; `None` if nothing was written.
     pub(crate) fn into_inner(self) -> Option<T> {
         self.0.map(|value| *value)
