@@ -114,7 +114,7 @@ macro_rules! name {
 }
 
 /// Decodes singular fields of a message: rows `number "name" kind target`, with the kinds `string`, `int32`, `int64` and
-/// `(View)` for a message that occurs at most once.
+/// `(View)` for a message that occurs at most once, and `seen` for a flag whether the field occurs.
 macro_rules! decode {
     ($fields:expr, $message:literal; $( $number:literal $name:literal $kind:tt $target:expr; )*) => {
         for field in $fields {
@@ -128,6 +128,7 @@ macro_rules! decode {
     (@($view:ident) $field:ident $target:expr, $name:expr) => {
         $crate::view::set_once(&mut $target, &$field, $name, $view::from_body)?
     };
+    (@seen $field:ident $target:expr, $name:expr) => { $target = true };
     (@$kind:ident $field:ident $target:expr, $name:expr) => { $target = $field.$kind($name)? };
 }
 

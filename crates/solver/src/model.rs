@@ -294,7 +294,8 @@ pub(crate) fn check_with<'a>(
     }
     let imports = imports(model.opset_imports())?;
     let own = operators.add_imports(&imports);
-    for function in model.functions() {
+    let functions = model.has_functions().then(|| model.functions());
+    for function in functions.into_iter().flatten() {
         let view = function?;
         let own_imports = self::imports(view.opset_imports())?;
         let imports = operators.add_imports(if own_imports.is_empty() { &imports } else { &own_imports });

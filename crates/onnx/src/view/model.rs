@@ -15,6 +15,7 @@ pub struct ModelView<'a> {
     producer_version: &'a str,
     domain: &'a str,
     graph: Option<GraphView<'a>>,
+    has_functions: bool,
 }
 
 impl<'a> ModelView<'a> {
@@ -29,6 +30,7 @@ impl<'a> ModelView<'a> {
             4 "domain" string model.domain;
             5 "model_version" int64 model.model_version;
             7 "graph" (GraphView) model.graph;
+            25 "functions" seen model.has_functions;
         }
         Ok(model)
     }
@@ -70,6 +72,11 @@ impl<'a> ModelView<'a> {
 
     pub const fn graph(&self) -> Option<GraphView<'a>> {
         self.graph
+    }
+
+    /// Whether the model has functions.
+    pub const fn has_functions(&self) -> bool {
+        self.has_functions
     }
 
     /// The imported operator sets.

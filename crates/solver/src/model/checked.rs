@@ -44,6 +44,12 @@ impl<'a> Checked<'a> {
         self.errors.iter().chain(in_functions)
     }
 
+    /// Whether [`Checked::all_errors`] may return an error. It takes one test.
+    #[must_use]
+    pub fn may_have_errors(&self) -> bool {
+        !self.errors.is_empty() || self.rare.is_written()
+    }
+
     /// Whether there is no error, including functions.
     #[must_use]
     pub fn is_ok(&self) -> bool {

@@ -114,27 +114,11 @@ pub(crate) fn solve<'a>(
     // Without proofs one pass suffices, which assumes open declarations at once.
     let trust = if options.detail == Detail::Types { Trust::Assumed } else { Trust::Derived };
     let mut solved = passes.run(Pass { trace: options.trace, trust, ..Pass::default() })?;
-    passes.reject_false_shapes(&mut solved)?;
-    passes.merge_symbols(&mut solved)?;
-    let mut value_errors = passes.reject_seeds(&mut solved)?;
-    // The reference joins branches too, and each case costs a pass.
-    let mut leaves = match options.detail {
-        Detail::Full => case::split(&mut solved.core, &passes)?,
-        Detail::Types => Vec::new(),
-    };
-    let proven = passes.assume_declared(&mut solved, &mut leaves)?;
-    passes.trace_errors(&mut solved, proven.is_some() || !leaves.is_empty())?;
-    if !solved.frame.rare.shapeless.is_empty() {
-        value_errors.extend(false_shapes::errors(&solved.frame));
-    }
     let mut rare: OnWrite<Findings<'a>> = OnWrite::default();
-    if !leaves.is_empty() {
-        let (alternatives, shown) = passes.join_cases(&mut solved, &mut leaves)?;
-        // Later stages need only the cases that are shown.
-        rare.cases = leaves.into_iter().enumerate().filter(|(at, _)| shown.contains(at)).collect();
-        rare.alternatives = alternatives;
+    if !passes.is_final(&solved) {
+        passes.continue_from(&mut solved, &mut rare)?;
     }
-    let PassResult { core, mut frame, calls, mut errors, requirements } = solved;
+    let PassResult { core, frame, calls, errors, requirements } = solved;
     if let Some(calls) = calls.into_inner() {
         rare.instances = calls.erroneous;
         rare.erroneous_callers = calls.erroneous_callers;
@@ -144,28 +128,66 @@ pub(crate) fn solve<'a>(
     if !requirements.is_empty() {
         rare.requirements = requirements;
     }
-    for (value, error) in value_errors {
-        frame.rare.value_errors.entry(value).or_insert_with(|| error.clone());
-        errors.push(error);
-    }
-    if let Some(proven) = &proven {
-        // The last pass derives types from assumptions.
-        for error in &mut errors {
-            if let SolveErrorKind::Assumed { value, derived, .. } = &mut error.kind
-                && let Some(ty) = proven.get(value.index())
-            {
-                derived.clone_from(ty);
-            }
-        }
-    }
-    errors.sort_by_key(|error| error.site);
-    if proven.is_some() {
-        rare.proven = proven;
-    }
     Ok(Checked { model, operators, core, frame, mode: options.mode, errors, rare })
 }
 
 impl<'a> Passes<'_, 'a> {
+    /// Whether no further pass can change the result of the first one: there is no error, no seed, no function, no open
+    /// condition, and no declared shape that is open or false.
+    fn is_final(&self, solved: &PassResult<'a>) -> bool {
+        solved.errors.is_empty()
+            && !solved.frame.rare.is_written()
+            && !solved.calls.is_written()
+            && solved.core.cases.next().is_none()
+            && self.options.seeds.is_empty()
+            && !self.options.merge_symbols
+    }
+
+    /// Runs the passes after the first one.
+    #[inline(never)]
+    fn continue_from(
+        &mut self,
+        solved: &mut PassResult<'a>,
+        rare: &mut OnWrite<Findings<'a>>,
+    ) -> Result<(), CheckError> {
+        self.reject_false_shapes(solved)?;
+        self.merge_symbols(solved)?;
+        let mut value_errors = self.reject_seeds(solved)?;
+        // The reference joins branches too, and each case costs a pass.
+        let mut leaves = match self.options.detail {
+            Detail::Full => case::split(&mut solved.core, self)?,
+            Detail::Types => Vec::new(),
+        };
+        let proven = self.assume_declared(solved, &mut leaves)?;
+        self.trace_errors(solved, proven.is_some() || !leaves.is_empty())?;
+        value_errors.extend(false_shapes::errors(&solved.frame));
+        if !leaves.is_empty() {
+            let (alternatives, shown) = self.join_cases(solved, &mut leaves)?;
+            // Later stages need only the cases that are shown.
+            rare.cases = leaves.into_iter().enumerate().filter(|(at, _)| shown.contains(at)).collect();
+            rare.alternatives = alternatives;
+        }
+        for (value, error) in value_errors {
+            solved.frame.rare.value_errors.entry(value).or_insert_with(|| error.clone());
+            solved.errors.push(error);
+        }
+        if let Some(proven) = &proven {
+            // The last pass derives types from assumptions.
+            for error in &mut solved.errors {
+                if let SolveErrorKind::Assumed { value, derived, .. } = &mut error.kind
+                    && let Some(ty) = proven.get(value.index())
+                {
+                    derived.clone_from(ty);
+                }
+            }
+        }
+        solved.errors.sort_by_key(|error| error.site);
+        if proven.is_some() {
+            rare.proven = proven;
+        }
+        Ok(())
+    }
+
     pub(super) fn run(&self, pass: Pass) -> Result<PassResult<'a>, CheckError> {
         let Pass { trace, trust, shared, literals, at_question } = pass;
         let Self { body, options, rejected_seeds, .. } = self;
