@@ -71,7 +71,7 @@ impl<'a, 'p> Engine<'a, 'p> {
         let mut frame = main;
         let mut body = Arc::clone(&frame.body);
         loop {
-            if self.core.cases.ends_pass() {
+            if self.core.cases.is_written() && self.core.cases.ends_pass() {
                 return suspended.into_iter().next().unwrap_or(frame);
             }
             self.deliver_woken(&mut frame, &mut suspended);
@@ -128,7 +128,7 @@ impl<'a, 'p> Engine<'a, 'p> {
         let first = body.first_step(step);
         // Whether this run found an error that makes the shapes of the node unreliable.
         let mut doubtful = false;
-        if !frame.rare.errors.contains_key(&first) {
+        if !frame.has_error(first) {
             let op = self.operators.op(body.step(step).op);
             let outcome = match &op.kind {
                 OpKind::Schema(operator) => self.operator(frame, body, step, operator),
@@ -165,7 +165,7 @@ impl<'a, 'p> Engine<'a, 'p> {
         if matches!(body.step(step).kind, StepKind::Exit(_)) {
             self.recover_exit(frame, body, step, first);
         }
-        let failed = frame.rare.errors.contains_key(&first);
+        let failed = frame.has_error(first);
         for value in body.outputs(step).iter().flatten().copied() {
             if failed && frame.slots[value.index()].ty.is_none() {
                 frame.slots[value.index()].ty = Some(Types::ERROR);

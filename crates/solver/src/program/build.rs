@@ -58,8 +58,8 @@ struct Builder<'a, 'r> {
     undefined: Vec<UndefinedRead>,
     late: Vec<order::Late>,
     /// Recent operators without an overload, by a hash of name and domain.
-    /// Empty for a small body.
-    recent: Vec<Option<Recent<'a>>>,
+    /// A small body has none.
+    recent: Option<Box<[Option<Recent<'a>>; RECENT_OPERATORS]>>,
 }
 
 /// The name and domain of an operator.
@@ -193,7 +193,7 @@ impl<'a, 'r> Builder<'a, 'r> {
             defaults,
             undefined: Vec::new(),
             late: Vec::new(),
-            recent: Vec::new(),
+            recent: None,
         }
     }
 
@@ -211,8 +211,8 @@ impl<'a, 'r> Builder<'a, 'r> {
         reserve(&mut self.body.steps, nodes);
         reserve(&mut self.body.ports, nodes * 3 + SPARE);
         self.names.reserve(values);
-        if nodes >= MIN_RECENT_NODES && self.recent.is_empty() {
-            self.recent = vec![None; RECENT_OPERATORS];
+        if nodes >= MIN_RECENT_NODES && self.recent.is_none() {
+            self.recent = Some(Box::new([None; RECENT_OPERATORS]));
         }
     }
 
@@ -464,7 +464,8 @@ impl<'a, 'r> Builder<'a, 'r> {
         let last = op_type.bytes.last().map_or(0, |byte| usize::from(*byte));
         let at = (first ^ last << 1 ^ op_type.bytes.len() << 3) % RECENT_OPERATORS;
         let is_plain = overload.bytes.is_empty();
-        if let Some(Some((known, op))) = self.recent.get(at)
+        if let Some(recent) = &self.recent
+            && let Some((known, op)) = &recent[at]
             && is_plain
             && known.iter().zip(spelling).all(|(known, given)| same(known, given))
         {
@@ -478,10 +479,10 @@ impl<'a, 'r> Builder<'a, 'r> {
         };
         let (name, of) = (read(op_type, OP_TYPE)?, read(domain, DOMAIN)?);
         let op = (self.resolve_op)(of, name, read(overload, OVERLOAD)?);
-        if let Some(recent) = self.recent.get_mut(at)
+        if let Some(recent) = &mut self.recent
             && is_plain
         {
-            *recent = Some((spelling, op));
+            recent[at] = Some((spelling, op));
         }
         Ok(op)
     }

@@ -291,6 +291,12 @@ impl<'a> Frame<'a> {
         !self.body.enclosing(graph).any(|graph| self.rare.repeated.contains(&graph))
     }
 
+    /// Whether the node with this first step is in error.
+    #[inline]
+    pub(crate) fn has_error(&self, first: StepId) -> bool {
+        self.rare.is_written() && self.rare.errors.contains_key(&first)
+    }
+
     /// Whether [`Frame::all_errors`] may return an error.
     pub(crate) fn may_have_errors(&self) -> bool {
         self.rare.is_written() || !self.body.errors().is_empty()
