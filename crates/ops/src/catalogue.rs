@@ -2,8 +2,7 @@
 
 use typeloom_solver::catalogue::{Catalogue, Lookup, Operator};
 
-use crate::rules;
-use crate::table::{Found, Table};
+use crate::table::{Decoded, Located, Table};
 
 /// All versions of ONNX's operators.
 #[derive(Clone, Copy, Debug, Default)]
@@ -11,15 +10,14 @@ pub struct Standard;
 
 impl Catalogue for Standard {
     fn lookup(&self, domain: &str, name: &str, version: i64) -> Lookup<'_> {
-        match Table::get().at(domain, name, version) {
-            Found::Schema(schema) => {
-                let entry = rules::entry_for(&schema.domain, &schema.name, schema.since_version);
+        match Table::get().located(domain, name, version) {
+            Located::Schema(Decoded { schema, entry }) => {
                 let (rules, control) = entry.map_or((&[][..], None), |entry| (entry.rules, entry.control));
                 Lookup::Found(Operator { schema, rules, control, described: None })
             }
-            Found::NewerThanOpset { since } => Lookup::NewerThanOpset { since },
-            Found::UnknownOperator => Lookup::UnknownOperator,
-            Found::UnknownDomain => Lookup::UnknownDomain,
+            Located::NewerThanOpset { since } => Lookup::NewerThanOpset { since },
+            Located::UnknownOperator => Lookup::UnknownOperator,
+            Located::UnknownDomain => Lookup::UnknownDomain,
         }
     }
 

@@ -60,6 +60,7 @@ use std::sync::OnceLock;
 use typeloom_solver::elem::ElemSet;
 use typeloom_solver::signature::Schema;
 
+use crate::rules::{self, Entry};
 use heads::Head;
 
 pub use error::{TableError, TableErrorKind};
@@ -103,6 +104,33 @@ pub(crate) struct Group {
     pub(crate) members: ElemSet,
 }
 
+/// A decoded schema.
+#[derive(Debug)]
+pub(crate) struct Decoded {
+    pub(crate) schema: Schema,
+    /// The rules of the operator, if it has any.
+    pub(crate) entry: Option<&'static Entry>,
+}
+
+impl Decoded {
+    fn of(schema: Schema) -> Self {
+        let entry = rules::entry_for(&schema.domain, &schema.name, schema.since_version);
+        Self { schema, entry }
+    }
+}
+
+/// Result of looking up an operator, with its rules.
+pub(crate) enum Located<'t> {
+    /// As [`Found::Schema`].
+    Schema(&'t Decoded),
+    /// As [`Found::NewerThanOpset`].
+    NewerThanOpset { since: u32 },
+    /// As [`Found::UnknownOperator`].
+    UnknownOperator,
+    /// As [`Found::UnknownDomain`].
+    UnknownDomain,
+}
+
 /// All schemas by domain, name and version.
 ///
 /// ```
@@ -125,7 +153,7 @@ pub struct Table {
     /// The first schema of each operator, by its name.
     by_name: Cow<'static, [u32]>,
     /// The decoded schemas, each set on first access.
-    schemas: Box<[OnceLock<Box<Schema>>]>,
+    schemas: Box<[OnceLock<Box<Decoded>>]>,
 }
 
 impl Table {
@@ -157,7 +185,7 @@ impl Table {
                     TableError { line: line(start + offset), kind }
                 })?;
                 // A new cell accepts its first value.
-                let _ = table.schemas[at].set(Box::new(schema));
+                let _ = table.schemas[at].set(Box::new(Decoded::of(schema)));
             }
         }
         Ok(table)
@@ -212,13 +240,23 @@ impl Table {
     /// The schema of an operator in a model that imports version `opset` of the domain.
     #[must_use]
     pub fn at(&self, domain: &str, name: &str, opset: i64) -> Found<'_> {
-        let Some(domain) = self.domain(domain) else { return Found::UnknownDomain };
+        match self.located(domain, name, opset) {
+            Located::Schema(decoded) => Found::Schema(&decoded.schema),
+            Located::NewerThanOpset { since } => Found::NewerThanOpset { since },
+            Located::UnknownOperator => Found::UnknownOperator,
+            Located::UnknownDomain => Found::UnknownDomain,
+        }
+    }
+
+    /// As [`Table::at`], with the rules of the operator.
+    pub(crate) fn located(&self, domain: &str, name: &str, opset: i64) -> Located<'_> {
+        let Some(domain) = self.domain(domain) else { return Located::UnknownDomain };
         let positions = self.positions(domain, name);
         let since = |at: &usize| self.heads[*at].since;
-        let Some(oldest) = positions.clone().next() else { return Found::UnknownOperator };
+        let Some(oldest) = positions.clone().next() else { return Located::UnknownOperator };
         match positions.rev().find(|at| i64::from(since(at)) <= opset) {
-            Some(position) => Found::Schema(self.schema(domain, position)),
-            None => Found::NewerThanOpset { since: since(&oldest) },
+            Some(position) => Located::Schema(self.decoded(domain, position)),
+            None => Located::NewerThanOpset { since: since(&oldest) },
         }
     }
 
@@ -240,11 +278,14 @@ impl Table {
     }
 
     fn schema<'t>(&'t self, domain: &Domain, position: usize) -> &'t Schema {
+        &self.decoded(domain, position).schema
+    }
+
+    fn decoded<'t>(&'t self, domain: &Domain, position: usize) -> &'t Decoded {
         self.schemas[position].get_or_init(|| {
-            Box::new(
-                self.decode(domain, position)
-                    .expect("`parse` decodes every schema, and a test parses the embedded text"),
-            )
+            let schema = self.decode(domain, position);
+            let schema = schema.expect("`parse` decodes every schema, and a test parses the embedded text");
+            Box::new(Decoded::of(schema))
         })
     }
 
