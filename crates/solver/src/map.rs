@@ -89,6 +89,9 @@ impl<K: Eq + Hash, V> ScannedMap<K, V> {
 /// Maximum number of hashes that [`Positions`] scans.
 const MAX_SCANNED_HASHES: usize = 32;
 
+/// Number of hashes that [`Positions`] compares at once.
+const SCANNED_BLOCK: usize = 8;
+
 /// The positions of items in a list without equal items, by the hashes of the items.
 ///
 /// The first hashes are scanned: a scan of a few words takes less time than to allocate and fill a hash table.
@@ -106,8 +109,17 @@ impl Positions {
     pub(crate) fn find(&self, hash: u64, mut is_same: impl FnMut(usize) -> bool) -> Option<usize> {
         let key = Self::key(hash);
         if self.table.is_empty() {
-            let keys = self.hashes.iter().enumerate();
-            return keys.filter(|(_, known)| **known == key).map(|(at, _)| at).find(|at| is_same(*at));
+            // The comparison of a block takes a few vector instructions.
+            for (block, keys) in self.hashes.chunks(SCANNED_BLOCK).enumerate() {
+                if keys.iter().fold(false, |found, known| found | (*known == key)) {
+                    let positions = (0..keys.len()).filter(|at| keys[*at] == key);
+                    let mut positions = positions.map(|at| block * SCANNED_BLOCK + at);
+                    if let Some(at) = positions.find(|at| is_same(*at)) {
+                        return Some(at);
+                    }
+                }
+            }
+            return None;
         }
         let is_found = |at: &u32| self.hashes[*at as usize] == key && is_same(*at as usize);
         self.table.find(Self::spread(key), is_found).map(|at| *at as usize)

@@ -355,6 +355,10 @@ impl Storage {
             let element = |at: usize| self.narrow(i64::from(bytes[at / per_byte] >> (at % per_byte * bits)));
             return (0..count).map(element).collect();
         }
+        if self.dtype == Dtype::I64 {
+            let (words, _) = bytes.as_chunks::<8>();
+            return Some(words.iter().map(|word| i64::from_le_bytes(*word)).collect());
+        }
         let element = |bytes: &[u8]| self.narrow(little_endian(bytes).cast_signed());
         bytes.chunks_exact(bits / 8).map(element).collect()
     }

@@ -69,6 +69,9 @@ const SPARE: usize = 3;
 /// Number of items that the first allocation of a list has space for.
 const FIRST_ALLOCATION: usize = 28;
 
+/// Maximum number of headers of initializers that a body keeps.
+const MAX_HEADERS: usize = 256;
+
 /// Every body starts with an empty table, so a larger one costs small models more than it saves large ones.
 const RECENT_OPERATORS: usize = 32;
 
@@ -155,7 +158,8 @@ pub(crate) fn function<'a>(
         builder.node(node?, graph, position, 0)?;
     }
     for name in function.outputs() {
-        builder.graph_output(name?, graph);
+        let name = builder.names.intern(name?);
+        builder.graph_output(name, graph);
     }
     for info in function.value_info() {
         let info = info?.parse()?;
@@ -257,20 +261,30 @@ impl<'a, 'r> Builder<'a, 'r> {
         self.reserve(nodes, inputs.len() + initializers.len());
         reserve(&mut self.body.declarations, inputs.len() + declared.len());
         reserve(&mut self.body.initializers, initializers.len());
+        let headers = initializers.len().min(MAX_HEADERS.saturating_sub(self.body.headers.len()));
+        reserve(&mut self.body.headers, headers);
         self.body.graphs[graph.index()].inputs.reserve(inputs.len());
         for info in inputs {
-            let info = info.parse()?;
-            let name = self.names.intern(info.name);
+            let (name, ty) = info.parse_bytes()?;
+            let name = self.names.intern_known(name);
             let input = self.define(name, graph, Origin::Input, None);
             self.body.graphs[graph.index()].inputs.push(input);
-            self.declare_value(input, info.ty, DeclarationKind::Input);
+            self.declare_value(input, ty, DeclarationKind::Input);
         }
         for initializer in initializers {
             let name = match initializer {
-                Initializer::Dense(tensor) => tensor.header()?.name(),
+                Initializer::Dense(tensor) => {
+                    let header = tensor.header()?;
+                    let name = header.name_bytes();
+                    let kept = &mut self.body.headers;
+                    if kept.len() == self.body.initializers.len() && kept.len() < MAX_HEADERS {
+                        kept.push(header);
+                    }
+                    name
+                }
                 Initializer::Sparse(sparse) => {
                     let values = sparse.parse()?.values;
-                    values.map(|values| values.header()).transpose()?.map_or("", |header| header.name())
+                    values.map(|values| values.header()).transpose()?.map_or(&b""[..], |it| it.name_bytes())
                 }
             };
             self.initializer(name, graph, initializer);
@@ -298,12 +312,12 @@ impl<'a, 'r> Builder<'a, 'r> {
             }
         }
         for (info, kind) in declared {
-            let info = info.parse()?;
-            let name = match kind {
-                DeclarationKind::Output => self.graph_output(info.name, graph),
-                DeclarationKind::Input | DeclarationKind::Value => self.names.intern(info.name),
-            };
-            self.declare(name, info.ty, graph, kind);
+            let (name, ty) = info.parse_bytes()?;
+            let name = self.names.intern_known(name);
+            if kind == DeclarationKind::Output {
+                self.graph_output(name, graph);
+            }
+            self.declare(name, ty, graph, kind);
         }
         self.close_graph(graph, depth);
         Ok(graph)
@@ -507,10 +521,10 @@ impl<'a, 'r> Builder<'a, 'r> {
         value
     }
 
-    fn initializer(&mut self, name: &'a str, graph: GraphId, initializer: Initializer<'a>) {
+    fn initializer(&mut self, name: &'a [u8], graph: GraphId, initializer: Initializer<'a>) {
         let id = InitializerId::new(self.body.initializers.len());
         self.body.initializers.push(initializer);
-        let known = self.names.intern(name);
+        let known = self.names.intern_known(name);
         if let Some(input) = self.names.meaning(known)
             && self.body.values[input.index()].graph == graph
             && self.body.values[input.index()].origin == Origin::Input
@@ -533,9 +547,8 @@ impl<'a, 'r> Builder<'a, 'r> {
         inputs.truncate(kept);
     }
 
-    /// Adds an output of a graph, and returns the id of its name.
-    fn graph_output(&mut self, name: &'a str, graph: GraphId) -> NameId {
-        let id = self.names.intern(name);
+    /// Adds an output of a graph.
+    fn graph_output(&mut self, id: NameId, graph: GraphId) {
         let known = self.names.meaning(id);
         let value = match known.filter(|value| self.body.values[value.index()].origin != Origin::Undefined) {
             Some(value) => value,
@@ -549,7 +562,6 @@ impl<'a, 'r> Builder<'a, 'r> {
             }
         };
         self.body.graphs[graph.index()].outputs.push(value);
-        id
     }
 
     /// Adds a declaration. One without a definition in the same graph is ignored.

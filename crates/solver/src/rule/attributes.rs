@@ -146,9 +146,7 @@ impl<'a> RuleCx<'_, 'a> {
     pub fn attr_numbers(&self, name: &str) -> Result<Option<SmallVec<[i64; 6]>>, RuleError> {
         let read = |attribute: &Attribute<'a>| {
             let mut numbers = SmallVec::new();
-            for number in attribute.ints() {
-                numbers.push(number?);
-            }
+            attribute.ints().append_to(&mut numbers)?;
             Ok(Some(numbers))
         };
         self.value_or_default(name, read, |default| {
