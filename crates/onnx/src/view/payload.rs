@@ -33,7 +33,10 @@ impl<'a> Ints<'a> {
 
 impl Ints<'_> {
     /// Appends the integers to a list. Short ones take a few instructions each.
-    pub fn append_to<A: smallvec::Array<Item = i64>>(mut self, list: &mut SmallVec<A>) -> Result<(), DecodeError> {
+    pub fn append_to<A: smallvec::Array<Item = i64>>(
+        mut self,
+        list: &mut SmallVec<A>,
+    ) -> Result<(), DecodeError> {
         loop {
             // A packed list ends before the next field.
             while self.packed.is_empty()

@@ -190,7 +190,15 @@ getters! {
 impl<'a> TensorView<'a> {
     /// Decodes all fields but the payload.
     pub fn header(&self) -> Result<TensorHeader<'a>, DecodeError> {
-        let mut header = TensorHeader { view: *self, ..TensorHeader::default() };
+        let mut header = TensorHeader::default();
+        self.read_header(&mut header)?;
+        Ok(header)
+    }
+
+    /// As [`TensorView::header`], into a header without values: a header takes more than 100 bytes, which a list of headers
+    /// need not move.
+    pub fn read_header(&self, header: &mut TensorHeader<'a>) -> Result<(), DecodeError> {
+        header.view = *self;
         let mut fields = self.wire_fields();
         loop {
             // Most fields of small tensors are short. Others are read again by the general decoder.
@@ -218,7 +226,7 @@ impl<'a> TensorView<'a> {
                 }
                 Some(SmallField::Varint(..) | SmallField::Bytes(..)) | None => fields = before,
             }
-            let Some(field) = fields.next() else { return Ok(header) };
+            let Some(field) = fields.next() else { return Ok(()) };
             let field = field?;
             match field.number {
                 1 => read_dims(&field, name!("TensorProto", "dims"), &mut header.dims)?,

@@ -8,7 +8,7 @@ use std::str::Utf8Error;
 use smallvec::SmallVec;
 use typeloom_onnx::error::FieldName;
 use typeloom_onnx::view::{
-    AttributeView, FunctionView, GraphField, GraphView, NodeView, TypeView, ValueInfoView,
+    AttributeView, FunctionView, GraphField, GraphView, NodeView, TensorHeader, TypeView, ValueInfoView,
 };
 use typeloom_onnx::wire::{Field, SmallField, WireValue};
 use typeloom_onnx::{DecodeError, ErrorKind};
@@ -274,13 +274,15 @@ impl<'a, 'r> Builder<'a, 'r> {
         for initializer in initializers {
             let name = match initializer {
                 Initializer::Dense(tensor) => {
-                    let header = tensor.header()?;
-                    let name = header.name_bytes();
-                    let kept = &mut self.body.headers;
-                    if kept.len() == self.body.initializers.len() && kept.len() < MAX_HEADERS {
-                        kept.push(header);
+                    let Body { headers, initializers, .. } = &mut self.body;
+                    if headers.len() == initializers.len() && headers.len() < MAX_HEADERS {
+                        headers.push(TensorHeader::default());
+                        let header = &mut headers[initializers.len()];
+                        tensor.read_header(header)?;
+                        header.name_bytes()
+                    } else {
+                        tensor.header()?.name_bytes()
                     }
-                    name
                 }
                 Initializer::Sparse(sparse) => {
                     let values = sparse.parse()?.values;
