@@ -317,6 +317,12 @@ impl<'a> PackedVarints<'a> {
     pub const fn new(bytes: &'a [u8], offset: usize) -> Self {
         Self { cursor: Cursor::new(bytes, offset) }
     }
+
+    /// Whether no integer is left.
+    #[inline]
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.cursor.rest.is_empty()
+    }
 }
 
 impl Iterator for PackedVarints<'_> {

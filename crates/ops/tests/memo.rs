@@ -1,6 +1,8 @@
 //! Memoisation: rule applications that read the same data share a result, others do not. Bodies with fewer than three
 //! nodes are not memoised.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use prost::Message as _;
 use typeloom_onnx::messages::{
     GraphProto, ModelProto, NodeProto, OperatorSetIdProto, StringStringEntryProto, TensorProto,
@@ -100,6 +102,28 @@ fn a_rule_that_reads_a_constant_runs_for_every_constant() {
     let initializer = vec![constant("one", 1), constant("two", 2), constant("three", 3)];
     let graph = GraphProto { initializer, ..graph(nodes) };
     assert_eq!(refusals(|cx| refuse(cx.const_int(Port::In(0)) == Some(2)), graph), 2);
+}
+
+#[test]
+fn a_rule_runs_once_for_each_of_many_constants() {
+    static RUNS: AtomicUsize = AtomicUsize::new(0);
+    let constants = 100;
+    let initializer = (0..constants).map(|value| TensorProto {
+        name: format!("c{value}").into(),
+        data_type: Some(7),
+        int64_data: vec![value],
+        ..TensorProto::default()
+    });
+    let nodes =
+        (0..3 * constants).map(|at| node("Neg", &[&format!("c{}", at % constants)], &format!("v{at}")));
+    let graph = GraphProto { initializer: initializer.collect(), ..graph(nodes.collect()) };
+    let rule: RuleFn = |cx| {
+        RUNS.fetch_add(1, Ordering::Relaxed);
+        refuse(cx.const_int(Port::In(0)).is_none())?;
+        cx.set_shape(Port::Out(0), &[])
+    };
+    assert_eq!(refusals(rule, graph), 0);
+    assert_eq!(RUNS.load(Ordering::Relaxed), 100);
 }
 
 #[test]

@@ -308,6 +308,10 @@ impl<'a> Operators<'a> {
             let op = &ops[id.index()];
             hasher.hash_one((op.name, op.domain, op.imports))
         };
+        if table.is_empty() {
+            // Growing takes longer than the lookups of most models.
+            table.reserve(4 * MAX_SCANNED_OPS, hash);
+        }
         for id in (table.len()..ops.len()).map(OpId::new) {
             table.insert_unique(hash(&id), id, hash);
         }

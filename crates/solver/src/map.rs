@@ -92,6 +92,9 @@ const MAX_SCANNED_HASHES: usize = 32;
 /// Number of hashes that [`Positions`] stores without an allocation: a small model has a few shapes and constants.
 const MAX_INLINE_HASHES: usize = 12;
 
+/// Number of hashes that [`Positions`] compares at once.
+const SCANNED_BLOCK: usize = 8;
+
 /// The positions of items in a list without equal items, by the hashes of the items.
 ///
 /// The first hashes are scanned: a scan of a few words takes less time than to allocate and fill a hash table.
@@ -109,8 +112,17 @@ impl Positions {
     pub(crate) fn find(&self, hash: u64, mut is_same: impl FnMut(usize) -> bool) -> Option<usize> {
         let key = Self::key(hash);
         if self.table.is_empty() {
-            let keys = self.hashes.iter().enumerate();
-            return keys.filter(|(_, known)| **known == key).map(|(at, _)| at).find(|at| is_same(*at));
+            // The comparison of a block takes a few vector instructions.
+            for (block, keys) in self.hashes.chunks(SCANNED_BLOCK).enumerate() {
+                if keys.iter().fold(false, |found, known| found | (*known == key)) {
+                    let positions = (0..keys.len()).filter(|at| keys[*at] == key);
+                    let mut positions = positions.map(|at| block * SCANNED_BLOCK + at);
+                    if let Some(at) = positions.find(|at| is_same(*at)) {
+                        return Some(at);
+                    }
+                }
+            }
+            return None;
         }
         let is_found = |at: &u32| self.hashes[*at as usize] == key && is_same(*at as usize);
         self.table.find(Self::spread(key), is_found).map(|at| *at as usize)

@@ -31,7 +31,7 @@ use std::sync::OnceLock;
 use smallvec::SmallVec;
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::{
-    FunctionView, GraphView, NodeView, SparseTensorView, TensorDims, TensorView, TypeView,
+    FunctionView, GraphView, NodeView, SparseTensorView, TensorDims, TensorHeader, TensorView, TypeView,
 };
 
 use crate::map::Map;
@@ -50,6 +50,8 @@ pub struct Body<'a> {
     pub(crate) graphs: Vec<Graph<'a>>,
     pub(crate) declarations: Vec<Declaration<'a>>,
     pub(crate) initializers: Vec<Initializer<'a>>,
+    /// The headers of the first initializers, see [`Body::header`].
+    pub(crate) headers: Vec<TensorHeader<'a>>,
     pub(crate) errors: Vec<SolveError<'a>>,
     /// Whether a node reads a value of a later node.
     pub(crate) is_unsorted: bool,
@@ -119,6 +121,9 @@ impl Origin {
     }
 }
 
+/// The start and length of a part of a list.
+pub(crate) type Span = (u32, u32);
+
 /// A node, or one end of a node with nested graphs.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramStep<'a> {
@@ -132,8 +137,8 @@ pub struct ProgramStep<'a> {
     pub graph: GraphId,
     /// The position of the node in its graph.
     pub position: u32,
-    inputs: (u32, u32),
-    outputs: (u32, u32),
+    inputs: Span,
+    outputs: Span,
     first_graph: Option<GraphId>,
     /// The start and length of its attributes in the encoded node.
     pub(crate) attributes: (u32, u32),
@@ -388,6 +393,13 @@ impl<'a> Body<'a> {
         self.initializers[initializer.index()]
     }
 
+    /// The header of a dense initializer, if the builder kept it: a small model spends much of its time on headers, so they
+    /// are decoded once. A large one would need memory for them.
+    #[inline]
+    pub(crate) fn header(&self, initializer: InitializerId) -> Option<&TensorHeader<'a>> {
+        self.headers.get(initializer.index())
+    }
+
     /// The names of named nodes, in step order. Malformed names are skipped.
     pub fn node_names(&self) -> impl Iterator<Item = &'a str> {
         let names = self.steps.iter().filter_map(|step| step.node.name().ok());
@@ -412,6 +424,12 @@ impl<'a> Body<'a> {
     pub fn inputs(&self, step: StepId) -> &[Option<ValueId>] {
         let (from, count) = self.steps[step.index()].inputs;
         &self.ports[from as usize..(from + count) as usize]
+    }
+
+    /// The positions of the inputs and outputs of a node in the list of ports, given either of its steps.
+    #[inline]
+    pub(crate) fn ports_of(&self, step: StepId) -> [Span; 2] {
+        [self.step(step).inputs, self.step(self.last_step(step)).outputs]
     }
 
     /// The outputs of a step; `None` if an optional one is omitted. An `Enter` step has none.

@@ -31,6 +31,27 @@ impl<'a> Ints<'a> {
     }
 }
 
+impl Ints<'_> {
+    /// Appends the integers to a list. Short ones take a few instructions each.
+    pub fn append_to<A: smallvec::Array<Item = i64>>(
+        mut self,
+        list: &mut SmallVec<A>,
+    ) -> Result<(), DecodeError> {
+        loop {
+            // A packed list ends before the next field.
+            while self.packed.is_empty()
+                && let Some(number) = self.fields.next_short(self.number)
+            {
+                list.push(i64::from(number));
+            }
+            match self.next() {
+                Some(number) => list.push(number?),
+                None => return Ok(()),
+            }
+        }
+    }
+}
+
 impl Iterator for Ints<'_> {
     type Item = Result<i64, DecodeError>;
 

@@ -190,7 +190,15 @@ getters! {
 impl<'a> TensorView<'a> {
     /// Decodes all fields but the payload.
     pub fn header(&self) -> Result<TensorHeader<'a>, DecodeError> {
-        let mut header = TensorHeader { view: *self, ..TensorHeader::default() };
+        let mut header = TensorHeader::default();
+        self.read_header(&mut header)?;
+        Ok(header)
+    }
+
+    /// As [`TensorView::header`], into a header without values: a header takes more than 100 bytes, which a list of headers
+    /// need not move.
+    pub fn read_header(&self, header: &mut TensorHeader<'a>) -> Result<(), DecodeError> {
+        header.view = *self;
         let mut fields = self.wire_fields();
         loop {
             // Most fields of small tensors are short. Others are read again by the general decoder.
@@ -218,7 +226,7 @@ impl<'a> TensorView<'a> {
                 }
                 Some(SmallField::Varint(..) | SmallField::Bytes(..)) | None => fields = before,
             }
-            let Some(field) = fields.next() else { return Ok(header) };
+            let Some(field) = fields.next() else { return Ok(()) };
             let field = field?;
             match field.number {
                 1 => read_dims(&field, name!("TensorProto", "dims"), &mut header.dims)?,
@@ -354,6 +362,10 @@ impl Storage {
             let per_byte = 8 / bits;
             let element = |at: usize| self.narrow(i64::from(bytes[at / per_byte] >> (at % per_byte * bits)));
             return (0..count).map(element).collect();
+        }
+        if self.dtype == Dtype::I64 {
+            let (words, _) = bytes.as_chunks::<8>();
+            return Some(words.iter().map(|word| i64::from_le_bytes(*word)).collect());
         }
         let element = |bytes: &[u8]| self.narrow(little_endian(bytes).cast_signed());
         bytes.chunks_exact(bits / 8).map(element).collect()

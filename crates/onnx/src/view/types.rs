@@ -2,7 +2,7 @@
 
 use super::{EntryView, decode, getters, name, set_once, views};
 use crate::error::DecodeError;
-use crate::wire::{Fields, utf8};
+use crate::wire::{Fields, is_ascii, utf8};
 
 views! {
     /// A view of one `ValueInfoProto`.
@@ -24,9 +24,23 @@ pub struct ValueInfo<'a> {
 impl<'a> ValueInfoView<'a> {
     /// Decodes name and type.
     pub fn parse(&self) -> Result<ValueInfo<'a>, DecodeError> {
-        if let Some(value) = self.parse_pair() {
-            return Ok(value);
+        if let Some((name, ty)) = self.parse_pair()
+            && let Ok(name) = std::str::from_utf8(name)
+        {
+            return Ok(ValueInfo { name, ty: Some(ty) });
         }
+        self.parse_any()
+    }
+
+    /// As [`ValueInfoView::parse`], with the name as bytes, which are UTF-8.
+    pub fn parse_bytes(&self) -> Result<(&'a [u8], Option<TypeView<'a>>), DecodeError> {
+        match self.parse_pair().filter(|(name, _)| is_ascii(name)) {
+            Some((name, ty)) => Ok((name, Some(ty))),
+            None => self.parse_any().map(|value| (value.name.as_bytes(), value.ty)),
+        }
+    }
+
+    fn parse_any(&self) -> Result<ValueInfo<'a>, DecodeError> {
         let mut value = ValueInfo::default();
         decode! {
             self.wire_fields(), "ValueInfoProto";
@@ -38,13 +52,12 @@ impl<'a> ValueInfoView<'a> {
 
     /// Decodes the usual records, a name and a type.
     #[inline]
-    fn parse_pair(&self) -> Option<ValueInfo<'a>> {
+    fn parse_pair(&self) -> Option<(&'a [u8], TypeView<'a>)> {
         let mut fields = self.wire_fields();
         let (1, name) = fields.next_bytes()? else { return None };
         let (2, ty) = fields.next_bytes()? else { return None };
         let end = self.offset.wrapping_add(self.bytes.len());
-        let name = std::str::from_utf8(name).ok().filter(|_| fields.offset() == end)?;
-        Some(ValueInfo { name, ty: Some(TypeView::from_body(ty, end - ty.len())) })
+        (fields.offset() == end).then(|| (name, TypeView::from_body(ty, end - ty.len())))
     }
 }
 

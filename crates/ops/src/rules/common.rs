@@ -414,7 +414,11 @@ pub(super) fn is_unsigned(elem: Elem) -> bool {
 
 /// The extents, if all are constants.
 pub(super) fn const_extents(cx: &mut RuleCx<'_, '_>, extents: &[DimId]) -> Option<SmallVec<[usize; 6]>> {
-    extents.iter().map(|dim| cx.const_dim(*dim).and_then(|extent| usize::try_from(extent).ok())).collect()
+    let mut constants = SmallVec::new();
+    for dim in extents {
+        constants.push(usize::try_from(cx.const_dim(*dim)?).ok()?);
+    }
+    Some(constants)
 }
 
 /// Number of elements of a shape; `None` on overflow.

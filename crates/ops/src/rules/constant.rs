@@ -111,30 +111,33 @@ fn sparse(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 /// The input lists the extents; all elements equal `value` or the float 0. Source: ConstantOfShape, `input`
 /// and `value`.
 fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
-    let value = cx.attr_header("value")?;
+    let value = cx.read_attr_header("value", |header| (header.element_count(), header.data_type))?;
     let mut elem = Elem::FLOAT;
-    if let Some(header) = &value {
-        let count = header.element_count()?;
+    if let Some((count, data_type)) = value {
+        let count = count?;
         if count != 1 {
             return Err(RuleError::attribute("value", format!("has {count} elements, but must have one")));
         }
         // An absent attribute means float; a tensor without a type is an error.
-        elem = Elem::from_onnx(header.data_type)
-            .ok_or_else(|| RuleError::attribute("value", "has no element type"))?;
+        elem =
+            Elem::from_onnx(data_type).ok_or_else(|| RuleError::attribute("value", "has no element type"))?;
     }
     set_named_elem(cx, Out(0), "value", elem)?;
     cx.require_rank(In(0), 1..=1)?;
     let Some(shape) = cx.shape_value(In(0)) else {
         return cx.vector_len(In(0)).map_or(Ok(()), |rank| cx.set_rank(Out(0), rank));
     };
-    for extent in &shape {
-        require_extent(cx, Source::Input(In(0)), *extent)?;
+    let extents = const_extents(cx, &shape);
+    if extents.is_none() {
+        for extent in &shape {
+            require_extent(cx, Source::Input(In(0)), *extent)?;
+        }
     }
     cx.set_shape(Out(0), &shape)?;
-    let Some(extents) = const_extents(cx, &shape) else {
-        let item = match &value {
+    let Some(extents) = extents else {
+        let item = match cx.read_attr_header("value", |header| header.int_values(1))? {
             None => Some(0),
-            Some(header) => header.int_values(1)?.and_then(|ints| ints.first().copied()),
+            Some(ints) => ints?.and_then(|ints| ints.first().copied()),
         };
         if let Some(item) = item {
             let item = cx.dims().constant(item);
@@ -147,17 +150,19 @@ fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         return Ok(());
     }
     let extents = Extents::from_slice(&extents);
-    match value {
-        None => cx.set_equal_floats(Out(0), extents, 0.0),
-        Some(header) => {
-            let floats: Option<SmallVec<[f64; 1]>> = header.collect_floats(1)?;
-            if let Some([item]) = floats.as_deref() {
-                cx.set_equal_floats(Out(0), extents, *item);
-            } else if let Some([item]) = header.int_values(1)?.as_deref() {
-                let item = cx.dims().constant(*item);
-                cx.set_equal_ints(Out(0), extents, item);
-            }
-        }
+    let floats = cx.read_attr_header("value", |header| header.collect_floats::<SmallVec<[f64; 1]>>(1))?;
+    let Some(floats) = floats else {
+        cx.set_equal_floats(Out(0), extents, 0.0);
+        return Ok(());
+    };
+    if let Some([item]) = floats?.as_deref() {
+        cx.set_equal_floats(Out(0), extents, *item);
+        return Ok(());
+    }
+    let ints = cx.read_attr_header("value", |header| header.int_values(1))?.transpose()?.flatten();
+    if let Some([item]) = ints.as_deref() {
+        let item = cx.dims().constant(*item);
+        cx.set_equal_ints(Out(0), extents, item);
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use typeloom_onnx::{DecodeError, ErrorKind};
 
 use crate::dim::shape::{DimVec, ShapeId};
 use crate::elem::{Elem, ElemSet};
-use crate::program::{Initializer, Origin, ValueId};
+use crate::program::{Body, Initializer, InitializerId, Origin, ValueId};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::state::constants::{Data, DataId, MAX_ELEMENTS, is_followed};
 use crate::state::frame::Frame;
@@ -25,7 +25,7 @@ pub(crate) fn start<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
             Origin::Undefined => frame.slots[value.index()].ty = Some(Types::ERROR),
             Origin::Input => {}
             Origin::Initializer(at) | Origin::InputWithDefault(at) => {
-                if let Err(kind) = initializer(core, frame, value, body.initializers[at.index()]) {
+                if let Err(kind) = initializer(core, frame, &body, value, at) {
                     let kind = kind.specific(value);
                     frame.rare.value_errors.insert(value, SolveError { site: ErrorSite::Value(value), kind });
                 }
@@ -52,17 +52,29 @@ const MAX_READ_AHEAD: i64 = 16;
 fn initializer<'a>(
     core: &mut Core<'a>,
     frame: &mut Frame<'a>,
+    body: &Body<'a>,
     value: ValueId,
-    initializer: Initializer<'a>,
+    at: InitializerId,
 ) -> Result<(), SolveErrorKind<'a>> {
+    let initializer = body.initializers[at.index()];
     // A header is decoded once: most initializers of small models are as long as their headers.
-    let header = match initializer {
-        Initializer::Dense(tensor) => Some(tensor.header()?),
-        Initializer::Sparse(_) => None,
+    let decoded;
+    let header = match (initializer, body.header(at)) {
+        (Initializer::Dense(_), Some(header)) => Some(header),
+        (Initializer::Dense(tensor), None) => {
+            decoded = tensor.header()?;
+            Some(&decoded)
+        }
+        (Initializer::Sparse(_), _) => None,
     };
-    let (number, dims) = match &header {
-        Some(header) => (header.data_type, header.dims.clone()),
-        None => initializer.number_and_dims()?,
+    let sparse_dims;
+    let (number, dims): (_, &[i64]) = match header {
+        Some(header) => (header.data_type, &header.dims),
+        None => {
+            let (number, dims) = initializer.number_and_dims()?;
+            sparse_dims = dims;
+            (number, &sparse_dims)
+        }
     };
     let elem = element_type(initializer, number)?;
     let set = ElemSet::of(elem);
@@ -82,15 +94,14 @@ fn initializer<'a>(
         return Err(SolveErrorKind::NegativeDim { declared_in: None, axis, extent });
     }
     // The caller may replace a default by a tensor of another shape, within the declared shape of the input.
-    let body = Arc::clone(&frame.body);
     let replaceable = matches!(body.value(value).origin, Origin::InputWithDefault(_));
-    if let Some(header) = &header {
+    if let Some(header) = header {
         read_ahead(core, frame, value, header, elem);
     }
     let shape: DimVec = dims.iter().map(|dim| core.dims.constant(*dim)).collect();
     let shape = core.shapes.intern(&shape);
-    if replaceable && !core.declared_shapes(&body, value).is_empty() {
-        default_fits(core, frame, value, shape)?;
+    if replaceable && !core.declared_shapes(body, value).is_empty() {
+        default_fits(core, frame, body, value, shape)?;
     } else {
         frame.slots[value.index()].shape = Some(shape);
     }
@@ -145,10 +156,10 @@ fn read_ahead<'a>(
 fn default_fits<'a>(
     core: &mut Core<'a>,
     frame: &Frame<'a>,
+    body: &Body<'a>,
     value: ValueId,
     shape: ShapeId,
 ) -> Result<(), SolveErrorKind<'a>> {
-    let body = Arc::clone(&frame.body);
     for declaration in body.declarations(value) {
         let Ok(read) = core.read_type(declaration.ty) else { continue };
         if let Some(declared) = read.shape

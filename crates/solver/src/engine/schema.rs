@@ -39,10 +39,26 @@ pub(crate) fn arity<'a>(
     step: StepId,
     schema: &'a Schema,
 ) -> Result<(), SolveErrorKind<'a>> {
-    let port = |formal: &'a Formal| (&*formal.name, formal.arity);
-    side_arity(Side::Inputs, frame.body.inputs(step), schema.inputs.iter().map(port))?;
+    let inputs = frame.body.inputs(step);
     let outputs = frame.body.outputs(frame.body.last_step(step));
+    if is_usual(Side::Inputs, inputs, &schema.inputs) && is_usual(Side::Outputs, outputs, &schema.outputs) {
+        return Ok(());
+    }
+    let port = |formal: &'a Formal| (&*formal.name, formal.arity);
+    side_arity(Side::Inputs, inputs, schema.inputs.iter().map(port))?;
     side_arity(Side::Outputs, outputs, schema.outputs.iter().map(port))
+}
+
+/// Whether the ports on one side of a node fit the schema, at the cost of a comparison for each. `false` if
+/// [`side_arity`] has to decide.
+fn is_usual(side: Side, given: &[Option<ValueId>], declared: &[Formal]) -> bool {
+    let Some((present, absent)) = declared.split_at_checked(given.len()) else { return false };
+    let is_given = |(formal, value): (&Formal, &Option<ValueId>)| match formal.arity {
+        Arity::Required => value.is_some() || side == Side::Outputs,
+        Arity::Optional => true,
+        Arity::Variadic { min, .. } => min <= 1,
+    };
+    present.iter().zip(given).all(is_given) && absent.iter().all(|formal| formal.arity == Arity::Optional)
 }
 
 /// Checks the ports on one side of a node: the maximum number, and that no required port is missing.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use typeloom_onnx::error::FieldName;
 use typeloom_onnx::view::{
-    AttributeView, FunctionView, GraphField, GraphView, NodeView, TypeView, ValueInfoView,
+    AttributeView, FunctionView, GraphField, GraphView, NodeView, TensorHeader, TypeView, ValueInfoView,
 };
 use typeloom_onnx::wire::{Field, SmallField, WireValue};
 use typeloom_onnx::{DecodeError, ErrorKind};
@@ -70,6 +70,9 @@ const SPARE: usize = 3;
 
 /// Number of items that the first allocation of a list has space for.
 const FIRST_ALLOCATION: usize = 28;
+
+/// Maximum number of headers of initializers that a body keeps.
+const MAX_HEADERS: usize = 256;
 
 /// Number of places in the table of recent operators. A body starts with an empty table, so a larger one costs more than it
 /// saves.
@@ -165,7 +168,8 @@ pub(crate) fn function<'a>(
         builder.node(node?, graph, position, 0)?;
     }
     for name in function.outputs() {
-        builder.graph_output(name?, graph);
+        let name = builder.names.intern(name?);
+        builder.graph_output(name, graph);
     }
     for info in function.value_info() {
         let info = info?.parse()?;
@@ -277,20 +281,32 @@ impl<'a, 'r> Builder<'a, 'r> {
         self.reserve(nodes, inputs.len() + initializers.len());
         reserve(&mut self.body.declarations, inputs.len() + declared.len());
         reserve(&mut self.body.initializers, initializers.len());
+        let headers = initializers.len().min(MAX_HEADERS.saturating_sub(self.body.headers.len()));
+        reserve(&mut self.body.headers, headers);
         self.body.graphs[graph.index()].inputs.reserve(inputs.len());
         for info in inputs {
-            let info = info.parse()?;
-            let name = self.names.intern(info.name);
+            let (name, ty) = info.parse_bytes()?;
+            let name = self.names.intern_known(name);
             let input = self.define(name, graph, Origin::Input, None);
             self.body.graphs[graph.index()].inputs.push(input);
-            self.declare_value(input, info.ty, DeclarationKind::Input);
+            self.declare_value(input, ty, DeclarationKind::Input);
         }
         for initializer in initializers {
             let name = match initializer {
-                Initializer::Dense(tensor) => tensor.header()?.name(),
+                Initializer::Dense(tensor) => {
+                    let Body { headers, initializers, .. } = &mut self.body;
+                    if headers.len() == initializers.len() && headers.len() < MAX_HEADERS {
+                        headers.push(TensorHeader::default());
+                        let header = &mut headers[initializers.len()];
+                        tensor.read_header(header)?;
+                        header.name_bytes()
+                    } else {
+                        tensor.header()?.name_bytes()
+                    }
+                }
                 Initializer::Sparse(sparse) => {
                     let values = sparse.parse()?.values;
-                    values.map(|values| values.header()).transpose()?.map_or("", |header| header.name())
+                    values.map(|values| values.header()).transpose()?.map_or(&b""[..], |it| it.name_bytes())
                 }
             };
             self.initializer(name, graph, initializer);
@@ -318,12 +334,12 @@ impl<'a, 'r> Builder<'a, 'r> {
             }
         }
         for (info, kind) in declared {
-            let info = info.parse()?;
-            let name = match kind {
-                DeclarationKind::Output => self.graph_output(info.name, graph),
-                DeclarationKind::Input | DeclarationKind::Value => self.names.intern(info.name),
-            };
-            self.declare(name, info.ty, graph, kind);
+            let (name, ty) = info.parse_bytes()?;
+            let name = self.names.intern_known(name);
+            if kind == DeclarationKind::Output {
+                self.graph_output(name, graph);
+            }
+            self.declare(name, ty, graph, kind);
         }
         self.close_graph(graph, depth);
         Ok(graph)
@@ -530,10 +546,10 @@ impl<'a, 'r> Builder<'a, 'r> {
         value
     }
 
-    fn initializer(&mut self, name: &'a str, graph: GraphId, initializer: Initializer<'a>) {
+    fn initializer(&mut self, name: &'a [u8], graph: GraphId, initializer: Initializer<'a>) {
         let id = InitializerId::new(self.body.initializers.len());
         self.body.initializers.push(initializer);
-        let known = self.names.intern(name);
+        let known = self.names.intern_known(name);
         if let Some(input) = self.names.meaning(known)
             && self.body.values[input.index()].graph == graph
             && self.body.values[input.index()].origin == Origin::Input
@@ -556,9 +572,8 @@ impl<'a, 'r> Builder<'a, 'r> {
         inputs.truncate(kept);
     }
 
-    /// Adds an output of a graph, and returns the id of its name.
-    fn graph_output(&mut self, name: &'a str, graph: GraphId) -> NameId {
-        let id = self.names.intern(name);
+    /// Adds an output of a graph.
+    fn graph_output(&mut self, id: NameId, graph: GraphId) {
         let known = self.names.meaning(id);
         let value = match known.filter(|value| self.body.values[value.index()].origin != Origin::Undefined) {
             Some(value) => value,
@@ -572,7 +587,6 @@ impl<'a, 'r> Builder<'a, 'r> {
             }
         };
         self.body.graphs[graph.index()].outputs.push(value);
-        id
     }
 
     /// Adds a declaration. One without a definition in the same graph is ignored.

@@ -146,9 +146,7 @@ impl<'a> RuleCx<'_, 'a> {
     pub fn attr_numbers(&self, name: &str) -> Result<Option<SmallVec<[i64; 6]>>, RuleError> {
         let read = |attribute: &Attribute<'a>| {
             let mut numbers = SmallVec::new();
-            for number in attribute.ints() {
-                numbers.push(number?);
-            }
+            attribute.ints().append_to(&mut numbers)?;
             Ok(Some(numbers))
         };
         self.value_or_default(name, read, |default| {
@@ -199,13 +197,25 @@ impl<'a> RuleCx<'_, 'a> {
         Ok(self.with_attr(name, |attribute| attribute.t)?.flatten())
     }
 
+    /// Reads the header of a tensor attribute.
+    ///
+    /// # Errors
+    /// [`RuleError::Malformed`].
+    pub fn read_attr_header<T>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&TensorHeader<'a>) -> T,
+    ) -> Result<Option<T>, RuleError> {
+        let Some(tensor) = self.attr_tensor(name)? else { return Ok(None) };
+        Ok(Some(read(self.core().attributes.tensor.of(tensor)?)))
+    }
+
     /// The header of a tensor attribute.
     ///
     /// # Errors
     /// [`RuleError::Malformed`].
     pub fn attr_header(&mut self, name: &str) -> Result<Option<TensorHeader<'a>>, RuleError> {
-        let Some(tensor) = self.attr_tensor(name)? else { return Ok(None) };
-        Ok(Some(self.core().attributes.tensor.of(tensor)?.clone()))
+        self.read_attr_header(name, TensorHeader::clone)
     }
 
     /// A sparse tensor attribute.

@@ -25,7 +25,7 @@ use super::{Extent, ExtentRelation, Port, Rule, RuleError};
 use crate::dim::shape::ShapeId;
 use crate::dim::{DimId, Dims, Relation};
 use crate::elem::ElemSet;
-use crate::program::{Body, GraphId, Initializer, Origin, StepId, ValueId};
+use crate::program::{Body, GraphId, Initializer, Origin, Span, StepId, ValueId};
 use crate::signature::Schema;
 use crate::solution::{Equation, EquationSource, Type};
 use crate::solve_error::SolveErrorKind;
@@ -48,6 +48,8 @@ pub struct RuleCx<'r, 'a> {
     core: &'r mut Core<'a>,
     frame: &'r mut Frame<'a>,
     step: StepId,
+    /// The positions of the inputs and outputs of the node in the list of all ports.
+    ports: [Span; 2],
     schema: Option<&'a Schema>,
     rule: &'static str,
 }
@@ -68,7 +70,8 @@ impl<'r, 'a> RuleCx<'r, 'a> {
         schema: Option<&'a Schema>,
         rule: &'static str,
     ) -> Self {
-        Self { core, frame, step, schema, rule }
+        let ports = frame.body.ports_of(step);
+        Self { core, frame, step, ports, schema, rule }
     }
 
     /// Runs the rules of another operator on this node.
@@ -77,7 +80,9 @@ impl<'r, 'a> RuleCx<'r, 'a> {
     /// The first error of those rules.
     pub fn run_rules(&mut self, schema: &'static Schema, rules: &[Rule]) -> Result<(), RuleError> {
         rules.iter().try_for_each(|rule| {
-            let mut cx = RuleCx::new(self.core, self.frame, self.step, Some(schema), rule.name);
+            let (schema, rule_name) = (Some(schema), rule.name);
+            let Self { ports, step, .. } = *self;
+            let mut cx = RuleCx { core: self.core, frame: self.frame, step, ports, schema, rule: rule_name };
             (rule.run)(&mut cx)
         })
     }
@@ -149,13 +154,13 @@ impl<'a> RuleCx<'_, 'a> {
     /// The number of inputs that the node lists, including omitted ones.
     #[must_use]
     pub fn input_count(&self) -> usize {
-        self.frame.body.inputs(self.step).len()
+        self.ports[0].1 as usize
     }
 
     /// The number of outputs that the node lists, including omitted ones.
     #[must_use]
     pub fn output_count(&self) -> usize {
-        self.frame.body.outputs(self.frame.body.last_step(self.step)).len()
+        self.ports[1].1 as usize
     }
 
     /// Whether there is a value at the port.
@@ -166,7 +171,12 @@ impl<'a> RuleCx<'_, 'a> {
 
     #[inline]
     pub(crate) fn value(&self, port: Port) -> Option<ValueId> {
-        self.frame.body.at_port(self.step, port)
+        let (at, (first, count)) = match port {
+            Port::In(at) => (at, self.ports[0]),
+            Port::Out(at) => (at, self.ports[1]),
+            Port::BodyIn(..) | Port::BodyOut(..) => return self.frame.body.at_port(self.step, port),
+        };
+        if at < count as usize { self.frame.body.ports[first as usize + at] } else { None }
     }
 
     /// Whether the node may never run, so that its needs must not narrow values of other nodes.

@@ -23,18 +23,21 @@ pub(crate) struct NodeAttributes<'a> {
 
 /// The header of the tensor that was read last. The rule of a node and the check of its data read the same tensor.
 #[derive(Default)]
-pub(crate) struct LastHeader<'a>(Option<TensorHeader<'a>>);
+pub(crate) struct LastHeader<'a> {
+    is_known: bool,
+    header: TensorHeader<'a>,
+}
 
 impl<'a> LastHeader<'a> {
     /// The header of a tensor.
     pub(crate) fn of(&mut self, tensor: TensorView<'a>) -> Result<&TensorHeader<'a>, DecodeError> {
-        if self.0.as_ref().is_some_and(|known| !std::ptr::eq(known.view.bytes(), tensor.bytes())) {
-            self.0 = None;
+        if !self.is_known || !std::ptr::eq(self.header.view.bytes(), tensor.bytes()) {
+            self.is_known = false;
+            self.header = TensorHeader::default();
+            tensor.read_header(&mut self.header)?;
+            self.is_known = true;
         }
-        match &mut self.0 {
-            Some(known) => Ok(known),
-            unknown => Ok(unknown.insert(tensor.header()?)),
-        }
+        Ok(&self.header)
     }
 }
 

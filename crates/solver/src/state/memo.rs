@@ -31,9 +31,8 @@ use crate::ty::Types;
 /// Longer attributes are rarely equal and cost more to compare than to read.
 const MAX_ATTRIBUTE_BYTES: usize = 512;
 /// Maximum number of inputs and of outputs of a cached application.
-const MAX_PORTS: usize = 16;
-/// Maximum number of entries that differ only in the constants that were read. It bounds the cost of a
-/// lookup.
+const MAX_PORTS: usize = u16::BITS as usize;
+/// Maximum number of entries with one hash that are compared. It bounds the cost of a lookup.
 const MAX_VARIANTS: u32 = 32;
 /// Maximum number of applications that space is allocated for at the first one.
 const FIRST_CAPACITY: usize = 28;
@@ -71,6 +70,9 @@ pub(crate) struct Memo<'a> {
     /// The results of applications; empty for an omitted output.
     outputs: Vec<Slot>,
     index: HashTable<(u64, u32)>,
+    /// The inputs of each operator, as bits, whose constants its cached applications read. Their constants are part of the
+    /// hash of a key, so that applications that differ only in these have different hashes.
+    reads: Vec<u16>,
     hasher: HashState,
     /// The entry of the previous application.
     previous: u32,
@@ -194,7 +196,7 @@ impl<'a> Memo<'a> {
             self.previous = entry;
             return self.copy_outputs(entry, frame, step, outputs);
         }
-        let hash = self.hash_of_key(inputs.len(), attributes);
+        let hash = self.hash_of_key(frame, body, inputs, attributes);
         let mut variants = 0_u32;
         let found = self.index.find(hash, |(known, entry)| {
             if *known != hash {
@@ -242,10 +244,16 @@ impl<'a> Memo<'a> {
             && (!entry.reads_constants || self.has_equal_constants(entry, frame, body, inputs))
     }
 
-    /// The hash of the current key.
-    fn hash_of_key(&self, inputs: usize, attributes: &[u8]) -> u64 {
+    /// The hash of the current key, with the constants that the operator reads.
+    fn hash_of_key(
+        &self,
+        frame: &Frame<'_>,
+        body: &Body<'_>,
+        inputs: &[Option<ValueId>],
+        attributes: &[u8],
+    ) -> u64 {
         let mut hasher = self.hasher.build_hasher();
-        let (words, odd) = self.key.0[..PREFIX + 2 * inputs].as_chunks::<2>();
+        let (words, odd) = self.key.0[..PREFIX + 2 * inputs.len()].as_chunks::<2>();
         for [low, high] in words {
             hasher.write_u64(u64::from(*low) << 32 | u64::from(*high));
         }
@@ -253,7 +261,28 @@ impl<'a> Memo<'a> {
         if !attributes.is_empty() {
             hasher.write(attributes);
         }
+        let mut reads = self.reads.get(self.key.0[0] as usize).copied().unwrap_or_default();
+        while reads != 0 {
+            if let Some(Some(value)) = inputs.get(reads.trailing_zeros() as usize) {
+                hasher.write_u32(constant_word(frame, body, *value));
+            }
+            reads &= reads - 1;
+        }
         hasher.finish()
+    }
+
+    /// Adds the inputs whose constants the running application read to those of its operator, and updates the hash of its
+    /// key: the rules may have decoded the constants.
+    fn add_reads(&mut self, frame: &Frame<'_>, body: &Body<'_>, step: StepId, inputs: &[Option<ValueId>]) {
+        let op = self.key.0[0] as usize;
+        if self.reads.len() <= op {
+            self.reads.resize(op + 1, 0);
+        }
+        let constants = &self.constants;
+        let is_read = |input: &Option<ValueId>| input.is_some_and(|value| constants.contains(&value));
+        let bits = inputs.iter().enumerate().map(|(at, input)| u16::from(is_read(input)) << at);
+        self.reads[op] |= bits.fold(0, |all, bit| all | bit);
+        self.hash = self.hash_of_key(frame, body, inputs, body.step(step).attribute_bytes());
     }
 
     /// Writes the key of a step; `None` for a step that cannot be cached.
@@ -394,6 +423,9 @@ impl<'a> Memo<'a> {
             self.outputs.push(result);
         }
         let Ok(entry) = u32::try_from(self.entries.len()) else { return };
+        if !self.constants.is_empty() {
+            self.add_reads(frame, body, step, inputs);
+        }
         let start = self.words.len();
         self.words.extend_from_slice(&self.key.0[..PREFIX + 2 * inputs.len()]);
         let constants = &self.constants;
