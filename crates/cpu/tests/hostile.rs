@@ -8,10 +8,14 @@ use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::ops;
 use typeloom_cpu::ops::generate::Random;
+use typeloom_test_cases::number;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-const ROUNDS: usize = 400;
+/// The number of random calls of a test.
+fn rounds() -> usize {
+    number(60, 400)
+}
 
 const LISTS: &[&str] = &[
     "axes",
@@ -215,7 +219,7 @@ fn no_operator_panics_on_inputs_of_other_shapes_and_types() {
     let mut panicked = BTreeSet::new();
     for operator in ops::all() {
         let name = operator.name();
-        for _ in 0..ROUNDS {
+        for _ in 0..rounds() {
             let mut attributes = Attributes::default();
             for name in LISTS.iter().filter(|_| random.bits().is_multiple_of(4)).collect::<Vec<_>>() {
                 let list = (0..below(&mut random, 5)).map(|_| number(&mut random)).collect();

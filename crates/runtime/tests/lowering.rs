@@ -28,6 +28,7 @@ use typeloom_contracts::datum::Datum;
 use typeloom_onnx::messages::{AttributeProto, GraphProto, ModelProto, NodeProto};
 use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::Session;
+use typeloom_test_cases::is_all;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
@@ -149,10 +150,9 @@ fn the_light_networks_lower_to_primitives_only() {
 fn models_compute_the_same_in_primitives() {
     let compiler = Compiler::new().run_on_backend::<ByExecution<OfAny>>("compute");
     // A light network takes half a minute.
-    let is_all = std::env::var("TYPELOOM_TESTS").as_deref() == Ok("all");
     let mut light = 0;
     for whole in &whole::list() {
-        if whole.is_light && light > 0 && !is_all {
+        if whole.is_light && light > 0 && !is_all() {
             continue;
         }
         let model = if whole.is_light { whole.small() } else { Some(whole.model()) };

@@ -13,6 +13,7 @@ use typeloom_onnx::messages::{
 };
 use typeloom_onnx::prost::Message as _;
 use typeloom_solver::model::Options;
+use typeloom_test_cases::number;
 
 use crate::scene::Scene;
 
@@ -83,11 +84,6 @@ pub(crate) fn models() -> Vec<PathBuf> {
     let mut all: Vec<PathBuf> = recorded.chain(own_models()).collect();
     all.sort();
     all
-}
-
-/// The number of cases: `all` with `TYPELOOM_TESTS=all`, which the CI sets, and `few` otherwise.
-pub(crate) fn number(few: usize, all: usize) -> usize {
-    if std::env::var("TYPELOOM_TESTS").as_deref() == Ok("all") { all } else { few }
 }
 
 /// The models of the repository, in order.

@@ -11,6 +11,7 @@ use typeloom_pool::compat::Direction;
 use typeloom_solver::dim::{Condition, DimId, Dims, Relation};
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::solution::{TensorType, Type};
+use typeloom_test_cases::number;
 
 use crate::support::universe;
 
@@ -305,11 +306,6 @@ fn keeps_positions(given: &Drawn, expected: &Drawn) -> bool {
     let (before, after) = (names(&expected.inputs), names(&given.inputs));
     let passed: Vec<_> = after.into_iter().filter(|name| before.contains(name)).collect();
     passed == before && names(&given.outputs).starts_with(&names(&expected.outputs))
-}
-
-/// The number of cases: `all` with `TYPELOOM_TESTS=all`, which the CI sets, and `few` otherwise.
-fn number(few: usize, all: usize) -> usize {
-    if std::env::var("TYPELOOM_TESTS").as_deref() == Ok("all") { all } else { few }
 }
 
 #[test]

@@ -14,9 +14,10 @@ use typeloom_registry::push::Novelty;
 use typeloom_registry::settings::Settings;
 use typeloom_registry::verdict::{MAX_SEARCHED, Nearest, Verdict};
 use typeloom_registry::{Mode, Registry, RegistryError, Selector, Subject, Timestamp};
+use typeloom_test_cases::number;
 
 use crate::store::{Failing, Plan};
-use crate::support::{Random, bundles, compatible, memory, number, push, reference, registry, subject};
+use crate::support::{Random, bundles, compatible, memory, push, reference, registry, subject};
 
 /// Parameters of a run.
 struct Run {

@@ -7,6 +7,7 @@ use prost::Message as _;
 use typeloom_ops::catalogue::Standard;
 use typeloom_solver::model::{CheckError, Checked, Mode, Options, check};
 use typeloom_solver::universe::Universe;
+use typeloom_test_cases::number;
 
 pub(crate) fn universe() -> &'static Arc<Universe> {
     Universe::standard()
@@ -64,9 +65,4 @@ pub(crate) fn search(folder: &Path, found: &mut Vec<PathBuf>) {
             found.push(path);
         }
     }
-}
-
-/// The number of cases: `all` with `TYPELOOM_TESTS=all`, which the CI sets, and `few` otherwise.
-pub(crate) fn number(few: usize, all: usize) -> usize {
-    if std::env::var("TYPELOOM_TESTS").as_deref() == Ok("all") { all } else { few }
 }

@@ -27,18 +27,19 @@ use typeloom_runtime::components::Components;
 use typeloom_runtime::executor::Executor;
 use typeloom_runtime::executor::part::Part;
 use typeloom_runtime::options::Verify;
+use typeloom_test_cases::number;
 use typeloom_types::lattice::Lattice;
 use typeloom_wire::envelope::RunId;
 use typeloom_wire::memory::LocalNetwork;
 
 use crate::modules::peers::endpoint;
-use crate::modules::support::{Random, number, seeds};
+use crate::modules::support::{Random, seeds};
 use bases::{Base, Functions, bases, compiled};
 use reference::interpret;
 
 /// Number of alterations of each artifact: with `TYPELOOM_TESTS=all`, which makes 10,800 together, and without it.
 const EACH: usize = 1_200;
-const FEW_OF_EACH: usize = 120;
+const FEW_OF_EACH: usize = 30;
 
 /// Another text: one of `known`, or with one changed letter.
 fn other(random: &mut Random, text: &str, known: &[String]) -> String {
