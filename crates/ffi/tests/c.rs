@@ -20,7 +20,7 @@ use typeloom_test_cases::number;
 
 /// Loads, runs and frees of one program.
 fn cycles() -> String {
-    number(1_000, 10_000).to_string()
+    number(200, 10_000).to_string()
 }
 
 /// A compiler, or `None` with a message.

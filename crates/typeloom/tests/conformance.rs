@@ -266,7 +266,7 @@ fn recording_causes_changes_no_answer() {
     let mut differing = Vec::new();
     for folder in ["inference", "backend"] {
         let Some(cases) = list(folder) else { return };
-        for case in cases.iter().step_by(number(5, 1)) {
+        for case in cases.iter().step_by(number(10, 1)) {
             let once = bytes_of(folder, case.model());
             let again = layers::repeat(&once);
             for bytes in [Some(once), again].into_iter().flatten() {

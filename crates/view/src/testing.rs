@@ -70,7 +70,7 @@ pub(crate) fn float(name: &str) -> ValueInfoProto {
     ValueInfoProto { name: name.into(), r#type: Some(ty), ..ValueInfoProto::default() }
 }
 
-/// The recorded models and those of the repository, in order; every sixth recorded one without `TYPELOOM_TESTS=all`. If the
+/// The recorded models and those of the repository, in order; every twelfth recorded one without `TYPELOOM_TESTS=all`. If the
 /// recorded ones are missing, prints a note.
 pub(crate) fn models() -> Vec<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -80,7 +80,7 @@ pub(crate) fn models() -> Vec<PathBuf> {
         assert!(std::env::var("CI").as_deref() != Ok("true"), "no recorded cases in {}", recorded.display());
         println!("skipped: no recorded cases in {}", recorded.display());
     }
-    let recorded = files(vec![recorded]).into_iter().step_by(number(6, 1));
+    let recorded = files(vec![recorded]).into_iter().step_by(number(12, 1));
     let mut all: Vec<PathBuf> = recorded.chain(own_models()).collect();
     all.sort();
     all

@@ -17,7 +17,7 @@ use crate::support::universe;
 
 const PAIRS: usize = 100_000;
 /// The number of pairs without `TYPELOOM_TESTS=all`.
-const FEW_PAIRS: usize = 8_000;
+const FEW_PAIRS: usize = 2_000;
 const SEED: [u8; 32] = [20; 32];
 /// The maximum of random numbers in extents and conditions.
 const MAX_NUMBER: i64 = 3;

@@ -27,7 +27,7 @@ pub(crate) fn solved(bytes: &[u8], mode: Mode) -> Result<Checked<'_>, CheckError
     check(bytes, &Standard, universe(), &Options { mode, functions: true, ..Options::default() })
 }
 
-/// The models of the repository, and the recorded cases if they are present: all of them with `TYPELOOM_TESTS=all`, and every fifth
+/// The models of the repository, and the recorded cases if they are present: all of them with `TYPELOOM_TESTS=all`, and every tenth
 /// otherwise.
 pub(crate) fn model_files() -> Vec<PathBuf> {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -38,7 +38,7 @@ pub(crate) fn model_files() -> Vec<PathBuf> {
         if let Some(root) = &recorded {
             let mut cases = Vec::new();
             search(&root.join(folder), &mut cases);
-            found.extend(cases.into_iter().step_by(number(5, 1)));
+            found.extend(cases.into_iter().step_by(number(10, 1)));
         }
     }
     assert!(!found.is_empty(), "the repository has models");
