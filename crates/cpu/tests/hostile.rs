@@ -8,13 +8,12 @@ use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::ops;
 use typeloom_cpu::ops::generate::Random;
-use typeloom_test_cases::number;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 /// The number of random calls of a test.
 fn rounds() -> usize {
-    number(60, 400)
+    typeloom_test_cases::number(60, 400)
 }
 
 const LISTS: &[&str] = &[
