@@ -235,10 +235,10 @@ fn no_operator_panics_on_inputs_of_other_shapes_and_types() {
                 .map(|_| if random.bits().is_multiple_of(8) { None } else { Some(value(&mut random)) })
                 .collect();
             let version = [1, 7, 11, 13, 21][below(&mut random, 5)];
-            let shown = format!("{name} {version} {attributes:?} {inputs:?}");
+            let shown = inputs.clone();
             let call = Call { version, attributes: &attributes, inputs, outputs: 1 + below(&mut random, 3) };
             if catch_unwind(AssertUnwindSafe(|| drop(operator.run(call)))).is_err() && panicked.insert(name) {
-                show(&shown);
+                show(&format!("{name} {version} {attributes:?} {shown:?}"));
             }
         }
     }

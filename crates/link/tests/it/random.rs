@@ -346,9 +346,9 @@ fn cut_programs_have_the_results_of_their_sequence() {
         check_damaged(seed, &pair, &worlds, &mut counts);
     }
     println!("{counts:?}");
-    assert!(counts.linked > number(6, 40), "{counts:?}");
-    assert!(counts.compared > number(15, 100), "{counts:?}");
-    assert!(counts.rejected > number(3, 20), "{counts:?}");
+    assert!(counts.linked > number(2, 40), "{counts:?}");
+    assert!(counts.compared > number(5, 100), "{counts:?}");
+    assert!(counts.rejected > number(0, 20), "{counts:?}");
 }
 
 #[test]

@@ -262,7 +262,7 @@ fn no_push_is_lost_in_a_folder() {
     let store = object_store::local::LocalFileSystem::new_with_prefix(temporary.path()).unwrap();
     execute(
         &(Arc::new(store) as Arc<dyn ObjectStore>),
-        &Run { seed: 2, threads: 6, pushes: number(40, 250), subjects: 8, failures: 60 },
+        &Run { seed: 2, threads: 6, pushes: number(60, 250), subjects: 8, failures: 60 },
     );
 }
 

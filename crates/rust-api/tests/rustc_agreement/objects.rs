@@ -8,7 +8,6 @@
 use std::fmt::Write as _;
 
 use crate::probe::{Probe, Random, Statements, Tally, accepted, for_each_seed};
-use typeloom_test_cases::number;
 
 /// The parameter of a trait.
 #[derive(Clone, Copy, PartialEq)]
@@ -149,9 +148,8 @@ fn objects_implement_and_equal_the_same_types_as_in_rustc() {
     let mut tallies = [Tally::default(), Tally::default()];
     for_each_seed(0, |seed, _| {
         let hierarchies = (0..20).map(|round| 1600 + seed * 100 + round);
-        let wanted = number(1, 2);
-        let asked = hierarchies.filter_map(|hierarchy| ask(hierarchy, &mut tallies)).take(wanted).count();
-        assert_eq!(asked, wanted, "rustc rejects nearly all hierarchies");
+        let asked = hierarchies.filter_map(|hierarchy| ask(hierarchy, &mut tallies)).take(2).count();
+        assert_eq!(asked, 2, "rustc rejects nearly all hierarchies");
     });
     let [goals, equalities] = tallies;
     goals.finish("traits of objects");

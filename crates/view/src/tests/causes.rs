@@ -93,7 +93,7 @@ fn chains_of_causes_are_those_of_explanations() {
             wrong.extend(found.into_iter().map(|text| format!("{}: {text}", path.display())));
         }
     }
-    let least = number(80, 500);
+    let least = number(20, 500);
     assert!(links > least && extents > least, "only {links} links and {extents} extents");
     let shown = wrong[..wrong.len().min(12)].join("\n");
     assert!(wrong.is_empty(), "{} of {} differ: {shown}", wrong.len(), links + extents);

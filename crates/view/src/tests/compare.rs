@@ -145,7 +145,7 @@ fn a_node_with_many_edges_has_linear_work() {
             ..GraphProto::default()
         })
     };
-    for edges in [number(2_000, 50_000), number(20_000, 1_000_000)] {
+    for edges in [number(5_000, 50_000), number(20_000, 1_000_000)] {
         let (old, new) = (graph(edges, "x1"), graph(edges, "x7"));
         let work = work(&old, &new);
         println!("{edges} edges: {work} steps for each node and port");
@@ -163,7 +163,7 @@ fn equal_nodes_without_names_have_linear_work() {
             ..GraphProto::default()
         })
     };
-    for count in [number(1_000, 10_000), number(5_000, 100_000)] {
+    for count in [number(2_000, 10_000), number(8_000, 100_000)] {
         let (old, new) = (graph(count), graph(count + 10));
         let matching = matching(&old, &new);
         assert_eq!(matching.nodes.iter().count(), count);
