@@ -5,10 +5,14 @@ use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::ops;
 use typeloom_cpu::ops::generate::Random;
+use typeloom_test_cases::number;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::element::Element;
 
-const ROUNDS: usize = 200;
+/// The number of random calls of a test.
+fn rounds() -> usize {
+    number(30, 200)
+}
 
 fn below(random: &mut Random, limit: usize) -> usize {
     usize::try_from(random.bits() % limit as u64).expect("the limit is small")
@@ -70,7 +74,7 @@ fn permutation(random: &mut Random, rank: usize) -> Vec<usize> {
 #[test]
 fn transposes_move_every_element() {
     let mut random = Random::new(Some(1.0));
-    for round in 0..ROUNDS {
+    for round in 0..rounds() {
         let rank = 1 + below(&mut random, 5);
         let shape = draw(&mut random, rank, if rank < 3 { 70 } else { 9 });
         let order = permutation(&mut random, rank);
@@ -96,7 +100,7 @@ fn transposes_move_every_element() {
 #[test]
 fn slices_with_steps_read_the_listed_elements() {
     let mut random = Random::new(Some(2.0));
-    for round in 0..ROUNDS {
+    for round in 0..rounds() {
         let rank = 1 + below(&mut random, 4);
         let shape = draw(&mut random, rank, 12);
         let x = floats(&shape, &mut random);
@@ -137,7 +141,7 @@ fn slices_with_steps_read_the_listed_elements() {
 #[test]
 fn padding_modes_map_indices_back_into_the_input() {
     let mut random = Random::new(Some(3.0));
-    for round in 0..ROUNDS {
+    for round in 0..rounds() {
         let rank = 1 + below(&mut random, 3);
         let shape: Vec<usize> = draw(&mut random, rank, 9).iter().map(|extent| extent + 3).collect();
         let pads: Vec<i64> = (0..2 * rank).map(|_| below(&mut random, 4) as i64).collect();
@@ -173,7 +177,7 @@ fn padding_modes_map_indices_back_into_the_input() {
 #[test]
 fn choices_broadcast_their_operands() {
     let mut random = Random::new(Some(4.0));
-    for round in 0..ROUNDS {
+    for round in 0..rounds() {
         let rank = 1 + below(&mut random, 3);
         let shape = draw(&mut random, rank, 6);
         let mut part = || -> Vec<usize> {
@@ -209,7 +213,7 @@ fn choices_broadcast_their_operands() {
 fn reductions_over_any_axes_equal_their_definitions() {
     let mut random = Random::new(Some(5.0));
     let kinds = ["Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "SumSquare", "LogSumExp"];
-    for round in 0..ROUNDS {
+    for round in 0..rounds() {
         let rank = 1 + below(&mut random, 4);
         let shape = draw(&mut random, rank, if rank == 1 { 60 } else { 20 / rank });
         let axes: Vec<usize> = (0..rank).filter(|_| random.bits().is_multiple_of(2)).collect();
@@ -252,7 +256,7 @@ fn reductions_over_any_axes_equal_their_definitions() {
 #[test]
 fn softmax_along_any_axis_equals_its_definition() {
     let mut random = Random::new(Some(6.0));
-    for round in 0..ROUNDS {
+    for round in 0..rounds() {
         let rank = 1 + below(&mut random, 3);
         let shape = draw(&mut random, rank, if rank == 1 { 300 } else { 12 });
         let axis = below(&mut random, rank);
@@ -276,7 +280,7 @@ fn softmax_along_any_axis_equals_its_definition() {
 #[test]
 fn linear_resizes_equal_interpolation_of_every_element() {
     let mut random = Random::new(Some(7.0));
-    for round in 0..ROUNDS / 2 {
+    for round in 0..rounds() / 2 {
         let rank = 2 + below(&mut random, 3);
         let shape = draw(&mut random, rank, 9);
         let sizes = draw(&mut random, rank, 20);
@@ -309,7 +313,7 @@ fn linear_resizes_equal_interpolation_of_every_element() {
 #[test]
 fn transposed_convolutions_scatter_every_product() {
     let mut random = Random::new(Some(8.0));
-    for round in 0..ROUNDS / 2 {
+    for round in 0..rounds() / 2 {
         let rank = 1 + below(&mut random, 2);
         let group = 1 + below(&mut random, 2);
         let (channels, outputs) = (group * (1 + below(&mut random, 3)), 1 + below(&mut random, 3));
@@ -359,7 +363,7 @@ fn transposed_convolutions_scatter_every_product() {
 #[test]
 fn the_greatest_elements_are_those_of_a_stable_sort() {
     let mut random = Random::new(Some(9.0));
-    for round in 0..ROUNDS {
+    for round in 0..rounds() {
         let shape = [1 + below(&mut random, 4), 1 + below(&mut random, 60)];
         let k = below(&mut random, shape[1] + 1);
         // Few distinct numbers, so that there are ties.
@@ -396,7 +400,7 @@ fn the_least_and_greatest_of_all_types_are_those_of_a_stable_sort() {
         }
     }
     let mut random = Random::new(Some(19.0));
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let len = 2 + below(&mut random, 120);
         let bits: Vec<u64> = (0..len).map(|_| random.bits() >> [0, 0, 60][below(&mut random, 3)]).collect();
         check(&bits, &mut random);
@@ -413,7 +417,7 @@ fn the_least_and_greatest_of_all_types_are_those_of_a_stable_sort() {
 #[test]
 fn elements_are_gathered_along_any_axis() {
     let mut random = Random::new(Some(20.0));
-    for round in 0..ROUNDS {
+    for round in 0..rounds() {
         let rank = 1 + below(&mut random, 4);
         let (shape, axis) = (draw(&mut random, rank, 6), below(&mut random, rank));
         let mut of_indices: Vec<usize> = shape.iter().map(|extent| below(&mut random, extent + 1)).collect();
@@ -455,7 +459,7 @@ fn indices_outside_of_the_axis_are_refused() {
 #[test]
 fn comparisons_broadcast_their_operands() {
     let mut random = Random::new(Some(21.0));
-    for round in 0..ROUNDS {
+    for round in 0..rounds() {
         let rank = 1 + below(&mut random, 3);
         let shape = draw(&mut random, rank, 40);
         let part = |random: &mut Random| -> Vec<usize> {
@@ -495,7 +499,7 @@ fn comparisons_broadcast_their_operands() {
 #[test]
 fn distinct_slices_have_their_first_position_and_their_number() {
     let mut random = Random::new(Some(22.0));
-    for round in 0..ROUNDS {
+    for round in 0..rounds() {
         let rank = 1 + below(&mut random, 3);
         let shape = draw(&mut random, rank, 5);
         let axis = (round % 3 != 0).then(|| below(&mut random, rank));
@@ -587,7 +591,7 @@ fn recurrent(
 #[test]
 fn recurrent_networks_equal_their_equations() {
     let mut random = Random::new(Some(10.0));
-    for round in 0..ROUNDS / 4 {
+    for round in 0..rounds() / 4 {
         let op = ["LSTM", "GRU"][below(&mut random, 2)];
         let gates = if op == "LSTM" { 4 } else { 3 };
         let sizes = [7, 10, 20, 30].map(|limit| 1 + below(&mut random, limit));

@@ -5,10 +5,14 @@ use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::ops;
 use typeloom_cpu::ops::generate::Random;
+use typeloom_test_cases::number;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-const ROUNDS: u64 = 300;
+/// The number of random calls of a test.
+fn rounds() -> u64 {
+    number(50, 300)
+}
 
 const NUMBERS: &[Dtype] = &[
     Dtype::F32,
@@ -100,7 +104,7 @@ fn order(rank: usize, random: &mut Random) -> Vec<usize> {
 #[test]
 fn arithmetic_broadcasts_as_the_definition_does_for_every_type() {
     let mut random = Random::new(Some(1.0));
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let full = shape(&mut random);
         let a = Plain::random(&full, &mut random);
         let b = Plain::random(&smaller(&full, &mut random), &mut random);
@@ -125,7 +129,7 @@ fn arithmetic_broadcasts_as_the_definition_does_for_every_type() {
 #[test]
 fn axes_are_moved_and_reduced_as_the_definition_does() {
     let mut random = Random::new(Some(2.0));
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let x = Plain::random(&shape(&mut random), &mut random);
         let dtype = NUMBERS[below(&mut random, NUMBERS.len())];
         let order = order(x.shape.len(), &mut random);
@@ -168,7 +172,7 @@ fn axes_are_moved_and_reduced_as_the_definition_does() {
 #[test]
 fn matrices_are_multiplied_as_the_definition_does() {
     let mut random = Random::new(Some(3.0));
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let outer = shape(&mut random);
         let [m, k, n] = [0; 3].map(|_| below(&mut random, 5));
         let a = Plain::random(&[&outer[..], &[m, k]].concat(), &mut random);
@@ -189,7 +193,7 @@ fn matrices_are_multiplied_as_the_definition_does() {
 #[test]
 fn slices_follow_the_definition_forwards_and_backwards() {
     let mut random = Random::new(Some(4.0));
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let x = Plain::random(&[below(&mut random, 6), below(&mut random, 4)], &mut random);
         let extent = x.shape[0] as i64;
         let bound = |random: &mut Random| below(random, 17) as i64 - 8;

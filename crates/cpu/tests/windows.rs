@@ -5,10 +5,14 @@ use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::ops;
 use typeloom_cpu::ops::generate::Random;
+use typeloom_test_cases::number;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-const ROUNDS: usize = 150;
+/// The number of random calls of a test.
+fn rounds() -> usize {
+    number(30, 150)
+}
 
 fn below(random: &mut Random, limit: usize) -> usize {
     usize::try_from(random.bits() % limit as u64).expect("the limit is small")
@@ -152,7 +156,7 @@ impl Convolution {
 #[test]
 fn convolutions_are_sums_over_windows_in_any_number_of_axes_and_groups() {
     let mut random = Random::new(Some(11.0));
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let windows = Windows::random(&mut random, false);
         let (batches, groups) = (1 + below(&mut random, 2), 1 + below(&mut random, 3));
         let (own, made) = (1 + below(&mut random, 3), 1 + below(&mut random, 6));
@@ -191,7 +195,7 @@ fn convolutions_larger_than_a_tile_and_a_block_are_sums_over_windows() {
 #[test]
 fn pooling_takes_the_maximum_and_the_mean_of_each_window() {
     let mut random = Random::new(Some(12.0));
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let windows = Windows::random(&mut random, true);
         let lanes = [1 + below(&mut random, 2), 1 + below(&mut random, 3)];
         let x_shape = [&lanes[..], &windows.input[..]].concat();
@@ -283,7 +287,7 @@ fn products_larger_than_a_panel_are_those_of_the_definition() {
 #[test]
 fn elements_are_gathered_scattered_and_joined_as_the_definitions_do() {
     let mut random = Random::new(Some(14.0));
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let rank = 1 + below(&mut random, 3);
         let shape: Vec<usize> = (0..rank).map(|_| 1 + below(&mut random, 4)).collect();
         let x = numbers(&shape, &mut random);

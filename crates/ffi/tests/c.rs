@@ -16,10 +16,11 @@ use typeloom_ffi::layout;
 use typeloom_ffi::status::Status;
 use typeloom_interface::bundle::Exported;
 use typeloom_report::c_header::{Program, c_header};
+use typeloom_test_cases::number;
 
-/// Loads, runs and frees of one program: all with `TYPELOOM_TESTS=all`, which the CI sets.
-fn cycles() -> &'static str {
-    if std::env::var("TYPELOOM_TESTS").as_deref() == Ok("all") { "10000" } else { "1000" }
+/// Loads, runs and frees of one program.
+fn cycles() -> String {
+    number(200, 10_000).to_string()
 }
 
 /// A compiler, or `None` with a message.

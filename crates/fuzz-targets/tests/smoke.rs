@@ -23,6 +23,7 @@ use typeloom_components::source::npy;
 use typeloom_contracts::codec::Codec;
 use typeloom_contracts::datum::{Datum, WireReqId};
 use typeloom_fuzz_targets as target;
+use typeloom_test_cases::number;
 use typeloom_types::any_tensor::AnyTensor;
 
 /// Targets that take the bytes of a model.
@@ -38,6 +39,18 @@ const BINARY: [fn(&[u8]); 7] = [
 
 fn all_binary(bytes: &[u8]) {
     BINARY.iter().for_each(|target| target(bytes));
+}
+
+/// Runs inputs by name on the targets of [`BINARY`]: on all, or in a plain run on every sixth, counted over all names. So each name
+/// has a target, and the target differs between neighbours.
+fn survive_binary(cases: impl IntoIterator<Item = (String, Vec<Vec<u8>>)>) {
+    let step = number(6, 1);
+    for (case, (name, inputs)) in cases.into_iter().enumerate() {
+        let targets = BINARY.iter().enumerate();
+        for (_, target) in targets.filter(|(at, _)| (case * BINARY.len() + at).is_multiple_of(step)) {
+            survive(&name, &inputs, *target);
+        }
+    }
 }
 
 #[test]
@@ -58,16 +71,14 @@ fn truncated_models_are_refused_or_checked() {
 
 #[test]
 fn mutilated_models_are_refused_or_checked() {
-    for (seed, (name, bytes)) in seeds::models().into_iter().enumerate() {
-        let mut rng = Rng(seed as u64);
-        let mutants: Vec<_> = (0..24).map(|_| rng.mutilate(&bytes)).collect();
-        survive(&format!("mutilated {name}"), &mutants, all_binary);
-    }
-    for (seed, (name, bytes)) in models::small().into_iter().enumerate() {
-        let mut rng = Rng(1000 + seed as u64);
-        let mutants: Vec<_> = (0..3).map(|_| rng.mutilate(&bytes)).collect();
-        survive(&format!("mutilated {name}"), &mutants, all_binary);
-    }
+    let mutilated = |models: Vec<(String, Vec<u8>)>, first: u64, count: usize| {
+        let mutants = move |(seed, (name, bytes)): (u64, (String, Vec<u8>))| {
+            let mut rng = Rng(seed);
+            (format!("mutilated {name}"), (0..count).map(|_| rng.mutilate(&bytes)).collect())
+        };
+        (first..).zip(models).map(mutants)
+    };
+    survive_binary(mutilated(seeds::models(), 0, 24).chain(mutilated(models::small(), 1000, 3)));
 }
 
 #[test]
@@ -81,9 +92,7 @@ fn mutilated_texts_are_refused_or_checked() {
 
 #[test]
 fn hostile_models_are_refused_or_checked() {
-    for (name, bytes) in hostile::models() {
-        survive(name, &[bytes], all_binary);
-    }
+    survive_binary(hostile::models().into_iter().map(|(name, bytes)| (name.to_owned(), vec![bytes])));
     memory_is_bounded();
 }
 
@@ -97,9 +106,11 @@ fn hostile_texts_are_refused_or_checked() {
 
 #[test]
 fn operators_survive_hostile_arguments() {
-    for (name, models) in operators::models() {
-        survive(&name, &models, target::check);
-        survive(&name, &models, target::transform);
+    let targets: [fn(&[u8]); 2] = [target::check, target::transform];
+    let models = operators::models();
+    let cases = models.iter().flat_map(|case| targets.map(|target| (case, target)));
+    for ((name, models), target) in cases.step_by(number(5, 1)) {
+        survive(name, models, target);
     }
     memory_is_bounded();
 }
@@ -158,7 +169,7 @@ fn descriptions_of_operators_are_refused_or_used() {
     typeloom_ops::described::Described::parse(DESCRIPTION).expect("the description is in the form");
     for (seed, text) in [DESCRIPTION, typeloom_ops::described::Described::MICROSOFT].into_iter().enumerate() {
         let mut rng = Rng(4000 + seed as u64);
-        let mut mutants: Vec<_> = (0..120).map(|_| rng.mutilate(text.as_bytes())).collect();
+        let mut mutants: Vec<_> = (0..number(24, 120)).map(|_| rng.mutilate(text.as_bytes())).collect();
         mutants.push(text.as_bytes().to_vec());
         survive("descriptions", &mutants, target::described);
     }
@@ -262,7 +273,7 @@ fn generated_programs_keep_the_laws() {
     let mut paths: Vec<_> = files.map(|file| file.expect("the folder can be read").path()).collect();
     paths.sort();
     assert!(paths.len() > 10, "there are few streams of bytes");
-    for (seed, path) in paths.iter().enumerate() {
+    for (seed, path) in paths.iter().enumerate().step_by(number(4, 1)) {
         let bytes = std::fs::read(path).expect("the file can be read");
         let mut rng = Rng(9000 + seed as u64);
         let mut inputs: Vec<_> = (0..2).map(|_| rng.mutilate(&bytes)).collect();
@@ -289,8 +300,8 @@ fn files_of_samples_are_refused_or_read() {
     ];
     for (seed, file) in files.iter().enumerate() {
         let mut rng = Rng(7000 + seed as u64);
-        let mut inputs: Vec<_> = (0..400).map(|_| rng.mutilate(file)).collect();
-        inputs.extend((0..=file.len()).map(|end| file[..end].to_vec()));
+        let mut inputs: Vec<_> = (0..number(80, 400)).map(|_| rng.mutilate(file)).collect();
+        inputs.extend((0..=file.len()).step_by(number(5, 1)).map(|end| file[..end].to_vec()));
         survive("files of samples", &inputs, target::samples);
     }
     memory_is_bounded();
@@ -300,13 +311,13 @@ fn files_of_samples_are_refused_or_read() {
 fn crates_are_refused_or_described() {
     let seed = include_bytes!("smoke/sample.rustdoc.json");
     survive("a crate", &[seed.to_vec()], target::rustdoc);
-    let step = seed.len() / 16;
+    let step = seed.len() / number(4, 16);
     let cut: Vec<_> = (0..seed.len()).step_by(step).map(|end| seed[..end].to_vec()).collect();
     survive("a truncated crate", &cut, target::rustdoc);
     // Mutating only digits keeps most inputs valid JSON and changes the ids, which link all items.
     let digits: Vec<usize> = (0..seed.len()).filter(|at| seed[*at].is_ascii_digit()).collect();
     let mut rng = Rng(4000);
-    let mutants: Vec<_> = (0..hostile::number(30, 150))
+    let mutants: Vec<_> = (0..number(6, 150))
         .map(|_| {
             let mut mutant = seed.to_vec();
             for _ in 0..8 {
@@ -330,12 +341,12 @@ fn scenes_are_refused_or_shown() {
         let diagnostics = checked.diagnostics();
         let encoded = typeloom_view::wire::encode(&typeloom_view::scene::scene(&mut checked, &diagnostics));
         let mut rng = Rng(5000 + seed as u64);
-        let mutants: Vec<_> = (0..40).map(|_| rng.mutilate(&encoded)).collect();
+        let mutants: Vec<_> = (0..number(8, 40)).map(|_| rng.mutilate(&encoded)).collect();
         survive(&format!("mutilated scene of {name}"), &mutants, target::scene);
     }
     let mut rng = Rng(6000);
     let request: &[u8] = br#"{"ask":"draw","expanded":["g0","n0"],"highlight":["v0"],"max_items":10}"#;
-    let requests: Vec<_> = (0..200).map(|_| rng.mutilate(request)).collect();
+    let requests: Vec<_> = (0..number(40, 200)).map(|_| rng.mutilate(request)).collect();
     survive("mutilated requests", &requests, target::scene);
     memory_is_bounded();
 }

@@ -7,12 +7,14 @@ use bytes::BufMut;
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseResult, TestRng, TestRunner};
 use prost::encoding::{WireType, encode_key, encode_varint};
+use typeloom_test_cases::number;
 
 use crate::messages::schema::{Entry, FieldSchema, Kind, Label, MessageSchema};
 use crate::wire::WireKind;
 
-/// Checks a property with a fixed seed.
+/// Checks a property with a fixed seed on `cases` random cases, and on a fifth of them in a plain run.
 pub(crate) fn check<S: Strategy>(cases: u32, strategy: S, property: impl Fn(S::Value) -> TestCaseResult) {
+    let cases = number(cases.div_ceil(5), cases);
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     if let Err(error) = TestRunner::new_with_rng(config, rng).run(&strategy, property) {

@@ -22,6 +22,7 @@ use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::Session;
 use typeloom_solver::model::{Mode, Options, check};
 use typeloom_solver::universe::Universe;
+use typeloom_test_cases::number;
 
 /// Operators with a random result.
 const RANDOM: &[&str] =
@@ -48,7 +49,7 @@ fn compiled_programs_and_sessions_compute_equal_results() {
     let universe = Universe::standard().clone();
     let (mut compared, mut inside) = (0, 0);
     let mut odd = Vec::new();
-    for case in &cases {
+    for case in cases.iter().step_by(number(5, 1)) {
         let ops = case.ops();
         let is_outside =
             |op: &str| RANDOM.contains(&op) || OUT_OF_SCOPE.iter().any(|domain| op.starts_with(domain));
@@ -76,5 +77,5 @@ fn compiled_programs_and_sessions_compute_equal_results() {
     }
     println!("{compared} of {inside} cases compared");
     assert!(odd.is_empty(), "{} of {compared}:\n{}", odd.len(), odd.join("\n"));
-    assert!(compared * 20 >= inside * 19, "only {compared} of {inside} cases were compared");
+    assert!(compared * 20 >= inside * number(18, 19), "only {compared} of {inside} cases were compared");
 }

@@ -28,6 +28,7 @@ use typeloom_contracts::datum::Datum;
 use typeloom_onnx::messages::{AttributeProto, GraphProto, ModelProto, NodeProto};
 use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::Session;
+use typeloom_test_cases::{is_all, number};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
@@ -149,15 +150,9 @@ fn the_light_networks_lower_to_primitives_only() {
 fn models_compute_the_same_in_primitives() {
     let compiler = Compiler::new().run_on_backend::<ByExecution<OfAny>>("compute");
     // A light network takes half a minute.
-    let is_all = std::env::var("TYPELOOM_TESTS").as_deref() == Ok("all");
-    let mut light = 0;
-    for whole in &whole::list() {
-        if whole.is_light && light > 0 && !is_all {
-            continue;
-        }
+    for whole in whole::list().iter().filter(|whole| !whole.is_light || is_all()) {
         let model = if whole.is_light { whole.small() } else { Some(whole.model()) };
         let Some(model) = model else { continue };
-        light += usize::from(whole.is_light);
         // Nodes whose shapes are computed at run time cannot be lowered; with fixed input extents, these are
         // constants.
         let outcome = in_primitives(whole, model, &compiler).map(|()| "").or_else(|why| {
@@ -313,8 +308,12 @@ fn run(compiler: &Compiler, only_floats: bool) -> Option<(usize, usize, Vec<Stri
     let rules: Vec<&str> = lowered_operators().collect();
     let mut table: BTreeMap<String, [usize; 3]> = BTreeMap::new();
     let mut wrong = Vec::new();
-    let cases =
-        cases.iter().filter(|case| rules.contains(&case.subject()) || case.name().ends_with("_expanded"));
+    let (first, step) = if wanted.is_empty() { (usize::from(only_floats), number(5, 1)) } else { (0, 1) };
+    let cases = cases
+        .iter()
+        .skip(first % step)
+        .step_by(step)
+        .filter(|case| rules.contains(&case.subject()) || case.name().ends_with("_expanded"));
     for case in cases.filter(|case| wanted.is_empty() || case.ops().iter().any(|op| wanted.contains(op))) {
         if case.is_training_dropout() || (only_floats && !case.is_of_floats()) {
             continue;
@@ -350,7 +349,10 @@ fn recorded_cases_compute_the_same_in_primitives() {
     let Some((good, all, wrong)) = run(&compiler, false) else { return };
     assert!(wrong.is_empty(), "wrong in primitives: {wrong:?}");
     let share = 100.0 * good as f64 / all.max(1) as f64;
-    assert!(share >= FLOOR || all == 0, "{share:.1} % of the cases are reproduced, less than {FLOOR} %");
+    assert!(
+        share >= number(FLOOR - 10.0, FLOOR) || all == 0,
+        "{share:.1} % of the cases are reproduced, less than {FLOOR} %"
+    );
 }
 
 #[test]

@@ -79,10 +79,10 @@ fn every_kind_of_item_is_described_as_it_would_be_written() {
 
 #[test]
 fn a_bundle_of_a_crate_brings_every_signature_back() {
-    for source in [EVERYTHING, OLD, NEW] {
+    for (name, source) in [("sample", EVERYTHING), ("sample", OLD), ("after", NEW)] {
         let mut symbols = Symbols::new();
-        let api = describe(&json::of("sample", source), Edition::default(), &mut symbols)
-            .expect("the crate is small");
+        let api =
+            describe(&json::of(name, source), Edition::default(), &mut symbols).expect("the crate is small");
         let bytes = bundle(&api, &mut symbols).expect("signatures are portable");
         let mut pool = Pool::new();
         let roots = pool.import(bytes.as_bytes()).expect("the bundle was just written");

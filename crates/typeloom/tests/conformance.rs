@@ -19,6 +19,7 @@ use judge::{Verdict, judge_inference, judge_outputs, judge_value};
 use typeloom_onnx::messages::{OptionalProto, SequenceProto, TensorProto, read};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::{Mode, Options};
+use typeloom_test_cases::number;
 
 fn options(mode: Mode) -> Options {
     Options { mode, ..Options::default() }
@@ -265,8 +266,7 @@ fn recording_causes_changes_no_answer() {
     let mut differing = Vec::new();
     for folder in ["inference", "backend"] {
         let Some(cases) = list(folder) else { return };
-        let step = if std::env::var("TYPELOOM_TESTS").as_deref() == Ok("all") { 1 } else { 5 };
-        for case in cases.iter().step_by(step) {
+        for case in cases.iter().step_by(number(10, 1)) {
             let once = bytes_of(folder, case.model());
             let again = layers::repeat(&once);
             for bytes in [Some(once), again].into_iter().flatten() {

@@ -26,6 +26,7 @@ use serde_json::{Map, Value};
 use typeloom_onnx::messages::{ModelProto, read};
 use typeloom_onnx::prost::Message as _;
 use typeloom_solver::model::{Mode, Options};
+use typeloom_test_cases::number;
 
 use change::{Shuffle, is_plain, rename_symbols, rename_values, renamed, shuffle, strip, substitute};
 use refine::{Difference, refines};
@@ -36,11 +37,10 @@ struct Model {
     bytes: Vec<u8>,
 }
 
-/// The models available to the tests: all with `TYPELOOM_TESTS=all`, which the CI sets. Otherwise every sixth generated or recorded
+/// The models available to the tests: all with `TYPELOOM_TESTS=all`, which the CI sets. Otherwise every twelfth generated or recorded
 /// one, from `first`, which differs by law.
 fn models(first: usize) -> Vec<Model> {
-    let is_all = std::env::var("TYPELOOM_TESTS").as_deref() == Ok("all");
-    let (first, step) = if is_all { (0, 1) } else { (first, 6) };
+    let (first, step) = (number(first, 0), number(12, 1));
     let mut models: Vec<Model> = (first as u64..400)
         .step_by(step)
         .map(|seed| Model { name: format!("generated {seed}"), bytes: generate::model(seed) })
@@ -103,7 +103,7 @@ fn main_types(types: &Map<String, Value>) -> BTreeMap<&str, &Value> {
 /// Fails with the first models that break a law, or if the law applied to few of `all`.
 fn hold(law: &str, tried: usize, all: usize, broken: &[String]) {
     println!("{law}: {tried} of {all} models");
-    assert!(tried * 20 > all, "{law} was tried on {tried} of {all} models only");
+    assert!(tried * number(40, 20) > all, "{law} was tried on {tried} of {all} models only");
     assert!(
         broken.is_empty(),
         "{law}: {} broken\n{}",

@@ -13,6 +13,7 @@ use typeloom_onnx::messages::{
 };
 use typeloom_onnx::prost::Message as _;
 use typeloom_solver::model::Options;
+use typeloom_test_cases::number;
 
 use crate::scene::Scene;
 
@@ -69,7 +70,7 @@ pub(crate) fn float(name: &str) -> ValueInfoProto {
     ValueInfoProto { name: name.into(), r#type: Some(ty), ..ValueInfoProto::default() }
 }
 
-/// The recorded models and those of the repository, in order; every sixth recorded one without `TYPELOOM_TESTS=all`. If the
+/// The recorded models and those of the repository, in order; every twelfth recorded one without `TYPELOOM_TESTS=all`. If the
 /// recorded ones are missing, prints a note.
 pub(crate) fn models() -> Vec<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -79,15 +80,10 @@ pub(crate) fn models() -> Vec<PathBuf> {
         assert!(std::env::var("CI").as_deref() != Ok("true"), "no recorded cases in {}", recorded.display());
         println!("skipped: no recorded cases in {}", recorded.display());
     }
-    let recorded = files(vec![recorded]).into_iter().step_by(number(6, 1));
+    let recorded = files(vec![recorded]).into_iter().step_by(number(12, 1));
     let mut all: Vec<PathBuf> = recorded.chain(own_models()).collect();
     all.sort();
     all
-}
-
-/// The number of cases: `all` with `TYPELOOM_TESTS=all`, which the CI sets, and `few` otherwise.
-pub(crate) fn number(few: usize, all: usize) -> usize {
-    if std::env::var("TYPELOOM_TESTS").as_deref() == Ok("all") { all } else { few }
 }
 
 /// The models of the repository, in order.

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use typeloom_test_cases::number;
+
 use super::support::{CLEAN, Folder, MIXED};
 
 /// The formats of reports.
@@ -10,7 +12,7 @@ const FORMATS: [&str; 7] = ["human", "concise", "json", "sarif", "github", "mark
 /// A folder with models of many sizes: clean, with problems, unusable.
 fn models(name: &str) -> Folder {
     let folder = Folder::new(name);
-    for at in 0..60 {
+    for at in 0..number(15, 60) {
         let file = format!("models/{}/m{at:03}.onnx", at % 3);
         match at % 5 {
             0 => folder.model(&file, MIXED),

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 
+use jsonschema::Validator;
 use serde_json::Value;
 
 fn schema(path: &str) -> Value {
@@ -11,9 +13,12 @@ fn schema(path: &str) -> Value {
     serde_json::from_str(&text).expect("the schema is JSON")
 }
 
-fn validate(schema: &Value, document: &Value) {
-    let validator =
-        jsonschema::options().should_validate_formats(true).build(schema).expect("the schema is valid");
+/// Compiles a schema, which takes longer than a validation.
+fn validator(schema: &Value) -> Validator {
+    jsonschema::options().should_validate_formats(true).build(schema).expect("the schema is valid")
+}
+
+fn validate(validator: &Validator, document: &Value) {
     let errors: Vec<String> =
         validator.iter_errors(document).map(|error| format!("{}: {error}", error.instance_path())).collect();
     assert!(errors.is_empty(), "{}\n{document:#}", errors.join("\n"));
@@ -21,23 +26,27 @@ fn validate(schema: &Value, document: &Value) {
 
 /// Parses and validates a SARIF log.
 pub(crate) fn sarif(text: &str) -> Value {
+    static VALIDATOR: LazyLock<Validator> = LazyLock::new(|| {
+        let mut schema = schema("tests/schemas/sarif-2.1.0.json");
+        // Two patterns have an unmatched bracket, which is no regular expression of JSON Schema. Our logs have no such property.
+        for owner in ["run", "toolComponent"] {
+            let path = format!("/definitions/{owner}/properties/language");
+            let language = schema.pointer_mut(&path).and_then(Value::as_object_mut);
+            language.and_then(|language| language.remove("pattern")).expect("the published pattern");
+        }
+        validator(&schema)
+    });
     let document: Value = serde_json::from_str(text).expect("the log is JSON");
-    let mut schema = schema("tests/schemas/sarif-2.1.0.json");
-    // Two patterns have an unmatched bracket, which is no regular expression of JSON Schema. Our logs have no such property.
-    for owner in ["run", "toolComponent"] {
-        let path = format!("/definitions/{owner}/properties/language");
-        let language = schema.pointer_mut(&path).and_then(Value::as_object_mut);
-        language.and_then(|language| language.remove("pattern")).expect("the published pattern");
-    }
-    validate(&schema, &document);
+    validate(&VALIDATOR, &document);
     document
 }
 
 /// Parses and validates the records of `check --format json`.
 pub(crate) fn records(text: &str) -> Vec<Value> {
-    let schema = schema("../../docs/check.schema.json");
+    static VALIDATOR: LazyLock<Validator> =
+        LazyLock::new(|| validator(&schema("../../docs/check.schema.json")));
     let records = text.lines().map(|line| serde_json::from_str(line).expect("a record is JSON"));
-    records.inspect(|record| validate(&schema, record)).collect()
+    records.inspect(|record| validate(&VALIDATOR, record)).collect()
 }
 
 /// A workflow command of GitHub: its level, properties and message.

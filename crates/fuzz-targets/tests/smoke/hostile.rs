@@ -6,17 +6,13 @@ use typeloom_onnx::messages::tensor_shape_proto::dimension;
 use typeloom_onnx::messages::type_proto::Value;
 use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::text::parse_model;
+use typeloom_test_cases::number;
 
 /// Length of the long chains.
 const NODES: usize = 3_000;
 
 /// Nesting depth far above every limit.
 const LEVELS: usize = 10_000;
-
-/// The number of cases: `all` with `TYPELOOM_TESTS=all`, which the CI sets, and `few` otherwise.
-pub(crate) fn number(few: usize, all: usize) -> usize {
-    if std::env::var("TYPELOOM_TESTS").as_deref() == Ok("all") { all } else { few }
-}
 
 /// Serialized models by kind of attack.
 pub(crate) fn models() -> Vec<(&'static str, Vec<u8>)> {

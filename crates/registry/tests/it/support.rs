@@ -128,8 +128,3 @@ impl Random {
         one_in > 0 && self.next().is_multiple_of(one_in)
     }
 }
-
-/// The number of cases: `all` with `TYPELOOM_TESTS=all`, which the CI sets, and `few` otherwise.
-pub(crate) fn number(few: usize, all: usize) -> usize {
-    if std::env::var("TYPELOOM_TESTS").as_deref() == Ok("all") { all } else { few }
-}

@@ -11,8 +11,9 @@ use object_store::{ObjectStoreExt as _, PutPayload};
 use typeloom_registry::settings::Settings;
 use typeloom_registry::verify::Checkpoint;
 use typeloom_registry::{Mode, RegistryError, Selector, Timestamp};
+use typeloom_test_cases::number;
 
-use crate::support::{Random, bundles, memory, number, push, reference, registry, stores, subject};
+use crate::support::{Random, bundles, memory, push, reference, registry, stores, subject};
 
 /// All objects of a store.
 type Objects = Vec<(Key, Bytes)>;

@@ -14,9 +14,10 @@ use typeloom_registry::push::Novelty;
 use typeloom_registry::settings::Settings;
 use typeloom_registry::verdict::{MAX_SEARCHED, Nearest, Verdict};
 use typeloom_registry::{Mode, Registry, RegistryError, Selector, Subject, Timestamp};
+use typeloom_test_cases::number;
 
 use crate::store::{Failing, Plan};
-use crate::support::{Random, bundles, compatible, memory, number, push, reference, registry, subject};
+use crate::support::{Random, bundles, compatible, memory, push, reference, registry, subject};
 
 /// Parameters of a run.
 struct Run {
@@ -252,7 +253,7 @@ fn execute(store: &Arc<dyn ObjectStore>, run: &Run) {
 
 #[test]
 fn no_push_is_lost_in_memory() {
-    execute(&memory(), &Run { seed: 1, threads: 8, pushes: number(200, 1100), subjects: 24, failures: 60 });
+    execute(&memory(), &Run { seed: 1, threads: 8, pushes: number(100, 1100), subjects: 24, failures: 60 });
 }
 
 #[test]
@@ -261,7 +262,7 @@ fn no_push_is_lost_in_a_folder() {
     let store = object_store::local::LocalFileSystem::new_with_prefix(temporary.path()).unwrap();
     execute(
         &(Arc::new(store) as Arc<dyn ObjectStore>),
-        &Run { seed: 2, threads: 6, pushes: number(100, 250), subjects: 8, failures: 60 },
+        &Run { seed: 2, threads: 6, pushes: number(60, 250), subjects: 8, failures: 60 },
     );
 }
 

@@ -7,6 +7,7 @@ use prost::Message as _;
 use typeloom_ops::catalogue::Standard;
 use typeloom_solver::model::{CheckError, Checked, Mode, Options, check};
 use typeloom_solver::universe::Universe;
+use typeloom_test_cases::number;
 
 pub(crate) fn universe() -> &'static Arc<Universe> {
     Universe::standard()
@@ -26,7 +27,7 @@ pub(crate) fn solved(bytes: &[u8], mode: Mode) -> Result<Checked<'_>, CheckError
     check(bytes, &Standard, universe(), &Options { mode, functions: true, ..Options::default() })
 }
 
-/// The models of the repository, and the recorded cases if they are present: all of them with `TYPELOOM_TESTS=all`, and every fifth
+/// The models of the repository, and the recorded cases if they are present: all of them with `TYPELOOM_TESTS=all`, and every tenth
 /// otherwise.
 pub(crate) fn model_files() -> Vec<PathBuf> {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -37,7 +38,7 @@ pub(crate) fn model_files() -> Vec<PathBuf> {
         if let Some(root) = &recorded {
             let mut cases = Vec::new();
             search(&root.join(folder), &mut cases);
-            found.extend(cases.into_iter().step_by(number(5, 1)));
+            found.extend(cases.into_iter().step_by(number(10, 1)));
         }
     }
     assert!(!found.is_empty(), "the repository has models");
@@ -64,9 +65,4 @@ pub(crate) fn search(folder: &Path, found: &mut Vec<PathBuf>) {
             found.push(path);
         }
     }
-}
-
-/// The number of cases: `all` with `TYPELOOM_TESTS=all`, which the CI sets, and `few` otherwise.
-pub(crate) fn number(few: usize, all: usize) -> usize {
-    if std::env::var("TYPELOOM_TESTS").as_deref() == Ok("all") { all } else { few }
 }

@@ -27,18 +27,19 @@ use typeloom_runtime::components::Components;
 use typeloom_runtime::executor::Executor;
 use typeloom_runtime::executor::part::Part;
 use typeloom_runtime::options::Verify;
+use typeloom_test_cases::{is_all, number};
 use typeloom_types::lattice::Lattice;
 use typeloom_wire::envelope::RunId;
 use typeloom_wire::memory::LocalNetwork;
 
 use crate::modules::peers::endpoint;
-use crate::modules::support::{Random, number, seeds};
+use crate::modules::support::{Random, seeds};
 use bases::{Base, Functions, bases, compiled};
 use reference::interpret;
 
 /// Number of alterations of each artifact: with `TYPELOOM_TESTS=all`, which makes 10,800 together, and without it.
 const EACH: usize = 1_200;
-const FEW_OF_EACH: usize = 120;
+const FEW_OF_EACH: usize = 40;
 
 /// Another text: one of `known`, or with one changed letter.
 fn other(random: &mut Random, text: &str, known: &[String]) -> String {
@@ -311,17 +312,19 @@ fn an_altered_artifact_is_rejected_or_runs_as_it_states() {
             let running: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
             for thread in running {
                 let found = thread.join().expect("the reference agrees on each base");
+                all.ran += found.ran;
                 all.ran_other_methods += found.ran_other_methods;
                 all.wrong.extend(found.wrong);
                 all.lines.extend(found.lines);
             }
         });
-        let Found { ran_other_methods, wrong, lines } = all;
+        let Found { ran, ran_other_methods, wrong, lines } = all;
         println!("{}", lines.join("\n"));
         let shown = &wrong[..wrong.len().min(20)];
         assert!(wrong.is_empty(), "{} of them:\n{}", wrong.len(), shown.join("\n"));
+        assert!(ran > 0, "no altered file ran");
         // About one in thousands of alterations.
-        if number(FEW_OF_EACH, EACH) == EACH {
+        if is_all() {
             assert!(ran_other_methods > 0, "no altered dispatch ran");
         }
     }
@@ -330,6 +333,7 @@ fn an_altered_artifact_is_rejected_or_runs_as_it_states() {
 /// The results for some bases.
 #[derive(Default)]
 struct Found {
+    ran: usize,
     ran_other_methods: usize,
     wrong: Vec<String>,
     lines: Vec<String>,
@@ -380,5 +384,7 @@ fn alter_base(base: &Base, seed: u64, functions: &Functions, results: &mut Found
         }
     }
     results.lines.push(format!("{}: {rejected} rejected, {ran} ran", base.name));
-    assert!(rejected > 0 && ran > 0, "{}", base.name);
+    results.ran += ran;
+    // Few alterations of a base can all be rejected.
+    assert!(rejected > 0 && (ran > 0 || !is_all()), "{}", base.name);
 }

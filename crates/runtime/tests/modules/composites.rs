@@ -26,6 +26,7 @@ use typeloom_runtime::error::RunError;
 use typeloom_runtime::executor::part::{Part, PartOutcome};
 use typeloom_runtime::options::Verify;
 use typeloom_solver::value_type::ValueType;
+use typeloom_test_cases::number;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_wire::endpoint::Endpoint;
 use typeloom_wire::envelope::{Envelope, MessageId, RunId};
@@ -38,8 +39,10 @@ use crate::modules::peers::{Times, endpoint, peer};
 use crate::modules::support::{Body, Outcome, TestError, seeds};
 use program::{Layout, N, Program, Ty, Variant, is_same};
 
-/// Number of modules of a plain test run.
-const MODULES: u64 = 60;
+/// Number of modules of a test.
+fn modules() -> u64 {
+    number(12, 60)
+}
 
 const LONG: Duration = Duration::from_secs(120);
 const SOON: Duration = Duration::from_secs(1);
@@ -196,7 +199,7 @@ fn reduced(program: &Program) -> Program {
 #[test]
 fn every_value_arrives_with_the_type_of_its_stamp() {
     let (mut count, mut with_three) = (0, 0);
-    let seeds = seeds(MODULES);
+    let seeds = seeds(modules());
     for seed in seeds.clone() {
         let program = Program::random(seed, Variant::Casts);
         match checked(&program) {
@@ -215,7 +218,7 @@ fn every_value_arrives_with_the_type_of_its_stamp() {
 #[test]
 fn a_wrong_declaration_of_a_child_does_not_compile() {
     let mut wrong = 0;
-    let seeds = seeds(MODULES);
+    let seeds = seeds(modules());
     for seed in seeds.clone() {
         let program = Program::random(seed, Variant::WrongChild);
         let compiled = compile(&program);
@@ -243,7 +246,7 @@ fn a_wrong_declaration_of_a_child_does_not_compile() {
 #[test]
 fn a_sender_with_another_type_is_refused() {
     let mut refused = 0;
-    let seeds = seeds(MODULES / 6);
+    let seeds = seeds(number(5, 10));
     for seed in seeds.clone() {
         let [own, other] =
             [Variant::Casts, Variant::OtherInput].map(|variant| Program::random(seed, variant));

@@ -92,8 +92,3 @@ pub(crate) fn seeds(count: u64) -> std::ops::Range<u64> {
     let first = first.unwrap_or(1);
     first..first + count
 }
-
-/// The number of cases: `all` with `TYPELOOM_TESTS=all`, which the CI sets, and `few` otherwise.
-pub(crate) fn number(few: usize, all: usize) -> usize {
-    if std::env::var("TYPELOOM_TESTS").as_deref() == Ok("all") { all } else { few }
-}

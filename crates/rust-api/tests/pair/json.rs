@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The JSON that `rustdoc` writes for a crate of this name with this source.
 pub(crate) fn of(name: &str, source: &str) -> Vec<u8> {
@@ -19,19 +19,20 @@ pub(crate) fn with(name: &str, source: &str, options: &[&str]) -> Vec<u8> {
 /// The same, in another edition.
 pub(crate) fn in_edition(year: &str, name: &str, source: &str, options: &[&str]) -> Vec<u8> {
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
-    // Many tests compare variants with one crate.
-    static WRITTEN: Mutex<Option<HashMap<String, Vec<u8>>>> = Mutex::new(None);
+    // Many tests compare variants with one crate. Threads that need the same crate wait for the first one of them.
+    static WRITTEN: Mutex<Option<HashMap<String, Arc<OnceLock<Vec<u8>>>>>> = Mutex::new(None);
     let key = format!("{year}\n{name}\n{options:?}\n{source}");
-    let written = || WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(json) = written().as_ref().and_then(|written| written.get(&key)) {
-        return json.clone();
-    }
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let folder = std::env::temp_dir().join(format!("typeloom-rust-{}-{number}", std::process::id()));
-    let json = write(&folder, year, name, source, options);
-    std::fs::remove_dir_all(&folder).expect("the folder was made by this test");
-    written().get_or_insert_default().insert(key, json.clone());
-    json
+    let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let json = Arc::clone(written.get_or_insert_default().entry(key).or_default());
+    drop(written);
+    let make = || {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("typeloom-rust-{}-{number}", std::process::id()));
+        let json = write(&folder, year, name, source, options);
+        std::fs::remove_dir_all(&folder).expect("the folder was made by this test");
+        json
+    };
+    json.get_or_init(make).clone()
 }
 
 fn write(folder: &Path, year: &str, name: &str, source: &str, options: &[&str]) -> Vec<u8> {

@@ -10,6 +10,7 @@ use typeloom_term::{Symbols, TyData};
 
 use crate::json;
 use crate::probe::{Random, Statements, Tally, accepted, for_each_seed};
+use typeloom_test_cases::number;
 
 const PRELUDE: &str = "#![allow(warnings)]
 pub trait Tr {}
@@ -85,7 +86,8 @@ fn futures_have_the_same_auto_traits_as_in_rustc() {
     for_each_seed(0xa57c, |seed, mut random| {
         let mut source = PRELUDE.to_owned();
         let mut questions = Statements::new();
-        for at in 0..120 {
+        let count = number(40, 120);
+        for at in 0..count {
             let mut list = |most: usize| -> Vec<String> {
                 (0..random.below(most + 1)).map(|_| ty(&mut random, 2)).collect()
             };
@@ -115,7 +117,7 @@ fn futures_have_the_same_auto_traits_as_in_rustc() {
         let mut symbols = Symbols::new();
         let api = describe(&json::of("futures", &source), Edition::default(), &mut symbols).expect("small");
         let found = futures(&api, &mut symbols).expect("small");
-        assert_eq!(found.len(), 120);
+        assert_eq!(found.len(), count);
         for future in found {
             let TyData::GeneratorWitness(witness) = future.witness.data() else { panic!("a witness") };
             let inputs = future.item.parts.len() - 1;

@@ -3,6 +3,8 @@
 //! Callers do not write `A`, so the change is harmless exactly if the impls determine it for all arguments that the old
 //! function accepted.
 
+use typeloom_test_cases::number;
+
 use crate::probe::{Probe, Random, Statements, Tally, accepted, for_each_seed};
 
 const PRELUDE: &str = "#![allow(warnings)]
@@ -70,7 +72,7 @@ fn impls_determine_parameters_as_in_rustc() {
     for_each_seed(0x1f3e, |seed, mut random| {
         let (mut modules, mut calls) = (Statements::new(), Statements::new());
         let mut parameters = Vec::new();
-        for at in 0..150 {
+        for at in 0..number(50, 150) {
             let impls: Vec<String> = (0..1 + random.below(3)).map(|_| an_impl(&mut random)).collect();
             let (parameter, types) = PARAMETERS[random.below(PARAMETERS.len())];
             let module = |body: &str| {

@@ -2,6 +2,8 @@
 //!
 //! A goal about a type `X` is asked as the change from a parameter of type `X` to one of any type that satisfies the goal.
 
+use typeloom_test_cases::number;
+
 use crate::probe::{Probe, Random, Tally, for_each_seed};
 
 const PRELUDE: &str = "#![allow(warnings)]
@@ -72,7 +74,7 @@ fn types_outlive_lifetimes_and_implement_traits_as_in_rustc() {
     let mut tally = Tally::default();
     for_each_seed(0x11fe, |seed, mut random| {
         let mut probe = Probe::new(PRELUDE);
-        for at in 0..200 {
+        for at in 0..number(60, 200) {
             let (this, bound) = (ty(&mut random, 2), random.pick(&BOUNDS));
             let old = format!("impl<'a, 'b> H<'a, 'b> {{ pub fn goal{at}_(&self, _: {this}) {{}} }}");
             let new = format!("impl<'a, 'b> H<'a, 'b> {{ pub fn goal{at}_<T: {bound}>(&self, _: T) {{}} }}");

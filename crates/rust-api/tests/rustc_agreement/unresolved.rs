@@ -10,6 +10,7 @@ use typeloom_term::Symbols;
 
 use crate::json;
 use crate::probe::{Random, Statements, Tally, accepted, breaks, for_each_seed};
+use typeloom_test_cases::number;
 
 const PRELUDE: &str = "#![allow(warnings)]
 pub trait Tr { type X; }
@@ -46,7 +47,7 @@ fn items_with_errors_are_those_that_rustc_rejects() {
     for_each_seed(0x404, |seed, mut random| {
         let mut source = PRELUDE.to_owned();
         let mut statements = Statements::new();
-        for at in 0..150 {
+        for at in 0..number(50, 150) {
             let (input, output) = (ty(&mut random, 2), ty(&mut random, 2));
             let bound = ty(&mut random, 1);
             let item = match random.below(3) {

@@ -8,6 +8,7 @@ use std::cell::Cell;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use typeloom_test_cases::number;
 
 use super::arena::{Dims, Kind};
 use super::id::DimId;
@@ -161,11 +162,13 @@ pub(super) const LINEAR: &[Op] = &[Op::Add, Op::Sub, Op::Add];
 pub(super) const ALL: &[Op] =
     &[Op::Add, Op::Sub, Op::Mul, Op::Add, Op::Sub, Op::FloorDiv, Op::CeilDiv, Op::Modulo, Op::Min, Op::Max];
 
+/// Runs a law on `cases` random cases, and on a fifth of them in a plain run.
 pub(super) fn check<S: Strategy>(
     cases: u32,
     strategy: &S,
     test: impl Fn(S::Value) -> Result<(), TestCaseError>,
 ) {
+    let cases = number(cases.div_ceil(5), cases);
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     if let Err(error) = runner.run(strategy, test) {
@@ -473,7 +476,7 @@ fn random_expressions_are_mostly_within_limits() {
         Ok(())
     });
     // An unknown answer passes most of the laws here, so it must not be the usual one.
-    assert!(known.get() * 10 > all.get() * 8, "{} of {}", known.get(), all.get());
+    assert!(known.get() * 10 > all.get() * number(7, 8), "{} of {}", known.get(), all.get());
 }
 
 #[test]

@@ -166,6 +166,7 @@ fn search(old: &[u64], new: &[u64], from: At, found: &mut Vec<At>, work: &mut Wo
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use typeloom_test_cases::number;
 
     use super::*;
 
@@ -194,7 +195,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: number(96, 512), failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
         fn short_sequences_without_anchors_are_aligned_best(

@@ -1,5 +1,7 @@
 //! Random programs, edits of them, and the cost of a matching, for tests.
 
+use std::collections::HashMap;
+
 use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::{AttributeProto, GraphProto};
 
@@ -169,8 +171,7 @@ impl Program {
 
     /// The scene of the program.
     pub(crate) fn scene(&self, names: Names) -> Scene {
-        let positions: std::collections::HashMap<usize, usize> =
-            self.steps.iter().enumerate().map(|(at, step)| (step.key, at)).collect();
+        let positions = positions(self);
         let value = |source: &Source| match (source, names) {
             (Source::Input(at), Names::Own) => format!("x{at}"),
             (Source::Input(at), Names::Numbered) => format!("in{at}"),
@@ -208,8 +209,7 @@ pub(crate) type Map = Vec<Option<usize>>;
 
 /// The matching of nodes with the same key.
 pub(crate) fn of_keys(old: &Program, new: &Program) -> Map {
-    let positions: std::collections::HashMap<usize, usize> =
-        new.steps.iter().enumerate().map(|(at, step)| (step.key, at)).collect();
+    let positions = positions(new);
     old.steps.iter().map(|step| positions.get(&step.key).copied()).collect()
 }
 
@@ -222,12 +222,18 @@ pub(crate) fn of_matching(matching: &Matching, old: &Scene, new: &Scene) -> Map 
     map
 }
 
+/// The positions of the nodes of a program by their keys.
+fn positions(program: &Program) -> HashMap<usize, usize> {
+    program.steps.iter().enumerate().map(|(at, step)| (step.key, at)).collect()
+}
+
 /// The number of changes that a matching reports: nodes without a pair, and pairs and outputs with differences.
 pub(crate) fn cost(old: &Program, new: &Program, map: &Map) -> usize {
-    let position = |program: &Program| -> std::collections::HashMap<usize, usize> {
-        program.steps.iter().enumerate().map(|(at, step)| (step.key, at)).collect()
-    };
-    let (first, second) = (position(old), position(new));
+    cost_at([old, new], [&positions(old), &positions(new)], map)
+}
+
+/// The cost of a matching of two programs with these positions of their nodes.
+fn cost_at([old, new]: [&Program; 2], [first, second]: [&HashMap<usize, usize>; 2], map: &Map) -> usize {
     let is_equal = |a: &Source, b: &Source| match (a, b) {
         (Source::Input(a), Source::Input(b)) => a == b,
         (Source::Node(a), Source::Node(b)) => map[first[a]] == Some(second[b]),
@@ -254,13 +260,15 @@ pub(crate) fn minimum(old: &Program, new: &Program) -> usize {
     let mut map = vec![None; old.steps.len()];
     let mut used = vec![false; new.steps.len()];
     // Choices for each old node: none, or a free new node.
-    search(old, new, 0, &mut map, &mut used, &mut best);
+    let positions = [positions(old), positions(new)];
+    let cost = |map: &Map| cost_at([old, new], positions.each_ref(), map);
+    search(&cost, 0, &mut map, &mut used, &mut best);
     best
 }
 
-fn search(old: &Program, new: &Program, at: usize, map: &mut Map, used: &mut [bool], best: &mut usize) {
+fn search(cost: &dyn Fn(&Map) -> usize, at: usize, map: &mut Map, used: &mut [bool], best: &mut usize) {
     if at == map.len() {
-        *best = (*best).min(cost(old, new, map));
+        *best = (*best).min(cost(map));
         return;
     }
     let unmatched = map[..at].iter().filter(|mate| mate.is_none()).count();
@@ -270,10 +278,10 @@ fn search(old: &Program, new: &Program, at: usize, map: &mut Map, used: &mut [bo
     for mate in 0..used.len() {
         if !std::mem::replace(&mut used[mate], true) {
             map[at] = Some(mate);
-            search(old, new, at + 1, map, used, best);
+            search(cost, at + 1, map, used, best);
             map[at] = None;
             used[mate] = false;
         }
     }
-    search(old, new, at + 1, map, used, best);
+    search(cost, at + 1, map, used, best);
 }

@@ -1,9 +1,10 @@
 //! The laws of matchings, on random programs with random edits. Seeds are printed with a violation.
 
+use typeloom_test_cases::number;
+
 use super::testing::{Map, Names, Program, Random, cost, minimum, of_keys, of_matching};
 use super::{Matching, matching};
 use crate::scene::{NodeId, Scene, ValueId};
-use crate::testing::number;
 
 /// A random program.
 fn program(seed: u64, nodes: usize, operators: usize) -> Program {
@@ -24,11 +25,21 @@ fn matched(old: &Program, new: &Program, names: [Names; 2]) -> (Map, Matching) {
     (of_matching(&found, &scenes.0, &scenes.1), found)
 }
 
+/// Hundredths of changes that few programs may have above the share that is asserted of the changes of many.
+fn slack() -> usize {
+    number(500, 0)
+}
+
+/// The number of random programs of a law.
+fn seeds() -> u64 {
+    number(8, 40)
+}
+
 const NAMES: [Names; 2] = [Names::Own, Names::Numbered];
 
 #[test]
 fn a_model_matches_itself_completely() {
-    for (seed, names) in (0..40).flat_map(|seed| NAMES.map(|names| (seed, names))) {
+    for (seed, names) in (0..seeds()).flat_map(|seed| NAMES.map(|names| (seed, names))) {
         let program = program(seed, 60, 1 + seed as usize % 5);
         let scene = program.scene(names);
         let found = matching(&scene, &scene);
@@ -42,7 +53,7 @@ fn a_model_matches_itself_completely() {
 
 #[test]
 fn other_names_change_nothing() {
-    for seed in 0..40 {
+    for seed in 0..seeds() {
         let program = program(seed, 60, 1 + seed as usize % 5);
         let (map, _) = matched(&program, &program, [Names::Own, Names::Numbered]);
         assert_eq!(cost(&program, &program, &map), 0, "seed {seed}");
@@ -51,7 +62,7 @@ fn other_names_change_nothing() {
 
 #[test]
 fn the_matching_of_new_and_old_is_the_inverse() {
-    for (seed, names) in (0..40).flat_map(|seed| NAMES.map(|names| (seed, names))) {
+    for (seed, names) in (0..seeds()).flat_map(|seed| NAMES.map(|names| (seed, names))) {
         let old = program(seed, 40, 1 + seed as usize % 5);
         let new = edited(&old, seed, 5);
         let scenes: [Scene; 2] = [old.scene(names), new.scene(names)];
@@ -67,7 +78,7 @@ fn the_matching_of_new_and_old_is_the_inverse() {
 
 #[test]
 fn another_order_in_the_file_changes_nothing() {
-    for (seed, names) in (0..40).flat_map(|seed| NAMES.map(|names| (seed, names))) {
+    for (seed, names) in (0..seeds()).flat_map(|seed| NAMES.map(|names| (seed, names))) {
         let old = program(seed, 40, 1 + seed as usize % 5);
         let mut new = old.clone();
         new.reorder(&mut Random::new(seed));
@@ -79,7 +90,7 @@ fn another_order_in_the_file_changes_nothing() {
 /// The sums of the costs of the matching and of the edits themselves, for many seeds.
 fn sums(nodes: usize, operators: usize, edits: usize, names: Names, reorder: Option<u64>) -> (usize, usize) {
     let (mut found, mut truth) = (0, 0);
-    for seed in 0..40 {
+    for seed in 0..seeds() {
         let old = program(seed, nodes, operators);
         let mut new = edited(&old, seed, edits);
         if let Some(other) = reorder {
@@ -101,7 +112,10 @@ fn edits_are_reported_with_about_as_many_changes() {
     for names in NAMES {
         for (nodes, operators, edits) in [(12, 5, 1), (40, 5, 3), (40, 1, 3), (200, 3, 10)] {
             let (found, truth) = sums(nodes, operators, edits, names, None);
-            assert!(100 * found <= 103 * truth, "{found} changes for {truth}, {nodes} nodes, {names:?}");
+            assert!(
+                100 * found <= 103 * truth + slack(),
+                "{found} changes for {truth}, {nodes} nodes, {names:?}"
+            );
         }
     }
 }
@@ -110,14 +124,14 @@ fn edits_are_reported_with_about_as_many_changes() {
 fn edits_with_another_order_in_the_file_are_reported_with_about_as_many_changes() {
     for names in NAMES {
         let (found, truth) = sums(40, 3, 3, names, Some(100));
-        assert!(100 * found <= 105 * truth, "{found} changes for {truth}, {names:?}");
+        assert!(100 * found <= 105 * truth + slack(), "{found} changes for {truth}, {names:?}");
     }
 }
 
 #[test]
 fn matchings_of_small_programs_are_close_to_the_best() {
     let (mut found, mut best) = (0, 0);
-    for (seed, names) in (0..60).flat_map(|seed| NAMES.map(|names| (seed, names))) {
+    for (seed, names) in (0..number(12, 60)).flat_map(|seed| NAMES.map(|names| (seed, names))) {
         let old = program(seed, 5, 2);
         let new = edited(&old, seed, 2);
         let (map, _) = matched(&old, &new, [names, names]);
@@ -129,7 +143,7 @@ fn matchings_of_small_programs_are_close_to_the_best() {
         (found, best) = (found + own, best + least);
     }
     // The search also pairs nodes that have nothing in common.
-    assert!(100 * found <= 120 * best, "{found} changes, at least {best}");
+    assert!(100 * found <= 120 * best + slack(), "{found} changes, at least {best}");
 }
 
 /// The work for a chain with edits, and its size.
@@ -152,7 +166,7 @@ fn chain(nodes: usize, edits: usize) -> (usize, usize) {
 
 #[test]
 fn a_long_chain_with_edits_is_matched_with_linear_work() {
-    for (nodes, edits) in [(number(2_000, 10_000), 10), (number(20_000, 100_000), 100)] {
+    for (nodes, edits) in [(number(2_000, 10_000), 10), (number(6_000, 100_000), number(30, 100))] {
         let (work, size) = chain(nodes, edits);
         println!("{nodes} nodes: {work} steps, {} for each node", work / size);
         assert!(work <= 150 * size, "{} steps for each node", work / size);

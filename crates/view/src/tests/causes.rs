@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use typeloom_solver::diagnostic::text::quote;
 use typeloom_solver::diagnostic::{Explanation, explain_value};
 use typeloom_solver::model::Options;
+use typeloom_test_cases::number;
 
 use crate::engine::Engine;
 use crate::scene::{Cause, Maker, Scene};
@@ -72,15 +73,18 @@ fn differences(scene: &Scene, at: usize, explanation: &Explanation, own: &Value)
 #[test]
 fn chains_of_causes_are_those_of_explanations() {
     let (mut links, mut extents, mut wrong) = (0, 0, Vec::new());
-    for path in own_models() {
-        let bytes = std::fs::read(&path).expect("the model can be read");
+    for (model, path) in own_models().iter().enumerate() {
+        let bytes = std::fs::read(path).expect("the model can be read");
         let options = Options { trace: true, functions: true, ..Options::default() };
         let Ok(mut checked) = typeloom_ops::check::check(&bytes, &options) else { continue };
         let diagnostics = checked.diagnostics();
         let scene = crate::scene::scene(&mut checked, &diagnostics);
         let scene = wire::decode(&wire::encode(&scene)).expect("the scene is decoded");
         let mut engine = Engine::of(scene.clone());
-        for (at, value) in scene.values.iter().enumerate().filter(|(_, value)| value.graph == scene.main()) {
+        let values = scene.values.iter().enumerate().filter(|(_, value)| value.graph == scene.main());
+        // Other positions in each model.
+        let (first, step) = (number(model % 6, 0), number(6, 1));
+        for (at, value) in values.skip(first).step_by(step) {
             let Some(explanation) = explain_value(&mut checked, &value.name) else { continue };
             let own = ask(&mut engine, json!({"ask": "causes", "item": format!("v{at}")}));
             links += explanation.reasons.len();
@@ -89,7 +93,8 @@ fn chains_of_causes_are_those_of_explanations() {
             wrong.extend(found.into_iter().map(|text| format!("{}: {text}", path.display())));
         }
     }
-    assert!(links > 500 && extents > 500, "only {links} links and {extents} extents");
+    let least = number(20, 500);
+    assert!(links > least && extents > least, "only {links} links and {extents} extents");
     let shown = wrong[..wrong.len().min(12)].join("\n");
     assert!(wrong.is_empty(), "{} of {} differ: {shown}", wrong.len(), links + extents);
 }

@@ -7,9 +7,10 @@ use typeloom_onnx::messages::{AttributeProto, ModelProto, NodeProto};
 use typeloom_rewrite::coerce::{Policy, keeps_values};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Mode;
+use typeloom_test_cases::number;
 
 use super::repaired;
-use crate::support::{graph, number, solved};
+use crate::support::{graph, solved};
 
 /// The element types of generated graphs and of conversions.
 const ELEMS: [Elem; 5] = [Elem::FLOAT16, Elem::FLOAT, Elem::DOUBLE, Elem::INT64, Elem::BOOL];
