@@ -249,3 +249,30 @@ fn no_operator_panics_on_inputs_of_other_shapes_and_types() {
 fn show(shown: &str) {
     eprintln!("{}", shown.chars().take(600).collect::<String>());
 }
+
+#[test]
+fn unpooling_without_channels_and_to_an_impossible_extent_is_an_error() {
+    let unpool = |shape: &[usize], kernel: Vec<i64>, stride: i64| {
+        let strides = vec![stride; kernel.len()];
+        let attributes = Attributes::default()
+            .with("kernel_shape", Attribute::Ints(kernel))
+            .with("strides", Attribute::Ints(strides));
+        let count = shape.iter().product();
+        let x = AnyTensor::from_slice(shape, &vec![0.0_f32; count])
+            .expect("as many elements as the shape requires");
+        let indices = AnyTensor::from_slice(shape, &vec![0_i64; count])
+            .expect("as many elements as the shape requires");
+        let call = Call {
+            version: 11,
+            attributes: &attributes,
+            inputs: vec![Some(x.into()), Some(indices.into())],
+            outputs: 1,
+        };
+        ops::find("", "MaxUnpool").expect("the operator is known").run(call).is_ok()
+    };
+    assert!(unpool(&[1, 1, 2], vec![2], 2));
+    assert!(!unpool(&[], vec![], 1));
+    assert!(!unpool(&[2], vec![], 1));
+    assert!(!unpool(&[1, 0, 1 << 40], vec![i64::MAX], (1 << 31) - 1));
+    assert!(!unpool(&[1, 0, 1 << 20, 1 << 20], vec![1; 2], (1 << 31) - 1));
+}
