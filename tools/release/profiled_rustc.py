@@ -18,7 +18,8 @@ def main() -> int:
         name = command[command.index("--crate-name") + 1]
         if name in os.environ["TYPELOOM_PROFILED"].split(","):
             command.extend(os.environ["TYPELOOM_PROFILE"].split(","))
-    return subprocess.run(command, check=False).returncode
+    # The pipes of Cargo's job server stay open.
+    return subprocess.run(command, check=False, close_fds=False).returncode
 
 
 if __name__ == "__main__":
