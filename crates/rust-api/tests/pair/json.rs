@@ -6,6 +6,9 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+/// The JSON of crates by their sources. Each entry is written once, by the first thread that needs it.
+type Written = HashMap<String, Arc<OnceLock<Vec<u8>>>>;
+
 /// The JSON that `rustdoc` writes for a crate of this name with this source.
 pub(crate) fn of(name: &str, source: &str) -> Vec<u8> {
     with(name, source, &[])
@@ -20,7 +23,7 @@ pub(crate) fn with(name: &str, source: &str, options: &[&str]) -> Vec<u8> {
 pub(crate) fn in_edition(year: &str, name: &str, source: &str, options: &[&str]) -> Vec<u8> {
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
     // Many tests compare variants with one crate. Threads that need the same crate wait for the first one of them.
-    static WRITTEN: Mutex<Option<HashMap<String, Arc<OnceLock<Vec<u8>>>>>> = Mutex::new(None);
+    static WRITTEN: Mutex<Option<Written>> = Mutex::new(None);
     let key = format!("{year}\n{name}\n{options:?}\n{source}");
     let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
     let json = Arc::clone(written.get_or_insert_default().entry(key).or_default());
