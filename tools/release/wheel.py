@@ -24,8 +24,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-PACKAGES = ["onnx", "types", "solver", "ops", "rewrite"]
-"""The crates of the check, without their common prefix."""
+PACKAGES = ["onnx", "solver", "rewrite"]
+"""The crates of the check whose code is not built for size, without their common prefix."""
 
 HOT = "-Cllvm-args=-hot-callsite-threshold=225"
 """Frequent calls are inlined as others are: the usual limit is thirteen times as high, and makes the wheel 4 % larger."""
@@ -48,13 +48,13 @@ def profdata() -> Path:
 
 def build(options: list[str], out: Path) -> Path:
     """Builds the wheel with options of rustc for the crates of the check. Returns its path."""
-    profiled = [f"typeloom_{name}" for name in PACKAGES] + ["typeloom", "_core"]
+    profiled = [f"typeloom_{name}" for name in PACKAGES] + ["_core"]
     environment = dict(os.environ)
     environment["RUSTC_WRAPPER"] = str(HERE / "profiled_rustc.py")
     environment["TYPELOOM_PROFILE"] = ",".join(options)
     environment["TYPELOOM_PROFILED"] = ",".join(profiled)
     # Cargo does not see the option, so it would use the crates of an earlier build.
-    packages = [f"--package=typeloom-{name}" for name in [*PACKAGES, "python"]] + ["--package=typeloom"]
+    packages = [f"--package=typeloom-{name}" for name in [*PACKAGES, "python"]]
     clean = ["cargo", "clean", "--quiet", "--locked", "--profile", "wheel", *packages]
     subprocess.run(clean, cwd=ROOT, env=environment, check=True)
     maturin = Path(sys.executable).parent / "maturin"
