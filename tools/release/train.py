@@ -1,7 +1,7 @@
 """Runs the checks of the package on models of every operator, to record a profile for `wheel.py`.
 
-The models are the node tests and the small networks of the package `onnx`, and chains of blocks. Each one is checked as it is, without
-the types of its outputs, and with a symbol as the first extent of each input.
+The models are the node tests and the small networks of the package `onnx`, chains of blocks, and calls of functions. Each one is checked
+as it is, without the types of its outputs, with a symbol as the first extent of each input, and with a wrong type of its last input.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import onnx
+import onnx.parser
 import onnx.printer
 from onnx.backend.test.loader import load_model_tests
 
@@ -27,6 +28,14 @@ MAX_BYTES = 2_000_000
 INFERENCES = 8
 
 
+CALL = """<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+call (float[N, 4] x) => (float[N, 4] y) { h = local.twice (x) y = local.twice (h) }
+<domain: "local", opset_import: ["" : 17, "local" : 1]>
+twice (x) => (y) { h = Add (x, x) y = %s (h) }
+"""
+"""Calls of a function, which calls itself if the operator is `local.twice`."""
+
+
 def recorded() -> Iterator[onnx.ModelProto]:
     for case in load_model_tests(kind="node"):
         yield case.model
@@ -36,6 +45,8 @@ def recorded() -> Iterator[onnx.ModelProto]:
                 yield onnx.load(Path(case.model_dir, "model.onnx"))
     for nodes in (10, 100, 1_000):
         yield chain(nodes)
+    for operator in ("Relu", "local.twice"):
+        yield onnx.parser.parse_model(CALL % operator)
 
 
 def variants(model: onnx.ModelProto) -> Iterator[onnx.ModelProto]:
@@ -52,10 +63,16 @@ def variants(model: onnx.ModelProto) -> Iterator[onnx.ModelProto]:
         if extents:
             extents[0].dim_param = f"n{at}"
     yield symbolic
+    wrong = onnx.ModelProto()
+    wrong.CopyFrom(untyped)
+    for value in list(wrong.graph.input)[-1:]:
+        tensor = value.type.tensor_type
+        tensor.elem_type = onnx.TensorProto.BOOL if tensor.elem_type == onnx.TensorProto.STRING else onnx.TensorProto.STRING
+    yield wrong
 
 
 def attempt(function: Callable[..., object], *arguments: object) -> None:
-    """Some recorded models are ill-typed, some variants cannot be checked."""
+    """Some functions raise for wrong variants."""
     try:
         function(*arguments)
     except Exception:  # noqa: BLE001 - see above
