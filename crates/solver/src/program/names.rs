@@ -18,7 +18,6 @@ use hashbrown::hash_table::Entry;
 use super::build::reserve;
 use super::{NameId, ValueId};
 use crate::map::HashState;
-use crate::signature::is_same_name;
 
 /// A position in the undo log.
 #[derive(Clone, Copy)]
@@ -34,8 +33,6 @@ pub(super) struct Names<'a> {
     /// The names in order of their ids. Each is UTF-8.
     pub(super) names: Vec<&'a [u8]>,
     current: Vec<Option<ValueId>>,
-    /// The name that was found last, for [`Names::find_near`].
-    found: usize,
     shadowed: Vec<(NameId, Option<ValueId>)>,
     depth: usize,
 }
@@ -78,17 +75,11 @@ impl<'a> Names<'a> {
         if self.table.is_empty() {
             return self.intern_scanned(name);
         }
-        if let Some(known) = self.find_near(name) {
-            return Ok(known);
-        }
-        let Self { table, hasher, names, current, found, .. } = self;
+        let Self { table, hasher, names, current, .. } = self;
         let key = hash(hasher, name);
         let is_same = |id: &NameId| names[id.index()] == name;
         match table.entry(key, is_same, |id| hash(hasher, names[id.index()])) {
-            Entry::Occupied(known) => {
-                *found = known.get().index();
-                Ok(*known.get())
-            }
+            Entry::Occupied(known) => Ok(*known.get()),
             Entry::Vacant(vacant) => {
                 check_utf8(name)?;
                 let id = NameId::new(names.len());
@@ -100,20 +91,13 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The name that was found last, or the one that was interned after it: models list and read their weights and values in
-    /// the order of their definitions, so many lookups need no hash.
-    #[inline]
-    fn find_near(&mut self, name: &[u8]) -> Option<NameId> {
-        let near = self.names.get(self.found..)?;
-        let at = near.iter().take(2).position(|known| is_same_name(known, name))?;
-        self.found += at;
-        Some(NameId::new(self.found))
-    }
-
     /// As [`Names::intern_bytes`], while the table is empty.
     fn intern_scanned(&mut self, name: &'a [u8]) -> Result<NameId, Utf8Error> {
         let Self { names, current, .. } = self;
-        if let Some(known) = names.iter().position(|known| is_same_name(known, name)) {
+        // Comparing slices calls `memcmp`, and most names have another length or end.
+        let is_same =
+            |known: &&[u8]| known.len() == name.len() && known.last() == name.last() && *known == name;
+        if let Some(known) = names.iter().position(is_same) {
             return Ok(NameId::new(known));
         }
         check_utf8(name)?;
@@ -239,9 +223,6 @@ mod tests {
         let mut names = Names::default();
         let first: Vec<_> = texts.iter().map(|text| names.intern(text)).collect();
         names.reserve(20_000);
-        assert_eq!(names.intern(&texts[17]), first[17]);
-        assert_eq!(names.intern(&texts[17]), first[17]);
-        assert_eq!(names.intern(&texts[16]), first[16]);
         let again: Vec<_> = texts.iter().map(|text| names.intern(text)).collect();
         assert_eq!(first, again);
         assert!(first.iter().enumerate().all(|(at, id)| id.index() == at));
