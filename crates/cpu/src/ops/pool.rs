@@ -301,13 +301,10 @@ fn max_unpool(call: &mut Call<'_>) -> Outcome {
     }
     let mut natural = x.shape().to_vec();
     for axis in 0..rank {
-        // The numbers are below 2^64, so that no product or sum exceeds the range.
-        let starts = x.shape()[axis + 2].saturating_sub(1) as i128 * steps[axis] as i128;
-        let size = starts + kernel[axis] as i128 - i128::from(begin[axis]) - i128::from(end[axis]);
-        let Ok(size) = usize::try_from(size) else {
-            return invalid(format!("the extent {size} of the output is not possible"));
-        };
-        natural[axis + 2] = size;
+        // An extent beyond 63 bits becomes a negative one, which is an error.
+        let starts = x.shape()[axis + 2].saturating_sub(1).saturating_mul(steps[axis]);
+        let size = starts.saturating_add(kernel[axis]) as i64;
+        natural[axis + 2] = extents(&[size.saturating_sub(begin[axis]).saturating_sub(end[axis])])?[0];
     }
     let shape = match call.integers(2)? {
         Some(shape) => extents(&shape)?,
@@ -315,11 +312,6 @@ fn max_unpool(call: &mut Call<'_>) -> Outcome {
     };
     if shape.len() != x.rank() || shape[..2] != natural[..2] {
         return invalid("the shape of the output does not fit the input");
-    }
-    let count =
-        |shape: &[usize]| shape.iter().try_fold(1_usize, |count, extent| count.checked_mul((*extent).max(1)));
-    if count(&natural).is_none() || count(&shape).is_none() {
-        return invalid(format!("the output {shape:?} has too many elements"));
     }
     // Indices refer to the inferred shape, even if `output_shape` is given.
     let (from, to) = (strides(&natural), strides(&shape));
