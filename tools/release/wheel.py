@@ -28,7 +28,7 @@ PACKAGES = ["onnx", "solver", "rewrite"]
 """The crates of the check whose code is not built for size, without their common prefix."""
 
 HOT = "-Cllvm-args=-hot-callsite-threshold=225"
-"""Frequent calls are inlined as others are: the usual limit is thirteen times as high, and makes the wheel 4 % larger."""
+"""Frequent calls are inlined up to the usual limit of others, because of the size of the wheel."""
 
 TRAINING = ["numpy", "onnx==1.23.2"]
 
