@@ -50,6 +50,8 @@ def build(options: list[str], out: Path) -> Path:
     """Builds the wheel with options of rustc for the crates of the check. Returns its path."""
     profiled = [f"typeloom_{name}" for name in PACKAGES] + ["_core"]
     environment = dict(os.environ)
+    # The wrapper runs in the interpreter of this script.
+    environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment["RUSTC_WRAPPER"] = str(HERE / "profiled_rustc.py")
     environment["TYPELOOM_PROFILE"] = ",".join(options)
     environment["TYPELOOM_PROFILED"] = ",".join(profiled)
