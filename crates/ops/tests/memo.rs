@@ -109,7 +109,7 @@ fn a_rule_runs_once_for_each_of_many_constants() {
     static RUNS: AtomicUsize = AtomicUsize::new(0);
     let constants = 100;
     let initializer = (0..constants).map(|value| TensorProto {
-        name: format!("c{value}"),
+        name: format!("c{value}").into(),
         data_type: Some(7),
         int64_data: vec![value],
         ..TensorProto::default()
