@@ -27,7 +27,6 @@ MAX_BYTES = 2_000_000
 # Programs infer the same few models again and again; a check of a model with many symbols takes a hundred times as long.
 INFERENCES = 8
 
-
 CALL = """<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
 call (float[N, 4] x) => (float[N, 4] y) { h = local.twice (x) y = local.twice (h) }
 <domain: "local", opset_import: ["" : 17, "local" : 1]>

@@ -16,7 +16,6 @@ use crate::map::{Map, PositionSet, Set};
 use crate::program::{Body, GraphId, Origin, StepId, ValueId};
 use crate::solution::{Equation, EquationSource};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
-
 use crate::state::constants::DataId;
 use crate::state::parts::Parts;
 use crate::state::rare::{OnWrite, Rare};
