@@ -55,7 +55,7 @@ pub use cause::NextCause;
 pub(crate) use codes::dim_mismatch::subject;
 pub(crate) use codes::wrong_rank::axes_text;
 pub use codes::{Code, Severity};
-pub use collect::{MAX_EXPLAINED, MAX_LISTED, Selection, diagnose, diagnose_where};
+pub use collect::{MAX_EXPLAINED, MAX_LISTED, Selection, diagnose, messages_where};
 pub(crate) use describe::diagnose_one;
 pub use describe::{diagnose_bytes, diagnose_error, diagnose_external_data, diagnose_text};
 pub use explain::{Explanation, Reason, explain_value, next_causes};

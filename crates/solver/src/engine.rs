@@ -124,7 +124,7 @@ impl<'a, 'p> Engine<'a, 'p> {
     }
 
     /// Runs a step, or returns its call if the function has to be solved first.
-    fn step(&mut self, frame: &mut Frame<'a>, body: &Body<'a>, step: StepId) -> Option<Call> {
+    fn step(&mut self, frame: &mut Frame<'a>, body: &Body<'a>, step: StepId) -> Option<Call<'a>> {
         let first = body.first_step(step);
         // Whether this run found an error that makes the shapes of the node unreliable.
         let mut doubtful = false;

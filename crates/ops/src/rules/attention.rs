@@ -208,17 +208,13 @@ fn share(cx: &mut RuleCx<'_, '_>, port: Port, packed: DimId, count: i64) -> Rule
         let message = format!("the last axis has {packed} elements, which {count} heads cannot share");
         return Err(RuleError::shapes(&[port], message));
     }
+    if count != 1 && cx.dims().is_variable(packed) {
+        return Ok(None);
+    }
     let count = cx.dims().constant(count);
-    let share = match cx.dims().div_exact(packed, count) {
-        Some(exact) => exact,
-        None if cx.dims().is_variable(packed) => return Ok(None),
-        None => {
-            let last = cx.rank(port).and_then(|rank| rank.checked_sub(1));
-            let packed = Extent { port, axis: last, dim: packed };
-            require_multiple(cx, packed, count, "must be a multiple of the number of heads")?;
-            cx.dims().floor_div(packed.dim, count)
-        }
-    };
+    let last = cx.rank(port).and_then(|rank| rank.checked_sub(1));
+    let packed = Extent { port, axis: last, dim: packed };
+    let share = require_multiple(cx, packed, count, "must be a multiple of the number of heads")?;
     Ok(Some((port, share).into()))
 }
 

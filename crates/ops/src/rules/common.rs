@@ -185,21 +185,25 @@ pub(crate) fn require_at_most(
     cx.require_at_most(left, right, relation)
 }
 
-/// Requires an extent to be a multiple of a number.
+/// Requires an extent to be a multiple of a number. Returns the quotient; rounding does not matter, because a run fails
+/// unless it is exact.
 pub(crate) fn require_multiple(
     cx: &mut RuleCx<'_, '_>,
     extent: impl Into<Extent>,
     of: DimId,
     relation: &'static str,
-) -> RuleResult {
+) -> RuleResult<DimId> {
     let extent: Extent = extent.into();
     let dims = cx.dims();
-    if dims.div_exact(extent.dim, of).is_some() || dims.is_anonymous(extent.dim) || dims.is_anonymous(of) {
-        return Ok(());
+    if let Some(quotient) = dims.div_exact(extent.dim, of) {
+        return Ok(quotient);
     }
     let quotient = dims.floor_div(extent.dim, of);
-    let rounded = dims.mul(quotient, of);
-    cx.require_equal(extent, (extent.port, rounded), relation).map(drop)
+    if !dims.is_anonymous(extent.dim) && !dims.is_anonymous(of) {
+        let rounded = dims.mul(quotient, of);
+        cx.require_equal(extent, (extent.port, rounded), relation)?;
+    }
+    Ok(quotient)
 }
 
 /// Requires constant indices to be within an axis; negative ones count from the end.

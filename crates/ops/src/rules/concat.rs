@@ -314,9 +314,7 @@ fn equal_parts(
         return Err(RuleError::shapes(&[In(0)], message));
     }
     let relation = "is split into equal parts";
-    require_multiple(cx, (In(0), axis, whole), divisor, relation)?;
-    // The run fails unless the quotient is exact, so rounding does not matter.
-    let size = cx.dims().floor_div(whole, divisor);
+    let size = require_multiple(cx, (In(0), axis, whole), divisor, relation)?;
     Ok((0..outputs).map(|_| size).collect())
 }
 

@@ -201,9 +201,7 @@ fn rest_of(cx: &mut RuleCx<'_, '_>, target: &List, count: DimId, known: DimId) -
         );
         return Err(target.source.error(message));
     }
-    require_multiple(cx, (In(0), count), known, "are the number of elements before and after")?;
-    // The run fails unless the quotient is exact, so rounding does not matter.
-    Ok(Some(cx.dims().floor_div(count, known)))
+    require_multiple(cx, (In(0), count), known, "are the number of elements before and after").map(Some)
 }
 
 fn shape_text(cx: &mut RuleCx<'_, '_>, extents: &[DimId]) -> String {

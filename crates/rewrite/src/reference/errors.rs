@@ -8,7 +8,7 @@
 //! In strict mode the reference also refuses a few nodes that are not in error: it does not infer without the element
 //! type of an input, or past an overflow of 64 bits. These conditions are tested here and in [`super::overflow`].
 
-use typeloom_solver::diagnostic::{Code, Diagnostic, diagnose_where};
+use typeloom_solver::diagnostic::{Code, Diagnostic, messages_where};
 use typeloom_solver::dim::Dims;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::{Checked, Mode};
@@ -47,7 +47,7 @@ pub(super) fn errors(checked: &mut Checked<'_>, options: InferenceOptions) -> Ve
         Kind::Element => options.check_type || options.strict_mode && is_inferred_from(body, error),
         Kind::Other => options.strict_mode && !is_tolerated(body, dims, error),
     };
-    let found = diagnose_where(checked, &is_shown);
+    let found = messages_where(checked, &is_shown);
     texts.extend(found.iter().filter(|one| is_reported(one)).map(text));
     texts
 }

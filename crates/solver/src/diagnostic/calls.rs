@@ -1,5 +1,6 @@
 //! Notes on the calls that lead to the body of a function.
 
+use super::scope::Content;
 use super::{Scope, quote};
 use crate::engine::call::{Caller, Instance};
 
@@ -7,6 +8,9 @@ impl Scope<'_, '_> {
     /// The calls that lead to a body, the innermost first.
     pub(super) fn call_notes(&self, instance: &Instance<'_>) -> Vec<String> {
         let Instance { calls, hidden, function: _, frame: _, entry: _ } = instance;
+        if self.content < Content::Snippets {
+            return Vec::new();
+        }
         let mut notes: Vec<String> = calls
             .iter()
             .rev()

@@ -26,7 +26,7 @@ pub(super) fn in_case<'a>(
     let SolveErrorKind::InCase { case: _, branches, error: kind, owner, reach } = &error.kind else {
         return None;
     };
-    let Scope { core, operators, explains, budget, .. } = plain;
+    let Scope { core, operators, content, budget, .. } = plain;
     // The cases share the dims of the model.
     std::mem::swap(&mut core.dims, &mut leaf.core.dims);
     let Leaf { core: own, frame, erroneous, literals, .. } = leaf;
@@ -38,7 +38,7 @@ pub(super) fn in_case<'a>(
                 CaseOwner::Value(value) => Some(*value),
                 CaseOwner::Node | CaseOwner::Instance(_) => None,
             };
-            Scope { core: own, frame, operators, function: None, explains, budget }
+            Scope { core: own, frame, operators, function: None, content, budget }
                 .describe(&inner, value, mode)
         }
         CaseOwner::Instance(at) => {
@@ -49,7 +49,7 @@ pub(super) fn in_case<'a>(
                 frame: &instance.frame,
                 operators,
                 function: Some(instance.function),
-                explains,
+                content,
                 budget,
             };
             let diagnostic = scope.describe(own_error.unwrap_or(&inner), None, mode);
@@ -60,7 +60,7 @@ pub(super) fn in_case<'a>(
     if !is_error && matches!(inner.kind, SolveErrorKind::ForcedSymbol { .. }) {
         diagnostic.severity = Severity::Warning;
     }
-    let mut scope = Scope { core: own, frame, operators, function: None, explains, budget };
+    let mut scope = Scope { core: own, frame, operators, function: None, content, budget };
     let assumptions: Vec<String> = literals.iter().filter_map(|literal| scope.assumption(literal)).collect();
     match branches.as_deref() {
         None => {}

@@ -67,7 +67,7 @@ impl Scope<'_, '_> {
 
     /// The first newer version of the operator that allows a type at a port.
     pub(super) fn newer_version_allows(&self, step: StepId, port: Port, found: &Type) -> Option<i64> {
-        if !self.explains {
+        if !self.explains() {
             return None;
         }
         let op = self.op(step);

@@ -127,7 +127,7 @@ impl<'a> Scope<'_, 'a> {
 
     /// The origin of a value's type; without a chain, the origin of the value.
     pub(super) fn cause(&mut self, value: ValueId, doubt: Doubt) -> String {
-        let chain = if self.explains { self.chain(value, doubt) } else { None };
+        let chain = if self.explains() { self.chain(value, doubt) } else { None };
         match chain {
             Some(chain) => self.chain_text(&chain),
             None => self.origin_text(value),

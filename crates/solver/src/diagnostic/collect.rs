@@ -6,6 +6,7 @@ use super::cases::in_case;
 use super::codes::malformed_file::malformed;
 use super::codes::nesting_too_deep::too_deep;
 use super::group::Groups;
+use super::scope::Content;
 use super::{Code, Diagnostic, Location, Scope, count};
 use crate::catalogue::{FunctionId, OpKind, Operators};
 use crate::dim::Dims;
@@ -34,14 +35,19 @@ pub type Selection<'s> = &'s dyn Fn(&Body<'_>, &Dims, &SolveError<'_>) -> bool;
 /// Returns the diagnostics of a checked model, in the order of its graph.
 #[must_use]
 pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
-    diagnose_where(checked, &|_, _, _| true)
+    collect(checked, Content::Causes, &|_, _, _| true)
 }
 
-/// As [`diagnose`], for selected errors. Functions that cannot be read are always reported.
+/// As [`diagnose`], for selected errors, and with their codes, locations and messages only. Functions that cannot be read
+/// are always reported.
 #[must_use]
-pub fn diagnose_where(checked: &mut Checked<'_>, selection: Selection<'_>) -> Vec<Diagnostic> {
-    let mut list =
-        List { found: Vec::new(), hidden: 0, budget: MAX_VISITED, reported: BTreeSet::new(), selection };
+pub fn messages_where(checked: &mut Checked<'_>, selection: Selection<'_>) -> Vec<Diagnostic> {
+    collect(checked, Content::Message, selection)
+}
+
+fn collect(checked: &mut Checked<'_>, content: Content, selection: Selection<'_>) -> Vec<Diagnostic> {
+    let reported = BTreeSet::new();
+    let mut list = List { found: Vec::new(), hidden: 0, budget: MAX_VISITED, reported, content, selection };
     let Checked { operators, core, frame, mode, errors, rare, .. } = checked;
     let Findings { instances, erroneous_callers, function_errors, cases, alternatives, .. } = &mut **rare;
     let mode = *mode;
@@ -116,6 +122,8 @@ struct List<'s> {
     budget: usize,
     /// The reported errors of functions: a node can have the same error for all types of its function's arguments.
     reported: BTreeSet<(FunctionId, ErrorSite, Code)>,
+    /// The parts of the first [`MAX_EXPLAINED`] diagnostics.
+    content: Content,
     selection: Selection<'s>,
 }
 
@@ -127,8 +135,9 @@ impl List<'_> {
         operators: &'d Operators<'a>,
         function: Option<FunctionId>,
     ) -> Scope<'d, 'a> {
-        let explains = self.found.len() < MAX_EXPLAINED;
-        Scope { core, frame, operators, function, explains, budget: &mut self.budget }
+        let most = if self.found.len() < MAX_EXPLAINED { Content::Causes } else { Content::Snippets };
+        let content = self.content.min(most);
+        Scope { core, frame, operators, function, content, budget: &mut self.budget }
     }
 
     /// Whether the list has space for one more diagnostic; counts it otherwise.

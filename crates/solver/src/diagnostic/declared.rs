@@ -57,7 +57,7 @@ impl Scope<'_, '_> {
 
     /// The first input that declares a symbol.
     pub(super) fn declared_note(&mut self, symbol: DimId) -> Option<String> {
-        if !self.explains {
+        if !self.explains() {
             return None;
         }
         let body = self.body();

@@ -10,6 +10,7 @@ use super::codes::malformed_file::{malformed, malformed_text, no_graph};
 use super::codes::missing_external_data::missing_external_data;
 use super::codes::nesting_too_deep::too_deep;
 use super::codes::newer_opset::newer_opset;
+use super::scope::Content;
 use super::{Diagnostic, Location, Scope, Severity, quote, source};
 use crate::model::{CheckError, Checked, Mode};
 use crate::program::{StepId, ValueId};
@@ -69,7 +70,8 @@ pub fn diagnose_error(error: &CheckError) -> Option<Diagnostic> {
 pub(crate) fn diagnose_one<'a>(checked: &mut Checked<'a>, error: &SolveError<'a>) -> Diagnostic {
     let Checked { core, frame, operators, mode, .. } = checked;
     let mut budget = 0;
-    let mut scope = Scope { core, frame, operators, function: None, explains: false, budget: &mut budget };
+    let mut scope =
+        Scope { core, frame, operators, function: None, content: Content::Snippets, budget: &mut budget };
     scope.describe(error, None, *mode)
 }
 

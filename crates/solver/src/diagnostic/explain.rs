@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::cause::NextCause;
 use super::lineage::Lineage;
+use super::scope::Content;
 use super::{Doubt, Location, Mark, Part, Scope, Snippet, SourceLine, declaration, source};
 use crate::model::Checked;
 use crate::program::{StepId, ValueId};
@@ -65,7 +66,8 @@ pub struct Reason {
 pub fn explain_value(checked: &mut Checked<'_>, name: &str) -> Option<Explanation> {
     let Checked { operators, core, frame, .. } = checked;
     let mut budget = usize::MAX;
-    let mut scope = Scope { core, frame, operators, function: None, explains: true, budget: &mut budget };
+    let mut scope =
+        Scope { core, frame, operators, function: None, content: Content::Causes, budget: &mut budget };
     let value = find(&scope, name)?;
     let ty = scope.type_of(value);
     let location = scope.location(scope.frame.site_of(value));
@@ -87,7 +89,8 @@ pub fn explain_value(checked: &mut Checked<'_>, name: &str) -> Option<Explanatio
 pub fn next_causes(checked: &mut Checked<'_>) -> Vec<Option<NextCause>> {
     let Checked { operators, core, frame, .. } = checked;
     let mut budget = usize::MAX;
-    let scope = Scope { core, frame, operators, function: None, explains: true, budget: &mut budget };
+    let scope =
+        Scope { core, frame, operators, function: None, content: Content::Causes, budget: &mut budget };
     scope.first_links()
 }
 

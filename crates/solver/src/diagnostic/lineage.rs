@@ -26,7 +26,7 @@ impl Scope<'_, '_> {
     pub(super) fn lineage(&mut self, value: ValueId, dim: DimId) -> Lineage {
         let body = self.body();
         let mut lineage = Lineage { source: value, through: Vec::new() };
-        if !self.explains {
+        if !self.explains() {
             return lineage;
         }
         let dim = self.core.dims.resolve(dim);

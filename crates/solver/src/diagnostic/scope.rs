@@ -20,6 +20,17 @@ use crate::state::frame::Frame;
 /// The maximum number of element types that are listed.
 const MAX_ELEMS: usize = 6;
 
+/// The parts of a diagnostic.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Content {
+    /// The code, the location and the message.
+    Message,
+    /// Also printed nodes, declarations and calls.
+    Snippets,
+    /// Also causes and suggestions, which are searched in the body.
+    Causes,
+}
+
 /// A body, with the tables that messages about it need.
 pub(super) struct Scope<'d, 'a> {
     pub(super) core: &'d mut Core<'a>,
@@ -27,8 +38,7 @@ pub(super) struct Scope<'d, 'a> {
     pub(super) operators: &'d Operators<'a>,
     /// The function, if the body belongs to one.
     pub(super) function: Option<FunctionId>,
-    /// Whether causes and suggestions are searched.
-    pub(super) explains: bool,
+    pub(super) content: Content,
     /// The number of values that may still be visited in search of causes.
     pub(super) budget: &'d mut usize,
 }
@@ -36,6 +46,11 @@ pub(super) struct Scope<'d, 'a> {
 impl<'d, 'a> Scope<'d, 'a> {
     pub(super) fn body(&self) -> &'d Body<'a> {
         &self.frame.body
+    }
+
+    /// Whether causes and suggestions are searched.
+    pub(super) fn explains(&self) -> bool {
+        self.content >= Content::Causes
     }
 
     /// The operator of a step.
@@ -182,6 +197,9 @@ impl<'d, 'a> Scope<'d, 'a> {
 
     /// The printed node of a step with marks.
     pub(super) fn snippet(&self, step: StepId, marks: &[Mark<'_>]) -> Option<Snippet> {
+        if self.content < Content::Snippets {
+            return None;
+        }
         let record = self.body().step(step);
         node::snippet(record.node, record.position as usize, marks)
     }

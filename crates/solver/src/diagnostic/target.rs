@@ -6,6 +6,7 @@
 use super::codes::target_element_type::target_element_type;
 use super::codes::target_ir_version::target_ir_version;
 use super::codes::target_opset::target_opset;
+use super::scope::Content;
 use super::{Code, Diagnostic, Location, Mark, Part, Scope, Severity};
 use crate::model::Checked;
 use crate::model::bodies::{BodyAt, SolvedBody};
@@ -88,7 +89,7 @@ pub fn diagnose_target<'a>(
         None => (&*frame, None),
     };
     let mut budget = 0;
-    let scope = Scope { core, frame, operators, function, explains: false, budget: &mut budget };
+    let scope = Scope { core, frame, operators, function, content: Content::Snippets, budget: &mut budget };
     let diagnostic = match (issue, step) {
         (TargetIssue::IrVersion { found, newest }, _) => target_ir_version(target, *found, *newest),
         (TargetIssue::Opset { domain, imported, newest }, _) => {

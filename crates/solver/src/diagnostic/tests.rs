@@ -7,7 +7,7 @@ use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, ValueInfoProto}
 use typeloom_onnx::text::parse_model;
 use typeloom_types::op::AtomicOpDecl;
 
-use super::scope::Scope;
+use super::scope::{Content, Scope};
 use super::*;
 use crate::catalogue::{Catalogue, Lookup};
 use crate::model::{Checked, Mode, Options, check};
@@ -45,7 +45,7 @@ pub(super) fn with_scope<T>(text: &str, run: impl FnOnce(&mut Scope<'_, '_>) -> 
     let mut checked = checked(&bytes, Options::default());
     let Checked { core, frame, operators, .. } = &mut checked;
     let mut budget = 1000;
-    run(&mut Scope { core, frame, operators, function: None, explains: true, budget: &mut budget })
+    run(&mut Scope { core, frame, operators, function: None, content: Content::Causes, budget: &mut budget })
 }
 
 /// The diagnostics of a model with the standard operators, each as `error[code]: message`. A text that begins with a graph

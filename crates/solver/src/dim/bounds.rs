@@ -203,7 +203,9 @@ impl Dims {
         {
             plain.high = plain.high.min(low.saturating_neg());
         }
-        if plain.single().is_some() || !terms.iter().any(|term| self.relaxable(term.monomial).is_some()) {
+        // The interval of an atom is as tight as its relaxation.
+        let is_atom = matches!(without_constant(terms), [term] if !matches!(self.kind(term.monomial), Some(Kind::Product(_))));
+        if plain.single().is_some() || is_atom || !terms.iter().any(|term| self.is_relaxable(term.monomial)) {
             return plain.rounded(terms);
         }
         let mut budget = RELAXATIONS;
@@ -221,11 +223,9 @@ impl Dims {
         })
     }
 
-    /// The floor by a positive constant, or the minimum, in a monomial whose other factors are never
-    /// negative, with those factors.
-    fn relaxable(&self, monomial: DimId) -> Option<(DimId, SmallVec<[DimId; 4]>)> {
-        let mut scratch = [DimId::ONE];
-        let factors = self.factors_of(monomial, &mut scratch);
+    /// The position, in the factors of a monomial, of the floor by a positive constant, or of the minimum, whose
+    /// other factors are never negative.
+    fn relaxable_at(&self, factors: &[DimId]) -> Option<usize> {
         let at = factors.iter().position(|&factor| match self.kind(factor) {
             Some(Kind::Floor { denominator, .. }) => {
                 self.as_constant(denominator).is_some() || factors.contains(&denominator)
@@ -236,9 +236,19 @@ impl Dims {
             )
             | None => false,
         })?;
-        let mut rest: SmallVec<[DimId; 4]> = SmallVec::from_slice(factors);
-        let atom = rest.remove(at);
-        (self.bounds_of_factors(&rest).low >= 0).then_some((atom, rest))
+        (factors.len() == 1 || self.bounds_of_factors(&without(factors, at)).low >= 0).then_some(at)
+    }
+
+    fn is_relaxable(&self, monomial: DimId) -> bool {
+        self.relaxable_at(self.factors_of(monomial, &mut [DimId::ONE])).is_some()
+    }
+
+    /// The atom of a monomial that is replaced by its bounds, with the other factors.
+    fn relaxable(&self, monomial: DimId) -> Option<(DimId, SmallVec<[DimId; 4]>)> {
+        let mut scratch = [DimId::ONE];
+        let factors = self.factors_of(monomial, &mut scratch);
+        let at = self.relaxable_at(factors)?;
+        Some((factors[at], without(factors, at)))
     }
 
     /// The tightest provable bound at one end, relaxing each atom in turn.
@@ -298,8 +308,16 @@ impl Dims {
             return best;
         }
         *budget -= 1;
-        let Some(terms) = self.replace(replaced, bound) else { return best };
-        let found = self.relaxed(&terms, end, budget);
+        let found = match self.with_leaf(replaced, bound) {
+            Some(interval) => match end {
+                End::Low => interval.low,
+                End::High => interval.high,
+            },
+            None => {
+                let Some(terms) = self.replace(replaced, bound) else { return best };
+                self.relaxed(&terms, end, budget)
+            }
+        };
         match end {
             End::Low if found == i64::MIN => best,
             End::High if found == i64::MAX => best,
@@ -307,6 +325,25 @@ impl Dims {
             End::Low => best.max(-(-found).div_euclid(bound.divisor)),
             End::High => best.min(found.div_euclid(bound.divisor)),
         }
+    }
+
+    /// The interval of the terms after the replacement, if the atom is the only one that can be replaced, and its argument is
+    /// a symbol or variable in no other term. This is the common case, and needs no new terms.
+    fn with_leaf(&self, (terms, at): (&[Term], usize), bound: LinearBound) -> Option<Interval> {
+        let LinearBound { argument, shift, divisor, rest } = bound;
+        if rest != DimId::ONE || !self.is_leaf(argument) {
+            return None;
+        }
+        let coefficient = terms[at].coefficient;
+        let constant = Interval::point(coefficient.checked_mul(shift)?);
+        let replacement = self.summary(argument).bounds.scaled(coefficient).add(constant);
+        terms.iter().enumerate().filter(|(other, _)| *other != at).try_fold(replacement, |sum, (_, term)| {
+            if term.monomial == argument || self.is_relaxable(term.monomial) {
+                return None;
+            }
+            let coefficient = term.coefficient.checked_mul(divisor)?;
+            Some(sum.add(self.summary(term.monomial).bounds.scaled(coefficient)))
+        })
     }
 
     fn replace(&mut self, (terms, at): (&[Term], usize), bound: LinearBound) -> Option<Terms> {
@@ -318,6 +355,11 @@ impl Dims {
         others.remove(at);
         merge(&replacement, &others, divisor)
     }
+}
+
+/// The factors without the one at a position.
+fn without(factors: &[DimId], at: usize) -> SmallVec<[DimId; 4]> {
+    factors[..at].iter().chain(&factors[at + 1..]).copied().collect()
 }
 
 #[cfg(test)]

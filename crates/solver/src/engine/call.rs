@@ -46,9 +46,10 @@ pub(crate) const MAX_CALLS: usize = 8;
 pub(crate) const MAX_PATH: usize = 4;
 
 /// A call whose function has to be solved.
-pub(crate) struct Call {
+pub(crate) struct Call<'a> {
     key: Key,
     precise: bool,
+    attributes: Vec<(&'a str, Attribute<'a>)>,
 }
 
 /// Identity of a call.
@@ -178,7 +179,7 @@ impl<'a> Calls<'a> {
         frame: &mut Frame<'a>,
         step: StepId,
         function: FunctionId,
-    ) -> Result<Option<Call>, SolveErrorKind<'a>> {
+    ) -> Result<Option<Call<'a>>, SolveErrorKind<'a>> {
         let Some(callee) = self.body(function) else { return Ok(None) };
         let root = callee.graph(callee.root());
         let outputs = frame.body.outputs(frame.body.last_step(step)).len();
@@ -227,7 +228,7 @@ impl<'a> Calls<'a> {
                 Ok(None)
             }
             Some(None) => Ok(None),
-            None => Ok(Some(Call { key, precise })),
+            None => Ok(Some(Call { key, precise, attributes })),
         }
     }
 
@@ -237,9 +238,9 @@ impl<'a> Calls<'a> {
         core: &mut Core<'a>,
         caller: &Frame<'a>,
         step: StepId,
-        call: Call,
+        call: Call<'a>,
     ) -> Box<Frame<'a>> {
-        let Call { key, precise } = call;
+        let Call { key, precise, attributes } = call;
         let function = key.function;
         *self.counts.entry(function).or_default() += 1;
         self.frames += 1;
@@ -248,7 +249,7 @@ impl<'a> Calls<'a> {
         let body = if absent.is_empty() { body } else { Arc::new(body.without(&absent)) };
         let mut frame = Frame::new(self.frames, body);
         frame.conditional = caller.is_conditional(step);
-        for (name, attribute) in arguments(caller, step).unwrap_or_default() {
+        for (name, attribute) in attributes {
             frame.arguments.entry(name).or_insert(attribute);
         }
         if let crate::program::BodySource::Function(view) = frame.body.source() {
@@ -365,9 +366,12 @@ fn key<'a>(
 ) -> Key {
     const ABSENT: i64 = -1;
     const VALUED: i64 = -3;
-    let mut encoder = KeyEncoder::default();
+    /// About the number of words for a tensor of rank 4.
+    const WORDS: usize = 12;
+    let inputs = frame.body.inputs(step);
+    let mut encoder = KeyEncoder { words: Vec::with_capacity(WORDS * inputs.len()), ..KeyEncoder::default() };
     let mut types = crate::ty::Numbering::default();
-    for input in frame.body.inputs(step) {
+    for input in inputs {
         let Some(value) = *input else {
             encoder.words.push(ABSENT);
             continue;
@@ -394,12 +398,11 @@ fn key<'a>(
             }
         }
     }
-    let mut bytes = Vec::new();
-    for (name, attribute) in attributes {
-        for part in [name.as_bytes(), attribute.view.bytes()] {
-            bytes.extend(part.len().to_le_bytes());
-            bytes.extend(part);
-        }
+    let parts = || attributes.iter().flat_map(|(name, it)| [name.as_bytes(), it.view.bytes()]);
+    let mut bytes = Vec::with_capacity(parts().map(|part| size_of::<usize>() + part.len()).sum());
+    for part in parts() {
+        bytes.extend_from_slice(&part.len().to_le_bytes());
+        bytes.extend_from_slice(part);
     }
     let KeyEncoder { words, rigid, .. } = encoder;
     Key { function, conditional: frame.is_conditional(step), words, dims: rigid, attributes: bytes }

@@ -92,9 +92,5 @@ fn channels(cx: &mut RuleCx<'_, '_>, column: DimId, block: &[DimId]) -> RuleResu
         (INPUT, 1, column),
         elements,
         "must be a multiple of the number of elements of a block",
-    )?;
-    Ok(match cx.dims().div_exact(column, elements) {
-        Some(channels) => channels,
-        None => cx.dims().floor_div(column, elements),
-    })
+    )
 }

@@ -71,7 +71,7 @@ impl Scope<'_, '_> {
     /// The value of the model that contains the only admissible number of a symbol.
     fn constant_note(&self, equation: &Equation, wanted: i64) -> Option<String> {
         let EquationSource::Ports { left, right, .. } = equation.source else { return None };
-        if !self.explains {
+        if !self.explains() {
             return None;
         }
         let direct = [left, right].into_iter().filter_map(|side| self.core.dims.as_constant(side.dim));

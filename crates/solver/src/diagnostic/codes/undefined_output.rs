@@ -18,7 +18,7 @@ impl Scope<'_, '_> {
         let mut location = self.location_of_graph(graph);
         location.value = self.location_of_value(value, Role::Output).value;
         let diagnostic = Diagnostic::new(Code::UndefinedOutput, message, location);
-        let near = if self.explains { self.names_like_in(graph, value) } else { Vec::new() };
+        let near = if self.explains() { self.names_like_in(graph, value) } else { Vec::new() };
         let from = self.body().value_name(value).to_owned();
         diagnostic.with_suggestion(&near, |to| Fix::RenameOutput { from, to })
     }

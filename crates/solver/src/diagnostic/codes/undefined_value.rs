@@ -16,7 +16,7 @@ impl<'a> Scope<'_, 'a> {
         let message = format!("{} reads {name}, which nothing defines", self.op_text(step));
         let mark = Mark::primary(Part::Input(input), "not defined");
         let diagnostic = self.node_diagnostic(Code::UndefinedValue, step, message, &[mark]);
-        let near = if self.explains { self.names_like_at(step, value) } else { Vec::new() };
+        let near = if self.explains() { self.names_like_at(step, value) } else { Vec::new() };
         diagnostic.with_suggestion(&near, |to| Fix::RenameInput { input, to })
     }
 

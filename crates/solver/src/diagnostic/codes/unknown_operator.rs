@@ -39,7 +39,7 @@ impl Scope<'_, '_> {
                     format!("add {} to the model as a function, or ", quote(&format!("{domain}.{}", op.name)))
                 }
             };
-            let description = if self.explains { self.description(step) } else { None };
+            let description = if self.explains() { self.description(step) } else { None };
             let help = format!("{function}{DESCRIBE}");
             return match description {
                 Some(lines) => diagnostic.with_help(help + " that begins:").with_help_lines(&lines),
