@@ -9,6 +9,7 @@
 //!   quantisation (`integer`). They include float nodes between dequantisation and quantisation.
 //! - Elementwise nodes, and nodes that only move elements, between dequantisation and quantisation run on
 //!   8-bit integers (`elementwise`).
+//! - Float convolutions whose results are concatenated along the channels write to one tensor (`joined`).
 //!
 //! This module has no access to the graph. The caller passes a node, then the only consumer of its result,
 //! and so on, as long as nodes are [absorbed](Fused::absorb).
@@ -26,6 +27,8 @@ mod elementwise;
 
 mod integer;
 
+mod joined;
+
 mod link;
 
 mod nodes;
@@ -33,6 +36,7 @@ mod nodes;
 use convolution::Convolution;
 use elementwise::Elementwise;
 use integer::Integer;
+use joined::Joined;
 
 /// A `DequantizeLinear` node with constant parameters and scales along at most one axis.
 #[derive(Clone, Debug)]
@@ -136,6 +140,7 @@ enum Kernel {
     Convolution(Box<Convolution>),
     Integer(Box<Integer>),
     Elementwise(Box<Elementwise>),
+    Joined(Box<Joined>),
 }
 
 impl Fused {
@@ -166,7 +171,7 @@ impl Fused {
     #[must_use]
     pub fn is_complete(&self) -> bool {
         match &self.0 {
-            Kernel::Convolution(_) | Kernel::Integer(_) => true,
+            Kernel::Convolution(_) | Kernel::Integer(_) | Kernel::Joined(_) => true,
             Kernel::Elementwise(kernel) => kernel.is_complete(),
         }
     }
@@ -175,7 +180,7 @@ impl Fused {
     #[must_use]
     pub fn inputs(&self) -> &[usize] {
         match &self.0 {
-            Kernel::Convolution(_) => &[0],
+            Kernel::Convolution(_) | Kernel::Joined(_) => &[0],
             Kernel::Integer(kernel) => kernel.inputs(),
             Kernel::Elementwise(kernel) => kernel.inputs(),
         }
@@ -187,7 +192,29 @@ impl Fused {
             Kernel::Convolution(kernel) => kernel.absorb(node),
             Kernel::Integer(kernel) => kernel.absorb(node),
             Kernel::Elementwise(kernel) => kernel.absorb(node),
+            Kernel::Joined(_) => Absorbed::No,
         }
+    }
+
+    /// Whether [`Fused::join`] makes one kernel of these kernels and of the node, which reads their results in order.
+    #[must_use]
+    pub fn can_join(parts: &[&Self], node: &Node<'_>) -> bool {
+        let parts = parts.iter().map(|part| match &part.0 {
+            Kernel::Convolution(kernel) => Some(&**kernel),
+            Kernel::Integer(_) | Kernel::Elementwise(_) | Kernel::Joined(_) => None,
+        });
+        parts.collect::<Option<Vec<_>>>().is_some_and(|parts| Joined::fits(&parts, node))
+    }
+
+    /// One kernel that computes several and concatenates their results. It takes the inputs of all, in order, and
+    /// its nodes are numbered in the same order; the concatenation is the last.
+    #[must_use]
+    pub fn join(parts: Vec<Self>) -> Option<Self> {
+        let parts = parts.into_iter().map(|part| match part.0 {
+            Kernel::Convolution(kernel) => Some(*kernel),
+            Kernel::Integer(_) | Kernel::Elementwise(_) | Kernel::Joined(_) => None,
+        });
+        Some(Self(Kernel::Joined(Box::new(Joined::new(parts.collect::<Option<_>>()?)))))
     }
 
     /// Runs the kernel on the [inputs](Fused::inputs) of the first node and the additional inputs of absorbed
@@ -200,6 +227,7 @@ impl Fused {
             Kernel::Convolution(kernel) => kernel.run(inputs),
             Kernel::Integer(kernel) => kernel.run(inputs),
             Kernel::Elementwise(kernel) => kernel.run(inputs),
+            Kernel::Joined(kernel) => kernel.run(inputs),
         }
     }
 }

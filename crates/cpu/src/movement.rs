@@ -11,6 +11,7 @@ use crate::element::check_size;
 use crate::error::{KernelErrorKind, invalid};
 use crate::memory;
 use crate::shape::count;
+use crate::threads;
 
 mod orthogonal;
 
@@ -18,6 +19,9 @@ mod transpose;
 
 pub(crate) use orthogonal::{Selection, select};
 pub(crate) use transpose::strided;
+
+/// Minimum number of bytes that a thread copies.
+const MIN_COPIED: usize = 1 << 15;
 
 /// A run of consecutive elements of one input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +84,58 @@ pub(crate) fn assemble(
             Ok(AnyTensor::from_codes(dtype, shape, &out)?)
         }
     }
+}
+
+/// Alternates between the inputs: takes `lengths[i]` elements of input `i`, then of the next one, until none are left.
+/// All inputs have one element type and fill the shape.
+pub(crate) fn interleave(
+    inputs: &[&AnyTensor],
+    shape: &[usize],
+    lengths: &[usize],
+) -> Result<AnyTensor, KernelErrorKind> {
+    let block: usize = lengths.iter().sum();
+    let dtype = inputs.first().map(|input| input.dtype());
+    let size = dtype.and_then(Dtype::size_bytes).filter(|_| block > 0);
+    match (dtype, size) {
+        (Some(dtype), Some(size)) if inputs.iter().all(|input| input.dtype() == dtype) => {
+            check_size(shape, size)?;
+            interleave_bytes(inputs, dtype, shape, lengths.iter().map(|len| len * size).collect())
+        }
+        _ => {
+            let blocks = 0..count(shape).checked_div(block).unwrap_or(0);
+            let runs = blocks.flat_map(|block| {
+                let each = lengths.iter().enumerate();
+                each.map(move |(input, len)| Run { input, start: block * len, len: *len })
+            });
+            assemble(inputs, shape, runs)
+        }
+    }
+}
+
+fn interleave_bytes(
+    inputs: &[&AnyTensor],
+    dtype: Dtype,
+    shape: &[usize],
+    lengths: Vec<usize>,
+) -> Result<AnyTensor, KernelErrorKind> {
+    let block: usize = lengths.iter().sum();
+    let sources: Vec<(&[u8], usize)> = inputs.iter().map(|input| input.bytes()).zip(lengths).collect();
+    write_chunks::<1>(dtype, shape, |out| {
+        threads::in_parts(out.as_flattened_mut(), MIN_COPIED, &|start, out| {
+            let (mut number, mut skipped, mut rest) = (start / block, start % block, out);
+            while !rest.is_empty() {
+                for (source, len) in &sources {
+                    let first = skipped.min(*len);
+                    skipped -= first;
+                    let from = &source[number * len + first..][..(len - first).min(rest.len())];
+                    let (to, tail) = rest.split_at_mut(from.len());
+                    to.copy_from_slice(from);
+                    rest = tail;
+                }
+                number += 1;
+            }
+        });
+    })
 }
 
 fn part<T>(elements: &[T], run: Run) -> Result<&[T], KernelErrorKind> {

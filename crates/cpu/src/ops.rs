@@ -38,7 +38,7 @@ mod shaping;
 
 mod layout;
 
-mod slice;
+pub(crate) mod slice;
 
 mod pad;
 
@@ -54,7 +54,7 @@ mod matmul;
 
 mod einsum;
 
-mod sliding;
+pub(crate) mod sliding;
 
 mod polyphase;
 

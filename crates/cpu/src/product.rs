@@ -33,6 +33,7 @@ use crate::error::{KernelErrorKind, invalid};
 use crate::threads;
 use dots::Dots;
 pub(crate) use dots::fits as reads_columns;
+use in_place::{InPlace, Sliding, Tile};
 use lane::Lane;
 use operands::DEPTH;
 pub(crate) use operands::{Columns, Offsets, Rows, Steps};
@@ -178,6 +179,65 @@ pub(crate) fn run<T: Lane + Memory>(jobs: Vec<Job<'_, T>>) {
     let number = jobs.len();
     let split = |job| split(job, Sharing { threads, jobs: number, packing: PACKING });
     run_tasks(jobs.into_iter().flat_map(split).collect(), threads, &compute);
+}
+
+/// Products of one kind.
+pub(crate) enum Products<'a, T> {
+    /// The right sides are packed.
+    Packed(Vec<Job<'a, T>>),
+    /// The right sides are windows that are read without packing.
+    InPlace(Vec<InPlace<'a, T>>, Sliding<'a>),
+}
+
+/// A task of any kind.
+enum AnyTask<'a, 't, T> {
+    Packed(Task<'a, T>),
+    InPlace(in_place::Task<'a, 't, T>),
+}
+
+impl<T: Lane + Memory> Products<'_, T> {
+    /// Computes products together, in parallel if they are large.
+    pub(crate) fn run(all: Vec<Self>) {
+        let threads = threads_for(all.iter().map(Self::work).sum());
+        let tiles: Vec<_> = all.iter().map(Self::tiles).collect();
+        let mut tasks = Vec::new();
+        for (products, tiles) in all.into_iter().zip(&tiles) {
+            match products {
+                Self::Packed(jobs) => {
+                    let sharing = Sharing { threads, jobs: jobs.len(), packing: PACKING };
+                    let parts = jobs.into_iter().flat_map(|job| split(job, sharing));
+                    tasks.extend(parts.map(AnyTask::Packed));
+                }
+                Self::InPlace(jobs, sliding) => {
+                    // Nothing is packed.
+                    let sharing = Sharing { threads, jobs: jobs.len(), packing: 0 };
+                    let parts =
+                        jobs.into_iter().flat_map(|job| in_place::split(job, sliding, tiles, sharing));
+                    tasks.extend(parts.map(AnyTask::InPlace));
+                }
+            }
+        }
+        run_tasks(tasks, threads, &|task| match task {
+            AnyTask::Packed(task) => compute(task),
+            AnyTask::InPlace(task) => Arch::new().dispatch(task),
+        });
+    }
+
+    /// Number of multiplications.
+    fn work(&self) -> usize {
+        let of = |left: &Rows<T>, columns: usize| left.rows * left.depth.max(1) * columns;
+        match self {
+            Self::Packed(jobs) => jobs.iter().map(|job| of(job.left, job.columns)).sum(),
+            Self::InPlace(jobs, sliding) => jobs.iter().map(|job| of(job.left, sliding.columns())).sum(),
+        }
+    }
+
+    fn tiles(&self) -> Vec<Tile> {
+        match self {
+            Self::Packed(_) => Vec::new(),
+            Self::InPlace(_, sliding) => in_place::tiles::<T>(sliding),
+        }
+    }
 }
 
 /// Number of threads for this many multiplications.

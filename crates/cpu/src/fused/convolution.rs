@@ -199,13 +199,41 @@ impl Convolution {
         Some(())
     }
 
+    pub(super) fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
+    /// Number of nodes.
+    pub(super) fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    /// Whether the only input is that of the convolution.
+    pub(super) fn is_alone(&self) -> bool {
+        self.adds.is_none()
+    }
+
+    pub(super) fn call(&self, inputs: Vec<Option<Datum>>) -> Call<'_> {
+        Call { version: self.version, attributes: &self.attributes, inputs, outputs: 1 }
+    }
+
+    /// The epilogue with a tensor that is added; without one, a kernel that adds a tensor has no bounds.
+    pub(super) fn finishing<'a>(&'a self, addend: Option<&'a AnyTensor>) -> Finishing<'a> {
+        Finishing {
+            scale: self.scale_tensor.as_ref(),
+            offset: self.offset_tensor.as_ref(),
+            bounds: self.bounds.filter(|_| addend.is_some() == self.adds.is_some()),
+            addend,
+        }
+    }
+
     /// Runs the kernel. The inputs are the convolution's input and, if a node adds another tensor, that
     /// tensor.
     ///
     /// # Errors
     /// [`FusedError`] with the node that failed.
     pub(super) fn run(&self, inputs: Vec<Option<Datum>>) -> Result<Vec<Datum>, FusedError> {
-        let mut call = Call { version: self.version, attributes: &self.attributes, inputs, outputs: 1 };
+        let mut call = self.call(inputs);
         let at = |node: usize, op: &str| {
             let op = op.to_owned();
             move |kind: KernelErrorKind| FusedError { node, error: KernelError { op, kind } }
@@ -222,12 +250,7 @@ impl Convolution {
                 addend.shape() == &shape[..] && addend.dtype() == self.filter.dtype()
             }
         };
-        let finishing = Finishing {
-            scale: self.scale_tensor.as_ref(),
-            offset: self.offset_tensor.as_ref(),
-            addend: addend.as_ref().filter(|_| fits).map(|(_, addend)| addend),
-            bounds: self.bounds.filter(|_| fits),
-        };
+        let finishing = self.finishing(addend.as_ref().filter(|_| fits).map(|(_, addend)| addend));
         let result = self.filter.apply(&call, &x, &finishing).map_err(at(0, "Conv"))?;
         memory::recycle_tensor(x);
         match addend {

@@ -1,11 +1,9 @@
 //! Prepared convolution weights and their application.
 //!
-//! A convolution is a matrix product of the weights (one row per output channel) and the `im2col` columns of
-//! the input. The columns are never materialised as a whole: the product reads blocks of them through two
-//! lists of offsets, one per kernel position and one per window, whose sum is the element offset. If windows
-//! reach past the input, it is first copied with a border of zeros.
-//!
-//! Depthwise convolutions do not use a product, see [`planes`].
+//! If windows reach past the input, it is first copied with a border of zeros. Most convolutions are matrix products,
+//! see [`products`]. Depthwise convolutions are not, see [`planes`].
+
+use std::borrow::Cow;
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
@@ -16,17 +14,16 @@ use crate::call::Call;
 use crate::element::{Number, build_over, check_size, dispatch};
 use crate::error::{KernelErrorKind, invalid};
 use crate::memory;
-use crate::product::in_place::{self, InPlace, SLACK, Sliding};
 use crate::product::lane::Lane;
-use crate::product::{self, Columns, Finish, Job, Memory, Offsets, Rows, Steps};
-use crate::shape::{count, extents, strides};
-use crate::threads;
+use crate::product::{self, Finish, Rows};
+use crate::shape::{count, extents};
 use planes::by_planes;
+pub(crate) use products::Convolved;
+use products::concatenated;
 
 mod planes;
 
-/// Minimum number of elements for which splitting across threads pays.
-const MIN_PARALLEL: usize = 1 << 15;
+mod products;
 
 /// Groups with one input channel and at most this many output channels are accumulated plane by plane.
 const MAX_PLANES: usize = 3;
@@ -145,6 +142,41 @@ impl Filter {
         self.geometry(call, x).map(|(_, shape)| shape)
     }
 
+    /// Windows over an input of the element type of the weights, and the shape of the result.
+    pub(crate) fn windows(
+        &self,
+        call: &Call<'_>,
+        x: &AnyTensor,
+    ) -> Result<(Windows, Vec<usize>), KernelErrorKind> {
+        let geometry = self.geometry(call, x)?;
+        if x.dtype() != self.dtype() {
+            return Err(KernelErrorKind::DtypeMismatch(x.dtype(), self.dtype()));
+        }
+        Ok(geometry)
+    }
+
+    /// Whether the convolution is a product, so that [`Filter::apply_all`] computes it.
+    pub(crate) fn is_product(&self) -> bool {
+        !matches!(self.weights, Weights::Planes(_))
+    }
+
+    /// Computes convolutions of one element type, and concatenates their results along the channels to this shape.
+    ///
+    /// # Errors
+    /// With the index of the convolution that failed, or with their number if the result is too large.
+    pub(crate) fn apply_all(
+        parts: &[Convolved<'_>],
+        shape: &[usize],
+    ) -> Result<AnyTensor, (usize, KernelErrorKind)> {
+        match parts.first().map(|part| &part.filter.weights) {
+            Some(Weights::F32(_)) => concatenated::<f32>(parts, shape),
+            Some(Weights::F64(_)) => concatenated::<f64>(parts, shape),
+            Some(Weights::I32(_)) => concatenated::<i32>(parts, shape),
+            Some(Weights::Planes(w)) => Err((0, KernelErrorKind::Dtype(w.dtype()))),
+            None => Err((0, KernelErrorKind::MissingInput(0))),
+        }
+    }
+
     /// Applies the weights to an input.
     pub(crate) fn apply(
         &self,
@@ -152,14 +184,12 @@ impl Filter {
         x: &AnyTensor,
         finishing: &Finishing<'_>,
     ) -> Result<AnyTensor, KernelErrorKind> {
-        let (windows, shape) = self.geometry(call, x)?;
-        if x.dtype() != self.dtype() {
-            return Err(KernelErrorKind::DtypeMismatch(x.dtype(), self.dtype()));
-        }
+        let (windows, shape) = self.windows(call, x)?;
         match &self.weights {
-            Weights::F32(rows) => multiplied(self, rows, &windows, x, &shape, finishing),
-            Weights::F64(rows) => multiplied(self, rows, &windows, x, &shape, finishing),
-            Weights::I32(rows) => multiplied(self, rows, &windows, x, &shape, finishing),
+            Weights::F32(_) | Weights::F64(_) | Weights::I32(_) => {
+                let parts = [Convolved { filter: self, windows: &windows, x, finishing: *finishing }];
+                Self::apply_all(&parts, &shape).map_err(|(_, kind)| kind)
+            }
             Weights::Planes(w) => dispatch!(x.dtype(), T in [F32 f32, F64 f64, I32 i32] => {
                 by_planes::<T>(self, w, &windows, x, &shape, finishing)
             }),
@@ -215,24 +245,36 @@ fn finish<'a, T: Number>(finishing: &Finishing<'a>) -> Result<Finish<'a, T>, Ker
 }
 
 /// An input whose planes contain every element that the windows read.
-struct Framed<'a, T> {
-    data: &'a [T],
+struct Framed<'a> {
+    tensor: Cow<'a, AnyTensor>,
     /// Extents of a plane.
     extents: Vec<usize>,
 }
 
-/// Calls a function with the input, zero-padded if windows reach past it, followed by `slack` extra elements.
-fn framed<T: Number, R>(
+impl Framed<'_> {
+    fn elements<T: Number>(&self) -> Result<&[T], KernelErrorKind> {
+        Ok(self.tensor.as_slice::<T>()?)
+    }
+
+    /// Keeps the memory of a copy for later tensors.
+    fn recycle(self) {
+        if let Cow::Owned(tensor) = self.tensor {
+            memory::recycle_tensor(tensor);
+        }
+    }
+}
+
+/// The input, zero-padded if windows reach past it, followed by `slack` extra elements.
+fn framed<'a, T: Number>(
     windows: &Windows,
-    x: &AnyTensor,
+    x: &'a AnyTensor,
     slack: usize,
-    run: impl FnOnce(Framed<'_, T>) -> Result<R, KernelErrorKind>,
-) -> Result<R, KernelErrorKind> {
+) -> Result<Framed<'a>, KernelErrorKind> {
     let data = x.as_slice::<T>()?;
     let reach = windows.reach();
     let inside = reach.iter().zip(&windows.input).all(|(reach, extent)| reach <= extent);
     if slack == 0 && inside && windows.begin.iter().all(|begin| *begin == 0) {
-        return run(Framed { data, extents: windows.input.clone() });
+        return Ok(Framed { tensor: Cow::Borrowed(x), extents: windows.input.clone() });
     }
     let shape = [&x.shape()[..2], &reach[..]].concat();
     check_size(&shape, 8)?;
@@ -245,83 +287,7 @@ fn framed<T: Number, R>(
             out.fill(T::ZERO);
             return;
         }
-        let frame = windows.frame(&reach);
-        let work = |at: usize, out: &mut [T]| frame.copy(&data[at * plane..][..plane], T::ZERO, out);
-        let is_parallel = threads::should_split(out.len(), 4 * MIN_PARALLEL);
-        threads::each_chunk(out, larger, is_parallel, MIN_PARALLEL / larger, &work);
+        windows.frame(&reach).copy(data, T::ZERO, out);
     })?;
-    let result = run(Framed { data: tensor.as_slice::<T>()?, extents: reach });
-    memory::recycle_tensor(tensor);
-    result
-}
-
-fn multiplied<T: Lane + Memory>(
-    filter: &Filter,
-    rows: &[Rows<T>],
-    windows: &Windows,
-    x: &AnyTensor,
-    shape: &[usize],
-    finishing: &Finishing<'_>,
-) -> Result<AnyTensor, KernelErrorKind> {
-    let finish = finish::<T>(finishing)?;
-    let (channels, group_channels) = (x.shape()[1], filter.shape[1]);
-    let group_outputs = filter.shape[0] / filter.groups;
-    let positions = count(&windows.output);
-    check_size(&[group_channels, count(&windows.kernel)], 8)?;
-    check_size(&[positions], 8)?;
-    let pointwise = windows.is_pointwise();
-    let slides = !pointwise && slides(windows);
-    framed::<T, _>(windows, x, if slides { SLACK } else { 0 }, |input| {
-        let plane = count(&input.extents);
-        let along = strides(&input.extents);
-        let (mut steps, mut columns) = (Vec::new(), Vec::new());
-        if !pointwise {
-            let within = windows.offsets(&windows.kernel, &windows.dilations, &along);
-            steps = (0..group_channels)
-                .flat_map(|c| within.iter().map(move |offset| c * plane + offset))
-                .collect();
-            columns = windows.offsets(&windows.output, &windows.strides, &along);
-        }
-        build_over::<T>(shape, |out| {
-            if out.is_empty() {
-                return;
-            }
-            let finish_of =
-                |at: usize| finish.part(at % filter.groups * group_outputs, at * group_outputs * positions);
-            let data_of = |at: usize, slack: usize| {
-                let (batch, group) = (at / filter.groups, at % filter.groups);
-                &input.data[(batch * channels + group * group_channels) * plane..]
-                    [..group_channels * plane + slack]
-            };
-            let parts = out.chunks_exact_mut(group_outputs * positions).enumerate();
-            if slides {
-                let jobs = parts.map(|(at, out)| InPlace {
-                    left: &rows[at % filter.groups],
-                    data: data_of(at, SLACK),
-                    out,
-                    finish: finish_of(at),
-                });
-                return in_place::run(jobs.collect(), Sliding { steps: &steps, windows: &columns });
-            }
-            let jobs = parts.map(|(at, out)| {
-                let (steps, columns) = if pointwise {
-                    (Steps::Even(plane), Offsets::Even(1))
-                } else {
-                    let last = windows.strides.last().copied().unwrap_or(1);
-                    (Steps::Listed(&steps), Offsets::Runs(&columns, last))
-                };
-                let right = Columns { data: data_of(at, 0), steps, columns };
-                Job { left: &rows[at % filter.groups], right, out, columns: positions, finish: finish_of(at) }
-            });
-            product::run(jobs.collect());
-        })
-    })
-}
-
-/// Whether windows can be read without packing: stride 1 along every axis and few unused columns between
-/// rows.
-fn slides(windows: &Windows) -> bool {
-    let reach = windows.reach();
-    let columns: usize = windows.output.iter().take(1).chain(reach.iter().skip(1)).product();
-    windows.strides.iter().all(|stride| *stride == 1) && columns <= count(&windows.output) / 2 * 3
+    Ok(Framed { tensor: Cow::Owned(tensor), extents: reach })
 }

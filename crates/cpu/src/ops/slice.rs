@@ -5,7 +5,7 @@ use typeloom_types::any_tensor::AnyTensor;
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
 use crate::error::{KernelErrorKind, invalid};
-use crate::movement::{Run, Selection, assemble, select, slices};
+use crate::movement::{Run, Selection, assemble, interleave, select, slices};
 use crate::shape::{around, axes, axes_or_all, axis, count, each_index, extents, strides};
 use typeloom_contracts::datum::Datum;
 
@@ -181,28 +181,30 @@ fn concat(call: &mut Call<'_>) -> Outcome {
     one(join(&call.tensors()?, axis_given)?)
 }
 
+/// The shape of the concatenation of tensors of these shapes along an axis of the first.
+pub(crate) fn joined_shape(shapes: &[&[usize]], axis: usize) -> Result<Vec<usize>, KernelErrorKind> {
+    let Some(first) = shapes.first() else { return Err(KernelErrorKind::MissingInput(0)) };
+    let mut shape = first.to_vec();
+    shape[axis] = 0;
+    for part in shapes {
+        let fits = part.len() == first.len()
+            && part.iter().zip(*first).enumerate().all(|(at, (a, b))| at == axis || a == b);
+        if !fits {
+            return invalid(format!("{first:?} and {part:?} do not join along axis {axis}"));
+        }
+        shape[axis] += part[axis];
+    }
+    Ok(shape)
+}
+
 /// Concatenates tensors along an axis.
 pub(crate) fn join(parts: &[&AnyTensor], axis_given: i64) -> Result<AnyTensor, KernelErrorKind> {
     let Some(first) = parts.first() else { return Err(KernelErrorKind::MissingInput(0)) };
     let axis = axis(axis_given, first.rank())?;
-    let mut shape = first.shape().to_vec();
-    shape[axis] = 0;
-    for part in parts {
-        let fits = part.rank() == first.rank()
-            && part.shape().iter().zip(first.shape()).enumerate().all(|(at, (a, b))| at == axis || a == b);
-        if !fits {
-            let (first, part) = (first.shape(), part.shape());
-            return invalid(format!("{first:?} and {part:?} do not join along axis {axis}"));
-        }
-        shape[axis] += part.shape()[axis];
-    }
-    let outer = count(&first.shape()[..axis]);
+    let shapes: Vec<&[usize]> = parts.iter().map(|part| part.shape()).collect();
+    let shape = joined_shape(&shapes, axis)?;
     let lengths: Vec<usize> = parts.iter().map(|part| count(&part.shape()[axis..])).collect();
-    let lengths = &lengths;
-    let runs = (0..outer).flat_map(|block| {
-        lengths.iter().enumerate().map(move |(input, len)| Run { input, start: block * len, len: *len })
-    });
-    assemble(parts, &shape, runs)
+    interleave(parts, &shape, &lengths)
 }
 
 fn center_crop_pad(call: &mut Call<'_>) -> Outcome {

@@ -3,6 +3,7 @@
 use crate::call::Call;
 use crate::error::{KernelErrorKind, invalid};
 use crate::shape::{count, each_index, extents, strides};
+use crate::threads;
 
 /// Sliding windows over the spatial axes.
 #[derive(Clone, Debug)]
@@ -137,19 +138,22 @@ impl Windows {
         .collect()
     }
 
-    /// Offsets of all indices of a strided shape.
-    pub(super) fn offsets(&self, shape: &[usize], steps: &[usize], along: &[usize]) -> Vec<usize> {
-        let mut offsets = Vec::with_capacity(count(shape));
-        each_index(shape, |_, index| {
-            let axes = index.iter().zip(steps).zip(along);
-            offsets.push(axes.map(|((at, step), along)| at * step * along).sum());
-        });
-        offsets
+    /// Offset of each channel and kernel position, in planes of these extents.
+    pub(super) fn steps(&self, channels: usize, extents: &[usize]) -> Vec<usize> {
+        let shape = [&[channels], &self.kernel[..]].concat();
+        let within = strides(extents).into_iter().zip(&self.dilations).map(|(along, step)| along * step);
+        offsets(&shape, [count(extents)].into_iter().chain(within))
+    }
+
+    /// Offset of the first element of each window, in a plane of these extents.
+    pub(super) fn starts(&self, extents: &[usize]) -> Vec<usize> {
+        let along = strides(extents).into_iter().zip(&self.strides);
+        offsets(&self.output, along.map(|(along, step)| along * step))
     }
 
     /// The way to copy a plane with its padding into extents of `reach`.
     pub(super) fn frame(&self, reach: &[usize]) -> Frame {
-        let mut frame = Frame { width: 0, front: 0, len: 0, rows: Vec::new() };
+        let mut frame = Frame { width: 0, front: 0, len: 0, rows: Vec::new(), plane: count(&self.input) };
         let Some(last) = reach.len().checked_sub(1) else { return frame };
         let input_strides = strides(&self.input);
         let extent = self.input[last];
@@ -226,6 +230,19 @@ impl Windows {
     }
 }
 
+/// Offsets of all indices of a strided shape, in row-major order.
+fn offsets(shape: &[usize], strides: impl IntoIterator<Item = usize>) -> Vec<usize> {
+    let mut offsets = vec![0];
+    for (extent, stride) in shape.iter().zip(strides) {
+        let mut all = Vec::with_capacity(offsets.len() * extent);
+        for first in offsets {
+            all.extend((0..*extent).map(|at| first + at * stride));
+        }
+        offsets = all;
+    }
+    offsets
+}
+
 /// The way to copy planes of equal extents with their padding.
 pub(super) struct Frame {
     /// Extent of the last axis with padding.
@@ -234,23 +251,39 @@ pub(super) struct Frame {
     front: usize,
     /// Number of elements of a row that are copied.
     len: usize,
-    /// For each row of the result, the offset of its first element; `None` in the padding.
+    /// For each row of a result plane, the offset of its first element; `None` in the padding.
     rows: Vec<Option<usize>>,
+    /// Number of elements of a source plane.
+    plane: usize,
 }
 
+/// Minimum number of elements of a frame for each thread.
+const MIN_FRAME: usize = 1 << 13;
+
 impl Frame {
-    /// Copies a plane. The padding becomes `zero`.
-    pub(super) fn copy<T: Copy>(&self, plane: &[T], zero: T, out: &mut [T]) {
-        for (row, offset) in out.chunks_exact_mut(self.width.max(1)).zip(&self.rows) {
-            let Some(offset) = offset else {
-                row.fill(zero);
-                continue;
-            };
-            let (front, rest) = row.split_at_mut(self.front);
-            let (inside, end) = rest.split_at_mut(self.len);
-            front.fill(zero);
-            inside.copy_from_slice(&plane[*offset..offset + self.len]);
-            end.fill(zero);
+    /// Copies planes, in parallel if there is enough work. The padding becomes `zero`. No extent is 0.
+    pub(super) fn copy<T: Copy + Send + Sync>(&self, planes: &[T], zero: T, out: &mut [T]) {
+        let part = MIN_FRAME.div_ceil(self.width) * self.width;
+        threads::in_parts(out, part, &|at, out| self.copy_rows(planes, at / self.width, zero, out));
+    }
+
+    /// Copies the rows from `first` on, counted over all planes.
+    fn copy_rows<T: Copy>(&self, planes: &[T], first: usize, zero: T, out: &mut [T]) {
+        let (mut plane, mut row) = (first / self.rows.len(), first % self.rows.len());
+        for out in out.chunks_exact_mut(self.width) {
+            if let Some(offset) = self.rows[row] {
+                let (front, rest) = out.split_at_mut(self.front);
+                let (inside, end) = rest.split_at_mut(self.len);
+                front.fill(zero);
+                inside.copy_from_slice(&planes[plane * self.plane + offset..][..self.len]);
+                end.fill(zero);
+            } else {
+                out.fill(zero);
+            }
+            row += 1;
+            if row == self.rows.len() {
+                (plane, row) = (plane + 1, 0);
+            }
         }
     }
 }

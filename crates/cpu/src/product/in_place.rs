@@ -5,12 +5,12 @@
 //! elements of adjacent columns. Columns between the last window of a row and the first of the next are
 //! computed with the others, and dropped when results are written.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use super::lane::Lane;
 use super::operands::{DEPTH, Rows};
 use super::tile::{Finish, finished};
-use super::{Sharing, run_tasks, threads_for, tile_size};
+use super::{Sharing, tile_size};
 
 /// Number of readable elements required after the last one that windows read.
 pub(crate) const SLACK: usize = 64;
@@ -45,7 +45,7 @@ pub(crate) struct InPlace<'a, T> {
 }
 
 /// Columns that are computed together.
-struct Tile {
+pub(super) struct Tile {
     first_column: usize,
     vectors: usize,
     /// Index of the first window in the tile.
@@ -56,7 +56,7 @@ struct Tile {
 }
 
 /// Part of a product: some of the rows and some of the tiles.
-struct Task<'a, 't, T> {
+pub(super) struct Task<'a, 't, T> {
     left: &'a Rows<T>,
     data: &'a [T],
     steps: &'a [usize],
@@ -69,21 +69,8 @@ struct Task<'a, 't, T> {
     finish: Finish<'a, T>,
 }
 
-/// Computes products, in parallel if they are large.
-pub(crate) fn run<T: Lane>(jobs: Vec<InPlace<'_, T>>, sliding: Sliding<'_>) {
-    let tiles = tiles::<T>(&sliding);
-    let columns = sliding.columns();
-    let threads = threads_for(jobs.iter().map(|job| job.left.rows * job.left.depth.max(1) * columns).sum());
-    // Nothing is packed.
-    let sharing = Sharing { threads, jobs: jobs.len(), packing: 0 };
-    let mut tasks = Vec::new();
-    for job in jobs {
-        split(job, sliding, &tiles, sharing, &mut tasks);
-    }
-    run_tasks(tasks, threads, &|task| Arch::new().dispatch(task));
-}
-
-fn tiles<T: Lane>(sliding: &Sliding<'_>) -> Vec<Tile> {
+/// The tiles of a product with windows.
+pub(super) fn tiles<T: Lane>(sliding: &Sliding<'_>) -> Vec<Tile> {
     let (_, panel) = tile_size::<T>();
     let lanes = panel / T::ACROSS;
     let (windows, columns) = (sliding.windows, sliding.columns());
@@ -109,13 +96,12 @@ fn tiles<T: Lane>(sliding: &Sliding<'_>) -> Vec<Tile> {
 }
 
 /// Cuts a product into parts.
-fn split<'a, 't, T: Lane>(
+pub(super) fn split<'a, 't, T: Lane>(
     job: InPlace<'a, T>,
     sliding: Sliding<'a>,
     tiles: &'t [Tile],
     sharing: Sharing,
-    tasks: &mut Vec<Task<'a, 't, T>>,
-) {
+) -> Vec<Task<'a, 't, T>> {
     let InPlace { left, data, out, finish } = job;
     let windows = sliding.windows.len();
     let panels = left.rows.div_ceil(left.height);
@@ -123,7 +109,7 @@ fn split<'a, 't, T: Lane>(
     let tiles_of_block = tiles.len().div_ceil(blocks).max(1);
     let blocks = tiles.len().div_ceil(tiles_of_block);
     let band = panels.div_ceil(bands).max(1);
-    let first = tasks.len();
+    let mut tasks = Vec::with_capacity(blocks * bands);
     for first_panel in (0..panels).step_by(band) {
         for tiles in tiles.chunks(tiles_of_block) {
             let out = Vec::with_capacity(band * left.height);
@@ -136,11 +122,12 @@ fn split<'a, 't, T: Lane>(
         for (block, tiles) in tiles.chunks(tiles_of_block).enumerate() {
             let (part, rest) = out.split_at_mut(tiles.iter().map(|tile| tile.windows).sum());
             out = rest;
-            if let Some(task) = tasks.get_mut(first + band * blocks + block) {
+            if let Some(task) = tasks.get_mut(band * blocks + block) {
                 task.out.push(part);
             }
         }
     }
+    tasks
 }
 
 impl<T: Lane> WithSimd for Task<'_, '_, T> {

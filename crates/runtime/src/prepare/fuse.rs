@@ -2,7 +2,8 @@
 //!
 //! Folding computes nodes whose operands are constant, as long as the results are small. Fusion merges a
 //! convolution, a product, or a node on dequantised integers with the nodes after it, as long as each is the
-//! only reader of the preceding result, which is then never stored.
+//! only reader of the preceding result, which is then never stored. Convolutions whose results are concatenated
+//! along the channels become one kernel with the concatenation.
 //!
 //! Dequantised constants are folded last: a fused kernel on integers reads the integers, and four times as
 //! large floats are computed only where another step reads them. A kernel that reads the integers of a
@@ -157,6 +158,7 @@ pub(super) fn optimize(plan: &mut Plan) -> (Vec<(SlotId, Datum)>, Vec<PlanStep>)
         steps.push((!is_folded).then(|| step.clone()));
     }
     fuse(plan, &mut known, &mut steps);
+    join(plan, &mut known, &mut steps);
     for step in &mut steps {
         let Some(deferred) = step.as_ref().filter(|step| known.is_deferred(step)) else { continue };
         if known.is_unread(deferred) || fold(plan, &mut known, deferred).is_some() {
@@ -302,6 +304,50 @@ fn fuse(plan: &Plan, known: &mut Known<'_>, steps: &mut [Option<PlanStep>]) {
         }
         steps[last] = Some(step);
     }
+}
+
+/// Merges fused kernels with the node that concatenates their results, if it is the only reader of each.
+fn join(plan: &Plan, known: &mut Known<'_>, steps: &mut [Option<PlanStep>]) {
+    let readers = readers(plan, steps);
+    let producers: HashMap<SlotId, usize> = steps
+        .iter()
+        .enumerate()
+        .filter_map(|(at, step)| match step.as_ref()?.outputs[..] {
+            [Some(slot)] => Some((slot, at)),
+            _ => None,
+        })
+        .collect();
+    for at in 0..steps.len() {
+        let Some(step) = &steps[at] else { continue };
+        let Some(kernel) = kernel(step) else { continue };
+        let part = |used: &Option<Use>| {
+            let slot = used.as_ref()?.slot;
+            let producer = *producers.get(&slot).filter(|_| readers.get(&slot) == Some(&Reader::One(at)))?;
+            Some((producer, fused(steps[producer].as_ref()?)?))
+        };
+        let Some(parts) = step.inputs.iter().map(part).collect::<Option<Vec<_>>>() else { continue };
+        let (taken, parts): (Vec<usize>, Vec<&Fused>) = parts.into_iter().unzip();
+        if !offer(known, step, kernel, None, View::Floats, |node| Fused::can_join(&parts, node)) {
+            continue;
+        }
+        let Some(concat) = steps[at].take() else { continue };
+        known.remove_reads(concat.reads());
+        let (mut kernels, mut nodes, mut inputs) = (Vec::new(), Vec::new(), SmallVec::new());
+        for part in taken.into_iter().filter_map(|taken| steps[taken].take()) {
+            let Action::Fused(action) = part.action else { continue };
+            let (kernel, own) = Arc::unwrap_or_clone(action);
+            kernels.push(kernel);
+            nodes.extend(own);
+            inputs.extend(part.inputs);
+        }
+        nodes.push(Arc::clone(&concat.info));
+        let Some(kernel) = Fused::join(kernels) else { continue };
+        steps[at] = Some(PlanStep { action: Action::Fused(Arc::new((kernel, nodes))), inputs, ..concat });
+    }
+}
+
+fn fused(step: &PlanStep) -> Option<&Fused> {
+    if let Action::Fused(fused) = &step.action { Some(&fused.0) } else { None }
 }
 
 /// Positions of the `DequantizeLinear` steps, by the slot of their result.

@@ -9,7 +9,7 @@ use crate::ops::polyphase::Polyphase;
 use crate::ops::sliding::Windows;
 use crate::product::Finish;
 use crate::product::lane::Lane;
-use crate::shape::{count, each_strided, strides};
+use crate::shape::{count, each_strided};
 use crate::threads;
 
 /// Minimum number of operations for which splitting across threads pays.
@@ -94,36 +94,36 @@ fn by_rows<T: Lane>(
     let outputs = filter.shape[0];
     let group_outputs = outputs / filter.groups;
     let (kernel, positions) = (count(&windows.kernel), count(&windows.output));
-    framed::<T, _>(windows, x, 0, |input| {
-        let plane = count(&input.extents);
-        let along = strides(&input.extents);
-        let within = windows.offsets(&windows.kernel, &windows.dilations, &along);
-        let columns = windows.offsets(&windows.output, &windows.strides, &along);
-        let step = windows.strides.last().copied().unwrap_or(1);
-        let width = windows.output.last().copied().unwrap_or(1);
-        build_over::<T>(shape, |out| {
-            if out.is_empty() {
-                return;
-            }
-            let work = |at: usize, out: &mut [T]| {
-                let (batch, channel) = (at / outputs, at % outputs);
-                let from = &input.data[(batch * filter.groups + channel / group_outputs) * plane..][..plane];
-                let weights = &weights[channel * kernel..][..kernel];
-                let finish = finish.part(channel, at * positions);
-                vectorised::<T, _>(
-                    #[inline(always)]
-                    || {
-                        for (out, columns) in out.chunks_exact_mut(width).zip(columns.chunks_exact(width)) {
-                            row(out, from, columns[0], step, &within, weights);
-                        }
-                        finish_plane(out, &finish);
-                    },
-                );
-            };
-            let is_parallel = threads::should_split(out.len() * kernel, 4 * MIN_PARALLEL);
-            threads::each_chunk(out, positions, is_parallel, MIN_PARALLEL / (positions * kernel), &work);
-        })
-    })
+    let input = framed::<T>(windows, x, 0)?;
+    let data = input.elements::<T>()?;
+    let plane = count(&input.extents);
+    let (within, columns) = (windows.steps(1, &input.extents), windows.starts(&input.extents));
+    let step = windows.strides.last().copied().unwrap_or(1);
+    let width = windows.output.last().copied().unwrap_or(1);
+    let result = build_over::<T>(shape, |out| {
+        if out.is_empty() {
+            return;
+        }
+        let work = |at: usize, out: &mut [T]| {
+            let (batch, channel) = (at / outputs, at % outputs);
+            let from = &data[(batch * filter.groups + channel / group_outputs) * plane..][..plane];
+            let weights = &weights[channel * kernel..][..kernel];
+            let finish = finish.part(channel, at * positions);
+            vectorised::<T, _>(
+                #[inline(always)]
+                || {
+                    for (out, columns) in out.chunks_exact_mut(width).zip(columns.chunks_exact(width)) {
+                        row(out, from, columns[0], step, &within, weights);
+                    }
+                    finish_plane(out, &finish);
+                },
+            );
+        };
+        let is_parallel = threads::should_split(out.len() * kernel, 4 * MIN_PARALLEL);
+        threads::each_chunk(out, positions, is_parallel, MIN_PARALLEL / (positions * kernel), &work);
+    });
+    input.recycle();
+    result
 }
 
 /// One row of windows over one plane.

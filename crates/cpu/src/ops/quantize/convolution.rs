@@ -22,7 +22,7 @@ use crate::ops::matmul::centred;
 use crate::ops::sliding::Windows;
 use crate::product::integer::{self, Bytes, Job, Left, Right, Sink, Windowed, Zeros};
 use crate::product::{Offsets, Steps};
-use crate::shape::{count, each_strided, strides};
+use crate::shape::{count, each_strided};
 use crate::threads;
 
 /// Minimum number of multiplications for which splitting across threads pays.
@@ -131,17 +131,13 @@ impl Filter {
     ) -> Result<AnyTensor, KernelErrorKind> {
         let (group_channels, outputs) = (self.shape[1], self.shape[0] / self.groups);
         let (plane, positions) = (count(extents), count(&windows.output));
-        let along = strides(extents);
         check_size(&[group_channels, count(&windows.kernel)], 8)?;
         check_size(&[positions], 8)?;
         let pointwise = windows.is_pointwise();
         let (mut steps, mut columns) = (Vec::new(), Vec::new());
         if !pointwise {
-            let within = windows.offsets(&windows.kernel, &windows.dilations, &along);
-            steps = (0..group_channels)
-                .flat_map(|channel| within.iter().map(move |offset| channel * plane + offset))
-                .collect();
-            columns = windows.offsets(&windows.output, &windows.strides, &along);
+            steps = windows.steps(group_channels, extents);
+            columns = windows.starts(extents);
         }
         let zeros = Zeros::One(input.zero - input.bytes.signs.bias());
         build_over::<T>(shape, |out| {
@@ -176,9 +172,7 @@ impl Filter {
     ) -> Result<AnyTensor, KernelErrorKind> {
         let (outputs, group_outputs) = (self.shape[0], self.shape[0] / self.groups);
         let (kernel, plane, positions) = (count(&windows.kernel), count(extents), count(&windows.output));
-        let along = strides(extents);
-        let within = windows.offsets(&windows.kernel, &windows.dilations, &along);
-        let columns = windows.offsets(&windows.output, &windows.strides, &along);
+        let (within, columns) = (windows.steps(1, extents), windows.starts(extents));
         let stride = windows.strides.last().copied().unwrap_or(1);
         let width = windows.output.last().copied().unwrap_or(1);
         let (signs, zero) = (input.bytes.signs, input.zero);
@@ -286,10 +280,7 @@ fn framed<R>(
             out.fill(zero);
             return;
         }
-        let frame = windows.frame(&reach);
-        let work = |at: usize, out: &mut [u8]| frame.copy(&data[at * plane..][..plane], zero, out);
-        let is_parallel = threads::should_split(out.len(), 2 * MIN_PARALLEL);
-        threads::each_chunk(out, larger, is_parallel, MIN_PARALLEL / larger, &work);
+        windows.frame(&reach).copy(data, zero, out);
     })?;
     let bytes = Bytes { data: tensor.bytes(), ..input.bytes };
     let result = run(Input { bytes, ..input }, &reach);
