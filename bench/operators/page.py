@@ -68,10 +68,18 @@ def page(tables: dict[str, list[Row]], arguments: list[str]) -> str:
     return "\n".join(sections)
 
 
+def fields(name: str) -> str:
+    """The first value of a field in the description of the processor; empty without one."""
+    lines = (line.partition(":") for line in open("/proc/cpuinfo"))
+    return next((value.strip() for key, _, value in lines if key.strip() == name), "")
+
+
 def machine(arguments: list[str]) -> str:
-    names = (line.partition(":")[2].strip() for line in open("/proc/cpuinfo") if line.startswith("model name"))
+    names, flags = (fields(name) for name in ("model name", "flags"))
+    vectors = ["AVX-512" if "avx512f" in flags.split() else "AVX2"] if "avx2" in flags.split() else []
+    name = ", ".join([names or platform.machine(), *vectors])
     lines = [
-        f"Machine: {next(names, platform.machine())}, {os.cpu_count()} cores, {platform.system().lower()}",
+        f"Machine: {name}, {os.cpu_count()} cores, {platform.system().lower()}",
         f"Command: `python compare.py {' '.join(arguments)}` in `bench/operators/`",
         f"ONNX Runtime: {version('onnxruntime')}",
     ]

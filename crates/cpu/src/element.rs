@@ -164,11 +164,11 @@ pub(crate) trait Number: Element + PartialOrd + Send + Sync {
     }
     /// Maximum; NaN if either operand is NaN.
     fn max_of(self, other: Self) -> Self {
-        if self.is_nan() || self > other { self } else { other }
+        if self.is_nan() | (self > other) { self } else { other }
     }
     /// Minimum; NaN if either operand is NaN.
     fn min_of(self, other: Self) -> Self {
-        if self.is_nan() || self < other { self } else { other }
+        if self.is_nan() | (self < other) { self } else { other }
     }
 }
 

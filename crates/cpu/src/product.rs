@@ -73,23 +73,42 @@ struct Task<'a, T> {
     finish: Finish<'a, T>,
 }
 
-/// Number of rows in a panel of the left side, and number of columns of the widest tile, on this processor.
-fn tile_size<T: Lane>() -> (usize, usize) {
-    struct Size<T>(PhantomData<T>);
-    impl<T: Lane> WithSimd for Size<T> {
-        type Output = (usize, usize);
+/// The largest tile on this processor. Its sums, a step of the right side and a number of the left side fit in the
+/// registers, with one to spare: 8 rows of 3 vectors in 32 registers, 6 rows of 2 vectors in 16. Without a spare register, a
+/// sum is stored and loaded in every step.
+#[derive(Clone, Copy)]
+struct TileSize {
+    /// Also the number of rows in a panel of the left side.
+    rows: usize,
+    /// Number of elements of a vector.
+    lanes: usize,
+    /// Number of vectors across.
+    vectors: usize,
+}
 
-        #[inline(always)]
-        fn with_simd<S: Simd>(self, _: S) -> (usize, usize) {
-            (if S::REGISTER_COUNT >= 32 { 8 } else { 4 }, T::lanes::<S>() * T::ACROSS)
+impl TileSize {
+    fn of<T: Lane>() -> Self {
+        struct Size<T>(PhantomData<T>);
+        impl<T: Lane> WithSimd for Size<T> {
+            type Output = TileSize;
+
+            #[inline(always)]
+            fn with_simd<S: Simd>(self, _: S) -> TileSize {
+                let rows = if S::REGISTER_COUNT >= 32 { 8 } else { 6 };
+                TileSize { rows, lanes: T::lanes::<S>(), vectors: T::across::<S>() }
+            }
         }
+        Arch::new().dispatch(Size::<T>(PhantomData))
     }
-    Arch::new().dispatch(Size::<T>(PhantomData))
+
+    fn columns(self) -> usize {
+        self.lanes * self.vectors
+    }
 }
 
 /// Packs a left side of shape `(rows, depth)` with the given row and element strides.
 pub(crate) fn rows<T: Lane>(from: &[T], shape: (usize, usize), strides: (usize, usize)) -> Rows<T> {
-    Rows::pack(from, shape, strides, tile_size::<T>().0, Vec::new())
+    Rows::pack(from, shape, strides, TileSize::of::<T>().rows, Vec::new())
 }
 
 /// A matrix in memory, row-major or transposed.
@@ -160,7 +179,7 @@ pub(crate) fn multiply<T: Lane + Memory>(
         return Ok(());
     }
     T::with_rows(|memory| {
-        let (height, _) = tile_size::<T>();
+        let height = TileSize::of::<T>().rows;
         let left = Rows::pack(a.data, (a.rows, a.columns), a.strides(), height, std::mem::take(memory));
         let (step, column) = b.strides();
         let right = Columns { data: b.data, steps: Steps::Even(step), columns: Offsets::Even(column) };
@@ -299,7 +318,7 @@ impl Sharing {
 /// Cuts a product into parts.
 fn split<T: Lane>(job: Job<'_, T>, sharing: Sharing) -> Vec<Task<'_, T>> {
     let Job { left, right, out, columns, finish } = job;
-    let (_, panel) = tile_size::<T>();
+    let panel = TileSize::of::<T>().columns();
     let panels = left.rows.div_ceil(left.height);
     let across = columns.div_ceil(panel);
     let (blocks, bands) = sharing.parts(across, panels, left.height);
@@ -345,7 +364,7 @@ impl<T: Lane> WithSimd for Compute<'_, '_, T> {
         if S::REGISTER_COUNT >= 32 {
             blocks::<T, S, 8>(simd, self.task, self.scratch);
         } else {
-            blocks::<T, S, 4>(simd, self.task, self.scratch);
+            blocks::<T, S, 6>(simd, self.task, self.scratch);
         }
     }
 }
@@ -353,7 +372,7 @@ impl<T: Lane> WithSimd for Compute<'_, '_, T> {
 #[inline(always)]
 fn blocks<T: Lane, S: Simd, const R: usize>(simd: S, mut task: Task<'_, T>, scratch: &mut Vec<T>) {
     let (lanes, depth) = (T::lanes::<S>(), task.left.depth);
-    let panel = lanes * T::ACROSS;
+    let panel = lanes * T::across::<S>();
     let panels = task.width.div_ceil(panel);
     let needed = DEPTH.min(depth) * panels * panel;
     if scratch.len() < needed {

@@ -139,6 +139,70 @@ fn the_fast_path_and_the_plan_compute_equal_results() {
     }
 }
 
+/// Convolutions of one tensor with different windows, groups and numbers of channels, whose results are concatenated.
+fn fan(random: &mut Random) -> ModelProto {
+    let (mut lines, mut weights, mut branches) = (String::new(), Vec::new(), Vec::new());
+    for branch in 0..2 + below(random, 2) {
+        let (edge, group) = (1 + 2 * below(random, 2), [1, 2, 4][below(random, 3)]);
+        let channels = group * below(random, 5);
+        weights.push(stored(&format!("w{branch}"), &[channels, 4 / group, edge, edge], random));
+        let pads = if edge == 3 { ", pads = [1, 1, 1, 1]" } else { "" };
+        let relu = below(random, 2) == 0;
+        let name = if relu { "c" } else { "r" };
+        let conv = format!("Conv<group = {group}{pads}>(x, w{branch})");
+        writeln!(lines, "  {name}{branch} = {conv}").expect("text grows");
+        if relu {
+            writeln!(lines, "  r{branch} = Relu(c{branch})").expect("text grows");
+        }
+        branches.push(format!("r{branch}"));
+    }
+    if below(random, 4) == 0 {
+        branches.push("x".to_owned());
+    }
+    let (axis, branches) = ([1, -3, 2][below(random, 3)], branches.join(", "));
+    let text = format!(
+        "<ir_version: 10, opset_import: [\"\" : 21]>\nmain (float[N, 4, 5, 6] x) => (y)\n{{\n{lines}  y = Concat<axis = {axis}>({branches})\n}}"
+    );
+    let mut model = parse_model(&text).expect("the text is a model");
+    if let Some(graph) = &mut model.graph {
+        graph.initializer.extend(weights);
+    }
+    model
+}
+
+#[test]
+fn concatenated_convolutions_equal_separate_ones() {
+    let mut random = Random::new(Some(23.0));
+    let (mut compared, mut failed) = (0, 0);
+    for round in 0..200 {
+        let session = session(&fan(&mut random));
+        let batches = below(&mut random, 3);
+        let inputs = HashMap::from([("x".to_owned(), input(&[batches, 4, 5, 6], &mut random))]);
+        let fast = session.run(inputs.clone(), Verify::Inputs);
+        match (fast, session.run(inputs, Verify::EveryValue)) {
+            (Ok(fast), Ok(plain)) => {
+                let tensor = |outcome: &Datum| outcome.as_tensor().cloned().expect("a tensor");
+                let (fast, plain) = (tensor(&fast.outputs[0].1), tensor(&plain.outputs[0].1));
+                assert_eq!(fast.shape(), plain.shape(), "round {round}");
+                let (found, expected): (Vec<f32>, Vec<f32>) =
+                    (fast.to_vec().expect("floats"), plain.to_vec().expect("floats"));
+                for (found, expected) in found.iter().zip(&expected) {
+                    let close = (found - expected).abs() <= 1e-4 * expected.abs().max(1.0);
+                    assert!(close, "round {round}: {found} is not {expected}");
+                }
+                compared += 1;
+            }
+            // Shapes differ along another axis than that of the concatenation.
+            (Err(fast), Err(plain)) => {
+                assert_eq!(fast.to_string(), plain.to_string(), "round {round}");
+                failed += 1;
+            }
+            (fast, plain) => panic!("round {round}: {:?} is not {:?}", fast.is_ok(), plain.is_ok()),
+        }
+    }
+    assert!(compared > 50 && failed > 10, "{compared} runs and {failed} failures");
+}
+
 #[test]
 fn a_fused_node_fails_under_its_own_name() {
     let text = "<ir_version: 10, opset_import: [\"\" : 21]>

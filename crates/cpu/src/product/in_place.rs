@@ -10,7 +10,7 @@ use pulp::{Simd, WithSimd};
 use super::lane::Lane;
 use super::operands::{DEPTH, Rows};
 use super::tile::{Finish, finished};
-use super::{Sharing, tile_size};
+use super::{Sharing, TileSize};
 
 /// Number of readable elements required after the last one that windows read.
 pub(crate) const SLACK: usize = 64;
@@ -71,8 +71,8 @@ pub(super) struct Task<'a, 't, T> {
 
 /// The tiles of a product with windows.
 pub(super) fn tiles<T: Lane>(sliding: &Sliding<'_>) -> Vec<Tile> {
-    let (_, panel) = tile_size::<T>();
-    let lanes = panel / T::ACROSS;
+    let size = TileSize::of::<T>();
+    let (panel, lanes) = (size.columns(), size.lanes);
     let (windows, columns) = (sliding.windows, sliding.columns());
     let mut tiles = Vec::with_capacity(columns.div_ceil(panel));
     let mut first_window = 0;
@@ -138,7 +138,7 @@ impl<T: Lane> WithSimd for Task<'_, '_, T> {
         if S::REGISTER_COUNT >= 32 {
             compute::<T, S, 8>(simd, self);
         } else {
-            compute::<T, S, 4>(simd, self);
+            compute::<T, S, 6>(simd, self);
         }
     }
 }

@@ -9,8 +9,8 @@ pub(crate) trait Lane: Number {
     /// Vector type of an instruction set.
     type Vector<S: Simd>: Copy;
 
-    /// Maximum tile width in vectors.
-    const ACROSS: usize;
+    /// Maximum tile width in vectors, see [`TileSize`](super::TileSize).
+    fn across<S: Simd>() -> usize;
 
     /// Number of elements in a vector.
     fn lanes<S: Simd>() -> usize;
@@ -47,8 +47,10 @@ macro_rules! float_lanes {
         impl Lane for $ty {
             type Vector<S: Simd> = S::$vector;
 
-            const ACROSS: usize = 3;
-
+            #[inline(always)]
+            fn across<S: Simd>() -> usize {
+                if S::REGISTER_COUNT >= 32 { 3 } else { 2 }
+            }
             #[inline(always)]
             fn lanes<S: Simd>() -> usize {
                 S::$lanes
@@ -137,8 +139,10 @@ macro_rules! whole_lanes {
         impl Lane for $ty {
             type Vector<S: Simd> = [$ty; WHOLE];
 
-            const ACROSS: usize = 1;
-
+            #[inline(always)]
+            fn across<S: Simd>() -> usize {
+                1
+            }
             #[inline(always)]
             fn lanes<S: Simd>() -> usize {
                 WHOLE

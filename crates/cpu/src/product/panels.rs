@@ -2,9 +2,9 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
+use super::TileSize;
 use super::lane::Lane;
 use super::tile::{TilePosition, tile};
-use super::tile_size;
 
 /// Edge of the blocks in which a matrix is transposed.
 const EDGE: usize = 16;
@@ -26,7 +26,7 @@ pub(crate) struct Panels<T> {
 impl<T: Lane> Panels<T> {
     /// Packs a column-major matrix: column `c` is the slice of `depth` elements from `c * depth` on.
     pub(crate) fn pack(from: &[T], depth: usize, columns: usize) -> Self {
-        let width = tile_size::<T>().1 / T::ACROSS * ACROSS;
+        let width = TileSize::of::<T>().lanes * ACROSS;
         let mut data = vec![T::ZERO; columns.div_ceil(width) * width * depth];
         if depth > 0 {
             for (panel, to) in data.chunks_exact_mut(width * depth).enumerate() {
@@ -70,10 +70,11 @@ impl<T: Lane> WithSimd for Product<'_, T> {
         let rows = self.out.len() / self.panels.columns;
         if rows == 1 {
             self.by_rows::<S, 1>(simd);
-        } else if S::REGISTER_COUNT >= 32 && rows > 4 {
-            self.by_rows::<S, 8>(simd);
+        } else if S::REGISTER_COUNT >= 32 {
+            if rows > 4 { self.by_rows::<S, 8>(simd) } else { self.by_rows::<S, 4>(simd) }
         } else {
-            self.by_rows::<S, 4>(simd);
+            // The sums and operands of 4 rows do not fit in 16 registers.
+            self.by_rows::<S, 3>(simd);
         }
     }
 }

@@ -228,7 +228,8 @@ fn scaled<X: Copy>(from: &[X], scales: Scales<'_>, out: &mut [f32], value: impl 
 
 /// Smallest and largest element, and 0. NaNs are ignored.
 fn extremes(x: &[f32]) -> (f32, f32) {
-    const LANES: usize = 64;
+    // The partial results fit in 16 vectors of 256 bits, with the elements.
+    const LANES: usize = 32;
     widest(
         #[inline(always)]
         || {
