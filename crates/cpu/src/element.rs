@@ -123,7 +123,7 @@ pub(crate) fn ints(elements: &[i64]) -> AnyTensor {
 }
 
 /// Arithmetic on the native numeric types. Integers wrap on overflow, as in the ONNX reference
-/// implementation.
+/// implementation. The functions are part of the loops that call them: a call prevents vectors.
 pub(crate) trait Number: Element + PartialOrd + Send + Sync {
     const ZERO: Self;
     const ONE: Self;
@@ -145,28 +145,34 @@ pub(crate) trait Number: Element + PartialOrd + Send + Sync {
     fn sort_key(self) -> u64;
 
     /// Quotient, truncated for integers; `None` for an integer division by zero.
+    #[inline(always)]
     fn over(self, other: Self) -> Option<Self> {
         (Self::IS_FLOAT || other != Self::ZERO).then(|| self.divided(other))
     }
     /// Remainder, with the sign of the divisor, or of the dividend as in C's `fmod`; `None` for an integer
     /// division by zero.
+    #[inline(always)]
     fn remainder(self, other: Self, like_c: bool) -> Option<Self> {
         let rest = (Self::IS_FLOAT || other != Self::ZERO).then(|| self.rest(other))?;
         let wrong_sign = rest != Self::ZERO && rest.is_below_zero() != other.is_below_zero();
         Some(if !like_c && wrong_sign { rest.plus(other) } else { rest })
     }
     #[expect(clippy::eq_op, reason = "only NaN differs from itself")]
+    #[inline(always)]
     fn is_nan(self) -> bool {
         self != self
     }
+    #[inline(always)]
     fn is_below_zero(self) -> bool {
         self < Self::ZERO
     }
     /// Maximum; NaN if either operand is NaN.
+    #[inline(always)]
     fn max_of(self, other: Self) -> Self {
         if self.is_nan() | (self > other) { self } else { other }
     }
     /// Minimum; NaN if either operand is NaN.
+    #[inline(always)]
     fn min_of(self, other: Self) -> Self {
         if self.is_nan() | (self < other) { self } else { other }
     }
@@ -199,16 +205,24 @@ macro_rules! numbers {
             const HIGHEST: Self = <$ty>::$highest;
             const IS_FLOAT: bool = $is_float;
 
+            #[inline(always)]
             fn plus(self, other: Self) -> Self { self.$plus(other) }
+            #[inline(always)]
             fn minus(self, other: Self) -> Self { self.$minus(other) }
+            #[inline(always)]
             fn times(self, other: Self) -> Self { self.$times(other) }
+            #[inline(always)]
             fn divided(self, other: Self) -> Self { self.$divided(other) }
+            #[inline(always)]
             fn rest(self, other: Self) -> Self { self.$rest(other) }
             #[allow(clippy::unnecessary_cast, reason = "one body for all numbers")]
+            #[inline(always)]
             fn to_f64(self) -> f64 { self as f64 }
             #[allow(clippy::unnecessary_cast, reason = "one body for all numbers")]
+            #[inline(always)]
             fn from_f64(value: f64) -> Self { value as $ty }
             #[allow(clippy::unnecessary_cast, reason = "one body for all numbers")]
+            #[inline(always)]
             fn sort_key(self) -> u64 { $sort_key(self as _, <$ty>::MIN as _) }
         }
     )*};
@@ -297,18 +311,23 @@ impl Real for f32 {
 }
 
 impl Real for f64 {
+    #[inline(always)]
     fn exponential(self) -> Self {
         self.exp()
     }
+    #[inline(always)]
     fn wide_exponential(x: f64) -> f64 {
         x.exp()
     }
+    #[inline(always)]
     fn logistic(self) -> Self {
         1.0 / (1.0 + (-self).exp())
     }
+    #[inline(always)]
     fn hyperbolic_tangent(self) -> Self {
         self.tanh()
     }
+    #[inline(always)]
     fn below(self) -> Self {
         self.next_down()
     }

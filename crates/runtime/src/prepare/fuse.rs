@@ -308,15 +308,15 @@ fn fuse(plan: &Plan, known: &mut Known<'_>, steps: &mut [Option<PlanStep>]) {
 
 /// Merges fused kernels with the node that concatenates their results, if it is the only reader of each.
 fn join(plan: &Plan, known: &mut Known<'_>, steps: &mut [Option<PlanStep>]) {
+    let producer = |(at, step): (usize, &Option<PlanStep>)| {
+        let step = step.as_ref().filter(|step| fused(step).is_some())?;
+        if let [Some(slot)] = step.outputs[..] { Some((slot, at)) } else { None }
+    };
+    let producers: HashMap<SlotId, usize> = steps.iter().enumerate().filter_map(producer).collect();
+    if producers.is_empty() {
+        return;
+    }
     let readers = readers(plan, steps);
-    let producers: HashMap<SlotId, usize> = steps
-        .iter()
-        .enumerate()
-        .filter_map(|(at, step)| match step.as_ref()?.outputs[..] {
-            [Some(slot)] => Some((slot, at)),
-            _ => None,
-        })
-        .collect();
     for at in 0..steps.len() {
         let Some(step) = &steps[at] else { continue };
         let Some(kernel) = kernel(step) else { continue };

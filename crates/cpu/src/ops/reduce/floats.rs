@@ -81,10 +81,12 @@ fn along_row<T: Real>(row: &[T], kind: Reduction) -> T {
 fn sum<T: Real>(row: &[T], each: impl Fn(f64) -> f64) -> f64 {
     let mut partial = [0.0; LANES];
     let (groups, rest) = row.as_chunks::<LANES>();
+    // New arrays, because loops over two iterators are not always unrolled in a large function.
     for group in groups {
-        for (partial, value) in partial.iter_mut().zip(group) {
-            *partial += each(Number::to_f64(*value));
-        }
+        partial = std::array::from_fn(
+            #[inline(always)]
+            |at| partial[at] + each(Number::to_f64(group[at])),
+        );
     }
     for (partial, value) in partial.iter_mut().zip(rest) {
         *partial += each(Number::to_f64(*value));
@@ -116,9 +118,10 @@ pub(crate) fn fold_with<T: Real>(
     let mut partial = [first; LANES];
     let (groups, rest) = row.as_chunks::<LANES>();
     for group in groups {
-        for (partial, value) in partial.iter_mut().zip(group) {
-            *partial = each(*partial, *value);
-        }
+        partial = std::array::from_fn(
+            #[inline(always)]
+            |at| each(partial[at], group[at]),
+        );
     }
     for (partial, value) in partial.iter_mut().zip(rest) {
         *partial = each(*partial, *value);
@@ -160,12 +163,14 @@ fn across_rows<T: Real>(data: &[T], inner: usize, kind: Reduction, out: &mut [T]
 
 #[inline(always)]
 fn fold_rows<T: Real>(data: &[T], inner: usize, first: T, out: &mut [T], each: impl Fn(T, T) -> T) {
-    out.fill(first);
+    let mut partial = [first; BLOCK];
+    let partial = &mut partial[..out.len()];
     for line in data.chunks(inner) {
-        for (out, value) in out.iter_mut().zip(line) {
-            *out = each(*out, *value);
+        for (partial, value) in partial.iter_mut().zip(line) {
+            *partial = each(*partial, *value);
         }
     }
+    out.copy_from_slice(partial);
 }
 
 #[inline(always)]
