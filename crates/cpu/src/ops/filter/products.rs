@@ -45,7 +45,7 @@ pub(crate) struct Convolved<'a> {
     pub(crate) finishing: Finishing<'a>,
 }
 
-/// How a product reads the windows.
+/// The access of a product to the windows.
 enum Reading {
     /// Windows have one element.
     Pointwise,
