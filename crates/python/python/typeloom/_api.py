@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from typeloom import _core
@@ -448,6 +447,8 @@ def diff(
         if isinstance(model, Interface):
             return model
         if isinstance(model, (str, os.PathLike)) and os.fspath(model).endswith((".pbtxt", ".json", "MLmodel")):
+            from pathlib import Path
+
             return Interface.from_contract(Path(model))
         return describe(model, operators=operators)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import tempfile
 
 __all__ = ["write"]
 
 
 def write(path: str | os.PathLike[str], data: bytes) -> None:
     """Writes a file by way of a temporary one, so that an error leaves the old file."""
+    import tempfile
+
     folder = os.path.dirname(os.path.abspath(path))
     handle, temporary = tempfile.mkstemp(dir=folder, prefix=".typeloom-")
     try:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-from pathlib import Path
 from typing import Any
 
 from typeloom import _core
@@ -138,7 +136,7 @@ class Interface:
             TypeloomError: the format cannot express an input or output, or the types do not prove that there are batches.
         """
         if model_name is None and format != "triton" and not self.name.startswith("<"):
-            model_name = Path(self.name).stem
+            model_name = os.path.splitext(os.path.basename(self.name))[0]
         return self._core.contract(format, model_name, max_batch)
 
     @classmethod
@@ -168,7 +166,8 @@ class Interface:
         file = None
         if isinstance(contract, os.PathLike):
             file = os.fspath(contract)
-            contract = Path(contract).read_bytes()
+            with open(file, "rb") as stream:
+                contract = stream.read()
         text = contract.encode() if isinstance(contract, str) else contract
         core, name = _core.read_contract(text, file)
         return cls(core, name or "main")
@@ -179,6 +178,8 @@ class Interface:
 
     def to_json(self) -> str:
         """The interface as a JSON text."""
+        import json
+
         return json.dumps(self.to_dict())
 
     def diff(self, new: Interface, *, mode: str = "backward", by_name: bool = False) -> Diff:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeAlias, Union
@@ -129,6 +128,8 @@ def _message(error: Exception) -> str:
 
 def _line(trace: TracebackType | None, rule: Rule) -> str:
     """The innermost line of the file that defines the rule."""
+    import traceback
+
     code: Any = getattr(rule, "__code__", None)
     file = None if code is None else code.co_filename
     frames = [frame for frame in traceback.extract_tb(trace) if frame.filename == file]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -337,6 +336,8 @@ class Report:
 
     def _repr_html_(self) -> str:
         """The report as a notebook shows it."""
+        import html
+
         rows = "".join(
             f"<tr><td><code>{html.escape(name)}</code></td><td><code>{html.escape(str(ty))}</code></td>"
             f"<td>{html.escape(str(ty.origin))}</td></tr>"

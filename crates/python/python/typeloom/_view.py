@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html as _html
 import os
 
 __all__ = ["View"]
@@ -45,6 +44,8 @@ class View:
         write(path, self.html.encode())
 
     def _repr_html_(self) -> str:
+        import html as _html
+
         # The frame has an origin of its own: its scripts reach neither the notebook nor its cookies.
         title = _html.escape(f"Graph of {self._name}")
         return (
