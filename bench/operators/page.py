@@ -68,16 +68,16 @@ def page(tables: dict[str, list[Row]], arguments: list[str]) -> str:
     return "\n".join(sections)
 
 
-def fields(name: str) -> str:
+def processor(name: str) -> str:
     """The first value of a field in the description of the processor; empty without one."""
     lines = (line.partition(":") for line in open("/proc/cpuinfo"))
     return next((value.strip() for key, _, value in lines if key.strip() == name), "")
 
 
 def machine(arguments: list[str]) -> str:
-    names, flags = (fields(name) for name in ("model name", "flags"))
-    vectors = ["AVX-512" if "avx512f" in flags.split() else "AVX2"] if "avx2" in flags.split() else []
-    name = ", ".join([names or platform.machine(), *vectors])
+    flags = processor("flags").split()
+    vectors = ["AVX-512" if "avx512f" in flags else "AVX2"] if "avx2" in flags else []
+    name = ", ".join([processor("model name") or platform.machine(), *vectors])
     lines = [
         f"Machine: {name}, {os.cpu_count()} cores, {platform.system().lower()}",
         f"Command: `python compare.py {' '.join(arguments)}` in `bench/operators/`",

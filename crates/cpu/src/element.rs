@@ -123,7 +123,7 @@ pub(crate) fn ints(elements: &[i64]) -> AnyTensor {
 }
 
 /// Arithmetic on the native numeric types. Integers wrap on overflow, as in the ONNX reference
-/// implementation. The functions are part of the loops that call them: a call prevents vectors.
+/// implementation. All functions are inlined, because a loop that contains a call is not vectorised.
 pub(crate) trait Number: Element + PartialOrd + Send + Sync {
     const ZERO: Self;
     const ONE: Self;

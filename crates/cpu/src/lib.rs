@@ -5,6 +5,7 @@
 //! | run one operator | [`ops::find`], then [`ops::Operator::run`] on a [`call::Call`] |
 //! | represent inputs and results of operators | [`Datum`](typeloom_contracts::datum::Datum) |
 //! | fuse a convolution with the nodes that follow it | [`fused::Fused`] |
+//! | compute concatenated convolutions as one kernel | [`fused::Fused::join`] |
 //! | reuse the memory of dead tensors | [`memory`] |
 //! | read attributes and stored tensors | [`attributes::Attributes`], [`decode`] |
 //!

@@ -191,13 +191,9 @@ pub(crate) fn multiply<T: Lane + Memory>(
     Ok(())
 }
 
-/// Computes products, in parallel if they are large.
+/// Computes products whose right sides are packed, in parallel if they are large.
 pub(crate) fn run<T: Lane + Memory>(jobs: Vec<Job<'_, T>>) {
-    let work = jobs.iter().map(|job| job.left.rows * job.left.depth.max(1) * job.columns).sum();
-    let threads = threads_for(work);
-    let number = jobs.len();
-    let split = |job| split(job, Sharing { threads, jobs: number, packing: PACKING });
-    run_tasks(jobs.into_iter().flat_map(split).collect(), threads, &compute);
+    Products::run(vec![Products::Packed(jobs)]);
 }
 
 /// Products of one kind.
@@ -287,7 +283,7 @@ const MAX_CHOICES: usize = 16;
 #[derive(Clone, Copy)]
 struct Sharing {
     threads: usize,
-    /// Number of products that are computed together.
+    /// Number of products of this kind that are computed together.
     jobs: usize,
     /// Cost of an element of the right side for each band of rows, in multiplications.
     packing: usize,

@@ -30,6 +30,14 @@ fn stored(name: &str, shape: &[usize], random: &mut Random) -> TensorProto {
     }
 }
 
+fn with_weights(text: &str, weights: Vec<TensorProto>) -> ModelProto {
+    let mut model = parse_model(text).expect("the text is a model");
+    if let Some(graph) = &mut model.graph {
+        graph.initializer.extend(weights);
+    }
+    model
+}
+
 /// A chain of convolutions, each followed by some fusible operators, and sums with earlier values.
 fn model(random: &mut Random) -> ModelProto {
     let channels = 1 + below(random, 20);
@@ -93,11 +101,7 @@ fn model(random: &mut Random) -> ModelProto {
     let text = format!(
         "<ir_version: 10, opset_import: [\"\" : 21]>\nmain (float[N, {channels}, 4, 5] x, float[N, 1, 4, 5] small) => (float[N, {channels}, 4, 5] {last})\n<float low = {{-2.5}}, float high = {{40.0}}>\n{{\n{lines}}}"
     );
-    let mut model = parse_model(&text).expect("the text is a model");
-    if let Some(graph) = &mut model.graph {
-        graph.initializer.extend(weights);
-    }
-    model
+    with_weights(&text, weights)
 }
 
 fn input(shape: &[usize], random: &mut Random) -> Datum {
@@ -163,11 +167,7 @@ fn fan(random: &mut Random) -> ModelProto {
     let text = format!(
         "<ir_version: 10, opset_import: [\"\" : 21]>\nmain (float[N, 4, 5, 6] x) => (y)\n{{\n{lines}  y = Concat<axis = {axis}>({branches})\n}}"
     );
-    let mut model = parse_model(&text).expect("the text is a model");
-    if let Some(graph) = &mut model.graph {
-        graph.initializer.extend(weights);
-    }
-    model
+    with_weights(&text, weights)
 }
 
 #[test]

@@ -11,6 +11,8 @@ error[dim-mismatch]: `MatMul` needs equal dims, but axis 1 of `x` is 3 and axis 
 A model is a path, bytes, ONNX's textual syntax, ``onnx.ModelProto``, ``onnx_ir.Model`` or ``torch.onnx.ONNXProgram``.
 """
 
+# Modules of the package import those of the standard library that few calls need, such as `json`, where they use them:
+# importing the package is then faster.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any

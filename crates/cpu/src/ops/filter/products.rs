@@ -129,17 +129,17 @@ impl<'a, T: Packed> Operands<'a, T> {
                 [..self.group_channels * self.plane + slack]
         };
         let results = results.into_iter().enumerate();
-        if let Reading::InPlace = self.reading {
-            let jobs = results.map(|(at, out)| {
-                let (left, data, finish) = (&self.rows[at % groups], data_of(at, SLACK), finish_of(at));
-                InPlace { left, data, out, finish }
-            });
-            let sliding = Sliding { steps: &self.steps, windows: &self.starts };
-            return Ok(Products::InPlace(jobs.collect(), sliding));
-        }
         let (steps, columns) = match self.reading {
-            Reading::Pointwise | Reading::InPlace => (Steps::Even(self.plane), Offsets::Even(1)),
+            Reading::Pointwise => (Steps::Even(self.plane), Offsets::Even(1)),
             Reading::Listed(stride) => (Steps::Listed(&self.steps), Offsets::Runs(&self.starts, stride)),
+            Reading::InPlace => {
+                let jobs = results.map(|(at, out)| {
+                    let (left, data, finish) = (&self.rows[at % groups], data_of(at, SLACK), finish_of(at));
+                    InPlace { left, data, out, finish }
+                });
+                let sliding = Sliding { steps: &self.steps, windows: &self.starts };
+                return Ok(Products::InPlace(jobs.collect(), sliding));
+            }
         };
         let jobs = results.map(|(at, out)| {
             let right = Columns { data: data_of(at, 0), steps, columns };
