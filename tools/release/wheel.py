@@ -1,62 +1,58 @@
 #!/usr/bin/env python3
-"""Builds the wheel with a profile of its checks: `wheel.py FOLDER`.
+"""Builds the wheel of a release, with a profile of its checks: `wheel.py FOLDER`.
 
 The call for a small model executes each instruction about once, so it takes the time to load code into the first cache. With a
-profile, the compiler places the code that runs together, and moves the rest away (LLVM's profile-guided optimisation; rustc book,
-"Profile-guided Optimization"). The wheel is built twice:
+profile, the compiler places the code that runs together, and moves the rest away. If the recorded profile is of this compiler and of
+these crates (see `backend.py`), one build uses it. Otherwise, or with `--record`, a profile is made:
 
-1. with counters in the crates of the check; `train.py` runs models of every operator;
-2. with the counts. Other crates, such as the kernels, are compiled as without a profile.
+1. a build with counters in the crates of the check; `train.py` runs models of every operator, those of a pinned package;
+2. a build with the counts. `--record` writes them to the repository.
 
-Needs `maturin` in the environment of the interpreter that runs the script, the component `llvm-tools` of the Rust toolchain, and PyPI,
-for the models of the ONNX package. The target folder is that of Cargo, `CARGO_TARGET_DIR`.
+Needs `maturin` in the environment of the interpreter that runs the script. A recording also needs the component `llvm-tools` of the
+Rust toolchain, and PyPI, for the models of the ONNX package. The target folder is that of Cargo, `CARGO_TARGET_DIR`.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import platform
+import shutil
 import subprocess
 import sys
 import tempfile
 import venv
 from pathlib import Path
 
+import backend
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-PACKAGES = ["onnx", "solver", "rewrite"]
-"""The crates of the check whose code is not built for size, without their common prefix."""
 
-HOT = "-Cllvm-args=-hot-callsite-threshold=225"
-"""Frequent calls are inlined up to the usual limit of others, because of the size of the wheel."""
+FOLD = ["-Clink-arg=-Wl,--icf=all"] if (sys.platform, platform.machine()) == ("linux", "x86_64") else []
+"""Functions with equal code become one. rustc links with `lld`, which can do so, on this platform only."""
 
 TRAINING = ["numpy", "onnx==1.23.2"]
 
 
-def output(*command: str) -> str:
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-
-
-def profdata() -> Path:
-    """The program that merges profiles."""
-    folder = Path(output("rustc", "--print", "target-libdir").strip()).parent / "bin"
+def profdata() -> Path | None:
+    """The program that merges profiles, if it is installed."""
+    command = ["rustc", "--print", "target-libdir"]
+    libraries = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    folder = Path(libraries.strip()).parent / "bin"
     for name in ("llvm-profdata", "llvm-profdata.exe"):
         if (folder / name).is_file():
             return folder / name
-    sys.exit("`llvm-profdata` is missing: install it with `rustup component add llvm-tools`")
+    return None
 
 
-def build(options: list[str], out: Path) -> Path:
-    """Builds the wheel with options of rustc for the crates of the check. Returns its path."""
-    profiled = [f"typeloom_{name}" for name in PACKAGES] + ["_core"]
-    environment = dict(os.environ)
-    # The wrapper runs in the interpreter of this script.
-    environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment["RUSTC_WRAPPER"] = str(HERE / "profiled_rustc.py")
-    environment["TYPELOOM_PROFILE"] = ",".join(options)
-    environment["TYPELOOM_PROFILED"] = ",".join(profiled)
-    # Cargo does not see the option, so it would use the crates of an earlier build.
-    packages = [f"--package=typeloom-{name}" for name in [*PACKAGES, "python"]]
+def build(options: list[str], out: Path) -> tuple[Path, str]:
+    """Builds the wheel with options of rustc for the crates of the check. Returns its path, and the names and hashes of these crates."""
+    out.mkdir(parents=True, exist_ok=True)
+    log = out / "crates.txt"
+    environment = os.environ | backend.variables(options, log)
+    # Cargo does not see the options, so it would use the crates of an earlier build.
+    packages = [f"--package=typeloom-{name}" for name in backend.PACKAGES]
     clean = ["cargo", "clean", "--quiet", "--locked", "--profile", "wheel", *packages]
     subprocess.run(clean, cwd=ROOT, env=environment, check=True)
     maturin = Path(sys.executable).parent / "maturin"
@@ -65,28 +61,54 @@ def build(options: list[str], out: Path) -> Path:
     # The next build must not use crates with counters.
     subprocess.run(clean, cwd=ROOT, env=environment, check=True)
     (wheel,) = out.glob("typeloom-*.whl")
-    return wheel
+    crates = "".join(sorted(log.read_text(encoding="utf-8").splitlines(keepends=True)))
+    log.unlink()
+    return wheel, crates
+
+
+def record(merge: Path, work: Path) -> Path:
+    """The profile of a training run."""
+    counting, _ = build([f"-Cprofile-generate={work / 'counts'}"], work / "wheel")
+    venv.create(work / "venv", with_pip=True)
+    python = next(path for path in (work / "venv/bin/python", work / "venv/Scripts/python.exe") if path.exists())
+    install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", counting, *TRAINING]
+    subprocess.run(install, check=True)
+    environment = os.environ | {"LLVM_PROFILE_FILE": str(work / "counts" / "%m.profraw")}
+    subprocess.run([python, HERE / "train.py"], env=environment, check=True)
+    profile = work / "checks.profdata"
+    counts = sorted((work / "counts").glob("*.profraw"))
+    subprocess.run([merge, "merge", "-o", profile, *counts], check=True)
+    return profile
+
+
+def used(profile: Path) -> list[str]:
+    """The options of rustc for a wheel with a profile."""
+    return [f"-Cprofile-use={profile}", backend.HOT, *FOLD]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="the folder of the wheel")
+    parser.add_argument("--record", action="store_true", help="write the profile that `pip install .` uses")
     options = parser.parse_args()
+    out = options.folder.resolve()
     merge = profdata()
-    with tempfile.TemporaryDirectory(prefix="typeloom-profile-") as name:
-        work = Path(name)
-        counting = build([f"-Cprofile-generate={work / 'counts'}"], work / "wheel")
-        venv.create(work / "venv", with_pip=True)
-        python = next(path for path in (work / "venv/bin/python", work / "venv/Scripts/python.exe") if path.exists())
-        subprocess.run(
-            [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", counting, *TRAINING], check=True
-        )
-        environment = os.environ | {"LLVM_PROFILE_FILE": str(work / "counts" / "%m.profraw")}
-        subprocess.run([python, HERE / "train.py"], env=environment, check=True)
-        profile = work / "profile.profdata"
-        counts = sorted((work / "counts").glob("*.profraw"))
-        subprocess.run([merge, "merge", "-o", profile, *counts], check=True)
-        wheel = build([f"-Cprofile-use={profile}", HOT], options.folder.resolve())
+    wheel = None
+    if not options.record and backend.fits():
+        wheel, crates = build(used(backend.PROFILE), out)
+        if crates != backend.recorded()[1]:
+            print("the recorded profile is of other crates: record it again with `--record`", file=sys.stderr)
+            # Without the program, the wheel is correct and slower.
+            wheel = wheel if merge is None else None
+    if wheel is None:
+        if merge is None:
+            sys.exit("`llvm-profdata` is missing: install it with `rustup component add llvm-tools`")
+        with tempfile.TemporaryDirectory(prefix="typeloom-profile-") as name:
+            profile = record(merge, Path(name))
+            wheel, crates = build(used(profile), out)
+            if options.record:
+                shutil.copyfile(profile, backend.PROFILE)
+                backend.BUILD.write_text(f"{backend.compiler().strip()}\n\n{crates}", encoding="utf-8")
     print(f"{wheel}: {wheel.stat().st_size} bytes")
     return 0
 

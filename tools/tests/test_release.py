@@ -32,6 +32,7 @@ def loaded(name: str) -> ModuleType:
 notes = loaded("notes")
 publish = loaded("publish")
 api = loaded("api")
+backend = loaded("backend")
 
 MANIFEST = '[workspace]\n\n[workspace.package]\nversion = "0.2.0"\n\n[profile.dev]\n'
 CHANGELOG = "# Changelog\n\n## Unreleased\n\n## 0.2.0 (2026-01-31)\n\n### Part\n\n- New.\n\n## 0.1.0\n\n- Old.\n"
@@ -278,3 +279,55 @@ def test_a_wheel_is_not_compressed_in_place(tmp_path: Path) -> None:
     command = [sys.executable, RELEASE / "compress_wheel.py", wheel, tmp_path]
     assert subprocess.run(command, capture_output=True).returncode == 2
     assert wheel.read_bytes() == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the wrapper is a script")
+def test_the_options_of_a_profile_are_added_for_the_crates_of_the_check(tmp_path: Path) -> None:
+    compiler = tmp_path / "rustc"
+    compiler.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    compiler.chmod(0o755)
+    log = tmp_path / "crates.txt"
+    environment = os.environ | backend.variables(["-Cprofile-use=/a b/c,d", backend.HOT], log)
+
+    def options(*arguments: str) -> list[str]:
+        command = [environment["RUSTC_WRAPPER"], compiler, *arguments]
+        done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+        return done.stdout.splitlines()[len(arguments) :]
+
+    for crate in backend.CRATES:
+        assert options("--crate-name", crate, "-C", f"metadata={crate}1") == ["-Cprofile-use=/a b/c,d", backend.HOT]
+    assert options("--crate-name", "typeloom_cpu") == []
+    assert options("-vV") == []
+    assert log.read_text() == "".join(f"{crate} metadata={crate}1\n" for crate in backend.CRATES)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the wrapper is a script")
+def test_the_build_backend_uses_a_profile_of_this_compiler_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RUSTC_WRAPPER", raising=False)
+    recorded, crates = backend.recorded()
+    assert recorded.startswith("rustc ")
+    assert [line.split()[0] for line in crates.splitlines()] == sorted(backend.CRATES)
+    seen: list[str | None] = []
+
+    def build(*_arguments: object) -> str:
+        seen.append(os.environ.get("TYPELOOM_PROFILE"))
+        return "a.whl"
+
+    monkeypatch.setattr(backend.maturin, "build_wheel", build)
+    monkeypatch.setattr(backend.maturin, "build_editable", build)
+    before = dict(os.environ)
+    for version in (recorded, recorded.replace("rustc ", "rustc 9"), ""):
+        monkeypatch.setattr(backend, "compiler", lambda version=version: version)
+        assert backend.build_wheel("folder") == backend.build_editable("folder") == "a.whl"
+        assert dict(os.environ) == before
+    monkeypatch.setattr(backend, "compiler", lambda: recorded)
+    monkeypatch.setenv("RUSTC_WRAPPER", "a cache")
+    backend.build_wheel("folder")
+    options = f"-Cprofile-use={backend.PROFILE}\n{backend.HOT}"
+    assert seen == [options, options, None, None, None, None, None]
+
+
+def test_the_crates_with_a_profile_exist() -> None:
+    for package in backend.PACKAGES:
+        assert (ROOT / "crates" / package / "Cargo.toml").is_file()
+    assert len(backend.PACKAGES) == len(backend.CRATES)
