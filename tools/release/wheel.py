@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import shutil
 import subprocess
 import sys
@@ -28,9 +27,6 @@ import backend
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-
-FOLD = ["-Clink-arg=-Wl,--icf=all"] if (sys.platform, platform.machine()) == ("linux", "x86_64") else []
-"""Functions with equal code become one. rustc links with `lld`, which can do so, on this platform only."""
 
 TRAINING = ["numpy", "onnx==1.23.2"]
 
@@ -83,7 +79,7 @@ def record(merge: Path, work: Path) -> Path:
 
 def used(profile: Path) -> list[str]:
     """The options of rustc for a wheel with a profile."""
-    return [f"-Cprofile-use={profile}", backend.HOT, *FOLD]
+    return [f"-Cprofile-use={profile}", backend.HOT]
 
 
 def main() -> int:

@@ -191,9 +191,13 @@ pub(crate) fn multiply<T: Lane + Memory>(
     Ok(())
 }
 
-/// Computes products whose right sides are packed, in parallel if they are large.
+/// Computes products whose right sides are packed, in parallel if they are large. For most element types there are no others, so
+/// that this function is not [`Products::run`], whose code reads windows too.
 pub(crate) fn run<T: Lane + Memory>(jobs: Vec<Job<'_, T>>) {
-    Products::run(vec![Products::Packed(jobs)]);
+    let work = jobs.iter().map(|job| job.left.rows * job.left.depth.max(1) * job.columns).sum();
+    let sharing = Sharing { threads: threads_for(work), jobs: jobs.len(), packing: PACKING };
+    let tasks = jobs.into_iter().flat_map(|job| split(job, sharing)).collect();
+    run_tasks(tasks, sharing.threads, &compute);
 }
 
 /// Products of one kind.
@@ -398,10 +402,11 @@ fn blocks<T: Lane, S: Simd, const R: usize>(simd: S, mut task: Task<'_, T>, scra
                     columns: task.columns,
                 };
                 let begins = first == 0;
-                match vectors {
-                    1 => tile::<T, S, R, 1>(simd, left, right, out, place, begins, finish),
-                    2 => tile::<T, S, R, 2>(simd, left, right, out, place, begins, finish),
-                    _ => tile::<T, S, R, 3>(simd, left, right, out, place, begins, finish),
+                // The compiler removes tiles that are wider than those of the instruction set.
+                match (vectors, T::across::<S>()) {
+                    (3, 3..) => tile::<T, S, R, 3>(simd, left, right, out, place, begins, finish),
+                    (2, 2..) => tile::<T, S, R, 2>(simd, left, right, out, place, begins, finish),
+                    _ => tile::<T, S, R, 1>(simd, left, right, out, place, begins, finish),
                 }
             }
         }

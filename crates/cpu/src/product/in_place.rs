@@ -151,10 +151,10 @@ fn compute<T: Lane, S: Simd, const R: usize>(simd: S, mut task: Task<'_, '_, T>)
         let panel = *first_panel + at;
         for tile in *tiles {
             let within = Within { panel, first_window, windows: *windows, tile };
-            match tile.vectors {
-                1 => columns::<T, S, R, 1>(simd, left, data, steps, out, within, finish),
-                2 => columns::<T, S, R, 2>(simd, left, data, steps, out, within, finish),
-                _ => columns::<T, S, R, 3>(simd, left, data, steps, out, within, finish),
+            match (tile.vectors, T::across::<S>()) {
+                (3, 3..) => columns::<T, S, R, 3>(simd, left, data, steps, out, within, finish),
+                (2, 2..) => columns::<T, S, R, 2>(simd, left, data, steps, out, within, finish),
+                _ => columns::<T, S, R, 1>(simd, left, data, steps, out, within, finish),
             }
         }
     }
