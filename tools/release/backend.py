@@ -78,12 +78,17 @@ def variables(options: list[str], log: Path) -> dict[str, str]:
     }
 
 
+def used(profile: Path) -> list[str]:
+    """The options of rustc for a build with a profile."""
+    return [f"-Cprofile-use={profile}", HOT]
+
+
 @contextlib.contextmanager
 def profiled() -> Iterator[None]:
     """Builds in this context use the recorded profile. A wrapper of the user, such as a cache, stays."""
     before = dict(os.environ)
     if os.name == "posix" and "RUSTC_WRAPPER" not in before and fits():
-        os.environ.update(variables([f"-Cprofile-use={PROFILE}", HOT], Path(os.devnull)))
+        os.environ.update(variables(used(PROFILE), Path(os.devnull)))
     try:
         yield
     finally:

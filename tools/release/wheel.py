@@ -46,6 +46,8 @@ def build(options: list[str], out: Path) -> tuple[Path, str]:
     """Builds the wheel with options of rustc for the crates of the check. Returns its path, and the names and hashes of these crates."""
     out.mkdir(parents=True, exist_ok=True)
     log = out / "crates.txt"
+    # A build that failed may have left one.
+    log.unlink(missing_ok=True)
     environment = os.environ | backend.variables(options, log)
     # Cargo does not see the options, so it would use the crates of an earlier build.
     packages = [f"--package=typeloom-{name}" for name in backend.PACKAGES]
@@ -77,11 +79,6 @@ def record(merge: Path, work: Path) -> Path:
     return profile
 
 
-def used(profile: Path) -> list[str]:
-    """The options of rustc for a wheel with a profile."""
-    return [f"-Cprofile-use={profile}", backend.HOT]
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="the folder of the wheel")
@@ -91,7 +88,7 @@ def main() -> int:
     merge = profdata()
     wheel = None
     if not options.record and backend.fits():
-        wheel, crates = build(used(backend.PROFILE), out)
+        wheel, crates = build(backend.used(backend.PROFILE), out)
         if crates != backend.recorded()[1]:
             print("the recorded profile is of other crates: record it again with `--record`", file=sys.stderr)
             # Without the program, the wheel is correct and slower.
@@ -101,7 +98,7 @@ def main() -> int:
             sys.exit("`llvm-profdata` is missing: install it with `rustup component add llvm-tools`")
         with tempfile.TemporaryDirectory(prefix="typeloom-profile-") as name:
             profile = record(merge, Path(name))
-            wheel, crates = build(used(profile), out)
+            wheel, crates = build(backend.used(profile), out)
             if options.record:
                 shutil.copyfile(profile, backend.PROFILE)
                 backend.BUILD.write_text(f"{backend.compiler().strip()}\n\n{crates}", encoding="utf-8")
