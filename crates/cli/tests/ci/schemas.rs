@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
-use jsonschema::Validator;
+use boon::{Compiler, SchemaIndex, Schemas};
 use serde_json::Value;
 
 fn schema(path: &str) -> Value {
@@ -13,15 +13,27 @@ fn schema(path: &str) -> Value {
     serde_json::from_str(&text).expect("the schema is JSON")
 }
 
-/// Compiles a schema, which takes longer than a validation.
-fn validator(schema: &Value) -> Validator {
-    jsonschema::options().should_validate_formats(true).build(schema).expect("the schema is valid")
+/// A compiled schema. Compiling it takes longer than a validation.
+struct Validator {
+    schemas: Schemas,
+    root: SchemaIndex,
+}
+
+fn validator(schema: Value) -> Validator {
+    // A name that no schema refers to.
+    let name = "schema:/root";
+    let mut schemas = Schemas::new();
+    let mut compiler = Compiler::new();
+    compiler.enable_format_assertions();
+    compiler.add_resource(name, schema).expect("the name is a URL");
+    let root = compiler.compile(name, &mut schemas).expect("the schema is valid");
+    Validator { schemas, root }
 }
 
 fn validate(validator: &Validator, document: &Value) {
-    let errors: Vec<String> =
-        validator.iter_errors(document).map(|error| format!("{}: {error}", error.instance_path())).collect();
-    assert!(errors.is_empty(), "{}\n{document:#}", errors.join("\n"));
+    if let Err(error) = validator.schemas.validate(document, validator.root) {
+        panic!("{error:#}\n{document:#}");
+    }
 }
 
 /// Parses and validates a SARIF log.
@@ -34,7 +46,7 @@ pub(crate) fn sarif(text: &str) -> Value {
             let language = schema.pointer_mut(&path).and_then(Value::as_object_mut);
             language.and_then(|language| language.remove("pattern")).expect("the published pattern");
         }
-        validator(&schema)
+        validator(schema)
     });
     let document: Value = serde_json::from_str(text).expect("the log is JSON");
     validate(&VALIDATOR, &document);
@@ -44,7 +56,7 @@ pub(crate) fn sarif(text: &str) -> Value {
 /// Parses and validates the records of `check --format json`.
 pub(crate) fn records(text: &str) -> Vec<Value> {
     static VALIDATOR: LazyLock<Validator> =
-        LazyLock::new(|| validator(&schema("../../docs/check.schema.json")));
+        LazyLock::new(|| validator(schema("../../docs/check.schema.json")));
     let records = text.lines().map(|line| serde_json::from_str(line).expect("a record is JSON"));
     records.inspect(|record| validate(&VALIDATOR, record)).collect()
 }
