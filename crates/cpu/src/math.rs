@@ -20,13 +20,12 @@ fn polynomial<const N: usize>(x: f64, coefficients: [f64; N]) -> f64 {
 /// Adding and subtracting this number rounds to an integer, which the low bits of the sum contain.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
-/// The parts of `e^x = 2^n (1 + r q)`.
+/// The parts of `e^x = 2^n e^r`.
 struct Reduced {
     /// `2^n`.
     power: f64,
-    r: f64,
-    /// `(e^r - 1) / r`.
-    quotient: f64,
+    /// `e^r - 1`.
+    rest: f64,
 }
 
 impl Reduced {
@@ -38,51 +37,53 @@ impl Reduced {
         // The low bits of `n ln 2` are relevant only beyond the precision of a result.
         let r = n.mul_add(-std::f64::consts::LN_2, x);
         let power = f64::from_bits((shifted.to_bits() << 52).wrapping_add(1.0_f64.to_bits()));
-        let quotient = polynomial(
-            r,
-            [
-                0.999_999_999_995_508_1,
-                0.500_000_004_712_898_6,
-                0.166_666_667_863_266_28,
-                0.041_666_352_859_392,
-                0.008_333_283_534_678_37,
-                0.001_394_111_092_382_348,
-                0.000_199_075_715_492_435_08,
-            ],
-        );
-        Self { power, r, quotient }
+        // Pairs of terms (Estrin's scheme): a chain of seven operations would take most of the time.
+        let square = r * r;
+        let last = 0.000_199_075_715_492_435_08_f64.mul_add(r, 0.001_394_111_092_382_348);
+        let third = 0.008_333_283_534_678_37_f64.mul_add(r, 0.041_666_352_859_392);
+        let second = 0.166_666_667_863_266_28_f64.mul_add(r, 0.500_000_004_712_898_6);
+        let first = 0.999_999_999_995_508_1 * r;
+        let rest = square.mul_add(square.mul_add(square.mul_add(last, third), second), first);
+        Self { power, rest }
     }
 
-    /// Reduces any number. The power is infinite where `e^x` overflows, and 0 where it is less than the smallest
-    /// normal number.
+    /// Reduces any number. Above 709, where `e^x` is infinite as `f32`, it is reduced as 709; the power is 0 where
+    /// `e^x` is less than the smallest normal number.
     #[inline(always)]
     fn of(given: f64) -> Self {
         let x = if given < -708.0 { -708.0 } else { given };
-        let x = if x > 710.0 { 710.0 } else { x };
+        let x = if x > 709.0 { 709.0 } else { x };
         let reduced = Self::within(x);
         Self { power: if given < -708.0 { 0.0 } else { reduced.power }, ..reduced }
     }
 
     #[inline(always)]
     fn exp(self) -> f64 {
-        self.power * self.r.mul_add(self.quotient, 1.0)
+        self.power.mul_add(self.rest, self.power)
+    }
+
+    /// `e^x + 1`, of a number below 709.
+    #[inline(always)]
+    fn exp_p1(&self) -> f64 {
+        self.power.mul_add(self.rest, self.power + 1.0)
     }
 
     /// `e^x - 1`, without cancellation.
     #[inline(always)]
-    fn exp_m1(self) -> f64 {
-        self.power * (self.r * self.quotient) + (self.power - 1.0)
+    fn exp_m1(&self) -> f64 {
+        self.power.mul_add(self.rest, self.power - 1.0)
     }
 }
 
 /// Beyond this magnitude, powers of `e` and their inverses are 0 or infinite as `f32`.
 const MAX_EXPONENT: f32 = 110.0;
 
-/// Limits the magnitude of a number, while vectors still have elements of 32 bits. NaN is preserved.
+/// Limits the magnitude of a number. NaN is preserved.
 #[inline(always)]
 fn limited(x: f32, limit: f32) -> f64 {
-    let x = if x < -limit { -limit } else { x };
-    f64::from(if x > limit { limit } else { x })
+    let x = f64::from(if x < -limit { -limit } else { x });
+    let limit = f64::from(limit);
+    if x > limit { limit } else { x }
 }
 
 /// `e^x` to the precision of the functions of `f32`.
@@ -100,7 +101,7 @@ pub(crate) fn exp(x: f32) -> f32 {
 /// `1 / (1 + e^-x)`.
 #[inline(always)]
 pub(crate) fn sigmoid(x: f32) -> f32 {
-    (1.0 / (1.0 + Reduced::within(limited(-x, MAX_EXPONENT)).exp())) as f32
+    (1.0 / Reduced::within(limited(-x, MAX_EXPONENT)).exp_p1()) as f32
 }
 
 /// Beyond this magnitude, the hyperbolic tangent rounds to 1.
@@ -109,8 +110,8 @@ const MAX_TANH: f32 = 20.0;
 /// The hyperbolic tangent of a number with a magnitude of at most [`MAX_TANH`].
 #[inline(always)]
 fn tanh_within(x: f64) -> f64 {
-    let less_one = Reduced::within(2.0 * x).exp_m1();
-    less_one / (less_one + 2.0)
+    let power = Reduced::within(2.0 * x);
+    power.exp_m1() / power.exp_p1()
 }
 
 #[inline(always)]
@@ -123,8 +124,9 @@ fn tanh_wide(x: f64) -> f64 {
 /// The hyperbolic tangent.
 #[inline(always)]
 pub(crate) fn tanh(x: f32) -> f32 {
-    // The sign of zero is that of `x`.
-    (tanh_within(limited(x, MAX_TANH)) as f32).copysign(x)
+    let size = f64::from(x.abs());
+    let limit = f64::from(MAX_TANH);
+    (tanh_within(if size > limit { limit } else { size }) as f32).copysign(x)
 }
 
 /// The error function, as a rational function up to 4. Beyond, it rounds to 1.
