@@ -1,7 +1,8 @@
 """Runs the checks of the package on models of every operator, to record a profile for `wheel.py`.
 
-The models are the node tests and the small networks of the package `onnx`, chains of blocks, and calls of functions. Each one is checked
-as it is, without the types of its outputs, with a symbol as the first extent of each input, and with a wrong type of its last input.
+The models are the tests of operators in the package `onnx`, chains of blocks, and calls of functions, but none of the networks that the
+benchmarks measure. Each one is checked as it is, without the types of its outputs, with a symbol as the first extent of each input, and
+with a wrong type of its last input.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typeloom.onnx import checker, shape_inference
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench" / "python"))
 from infer_shapes import chain  # noqa: E402 - the folder is no package
 
-KINDS = ("light", "simple", "pytorch-operator", "pytorch-converted")
+KINDS = ("simple", "pytorch-operator", "pytorch-converted")
 MAX_BYTES = 2_000_000
 # Programs infer the same few models again and again; a check of a model with many symbols takes a hundred times as long.
 INFERENCES = 8

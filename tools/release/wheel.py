@@ -2,14 +2,14 @@
 """Builds the wheel of a release, with a profile of its checks: `wheel.py FOLDER`.
 
 The call for a small model executes each instruction about once, so it takes the time to load code into the first cache. With a
-profile, the compiler places the code that runs together, and moves the rest away. If the recorded profile is of this compiler and of
-these crates (see `backend.py`), one build uses it. Otherwise, or with `--record`, a profile is made:
+profile, the compiler places the code that runs together, and moves the rest away. If the recorded profile is of this compiler, one build
+uses it. Otherwise, or with `--record`, a profile is made:
 
 1. a build with counters in the crates of the check; `train.py` runs models of every operator, those of a pinned package;
 2. a build with the counts. `--record` writes them to the repository.
 
 Needs `maturin` in the environment of the interpreter that runs the script. A recording also needs the component `llvm-tools` of the
-Rust toolchain, and PyPI, for the models of the ONNX package. The target folder is that of Cargo, `CARGO_TARGET_DIR`.
+Rust toolchain, and PyPI, for the models of the ONNX package. The target folder is `profiled` in that of Cargo, `CARGO_TARGET_DIR`.
 """
 
 from __future__ import annotations
@@ -24,9 +24,8 @@ import venv
 from pathlib import Path
 
 import backend
-
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
+import profiled_rustc
+from backend import HERE, ROOT
 
 TRAINING = ["numpy", "onnx==1.23.2"]
 
@@ -42,16 +41,12 @@ def profdata() -> Path | None:
     return None
 
 
-def build(options: list[str], out: Path) -> tuple[Path, str]:
-    """Builds the wheel with options of rustc for the crates of the check. Returns its path, and the names and hashes of these crates."""
-    out.mkdir(parents=True, exist_ok=True)
-    log = out / "crates.txt"
-    # A build that failed may have left one.
-    log.unlink(missing_ok=True)
-    environment = os.environ | backend.variables(options, log)
+def build(options: list[str], crates: list[str], out: Path) -> Path:
+    """Builds the wheel with options of rustc for some crates. Returns its path."""
+    environment = os.environ | backend.variables(options, crates)
     # Cargo does not see the options, so it would use the crates of an earlier build.
-    packages = [f"--package=typeloom-{name}" for name in backend.PACKAGES]
-    clean = ["cargo", "clean", "--quiet", "--locked", "--profile", "wheel", *packages]
+    packages = [f"--package={name.replace('_', '-')}" for name in profiled_rustc.CRATES]
+    clean = ["cargo", "clean", "--quiet", "--locked", "--profile", "wheel", "--package=typeloom-python", *packages]
     subprocess.run(clean, cwd=ROOT, env=environment, check=True)
     maturin = Path(sys.executable).parent / "maturin"
     command = [str(maturin), "build", "--locked", "--out", str(out)]
@@ -59,14 +54,12 @@ def build(options: list[str], out: Path) -> tuple[Path, str]:
     # The next build must not use crates with counters.
     subprocess.run(clean, cwd=ROOT, env=environment, check=True)
     (wheel,) = out.glob("typeloom-*.whl")
-    crates = "".join(sorted(log.read_text(encoding="utf-8").splitlines(keepends=True)))
-    log.unlink()
-    return wheel, crates
+    return wheel
 
 
 def record(merge: Path, work: Path) -> Path:
     """The profile of a training run."""
-    counting, _ = build([f"-Cprofile-generate={work / 'counts'}"], work / "wheel")
+    counting = build([f"-Cprofile-generate={work / 'counts'}"], [*profiled_rustc.CRATES, backend.MODULE], work / "wheel")
     venv.create(work / "venv", with_pip=True)
     python = next(path for path in (work / "venv/bin/python", work / "venv/Scripts/python.exe") if path.exists())
     install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", counting, *TRAINING]
@@ -85,23 +78,18 @@ def main() -> int:
     parser.add_argument("--record", action="store_true", help="write the profile that `pip install .` uses")
     options = parser.parse_args()
     out = options.folder.resolve()
-    merge = profdata()
-    wheel = None
-    if not options.record and backend.fits():
-        wheel, crates = build(backend.used(backend.PROFILE), out)
-        if crates != backend.recorded()[1]:
-            print("the recorded profile is of other crates: record it again with `--record`", file=sys.stderr)
-            # Without the program, the wheel is correct and slower.
-            wheel = wheel if merge is None else None
-    if wheel is None:
+    if not options.record and profiled_rustc.fits():
+        wheel = build(backend.used(profiled_rustc.PROFILE), backend.USED, out)
+    else:
+        merge = profdata()
         if merge is None:
             sys.exit("`llvm-profdata` is missing: install it with `rustup component add llvm-tools`")
         with tempfile.TemporaryDirectory(prefix="typeloom-profile-") as name:
             profile = record(merge, Path(name))
-            wheel, crates = build(backend.used(profile), out)
             if options.record:
-                shutil.copyfile(profile, backend.PROFILE)
-                backend.BUILD.write_text(f"{backend.compiler().strip()}\n\n{crates}", encoding="utf-8")
+                shutil.copyfile(profile, profiled_rustc.PROFILE)
+                profiled_rustc.COMPILER.write_text(f"{profiled_rustc.compiler()}\n", encoding="utf-8")
+            wheel = build(backend.used(profile), backend.USED, out)
     print(f"{wheel}: {wheel.stat().st_size} bytes")
     return 0
 

@@ -32,6 +32,7 @@ def loaded(name: str) -> ModuleType:
 notes = loaded("notes")
 publish = loaded("publish")
 api = loaded("api")
+profiled_rustc = loaded("profiled_rustc")
 backend = loaded("backend")
 
 MANIFEST = '[workspace]\n\n[workspace.package]\nversion = "0.2.0"\n\n[profile.dev]\n'
@@ -281,32 +282,52 @@ def test_a_wheel_is_not_compressed_in_place(tmp_path: Path) -> None:
     assert wheel.read_bytes() == before
 
 
-@pytest.mark.skipif(os.name != "posix", reason="the wrapper is a script")
-def test_the_options_of_a_profile_are_added_for_the_crates_of_the_check(tmp_path: Path) -> None:
+@pytest.fixture
+def rustc(tmp_path: Path) -> Path:
+    """A compiler that prints its arguments."""
     compiler = tmp_path / "rustc"
     compiler.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
     compiler.chmod(0o755)
-    log = tmp_path / "crates.txt"
-    environment = os.environ | backend.variables(["-Cprofile-use=/a b/c,d", backend.HOT], log)
+    return compiler
 
-    def options(*arguments: str) -> list[str]:
-        command = [environment["RUSTC_WRAPPER"], compiler, *arguments]
-        done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
-        return done.stdout.splitlines()[len(arguments) :]
 
-    for crate in backend.CRATES:
-        assert options("--crate-name", crate, "-C", f"metadata={crate}1") == ["-Cprofile-use=/a b/c,d", backend.HOT]
-    assert options("--crate-name", "typeloom_cpu") == []
-    assert options("-vV") == []
-    assert log.read_text() == "".join(f"{crate} metadata={crate}1\n" for crate in backend.CRATES)
+def wrapped(rustc: Path, environment: dict[str, str], *arguments: str) -> list[str]:
+    """The arguments that the wrapper passes to the compiler."""
+    package = {"CARGO_PKG_NAME": "a-b", "CARGO_PKG_VERSION": "1.2.3"}
+    command = [sys.executable, RELEASE / "profiled_rustc.py", rustc, *arguments]
+    done = subprocess.run(command, env=os.environ | package | environment, check=True, stdout=subprocess.PIPE, text=True)
+    return done.stdout.splitlines()
+
+
+def test_the_options_of_a_profile_are_added_for_the_crates_of_the_check(rustc: Path) -> None:
+    environment = backend.variables(["-Cprofile-use=/a b/c,d", backend.HOT], backend.USED)
+    assert environment["RUSTC_WRAPPER"] == str(RELEASE / "profiled_rustc.py")
+    for crate in backend.USED:
+        assert wrapped(rustc, environment, "--crate-name", crate)[2:] == ["-Cprofile-use=/a b/c,d", backend.HOT]
+    assert wrapped(rustc, environment, "--crate-name", "typeloom_cpu")[2:] == []
+    assert wrapped(rustc, environment, "-vV") == ["-vV"]
+
+
+def test_symbols_contain_the_package_and_not_a_hash_of_its_dependencies(rustc: Path) -> None:
+    hashed = ["-C", "metadata=1a2b", "-C", "extra-filename=-1a2b"]
+    assert wrapped(rustc, {}, "--crate-name", "a_b", *hashed)[3:] == ["metadata=a-b-1.2.3", *hashed[2:]]
+    for arguments in (["--crate-name", "build_script_build"], ["--crate-name", "a_b", "--crate-type", "proc-macro"]):
+        assert wrapped(rustc, {}, *arguments, *hashed) == [*arguments, *hashed]
+
+
+def test_the_recorded_profile_is_used_with_its_compiler_only(rustc: Path, tmp_path: Path) -> None:
+    crate = ["--crate-name", "typeloom_solver"]
+    assert wrapped(rustc, {}, *crate) == crate, "this compiler has another version"
+    recorded = profiled_rustc.COMPILER.read_text(encoding="utf-8")
+    assert recorded.startswith("rustc ")
+    (tmp_path / "version").write_text(recorded)
+    rustc.write_text(f'#!/bin/sh\nif [ "$1" = -vV ]; then cat "{tmp_path}/version"; else printf "%s\\n" "$@"; fi\n')
+    assert wrapped(rustc, {}, *crate) == [*crate, f"-Cprofile-use={profiled_rustc.PROFILE}"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the wrapper is a script")
 def test_the_build_backend_uses_a_profile_of_this_compiler_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RUSTC_WRAPPER", raising=False)
-    recorded, crates = backend.recorded()
-    assert recorded.startswith("rustc ")
-    assert [line.split()[0] for line in crates.splitlines()] == sorted(backend.CRATES)
     seen: list[str | None] = []
 
     def build(*_arguments: object) -> str:
@@ -316,18 +337,19 @@ def test_the_build_backend_uses_a_profile_of_this_compiler_only(monkeypatch: pyt
     monkeypatch.setattr(backend.maturin, "build_wheel", build)
     monkeypatch.setattr(backend.maturin, "build_editable", build)
     before = dict(os.environ)
+    recorded = profiled_rustc.COMPILER.read_text(encoding="utf-8").strip()
     for version in (recorded, recorded.replace("rustc ", "rustc 9"), ""):
-        monkeypatch.setattr(backend, "compiler", lambda version=version: version)
+        monkeypatch.setattr(profiled_rustc, "compiler", lambda _rustc, version=version: version)
         assert backend.build_wheel("folder") == backend.build_editable("folder") == "a.whl"
         assert dict(os.environ) == before
-    monkeypatch.setattr(backend, "compiler", lambda: recorded)
+    monkeypatch.setattr(profiled_rustc, "compiler", lambda _rustc: recorded)
     monkeypatch.setenv("RUSTC_WRAPPER", "a cache")
     backend.build_wheel("folder")
-    options = f"-Cprofile-use={backend.PROFILE}\n{backend.HOT}"
+    options = f"-Cprofile-use={profiled_rustc.PROFILE}\n{backend.HOT}"
     assert seen == [options, options, None, None, None, None, None]
 
 
 def test_the_crates_with_a_profile_exist() -> None:
-    for package in backend.PACKAGES:
-        assert (ROOT / "crates" / package / "Cargo.toml").is_file()
-    assert len(backend.PACKAGES) == len(backend.CRATES)
+    for crate in profiled_rustc.CRATES:
+        assert (ROOT / "crates" / crate.removeprefix("typeloom_") / "Cargo.toml").is_file()
+    assert {*backend.USED} <= {*profiled_rustc.CRATES, backend.MODULE}
