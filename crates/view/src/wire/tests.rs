@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use typeloom_onnx::messages::GraphProto;
+use typeloom_test_cases::number;
 
 use super::columns::COUNT;
 use super::{Error, MAGIC, VERSION, decode, encode};
@@ -114,7 +115,7 @@ fn check(bytes: &[u8]) {
 fn every_changed_byte_gives_a_scene_or_an_error() {
     let encoded = encode(&small());
     let mut decoded = 0;
-    for at in 0..encoded.len() {
+    for at in (0..encoded.len()).step_by(number(5, 1)) {
         for change in [1, 2, 0x80, 0xff] {
             let mut bytes = encoded.clone();
             bytes[at] ^= change;
@@ -122,7 +123,7 @@ fn every_changed_byte_gives_a_scene_or_an_error() {
             check(&bytes);
         }
     }
-    assert!(decoded > 100, "only {decoded} changed scenes were decoded");
+    assert!(decoded > number(20, 100), "only {decoded} changed scenes were decoded");
 }
 
 proptest! {
