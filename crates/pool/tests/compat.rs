@@ -275,7 +275,7 @@ fn many_generic_types_over_one_large_body_are_compared_in_bounded_time() {
         }
         let mut mark = pool.primitive(Tag::Int).unwrap();
         let mut schemes = Vec::new();
-        for _ in 0..2500 {
+        for _ in 0..number(250, 2500) {
             mark = pool.list(mark).unwrap();
             let marked = pool.tuple(&[body, mark]).unwrap();
             schemes.push(pool.scheme(&[Sort::Type; 2], marked).unwrap());
@@ -284,7 +284,8 @@ fn many_generic_types_over_one_large_body_are_compared_in_bounded_time() {
     };
     let (old, new) = (side(0), side(1));
     let answer = pool.compat(old, new, Direction::Full);
-    assert!(answer.truncated && !answer.is_compatible());
+    // Both are one type with renamed variables. All cases have more pairs than the limit, so the answer is given up.
+    assert_eq!((answer.truncated, answer.is_compatible()), number((false, true), (true, false)));
 }
 
 #[test]

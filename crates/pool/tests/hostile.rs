@@ -7,6 +7,7 @@ use typeloom_pool::{
     Bounded, Bundle, Descriptor, GraphRef, Idx, ImportError, ImportErrorKind, ImportLimits, NameError, Pool,
     PoolError, Sort, Tag, VariantDescriptor,
 };
+use typeloom_test_cases::number;
 
 /// A pool with some content, and an identical pool that imports nothing.
 struct Witness {
@@ -245,7 +246,7 @@ fn every_truncation_is_rejected() {
 fn every_bit_flip_is_rejected() {
     for bundle in bundles() {
         let mut pool = Pool::new();
-        for bit in 0..bundle.as_bytes().len() * 8 {
+        for bit in (0..bundle.as_bytes().len() * 8).step_by(number(7, 1)) {
             let mut bytes = bundle.as_bytes().to_vec();
             bytes[bit / 8] ^= 1 << (bit % 8);
             assert!(pool.import(&bytes).is_err(), "bit {bit}");
@@ -260,7 +261,7 @@ fn every_bit_flip_under_a_valid_seal_is_rejected_or_decodes_to_the_same_bytes() 
     for (at, bundle) in bundles().iter().enumerate() {
         let mut witness = Witness::new(at as u64 + 50);
         let body = body(bundle);
-        for bit in 0..body.len() * 8 {
+        for bit in (0..body.len() * 8).step_by(number(7, 1)) {
             let mut flipped = body.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
             let bytes = sealed(flipped);

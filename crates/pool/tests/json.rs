@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use typeloom_pool::{Bundle, ImportError, ImportLimits, JsonError, Pool, Tag};
+use typeloom_test_cases::number;
 
 type Edit<'e> = &'e dyn Fn(&mut Value);
 
@@ -192,7 +193,7 @@ fn a_view_with_one_value_removed_or_replaced_is_refused_or_unchanged_by_a_round_
         let view: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
         let mut all = Vec::new();
         paths(&view, "", &mut all);
-        for place in all.iter().skip(1) {
+        for place in all.iter().skip(1).step_by(number(5, 1)) {
             let (parent, last) = place.rsplit_once('/').unwrap();
             let mut edits = Vec::new();
             let mut without = view.clone();
@@ -238,7 +239,7 @@ fn a_view_with_one_value_removed_or_replaced_is_refused_or_unchanged_by_a_round_
             }
         }
     }
-    assert!(refused > 5000 && accepted > 10, "{refused} {accepted}");
+    assert!(refused > number(1000, 5000) && accepted > number(2, 10), "{refused} {accepted}");
 }
 
 #[test]

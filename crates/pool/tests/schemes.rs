@@ -5,6 +5,7 @@ use typeloom_pool::{
     Bounded, ConstDescriptor, Descriptor, GraphRef, Idx, ImportError, ImportErrorKind, ImportLimits, Pool,
     PoolError, Sort, Tag, Variable,
 };
+use typeloom_test_cases::number;
 
 type Node = Descriptor<GraphRef<Idx>>;
 
@@ -250,7 +251,7 @@ fn rewritten(rng: &mut Rng, graph: &[Node]) -> Vec<Node> {
 #[test]
 fn random_recursive_schemes_are_one_type_however_they_are_written() {
     let mut interned = 0;
-    for seed in 0..3000 {
+    for seed in 0..number(500, 3000) {
         let mut rng = Rng(seed);
         let mut pool = Pool::new();
         let outer = [pool.primitive(Tag::Int).unwrap(), pool.primitive(Tag::Str).unwrap()];
@@ -278,7 +279,7 @@ fn random_recursive_schemes_are_one_type_however_they_are_written() {
             assert_eq!(alone.digest(ty).unwrap(), digest, "{seed}");
         }
     }
-    assert!(interned > 2500, "{interned}");
+    assert!(interned > number(400, 2500), "{interned}");
 }
 
 #[test]
