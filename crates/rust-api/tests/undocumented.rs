@@ -3,6 +3,7 @@
 use crate::json;
 use typeloom_rust_api::{Edition, Editions, ItemChange, describe};
 use typeloom_term::Symbols;
+use typeloom_test_cases::number;
 
 fn json(source: &str) -> Vec<u8> {
     json::with("sample", source, &["--document-hidden-items"])
@@ -289,7 +290,10 @@ fn a_private_type_in_a_required_signature_seals() {
         ("const C: p::Token;", true),
         ("fn f(&self, _: p::Token) {}", false),
         ("fn f(&self) -> Own;", false),
-    ] {
+    ]
+    .into_iter()
+    .step_by(number(3, 1))
+    {
         let found = |alias: &str| breaks(&with(alias, item, ""), &with(alias, item, "fn g(&self);"));
         let open = ["sample::Tr::g!"];
         assert_eq!(found(""), if seals { &open[..0] } else { &open }, "{item}");

@@ -8,6 +8,7 @@ use typeloom_rewrite::advise::applied;
 use typeloom_solver::diagnostic::{Code, Diagnostic, Fix};
 use typeloom_solver::model::Options;
 use typeloom_solver::universe::Universe;
+use typeloom_test_cases::number;
 
 fn diagnose(bytes: &[u8]) -> Vec<Diagnostic> {
     let (options, operators) = (Options::default(), Operators::standard());
@@ -122,7 +123,7 @@ fn chain(layers: usize, is_wrong: impl Fn(usize) -> bool, wrong: &str) -> String
 
 #[test]
 fn independent_errors_are_as_many_diagnostics() {
-    for (layers, every) in [(20, 1), (40, 2), (30, 7)] {
+    for (layers, every) in number([(8, 1), (12, 2), (15, 7)], [(20, 1), (40, 2), (30, 7)]) {
         let bytes = of_text(&chain(layers, |layer| layer % every == 0, "double[2, 2]"));
         let found = diagnose(&bytes);
         assert_eq!(found.len(), layers.div_ceil(every), "{layers} layers, every {every}");
