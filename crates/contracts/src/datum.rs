@@ -1,8 +1,8 @@
 //! Run-time values.
 //!
 //! A [`Datum`] is a value of any type of the type tree: operand of operators, argument and result of
-//! components, and payload of messages between peers. ONNX operators use tensors, sequences and optionals
-//! only; the other variants occur in modules.
+//! components, and payload of messages between peers. ONNX operators use tensors, sequences, optionals
+//! and maps only; the other variants occur in modules.
 //!
 //! **Invariant:** the type of a datum is a function of the datum alone; see [`Datum::type_node`] and
 //! [`Datum::describe`].
@@ -12,6 +12,7 @@ use std::fmt;
 use bytes::Bytes;
 use half::f16;
 use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
 use typeloom_types::tree::TypeNode;
 use typeloom_types::tree::builtin::{
     TYPE_ADDRESS_VEC, TYPE_BYTES, TYPE_COMPOSITE, TYPE_MULTIADDRESS, TYPE_PEER_ID, TYPE_PEER_ID_VEC,
@@ -20,6 +21,7 @@ use typeloom_types::tree::builtin::{
 };
 
 use crate::address::Multiaddress;
+use crate::map::MapDatum;
 use crate::peer_selector::PeerId;
 
 /// A value of any type of the type tree. Clones of tensors and bytes share their memory.
@@ -30,6 +32,8 @@ pub enum Datum {
     Sequence(Vec<Datum>),
     /// An optional value.
     Optional(Option<Box<Datum>>),
+    /// A map from keys to tensors.
+    Map(Box<MapDatum>),
     Scalar(Scalar),
     /// A signal without payload.
     Trigger,
@@ -94,6 +98,12 @@ impl Datum {
         if let Self::Sequence(values) = self { Some(values) } else { None }
     }
 
+    /// The map, or `None` for other values.
+    #[must_use]
+    pub fn as_map(&self) -> Option<&MapDatum> {
+        if let Self::Map(map) = self { Some(map) } else { None }
+    }
+
     /// The peers of a [`Datum::Peer`] or [`Datum::Peers`].
     #[must_use]
     pub fn as_peers(&self) -> Option<&[PeerId]> {
@@ -103,12 +113,12 @@ impl Datum {
         if let Self::Peers(peers) = self { Some(peers) } else { None }
     }
 
-    /// Type-tree leaf of the value; `None` for sequences and optionals, which are type constructors.
+    /// Type-tree leaf of the value; `None` for sequences, optionals and maps, which are type constructors.
     #[must_use]
     pub fn type_node(&self) -> Option<&'static TypeNode> {
         Some(match self {
             Self::Tensor(tensor) => tensor.type_node(),
-            Self::Sequence(_) | Self::Optional(_) => return None,
+            Self::Sequence(_) | Self::Optional(_) | Self::Map(_) => return None,
             Self::Scalar(scalar) => scalar.type_node(),
             Self::Trigger => &TYPE_TRIGGER,
             Self::Bytes(_) => &TYPE_BYTES,
@@ -126,7 +136,7 @@ impl Datum {
     #[must_use]
     pub fn describe(&self) -> String {
         match self {
-            Self::Tensor(tensor) => describe_tensor(tensor),
+            Self::Tensor(tensor) => describe_tensor(tensor.dtype(), tensor.shape()),
             Self::Sequence(values) => {
                 let first =
                     values.first().map_or_else(String::new, |first| format!(" of {}, ...", first.describe()));
@@ -134,6 +144,10 @@ impl Datum {
             }
             Self::Optional(None) => "nothing".to_owned(),
             Self::Optional(Some(held)) => format!("optional({})", held.describe()),
+            Self::Map(map) => {
+                let (key, value, shape) = map.types();
+                format!("map({}, {}) of {}", key.onnx_name(), describe_tensor(value, shape), map.len())
+            }
             Self::Composite(parts) => {
                 let part = |(name, part): &(String, Self)| format!("{name}: {}", part.describe());
                 let parts: Vec<String> = parts.iter().map(part).collect();
@@ -169,11 +183,11 @@ impl From<AnyTensor> for Datum {
 }
 
 /// Displays the type of a tensor; rank 0 has no brackets.
-fn describe_tensor(tensor: &AnyTensor) -> String {
-    let name = tensor.dtype().onnx_name();
-    if tensor.rank() == 0 {
+fn describe_tensor(dtype: Dtype, shape: &[usize]) -> String {
+    let name = dtype.onnx_name();
+    if shape.is_empty() {
         return name.to_owned();
     }
-    let extents: Vec<String> = tensor.shape().iter().map(usize::to_string).collect();
+    let extents: Vec<String> = shape.iter().map(usize::to_string).collect();
     format!("{name}[{}]", extents.join(", "))
 }

@@ -25,6 +25,8 @@ pub mod address;
 
 pub mod datum;
 
+pub mod map;
+
 pub mod role;
 
 pub mod backend;

@@ -1,4 +1,4 @@
-//! Decoding of stored tensors, sequences and optionals.
+//! Decoding of stored tensors, sequences, optionals and maps.
 //!
 //! ONNX stores the elements of a tensor in `raw_data` or in one of five typed lists. Types without a
 //! dedicated list use `int32_data`; packed elements are stored there as whole bytes.
@@ -7,12 +7,16 @@ use bytes::Bytes;
 use typeloom_onnx::header::{HeaderError, extents, header};
 use typeloom_onnx::messages::sequence_proto::DataType as Kind;
 use typeloom_onnx::messages::tensor_proto::DataLocation;
-use typeloom_onnx::messages::{OptionalProto, SequenceProto, SparseTensorProto, TensorProto};
+use typeloom_onnx::messages::{MapProto, OptionalProto, SequenceProto, SparseTensorProto, TensorProto};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::any_tensor::error::TensorError;
 use typeloom_types::dtype::Dtype;
 
 use typeloom_contracts::datum::Datum;
+use typeloom_contracts::map::MapDatum;
+
+use crate::movement::reshape;
+use crate::ops::slice::join;
 
 /// Minimum size in bytes of a tensor that shares the memory of its file instead of being copied.
 const MIN_SHARED: usize = 1 << 12;
@@ -176,19 +180,63 @@ pub fn optional(proto: &OptionalProto) -> Result<Datum, DecodeTensorError> {
     optional_at(proto, 0)
 }
 
+/// Decodes a stored map, whose entries are in any order.
+///
+/// # Errors
+/// [`DecodeTensorError`] if a tensor is malformed, or the map has no form as [`MapDatum`].
+pub fn map(proto: &MapProto) -> Result<Datum, DecodeTensorError> {
+    let bad = |what| DecodeTensorError::Unsupported { name: proto.name().to_owned(), what };
+    let stored = proto.values.as_deref().map(|values| &*values.tensor_values).unwrap_or_default();
+    let mut order: Vec<usize> = (0..stored.len()).collect();
+    let has_values = |keys: usize| {
+        let differs = bad("has not one tensor for each key");
+        if keys == stored.len() { Ok(()) } else { Err(differs) }
+    };
+    let keys = match proto.key_type.and_then(Dtype::from_onnx_number) {
+        Some(Dtype::I64) => {
+            has_values(proto.keys.len())?;
+            order.sort_by_key(|at| proto.keys[*at]);
+            AnyTensor::from(order.iter().map(|at| proto.keys[*at]).collect::<Vec<_>>())
+        }
+        Some(Dtype::String) => {
+            has_values(proto.string_keys.len())?;
+            order.sort_by_key(|at| &proto.string_keys[*at]);
+            let texts: Result<Vec<&str>, _> =
+                order.iter().map(|at| std::str::from_utf8(&proto.string_keys[*at])).collect();
+            let texts = texts.map_err(|_| bad("has a key that is not UTF-8"))?;
+            AnyTensor::from_strings(&[texts.len()], &texts).map_err(|_| bad("has too large keys"))?
+        }
+        _ => return Err(bad("has keys that are neither int64 nor string")),
+    };
+    let mut values = Vec::with_capacity(order.len());
+    for at in order {
+        let value = tensor(&stored[at])?;
+        let shape = [&[1], value.shape()].concat();
+        values.push(reshape(value, &shape).map_err(|_| bad("has too large values"))?);
+    }
+    if values.is_empty() {
+        return Err(bad("is an empty map, which does not state the type of its values"));
+    }
+    if values.iter().any(|value| value.dtype() != values[0].dtype()) {
+        return Err(bad("has values of several element types"));
+    }
+    let values =
+        join(&values.iter().collect::<Vec<_>>(), 0).map_err(|_| bad("has values of several shapes"))?;
+    let made = MapDatum::new(keys, values).map_err(|_| bad("has a key twice"))?;
+    Ok(Datum::Map(Box::new(made)))
+}
+
 fn sequence_at(proto: &SequenceProto, depth: usize) -> Result<Datum, DecodeTensorError> {
     let bad = |what| DecodeTensorError::Unsupported { name: proto.name().to_owned(), what };
     if depth > MAX_DEPTH {
         return Err(bad("is nested too deeply"));
     }
-    if !proto.map_values.is_empty() {
-        return Err(bad("is a sequence of maps"));
-    }
     let tensors = proto.tensor_values.iter().map(|it| tensor(it).map(Datum::Tensor));
     let sparse = proto.sparse_tensor_values.iter().map(|it| sparse(it).map(Datum::Tensor));
     let sequences = proto.sequence_values.iter().map(|it| sequence_at(it, depth + 1));
     let optionals = proto.optional_values.iter().map(|it| optional_at(it, depth + 1));
-    let values = tensors.chain(sparse).chain(sequences).chain(optionals);
+    let maps = proto.map_values.iter().map(map);
+    let values = tensors.chain(sparse).chain(sequences).chain(optionals).chain(maps);
     values.collect::<Result<_, _>>().map(Datum::Sequence)
 }
 
@@ -203,7 +251,7 @@ fn optional_at(proto: &OptionalProto, depth: usize) -> Result<Datum, DecodeTenso
         Kind::SparseTensor => proto.sparse_tensor_value.as_deref().map(|it| sparse(it).map(Datum::Tensor)),
         Kind::Sequence => proto.sequence_value.as_deref().map(|it| sequence_at(it, depth + 1)),
         Kind::Optional => proto.optional_value.as_deref().map(|it| optional_at(it, depth + 1)),
-        Kind::Map => return Err(bad("is an optional map")),
+        Kind::Map => proto.map_value.as_deref().map(map),
         Kind::Undefined => None,
     };
     Ok(Datum::Optional(held.transpose()?.map(Box::new)))

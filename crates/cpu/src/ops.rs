@@ -190,6 +190,7 @@ const FAMILIES: &[&[Operator]] = &[
     ml::feature::OPERATORS,
     ml::encode::OPERATORS,
     ml::linear::OPERATORS,
+    ml::map::OPERATORS,
     ml::svm::OPERATORS,
     ml::trees::OPERATORS,
     contrib::fused::OPERATORS,

@@ -411,24 +411,33 @@ fn is_full(ty: &ValueType) -> bool {
                 |dim: &Dim| *dim != Dim::Unknown && !dim.as_text().is_some_and(|text| text.contains('?'));
             dtype.is_some() && ty.shape.as_deref().is_some_and(|shape| shape.iter().all(known))
         }
-        Element::Sequence(inner) | Element::Optional(inner) => is_full(inner),
+        Element::Sequence(inner) | Element::Optional(inner) | Element::Map(_, inner) => is_full(inner),
         _ => false,
     }
+}
+
+/// Whether a tensor of this element type and these extents is not of a type.
+fn tensor_contradicts((own, extents): (Dtype, &[usize]), ty: &ValueType, binding: &mut Binding) -> bool {
+    let Element::Tensor(dtype) = &ty.element else { return !ty.is_unknown() };
+    let shape = ty.shape.as_deref().map(|shape| shape.iter().map(Dim::to_string).collect::<Vec<_>>());
+    dtype.is_some_and(|dtype| dtype != own) || shape.is_some_and(|shape| !agrees(&shape, extents, binding))
 }
 
 fn contradicts(value: &Datum, ty: &ValueType, binding: &mut Binding) -> bool {
     match (value, &ty.element) {
         (Datum::Optional(None), Element::Optional(_)) => false,
-        (Datum::Tensor(tensor), Element::Tensor(dtype)) => {
-            let shape = ty.shape.as_deref().map(|shape| shape.iter().map(Dim::to_string).collect::<Vec<_>>());
-            dtype.is_some_and(|dtype| dtype != tensor.dtype())
-                || shape.is_some_and(|shape| !agrees(&shape, tensor.shape(), binding))
+        (Datum::Tensor(tensor), Element::Tensor(_)) => {
+            tensor_contradicts((tensor.dtype(), tensor.shape()), ty, binding)
         }
         (Datum::Sequence(values), Element::Sequence(inner)) => {
             values.iter().any(|value| contradicts(value, inner, &mut binding.clone()))
         }
         (Datum::Optional(Some(value)), Element::Optional(inner)) => contradicts(value, inner, binding),
-        (_, Element::Tensor(_) | Element::Sequence(_) | Element::Optional(_)) => true,
+        (Datum::Map(map), Element::Map(key, inner)) => {
+            let (own, value, shape) = map.types();
+            own != *key || tensor_contradicts((value, shape), inner, binding)
+        }
+        (_, Element::Tensor(_) | Element::Sequence(_) | Element::Optional(_) | Element::Map(..)) => true,
         _ => false,
     }
 }
@@ -520,6 +529,7 @@ fn equal(left: &Datum, right: &Datum) -> bool {
             (Some(left), Some(right)) => equal(left, right),
             (left, right) => left.is_none() && right.is_none(),
         },
+        (Datum::Map(left), Datum::Map(right)) => left.types() == right.types() && left.keys() == right.keys(),
         _ => false,
     }
 }

@@ -139,7 +139,7 @@ impl Memory {
             }
             Datum::Composite(parts) => self.fields(parts, depth)?,
             Datum::Leaf(leaf) => self.bytes_value(leaf.bytes),
-            Datum::Sequence(_) | Datum::Optional(_) => return Err(unsupported()),
+            Datum::Sequence(_) | Datum::Optional(_) | Datum::Map(_) => return Err(unsupported()),
         };
         Ok(Value { wire_hash, value })
     }

@@ -7,6 +7,7 @@
 //! | `("raw", element, array)` | tensor of elements that NumPy lacks, as unsigned integers of the same width | shared |
 //! | `("strings", shape, list)` | tensor of strings | copied |
 //! | `("sequence", list)`, `("optional", value or None)` | sequence, optional | |
+//! | `("map", keys, values)` with two forms of tensors | map | as the tensors |
 //!
 //! Results have the same forms, with a [`Tensor`] in place of the array. It implements `__array_interface__`, because the
 //! stable ABI of Python 3.10 has no buffer protocol.
@@ -18,6 +19,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use typeloom::run::Datum;
+use typeloom::run::values::MapDatum;
 use typeloom::types::{AnyTensor, Dtype};
 
 use crate::error::core_error;
@@ -117,6 +119,13 @@ fn nested_datum(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Datum> {
             let values = values.cast::<PyList>()?.iter().map(|value| nested_datum(&value, depth + 1));
             Datum::Sequence(values.collect::<PyResult<_>>()?)
         }
+        "map" => {
+            let [keys, values] = [1, 2].map(|at| nested_datum(&tuple.get_item(at)?, depth + 1));
+            let (Datum::Tensor(keys), Datum::Tensor(values)) = (keys?, values?) else {
+                return Err(PyTypeError::new_err("the keys and values of a map are tensors"));
+            };
+            Datum::Map(Box::new(MapDatum::new(keys, values).map_err(core_error)?))
+        }
         "optional" => match tuple.get_item(1)? {
             value if value.is_none() => Datum::Optional(None),
             value => Datum::Optional(Some(Box::new(nested_datum(&value, depth + 1)?))),
@@ -161,6 +170,11 @@ pub(crate) fn object<'py>(py: Python<'py>, value: Datum) -> PyResult<Bound<'py, 
         Datum::Optional(value) => {
             let value = value.map(|value| object(py, *value)).transpose()?;
             ("optional", value).into_pyobject(py)?.into_any()
+        }
+        Datum::Map(map) => {
+            let [keys, values] =
+                [map.keys(), map.values()].map(|part| object(py, Datum::Tensor(part.clone())));
+            ("map", keys?, values?).into_pyobject(py)?.into_any()
         }
         other => return Err(PyTypeError::new_err(format!("{} has no form in Python", other.describe()))),
     })

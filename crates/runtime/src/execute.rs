@@ -104,7 +104,11 @@ const STEP_ELEMENTS: u64 = 16;
 /// Number of steps for the operands of a node. An operator takes at least time proportional to their size,
 /// even if it writes in place.
 fn operand_steps(frame: &Frame<'_>, step: &PlanStep) -> u64 {
-    let bytes = |value: &Datum| value.as_tensor().map_or(0, |tensor| tensor.bytes().len() as u64);
+    let bytes = |value: &Datum| match value {
+        Datum::Tensor(tensor) => tensor.bytes().len() as u64,
+        Datum::Map(map) => map.byte_len() as u64,
+        _ => 0,
+    };
     let of = |value: &Datum| match value.as_sequence() {
         Some(values) => {
             values.len() as u64 / STEP_ELEMENTS + values.iter().map(bytes).sum::<u64>() / STEP_BYTES
@@ -132,7 +136,7 @@ fn nested(error: RunError) -> NodeError {
 #[inline(never)]
 fn operand(value: Datum, index: usize) -> Result<Datum, NodeError> {
     match value {
-        Datum::Tensor(_) | Datum::Sequence(_) | Datum::Optional(_) => Ok(value),
+        Datum::Tensor(_) | Datum::Sequence(_) | Datum::Optional(_) | Datum::Map(_) => Ok(value),
         Datum::Scalar(scalar) => Ok(Datum::Tensor(match scalar {
             Scalar::F32(scalar) => AnyTensor::from_scalar(scalar),
             Scalar::F64(scalar) => AnyTensor::from_scalar(scalar),
@@ -385,7 +389,9 @@ impl<'r> Run<'r> {
             let value = used.and_then(|used| frame.read(used));
             inputs.push(match value {
                 // Most values are not moved through a result.
-                None | Some(Datum::Tensor(_) | Datum::Sequence(_) | Datum::Optional(_)) => value,
+                None | Some(Datum::Tensor(_) | Datum::Sequence(_) | Datum::Optional(_) | Datum::Map(_)) => {
+                    value
+                }
                 Some(other) => Some(operand(other, index)?),
             });
         }

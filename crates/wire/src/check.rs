@@ -11,7 +11,6 @@ use smallvec::SmallVec;
 use typeloom_contracts::datum::{Datum, Scalar};
 use typeloom_solver::solution::Composite;
 use typeloom_solver::value_type::{Dim, Element, ValueType};
-use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::tree::TypeNode;
 
@@ -121,7 +120,7 @@ impl SymbolBindings {
     /// Checks that a value is of a type, and binds the symbols of the type.
     ///
     /// A tensor of rank 0 is accepted as a scalar, and a value of type `T` as an `optional(T)`. Types without
-    /// values at run time (sparse tensors and maps) and unknown types accept every value.
+    /// values at run time (sparse tensors) and unknown types accept every value.
     ///
     /// # Errors
     /// [`Mismatch`].
@@ -129,8 +128,19 @@ impl SymbolBindings {
         #[cfg(test)]
         CHECKS.with(|checks| checks.set(checks.get() + 1));
         let fits = match (&ty.element, value) {
-            (Element::Sparse(_) | Element::Map(..), _) => true,
-            (Element::Tensor(dtype), Datum::Tensor(tensor)) => self.fits_tensor(tensor, *dtype, ty),
+            (Element::Sparse(_), _) => true,
+            (Element::Tensor(dtype), Datum::Tensor(tensor)) => {
+                self.fits_tensor((tensor.dtype(), tensor.shape()), *dtype, ty)
+            }
+            (Element::Map(key, inner), Datum::Map(map)) => {
+                let (own, value, shape) = map.types();
+                // Each value of a map has the same shape, but other maps in a sequence can have another one.
+                own == *key
+                    && match &inner.element {
+                        Element::Tensor(dtype) => self.fits_tensor((value, shape), *dtype, inner),
+                        _ => inner.is_unknown(),
+                    }
+            }
             (Element::Sequence(inner), Datum::Sequence(values)) => {
                 // Each element of a sequence binds the symbols of its type independently.
                 return values.iter().try_for_each(|value| Self::default().check(value, inner));
@@ -152,7 +162,7 @@ impl SymbolBindings {
                     None => node.is_abstract() && !ty.is_tensor(),
                 },
             },
-            (Element::Tensor(Some(_)) | Element::Sequence(_), _) => false,
+            (Element::Tensor(Some(_)) | Element::Sequence(_) | Element::Map(..), _) => false,
         };
         if fits { Ok(()) } else { Err(Mismatch { found: value.describe(), expected: self.describe(ty) }) }
     }
@@ -183,13 +193,14 @@ impl SymbolBindings {
         Ok(())
     }
 
-    fn fits_tensor(&mut self, tensor: &AnyTensor, dtype: Option<Dtype>, ty: &ValueType) -> bool {
+    /// Whether a tensor of an element type and shape is of a type.
+    fn fits_tensor(&mut self, (own, shape): (Dtype, &[usize]), dtype: Option<Dtype>, ty: &ValueType) -> bool {
         let element_fits = match (dtype, ty.node) {
-            (Some(dtype), _) => dtype == tensor.dtype(),
-            (None, Some(node)) => tensor.type_node().is_subtype_of(node),
+            (Some(dtype), _) => dtype == own,
+            (None, Some(node)) => own.type_node().is_subtype_of(node),
             (None, None) => true,
         };
-        element_fits && ty.shape.as_deref().is_none_or(|shape| self.fits_shape(tensor.shape(), shape))
+        element_fits && ty.shape.as_deref().is_none_or(|dims| self.fits_shape(shape, dims))
     }
 
     fn fits_shape(&mut self, extents: &[usize], shape: &[Dim]) -> bool {

@@ -1,6 +1,7 @@
 //! Errors of decoding, and of values that exceed the limits.
 
 use typeloom_contracts::address::AddressError;
+use typeloom_contracts::map::MapError;
 use typeloom_types::any_tensor::error::TensorError;
 
 /// Decoding error with its position.
@@ -43,6 +44,9 @@ pub enum Flaw {
     /// The elements of a tensor are invalid.
     #[error(transparent)]
     Tensor(#[from] TensorError),
+    /// Keys and values that are no map.
+    #[error(transparent)]
+    Map(#[from] MapError),
     /// The padding bits of a tensor are not zero.
     #[error("bits that belong to no element are not zero")]
     Padding,

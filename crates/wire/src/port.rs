@@ -223,7 +223,10 @@ fn to_solved(
             let inner = to_solved(inner, universe, dims, depth + 1)?;
             Type::Container(Constructor::Optional, Box::new(inner))
         }
-        Element::Map(..) => return Err(PortTypeError::NoValues { found: "map" }),
+        Element::Map(key, inner) => {
+            let inner = to_solved(inner, universe, dims, depth + 1)?;
+            Type::Container(Constructor::Map(Elem::of(*key)), Box::new(inner))
+        }
         Element::Sparse(_) => return Err(PortTypeError::NoValues { found: "sparse tensor" }),
     })
 }

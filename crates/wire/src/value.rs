@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use half::f16;
 use typeloom_contracts::datum::{Datum, LeafDatum, Scalar};
+use typeloom_contracts::map::MapDatum;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::lattice::lookup_by_id;
@@ -11,7 +12,7 @@ use typeloom_types::tree::TypeNode;
 use crate::codec::{Encoded, Reader, Variants, Writer, variants};
 use crate::error::{Flaw, Malformed};
 
-/// Wire tag of a value's leaf type; 0 for sequences and optionals, which have none.
+/// Wire tag of a value's leaf type; 0 for sequences, optionals and maps, which have none.
 pub(crate) fn tag_of(datum: &Datum) -> u64 {
     datum.type_node().map_or(0, TypeNode::wire_tag)
 }
@@ -35,6 +36,7 @@ variants! { Datum, "value":
     16 => (Self::Addresses(addresses)) [addresses],
     17 => (Self::Composite(parts)) [parts],
     18 => (Self::Leaf(leaf)) [leaf],
+    19 => (Self::Map(map)) [map],
 }
 
 /// The recursion is bounded by [`MAX_DEPTH`](crate::limits::MAX_DEPTH).
@@ -103,6 +105,18 @@ impl Encoded for AnyTensor {
             return reader.fail(Flaw::Padding);
         }
         Ok(tensor)
+    }
+}
+
+impl Encoded for MapDatum {
+    fn put(&self, out: &mut Writer<'_>) {
+        self.keys().put(out);
+        self.values().put(out);
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let (keys, values) = (AnyTensor::read(reader)?, AnyTensor::read(reader)?);
+        Self::new(keys, values).or_else(|error| reader.fail(error))
     }
 }
 

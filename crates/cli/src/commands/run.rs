@@ -268,7 +268,7 @@ fn inputs(args: &RunArgs, ports: &[Port]) -> anyhow::Result<Inputs> {
 
 /// Whether an extent of a type is this symbol, or an expression with it; `?` is an extent without a name.
 fn speaks_of(ty: &ValueType, symbol: &str) -> bool {
-    if let Element::Sequence(inner) | Element::Optional(inner) = &ty.element {
+    if let Element::Sequence(inner) | Element::Optional(inner) | Element::Map(_, inner) = &ty.element {
         return speaks_of(inner, symbol);
     }
     ty.shape.iter().flat_map(|shape| shape.iter()).any(|dim| match dim {

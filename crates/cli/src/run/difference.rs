@@ -76,6 +76,14 @@ pub(crate) fn compare(own: &Datum, reference: &Datum, given: Option<f64>) -> Com
                 }
             }
             (Datum::Sequence(a), Datum::Sequence(b)) if a.len() == b.len() => pending.extend(a.iter().zip(b)),
+            (Datum::Map(a), Datum::Map(b)) if a.types() == b.types() && a.keys() == b.keys() => {
+                if !tensors(a.values(), b.values(), tolerance(a.values().dtype(), given), &mut total) {
+                    return Comparison::Unlike(format!("{} is not compared", own.describe()));
+                }
+            }
+            (Datum::Map(a), Datum::Map(b)) if a.types() == b.types() => {
+                return Comparison::Unlike("the keys of a map differ".to_owned());
+            }
             (Datum::Optional(None), Datum::Optional(None)) => {}
             (Datum::Optional(Some(a)), Datum::Optional(Some(b))) => pending.push((a, b)),
             // An optional with a value and the value are not distinguished by all interfaces of engines.

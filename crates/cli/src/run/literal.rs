@@ -1,10 +1,14 @@
-//! Inputs that are written on the command line: `4`, `[1, 0, 1]`, `[[0.5, nan]]`, `true`, `"text"`.
+//! Inputs that are written on the command line: `4`, `[1, 0, 1]`, `[[0.5, nan]]`, `true`, `"text"`,
+//! `{"key": 0.5}`.
 //!
 //! The notation is that of JSON, with `nan`, `inf` and `-inf`. Nested lists are the axes of a tensor. The element type is that of the
 //! input; a number that it does not contain exactly is an error, except that floats are rounded. A bool is also written as 0 or 1,
-//! and a single text without quotes.
+//! and a single text without quotes. A map is an object of JSON, whose keys are also integers in quotes.
+
+use std::collections::BTreeMap;
 
 use typeloom_contracts::datum::Datum;
+use typeloom_contracts::map::MapDatum;
 use typeloom_solver::value_type::{Element, ValueType};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::any_tensor::error::TensorError;
@@ -41,8 +45,39 @@ pub(crate) fn read(text: &str, ty: &ValueType) -> Result<Datum, LiteralError> {
         Element::Optional(_) if text.trim() == "none" => Ok(Datum::Optional(None)),
         // Types are nested by a bounded number of levels.
         Element::Optional(inner) => Ok(Datum::Optional(Some(Box::new(read(text, inner)?)))),
+        Element::Map(key, inner) => map(text, *key, inner, ty),
         _ => Err(LiteralError::Type { ty: ty.to_string() }),
     }
+}
+
+/// A map from texts or integers to tensors of one shape.
+fn map(text: &str, key: Dtype, inner: &ValueType, ty: &ValueType) -> Result<Datum, LiteralError> {
+    let unwritten = || LiteralError::Type { ty: ty.to_string() };
+    let Element::Tensor(Some(dtype)) = inner.element else { return Err(unwritten()) };
+    let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text)
+        .map_err(|_| syntax("an object of JSON with the entries of a map", text))?;
+    let wrong = |text: &str| LiteralError::Element { text: text.to_owned(), dtype: key };
+    let values = |values: Vec<&serde_json::Value>| {
+        let list = serde_json::Value::Array(values.into_iter().cloned().collect());
+        tensor(&list.to_string(), dtype)
+    };
+    let map = match key {
+        Dtype::I64 => {
+            let number = |(key, value): (&String, _)| {
+                str::parse::<i64>(key).map(|number| (number, value)).map_err(|_| wrong(key))
+            };
+            let parsed: Result<BTreeMap<i64, _>, _> = object.iter().map(number).collect();
+            let (keys, list): (Vec<i64>, _) = parsed?.into_iter().unzip();
+            MapDatum::new(AnyTensor::from(keys), values(list)?)
+        }
+        Dtype::String => {
+            let (keys, list): (Vec<&String>, _) =
+                object.iter().collect::<BTreeMap<_, _>>().into_iter().unzip();
+            MapDatum::new(AnyTensor::from_strings(&[keys.len()], &keys)?, values(list)?)
+        }
+        _ => return Err(unwritten()),
+    };
+    Ok(Datum::Map(Box::new(map.map_err(|_| unwritten())?)))
 }
 
 fn tensor(text: &str, dtype: Dtype) -> Result<AnyTensor, LiteralError> {

@@ -1,7 +1,10 @@
 //! Random inputs generated from their types.
 
+use std::sync::Arc;
+
 use anyhow::{Context as _, bail};
 use typeloom_contracts::datum::Datum;
+use typeloom_contracts::map::MapDatum;
 use typeloom_cpu::ops::generate::Random;
 use typeloom_solver::value_type::{Dim, Element, ValueType};
 use typeloom_types::any_tensor::AnyTensor;
@@ -33,8 +36,29 @@ pub(crate) fn value(
             (0..2).map(|_| value(inner, &mut symbols.clone(), random)).collect::<anyhow::Result<_>>()?,
         )),
         (Element::Optional(inner), _) => Ok(Datum::Optional(Some(Box::new(value(inner, symbols, random)?)))),
+        (Element::Map(key, inner), _) => {
+            let keys = match key {
+                Dtype::I64 => AnyTensor::from([0_i64, 1]),
+                Dtype::String => AnyTensor::from_strings(&[2], &["word0", "word1"])?,
+                _ => bail!("no value of type {ty} can be generated: keys are int64 or string"),
+            };
+            let values = ValueType { shape: stacked(inner, 2), ..ValueType::clone(inner) };
+            match value(&values, symbols, random)? {
+                Datum::Tensor(values) => Ok(Datum::Map(Box::new(MapDatum::new(keys, values)?))),
+                _ => bail!("no value of type {ty} can be generated: the values of maps are tensors"),
+            }
+        }
         _ => bail!("no value of type {ty} can be generated: the type is not specific enough"),
     }
+}
+
+/// The shape of the values of a map of this many entries; a value of unknown rank is a single one.
+pub(crate) fn stacked(value: &ValueType, entries: usize) -> Option<Arc<[Dim]>> {
+    Some(
+        std::iter::once(Dim::Fixed(entries))
+            .chain(value.shape.iter().flat_map(|shape| shape.iter().cloned()))
+            .collect(),
+    )
 }
 
 fn extent(dim: &Dim, symbols: &mut SymbolBindings, random: &mut Random) -> anyhow::Result<usize> {

@@ -4,12 +4,13 @@
 
 reads ``request.json`` in FOLDER and writes ``response.json``. A value is ``{"type": NUMBER, "shape": [...], "file": NAME}`` with ONNX's
 number of the element type and a file with little-endian elements, ``{"type": 8, "shape": [...], "strings": [...]}``,
-``{"sequence": [VALUE...]}``, or ``{"optional": VALUE or null}``. An output that has no such form is ``{"unsupported": MESSAGE}``.
+``{"sequence": [VALUE...]}``, ``{"map": {"keys": VALUE, "values": VALUE}}`` with two vectors, or ``{"optional": VALUE or null}``. An output that has no such form is ``{"unsupported": MESSAGE}``.
 An error is ``{"error": "import" | "load" | "run", "message": TEXT}``.
 """
 
 import ctypes
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -19,6 +20,8 @@ NUMPY = {
     1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 9: "bool", 10: "float16",
     11: "float64", 12: "uint32", 13: "uint64",
 }  # fmt: skip
+#: Types of keys and values of maps, by the names of ONNX Runtime.
+IN_MAPS = {"int64": 7, "float": 1, "double": 11, "string": STRING}
 #: Types of the same size for those that NumPy does not have.
 SAME_SIZE = {16: "uint16", 17: "uint8", 18: "uint8", 19: "uint8", 20: "uint8", 24: "uint8"}
 #: Types with two elements in a byte.
@@ -36,6 +39,11 @@ def load(value, folder, numpy, onnxruntime):
     if "optional" in value:
         held = value["optional"]
         return None if held is None else load(held, folder, numpy, onnxruntime)
+    if "map" in value:
+        keys, values = (load(value["map"][part], folder, numpy, onnxruntime) for part in ("keys", "values"))
+        if not isinstance(values, numpy.ndarray) or values.ndim != 1:
+            raise Unsupported("values of maps are single numbers or texts in its interface for Python")
+        return dict(zip(keys.tolist(), values.tolist()))
     number, shape = value["type"], value["shape"]
     if number == STRING:
         return numpy.array(value["strings"], dtype=object).reshape(shape)
@@ -60,14 +68,26 @@ class Writer:
         (self.folder / name).write_bytes(data)
         return name
 
-    def value(self, value):
+    def map(self, value, ty):
+        """A dictionary, whose entries have the types in the text `ty`."""
+        types = re.search(r"map\((\w+),tensor\((\w+)\)\)", ty)
+        numbers = [IN_MAPS.get(name) for name in types.groups()] if types else [None]
+        if None in numbers:
+            return {"unsupported": f"a map in a value of type {ty}"}
+        keys = sorted(value, key=lambda key: key.encode() if isinstance(key, str) else key)
+        columns = [self.numpy.array(part, dtype=NUMPY.get(number, object)) for part, number in zip((keys, [value[key] for key in keys]), numbers)]
+        return {"map": dict(zip(("keys", "values"), map(self.value, columns)))}
+
+    def value(self, value, ty=""):
         numpy = self.numpy
         if value is None:
             return {"optional": None}
         if isinstance(value, list):
-            items = [self.value(item) for item in value]
+            items = [self.value(item, ty) for item in value]
             broken = [item for item in items if "unsupported" in item]
             return broken[0] if broken else {"sequence": items}
+        if isinstance(value, dict):
+            return self.map(value, ty)
         if hasattr(value, "has_value"):
             return self.ort_value(value)
         if not isinstance(value, (numpy.ndarray, numpy.generic)):
@@ -111,7 +131,7 @@ def run(session, names, feed, onnxruntime):
     if is_plain and not any(is_value.values()):
         return session.run(names, feed)
     for name, value in feed.items():
-        if value is None or isinstance(value, list):
+        if value is None or isinstance(value, (dict, list)):
             raise Unsupported(f"input {name} is no tensor, and another value has an element type that NumPy does not have")
         if not is_value[name]:
             feed[name] = onnxruntime.OrtValue.ortvalue_from_numpy(value)
@@ -142,7 +162,8 @@ def respond(folder):
     try:
         writer = Writer(folder, numpy)
         outputs = run(session, request["outputs"], feed, onnxruntime)
-        values = [writer.value(value) for value in outputs]
+        types = {output.name: output.type for output in session.get_outputs()}
+        values = [writer.value(value, types[name]) for name, value in zip(request["outputs"], outputs)]
     except Exception as error:  # As above.
         return {"error": "run", "message": str(error)}
     return {"version": onnxruntime.__version__, "outputs": values}

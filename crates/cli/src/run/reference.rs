@@ -11,6 +11,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, anyhow, bail};
 use serde_json::{Value, json};
 use typeloom_contracts::datum::Datum;
+use typeloom_contracts::map::MapDatum;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
@@ -143,6 +144,11 @@ fn write(value: &Datum, folder: &Path, files: &mut usize) -> anyhow::Result<Valu
             let held = held.as_deref().map(|held| write(held, folder, files)).transpose()?;
             json!({"optional": held})
         }
+        Datum::Map(map) => {
+            let [keys, values] =
+                [map.keys(), map.values()].map(|tensor| write(&Datum::Tensor(tensor.clone()), folder, files));
+            json!({"map": {"keys": keys?, "values": values?}})
+        }
         other => bail!("{} cannot be given to ONNX Runtime", other.describe()),
     })
 }
@@ -161,6 +167,15 @@ fn read(value: &Value, folder: &Path) -> anyhow::Result<Output> {
             .into_iter()
             .collect();
         return Ok(values.map(Datum::Sequence));
+    }
+    if let Some(map) = value.get("map") {
+        return Ok(match (read(&map["keys"], folder)?, read(&map["values"], folder)?) {
+            (Ok(Datum::Tensor(keys)), Ok(Datum::Tensor(values))) => {
+                let map = MapDatum::new(keys, values);
+                map.map(|map| Datum::Map(Box::new(map))).map_err(|error| error.to_string())
+            }
+            _ => Err("a map of other values than tensors".to_owned()),
+        });
     }
     if value.get("optional").is_some_and(Value::is_null) {
         return Ok(Ok(Datum::Optional(None)));

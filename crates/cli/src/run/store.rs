@@ -9,7 +9,7 @@ use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::error::KernelError;
 use typeloom_cpu::{decode, ops};
-use typeloom_onnx::messages::{OptionalProto, SequenceProto, TensorProto};
+use typeloom_onnx::messages::{MapProto, OptionalProto, SequenceProto, TensorProto};
 use typeloom_onnx::prost::Message as _;
 use typeloom_solver::value_type::{Element, ValueType};
 use typeloom_types::any_tensor::AnyTensor;
@@ -46,11 +46,12 @@ fn decode_message(bytes: &[u8], ty: &ValueType) -> anyhow::Result<Datum> {
     Ok(match &ty.element {
         Element::Sequence(_) => decode::sequence(&SequenceProto::decode(bytes)?)?,
         Element::Optional(_) => decode::optional(&OptionalProto::decode(bytes)?)?,
+        Element::Map(..) => decode::map(&MapProto::decode(bytes)?)?,
         _ => Datum::Tensor(decode::tensor(&TensorProto::decode(bytes)?)?),
     })
 }
 
-/// Writes a value to a folder under a name; elements of sequences get separate files. Returns the files.
+/// Writes a value to a folder under a name; elements of sequences, and keys and values of maps, get separate files. Returns the files.
 pub(crate) fn write(folder: &Path, name: &str, value: &Datum) -> anyhow::Result<Vec<String>> {
     let file_name: String = name
         .chars()
@@ -60,17 +61,23 @@ pub(crate) fn write(folder: &Path, name: &str, value: &Datum) -> anyhow::Result<
     let file_name =
         if file_name.trim_matches('.').is_empty() { format!("value{file_name}") } else { file_name };
     let mut files = Vec::new();
+    let mut save = |name: &str, tensor: &AnyTensor| -> anyhow::Result<()> {
+        let (file, bytes) = match npy::written(tensor) {
+            Some(bytes) => (format!("{name}.npy"), bytes),
+            None => (format!("{name}.pb"), proto(tensor, name).encode_to_vec()),
+        };
+        let path = folder.join(&file);
+        std::fs::write(&path, bytes).with_context(|| format!("cannot write `{}`", path.display()))?;
+        files.push(file);
+        Ok(())
+    };
     let mut pending = vec![(file_name, value)];
     while let Some((name, value)) = pending.pop() {
         match value {
-            Datum::Tensor(tensor) => {
-                let (file, bytes) = match npy::written(tensor) {
-                    Some(bytes) => (format!("{name}.npy"), bytes),
-                    None => (format!("{name}.pb"), proto(tensor, &name).encode_to_vec()),
-                };
-                let path = folder.join(&file);
-                std::fs::write(&path, bytes).with_context(|| format!("cannot write `{}`", path.display()))?;
-                files.push(file);
+            Datum::Tensor(tensor) => save(&name, tensor)?,
+            Datum::Map(map) => {
+                save(&format!("{name}.keys"), map.keys())?;
+                save(&format!("{name}.values"), map.values())?;
             }
             Datum::Sequence(values) => {
                 let numbered = values.iter().enumerate().map(|(at, value)| (format!("{name}.{at}"), value));

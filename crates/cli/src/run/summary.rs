@@ -21,6 +21,28 @@ fn short(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
+/// The first entries of a map, or of the first map of a sequence.
+fn entries(value: &Datum) -> Option<String> {
+    let (map, more) = match value {
+        Datum::Map(map) => (&**map, ""),
+        Datum::Sequence(values) => (values.first()?.as_map()?, if values.len() > 1 { ", ..." } else { "" }),
+        _ => return None,
+    };
+    let texts = |tensor: &AnyTensor| match tensor.strings() {
+        Ok(texts) => Some(texts.take(MAX_LISTED).map(|text| format!("{text:?}")).collect::<Vec<_>>()),
+        Err(_) => {
+            let numbers = super::store::cast(tensor, Dtype::F64).ok()?.to_vec::<f64>().ok()?;
+            Some(numbers.into_iter().take(MAX_LISTED).map(short).collect())
+        }
+    };
+    // Values of other ranks are not listed.
+    let values = texts(map.values()).filter(|_| map.values().rank() == 1)?;
+    let listed: Vec<String> =
+        texts(map.keys())?.iter().zip(values).map(|(key, value)| format!("{key}: {value}")).collect();
+    let rest = if map.len() > MAX_LISTED { ", ..." } else { "" };
+    Some(format!("{{{}{rest}}}{more}", listed.join(", ")))
+}
+
 /// The elements of a small tensor, or the minimum, mean and maximum.
 fn elements(tensor: &AnyTensor) -> String {
     if let Ok(strings) = tensor.strings() {
@@ -50,7 +72,7 @@ pub(crate) fn table(values: &[(String, Datum)]) -> String {
     let rows: Vec<[String; 3]> = values
         .iter()
         .map(|(name, value)| {
-            let elements = value.as_tensor().map_or_else(String::new, elements);
+            let elements = value.as_tensor().map(elements).or_else(|| entries(value)).unwrap_or_default();
             [name, &value.describe(), &elements].map(|text| escape(text).into_owned())
         })
         .collect();

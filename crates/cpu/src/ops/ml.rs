@@ -3,9 +3,6 @@
 //! Results and the order of additions follow ONNX Runtime, because the specification leaves both open.
 //! Kernels accept every element type of the specification; ONNX Runtime rejects some of them. Attributes are
 //! checked and converted once per node, see [`Attributes::derived`](crate::attributes::Attributes::derived).
-//!
-//! **Limit:** operators on maps (`CastMap`, `DictVectorizer`, `ZipMap`) are missing: a run-time value cannot
-//! be a map.
 
 use typeloom_types::any_tensor::AnyTensor;
 
@@ -18,6 +15,8 @@ pub(super) mod feature;
 pub(super) mod encode;
 
 pub(super) mod linear;
+
+pub(super) mod map;
 
 pub(super) mod svm;
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, TypeAlias
+from collections.abc import Mapping
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -44,9 +45,19 @@ def to_core(value: Any, ty: Type | None) -> Any:
         return ("optional", to_core(value, ty.inner))
     if ty is not None and ty.kind == "sequence":
         return ("sequence", [to_core(item, ty.inner) for item in value])
+    if ty is not None and ty.kind == "map" and isinstance(value, Mapping):
+        return _map(cast("Mapping[Any, Any]", value), ty)
     if hasattr(value, "__dlpack__"):
         return _array(np.from_dlpack(value))
     return _array(np.asarray(value, dtype=_dtype_of(ty)))
+
+
+def _map(value: Mapping[Any, Any], ty: Type) -> Any:
+    """Keys in the order of the core, and their values as one array."""
+    texts = ty.element == "string"
+    keys = sorted(value, key=lambda key: str(key).encode() if texts else int(key))
+    values = np.asarray([value[key] for key in keys], dtype=_dtype_of(ty.inner))
+    return ("map", _array(np.array(keys, dtype=object if texts else np.int64)), _array(values))
 
 
 def _dtype_of(ty: Type | None) -> Any:
@@ -84,7 +95,7 @@ def _core_tensor(value: object) -> bool:
 
 
 def from_core(value: Any) -> Any:
-    """A result of the extension module as an array, a list or ``None``."""
+    """A result of the extension module as an array, a list, a dictionary or ``None``."""
     if _core_tensor(value):
         return np.asarray(value)
     parts = value
@@ -94,6 +105,10 @@ def from_core(value: Any) -> Any:
         return strings.reshape(tuple(parts[1]))
     if kind == "sequence":
         return [from_core(item) for item in parts[1]]
+    if kind == "map":
+        keys, values = from_core(parts[1]), from_core(parts[2])
+        # Single numbers are Python's, as in ONNX Runtime.
+        return dict(zip(keys.tolist(), values.tolist() if values.ndim == 1 else values, strict=True))
     if kind == "optional":
         return None if parts[1] is None else from_core(parts[1])
     array: _Array = np.asarray(parts[2])

@@ -246,7 +246,7 @@ impl Walk<'_> {
 /// The element type of a tensor, or of the tensors in a container.
 fn innermost(ty: &ValueType) -> Option<Dtype> {
     let mut ty = ty;
-    while let Element::Sequence(inner) | Element::Optional(inner) = &ty.element {
+    while let Element::Sequence(inner) | Element::Optional(inner) | Element::Map(_, inner) = &ty.element {
         ty = inner;
     }
     ty.dtype()

@@ -21,6 +21,20 @@
 /// ```
 #[doc(inline)]
 pub use typeloom_contracts::datum::{LeafDatum, Scalar};
+/// Maps from `int64` or `string` to tensors, such as the scores of a classifier by label.
+///
+/// ```
+/// use typeloom::run::values::{MapDatum, MapError};
+/// use typeloom::types::AnyTensor;
+///
+/// let scores = MapDatum::new(AnyTensor::from([1_i64, 5]), AnyTensor::from([0.25_f32, 0.75]))?;
+/// assert_eq!(scores.values().as_slice::<f32>().ok(), Some(&[0.25, 0.75][..]));
+/// let twice = MapDatum::new(AnyTensor::from([1_i64, 1]), AnyTensor::from([0.25_f32, 0.75]));
+/// assert_eq!(twice, Err(MapError::Order));
+/// # Ok::<(), MapError>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_contracts::map::{MapDatum, MapError};
 /// Metadata of contributions to an aggregator, decoded from bytes.
 ///
 /// ```

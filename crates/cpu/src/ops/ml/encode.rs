@@ -27,7 +27,7 @@ const BLOCK: usize = 512;
 
 /// Position of each key in a list. The first of equal keys counts.
 #[derive(Debug)]
-enum Keys {
+pub(super) enum Keys {
     Texts(HashMap<String, usize>),
     Ints(HashMap<i64, usize>),
     /// Integers within a small range, by their distance from the first number.
@@ -50,7 +50,7 @@ fn positions<K: std::hash::Hash + Eq>(keys: impl Iterator<Item = K>) -> HashMap<
 }
 
 impl Keys {
-    fn of(keys: &AnyTensor) -> Result<Self, KernelErrorKind> {
+    pub(super) fn of(keys: &AnyTensor) -> Result<Self, KernelErrorKind> {
         Ok(match keys.dtype() {
             Dtype::String => Self::Texts(positions(keys.strings()?.map(str::to_owned))),
             Dtype::F32 | Dtype::F64 => Self::Reals(positions(to_f64s(keys)?.into_iter().map(bits))),
@@ -71,7 +71,7 @@ impl Keys {
     }
 
     /// The position of each element of `x`, and `other` for those that are no key.
-    fn positions(&self, x: &AnyTensor, other: usize) -> Result<Vec<usize>, KernelErrorKind> {
+    pub(super) fn positions(&self, x: &AnyTensor, other: usize) -> Result<Vec<usize>, KernelErrorKind> {
         let or_other = |at: Option<&usize>| at.copied().unwrap_or(other);
         match (self, x.dtype()) {
             (Self::Texts(keys), Dtype::String) => {
