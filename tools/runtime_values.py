@@ -12,6 +12,11 @@ results:
       in x float [2] [1.0, -1.0]
       out y float [2] [0.8413447, -0.15865526]
 
+Maps are written as their keys and their values, and the maps of a sequence, which have the same keys, as `maps` with a row of values
+for each:
+
+      in x map int64 [2] [1, 3] float [2] [0.5, 2.0]
+
 `cargo test -p typeloom-runtime runtime_values` runs the graphs and compares. It reads the recorded cases in its folder, and
 those in the folder `TYPELOOM_RUNTIME_VALUES`. Cases that ONNX Runtime refuses are counted and dropped.
 """
@@ -51,6 +56,8 @@ def literal(value):
 def graph(case):
     """The case as a graph in ONNX's textual syntax."""
     def declared(name, array):
+        if isinstance(array, dict):
+            return f"map({'string' if isinstance(next(iter(array)), str) else 'int64'}, float) {name}"
         return f"{DTYPES[array.dtype.name]}{list(array.shape) or ''} {name}"
 
     given = [(name, array) for name, array in case.inputs if is_present(array)]
@@ -84,6 +91,13 @@ def values(array):
 
 
 def line(kind, name, array):
+    maps = [array] if isinstance(array, dict) else array if isinstance(array, list) else []
+    if maps:
+        keys = sorted(maps[0])
+        keyed = line("", "", np.array(keys)).strip()
+        rows = np.array([[it[key] for key in keys] for it in maps], np.float32)
+        rows = rows[0] if isinstance(array, dict) else rows
+        return f"  {kind} {name} {'map' if isinstance(array, dict) else 'maps'} {keyed} {line('', '', rows).strip()}"
     array = np.asarray(array)
     dtype = "string" if array.dtype == object or array.dtype.kind == "U" else DTYPES[array.dtype.name]
     return f"  {kind} {name} {dtype} {json.dumps(list(array.shape))} {values(array)}"

@@ -36,7 +36,7 @@ class Case:
     versions: dict = field(default_factory=lambda: CONTRIB)
 
     def __post_init__(self):
-        self.inputs = [(name, array if array is None else np.asarray(array)) for name, array in self.inputs]
+        self.inputs = [(name, array if array is None or isinstance(array, dict) else np.asarray(array)) for name, array in self.inputs]
 
 
 def is_present(array):

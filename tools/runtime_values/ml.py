@@ -302,6 +302,33 @@ def tree_ensemble(random):
     return ml("TreeEnsemble", [("x", x.astype(dtype))], attributes, versions=ML_5)
 
 
+def cast_map(random):
+    keys = random.choice(np.arange(6), int(one_of(random, 1, 3, 5)), replace=False)
+    attributes = {"cast_to": str(one_of(random, "TO_FLOAT", "TO_STRING", "TO_INT64"))}
+    if random.random() < 0.5:
+        attributes |= {"map_form": "SPARSE", "max_map": int(one_of(random, 1, 4, 8))}
+    scale = float(one_of(random, 1e-4, 1.0, 1e6))
+    return ml("CastMap", [("x", {int(key): float(value) for key, value in zip(keys, normal(random, len(keys), scale=scale))})], attributes)
+
+
+def dict_vectorizer(random):
+    words, is_text = list(range(5)), random.random() < 0.5
+    name = (lambda key: f"w{key}") if is_text else int
+    keys = random.choice(words, int(one_of(random, 1, 3, 5)), replace=False)
+    vocabulary = [name(word) for word in random.choice(words, int(one_of(random, 1, 3, 6)))]
+    x = {name(key): float(value) for key, value in zip(keys, normal(random, len(keys)))}
+    return ml("DictVectorizer", [("x", x)], {"string_vocabulary" if is_text else "int64_vocabulary": vocabulary})
+
+
+def zip_map(random):
+    columns = int(one_of(random, 1, 2, 4))
+    x = normal(random, *one_of(random, (columns,), (1, columns), (3, columns)))
+    labels = ints(random, -3, 3, columns).tolist()
+    if random.random() < 0.5:
+        return ml("ZipMap", [("x", x)], {"classlabels_int64s": labels})
+    return ml("ZipMap", [("x", x)], {"classlabels_strings": [f"c{label}" for label in labels]})
+
+
 FORMS = [
     ("ArrayFeatureExtractor", array_feature_extractor),
     ("Binarizer", binarizer),
@@ -323,4 +350,7 @@ FORMS = [
     ("TreeEnsembleRegressor", tree_regressor),
     ("TreeEnsembleClassifier", tree_classifier),
     ("TreeEnsemble", tree_ensemble),
+    ("CastMap", cast_map),
+    ("DictVectorizer", dict_vectorizer),
+    ("ZipMap", zip_map),
 ]

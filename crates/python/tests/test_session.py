@@ -70,6 +70,23 @@ def test_strings_sequences_and_optionals() -> None:
     assert optional.run([None])[0] == np.False_ and optional.run([np.ones(2, np.float32)])[0] == np.True_
 
 
+def test_maps_are_dictionaries() -> None:
+    head = '<ir_version: 9, opset_import: ["" : 21, "ai.onnx.ml" : 3]> '
+    node = '"ai.onnx.ml".ZipMap <classlabels_strings = ["no", "ja"]>'
+    scores = tl.Session(head + f"g (float[N, 2] x) => (y) {{ y = {node} (x) }}")
+    [maps] = scores.run([np.array([[0.25, 0.75], [1, 0]], np.float32)])
+    assert maps == [{"ja": 0.75, "no": 0.25}, {"ja": 0.0, "no": 1.0}]
+    node = '"ai.onnx.ml".DictVectorizer <int64_vocabulary = [3, 2, 1]>'
+    row = tl.Session(head + f"g (map(int64, float) x) => (y) {{ y = {node} (x) }}")
+    assert row.run([{3: 0.5, 1: 2}])[0].tolist() == [[0.5, 0.0, 2.0]]
+    assert row.run([{}])[0].tolist() == [[0.0, 0.0, 0.0]]
+    for wrong in ({"a": 1.0}, {1: [1.0, 2.0]}, {1: "a"}, [1.0], None):
+        with pytest.raises((tl.TypeloomError, TypeError, ValueError)):
+            row.run([wrong])
+    texts = tl.Session(head + 'g (map(int64, string) x) => (y) { y = "ai.onnx.ml".CastMap(x) }')
+    assert texts.run([{5: "2", -1: "0.5"}])[0].tolist() == [[0.5, 2.0]]
+
+
 def test_wrong_inputs_are_named() -> None:
     session = tl.Session(HEAD + "g (float[N, 2] x, float[N] w) => (y) { y = MatMul(w, x) }")
     x, w = np.ones((3, 2), np.float32), np.ones(3, np.float32)

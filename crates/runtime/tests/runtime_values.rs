@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 use typeloom_contracts::datum::Datum;
+use typeloom_contracts::map::MapDatum;
 use typeloom_onnx::messages::{ModelProto, OperatorSetIdProto};
 use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::text::parse_graph;
@@ -58,11 +59,33 @@ fn floats(list: &[Json]) -> Vec<f64> {
     list.iter().map(number).collect()
 }
 
-/// A tensor of a line `name dtype [shape] [elements]`.
-fn tensor(line: &str) -> (String, Datum) {
-    let mut parts = line.splitn(3, ' ');
-    let (name, dtype) = (parts.next().expect("a name"), parts.next().expect("a type"));
-    let rest = parts.next().expect("a shape");
+/// A value of a line `name dtype [shape] [elements]`. Maps have the keys and the values in this form; those of a sequence have the same
+/// keys, and a row of values each.
+fn value(line: &str) -> (String, Datum) {
+    let (name, rest) = line.split_once(' ').expect("a name and a value");
+    let value = match rest.split_once(' ') {
+        Some((kind @ ("map" | "maps"), entries)) => {
+            let (keys, values) = entries.split_once("] float ").expect("keys and values");
+            let (keys, values) = (tensor(&format!("{keys}]")), tensor(&format!("float {values}")));
+            let map = |row: &[f32]| {
+                let map = MapDatum::new(keys.clone(), AnyTensor::from(row)).expect("keys ascend");
+                Datum::Map(Box::new(map))
+            };
+            let values = values.as_slice::<f32>().expect("floats");
+            if kind == "map" {
+                map(values)
+            } else {
+                Datum::Sequence(values.chunks(keys.len()).map(map).collect())
+            }
+        }
+        _ => tensor(rest).into(),
+    };
+    (name.to_owned(), value)
+}
+
+/// A tensor of a text `dtype [shape] [elements]`.
+fn tensor(text: &str) -> AnyTensor {
+    let (dtype, rest) = text.split_once(' ').expect("a type and a shape");
     let (shape, elements) = rest.split_once("] ").expect("elements");
     let shape: Vec<usize> = serde_json::from_str(&format!("{shape}]")).expect("a shape");
     let list: Vec<Json> = serde_json::from_str(elements).expect("elements are JSON");
@@ -79,12 +102,7 @@ fn tensor(line: &str) -> (String, Datum) {
     };
     let tensor = tensor.expect("the elements fit the shape");
     let dtype = Dtype::from_onnx_name(dtype).unwrap_or_else(|| panic!("type `{dtype}`"));
-    let tensor = if tensor.dtype() == dtype {
-        tensor
-    } else {
-        compare::cast(&tensor, dtype).expect("numbers are cast")
-    };
-    (name.to_owned(), tensor.into())
+    if tensor.dtype() == dtype { tensor } else { compare::cast(&tensor, dtype).expect("numbers are cast") }
 }
 
 fn read(path: &Path) -> Vec<Case> {
@@ -95,9 +113,9 @@ fn read(path: &Path) -> Vec<Case> {
         if let Some(list) = line.strip_prefix("versions ") {
             versions = serde_json::from_str(list).expect("versions are JSON");
         } else if let Some(line) = line.strip_prefix("  in ") {
-            cases.last_mut().expect("a graph").inputs.extend([tensor(line)]);
+            cases.last_mut().expect("a graph").inputs.extend([value(line)]);
         } else if let Some(line) = line.strip_prefix("  out ") {
-            cases.last_mut().expect("a graph").outputs.extend([tensor(line)]);
+            cases.last_mut().expect("a graph").outputs.extend([value(line)]);
         } else {
             let (inputs, outputs) = (HashMap::new(), HashMap::new());
             cases.push(Case { versions: versions.clone(), graph: line.to_owned(), inputs, outputs });

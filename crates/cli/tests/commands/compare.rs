@@ -22,7 +22,7 @@ fn python() -> Option<OsString> {
 }
 
 fn model(folder: &Folder, name: &str, text: &str) {
-    let text = format!("<ir_version: 10, opset_import: [\"\": 21]> {text}");
+    let text = format!("<ir_version: 10, opset_import: [\"\": 21, \"ai.onnx.ml\": 3]> {text}");
     folder.write(
         name,
         typeloom_onnx::text::model_bytes(&text).unwrap_or_else(|error| panic!("{error}\n{text}")),
@@ -79,6 +79,16 @@ fn outputs_of_every_kind_are_compared_with_onnx_runtime() {
             "sequences as inputs",
             "g (seq(float[2]) q) => (p, n) { p = SequenceInsert(q, x) n = SequenceLength(p) x = ReduceMax<keepdims = 0>(c, d) c = ConcatFromSequence<axis = 0, new_axis = 1>(q) d = Constant<value_ints = [0]>() }",
             &["--permissive"],
+        ),
+        (
+            "maps",
+            "g (map(string, float) w, map(int64, float) n, float[N, 2] x) => (row, cast, texts, maps, same) {\
+               row = \"ai.onnx.ml\".DictVectorizer <string_vocabulary = [\"c\", \"b\", \"a\"]> (w)\
+               cast = \"ai.onnx.ml\".CastMap <map_form = \"SPARSE\", max_map = 4> (n)\
+               texts = \"ai.onnx.ml\".CastMap <cast_to = \"TO_STRING\"> (n)\
+               maps = \"ai.onnx.ml\".ZipMap <classlabels_strings = [\"no\", \"ja\"]> (x)\
+               same = \"ai.onnx.ml\".ZipMap <classlabels_int64s = [7, 7]> (x) }",
+            &["-i", "w={\"a\": 1.5, \"c\": 2}", "-i", "n={\"3\": 0.1, \"0\": -2.25, \"9\": 1e10}"],
         ),
         ("no elements", "g (float[0, 2] x) => (y) { y = Neg(x) }", &[]),
         ("no inputs", "g () => (y) { y = Constant<value_float = 2.0>() }", &[]),

@@ -25,6 +25,10 @@ pub(crate) fn values(found: &Datum, expected: &Datum, tolerance: (f64, f64)) -> 
         }
         (Datum::Optional(None), Datum::Optional(None)) => None,
         (Datum::Optional(Some(found)), Datum::Optional(Some(expected))) => values(found, expected, tolerance),
+        (Datum::Map(found), Datum::Map(expected)) if found.keys() == expected.keys() => {
+            tensors(found.values(), expected.values(), tolerance)
+        }
+        (Datum::Map(_), Datum::Map(_)) => Some(format!("{found:?} instead of {expected:?}")),
         (found, expected) => types(found, expected),
     }
 }

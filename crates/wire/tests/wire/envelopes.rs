@@ -4,6 +4,7 @@ use bytes::Bytes;
 use half::f16;
 use typeloom_contracts::address::Multiaddress;
 use typeloom_contracts::datum::{Datum, LeafDatum, Scalar, WireReqId};
+use typeloom_contracts::map::{MapDatum, MapError};
 use typeloom_contracts::peer_selector::PeerId;
 use typeloom_pool::Digest;
 use typeloom_types::any_tensor::AnyTensor;
@@ -72,6 +73,7 @@ fn values() -> Vec<Datum> {
         Datum::Addresses(vec![address("/ip6/::1/tcp/1"), address("/dns4/example.org/udp/2/quic-v1")]),
         Datum::Leaf(LeafDatum { node: &TYPE_SKETCH, bytes: Bytes::from_static(b"s") }),
         Datum::Optional(None),
+        scores(&[1, 5]),
     ]);
     let all = values.clone();
     values.push(Datum::Optional(Some(Box::new(Datum::Sequence(vec![Datum::Composite(vec![])])))));
@@ -222,6 +224,22 @@ fn a_false_count_allocates_nothing() {
     bytes.splice(count..=count, [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]);
     let malformed = Envelope::from_bytes(&resealed(bytes), &limits).expect_err("nothing is there");
     assert_eq!(malformed.flaw, Flaw::Truncated);
+}
+
+/// A map with these keys, each to 0.
+fn scores(keys: &[i64]) -> Datum {
+    let values = AnyTensor::zeros(Dtype::F32, &[keys.len()]).expect("a vector");
+    Datum::Map(Box::new(MapDatum::new(AnyTensor::from(keys), values).expect("the keys ascend")))
+}
+
+#[test]
+fn a_map_with_keys_in_another_order_is_refused() {
+    let limits = MessageLimits::default();
+    let mut bytes = envelope(scores(&[5, 7])).to_bytes(&limits).expect("a small message");
+    let key = bytes.windows(8).position(|key| key == 7_u64.to_le_bytes()).expect("the key is in the message");
+    bytes[key] = 5;
+    let malformed = Envelope::from_bytes(&resealed(bytes), &limits).expect_err("a key occurs twice");
+    assert_eq!(malformed.flaw, Flaw::Map(MapError::Order));
 }
 
 #[test]

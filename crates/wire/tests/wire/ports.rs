@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use typeloom_contracts::datum::{Datum, Scalar};
+use typeloom_contracts::map::MapDatum;
 use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
 use typeloom_onnx::messages::{TensorShapeProto, TypeProto, type_proto};
 use typeloom_types::any_tensor::AnyTensor;
@@ -82,6 +83,28 @@ fn sequences_and_optionals_have_the_types_of_their_elements() {
     assert!(ty.fits(&Datum::Sequence(vec![zeros(&[2]), zeros(&[2])])));
     assert!(!ty.fits(&Datum::Sequence(vec![zeros(&[2]), zeros(&[3])])));
     assert!(!ty.fits(&Datum::Sequence(vec![Datum::Trigger])));
+}
+
+#[test]
+fn maps_have_the_types_of_their_keys_and_values() {
+    let map_type = |dims: &[&str]| {
+        let value_type = Some(Box::new(tensor(1, dims)));
+        let map = type_proto::Map { key_type: Some(7), value_type, ..type_proto::Map::default() };
+        port(&TypeProto { value: Some(type_proto::Value::MapType(map)), ..TypeProto::default() })
+    };
+    let map = |keys: AnyTensor, shape: &[usize]| {
+        let values = AnyTensor::zeros(Dtype::F32, shape).expect("a small tensor");
+        Datum::Map(Box::new(MapDatum::new(keys, values).expect("a map")))
+    };
+    let numbers = || AnyTensor::from([1_i64, 5]);
+    let texts = AnyTensor::from_strings(&[2], &["a", "b"]).expect("two texts");
+    let (single, pair) = (map_type(&[]), map_type(&["2"]));
+    assert!(single.fits(&map(numbers(), &[2])) && pair.fits(&map(numbers(), &[2, 2])));
+    assert!(!single.fits(&map(numbers(), &[2, 2])) && !pair.fits(&map(numbers(), &[2, 3])));
+    assert!(!single.fits(&map(texts, &[2])) && !single.fits(&zeros(&[2])));
+    let integers = MapDatum::new(numbers(), numbers()).expect("a map");
+    assert!(!single.fits(&Datum::Map(Box::new(integers))));
+    assert_ne!(single.digest(), pair.digest());
 }
 
 #[test]

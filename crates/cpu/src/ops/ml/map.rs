@@ -139,10 +139,8 @@ fn vectorize(call: &mut Call<'_>) -> Outcome {
     let map = flat_map(call)?;
     let (key, value, _) = map.types();
     if key != words.dtype() {
-        return invalid(format!(
-            "the keys are of type {key}, but the vocabulary is of type {}",
-            words.dtype()
-        ));
+        let (keys, words) = (key.onnx_name(), words.dtype().onnx_name());
+        return invalid(format!("the keys are of type {keys}, but the vocabulary is of type {words}"));
     }
     let positions = Keys::of(map.keys())?.positions(&words, map.len())?;
     row(map.values(), &AnyTensor::zeros(value, &[1])?, &positions)
