@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use typeloom_contracts::datum::Datum;
+use typeloom_contracts::map::MapDatum;
 use typeloom_onnx::prost::Message as _;
 use typeloom_ops::catalogue::Standard;
 use typeloom_runtime::error::{PrepareError, RunError};
@@ -12,6 +13,7 @@ use typeloom_runtime::session::{RunOutcome, Session};
 use typeloom_solver::model::{Mode, Options, check};
 use typeloom_solver::universe::Universe;
 use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
 
 fn universe() -> Arc<Universe> {
     Universe::standard().clone()
@@ -71,6 +73,44 @@ fn a_failing_node_is_named_and_the_session_stays_usable() {
     let error = run(&session, &[("x", x.clone()), ("y", zero)]).unwrap_err().to_string();
     assert_eq!(error, "`Div`, which makes `z`: `Div`: integer division by zero");
     assert!(run(&session, &[("x", x), ("y", one)]).is_ok());
+}
+
+#[test]
+fn a_classifier_returns_maps_of_its_solved_type() {
+    let header = r#"<ir_version: 9, opset_import: ["" : 21, "ai.onnx.ml" : 3]>"#;
+    let classifier = r#"label, scores = "ai.onnx.ml".LinearClassifier <classlabels_ints = [7, 5], coefficients = [1.0, 0.0, 0.0, 1.0],
+            intercepts = [0.0, 0.0], post_transform = "SOFTMAX"> (x)"#;
+    let zip = r#"maps = "ai.onnx.ml".ZipMap <classlabels_int64s = [7, 5]> (scores)"#;
+    let text = format!("{header} g (float[n, 2] x) => (label, maps) {{ {classifier} {zip} }}");
+    let x = AnyTensor::from_slice(&[2, 2], &[1.0_f32, 1.0, 2.0, -2.0]).expect("four elements");
+    let outcome = run(&session(&text), &[("x", x)]).expect("it runs");
+    let maps = outcome.outputs[1].1.as_sequence().expect("a sequence");
+    let keys = AnyTensor::from([5_i64, 7]);
+    let map = |map: &Datum| {
+        let map = map.as_map().expect("a map");
+        assert_eq!(map.keys(), &keys);
+        map.values().to_vec::<f32>().expect("floats")
+    };
+    assert_eq!(map(&maps[0]), [0.5, 0.5]);
+    assert!(maps.len() == 2 && map(&maps[1])[1] > 0.95, "{maps:?}");
+
+    let row = r#"row = "ai.onnx.ml".DictVectorizer <int64_vocabulary = [7, 5]> (counts)"#;
+    let session = session(&format!("{header} g (map(int64, float) counts) => (row) {{ {row} }}"));
+    let given = |value: &Datum| {
+        session.run(HashMap::from([("counts".to_owned(), value.clone())]), Verify::EveryValue)
+    };
+    assert_eq!(floats(&given(&maps[0]).expect("it runs"), 0), [0.5, 0.5]);
+    let wrong = |value: Datum, found: &str| {
+        let expected = format!("input `counts`: {found} is not map(int64, float)");
+        assert_eq!(given(&value).unwrap_err().to_string(), expected);
+    };
+    wrong(keys.clone().into(), "int64[2]");
+    let map_to =
+        |values: AnyTensor| Datum::Map(Box::new(MapDatum::new(keys.clone(), values).expect("a map")));
+    wrong(map_to(keys.clone()), "map(int64, int64) of 2");
+    let pairs = AnyTensor::zeros(Dtype::F32, &[2, 2]).expect("a small tensor");
+    wrong(map_to(pairs), "map(int64, float[2]) of 2");
+    wrong(outcome.outputs[1].1.clone(), "a sequence of 2 of map(int64, float) of 2, ...");
 }
 
 #[test]

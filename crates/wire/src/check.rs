@@ -134,7 +134,6 @@ impl SymbolBindings {
             }
             (Element::Map(key, inner), Datum::Map(map)) => {
                 let (own, value, shape) = map.types();
-                // Each value of a map has the same shape, but other maps in a sequence can have another one.
                 own == *key
                     && match &inner.element {
                         Element::Tensor(dtype) => self.fits_tensor((value, shape), *dtype, inner),

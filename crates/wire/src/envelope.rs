@@ -77,7 +77,7 @@ impl std::fmt::Display for PortId {
 pub struct TypeTag {
     /// Digest of the declared type.
     pub digest: Digest,
-    /// Wire tag of the value's leaf type; 0 for sequences and optionals, which have none.
+    /// Wire tag of the value's leaf type; 0 for sequences, optionals and maps, which have none.
     pub node: u64,
 }
 

@@ -22,8 +22,8 @@ pub(crate) struct RunArgs {
     /// The model
     #[arg(value_name = "FILE")]
     pub(crate) file: String,
-    /// An input: a file with an array (`.npy`) or a stored tensor, sequence or optional (`.pb`), or a value such as `4`,
-    /// `[[1, 0.5]]`, `true` or `"text"`
+    /// An input: a file with an array (`.npy`) or a stored tensor, sequence, optional or map (`.pb`), or a value such as
+    /// `4`, `[[1, 0.5]]`, `true`, `"text"` or `{"key": 1}`
     #[arg(long = "input", short, value_name = "NAME=VALUE")]
     pub(crate) inputs: Vec<String>,
     /// The extent of a symbol in generated inputs

@@ -97,3 +97,60 @@ fn a_seed_is_a_type_and_a_number_for_it_names_the_other_option() {
         typed.out
     );
 }
+
+#[test]
+fn maps_are_objects_or_stored_messages_and_others_are_refused() {
+    use typeloom_onnx::messages::{MapProto, SequenceProto, TensorProto};
+    use typeloom_onnx::prost::Message as _;
+    use typeloom_types::any_tensor::AnyTensor;
+    let folder = Folder::new("maps");
+    let text = "<ir_version: 9, opset_import: [\"\": 21, \"ai.onnx.ml\": 3]>\n\
+        g (map(int64, float) m) => (y) { y = \"ai.onnx.ml\".DictVectorizer <int64_vocabulary = [1, 2, 3]> (m) }";
+    folder.write("m.onnx", typeloom_onnx::text::model_bytes(text).unwrap_or_else(|error| panic!("{error}")));
+    let stored = |keys: &[i64], values: &[f32]| {
+        let tensor_values =
+            values.iter().map(|value| TensorProto::from(&AnyTensor::from_scalar(*value))).collect();
+        let values = SequenceProto { tensor_values, ..SequenceProto::default() };
+        let map = MapProto {
+            key_type: Some(7),
+            keys: keys.to_vec(),
+            values: Some(Box::new(values)),
+            ..MapProto::default()
+        };
+        map.encode_to_vec()
+    };
+    folder.write("good.pb", stored(&[3, -1, 1], &[0.5, 9.0, 2.0]));
+    folder.write("twice.pb", stored(&[3, 3], &[0.5, 9.0]));
+    folder.write("short.pb", stored(&[3, 1], &[0.5]));
+    folder.write("empty.pb", stored(&[], &[]));
+    for (value, expected) in [
+        ("m={\"3\": 0.5, \"-1\": 9, \"1\": 2}", "float[1, 3] 2, 0, 0.5"),
+        ("m={}", "float[1, 3] 0, 0, 0"),
+        ("m=good.pb", "float[1, 3] 2, 0, 0.5"),
+    ] {
+        let run = folder.run(&["run", "m.onnx", "--verify", "-i", value]);
+        assert_eq!(run.code, 0, "{value}: {}", run.err);
+        assert_eq!(output(&run.out, "y"), expected, "{value}");
+    }
+    for (value, expected) in [
+        ("m=[1]", "input `m`: an object of JSON with the entries of a map is expected at `[1]`"),
+        ("m={\"a\": 1}", "input `m`: `a` is no value of type int64"),
+        ("m={\"1\": true}", "input `m`: `true` is no value of type float"),
+        ("m={\"1\": [1, 2]}", "input `m`: map(int64, float[2]) of 1 is not map(int64, float)"),
+        ("m=twice.pb", "cannot read `twice.pb`: `` has a key twice"),
+        ("m=short.pb", "cannot read `short.pb`: `` has not one tensor for each key"),
+        (
+            "m=empty.pb",
+            "cannot read `empty.pb`: `` is an empty map, which does not state the type of its values",
+        ),
+    ] {
+        let run = folder.run(&["run", "m.onnx", "-i", value]);
+        assert!(
+            run.code == 2 && run.err.starts_with(&format!("typeloom: {expected}")),
+            "{value}: {}",
+            run.err
+        );
+    }
+    let run = folder.run(&["run", "m.onnx"]);
+    assert!(run.code == 0 && run.out.contains("map(int64, float) of 2"), "{}{}", run.out, run.err);
+}

@@ -235,9 +235,11 @@ fn scores(keys: &[i64]) -> Datum {
 #[test]
 fn a_map_with_keys_in_another_order_is_refused() {
     let limits = MessageLimits::default();
-    let mut bytes = envelope(scores(&[5, 7])).to_bytes(&limits).expect("a small message");
-    let key = bytes.windows(8).position(|key| key == 7_u64.to_le_bytes()).expect("the key is in the message");
-    bytes[key] = 5;
+    let key = i64::MAX - 0x0123_4567_89ab;
+    let mut bytes = envelope(scores(&[5, key])).to_bytes(&limits).expect("a small message");
+    let at =
+        bytes.windows(8).position(|window| window == key.to_le_bytes()).expect("the key is in the message");
+    bytes[at..at + 8].copy_from_slice(&5_i64.to_le_bytes());
     let malformed = Envelope::from_bytes(&resealed(bytes), &limits).expect_err("a key occurs twice");
     assert_eq!(malformed.flaw, Flaw::Map(MapError::Order));
 }

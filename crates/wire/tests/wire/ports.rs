@@ -6,6 +6,7 @@ use typeloom_contracts::map::MapDatum;
 use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
 use typeloom_onnx::messages::{TensorShapeProto, TypeProto, type_proto};
 use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
 use typeloom_types::tree::builtin::{
     TYPE_ANY, TYPE_BYTES, TYPE_COMPOSITE, TYPE_PEER_ID, TYPE_SCALAR_F32, TYPE_TENSOR, TYPE_TENSOR_F32,
     TYPE_TRIGGER,
@@ -33,7 +34,7 @@ fn port(ty: &TypeProto) -> PortType {
 }
 
 fn zeros(shape: &[usize]) -> Datum {
-    Datum::Tensor(AnyTensor::zeros(typeloom_types::dtype::Dtype::F32, shape).expect("a small tensor"))
+    Datum::Tensor(AnyTensor::zeros(Dtype::F32, shape).expect("a small tensor"))
 }
 
 #[test]
