@@ -24,6 +24,7 @@ use typeloom_solver::model::{Checked, Options};
 use typeloom_solver::solution::Type;
 use typeloom_solver::universe::Universe;
 use typeloom_solver::value_type::{Dim, Element, ValueType};
+use typeloom_types::dtype::Dtype;
 
 use crate::choices::Choices;
 use crate::expression::{Binding, evaluate, names};
