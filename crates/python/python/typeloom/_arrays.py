@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Mapping
 from typing import Any, TypeAlias, cast
@@ -55,9 +56,11 @@ def to_core(value: Any, ty: Type | None) -> Any:
 def _map(value: Mapping[Any, Any], ty: Type) -> Any:
     """Keys in the order of the core, and their values as one array."""
     texts = ty.element == "string"
-    keys = sorted(value, key=lambda key: str(key).encode() if texts else int(key))
-    values = np.asarray([value[key] for key in keys], dtype=_dtype_of(ty.inner))
-    return ("map", _array(np.array(keys, dtype=object if texts else np.int64)), _array(values))
+    entries: dict[Any, Any] = {str.encode(key) if texts else operator.index(key): value[key] for key in value}
+    keys = sorted(entries)
+    values = np.asarray([entries[key] for key in keys], dtype=_dtype_of(ty.inner))
+    names = ("strings", [len(keys)], [key.decode() for key in keys]) if texts else np.array(keys, dtype=np.int64)
+    return ("map", names, _array(values))
 
 
 def _dtype_of(ty: Type | None) -> Any:

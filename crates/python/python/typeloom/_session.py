@@ -97,9 +97,8 @@ class Session:
 
         Args:
             inputs: arrays by name, or in the order of the inputs: ``numpy.ndarray``, numbers, or objects with DLPack
-                (``torch.Tensor``). Strings are arrays of ``str``; a sequence is a list, an absent optional is ``None``, a map is
-                a dictionary.
-                Arrays in C order are used in place.
+                (``torch.Tensor``). Strings are arrays of ``str``; a sequence is a list, an absent optional is ``None``, and a
+                map is a dictionary. Arrays in C order are used in place.
 
         Returns:
             The outputs in the order of the model. Arrays are read-only views of the memory of the result; elements that
