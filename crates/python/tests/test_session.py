@@ -83,7 +83,8 @@ def test_maps_are_dictionaries() -> None:
     for wrong in ({"a": 1.0}, {1: [1.0, 2.0]}, {1: "a"}, [1.0], None):
         with pytest.raises((tl.TypeloomError, TypeError, ValueError)):
             row.run([wrong])
-    words = tl.Session(head + 'g (map(string, float) x) => (y) { y = "ai.onnx.ml".DictVectorizer <string_vocabulary = ["a"]> (x) }')
+    node = '"ai.onnx.ml".DictVectorizer <string_vocabulary = ["a"]>'
+    words = tl.Session(head + f"g (map(string, float) x) => (y) {{ y = {node} (x) }}")
     assert words.run([{"ü": 1.0, "a": 3.0}])[0].tolist() == [[3.0]]
     with pytest.raises(TypeError):
         words.run([{1: 1.0}])

@@ -4,7 +4,8 @@
 
 reads ``request.json`` in FOLDER and writes ``response.json``. A value is ``{"type": NUMBER, "shape": [...], "file": NAME}`` with ONNX's
 number of the element type and a file with little-endian elements, ``{"type": 8, "shape": [...], "strings": [...]}``,
-``{"sequence": [VALUE...]}``, ``{"map": {"keys": VALUE, "values": VALUE}}`` with two vectors, or ``{"optional": VALUE or null}``. An output that has no such form is ``{"unsupported": MESSAGE}``.
+``{"sequence": [VALUE...]}``, ``{"map": {"keys": VALUE, "values": VALUE}}`` with two vectors, or ``{"optional": VALUE or null}``. An
+output that has no such form is ``{"unsupported": MESSAGE}``.
 An error is ``{"error": "import" | "load" | "run", "message": TEXT}``.
 """
 
@@ -75,8 +76,8 @@ class Writer:
         if None in numbers:
             return {"unsupported": f"a map in a value of type {ty}"}
         keys = sorted(value, key=lambda key: key.encode() if isinstance(key, str) else key)
-        columns = [self.numpy.array(part, dtype=NUMPY.get(number, object)) for part, number in zip((keys, [value[key] for key in keys]), numbers)]
-        return {"map": dict(zip(("keys", "values"), map(self.value, columns)))}
+        parts = zip(("keys", "values"), (keys, [value[key] for key in keys]), numbers)
+        return {"map": {name: self.value(self.numpy.array(part, dtype=NUMPY.get(number, object))) for name, part, number in parts}}
 
     def value(self, value, ty=""):
         numpy = self.numpy
