@@ -55,7 +55,7 @@ const MAX_NAMES: [(&str, usize); 22] = [
     ("run::components", 22),
     ("run::engine", 10),
     ("run::host", 6),
-    ("run::values", 6),
+    ("run::values", 8),
     ("run::wire", 26),
     ("rust", 10),
     ("targets", 3),
