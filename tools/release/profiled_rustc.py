@@ -6,8 +6,9 @@ It adds options for the crates in `TYPELOOM_PROFILED`, by default all crates wit
 by default those that use the recorded profile, `checks.profdata`, if its compiler (`checks.txt`) is this one.
 
 The counts of a function are found by the name of its symbol. Cargo makes a hash of a crate, its dependencies, features and options a part of
-all names. This script replaces it by the name and version of the package. So one profile fits the Python package, the command and the
-benchmarks. A target folder must not contain crates that were compiled without the script: their generic functions have other names.
+all names. This script replaces it by the name and version of the package. So one profile fits the Python package with other versions of its
+dependencies, and other programs with the same levels of optimisation (`profiled.toml`). A target folder must not contain crates that were
+compiled without the script: their generic functions have other names.
 
 Needs a system on which a script is executable.
 """
