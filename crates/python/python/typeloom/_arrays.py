@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Mapping
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -46,11 +46,15 @@ def to_core(value: Any, ty: Type | None) -> Any:
         return ("optional", to_core(value, ty.inner))
     if ty is not None and ty.kind == "sequence":
         return ("sequence", [to_core(item, ty.inner) for item in value])
-    if ty is not None and ty.kind == "map" and isinstance(value, Mapping):
-        return _map(cast("Mapping[Any, Any]", value), ty)
+    if ty is not None and ty.kind == "map" and _is_mapping(value):
+        return _map(value, ty)
     if hasattr(value, "__dlpack__"):
         return _array(np.from_dlpack(value))
     return _array(np.asarray(value, dtype=_dtype_of(ty)))
+
+
+def _is_mapping(value: object) -> bool:
+    return isinstance(value, Mapping)
 
 
 def _map(value: Mapping[Any, Any], ty: Type) -> Any:
