@@ -17,13 +17,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import maturin
+import profiled_rustc
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-
-# A frontend executes this file without its folder.
-sys.path.insert(0, str(HERE))
-import profiled_rustc  # noqa: E402 - see above
 
 MODULE = "_core"
 """The crate of the Python module."""

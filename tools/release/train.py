@@ -1,7 +1,7 @@
 """Runs the checks of the package on models of every operator, to record a profile for `wheel.py`.
 
-The models are the tests of operators in the package `onnx`, chains of blocks, and calls of functions, but none of the networks that the
-benchmarks measure. Each one is checked as it is, without the types of its outputs, with a symbol as the first extent of each input, and
+The models are the tests of operators in the package `onnx`, calls of functions, and short chains of the benchmark `infer_shapes.py`. The
+networks and the recorded models that benchmarks measure are not among them. Each one is checked as it is, without the types of its outputs, with a symbol as the first extent of each input, and
 with a wrong type of its last input.
 """
 

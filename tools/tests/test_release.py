@@ -349,6 +349,17 @@ def test_the_build_backend_uses_a_profile_of_this_compiler_only(monkeypatch: pyt
     assert seen == [options, options, None, None, None, None, None]
 
 
+def test_an_archive_of_the_sources_has_the_build_backend_without_a_profile(tmp_path: Path) -> None:
+    maturin = Path(sys.executable).parent / "maturin"
+    subprocess.run([maturin, "sdist", "--out", tmp_path], cwd=ROOT, check=True, capture_output=True)
+    (archive,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(archive) as file:
+        file.extractall(tmp_path, filter="data")
+    (folder,) = tmp_path.glob("*/tools/release")
+    command = [sys.executable, "-c", "import backend, profiled_rustc; assert not profiled_rustc.fits()"]
+    subprocess.run(command, cwd=folder, check=True)
+
+
 def test_the_crates_with_a_profile_exist() -> None:
     for crate in profiled_rustc.CRATES:
         assert (ROOT / "crates" / crate.removeprefix("typeloom_") / "Cargo.toml").is_file()

@@ -52,13 +52,12 @@ impl Reduced {
     #[inline(always)]
     fn of(given: f64) -> Self {
         let x = if given < -708.0 { -708.0 } else { given };
-        let x = if x > 709.0 { 709.0 } else { x };
-        let reduced = Self::within(x);
+        let reduced = Self::within(at_most(x, 709.0));
         Self { power: if given < -708.0 { 0.0 } else { reduced.power }, ..reduced }
     }
 
     #[inline(always)]
-    fn exp(self) -> f64 {
+    fn exp(&self) -> f64 {
         self.power.mul_add(self.rest, self.power)
     }
 
@@ -82,7 +81,12 @@ const MAX_EXPONENT: f32 = 110.0;
 #[inline(always)]
 fn limited(x: f32, limit: f32) -> f64 {
     let x = f64::from(if x < -limit { -limit } else { x });
-    let limit = f64::from(limit);
+    at_most(x, f64::from(limit))
+}
+
+/// The number, or the limit if that is less. NaN is preserved.
+#[inline(always)]
+fn at_most(x: f64, limit: f64) -> f64 {
     if x > limit { limit } else { x }
 }
 
@@ -118,15 +122,14 @@ fn tanh_within(x: f64) -> f64 {
 fn tanh_wide(x: f64) -> f64 {
     let limit = f64::from(MAX_TANH);
     let x = if x < -limit { -limit } else { x };
-    tanh_within(if x > limit { limit } else { x })
+    tanh_within(at_most(x, limit))
 }
 
 /// The hyperbolic tangent.
 #[inline(always)]
 pub(crate) fn tanh(x: f32) -> f32 {
-    let size = f64::from(x.abs());
-    let limit = f64::from(MAX_TANH);
-    (tanh_within(if size > limit { limit } else { size }) as f32).copysign(x)
+    // The sign of zero is that of `x`.
+    (tanh_within(at_most(f64::from(x.abs()), f64::from(MAX_TANH))) as f32).copysign(x)
 }
 
 /// The error function, as a rational function up to 4. Beyond, it rounds to 1.
