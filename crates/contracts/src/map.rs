@@ -41,19 +41,23 @@ impl MapDatum {
         if !is_ascending {
             return Err(MapError::Order);
         }
-        Self { keys, values: AnyTensor::from_scalar(0_u8) }.with_values(values)
+        Self::of(keys, values)
+    }
+
+    /// A map of ascending keys.
+    fn of(keys: AnyTensor, values: AnyTensor) -> Result<Self, MapError> {
+        if values.shape().first() != Some(&keys.len()) {
+            return Err(MapError::Values { keys: keys.len(), shape: values.shape().to_vec() });
+        }
+        Ok(Self { keys, values })
     }
 
     /// A map with the same keys.
     ///
     /// # Errors
     /// [`MapError::Values`] if there is not one value per key.
-    pub fn with_values(mut self, values: AnyTensor) -> Result<Self, MapError> {
-        if values.shape().first() != Some(&self.len()) {
-            return Err(MapError::Values { keys: self.len(), shape: values.shape().to_vec() });
-        }
-        self.values = values;
-        Ok(self)
+    pub fn with_values(self, values: AnyTensor) -> Result<Self, MapError> {
+        Self::of(self.keys, values)
     }
 
     /// Number of entries.
