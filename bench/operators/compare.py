@@ -86,20 +86,26 @@ def batch_of(seconds: float) -> int:
     return max(1, min(MAX_BATCH, int(BATCH_SECONDS / max(seconds, 1e-7))))
 
 
+def save(case: Case, folder: Path) -> tuple[Path, dict[str, Path]]:
+    """Writes the files of a case: the model, and its inputs by name."""
+    onnx.save(case.model, folder / "model.onnx")
+    inputs: dict[str, Path] = {}
+    for key, value in case.inputs.items():
+        inputs[key] = folder / f"{len(inputs)}.pb"
+        inputs[key].write_bytes(numpy_helper.from_array(value).SerializeToString())
+    return folder / "model.onnx", inputs
+
+
 def measure(case: Case, program: list[str], options: argparse.Namespace) -> Row:
     row = Row(case.name)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        onnx.save(case.model, folder / "model.onnx")
-        inputs: dict[str, Path] = {}
-        for key, value in case.inputs.items():
-            inputs[key] = folder / f"{len(inputs)}.pb"
-            inputs[key].write_bytes(numpy_helper.from_array(value).SerializeToString())
+        model, inputs = save(case, folder)
         for _ in range(options.processes):
             pair: list[Contender] = []
             try:
                 for command in (program, onnxruntime(options.threads)):
-                    pair.append(Contender(command, options.threads, folder / "model.onnx", inputs))
+                    pair.append(Contender(command, options.threads, model, inputs))
                 ours, theirs = pair
                 batches = [batch_of(them.run(1) and them.run(1)) for them in pair]
                 times: list[list[float]] = [[], []]

@@ -43,7 +43,7 @@ pub(crate) use tile::Finish;
 use tile::{TilePosition, tile};
 
 /// Minimum number of multiplications for which splitting across threads pays.
-const MIN_PARALLEL: usize = 1 << 20;
+const MIN_PARALLEL: usize = 1 << 19;
 
 /// Maximum size, in elements, of the left-side scratch buffer that a thread retains.
 const MAX_RETAINED: usize = 1 << 22;

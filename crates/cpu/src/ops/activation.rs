@@ -153,20 +153,20 @@ fn dropout(call: &mut Call<'_>) -> Outcome {
     let seed = call.attributes.int("seed")?;
     let version = call.version;
     let x = call.take(0)?;
-    let mut mask = vec![true; x.len()];
-    let kept = if training && ratio > 0.0 {
-        let mut random = super::generate::Random::new(seed.map(|seed| seed as f64));
-        mask.iter_mut().for_each(|keep| *keep = random.uniform() >= ratio);
-        let scale = 1.0 / (1.0 - ratio);
-        let values = crate::element::to_f64s(&x)?;
-        let scaled = values.iter().zip(&mask).map(|(x, keep)| if *keep { x * scale } else { 0.0 });
-        crate::element::of_f64s(x.dtype(), x.shape(), &scaled.collect::<Vec<_>>())?
-    } else {
-        x
-    };
-    let mask = from_slice(kept.shape(), &mask)?;
     // Up to version 9 the mask has the element type of the input.
-    let mask = if version < 10 { super::cast::convert(&mask, kept.dtype())? } else { mask };
+    let of_mask = if version < 10 { x.dtype() } else { Dtype::Bool };
+    if !(training && ratio > 0.0) {
+        let kept = super::cast::convert(&AnyTensor::from_scalar(true), of_mask)?;
+        let mask = super::layout::broadcast_to(&kept, x.shape())?;
+        return Ok(vec![x.into(), mask.into()]);
+    }
+    let mut random = super::generate::Random::new(seed.map(|seed| seed as f64));
+    let mask: Vec<bool> = (0..x.len()).map(|_| random.uniform() >= ratio).collect();
+    let scale = 1.0 / (1.0 - ratio);
+    let values = crate::element::to_f64s(&x)?;
+    let scaled = values.iter().zip(&mask).map(|(x, keep)| if *keep { x * scale } else { 0.0 });
+    let kept = crate::element::of_f64s(x.dtype(), x.shape(), &scaled.collect::<Vec<_>>())?;
+    let mask = super::cast::convert(&from_slice(kept.shape(), &mask)?, of_mask)?;
     Ok(vec![kept.into(), mask.into()])
 }
 

@@ -16,6 +16,8 @@ use crate::threads;
 
 pub(crate) mod floats;
 
+use floats::Blocks;
+
 pub(super) const OPERATORS: &[Operator] = &[
     widened("ReduceSum", |call| reduce(call, Reduction::Sum)),
     widened("ReduceMean", |call| reduce(call, Reduction::Mean)),
@@ -165,9 +167,8 @@ fn arg(call: &mut Call<'_>, greatest: bool) -> Outcome {
                 better || (last && new == old) || (new.is_nan() && !old.is_nan())
             };
             let each = |at: usize, out: &mut [i64]| {
-                let data = &data[at * extent..][..out.len() * extent];
                 if inner == 1 {
-                    for (out, row) in out.iter_mut().zip(data.chunks_exact(extent)) {
+                    for (out, row) in out.iter_mut().zip(data[at * extent..].chunks_exact(extent)) {
                         let mut best = (0, row[0]);
                         for (index, new) in row.iter().enumerate() {
                             best = if better(*new, best.1) { (index, *new) } else { best };
@@ -176,11 +177,11 @@ fn arg(call: &mut Call<'_>, greatest: bool) -> Outcome {
                     }
                     return;
                 }
-                let blocks = out.chunks_exact_mut(inner).zip(data.chunks_exact(extent * inner));
-                for (out, data) in blocks {
-                    let mut best = data[..inner].to_vec();
+                for (elements, out) in Blocks::new(at, out, extent, inner) {
+                    let data = &data[elements];
+                    let mut best = data[..out.len()].to_vec();
                     out.fill(0);
-                    for (index, line) in data.chunks_exact(inner).enumerate().skip(1) {
+                    for (index, line) in data.chunks(inner).enumerate().skip(1) {
                         for (out, (best, new)) in out.iter_mut().zip(best.iter_mut().zip(line)) {
                             if better(*new, *best) {
                                 (*out, *best) = (index as i64, *new);
@@ -190,7 +191,7 @@ fn arg(call: &mut Call<'_>, greatest: bool) -> Outcome {
                 }
             };
             if !out.is_empty() {
-                threads::in_parts(out, (MIN_PARALLEL / (extent * inner)).max(1) * inner, &each);
+                threads::in_parts(out, floats::part(extent, inner), &each);
             }
         })
     })?)
