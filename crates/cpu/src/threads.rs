@@ -1,7 +1,7 @@
 //! Parallel execution of large kernels on the `rayon` pool.
 //!
-//! Kernels call `should_split` to decide whether to split their work. The threshold is about a tenth of a
-//! millisecond per share: smaller shares finish before another thread has woken up.
+//! Kernels call `should_split` to decide whether to split their work. A share takes about ten microseconds or more: in
+//! less time, one thread completes the work before another notices it.
 //!
 //! A caller with many kernels announces them with [`within`], if [`split_any`] shows that kernels were split.
 //! Inside, the other threads wait for tasks without sleeping.
