@@ -4,7 +4,8 @@
 //! copied on write. Foreign bytes (a mapped file) are used in place. Every operator moves tensors, so a
 //! buffer has only 24 bytes.
 //!
-//! **Invariant:** in allocated memory, the bytes of the last word after the end of the data are zero.
+//! **Invariant:** in allocated memory, the bytes after the end of the data in their last word are zero. Reused memory can have more
+//! words, with arbitrary contents, which are never read or copied.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -31,18 +32,15 @@ impl Words {
         Self(words)
     }
 
-    /// Resizes to `len` words; new words are zero.
-    fn resized(mut self, len: usize) -> Self {
+    /// Makes at least `len` words of it; new words are zero. Memory that is long enough keeps its length, because a shorter one
+    /// would be filled again by its next, longer use.
+    fn extended(mut self, len: usize) -> Self {
         let before = self.0.capacity();
-        self.0.resize(len, 0);
+        if self.0.len() < len {
+            self.0.resize(len, 0);
+        }
         budget::add((self.0.capacity() - before) * WORD);
         self
-    }
-}
-
-impl Clone for Words {
-    fn clone(&self) -> Self {
-        Self::new(self.0.clone())
     }
 }
 
@@ -131,8 +129,8 @@ impl Buffer {
             return Self::zeroed(len);
         }
         budget::reuse(len);
-        let mut words = memory.words.resized(len.div_ceil(WORD));
-        if let Some(last) = words.0.last_mut() {
+        let mut words = memory.words.extended(len.div_ceil(WORD));
+        if let Some(last) = words.0.get_mut(len / WORD).filter(|_| len % WORD != 0) {
             *last = 0;
         }
         Self::Shared { len, words: Arc::new(words) }
@@ -164,15 +162,16 @@ impl Buffer {
     }
 
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
-        if let Self::Foreign(bytes) = self {
-            *self = Self::from_bytes(bytes);
+        if self.is_shared() {
+            *self = Self::from_bytes(self.bytes());
         }
         match self {
             Self::InPlace { len, few } => &mut bytemuck::bytes_of_mut(few)[..usize::from(*len)],
-            Self::Shared { len, words } => {
-                let words: &mut Vec<Word> = &mut Arc::make_mut(words).0;
-                &mut bytemuck::cast_slice_mut(words)[..*len]
-            }
+            Self::Shared { len, words } => match Arc::get_mut(words) {
+                Some(words) => &mut bytemuck::cast_slice_mut(&mut words.0)[..*len],
+                // It was copied above.
+                None => &mut [],
+            },
             // Foreign bytes were copied above.
             Self::Foreign(_) => &mut [],
         }
@@ -240,5 +239,16 @@ mod tests {
         assert!(memory.capacity() >= 100);
         let reused = Buffer::reused(memory, 90);
         assert_eq!(reused.bytes().len(), 90);
+    }
+
+    #[test]
+    fn long_memory_stays_long_and_a_copy_of_its_short_tensor_is_short() {
+        let short = Buffer::reused(Memory::zeroed(1000), 100);
+        let mut copy = short.clone();
+        copy.bytes_mut().fill(1);
+        assert_eq!((copy.bytes(), short.bytes()), (&[1; 100][..], &[0; 100][..]));
+        assert!(copy.into_memory().is_some_and(|memory| memory.capacity() < 1000));
+        let memory = short.into_memory().unwrap_or_default();
+        assert_eq!(Buffer::reused(memory, 1000).bytes().len(), 1000);
     }
 }
