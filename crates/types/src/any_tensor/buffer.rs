@@ -130,7 +130,7 @@ impl Buffer {
         }
         budget::reuse(len);
         let mut words = memory.words.extended(len.div_ceil(WORD));
-        if let Some(last) = words.0.get_mut(len / WORD).filter(|_| len % WORD != 0) {
+        if let Some(last) = words.0.get_mut(len / WORD).filter(|_| !len.is_multiple_of(WORD)) {
             *last = 0;
         }
         Self::Shared { len, words: Arc::new(words) }
