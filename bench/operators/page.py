@@ -80,7 +80,7 @@ def machine(script: str, arguments: list[str]) -> str:
     name = ", ".join([processor("model name") or platform.machine(), *vectors])
     lines = [
         f"Machine: {name}, {os.cpu_count()} cores, {platform.system().lower()}",
-        f"Command: `python {script} {' '.join(arguments)}` in `bench/operators/`",
+        f"Command: `python {' '.join([script, *arguments])}` in `bench/operators/`",
         f"ONNX Runtime: {version('onnxruntime')}",
     ]
     return "".join(f"- {line}\n" for line in lines)

@@ -45,7 +45,7 @@ the time with {threads}; *ratio* is typeloom's time divided by that of ONNX Runt
 
 
 def network(name: str) -> Case:
-    """An architecture of the light networks in the package `onnx`, with stored random weights instead of computed ones."""
+    """An architecture of the light networks in the package `onnx`, with stored random weights, as `bench/runtime/src/cases.rs` makes it."""
     light = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light" / f"light_{name}.onnx"
     model = onnx.load(light)
     graph, random = model.graph, np.random.default_rng(7)

@@ -3,6 +3,9 @@
 //! Adjacent axes of floats are reduced without copies, see [`floats`]. Otherwise the reduced axes are transposed to
 //! the end, so that each result is computed from one contiguous row.
 
+use std::mem;
+use std::ops::Range;
+
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
@@ -15,8 +18,6 @@ use crate::shape::{around, axes, axis, count};
 use crate::threads;
 
 pub(crate) mod floats;
-
-use floats::Blocks;
 
 pub(super) const OPERATORS: &[Operator] = &[
     widened("ReduceSum", |call| reduce(call, Reduction::Sum)),
@@ -191,7 +192,7 @@ fn arg(call: &mut Call<'_>, greatest: bool) -> Outcome {
                 }
             };
             if !out.is_empty() {
-                threads::in_parts(out, floats::part(extent, inner), &each);
+                threads::in_parts(out, part(extent, inner), &each);
             }
         })
     })?)
@@ -242,5 +243,49 @@ pub(crate) fn moments(x: &AnyTensor, rows: usize, width: usize) -> Result<Vec<(f
     Ok(all)
 }
 
+/// Number of adjacent rows that are reduced together.
+const BLOCK: usize = 128;
+
 /// Minimum number of elements for which splitting across threads pays.
 const MIN_PARALLEL: usize = 1 << 16;
+
+/// Number of results of a task.
+fn part(extent: usize, inner: usize) -> usize {
+    let enough = MIN_PARALLEL / extent;
+    if inner == 1 { enough.max(1) } else { enough.next_multiple_of(BLOCK).max(BLOCK) }
+}
+
+/// Divides consecutive results of a reduction from `[outer, extent, inner]` to `[outer, inner]` where a new index of
+/// `outer` begins. Yields each part with the range of the elements from its first one to the end of its index.
+struct Blocks<'a, T> {
+    rest: &'a mut [T],
+    /// Indices of the first result of the rest.
+    outer: usize,
+    column: usize,
+    extent: usize,
+    inner: usize,
+}
+
+impl<'a, T> Blocks<'a, T> {
+    /// Divides results from the index `at` in `[outer, inner]`.
+    fn new(at: usize, results: &'a mut [T], extent: usize, inner: usize) -> Self {
+        Self { rest: results, outer: at / inner, column: at % inner, extent, inner }
+    }
+}
+
+impl<'a, T> Iterator for Blocks<'a, T> {
+    type Item = (Range<usize>, &'a mut [T]);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let len = self.rest.len().min(self.inner - self.column);
+        let (own, rest) = mem::take(&mut self.rest).split_at_mut(len);
+        let plane = self.extent * self.inner;
+        let elements = self.outer * plane + self.column..(self.outer + 1) * plane;
+        (self.rest, self.outer, self.column) = (rest, self.outer + 1, 0);
+        Some((elements, own))
+    }
+}

@@ -32,8 +32,8 @@ impl Words {
         Self(words)
     }
 
-    /// Makes at least `len` words of it; new words are zero. Memory that is long enough keeps its length, because a shorter one
-    /// would be filled again by its next, longer use.
+    /// Extends the words to at least `len`; new words are zero. Longer memory keeps its length: if it were cut, its next
+    /// longer use would fill it with zeros again.
     fn extended(mut self, len: usize) -> Self {
         let before = self.0.capacity();
         if self.0.len() < len {
@@ -123,7 +123,7 @@ impl Buffer {
         Self::Foreign(Arc::new(bytes))
     }
 
-    /// Reuses memory with its contents, except for the bytes after the end of the data.
+    /// Reuses memory with its contents. A last word that the data do not fill becomes zero.
     pub(super) fn reused(memory: Memory, len: usize) -> Self {
         if len <= WORD {
             return Self::zeroed(len);
@@ -243,12 +243,16 @@ mod tests {
 
     #[test]
     fn long_memory_stays_long_and_a_copy_of_its_short_tensor_is_short() {
-        let short = Buffer::reused(Memory::zeroed(1000), 100);
+        let long = Buffer::from_bytes(&[7; 1000]);
+        let short = Buffer::reused(long.into_memory().unwrap_or_default(), 100);
         let mut copy = short.clone();
         copy.bytes_mut().fill(1);
-        assert_eq!((copy.bytes(), short.bytes()), (&[1; 100][..], &[0; 100][..]));
+        assert_eq!(copy.bytes(), [1; 100]);
+        assert_eq!(short.bytes(), [&[7; 96][..], &[0; 4]].concat());
         assert!(copy.into_memory().is_some_and(|memory| memory.capacity() < 1000));
         let memory = short.into_memory().unwrap_or_default();
-        assert_eq!(Buffer::reused(memory, 1000).bytes().len(), 1000);
+        // Words after the last one of the short tensor were not filled. The last word of the long one is zero.
+        let again = Buffer::reused(memory, 1000);
+        assert_eq!(again.bytes()[112..992], [7; 880]);
     }
 }

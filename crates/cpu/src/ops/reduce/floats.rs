@@ -3,21 +3,12 @@
 //! Sums accumulate in `f64`. A row along the last axis is reduced in a fixed number of partial results; otherwise
 //! the elements of adjacent rows are reduced together, element by element of the axis.
 
-use std::mem;
-use std::ops::Range;
-
-use super::Reduction;
+use super::{BLOCK, Blocks, Reduction, part};
 use crate::element::{Number, Real, vectorised};
 use crate::threads;
 
 /// Number of partial results of a row.
 const LANES: usize = 16;
-
-/// Number of adjacent rows that are reduced together.
-const BLOCK: usize = 128;
-
-/// Minimum number of elements for which splitting across threads pays.
-const MIN_PARALLEL: usize = 1 << 16;
 
 /// Reduces `[outer, extent, inner]` to `[outer, inner]`. No extent is 0.
 pub(super) fn reduce<T: Real>(data: &[T], extent: usize, inner: usize, kind: Reduction, out: &mut [T]) {
@@ -41,47 +32,6 @@ pub(super) fn reduce<T: Real>(data: &[T], extent: usize, inner: usize, kind: Red
         );
     };
     threads::in_parts(out, part(extent, inner), &each);
-}
-
-/// Number of results of a task.
-pub(super) fn part(extent: usize, inner: usize) -> usize {
-    let enough = MIN_PARALLEL / extent;
-    if inner == 1 { enough.max(1) } else { enough.next_multiple_of(BLOCK).max(BLOCK) }
-}
-
-/// Divides consecutive results of a reduction from `[outer, extent, inner]` to `[outer, inner]` where a new index of
-/// `outer` begins. Yields each part with the range of the elements from its first one to the end of its index.
-pub(super) struct Blocks<'a, T> {
-    rest: &'a mut [T],
-    /// Indices of the first result of the rest.
-    outer: usize,
-    column: usize,
-    extent: usize,
-    inner: usize,
-}
-
-impl<'a, T> Blocks<'a, T> {
-    /// Divides results from the index `at` in `[outer, inner]`.
-    pub(super) fn new(at: usize, results: &'a mut [T], extent: usize, inner: usize) -> Self {
-        Self { rest: results, outer: at / inner, column: at % inner, extent, inner }
-    }
-}
-
-impl<'a, T> Iterator for Blocks<'a, T> {
-    type Item = (Range<usize>, &'a mut [T]);
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.rest.is_empty() {
-            return None;
-        }
-        let len = self.rest.len().min(self.inner - self.column);
-        let (own, rest) = mem::take(&mut self.rest).split_at_mut(len);
-        let plane = self.extent * self.inner;
-        let elements = self.outer * plane + self.column..(self.outer + 1) * plane;
-        (self.rest, self.outer, self.column) = (rest, self.outer + 1, 0);
-        Some((elements, own))
-    }
 }
 
 #[inline(always)]
