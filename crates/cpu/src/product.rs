@@ -326,8 +326,9 @@ fn split<T: Lane>(job: Job<'_, T>, sharing: Sharing) -> Vec<Task<'_, T>> {
     let blocks = columns.div_ceil(width.max(1)).max(1);
     let band = panels.div_ceil(bands).max(1);
     let mut tasks: Vec<Task<'_, T>> = Vec::with_capacity(blocks * bands);
-    for first_panel in (0..panels).step_by(band) {
-        for block in 0..blocks {
+    let bands = panels.div_ceil(band);
+    for block in 0..blocks {
+        for first_panel in (0..panels).step_by(band) {
             let out = Vec::with_capacity(band * left.height);
             let first_column = block * width;
             let width = width.min(columns - first_column);
@@ -338,7 +339,7 @@ fn split<T: Lane>(job: Job<'_, T>, sharing: Sharing) -> Vec<Task<'_, T>> {
         for (row, out) in out.chunks_exact_mut(columns).enumerate() {
             let band = row / left.height / band;
             for (block, part) in out.chunks_mut(width).enumerate() {
-                if let Some(task) = tasks.get_mut(band * blocks + block) {
+                if let Some(task) = tasks.get_mut(block * bands + band) {
                     task.out.push(part);
                 }
             }

@@ -6,7 +6,7 @@
 //! A caller with many kernels announces them with [`within`], if [`split_any`] shows that kernels were split.
 //! Inside, the other threads wait for tasks without sleeping.
 //!
-//! Tasks are scheduled dynamically: a thread takes the next task of a list when it has completed one. The
+//! Tasks are scheduled dynamically: each thread has a range of the tasks, and takes some of the others after its own. The
 //! thread of the caller takes tasks too, so the pool of helpers has one thread less than `rayon` counts. If
 //! all work moved to threads of a pool, the first would start on the one processor, and the second, started
 //! while the caller still occupies the other, could start on the same one, and both would share it.
@@ -108,12 +108,22 @@ pub(crate) fn each_chunk<T: Send>(
     }
 }
 
-/// Computes tasks in parallel. A thread takes the next task when it has completed one.
-pub(crate) fn run_all<T: Send>(tasks: Vec<T>, compute: &(dyn Fn(T) + Sync)) {
-    let number = tasks.len();
-    let tasks = Mutex::new(tasks.into_iter());
-    share(number, &|| {
-        let task = tasks.lock().unwrap_or_else(PoisonError::into_inner).next();
+/// Computes tasks in parallel. Each thread has a range of the tasks, so that neighbours are computed on one processor, whose
+/// caches have their data. A thread that has completed its range takes tasks from the ends of the others.
+pub(crate) fn run_all<T: Send>(mut tasks: Vec<T>, compute: &(dyn Fn(T) + Sync)) {
+    let threads = rayon::current_num_threads().min(tasks.len()).max(1);
+    let mut ranges = Vec::with_capacity(threads);
+    for thread in (1..threads).rev() {
+        ranges.push(Mutex::new(tasks.split_off(tasks.len() * thread / (thread + 1)).into_iter()));
+    }
+    ranges.push(Mutex::new(tasks.into_iter()));
+    share(threads, &|thread| {
+        let own = ranges.len() - 1 - thread;
+        let take = |at: usize| {
+            let mut range = ranges[at].lock().unwrap_or_else(PoisonError::into_inner);
+            if at == own { range.next() } else { range.next_back() }
+        };
+        let task = (0..ranges.len()).find_map(|next| take((own + next) % ranges.len()));
         task.map(compute).is_some()
     });
 }
@@ -138,36 +148,36 @@ pub(crate) fn try_run_all<T: Send>(
     }
 }
 
-/// Calls `run_next` on several threads until it returns false: no task is left.
+/// Calls `run_next` on this many threads until it returns false: no task is left. It receives the number of the thread; that of
+/// the caller is 0.
 ///
 /// Not generic, so that the code of `rayon` is compiled once.
-fn share(tasks: usize, run_next: &(dyn Fn() -> bool + Sync)) {
-    let others = rayon::current_num_threads().min(tasks).saturating_sub(1);
-    let busy = AtomicUsize::new(others);
+fn share(threads: usize, run_next: &(dyn Fn(usize) -> bool + Sync)) {
+    let busy = AtomicUsize::new(threads - 1);
     match helpers() {
         Some(pool) => {
-            pool.in_place_scope(|scope| share_in(scope, Some(pool), others, &busy, run_next));
+            pool.in_place_scope(|scope| share_in(scope, Some(pool), threads, &busy, run_next));
         }
-        None => rayon::scope(|scope| share_in(scope, None, others, &busy, run_next)),
+        None => rayon::scope(|scope| share_in(scope, None, threads, &busy, run_next)),
     }
 }
 
 fn share_in<'scope>(
     scope: &Scope<'scope>,
     pool: Option<&ThreadPool>,
-    others: usize,
+    threads: usize,
     busy: &'scope AtomicUsize,
-    run_next: &'scope (dyn Fn() -> bool + Sync),
+    run_next: &'scope (dyn Fn(usize) -> bool + Sync),
 ) {
     let _engaged = assist::engage();
     assist::call(pool);
-    for _ in 0..others {
+    for thread in 1..threads {
         scope.spawn(move |_| {
             let _last = Countdown(busy);
-            while run_next() {}
+            while run_next(thread) {}
         });
     }
-    while run_next() {}
+    while run_next(0) {}
     // A thread that sleeps here wakes up long after the last task, so it waits in a loop first.
     assist::while_busy(&|| busy.load(Ordering::Acquire) > 0);
 }

@@ -110,8 +110,9 @@ pub(super) fn split<'a, 't, T: Lane>(
     let blocks = tiles.len().div_ceil(tiles_of_block);
     let band = panels.div_ceil(bands).max(1);
     let mut tasks = Vec::with_capacity(blocks * bands);
-    for first_panel in (0..panels).step_by(band) {
-        for tiles in tiles.chunks(tiles_of_block) {
+    let bands = panels.div_ceil(band);
+    for tiles in tiles.chunks(tiles_of_block) {
+        for first_panel in (0..panels).step_by(band) {
             let out = Vec::with_capacity(band * left.height);
             let steps = sliding.steps;
             tasks.push(Task { left, data, steps, tiles, out, first_panel, windows, finish });
@@ -122,7 +123,7 @@ pub(super) fn split<'a, 't, T: Lane>(
         for (block, tiles) in tiles.chunks(tiles_of_block).enumerate() {
             let (part, rest) = out.split_at_mut(tiles.iter().map(|tile| tile.windows).sum());
             out = rest;
-            if let Some(task) = tasks.get_mut(band * blocks + block) {
+            if let Some(task) = tasks.get_mut(block * bands + band) {
                 task.out.push(part);
             }
         }
