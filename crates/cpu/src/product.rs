@@ -10,6 +10,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
+use std::rc::Rc;
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -20,6 +21,8 @@ pub(crate) mod in_place;
 pub(crate) mod integer;
 
 mod dots;
+
+mod grid;
 
 mod operands;
 
@@ -33,10 +36,11 @@ use crate::error::{KernelErrorKind, invalid};
 use crate::threads;
 use dots::Dots;
 pub(crate) use dots::fits as reads_columns;
+use grid::{Grid, Part};
 use in_place::{InPlace, Sliding, Tile};
 use lane::Lane;
 use operands::DEPTH;
-pub(crate) use operands::{Columns, Offsets, Rows, Steps};
+pub(crate) use operands::{Columns, Lines, Offsets, Rows, Steps};
 pub(crate) use panels::Panels;
 use thin::row_times;
 pub(crate) use tile::Finish;
@@ -62,10 +66,10 @@ pub(crate) struct Job<'a, T> {
 }
 
 /// Part of a product: a range of rows and a range of columns.
-struct Task<'a, T> {
+struct Task<'g, 'a, T> {
     left: &'a Rows<T>,
     right: Columns<'a, T>,
-    out: Vec<&'a mut [T]>,
+    out: &'g mut [&'a mut [T]],
     first_panel: usize,
     first_column: usize,
     width: usize,
@@ -196,8 +200,8 @@ pub(crate) fn multiply<T: Lane + Memory>(
 pub(crate) fn run<T: Lane + Memory>(jobs: Vec<Job<'_, T>>) {
     let work = jobs.iter().map(|job| job.left.rows * job.left.depth.max(1) * job.columns).sum();
     let sharing = Sharing { threads: threads_for(work), jobs: jobs.len(), packing: PACKING };
-    let tasks = jobs.into_iter().flat_map(|job| split(job, sharing)).collect();
-    run_tasks(tasks, sharing.threads, &compute);
+    let mut cut: Vec<Cut<'_, T>> = jobs.into_iter().map(|job| Cut::new(job, sharing)).collect();
+    run_tasks(cut.iter_mut().flat_map(Cut::tasks).collect(), sharing.threads, &compute);
 }
 
 /// Products of one kind.
@@ -208,31 +212,29 @@ pub(crate) enum Products<'a, T> {
     InPlace(Vec<InPlace<'a, T>>, Sliding<'a>),
 }
 
-/// A task of any kind.
-enum AnyTask<'a, 't, T> {
-    Packed(Task<'a, T>),
-    InPlace(in_place::Task<'a, 't, T>),
+/// Products of one kind, cut.
+enum AllCut<'a, T> {
+    Packed(Vec<Cut<'a, T>>),
+    InPlace(Vec<in_place::Cut<'a, T>>),
 }
 
-impl<T: Lane + Memory> Products<'_, T> {
+/// A task of any kind.
+enum AnyTask<'g, 'a, T> {
+    Packed(Task<'g, 'a, T>),
+    InPlace(in_place::Task<'g, 'a, T>),
+}
+
+impl<'a, T: Lane + Memory> Products<'a, T> {
     /// Computes products together, in parallel if they are large.
     pub(crate) fn run(all: Vec<Self>) {
         let threads = threads_for(all.iter().map(Self::work).sum());
-        let tiles: Vec<_> = all.iter().map(Self::tiles).collect();
+        let mut cut: Vec<AllCut<'_, T>> = all.into_iter().map(|products| products.cut(threads)).collect();
         let mut tasks = Vec::new();
-        for (products, tiles) in all.into_iter().zip(&tiles) {
+        for products in &mut cut {
             match products {
-                Self::Packed(jobs) => {
-                    let sharing = Sharing { threads, jobs: jobs.len(), packing: PACKING };
-                    let parts = jobs.into_iter().flat_map(|job| split(job, sharing));
-                    tasks.extend(parts.map(AnyTask::Packed));
-                }
-                Self::InPlace(jobs, sliding) => {
-                    // Nothing is packed.
-                    let sharing = Sharing { threads, jobs: jobs.len(), packing: 0 };
-                    let parts =
-                        jobs.into_iter().flat_map(|job| in_place::split(job, sliding, tiles, sharing));
-                    tasks.extend(parts.map(AnyTask::InPlace));
+                AllCut::Packed(all) => tasks.extend(all.iter_mut().flat_map(Cut::tasks).map(AnyTask::Packed)),
+                AllCut::InPlace(all) => {
+                    tasks.extend(all.iter_mut().flat_map(in_place::Cut::tasks).map(AnyTask::InPlace));
                 }
             }
         }
@@ -242,19 +244,28 @@ impl<T: Lane + Memory> Products<'_, T> {
         });
     }
 
+    fn cut(self, threads: usize) -> AllCut<'a, T> {
+        match self {
+            Self::Packed(jobs) => {
+                let sharing = Sharing { threads, jobs: jobs.len(), packing: PACKING };
+                AllCut::Packed(jobs.into_iter().map(|job| Cut::new(job, sharing)).collect())
+            }
+            Self::InPlace(jobs, sliding) => {
+                // Nothing is packed.
+                let sharing = Sharing { threads, jobs: jobs.len(), packing: 0 };
+                let tiles: Rc<[Tile]> = in_place::tiles::<T>(sliding).into();
+                let cut = |job| in_place::Cut::new(job, sliding, Rc::clone(&tiles), sharing);
+                AllCut::InPlace(jobs.into_iter().map(cut).collect())
+            }
+        }
+    }
+
     /// Number of multiplications.
     fn work(&self) -> usize {
         let of = |left: &Rows<T>, columns: usize| left.rows * left.depth.max(1) * columns;
         match self {
             Self::Packed(jobs) => jobs.iter().map(|job| of(job.left, job.columns)).sum(),
             Self::InPlace(jobs, sliding) => jobs.iter().map(|job| of(job.left, sliding.columns())).sum(),
-        }
-    }
-
-    fn tiles(&self) -> Vec<Tile> {
-        match self {
-            Self::Packed(_) => Vec::new(),
-            Self::InPlace(_, sliding) => in_place::tiles::<T>(sliding),
         }
     }
 }
@@ -315,49 +326,60 @@ impl Sharing {
     }
 }
 
-/// Cuts a product into parts.
-fn split<T: Lane>(job: Job<'_, T>, sharing: Sharing) -> Vec<Task<'_, T>> {
-    let Job { left, right, out, columns, finish } = job;
-    let panel = TileSize::of::<T>().columns();
-    let panels = left.rows.div_ceil(left.height);
-    let across = columns.div_ceil(panel);
-    let (blocks, bands) = sharing.parts(across, panels, left.height);
-    let width = across.div_ceil(blocks) * panel;
-    let blocks = columns.div_ceil(width.max(1)).max(1);
-    let band = panels.div_ceil(bands).max(1);
-    let mut tasks: Vec<Task<'_, T>> = Vec::with_capacity(blocks * bands);
-    let bands = panels.div_ceil(band);
-    for block in 0..blocks {
-        for first_panel in (0..panels).step_by(band) {
-            let out = Vec::with_capacity(band * left.height);
-            let first_column = block * width;
-            let width = width.min(columns - first_column);
-            tasks.push(Task { left, right, out, first_panel, first_column, width, columns, finish });
-        }
-    }
-    if columns > 0 {
-        for (row, out) in out.chunks_exact_mut(columns).enumerate() {
-            let band = row / left.height / band;
-            for (block, part) in out.chunks_mut(width).enumerate() {
-                if let Some(task) = tasks.get_mut(block * bands + band) {
-                    task.out.push(part);
-                }
-            }
-        }
-    }
-    tasks
+/// A product, cut.
+struct Cut<'a, T> {
+    left: &'a Rows<T>,
+    right: Columns<'a, T>,
+    grid: Grid<'a, T>,
+    /// Number of columns of a block.
+    width: usize,
+    columns: usize,
+    finish: Finish<'a, T>,
 }
 
-fn compute<T: Lane + Memory>(task: Task<'_, T>) {
+impl<'a, T: Lane> Cut<'a, T> {
+    fn new(job: Job<'a, T>, sharing: Sharing) -> Self {
+        let Job { left, right, out, columns, finish } = job;
+        let panel = TileSize::of::<T>().columns();
+        let panels = left.rows.div_ceil(left.height);
+        let across = columns.div_ceil(panel);
+        let (blocks, bands) = sharing.parts(across, panels, left.height);
+        let width = across.div_ceil(blocks) * panel;
+        let widths: Vec<usize> =
+            (0..columns).step_by(width.max(1)).map(|first| width.min(columns - first)).collect();
+        let grid = Grid::new(out, left.rows, &widths, panels.div_ceil(bands) * left.height);
+        Self { left, right, grid, width, columns, finish }
+    }
+
+    fn tasks(&mut self) -> impl Iterator<Item = Task<'_, 'a, T>> {
+        let Self { left, right, grid, width, columns, finish } = self;
+        grid.parts().map(|Part { block, first_row, out }| {
+            let first_column = block * *width;
+            let (first_panel, width) = (first_row / left.height, (*width).min(*columns - first_column));
+            Task {
+                left,
+                right: *right,
+                out,
+                first_panel,
+                first_column,
+                width,
+                columns: *columns,
+                finish: *finish,
+            }
+        })
+    }
+}
+
+fn compute<T: Lane + Memory>(task: Task<'_, '_, T>) {
     T::with_scratch(|scratch| Arch::new().dispatch(Compute { task, scratch }));
 }
 
-struct Compute<'a, 's, T> {
-    task: Task<'a, T>,
+struct Compute<'g, 'a, 's, T> {
+    task: Task<'g, 'a, T>,
     scratch: &'s mut Vec<T>,
 }
 
-impl<T: Lane> WithSimd for Compute<'_, '_, T> {
+impl<T: Lane> WithSimd for Compute<'_, '_, '_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -371,7 +393,7 @@ impl<T: Lane> WithSimd for Compute<'_, '_, T> {
 }
 
 #[inline(always)]
-fn blocks<T: Lane, S: Simd, const R: usize>(simd: S, mut task: Task<'_, T>, scratch: &mut Vec<T>) {
+fn blocks<T: Lane, S: Simd, const R: usize>(simd: S, task: Task<'_, '_, T>, scratch: &mut Vec<T>) {
     let (lanes, depth) = (T::lanes::<S>(), task.left.depth);
     let panel = lanes * T::across::<S>();
     let panels = task.width.div_ceil(panel);

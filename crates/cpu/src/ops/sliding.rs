@@ -145,10 +145,16 @@ impl Windows {
         offsets(&shape, [count(extents)].into_iter().chain(within))
     }
 
-    /// Offset of the first element of each window, in a plane of these extents.
-    pub(super) fn starts(&self, extents: &[usize]) -> Vec<usize> {
+    /// Offset of the first element of each row of windows, in a plane of these extents.
+    pub(super) fn lines(&self, extents: &[usize]) -> Vec<usize> {
         let along = strides(extents).into_iter().zip(&self.strides);
-        offsets(&self.output, along.map(|(along, step)| along * step))
+        let axes = self.output.len().saturating_sub(1);
+        offsets(&self.output[..axes], along.map(|(along, step)| along * step))
+    }
+
+    /// Number of windows in a row.
+    pub(super) fn width(&self) -> usize {
+        self.output.last().copied().unwrap_or(1)
     }
 
     /// The way to copy a plane with its padding into extents of `reach`.

@@ -5,10 +5,13 @@
 //! elements of adjacent columns. Columns between the last window of a row and the first of the next are
 //! computed with the others, and dropped when results are written.
 
+use std::rc::Rc;
+
 use pulp::{Simd, WithSimd};
 
+use super::grid::{Grid, Part};
 use super::lane::Lane;
-use super::operands::{DEPTH, Rows};
+use super::operands::{DEPTH, Lines, Rows};
 use super::tile::{Finish, finished};
 use super::{Sharing, TileSize};
 
@@ -23,14 +26,14 @@ const WIDEST: usize = 48;
 pub(crate) struct Sliding<'a> {
     /// Offset of each step of the inner axis.
     pub(crate) steps: &'a [usize],
-    /// Offset of each window, in increasing order, beginning with 0.
-    pub(crate) windows: &'a [usize],
+    /// The rows of windows. The first begins with 0.
+    pub(crate) lines: Lines<'a>,
 }
 
 impl Sliding<'_> {
     /// Number of columns, including dropped ones.
     pub(crate) fn columns(&self) -> usize {
-        self.windows.last().map_or(0, |last| last + 1)
+        self.lines.starts.last().map_or(0, |last| last + self.lines.len)
     }
 }
 
@@ -48,87 +51,103 @@ pub(crate) struct InPlace<'a, T> {
 pub(super) struct Tile {
     first_column: usize,
     vectors: usize,
+    /// Index of the first row of windows that ends in the tile or behind it.
+    first_line: usize,
     /// Index of the first window in the tile.
     first_window: usize,
     windows: usize,
-    /// Runs of adjacent windows: position of the first one in the tile, and length.
-    runs: Vec<(usize, usize)>,
 }
 
 /// Part of a product: some of the rows and some of the tiles.
-pub(super) struct Task<'a, 't, T> {
+pub(super) struct Task<'g, 'a, T> {
     left: &'a Rows<T>,
     data: &'a [T],
-    steps: &'a [usize],
-    tiles: &'t [Tile],
+    sliding: Sliding<'a>,
+    tiles: &'g [Tile],
     /// For each row, the results of these tiles.
-    out: Vec<&'a mut [T]>,
+    out: &'g mut [&'a mut [T]],
     first_panel: usize,
-    /// Total number of windows.
-    windows: usize,
     finish: Finish<'a, T>,
 }
 
 /// The tiles of a product with windows.
-pub(super) fn tiles<T: Lane>(sliding: &Sliding<'_>) -> Vec<Tile> {
+pub(super) fn tiles<T: Lane>(sliding: Sliding<'_>) -> Vec<Tile> {
     let size = TileSize::of::<T>();
     let (panel, lanes) = (size.columns(), size.lanes);
-    let (windows, columns) = (sliding.windows, sliding.columns());
-    let mut tiles = Vec::with_capacity(columns.div_ceil(panel));
-    let mut first_window = 0;
-    for first_column in (0..columns).step_by(panel) {
-        let end = columns.min(first_column + panel);
-        let mut runs: Vec<(usize, usize)> = Vec::new();
-        let own = windows[first_window..].iter().take_while(|window| **window < end);
-        let mut count = 0;
-        for place in own.map(|window| window - first_column) {
-            count += 1;
-            match runs.last_mut() {
-                Some((start, len)) if *start + *len == place => *len += 1,
-                Some(_) | None => runs.push((place, 1)),
-            }
+    let (lines, columns) = (sliding.lines, sliding.columns());
+    let mut line = 0;
+    // Number of windows before a column, given the first row that ends behind it.
+    let before = |line: usize, column: usize| {
+        let start = lines.starts.get(line).copied().unwrap_or(column);
+        line * lines.len + column.saturating_sub(start)
+    };
+    let skip = |mut line: usize, column: usize| {
+        while lines.starts.get(line).is_some_and(|start| start + lines.len <= column) {
+            line += 1;
         }
-        let vectors = (end - first_column).div_ceil(lanes);
-        tiles.push(Tile { first_column, vectors, first_window, windows: count, runs });
-        first_window += count;
-    }
-    tiles
+        line
+    };
+    let of = (0..columns).step_by(panel).map(|first_column| {
+        let end = columns.min(first_column + panel);
+        let (first_line, first_window) = (line, before(line, first_column));
+        line = skip(line, end);
+        let windows = before(line, end) - first_window;
+        Tile {
+            first_column,
+            vectors: (end - first_column).div_ceil(lanes),
+            first_line,
+            first_window,
+            windows,
+        }
+    });
+    of.collect()
 }
 
-/// Cuts a product into parts.
-pub(super) fn split<'a, 't, T: Lane>(
-    job: InPlace<'a, T>,
+/// A product, cut.
+pub(super) struct Cut<'a, T> {
+    left: &'a Rows<T>,
+    data: &'a [T],
     sliding: Sliding<'a>,
-    tiles: &'t [Tile],
-    sharing: Sharing,
-) -> Vec<Task<'a, 't, T>> {
-    let InPlace { left, data, out, finish } = job;
-    let windows = sliding.windows.len();
-    let panels = left.rows.div_ceil(left.height);
-    let (blocks, bands) = sharing.parts(tiles.len(), panels, left.height);
-    let tiles_of_block = tiles.len().div_ceil(blocks).max(1);
-    let blocks = tiles.len().div_ceil(tiles_of_block);
-    let band = panels.div_ceil(bands).max(1);
-    let mut tasks = Vec::with_capacity(blocks * bands);
-    let bands = panels.div_ceil(band);
-    for tiles in tiles.chunks(tiles_of_block) {
-        for first_panel in (0..panels).step_by(band) {
-            let out = Vec::with_capacity(band * left.height);
-            let steps = sliding.steps;
-            tasks.push(Task { left, data, steps, tiles, out, first_panel, windows, finish });
-        }
+    tiles: Rc<[Tile]>,
+    /// Number of tiles of a block.
+    size: usize,
+    grid: Grid<'a, T>,
+    finish: Finish<'a, T>,
+}
+
+impl<'a, T: Lane> Cut<'a, T> {
+    pub(super) fn new(
+        job: InPlace<'a, T>,
+        sliding: Sliding<'a>,
+        tiles: Rc<[Tile]>,
+        sharing: Sharing,
+    ) -> Self {
+        let InPlace { left, data, out, finish } = job;
+        let panels = left.rows.div_ceil(left.height);
+        let (blocks, bands) = sharing.parts(tiles.len(), panels, left.height);
+        let size = tiles.len().div_ceil(blocks).max(1);
+        let width = |tiles: &[Tile]| tiles.iter().map(|tile| tile.windows).sum();
+        let widths: Vec<usize> = tiles.chunks(size).map(width).collect();
+        let grid = Grid::new(out, left.rows, &widths, panels.div_ceil(bands) * left.height);
+        Self { left, data, sliding, tiles, size, grid, finish }
     }
-    for (row, mut out) in out.chunks_exact_mut(windows.max(1)).enumerate() {
-        let band = row / left.height / band;
-        for (block, tiles) in tiles.chunks(tiles_of_block).enumerate() {
-            let (part, rest) = out.split_at_mut(tiles.iter().map(|tile| tile.windows).sum());
-            out = rest;
-            if let Some(task) = tasks.get_mut(block * bands + band) {
-                task.out.push(part);
+
+    pub(super) fn tasks(&mut self) -> impl Iterator<Item = Task<'_, 'a, T>> {
+        let Self { left, data, sliding, tiles, size, grid, finish } = self;
+        grid.parts().map(|Part { block, first_row, out }| {
+            let first = block * *size;
+            let tiles = &tiles[first..tiles.len().min(first + *size)];
+            Task {
+                left,
+                data,
+                sliding: *sliding,
+                tiles,
+                out,
+                first_panel: first_row / left.height,
+                finish: *finish,
             }
-        }
+        })
     }
-    tasks
 }
 
 impl<T: Lane> WithSimd for Task<'_, '_, T> {
@@ -145,17 +164,18 @@ impl<T: Lane> WithSimd for Task<'_, '_, T> {
 }
 
 #[inline(always)]
-fn compute<T: Lane, S: Simd, const R: usize>(simd: S, mut task: Task<'_, '_, T>) {
-    let Task { left, data, steps, tiles, out: rows, first_panel, windows, finish } = &mut task;
+fn compute<T: Lane, S: Simd, const R: usize>(simd: S, task: Task<'_, '_, T>) {
+    let Task { left, data, sliding, tiles, out: rows, first_panel, finish } = task;
+    let (steps, lines) = (sliding.steps, sliding.lines);
     let first_window = tiles.first().map_or(0, |tile| tile.first_window);
     for (at, out) in rows.chunks_mut(R).enumerate() {
-        let panel = *first_panel + at;
-        for tile in *tiles {
-            let within = Within { panel, first_window, windows: *windows, tile };
+        let panel = first_panel + at;
+        for tile in tiles {
+            let within = Within { panel, first_window, lines, tile };
             match (tile.vectors, T::across::<S>()) {
-                (3, 3..) => columns::<T, S, R, 3>(simd, left, data, steps, out, within, finish),
-                (2, 2..) => columns::<T, S, R, 2>(simd, left, data, steps, out, within, finish),
-                _ => columns::<T, S, R, 1>(simd, left, data, steps, out, within, finish),
+                (3, 3..) => columns::<T, S, R, 3>(simd, left, data, steps, out, within, &finish),
+                (2, 2..) => columns::<T, S, R, 2>(simd, left, data, steps, out, within, &finish),
+                _ => columns::<T, S, R, 1>(simd, left, data, steps, out, within, &finish),
             }
         }
     }
@@ -167,7 +187,7 @@ struct Within<'t> {
     panel: usize,
     /// First window of the row parts.
     first_window: usize,
-    windows: usize,
+    lines: Lines<'t>,
     tile: &'t Tile,
 }
 
@@ -182,7 +202,8 @@ fn columns<T: Lane, S: Simd, const R: usize, const V: usize>(
     within: Within<'_>,
     finish: &Finish<'_, T>,
 ) {
-    let Within { panel, first_window, windows, tile } = within;
+    let Within { panel, first_window, lines, tile } = within;
+    let windows = lines.starts.len() * lines.len;
     let lanes = T::lanes::<S>();
     let data = &data[tile.first_column..];
     let mut sums = [[T::splat(simd, T::ZERO); V]; R];
@@ -208,9 +229,17 @@ fn columns<T: Lane, S: Simd, const R: usize, const V: usize>(
         }
         let number = panel * R + at;
         let mut window = tile.first_window;
-        for (start, len) in &tile.runs {
-            let from = &line[*start..start + len];
-            let to = &mut row[window - first_window..][..*len];
+        let last = tile.first_window + tile.windows;
+        for start in &lines.starts[tile.first_line..] {
+            if window == last {
+                break;
+            }
+            // Windows before the tile, and the place of the next one in it.
+            let (before, place) =
+                (tile.first_column.saturating_sub(*start), start.saturating_sub(tile.first_column));
+            let len = (lines.len - before).min(last - window);
+            let from = &line[place..place + len];
+            let to = &mut row[window - first_window..][..len];
             for (v, (from, to)) in from.chunks(lanes).zip(to.chunks_mut(lanes)).enumerate() {
                 let place = number * windows + window + v * lanes;
                 let value = finished(simd, T::load(simd, from), finish, number, place, to.len());

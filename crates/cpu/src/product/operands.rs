@@ -98,8 +98,17 @@ impl Steps<'_> {
 pub(crate) enum Offsets<'a> {
     /// Evenly spaced, with this stride.
     Even(usize),
-    /// Listed individually, in runs with this stride.
-    Runs(&'a [usize], usize),
+    /// In lines; the columns of a line have this stride.
+    Lines(Lines<'a>, usize),
+}
+
+/// Columns in lines of equal length.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lines<'a> {
+    /// Offset of the first column of each line, in increasing order.
+    pub(crate) starts: &'a [usize],
+    /// Number of columns of a line.
+    pub(crate) len: usize,
 }
 
 /// A run of evenly spaced columns.
@@ -119,15 +128,18 @@ impl Offsets<'_> {
             Offsets::Even(stride) => {
                 (vec![Run { at: 0, len: columns.len(), start: columns.start * stride }], stride)
             }
-            Offsets::Runs(offsets, stride) => {
-                let offsets = &offsets[columns];
-                let (mut runs, mut at) = (Vec::new(), 0);
-                while at < offsets.len() {
-                    let start = offsets[at];
-                    let run = offsets[at..].iter().enumerate();
-                    let len = run.take_while(|(index, offset)| **offset == start + index * stride).count();
-                    runs.push(Run { at, len, start });
+            Offsets::Lines(lines, stride) => {
+                let width = lines.len.max(1);
+                let (line, mut before) = (columns.start / width, columns.start % width);
+                let (mut runs, mut at) = (Vec::with_capacity(columns.len() / width + 2), 0);
+                for start in &lines.starts[line..] {
+                    if at == columns.len() {
+                        break;
+                    }
+                    let len = (width - before).min(columns.len() - at);
+                    runs.push(Run { at, len, start: start + before * stride });
                     at += len;
+                    before = 0;
                 }
                 (runs, stride)
             }

@@ -97,9 +97,9 @@ fn by_rows<T: Lane>(
     let input = framed::<T>(windows, x, 0)?;
     let data = input.elements::<T>()?;
     let plane = count(&input.extents);
-    let (within, columns) = (windows.steps(1, &input.extents), windows.starts(&input.extents));
+    let (within, lines) = (windows.steps(1, &input.extents), windows.lines(&input.extents));
     let step = windows.strides.last().copied().unwrap_or(1);
-    let width = windows.output.last().copied().unwrap_or(1);
+    let width = windows.width();
     let result = build_over::<T>(shape, |out| {
         if out.is_empty() {
             return;
@@ -112,8 +112,8 @@ fn by_rows<T: Lane>(
             vectorised::<T, _>(
                 #[inline(always)]
                 || {
-                    for (out, columns) in out.chunks_exact_mut(width).zip(columns.chunks_exact(width)) {
-                        row(out, from, columns[0], step, &within, weights);
+                    for (out, start) in out.chunks_exact_mut(width).zip(&lines) {
+                        row(out, from, *start, step, &within, weights);
                     }
                     finish_plane(out, &finish);
                 },

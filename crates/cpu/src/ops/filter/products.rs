@@ -15,7 +15,7 @@ use crate::error::KernelErrorKind;
 use crate::ops::sliding::Windows;
 use crate::product::in_place::{InPlace, SLACK, Sliding};
 use crate::product::lane::Lane;
-use crate::product::{Columns, Finish, Job, Memory, Offsets, Products, Rows, Steps};
+use crate::product::{Columns, Finish, Job, Lines, Memory, Offsets, Products, Rows, Steps};
 use crate::shape::count;
 
 /// Element types of packed weights.
@@ -67,8 +67,12 @@ struct Operands<'a, T> {
     /// Number of windows.
     positions: usize,
     reading: Reading,
+    /// Offset of each step of the inner axis.
     steps: Vec<usize>,
+    /// Offset of each row of windows.
     starts: Vec<usize>,
+    /// Number of windows in a row.
+    width: usize,
     finish: Finish<'a, T>,
 }
 
@@ -93,7 +97,7 @@ impl<'a, T: Packed> Operands<'a, T> {
         let (mut steps, mut starts) = (Vec::new(), Vec::new());
         if !matches!(reading, Reading::Pointwise) {
             steps = windows.steps(group_channels, &input.extents);
-            starts = windows.starts(&input.extents);
+            starts = windows.lines(&input.extents);
         }
         let plane = count(&input.extents);
         let group_outputs = filter.shape[0] / filter.groups;
@@ -108,6 +112,7 @@ impl<'a, T: Packed> Operands<'a, T> {
             reading,
             steps,
             starts,
+            width: windows.width(),
             finish,
         })
     }
@@ -129,15 +134,16 @@ impl<'a, T: Packed> Operands<'a, T> {
                 [..self.group_channels * self.plane + slack]
         };
         let results = results.into_iter().enumerate();
+        let lines = Lines { starts: &self.starts, len: self.width };
         let (steps, columns) = match self.reading {
             Reading::Pointwise => (Steps::Even(self.plane), Offsets::Even(1)),
-            Reading::Listed(stride) => (Steps::Listed(&self.steps), Offsets::Runs(&self.starts, stride)),
+            Reading::Listed(stride) => (Steps::Listed(&self.steps), Offsets::Lines(lines, stride)),
             Reading::InPlace => {
                 let jobs = results.map(|(at, out)| {
                     let (left, data, finish) = (&self.rows[at % groups], data_of(at, SLACK), finish_of(at));
                     InPlace { left, data, out, finish }
                 });
-                let sliding = Sliding { steps: &self.steps, windows: &self.starts };
+                let sliding = Sliding { steps: &self.steps, lines };
                 return Ok(Products::InPlace(jobs.collect(), sliding));
             }
         };

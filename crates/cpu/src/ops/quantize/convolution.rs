@@ -21,7 +21,7 @@ use crate::ops::filter::{geometry, groups};
 use crate::ops::matmul::centred;
 use crate::ops::sliding::Windows;
 use crate::product::integer::{self, Bytes, Job, Left, Right, Sink, Windowed, Zeros};
-use crate::product::{Offsets, Steps};
+use crate::product::{Lines, Offsets, Steps};
 use crate::shape::{count, each_strided};
 use crate::threads;
 
@@ -134,10 +134,10 @@ impl Filter {
         check_size(&[group_channels, count(&windows.kernel)], 8)?;
         check_size(&[positions], 8)?;
         let pointwise = windows.is_pointwise();
-        let (mut steps, mut columns) = (Vec::new(), Vec::new());
+        let (mut steps, mut starts) = (Vec::new(), Vec::new());
         if !pointwise {
             steps = windows.steps(group_channels, extents);
-            columns = windows.starts(extents);
+            starts = windows.lines(extents);
         }
         let zeros = Zeros::One(input.zero - input.bytes.signs.bias());
         build_over::<T>(shape, |out| {
@@ -151,7 +151,8 @@ impl Filter {
                     (Steps::Even(plane), Offsets::Even(1))
                 } else {
                     let last = windows.strides.last().copied().unwrap_or(1);
-                    (Steps::Listed(&steps), Offsets::Runs(&columns, last))
+                    let lines = Lines { starts: &starts, len: windows.width() };
+                    (Steps::Listed(&steps), Offsets::Lines(lines, last))
                 };
                 let right = Right::Windowed(Windowed { bytes, steps, columns });
                 let (left, first_row) = (&rows[group], group * outputs);
@@ -172,12 +173,12 @@ impl Filter {
     ) -> Result<AnyTensor, KernelErrorKind> {
         let (outputs, group_outputs) = (self.shape[0], self.shape[0] / self.groups);
         let (kernel, plane, positions) = (count(&windows.kernel), count(extents), count(&windows.output));
-        let (within, columns) = (windows.steps(1, extents), windows.starts(extents));
+        let (within, lines) = (windows.steps(1, extents), windows.lines(extents));
         let stride = windows.strides.last().copied().unwrap_or(1);
-        let width = windows.output.last().copied().unwrap_or(1);
+        let width = windows.width();
         let (signs, zero) = (input.bytes.signs, input.zero);
         // With stride 1, windows are numbered like the elements of the plane, and the sums between rows are dropped.
-        let last = columns.last().map_or(0, |last| last + 1);
+        let last = lines.last().map_or(0, |last| last + width);
         let slides = windows.strides.iter().all(|stride| *stride == 1) && last <= 2 * positions;
         let all = if slides { last } else { positions };
         build_over::<T>(shape, |out| {
@@ -200,11 +201,11 @@ impl Filter {
                         }
                         if slides {
                             accumulate(&mut sums, &centred, 1, &within, weights);
-                            for (row, from) in columns.iter().step_by(width).enumerate() {
+                            for (row, from) in lines.iter().enumerate() {
                                 sums.copy_within(*from..from + width, row * width);
                             }
                         } else {
-                            for (sums, start) in sums.chunks_mut(width).zip(columns.iter().step_by(width)) {
+                            for (sums, start) in sums.chunks_mut(width).zip(&lines) {
                                 accumulate(sums, &centred[*start..], stride, &within, weights);
                             }
                         }
