@@ -32,17 +32,28 @@ impl Reduced {
     /// Reduces a number with a magnitude of at most 708: `x = n ln 2 + r` and `|r| <= ln 2 / 2` (Cody and Waite).
     #[inline(always)]
     fn within(x: f64) -> Self {
-        let shifted = x.mul_add(std::f64::consts::LOG2_E, ROUNDER);
+        Self::multiple(x, 1.0)
+    }
+
+    /// Reduces `factor * x`, with a magnitude of at most 708. `r` is a multiple of the factor too, which the coefficients
+    /// contain; they are exact if the factor is plus or minus a power of two.
+    #[inline(always)]
+    fn multiple(x: f64, factor: f64) -> Self {
+        let shifted = x.mul_add(factor * std::f64::consts::LOG2_E, ROUNDER);
         let n = shifted - ROUNDER;
         // The low bits of `n ln 2` are relevant only beyond the precision of a result.
-        let r = n.mul_add(-std::f64::consts::LN_2, x);
+        let r = n.mul_add(-std::f64::consts::LN_2 / factor, x);
+        let squared = factor * factor;
+        let (fourth, sixth) = (squared * squared, squared * squared * squared);
         let power = f64::from_bits((shifted.to_bits() << 52).wrapping_add(1.0_f64.to_bits()));
         // Pairs of terms (Estrin's scheme): a chain of seven operations would take most of the time.
         let square = r * r;
-        let last = 0.000_199_075_715_492_435_08_f64.mul_add(r, 0.001_394_111_092_382_348);
-        let third = 0.008_333_283_534_678_37_f64.mul_add(r, 0.041_666_352_859_392);
-        let second = 0.166_666_667_863_266_28_f64.mul_add(r, 0.500_000_004_712_898_6);
-        let first = 0.999_999_999_995_508_1 * r;
+        let last =
+            (sixth * factor * 0.000_199_075_715_492_435_08).mul_add(r, sixth * 0.001_394_111_092_382_348);
+        let third = (fourth * factor * 0.008_333_283_534_678_37).mul_add(r, fourth * 0.041_666_352_859_392);
+        let second =
+            (squared * factor * 0.166_666_667_863_266_28).mul_add(r, squared * 0.500_000_004_712_898_6);
+        let first = factor * 0.999_999_999_995_508_1 * r;
         let rest = square.mul_add(square.mul_add(square.mul_add(last, third), second), first);
         Self { power, rest }
     }
@@ -67,10 +78,10 @@ impl Reduced {
         self.power.mul_add(self.rest, self.power + 1.0)
     }
 
-    /// `e^x - 1`, without cancellation.
+    /// `e^x - 1`, without cancellation. The sign of a zero is that of `x`.
     #[inline(always)]
     fn exp_m1(&self) -> f64 {
-        self.power.mul_add(self.rest, self.power - 1.0)
+        self.power.mul_add(self.rest, -(1.0 - self.power))
     }
 }
 
@@ -80,8 +91,8 @@ const MAX_EXPONENT: f32 = 110.0;
 /// Limits the magnitude of a number. NaN is preserved.
 #[inline(always)]
 fn limited(x: f32, limit: f32) -> f64 {
-    let x = f64::from(if x < -limit { -limit } else { x });
-    at_most(x, f64::from(limit))
+    let x = if x < -limit { -limit } else { x };
+    f64::from(if x > limit { limit } else { x })
 }
 
 /// The number, or the limit if that is less. NaN is preserved.
@@ -105,7 +116,7 @@ pub(crate) fn exp(x: f32) -> f32 {
 /// `1 / (1 + e^-x)`.
 #[inline(always)]
 pub(crate) fn sigmoid(x: f32) -> f32 {
-    (1.0 / Reduced::within(limited(-x, MAX_EXPONENT)).exp_p1()) as f32
+    (1.0 / Reduced::multiple(limited(x, MAX_EXPONENT), -1.0).exp_p1()) as f32
 }
 
 /// Beyond this magnitude, the hyperbolic tangent rounds to 1.
@@ -114,8 +125,8 @@ const MAX_TANH: f32 = 20.0;
 /// The hyperbolic tangent of a number with a magnitude of at most [`MAX_TANH`].
 #[inline(always)]
 fn tanh_within(x: f64) -> f64 {
-    let power = Reduced::within(2.0 * x);
-    power.exp_m1() / power.exp_p1()
+    let less = Reduced::multiple(x, 2.0).exp_m1();
+    less / (less + 2.0)
 }
 
 #[inline(always)]
@@ -128,8 +139,7 @@ fn tanh_wide(x: f64) -> f64 {
 /// The hyperbolic tangent.
 #[inline(always)]
 pub(crate) fn tanh(x: f32) -> f32 {
-    // The sign of zero is that of `x`.
-    (tanh_within(at_most(f64::from(x.abs()), f64::from(MAX_TANH))) as f32).copysign(x)
+    tanh_within(limited(x, MAX_TANH)) as f32
 }
 
 /// The error function, as a rational function up to 4. Beyond, it rounds to 1.
