@@ -39,6 +39,18 @@ impl Reduced {
     /// contain; they are exact if the factor is plus or minus a power of two.
     #[inline(always)]
     fn multiple(x: f64, factor: f64) -> Self {
+        Self::summed(x, factor, |r, first, higher| (r * r).mul_add(higher, first * r))
+    }
+
+    /// Like [`Reduced::multiple`]; the rest of a zero has its sign. This takes a little longer.
+    #[inline(always)]
+    fn signed_multiple(x: f64, factor: f64) -> Self {
+        Self::summed(x, factor, |r, first, higher| r * r.mul_add(higher, first))
+    }
+
+    /// `sum` returns `first * r + higher * r^2`.
+    #[inline(always)]
+    fn summed(x: f64, factor: f64, sum: impl Fn(f64, f64, f64) -> f64) -> Self {
         let shifted = x.mul_add(factor * std::f64::consts::LOG2_E, ROUNDER);
         let n = shifted - ROUNDER;
         // The low bits of `n ln 2` are relevant only beyond the precision of a result.
@@ -53,9 +65,8 @@ impl Reduced {
         let third = (fourth * factor * 0.008_333_283_534_678_37).mul_add(r, fourth * 0.041_666_352_859_392);
         let second =
             (squared * factor * 0.166_666_667_863_266_28).mul_add(r, squared * 0.500_000_004_712_898_6);
-        let first = factor * 0.999_999_999_995_508_1 * r;
-        let rest = square.mul_add(square.mul_add(square.mul_add(last, third), second), first);
-        Self { power, rest }
+        let higher = square.mul_add(square.mul_add(last, third), second);
+        Self { power, rest: sum(r, factor * 0.999_999_999_995_508_1, higher) }
     }
 
     /// Reduces any number. Above 709, where `e^x` is infinite as `f32`, it is reduced as 709; the power is 0 where
@@ -78,7 +89,7 @@ impl Reduced {
         self.power.mul_add(self.rest, self.power + 1.0)
     }
 
-    /// `e^x - 1`, without cancellation. The sign of a zero is that of `x`.
+    /// `e^x - 1`, without cancellation. A zero has the sign of the rest.
     #[inline(always)]
     fn exp_m1(&self) -> f64 {
         self.power.mul_add(self.rest, -(1.0 - self.power))
@@ -125,7 +136,7 @@ const MAX_TANH: f32 = 20.0;
 /// The hyperbolic tangent of a number with a magnitude of at most [`MAX_TANH`].
 #[inline(always)]
 fn tanh_within(x: f64) -> f64 {
-    let less = Reduced::multiple(x, 2.0).exp_m1();
+    let less = Reduced::signed_multiple(x, 2.0).exp_m1();
     less / (less + 2.0)
 }
 
