@@ -36,7 +36,7 @@ use crate::error::{KernelErrorKind, invalid};
 use crate::threads;
 use dots::Dots;
 pub(crate) use dots::fits as reads_columns;
-use grid::{Grid, Part};
+use grid::{Grid, Part, even};
 use in_place::{InPlace, Sliding, Tile};
 use lane::Lane;
 use operands::DEPTH;
@@ -345,8 +345,7 @@ impl<'a, T: Lane> Cut<'a, T> {
         let across = columns.div_ceil(panel);
         let (blocks, bands) = sharing.parts(across, panels, left.height);
         let width = across.div_ceil(blocks) * panel;
-        let widths: Vec<usize> =
-            (0..columns).step_by(width.max(1)).map(|first| width.min(columns - first)).collect();
+        let widths = even(columns, width);
         let grid = Grid::new(out, left.rows, &widths, panels.div_ceil(bands) * left.height);
         Self { left, right, grid, width, columns, finish }
     }

@@ -12,6 +12,11 @@ pub(super) struct Grid<'a, T> {
     band: usize,
 }
 
+/// The widths of blocks of `width` columns, of which the last can be narrower.
+pub(super) fn even(columns: usize, width: usize) -> Vec<usize> {
+    (0..columns).step_by(width.max(1)).map(|first| width.min(columns - first)).collect()
+}
+
 /// One block and one band.
 pub(super) struct Part<'g, 'a, T> {
     /// Index of the block.

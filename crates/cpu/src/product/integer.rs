@@ -22,6 +22,7 @@ mod pack;
 
 mod pairs;
 
+use super::grid::{Grid, Part, even};
 use super::{Memory, run_tasks, threads_for};
 use pack::Panels;
 pub(crate) use pack::{Bytes, Left, PackedRight, Signs, Windowed};
@@ -81,12 +82,12 @@ pub(crate) struct Job<'a, T> {
 }
 
 /// Part of a product: some rows and some columns.
-struct Task<'a, T> {
+struct Task<'g, 'a, T> {
     left: &'a Left,
     right: Right<'a>,
     zeros: &'a Zeros,
     first_number: usize,
-    out: Vec<&'a mut [T]>,
+    out: &'g mut [&'a mut [T]],
     first_row: usize,
     first_column: usize,
     width: usize,
@@ -104,41 +105,51 @@ pub(crate) fn run<T: Send>(jobs: Vec<Job<'_, T>>) {
     let work = jobs.iter().map(|job| job.left.rows() * job.left.depth().max(1) * job.columns / 2).sum();
     let threads = threads_for(work);
     let share = threads.div_ceil(jobs.len().max(1));
-    run_tasks(jobs.into_iter().flat_map(|job| split(job, share)).collect(), threads, &compute);
+    let mut cut: Vec<Cut<'_, T>> = jobs.into_iter().map(|job| Cut::new(job, share)).collect();
+    run_tasks(cut.iter_mut().flat_map(Cut::tasks).collect(), threads, &compute);
 }
 
-/// Cuts a product into at least `share` parts where possible.
-fn split<T>(job: Job<'_, T>, share: usize) -> Vec<Task<'_, T>> {
-    let Job { left, right, zeros, first_row: first_number, out, columns, sink } = job;
-    let panel = panel_width();
-    let most = (BLOCK_BYTES / (left.depth().max(1) * panel)).clamp(1, MAX_PANELS);
-    let blocks = columns.div_ceil(panel * most).max(1).next_multiple_of(share);
-    let width = columns.div_ceil(blocks).next_multiple_of(panel).max(panel);
-    let blocks = columns.div_ceil(width).max(1);
-    let height = kernel(Arch::new()).rows;
-    let panels = left.rows().div_ceil(height);
-    let bands = share.div_ceil(blocks).min(panels).max(1);
-    let band = (panels.div_ceil(bands) * height).max(1);
-    let mut tasks: Vec<Task<'_, T>> = Vec::with_capacity(blocks * bands);
-    for first_row in (0..left.rows()).step_by(band) {
-        for block in 0..blocks {
-            let first_column = block * width;
-            let out = Vec::with_capacity(band);
-            let width = width.min(columns - first_column);
-            tasks.push(Task { left, right, zeros, first_number, out, first_row, first_column, width, sink });
-        }
-    }
-    for (row, out) in out.chunks_exact_mut(columns.max(1)).enumerate() {
-        for (block, part) in out.chunks_mut(width).enumerate() {
-            if let Some(task) = tasks.get_mut(row / band * blocks + block) {
-                task.out.push(part);
-            }
-        }
-    }
-    tasks
+/// A product, cut.
+struct Cut<'a, T> {
+    left: &'a Left,
+    right: Right<'a>,
+    zeros: &'a Zeros,
+    first_number: usize,
+    grid: Grid<'a, T>,
+    /// Number of columns of a block.
+    width: usize,
+    columns: usize,
+    sink: &'a Sink<'a, T>,
 }
 
-fn compute<T>(task: Task<'_, T>) {
+impl<'a, T> Cut<'a, T> {
+    /// Cuts a product into at least `share` parts where possible.
+    fn new(job: Job<'a, T>, share: usize) -> Self {
+        let Job { left, right, zeros, first_row: first_number, out, columns, sink } = job;
+        let panel = panel_width();
+        let most = (BLOCK_BYTES / (left.depth().max(1) * panel)).clamp(1, MAX_PANELS);
+        let blocks = columns.div_ceil(panel * most).max(1).next_multiple_of(share);
+        let width = columns.div_ceil(blocks).next_multiple_of(panel).max(panel);
+        let widths = even(columns, width);
+        let height = kernel(Arch::new()).rows;
+        let panels = left.rows().div_ceil(height);
+        let bands = share.div_ceil(widths.len().max(1)).min(panels).max(1);
+        let grid = Grid::new(out, left.rows(), &widths, panels.div_ceil(bands) * height);
+        Self { left, right, zeros, first_number, grid, width, columns, sink }
+    }
+
+    fn tasks(&mut self) -> impl Iterator<Item = Task<'_, 'a, T>> {
+        let Self { left, right, zeros, first_number, grid, width, columns, sink } = self;
+        grid.parts().map(|Part { block, first_row, out }| {
+            let first_column = block * *width;
+            let (right, first_number) = (*right, *first_number);
+            let width = (*width).min(*columns - first_column);
+            Task { left, right, zeros, first_number, out, first_row, first_column, width, sink: *sink }
+        })
+    }
+}
+
+fn compute<T>(task: Task<'_, '_, T>) {
     i32::with_scratch(|line| match task.right {
         Right::Packed(packed) => {
             let panels = packed.panels(task.first_column);
@@ -152,7 +163,7 @@ fn compute<T>(task: Task<'_, T>) {
     });
 }
 
-fn multiply<T>(mut task: Task<'_, T>, right: Panels<'_>, line: &mut Vec<i32>) {
+fn multiply<T>(task: Task<'_, '_, T>, right: Panels<'_>, line: &mut Vec<i32>) {
     let arch = Arch::new();
     let Kernel { rows: height, lanes, .. } = kernel(arch);
     let stride = task.width.next_multiple_of(lanes);
@@ -160,7 +171,7 @@ fn multiply<T>(mut task: Task<'_, T>, right: Panels<'_>, line: &mut Vec<i32>) {
         line.resize(stride * height, 0);
     }
     let mut row = task.first_row;
-    let mut rest = &mut task.out[..];
+    let mut rest = task.out;
     while !rest.is_empty() {
         // The largest power of two of rows that is left and fits the registers.
         let rows = height.min(1 << rest.len().ilog2());
