@@ -28,6 +28,17 @@ pub struct Store {
     held: usize,
 }
 
+impl Store {
+    /// Keeps memory within the limits.
+    pub fn keep(&mut self, memory: Memory) {
+        let size = memory.capacity();
+        if self.held + size <= MAX_KEPT.min(budget::limit() / PART) {
+            self.held += size;
+            self.free.entry(size).or_default().push(memory);
+        }
+    }
+}
+
 thread_local! {
     static STORE: RefCell<Option<Store>> = const { RefCell::new(None) };
 }
@@ -82,11 +93,8 @@ pub(crate) fn recycle_tensor(tensor: AnyTensor) {
     }
     let Some(memory) = tensor.into_memory() else { return };
     STORE.with_borrow_mut(|store| {
-        let Some(store) = store else { return };
-        let size = memory.capacity();
-        if store.held + size <= MAX_KEPT.min(budget::limit() / PART) {
-            store.held += size;
-            store.free.entry(size).or_default().push(memory);
+        if let Some(store) = store {
+            store.keep(memory);
         }
     });
 }

@@ -7,15 +7,14 @@ use std::any::Any;
 use std::cell::Cell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::SmallVec;
 use typeloom_contracts::datum::{Datum, Scalar};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::fused::FusedError;
 use typeloom_cpu::memory::{self, Store};
-use typeloom_types::any_tensor::AnyTensor;
-use typeloom_types::any_tensor::budget;
+use typeloom_types::any_tensor::{AnyTensor, Returned, budget};
 use typeloom_wire::check::{SymbolBindings, to_declared_form};
 
 use crate::error::{NodeError, RunError};
@@ -502,10 +501,14 @@ impl<'r> Run<'r> {
     }
 }
 
-/// Memory of earlier runs, as a list of shares. The number of shares is the maximum number of concurrent
-/// runs.
+/// Memory of earlier runs.
 #[derive(Default)]
-pub(crate) struct MemoryPool(Mutex<Vec<(Store, ScratchBuffers)>>);
+pub(crate) struct MemoryPool {
+    /// As many as there were concurrent runs at most.
+    shares: Mutex<Vec<(Store, ScratchBuffers)>>,
+    /// The memory of results that the callers dropped.
+    returned: Arc<Returned>,
+}
 
 impl fmt::Debug for MemoryPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -517,11 +520,23 @@ impl MemoryPool {
     /// Calls `runs` with one share, which is not available to other threads meanwhile.
     pub(crate) fn lend<T>(&self, runs: impl FnOnce(ScratchBuffers) -> (T, ScratchBuffers)) -> T {
         // A poisoned lock is harmless: it guards spare memory only.
-        let shares = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (store, scratch) = shares().pop().unwrap_or_default();
+        let shares = || self.shares.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut store, scratch) = shares().pop().unwrap_or_default();
+        self.returned.take().into_iter().for_each(|memory| store.keep(memory));
         let ((result, scratch), store) = memory::with(store, || runs(scratch));
         shares().push((store, scratch));
         result
+    }
+
+    /// Uses the memory of results for later runs when the caller has dropped them.
+    pub(crate) fn expect_back(&self, results: &mut [Datum]) {
+        for result in results {
+            if let Datum::Tensor(tensor) = result
+                && memory::is_reusable(tensor)
+            {
+                tensor.return_to(&self.returned);
+            }
+        }
     }
 }
 

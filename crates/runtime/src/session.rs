@@ -224,7 +224,8 @@ impl Session {
         let run = Run::new(verify, symbols, self.limits, observer.map(|it| it as _));
         let mut run = run.with_interrupt(self.interrupt.clone());
         let plan = |run: &mut Run<'_>| run.plan(&self.plan, inputs, Vec::new());
-        let values = self.memory.lend(|scratch| run.with_scratch(scratch, plan))?;
+        let mut values = self.memory.lend(|scratch| run.with_scratch(scratch, plan))?;
+        self.memory.expect_back(&mut values);
         if threads::split_any() {
             self.splits.store(true, Ordering::Relaxed);
         }

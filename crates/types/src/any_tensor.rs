@@ -37,15 +37,19 @@ mod convert;
 pub mod error;
 mod fmt;
 mod packed;
+mod returned;
 mod serial;
 mod shape;
 mod strings;
+
+use std::sync::Arc;
 
 use bytes::Bytes;
 
 use buffer::Buffer;
 pub use buffer::Memory;
 use error::TensorError;
+pub use returned::Returned;
 use shape::Shape;
 pub use strings::Strings;
 
@@ -175,6 +179,12 @@ impl AnyTensor {
     #[must_use]
     pub fn into_memory(self) -> Option<Memory> {
         self.buffer.into_memory()
+    }
+
+    /// Returns the tensor's memory to `home` when the last tensor that shares it is dropped. Without effect if it is shared
+    /// now, or too small to be worth reusing.
+    pub fn return_to(&mut self, home: &Arc<Returned>) {
+        self.buffer.return_to(home);
     }
 
     /// Whether a write copies the bytes first.

@@ -8,11 +8,12 @@
 //! words, with arbitrary contents, which are never read or copied.
 
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 
 use super::budget;
+use super::returned::Returned;
 
 /// The unit of allocation, aligned at least as strictly as any element, and to 16 bytes on common targets.
 type Word = u128;
@@ -24,29 +25,37 @@ type Few = [u64; WORD / size_of::<u64>()];
 
 /// Words that are counted in the budget while they are alive.
 #[derive(Debug, Default)]
-pub(super) struct Words(Vec<Word>);
+pub(super) struct Words {
+    list: Vec<Word>,
+    /// Receives the words when they are dropped, as long as it exists.
+    home: Weak<Returned>,
+}
 
 impl Words {
-    fn new(words: Vec<Word>) -> Self {
-        budget::add(words.capacity() * WORD);
-        Self(words)
+    fn new(list: Vec<Word>) -> Self {
+        budget::add(list.capacity() * WORD);
+        Self { list, home: Weak::new() }
     }
 
     /// Extends the words to at least `len`; new words are zero. Longer memory keeps its length: if it were cut, its next
     /// longer use would fill it with zeros again.
     fn extended(mut self, len: usize) -> Self {
-        let before = self.0.capacity();
-        if self.0.len() < len {
-            self.0.resize(len, 0);
+        let before = self.list.capacity();
+        if self.list.len() < len {
+            self.list.resize(len, 0);
         }
-        budget::add((self.0.capacity() - before) * WORD);
+        budget::add((self.list.capacity() - before) * WORD);
         self
     }
 }
 
 impl Drop for Words {
     fn drop(&mut self) {
-        budget::subtract(self.0.capacity() * WORD);
+        if let Some(home) = self.home.upgrade() {
+            let list = std::mem::take(&mut self.list);
+            home.receive(Memory { words: Self { list, home: Weak::new() } });
+        }
+        budget::subtract(self.list.capacity() * WORD);
     }
 }
 
@@ -78,7 +87,7 @@ impl Memory {
     /// Capacity in bytes.
     #[must_use]
     pub fn capacity(&self) -> usize {
-        self.words.0.capacity() * WORD
+        self.words.list.capacity() * WORD
     }
 }
 
@@ -130,7 +139,7 @@ impl Buffer {
         }
         budget::reuse(len);
         let mut words = memory.words.extended(len.div_ceil(WORD));
-        if let Some(last) = words.0.get_mut(len / WORD).filter(|_| !len.is_multiple_of(WORD)) {
+        if let Some(last) = words.list.get_mut(len / WORD).filter(|_| !len.is_multiple_of(WORD)) {
             *last = 0;
         }
         Self::Shared { len, words: Arc::new(words) }
@@ -140,7 +149,20 @@ impl Buffer {
     pub(super) fn into_memory(self) -> Option<Memory> {
         match self {
             Self::InPlace { .. } | Self::Foreign(_) => None,
-            Self::Shared { len: _, words } => Arc::try_unwrap(words).ok().map(|words| Memory { words }),
+            Self::Shared { len: _, words } => {
+                let mut words = Arc::try_unwrap(words).ok()?;
+                words.home = Weak::new();
+                Some(Memory { words })
+            }
+        }
+    }
+
+    /// Returns the memory to `home` when its last owner is dropped, if it is allocated and not shared.
+    pub(super) fn return_to(&mut self, home: &Arc<Returned>) {
+        if let Self::Shared { len: _, words } = self
+            && let Some(words) = Arc::get_mut(words)
+        {
+            words.home = Arc::downgrade(home);
         }
     }
 
@@ -156,7 +178,7 @@ impl Buffer {
     pub(super) fn bytes(&self) -> &[u8] {
         match self {
             Self::InPlace { len, few } => &bytemuck::bytes_of(few)[..usize::from(*len)],
-            Self::Shared { len, words } => &bytemuck::cast_slice(&words.0)[..*len],
+            Self::Shared { len, words } => &bytemuck::cast_slice(&words.list)[..*len],
             Self::Foreign(bytes) => bytes,
         }
     }
@@ -168,7 +190,7 @@ impl Buffer {
         match self {
             Self::InPlace { len, few } => &mut bytemuck::bytes_of_mut(few)[..usize::from(*len)],
             Self::Shared { len, words } => match Arc::get_mut(words) {
-                Some(words) => &mut bytemuck::cast_slice_mut(&mut words.0)[..*len],
+                Some(words) => &mut bytemuck::cast_slice_mut(&mut words.list)[..*len],
                 // It was copied above.
                 None => &mut [],
             },
