@@ -15,6 +15,9 @@ use typeloom_contracts::datum::Datum;
 /// Minimum size in bytes of a tensor whose memory is kept. The allocator caches smaller blocks itself.
 const MIN_KEPT: usize = 1 << 12;
 
+/// The unit of the memory of tensors, in bytes.
+const ALIGNED: usize = 16;
+
 /// Maximum number of bytes that a store keeps.
 const MAX_KEPT: usize = 1 << 27;
 
@@ -26,11 +29,28 @@ const PART: usize = 8;
 pub struct Store {
     free: BTreeMap<usize, Vec<Memory>>,
     held: usize,
+    /// Bytes that tensors asked for in the current run.
+    asked: usize,
+    /// Bytes of tensors that died in the current run.
+    dead: usize,
 }
 
 impl Store {
+    /// Begins a run with the memory of results of earlier ones. Keeps as much as left the store in the run before: not all
+    /// kernels use kept memory for their results, and it would accumulate.
+    pub fn begin(&mut self, returned: Vec<Memory>) {
+        let mut missing = self.asked.saturating_sub(self.dead);
+        (self.asked, self.dead) = (0, 0);
+        for memory in returned {
+            if let Some(rest) = missing.checked_sub(memory.capacity()) {
+                missing = rest;
+                self.keep(memory);
+            }
+        }
+    }
+
     /// Keeps memory within the limits.
-    pub fn keep(&mut self, memory: Memory) {
+    fn keep(&mut self, memory: Memory) {
         let size = memory.capacity();
         if self.held + size <= MAX_KEPT.min(budget::limit() / PART) {
             self.held += size;
@@ -94,6 +114,7 @@ pub(crate) fn recycle_tensor(tensor: AnyTensor) {
     let Some(memory) = tensor.into_memory() else { return };
     STORE.with_borrow_mut(|store| {
         if let Some(store) = store {
+            store.dead += memory.capacity();
             store.keep(memory);
         }
     });
@@ -121,7 +142,9 @@ pub(crate) fn used(len: usize) -> Option<Memory> {
     }
     STORE.with_borrow_mut(|store| {
         let store = store.as_mut()?;
-        let size = *store.free.range(len..=3 * len).next()?.0;
+        let found = store.free.range(len..=3 * len).next().map(|(size, _)| *size);
+        store.asked += found.unwrap_or(len.next_multiple_of(ALIGNED));
+        let size = found?;
         let list = store.free.get_mut(&size)?;
         let memory = list.pop()?;
         if list.is_empty() {
@@ -154,6 +177,28 @@ mod tests {
             assert!(used(4000 * 4).is_none());
         });
         assert_eq!(store.held, 0);
+    }
+
+    #[test]
+    fn results_come_back_to_the_kernels_that_asked_for_memory() {
+        let make = |len: usize| AnyTensor::from(vec![1.0_f32; len]).into_memory().expect("it is allocated");
+        let (found, mut store) = with(Store::default(), || used(4 * 4096).is_some());
+        assert!(!found);
+        store.begin(vec![make(8192), make(4096), make(4096)]);
+        assert_eq!(store.held, 4 * 4096);
+        let (found, mut store) = with(store, || used(4 * 4096).is_some());
+        assert!(found);
+        store.begin(vec![make(4096)]);
+        assert_eq!(store.held, 4 * 4096);
+        // A run that asks for nothing, and one whose tensors died, need no memory.
+        store.begin(vec![make(4096)]);
+        assert_eq!(store.held, 4 * 4096);
+        let ((), mut store) = with(store, || {
+            let tensor = AnyTensor::from_elements_with::<f32>(&[4096], used(4 * 4096).expect("kept"), |_| {});
+            recycle(tensor.expect("the shape fits").into());
+        });
+        store.begin(vec![make(4096)]);
+        assert_eq!(store.held, 4 * 4096);
     }
 
     #[test]

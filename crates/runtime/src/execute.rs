@@ -522,7 +522,7 @@ impl MemoryPool {
         // A poisoned lock is harmless: it guards spare memory only.
         let shares = || self.shares.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut store, scratch) = shares().pop().unwrap_or_default();
-        self.returned.take().into_iter().for_each(|memory| store.keep(memory));
+        store.begin(self.returned.take());
         let ((result, scratch), store) = memory::with(store, || runs(scratch));
         shares().push((store, scratch));
         result
