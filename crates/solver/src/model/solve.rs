@@ -39,7 +39,7 @@ use crate::ty::Types;
 use crate::universe::Universe;
 
 /// A body with fewer steps rarely applies an operator twice in the same way.
-const MIN_MEMO_STEPS: usize = 48;
+const MIN_MEMO_STEPS: usize = 3;
 
 /// The configuration of one pass.
 #[derive(Default)]

@@ -37,6 +37,14 @@ impl Words {
         Self { list, home: Weak::new() }
     }
 
+    // Most words have no home, and dropping them is inlined.
+    #[cold]
+    #[inline(never)]
+    fn go_to(&mut self, home: &Returned) {
+        let list = std::mem::take(&mut self.list);
+        home.receive(Memory { words: Self { list, home: Weak::new() } });
+    }
+
     /// Extends the words to at least `len`; new words are zero. Longer memory keeps its length: if it were cut, its next
     /// longer use would fill it with zeros again.
     fn extended(mut self, len: usize) -> Self {
@@ -52,8 +60,7 @@ impl Words {
 impl Drop for Words {
     fn drop(&mut self) {
         if let Some(home) = self.home.upgrade() {
-            let list = std::mem::take(&mut self.list);
-            home.receive(Memory { words: Self { list, home: Weak::new() } });
+            self.go_to(&home);
         }
         budget::subtract(self.list.capacity() * WORD);
     }
