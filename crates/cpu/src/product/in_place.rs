@@ -222,31 +222,30 @@ fn columns<T: Lane, S: Simd, const R: usize, const V: usize>(
             }
         }
     }
-    let mut complete = [[T::ZERO; WIDEST]; R];
-    for (line, sums) in complete.iter_mut().zip(sums) {
+    let mut line = [T::ZERO; WIDEST];
+    for (at, (row, sums)) in out.iter_mut().zip(sums).enumerate() {
         for (part, sum) in line.chunks_exact_mut(lanes).zip(sums) {
             T::store(simd, sum, part);
         }
-    }
-    let (mut window, last) = (tile.first_window, tile.first_window + tile.windows);
-    for start in &lines.starts[tile.first_line..] {
-        if window == last {
-            break;
-        }
-        // Windows before the tile, and the position of the next one in it.
-        let (before, first) =
-            (tile.first_column.saturating_sub(*start), start.saturating_sub(tile.first_column));
-        let len = (lines.len - before).min(last - window);
-        for (at, (row, line)) in out.iter_mut().zip(&complete).enumerate() {
-            let from = &line[first..first + len];
+        let number = panel * R + at;
+        let mut window = tile.first_window;
+        let last = tile.first_window + tile.windows;
+        for start in &lines.starts[tile.first_line..] {
+            if window == last {
+                break;
+            }
+            // Windows before the tile, and the place of the next one in it.
+            let (before, place) =
+                (tile.first_column.saturating_sub(*start), start.saturating_sub(tile.first_column));
+            let len = (lines.len - before).min(last - window);
+            let from = &line[place..place + len];
             let to = &mut row[window - first_window..][..len];
-            let number = panel * R + at;
             for (v, (from, to)) in from.chunks(lanes).zip(to.chunks_mut(lanes)).enumerate() {
                 let place = number * windows + window + v * lanes;
                 let value = finished(simd, T::load(simd, from), finish, number, place, to.len());
                 T::store(simd, value, to);
             }
+            window += len;
         }
-        window += len;
     }
 }
