@@ -35,14 +35,14 @@ impl Reduced {
         Self::multiple(x, 1.0)
     }
 
-    /// Reduces `factor * x`, with a magnitude of at most 708. `r` is a multiple of the factor too, which the coefficients
-    /// contain; they are exact if the factor is plus or minus a power of two.
+    /// Reduces `factor * x`, with a magnitude of at most 708, to `n ln 2 + factor * r`. The coefficients are multiplied by powers
+    /// of the factor, which is exact if it is plus or minus a power of two.
     #[inline(always)]
     fn multiple(x: f64, factor: f64) -> Self {
         Self::summed(x, factor, |r, first, higher| (r * r).mul_add(higher, first * r))
     }
 
-    /// Like [`Reduced::multiple`]; the rest of a zero has its sign. This takes a little longer.
+    /// Like [`Reduced::multiple`], but the rest of `-0.0` is `-0.0`. This takes a little longer.
     #[inline(always)]
     fn signed_multiple(x: f64, factor: f64) -> Self {
         Self::summed(x, factor, |r, first, higher| r * r.mul_add(higher, first))

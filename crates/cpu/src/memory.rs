@@ -3,6 +3,7 @@
 //! Fresh memory costs one page fault per page, which is more than the run time of many kernels. Each run
 //! therefore has a [`Store`] that receives the memory of dead tensors and supplies new ones. A store is
 //! thread-local while a run is active, so it needs no lock. Between runs the owner of the model keeps it.
+//! The memory of results comes back when their last owner drops them, see [`Store::begin`].
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

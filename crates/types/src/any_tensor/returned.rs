@@ -9,22 +9,28 @@ const MAX_KEPT: usize = 1 << 27;
 
 /// The memory of tensors that [return to it](super::AnyTensor::return_to) when they are dropped, on any thread.
 ///
-/// It keeps at most 128 MiB; the budget counts them as held. The memory of a tensor that is dropped later than this is freed.
+/// It keeps at most 128 MiB; the budget counts them as held. If a tensor is dropped after this, its memory is freed.
 #[derive(Debug, Default)]
-pub struct Returned(Mutex<Vec<Memory>>);
+pub struct Returned(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    list: Vec<Memory>,
+    bytes: usize,
+}
 
 impl Returned {
     /// Takes all memory.
     #[must_use]
     pub fn take(&self) -> Vec<Memory> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner)).list
     }
 
     pub(super) fn receive(&self, memory: Memory) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let held: usize = kept.iter().map(Memory::capacity).sum();
-        if held + memory.capacity() <= MAX_KEPT {
-            kept.push(memory);
+        if kept.bytes + memory.capacity() <= MAX_KEPT {
+            kept.bytes += memory.capacity();
+            kept.list.push(memory);
         }
     }
 }
@@ -70,5 +76,7 @@ mod tests {
             drop(tensor(MAX_KEPT / 8, &home));
         }
         assert_eq!(home.take().len(), 2);
+        drop(tensor(MAX_KEPT / 8, &home));
+        assert_eq!(home.take().len(), 1);
     }
 }
