@@ -5,6 +5,7 @@ mod changes;
 mod ci;
 #[path = "commands/main.rs"]
 mod commands;
+mod compiled_once;
 mod hostile;
 mod run;
 mod rust;

@@ -249,17 +249,19 @@ impl<R, F: FnMut() -> R> WithSimd for Loops<F> {
     }
 }
 
-/// Runs loops with the widest vectors of the processor. The closure is marked `#[inline(always)]`.
+/// Runs loops with the widest vectors of the processor. The closure is marked `#[inline(always)]`. Builds without optimisation do not
+/// vectorise loops, and compile each of them once.
 #[inline(always)]
-pub(crate) fn widest<R>(work: impl FnMut() -> R) -> R {
-    Arch::new().dispatch(Loops(work))
+pub(crate) fn widest<R>(mut work: impl FnMut() -> R) -> R {
+    if cfg!(debug_assertions) { work() } else { Arch::new().dispatch(Loops(work)) }
 }
 
 /// As [`widest`] for loops over `f32`. Loops over other types are compiled once, because each instruction set multiplies the
 /// code.
 #[inline(always)]
 pub(crate) fn vectorised<T: Element, R>(mut work: impl FnMut() -> R) -> R {
-    if T::DTYPE == Dtype::F32 { widest(work) } else { work() }
+    // A constant condition, so that the other branch is not compiled.
+    if const { matches!(T::DTYPE, Dtype::F32) } { widest(work) } else { work() }
 }
 
 /// Arithmetic on the native float types.

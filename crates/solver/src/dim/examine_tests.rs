@@ -303,6 +303,21 @@ fn facts_about_one_symbol_are_used_together() {
     assert_eq!(binding(&dims, example), "a=2 b=2 c=2");
 }
 
+/// With one wide range and one narrow range, each sum has few distributions. The search tries thousands of sums, so it must not go through
+/// those that leave something over.
+#[test]
+fn a_search_distributes_a_sum_only_to_symbols_that_can_take_it() {
+    let mut dims = Dims::new();
+    let [_, narrow] = ["a", "b"].map(|name| dims.symbol(name));
+    let domain = Domain::nonempty().at_most(narrow, 2);
+    for (text, expected) in [("0 <= a*b", "none"), ("a + b <= 700", "a=699 b=2"), ("a*b <= 700", "a=351 b=2")]
+    {
+        let condition = condition(&mut dims, text);
+        let found = dims.counterexample(condition, &domain);
+        assert_eq!(binding(&dims, found), expected, "{text}");
+    }
+}
+
 #[test]
 fn ranges_and_remainders_are_stated_together() {
     check(

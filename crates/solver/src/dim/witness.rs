@@ -35,6 +35,8 @@ pub(super) enum Wanted {
 struct Free {
     position: usize,
     bounds: Interval,
+    /// The sum that this symbol and those after it can add to their least values.
+    capacity: i64,
 }
 
 struct Search {
@@ -70,9 +72,14 @@ impl Search {
         let mut free = Vec::new();
         for (position, &leaf) in program.leaves().iter().enumerate() {
             dims.as_symbol(leaf)?;
-            free.push(Free { position, bounds: domain.bounds_of(dims, leaf) });
+            free.push(Free { position, bounds: domain.bounds_of(dims, leaf), capacity: 0 });
         }
         free.sort_by_key(|free| program.leaves()[free.position]);
+        let mut capacity = 0_i64;
+        for free in free.iter_mut().rev() {
+            capacity = capacity.saturating_add(free.bounds.high.saturating_sub(free.bounds.low));
+            free.capacity = capacity;
+        }
         let leaves = vec![0; program.leaves().len()];
         let results = Results::default();
         Some(Self { condition, wanted, facts, program, results, free, fixed, leaves, budget: MAX_STEPS })
@@ -116,12 +123,7 @@ impl Search {
     /// The first binding of the first set that satisfies the search.
     fn in_order(&mut self) -> Option<Vec<(DimId, i64)>> {
         let limit = self.budget / 2;
-        let most: i64 = self
-            .free
-            .iter()
-            .map(|free| free.bounds.high.saturating_sub(free.bounds.low))
-            .fold(0, i64::saturating_add);
-        for offset in 0..=most {
+        for offset in 0..=self.capacity(0) {
             if let Some(found) = self.with_offset(0, offset, limit) {
                 return Some(found);
             }
@@ -132,18 +134,24 @@ impl Search {
         None
     }
 
-    /// Distributes the remaining sum over the symbols from `at` on.
+    /// The sum that the symbols from `at` on can add to their least values.
+    fn capacity(&self, at: usize) -> i64 {
+        self.free.get(at).map_or(0, |free| free.capacity)
+    }
+
+    /// Distributes the remaining sum, at most their capacity, over the symbols from `at` on. A symbol takes at least what those after it
+    /// cannot take, so every call evaluates a binding: the time is the number of bindings times that of symbols.
     fn with_offset(&mut self, at: usize, offset: i64, limit: usize) -> Option<Vec<(DimId, i64)>> {
         if self.budget < limit {
             return None;
         }
-        let Some(Free { position, bounds }) = self.free.get(at) else {
-            return (offset == 0 && self.accepts()).then(|| self.binding());
+        let Some(Free { position, bounds, .. }) = self.free.get(at) else {
+            return self.accepts().then(|| self.binding());
         };
         let (position, low) = (*position, bounds.low);
-        let max_offset = bounds.high.saturating_sub(low);
-        let first = if at + 1 == self.free.len() { offset } else { 0 };
-        for part in first..=offset.min(max_offset) {
+        let most = bounds.high.saturating_sub(low);
+        let least = offset.saturating_sub(self.capacity(at + 1)).max(0);
+        for part in least..=offset.min(most) {
             self.leaves[position] = low + part;
             if let Some(found) = self.with_offset(at + 1, offset - part, limit) {
                 return Some(found);

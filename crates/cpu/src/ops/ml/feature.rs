@@ -209,12 +209,11 @@ mod tests {
 
     use crate::attributes::{Attribute, Attributes};
     use crate::call::Call;
-    use crate::ops::{ML_DOMAIN, find};
+    use crate::ops::named;
 
     fn run(name: &str, attributes: &Attributes, x: AnyTensor) -> Vec<f32> {
         let call = Call { version: 5, attributes, inputs: vec![Some(x.into())], outputs: 1 };
-        let results =
-            find(ML_DOMAIN, name).expect("the operator is known").run(call).expect("the call is right");
+        let results = named(&[super::OPERATORS], name).run(call).expect("the call is right");
         results[0].as_tensor().expect("a tensor").to_vec().expect("floats")
     }
 

@@ -96,7 +96,7 @@ mod tests {
 
     use crate::attributes::{Attribute, Attributes};
     use crate::call::Call;
-    use crate::ops::{ML_DOMAIN, find};
+    use crate::ops::named;
 
     #[test]
     fn one_score_separates_two_classes() {
@@ -107,8 +107,7 @@ mod tests {
         // 1 + 4 - 4 = 1 and 1 + 2 - 4 = -1.
         let x = AnyTensor::from_slice(&[2, 2], &[1.0_f32, 2.0, 1.0, 1.0]).expect("four elements");
         let call = Call { version: 1, attributes: &attributes, inputs: vec![Some(x.into())], outputs: 2 };
-        let results =
-            find(ML_DOMAIN, "LinearClassifier").expect("known").run(call).expect("the call is right");
+        let results = named(&[super::OPERATORS], "LinearClassifier").run(call).expect("the call is right");
         let [labels, scores] = &results[..] else { panic!("two results") };
         let labels: Vec<_> = labels.as_tensor().expect("a tensor").strings().expect("texts").collect();
         assert_eq!(labels, ["yes", "no"]);

@@ -151,11 +151,11 @@ mod tests {
     use super::*;
     use crate::attributes::Attribute;
     use crate::error::KernelError;
-    use crate::ops::find;
+    use crate::ops::named;
 
     fn run(name: &str, attributes: &Attributes, x: Datum) -> Result<Datum, KernelError> {
         let call = Call { version: 3, attributes, inputs: vec![Some(x)], outputs: 1 };
-        let results = find(ML_DOMAIN, name).expect("the operator is known").run(call)?;
+        let results = named(&[OPERATORS], name).run(call)?;
         Ok(results.into_iter().next().expect("one result"))
     }
 

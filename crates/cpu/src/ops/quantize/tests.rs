@@ -4,9 +4,9 @@ use super::requantize::{Lanes, Requantizer};
 use super::*;
 use crate::attributes::{Attribute, Attributes};
 use crate::ops::conv::convolve;
-use crate::ops::find;
 use crate::ops::generate::Random;
 use crate::ops::matmul::{centred, multiply};
+use crate::ops::{conv, matmul, named};
 
 fn below(random: &mut Random, limit: usize) -> usize {
     usize::try_from(random.bits() % limit as u64).expect("the limit is small")
@@ -53,7 +53,7 @@ fn call<'a>(attributes: &'a Attributes, inputs: &[Option<&AnyTensor>]) -> Call<'
 }
 
 fn run(op: &str, attributes: &Attributes, inputs: &[Option<&AnyTensor>]) -> AnyTensor {
-    let results = find("", op).expect("the operator is known").run(call(attributes, inputs));
+    let results = named(&[OPERATORS, conv::OPERATORS, matmul::OPERATORS], op).run(call(attributes, inputs));
     results.expect("the call is right")[0].as_tensor().expect("the result is a tensor").clone()
 }
 
@@ -156,7 +156,7 @@ fn dynamic_quantisation_equals_its_definition() {
         }
         let attributes = Attributes::default();
         let input = tensor(&[x.len()], &x);
-        let operator = find("", "DynamicQuantizeLinear").expect("the operator is known");
+        let operator = named(&[OPERATORS], "DynamicQuantizeLinear");
         let results = operator.run(call(&attributes, &[Some(&input)])).expect("the call is right");
         let (y, scale, zero) = dynamic(&x);
         let result = |at: usize| results[at].as_tensor().expect("the result is a tensor");

@@ -174,7 +174,7 @@ fn extend<'m>(
 fn no_repair_of_a_small_graph_has_fewer_casts() {
     let mut rng = Rng(2_026);
     let mut compared = [0; MAX_CONVERSIONS + 1];
-    for _ in 0..number(40, 150) {
+    for _ in 0..number(16, 150) {
         let text = random(&mut rng);
         let bytes = graph(&text);
         let model = ModelProto::decode(&bytes[..]).expect("the text is a model");
@@ -191,5 +191,8 @@ fn no_repair_of_a_small_graph_has_fewer_casts() {
             }
         }
     }
-    assert!(compared[1..].iter().all(|count| *count > 5), "{compared:?} repairs of each size were compared");
+    assert!(
+        compared[1..].iter().all(|count| *count > number(0, 5)),
+        "{compared:?} repairs of each size were compared"
+    );
 }

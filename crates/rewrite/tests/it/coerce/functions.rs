@@ -6,6 +6,7 @@ use typeloom_onnx::text::{PrintOptions, print_node};
 use typeloom_rewrite::coerce::{Policy, Repair};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Mode;
+use typeloom_test_cases::number;
 
 use super::brute_force::Rng;
 use super::repaired;
@@ -304,7 +305,7 @@ fn converted(
 fn no_repair_of_a_small_model_with_a_function_has_fewer_casts() {
     let mut rng = Rng(77);
     let (mut compared, mut unproved, mut missed) = ([0; 4], 0, 0);
-    for _ in 0..40 {
+    for _ in 0..number(14, 40) {
         let bytes = random(&mut rng);
         let model = ModelProto::decode(&bytes[..]).expect("the text is a model");
         let repair = repaired(&bytes, Policy::Fewest);
@@ -326,5 +327,8 @@ fn no_repair_of_a_small_model_with_a_function_has_fewer_casts() {
     assert!(unproved < 20, "{unproved} repairs are not proved to be the smallest");
     // Most repairs without a proof are minimal too.
     assert!(missed <= 3, "{missed} of {unproved} repairs are not the smallest");
-    assert!(compared[1..3].iter().all(|count| *count > 3), "{compared:?} repairs of each size were compared");
+    assert!(
+        compared[1..3].iter().all(|count| *count > number(0, 3)),
+        "{compared:?} repairs of each size were compared"
+    );
 }

@@ -356,7 +356,7 @@ fn exchange_with(fault: impl Fn(usize) -> Fault) {
     println!("{operations:?} operations");
     for (which, count) in operations.into_iter().enumerate() {
         assert!(count > 50, "the test has too few operations");
-        for at in (0..count).step_by(number(6, 1)) {
+        for at in (0..count).step_by(number(12, 1)) {
             let disks = [Disk::default(), Disk::default()];
             disks[which].platter().planned = Some((at, fault(at)));
             exchange(disks, &(which, at, fault(at)));
