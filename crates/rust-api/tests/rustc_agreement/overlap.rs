@@ -303,7 +303,7 @@ const FAMILIES: [&Family; 6] = [&PLAIN, &ARGUMENT, &ASSOCIATED, &FUNDAMENTAL, &B
 
 /// Number of crates of each family and seed.
 fn rounds() -> usize {
-    number(3, 10)
+    number(2, 10)
 }
 
 fn mentions(text: &str, parameter: &str) -> bool {
