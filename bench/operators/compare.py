@@ -5,7 +5,8 @@
 
 Prints a line per case: the median time of each, the ratio of typeloom's to ONNX Runtime's, the ratio of their peak memory in addition
 to the process without the model, and the greatest relative difference of the outputs (relative to the greatest element). Each case
-runs in `--processes` pairs of processes; the printed times are medians of their medians. Runs alternate in batches. `--write FILE` also
+runs in `--processes` pairs of processes. In each round, each process of a pair runs a batch, and the two times give a ratio: other work
+on the machine that lasts longer than a round delays both. The printed figures are medians over the rounds of all pairs. `--write FILE` also
 writes a page with the tables and which promises were kept (`page.py`). Inputs of `--model` are drawn from the declared types; a symbol is
 the number of `--size`.
 """
@@ -109,13 +110,13 @@ def measure(case: Case, program: list[str], options: argparse.Namespace) -> Row:
                 ours, theirs = pair
                 batches = [batch_of(them.run(1) and them.run(1)) for them in pair]
                 times: list[list[float]] = [[], []]
-                for _ in range(options.rounds):
-                    for at, them in enumerate(pair):
+                for turn in range(options.rounds):
+                    # The second of a round is the first of the next one, so that a drift of the machine's speed cancels.
+                    for at in (0, 1) if turn % 2 == 0 else (1, 0):
                         if options.threads > 1:
                             time.sleep(PAUSE)
-                        times[at].append(them.run(batches[at]))
-                row.ours.append(statistics.median(times[0]))
-                row.theirs.append(statistics.median(times[1]))
+                        times[at].append(pair[at].run(batches[at]))
+                row.add(*times)
                 row.memory.append(ours.peak() / max(1, theirs.peak()))
                 row.difference = difference(folder, ours, theirs)
             except Failed as problem:

@@ -5,9 +5,9 @@
 
 A case runs in four processes: each contender with one thread and with N. In each round every process runs the model for `WARM_SECONDS`
 without timing and then for `BATCH_SECONDS` with timing. Meanwhile the threads of ONNX Runtime in the process before come to rest, which
-spin for some hundredths of a second after a run, and a processor that was idle reaches its speed. A gain is the time with one thread
-divided by the time with N, both medians over the rounds; for networks, the gain at the least times is printed too. `--write FILE` also
-writes a page in Markdown.
+spin for some hundredths of a second after a run, and a processor that was idle reaches its speed. A gain is the median over the rounds of
+the time with one thread divided by the time with N in the same round, so that other work on the machine that lasts longer than a round
+has no effect; for networks, the gain at the least times is printed too. `--write FILE` also writes a page in Markdown.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ GAIN = 1.7
 ABOUT = """# Gain of several threads
 
 Written by `bench/operators/threads.py`; see its description. Both contenders run the same model in separate processes, each with one thread
-and with {threads}, in alternating batches; times are medians of {rounds} batches after untimed runs. *gain* is the time with one thread divided by
-the time with {threads}; *ratio* is typeloom's time divided by that of ONNX Runtime with the same number of threads.
+and with {threads}, in {rounds} rounds of alternating batches after untimed runs; times are medians. *gain* is the median over the rounds of the
+time with one thread divided by the time with {threads} in the same round; *ratio* is that of typeloom's time divided by that of ONNX Runtime with
+the same number of threads.
 """
 
 
@@ -111,8 +112,10 @@ def measure(case: Case, program: list[str], threads: int, rounds: int) -> list[l
             times: list[list[float]] = [[] for _ in processes]
             for them in processes:
                 them.run(1)
-            for _ in range(rounds):
-                for at, them in enumerate(processes):
+            for turn in range(rounds):
+                # The order changes, so that a drift of the machine's speed cancels.
+                for at in range(len(processes)) if turn % 2 == 0 else reversed(range(len(processes))):
+                    them = processes[at]
                     end, once = time.monotonic() + WARM_SECONDS, 1.0
                     while time.monotonic() < end:
                         once = them.run(1)
@@ -123,20 +126,25 @@ def measure(case: Case, program: list[str], threads: int, rounds: int) -> list[l
                 them.close()
 
 
-def fields(name: str, times: list[float]) -> list[str]:
-    ours, ours_many, theirs, theirs_many = times
-    microseconds = [f"{value * 1e6:,.0f} us" for value in times]
-    gains = [f"{one / many:.2f}" for one, many in ((ours, ours_many), (theirs, theirs_many))]
-    ratios = [f"{ours / theirs:.2f}", f"{ours_many / theirs_many:.2f}"]
+def quotient(above: list[float], below: list[float]) -> float:
+    """The median over the rounds."""
+    return statistics.median(one / other for one, other in zip(above, below, strict=True))
+
+
+def fields(name: str, batches: list[list[float]]) -> list[str]:
+    ours, ours_many, theirs, theirs_many = batches
+    microseconds = [f"{statistics.median(times) * 1e6:,.0f} us" for times in batches]
+    gains = [f"{quotient(one, many):.2f}" for one, many in ((ours, ours_many), (theirs, theirs_many))]
+    ratios = [f"{quotient(ours, theirs):.2f}", f"{quotient(ours_many, theirs_many):.2f}"]
     return [name, *microseconds[:2], gains[0], *microseconds[2:], gains[1], *ratios]
 
 
 def kept(name: str, batches: list[list[float]]) -> str:
-    """The gains at the medians and, because other work on the machine delays a run on all its cores more, at the least times."""
-    middle, least = [statistics.median(times) for times in batches], [min(times) for times in batches]
-    word = "yes" if middle[0] / middle[1] >= GAIN else "no"
+    """The gain and, because other work on the machine delays a run on all its cores more, that at the least times."""
+    gain, least = quotient(*batches[:2]), [min(times) for times in batches]
+    word = "yes" if gain >= GAIN else "no"
     times = f"at the least times {least[0] / least[1]:.2f}, ONNX Runtime {least[2] / least[3]:.2f}"
-    return f"{name} {middle[0] / middle[1]:.2f} ({word}; {times})"
+    return f"{name} {gain:.2f} ({word}; {times})"
 
 
 def main() -> int:
@@ -153,7 +161,7 @@ def main() -> int:
     for case in cases():
         if options.only.lower() in case.name.lower():
             batches = measure(case, program, options.threads, options.rounds)
-            rows.append(fields(case.name, [statistics.median(times) for times in batches]))
+            rows.append(fields(case.name, batches))
             print(LINE.format(*rows[-1]), flush=True)
             if "full weights" in case.name:
                 promises.append(kept(case.name, batches))

@@ -218,10 +218,15 @@ fn a_c_program_loads_runs_and_frees_programs() {
     assert_eq!(run(Command::new(&program).arg(&folder).arg(cycles())), "ok\n");
 }
 
-/// A linker can omit the registrations of type nodes, to which no other object refers, so the whole archive is linked.
+/// A linker can omit the registrations of type nodes, to which no other object refers, so the whole archive is linked. That takes the
+/// linker of the system some seconds, so a short run links only the shared library.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_static_library_links() {
+    if !typeloom_test_cases::is_all() {
+        println!("skipped: TYPELOOM_TESTS is not `all`");
+        return;
+    }
     let Some(cc) = compiler("CC", "cc") else { return };
     let folder = folder("static");
     programs(&folder);

@@ -276,7 +276,7 @@ fn many_generic_types_over_one_large_body_are_compared_in_bounded_time() {
         }
         let mut mark = pool.primitive(Tag::Int).unwrap();
         let mut schemes = Vec::new();
-        for _ in 0..number(250, 2500) {
+        for _ in 0..number(100, 2500) {
             mark = pool.list(mark).unwrap();
             let marked = pool.tuple(&[body, mark]).unwrap();
             schemes.push(pool.scheme(&[Sort::Type; 2], marked).unwrap());

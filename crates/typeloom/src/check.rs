@@ -51,7 +51,9 @@ mod checked;
 /// assert_eq!(values[1].origin().to_string(), "Relu");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub use checked::{Checked, Origin, TypedValue};
+pub use checked::Checked;
+/// [`Checked`] has an example.
+pub use checked::{Origin, TypedValue};
 /// Operators of other domains: a description as text, and optionally a rule in Rust.
 ///
 /// ```
@@ -85,7 +87,10 @@ pub use checked::{Checked, Origin, TypedValue};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_ops::described::{Described, OperatorCx, OperatorError, Operators, RuleDim};
+pub use typeloom_ops::described::OperatorCx;
+/// [`OperatorCx`] has an example.
+#[doc(inline)]
+pub use typeloom_ops::described::{Described, OperatorError, Operators, RuleDim};
 /// Text of a diagnostic or an explanation as the command prints it: nodes with labels, notes and help.
 ///
 /// ```
@@ -103,7 +108,10 @@ pub use typeloom_ops::described::{Described, OperatorCx, OperatorError, Operator
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_report::human::{Color, diagnostic as render, explanation as render_explanation};
+pub use typeloom_report::human::Color;
+/// [`Color`] has an example.
+#[doc(inline)]
+pub use typeloom_report::human::{diagnostic as render, explanation as render_explanation};
 /// The casts that [`Checked::repair`] may insert.
 ///
 /// ```
@@ -139,7 +147,10 @@ pub use typeloom_rewrite::coerce::Policy;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_solver::diagnostic::{Code, Diagnostic, Severity};
+pub use typeloom_solver::diagnostic::Code;
+/// [`Code`] has an example.
+#[doc(inline)]
+pub use typeloom_solver::diagnostic::{Diagnostic, Severity};
 /// Options of a check, and the error of a file that is not a model.
 ///
 /// ```
@@ -160,7 +171,10 @@ pub use typeloom_solver::diagnostic::{Code, Diagnostic, Severity};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_solver::model::{CheckError, Detail, FollowedValues, Mode, Options, Seed};
+pub use typeloom_solver::model::Options;
+/// [`Options`] has an example.
+#[doc(inline)]
+pub use typeloom_solver::model::{CheckError, Detail, FollowedValues, Mode, Seed};
 /// The solved type of a value: node of the type tree, kind and element type, dims.
 ///
 /// The text form is that of ONNX: `float[N, 3]`, `float` for rank 0, `float[...]` for unknown rank, `float[?]` for an unknown dim.
@@ -176,7 +190,10 @@ pub use typeloom_solver::model::{CheckError, Detail, FollowedValues, Mode, Optio
 /// assert_eq!(sizes, [None, Some(3)]);
 /// ```
 #[doc(inline)]
-pub use typeloom_solver::value_type::{Dim, Element, ValueType};
+pub use typeloom_solver::value_type::Dim;
+/// [`Dim`] has an example.
+#[doc(inline)]
+pub use typeloom_solver::value_type::{Element, ValueType};
 
 use typeloom_ops::check::STANDARD;
 use typeloom_rewrite::annotate::AnnotateError;

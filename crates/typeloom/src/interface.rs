@@ -21,26 +21,9 @@
 //! The interface of a model is a type scheme: names of symbols do not affect its digest. [`Interface::of`] does not report
 //! type errors; [`Checked::interface`](crate::check::Checked::interface) returns the interface of a model that was checked.
 
-use typeloom_interface::bundle::Exported;
-/// Interfaces in bundles: labels, digests and signatures.
-///
-/// ```
-/// use typeloom::interface::{BundleError, Interface, export, import};
-///
-/// let model = typeloom::onnx::model_from_text(
-///     r#"<ir_version: 10, opset_import: ["" : 21]> g (float[N] x) => (y) { y = Relu(x) }"#,
-/// )?;
-/// let bundle = export(&[("g", &Interface::of(&model)?)])?;
-/// let imported = import(bundle.as_bytes())?;
-/// assert_eq!(imported[0].interface.to_string(), "(x: float[A]) -> (y: float[A])");
-/// let error: BundleError = import(b"no bundle").unwrap_err();
-/// println!("{error}");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// [`Parameter`] has an example.
 #[doc(inline)]
-pub use typeloom_interface::bundle::{BundleError, import_interfaces as import};
-#[doc(inline)]
-pub use typeloom_interface::recorded::Recorded;
+pub use typeloom_interface::Interface;
 /// Inputs, outputs, symbols and conditions of a model. An input or an output is a [`Parameter`].
 ///
 /// ```
@@ -57,7 +40,7 @@ pub use typeloom_interface::recorded::Recorded;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_interface::{Interface, Parameter};
+pub use typeloom_interface::Parameter;
 /// Comparison of two interfaces: the direction, the identity of ports, and the differences.
 ///
 /// ```
@@ -78,7 +61,33 @@ pub use typeloom_interface::{Interface, Parameter};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_interface::{InterfaceChange, InterfaceComparison, PortIdentity, compare};
+pub use typeloom_interface::PortIdentity;
+/// [`import`] has an example.
+#[doc(inline)]
+pub use typeloom_interface::bundle::BundleError;
+use typeloom_interface::bundle::Exported;
+/// Interfaces in bundles: labels, digests and signatures.
+///
+/// ```
+/// use typeloom::interface::{BundleError, Interface, export, import};
+///
+/// let model = typeloom::onnx::model_from_text(
+///     r#"<ir_version: 10, opset_import: ["" : 21]> g (float[N] x) => (y) { y = Relu(x) }"#,
+/// )?;
+/// let bundle = export(&[("g", &Interface::of(&model)?)])?;
+/// let imported = import(bundle.as_bytes())?;
+/// assert_eq!(imported[0].interface.to_string(), "(x: float[A]) -> (y: float[A])");
+/// let error: BundleError = import(b"no bundle").unwrap_err();
+/// println!("{error}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_interface::bundle::import_interfaces as import;
+#[doc(inline)]
+pub use typeloom_interface::recorded::Recorded;
+/// [`PortIdentity`] has an example.
+#[doc(inline)]
+pub use typeloom_interface::{InterfaceChange, InterfaceComparison, compare};
 use typeloom_pool::Bundle;
 #[doc(inline)]
 pub use typeloom_pool::compat::Direction;

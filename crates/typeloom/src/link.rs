@@ -35,7 +35,7 @@
 /// assert_ne!(options, LinkOptions::default());
 /// ```
 #[doc(inline)]
-pub use typeloom_link::{Casts, Connection, LinkOptions, Narrowing, Outputs, Unproven};
+pub use typeloom_link::LinkOptions;
 /// The models, the result, and the reasons why two models do not fit.
 ///
 /// ```
@@ -50,7 +50,13 @@ pub use typeloom_link::{Casts, Connection, LinkOptions, Narrowing, Outputs, Unpr
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_link::{LinkError, Linked, Part};
+pub use typeloom_link::Part;
+/// [`LinkOptions`] has an example.
+#[doc(inline)]
+pub use typeloom_link::{Casts, Connection, Narrowing, Outputs, Unproven};
+/// [`Part`] has an example.
+#[doc(inline)]
+pub use typeloom_link::{LinkError, Linked};
 
 use typeloom_ops::check::STANDARD;
 use typeloom_solver::universe::Universe;

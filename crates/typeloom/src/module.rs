@@ -54,7 +54,10 @@ pub mod slots;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_compiler::artifact::{Artifact, LoadError};
+pub use typeloom_compiler::artifact::Artifact;
+/// [`Artifact`] has an example.
+#[doc(inline)]
+pub use typeloom_compiler::artifact::LoadError;
 /// The compiler: bindings of slots, policies for casts, [passes]. A [`BuildError`] lists all errors of a module's author,
 /// each with its source location.
 ///
@@ -79,7 +82,10 @@ pub use typeloom_compiler::artifact::{Artifact, LoadError};
 /// assert!(Compiler::new().with_coercion(Coercion::Lossless).compile(Mixed).is_ok());
 /// ```
 #[doc(inline)]
-pub use typeloom_compiler::{compiler::Compiler, error::BuildError, unit::Coercion};
+pub use typeloom_compiler::compiler::Compiler;
+/// [`Compiler`] has an example.
+#[doc(inline)]
+pub use typeloom_compiler::{error::BuildError, unit::Coercion};
 /// Backends. A backend implements [`Backend`], or one of the other two traits, which
 /// [`ByExecution`](crate::run::engine::ByExecution) and [`ByPrimitives`](crate::run::engine::ByPrimitives) complete.
 ///
@@ -138,87 +144,10 @@ pub use typeloom_compiler::{compiler::Compiler, error::BuildError, unit::Coercio
 /// Compiler::new().bind_backend::<ByExecution<Empty>>("compute");
 /// ```
 #[doc(inline)]
-pub use typeloom_contracts::backend::{Backend, GraphExecutor, Primitives};
-/// Peers and their selection.
-///
-/// ```
-/// use typeloom::module::{PeerId, PeerSelector};
-///
-/// struct First(Vec<PeerId>);
-///
-/// impl PeerSelector for First {
-///     type Error = std::convert::Infallible;
-///
-///     fn select(&mut self, count: usize) -> Result<Vec<PeerId>, Self::Error> {
-///         Ok(self.0.iter().take(count).cloned().collect())
-///     }
-///
-///     fn sample(&mut self, count: usize) -> Result<Vec<PeerId>, Self::Error> {
-///         self.select(count)
-///     }
-///
-///     fn current_view(&self) -> Result<Vec<PeerId>, Self::Error> {
-///         Ok(self.0.clone())
-///     }
-/// }
-///
-/// let mut selector = First(vec![PeerId(b"a".to_vec()), PeerId(b"b".to_vec())]);
-/// assert_eq!(selector.select(1), Ok(vec![PeerId(b"a".to_vec())]));
-/// ```
+pub use typeloom_contracts::backend::Backend;
+/// [`Backend`] has an example.
 #[doc(inline)]
-pub use typeloom_contracts::peer_selector::{PeerId, PeerSelector};
-/// Registers an operator set with the compiler, for the whole program. [`Compiler::with_operators`] adds operators to one
-/// compilation.
-///
-/// ```standalone_crate
-/// use typeloom::check::{Described, Operators};
-/// use typeloom::module::{Compiler, Graph, Module, register_opset};
-/// use typeloom::types::builtins::TYPE_TENSOR;
-/// use typeloom::types::operators::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, ELEMENTWISE, PortDecl};
-///
-/// static OPS: AtomicOpsetDecl = AtomicOpsetDecl {
-///     domain: "org.example",
-///     version: 1,
-///     ops: &[AtomicOpDecl {
-///         name: "Twist",
-///         inputs: &[PortDecl::required("x", &TYPE_TENSOR)],
-///         outputs: &[PortDecl::required("y", &TYPE_TENSOR)],
-///         kind: AtomicOpKind::Pure,
-///         type_relations: ELEMENTWISE,
-///     }],
-/// };
-/// register_opset!(OPS);
-///
-/// struct Twisted;
-///
-/// impl Module for Twisted {
-///     fn name(&self) -> &str {
-///         "twisted"
-///     }
-///
-///     fn body(&self, g: &mut Graph) {
-///         let x = g.input("x").of("float[N, 8]");
-///         let twisted = g.node("org.example", "Twist", &[&x], Vec::new(), 1);
-///         g.output("y", &g.node("com.example", "Halve", &[&twisted[0]], Vec::new(), 1)[0]);
-///     }
-/// }
-///
-/// let halve = "typeloom-operators 1
-/// domain com.example 1
-/// op Halve 1
-///   type T tensor(float+double)
-///   in x T
-///   out y T
-///   shape x [batch, length]
-///   shape y [batch, length // 2]
-/// ";
-/// let operators = Operators::standard().with(Described::parse(halve)?);
-/// let artifact = Compiler::new().with_operators(operators).compile(Twisted)?;
-/// assert_eq!(artifact.type_of("y"), Some("tensor.f32"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[doc(inline)]
-pub use typeloom_contracts::register_opset;
+pub use typeloom_contracts::backend::{GraphExecutor, Primitives};
 /// Contracts of components; each associated type is a storage type.
 ///
 /// ```
@@ -289,9 +218,38 @@ pub use typeloom_contracts::register_opset;
 /// }
 /// ```
 #[doc(inline)]
-pub use typeloom_contracts::{
-    aggregator::Aggregator, codec::Codec, data_source::DataSource, index::Index, model::Model,
-};
+pub use typeloom_contracts::data_source::DataSource;
+/// Peers and their selection.
+///
+/// ```
+/// use typeloom::module::{PeerId, PeerSelector};
+///
+/// struct First(Vec<PeerId>);
+///
+/// impl PeerSelector for First {
+///     type Error = std::convert::Infallible;
+///
+///     fn select(&mut self, count: usize) -> Result<Vec<PeerId>, Self::Error> {
+///         Ok(self.0.iter().take(count).cloned().collect())
+///     }
+///
+///     fn sample(&mut self, count: usize) -> Result<Vec<PeerId>, Self::Error> {
+///         self.select(count)
+///     }
+///
+///     fn current_view(&self) -> Result<Vec<PeerId>, Self::Error> {
+///         Ok(self.0.clone())
+///     }
+/// }
+///
+/// let mut selector = First(vec![PeerId(b"a".to_vec()), PeerId(b"b".to_vec())]);
+/// assert_eq!(selector.select(1), Ok(vec![PeerId(b"a".to_vec())]));
+/// ```
+#[doc(inline)]
+pub use typeloom_contracts::peer_selector::PeerId;
+/// [`PeerId`] has an example.
+#[doc(inline)]
+pub use typeloom_contracts::peer_selector::PeerSelector;
 /// Components with operators of their own.
 ///
 /// ```standalone_crate
@@ -319,7 +277,65 @@ pub use typeloom_contracts::{
 /// register_protocol!(Gossip);
 /// ```
 #[doc(inline)]
-pub use typeloom_contracts::{protocol::Protocol, register_protocol};
+pub use typeloom_contracts::protocol::Protocol;
+/// Registers an operator set with the compiler, for the whole program. [`Compiler::with_operators`] adds operators to one
+/// compilation.
+///
+/// ```standalone_crate
+/// use typeloom::check::{Described, Operators};
+/// use typeloom::module::{Compiler, Graph, Module, register_opset};
+/// use typeloom::types::builtins::TYPE_TENSOR;
+/// use typeloom::types::operators::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, ELEMENTWISE, PortDecl};
+///
+/// static OPS: AtomicOpsetDecl = AtomicOpsetDecl {
+///     domain: "org.example",
+///     version: 1,
+///     ops: &[AtomicOpDecl {
+///         name: "Twist",
+///         inputs: &[PortDecl::required("x", &TYPE_TENSOR)],
+///         outputs: &[PortDecl::required("y", &TYPE_TENSOR)],
+///         kind: AtomicOpKind::Pure,
+///         type_relations: ELEMENTWISE,
+///     }],
+/// };
+/// register_opset!(OPS);
+///
+/// struct Twisted;
+///
+/// impl Module for Twisted {
+///     fn name(&self) -> &str {
+///         "twisted"
+///     }
+///
+///     fn body(&self, g: &mut Graph) {
+///         let x = g.input("x").of("float[N, 8]");
+///         let twisted = g.node("org.example", "Twist", &[&x], Vec::new(), 1);
+///         g.output("y", &g.node("com.example", "Halve", &[&twisted[0]], Vec::new(), 1)[0]);
+///     }
+/// }
+///
+/// let halve = "typeloom-operators 1
+/// domain com.example 1
+/// op Halve 1
+///   type T tensor(float+double)
+///   in x T
+///   out y T
+///   shape x [batch, length]
+///   shape y [batch, length // 2]
+/// ";
+/// let operators = Operators::standard().with(Described::parse(halve)?);
+/// let artifact = Compiler::new().with_operators(operators).compile(Twisted)?;
+/// assert_eq!(artifact.type_of("y"), Some("tensor.f32"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_contracts::register_opset;
+/// [`Protocol`] has an example.
+#[doc(inline)]
+pub use typeloom_contracts::register_protocol;
+/// [`DataSource`] has an example.
+#[doc(inline)]
+pub use typeloom_contracts::{aggregator::Aggregator, codec::Codec, index::Index, model::Model};
 /// The types that are bound to the slots of a module.
 ///
 /// ```

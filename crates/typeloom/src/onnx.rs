@@ -71,9 +71,11 @@
 /// assert!(model_to_text(&model).contains("LeakyRelu"));
 /// ```
 #[doc(inline)]
+pub use typeloom_onnx::messages::AttributeProto;
+/// [`AttributeProto`] has an example.
+#[doc(inline)]
 pub use typeloom_onnx::messages::{
-    AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, Text, TypeProto,
-    ValueInfoProto,
+    FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, Text, TypeProto, ValueInfoProto,
 };
 /// Encoding and decoding of messages.
 ///

@@ -19,22 +19,6 @@
 
 pub mod service;
 
-/// Comparison of two types and its changes.
-///
-/// ```
-/// use typeloom::interface::Direction;
-/// use typeloom::pool::{Compat, Pool, Tag, TypeChange};
-///
-/// let mut pool = Pool::new();
-/// let (int, float) = (pool.primitive(Tag::Int)?, pool.primitive(Tag::Float)?);
-/// let (old, new) = (pool.list(int)?, pool.list(float)?);
-/// let result: Compat = pool.compat(old, new, Direction::Backward);
-/// assert!(!result.is_compatible());
-/// assert_eq!(result.breaking[0].change, TypeChange::Type);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[doc(inline)]
-pub use typeloom_pool::compat::{Compat, TypeChange};
 /// Verified bytes that contain types with everything they refer to.
 ///
 /// ```
@@ -54,7 +38,7 @@ pub use typeloom_pool::compat::{Compat, TypeChange};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_pool::{Bundle, ExportError, ImportError};
+pub use typeloom_pool::Bundle;
 /// Contents of one type. Children are ids in a `Descriptor<Idx>` and digests in a `TypeDescriptor`.
 ///
 /// ```
@@ -73,7 +57,50 @@ pub use typeloom_pool::{Bundle, ExportError, ImportError};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_pool::{Descriptor, TypeDescriptor, VariantDescriptor};
+pub use typeloom_pool::Descriptor;
+/// Generic and recursive types: the sorts of the variables of a scheme, and references between the nodes of a recursive type.
+///
+/// ```
+/// use typeloom::pool::{Descriptor, GraphRef, Pool, Sort, Tag};
+///
+/// let mut pool = Pool::new();
+/// let item = pool.bound(0, 0, Sort::Type)?;
+/// let (items, first) = (pool.list(item)?, pool.option(item)?);
+/// let function = pool.function(&[items], first)?;
+/// let scheme = pool.scheme(&[Sort::Type], function)?;
+/// assert_eq!(pool.signature(scheme), "forall T. (list<T>) -> option<T>");
+///
+/// // A list of itself or of an integer: two nodes that refer to each other.
+/// let int = pool.primitive(Tag::Int)?;
+/// let nested = pool.intern_graph(&[
+///     Descriptor::TwoChild { tag: Tag::Result, child1: GraphRef::Outer(int), child2: GraphRef::Member(1) },
+///     Descriptor::Container { tag: Tag::List, child: GraphRef::Member(0) },
+/// ])?;
+/// assert_eq!(pool.signature(nested[1]), "rec0 = list<result<int, rec0>>");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_pool::GraphRef;
+/// Types of the public items of a module.
+///
+/// ```
+/// use typeloom::pool::{ModuleItem, Pool, Tag, TypedModule, Visibility};
+///
+/// let mut pool = Pool::new();
+/// let int = pool.primitive(Tag::Int)?;
+/// let ints = pool.list(int)?;
+/// let items = [
+///     ModuleItem { name: "count", ty: int, visibility: Visibility::Public },
+///     ModuleItem { name: "cache", ty: ints, visibility: Visibility::Private },
+/// ];
+/// let module = TypedModule::new(&mut pool, &items)?;
+/// assert_eq!(module.type_descriptors.len(), 1);
+/// let imported = module.import(&mut Pool::new())?;
+/// assert!(imported.contains_key("count"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_pool::ModuleItem;
 /// The set of interned types, its ids, and the 256-bit identity of a type. A pool has one method for each kind of type
 /// ([`Pool::structure`], [`Pool::enumeration`], [`Pool::function`], [`Pool::tensor`], ...); names are interned first.
 ///
@@ -101,47 +128,38 @@ pub use typeloom_pool::{Descriptor, TypeDescriptor, VariantDescriptor};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_pool::{Digest, Idx, NameId, Pool, PoolError, Tag};
-/// Generic and recursive types: the sorts of the variables of a scheme, and references between the nodes of a recursive type.
+pub use typeloom_pool::Pool;
+/// [`GraphRef`] has an example.
+#[doc(inline)]
+pub use typeloom_pool::Sort;
+/// Comparison of two types and its changes.
 ///
 /// ```
-/// use typeloom::pool::{Descriptor, GraphRef, Pool, Sort, Tag};
+/// use typeloom::interface::Direction;
+/// use typeloom::pool::{Compat, Pool, Tag, TypeChange};
 ///
 /// let mut pool = Pool::new();
-/// let item = pool.bound(0, 0, Sort::Type)?;
-/// let (items, first) = (pool.list(item)?, pool.option(item)?);
-/// let function = pool.function(&[items], first)?;
-/// let scheme = pool.scheme(&[Sort::Type], function)?;
-/// assert_eq!(pool.signature(scheme), "forall T. (list<T>) -> option<T>");
-///
-/// // A list of itself or of an integer: two nodes that refer to each other.
-/// let int = pool.primitive(Tag::Int)?;
-/// let nested = pool.intern_graph(&[
-///     Descriptor::TwoChild { tag: Tag::Result, child1: GraphRef::Outer(int), child2: GraphRef::Member(1) },
-///     Descriptor::Container { tag: Tag::List, child: GraphRef::Member(0) },
-/// ])?;
-/// assert_eq!(pool.signature(nested[1]), "rec0 = list<result<int, rec0>>");
+/// let (int, float) = (pool.primitive(Tag::Int)?, pool.primitive(Tag::Float)?);
+/// let (old, new) = (pool.list(int)?, pool.list(float)?);
+/// let result: Compat = pool.compat(old, new, Direction::Backward);
+/// assert!(!result.is_compatible());
+/// assert_eq!(result.breaking[0].change, TypeChange::Type);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_pool::{GraphRef, Sort};
-/// Types of the public items of a module.
-///
-/// ```
-/// use typeloom::pool::{ModuleItem, Pool, Tag, TypedModule, Visibility};
-///
-/// let mut pool = Pool::new();
-/// let int = pool.primitive(Tag::Int)?;
-/// let ints = pool.list(int)?;
-/// let items = [
-///     ModuleItem { name: "count", ty: int, visibility: Visibility::Public },
-///     ModuleItem { name: "cache", ty: ints, visibility: Visibility::Private },
-/// ];
-/// let module = TypedModule::new(&mut pool, &items)?;
-/// assert_eq!(module.type_descriptors.len(), 1);
-/// let imported = module.import(&mut Pool::new())?;
-/// assert!(imported.contains_key("count"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+pub use typeloom_pool::compat::Compat;
+/// [`Compat`] has an example.
 #[doc(inline)]
-pub use typeloom_pool::{ModuleItem, TypedModule, Visibility};
+pub use typeloom_pool::compat::TypeChange;
+/// [`Pool`] has an example.
+#[doc(inline)]
+pub use typeloom_pool::{Digest, Idx, NameId, PoolError, Tag};
+/// [`Bundle`] has an example.
+#[doc(inline)]
+pub use typeloom_pool::{ExportError, ImportError};
+/// [`Descriptor`] has an example.
+#[doc(inline)]
+pub use typeloom_pool::{TypeDescriptor, VariantDescriptor};
+/// [`ModuleItem`] has an example.
+#[doc(inline)]
+pub use typeloom_pool::{TypedModule, Visibility};

@@ -26,7 +26,24 @@
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_report::rust::{changes_text as render_changes, description as render};
+pub use typeloom_report::rust::changes_text as render_changes;
+/// [`render_changes`] has an example.
+#[doc(inline)]
+pub use typeloom_report::rust::description as render;
+/// Comparison of two versions of a crate.
+///
+/// ```no_run
+/// use typeloom::rust::{ApiDiff, Edition, Editions, compare};
+///
+/// let (old, new) = (std::fs::read("old.json")?, std::fs::read("new.json")?);
+/// let editions = Editions { old: Edition::E2021, new: Edition::E2024 };
+/// let diff: ApiDiff = compare(&old, &new, editions)?;
+/// let breaks = diff.changes.iter().filter(|change| change.breaking).count();
+/// println!("{breaks} of {} changes are breaks", diff.changes.len());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_rust_api::Edition;
 /// Signatures of a crate as terms, and as a bundle.
 ///
 /// ```
@@ -46,18 +63,10 @@ pub use typeloom_report::rust::{changes_text as render_changes, description as r
 /// assert!(error.is::<Error>());
 /// ```
 #[doc(inline)]
-pub use typeloom_rust_api::{Api, Error, bundle, describe};
-/// Comparison of two versions of a crate.
-///
-/// ```no_run
-/// use typeloom::rust::{ApiDiff, Edition, Editions, compare};
-///
-/// let (old, new) = (std::fs::read("old.json")?, std::fs::read("new.json")?);
-/// let editions = Editions { old: Edition::E2021, new: Edition::E2024 };
-/// let diff: ApiDiff = compare(&old, &new, editions)?;
-/// let breaks = diff.changes.iter().filter(|change| change.breaking).count();
-/// println!("{breaks} of {} changes are breaks", diff.changes.len());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+pub use typeloom_rust_api::Error;
+/// [`Error`] has an example.
 #[doc(inline)]
-pub use typeloom_rust_api::{ApiDiff, Edition, Editions, compare};
+pub use typeloom_rust_api::{Api, bundle, describe};
+/// [`Edition`] has an example.
+#[doc(inline)]
+pub use typeloom_rust_api::{ApiDiff, Editions, compare};

@@ -20,26 +20,6 @@
 pub mod build;
 pub mod infer;
 
-/// Types and their contents, and the family of terms that are independent values.
-///
-/// ```
-/// use typeloom::term::{ApplicationTy, Boxed, Name, Symbol, Symbols, Ty, TyData, TypeFamily};
-///
-/// fn pair<F: TypeFamily<Name = Name>>(cx: &F) -> Result<Ty<F>, Box<dyn std::error::Error>> {
-///     let (a, b) = (Ty::apply(cx, Name::Bool, &[])?, Ty::apply(cx, Name::Char, &[])?);
-///     Ok(Ty::pair(cx, Name::Tuple, a, b)?)
-/// }
-///
-/// let boxed = pair(&Boxed::new())?;
-/// let TyData::Apply(ApplicationTy { name, args }) = boxed.data() else { panic!("a tuple is an application") };
-/// assert_eq!((name, args.len()), (Name::Tuple, 2));
-///
-/// let vec: Symbol = Symbols::new().intern("Vec");
-/// assert!(Ty::apply(&Boxed::new(), Name::Adt(vec), &[boxed.into()]).is_ok());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[doc(inline)]
-pub use typeloom_term::{ApplicationTy, Boxed, Name, Symbol, Symbols, Ty, TyData, TypeFamily};
 /// Parts of terms: arguments, lifetimes, constants.
 ///
 /// ```
@@ -71,7 +51,27 @@ pub use typeloom_term::{ApplicationTy, Boxed, Name, Symbol, Symbols, Ty, TyData,
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_term::{Const, GenericArg, GenericArguments, Region};
+pub use typeloom_term::GenericArg;
+/// Types and their contents, and the family of terms that are independent values.
+///
+/// ```
+/// use typeloom::term::{ApplicationTy, Boxed, Name, Symbol, Symbols, Ty, TyData, TypeFamily};
+///
+/// fn pair<F: TypeFamily<Name = Name>>(cx: &F) -> Result<Ty<F>, Box<dyn std::error::Error>> {
+///     let (a, b) = (Ty::apply(cx, Name::Bool, &[])?, Ty::apply(cx, Name::Char, &[])?);
+///     Ok(Ty::pair(cx, Name::Tuple, a, b)?)
+/// }
+///
+/// let boxed = pair(&Boxed::new())?;
+/// let TyData::Apply(ApplicationTy { name, args }) = boxed.data() else { panic!("a tuple is an application") };
+/// assert_eq!((name, args.len()), (Name::Tuple, 2));
+///
+/// let vec: Symbol = Symbols::new().intern("Vec");
+/// assert!(Ty::apply(&Boxed::new(), Name::Adt(vec), &[boxed.into()]).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_term::Name;
 /// Subtyping of two types without variables, including lifetimes.
 ///
 /// ```
@@ -105,7 +105,16 @@ pub use typeloom_term::{Const, GenericArg, GenericArguments, Region};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_term::{Reason, infer::RegionFacts, is_subtype, subtype::check_subtype};
+pub use typeloom_term::is_subtype;
+/// [`Name`] has an example.
+#[doc(inline)]
+pub use typeloom_term::{ApplicationTy, Boxed, Symbol, Symbols, Ty, TyData, TypeFamily};
+/// [`GenericArg`] has an example.
+#[doc(inline)]
+pub use typeloom_term::{Const, GenericArguments, Region};
+/// [`is_subtype`] has an example.
+#[doc(inline)]
+pub use typeloom_term::{Reason, infer::RegionFacts, subtype::check_subtype};
 /// Terms written and printed in Rust's syntax, and tensor types as `Tensor<f32, [N, 3]>`. A name in the position of an extent is a
 /// constant if the [`Scope`] declares it.
 ///

@@ -107,11 +107,12 @@ pub mod operators {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[doc(inline)]
-    pub use typeloom_solver::type_solver::{
-        TypeCause, TypeError, TypeSolution, TypeSolver, apply_solution_to_value_info,
-    };
+    pub use typeloom_solver::type_solver::TypeCause;
+    /// [`TypeCause`] has an example.
     #[doc(inline)]
-    pub use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
+    pub use typeloom_solver::type_solver::{
+        TypeError, TypeSolution, TypeSolver, apply_solution_to_value_info,
+    };
     /// Declarations of operators and of their ports.
     ///
     /// ```
@@ -134,7 +135,12 @@ pub mod operators {
     /// assert_eq!(OPSET.check(), []);
     /// ```
     #[doc(inline)]
-    pub use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
+    pub use typeloom_types::op::AtomicOpsetDecl;
+    #[doc(inline)]
+    pub use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
+    /// [`AtomicOpsetDecl`] has an example.
+    #[doc(inline)]
+    pub use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, PortDecl};
     /// Named lists of relations for declarations. All of them relate element types: an operator whose output has another
     /// element type than its input lists [`TypeRelation`]s of its own.
     ///
@@ -152,9 +158,7 @@ pub mod operators {
     /// assert_eq!(names(REDUCE_AXIS), ["reduce-over"]);
     /// ```
     #[doc(inline)]
-    pub use typeloom_types::relation::{
-        BROADCAST_BINARY, ELEMENTWISE, MATMUL_BINARY, NO_RELATIONS, REDUCE_AXIS, UNARY_SAME_ELEMENT,
-    };
+    pub use typeloom_types::relation::BROADCAST_BINARY;
     /// Relations written in Rust, as functions on the ports of a node.
     ///
     /// A function sees a symbolic dim as unknown (`None`), and `None` leaves a dim unchanged; `cx.copy_extents` passes symbolic dims
@@ -187,11 +191,37 @@ pub mod operators {
     /// assert_eq!(relations[1].name(), "example.transposed");
     /// ```
     #[doc(inline)]
+    pub use typeloom_types::relation::PortRef;
+    /// [`BROADCAST_BINARY`] has an example.
+    #[doc(inline)]
     pub use typeloom_types::relation::{
-        PortRef, RelationError, RelationResult, TypeRelation, custom::CustomRelationCtx,
+        ELEMENTWISE, MATMUL_BINARY, NO_RELATIONS, REDUCE_AXIS, UNARY_SAME_ELEMENT,
+    };
+    /// [`PortRef`] has an example.
+    #[doc(inline)]
+    pub use typeloom_types::relation::{
+        RelationError, RelationResult, TypeRelation, custom::CustomRelationCtx,
     };
 }
 
+/// [`Dtype`] has an example.
+#[doc(inline)]
+pub use typeloom_types::any_tensor::AnyTensor;
+/// A tensor at run time, and the table of element types. Its Rust types are `f32`, `f64`, `half::f16`, `half::bf16`, the integers
+/// from `u8` and `i8` to `u64` and `i64`, and `bool`; strings and packed types have their own constructors.
+///
+/// ```
+/// use typeloom::types::{AnyTensor, Dtype};
+///
+/// let tensor = AnyTensor::from_slice(&[2, 2], &[1.0_f32, 2.0, 3.0, 4.0])?;
+/// assert_eq!((tensor.dtype(), tensor.shape()), (Dtype::F32, &[2, 2][..]));
+/// assert_eq!(tensor.as_slice::<f32>()?[3], 4.0);
+/// assert!(tensor.as_slice::<i64>().is_err());
+/// assert_eq!((Dtype::F32.name(), Dtype::F32.onnx_name(), Dtype::F32.size_bytes()), ("f32", "float", Some(4)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_types::dtype::Dtype;
 /// Queries over the registered type nodes.
 ///
 /// ```
@@ -205,6 +235,9 @@ pub mod operators {
 /// ```
 #[doc(inline)]
 pub use typeloom_types::lattice::Lattice;
+/// [`Storage`] has an example.
+#[doc(inline)]
+pub use typeloom_types::storage::ElementStorage;
 /// Rust types that store values of a type node.
 ///
 /// ```
@@ -226,22 +259,7 @@ pub use typeloom_types::lattice::Lattice;
 /// assert_eq!(<[Pixel] as Storage>::TYPE, <Vec<Pixel> as Storage>::TYPE);
 /// ```
 #[doc(inline)]
-pub use typeloom_types::storage::{ElementStorage, Storage};
-/// A tensor at run time, and the table of element types. Its Rust types are `f32`, `f64`, `half::f16`, `half::bf16`, the integers
-/// from `u8` and `i8` to `u64` and `i64`, and `bool`; strings and packed types have their own constructors.
-///
-/// ```
-/// use typeloom::types::{AnyTensor, Dtype};
-///
-/// let tensor = AnyTensor::from_slice(&[2, 2], &[1.0_f32, 2.0, 3.0, 4.0])?;
-/// assert_eq!((tensor.dtype(), tensor.shape()), (Dtype::F32, &[2, 2][..]));
-/// assert_eq!(tensor.as_slice::<f32>()?[3], 4.0);
-/// assert!(tensor.as_slice::<i64>().is_err());
-/// assert_eq!((Dtype::F32.name(), Dtype::F32.onnx_name(), Dtype::F32.size_bytes()), ("f32", "float", Some(4)));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[doc(inline)]
-pub use typeloom_types::{any_tensor::AnyTensor, dtype::Dtype};
+pub use typeloom_types::storage::Storage;
 /// Nodes of the type tree and their registration.
 ///
 /// ```standalone_crate

@@ -53,8 +53,17 @@ impl<T: Clone> From<Option<&[i64]>> for Operand<'_, T> {
 
 /// The graph of one node with new names for its operands and results, and the inputs of that graph.
 pub fn graph_of_node<'a, T: Clone + 'a>(
-    mut node: NodeProto,
+    node: NodeProto,
     operands: impl IntoIterator<Item = Operand<'a, T>>,
+    outputs: usize,
+) -> (GraphProto, Vec<T>) {
+    graph_of(node, operands.into_iter().collect(), outputs)
+}
+
+/// Compiled once for each type of tensors, not for each kind of iterator.
+fn graph_of<T: Clone>(
+    mut node: NodeProto,
+    operands: Vec<Operand<'_, T>>,
     outputs: usize,
 ) -> (GraphProto, Vec<T>) {
     let mut graph = GraphProto { name: node.op_type.clone(), ..GraphProto::default() };

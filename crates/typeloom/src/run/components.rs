@@ -32,7 +32,10 @@
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_components::aggregator::{Contribution, FederatedAverage, Trim, TrimmedMean};
+pub use typeloom_components::aggregator::Contribution;
+/// [`Contribution`] has an example.
+#[doc(inline)]
+pub use typeloom_components::aggregator::{FederatedAverage, Trim, TrimmedMean};
 /// Compression: floats as 8-bit integers, and lossless compression.
 ///
 /// ```
@@ -47,7 +50,10 @@ pub use typeloom_components::aggregator::{Contribution, FederatedAverage, Trim, 
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_components::codec::{deflated::Deflated, int8::Int8};
+pub use typeloom_components::codec::deflated::Deflated;
+/// [`Deflated`] has an example.
+#[doc(inline)]
+pub use typeloom_components::codec::int8::Int8;
 /// Storage types of floats, for functions that are generic over the storage of a component.
 ///
 /// ```
@@ -61,6 +67,23 @@ pub use typeloom_components::codec::{deflated::Deflated, int8::Int8};
 /// ```
 #[doc(inline)]
 pub use typeloom_components::dense::Dense;
+/// The exact index of nearest neighbours, and its measures of distance.
+///
+/// ```
+/// use typeloom::module::Index as _;
+/// use typeloom::run::Cpu;
+/// use typeloom::run::components::{Exact, Metric};
+///
+/// let mut index: Exact<Cpu, [f32]> = Exact::new(Cpu, Metric::Cosine);
+/// index.add(1, &[1.0, 0.0])?;
+/// assert_eq!(index.search(&[0.0, 1.0], 1)?, [(1, 1.0)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_components::index::Exact;
+/// [`Exact`] has an example.
+#[doc(inline)]
+pub use typeloom_components::index::Metric;
 /// The approximate index of nearest neighbours.
 ///
 /// ```
@@ -76,21 +99,11 @@ pub use typeloom_components::dense::Dense;
 /// ```
 #[cfg(feature = "approximate")]
 #[doc(inline)]
-pub use typeloom_components::index::approximate::{Approximate, Settings as ApproximateSettings};
-/// The exact index of nearest neighbours, and its measures of distance.
-///
-/// ```
-/// use typeloom::module::Index as _;
-/// use typeloom::run::Cpu;
-/// use typeloom::run::components::{Exact, Metric};
-///
-/// let mut index: Exact<Cpu, [f32]> = Exact::new(Cpu, Metric::Cosine);
-/// index.add(1, &[1.0, 0.0])?;
-/// assert_eq!(index.search(&[0.0, 1.0], 1)?, [(1, 1.0)]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+pub use typeloom_components::index::approximate::Approximate;
+/// [`Approximate`] has an example.
+#[cfg(feature = "approximate")]
 #[doc(inline)]
-pub use typeloom_components::index::{Exact, Metric};
+pub use typeloom_components::index::approximate::Settings as ApproximateSettings;
 /// A network with loss and gradients.
 ///
 /// ```
@@ -107,7 +120,10 @@ pub use typeloom_components::index::{Exact, Metric};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_components::model::{Loss, Network, Settings as NetworkSettings};
+pub use typeloom_components::model::Settings as NetworkSettings;
+/// [`NetworkSettings`] has an example.
+#[doc(inline)]
+pub use typeloom_components::model::{Loss, Network};
 /// Selection of peers by score or freshness, or at random from a seed.
 ///
 /// ```
@@ -120,7 +136,10 @@ pub use typeloom_components::model::{Loss, Network, Settings as NetworkSettings}
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_components::peers::{PeerTable, Preference};
+pub use typeloom_components::peers::PeerTable;
+/// [`PeerTable`] has an example.
+#[doc(inline)]
+pub use typeloom_components::peers::Preference;
 /// Pseudorandom numbers from a seed.
 ///
 /// ```

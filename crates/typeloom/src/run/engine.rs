@@ -55,9 +55,6 @@
 pub use typeloom_contracts::backend::by_execution::ByExecution;
 #[doc(inline)]
 pub use typeloom_runtime::backend::by_primitives::ByPrimitives;
-/// Backends on an engine; the [module](self) has an example.
-#[doc(inline)]
-pub use typeloom_runtime::engine::executor::Hosted;
 /// The traits of an engine and of a model that it loaded, and the types in their signatures.
 ///
 /// ```
@@ -77,7 +74,13 @@ pub use typeloom_runtime::engine::executor::Hosted;
 /// assert_eq!(loaded.program.run(Vec::new()), Ok(Vec::new()));
 /// ```
 #[doc(inline)]
-pub use typeloom_runtime::engine::{Engine, Loaded, Loads, Offer, Program};
+pub use typeloom_runtime::engine::Loaded;
+/// [`EngineSession`] has an example.
+#[doc(inline)]
+pub use typeloom_runtime::engine::error::EngineError;
+/// Backends on an engine; the [module](self) has an example.
+#[doc(inline)]
+pub use typeloom_runtime::engine::executor::Hosted;
 /// Models on an engine, with every result checked against its solved type, and the error.
 ///
 /// ```no_run
@@ -90,4 +93,7 @@ pub use typeloom_runtime::engine::{Engine, Loaded, Loads, Offer, Program};
 /// }
 /// ```
 #[doc(inline)]
-pub use typeloom_runtime::engine::{error::EngineError, session::EngineSession};
+pub use typeloom_runtime::engine::session::EngineSession;
+/// [`Loaded`] has an example.
+#[doc(inline)]
+pub use typeloom_runtime::engine::{Engine, Loads, Offer, Program};

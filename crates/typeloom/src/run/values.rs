@@ -9,6 +9,9 @@
 //! assert!(Datum::Scalar(Scalar::I32(7)).as_tensor().is_none());
 //! ```
 
+/// [`Scalar`] has an example.
+#[doc(inline)]
+pub use typeloom_contracts::datum::LeafDatum;
 /// Values of leaves of the type tree that are not tensors.
 ///
 /// ```
@@ -20,7 +23,7 @@
 /// fn others(_: LeafDatum) {}
 /// ```
 #[doc(inline)]
-pub use typeloom_contracts::datum::{LeafDatum, Scalar};
+pub use typeloom_contracts::datum::Scalar;
 /// Maps from `int64` or `string` to tensors, such as the scores of a classifier by label.
 ///
 /// ```
@@ -34,7 +37,10 @@ pub use typeloom_contracts::datum::{LeafDatum, Scalar};
 /// # Ok::<(), MapError>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_contracts::map::{MapDatum, MapError};
+pub use typeloom_contracts::map::MapDatum;
+/// [`MapDatum`] has an example.
+#[doc(inline)]
+pub use typeloom_contracts::map::MapError;
 /// Metadata of contributions to an aggregator, decoded from bytes.
 ///
 /// ```
@@ -82,4 +88,7 @@ pub use typeloom_runtime::components::FromMetadata;
 /// assert_eq!(Vec::<Pixel>::from_datum(&pixels.to_datum(None)).as_deref(), Some(&pixels));
 /// ```
 #[doc(inline)]
-pub use typeloom_runtime::convert::{DatumElement, FromDatum, IntoDatum};
+pub use typeloom_runtime::convert::DatumElement;
+/// [`DatumElement`] has an example.
+#[doc(inline)]
+pub use typeloom_runtime::convert::{FromDatum, IntoDatum};

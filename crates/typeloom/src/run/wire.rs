@@ -35,7 +35,10 @@
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_contracts::address::{Multiaddress, Segment};
+pub use typeloom_contracts::address::Multiaddress;
+/// [`Multiaddress`] has an example.
+#[doc(inline)]
+pub use typeloom_contracts::address::Segment;
 /// Identity of a request, which answers refer to.
 ///
 /// ```
@@ -68,6 +71,9 @@ pub use typeloom_runtime::executor::part::{
     PartOutcome,
     answers::{AnswerError, Request},
 };
+/// [`BookLimits`] has an example.
+#[doc(inline)]
+pub use typeloom_wire::address_book::AddressBook;
 /// Addresses of peers in a transport, which expire.
 ///
 /// ```
@@ -83,7 +89,7 @@ pub use typeloom_runtime::executor::part::{
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_wire::address_book::{AddressBook, BookLimits};
+pub use typeloom_wire::address_book::BookLimits;
 /// The clock of an endpoint.
 ///
 /// ```
@@ -121,7 +127,10 @@ pub use typeloom_wire::clock::Clock;
 /// assert_eq!(config.incarnation, 1);
 /// ```
 #[doc(inline)]
-pub use typeloom_wire::endpoint::{Capacity, Endpoint, EndpointConfig, EndpointParts, Retry};
+pub use typeloom_wire::endpoint::Capacity;
+/// [`Capacity`] has an example.
+#[doc(inline)]
+pub use typeloom_wire::endpoint::{Endpoint, EndpointConfig, EndpointParts, Retry};
 /// Identity of a run among those of a program, the same at all peers.
 ///
 /// ```
@@ -150,9 +159,15 @@ pub use typeloom_wire::envelope::RunId;
 /// # Ok::<(), JournalError>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_wire::journal::{Change, Journal, JournalError, MemoryJournal};
+pub use typeloom_wire::journal::JournalError;
+/// [`JournalError`] has an example.
+#[doc(inline)]
+pub use typeloom_wire::journal::{Change, Journal, MemoryJournal};
 #[doc(inline)]
 pub use typeloom_wire::limits::MessageLimits;
+/// [`LocalNetwork`] has an example.
+#[doc(inline)]
+pub use typeloom_wire::memory::AddressedTransport;
 /// Transports between peers of one process. [`LocalNetwork::join`] reaches all peers; the [module](self) has an example.
 /// [`LocalNetwork::join_at`] reaches the peers of an address book:
 ///
@@ -173,7 +188,7 @@ pub use typeloom_wire::limits::MessageLimits;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_wire::memory::{AddressedTransport, LocalNetwork};
+pub use typeloom_wire::memory::LocalNetwork;
 /// The type of the values at a port of an endpoint, equal at both ends.
 ///
 /// ```
@@ -212,4 +227,7 @@ pub use typeloom_wire::port::PortType;
 /// assert!(alone.exchange(&alone.0, b"request", Duration::ZERO).is_err());
 /// ```
 #[doc(inline)]
-pub use typeloom_wire::transport::{Inbound, Transport, TransportError};
+pub use typeloom_wire::transport::TransportError;
+/// [`TransportError`] has an example.
+#[doc(inline)]
+pub use typeloom_wire::transport::{Inbound, Transport};

@@ -13,41 +13,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-/// The declarations of a program: variances of its types, definitions of its aliases, equations of its constants.
-///
-/// ```
-/// use typeloom::term::infer::{AliasTy, ConstEquation, InferenceTable, Normalized, Program, Variance};
-/// use typeloom::term::{Boxed, Const, Name, Scope, Symbols, Ty, parse_ty};
-///
-/// /// `<T as Iterator>::Item` is `u8` for every `T`.
-/// struct Bytes(Ty);
-///
-/// impl Program<Boxed> for Bytes {
-///     fn variance(&self, _: &Boxed, _: Name, _: usize) -> Variance {
-///         Variance::Invariant
-///     }
-///
-///     fn normalize(&self, _: &Boxed, _: AliasTy<'_, Boxed>) -> Normalized<Ty> {
-///         Normalized::To(self.0.clone())
-///     }
-///
-///     fn equate(&self, _: &Boxed, _: &Const<Boxed>, _: &Const<Boxed>) -> ConstEquation {
-///         ConstEquation::Unknown
-///     }
-/// }
-///
-/// let (cx, mut symbols) = (Boxed::new(), Symbols::new());
-/// let mut parse = |text| parse_ty(&cx, &mut symbols, &Scope::new().types(["T"]), text);
-/// let (item, byte) = (parse("<T as Iterator>::Item")?, parse("u8")?);
-/// let mut table = InferenceTable::new(cx.clone());
-/// assert!(table.relate(&Bytes(byte.clone()), Variance::Invariant, &item, &byte).is_ok());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[doc(inline)]
-pub use typeloom_term::{
-    AliasTy, Program,
-    program::{ConstEquation, Normalized},
-};
 /// Variables that relations between types determine.
 ///
 /// ```
@@ -84,4 +49,42 @@ pub use typeloom_term::{
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_term::{InferenceTable, Obligation, Variance, infer::Negation, program::NoProgram};
+pub use typeloom_term::Variance;
+/// The declarations of a program: variances of its types, definitions of its aliases, equations of its constants.
+///
+/// ```
+/// use typeloom::term::infer::{AliasTy, ConstEquation, InferenceTable, Normalized, Program, Variance};
+/// use typeloom::term::{Boxed, Const, Name, Scope, Symbols, Ty, parse_ty};
+///
+/// /// `<T as Iterator>::Item` is `u8` for every `T`.
+/// struct Bytes(Ty);
+///
+/// impl Program<Boxed> for Bytes {
+///     fn variance(&self, _: &Boxed, _: Name, _: usize) -> Variance {
+///         Variance::Invariant
+///     }
+///
+///     fn normalize(&self, _: &Boxed, _: AliasTy<'_, Boxed>) -> Normalized<Ty> {
+///         Normalized::To(self.0.clone())
+///     }
+///
+///     fn equate(&self, _: &Boxed, _: &Const<Boxed>, _: &Const<Boxed>) -> ConstEquation {
+///         ConstEquation::Unknown
+///     }
+/// }
+///
+/// let (cx, mut symbols) = (Boxed::new(), Symbols::new());
+/// let mut parse = |text| parse_ty(&cx, &mut symbols, &Scope::new().types(["T"]), text);
+/// let (item, byte) = (parse("<T as Iterator>::Item")?, parse("u8")?);
+/// let mut table = InferenceTable::new(cx.clone());
+/// assert!(table.relate(&Bytes(byte.clone()), Variance::Invariant, &item, &byte).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_term::{
+    AliasTy, Program,
+    program::{ConstEquation, Normalized},
+};
+/// [`Variance`] has an example.
+#[doc(inline)]
+pub use typeloom_term::{InferenceTable, Obligation, infer::Negation, program::NoProgram};
