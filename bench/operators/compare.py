@@ -5,10 +5,10 @@
 
 Prints a line per case: the median time of each, the ratio of typeloom's to ONNX Runtime's, the ratio of their peak memory in addition
 to the process without the model, and the greatest relative difference of the outputs (relative to the greatest element). Each case
-runs in `--processes` pairs of processes. In each round, each process of a pair runs a batch, and the two times give a ratio: other work
-on the machine that lasts longer than a round delays both. The printed figures are medians over the rounds of all pairs. `--write FILE` also
-writes a page with the tables and which promises were kept (`page.py`). Inputs of `--model` are drawn from the declared types; a symbol is
-the number of `--size`.
+runs in `--processes` pairs of processes. In each round, both processes of a pair run a batch, and their times give a ratio: other work on
+the machine that lasts longer than a round delays both. The printed times and ratios are medians over the rounds of all pairs. `--write
+FILE` also writes a page with the tables and which promises were kept (`page.py`). Inputs of `--model` are drawn from the declared types; a
+symbol is the number of `--size`.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def measure(case: Case, program: list[str], options: argparse.Namespace) -> Row:
                 batches = [batch_of(them.run(1) and them.run(1)) for them in pair]
                 times: list[list[float]] = [[], []]
                 for turn in range(options.rounds):
-                    # The second of a round is the first of the next one, so that a drift of the machine's speed cancels.
+                    # The order changes, so that a drift of the machine's speed cancels.
                     for at in (0, 1) if turn % 2 == 0 else (1, 0):
                         if options.threads > 1:
                             time.sleep(PAUSE)

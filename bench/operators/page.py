@@ -28,10 +28,10 @@ ABOUT = """# Performance of operators and real models
 
 Written by the benchmark in `bench/operators/`; see its README. Both contenders run the same model in separate processes, in alternating
 batches on one machine; times are medians, and only ratios are comparable between machines. *ratio* is the median over the rounds of
-typeloom's time divided by that of ONNX Runtime in the same round. *memory* is the ratio of the peak memory in addition to that of the process before loading. *difference* is the greatest
-difference of an element of the outputs, relative to the greatest element. It has two known causes where it exceeds 1e-3: a result with only
-tiny elements (ONNX Runtime limits the argument of `Sigmoid`), and quantisation, where a difference of rounding changes an integer by one
-(decision 0030).
+typeloom's time divided by that of ONNX Runtime in the same round. *memory* is the ratio of the peak memory in addition to that of the
+process before loading. *difference* is the greatest difference of an element of the outputs, relative to the greatest element. It has two
+known causes where it exceeds 1e-3: a result with only tiny elements (ONNX Runtime limits the argument of `Sigmoid`), and quantisation,
+where a difference of rounding changes an integer by one (decision 0030).
 """
 
 

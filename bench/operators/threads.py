@@ -6,8 +6,9 @@
 A case runs in four processes: each contender with one thread and with N. In each round every process runs the model for `WARM_SECONDS`
 without timing and then for `BATCH_SECONDS` with timing. Meanwhile the threads of ONNX Runtime in the process before come to rest, which
 spin for some hundredths of a second after a run, and a processor that was idle reaches its speed. A gain is the median over the rounds of
-the time with one thread divided by the time with N in the same round, so that other work on the machine that lasts longer than a round
-has no effect; for networks, the gain at the least times is printed too. `--write FILE` also writes a page in Markdown.
+the time with one thread divided by the time with N in the same round, so that slow changes of the machine's speed cancel; for networks,
+the gain at the least times is printed too, because other work on one core delays only the run with N threads. `--write FILE` also writes a
+page in Markdown.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
-//! `cargo test --workspace` compiles no crate again that the first command of the README has compiled.
+//! `cargo test --workspace` does not compile again what the first command of the README has compiled.
 //!
-//! Cargo compiles a crate once for each set of its features, and each crate that uses it again. So a feature that one dependency adds
-//! in a build of the whole workspace costs a second compilation of all crates above it. `Cargo.toml` of this crate names such features.
+//! Cargo compiles a crate once for each set of its features, and each crate that uses it as often. So a feature that one dependency adds
+//! in a build of the whole workspace costs a second compilation of all crates above it. `Cargo.toml` of the workspace and of this crate
+//! name such features.
 
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// Crates that differ by intent: the features of the command itself, of its reports and of terminals.
+/// Crates that are meant to differ: the command and its reports have features, and `clap` one for terminals.
 const BY_FEATURE: &[&str] = &["clap", "clap_builder", "typeloom-cli", "typeloom-report"];
 
 /// Each package with its version and its features, as Cargo resolves them for a selection.
@@ -23,17 +24,19 @@ fn resolved(selection: &[&str]) -> BTreeSet<String> {
     text.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
 }
 
+fn name(package: &str) -> &str {
+    package.split(' ').next().unwrap_or_default()
+}
+
 #[test]
 fn the_first_command_and_the_tests_compile_the_same_crates() {
     let first = resolved(&["--package", "typeloom-cli", "--no-default-features", "--edges", "normal,build"]);
     let tests = resolved(&["--workspace", "--edges", "normal,build,dev"]);
     assert!(first.len() > 20 && tests.len() > first.len(), "{} and {} packages", first.len(), tests.len());
-    let name = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
-    let again: Vec<&String> =
-        first.difference(&tests).filter(|line| !BY_FEATURE.contains(&name(line).as_str())).collect();
-    let others =
-        again.iter().map(|line| tests.iter().filter(|it| name(it) == name(line)).collect::<Vec<_>>());
-    let shown: Vec<String> =
-        again.iter().zip(others).map(|(line, others)| format!("{line}\n    in a test: {others:?}")).collect();
-    assert!(shown.is_empty(), "compiled again with other features:\n{}", shown.join("\n"));
+    let mut wrong = String::new();
+    for package in first.difference(&tests).filter(|package| !BY_FEATURE.contains(&name(package))) {
+        let others: Vec<_> = tests.iter().filter(|other| name(other) == name(package)).collect();
+        wrong.push_str(&format!("\n{package}\n    in the tests: {others:?}"));
+    }
+    assert!(wrong.is_empty(), "compiled again with other features:{wrong}");
 }

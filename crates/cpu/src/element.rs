@@ -249,8 +249,8 @@ impl<R, F: FnMut() -> R> WithSimd for Loops<F> {
     }
 }
 
-/// Runs loops with the widest vectors of the processor. The closure is marked `#[inline(always)]`. Builds without optimisation do not
-/// vectorise loops, and compile each of them once.
+/// Runs loops with the widest vectors of the processor. The closure is marked `#[inline(always)]`. Debug builds do not vectorise
+/// loops, so they compile each of them once.
 #[inline(always)]
 pub(crate) fn widest<R>(mut work: impl FnMut() -> R) -> R {
     if cfg!(debug_assertions) { work() } else { Arch::new().dispatch(Loops(work)) }

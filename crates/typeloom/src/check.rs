@@ -87,10 +87,10 @@ pub use checked::{Origin, TypedValue};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_ops::described::OperatorCx;
-/// [`OperatorCx`] has an example.
+pub use typeloom_ops::described::Described;
+/// [`Described`] has an example.
 #[doc(inline)]
-pub use typeloom_ops::described::{Described, OperatorError, Operators, RuleDim};
+pub use typeloom_ops::described::{OperatorCx, OperatorError, Operators, RuleDim};
 /// Text of a diagnostic or an explanation as the command prints it: nodes with labels, notes and help.
 ///
 /// ```
@@ -108,10 +108,10 @@ pub use typeloom_ops::described::{Described, OperatorError, Operators, RuleDim};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_report::human::Color;
-/// [`Color`] has an example.
+pub use typeloom_report::human::diagnostic as render;
+/// [`render`] has an example.
 #[doc(inline)]
-pub use typeloom_report::human::{diagnostic as render, explanation as render_explanation};
+pub use typeloom_report::human::{Color, explanation as render_explanation};
 /// The casts that [`Checked::repair`] may insert.
 ///
 /// ```
@@ -147,10 +147,10 @@ pub use typeloom_rewrite::coerce::Policy;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_solver::diagnostic::Code;
-/// [`Code`] has an example.
+pub use typeloom_solver::diagnostic::Diagnostic;
+/// [`Diagnostic`] has an example.
 #[doc(inline)]
-pub use typeloom_solver::diagnostic::{Diagnostic, Severity};
+pub use typeloom_solver::diagnostic::{Code, Severity};
 /// Options of a check, and the error of a file that is not a model.
 ///
 /// ```
@@ -190,10 +190,10 @@ pub use typeloom_solver::model::{CheckError, Detail, FollowedValues, Mode, Seed}
 /// assert_eq!(sizes, [None, Some(3)]);
 /// ```
 #[doc(inline)]
-pub use typeloom_solver::value_type::Dim;
-/// [`Dim`] has an example.
+pub use typeloom_solver::value_type::ValueType;
+/// [`ValueType`] has an example.
 #[doc(inline)]
-pub use typeloom_solver::value_type::{Element, ValueType};
+pub use typeloom_solver::value_type::{Dim, Element};
 
 use typeloom_ops::check::STANDARD;
 use typeloom_rewrite::annotate::AnnotateError;

@@ -21,9 +21,6 @@
 //! The interface of a model is a type scheme: names of symbols do not affect its digest. [`Interface::of`] does not report
 //! type errors; [`Checked::interface`](crate::check::Checked::interface) returns the interface of a model that was checked.
 
-/// [`Parameter`] has an example.
-#[doc(inline)]
-pub use typeloom_interface::Interface;
 /// Inputs, outputs, symbols and conditions of a model. An input or an output is a [`Parameter`].
 ///
 /// ```
@@ -40,28 +37,10 @@ pub use typeloom_interface::Interface;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_interface::Parameter;
-/// Comparison of two interfaces: the direction, the identity of ports, and the differences.
-///
-/// ```
-/// use typeloom::interface::{Direction, Interface, InterfaceChange, InterfaceComparison, PortIdentity, compare};
-///
-/// let interface = |graph: &str| {
-///     let text = format!(r#"<ir_version: 10, opset_import: ["" : 21]> {graph}"#);
-///     Interface::of(&typeloom::onnx::model_from_text(&text).expect("the text is a model"))
-/// };
-/// let old = interface("g (float[3] x) => (float[3] y) { y = Relu(x) }")?;
-/// let new = interface("g (float[N] x) => (float[N] y) { y = Relu(x) }")?;
-/// assert!(compare(&old, &new, Direction::Backward, PortIdentity::Name).is_compatible());
-///
-/// let comparison: InterfaceComparison = compare(&old, &new, Direction::Forward, PortIdentity::Name);
-/// let first = &comparison.differences[0];
-/// assert_eq!((first.path.to_string().as_str(), first.change), ("inputs.x.shape[0]", InterfaceChange::Extent));
-/// assert!(comparison.is_breaking(first));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+pub use typeloom_interface::Interface;
+/// [`Interface`] has an example.
 #[doc(inline)]
-pub use typeloom_interface::PortIdentity;
+pub use typeloom_interface::Parameter;
 /// [`import`] has an example.
 #[doc(inline)]
 pub use typeloom_interface::bundle::BundleError;
@@ -83,11 +62,32 @@ use typeloom_interface::bundle::Exported;
 /// ```
 #[doc(inline)]
 pub use typeloom_interface::bundle::import_interfaces as import;
+/// Comparison of two interfaces: the direction, the identity of ports, and the differences.
+///
+/// ```
+/// use typeloom::interface::{Direction, Interface, InterfaceChange, InterfaceComparison, PortIdentity, compare};
+///
+/// let interface = |graph: &str| {
+///     let text = format!(r#"<ir_version: 10, opset_import: ["" : 21]> {graph}"#);
+///     Interface::of(&typeloom::onnx::model_from_text(&text).expect("the text is a model"))
+/// };
+/// let old = interface("g (float[3] x) => (float[3] y) { y = Relu(x) }")?;
+/// let new = interface("g (float[N] x) => (float[N] y) { y = Relu(x) }")?;
+/// assert!(compare(&old, &new, Direction::Backward, PortIdentity::Name).is_compatible());
+///
+/// let comparison: InterfaceComparison = compare(&old, &new, Direction::Forward, PortIdentity::Name);
+/// let first = &comparison.differences[0];
+/// assert_eq!((first.path.to_string().as_str(), first.change), ("inputs.x.shape[0]", InterfaceChange::Extent));
+/// assert!(comparison.is_breaking(first));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_interface::compare;
 #[doc(inline)]
 pub use typeloom_interface::recorded::Recorded;
-/// [`PortIdentity`] has an example.
+/// [`compare`] has an example.
 #[doc(inline)]
-pub use typeloom_interface::{InterfaceChange, InterfaceComparison, compare};
+pub use typeloom_interface::{InterfaceChange, InterfaceComparison, PortIdentity};
 use typeloom_pool::Bundle;
 #[doc(inline)]
 pub use typeloom_pool::compat::Direction;

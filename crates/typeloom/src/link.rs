@@ -50,13 +50,13 @@ pub use typeloom_link::LinkOptions;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_link::Part;
+pub use typeloom_link::Linked;
 /// [`LinkOptions`] has an example.
 #[doc(inline)]
 pub use typeloom_link::{Casts, Connection, Narrowing, Outputs, Unproven};
-/// [`Part`] has an example.
+/// [`Linked`] has an example.
 #[doc(inline)]
-pub use typeloom_link::{LinkError, Linked};
+pub use typeloom_link::{LinkError, Part};
 
 use typeloom_ops::check::STANDARD;
 use typeloom_solver::universe::Universe;

@@ -219,6 +219,9 @@ pub use typeloom_contracts::backend::{GraphExecutor, Primitives};
 /// ```
 #[doc(inline)]
 pub use typeloom_contracts::data_source::DataSource;
+/// [`PeerSelector`] has an example.
+#[doc(inline)]
+pub use typeloom_contracts::peer_selector::PeerId;
 /// Peers and their selection.
 ///
 /// ```
@@ -245,9 +248,6 @@ pub use typeloom_contracts::data_source::DataSource;
 /// let mut selector = First(vec![PeerId(b"a".to_vec()), PeerId(b"b".to_vec())]);
 /// assert_eq!(selector.select(1), Ok(vec![PeerId(b"a".to_vec())]));
 /// ```
-#[doc(inline)]
-pub use typeloom_contracts::peer_selector::PeerId;
-/// [`PeerId`] has an example.
 #[doc(inline)]
 pub use typeloom_contracts::peer_selector::PeerSelector;
 /// Components with operators of their own.

@@ -71,11 +71,11 @@
 /// assert!(model_to_text(&model).contains("LeakyRelu"));
 /// ```
 #[doc(inline)]
-pub use typeloom_onnx::messages::AttributeProto;
-/// [`AttributeProto`] has an example.
+pub use typeloom_onnx::messages::ModelProto;
+/// [`ModelProto`] has an example.
 #[doc(inline)]
 pub use typeloom_onnx::messages::{
-    FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, Text, TypeProto, ValueInfoProto,
+    AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto, Text, TypeProto, ValueInfoProto,
 };
 /// Encoding and decoding of messages.
 ///

@@ -81,26 +81,6 @@ pub use typeloom_pool::Descriptor;
 /// ```
 #[doc(inline)]
 pub use typeloom_pool::GraphRef;
-/// Types of the public items of a module.
-///
-/// ```
-/// use typeloom::pool::{ModuleItem, Pool, Tag, TypedModule, Visibility};
-///
-/// let mut pool = Pool::new();
-/// let int = pool.primitive(Tag::Int)?;
-/// let ints = pool.list(int)?;
-/// let items = [
-///     ModuleItem { name: "count", ty: int, visibility: Visibility::Public },
-///     ModuleItem { name: "cache", ty: ints, visibility: Visibility::Private },
-/// ];
-/// let module = TypedModule::new(&mut pool, &items)?;
-/// assert_eq!(module.type_descriptors.len(), 1);
-/// let imported = module.import(&mut Pool::new())?;
-/// assert!(imported.contains_key("count"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[doc(inline)]
-pub use typeloom_pool::ModuleItem;
 /// The set of interned types, its ids, and the 256-bit identity of a type. A pool has one method for each kind of type
 /// ([`Pool::structure`], [`Pool::enumeration`], [`Pool::function`], [`Pool::tensor`], ...); names are interned first.
 ///
@@ -132,6 +112,26 @@ pub use typeloom_pool::Pool;
 /// [`GraphRef`] has an example.
 #[doc(inline)]
 pub use typeloom_pool::Sort;
+/// Types of the public items of a module.
+///
+/// ```
+/// use typeloom::pool::{ModuleItem, Pool, Tag, TypedModule, Visibility};
+///
+/// let mut pool = Pool::new();
+/// let int = pool.primitive(Tag::Int)?;
+/// let ints = pool.list(int)?;
+/// let items = [
+///     ModuleItem { name: "count", ty: int, visibility: Visibility::Public },
+///     ModuleItem { name: "cache", ty: ints, visibility: Visibility::Private },
+/// ];
+/// let module = TypedModule::new(&mut pool, &items)?;
+/// assert_eq!(module.type_descriptors.len(), 1);
+/// let imported = module.import(&mut Pool::new())?;
+/// assert!(imported.contains_key("count"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_pool::TypedModule;
 /// Comparison of two types and its changes.
 ///
 /// ```
@@ -157,9 +157,9 @@ pub use typeloom_pool::{Digest, Idx, NameId, PoolError, Tag};
 /// [`Bundle`] has an example.
 #[doc(inline)]
 pub use typeloom_pool::{ExportError, ImportError};
+/// [`TypedModule`] has an example.
+#[doc(inline)]
+pub use typeloom_pool::{ModuleItem, Visibility};
 /// [`Descriptor`] has an example.
 #[doc(inline)]
 pub use typeloom_pool::{TypeDescriptor, VariantDescriptor};
-/// [`ModuleItem`] has an example.
-#[doc(inline)]
-pub use typeloom_pool::{TypedModule, Visibility};

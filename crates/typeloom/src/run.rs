@@ -53,35 +53,7 @@ pub use typeloom_contracts::datum::Datum;
 /// ```
 #[doc(inline)]
 pub use typeloom_runtime::backend::Cpu;
-/// A compiled module with the components of its slots, ready to run.
-///
-/// ```
-/// use std::collections::HashMap;
-/// use typeloom::module::{Compiler, Graph, Module, OperatorMethods as _};
-/// use typeloom::run::{Components, Cpu, Executor, Verify};
-/// use typeloom::types::AnyTensor;
-///
-/// struct Rectifier;
-///
-/// impl Module for Rectifier {
-///     fn name(&self) -> &str {
-///         "rectifier"
-///     }
-///
-///     fn body(&self, g: &mut Graph) {
-///         let x = g.input("x").of("float[N]");
-///         g.output("y", &g.backend("compute").relu(&x));
-///     }
-/// }
-///
-/// let components = Components::new().backend("compute", Cpu);
-/// let artifact = Compiler::new().with_bindings(components.bindings().clone()).compile(Rectifier)?;
-/// let executor = Executor::new(&artifact, &components)?;
-/// let x = AnyTensor::from([1.0_f32, -2.0]);
-/// let outcome = executor.run(HashMap::from([("x".to_owned(), x.into())]), Verify::EveryValue)?;
-/// assert_eq!(outcome.get("y"), Some(&AnyTensor::from([1.0_f32, 0.0]).into()));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// [`Executor`] has an example.
 #[doc(inline)]
 pub use typeloom_runtime::components::Components;
 /// Protocols that can run: declared operators and a function that computes them.
@@ -112,6 +84,9 @@ pub use typeloom_runtime::components::Components;
 /// ```
 #[doc(inline)]
 pub use typeloom_runtime::components::RunProtocol;
+/// [`RunError`] has an example.
+#[doc(inline)]
+pub use typeloom_runtime::error::PrepareError;
 /// Errors of preparing and of running a program.
 ///
 /// ```
@@ -135,11 +110,36 @@ pub use typeloom_runtime::components::RunProtocol;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_runtime::error::PrepareError;
-/// [`PrepareError`] has an example.
-#[doc(inline)]
 pub use typeloom_runtime::error::RunError;
-/// [`Components`] has an example.
+/// A compiled module with the components of its slots, ready to run.
+///
+/// ```
+/// use std::collections::HashMap;
+/// use typeloom::module::{Compiler, Graph, Module, OperatorMethods as _};
+/// use typeloom::run::{Components, Cpu, Executor, Verify};
+/// use typeloom::types::AnyTensor;
+///
+/// struct Rectifier;
+///
+/// impl Module for Rectifier {
+///     fn name(&self) -> &str {
+///         "rectifier"
+///     }
+///
+///     fn body(&self, g: &mut Graph) {
+///         let x = g.input("x").of("float[N]");
+///         g.output("y", &g.backend("compute").relu(&x));
+///     }
+/// }
+///
+/// let components = Components::new().backend("compute", Cpu);
+/// let artifact = Compiler::new().with_bindings(components.bindings().clone()).compile(Rectifier)?;
+/// let executor = Executor::new(&artifact, &components)?;
+/// let x = AnyTensor::from([1.0_f32, -2.0]);
+/// let outcome = executor.run(HashMap::from([("x".to_owned(), x.into())]), Verify::EveryValue)?;
+/// assert_eq!(outcome.get("y"), Some(&AnyTensor::from([1.0_f32, 0.0]).into()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[doc(inline)]
 pub use typeloom_runtime::executor::Executor;
 /// The program of one class of peers, connected to the others by a transport; a run returns a [`PartOutcome`](wire::PartOutcome).
@@ -224,10 +224,10 @@ pub use typeloom_runtime::options::Verify;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_runtime::session::Port;
-/// [`Port`] has an example.
+pub use typeloom_runtime::session::Session;
+/// [`Session`] has an example.
 #[doc(inline)]
-pub use typeloom_runtime::session::{RunOutcome, Session};
+pub use typeloom_runtime::session::{Port, RunOutcome};
 
 use typeloom_runtime::options::ExternalData;
 

@@ -12,6 +12,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+/// [`render`] has an example.
+#[doc(inline)]
+pub use typeloom_report::rust::changes_text as render_changes;
 /// Text of an API, one line per item, and of the changes between two versions.
 ///
 /// ```no_run
@@ -25,9 +28,6 @@
 /// print!("{}", render_changes(&compare(&old, &new, Edition::E2024.into())?.changes));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[doc(inline)]
-pub use typeloom_report::rust::changes_text as render_changes;
-/// [`render_changes`] has an example.
 #[doc(inline)]
 pub use typeloom_report::rust::description as render;
 /// Comparison of two versions of a crate.
@@ -43,7 +43,7 @@ pub use typeloom_report::rust::description as render;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_rust_api::Edition;
+pub use typeloom_rust_api::compare;
 /// Signatures of a crate as terms, and as a bundle.
 ///
 /// ```
@@ -63,10 +63,10 @@ pub use typeloom_rust_api::Edition;
 /// assert!(error.is::<Error>());
 /// ```
 #[doc(inline)]
-pub use typeloom_rust_api::Error;
-/// [`Error`] has an example.
+pub use typeloom_rust_api::describe;
+/// [`describe`] has an example.
 #[doc(inline)]
-pub use typeloom_rust_api::{Api, bundle, describe};
-/// [`Edition`] has an example.
+pub use typeloom_rust_api::{Api, Error, bundle};
+/// [`compare`] has an example.
 #[doc(inline)]
-pub use typeloom_rust_api::{ApiDiff, Editions, compare};
+pub use typeloom_rust_api::{ApiDiff, Edition, Editions};

@@ -71,7 +71,7 @@ pub use typeloom_term::GenericArg;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_term::Name;
+pub use typeloom_term::Ty;
 /// Subtyping of two types without variables, including lifetimes.
 ///
 /// ```
@@ -106,9 +106,9 @@ pub use typeloom_term::Name;
 /// ```
 #[doc(inline)]
 pub use typeloom_term::is_subtype;
-/// [`Name`] has an example.
+/// [`Ty`] has an example.
 #[doc(inline)]
-pub use typeloom_term::{ApplicationTy, Boxed, Symbol, Symbols, Ty, TyData, TypeFamily};
+pub use typeloom_term::{ApplicationTy, Boxed, Name, Symbol, Symbols, TyData, TypeFamily};
 /// [`GenericArg`] has an example.
 #[doc(inline)]
 pub use typeloom_term::{Const, GenericArguments, Region};

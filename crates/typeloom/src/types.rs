@@ -107,11 +107,11 @@ pub mod operators {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[doc(inline)]
-    pub use typeloom_solver::type_solver::TypeCause;
-    /// [`TypeCause`] has an example.
+    pub use typeloom_solver::type_solver::TypeSolver;
+    /// [`TypeSolver`] has an example.
     #[doc(inline)]
     pub use typeloom_solver::type_solver::{
-        TypeError, TypeSolution, TypeSolver, apply_solution_to_value_info,
+        TypeCause, TypeError, TypeSolution, apply_solution_to_value_info,
     };
     /// Declarations of operators and of their ports.
     ///
@@ -135,12 +135,12 @@ pub mod operators {
     /// assert_eq!(OPSET.check(), []);
     /// ```
     #[doc(inline)]
-    pub use typeloom_types::op::AtomicOpsetDecl;
+    pub use typeloom_types::op::AtomicOpDecl;
     #[doc(inline)]
     pub use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
-    /// [`AtomicOpsetDecl`] has an example.
+    /// [`AtomicOpDecl`] has an example.
     #[doc(inline)]
-    pub use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, PortDecl};
+    pub use typeloom_types::op::{AtomicOpKind, AtomicOpsetDecl, PortDecl};
     /// Named lists of relations for declarations. All of them relate element types: an operator whose output has another
     /// element type than its input lists [`TypeRelation`]s of its own.
     ///
@@ -158,7 +158,7 @@ pub mod operators {
     /// assert_eq!(names(REDUCE_AXIS), ["reduce-over"]);
     /// ```
     #[doc(inline)]
-    pub use typeloom_types::relation::BROADCAST_BINARY;
+    pub use typeloom_types::relation::ELEMENTWISE;
     /// Relations written in Rust, as functions on the ports of a node.
     ///
     /// A function sees a symbolic dim as unknown (`None`), and `None` leaves a dim unchanged; `cx.copy_extents` passes symbolic dims
@@ -191,22 +191,17 @@ pub mod operators {
     /// assert_eq!(relations[1].name(), "example.transposed");
     /// ```
     #[doc(inline)]
-    pub use typeloom_types::relation::PortRef;
-    /// [`BROADCAST_BINARY`] has an example.
+    pub use typeloom_types::relation::TypeRelation;
+    /// [`ELEMENTWISE`] has an example.
     #[doc(inline)]
     pub use typeloom_types::relation::{
-        ELEMENTWISE, MATMUL_BINARY, NO_RELATIONS, REDUCE_AXIS, UNARY_SAME_ELEMENT,
+        BROADCAST_BINARY, MATMUL_BINARY, NO_RELATIONS, REDUCE_AXIS, UNARY_SAME_ELEMENT,
     };
-    /// [`PortRef`] has an example.
+    /// [`TypeRelation`] has an example.
     #[doc(inline)]
-    pub use typeloom_types::relation::{
-        RelationError, RelationResult, TypeRelation, custom::CustomRelationCtx,
-    };
+    pub use typeloom_types::relation::{PortRef, RelationError, RelationResult, custom::CustomRelationCtx};
 }
 
-/// [`Dtype`] has an example.
-#[doc(inline)]
-pub use typeloom_types::any_tensor::AnyTensor;
 /// A tensor at run time, and the table of element types. Its Rust types are `f32`, `f64`, `half::f16`, `half::bf16`, the integers
 /// from `u8` and `i8` to `u64` and `i64`, and `bool`; strings and packed types have their own constructors.
 ///
@@ -220,6 +215,9 @@ pub use typeloom_types::any_tensor::AnyTensor;
 /// assert_eq!((Dtype::F32.name(), Dtype::F32.onnx_name(), Dtype::F32.size_bytes()), ("f32", "float", Some(4)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[doc(inline)]
+pub use typeloom_types::any_tensor::AnyTensor;
+/// [`AnyTensor`] has an example.
 #[doc(inline)]
 pub use typeloom_types::dtype::Dtype;
 /// Queries over the registered type nodes.

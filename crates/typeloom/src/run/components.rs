@@ -32,10 +32,10 @@
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_components::aggregator::Contribution;
-/// [`Contribution`] has an example.
+pub use typeloom_components::aggregator::FederatedAverage;
+/// [`FederatedAverage`] has an example.
 #[doc(inline)]
-pub use typeloom_components::aggregator::{FederatedAverage, Trim, TrimmedMean};
+pub use typeloom_components::aggregator::{Contribution, Trim, TrimmedMean};
 /// Compression: floats as 8-bit integers, and lossless compression.
 ///
 /// ```
@@ -120,10 +120,10 @@ pub use typeloom_components::index::approximate::Settings as ApproximateSettings
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_components::model::Settings as NetworkSettings;
-/// [`NetworkSettings`] has an example.
+pub use typeloom_components::model::Network;
+/// [`Network`] has an example.
 #[doc(inline)]
-pub use typeloom_components::model::{Loss, Network};
+pub use typeloom_components::model::{Loss, Settings as NetworkSettings};
 /// Selection of peers by score or freshness, or at random from a seed.
 ///
 /// ```

@@ -74,7 +74,7 @@ pub use typeloom_runtime::backend::by_primitives::ByPrimitives;
 /// assert_eq!(loaded.program.run(Vec::new()), Ok(Vec::new()));
 /// ```
 #[doc(inline)]
-pub use typeloom_runtime::engine::Loaded;
+pub use typeloom_runtime::engine::Engine;
 /// [`EngineSession`] has an example.
 #[doc(inline)]
 pub use typeloom_runtime::engine::error::EngineError;
@@ -94,6 +94,6 @@ pub use typeloom_runtime::engine::executor::Hosted;
 /// ```
 #[doc(inline)]
 pub use typeloom_runtime::engine::session::EngineSession;
-/// [`Loaded`] has an example.
+/// [`Engine`] has an example.
 #[doc(inline)]
-pub use typeloom_runtime::engine::{Engine, Loads, Offer, Program};
+pub use typeloom_runtime::engine::{Loaded, Loads, Offer, Program};

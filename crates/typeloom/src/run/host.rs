@@ -28,9 +28,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// # std::fs::remove_file(&path)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub use journal::Durability;
-/// [`Durability`] has an example.
-pub use journal::{FileJournal, OpenJournalError};
+pub use journal::FileJournal;
+/// [`FileJournal`] has an example.
+pub use journal::{Durability, OpenJournalError};
 /// Ends runs of a session from another thread, see [`Session::with_interrupt`](super::Session::with_interrupt).
 ///
 /// ```

@@ -88,7 +88,7 @@ pub use typeloom_runtime::components::FromMetadata;
 /// assert_eq!(Vec::<Pixel>::from_datum(&pixels.to_datum(None)).as_deref(), Some(&pixels));
 /// ```
 #[doc(inline)]
-pub use typeloom_runtime::convert::DatumElement;
-/// [`DatumElement`] has an example.
+pub use typeloom_runtime::convert::FromDatum;
+/// [`FromDatum`] has an example.
 #[doc(inline)]
-pub use typeloom_runtime::convert::{FromDatum, IntoDatum};
+pub use typeloom_runtime::convert::{DatumElement, IntoDatum};

@@ -71,9 +71,6 @@ pub use typeloom_runtime::executor::part::{
     PartOutcome,
     answers::{AnswerError, Request},
 };
-/// [`BookLimits`] has an example.
-#[doc(inline)]
-pub use typeloom_wire::address_book::AddressBook;
 /// Addresses of peers in a transport, which expire.
 ///
 /// ```
@@ -88,6 +85,9 @@ pub use typeloom_wire::address_book::AddressBook;
 /// assert_eq!((book.expire(minute), book.look_up(&peer, minute).len()), (1, 0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[doc(inline)]
+pub use typeloom_wire::address_book::AddressBook;
+/// [`AddressBook`] has an example.
 #[doc(inline)]
 pub use typeloom_wire::address_book::BookLimits;
 /// The clock of an endpoint.
@@ -127,10 +127,10 @@ pub use typeloom_wire::clock::Clock;
 /// assert_eq!(config.incarnation, 1);
 /// ```
 #[doc(inline)]
-pub use typeloom_wire::endpoint::Capacity;
-/// [`Capacity`] has an example.
+pub use typeloom_wire::endpoint::Endpoint;
+/// [`Endpoint`] has an example.
 #[doc(inline)]
-pub use typeloom_wire::endpoint::{Endpoint, EndpointConfig, EndpointParts, Retry};
+pub use typeloom_wire::endpoint::{Capacity, EndpointConfig, EndpointParts, Retry};
 /// Identity of a run among those of a program, the same at all peers.
 ///
 /// ```
@@ -159,10 +159,10 @@ pub use typeloom_wire::envelope::RunId;
 /// # Ok::<(), JournalError>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_wire::journal::JournalError;
-/// [`JournalError`] has an example.
+pub use typeloom_wire::journal::Journal;
+/// [`Journal`] has an example.
 #[doc(inline)]
-pub use typeloom_wire::journal::{Change, Journal, MemoryJournal};
+pub use typeloom_wire::journal::{Change, JournalError, MemoryJournal};
 #[doc(inline)]
 pub use typeloom_wire::limits::MessageLimits;
 /// [`LocalNetwork`] has an example.
@@ -227,7 +227,7 @@ pub use typeloom_wire::port::PortType;
 /// assert!(alone.exchange(&alone.0, b"request", Duration::ZERO).is_err());
 /// ```
 #[doc(inline)]
-pub use typeloom_wire::transport::TransportError;
-/// [`TransportError`] has an example.
+pub use typeloom_wire::transport::Transport;
+/// [`Transport`] has an example.
 #[doc(inline)]
-pub use typeloom_wire::transport::{Inbound, Transport};
+pub use typeloom_wire::transport::{Inbound, TransportError};

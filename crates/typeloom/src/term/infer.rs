@@ -49,7 +49,7 @@
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_term::Variance;
+pub use typeloom_term::InferenceTable;
 /// The declarations of a program: variances of its types, definitions of its aliases, equations of its constants.
 ///
 /// ```
@@ -85,6 +85,6 @@ pub use typeloom_term::{
     AliasTy, Program,
     program::{ConstEquation, Normalized},
 };
-/// [`Variance`] has an example.
+/// [`InferenceTable`] has an example.
 #[doc(inline)]
-pub use typeloom_term::{InferenceTable, Obligation, infer::Negation, program::NoProgram};
+pub use typeloom_term::{Obligation, Variance, infer::Negation, program::NoProgram};
