@@ -35,7 +35,7 @@ pub(super) fn entries(name: &str) -> impl Iterator<Item = &'static Entry> {
 /// The end of the name that starts at `start`.
 const fn end_of_name(text: &[u8], start: usize) -> usize {
     let mut end = start;
-    while end < text.len() && !text[end].is_ascii_whitespace() {
+    while end < text.len() && !matches!(text[end], b' ' | b'\n') {
         end += 1;
     }
     end
@@ -43,11 +43,13 @@ const fn end_of_name(text: &[u8], start: usize) -> usize {
 
 /// The number of names of all entries.
 const fn count() -> usize {
+    let families = FAMILIES;
     let (mut family, mut count) = (0, 0);
-    while family < FAMILIES.len() {
+    while family < families.len() {
+        let entries = families[family];
         let mut entry = 0;
-        while entry < FAMILIES[family].len() {
-            let text = FAMILIES[family][entry].names.as_bytes();
+        while entry < entries.len() {
+            let text = entries[entry].names.as_bytes();
             let mut at = 0;
             while at < text.len() {
                 let end = end_of_name(text, at);
@@ -62,14 +64,16 @@ const fn count() -> usize {
 }
 
 const fn slots<const LENGTH: usize>() -> [Slot; LENGTH] {
-    assert!(FAMILIES.len() <= 256);
+    let families = FAMILIES;
+    assert!(families.len() <= 256);
     let mut slots = [FREE; LENGTH];
     let mut family = 0;
-    while family < FAMILIES.len() {
-        assert!(FAMILIES[family].len() <= 256);
+    while family < families.len() {
+        let entries = families[family];
+        assert!(entries.len() <= 256);
         let mut entry = 0;
-        while entry < FAMILIES[family].len() {
-            let text = FAMILIES[family][entry].names.as_bytes();
+        while entry < entries.len() {
+            let text = entries[entry].names.as_bytes();
             assert!(text.len() < 1 << 16);
             let mut start = 0;
             while start < text.len() {

@@ -19,13 +19,13 @@ pub(super) struct Head {
 }
 
 /// The `op` lines of the embedded text.
-pub(super) static HEADS: [Head; count(b"op ")] = heads();
+pub(super) static HEADS: [Head; COUNTS.schemas] = heads(&STARTS.ops);
 
 /// The positions of the `domain` lines of the embedded text.
-pub(super) static DOMAINS: [u32; count(b"domain ")] = starts(b"domain ");
+pub(super) static DOMAINS: [u32; COUNTS.domains] = STARTS.domains;
 
 /// The operators of the embedded text by name.
-pub(super) static BY_NAME: [u32; slots(count(b"op "))] = by_name();
+pub(super) static BY_NAME: [u32; slots(COUNTS.schemas)] = by_name();
 
 /// The length of the hash table for a number of schemas.
 pub(super) const fn slots(schemas: usize) -> usize {
@@ -79,38 +79,80 @@ const fn is_same(text: &[u8], a: &Head, b: &Head) -> bool {
 
 const TEXT: &[u8] = Table::TEXT.as_bytes();
 
-/// The number of lines with this start.
-const fn count(start: &[u8]) -> usize {
-    let (mut at, mut found) = (0, 0);
-    while at < TEXT.len() {
-        if TEXT[at] == b'\n' && continues_with(at + 1, start) {
-            found += 1;
-        }
-        at += 1;
-    }
-    found
+/// The numbers in the header of the embedded text.
+const COUNTS: Counts = counts(TEXT);
+
+/// The positions of the lines of the embedded text.
+const STARTS: Starts<{ COUNTS.domains }, { COUNTS.schemas }> = starts(TEXT);
+
+struct Counts {
+    domains: usize,
+    schemas: usize,
 }
 
-/// The positions of the lines with this start.
-const fn starts<const COUNT: usize>(start: &[u8]) -> [u32; COUNT] {
-    assert!(TEXT.len() < u32::MAX as usize);
-    let mut starts = [0; COUNT];
-    let (mut at, mut found) = (0, 0);
-    while at < TEXT.len() {
-        if TEXT[at] == b'\n' && continues_with(at + 1, start) {
-            starts[found] = (at + 1) as u32;
-            found += 1;
+/// The positions of the `domain` and the `op` lines.
+struct Starts<const DOMAINS: usize, const OPS: usize> {
+    domains: [u32; DOMAINS],
+    ops: [u32; OPS],
+}
+
+/// Reads the third line: `count 5 domains 227 operators 659 schemas`.
+const fn counts(text: &[u8]) -> Counts {
+    let (mut at, mut line) = (0, 0);
+    while line < 2 {
+        line += (text[at] == b'\n') as usize;
+        at += 1;
+    }
+    let mut numbers = [0; 3];
+    let mut number = 0;
+    while number < numbers.len() {
+        while !text[at].is_ascii_digit() {
+            at += 1;
+        }
+        (numbers[number], at) = decimal(text, at);
+        number += 1;
+    }
+    Counts { domains: numbers[0], schemas: numbers[2] }
+}
+
+/// The number at a position, and its end.
+const fn decimal(text: &[u8], start: usize) -> (usize, usize) {
+    let (mut number, mut at) = (0, start);
+    while text[at].is_ascii_digit() {
+        number = 10 * number + (text[at] - b'0') as usize;
+        at += 1;
+    }
+    (number, at)
+}
+
+/// Finds the lines in one pass, because the compiler interprets this function, which is slow. A wrong number in the header is
+/// an error of this evaluation.
+const fn starts<const DOMAINS: usize, const OPS: usize>(text: &[u8]) -> Starts<DOMAINS, OPS> {
+    assert!(text.len() < u32::MAX as usize);
+    let mut starts = Starts { domains: [0; DOMAINS], ops: [0; OPS] };
+    let (mut at, mut domains, mut ops) = (0, 0, 0);
+    while at < text.len() {
+        if continues_with(text, at, b"op ") {
+            starts.ops[ops] = at as u32;
+            ops += 1;
+        } else if continues_with(text, at, b"domain ") {
+            starts.domains[domains] = at as u32;
+            domains += 1;
+        }
+        while text[at] != b'\n' {
+            at += 1;
         }
         at += 1;
     }
+    assert!(domains == DOMAINS && ops == OPS);
     starts
 }
 
 /// Whether the text continues with these bytes.
-const fn continues_with(at: usize, bytes: &[u8]) -> bool {
+const fn continues_with(text: &[u8], at: usize, bytes: &[u8]) -> bool {
     let mut length = 0;
     while length < bytes.len() {
-        if at + length >= TEXT.len() || TEXT[at + length] != bytes[length] {
+        if at + length >= text.len() || text[at + length] != bytes[length] {
             return false;
         }
         length += 1;
@@ -119,38 +161,36 @@ const fn continues_with(at: usize, bytes: &[u8]) -> bool {
 }
 
 /// Reads the `op` lines, in which one space separates words.
-const fn heads<const COUNT: usize>() -> [Head; COUNT] {
-    let lines: [u32; COUNT] = starts(b"op ");
+const fn heads<const COUNT: usize>(lines: &[u32; COUNT]) -> [Head; COUNT] {
+    let text = TEXT;
     let mut heads = [Head { line: 0, name: 0, name_end: 0, since: 0 }; COUNT];
     let mut position = 0;
     while position < COUNT {
         let name = lines[position] as usize + b"op ".len();
         let mut end = name;
-        while TEXT[end] != b' ' {
+        while text[end] != b' ' {
             end += 1;
         }
-        let (mut since, mut at) = (0, end + 1);
-        while TEXT[at].is_ascii_digit() {
-            since = 10 * since + (TEXT[at] - b'0') as u32;
-            at += 1;
-        }
-        heads[position] = Head { line: lines[position], name: name as u32, name_end: end as u32, since };
+        let (since, _) = decimal(text, end + 1);
+        heads[position] =
+            Head { line: lines[position], name: name as u32, name_end: end as u32, since: since as u32 };
         position += 1;
     }
     heads
 }
 
 const fn by_name<const LENGTH: usize>() -> [u32; LENGTH] {
+    let (heads, starts) = (&HEADS, &DOMAINS);
     let mut domains = [0; DOMAINS.len()];
     let mut domain = 0;
     while domain < domains.len() {
-        while domains[domain] < HEADS.len() && HEADS[domains[domain]].line < DOMAINS[domain] {
+        while domains[domain] < heads.len() && heads[domains[domain]].line < starts[domain] {
             domains[domain] += 1;
         }
         domain += 1;
     }
     let mut by_name = [0; LENGTH];
-    fill(&mut by_name, TEXT, &HEADS, &domains);
+    fill(&mut by_name, TEXT, heads, &domains);
     by_name
 }
 
