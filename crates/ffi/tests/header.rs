@@ -1,6 +1,6 @@
 //! The declarations in the header are those of the crate.
 //!
-//! `TYPELOOM_BLESS=1 cargo test -p typeloom-ffi --test header` generates the declarations again.
+//! `TYPELOOM_BLESS=1 cargo test -p typeloom-ffi --test it header` generates the declarations again.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

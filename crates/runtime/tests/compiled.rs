@@ -6,13 +6,9 @@
 
 #![expect(clippy::print_stdout, reason = "a skipped test is reported")]
 
-#[path = "backend/cases.rs"]
-#[expect(dead_code, reason = "outputs are compared with the session's, not with the recorded ones")]
-mod cases;
-
 use std::collections::HashMap;
 
-use cases::Case;
+use crate::cases::{self, Case};
 use typeloom_compiler::compiler::Compiler;
 use typeloom_contracts::datum::Datum;
 use typeloom_ops::catalogue::Standard;

@@ -1,11 +1,17 @@
 //! The tests of this folder in one binary.
 
 mod branches;
+#[path = "backend/cases.rs"]
+mod cases;
+#[path = "backend/compare.rs"]
+#[allow(dead_code, reason = "the test `backend` compares types as well")]
+mod compare;
 mod compiled;
 mod contract;
 mod engine;
 mod fused;
 mod fused_integers;
+mod lowering;
 mod modules;
 mod registers;
 mod runtime_values;

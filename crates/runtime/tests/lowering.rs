@@ -7,18 +7,14 @@
 
 #![expect(clippy::print_stdout, reason = "the test prints a table")]
 
-#[path = "backend/cases.rs"]
-mod cases;
-#[path = "backend/compare.rs"]
-#[allow(dead_code, reason = "another test compares types as well")]
-mod compare;
 #[path = "backend/whole.rs"]
 mod whole;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use cases::Case;
+use crate::cases::{self, Case};
+use crate::compare;
 use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::error::BuildError;
 use typeloom_compiler::passes::lower::lowered_operators;

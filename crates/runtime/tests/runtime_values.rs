@@ -4,9 +4,6 @@
 //! also reads the files of the folder `TYPELOOM_RUNTIME_VALUES`; `TYPELOOM_OPS=Gelu,Attention` restricts it to
 //! these operators.
 
-#[path = "backend/compare.rs"]
-mod compare;
-
 use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -24,6 +21,8 @@ use typeloom_solver::model::{Mode, Options, check};
 use typeloom_solver::universe::Universe;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
+
+use crate::compare;
 
 /// Relative and absolute tolerance: the order of additions differs.
 const TOLERANCE: (f64, f64) = (2e-4, 2e-5);

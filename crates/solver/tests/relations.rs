@@ -1,8 +1,6 @@
 //! Laws of the solver over random graphs of the thirty tensor primitives, and a slow reference that is
 //! obviously right about element types.
 
-#![expect(clippy::unwrap_used, reason = "a helper of a test fails with the test")]
-
 #[path = "relations/plan.rs"]
 mod plan;
 #[path = "relations/reference.rs"]

@@ -1,7 +1,5 @@
 //! Tests of the type solver through its public interface: graphs, seeds and declarations.
 
-#![expect(clippy::unwrap_used, reason = "a helper of a test fails with the test")]
-
 #[path = "type_solver/custom.rs"]
 mod custom;
 #[path = "type_solver/fragments.rs"]

@@ -4,12 +4,19 @@
 
 #[path = "support/ast.rs"]
 mod ast;
+#[path = "support/compiler.rs"]
+mod compiler;
 mod laws;
 mod limits;
 mod messages;
 mod obligations;
+#[path = "support/random.rs"]
+mod random;
 mod rust_kinds;
+mod rustc_agreement;
 mod rustc_conformance;
+mod rustc_negation;
+mod rustc_unification;
 #[path = "support/shape.rs"]
 mod shape;
 #[path = "support/solving.rs"]

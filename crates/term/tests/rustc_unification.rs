@@ -6,20 +6,9 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a failed test panics; results are printed")]
 
-#[path = "support/ast.rs"]
-#[expect(dead_code, reason = "the recorded cases are built from syntax trees, these from text")]
-mod ast;
-#[path = "support/compiler.rs"]
-mod compiler;
-#[path = "support/random.rs"]
-mod random;
-#[path = "support/solving.rs"]
-mod solving;
-#[path = "support/variables.rs"]
-mod variables;
-
-use ast::Declarations;
-use random::Random;
+use crate::ast::Declarations;
+use crate::random::{self, Random};
+use crate::{compiler, solving, variables};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use typeloom_term::infer::RegionFacts;

@@ -1,6 +1,8 @@
 //! The tests of this folder in one binary.
 
 mod advice;
+#[path = "audit/main.rs"]
+mod audit;
 mod blame;
 mod facade_examples;
 mod forced;

@@ -9,8 +9,8 @@ use typeloom_types::op::AtomicOpDecl;
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
 use typeloom_types::relation::{PortRef, TypeRelation};
 
-use crate::Answer;
-use crate::plan::Program;
+use super::Answer;
+use super::plan::Program;
 
 type Leaves = BTreeSet<&'static str>;
 

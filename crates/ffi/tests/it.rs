@@ -1,0 +1,4 @@
+//! The tests of this folder in one binary.
+
+mod c;
+mod header;
