@@ -4,8 +4,6 @@
 //! The cases are read from a directory next to the repository or from `TYPELOOM_CONFORMANCE`. If they are
 //! absent, the test prints a note and passes, except under `CI=true`.
 
-#![expect(clippy::print_stdout, reason = "a skipped test is reported")]
-
 use std::collections::HashMap;
 
 use crate::cases::{self, Case};

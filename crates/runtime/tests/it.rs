@@ -2,6 +2,7 @@
 
 mod branches;
 #[path = "backend/cases.rs"]
+#[expect(clippy::print_stdout, reason = "a skipped test is reported")]
 mod cases;
 #[path = "backend/compare.rs"]
 #[allow(dead_code, reason = "the test `backend` compares types as well")]
