@@ -10,6 +10,7 @@ use typeloom_onnx::messages::{
     ValueInfoProto, type_proto,
 };
 use typeloom_onnx::prost::Message as _;
+use typeloom_test_cases::number;
 
 /// A terminal escape sequence, a workflow command of GitHub, and characters that reverse or hide text.
 const HOSTILE: &str = "a\u{1b}[31m\r\n::error file=x::owned\u{202e}\u{200b}\u{9b}b";
@@ -161,7 +162,7 @@ fn assert_safe(what: &str, output: &Output) {
 fn text_of_a_model_is_escaped_by_every_command() {
     let folder = Folder::new("names");
     let value = name(0);
-    for (kind, bytes) in models() {
+    for (at, (kind, bytes)) in models().into_iter().enumerate() {
         let file = folder.write(&format!("{kind}.onnx"), &bytes);
         let other = folder.write("other.onnx", &models()[0].1);
         let out = folder.0.join("out").display().to_string();
@@ -197,7 +198,8 @@ fn text_of_a_model_is_escaped_by_every_command() {
             &["run", "--input", &format!("{}=none.npy", name(9)), &file],
             &["ops", HOSTILE],
         ];
-        for arguments in commands {
+        // Each command gets two of the models in a short run.
+        for arguments in commands.iter().skip(at % number(3, 1)).step_by(number(3, 1)) {
             assert_safe(&format!("{kind}: {arguments:?}"), &typeloom(arguments));
         }
     }

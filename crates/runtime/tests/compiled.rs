@@ -43,7 +43,7 @@ fn compiled_programs_and_sessions_compute_equal_results() {
     let universe = Universe::standard().clone();
     let (mut compared, mut inside) = (0, 0);
     let mut odd = Vec::new();
-    for case in cases.iter().step_by(number(5, 1)) {
+    for case in cases.iter().step_by(number(10, 1)) {
         let ops = case.ops();
         let is_outside =
             |op: &str| RANDOM.contains(&op) || OUT_OF_SCOPE.iter().any(|domain| op.starts_with(domain));

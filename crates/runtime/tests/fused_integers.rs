@@ -10,6 +10,7 @@ use typeloom_onnx::messages::{ModelProto, TensorProto};
 use typeloom_onnx::text::parse_model;
 use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::Session;
+use typeloom_test_cases::number;
 use typeloom_types::any_tensor::AnyTensor;
 
 fn below(random: &mut Random, limit: usize) -> usize {
@@ -205,7 +206,7 @@ fn both(model: &ModelProto, x: Datum) -> [Vec<f32>; 2] {
 #[test]
 fn dynamically_quantised_nodes_give_equal_bits() {
     let mut random = Random::new(Some(41.0));
-    for round in 0..60 {
+    for round in 0..number(20, 60) {
         let (is_conv, channels) = (round % 2 == 0, 1 + below(&mut random, 60));
         let model = dynamic(&mut random, is_conv, channels);
         let shape = if is_conv { vec![2, channels, 4, 5] } else { vec![2, 5, channels] };
@@ -219,7 +220,7 @@ fn dynamically_quantised_nodes_give_equal_bits() {
 fn nodes_between_dequantisation_and_quantisation_differ_by_at_most_one_unit() {
     let mut random = Random::new(Some(42.0));
     let (mut count, mut different) = (0, 0);
-    for round in 0..60 {
+    for round in 0..number(20, 60) {
         let (is_conv, channels) = (round % 2 == 0, 1 + below(&mut random, 60));
         let layers = if round < 30 { 1 } else { 3 };
         let model = dequantised(&mut random, is_conv, channels, layers);
@@ -307,7 +308,7 @@ fn elementwise(random: &mut Random, layers: usize) -> ModelProto {
 #[test]
 fn elementwise_nodes_on_integers_give_equal_bits() {
     let mut random = Random::new(Some(43.0));
-    for round in 0..200 {
+    for round in 0..number(50, 200) {
         let model = elementwise(&mut random, 1 + round % 5);
         let shape = [2, 6, 1 + below(&mut random, 9), 1 + below(&mut random, 300)];
         let [fast, plain] = both(&model, input(&shape, &mut random));

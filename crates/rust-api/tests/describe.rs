@@ -37,6 +37,13 @@ pub use std::collections::BTreeMap;
 unsafe extern "C" { pub fn imported(x: u8); pub static GLOBAL: u8; }
 "#;
 
+/// A crate whose JSON some tests alter.
+const SMALL: &str = "
+pub struct S { pub a: u8 }
+pub type A = *const u8; pub type B = *const A;
+pub fn f<'a>(_x: &'a u8) -> (impl Sized,) { (1,) }
+";
+
 fn lines(source: &str) -> Vec<String> {
     let mut symbols = Symbols::new();
     let api =
@@ -120,8 +127,9 @@ fn items_are_found_by_their_paths() {
 fn equal_signatures_have_equal_digests_in_both_versions() {
     let digests = |source: &str| {
         let mut symbols = Symbols::new();
-        let api = describe(&json::of("sample", source), Edition::default(), &mut symbols)
-            .expect("the crate is small");
+        // The JSON with private items, which other tests need too, describes the same signatures.
+        let json = json::with("sample", source, &["--document-private-items"]);
+        let api = describe(&json, Edition::default(), &mut symbols).expect("the crate is small");
         let bytes = bundle(&api, &mut symbols).expect("signatures are portable");
         let roots = Pool::new().import(bytes.as_bytes()).expect("the bundle was just written");
         roots.into_iter().map(|root| (root.label, root.digest)).collect::<std::collections::BTreeMap<_, _>>()
@@ -171,7 +179,7 @@ fn the_count_names_every_kind_and_nothing_unknown() {
 
 #[test]
 fn bad_input_is_refused_with_the_reason() {
-    let good = json::of("sample", "pub struct S { pub a: u8 }");
+    let good = json::of("sample", SMALL);
     let text = String::from_utf8(good.clone()).expect("JSON is text");
     let read = |text: &str| match describe(text.as_bytes(), Edition::default(), &mut Symbols::new()) {
         Err(Error::Read(error)) => error,
@@ -205,8 +213,7 @@ fn bad_input_is_refused_with_the_reason() {
 
 #[test]
 fn aliases_in_a_circle_are_an_error_and_not_a_loop() {
-    let text =
-        String::from_utf8(json::of("sample", "pub type A = Vec<u8>; pub type B = Vec<A>;")).expect("text");
+    let text = String::from_utf8(json::of("sample", SMALL)).expect("text");
     let json: serde_json::Value = serde_json::from_str(&text).expect("rustdoc wrote it");
     let id_of = |name: &str| {
         let index = json["index"].as_object().expect("an object");
@@ -224,7 +231,7 @@ fn aliases_in_a_circle_are_an_error_and_not_a_loop() {
 
 #[test]
 fn very_many_choices_that_capture_very_many_lifetimes_are_an_error_and_not_a_flood() {
-    let json = json::of("sample", "pub fn f<'a>(_x: &'a u8) -> (impl Sized,) { (1,) }");
+    let json = json::of("sample", SMALL);
     let text = String::from_utf8(json).expect("JSON is text");
     let lifetime = r#"{"name":"'a","kind":{"lifetime":{"outlives":[]}}}"#;
     let from = text.find(r#"{"impl_trait""#).expect("it is in the result");

@@ -233,9 +233,9 @@ impl Program<Doc> for DocProgram {
 }
 
 const SOURCE: &str = "
-pub fn long<T>(_: Vec<(&'static T, [u8; 3])>) {}
-pub fn short<'a, T>(_: Vec<(&'a T, [u8; 3])>) {}
-pub fn longer_array<T>(_: Vec<(&'static T, [u8; 4])>) {}
+pub fn long<T>(_: Option<(&'static T, [u8; 3])>) {}
+pub fn short<'a, T>(_: Option<(&'a T, [u8; 3])>) {}
+pub fn longer_array<T>(_: Option<(&'static T, [u8; 4])>) {}
 pub fn takes_short<'a>(_: fn(&'a u8) -> *const u16) {}
 pub fn takes_long(_: fn(&'static u8) -> *const u16) {}
 pub fn mutable<'a>(_: &'a mut &'static str) {}

@@ -12,8 +12,6 @@ const HARMLESS: &str = include_str!("cases/harmless.txt");
 const SAME: &str = include_str!("cases/same.txt");
 /// Cases that depend on the edition: the name, the verdict before 2024 and the verdict since.
 const EDITION: &str = include_str!("cases/edition.txt");
-/// Breaks that only the JSON with private items shows.
-const HIDDEN: &str = include_str!("cases/hidden.txt");
 
 struct Case<'t> {
     name: &'t str,
@@ -90,21 +88,6 @@ fn every_break_is_found_and_nothing_else_is_reported_as_one() {
         let api = lower(&read(json).expect("rustdoc wrote it"), Edition::default(), &mut symbols, None)
             .expect("the crate is small");
         assert_eq!(self_check(&api, &mut symbols).expect("the crate is small"), []);
-    }
-}
-
-#[test]
-fn with_private_items_the_methods_of_private_types_are_compared() {
-    let source = |side: for<'t> fn(&Case<'t>) -> &'t str| {
-        let modules = cases(HIDDEN).into_iter();
-        modules.map(|case| format!("pub mod {} {{\n{}\n}}\n", case.name, side(&case))).collect::<String>()
-    };
-    let json = |source: &str| json::with("hidden", source, &["--document-private-items"]);
-    let changes = compare(&json(&source(|case| case.old)), &json(&source(|case| case.new)));
-    for case in cases(HIDDEN) {
-        let inside = format!("hidden::{}::", case.name);
-        let found = changes.iter().any(|change| change.breaking && change.item.contains(&inside));
-        assert!(found, "not found: {}: {changes:?}", case.name);
     }
 }
 

@@ -12,7 +12,7 @@ pub fn primitive(_: u128) {}
 pub fn value() -> <u64 as Tr>::X { 1 }
 pub fn parameter<Tail>(x: Tail) -> Tail { x }
 pub fn lifetime<'long>(x: &'long u8) -> &'long u8 { x }
-pub type Alias = Vec<u128>;
+pub type Alias = Option<u128>;
 pub fn through_alias(_: Alias) {}
 pub fn untouched(x: u8) -> u8 { x }
 ";

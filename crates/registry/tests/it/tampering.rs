@@ -119,8 +119,9 @@ fn a_flipped_bit_in_any_byte_is_reported() {
 fn swapped_objects_are_reported() {
     let original = objects(&small());
     let (mut swaps, mut failed) = (0, 0);
+    let step = number(3, 1);
     for a in 0..original.len() {
-        for b in a + 1..original.len() {
+        for b in (a + 1..original.len()).step_by(step) {
             if original[a].1 == original[b].1 {
                 continue;
             }
@@ -130,7 +131,7 @@ fn swapped_objects_are_reported() {
             swaps += 1;
         }
     }
-    assert!(swaps > 100 && failed > swaps, "{swaps} swaps, {failed} failed pulls");
+    assert!(swaps * step > 100 && failed > swaps, "{swaps} swaps, {failed} failed pulls");
 }
 
 #[test]
@@ -288,7 +289,7 @@ fn random_bytes_end_in_typed_errors() {
     let seed = 5;
     println!("seed {seed}");
     let (original, mut random) = (objects(&small()), Random(seed));
-    for _ in 0..500 {
+    for _ in 0..number(100, 500) {
         let mut objects = original.clone();
         for _ in 0..random.below(4) + 1 {
             let at = random.below(objects.len());

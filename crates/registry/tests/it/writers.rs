@@ -268,7 +268,7 @@ fn no_push_is_lost_in_a_folder() {
 
 #[test]
 fn no_push_is_lost_by_writers_of_one_subject() {
-    execute(&memory(), &Run { seed: 3, threads: 8, pushes: 60, subjects: 1, failures: 40 });
+    execute(&memory(), &Run { seed: 3, threads: 8, pushes: number(30, 60), subjects: 1, failures: 40 });
 }
 
 #[test]

@@ -39,7 +39,7 @@ use reference::interpret;
 
 /// Number of alterations of each artifact: with `TYPELOOM_TESTS=all`, which makes 10,800 together, and without it.
 const EACH: usize = 1_200;
-const FEW_OF_EACH: usize = 40;
+const FEW_OF_EACH: usize = 20;
 
 /// Another text: one of `known`, or with one changed letter.
 fn other(random: &mut Random, text: &str, known: &[String]) -> String {

@@ -246,7 +246,7 @@ fn a_wrong_declaration_of_a_child_does_not_compile() {
 #[test]
 fn a_sender_with_another_type_is_refused() {
     let mut refused = 0;
-    let seeds = seeds(number(5, 10));
+    let seeds = seeds(number(3, 10));
     for seed in seeds.clone() {
         let [own, other] =
             [Variant::Casts, Variant::OtherInput].map(|variant| Program::random(seed, variant));

@@ -41,6 +41,41 @@ const LONG: Duration = Duration::from_secs(60);
 /// The wait for several answers, of which some do not arrive.
 const A_WHILE: Duration = Duration::from_secs(2);
 
+/// A clock that only [`Stopped::pass`] advances; a pause takes a millisecond of the real time, so that threads wait for each other.
+#[derive(Default)]
+struct Stopped(Mutex<Duration>);
+
+impl Stopped {
+    fn pass(&self, time: Duration) {
+        *self.0.lock().expect("no holder panics") += time;
+    }
+}
+
+impl Clock for Stopped {
+    fn now(&self) -> Duration {
+        *self.0.lock().expect("no holder panics")
+    }
+
+    fn sleep(&self, _: Duration) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Runs a call of `a` that sends to several peers, of which one does not answer: the time passes when all others have answered.
+fn while_one_is_pending<T>(a: &Endpoint, clock: &Stopped, call: impl FnOnce() -> T) -> T {
+    let started = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // The bound ends the call if others do not answer either.
+            while a.pending() != 1 && started.elapsed() < LONG {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            clock.pass(A_WHILE);
+        });
+        call()
+    })
+}
+
 fn peer(name: &str) -> PeerId {
     PeerId(name.as_bytes().to_vec())
 }
@@ -63,9 +98,20 @@ fn open(
     ports: Vec<(PortId, PortType)>,
     config: EndpointConfig,
 ) -> Endpoint {
+    open_at(network, name, ports, config, Arc::new(Wall(Instant::now())))
+}
+
+/// An endpoint with this clock.
+fn open_at(
+    network: &LocalNetwork,
+    name: &str,
+    ports: Vec<(PortId, PortType)>,
+    config: EndpointConfig,
+    clock: Arc<dyn Clock>,
+) -> Endpoint {
     let parts = EndpointParts {
         transport: Arc::new(network.join(peer(name))),
-        clock: Arc::new(Wall(Instant::now())),
+        clock,
         journal: Box::new(MemoryJournal::new()),
         ports,
         peers: vec![peer("a"), peer("b")],
@@ -282,7 +328,8 @@ fn a_refusal_reaches_the_sending_thread_while_others_flush() {
 #[test]
 fn an_unreachable_peer_does_not_delay_others() {
     let network = LocalNetwork::new();
-    let a = open(&network, "a", vec![], EndpointConfig::new(1));
+    let clock = Arc::<Stopped>::default();
+    let a = open_at(&network, "a", vec![], EndpointConfig::new(1), clock.clone());
     drop(open(&network, "b", vec![], EndpointConfig::new(1)));
     let others: Vec<PeerId> = ["b", "c", "d"].into_iter().map(peer).collect();
     let ports = || vec![(port("data"), floats())];
@@ -294,7 +341,8 @@ fn an_unreachable_peer_does_not_delay_others() {
     let posts: Vec<Outgoing<'_>> =
         others.iter().map(|to| Outgoing { to, port: &data, run: RunId(1), ty: &ty, value: &value }).collect();
     a.record(&Effects { memory: None, posts: &posts }).expect("they are posted");
-    let flushed = a.flush(A_WHILE).expect("there is no journal that could fail");
+    let flushed =
+        while_one_is_pending(&a, &clock, || a.flush(A_WHILE)).expect("there is no journal that could fail");
     assert_eq!(flushed, Flushed { acknowledged: 2, refused: vec![], pending: 1 });
     assert_eq!((c.held(), d.held()), (1, 1));
 }
@@ -302,7 +350,8 @@ fn an_unreachable_peer_does_not_delay_others() {
 #[test]
 fn a_send_to_several_peers_reports_each_outcome() {
     let network = LocalNetwork::new();
-    let a = open(&network, "a", vec![], EndpointConfig::new(1));
+    let clock = Arc::<Stopped>::default();
+    let a = open_at(&network, "a", vec![], EndpointConfig::new(1), clock.clone());
     drop(open(&network, "b", vec![], EndpointConfig::new(1)));
     let c = open(&network, "c", vec![(port("data"), floats())], EndpointConfig::new(1));
     let d = open(&network, "d", vec![], EndpointConfig::new(1));
@@ -313,7 +362,7 @@ fn a_send_to_several_peers_reports_each_outcome() {
         .zip(&values)
         .map(|(to, value)| Outgoing { to, port: &data, run: RunId(1), ty: &ty, value })
         .collect();
-    let sent = a.send_all(&outgoing, A_WHILE).expect("they are posted");
+    let sent = while_one_is_pending(&a, &clock, || a.send_all(&outgoing, A_WHILE)).expect("they are posted");
     assert!(
         matches!(
             &sent[..],
