@@ -8,9 +8,9 @@
 //! **Invariant:** the order in which the products of a result are added depends on the shapes of both matrices
 //! only, so the bits do not depend on the number of threads.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
-use super::lane::Lane;
+use super::lane::{Lane, dispatch};
 use super::{run_tasks, threads_for};
 
 /// Maximum number of rows, or of columns, of these products.
@@ -78,7 +78,7 @@ impl<T: Lane> Dots<'_, T> {
                 }
             }
         }
-        run_tasks(parts, threads, &|part| Arch::new().dispatch(part));
+        run_tasks(parts, threads, &|part| dispatch::<T, _>(part));
     }
 }
 
