@@ -129,10 +129,18 @@ pub(super) fn functions(
     single: &(dyn Fn(&mut [f32]) + Sync),
     double: impl Fn(f64) -> f64 + Sync,
 ) -> Outcome {
+    functions_of(call, single, &Each(double))
+}
+
+fn functions_of(
+    call: &mut Call<'_>,
+    single: &(dyn Fn(&mut [f32]) + Sync),
+    double: &dyn ElementLoop<f64>,
+) -> Outcome {
     let mut x = call.take(0)?;
     match x.dtype() {
         Dtype::F32 => {}
-        Dtype::F64 => return one(map_into(x, double)?),
+        Dtype::F64 => return one(map_elements_into(x, double)?),
         other => return Err(KernelErrorKind::Dtype(other)),
     }
     if x.is_shared() {
