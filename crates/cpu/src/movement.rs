@@ -53,21 +53,22 @@ pub(crate) fn assemble(
     mut runs: impl Iterator<Item = Run>,
 ) -> Result<AnyTensor, KernelErrorKind> {
     assemble_batches(inputs, shape, &mut |batch| {
-        batch.clear();
-        while batch.len() < BATCH {
-            let Some(run) = runs.next() else { return };
-            batch.push(run);
+        let mut count = 0;
+        for (to, run) in batch.iter_mut().zip(runs.by_ref()) {
+            *to = run;
+            count += 1;
         }
+        count
     })
 }
 
 /// Number of runs that are listed at once.
-const BATCH: usize = 256;
+const BATCH: usize = 64;
 
-/// Replaces a list by the next runs, at most [`BATCH`]. The list is empty after the last run.
+/// Lists the next runs at the front of a batch, and returns their number: 0 after the last run.
 ///
 /// The copies are not generic over the iterator of the runs, so that they are compiled once for each width of elements.
-type Batches<'a> = &'a mut dyn FnMut(&mut Vec<Run>);
+type Batches<'a> = &'a mut dyn FnMut(&mut [Run; BATCH]) -> usize;
 
 fn assemble_batches(
     inputs: &[&AnyTensor],
@@ -102,13 +103,13 @@ fn assemble_batches(
 
 /// The elements of runs.
 fn listed<T: Clone>(sources: &[Vec<T>], next: Batches<'_>) -> Result<Vec<T>, KernelErrorKind> {
-    let (mut out, mut batch) = (Vec::new(), Vec::new());
+    let (mut out, mut batch) = (Vec::new(), [Run::one(0); BATCH]);
     loop {
-        next(&mut batch);
-        if batch.is_empty() {
+        let count = next(&mut batch);
+        if count == 0 {
             return Ok(out);
         }
-        for run in &batch {
+        for run in &batch[..count] {
             out.extend_from_slice(part(&sources[run.input], *run)?);
         }
     }
@@ -190,13 +191,13 @@ fn copy_runs<const N: usize>(
     next: Batches<'_>,
     mut out: &mut [[u8; N]],
 ) -> Result<(), KernelErrorKind> {
-    let mut batch = Vec::new();
+    let mut batch = [Run::one(0); BATCH];
     loop {
-        next(&mut batch);
-        if batch.is_empty() {
+        let count = next(&mut batch);
+        if count == 0 {
             break;
         }
-        for run in &batch {
+        for run in &batch[..count] {
             let source = part(sources[run.input], *run)?;
             if source.len() > out.len() {
                 return invalid("there are more elements than the shape has");

@@ -29,11 +29,52 @@ pub(super) const OPERATORS: &[Operator] = &[
 /// Minimum number of elements for which splitting across threads pays.
 const MIN_PARALLEL: usize = 1 << 16;
 
+/// The rows of two operands that are combined.
+pub(super) struct Pairs<'a, A, B> {
+    rows: Rows<'a, 2>,
+    width: usize,
+    /// An operand with step 0 has one element for all results of a row, otherwise its step is 1.
+    steps: [usize; 2],
+    left: &'a [A],
+    right: &'a [B],
+}
+
+impl<A: Copy, B: Copy> Pairs<'_, A, B> {
+    /// Computes the results of all rows.
+    #[inline(always)]
+    pub(super) fn fill<C: Copy>(self, out: &mut [C], each: impl Fn(A, B) -> C) {
+        let Self { rows, width, steps, left, right } = self;
+        for (out, [at_a, at_b]) in out.chunks_exact_mut(width).zip(rows) {
+            // The single elements are copied, so that they are not loaded for each result.
+            match steps {
+                [0, 0] => out.fill(each(left[at_a], right[at_b])),
+                [0, _] => {
+                    let left = left[at_a];
+                    for (out, right) in out.iter_mut().zip(&right[at_b..]) {
+                        *out = each(left, *right);
+                    }
+                }
+                [_, 0] => {
+                    let right = right[at_b];
+                    for (out, left) in out.iter_mut().zip(&left[at_a..]) {
+                        *out = each(*left, right);
+                    }
+                }
+                [_, _] => {
+                    let pairs = left[at_a..].iter().zip(&right[at_b..]);
+                    for (out, (left, right)) in out.iter_mut().zip(pairs) {
+                        *out = each(*left, *right);
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// A loop over the rows of two operands. Functions use it as a trait object, so that they are not compiled for each function of
 /// two elements.
 pub(super) trait PairLoop<A, B, C>: Sync {
-    /// Fills a row. An operand with step 0 has one element for all results, otherwise its step is 1.
-    fn fill(&self, steps: [usize; 2], left: &[A], right: &[B], out: &mut [C]);
+    fn fill(&self, pairs: Pairs<'_, A, B>, out: &mut [C]);
 }
 
 /// A [`PairLoop`] whose results can replace the first operand.
@@ -45,8 +86,8 @@ trait PairLoopInto<T>: PairLoop<T, T, T> {
 struct EachPair<F>(F);
 
 impl<A: Element, B: Element, C: Element, F: Fn(A, B) -> C + Sync> PairLoop<A, B, C> for EachPair<F> {
-    fn fill(&self, steps: [usize; 2], left: &[A], right: &[B], out: &mut [C]) {
-        fill_row(steps, left, right, out, &self.0);
+    fn fill(&self, pairs: Pairs<'_, A, B>, out: &mut [C]) {
+        pairs.fill(out, &self.0);
     }
 }
 
@@ -58,48 +99,23 @@ impl<T: Element, F: Fn(T, T) -> T + Sync> PairLoopInto<T> for EachPair<F> {
     }
 }
 
-/// See [`PairLoop::fill`].
-#[inline(always)]
-pub(super) fn fill_row<A: Copy, B: Copy, C>(
-    steps: [usize; 2],
-    left: &[A],
-    right: &[B],
-    out: &mut [C],
-    each: impl Fn(A, B) -> C,
-) {
-    match (steps, left, right) {
-        ([0, 1], [left, ..], right) => {
-            for (out, right) in out.iter_mut().zip(right) {
-                *out = each(*left, *right);
-            }
-        }
-        ([1, 0], left, [right, ..]) => {
-            for (out, left) in out.iter_mut().zip(left) {
-                *out = each(*left, *right);
-            }
-        }
-        // If both steps are 0, there is one result.
-        (_, left, right) => {
-            for (out, (left, right)) in out.iter_mut().zip(left.iter().zip(right)) {
-                *out = each(*left, *right);
-            }
-        }
-    }
-}
-
 /// Fills the results of two tensors, whose shapes broadcast to `shape`.
 pub(super) fn fill_pairs<A: Sync, B: Sync, C: Send>(
     (a, left): (&[usize], &[A]),
     (b, right): (&[usize], &[B]),
     shape: &[usize],
     out: &mut [C],
-    pairs: &dyn PairLoop<A, B, C>,
+    work: &dyn PairLoop<A, B, C>,
 ) {
-    if a == b {
-        threads::in_parts(out, MIN_PARALLEL, &|at, out| pairs.fill([1, 1], &left[at..], &right[at..], out));
+    if out.is_empty() {
         return;
     }
-    if out.is_empty() {
+    if a == b {
+        threads::in_parts(out, MIN_PARALLEL, &|at, out| {
+            let (width, steps) = (out.len(), [1, 1]);
+            let rows = Rows::new(&[], [&[], &[]]);
+            work.fill(Pairs { rows, width, steps, left: &left[at..], right: &right[at..] }, out);
+        });
         return;
     }
     let (sa, sb) = (broadcast_strides(a, shape), broadcast_strides(b, shape));
@@ -108,9 +124,7 @@ pub(super) fn fill_pairs<A: Sync, B: Sync, C: Send>(
     let part = (MIN_PARALLEL / width).max(1) * width;
     threads::in_parts(out, part, &|at, out| {
         let rows = Rows::new(shape, [&sa, &sb]).starting_at(at / width);
-        for (out, [at_a, at_b]) in out.chunks_exact_mut(width).zip(rows) {
-            pairs.fill(steps, &left[at_a..], &right[at_b..], out);
-        }
+        work.fill(Pairs { rows, width, steps, left, right }, out);
     });
 }
 
@@ -129,8 +143,9 @@ fn map_pairs<A: Element, B: Element, C: Element>(
     pairs: &dyn PairLoop<A, B, C>,
 ) -> Result<AnyTensor, KernelErrorKind> {
     let (left, right) = (a.as_slice::<A>()?, b.as_slice::<B>()?);
-    let shape = broadcast(&[a.shape(), b.shape()])?;
-    build_over::<C>(&shape, |out| fill_pairs((a.shape(), left), (b.shape(), right), &shape, out, pairs))
+    let broadcast = if a.shape() == b.shape() { None } else { Some(broadcast(&[a.shape(), b.shape()])?) };
+    let shape = broadcast.as_deref().unwrap_or(a.shape());
+    build_over::<C>(shape, |out| fill_pairs((a.shape(), left), (b.shape(), right), shape, out, pairs))
 }
 
 /// Combines two tensors of one element type. The result reuses the memory of the first operand if that has

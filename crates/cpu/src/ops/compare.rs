@@ -4,7 +4,7 @@ use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
 
-use super::binary::{PairLoop, aligned, fill_pairs, fill_row, map2};
+use super::binary::{PairLoop, Pairs, aligned, fill_pairs, map2};
 use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{check_size, dispatch, on_numbers, vectorised};
@@ -49,18 +49,18 @@ pub(super) const OPERATORS: &[Operator] = &[
 struct Comparison<F>(F);
 
 impl<T: Element, F: Fn(T, T) -> bool + Sync> PairLoop<T, T, [u8; 1]> for Comparison<F> {
-    fn fill(&self, steps: [usize; 2], left: &[T], right: &[T], out: &mut [[u8; 1]]) {
+    fn fill(&self, pairs: Pairs<'_, T, T>, out: &mut [[u8; 1]]) {
+        let mut pairs = Some(pairs);
         vectorised::<T, _>(
             #[inline(always)]
             || {
-                fill_row(
-                    steps,
-                    left,
-                    right,
-                    out,
-                    #[inline(always)]
-                    |left, right| [u8::from(self.0(left, right))],
-                );
+                if let Some(pairs) = pairs.take() {
+                    pairs.fill(
+                        out,
+                        #[inline(always)]
+                        |left, right| [u8::from(self.0(left, right))],
+                    );
+                }
             },
         );
     }
