@@ -179,8 +179,8 @@ fn sums<T: Lane, S: Simd, const R: usize>(
 ) -> [[T; ACROSS]; R] {
     let lanes = T::lanes::<S>();
     let steps = left[0].len() / lanes;
-    let (mut rows, mut columns): ([&[T::Vector<S>]; R], [&[T::Vector<S>]; ACROSS]) =
-        ([&[]; R], [&[]; ACROSS]);
+    let mut rows: [&[T::Vector<S>]; R] = [&[]; R];
+    let mut columns: [&[T::Vector<S>]; ACROSS] = [&[]; ACROSS];
     for (row, left) in rows.iter_mut().zip(left) {
         *row = &T::vectors::<S>(left)[..steps];
     }
