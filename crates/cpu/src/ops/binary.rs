@@ -74,7 +74,10 @@ impl<A: Copy, B: Copy> Pairs<'_, A, B> {
 /// A loop over the rows of two operands. Functions use it as a trait object, so that they are not compiled for each function of
 /// two elements.
 pub(super) trait PairLoop<A, B, C>: Sync {
-    fn fill(&self, pairs: Pairs<'_, A, B>, out: &mut [C]);
+    /// Combines operands of one shape.
+    fn fill_equal(&self, left: &[A], right: &[B], out: &mut [C]);
+
+    fn fill_rows(&self, pairs: Pairs<'_, A, B>, out: &mut [C]);
 }
 
 /// A [`PairLoop`] whose results can replace the first operand.
@@ -86,7 +89,13 @@ trait PairLoopInto<T>: PairLoop<T, T, T> {
 struct EachPair<F>(F);
 
 impl<A: Element, B: Element, C: Element, F: Fn(A, B) -> C + Sync> PairLoop<A, B, C> for EachPair<F> {
-    fn fill(&self, pairs: Pairs<'_, A, B>, out: &mut [C]) {
+    fn fill_equal(&self, left: &[A], right: &[B], out: &mut [C]) {
+        for (out, (left, right)) in out.iter_mut().zip(left.iter().zip(right)) {
+            *out = self.0(*left, *right);
+        }
+    }
+
+    fn fill_rows(&self, pairs: Pairs<'_, A, B>, out: &mut [C]) {
         pairs.fill(out, &self.0);
     }
 }
@@ -111,11 +120,7 @@ pub(super) fn fill_pairs<A: Sync, B: Sync, C: Send>(
         return;
     }
     if a == b {
-        threads::in_parts(out, MIN_PARALLEL, &|at, out| {
-            let (width, steps) = (out.len(), [1, 1]);
-            let rows = Rows::new(&[], [&[], &[]]);
-            work.fill(Pairs { rows, width, steps, left: &left[at..], right: &right[at..] }, out);
-        });
+        threads::in_parts(out, MIN_PARALLEL, &|at, out| work.fill_equal(&left[at..], &right[at..], out));
         return;
     }
     let (sa, sb) = (broadcast_strides(a, shape), broadcast_strides(b, shape));
@@ -124,7 +129,7 @@ pub(super) fn fill_pairs<A: Sync, B: Sync, C: Send>(
     let part = (MIN_PARALLEL / width).max(1) * width;
     threads::in_parts(out, part, &|at, out| {
         let rows = Rows::new(shape, [&sa, &sb]).starting_at(at / width);
-        work.fill(Pairs { rows, width, steps, left, right }, out);
+        work.fill_rows(Pairs { rows, width, steps, left, right }, out);
     });
 }
 

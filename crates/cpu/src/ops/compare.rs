@@ -49,7 +49,18 @@ pub(super) const OPERATORS: &[Operator] = &[
 struct Comparison<F>(F);
 
 impl<T: Element, F: Fn(T, T) -> bool + Sync> PairLoop<T, T, [u8; 1]> for Comparison<F> {
-    fn fill(&self, pairs: Pairs<'_, T, T>, out: &mut [[u8; 1]]) {
+    fn fill_equal(&self, left: &[T], right: &[T], out: &mut [[u8; 1]]) {
+        vectorised::<T, _>(
+            #[inline(always)]
+            || {
+                for (out, (left, right)) in out.iter_mut().zip(left.iter().zip(right)) {
+                    *out = [u8::from(self.0(*left, *right))];
+                }
+            },
+        );
+    }
+
+    fn fill_rows(&self, pairs: Pairs<'_, T, T>, out: &mut [[u8; 1]]) {
         let mut pairs = Some(pairs);
         vectorised::<T, _>(
             #[inline(always)]
