@@ -75,24 +75,37 @@ pub(crate) fn check_size(shape: &[usize], width: usize) -> Result<(), KernelErro
 /// Builds a tensor with `fill`, which receives zeroed memory.
 pub(crate) fn build<T: Element>(
     shape: &[usize],
-    fill: impl FnOnce(&mut [T]),
+    mut fill: impl FnMut(&mut [T]),
 ) -> Result<AnyTensor, KernelErrorKind> {
-    let mut tensor = zeroed::<T>(shape)?;
-    fill(tensor.as_mut_slice::<T>()?);
-    Ok(tensor)
+    built(shape, &mut fill)
 }
 
 /// Builds a tensor with `fill`, which must write all elements: the memory it receives has arbitrary contents.
 pub(crate) fn build_over<T: Element>(
     shape: &[usize],
-    fill: impl FnOnce(&mut [T]),
+    mut fill: impl FnMut(&mut [T]),
+) -> Result<AnyTensor, KernelErrorKind> {
+    built_over(shape, &mut fill)
+}
+
+// These functions are not generic over `fill`, so that they are not compiled once for each closure.
+
+#[inline(never)]
+fn built<T: Element>(shape: &[usize], fill: &mut dyn FnMut(&mut [T])) -> Result<AnyTensor, KernelErrorKind> {
+    let mut tensor = zeroed::<T>(shape)?;
+    fill(tensor.as_mut_slice::<T>()?);
+    Ok(tensor)
+}
+
+#[inline(never)]
+fn built_over<T: Element>(
+    shape: &[usize],
+    fill: &mut dyn FnMut(&mut [T]),
 ) -> Result<AnyTensor, KernelErrorKind> {
     let mut tensor = unfilled::<T>(shape)?;
     fill(tensor.as_mut_slice::<T>()?);
     Ok(tensor)
 }
-
-// `zeroed` and `unfilled` are not generic over `fill`, so that they are not compiled once for each closure.
 
 #[inline(never)]
 fn zeroed<T: Element>(shape: &[usize]) -> Result<AnyTensor, KernelErrorKind> {

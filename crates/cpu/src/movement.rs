@@ -50,7 +50,30 @@ impl Run {
 pub(crate) fn assemble(
     inputs: &[&AnyTensor],
     shape: &[usize],
-    runs: impl Iterator<Item = Run>,
+    mut runs: impl Iterator<Item = Run>,
+) -> Result<AnyTensor, KernelErrorKind> {
+    assemble_batches(inputs, shape, &mut |batch| {
+        let mut count = 0;
+        for (to, run) in batch.iter_mut().zip(runs.by_ref()) {
+            *to = run;
+            count += 1;
+        }
+        count
+    })
+}
+
+/// Number of runs that are listed at once.
+const BATCH: usize = 64;
+
+/// Lists the next runs at the front of a batch, and returns their number: 0 after the last run.
+///
+/// The copies are not generic over the iterator of the runs, so that they are compiled once for each width of elements.
+type Batches<'a> = &'a mut dyn FnMut(&mut [Run; BATCH]) -> usize;
+
+fn assemble_batches(
+    inputs: &[&AnyTensor],
+    shape: &[usize],
+    next: Batches<'_>,
 ) -> Result<AnyTensor, KernelErrorKind> {
     let Some(first) = inputs.first() else { return invalid("there is no input") };
     let dtype = first.dtype();
@@ -59,29 +82,35 @@ pub(crate) fn assemble(
     }
     check_size(shape, dtype.size_bytes().unwrap_or(8))?;
     match dtype.size_bytes() {
-        Some(1) => bytes::<1>(inputs, dtype, shape, runs),
-        Some(2) => bytes::<2>(inputs, dtype, shape, runs),
-        Some(4) => bytes::<4>(inputs, dtype, shape, runs),
-        Some(8) => bytes::<8>(inputs, dtype, shape, runs),
-        Some(16) => bytes::<16>(inputs, dtype, shape, runs),
+        Some(1) => bytes::<1>(inputs, dtype, shape, next),
+        Some(2) => bytes::<2>(inputs, dtype, shape, next),
+        Some(4) => bytes::<4>(inputs, dtype, shape, next),
+        Some(8) => bytes::<8>(inputs, dtype, shape, next),
+        Some(16) => bytes::<16>(inputs, dtype, shape, next),
         Some(_) => Err(KernelErrorKind::Dtype(dtype)),
         None if dtype == Dtype::String => {
             let texts = inputs.iter().map(|input| input.strings().map(Iterator::collect));
             let texts: Vec<Vec<&str>> = texts.collect::<Result<_, _>>()?;
-            let mut out = Vec::new();
-            for run in runs {
-                out.extend_from_slice(part(&texts[run.input], run)?);
-            }
-            Ok(AnyTensor::from_strings(shape, &out)?)
+            Ok(AnyTensor::from_strings(shape, &listed(&texts, next)?)?)
         }
         None => {
             let codes = inputs.iter().map(|input| input.codes().map(Iterator::collect));
             let codes: Vec<Vec<u8>> = codes.collect::<Result<_, _>>()?;
-            let mut out = Vec::new();
-            for run in runs {
-                out.extend_from_slice(part(&codes[run.input], run)?);
-            }
-            Ok(AnyTensor::from_codes(dtype, shape, &out)?)
+            Ok(AnyTensor::from_codes(dtype, shape, &listed(&codes, next)?)?)
+        }
+    }
+}
+
+/// The elements of runs.
+fn listed<T: Clone>(sources: &[Vec<T>], next: Batches<'_>) -> Result<Vec<T>, KernelErrorKind> {
+    let (mut out, mut batch) = (Vec::new(), [Run::one(0); BATCH]);
+    loop {
+        let count = next(&mut batch);
+        if count == 0 {
+            return Ok(out);
+        }
+        for run in &batch[..count] {
+            out.extend_from_slice(part(&sources[run.input], *run)?);
         }
     }
 }
@@ -149,23 +178,30 @@ fn bytes<const N: usize>(
     inputs: &[&AnyTensor],
     dtype: Dtype,
     shape: &[usize],
-    runs: impl Iterator<Item = Run>,
+    next: Batches<'_>,
 ) -> Result<AnyTensor, KernelErrorKind> {
     let sources: Vec<&[[u8; N]]> = inputs.iter().map(|input| input.bytes().as_chunks::<N>().0).collect();
     let mut complete = Ok(());
-    let tensor = write_chunks::<N>(dtype, shape, |mut out| {
-        for run in runs {
-            let source = match part(sources[run.input], run) {
-                Ok(source) if source.len() <= out.len() => source,
-                Ok(_) => {
-                    complete = invalid("there are more elements than the shape has");
-                    return;
-                }
-                Err(kind) => {
-                    complete = Err(kind);
-                    return;
-                }
-            };
+    let tensor = write_chunks::<N>(dtype, shape, |out| complete = copy_runs(&sources, next, out))?;
+    complete.map(|()| tensor)
+}
+
+fn copy_runs<const N: usize>(
+    sources: &[&[[u8; N]]],
+    next: Batches<'_>,
+    mut out: &mut [[u8; N]],
+) -> Result<(), KernelErrorKind> {
+    let mut batch = [Run::one(0); BATCH];
+    loop {
+        let count = next(&mut batch);
+        if count == 0 {
+            break;
+        }
+        for run in &batch[..count] {
+            let source = part(sources[run.input], *run)?;
+            if source.len() > out.len() {
+                return invalid("there are more elements than the shape has");
+            }
             let (head, tail) = std::mem::take(&mut out).split_at_mut(source.len());
             if let ([to], [from]) = (&mut *head, source) {
                 *to = *from;
@@ -174,11 +210,8 @@ fn bytes<const N: usize>(
             }
             out = tail;
         }
-        if !out.is_empty() {
-            complete = invalid("there are fewer elements than the shape has");
-        }
-    })?;
-    complete.map(|()| tensor)
+    }
+    if out.is_empty() { Ok(()) } else { invalid("there are fewer elements than the shape has") }
 }
 
 /// Elements by offset.
@@ -214,9 +247,18 @@ fn picked_bytes<const N: usize>(
 pub(crate) fn write_chunks<const N: usize>(
     dtype: Dtype,
     shape: &[usize],
-    fill: impl FnOnce(&mut [[u8; N]]),
+    mut fill: impl FnMut(&mut [[u8; N]]),
 ) -> Result<AnyTensor, KernelErrorKind> {
-    let fill = |out: &mut [u8]| fill(out.as_chunks_mut::<N>().0);
+    write_bytes(dtype, shape, &mut |out| fill(out.as_chunks_mut::<N>().0))
+}
+
+/// Builds a tensor with `fill`, which must write all bytes. Not generic, so that it is compiled once.
+#[inline(never)]
+fn write_bytes(
+    dtype: Dtype,
+    shape: &[usize],
+    fill: &mut dyn FnMut(&mut [u8]),
+) -> Result<AnyTensor, KernelErrorKind> {
     Ok(match memory::used(AnyTensor::byte_len(dtype, shape)?) {
         Some(memory) => AnyTensor::from_memory_with(dtype, shape, memory, fill)?,
         None => AnyTensor::from_bytes_with(dtype, shape, fill)?,

@@ -153,13 +153,6 @@ pub(crate) fn clamp<T: Number>(tensor: AnyTensor, low: T, high: T) -> Result<Any
 #[cfg(test)]
 pub(crate) use unary::erf as exact_erf;
 
-/// Finds an operator of some families. With [`find`], a build of the unit tests would compile all kernels a second time.
-#[cfg(test)]
-pub(crate) fn named(families: &[&'static [Operator]], name: &str) -> &'static Operator {
-    let mut operators = families.iter().copied().flatten();
-    operators.find(|operator| operator.name == name).expect("the operator is of these families")
-}
-
 /// All families, in file order.
 const FAMILIES: &[&[Operator]] = &[
     binary::OPERATORS,

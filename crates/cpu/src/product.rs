@@ -12,7 +12,8 @@ use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::rc::Rc;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::bytemuck::{cast_slice, cast_slice_mut};
+use pulp::{Simd, WithSimd};
 
 pub(crate) mod lane;
 
@@ -32,13 +33,14 @@ mod thin;
 
 mod tile;
 
+use crate::element::Number;
 use crate::error::{KernelErrorKind, invalid};
 use crate::threads;
 use dots::Dots;
 pub(crate) use dots::fits as reads_columns;
 use grid::{Grid, Part, even};
 use in_place::{InPlace, Sliding, Tile};
-use lane::Lane;
+use lane::{Lane, dispatch};
 use operands::DEPTH;
 pub(crate) use operands::{Columns, Lines, Offsets, Rows, Steps};
 pub(crate) use panels::Panels;
@@ -102,7 +104,7 @@ impl TileSize {
                 TileSize { rows, lanes: T::lanes::<S>(), vectors: T::across::<S>() }
             }
         }
-        Arch::new().dispatch(Size::<T>(PhantomData))
+        dispatch::<T, _>(Size::<T>(PhantomData))
     }
 
     fn columns(self) -> usize {
@@ -140,13 +142,78 @@ impl<'a, T> Matrix<'a, T> {
         if self.transposed { (1, self.rows) } else { (self.columns, 1) }
     }
 
+    /// A matrix of the same form with other elements.
+    fn with_data<U>(self, data: &[U]) -> Matrix<'_, U> {
+        Matrix { data, rows: self.rows, columns: self.columns, transposed: self.transposed }
+    }
+
     fn has_all_elements(&self) -> bool {
         self.rows.checked_mul(self.columns) == Some(self.data.len())
     }
 }
 
+/// An element type of matrix products.
+pub(crate) trait Factor: Number {
+    /// See [`multiply`].
+    fn multiply(
+        a: Matrix<'_, Self>,
+        b: Matrix<'_, Self>,
+        out: &mut [Self],
+        alpha: Self,
+        addend: Option<&[Self]>,
+    ) -> Result<(), KernelErrorKind>;
+}
+
+macro_rules! factors {
+    ($($ty:ty),*) => {$(
+        impl Factor for $ty {
+            fn multiply(
+                a: Matrix<'_, Self>,
+                b: Matrix<'_, Self>,
+                out: &mut [Self],
+                alpha: Self,
+                addend: Option<&[Self]>,
+            ) -> Result<(), KernelErrorKind> {
+                multiply_lanes(a, b, out, alpha, addend)
+            }
+        }
+    )*};
+}
+
+/// Unsigned integers are multiplied as signed ones: all bits of wrapping sums and products are equal.
+macro_rules! unsigned_factors {
+    ($($ty:ty: $signed:ty),*) => {$(
+        impl Factor for $ty {
+            fn multiply(
+                a: Matrix<'_, Self>,
+                b: Matrix<'_, Self>,
+                out: &mut [Self],
+                alpha: Self,
+                addend: Option<&[Self]>,
+            ) -> Result<(), KernelErrorKind> {
+                let (a, b) = (a.with_data(cast_slice(a.data)), b.with_data(cast_slice(b.data)));
+                let (out, addend) = (cast_slice_mut(out), addend.map(cast_slice));
+                multiply_lanes::<$signed>(a, b, out, alpha.cast_signed(), addend)
+            }
+        }
+    )*};
+}
+
+factors!(f32, f64, i8, i16, i32, i64);
+unsigned_factors!(u8: i8, u16: i16, u32: i32, u64: i64);
+
 /// `out = alpha * a * b + addend`.
-pub(crate) fn multiply<T: Lane + Memory>(
+pub(crate) fn multiply<T: Factor>(
+    a: Matrix<'_, T>,
+    b: Matrix<'_, T>,
+    out: &mut [T],
+    alpha: T,
+    addend: Option<&[T]>,
+) -> Result<(), KernelErrorKind> {
+    T::multiply(a, b, out, alpha, addend)
+}
+
+fn multiply_lanes<T: Lane + Memory>(
     a: Matrix<'_, T>,
     b: Matrix<'_, T>,
     out: &mut [T],
@@ -163,7 +230,8 @@ pub(crate) fn multiply<T: Lane + Memory>(
     let is_line = a.rows == 1 || b.columns == 1;
     // A matrix with one row or column has both layouts.
     let is_by_column = (!a.transposed || a.rows == 1) && (b.transposed || b.columns == 1);
-    if is_by_column && dots::fits::<T>(a.rows, a.columns, b.columns) {
+    // A constant condition, so that dot products of integers are not compiled.
+    if T::IS_FLOAT && is_by_column && dots::fits::<T>(a.rows, a.columns, b.columns) {
         let (left, right, depth, columns) = (a.data, b.data, a.columns, b.columns);
         Dots { left, right, depth, columns, alpha, addend }.run(out);
         return Ok(());
@@ -240,7 +308,7 @@ impl<'a, T: Lane + Memory> Products<'a, T> {
         }
         run_tasks(tasks, threads, &|task| match task {
             AnyTask::Packed(task) => compute(task),
-            AnyTask::InPlace(task) => Arch::new().dispatch(task),
+            AnyTask::InPlace(task) => dispatch::<T, _>(task),
         });
     }
 
@@ -370,7 +438,7 @@ impl<'a, T: Lane> Cut<'a, T> {
 }
 
 fn compute<T: Lane + Memory>(task: Task<'_, '_, T>) {
-    T::with_scratch(|scratch| Arch::new().dispatch(Compute { task, scratch }));
+    T::with_scratch(|scratch| dispatch::<T, _>(Compute { task, scratch }));
 }
 
 struct Compute<'g, 'a, 's, T> {
@@ -469,4 +537,4 @@ macro_rules! memories {
     )*};
 }
 
-memories!(f32, f64, i8, i16, i32, i64, u8, u16, u32, u64);
+memories!(f32, f64, i8, i16, i32, i64);

@@ -4,5 +4,7 @@ mod edges;
 mod fast_paths;
 mod hostile;
 mod laws;
+mod learned;
+mod quantized;
 mod threads;
 mod windows;

@@ -29,59 +29,128 @@ pub(super) const OPERATORS: &[Operator] = &[
 /// Minimum number of elements for which splitting across threads pays.
 const MIN_PARALLEL: usize = 1 << 16;
 
+/// The rows of two operands that are combined.
+pub(super) struct Pairs<'a, A, B> {
+    rows: Rows<'a, 2>,
+    width: usize,
+    /// An operand with step 0 has one element for all results of a row, otherwise its step is 1.
+    steps: [usize; 2],
+    left: &'a [A],
+    right: &'a [B],
+}
+
+impl<A: Copy, B: Copy> Pairs<'_, A, B> {
+    /// Computes the results of all rows.
+    #[inline(always)]
+    pub(super) fn fill<C: Copy>(self, out: &mut [C], each: impl Fn(A, B) -> C) {
+        let Self { rows, width, steps, left, right } = self;
+        for (out, [at_a, at_b]) in out.chunks_exact_mut(width).zip(rows) {
+            // The single elements are copied, so that they are not loaded for each result.
+            match steps {
+                [0, 0] => out.fill(each(left[at_a], right[at_b])),
+                [0, _] => {
+                    let left = left[at_a];
+                    for (out, right) in out.iter_mut().zip(&right[at_b..]) {
+                        *out = each(left, *right);
+                    }
+                }
+                [_, 0] => {
+                    let right = right[at_b];
+                    for (out, left) in out.iter_mut().zip(&left[at_a..]) {
+                        *out = each(*left, right);
+                    }
+                }
+                [_, _] => {
+                    let pairs = left[at_a..].iter().zip(&right[at_b..]);
+                    for (out, (left, right)) in out.iter_mut().zip(pairs) {
+                        *out = each(*left, *right);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A loop over the rows of two operands. Functions use it as a trait object, so that they are not compiled for each function of
+/// two elements.
+pub(super) trait PairLoop<A, B, C>: Sync {
+    /// Combines operands of one shape.
+    fn fill_equal(&self, left: &[A], right: &[B], out: &mut [C]);
+
+    fn fill_rows(&self, pairs: Pairs<'_, A, B>, out: &mut [C]);
+}
+
+/// A [`PairLoop`] whose results can replace the first operand.
+trait PairLoopInto<T>: PairLoop<T, T, T> {
+    fn replace(&self, left: &mut [T], right: &[T]);
+}
+
+/// The loops of a function of two elements.
+struct EachPair<F>(F);
+
+impl<A: Element, B: Element, C: Element, F: Fn(A, B) -> C + Sync> PairLoop<A, B, C> for EachPair<F> {
+    fn fill_equal(&self, left: &[A], right: &[B], out: &mut [C]) {
+        for (out, (left, right)) in out.iter_mut().zip(left.iter().zip(right)) {
+            *out = self.0(*left, *right);
+        }
+    }
+
+    fn fill_rows(&self, pairs: Pairs<'_, A, B>, out: &mut [C]) {
+        pairs.fill(out, &self.0);
+    }
+}
+
+impl<T: Element, F: Fn(T, T) -> T + Sync> PairLoopInto<T> for EachPair<F> {
+    fn replace(&self, left: &mut [T], right: &[T]) {
+        for (left, right) in left.iter_mut().zip(right) {
+            *left = self.0(*left, *right);
+        }
+    }
+}
+
+/// Fills the results of two tensors, whose shapes broadcast to `shape`.
+pub(super) fn fill_pairs<A: Sync, B: Sync, C: Send>(
+    (a, left): (&[usize], &[A]),
+    (b, right): (&[usize], &[B]),
+    shape: &[usize],
+    out: &mut [C],
+    work: &dyn PairLoop<A, B, C>,
+) {
+    if out.is_empty() {
+        return;
+    }
+    if a == b {
+        threads::in_parts(out, MIN_PARALLEL, &|at, out| work.fill_equal(&left[at..], &right[at..], out));
+        return;
+    }
+    let (sa, sb) = (broadcast_strides(a, shape), broadcast_strides(b, shape));
+    let width = shape.last().copied().unwrap_or(1);
+    let steps = [&sa, &sb].map(|strides| strides.last().copied().unwrap_or(0));
+    let part = (MIN_PARALLEL / width).max(1) * width;
+    threads::in_parts(out, part, &|at, out| {
+        let rows = Rows::new(shape, [&sa, &sb]).starting_at(at / width);
+        work.fill_rows(Pairs { rows, width, steps, left, right }, out);
+    });
+}
+
 /// Applies a function to the elements of two broadcast tensors.
 pub(crate) fn map2<A: Element, B: Element, C: Element>(
     a: &AnyTensor,
     b: &AnyTensor,
     each: impl Fn(A, B) -> C + Sync,
 ) -> Result<AnyTensor, KernelErrorKind> {
+    map_pairs(a, b, &EachPair(each))
+}
+
+fn map_pairs<A: Element, B: Element, C: Element>(
+    a: &AnyTensor,
+    b: &AnyTensor,
+    pairs: &dyn PairLoop<A, B, C>,
+) -> Result<AnyTensor, KernelErrorKind> {
     let (left, right) = (a.as_slice::<A>()?, b.as_slice::<B>()?);
-    if a.shape() == b.shape() {
-        return build_over::<C>(a.shape(), |out| {
-            threads::in_parts(out, MIN_PARALLEL, &|at, out| {
-                let pairs = left[at..].iter().zip(&right[at..]);
-                for (out, (left, right)) in out.iter_mut().zip(pairs) {
-                    *out = each(*left, *right);
-                }
-            });
-        });
-    }
-    let shape = broadcast(&[a.shape(), b.shape()])?;
-    let (sa, sb) = (broadcast_strides(a.shape(), &shape), broadcast_strides(b.shape(), &shape));
-    build_over::<C>(&shape, |out| {
-        let width = shape.last().copied().unwrap_or(1);
-        if out.is_empty() {
-            return;
-        }
-        let steps = (sa.last().copied().unwrap_or(0), sb.last().copied().unwrap_or(0));
-        let part = (MIN_PARALLEL / width).max(1) * width;
-        threads::in_parts(out, part, &|at, out| {
-            let rows = Rows::new(&shape, [&sa, &sb]).starting_at(at / width);
-            for (out, [at_a, at_b]) in out.chunks_exact_mut(width).zip(rows) {
-                match steps {
-                    (0, 0) => out.fill(each(left[at_a], right[at_b])),
-                    (0, _) => {
-                        let left = left[at_a];
-                        for (out, right) in out.iter_mut().zip(&right[at_b..]) {
-                            *out = each(left, *right);
-                        }
-                    }
-                    (_, 0) => {
-                        let right = right[at_b];
-                        for (out, left) in out.iter_mut().zip(&left[at_a..]) {
-                            *out = each(*left, right);
-                        }
-                    }
-                    (_, _) => {
-                        let pairs = left[at_a..].iter().zip(&right[at_b..]);
-                        for (out, (left, right)) in out.iter_mut().zip(pairs) {
-                            *out = each(*left, *right);
-                        }
-                    }
-                }
-            }
-        });
-    })
+    let broadcast = if a.shape() == b.shape() { None } else { Some(broadcast(&[a.shape(), b.shape()])?) };
+    let shape = broadcast.as_deref().unwrap_or(a.shape());
+    build_over::<C>(shape, |out| fill_pairs((a.shape(), left), (b.shape(), right), shape, out, pairs))
 }
 
 /// Combines two tensors of one element type. The result reuses the memory of the first operand if that has
@@ -91,17 +160,20 @@ fn map2_into<T: Element>(
     b: &AnyTensor,
     each: impl Fn(T, T) -> T + Sync,
 ) -> Result<AnyTensor, KernelErrorKind> {
+    map_pairs_into(a, b, &EachPair(each))
+}
+
+fn map_pairs_into<T: Element>(
+    mut a: AnyTensor,
+    b: &AnyTensor,
+    pairs: &dyn PairLoopInto<T>,
+) -> Result<AnyTensor, KernelErrorKind> {
     if a.shape() != b.shape() || a.is_shared() {
-        return map2::<T, T, T>(&a, b, each);
+        return map_pairs::<T, T, T>(&a, b, pairs);
     }
-    let mut a = a;
     let right = b.as_slice::<T>()?;
     let left = a.as_mut_slice::<T>()?;
-    threads::in_parts(left, MIN_PARALLEL, &|at, left| {
-        for (left, right) in left.iter_mut().zip(&right[at..]) {
-            *left = each(*left, *right);
-        }
-    });
+    threads::in_parts(left, MIN_PARALLEL, &|at, left| pairs.replace(left, &right[at..]));
     Ok(a)
 }
 

@@ -231,15 +231,31 @@ fn is_plain(dtype: Dtype) -> bool {
     on_elements!(dtype, T => Ok(T::DTYPE)).is_ok()
 }
 
+/// Elements that are converted to `T`. A trait object, so that only the loop is compiled for each pair of types.
+trait ConvertTo<T>: Sync {
+    /// Converts the elements from `start` on.
+    fn convert(&self, start: usize, out: &mut [T]);
+}
+
+impl<S: Convert, T: Convert> ConvertTo<T> for &[S] {
+    fn convert(&self, start: usize, out: &mut [T]) {
+        for (out, from) in out.iter_mut().zip(&self[start..]) {
+            *out = T::narrow(from.widen());
+        }
+    }
+}
+
 /// Direct conversion between native Rust types, without an intermediate list of wide numbers.
 fn plain(x: &AnyTensor, to: Dtype) -> Result<AnyTensor, KernelErrorKind> {
     on_elements!(x.dtype(), S => {
         let from = x.as_slice::<S>()?;
-        on_elements!(to, T => build_over::<T>(x.shape(), |out| {
-            threads::in_parts(out, MIN_PARALLEL, &|at, out| {
-                for (out, from) in out.iter_mut().zip(&from[at..]) { *out = T::narrow(from.widen()); }
-            });
-        }))
+        on_elements!(to, T => converted::<T>(x.shape(), &from))
+    })
+}
+
+fn converted<T: Element>(shape: &[usize], from: &dyn ConvertTo<T>) -> Result<AnyTensor, KernelErrorKind> {
+    build_over::<T>(shape, |out| {
+        threads::in_parts(out, MIN_PARALLEL, &|start, out| from.convert(start, out));
     })
 }
 

@@ -4,17 +4,13 @@ use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
 
-use super::binary::{aligned, map2};
+use super::binary::{PairLoop, Pairs, aligned, fill_pairs, map2};
 use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{check_size, dispatch, on_numbers, vectorised};
 use crate::error::{KernelErrorKind, invalid};
 use crate::movement::{Run, assemble, write_chunks};
 use crate::shape::{Rows, broadcast, broadcast_strides, each_index, offset, strides};
-use crate::threads;
-
-/// Minimum number of elements for which splitting across threads pays.
-const MIN_PARALLEL: usize = 1 << 16;
 
 /// A comparison of numbers.
 macro_rules! comparison {
@@ -22,7 +18,7 @@ macro_rules! comparison {
         |call| {
             let b = aligned(call)?;
             let a = call.take(0)?;
-            one(on_numbers!(a.dtype(), T => compared::<T>(&a, &b, #[inline(always)] |a, b| a $operator b))?)
+            one(on_numbers!(a.dtype(), T => compared::<T>(&a, &b, &Comparison(#[inline(always)] |a: T, b: T| a $operator b)))?)
         }
     };
 }
@@ -49,53 +45,50 @@ pub(super) const OPERATORS: &[Operator] = &[
     native("Where", choose),
 ];
 
+/// The loops of a comparison.
+struct Comparison<F>(F);
+
+impl<T: Element, F: Fn(T, T) -> bool + Sync> PairLoop<T, T, [u8; 1]> for Comparison<F> {
+    fn fill_equal(&self, left: &[T], right: &[T], out: &mut [[u8; 1]]) {
+        vectorised::<T, _>(
+            #[inline(always)]
+            || {
+                for (out, (left, right)) in out.iter_mut().zip(left.iter().zip(right)) {
+                    *out = [u8::from(self.0(*left, *right))];
+                }
+            },
+        );
+    }
+
+    fn fill_rows(&self, pairs: Pairs<'_, T, T>, out: &mut [[u8; 1]]) {
+        let mut pairs = Some(pairs);
+        vectorised::<T, _>(
+            #[inline(always)]
+            || {
+                if let Some(pairs) = pairs.take() {
+                    pairs.fill(
+                        out,
+                        #[inline(always)]
+                        |left, right| [u8::from(self.0(left, right))],
+                    );
+                }
+            },
+        );
+    }
+}
+
 /// Applies a comparison to the elements of two broadcast tensors. The results are written as bytes, because a
 /// view of bools checks each of them.
-fn compared<T: Element + Sync>(
+fn compared<T: Element>(
     a: &AnyTensor,
     b: &AnyTensor,
-    each: impl Fn(T, T) -> bool + Sync,
+    pairs: &dyn PairLoop<T, T, [u8; 1]>,
 ) -> Result<AnyTensor, KernelErrorKind> {
     let (left, right) = (a.as_slice::<T>()?, b.as_slice::<T>()?);
     let shape = broadcast(&[a.shape(), b.shape()])?;
     check_size(&shape, 1)?;
-    let is_flat = a.shape() == b.shape();
-    let own = [a, b].map(|it| if is_flat { vec![1] } else { broadcast_strides(it.shape(), &shape) });
-    let rows_of = if is_flat { vec![left.len()] } else { shape.clone() };
-    let width = rows_of.last().copied().unwrap_or(1).max(1);
-    let steps = own.each_ref().map(|own| own.last().copied().unwrap_or(0));
-    let row = |left: &[T], right: &[T], out: &mut [u8]| {
-        vectorised::<T, _>(
-            #[inline(always)]
-            || match (steps, left, right) {
-                ([0, 0], [left, ..], [right, ..]) => out.fill(u8::from(each(*left, *right))),
-                ([0, _], [left, ..], right) => {
-                    out.iter_mut().zip(right).for_each(|(out, right)| *out = u8::from(each(*left, *right)));
-                }
-                ([_, 0], left, [right, ..]) => {
-                    out.iter_mut().zip(left).for_each(|(out, left)| *out = u8::from(each(*left, *right)));
-                }
-                (_, left, right) => {
-                    for (out, (left, right)) in out.iter_mut().zip(left.iter().zip(right)) {
-                        *out = u8::from(each(*left, *right));
-                    }
-                }
-            },
-        );
-    };
     write_chunks::<1>(Dtype::Bool, &shape, |out| {
-        if is_flat {
-            return threads::in_parts(out.as_flattened_mut(), MIN_PARALLEL, &|at, out| {
-                row(&left[at..], &right[at..], out);
-            });
-        }
-        let part = (MIN_PARALLEL / width).max(1) * width;
-        threads::in_parts(out.as_flattened_mut(), part, &|at, out| {
-            let rows = Rows::new(&rows_of, [&own[0], &own[1]]).starting_at(at / width);
-            for (out, [left_at, right_at]) in out.chunks_exact_mut(width).zip(rows) {
-                row(&left[left_at..], &right[right_at..], out);
-            }
-        });
+        fill_pairs((a.shape(), left), (b.shape(), right), &shape, out, pairs);
     })
 }
 
@@ -113,7 +106,7 @@ fn equal(call: &mut Call<'_>) -> Outcome {
     }
     one(dispatch!(a.dtype(), T in [
         F32 f32, F64 f64, I64 i64, I32 i32, I16 i16, I8 i8, U8 u8, U16 u16, U32 u32, U64 u64, Bool bool,
-    ] => compared::<T>(&a, &b, #[inline(always)] |a, b| a == b))?)
+    ] => compared::<T>(&a, &b, &Comparison(#[inline(always)] |a: T, b: T| a == b)))?)
 }
 
 fn logic(call: &mut Call<'_>, each: impl Fn(bool, bool) -> bool + Sync) -> Outcome {

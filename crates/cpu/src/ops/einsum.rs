@@ -127,11 +127,15 @@ fn labels_of(term: &str, rank: Option<usize>) -> Result<Vec<Label>, KernelErrorK
 
 /// Implicit output (no arrow): the ellipsis, then the letters that occur once, in alphabetical order.
 fn implicit(labels: &[Vec<Label>], dots: usize) -> Vec<Label> {
-    let mut letters: Vec<Label> =
-        labels.iter().flatten().filter(|label| matches!(label, Label::Letter(_))).copied().collect();
-    letters.sort_unstable();
-    let once = |label: &Label| letters.iter().filter(|other| *other == label).count() == 1;
-    (0..dots).rev().map(Label::Dot).chain(letters.iter().filter(|label| once(label)).copied()).collect()
+    let letters = labels.iter().flatten().filter(|label| matches!(label, Label::Letter(_)));
+    let mut once: Vec<Label> = Vec::new();
+    for label in letters.clone() {
+        // Sorted by insertion: there are few labels.
+        if letters.clone().filter(|other| *other == label).count() == 1 {
+            once.insert(once.partition_point(|other| other < label), *label);
+        }
+    }
+    (0..dots).rev().map(Label::Dot).chain(once).collect()
 }
 
 /// A label that is repeated within one term selects the diagonal.
@@ -176,7 +180,7 @@ fn contract(a: Term, b: &Term, needed: impl Fn(&Label) -> bool) -> Result<Term, 
     let only_a: Vec<Label> = a.labels.iter().filter(|label| !b.labels.contains(label)).copied().collect();
     let only_b: Vec<Label> = b.labels.iter().filter(|label| !a.labels.contains(label)).copied().collect();
     // One of the two extents of a label may be 1 (broadcasting).
-    let mut extents = std::collections::BTreeMap::new();
+    let mut extents: Vec<(Label, usize)> = Vec::new();
     for label in batch.iter().chain(&summed).chain(&only_a).chain(&only_b) {
         let (from_a, from_b) = (extent(&a, label), extent(b, label));
         let most = from_a.unwrap_or(1).max(from_b.unwrap_or(1));
@@ -184,9 +188,11 @@ fn contract(a: Term, b: &Term, needed: impl Fn(&Label) -> bool) -> Result<Term, 
         if [from_a, from_b].into_iter().flatten().any(|extent| extent != most && extent != 1) {
             return invalid("a label has two extents");
         }
-        extents.insert(*label, most);
+        extents.push((*label, most));
     }
-    let sizes = |labels: &[Label]| labels.iter().map(|label| extents[label]).collect::<Vec<usize>>();
+    let extent_of =
+        |label: &Label| extents.iter().find(|(own, _)| own == label).map_or(1, |(_, extent)| *extent);
+    let sizes = |labels: &[Label]| labels.iter().map(extent_of).collect::<Vec<usize>>();
     let arranged = |term: &Term, groups: [&[Label]; 3]| -> Result<AnyTensor, KernelErrorKind> {
         let own = strides(term.tensor.shape());
         let order: Vec<Label> = groups.concat();

@@ -8,7 +8,7 @@ use crate::attributes::Attribute;
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, build, check_size, ints, of_f64s, on_numbers, to_f64s};
 use crate::error::{KernelErrorKind, invalid};
-use crate::movement::{Run, assemble};
+use crate::movement::strided;
 use crate::shape::{count, extents};
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -65,8 +65,7 @@ fn constant_of_shape(call: &mut Call<'_>) -> Outcome {
     if fill.bytes().iter().all(|byte| *byte == 0) && fill.dtype() != Dtype::String {
         return one(AnyTensor::zeros(fill.dtype(), &shape)?);
     }
-    let total = if shape.contains(&0) { 0 } else { count(&shape) };
-    one(assemble(&[&fill], &shape, std::iter::repeat_n(Run::one(0), total))?)
+    one(strided(&fill, &shape, &vec![0; shape.len()])?)
 }
 
 fn eye_like(call: &mut Call<'_>) -> Outcome {

@@ -12,7 +12,7 @@ use crate::call::{Call, Outcome};
 use crate::element::{Number, Real, from_slice, on_floats, widest};
 use crate::error::{KernelErrorKind, invalid};
 use crate::product::lane::Lane;
-use crate::product::{self, Matrix, Memory, Panels};
+use crate::product::{self, Factor, Matrix, Panels};
 
 pub(super) const OPERATORS: &[Operator] = &[
     widened("RNN", |call| recur(call, Cell::Rnn)),
@@ -143,7 +143,7 @@ struct Recurrent<'a, T> {
     packed: Option<Panels<T>>,
 }
 
-impl<'a, T: Lane + Memory> Recurrent<'a, T> {
+impl<'a, T: Lane + Factor> Recurrent<'a, T> {
     fn of(columns: &'a [T], depth: usize, uses: usize) -> Self {
         let number = columns.len().checked_div(depth).unwrap_or(0);
         let packed =
@@ -224,7 +224,7 @@ impl Net {
     }
 
     /// Runs all steps of one direction. `write` receives the step, the row and its new state.
-    fn run<T: Real + Lane + Memory>(
+    fn run<T: Real + Lane + Factor>(
         &self,
         weights: &Weights<'_, T>,
         x: &[T],
@@ -346,7 +346,7 @@ fn recur(call: &mut Call<'_>, cell: Cell) -> Outcome {
     on_floats!(call.tensor(0)?.dtype(), T => recur_in::<T>(call, cell))
 }
 
-fn recur_in<T: Real + Lane + Memory>(call: &mut Call<'_>, cell: Cell) -> Outcome {
+fn recur_in<T: Real + Lane + Factor>(call: &mut Call<'_>, cell: Cell) -> Outcome {
     let batch_first = call.flag("layout", false)?;
     let directions = [("forward", (false, 1)), ("reverse", (true, 1)), ("bidirectional", (false, 2))];
     let (first, directions) = call.choice("direction", &directions)?;

@@ -102,7 +102,7 @@ fn full_match(call: &mut Call<'_>) -> Outcome {
     let x = call.tensor(0)?;
     let texts = x.strings()?;
     one(build::<bool>(x.shape(), |out| {
-        out.iter_mut().zip(texts).for_each(|(out, text)| *out = regex.is_match(text));
+        out.iter_mut().zip(texts.clone()).for_each(|(out, text)| *out = regex.is_match(text));
     })?)
 }
 

@@ -47,27 +47,49 @@ pub(super) const OPERATORS: &[Operator] = &[
 /// Minimum number of elements for which splitting across threads pays.
 const MIN_PARALLEL: usize = 1 << 16;
 
+/// A loop over elements. Functions use it as a trait object, so that they are not compiled for each function of an element.
+trait ElementLoop<T>: Sync {
+    fn fill(&self, from: &[T], to: &mut [T]);
+    fn replace(&self, data: &mut [T]);
+}
+
+/// The loops of a function of an element.
+struct Each<F>(F);
+
+impl<T: Element, F: Fn(T) -> T + Sync> ElementLoop<T> for Each<F> {
+    fn fill(&self, from: &[T], to: &mut [T]) {
+        for (to, from) in to.iter_mut().zip(from) {
+            *to = self.0(*from);
+        }
+    }
+
+    fn replace(&self, data: &mut [T]) {
+        for element in data {
+            *element = self.0(*element);
+        }
+    }
+}
+
 /// Applies a function to every element, in place if the tensor is not shared.
 pub(crate) fn map_into<T: Element>(
-    mut tensor: AnyTensor,
+    tensor: AnyTensor,
     each: impl Fn(T) -> T + Sync,
+) -> Result<AnyTensor, KernelErrorKind> {
+    map_elements_into(tensor, &Each(each))
+}
+
+fn map_elements_into<T: Element>(
+    mut tensor: AnyTensor,
+    elements: &dyn ElementLoop<T>,
 ) -> Result<AnyTensor, KernelErrorKind> {
     if tensor.is_shared() {
         let from = tensor.as_slice::<T>()?;
         return build_over::<T>(tensor.shape(), |to| {
-            threads::in_parts(to, MIN_PARALLEL, &|at, to| {
-                for (to, from) in to.iter_mut().zip(&from[at..]) {
-                    *to = each(*from);
-                }
-            });
+            threads::in_parts(to, MIN_PARALLEL, &|at, to| elements.fill(&from[at..], to));
         });
     }
     let data = tensor.as_mut_slice::<T>()?;
-    threads::in_parts(data, MIN_PARALLEL, &|_, data| {
-        for element in data.iter_mut() {
-            *element = each(*element);
-        }
-    });
+    threads::in_parts(data, MIN_PARALLEL, &|_, data| elements.replace(data));
     Ok(tensor)
 }
 
@@ -107,10 +129,18 @@ pub(super) fn functions(
     single: &(dyn Fn(&mut [f32]) + Sync),
     double: impl Fn(f64) -> f64 + Sync,
 ) -> Outcome {
+    functions_of(call, single, &Each(double))
+}
+
+fn functions_of(
+    call: &mut Call<'_>,
+    single: &(dyn Fn(&mut [f32]) + Sync),
+    double: &dyn ElementLoop<f64>,
+) -> Outcome {
     let mut x = call.take(0)?;
     match x.dtype() {
         Dtype::F32 => {}
-        Dtype::F64 => return one(map_into(x, double)?),
+        Dtype::F64 => return one(map_elements_into(x, double)?),
         other => return Err(KernelErrorKind::Dtype(other)),
     }
     if x.is_shared() {

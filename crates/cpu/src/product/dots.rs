@@ -8,9 +8,9 @@
 //! **Invariant:** the order in which the products of a result are added depends on the shapes of both matrices
 //! only, so the bits do not depend on the number of threads.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
-use super::lane::Lane;
+use super::lane::{Lane, dispatch};
 use super::{run_tasks, threads_for};
 
 /// Maximum number of rows, or of columns, of these products.
@@ -78,7 +78,7 @@ impl<T: Lane> Dots<'_, T> {
                 }
             }
         }
-        run_tasks(parts, threads, &|part| Arch::new().dispatch(part));
+        run_tasks(parts, threads, &|part| dispatch::<T, _>(part));
     }
 }
 
@@ -139,12 +139,14 @@ impl<T: Lane> Part<'_, T> {
         let steps = block.min(depth - first);
         let (rows, columns) = (lines.len(), lines[row].len());
         // Rows and columns past the end repeat the last one. Their results are dropped.
-        let left = std::array::from_fn(|at| {
-            &dots.left[(first_row + (row + at).min(rows - 1)) * depth + first..][..steps]
-        });
-        let right = std::array::from_fn(|at| {
-            &dots.right[(first_column + (column + at).min(columns - 1)) * depth + first..][..steps]
-        });
+        // Loops, because `array::from_fn` would be compiled for each closure and instruction set.
+        let (mut left, mut right): ([&[T]; R], [&[T]; ACROSS]) = ([&[]; R], [&[]; ACROSS]);
+        for (at, left) in left.iter_mut().enumerate() {
+            *left = &dots.left[(first_row + (row + at).min(rows - 1)) * depth + first..][..steps];
+        }
+        for (at, right) in right.iter_mut().enumerate() {
+            *right = &dots.right[(first_column + (column + at).min(columns - 1)) * depth + first..][..steps];
+        }
         let sums = sums::<T, S, R>(simd, left, right);
         let is_last = first + steps == depth;
         for (at, (line, sums)) in lines[row..].iter_mut().zip(sums).enumerate() {
@@ -177,8 +179,14 @@ fn sums<T: Lane, S: Simd, const R: usize>(
 ) -> [[T; ACROSS]; R] {
     let lanes = T::lanes::<S>();
     let steps = left[0].len() / lanes;
-    let rows: [&[T::Vector<S>]; R] = std::array::from_fn(|at| &T::vectors::<S>(left[at])[..steps]);
-    let columns: [&[T::Vector<S>]; ACROSS] = std::array::from_fn(|at| &T::vectors::<S>(right[at])[..steps]);
+    let mut rows: [&[T::Vector<S>]; R] = [&[]; R];
+    let mut columns: [&[T::Vector<S>]; ACROSS] = [&[]; ACROSS];
+    for (row, left) in rows.iter_mut().zip(left) {
+        *row = &T::vectors::<S>(left)[..steps];
+    }
+    for (column, right) in columns.iter_mut().zip(right) {
+        *column = &T::vectors::<S>(right)[..steps];
+    }
     let mut sums = [[T::splat(simd, T::ZERO); ACROSS]; R];
     for step in 0..steps {
         for (sums, row) in sums.iter_mut().zip(&rows) {

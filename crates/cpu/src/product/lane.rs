@@ -1,6 +1,6 @@
 //! Operations on vectors of elements, independent of the instruction set.
 
-use pulp::Simd;
+use pulp::{Arch, Scalar, Simd, WithSimd};
 
 use crate::element::Number;
 
@@ -195,4 +195,16 @@ macro_rules! whole_lanes {
     )*};
 }
 
-whole_lanes!(i8, i16, i32, i64, u8, u16, u32, u64);
+whole_lanes!(i8, i16, i32, i64);
+
+/// Runs work on vectors of `T` with the widest ones of the processor. Debug builds do not vectorise the arrays of integers, so they
+/// compile such work once.
+#[inline(always)]
+pub(super) fn dispatch<T: Lane, W: WithSimd>(work: W) -> W::Output {
+    // A constant condition, so that the other branch is not compiled.
+    if const { cfg!(debug_assertions) && !T::IS_FLOAT } {
+        work.with_simd(Scalar::new())
+    } else {
+        Arch::new().dispatch(work)
+    }
+}

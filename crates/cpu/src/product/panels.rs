@@ -1,9 +1,9 @@
 //! Products whose right side is packed once and used for many left sides of a few rows.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use super::TileSize;
-use super::lane::Lane;
+use super::lane::{Lane, dispatch};
 use super::tile::{TilePosition, tile};
 
 /// Edge of the blocks in which a matrix is transposed.
@@ -50,7 +50,7 @@ impl<T: Lane> Panels<T> {
         if self.depth == 0 {
             out.fill(T::ZERO);
         } else if self.columns > 0 {
-            Arch::new().dispatch(Product { panels: self, left, scratch, out });
+            dispatch::<T, _>(Product { panels: self, left, scratch, out });
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Vector-matrix products. Each matrix element is used once, so nothing is packed.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use super::MIN_PARALLEL;
-use super::lane::Lane;
+use super::lane::{Lane, dispatch};
 use crate::threads;
 
 /// Largest number of columns that are accumulated together.
@@ -22,7 +22,7 @@ pub(super) fn row_times<T: Lane>(row: &[T], matrix: &[T], by_column: bool, out: 
     let shares = if is_parallel { 2 * rayon::current_num_threads() } else { 1 };
     let size = columns.div_ceil(shares).next_multiple_of(MIN_BLOCK).min(BLOCK);
     let work = |block: usize, out: &mut [T]| {
-        Arch::new().dispatch(Part { row, matrix, by_column, columns, first: block * size, out });
+        dispatch::<T, _>(Part { row, matrix, by_column, columns, first: block * size, out });
     };
     threads::each_chunk(out, size, is_parallel, 1, &work);
 }

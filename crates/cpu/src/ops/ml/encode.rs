@@ -244,8 +244,8 @@ fn one_hot(call: &mut Call<'_>) -> Outcome {
         return invalid("an element is not a category");
     }
     one(build::<f32>(&shape, |out| {
-        for (row, hit) in out.chunks_exact_mut(width.max(1)).zip(hits) {
-            if let Some(hit) = row.get_mut(hit) {
+        for (row, hit) in out.chunks_exact_mut(width.max(1)).zip(&hits) {
+            if let Some(hit) = row.get_mut(*hit) {
                 *hit = 1.0;
             }
         }

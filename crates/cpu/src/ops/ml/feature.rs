@@ -202,37 +202,3 @@ fn scale(call: &mut Call<'_>) -> Outcome {
     }
     one(from_slice(x.shape(), &data)?)
 }
-
-#[cfg(test)]
-mod tests {
-    use typeloom_types::any_tensor::AnyTensor;
-
-    use crate::attributes::{Attribute, Attributes};
-    use crate::call::Call;
-    use crate::ops::named;
-
-    fn run(name: &str, attributes: &Attributes, x: AnyTensor) -> Vec<f32> {
-        let call = Call { version: 5, attributes, inputs: vec![Some(x.into())], outputs: 1 };
-        let results = named(&[super::OPERATORS], name).run(call).expect("the call is right");
-        results[0].as_tensor().expect("a tensor").to_vec().expect("floats")
-    }
-
-    #[test]
-    fn rows_are_divided_by_their_norm_unless_it_is_zero() {
-        let x = || AnyTensor::from_slice(&[2, 2], &[3.0_f32, -4.0, 0.0, 0.0]).expect("four elements");
-        let norm = |norm: &str| Attributes::default().with("norm", Attribute::Bytes(norm.into()));
-        assert_eq!(run("Normalizer", &norm("L1"), x()), [3.0 / 7.0, -4.0 / 7.0, 0.0, 0.0]);
-        assert_eq!(run("Normalizer", &norm("L2"), x()), [0.6, -0.8, 0.0, 0.0]);
-        // The greatest element, not the greatest magnitude.
-        assert_eq!(run("Normalizer", &norm("MAX"), x()), [1.0, -4.0 / 3.0, 0.0, 0.0]);
-    }
-
-    #[test]
-    fn missing_values_are_replaced_by_the_value_of_their_column() {
-        let attributes = Attributes::default()
-            .with("imputed_value_floats", Attribute::Floats(vec![7.0, 8.0]))
-            .with("replaced_value_float", Attribute::Float(f32::NAN));
-        let x = AnyTensor::from_slice(&[2, 2], &[f32::NAN, 1.0, 2.0, f32::NAN]).expect("four elements");
-        assert_eq!(run("Imputer", &attributes, x), [7.0, 1.0, 2.0, 8.0]);
-    }
-}

@@ -89,29 +89,3 @@ fn regress(call: &mut Call<'_>) -> Outcome {
     }
     one(from_slice(&[rows, targets], &scores)?)
 }
-
-#[cfg(test)]
-mod tests {
-    use typeloom_types::any_tensor::AnyTensor;
-
-    use crate::attributes::{Attribute, Attributes};
-    use crate::call::Call;
-    use crate::ops::named;
-
-    #[test]
-    fn one_score_separates_two_classes() {
-        let attributes = Attributes::default()
-            .with("coefficients", Attribute::Floats(vec![1.0, 2.0]))
-            .with("intercepts", Attribute::Floats(vec![-4.0]))
-            .with("classlabels_strings", Attribute::Strings(vec![b"no".into(), b"yes".into()]));
-        // 1 + 4 - 4 = 1 and 1 + 2 - 4 = -1.
-        let x = AnyTensor::from_slice(&[2, 2], &[1.0_f32, 2.0, 1.0, 1.0]).expect("four elements");
-        let call = Call { version: 1, attributes: &attributes, inputs: vec![Some(x.into())], outputs: 2 };
-        let results = named(&[super::OPERATORS], "LinearClassifier").run(call).expect("the call is right");
-        let [labels, scores] = &results[..] else { panic!("two results") };
-        let labels: Vec<_> = labels.as_tensor().expect("a tensor").strings().expect("texts").collect();
-        assert_eq!(labels, ["yes", "no"]);
-        let scores = scores.as_tensor().expect("a tensor").to_vec::<f32>().expect("floats");
-        assert_eq!(scores, [0.0, 1.0, 2.0, -1.0]);
-    }
-}

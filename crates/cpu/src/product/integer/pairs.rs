@@ -96,14 +96,17 @@ fn band<P: Pairs, const R: usize>(band: Band<'_, P>) {
     let Band { simd, left, rows, right, out } = band;
     let lanes = size_of::<P::Packed>() / 2;
     let stride = out.len() / R;
-    let left: [&[[i16; 2]]; R] = std::array::from_fn(|at| left.row(rows.start + at));
+    let mut lines: [&[[i16; 2]]; R] = [&[]; R];
+    for (line, row) in lines.iter_mut().zip(rows) {
+        *line = left.row(row);
+    }
     for (at, column) in (0..stride).step_by(ACROSS * lanes).enumerate() {
         let right = &right.data[at * right.size..][..right.size];
         let out = &mut out[column..];
         match ((stride - column) / lanes).min(ACROSS) {
-            1 => tile::<P, R, 1>(simd, left, right, out, stride),
-            2 => tile::<P, R, 2>(simd, left, right, out, stride),
-            _ => tile::<P, R, ACROSS>(simd, left, right, out, stride),
+            1 => tile::<P, R, 1>(simd, lines, right, out, stride),
+            2 => tile::<P, R, 2>(simd, lines, right, out, stride),
+            _ => tile::<P, R, ACROSS>(simd, lines, right, out, stride),
         }
     }
 }
@@ -112,7 +115,7 @@ fn band<P: Pairs, const R: usize>(band: Band<'_, P>) {
 #[inline(always)]
 fn tile<P: Pairs, const R: usize, const V: usize>(
     simd: P,
-    left: [&[[i16; 2]]; R],
+    mut left: [&[[i16; 2]]; R],
     right: &[i8],
     out: &mut [i32],
     stride: usize,
@@ -120,7 +123,9 @@ fn tile<P: Pairs, const R: usize, const V: usize>(
     let lanes = size_of::<P::Packed>() / 2;
     let mut sums = [[simd.zero(); V]; R];
     let steps = P::packed(right).as_chunks::<ACROSS>().0;
-    let left = left.map(|row| &row[..steps.len()]);
+    for row in &mut left {
+        *row = &row[..steps.len()];
+    }
     for (at, right) in steps.iter().enumerate() {
         let right: [P::Words; V] = std::array::from_fn(
             #[inline(always)]
