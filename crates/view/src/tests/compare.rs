@@ -59,7 +59,7 @@ fn any_two_models_can_be_compared() {
     let scenes: Vec<Scene> = own.into_iter().filter(|scene| scene.nodes.len() < 300).collect();
     assert!(scenes.len() >= 10, "only {} models", scenes.len());
     let pairs = scenes.iter().flat_map(|old| scenes.iter().map(move |new| (old, new)));
-    for (old, new) in pairs.step_by(number(7, 1)) {
+    for (old, new) in pairs.step_by(number(20, 1)) {
         let (both, changes) = check(old, new);
         let counts = |change| both.nodes.iter().filter(|node| node.change == change).count();
         // The numbers of nodes add up.
@@ -195,7 +195,7 @@ fn deep_scopes_and_long_names_are_compared() {
 
 #[test]
 fn a_large_model_with_few_changes_has_a_scene_of_nearly_its_size() {
-    let count = number(10_000, 100_000);
+    let count = number(5_000, 100_000);
     let graph = |removed: Option<usize>| {
         let nodes = (0..count).filter(|at| Some(at % 5000) != removed).map(|at| {
             let name = format!("/model/layers.{}/{}/n{at}", at / 1000, ["attn", "mlp"][at / 500 % 2]);

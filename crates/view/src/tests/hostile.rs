@@ -62,7 +62,7 @@ fn long_names_are_shortened() {
 
 #[test]
 fn deeply_nested_names_have_bounded_groups() {
-    let deep = "a/".repeat(100_000);
+    let deep = "a/".repeat(number(20_000, 100_000));
     let nodes =
         (0..4).map(|at| node("Relu", &format!("{deep}b{}/n{at}", at / 2), &["x"], &[&format!("y{at}")]));
     let mut nodes: Vec<_> = nodes.collect();
@@ -83,9 +83,9 @@ fn deeply_nested_names_have_bounded_groups() {
 
 #[test]
 fn a_node_with_many_inputs_has_few_ports() {
-    let names: Vec<String> = (0..20_000).map(|at| format!("x{at}")).collect();
+    let names: Vec<String> = (0..number(5_000, 20_000)).map(|at| format!("x{at}")).collect();
     let mut inputs: Vec<&str> = names.iter().map(String::as_str).collect();
-    inputs.extend(vec!["x0"; number(40_000, 200_000)]);
+    inputs.extend(vec!["x0"; number(20_000, 200_000)]);
     let scene = scene_of_graph(GraphProto {
         node: vec![node("Sum", "", &inputs, &["y"])],
         input: names.iter().map(|name| float(name)).collect(),
@@ -93,7 +93,7 @@ fn a_node_with_many_inputs_has_few_ports() {
         ..GraphProto::default()
     });
     let picture = check(&scene, "wide");
-    assert!(picture.contains("19984 other inputs"));
+    assert!(picture.contains(&format!("{} other inputs", names.len() - 16)));
     assert!(picture.len() < 32_768, "{} bytes", picture.len());
 }
 

@@ -1,6 +1,7 @@
 //! Every item of every model can be described, found by its link and made visible.
 
 use serde_json::{Value, json};
+use typeloom_test_cases::number;
 
 use crate::engine::Engine;
 use crate::engine::paths::{Paths, selection};
@@ -11,7 +12,9 @@ use crate::testing::{ask, models, own_models, scene_of_bytes, scene_of_text};
 use crate::wire;
 
 /// The maximum number of items of each kind that are tested for one model.
-const MAX_ITEMS: usize = 200;
+fn max_items() -> usize {
+    number(50, 200)
+}
 
 /// The paths of the boxes of pictures, by expanded groups.
 #[derive(Default)]
@@ -42,7 +45,7 @@ fn problems(scene: &Scene) -> Vec<String> {
     let mut pictures = Pictures::default();
     let mut found = Vec::new();
     let items = |kind: char, count: usize| {
-        let step = count.div_ceil(MAX_ITEMS).max(1);
+        let step = count.div_ceil(max_items()).max(1);
         (0..count).step_by(step).map(move |at| format!("{kind}{at}"))
     };
     let nodes = items('n', scene.nodes.len()).chain(items('v', scene.values.len()));
