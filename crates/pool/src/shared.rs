@@ -21,10 +21,10 @@
 //! assert_eq!(ids[0], ids[1]);
 //! ```
 
-#[cfg(test)]
+#[cfg(all(test, feature = "schedules"))]
 use shuttle::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::sync::PoisonError;
-#[cfg(not(test))]
+#[cfg(not(all(test, feature = "schedules")))]
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::build::find_descriptor;
@@ -105,17 +105,26 @@ impl SharedPool {
 mod tests {
     use super::*;
     use crate::tag::Tag;
-    use shuttle::sync::Arc;
+    #[cfg(feature = "schedules")]
+    use shuttle::{check_random, sync::Arc, thread};
+    #[cfg(not(feature = "schedules"))]
+    use std::{sync::Arc, thread};
+
+    /// Repeats a run on the schedules of the system.
+    #[cfg(not(feature = "schedules"))]
+    fn check_random(run: impl Fn(), times: usize) {
+        (0..times).for_each(|_| run());
+    }
 
     #[test]
     fn every_interleaving_gives_one_id_and_one_digest_per_type() {
-        shuttle::check_random(
+        check_random(
             || {
                 let pool = Arc::new(SharedPool::new(Pool::new()));
                 let threads: Vec<_> = (0..3u32)
                     .map(|thread| {
                         let pool = Arc::clone(&pool);
-                        shuttle::thread::spawn(move || {
+                        thread::spawn(move || {
                             let tags = [Tag::Int, Tag::Str, Tag::Bool];
                             let mut ids = vec![None; 3];
                             for step in 0..3 {
