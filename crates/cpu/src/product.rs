@@ -12,7 +12,7 @@ use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::rc::Rc;
 
-use pulp::bytemuck::{cast_slice, cast_slice_mut};
+use pulp::bytemuck::{Pod, cast, cast_slice, cast_slice_mut};
 use pulp::{Simd, WithSimd};
 
 pub(crate) mod lane;
@@ -153,54 +153,21 @@ impl<'a, T> Matrix<'a, T> {
 }
 
 /// An element type of matrix products.
-pub(crate) trait Factor: Number {
-    /// See [`multiply`].
-    fn multiply(
-        a: Matrix<'_, Self>,
-        b: Matrix<'_, Self>,
-        out: &mut [Self],
-        alpha: Self,
-        addend: Option<&[Self]>,
-    ) -> Result<(), KernelErrorKind>;
+pub(crate) trait Factor: Number + Pod {
+    /// The type whose products are computed. Unsigned integers are multiplied as signed ones: all bits of wrapping sums and
+    /// products are equal.
+    type Lane: Lane + Memory + Pod;
 }
 
 macro_rules! factors {
-    ($($ty:ty),*) => {$(
+    ($($ty:ty: $lane:ty),*) => {$(
         impl Factor for $ty {
-            fn multiply(
-                a: Matrix<'_, Self>,
-                b: Matrix<'_, Self>,
-                out: &mut [Self],
-                alpha: Self,
-                addend: Option<&[Self]>,
-            ) -> Result<(), KernelErrorKind> {
-                multiply_lanes(a, b, out, alpha, addend)
-            }
+            type Lane = $lane;
         }
     )*};
 }
 
-/// Unsigned integers are multiplied as signed ones: all bits of wrapping sums and products are equal.
-macro_rules! unsigned_factors {
-    ($($ty:ty: $signed:ty),*) => {$(
-        impl Factor for $ty {
-            fn multiply(
-                a: Matrix<'_, Self>,
-                b: Matrix<'_, Self>,
-                out: &mut [Self],
-                alpha: Self,
-                addend: Option<&[Self]>,
-            ) -> Result<(), KernelErrorKind> {
-                let (a, b) = (a.with_data(cast_slice(a.data)), b.with_data(cast_slice(b.data)));
-                let (out, addend) = (cast_slice_mut(out), addend.map(cast_slice));
-                multiply_lanes::<$signed>(a, b, out, alpha.cast_signed(), addend)
-            }
-        }
-    )*};
-}
-
-factors!(f32, f64, i8, i16, i32, i64);
-unsigned_factors!(u8: i8, u16: i16, u32: i32, u64: i64);
+factors!(f32: f32, f64: f64, i8: i8, i16: i16, i32: i32, i64: i64, u8: i8, u16: i16, u32: i32, u64: i64);
 
 /// `out = alpha * a * b + addend`.
 pub(crate) fn multiply<T: Factor>(
@@ -210,7 +177,8 @@ pub(crate) fn multiply<T: Factor>(
     alpha: T,
     addend: Option<&[T]>,
 ) -> Result<(), KernelErrorKind> {
-    T::multiply(a, b, out, alpha, addend)
+    let (a, b) = (a.with_data(cast_slice(a.data)), b.with_data(cast_slice(b.data)));
+    multiply_lanes::<T::Lane>(a, b, cast_slice_mut(out), cast(alpha), addend.map(cast_slice))
 }
 
 fn multiply_lanes<T: Lane + Memory>(

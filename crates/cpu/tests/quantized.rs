@@ -8,23 +8,18 @@ use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
 
-fn below(random: &mut Random, limit: usize) -> usize {
-    usize::try_from(random.bits() % limit as u64).expect("the limit is small")
-}
+#[path = "../src/ops/quantize/tests/random.rs"]
+mod random;
 
-fn bytes(dtype: Dtype, shape: &[usize], random: &mut Random) -> AnyTensor {
-    let len = shape.iter().product();
-    let data: Vec<u8> = (0..len)
-        .map(|_| match random.bits() % 4 {
-            0 => [0, 127, 128, 255][below(random, 4)],
-            _ => below(random, 256) as u8,
-        })
-        .collect();
-    AnyTensor::from_le_bytes(dtype, shape, &data).expect("as many bytes as the shape requires")
-}
+use random::{below, bytes};
 
 fn tensor<T: Element>(shape: &[usize], elements: &[T]) -> AnyTensor {
     AnyTensor::from_slice(shape, elements).expect("as many elements as the shape requires")
+}
+
+/// The multiples of a scale.
+fn rising(count: usize, scale: f32) -> AnyTensor {
+    tensor(&[count], &(1..=count).map(|at| scale * at as f32).collect::<Vec<f32>>())
 }
 
 fn run(op: &str, attributes: &Attributes, inputs: &[Option<&AnyTensor>]) -> AnyTensor {
@@ -109,11 +104,7 @@ fn integer_products_equal_products_of_widened_elements() {
         assert_eq!(sums, cast(&expected, "int32"), "case {case}");
 
         let scale = tensor(&[], &[0.02_f32]);
-        let b_scale = if case % 2 == 0 {
-            tensor(&[], &[0.5_f32])
-        } else {
-            tensor(&[n], &(0..n).map(|at| 0.003 * (at + 1) as f32).collect::<Vec<f32>>())
-        };
+        let b_scale = if case % 2 == 0 { tensor(&[], &[0.5_f32]) } else { rising(n, 0.003) };
         let zero = bytes(types[below(&mut random, 2)], &[], &mut random);
         let inputs = [
             Some(&a),
@@ -169,11 +160,7 @@ fn integer_convolutions_equal_convolutions_of_widened_elements() {
         let bias: Vec<i32> = (0..channels).map(|_| below(&mut random, 4000) as i32 - 2000).collect();
         let bias = (case % 4 < 2).then(|| tensor(&[channels], &bias));
         let scale = tensor(&[], &[0.25_f32]);
-        let w_scale = if case % 2 == 0 {
-            tensor(&[], &[0.03_f32])
-        } else {
-            tensor(&[channels], &(0..channels).map(|at| 0.01 * (at + 1) as f32).collect::<Vec<f32>>())
-        };
+        let w_scale = if case % 2 == 0 { tensor(&[], &[0.03_f32]) } else { rising(channels, 0.01) };
         let zero = bytes(types[below(&mut random, 2)], &[], &mut random);
         let x_zero = x_zero.unwrap_or_else(|| bytes(x.dtype(), &[], &mut random));
         let w_zero = w_zero.unwrap_or_else(|| bytes(w.dtype(), &[], &mut random));

@@ -14,7 +14,7 @@
 //!
 //! Programs and results are referred to by numbers, which are never used twice: a freed or invalid handle is an error,
 //! as are null and misaligned pointers, invalid indices, and values that do not agree with their types. A panic is an
-//! error too. The declarations of the header are generated from this crate; a test compares them.
+//! error too. `tools/c_header` generates the declarations of the header from this crate, and the CI compares them.
 //!
 //! A Rust program that links components of its own passes the program to its C code as a handle:
 //!

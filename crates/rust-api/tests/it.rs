@@ -1,6 +1,8 @@
 //! The tests of this folder in one binary.
 
 mod breaks;
+#[path = "pair/cases.rs"]
+mod cases;
 #[path = "pair/compare.rs"]
 mod compare;
 mod describe;

@@ -1,6 +1,7 @@
 //! Cases with both versions in `cases/*.txt`: the old one, `---`, the new one. Every break is found, no harmless change is
 //! reported as a break, and no rewrite is reported.
 
+use crate::cases::{Case, cases, modules};
 use crate::compare::compare;
 use crate::json;
 use typeloom_rust_api::{Edition, Editions, ItemChange, lower, read, self_check};
@@ -13,45 +14,27 @@ const SAME: &str = include_str!("cases/same.txt");
 /// Cases that depend on the edition: the name, the verdict before 2024 and the verdict since.
 const EDITION: &str = include_str!("cases/edition.txt");
 
-struct Case<'t> {
-    name: &'t str,
-    old: &'t str,
-    new: &'t str,
-}
+/// Both versions of a case.
+type Sides<'t> = Case<'t, 2>;
 
 /// Every third case in a short run.
-fn chosen(text: &str) -> Vec<Case<'_>> {
+fn chosen(text: &str) -> Vec<Sides<'_>> {
     cases(text).into_iter().step_by(number(3, 1)).collect()
 }
 
-fn cases(text: &str) -> Vec<Case<'_>> {
-    let case = |chunk| {
-        let (name, body): (&str, &str) = str::split_once(chunk, '\n').expect("a case has a name and a body");
-        let (old, new) = body.split_once("\n---\n").expect("a case has two sides");
-        Case { name: name.trim(), old, new }
-    };
-    text.split("=== ").skip(1).map(case).collect()
-}
-
 /// A crate with a module for each case.
-fn version(side: for<'t> fn(&Case<'t>) -> &'t str) -> String {
-    let mut source = "#![allow(warnings)]\n".to_owned();
-    for (kind, text) in [("breaks", BREAKS), ("harmless", HARMLESS), ("same", SAME)] {
-        source.push_str(&format!("pub mod {kind} {{\n"));
-        for case in chosen(text) {
-            source.push_str(&format!("pub mod {} {{\n{}\n}}\n", case.name, side(&case)));
-        }
-        source.push_str("}\n");
-    }
-    source
+fn version(side: usize) -> String {
+    let kind = |(kind, text)| format!("pub mod {kind} {{\n{}}}\n", modules(&chosen(text), side));
+    let kinds = [("breaks", BREAKS), ("harmless", HARMLESS), ("same", SAME)];
+    format!("#![allow(warnings)]\n{}", kinds.map(kind).concat())
 }
 
 #[test]
 fn every_break_is_found_and_nothing_else_is_reported_as_one() {
-    let old = json::of("sides", &version(|case| case.old));
-    let new = json::of("sides", &version(|case| case.new));
+    let old = json::of("sides", &version(0));
+    let new = json::of("sides", &version(1));
     let changes = compare(&old, &new);
-    let within = |kind: &str, case: &Case<'_>| -> Vec<&ItemChange> {
+    let within = |kind: &str, case: &Sides<'_>| -> Vec<&ItemChange> {
         let (inside, itself) = (format!("{kind}::{}::", case.name), format!("{kind}::{}", case.name));
         let found = |change: &&ItemChange| change.item.contains(&inside) || change.item.ends_with(&itself);
         changes.iter().filter(found).collect()
@@ -77,7 +60,7 @@ fn every_break_is_found_and_nothing_else_is_reported_as_one() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    let counts = [BREAKS, HARMLESS, SAME].map(|text| cases(text).len());
+    let counts = [BREAKS, HARMLESS, SAME].map(|text| cases::<2>(text).len());
     assert!(counts[0] > 250 && counts[1] > 100 && counts[2] > 135, "{counts:?}");
     // In the other direction, every addition is a removal and must be a break.
     let back = compare(&new, &old);
@@ -93,14 +76,8 @@ fn every_break_is_found_and_nothing_else_is_reported_as_one() {
 
 #[test]
 fn captures_of_impl_trait_depend_on_the_edition() {
-    let source = |side: for<'t> fn(&Case<'t>) -> &'t str| -> String {
-        let module = |case: Case<'_>| {
-            let name = case.name.split(' ').next().unwrap_or_default();
-            format!("pub mod {name} {{\n{}\n}}\n", side(&case))
-        };
-        format!("#![allow(warnings)]\n{}", cases(EDITION).into_iter().map(module).collect::<String>())
-    };
-    let (old, new) = (source(|case| case.old), source(|case| case.new));
+    let sides: Vec<Sides<'_>> = cases(EDITION);
+    let [old, new] = [0, 1].map(|side| format!("#![allow(warnings)]\n{}", modules(&sides, side)));
     // The option for the edition is necessary because the JSON does not depend on it.
     let [old_2021, new_2021] = [&old, &new].map(|text| json::in_edition("2021", "sample", text, &[]));
     let [old, new] = [old, new].map(|text| json::in_edition("2024", "sample", &text, &[]));
@@ -113,7 +90,7 @@ fn captures_of_impl_trait_depend_on_the_edition() {
     for (column, edition) in [(1, Edition::E2015), (1, Edition::E2021), (2, Edition::E2024)] {
         let found = typeloom_rust_api::compare(&old, &new, edition.into()).expect("the crate is small");
         assert!(found.by_edition);
-        for case in cases(EDITION) {
+        for case in &sides {
             let words: Vec<&str> = case.name.split(' ').collect();
             let inside = format!("::{}::", words[0]);
             let breaks = found.changes.iter().filter(|change| change.item.contains(&inside));

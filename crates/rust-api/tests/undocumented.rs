@@ -6,6 +6,7 @@
 //! a crate with one case. `sample::` in an expected path is the module of the case. With `...` at the end, there may be other changes
 //! that are no breaks.
 
+use crate::cases::{Case, cases, modules};
 use crate::json;
 use typeloom_rust_api::{Edition, Editions, ItemChange, describe};
 use typeloom_term::Symbols;
@@ -15,37 +16,16 @@ const PRIVATE_ITEMS: &str = include_str!("cases/private_items.txt");
 /// Cases with the options that the command uses.
 const ALL_ITEMS: &str = include_str!("cases/all_items.txt");
 
-struct Case<'t> {
-    name: &'t str,
-    old: String,
-    new: String,
-    expected: Vec<&'t str>,
-}
-
-fn cases(text: &str) -> Vec<Case<'_>> {
-    let case = |chunk| {
-        let (name, body): (&str, &str) = str::split_once(chunk, '\n').expect("a case has a name and a body");
-        let lines: Vec<&str> = body.lines().collect();
-        let parts: Vec<&[&str]> = lines.split(|line| *line == "---").collect();
-        let [old, new, expected] = parts[..] else {
-            panic!("{name} has two versions and the expected changes")
-        };
-        Case { name, old: old.join("\n"), new: new.join("\n"), expected: expected.to_vec() }
-    };
-    text.split("=== ").skip(1).map(case).collect()
-}
-
-/// A crate with a module for each case.
-fn version(cases: &[Case<'_>], side: for<'c> fn(&'c Case<'_>) -> &'c str) -> String {
-    let module = |case: &Case<'_>| format!("pub mod {} {{\n{}\n}}\n", case.name, side(case));
-    format!("#![allow(warnings)]\n{}", cases.iter().map(module).collect::<String>())
+/// A crate with one of the versions of each case.
+fn version(cases: &[Case<'_, 3>], side: usize) -> String {
+    format!("#![allow(warnings)]\n{}", modules(cases, side))
 }
 
 /// Compares the versions of all cases, documented with these options.
 fn judge(text: &str, options: &[&str]) {
     let cases = cases(text);
     let json = |source: String| json::with("sample", &source, options);
-    let (old, new) = (json(version(&cases, |case| &case.old)), json(version(&cases, |case| &case.new)));
+    let (old, new) = (json(version(&cases, 0)), json(version(&cases, 1)));
     let changes = typeloom_rust_api::compare(&old, &new, Editions::default()).expect("the crates are small");
     let mut other = summary(&changes.changes);
     let mut wrong = Vec::new();
@@ -55,12 +35,13 @@ fn judge(text: &str, options: &[&str]) {
             other.into_iter().partition(|item| item.contains(&inside));
         other = rest;
         let found: Vec<String> = own.iter().map(|item| item.replace(&inside, "sample::")).collect();
-        let (of, expected) = match case.expected.split_last() {
-            Some((&"...", expected)) => (found.iter().filter(|item| item.ends_with('!')).collect(), expected),
-            Some(_) | None => (found.iter().collect::<Vec<_>>(), &case.expected[..]),
+        let expected: Vec<&str> = case.parts[2].lines().collect();
+        let (of, listed) = match expected.split_last() {
+            Some((&"...", listed)) => (found.iter().filter(|item| item.ends_with('!')).collect(), listed),
+            Some(_) | None => (found.iter().collect::<Vec<_>>(), &expected[..]),
         };
-        if of != expected {
-            wrong.push(format!("{}: expected {:#?}, found {found:#?}", case.name, case.expected));
+        if of != listed {
+            wrong.push(format!("{}: expected {expected:#?}, found {found:#?}", case.name));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -99,7 +80,7 @@ fn each_case_with_all_items_has_the_expected_changes() {
 
 #[test]
 fn only_visible_paths_of_an_item_of_a_hidden_module_are_described() {
-    let json = json(&version(&cases(HIDDEN_ITEMS), |case| &case.old));
+    let json = json(&version(&cases(HIDDEN_ITEMS), 0));
     let mut symbols = Symbols::new();
     let api = describe(&json, Edition::default(), &mut symbols).expect("the crate is small");
     let module = "sample::a_visible_path_makes_an_item_of_a_hidden_module_public";

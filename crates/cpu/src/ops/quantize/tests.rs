@@ -4,10 +4,9 @@ use super::requantize::{Lanes, Requantizer};
 use super::*;
 use crate::attributes::{Attribute, Attributes};
 use crate::ops::generate::Random;
+use random::{below, bytes};
 
-fn below(random: &mut Random, limit: usize) -> usize {
-    usize::try_from(random.bits() % limit as u64).expect("the limit is small")
-}
+mod random;
 
 /// Floats, of which some are ties, infinite or NaN.
 fn floats(random: &mut Random, len: usize) -> Vec<f32> {
@@ -27,17 +26,6 @@ fn scales(random: &mut Random, len: usize) -> Vec<f32> {
         _ => (below(random, 1 << 16) + 1) as f32 / 100_000.0,
     };
     (0..len).map(|_| scale()).collect()
-}
-
-fn bytes(dtype: Dtype, shape: &[usize], random: &mut Random) -> AnyTensor {
-    let len = shape.iter().product();
-    let data: Vec<u8> = (0..len)
-        .map(|_| match random.bits() % 4 {
-            0 => [0, 127, 128, 255][below(random, 4)],
-            _ => below(random, 256) as u8,
-        })
-        .collect();
-    AnyTensor::from_le_bytes(dtype, shape, &data).expect("as many bytes as the shape requires")
 }
 
 fn tensor<T: typeloom_types::element::Element>(shape: &[usize], elements: &[T]) -> AnyTensor {
