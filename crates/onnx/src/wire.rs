@@ -205,7 +205,6 @@ impl<'a> Fields<'a> {
     /// ```
     #[inline(always)]
     pub fn next_bytes(&mut self) -> Option<(u32, &'a [u8])> {
-        const BYTES: u8 = 2;
         let (key, length, rest) = match *self.cursor.rest {
             [key, length, ref rest @ ..] if length < 0x80 => (key, usize::from(length), rest),
             [key, low, high, ref rest @ ..] if high < 0x80 => {
@@ -213,12 +212,14 @@ impl<'a> Fields<'a> {
             }
             _ => return None,
         };
-        if key >= 0x80 || key & 7 != BYTES || key < 8 {
+        // The key is `number << 3 | 2` with a number from 1 to 15. The rotation makes other keys large.
+        let number = key.wrapping_sub(1 << 3 | 2).rotate_right(3);
+        if number >= 15 {
             return None;
         }
         let (bytes, rest) = rest.split_at_checked(length)?;
         self.cursor.rest = rest;
-        Some((u32::from(key >> 3), bytes))
+        Some((u32::from(number) + 1, bytes))
     }
 
     /// As [`next_bytes`](Self::next_bytes), also for an integer below 16,384, or one below 128 in a field with a number below
@@ -236,7 +237,11 @@ impl<'a> Fields<'a> {
     #[inline(always)]
     pub fn next_small(&mut self) -> Option<SmallField<'a>> {
         let [key, first, ref rest @ ..] = *self.cursor.rest else { return None };
-        if key >= 0x80 {
+        // The key is `number << 3` of an integer or `number << 3 | 2` of bytes, with a number from 1 to 15.
+        if key & 0x85 != 0 || key < 1 << 3 {
+            if key < 0x80 {
+                return None;
+            }
             let [value, ref rest @ ..] = *rest else { return None };
             let key = u32::from(key & 0x7f) | u32::from(first) << 7;
             if first >= 0x80 || key & 7 != 0 || key < 8 || value >= 0x80 {
@@ -244,9 +249,6 @@ impl<'a> Fields<'a> {
             }
             self.cursor.rest = rest;
             return Some(SmallField::Varint(key >> 3, value.into()));
-        }
-        if key < 8 || key & 5 != 0 {
-            return None;
         }
         let (value, rest) = match *rest {
             _ if first < 0x80 => (usize::from(first), rest),
@@ -508,5 +510,55 @@ impl<'a> Cursor<'a> {
     #[cold]
     fn error(&self, kind: ErrorKind) -> DecodeError {
         DecodeError { offset: self.offset(), kind }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Field, Fields, SmallField, WireValue};
+
+    #[test]
+    fn the_fast_paths_agree_with_the_decoder_for_every_key() {
+        let mut accepted = [0; 2];
+        for (key, first, second) in (0..=255).flat_map(|key| {
+            [0, 1, 4, 0x7f, 0x80, 0x84, 0xff]
+                .into_iter()
+                .flat_map(move |first| [0, 2, 0x7f, 0x80].map(|second| (key, first, second)))
+        }) {
+            let message = [[key, first, second], [7; 3], [9; 3]].concat();
+            for message in [&message[..], &message[..2], &message[..3]] {
+                let mut decoder = Fields::new(message, 0);
+                let decoded = decoder.next();
+                let mut fields = Fields::new(message, 0);
+                if let Some((number, bytes)) = fields.next_bytes() {
+                    accepted[0] += 1;
+                    let value = WireValue::Len(bytes, fields.offset() - bytes.len());
+                    let field = Field { number, offset: 0, end: fields.offset(), value };
+                    assert_eq!(decoded, Some(Ok(field)), "{message:x?}");
+                }
+                let mut fields = Fields::new(message, 0);
+                if let Some(small) = fields.next_small() {
+                    accepted[1] += 1;
+                    let (number, value) = match small {
+                        SmallField::Varint(number, value) => (number, WireValue::Varint(value)),
+                        SmallField::Bytes(number, bytes) => {
+                            (number, WireValue::Len(bytes, fields.offset() - bytes.len()))
+                        }
+                    };
+                    let field = Field { number, offset: 0, end: fields.offset(), value };
+                    assert_eq!(decoded, Some(Ok(field)), "{message:x?}");
+                }
+            }
+        }
+        // The documented fields: 15 numbers, with lengths that the message has.
+        assert!(accepted[0] >= 15 * 3 && accepted[1] > 2 * accepted[0], "{accepted:?}");
+        for number in 1..16_u8 {
+            assert_eq!(
+                Fields::new(&[number << 3 | 2, 1, 5], 0).next_bytes(),
+                Some((number.into(), &[5][..]))
+            );
+            let integer = [number << 3, 5];
+            assert_eq!(Fields::new(&integer, 0).next_small(), Some(SmallField::Varint(number.into(), 5)));
+        }
     }
 }

@@ -58,7 +58,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use typeloom_solver::elem::ElemSet;
-use typeloom_solver::signature::Schema;
+use typeloom_solver::signature::{Schema, is_same_name};
 
 use crate::rules::{self, Entry};
 use heads::Head;
@@ -218,7 +218,7 @@ impl Table {
     #[must_use]
     pub fn domain(&self, name: &str) -> Option<&Domain> {
         let name = in_memory(name);
-        self.domains.iter().find(|domain| *domain.name == *name)
+        self.domains.iter().find(|domain| is_same_name(domain.name.as_bytes(), name.as_bytes()))
     }
 
     /// The names of a domain's operators in order; empty for an unknown domain.
@@ -264,7 +264,8 @@ impl Table {
     fn positions(&self, domain: &Domain, name: &str) -> Range<usize> {
         let is_named = |at: usize| {
             let Head { name: start, name_end: end, .. } = self.heads[at];
-            self.text.as_bytes().get(start as usize..end as usize) == Some(name.as_bytes())
+            let known = self.text.as_bytes().get(start as usize..end as usize);
+            known.is_some_and(|known| is_same_name(known, name.as_bytes()))
         };
         let range = &domain.schemas;
         let found = heads::named(&self.by_name, name);

@@ -14,7 +14,7 @@ use typeloom_types::op::AtomicOpDecl;
 use crate::map::{HashState, LookedUp, Map, Set};
 use crate::program::{OpId, id};
 use crate::rule::{Control, Rule, RuleCx, RuleResult, ShapeRule};
-use crate::signature::Schema;
+use crate::signature::{Schema, is_same_name};
 use crate::solve_error::SolveErrorKind;
 use crate::state::rare::{Empty, OnWrite};
 use crate::suggest::nearest;
@@ -251,7 +251,8 @@ impl<'a> Operators<'a> {
 
     fn version(&self, imports: ImportsId, domain: &str) -> Option<i64> {
         let imports = &self.imports[imports.index()];
-        imports.iter().find(|(known, _)| *known == domain).map(|(_, version)| *version)
+        let is_known = |known: &str| is_same_name(known.as_bytes(), domain.as_bytes());
+        imports.iter().find(|(known, _)| is_known(known)).map(|(_, version)| *version)
     }
 
     /// The rule for plainly declared operators.
@@ -280,7 +281,11 @@ impl<'a> Operators<'a> {
     ) -> OpId {
         let domain = canonical(domain);
         let same = |op: &Op<'a>| {
-            op.name == name && op.domain == domain && op.overload == overload && op.imports == imports
+            let equal = |known: &str, given: &str| is_same_name(known.as_bytes(), given.as_bytes());
+            equal(op.name, name)
+                && equal(op.domain, domain)
+                && equal(op.overload, overload)
+                && op.imports == imports
         };
         let known = if self.table.is_empty() {
             self.ops.iter().position(same).map(OpId::new)

@@ -89,19 +89,21 @@ impl<K: Eq + Hash, V> ScannedMap<K, V> {
 /// Maximum number of hashes that [`Positions`] scans.
 const MAX_SCANNED_HASHES: usize = 32;
 
-/// Number of hashes that [`Positions`] stores without an allocation: a small model has a few shapes and constants.
-const MAX_INLINE_HASHES: usize = 12;
+/// Number of hashes that [`Positions`] compares at once, in a few vector instructions.
+const BLOCK: usize = 8;
 
-/// Number of hashes that [`Positions`] compares at once.
-const SCANNED_BLOCK: usize = 8;
+/// Number of blocks that [`Positions`] stores without an allocation: a small model has a few shapes and constants.
+const MAX_INLINE_BLOCKS: usize = 2;
 
 /// The positions of items in a list without equal items, by the hashes of the items.
 ///
 /// The first hashes are scanned: a scan of a few words takes less time than to allocate and fill a hash table.
 #[derive(Clone, Default)]
 pub(crate) struct Positions {
-    /// The upper half of the hash of each item.
-    hashes: SmallVec<[u32; MAX_INLINE_HASHES]>,
+    /// The upper half of the hash of each item. The last block ends with zeros.
+    hashes: SmallVec<[[u32; BLOCK]; MAX_INLINE_BLOCKS]>,
+    /// The number of items.
+    count: usize,
     /// The positions, once there are more than [`MAX_SCANNED_HASHES`].
     table: HashTable<u32>,
 }
@@ -112,11 +114,10 @@ impl Positions {
     pub(crate) fn find(&self, hash: u64, mut is_same: impl FnMut(usize) -> bool) -> Option<usize> {
         let key = Self::key(hash);
         if self.table.is_empty() {
-            // The comparison of a block takes a few vector instructions.
-            for (block, keys) in self.hashes.chunks(SCANNED_BLOCK).enumerate() {
+            for (block, keys) in self.hashes.iter().enumerate() {
                 if keys.iter().fold(false, |found, known| found | (*known == key)) {
-                    let positions = (0..keys.len()).filter(|at| keys[*at] == key);
-                    let mut positions = positions.map(|at| block * SCANNED_BLOCK + at);
+                    let positions = (0..BLOCK).filter(|at| keys[*at] == key).map(|at| block * BLOCK + at);
+                    let mut positions = positions.take_while(|at| *at < self.count);
                     if let Some(at) = positions.find(|at| is_same(*at)) {
                         return Some(at);
                     }
@@ -124,30 +125,39 @@ impl Positions {
             }
             return None;
         }
-        let is_found = |at: &u32| self.hashes[*at as usize] == key && is_same(*at as usize);
+        let is_found = |at: &u32| self.hash(*at as usize) == key && is_same(*at as usize);
         self.table.find(Self::spread(key), is_found).map(|at| *at as usize)
     }
 
     /// Adds the hash of the item at the next position.
     #[inline]
     pub(crate) fn push(&mut self, hash: u64) {
-        self.hashes.push(Self::key(hash));
-        if self.hashes.len() > MAX_SCANNED_HASHES {
+        let (block, at) = (self.count / BLOCK, self.count % BLOCK);
+        if at == 0 {
+            self.hashes.push([0; BLOCK]);
+        }
+        self.hashes[block][at] = Self::key(hash);
+        self.count += 1;
+        if self.count > MAX_SCANNED_HASHES {
             self.index();
         }
     }
 
     /// Adds the positions that are not in the table.
     fn index(&mut self) {
-        let Self { hashes, table } = self;
-        let spread = |at: &u32| Self::spread(hashes[*at as usize]);
+        let Self { hashes, count, table } = self;
+        let spread = |at: &u32| Self::spread(hashes[*at as usize / BLOCK][*at as usize % BLOCK]);
         if table.is_empty() {
             table.reserve(2 * MAX_SCANNED_HASHES, spread);
         }
-        for at in table.len()..hashes.len() {
+        for at in table.len()..*count {
             let at = u32::try_from(at).expect("memory ends before 2^32 items");
             table.insert_unique(spread(&at), at, spread);
         }
+    }
+
+    fn hash(&self, at: usize) -> u32 {
+        self.hashes[at / BLOCK][at % BLOCK]
     }
 
     fn key(hash: u64) -> u32 {
@@ -202,7 +212,8 @@ mod tests {
 
     #[test]
     fn every_position_is_found_by_its_hash_before_and_after_the_table() {
-        for equal_bits in [0_u64, 60] {
+        // The last one makes all hashes zero, as the places of a block without items.
+        for equal_bits in [0_u64, 60, 63] {
             let mut positions = Positions::default();
             let hash = |item: usize| (item as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) << equal_bits;
             for item in 0..100 {

@@ -40,7 +40,6 @@ impl Schema {
 
     /// As [`Schema::attribute`], for a name that may not be UTF-8.
     pub(crate) fn attribute_of(&self, name: &[u8]) -> Option<&AttributeDecl> {
-        // The lists are short, and most names have another length or end.
         self.attributes.iter().find(|declared| is_same_name(declared.name.as_bytes(), name))
     }
 
@@ -66,10 +65,28 @@ impl Schema {
     }
 }
 
-/// Whether two names are equal. Comparing strings calls `memcmp`, which a different length or end saves.
+/// Whether two names are equal. Comparing slices calls `memcmp`, which takes longer for a few bytes. For empty strings, whose
+/// addresses are not mapped, it takes more than 0.1 us on a processor with AVX-512: vector loads that skip all bytes are slow there.
 #[inline]
-pub(crate) fn is_same_name(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.last() == b.last() && a == b
+#[must_use]
+pub fn is_same_name(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    // Names with one start often differ at the end.
+    if let (Some((start, end)), Some((other, last))) = (a.split_last_chunk::<8>(), b.split_last_chunk::<8>())
+    {
+        return end == last
+            && match (a.first_chunk::<8>(), b.first_chunk::<8>()) {
+                _ if start.is_empty() => true,
+                (Some(first), Some(given)) if start.len() <= 8 => first == given,
+                (_, _) => start == other,
+            };
+    }
+    if let (Some(end), Some(last)) = (a.last_chunk::<4>(), b.last_chunk::<4>()) {
+        return end == last && a.first_chunk::<4>() == b.first_chunk::<4>();
+    }
+    a.iter().eq(b)
 }
 
 fn formal_at(formals: &[Formal], position: usize) -> Option<&Formal> {
@@ -288,4 +305,24 @@ pub enum AttributeDefault {
     Ints(Box<[i64]>),
     /// A list of strings.
     Strings(Box<[Box<str>]>),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_same_name;
+
+    #[test]
+    fn names_are_equal_as_slices_are() {
+        let name: Vec<u8> = (0..40).collect();
+        for length in 0..=name.len() {
+            let given = &name[..length];
+            assert!(is_same_name(given, &given.to_vec()));
+            assert!(length == 0 || !is_same_name(given, &given[1..]) && !is_same_name(&given[1..], given));
+            for at in 0..length {
+                let mut other = given.to_vec();
+                other[at] ^= 0x80;
+                assert!(!is_same_name(given, &other), "byte {at} of {length}");
+            }
+        }
+    }
 }

@@ -18,7 +18,6 @@ pub(crate) mod trace;
 
 use std::sync::Arc;
 
-use smallvec::SmallVec;
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::TensorHeader;
 
@@ -33,7 +32,7 @@ use crate::state::assumptions::Assumptions;
 use crate::state::attributes::NodeAttributes;
 use crate::state::cases::Cases;
 use crate::state::claim::Trust;
-use crate::state::constants::{Constants, Data, Extents, Floats, Ints, MAX_ELEMENTS, is_float};
+use crate::state::constants::{Constants, Data, Extents, Floats, Ints, Items, MAX_ELEMENTS, is_float};
 use crate::state::frame::{Frame, Slot};
 use crate::state::memo::Memo;
 use crate::state::rare::OnWrite;
@@ -233,6 +232,18 @@ impl<'a> Core<'a> {
     }
 }
 
+/// A list of integers as dims.
+struct ConstantDims<'d> {
+    dims: &'d mut Dims,
+    items: Items<DimId>,
+}
+
+impl Extend<i64> for ConstantDims<'_> {
+    fn extend<I: IntoIterator<Item = i64>>(&mut self, numbers: I) {
+        self.items.extend(numbers.into_iter().map(|number| self.dims.constant(number)));
+    }
+}
+
 impl Core<'_> {
     /// Decodes the constant in a tensor, if it is small enough to follow.
     pub(crate) fn read_tensor(&mut self, header: &TensorHeader<'_>) -> Result<Option<Data>, DecodeError> {
@@ -250,9 +261,10 @@ impl Core<'_> {
             let items = header.collect_floats(MAX_ELEMENTS)?;
             return Ok(items.map(|items| Data::Floats(Arc::new(Floats { shape, items }))));
         }
-        let items: Option<SmallVec<[i64; 8]>> = header.collect_ints(MAX_ELEMENTS)?;
-        let Some(items) = items else { return Ok(None) };
-        let items = items.iter().map(|item| self.dims.constant(*item)).collect();
-        Ok(Some(Data::Ints(Arc::new(Ints { shape, items }))))
+        let mut list = ConstantDims { dims: &mut self.dims, items: Items::new() };
+        if !header.extend_ints(MAX_ELEMENTS, &mut list)? {
+            return Ok(None);
+        }
+        Ok(Some(Data::Ints(Arc::new(Ints { shape, items: list.items }))))
     }
 }

@@ -108,6 +108,10 @@ impl<'a> AttributeView<'a> {
                     attribute.s = Some(bytes);
                     implied = AttributeType::String as i32;
                 }
+                Some(SmallField::Bytes(5, bytes)) if attribute.t.is_none() => {
+                    attribute.t = Some(TensorView::from_body(bytes, fields.offset() - bytes.len()));
+                    implied = AttributeType::Tensor as i32;
+                }
                 Some(SmallField::Varint(..) | SmallField::Bytes(..)) | None => {
                     fields = before;
                     let Some(field) = fields.next() else { break };

@@ -104,14 +104,21 @@ impl TensorHeader<'_> {
     }
 
     /// As [`TensorHeader::int_values`], in another list.
-    pub fn collect_ints<C: FromIterator<i64>>(&self, limit: usize) -> Result<Option<C>, DecodeError> {
+    pub fn collect_ints<C: Default + Extend<i64>>(&self, limit: usize) -> Result<Option<C>, DecodeError> {
+        let mut list = C::default();
+        Ok(self.extend_ints(limit, &mut list)?.then_some(list))
+    }
+
+    /// Appends the elements to a list. If it returns `false`, [`TensorHeader::int_values`] returns `None`, and elements that the
+    /// list received are no values of the tensor.
+    pub fn extend_ints(&self, limit: usize, list: &mut impl Extend<i64>) -> Result<bool, DecodeError> {
         let Some(storage) = Storage::of(self.data_type).filter(|it| it.is_integer()) else {
-            return Ok(None);
+            return Ok(false);
         };
-        let Some(count) = self.view.count_within(self, limit)? else { return Ok(None) };
+        let Some(count) = self.view.count_within(self, limit)? else { return Ok(false) };
         if let Some(raw) = raw(self) {
             self.view.check_size(RAW_DATA, "bytes", storage.byte_count(count), raw.len())?;
-            return Ok(storage.decode(raw, count));
+            return Ok(storage.decode(raw, count, list));
         }
         let name = storage.field.name();
         let numbers = match self.packed.filter(|packed| packed.number == storage.field.number()) {
@@ -122,7 +129,7 @@ impl TensorHeader<'_> {
             // Several elements share a byte; each entry has one byte.
             let numbers = numbers.map(|number| number.map(|number| number as u8));
             let bytes: Vec<u8> = self.view.collect(numbers, name, storage.byte_count(count))?;
-            return Ok(storage.decode(&bytes, count));
+            return Ok(storage.decode(&bytes, count, list));
         }
         let mut exceeds = false;
         let narrowed = numbers.map(|number| {
@@ -130,8 +137,8 @@ impl TensorHeader<'_> {
             exceeds |= narrowed.is_none();
             Ok(narrowed.unwrap_or_default())
         });
-        let list = self.view.collect(narrowed, name, count)?;
-        Ok((!exceeds).then_some(list))
+        self.view.extend(list, narrowed, name, count)?;
+        Ok(!exceeds)
     }
 
     /// The elements of a tensor of float, double, float16 or bfloat16.
@@ -143,12 +150,15 @@ impl TensorHeader<'_> {
     }
 
     /// As [`TensorHeader::float_values`], in another list.
-    pub fn collect_floats<C: FromIterator<f64>>(&self, limit: usize) -> Result<Option<C>, DecodeError> {
+    pub fn collect_floats<C: Default + Extend<f64>>(&self, limit: usize) -> Result<Option<C>, DecodeError> {
         let Some(storage) = Storage::of(self.data_type) else { return Ok(None) };
         let Some(decode) = float_decoder(storage.dtype) else { return Ok(None) };
         let Some(count) = self.view.count_within(self, limit)? else { return Ok(None) };
-        let fixed =
-            |bytes: &[u8], size| bytes.chunks_exact(size).map(|it| decode(little_endian(it))).collect();
+        let fixed = |bytes: &[u8], size| {
+            let mut list = C::default();
+            list.extend(bytes.chunks_exact(size).map(|it| decode(little_endian(it))));
+            list
+        };
         if let Some(raw) = raw(self) {
             self.view.check_size(RAW_DATA, "bytes", storage.byte_count(count), raw.len())?;
             return Ok(Some(fixed(raw, storage.byte_count(1))));
@@ -285,21 +295,39 @@ impl<'a> TensorView<'a> {
     }
 
     /// Collects exactly `expected` elements.
-    fn collect<T, C: FromIterator<T>>(
+    fn collect<T, C: Default + Extend<T>>(
         &self,
-        mut elements: impl Iterator<Item = Result<T, DecodeError>>,
+        elements: impl Iterator<Item = Result<T, DecodeError>>,
         field: &'static FieldName,
         expected: usize,
     ) -> Result<C, DecodeError> {
-        let mut found = 0;
-        let counted = elements.by_ref().take(expected).inspect(|_| found += 1);
-        let kept = counted.collect::<Result<C, _>>()?;
+        let mut list = C::default();
+        self.extend(&mut list, elements, field, expected)?;
+        Ok(list)
+    }
+
+    /// Appends exactly `expected` elements to a list.
+    fn extend<T>(
+        &self,
+        list: &mut impl Extend<T>,
+        mut elements: impl Iterator<Item = Result<T, DecodeError>>,
+        field: &'static FieldName,
+        expected: usize,
+    ) -> Result<(), DecodeError> {
+        let (mut found, mut error) = (0, None);
+        list.extend(elements.by_ref().take(expected).map_while(|element| {
+            let element = element.map_err(|malformed| error = Some(malformed)).ok()?;
+            found += 1;
+            Some(element)
+        }));
+        if let Some(malformed) = error {
+            return Err(malformed);
+        }
         for element in elements {
             element?;
             found += 1;
         }
-        self.check_size(field, "elements", expected, found)?;
-        Ok(kept)
+        self.check_size(field, "elements", expected, found)
     }
 
     fn check_size(
@@ -356,19 +384,27 @@ impl Storage {
     }
 
     /// Decodes `count` elements from [`byte_count(count)`](Self::byte_count) little-endian bytes.
-    fn decode<C: FromIterator<i64>>(self, bytes: &[u8], count: usize) -> Option<C> {
+    /// Returns whether all of them are in the range of `i64`.
+    fn decode(self, bytes: &[u8], count: usize, list: &mut impl Extend<i64>) -> bool {
         let bits = self.bits() as usize;
+        let mut fits = true;
+        let mut narrow = |number| {
+            let narrowed = self.narrow(number);
+            fits &= narrowed.is_some();
+            narrowed.unwrap_or_default()
+        };
         if bits < 8 {
             let per_byte = 8 / bits;
-            let element = |at: usize| self.narrow(i64::from(bytes[at / per_byte] >> (at % per_byte * bits)));
-            return (0..count).map(element).collect();
-        }
-        if self.dtype == Dtype::I64 {
+            let element = |at: usize| i64::from(bytes[at / per_byte] >> (at % per_byte * bits));
+            list.extend((0..count).map(element).map(narrow));
+        } else if self.dtype == Dtype::I64 {
             let (words, _) = bytes.as_chunks::<8>();
-            return Some(words.iter().map(|word| i64::from_le_bytes(*word)).collect());
+            list.extend(words.iter().map(|word| i64::from_le_bytes(*word)));
+        } else {
+            let element = |bytes: &[u8]| narrow(little_endian(bytes).cast_signed());
+            list.extend(bytes.chunks_exact(bits / 8).map(element));
         }
-        let element = |bytes: &[u8]| self.narrow(little_endian(bytes).cast_signed());
-        bytes.chunks_exact(bits / 8).map(element).collect()
+        fits
     }
 }
 

@@ -418,11 +418,15 @@ pub(super) fn is_unsigned(elem: Elem) -> bool {
 
 /// The extents, if all are constants.
 pub(super) fn const_extents(cx: &mut RuleCx<'_, '_>, extents: &[DimId]) -> Option<SmallVec<[usize; 6]>> {
-    let mut constants = SmallVec::new();
+    let mut constants = Some(SmallVec::new());
     for dim in extents {
-        constants.push(usize::try_from(cx.const_dim(*dim)?).ok()?);
+        let extent = cx.const_dim(*dim).and_then(|extent| usize::try_from(extent).ok());
+        match (extent, &mut constants) {
+            (Some(extent), Some(constants)) => constants.push(extent),
+            (_, _) => constants = None,
+        }
     }
-    Some(constants)
+    constants
 }
 
 /// Number of elements of a shape; `None` on overflow.

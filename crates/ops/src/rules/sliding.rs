@@ -54,14 +54,24 @@ pub(super) struct Windows {
 impl Windows {
     /// Reads and validates the attributes of a node with `spatial` spatial axes.
     pub(super) fn read(cx: &RuleCx<'_, '_>, spatial: usize) -> RuleResult<Self> {
-        let ones = || PerAxis::from_elem(1, spatial);
-        let pads = numbers(cx, "pads", 2 * spatial, 0)?;
-        Ok(Self {
-            strides: numbers(cx, "strides", spatial, 1)?.unwrap_or_else(ones),
-            dilations: numbers(cx, "dilations", spatial, 1)?.unwrap_or_else(ones),
-            pads: pads.map(|pads| (0..spatial).map(|axis| (pads[axis], pads[axis + spatial])).collect()),
+        let mut pads = PerAxis::new();
+        let has_pads = read_numbers(cx, "pads", 2 * spatial, 0, &mut pads)?;
+        let mut windows = Self {
+            strides: PerAxis::new(),
+            dilations: PerAxis::new(),
+            pads: None,
             auto_pad: choice(cx, "auto_pad", &AUTO_PADS)?.unwrap_or(AutoPad::NotSet),
-        })
+        };
+        for (name, numbers) in [("strides", &mut windows.strides), ("dilations", &mut windows.dilations)] {
+            if !read_numbers(cx, name, spatial, 1, numbers)? {
+                numbers.resize(spatial, 1);
+            }
+        }
+        if has_pads {
+            let pairs = windows.pads.insert(SmallVec::new());
+            pairs.extend((0..spatial).map(|axis| (pads[axis], pads[axis + spatial])));
+        }
+        Ok(windows)
     }
 
     /// Number of elements covered by a window of `kernel` elements along a spatial axis.
@@ -343,14 +353,28 @@ pub(super) fn numbers(
     count: usize,
     least: i64,
 ) -> RuleResult<Option<PerAxis>> {
-    let Some(numbers) = cx.attr_numbers(name)? else { return Ok(None) };
+    let mut numbers = PerAxis::new();
+    Ok(read_numbers(cx, name, count, least, &mut numbers)?.then_some(numbers))
+}
+
+/// As [`numbers`], into an empty list; returns whether the attribute is set. Moving a list takes longer than reading it.
+fn read_numbers(
+    cx: &RuleCx<'_, '_>,
+    name: &'static str,
+    count: usize,
+    least: i64,
+    numbers: &mut PerAxis,
+) -> RuleResult<bool> {
+    if !cx.read_attr_numbers(name, numbers)? {
+        return Ok(false);
+    }
     if numbers.len() != count {
         let message = format!("must have {count} entries for these axes, but has {}", numbers.len());
         return Err(RuleError::attribute(name, message));
     }
     match numbers.iter().find(|number| **number < least) {
         Some(bad) => Err(RuleError::attribute(name, format!("must be at least {least}, but holds {bad}"))),
-        None => Ok(Some(numbers)),
+        None => Ok(true),
     }
 }
 
@@ -367,8 +391,11 @@ pub(super) fn kernel_dims(
     cx: &mut RuleCx<'_, '_>,
     spatial: usize,
 ) -> RuleResult<Option<SmallVec<[DimId; 6]>>> {
-    let given = kernel_shape(cx, spatial)?;
-    Ok(given.map(|given| given.into_iter().map(|extent| cx.dims().constant(extent)).collect()))
+    let mut given = PerAxis::new();
+    if !read_numbers(cx, "kernel_shape", spatial, 1, &mut given)? {
+        return Ok(None);
+    }
+    Ok(Some(given.into_iter().map(|extent| cx.dims().constant(extent)).collect()))
 }
 
 /// The extents of the kernel: those in `kernel_shape`, else those of the weights.

@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 use super::arena::{Dims, Kind, Operation, Range};
 use super::id::DimId;
 use super::poly::{Terms, merge};
+use super::shape::DimVec;
 
 /// The result of binding a variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -108,6 +109,16 @@ impl Dims {
             self.set_memo(top, resolved);
         }
         self.memo(dim).unwrap_or(dim)
+    }
+
+    /// Appends dims to a list, each as [`Dims::resolve`] returns it.
+    pub(crate) fn resolve_all(&mut self, dims: &[DimId], into: &mut DimVec) {
+        let start = into.len();
+        into.extend_from_slice(dims);
+        // Without bindings, every dim is resolved.
+        if self.binding_count() > 0 {
+            into[start..].iter_mut().for_each(|dim| *dim = self.resolve(*dim));
+        }
     }
 
     /// Substitutes `values` for symbols or anonymous variables, simultaneously.

@@ -98,7 +98,8 @@ fn initializer<'a>(
     if let Some(header) = header {
         read_ahead(core, frame, value, header, elem);
     }
-    let shape: DimVec = dims.iter().map(|dim| core.dims.constant(*dim)).collect();
+    let mut shape = DimVec::new();
+    shape.extend(dims.iter().map(|dim| core.dims.constant(*dim)));
     let shape = core.shapes.intern(&shape);
     if replaceable && !core.declared_shapes(body, value).is_empty() {
         default_fits(core, frame, body, value, shape)?;

@@ -20,6 +20,7 @@ use super::{
     Body, BodySource, Declaration, DeclarationId, DeclarationKind, Graph, GraphId, GraphOwner, Initializer,
     InitializerId, NameId, OpId, Origin, ProgramStep, ProgramValue, StepId, StepKind, ValueId,
 };
+use crate::signature::is_same_name;
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 
 /// Maximum nesting of graphs.
@@ -473,9 +474,6 @@ impl<'a, 'r> Builder<'a, 'r> {
         overload: Text<'a>,
     ) -> Result<OpId, DecodeError> {
         let spelling = [op_type.bytes, domain.bytes];
-        // Most domains are empty, and comparing empty slices calls `memcmp`.
-        let same =
-            |known: &[u8], given: &[u8]| known.len() == given.len() && (given.is_empty() || *known == *given);
         let first = op_type.bytes.first().map_or(0, |byte| usize::from(*byte));
         let last = op_type.bytes.last().map_or(0, |byte| usize::from(*byte));
         let at = (first ^ last << 1 ^ op_type.bytes.len() << 3) % RECENT_OPERATORS;
@@ -483,7 +481,7 @@ impl<'a, 'r> Builder<'a, 'r> {
         if let Some(recent) = &self.recent
             && let Some((known, op)) = &recent[at]
             && is_plain
-            && known.iter().zip(spelling).all(|(known, given)| same(known, given))
+            && known.iter().zip(spelling).all(|(known, given)| is_same_name(known, given))
         {
             return Ok(*op);
         }

@@ -18,6 +18,7 @@ use hashbrown::hash_table::Entry;
 use super::build::reserve;
 use super::{NameId, ValueId};
 use crate::map::HashState;
+use crate::signature::is_same_name;
 
 /// A position in the undo log.
 #[derive(Clone, Copy)]
@@ -65,7 +66,7 @@ impl<'a> Names<'a> {
     pub(super) fn intern_input(&mut self, name: &'a [u8]) -> Result<Option<NameId>, Utf8Error> {
         match self.names.last() {
             _ if name.is_empty() => Ok(None),
-            Some(newest) if *newest == name => Ok(Some(NameId::new(self.names.len() - 1))),
+            Some(newest) if is_same_name(newest, name) => Ok(Some(NameId::new(self.names.len() - 1))),
             Some(_) | None => self.intern_bytes(name).map(Some),
         }
     }
@@ -77,7 +78,7 @@ impl<'a> Names<'a> {
         }
         let Self { table, hasher, names, current, .. } = self;
         let key = hash(hasher, name);
-        let is_same = |id: &NameId| names[id.index()] == name;
+        let is_same = |id: &NameId| is_same_name(names[id.index()], name);
         match table.entry(key, is_same, |id| hash(hasher, names[id.index()])) {
             Entry::Occupied(known) => Ok(*known.get()),
             Entry::Vacant(vacant) => {
@@ -94,10 +95,7 @@ impl<'a> Names<'a> {
     /// As [`Names::intern_bytes`], while the table is empty.
     fn intern_scanned(&mut self, name: &'a [u8]) -> Result<NameId, Utf8Error> {
         let Self { names, current, .. } = self;
-        // Comparing slices calls `memcmp`, and most names have another length or end.
-        let is_same =
-            |known: &&[u8]| known.len() == name.len() && known.last() == name.last() && *known == name;
-        if let Some(known) = names.iter().position(is_same) {
+        if let Some(known) = names.iter().position(|known| is_same_name(known, name)) {
             return Ok(NameId::new(known));
         }
         check_utf8(name)?;

@@ -144,18 +144,26 @@ impl<'a> RuleCx<'_, 'a> {
     /// # Errors
     /// [`RuleError::Malformed`].
     pub fn attr_numbers(&self, name: &str) -> Result<Option<SmallVec<[i64; 6]>>, RuleError> {
-        let read = |attribute: &Attribute<'a>| {
-            let mut numbers = SmallVec::new();
-            attribute.ints().append_to(&mut numbers)?;
-            Ok(Some(numbers))
+        let mut numbers = SmallVec::new();
+        Ok(self.read_attr_numbers(name, &mut numbers)?.then_some(numbers))
+    }
+
+    /// Appends the numbers of [`RuleCx::attr_numbers`] to a list, and returns whether the attribute has a value.
+    ///
+    /// # Errors
+    /// [`RuleError::Malformed`].
+    pub fn read_attr_numbers(&self, name: &str, into: &mut SmallVec<[i64; 6]>) -> Result<bool, RuleError> {
+        if let Some(read) = self.with_attr(name, |attribute| attribute.ints().append_to(into))? {
+            read?;
+            return Ok(true);
+        }
+        let declared = self.schema().and_then(|schema| schema.attribute(name));
+        let Some(AttributeDefault::Ints(values)) = declared.and_then(|declared| declared.default.as_ref())
+        else {
+            return Ok(false);
         };
-        self.value_or_default(name, read, |default| {
-            if let AttributeDefault::Ints(values) = default {
-                Some(values.iter().copied().collect())
-            } else {
-                None
-            }
-        })
+        into.extend_from_slice(values);
+        Ok(true)
     }
 
     /// A list of floats.

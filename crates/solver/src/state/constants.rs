@@ -140,7 +140,7 @@ pub(crate) enum Data {
     Ints(Arc<Ints>),
     Floats(Arc<Floats>),
     /// [`MIN_SPLAT`] or more equal integers or floats.
-    Splat(Arc<Splat>),
+    Splat(Splat),
     /// Equal whole numbers; their number is not a constant.
     Filled(DimId),
     /// Integers divided by a constant of 2 or more.
@@ -158,7 +158,7 @@ impl Data {
         if count < MIN_SPLAT {
             return Self::Ints(Arc::new(Ints { shape, items: smallvec![item; count] }));
         }
-        Self::Splat(Arc::new(Splat { shape, item: Item::Int(item) }))
+        Self::Splat(Splat { shape, item: Item::Int(item) })
     }
 
     /// Floats that all equal `item`, as many as the product of `shape`.
@@ -167,7 +167,7 @@ impl Data {
         if count < MIN_SPLAT {
             return Self::Floats(Arc::new(Floats { shape, items: smallvec![item; count] }));
         }
-        Self::Splat(Arc::new(Splat { shape, item: Item::Float(item.to_bits()) }))
+        Self::Splat(Splat { shape, item: Item::Float(item.to_bits()) })
     }
 
     pub(crate) fn as_ints(&self) -> Option<Arc<Ints>> {

@@ -450,12 +450,15 @@ impl<'a> Core<'a> {
 
     /// The dims of a shape, resolved.
     pub(crate) fn resolved(&mut self, shape: ShapeId) -> DimVec {
-        let mut dims = DimVec::from_slice(self.shapes.get(shape));
-        // Without bindings, every dim is resolved.
-        if self.dims.binding_count() > 0 {
-            dims.iter_mut().for_each(|dim| *dim = self.dims.resolve(*dim));
-        }
+        let mut dims = DimVec::new();
+        self.resolve_into(shape, &mut dims);
         dims
+    }
+
+    /// Appends the dims of a shape, resolved, to a list. A list that is filled before it is moved costs a stall: the processor
+    /// waits until its items are in the cache, because they were written one by one and are read in groups.
+    pub(crate) fn resolve_into(&mut self, shape: ShapeId, into: &mut DimVec) {
+        self.dims.resolve_all(self.shapes.get(shape), into);
     }
 
     /// The shapes that a body declares for a value. Malformed types are reported elsewhere.
