@@ -315,11 +315,11 @@ mod tests {
     fn names_are_equal_as_slices_are() {
         let name: Vec<u8> = (0..40).collect();
         for length in 0..=name.len() {
-            let given = &name[..length];
-            assert!(is_same_name(given, &given.to_vec()));
+            let (given, copy) = (&name[..length], name[..length].to_vec());
+            assert!(is_same_name(given, &copy));
             assert!(length == 0 || !is_same_name(given, &given[1..]) && !is_same_name(&given[1..], given));
             for at in 0..length {
-                let mut other = given.to_vec();
+                let mut other = copy.clone();
                 other[at] ^= 0x80;
                 assert!(!is_same_name(given, &other), "byte {at} of {length}");
             }
