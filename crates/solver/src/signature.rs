@@ -65,8 +65,8 @@ impl Schema {
     }
 }
 
-/// Whether two names are equal. Comparing slices calls `memcmp`, which takes longer for a few bytes. For empty strings, whose
-/// addresses are not mapped, it takes more than 0.1 us on a processor with AVX-512: vector loads that skip all bytes are slow there.
+/// Whether two names are equal. Comparing slices calls `memcmp`, which takes longer for a few bytes. It is very slow for empty
+/// strings on a processor with AVX-512: it loads no byte of their addresses, but these are not mapped, and such loads are slow.
 #[inline]
 #[must_use]
 pub fn is_same_name(a: &[u8], b: &[u8]) -> bool {

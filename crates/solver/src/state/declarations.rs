@@ -455,8 +455,8 @@ impl<'a> Core<'a> {
         dims
     }
 
-    /// Appends the dims of a shape, resolved, to a list. A list that is filled before it is moved costs a stall: the processor
-    /// waits until its items are in the cache, because they were written one by one and are read in groups.
+    /// Appends the dims of a shape, resolved, to a list. Filling a list in its place saves moving it, which makes a processor wait:
+    /// the items are written one by one and read in groups.
     pub(crate) fn resolve_into(&mut self, shape: ShapeId, into: &mut DimVec) {
         self.dims.resolve_all(self.shapes.get(shape), into);
     }
