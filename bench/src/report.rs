@@ -47,7 +47,7 @@ only ratios are comparable between machines.
 - In brackets: the time relative to typeloom's with the same start, file or memory.
 - *growth* is the time of a row divided by that of the row above, and the ratio of their sizes.
 - *new process* is the first call of a process that has checked only a model of a few nodes, and includes
-  mapping its pages. In all other runs the allocator keeps its pages between requests.
+  mapping its pages; the reference starts from memory. In all other runs the allocator keeps its pages between requests.
 - *peak* is the maximum memory of a new process during one request minus its memory before, including the
   model's bytes. For generated models the process has checked a model of a few nodes before, so that the
   program's own memory is excluded.
@@ -87,6 +87,7 @@ fn growth_and_memory(family: &Family, rows: &[Row]) -> Table {
     heads.extend(growing.iter().map(|index| format!("growth {}", METHODS[*index].title)));
     heads.push("typeloom, new process".to_owned());
     heads.extend(growing.first().map(|_| "growth typeloom, new process".to_owned()));
+    heads.push("reference, new process".to_owned());
     heads.extend(Contender::ALL.iter().map(|contender| format!("peak {}", contender.name())));
     heads.push("typeloom, bytes a node".to_owned());
     let mut table = Table::new(heads);
@@ -94,15 +95,16 @@ fn growth_and_memory(family: &Family, rows: &[Row]) -> Table {
         let before = index.checked_sub(1).map(|index| &rows[index]);
         let mut cells = vec![row.name.clone()];
         for method in &growing {
-            let ratio =
-                before.and_then(|before| times_and_sizes(before, row, |row| median(&row.times[*method])));
+            let ratio = before.and_then(|before| times_of(before, row, |row| median(&row.times[*method])));
             cells.push(ratio.map_or_else(none, steps));
         }
-        cells.push(new_process(row).map_or_else(none, time));
+        let ours = |row: &Row| new_process(row, Contender::Typeloom);
+        cells.push(ours(row).map_or_else(none, time));
         cells.extend(growing.first().map(|_| {
-            let ratio = before.and_then(|before| times_and_sizes(before, row, new_process));
+            let ratio = before.and_then(|before| times_of(before, row, ours));
             ratio.map_or_else(none, steps)
         }));
+        cells.push(new_process(row, Contender::Reference).map_or_else(none, time));
         cells.extend(row.fresh.iter().map(|fresh| fresh.map_or_else(none, |fresh| memory(fresh.held))));
         cells.push(over_file(row).map_or_else(none, |bytes| bytes.to_string()));
         table.row(cells);
@@ -110,8 +112,8 @@ fn growth_and_memory(family: &Family, rows: &[Row]) -> Table {
     table
 }
 
-/// Ratios of time and size between two consecutive rows.
-fn times_and_sizes(before: &Row, row: &Row, time: impl Fn(&Row) -> Option<Duration>) -> Option<(f64, f64)> {
+/// Ratios of time and size between two rows of a family.
+pub fn times_of(before: &Row, row: &Row, time: impl Fn(&Row) -> Option<Duration>) -> Option<(f64, f64)> {
     let ratio = time(row)?.as_secs_f64() / time(before)?.as_secs_f64();
     Some((ratio, row.size? as f64 / before.size? as f64))
 }
@@ -120,21 +122,16 @@ fn steps((time, size): (f64, f64)) -> String {
     format!("{} at {}", three_digits(time), (size * 10.0).round() / 10.0)
 }
 
-/// Time of typeloom's first answer to this model in a new process.
-pub fn new_process(row: &Row) -> Option<Duration> {
-    Some(row.fresh[0]?.time)
+/// Time of a contender's first answer to this model in a new process.
+pub fn new_process(row: &Row, contender: Contender) -> Option<Duration> {
+    let index = Contender::ALL.iter().position(|it| *it == contender)?;
+    Some(row.fresh[index]?.time)
 }
 
 /// The time of a method divided by that of typeloom with the same start.
 pub fn ratio(row: &Row, method: usize) -> Option<f64> {
     let reference = &row.times[ours(METHODS[method].start)];
     Some(median(&row.times[method])?.as_secs_f64() / median(reference)?.as_secs_f64())
-}
-
-/// Growth of a time for a tenfold size, extrapolated from two rows of a family.
-pub fn growth(before: &Row, row: &Row, time: impl Fn(&Row) -> Option<Duration>) -> Option<f64> {
-    let (time, size) = times_and_sizes(before, row, time)?;
-    Some(time.powf(10f64.ln() / size.ln()))
 }
 
 /// Memory of typeloom in excess of the file size, in bytes per node; `None` if it is less than the file.
@@ -263,10 +260,10 @@ mod tests {
     }
 
     #[test]
-    fn growth_is_scaled_to_ten_times_the_size() {
-        let linear = growth(&row(1_000, 10), &row(4_000, 40), new_process).unwrap();
-        let quadratic = growth(&row(1_000, 10), &row(4_000, 160), new_process).unwrap();
-        assert!((linear - 10.0).abs() < 1e-6 && (quadratic - 100.0).abs() < 1e-6);
+    fn growth_is_a_ratio_of_times_and_of_sizes() {
+        let ours = |row: &Row| new_process(row, Contender::Typeloom);
+        assert_eq!(times_of(&row(1_000, 10), &row(4_000, 160), ours), Some((16.0, 4.0)));
+        assert_eq!(new_process(&row(1_000, 10), Contender::Reference), None);
     }
 
     #[test]

@@ -125,7 +125,7 @@ impl Positions {
             }
             return None;
         }
-        let is_found = |at: &u32| self.hash(*at as usize) == key && is_same(*at as usize);
+        let is_found = |at: &u32| Self::hash(&self.hashes, *at as usize) == key && is_same(*at as usize);
         self.table.find(Self::spread(key), is_found).map(|at| *at as usize)
     }
 
@@ -146,7 +146,7 @@ impl Positions {
     /// Adds the positions that are not in the table.
     fn index(&mut self) {
         let Self { hashes, count, table } = self;
-        let spread = |at: &u32| Self::spread(hashes[*at as usize / BLOCK][*at as usize % BLOCK]);
+        let spread = |at: &u32| Self::spread(Self::hash(hashes, *at as usize));
         if table.is_empty() {
             table.reserve(2 * MAX_SCANNED_HASHES, spread);
         }
@@ -156,8 +156,8 @@ impl Positions {
         }
     }
 
-    fn hash(&self, at: usize) -> u32 {
-        self.hashes[at / BLOCK][at % BLOCK]
+    fn hash(hashes: &[[u32; BLOCK]], at: usize) -> u32 {
+        hashes[at / BLOCK][at % BLOCK]
     }
 
     fn key(hash: u64) -> u32 {

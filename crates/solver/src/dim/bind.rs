@@ -111,14 +111,14 @@ impl Dims {
         self.memo(dim).unwrap_or(dim)
     }
 
-    /// Appends dims to a list, each as [`Dims::resolve`] returns it.
-    pub(crate) fn resolve_all(&mut self, dims: &[DimId], into: &mut DimVec) {
-        let start = into.len();
-        into.extend_from_slice(dims);
+    /// Dims, each as [`Dims::resolve`] returns it.
+    pub(crate) fn resolve_all(&mut self, dims: &[DimId]) -> DimVec {
+        let mut resolved = DimVec::from_slice(dims);
         // Without bindings, every dim is resolved.
         if self.binding_count() > 0 {
-            into[start..].iter_mut().for_each(|dim| *dim = self.resolve(*dim));
+            resolved.iter_mut().for_each(|dim| *dim = self.resolve(*dim));
         }
+        resolved
     }
 
     /// Substitutes `values` for symbols or anonymous variables, simultaneously.

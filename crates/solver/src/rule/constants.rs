@@ -150,11 +150,8 @@ impl RuleCx<'_, '_> {
 
     /// The shape that the elements of the integer vector at a port describe, if their number is known.
     pub fn shape_value(&mut self, port: Port) -> Option<DimVec> {
-        let mut shape = None;
-        if let Some(ints) = self.ints(port).filter(|ints| ints.shape.len() == 1) {
-            self.dims().resolve_all(&ints.items, shape.insert(DimVec::new()));
-        }
-        shape
+        let ints = self.ints(port).filter(|ints| ints.shape.len() == 1)?;
+        Some(self.dims().resolve_all(&ints.items))
     }
 
     /// The number of elements of the vector at a port, from its value or its shape, if it is at most

@@ -15,11 +15,7 @@ const MAX_BOUNDS: usize = 32;
 impl RuleCx<'_, '_> {
     /// The shape at a port, if its rank is known.
     pub fn shape(&mut self, port: Port) -> Option<DimVec> {
-        let mut shape = None;
-        if let Some(id) = self.shape_id(port) {
-            self.core().resolve_into(id, shape.insert(DimVec::new()));
-        }
-        shape
+        self.shape_id(port).map(|shape| self.core().resolved(shape))
     }
 
     /// The number of axes at a port, if it is known.

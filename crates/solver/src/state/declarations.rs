@@ -450,15 +450,7 @@ impl<'a> Core<'a> {
 
     /// The dims of a shape, resolved.
     pub(crate) fn resolved(&mut self, shape: ShapeId) -> DimVec {
-        let mut dims = DimVec::new();
-        self.resolve_into(shape, &mut dims);
-        dims
-    }
-
-    /// Appends the dims of a shape, resolved, to a list. Filling a list in its place saves moving it, which makes a processor wait:
-    /// the items are written one by one and read in groups.
-    pub(crate) fn resolve_into(&mut self, shape: ShapeId, into: &mut DimVec) {
-        self.dims.resolve_all(self.shapes.get(shape), into);
+        self.dims.resolve_all(self.shapes.get(shape))
     }
 
     /// The shapes that a body declares for a value. Malformed types are reported elsewhere.
