@@ -8,6 +8,8 @@ use crate::report::{Measured, Table, median, memory, new_process, over_file, rat
 pub fn section(measured: &[Measured]) -> String {
     let promises = [
         small_speed(measured),
+        small_time(measured),
+        small_process(measured),
         speed(measured),
         new_process_speed(measured),
         linearity(measured),
@@ -44,6 +46,34 @@ const MIN_NODES: u64 = 5_000;
 fn small_speed(measured: &[Measured]) -> Option<Promise> {
     let text = "5 times as fast as the reference's call in memory, for each network";
     at_least(rows(measured, &["light", "models"]), text, 5.0)
+}
+
+fn small_time(measured: &[Measured]) -> Option<Promise> {
+    let times = small(measured).map(|(place, row)| (median(&row.times[ours(Start::File)]), place));
+    let (worst, place) = times.filter_map(present).max_by_key(|it| it.0)?;
+    Some(Promise {
+        text: "at most 40 us for a network of at most 40 nodes, from its file",
+        worst: time(worst),
+        place,
+        kept: worst.as_micros() <= 40,
+    })
+}
+
+/// `cli/start.py` measures whole processes of the command.
+fn small_process(measured: &[Measured]) -> Option<Promise> {
+    let times = small(measured).map(|(place, row)| (new_process(row, Contender::Typeloom), place));
+    let (worst, place) = times.filter_map(present).max_by_key(|it| it.0)?;
+    Some(Promise {
+        text: "less than 1 ms for the same in a new process, after its start",
+        worst: time(worst),
+        place,
+        kept: worst.as_millis() < 1,
+    })
+}
+
+/// The small networks of the ONNX test suite.
+fn small(measured: &[Measured]) -> impl Iterator<Item = (String, &Row)> {
+    rows(measured, &["light"]).filter(|(_, row)| row.nodes <= 40)
 }
 
 fn speed(measured: &[Measured]) -> Option<Promise> {
