@@ -34,6 +34,8 @@ class Case:
     constants: tuple = ()
     unspecified: tuple = ()
     versions: dict = field(default_factory=lambda: CONTRIB)
+    # Results that ONNX Runtime writes to the memory of an input, by their names.
+    in_place: dict = field(default_factory=dict)
 
     def __post_init__(self):
         self.inputs = [(name, array if array is None or isinstance(array, dict) else np.asarray(array)) for name, array in self.inputs]

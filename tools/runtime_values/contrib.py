@@ -7,8 +7,8 @@ from .case import Case, floats, ints, normal, one_of
 EMPTY = None
 
 
-def ms(op, inputs, attributes=None, outputs=("y",), constants=(), unspecified=()):
-    return Case(f"com.microsoft.{op}", inputs, attributes or {}, outputs, constants, unspecified)
+def ms(op, inputs, attributes=None, outputs=("y",), constants=(), unspecified=(), **rest):
+    return Case(f"com.microsoft.{op}", inputs, attributes or {}, outputs, constants, unspecified, **rest)
 
 
 def f32(value):
@@ -540,6 +540,82 @@ def matmul_integer_16(random):
     return ms("MatMulInteger16", [("a", ints(random, -999, 999, 3, 4, dtype=np.int16)), ("b", ints(random, -999, 999, 4, 5, dtype=np.int16))])
 
 
+def linear_attention(random):
+    batch, length, size, v_size = 2, int(one_of(random, 1, 3)), 4, int(one_of(random, 4, 3))
+    heads, kv_heads = one_of(random, (2, 2), (4, 2), (2, 4))
+    rule = one_of(random, "linear", "gated", "delta", "gated_delta")
+    state = (batch, kv_heads, size, v_size)
+    inputs = [
+        ("q", normal(random, batch, length, heads * size)),
+        ("k", normal(random, batch, length, kv_heads * size, scale=0.5)),
+        ("v", normal(random, batch, length, kv_heads * v_size)),
+        ("past", normal(random, *state) if random.integers(2) else None),
+        ("decay", -np.abs(normal(random, batch, length, kv_heads * int(one_of(random, 1, size)))) if "gated" in rule else None),
+        ("beta", np.abs(normal(random, batch, length, int(one_of(random, 1, kv_heads)), scale=0.5)) if "delta" in rule else None),
+    ]
+    attributes = {"q_num_heads": heads, "kv_num_heads": kv_heads, "update_rule": rule}
+    if random.integers(3) == 0:
+        attributes["scale"] = 0.3
+    return ms("LinearAttention", inputs, attributes, ("y", "state"))
+
+
+def decoder_masked_attention(random):
+    beams = int(one_of(random, 1, 1, 2))
+    batch, heads, size, past, most = 2 * beams, 2, int(one_of(random, 4, 8)), int(one_of(random, 0, 1, 3)), 6
+    hidden = heads * size
+    cross = random.integers(4) == 0
+    total = 5 if cross else past + 1
+    inputs = {"q": normal(random, batch, 1, hidden)}
+    for name in ("k", "v"):
+        inputs[name] = normal(random, batch, heads, total, size) if cross else normal(random, batch, 1, hidden)
+    inputs["m"] = np.array([[1] * total, [1] * (total - 1) + [0]] * beams, np.int32) if random.integers(2) else None
+    bias = not cross and random.integers(3) == 0
+    inputs["a"] = normal(random, int(one_of(random, 1, batch)), int(one_of(random, 1, heads)), 1, total) if bias else None
+    for name in ("pk", "pv"):
+        inputs[name] = None if cross else normal(random, batch, heads, most, size)
+    inputs["n"] = None if cross else np.array([past], np.int32)
+    inputs["w"] = np.array([beams], np.int32) if beams > 1 else None
+    inputs["i"] = ints(random, 0, beams, batch // beams, beams, most, dtype=np.int32) if beams > 1 else None
+    inputs["b"] = normal(random, 3 * hidden) if random.integers(2) else None
+    attributes = {"num_heads": heads, "past_present_share_buffer": int(not cross)}
+    if random.integers(3) == 0:
+        attributes["scale"] = 0.3
+    if random.integers(3) == 0:
+        attributes["mask_filter_value"] = -2.0
+    return ms("DecoderMaskedMultiHeadAttention", list(inputs.items()), attributes, ("y",) if cross else ("y", "key", "value"))
+
+
+def sparse_attention(random):
+    batch, heads, kv_heads, size, block, most = int(one_of(random, 1, 1, 2)), 2, 1, 16, 16, 32
+    prompt = bool(random.integers(2))
+    total = int(one_of(random, 20, 32))
+    queries = total if prompt else 1
+    packed = bool(random.integers(2))
+    if packed:
+        inputs = [("q", normal(random, batch, queries, (heads + 2 * kv_heads) * size)), ("k", None), ("v", None)]
+    else:
+        inputs = [("q", normal(random, batch, queries, heads * size))]
+        inputs += [(name, normal(random, batch, queries, kv_heads * size)) for name in ("k", "v")]
+    inputs += [(name, normal(random, batch, kv_heads, most, size)) for name in ("pk", "pv")]
+    rows, columns = one_of(random, ([[0, 1, 2]], [[0, 1]]), ([[0, 1, 3]], [[0, 0, 1]]), ([[0, 1, 2], [0, 1, 3]], [[0, 1, -1], [0, 0, 1]]))
+    rotate = bool(random.integers(2))
+    angles = normal(random, most, size // 2)
+    inputs += [
+        ("rows", np.array(rows, np.int32)),
+        ("columns", np.array(columns, np.int32)),
+        ("t", np.array([total], np.int32)),
+        # With less tokens in a batch, ONNX Runtime's results are not those of the definition.
+        ("n", np.array([total] * batch, np.int32)),
+        ("cos", np.cos(angles) if rotate else None),
+        ("sin", np.sin(angles) if rotate else None),
+    ]
+    attributes = {"num_heads": heads, "kv_num_heads": kv_heads, "sparse_block_size": block, "do_rotary": int(rotate)}
+    attributes["rotary_interleaved"] = int(rotate and random.integers(2))
+    if random.integers(3) == 0:
+        attributes["scale"] = 0.3
+    return ms("SparseAttention", inputs, attributes, ("y", "key", "value"), in_place={"key": "pk", "value": "pv"})
+
+
 FORMS = [
     ("CDist", cdist),
     ("ConvTransposeWithDynamicPads", conv_transpose_pads),
@@ -587,4 +663,7 @@ FORMS = [
     ("QLinearConv", q_linear_conv),
     ("NhwcMaxPool", nhwc_max_pool),
     ("Quantize", quantize),
+    ("LinearAttention", linear_attention),
+    ("DecoderMaskedMultiHeadAttention", decoder_masked_attention),
+    ("SparseAttention", sparse_attention),
 ]

@@ -201,6 +201,7 @@ const FAMILIES: &[&[Operator]] = &[
     contrib::integer::OPERATORS,
     contrib::weights::OPERATORS,
     contrib::attention::OPERATORS,
+    contrib::decoder::OPERATORS,
     contrib::grouped::OPERATORS,
     contrib::lstm::OPERATORS,
     contrib::general::OPERATORS,

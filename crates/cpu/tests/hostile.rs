@@ -85,6 +85,7 @@ const TEXTS: &[(&str, &str)] = &[
     ("activation", "Clip"),
     ("direction", "bidirectional"),
     ("mode", "nearest"),
+    ("update_rule", "delta"),
 ];
 
 const NAMES: &[&str] =
@@ -134,6 +135,9 @@ const NUMBERS: &[&str] = &[
     "gather_axis",
     "quantize_axis",
     "input_forget",
+    "sparse_block_size",
+    "past_present_share_buffer",
+    "state_window",
 ];
 
 fn below(random: &mut Random, limit: usize) -> usize {
@@ -274,4 +278,19 @@ fn unpooling_without_channels_and_to_an_impossible_extent_is_an_error() {
     assert!(!unpool(&[], vec![], 1));
     assert!(!unpool(&[2], vec![], 1));
     assert!(!unpool(&[1, 0, 1 << 40], vec![i64::MAX], (1 << 31) - 1));
+}
+
+#[test]
+fn more_groups_than_channels_are_an_error_without_channels_too() {
+    for (outputs, group) in [(0, i64::MAX), (0, 2), (1 << 40, 1 << 40)] {
+        let attributes = Attributes::default().with("group", Attribute::Int(group));
+        for (name, dtype) in [("Conv", Dtype::F32), ("ConvInteger", Dtype::U8), ("ConvTranspose", Dtype::F32)]
+        {
+            let tensor = |shape: [usize; 3]| AnyTensor::zeros(dtype, &shape).expect("no elements");
+            let inputs = vec![Some(tensor([1, 0, 1]).into()), Some(tensor([outputs, 0, 1]).into())];
+            let call = Call { version: 21, attributes: &attributes, inputs, outputs: 1 };
+            let result = ops::find("", name).expect("the operator is known").run(call);
+            assert!(result.is_err(), "{name} {outputs} {group}");
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! The tests of this folder in one binary.
 
+mod attention;
 mod edges;
 mod fast_paths;
 mod hostile;

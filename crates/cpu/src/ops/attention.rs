@@ -6,7 +6,7 @@ use typeloom_types::dtype::Dtype;
 use super::activation::softmax_row;
 use super::layout::{broadcast_to, permute};
 use super::slice::join;
-use super::{Operator, native, widened};
+use super::{CONTRIB_DOMAIN, Operator, native, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, Real, check_size, from_slice, of_f64s, on_floats, to_f64s};
 use crate::error::{KernelErrorKind, invalid};
@@ -22,6 +22,7 @@ pub(super) const OPERATORS: &[Operator] = &[
     widened("Attention", attention),
     widened("RotaryEmbedding", rotary_embedding),
     native("LinearAttention", linear_attention),
+    native("LinearAttention", linear_attention).of(CONTRIB_DOMAIN),
 ];
 
 /// Validates that the number of heads divides a width.
@@ -264,6 +265,8 @@ fn rotary_embedding(call: &mut Call<'_>) -> Outcome {
 }
 
 /// Linear attention: a recurrent state updated by every token.
+///
+/// In `com.microsoft`, several heads of keys may share a head of queries, and `state_window` keeps the states after the last tokens.
 fn linear_attention(call: &mut Call<'_>) -> Outcome {
     let (q, k, v) = (call.tensor(0)?, call.tensor(1)?, call.tensor(2)?);
     let (&[batches, length, q_width], &[_, _, k_width], &[_, _, v_width]) = (q.shape(), k.shape(), v.shape())
@@ -280,7 +283,10 @@ fn linear_attention(call: &mut Call<'_>) -> Outcome {
         ("delta", (false, true)),
     ];
     let (gated, delta) = call.choice("update_rule", &rules)?;
-    if query_heads % heads != 0 || q_width / query_heads != keys || v_width % heads != 0 {
+    if query_heads % heads != 0 && heads % query_heads != 0
+        || q_width / query_heads != keys
+        || v_width % heads != 0
+    {
         return invalid("query, key and value do not fit the numbers of heads");
     }
     let scale = match call.float("scale", 0.0)? {
@@ -289,10 +295,22 @@ fn linear_attention(call: &mut Call<'_>) -> Outcome {
     };
     let past = call.optional(3)?;
     let state_type = past.map_or(q.dtype(), AnyTensor::dtype);
-    let mut state = match past {
-        Some(past) => to_f64s(past)?,
-        None => vec![0.0; batches * heads * keys * values],
+    let Ok(window) = usize::try_from(call.int("state_window", 0)?) else {
+        return invalid("`state_window` is negative");
     };
+    let one_state = [batches, heads, keys, values];
+    let mut state_shape = if window > 0 { vec![window] } else { Vec::new() };
+    state_shape.extend(one_state);
+    check_size(&state_shape, size_of::<f64>())?;
+    let mut states = match past {
+        Some(past) if past.shape() == state_shape => to_f64s(past)?,
+        Some(past) => {
+            return invalid(format!("the state has the shape {:?}, not {state_shape:?}", past.shape()));
+        }
+        None => vec![0.0; count(&state_shape)],
+    };
+    // The last state is updated; with a window, the earlier ones are those of the tokens before.
+    let mut state = states.split_off(states.len() - count(&one_state));
     let per_token = |index: usize| -> Result<Option<(Vec<f64>, usize)>, KernelErrorKind> {
         let Some(tensor) = call.optional(index)? else { return Ok(None) };
         let width = tensor.shape().last().copied().unwrap_or(0);
@@ -303,8 +321,7 @@ fn linear_attention(call: &mut Call<'_>) -> Outcome {
     };
     let decay = if gated { Some(per_token(4)?.ok_or(KernelErrorKind::MissingInput(4))?) } else { None };
     let beta = if delta { Some(per_token(5)?.ok_or(KernelErrorKind::MissingInput(5))?) } else { None };
-    let sized = state.len() == batches * heads * keys * values
-        && k.len() == batches * length * k_width
+    let sized = k.len() == batches * length * k_width
         && v.len() == batches * length * v_width
         && decay.as_ref().is_none_or(|(_, width)| *width == heads || *width == heads * keys)
         && beta.as_ref().is_none_or(|(_, width)| *width == heads || *width == 1);
@@ -312,9 +329,14 @@ fn linear_attention(call: &mut Call<'_>) -> Outcome {
         return invalid("state, decay or beta do not fit query, key and value");
     }
     let (q_data, k_data, v_data) = (to_f64s(q)?, to_f64s(k)?, to_f64s(v)?);
-    let mut out = vec![0.0; batches * length * query_heads * values];
-    for batch in 0..batches {
-        for step in 0..length {
+    let results = query_heads.max(heads);
+    let mut out = vec![0.0; batches * length * results * values];
+    for step in 0..length {
+        if window > 1 {
+            states.drain(..state.len());
+            states.extend_from_slice(&state);
+        }
+        for batch in 0..batches {
             let token = batch * length + step;
             for head in 0..heads {
                 let key = &k_data[token * k_width + head * keys..][..keys];
@@ -341,10 +363,12 @@ fn linear_attention(call: &mut Call<'_>) -> Outcome {
                         .zip(&change)
                         .for_each(|(cell, change)| *cell += rate * key[row] * change);
                 }
-                let shared = query_heads / heads;
-                for query_head in head * shared..(head + 1) * shared {
+                // The results of this head: one for each query head that shares it, or one of several heads for a query head.
+                let shared = results / heads;
+                for result_head in head * shared..(head + 1) * shared {
+                    let query_head = result_head * query_heads / results;
                     let query = &q_data[token * q_width + query_head * keys..][..keys];
-                    let result = &mut out[(token * query_heads + query_head) * values..][..values];
+                    let result = &mut out[(token * results + result_head) * values..][..values];
                     for (row, state) in state.chunks_exact(values.max(1)).enumerate() {
                         result
                             .iter_mut()
@@ -355,7 +379,8 @@ fn linear_attention(call: &mut Call<'_>) -> Outcome {
             }
         }
     }
-    let y = of_f64s(q.dtype(), &[batches, length, query_heads * values], &out)?;
-    let present = of_f64s(state_type, &[batches, heads, keys, values], &state)?;
+    states.extend(state);
+    let y = of_f64s(q.dtype(), &[batches, length, results * values], &out)?;
+    let present = of_f64s(state_type, &state_shape, &states)?;
     Ok(vec![y.into(), present.into()])
 }

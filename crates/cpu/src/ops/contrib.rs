@@ -30,6 +30,8 @@ pub(super) mod weights;
 
 pub(super) mod attention;
 
+pub(super) mod decoder;
+
 pub(super) mod grouped;
 
 pub(super) mod lstm;

@@ -64,6 +64,9 @@ impl Finishing<'_> {
     pub(crate) const NONE: Self = Self { scale: None, offset: None, addend: None, bounds: None };
 }
 
+/// Memory that a kernel needs for each group, at least.
+const GROUP_BYTES: usize = 64;
+
 /// Number of groups, validated against the channel counts.
 pub(super) fn groups(
     attributes: &Attributes,
@@ -72,7 +75,13 @@ pub(super) fn groups(
 ) -> Result<usize, KernelErrorKind> {
     let group = attributes.int("group")?.unwrap_or(1);
     match usize::try_from(group) {
-        Ok(group) if group > 0 && channels.is_multiple_of(group) && outputs.is_multiple_of(group) => {
+        // Any number divides zero channels.
+        Ok(group)
+            if (1..=channels.max(outputs).max(1)).contains(&group)
+                && channels.is_multiple_of(group)
+                && outputs.is_multiple_of(group) =>
+        {
+            check_size(&[group], GROUP_BYTES)?;
             Ok(group)
         }
         Ok(_) | Err(_) => invalid(format!("{group} groups do not divide {channels} and {outputs} channels")),

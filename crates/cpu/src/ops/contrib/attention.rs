@@ -41,15 +41,17 @@ fn unsupported<T>(what: &str) -> Result<T, KernelErrorKind> {
 }
 
 /// An additive mask: one row for each batch and query.
-struct Mask<'c> {
+pub(super) struct Mask<'c> {
     values: Option<Vec<f32>>,
     /// Bias of each score, and whether it has an axis of batches and of heads.
     bias: Option<(&'c [f32], bool, bool)>,
+    /// The bias of batch `b` is that at `b / beams`: ONNX Runtime uses only the first ones in a search with beams.
+    pub(super) beams: usize,
 }
 
 impl<'c> Mask<'c> {
     /// Combines the mask and the bias in these inputs.
-    fn of(
+    pub(super) fn of(
         call: &'c Call<'_>,
         mask: usize,
         bias: usize,
@@ -86,7 +88,7 @@ impl<'c> Mask<'c> {
                 Some((required(call, bias)?, b != 1, n != 1))
             }
         };
-        Ok(Self { values, bias })
+        Ok(Self { values, bias, beams: 1 })
     }
 
     /// Adds the mask and the bias to the scores of one head.
@@ -100,6 +102,7 @@ impl<'c> Mask<'c> {
             add(values, batch);
         }
         if let Some((bias, by_batch, by_head)) = &self.bias {
+            let batch = batch / self.beams;
             let lane = match (by_batch, by_head) {
                 (true, true) => batch * heads + head,
                 (true, false) => batch,
@@ -148,7 +151,7 @@ fn fill(all: &mut [f32], mask: &AnyTensor, extents: Extents, filter: f32) -> Res
 }
 
 /// Attention with a mask; the scores before the softmax are appended to `shown`.
-fn masked(
+pub(super) fn masked(
     heads: &Heads<'_>,
     mask: &Mask<'_>,
     mut shown: Option<&mut Vec<f32>>,

@@ -1,7 +1,7 @@
-//! Grouped-query attention with a cache of keys and values.
+//! Attention with a cache of keys and values, where several query heads share those of one head.
 //!
-//! The cache has a fixed number of positions; each batch uses its first ones. A query attends to the keys up
-//! to its own position, optionally only to the last ones (`local_window_size`).
+//! The cache has a fixed number of positions; each batch uses its first ones. A query attends to the keys up to its own position:
+//! in `GroupQueryAttention` optionally only to the last ones (`local_window_size`), in `SparseAttention` to some blocks of them.
 
 use super::attention::{heads, scale};
 use super::heads::{Extents, Heads, Part, softmax};
@@ -14,8 +14,10 @@ use crate::memory;
 use crate::ops::{CONTRIB_DOMAIN, Operator, widened};
 use typeloom_types::any_tensor::AnyTensor;
 
-pub(in crate::ops) const OPERATORS: &[Operator] =
-    &[widened("GroupQueryAttention", grouped).of(CONTRIB_DOMAIN)];
+pub(in crate::ops) const OPERATORS: &[Operator] = &[
+    widened("GroupQueryAttention", grouped).of(CONTRIB_DOMAIN),
+    widened("SparseAttention", sparse).of(CONTRIB_DOMAIN),
+];
 
 /// Forms of the operator that are not implemented.
 fn reject(call: &Call<'_>) -> Result<(), KernelErrorKind> {
@@ -33,14 +35,23 @@ fn reject(call: &Call<'_>) -> Result<(), KernelErrorKind> {
     Ok(())
 }
 
+/// The positions of a cache after the new tokens.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tail {
+    Zeros,
+    /// They keep their elements: the caches before and after the call are one buffer.
+    Kept,
+}
+
 /// The cache of keys or values: `past[batch]` tokens of the cache in this input, then the new tokens, then
-/// zeros.
+/// the tail.
 fn cache(
     call: &Call<'_>,
     index: usize,
     new: &AnyTensor,
     extents: Extents,
     past: &[usize],
+    tail: Tail,
 ) -> Result<AnyTensor, KernelErrorKind> {
     let Extents { batches, key_heads, queries, keys, size, .. } = extents;
     let (old, before) = match call.optional(index)? {
@@ -56,78 +67,137 @@ fn cache(
     let new = new.as_slice::<f32>()?;
     build_over::<f32>(&[batches, key_heads, keys, size], |out| {
         for (lane, out) in out.chunks_exact_mut((keys * size).max(1)).enumerate() {
+            let old = &old[lane * before * size..][..before * size];
             let (kept, rest) = out.split_at_mut(past[lane / key_heads] * size);
             let (fresh, rest) = rest.split_at_mut(queries * size);
-            kept.copy_from_slice(&old[lane * before * size..][..kept.len()]);
+            kept.copy_from_slice(&old[..kept.len()]);
             fresh.copy_from_slice(&new[lane * queries * size..][..fresh.len()]);
             rest.fill(0.0);
+            if let (Tail::Kept, Some(old)) = (tail, old.get(kept.len() + fresh.len()..)) {
+                let len = old.len().min(rest.len());
+                rest[..len].copy_from_slice(&old[..len]);
+            }
         }
     })
 }
 
-fn grouped(call: &mut Call<'_>) -> Outcome {
-    reject(call)?;
-    let (count, key_heads) = (heads(call, "num_heads")?, heads(call, "kv_num_heads")?);
-    let &[batches, queries, width] = call.tensor(0)?.shape() else {
-        return invalid("the query is not of rank 3");
-    };
-    let is_packed = !call.has(1);
-    let size = width / if is_packed { count + 2 * key_heads } else { count };
-    let data = required(call, 0)?;
-    let tokens = (batches, queries);
-    let (mut q, mut k, v) = if is_packed {
-        let part = |start: usize, heads: usize| {
-            Part { row: width, start: start * size, step: size, heads, size }.split(data, tokens, None)
+/// The queries, keys and values of new tokens: `[batch, head, token, element]`.
+struct Tokens {
+    q: AnyTensor,
+    k: AnyTensor,
+    v: AnyTensor,
+    batches: usize,
+    queries: usize,
+    heads: usize,
+    key_heads: usize,
+    /// Width of a head.
+    size: usize,
+}
+
+impl Tokens {
+    /// Splits the first three inputs, or the first one if it has all three.
+    fn read(call: &Call<'_>) -> Result<Self, KernelErrorKind> {
+        let (heads, key_heads) = (heads(call, "num_heads")?, heads(call, "kv_num_heads")?);
+        let &[batches, queries, width] = call.tensor(0)?.shape() else {
+            return invalid("the query is not of rank 3");
         };
-        (part(0, count)?, part(count, key_heads)?, part(count + key_heads, key_heads)?)
-    } else {
-        let whole = |data: &[f32], heads: usize| Part::whole(heads * size, heads).split(data, tokens, None);
-        (whole(data, count)?, whole(required(call, 1)?, key_heads)?, whole(required(call, 2)?, key_heads)?)
-    };
-    let lengths = call.required_integers(5)?;
-    let total = call.integer(6)?.ok_or(KernelErrorKind::MissingInput(6))?;
-    let Ok(total) = usize::try_from(total) else { return invalid(format!("{total} tokens in total")) };
-    let cached = call.optional(3)?.and_then(|cache| cache.shape().get(2).copied()).unwrap_or(0);
-    let keys = cached.max(total);
-    // The first call has no cached tokens; padding may follow its tokens.
-    let is_first = queries == total;
-    let (mut past, mut filled) = (Vec::new(), Vec::new());
-    for length in &lengths {
-        let length = usize::try_from(length.saturating_add(1)).unwrap_or(usize::MAX);
-        let before = if is_first { Some(0) } else { length.checked_sub(queries) };
-        match before {
-            Some(before) if length <= keys => past.push(before),
-            _ => return invalid(format!("{length} tokens of at most {keys}")),
+        let is_packed = !call.has(1);
+        let size = width / if is_packed { heads + 2 * key_heads } else { heads };
+        let data = required(call, 0)?;
+        let tokens = (batches, queries);
+        let (q, k, v) = if is_packed {
+            let part = |start: usize, heads: usize| {
+                Part { row: width, start: start * size, step: size, heads, size }.split(data, tokens, None)
+            };
+            (part(0, heads)?, part(heads, key_heads)?, part(heads + key_heads, key_heads)?)
+        } else {
+            let whole =
+                |data: &[f32], heads: usize| Part::whole(heads * size, heads).split(data, tokens, None);
+            (
+                whole(data, heads)?,
+                whole(required(call, 1)?, key_heads)?,
+                whole(required(call, 2)?, key_heads)?,
+            )
+        };
+        Ok(Self { q, k, v, batches, queries, heads, key_heads, size })
+    }
+
+    /// The number of cached tokens of each batch, from its numbers of tokens with the new ones. `total` is the maximum of these
+    /// numbers, and `keys` the number of positions of the cache.
+    fn past(&self, lengths: &[i64], total: usize, keys: usize) -> Result<Vec<usize>, KernelErrorKind> {
+        if lengths.len() != self.batches {
+            return invalid(format!("{} lengths for {} batches", lengths.len(), self.batches));
         }
-        filled.push(length);
+        // The first call has no cached tokens; padding may follow its tokens.
+        let is_first = self.queries == total;
+        let past = lengths.iter().map(|length| {
+            let length = usize::try_from(*length).unwrap_or(usize::MAX);
+            let before = if is_first { Some(0) } else { length.checked_sub(self.queries) };
+            match before {
+                Some(before) if length <= keys => Ok(before),
+                _ => invalid(format!("{length} tokens of at most {keys}")),
+            }
+        });
+        past.collect()
     }
-    if lengths.len() != batches {
-        return invalid(format!("{} lengths for {batches} batches", lengths.len()));
-    }
-    if call.flag("do_rotary", false)? {
-        let (cos, sin) = (required(call, 7)?, required(call, 8)?);
-        let half = call.tensor(7)?.shape().last().copied().unwrap_or(0);
+
+    /// Rotates queries and keys by the tables in two inputs, if the operator does. `position` has the position of a token of a batch.
+    fn rotate(
+        &mut self,
+        call: &Call<'_>,
+        tables: [usize; 2],
+        position: impl Fn(usize, usize) -> i64,
+    ) -> Result<(), KernelErrorKind> {
+        if !call.flag("do_rotary", false)? {
+            return Ok(());
+        }
+        let (cos, sin) = (required(call, tables[0])?, required(call, tables[1])?);
+        let half = call.tensor(tables[0])?.shape().last().copied().unwrap_or(0);
         let is_interleaved = call.flag("rotary_interleaved", false)?;
         let rotation = Rotation { cos, sin, half, is_interleaved };
-        let given = call.integers(9)?;
-        if given.as_ref().is_some_and(|list| list.len() != batches * queries) {
-            return invalid("there is not one position for each token");
-        }
-        for (tensor, heads) in [(&mut q, count), (&mut k, key_heads)] {
+        for (tensor, heads) in [(&mut self.q, self.heads), (&mut self.k, self.key_heads)] {
             *tensor = owned(std::mem::replace(tensor, AnyTensor::from_scalar(0.0_f32)))?;
             let list = tensor.as_mut_slice::<f32>()?;
-            for (at, head) in list.chunks_exact_mut(size.max(1)).enumerate() {
-                let (batch, token) = (at / (heads * queries), at % queries);
-                let position = match &given {
-                    Some(list) => list[batch * queries + token],
-                    None => (past[batch] + token) as i64,
-                };
-                rotation.apply(head, position)?;
+            for (at, head) in list.chunks_exact_mut(self.size.max(1)).enumerate() {
+                let (batch, token) = (at / (heads * self.queries), at % self.queries);
+                rotation.apply(head, position(batch, token))?;
             }
         }
+        Ok(())
     }
-    let extents = Extents { batches, heads: count, key_heads, queries, keys, size, width: size };
-    let (k, v) = (cache(call, 3, &k, extents, &past)?, cache(call, 4, &v, extents, &past)?);
+
+    fn extents(&self, keys: usize) -> Extents {
+        let Self { batches, queries, heads, key_heads, size, .. } = *self;
+        Extents { batches, heads, key_heads, queries, keys, size, width: size }
+    }
+}
+
+/// The number of tokens in an input, at most.
+fn total(call: &Call<'_>, index: usize) -> Result<usize, KernelErrorKind> {
+    let total = call.integer(index)?.ok_or(KernelErrorKind::MissingInput(index))?;
+    usize::try_from(total).or_else(|_| invalid(format!("{total} tokens in total")))
+}
+
+fn grouped(call: &mut Call<'_>) -> Outcome {
+    reject(call)?;
+    let mut tokens = Tokens::read(call)?;
+    let Tokens { batches, queries, heads: count, size, .. } = tokens;
+    let total = total(call, 6)?;
+    let cached = call.optional(3)?.and_then(|cache| cache.shape().get(2).copied()).unwrap_or(0);
+    let keys = cached.max(total);
+    let lengths: Vec<i64> = call.required_integers(5)?.iter().map(|last| last.saturating_add(1)).collect();
+    let past = tokens.past(&lengths, total, keys)?;
+    let given = call.integers(9)?;
+    if given.as_ref().is_some_and(|list| list.len() != batches * queries) {
+        return invalid("there is not one position for each token");
+    }
+    tokens.rotate(call, [7, 8], |batch, token| match &given {
+        Some(list) => list[batch * queries + token],
+        None => (past[batch] + token) as i64,
+    })?;
+    let extents = tokens.extents(keys);
+    let side = |index: usize, new: &AnyTensor| cache(call, index, new, extents, &past, Tail::Zeros);
+    let (k, v) = (side(3, &tokens.k)?, side(4, &tokens.v)?);
     let window = usize::try_from(call.int("local_window_size", -1)?).ok().filter(|window| *window > 0);
     let cap = call.float("softcap", 0.0)?;
     let sinks = floats(call, 11)?;
@@ -147,7 +217,7 @@ fn grouped(call: &mut Call<'_>) -> Outcome {
         },
     };
     let scale = scale(call, size)?;
-    let all = Heads { q: q.as_slice()?, k: k.as_slice()?, v: v.as_slice()?, extents, scale };
+    let all = Heads { q: tokens.q.as_slice()?, k: k.as_slice()?, v: v.as_slice()?, extents, scale };
     let y = all.attend(&mut |batch, head, scores| {
         let sink = sinks.map(|sinks| sinks[head]).or(smooth);
         for (query, row) in scores.chunks_exact_mut(keys.max(1)).enumerate() {
@@ -166,6 +236,90 @@ fn grouped(call: &mut Call<'_>) -> Outcome {
             softmax(&mut row[start..end], sink);
         }
     })?;
-    memory::recycle_tensor(q);
+    memory::recycle_tensor(tokens.q);
+    Ok(vec![y.into(), k.into(), v.into()])
+}
+
+/// The blocks of keys that each block of queries attends to, in layouts that the heads use in turn. The sparse rows of a layout are
+/// compressed: those of block `b` are `columns[rows[b]..rows[b + 1]]`.
+struct Blocks {
+    rows: Vec<i64>,
+    columns: Vec<i64>,
+    layouts: usize,
+    /// Number of tokens of a block.
+    size: usize,
+}
+
+impl Blocks {
+    fn read(call: &Call<'_>, heads: usize) -> Result<Self, KernelErrorKind> {
+        let size = call.attributes.int("sparse_block_size")?;
+        let size = size.ok_or(KernelErrorKind::MissingAttribute("sparse_block_size"))?;
+        let Some(size) = usize::try_from(size).ok().filter(|size| *size > 0) else {
+            return invalid(format!("`sparse_block_size` = {size}"));
+        };
+        let (rows, columns) = (call.required_integers(5)?, call.required_integers(6)?);
+        match (call.tensor(5)?.shape(), call.tensor(6)?.shape()) {
+            (&[layouts, starts], &[others, _])
+                if layouts == others && starts > 1 && layouts > 0 && heads.is_multiple_of(layouts) =>
+            {
+                Ok(Self { rows, columns, layouts, size })
+            }
+            (rows, columns) => {
+                invalid(format!("block indices of {rows:?} and {columns:?} for {heads} heads"))
+            }
+        }
+    }
+
+    /// The blocks of keys that a query of a head attends to.
+    fn of(&self, head: usize, position: usize) -> Result<&[i64], KernelErrorKind> {
+        let layout = head % self.layouts;
+        let rows = &self.rows[layout * (self.rows.len() / self.layouts)..][..self.rows.len() / self.layouts];
+        let columns = self.columns.len() / self.layouts;
+        let columns = &self.columns[layout * columns..][..columns];
+        let block = position / self.size;
+        let range = rows
+            .get(block..)
+            .and_then(|rows| rows.get(..2))
+            .and_then(|ends| columns.get(usize::try_from(ends[0]).ok()?..usize::try_from(ends[1]).ok()?));
+        range.map_or_else(|| invalid(format!("the layouts have no row for token {position}")), Ok)
+    }
+}
+
+/// Attention to blocks of keys. A query whose blocks have no key before it attends to all keys before it, as in ONNX Runtime.
+fn sparse(call: &mut Call<'_>) -> Outcome {
+    let mut tokens = Tokens::read(call)?;
+    let blocks = Blocks::read(call, tokens.heads)?;
+    let &[_, _, keys, _] = call.tensor(3)?.shape() else { return invalid("the cache is not of rank 4") };
+    let past = tokens.past(&call.required_integers(8)?, total(call, 7)?, keys)?;
+    for position in past.iter().flat_map(|past| *past..past + tokens.queries) {
+        (0..blocks.layouts).try_for_each(|layout| blocks.of(layout, position).map(drop))?;
+    }
+    tokens.rotate(call, [9, 10], |batch, token| (past[batch] + token) as i64)?;
+    let extents = tokens.extents(keys);
+    let side = |index: usize, new: &AnyTensor| cache(call, index, new, extents, &past, Tail::Kept);
+    let (k, v) = (side(3, &tokens.k)?, side(4, &tokens.v)?);
+    let scale = scale(call, tokens.size)?;
+    let all = Heads { q: tokens.q.as_slice()?, k: k.as_slice()?, v: v.as_slice()?, extents, scale };
+    let mut is_open = vec![false; keys.div_ceil(blocks.size)];
+    let y = all.attend(&mut |batch, head, scores| {
+        for (query, row) in scores.chunks_exact_mut(keys.max(1)).enumerate() {
+            let position = past[batch] + query;
+            let (row, rest) = row.split_at_mut(position + 1);
+            rest.fill(0.0);
+            is_open.fill(false);
+            for block in blocks.of(head, position).unwrap_or_default() {
+                if let Some(open) = usize::try_from(*block).ok().and_then(|block| is_open.get_mut(block)) {
+                    *open = true;
+                }
+            }
+            for (scores, is_open) in row.chunks_mut(blocks.size).zip(&is_open) {
+                if !is_open {
+                    scores.fill(f32::MIN);
+                }
+            }
+            softmax(row, None);
+        }
+    })?;
+    memory::recycle_tensor(tokens.q);
     Ok(vec![y.into(), k.into(), v.into()])
 }
