@@ -15,6 +15,8 @@ import onnx
 import onnx.parser
 from onnx import helper, numpy_helper
 
+from contender import IN_PLACE
+
 OPSET, IR_VERSION = 21, 10
 
 
@@ -35,13 +37,17 @@ def node(
     domain: str = "",
     domain_version: int = 1,
     opset: int = OPSET,
+    in_place: dict[int, int] | None = None,
     **attributes: Any,
 ) -> Case:
-    """A case of one node. `inputs` are arrays or None (omitted); those at the indices `constants` are initializers."""
+    """A case of one node. `inputs` are arrays or None (omitted); those at the indices `constants` are initializers. `in_place` has the
+    results that ONNX Runtime has to write to the memory of an input."""
     names = ["" if value is None else f"i{at}" for at, value in enumerate(inputs)]
     given = {names[at]: value for at, value in enumerate(inputs) if value is not None and at not in constants}
     stored = [numpy_helper.from_array(inputs[at], names[at]) for at in constants]
     results = [f"o{at}" for at in range(outputs)]
+    for result, given_at in (in_place or {}).items():
+        results[result] = names[given_at] + IN_PLACE
     made = helper.make_node(op, names, results, domain=domain, **attributes)
     graph = helper.make_graph(
         [made],
@@ -334,6 +340,21 @@ def contrib() -> Iterator[Case]:
         yield node("64x56x56", op, [q, *of_x, *of_y], **ms)
     yield node("64x56x56", "QLinearAveragePool", [q, *of_x, *of_y], kernel_shape=[3, 3], **ms)
     yield node("64x56x56", "QLinearConcat", [*of_y, q, *of_x, q, *of_x], axis=1, **ms)
+    token, buffer = floats(1, 1, 16 * 64), [floats(1, 16, 512, 64) for _ in range(2)]
+    yield node("1 token 500 cached", "DecoderMaskedMultiHeadAttention", [token, token, token, None, None, *buffer, np.array([500], np.int32)], outputs=3, num_heads=16, past_present_share_buffer=1, **ms)
+    for tokens in (1, 128):
+        q, k, v = floats(1, tokens, 16 * 64), floats(1, tokens, 16 * 64), floats(1, tokens, 16 * 64)
+        gates = [floats(1, 16, 64, 64), -abs(floats(1, tokens, 16)), abs(floats(1, tokens, 16)) / 8]
+        yield node(f"{tokens} tokens 16x64x64", "LinearAttention", [q, k / 8, v, *gates], outputs=2, q_num_heads=16, kv_num_heads=16, **ms)
+    # Each block of 64 tokens attends to itself, the one before and the first one.
+    columns = [sorted({0, max(block - 1, 0), block}) for block in range(8)]
+    rows = np.cumsum([0, *map(len, columns)]).astype(np.int32)[np.newaxis]
+    blocks = [rows, np.array([sum(columns, [])], np.int32)]
+    cache = [floats(1, 4, 512, 64) for _ in range(2)]
+    for tokens, total in ((1, 512), (512, 512)):
+        sizes = [np.array([total], np.int32), np.array([total], np.int32)]
+        given = [floats(1, tokens, 16 * 64), floats(1, tokens, 4 * 64), floats(1, tokens, 4 * 64), *cache, *blocks, *sizes]
+        yield node(f"{tokens} tokens of 512", "SparseAttention", given, outputs=3, num_heads=16, kv_num_heads=4, sparse_block_size=64, in_place={1: 3, 2: 4}, **ms)
 
 
 FAMILIES: dict[str, Callable[[], Iterator[Case]]] = {

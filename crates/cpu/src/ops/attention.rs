@@ -15,14 +15,16 @@ use crate::product::{self, Matrix};
 use crate::shape::{broadcast, count};
 use crate::threads;
 
+mod linear;
+
 /// Minimum number of multiplications for which splitting across threads pays.
 const MIN_PARALLEL: usize = 1 << 21;
 
 pub(super) const OPERATORS: &[Operator] = &[
     widened("Attention", attention),
     widened("RotaryEmbedding", rotary_embedding),
-    native("LinearAttention", linear_attention),
-    native("LinearAttention", linear_attention).of(CONTRIB_DOMAIN),
+    native("LinearAttention", linear::linear_attention),
+    native("LinearAttention", linear::linear_attention).of(CONTRIB_DOMAIN),
 ];
 
 /// Validates that the number of heads divides a width.
@@ -262,125 +264,4 @@ fn rotary_embedding(call: &mut Call<'_>) -> Outcome {
         }
     }
     one(of_f64s(x.dtype(), x.shape(), &out)?)
-}
-
-/// Linear attention: a recurrent state updated by every token.
-///
-/// In `com.microsoft`, several heads of keys may share a head of queries, and `state_window` keeps the states after the last tokens.
-fn linear_attention(call: &mut Call<'_>) -> Outcome {
-    let (q, k, v) = (call.tensor(0)?, call.tensor(1)?, call.tensor(2)?);
-    let (&[batches, length, q_width], &[_, _, k_width], &[_, _, v_width]) = (q.shape(), k.shape(), v.shape())
-    else {
-        return invalid("query, key and value are not of rank 3");
-    };
-    let query_heads = heads(call, "q_num_heads", q_width)?;
-    let heads = heads(call, "kv_num_heads", k_width)?;
-    let (keys, values) = (k_width / heads, v_width / heads);
-    let rules = [
-        ("gated_delta", (true, true)),
-        ("linear", (false, false)),
-        ("gated", (true, false)),
-        ("delta", (false, true)),
-    ];
-    let (gated, delta) = call.choice("update_rule", &rules)?;
-    if query_heads % heads != 0 && heads % query_heads != 0
-        || q_width / query_heads != keys
-        || v_width % heads != 0
-    {
-        return invalid("query, key and value do not fit the numbers of heads");
-    }
-    let scale = match call.float("scale", 0.0)? {
-        0.0 => 1.0 / (keys as f64).sqrt(),
-        scale => f64::from(scale),
-    };
-    let past = call.optional(3)?;
-    let state_type = past.map_or(q.dtype(), AnyTensor::dtype);
-    let Ok(window) = usize::try_from(call.int("state_window", 0)?) else {
-        return invalid("`state_window` is negative");
-    };
-    let one_state = [batches, heads, keys, values];
-    let mut state_shape = if window > 0 { vec![window] } else { Vec::new() };
-    state_shape.extend(one_state);
-    check_size(&state_shape, size_of::<f64>())?;
-    let mut states = match past {
-        Some(past) if past.shape() == state_shape => to_f64s(past)?,
-        Some(past) => {
-            return invalid(format!("the state has the shape {:?}, not {state_shape:?}", past.shape()));
-        }
-        None => vec![0.0; count(&state_shape)],
-    };
-    // The last state is updated; with a window, the earlier ones are those of the tokens before.
-    let mut state = states.split_off(states.len() - count(&one_state));
-    let per_token = |index: usize| -> Result<Option<(Vec<f64>, usize)>, KernelErrorKind> {
-        let Some(tensor) = call.optional(index)? else { return Ok(None) };
-        let width = tensor.shape().last().copied().unwrap_or(0);
-        if tensor.len() != batches * length * width {
-            return invalid(format!("input {index} has not one row for each token"));
-        }
-        Ok(Some((to_f64s(tensor)?, width)))
-    };
-    let decay = if gated { Some(per_token(4)?.ok_or(KernelErrorKind::MissingInput(4))?) } else { None };
-    let beta = if delta { Some(per_token(5)?.ok_or(KernelErrorKind::MissingInput(5))?) } else { None };
-    let sized = k.len() == batches * length * k_width
-        && v.len() == batches * length * v_width
-        && decay.as_ref().is_none_or(|(_, width)| *width == heads || *width == heads * keys)
-        && beta.as_ref().is_none_or(|(_, width)| *width == heads || *width == 1);
-    if !sized {
-        return invalid("state, decay or beta do not fit query, key and value");
-    }
-    let (q_data, k_data, v_data) = (to_f64s(q)?, to_f64s(k)?, to_f64s(v)?);
-    let results = query_heads.max(heads);
-    let mut out = vec![0.0; batches * length * results * values];
-    for step in 0..length {
-        if window > 1 {
-            states.drain(..state.len());
-            states.extend_from_slice(&state);
-        }
-        for batch in 0..batches {
-            let token = batch * length + step;
-            for head in 0..heads {
-                let key = &k_data[token * k_width + head * keys..][..keys];
-                let value = &v_data[token * v_width + head * values..][..values];
-                let state = &mut state[(batch * heads + head) * keys * values..][..keys * values];
-                if let Some((decay, width)) = &decay {
-                    for (row, state) in state.chunks_exact_mut(values.max(1)).enumerate() {
-                        let at = if *width == heads { head } else { head * keys + row };
-                        let factor = decay[token * width + at].exp();
-                        state.iter_mut().for_each(|cell| *cell *= factor);
-                    }
-                }
-                let mut change = value.to_vec();
-                let mut rate = 1.0;
-                if let Some((beta, width)) = &beta {
-                    for (row, state) in state.chunks_exact(values.max(1)).enumerate() {
-                        change.iter_mut().zip(state).for_each(|(change, cell)| *change -= cell * key[row]);
-                    }
-                    rate = beta[token * width + if *width == 1 { 0 } else { head }];
-                }
-                for (row, state) in state.chunks_exact_mut(values.max(1)).enumerate() {
-                    state
-                        .iter_mut()
-                        .zip(&change)
-                        .for_each(|(cell, change)| *cell += rate * key[row] * change);
-                }
-                // The results of this head: one for each query head that shares it, or one of several heads for a query head.
-                let shared = results / heads;
-                for result_head in head * shared..(head + 1) * shared {
-                    let query_head = result_head * query_heads / results;
-                    let query = &q_data[token * q_width + query_head * keys..][..keys];
-                    let result = &mut out[(token * results + result_head) * values..][..values];
-                    for (row, state) in state.chunks_exact(values.max(1)).enumerate() {
-                        result
-                            .iter_mut()
-                            .zip(state)
-                            .for_each(|(out, cell)| *out += scale * query[row] * cell);
-                    }
-                }
-            }
-        }
-    }
-    states.extend(state);
-    let y = of_f64s(q.dtype(), &[batches, length, results * values], &out)?;
-    let present = of_f64s(state_type, &state_shape, &states)?;
-    Ok(vec![y.into(), present.into()])
 }

@@ -244,7 +244,8 @@ fn projection(call: &Call<'_>, projected: AnyTensor, inputs: &Inputs<'_>) -> Out
     };
     let mask = Mask::of(call, inputs.mask, inputs.attention_bias, extents, before)?;
     let scale = scale(call, size)?;
-    let all = Heads { q: q.as_slice()?, k: k.as_slice()?, v: v.as_slice()?, extents, scale };
+    let all =
+        Heads { q: q.as_slice()?, k: k.as_slice()?, v: v.as_slice()?, extents, space: extents.keys, scale };
     let mut results = vec![masked(&all, &mask, None)?.into()];
     if call.outputs > 1 && size == value_size {
         let shape = [2, batches, count, before + length, size];
@@ -354,7 +355,8 @@ fn multi_head(call: &mut Call<'_>) -> Outcome {
     let extents = Extents { batches, heads: count, key_heads: count, queries, keys, size, width: v_size };
     let mask = Mask::of(call, 4, 5, extents, before)?;
     let scale = scale(call, size)?;
-    let all = Heads { q: q.as_slice()?, k: k.as_slice()?, v: v.as_slice()?, extents, scale };
+    let all =
+        Heads { q: q.as_slice()?, k: k.as_slice()?, v: v.as_slice()?, extents, space: extents.keys, scale };
     let mut shown = Vec::new();
     let y = masked(&all, &mask, if call.outputs > 3 { Some(&mut shown) } else { None })?;
     memory::recycle_tensor(q);

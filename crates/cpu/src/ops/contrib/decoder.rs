@@ -66,18 +66,19 @@ fn decoder(call: &mut Call<'_>) -> Outcome {
         let (present_v, v) = past.with(call, PAST_VALUE, v)?;
         (k, v, Some(past), Some([present_k, present_v]))
     };
-    let (&[_, _, keys, size], &[_, _, _, value_width]) = (k.shape(), v.shape()) else {
+    let (&[_, _, space, size], &[_, _, _, value_width]) = (k.shape(), v.shape()) else {
         return invalid("keys or values are not of rank 4");
     };
+    let before = past.as_ref().map_or(0, |past| past.length);
+    let keys = if is_cross { space } else { before + 1 };
     let extents =
         Extents { batches, heads: count, key_heads: count, queries: 1, keys, size, width: value_width };
-    let before = past.as_ref().map_or(0, |past| past.length);
     let mut mask = Mask::of(call, MASK, ATTENTION_BIAS, extents, before)?;
     if let Some((beams, _)) = past.and_then(|past| past.beams) {
         mask.beams = beams;
     }
     let scale = scale(call, size)?;
-    let all = Heads { q: q.as_slice()?, k: k.as_slice()?, v: v.as_slice()?, extents, scale };
+    let all = Heads { q: q.as_slice()?, k: k.as_slice()?, v: v.as_slice()?, extents, space, scale };
     let mut shown = Vec::new();
     let y = masked(&all, &mask, (call.outputs > 3).then_some(&mut shown))?;
     let mut results = vec![y.into()];
@@ -146,7 +147,7 @@ impl Past {
         Ok(Self { length, is_buffer, beams })
     }
 
-    /// The buffer with the new token, and the keys or values of all tokens up to it.
+    /// The buffer with the new token, and the keys or values of all tokens up to it, which are the first ones.
     fn with(
         &self,
         call: &Call<'_>,
@@ -175,7 +176,7 @@ impl Past {
             old => extended(old, new)?,
         };
         let positions = if self.is_buffer { cached } else { cached + 1 };
-        if self.beams.is_none() && positions == self.length + 1 {
+        if self.beams.is_none() {
             return Ok((present.clone(), present));
         }
         let from = present.as_slice::<f32>()?;

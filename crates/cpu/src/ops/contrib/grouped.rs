@@ -217,7 +217,14 @@ fn grouped(call: &mut Call<'_>) -> Outcome {
         },
     };
     let scale = scale(call, size)?;
-    let all = Heads { q: tokens.q.as_slice()?, k: k.as_slice()?, v: v.as_slice()?, extents, scale };
+    let all = Heads {
+        q: tokens.q.as_slice()?,
+        k: k.as_slice()?,
+        v: v.as_slice()?,
+        extents,
+        space: extents.keys,
+        scale,
+    };
     let y = all.attend(&mut |batch, head, scores| {
         let sink = sinks.map(|sinks| sinks[head]).or(smooth);
         for (query, row) in scores.chunks_exact_mut(keys.max(1)).enumerate() {
@@ -299,7 +306,14 @@ fn sparse(call: &mut Call<'_>) -> Outcome {
     let side = |index: usize, new: &AnyTensor| cache(call, index, new, extents, &past, Tail::Kept);
     let (k, v) = (side(3, &tokens.k)?, side(4, &tokens.v)?);
     let scale = scale(call, tokens.size)?;
-    let all = Heads { q: tokens.q.as_slice()?, k: k.as_slice()?, v: v.as_slice()?, extents, scale };
+    let all = Heads {
+        q: tokens.q.as_slice()?,
+        k: k.as_slice()?,
+        v: v.as_slice()?,
+        extents,
+        space: extents.keys,
+        scale,
+    };
     let mut is_open = vec![false; keys.div_ceil(blocks.size)];
     let y = all.attend(&mut |batch, head, scores| {
         for (query, row) in scores.chunks_exact_mut(keys.max(1)).enumerate() {

@@ -32,6 +32,8 @@ pub(super) struct Heads<'a> {
     pub(super) k: &'a [f32],
     pub(super) v: &'a [f32],
     pub(super) extents: Extents,
+    /// Number of positions of a head in `k` and `v`, of which the first `extents.keys` are used.
+    pub(super) space: usize,
     pub(super) scale: f32,
 }
 
@@ -43,11 +45,13 @@ impl Heads<'_> {
         probabilities: &mut dyn FnMut(usize, usize, &mut [f32]),
     ) -> Result<AnyTensor, KernelErrorKind> {
         let Extents { batches, heads, key_heads, queries, keys, size, width } = self.extents;
+        let space = self.space;
         let fits = key_heads > 0
+            && keys <= space
             && heads.is_multiple_of(key_heads)
             && self.q.len() == batches * heads * queries * size
-            && self.k.len() == batches * key_heads * keys * size
-            && self.v.len() == batches * key_heads * keys * width;
+            && self.k.len() == batches * key_heads * space * size
+            && self.v.len() == batches * key_heads * space * width;
         if !fits {
             return invalid(format!("query, key and value do not fit {:?}", self.extents));
         }
@@ -61,8 +65,8 @@ impl Heads<'_> {
                 let lane = batch * heads + head;
                 let source = batch * key_heads + head * key_heads / heads;
                 let q = &self.q[lane * queries * size..][..queries * size];
-                let k = &self.k[source * keys * size..][..keys * size];
-                let v = &self.v[source * keys * width..][..keys * width];
+                let k = &self.k[source * space * size..][..keys * size];
+                let v = &self.v[source * space * width..][..keys * width];
                 let (q, k) = (Matrix::new(q, queries, size), Matrix::transposed(k, size, keys));
                 multiply(q, k, &mut scores, self.scale, None)?;
                 probabilities(batch, head, &mut scores);
