@@ -207,7 +207,8 @@ impl Bench {
     }
 }
 
-fn position(contender: Contender) -> usize {
+/// The position of a contender in [`Contender::ALL`].
+pub fn position(contender: Contender) -> usize {
     Contender::ALL.iter().position(|it| *it == contender).expect("ALL holds every contender")
 }
 

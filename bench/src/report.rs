@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::contender::Contender;
 use crate::families::{Family, grouped};
 use crate::machine;
-use crate::measure::{METHODS, Row, Timing, ours};
+use crate::measure::{METHODS, Row, Timing, ours, position};
 use crate::targets;
 
 pub type Measured = (&'static Family, Vec<Row>);
@@ -124,8 +124,7 @@ fn steps((time, size): (f64, f64)) -> String {
 
 /// Time of a contender's first answer to this model in a new process.
 pub fn new_process(row: &Row, contender: Contender) -> Option<Duration> {
-    let index = Contender::ALL.iter().position(|it| *it == contender)?;
-    Some(row.fresh[index]?.time)
+    Some(row.fresh[position(contender)]?.time)
 }
 
 /// The time of a method divided by that of typeloom with the same start.

@@ -50,25 +50,26 @@ fn small_speed(measured: &[Measured]) -> Option<Promise> {
 
 fn small_time(measured: &[Measured]) -> Option<Promise> {
     let times = small(measured).map(|(place, row)| (median(&row.times[ours(Start::File)]), place));
-    let (worst, place) = times.filter_map(present).max_by_key(|it| it.0)?;
-    Some(Promise {
-        text: "at most 40 us for a network of at most 40 nodes, from its file",
-        worst: time(worst),
-        place,
-        kept: worst.as_micros() <= 40,
-    })
+    let text = "at most 40 us for a network of at most 40 nodes, from its file";
+    at_most(times, text, time, |worst| worst.as_micros() <= 40)
 }
 
 /// `cli/start.py` measures whole processes of the command.
 fn small_process(measured: &[Measured]) -> Option<Promise> {
     let times = small(measured).map(|(place, row)| (new_process(row, Contender::Typeloom), place));
-    let (worst, place) = times.filter_map(present).max_by_key(|it| it.0)?;
-    Some(Promise {
-        text: "less than 1 ms for the same in a new process, after its start",
-        worst: time(worst),
-        place,
-        kept: worst.as_millis() < 1,
-    })
+    let text = "less than 1 ms for the same in a new process, after its start";
+    at_most(times, text, time, |worst| worst.as_millis() < 1)
+}
+
+/// The promise about the greatest of some values.
+fn at_most<T: Ord + Copy>(
+    values: impl Iterator<Item = (Option<T>, String)>,
+    text: &'static str,
+    show: impl Fn(T) -> String,
+    is_kept: impl Fn(T) -> bool,
+) -> Option<Promise> {
+    let (worst, place) = values.filter_map(present).max_by_key(|it| it.0)?;
+    Some(Promise { text, worst: show(worst), place, kept: is_kept(worst) })
 }
 
 /// The small networks of the ONNX test suite.
@@ -144,37 +145,20 @@ fn far_pairs(rows: &[Row]) -> impl Iterator<Item = (&Row, &Row)> {
 
 fn bytes_a_node(measured: &[Measured]) -> Option<Promise> {
     // In smaller models, the pages of the program itself outweigh the graph.
-    let bytes = rows(measured, &GROWING).filter(|(_, row)| row.nodes >= MIN_NODES);
-    let (worst, place) =
-        bytes.map(|(place, row)| (over_file(row), place)).filter_map(present).max_by_key(|it| it.0)?;
-    Some(Promise {
-        text: "at most 400 bytes a node over the file, from 5,000 nodes",
-        worst: format!("{worst} bytes"),
-        place,
-        kept: worst <= 400,
-    })
+    let large = rows(measured, &GROWING).filter(|(_, row)| row.nodes >= MIN_NODES);
+    let bytes = large.map(|(place, row)| (over_file(row), place));
+    let text = "at most 400 bytes a node over the file, from 5,000 nodes";
+    at_most(bytes, text, |worst| format!("{worst} bytes"), |worst| worst <= 400)
 }
 
 fn heavy_time(measured: &[Measured]) -> Option<Promise> {
     let times = heavy(measured).map(|(place, row)| (median(&row.times[ours(Start::File)]), place));
-    let (worst, place) = times.filter_map(present).max_by_key(|it| it.0)?;
-    Some(Promise {
-        text: "2 GB of weights in under 100 ms",
-        worst: time(worst),
-        place,
-        kept: worst.as_millis() < 100,
-    })
+    at_most(times, "2 GB of weights in under 100 ms", time, |worst| worst.as_millis() < 100)
 }
 
 fn heavy_memory(measured: &[Measured]) -> Option<Promise> {
     let peaks = heavy(measured).map(|(place, row)| (row.fresh[0].map(|fresh| fresh.held), place));
-    let (worst, place) = peaks.filter_map(present).max_by_key(|it| it.0)?;
-    Some(Promise {
-        text: "2 GB of weights in under 100 MB of memory",
-        worst: memory(worst),
-        place,
-        kept: worst < 100_000_000,
-    })
+    at_most(peaks, "2 GB of weights in under 100 MB of memory", memory, |worst| worst < 100_000_000)
 }
 
 /// The models with weights to which targets apply, without their small variants.

@@ -604,7 +604,7 @@ def sparse_attention(random):
         ("rows", np.array(rows, np.int32)),
         ("columns", np.array(columns, np.int32)),
         ("t", np.array([total], np.int32)),
-        # With less tokens in a batch, ONNX Runtime's results are not those of the definition.
+        # With fewer tokens in a batch, ONNX Runtime's results are not those of the definition.
         ("n", np.array([total] * batch, np.int32)),
         ("cos", np.cos(angles) if rotate else None),
         ("sin", np.sin(angles) if rotate else None),

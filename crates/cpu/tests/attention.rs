@@ -112,7 +112,7 @@ fn a_growing_cache_and_packed_inputs_give_the_results_of_a_buffer() {
 }
 
 #[test]
-fn a_batch_with_less_tokens_has_the_results_of_its_own_call() {
+fn a_batch_with_fewer_tokens_has_the_results_of_its_own_call() {
     const NAME: &str = "SparseAttention";
     let dice = &mut Random::new(Some(5.0));
     let [q, k, v] = [16, 8, 8].map(|width| random(dice, &[2, 1, width]));
@@ -121,7 +121,7 @@ fn a_batch_with_less_tokens_has_the_results_of_its_own_call() {
     // The heads have different layouts: the last two blocks, and the first and the last one.
     let rows = ints(&[2, 5], &[0, 1, 3, 5, 7, 0, 1, 3, 5, 7]);
     let columns = ints(&[2, 7], &[0, 0, 1, 1, 2, 2, 3, 0, 0, 1, 0, 2, 0, 3]);
-    let call = |batches: std::ops::Range<usize>, total: i32, lengths: &[i32]| {
+    let call = |rows: &AnyTensor, batches: std::ops::Range<usize>, total: i32, lengths: &[i32]| {
         let own = |x: &AnyTensor| Some(part(x, 0, batches.start, batches.end));
         let (total, lengths) = (Some(ints(&[1], &[total])), Some(ints(&[lengths.len()], lengths)));
         let indices = (Some(rows.clone()), Some(columns.clone()));
@@ -129,13 +129,18 @@ fn a_batch_with_less_tokens_has_the_results_of_its_own_call() {
             vec![own(&q), own(&k), own(&v), own(&keys), own(&values), indices.0, indices.1, total, lengths];
         run(NAME, &numbers, inputs)
     };
-    let both = call(0..2, 7, &[7, 4]).expect("the call is right");
-    let (first, second) = (call(0..1, 7, &[7]).expect("one batch"), call(1..2, 4, &[4]).expect("one batch"));
+    let both = call(&rows, 0..2, 7, &[7, 4]).expect("the call is right");
+    let (first, second) =
+        (call(&rows, 0..1, 7, &[7]).expect("one batch"), call(&rows, 1..2, 4, &[4]).expect("one batch"));
     for (both, (first, second)) in both.iter().zip(first.iter().zip(&second)) {
         assert_close(both, &[&first[..], &second[..]].concat());
     }
     // Positions after the new token keep their elements.
     assert_eq!(second[1][4 * 8..], keys.as_slice::<f32>().expect("floats")[(8 + 4) * 8..]);
-    let error = call(0..2, 9, &[9, 4]).expect_err("the cache has eight positions");
+    let error = call(&rows, 0..2, 9, &[9, 4]).expect_err("the cache has eight positions");
     assert!(error.to_string().contains("9 tokens of at most 8"), "{error}");
+    let few = call(&ints(&[2, 2], &[0, 1, 0, 1]), 0..2, 7, &[7, 4]).expect_err("the layouts have one block");
+    assert!(few.to_string().contains("7 tokens for layouts of 2"), "{few}");
+    let wrong = call(&ints(&[2, 2], &[0, 1, 0, 8]), 0..2, 2, &[2, 2]).expect_err("there are seven columns");
+    assert!(wrong.to_string().contains("the row indices [0, 8] do not ascend to 7"), "{wrong}");
 }

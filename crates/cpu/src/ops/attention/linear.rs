@@ -38,7 +38,7 @@ fn converted<T: Real>(dtype: Dtype, x: AnyTensor) -> Result<AnyTensor, KernelErr
 }
 
 /// Elements for each token, and their number.
-type PerToken<'a, T> = Option<(Cow<'a, [T]>, usize)>;
+type PerToken<'a, T> = (Cow<'a, [T]>, usize);
 
 fn per_token<'c, T: Real>(
     call: &'c Call<'_>,
@@ -51,7 +51,7 @@ fn per_token<'c, T: Real>(
     if !widths.contains(&width) || tensor.len() != tokens * width {
         return invalid(format!("input {index} has the shape {:?}", tensor.shape()));
     }
-    Ok(Some((elements(tensor)?, width)))
+    Ok((elements(tensor)?, width))
 }
 
 fn compute<T: Real>(call: &Call<'_>) -> Outcome {
@@ -70,6 +70,7 @@ fn compute<T: Real>(call: &Call<'_>) -> Outcome {
         ("delta", (false, true)),
     ];
     let (gated, delta) = call.choice("update_rule", &rules)?;
+    check_size(&[batches, length], size_of::<T>())?;
     let tokens = batches * length;
     let fits = (query_heads % heads == 0 || heads % query_heads == 0)
         && q_width / query_heads == keys
@@ -103,8 +104,8 @@ fn compute<T: Real>(call: &Call<'_>) -> Outcome {
         q: &elements(q)?,
         k: &elements(k)?,
         v: &elements(v)?,
-        decay: if gated { per_token(call, 4, tokens, [heads, heads * keys])? } else { None },
-        beta: if delta { per_token(call, 5, tokens, [heads, 1])? } else { None },
+        decay: gated.then(|| per_token(call, 4, tokens, [heads, heads * keys])).transpose()?,
+        beta: delta.then(|| per_token(call, 5, tokens, [heads, 1])).transpose()?,
         length,
         query_heads,
         heads,
@@ -124,9 +125,9 @@ struct Recurrence<'a, T: Real> {
     k: &'a [T],
     v: &'a [T],
     /// Logarithms of factors of the state: for each head, or for each row of its state.
-    decay: PerToken<'a, T>,
+    decay: Option<PerToken<'a, T>>,
     /// Rates of the change: one, or one for each head.
-    beta: PerToken<'a, T>,
+    beta: Option<PerToken<'a, T>>,
     /// Number of tokens of a batch.
     length: usize,
     query_heads: usize,

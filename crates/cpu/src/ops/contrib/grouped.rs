@@ -166,6 +166,18 @@ impl Tokens {
         Ok(())
     }
 
+    /// The results of all queries, see [`Heads::attend`].
+    fn attend(
+        &self,
+        call: &Call<'_>,
+        [k, v]: [&AnyTensor; 2],
+        probabilities: &mut dyn FnMut(usize, usize, &mut [f32]),
+    ) -> Result<AnyTensor, KernelErrorKind> {
+        let (keys, scale) = (k.shape()[2], scale(call, self.size)?);
+        let (q, k, v) = (self.q.as_slice()?, k.as_slice()?, v.as_slice()?);
+        Heads { q, k, v, extents: self.extents(keys), space: keys, scale }.attend(probabilities)
+    }
+
     fn extents(&self, keys: usize) -> Extents {
         let Self { batches, queries, heads, key_heads, size, .. } = *self;
         Extents { batches, heads, key_heads, queries, keys, size, width: size }
@@ -181,7 +193,7 @@ fn total(call: &Call<'_>, index: usize) -> Result<usize, KernelErrorKind> {
 fn grouped(call: &mut Call<'_>) -> Outcome {
     reject(call)?;
     let mut tokens = Tokens::read(call)?;
-    let Tokens { batches, queries, heads: count, size, .. } = tokens;
+    let Tokens { batches, queries, heads: count, .. } = tokens;
     let total = total(call, 6)?;
     let cached = call.optional(3)?.and_then(|cache| cache.shape().get(2).copied()).unwrap_or(0);
     let keys = cached.max(total);
@@ -216,16 +228,7 @@ fn grouped(call: &mut Call<'_>) -> Outcome {
             _ => return invalid(format!("the bias has the shape {:?}", tensor.shape())),
         },
     };
-    let scale = scale(call, size)?;
-    let all = Heads {
-        q: tokens.q.as_slice()?,
-        k: k.as_slice()?,
-        v: v.as_slice()?,
-        extents,
-        space: extents.keys,
-        scale,
-    };
-    let y = all.attend(&mut |batch, head, scores| {
+    let y = tokens.attend(call, [&k, &v], &mut |batch, head, scores| {
         let sink = sinks.map(|sinks| sinks[head]).or(smooth);
         for (query, row) in scores.chunks_exact_mut(keys.max(1)).enumerate() {
             let end = (past[batch] + query + 1).min(keys);
@@ -265,30 +268,47 @@ impl Blocks {
             return invalid(format!("`sparse_block_size` = {size}"));
         };
         let (rows, columns) = (call.required_integers(5)?, call.required_integers(6)?);
-        match (call.tensor(5)?.shape(), call.tensor(6)?.shape()) {
+        let blocks = match (call.tensor(5)?.shape(), call.tensor(6)?.shape()) {
             (&[layouts, starts], &[others, _])
                 if layouts == others && starts > 1 && layouts > 0 && heads.is_multiple_of(layouts) =>
             {
-                Ok(Self { rows, columns, layouts, size })
+                Self { rows, columns, layouts, size }
             }
             (rows, columns) => {
-                invalid(format!("block indices of {rows:?} and {columns:?} for {heads} heads"))
+                return invalid(format!("block indices of {rows:?} and {columns:?} for {heads} heads"));
+            }
+        };
+        for layout in 0..blocks.layouts {
+            let (rows, columns) = blocks.layout(layout);
+            let is_range =
+                |ends: &[i64]| 0 <= ends[0] && ends[0] <= ends[1] && ends[1] <= columns.len() as i64;
+            if !rows.windows(2).all(is_range) {
+                return invalid(format!("the row indices {rows:?} do not ascend to {}", columns.len()));
             }
         }
+        Ok(blocks)
     }
 
-    /// The blocks of keys that a query of a head attends to.
-    fn of(&self, head: usize, position: usize) -> Result<&[i64], KernelErrorKind> {
-        let layout = head % self.layouts;
-        let rows = &self.rows[layout * (self.rows.len() / self.layouts)..][..self.rows.len() / self.layouts];
-        let columns = self.columns.len() / self.layouts;
-        let columns = &self.columns[layout * columns..][..columns];
+    /// The row and column indices of a layout.
+    fn layout(&self, layout: usize) -> (&[i64], &[i64]) {
+        let part = |list| {
+            let len = <[i64]>::len(list) / self.layouts;
+            &list[layout * len..][..len]
+        };
+        (part(&self.rows), part(&self.columns))
+    }
+
+    /// The maximum number of tokens.
+    fn tokens(&self) -> usize {
+        (self.rows.len() / self.layouts - 1).saturating_mul(self.size)
+    }
+
+    /// The blocks of keys that a query of a head attends to, at a position below [`Blocks::tokens`].
+    fn of(&self, head: usize, position: usize) -> &[i64] {
+        let (rows, columns) = self.layout(head % self.layouts);
         let block = position / self.size;
-        let range = rows
-            .get(block..)
-            .and_then(|rows| rows.get(..2))
-            .and_then(|ends| columns.get(usize::try_from(ends[0]).ok()?..usize::try_from(ends[1]).ok()?));
-        range.map_or_else(|| invalid(format!("the layouts have no row for token {position}")), Ok)
+        // Validated by `read`.
+        &columns[rows[block] as usize..rows[block + 1] as usize]
     }
 }
 
@@ -298,30 +318,22 @@ fn sparse(call: &mut Call<'_>) -> Outcome {
     let blocks = Blocks::read(call, tokens.heads)?;
     let &[_, _, keys, _] = call.tensor(3)?.shape() else { return invalid("the cache is not of rank 4") };
     let past = tokens.past(&call.required_integers(8)?, total(call, 7)?, keys)?;
-    for position in past.iter().flat_map(|past| *past..past + tokens.queries) {
-        (0..blocks.layouts).try_for_each(|layout| blocks.of(layout, position).map(drop))?;
+    let most = past.iter().max().map_or(0, |past| past + tokens.queries);
+    if most > blocks.tokens() {
+        return invalid(format!("{most} tokens for layouts of {}", blocks.tokens()));
     }
     tokens.rotate(call, [9, 10], |batch, token| (past[batch] + token) as i64)?;
     let extents = tokens.extents(keys);
     let side = |index: usize, new: &AnyTensor| cache(call, index, new, extents, &past, Tail::Kept);
     let (k, v) = (side(3, &tokens.k)?, side(4, &tokens.v)?);
-    let scale = scale(call, tokens.size)?;
-    let all = Heads {
-        q: tokens.q.as_slice()?,
-        k: k.as_slice()?,
-        v: v.as_slice()?,
-        extents,
-        space: extents.keys,
-        scale,
-    };
     let mut is_open = vec![false; keys.div_ceil(blocks.size)];
-    let y = all.attend(&mut |batch, head, scores| {
+    let y = tokens.attend(call, [&k, &v], &mut |batch, head, scores| {
         for (query, row) in scores.chunks_exact_mut(keys.max(1)).enumerate() {
             let position = past[batch] + query;
             let (row, rest) = row.split_at_mut(position + 1);
             rest.fill(0.0);
             is_open.fill(false);
-            for block in blocks.of(head, position).unwrap_or_default() {
+            for block in blocks.of(head, position) {
                 if let Some(open) = usize::try_from(*block).ok().and_then(|block| is_open.get_mut(block)) {
                     *open = true;
                 }
