@@ -185,6 +185,10 @@ pub(crate) struct FixArgs {
     /// lossless)
     #[arg(long, default_value = "minority", value_name = "POLICY")]
     pub(crate) policy: String,
+    /// Apply unsafe repairs as well: casts that make different values of a comparison equal or wrap stored integers, and
+    /// repairs that are one of several with different results. They are listed otherwise
+    #[arg(long)]
+    pub(crate) unsafe_fixes: bool,
     /// Write the repaired model even if other errors remain; the exit code is then 1
     #[arg(long)]
     pub(crate) partial: bool,

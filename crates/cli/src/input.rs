@@ -16,9 +16,11 @@ use typeloom_onnx::lfs;
 use typeloom_onnx::text::{self, escape};
 use typeloom_ops::described::{Described, Operators};
 use typeloom_rewrite::advise::advised;
-use typeloom_rewrite::coerce::{Policy, Repair, RepairError, repair};
+use typeloom_rewrite::coerce::{Preferences, Repair, RepairError, repair};
 #[cfg(feature = "run")]
 use typeloom_rewrite::mend::{Repairs, mend};
+#[cfg(feature = "run")]
+use typeloom_rewrite::safety::Safety;
 use typeloom_solver::diagnostic::{Diagnostic, diagnose_error, diagnose_text};
 use typeloom_solver::model::{CheckError, Checked, Options, Seed};
 use typeloom_solver::universe::Universe;
@@ -157,7 +159,7 @@ impl Checker {
     /// Repairs the known errors of exporters; `None` if the model has none.
     #[cfg(feature = "run")]
     pub(crate) fn mend(&self, bytes: &[u8]) -> Result<Option<Vec<u8>>, RepairError> {
-        mend(bytes, &self.operators, Universe::standard(), &self.options, Repairs::Errors)
+        mend(bytes, &self.operators, Universe::standard(), &self.options, Repairs::Errors, Safety::Safe)
             .map(|mended| mended.file)
     }
 
@@ -168,8 +170,8 @@ impl Checker {
     }
 
     /// Repairs a model.
-    pub(crate) fn repair(&self, bytes: &[u8], policy: Policy) -> Result<Repair, RepairError> {
-        repair(bytes, &self.operators, Universe::standard(), &self.options, policy)
+    pub(crate) fn repair(&self, bytes: &[u8], preferences: Preferences) -> Result<Repair, RepairError> {
+        repair(bytes, &self.operators, Universe::standard(), &self.options, preferences)
     }
 }
 

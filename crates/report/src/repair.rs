@@ -15,6 +15,7 @@ use typeloom_rewrite::coerce::{
     Cast, CastUse, CorrectedDeclaration, FunctionCopy, Hunk, RefusedCast, Repair,
 };
 use typeloom_rewrite::mend::{CorrectedShape, MovedNode};
+use typeloom_rewrite::safety::Withheld;
 use typeloom_solver::diagnostic::text::count as count_of;
 use typeloom_solver::elem::Elem;
 
@@ -78,6 +79,9 @@ pub fn summary(repair: &Repair) -> String {
             "refused: {value}{called}: {from} -> {to} can lose values; --policy widest or --policy to={to} allows it"
         ));
     }
+    for Withheld { graph, repair } in &repair.withheld {
+        push(&format!("unsafe, not applied: {}{repair}; --unsafe-fixes applies it", within(graph)));
+    }
     text
 }
 
@@ -128,6 +132,7 @@ pub fn value(repair: &Repair) -> Value {
     let declaration = |CorrectedDeclaration { graph, name, from, to }: &CorrectedDeclaration| json!({"graph": graph, "name": name, "from": elem(*from), "to": elem(*to)});
     let hunk = |Hunk { graph, position, before, after }: &Hunk| json!({"graph": graph, "node": position, "before": before, "after": after});
     let refused = |RefusedCast { value, from, to, calls }: &RefusedCast| json!({"value": value, "from": elem(*from), "to": elem(*to), "calls": calls});
+    let withheld = |Withheld { graph, repair }: &Withheld| json!({"graph": graph, "repair": repair});
     let moved = |MovedNode { graph, node, from, to }: &MovedNode| json!({"graph": graph, "node": node, "from": from, "to": to});
     let reshaped = |CorrectedShape { graph, name, from, to }: &CorrectedShape| json!({"graph": graph, "name": name, "from": from, "to": to});
     let copy = |FunctionCopy { function, name, calls }: &FunctionCopy| json!({"function": function, "name": name, "calls": calls});
@@ -142,6 +147,7 @@ pub fn value(repair: &Repair) -> Value {
         "shapes": repair.reshaped.iter().map(reshaped).collect::<Vec<Value>>(),
         "copies": repair.copies.iter().map(copy).collect::<Vec<Value>>(),
         "refused": repair.refused.iter().map(refused).collect::<Vec<Value>>(),
+        "withheld": repair.withheld.iter().map(withheld).collect::<Vec<Value>>(),
     })
 }
 

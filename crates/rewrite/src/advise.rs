@@ -29,6 +29,7 @@ use typeloom_solver::universe::Universe;
 use crate::Settings;
 use crate::coerce::{Cast, CastUse, Policy, repair};
 use crate::mend::{Repairs, mend};
+use crate::safety::Safety;
 
 /// The maximum number of diagnostics whose fixes are tried.
 const MAX_TRIED: usize = 64;
@@ -128,7 +129,7 @@ pub fn applied(
     fix: &Fix,
     (catalogue, universe, options): (&dyn Catalogue, &Arc<Universe>, &Options),
 ) -> Option<Vec<u8>> {
-    let only = |code| mend(bytes, catalogue, universe, options, Repairs::Only(code)).ok()?.file;
+    let only = |code| mend(bytes, catalogue, universe, options, Repairs::Only(code), Safety::Safe).ok()?.file;
     match fix {
         Fix::SortNodes => only(Code::NodeOrder),
         Fix::DropShapes => only(Code::EmptyShape),

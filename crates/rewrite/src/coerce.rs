@@ -51,6 +51,7 @@ use typeloom_solver::universe::Universe;
 
 use crate::Settings;
 use crate::mend::{CorrectedShape, Mended, MovedNode, Repairs, mend};
+use crate::safety::{Safety, Withheld};
 use cast_operator::CastOperator;
 use choose::choose;
 use find::{Origins, find};
@@ -180,6 +181,22 @@ pub struct FunctionCopy {
     pub calls: Vec<String>,
 }
 
+/// The permitted repairs, and the preference between them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Preferences {
+    /// The permitted conversions.
+    pub policy: Policy,
+    /// The greatest safety class of applied repairs: with [`Safety::Unsafe`], all repairs are applied.
+    pub applied: Safety,
+}
+
+impl From<Policy> for Preferences {
+    /// Only safe repairs.
+    fn from(policy: Policy) -> Self {
+        Self { policy, applied: Safety::Safe }
+    }
+}
+
 /// Result of [`repair`].
 #[derive(Clone, Debug, Default)]
 pub struct Repair {
@@ -201,6 +218,8 @@ pub struct Repair {
     pub reshaped: Vec<CorrectedShape>,
     /// The necessary conversions that the policy forbids.
     pub refused: Vec<RefusedCast>,
+    /// The unsafe repairs that were not applied.
+    pub withheld: Vec<Withheld>,
     /// Whether fewer conversions are impossible.
     pub is_minimal: bool,
 }
@@ -225,11 +244,13 @@ pub fn repair(
     catalogue: &dyn Catalogue,
     universe: &Arc<Universe>,
     options: &Options,
-    policy: Policy,
+    preferences: impl Into<Preferences>,
 ) -> Result<Repair, RepairError> {
     let settings = Settings { catalogue, universe, options };
-    let Mended { file, moved, reshaped } = mend(bytes, catalogue, universe, options, Repairs::All)?;
-    let mut repair = Repair { is_minimal: true, file, moved, reshaped, ..Repair::default() };
+    let Preferences { policy, applied } = preferences.into();
+    let Mended { file, moved, reshaped, withheld } =
+        mend(bytes, catalogue, universe, options, Repairs::All, applied)?;
+    let mut repair = Repair { is_minimal: true, file, moved, reshaped, withheld, ..Repair::default() };
     for round in 0..MAX_ROUNDS {
         let current = repair.file.take();
         let model = current.as_deref().unwrap_or(bytes);

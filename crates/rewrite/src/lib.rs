@@ -7,6 +7,7 @@
 //! | [`mend`] | repairs the order of nodes and false declared shapes |
 //! | [`coerce`] | inserts the fewest conversions that make a model type-check |
 //! | [`advise`] | tests the fixes of diagnostics, and removes those that do not work |
+//! | [`safety`] | which repairs need a decision of the user |
 //! | [`names`] | new names |
 //!
 //! **Invariant:** only proved types are written into a model.
@@ -23,6 +24,7 @@ pub mod coerce;
 pub mod mend;
 pub mod names;
 pub mod reference;
+pub mod safety;
 
 mod declared;
 mod fields;

@@ -22,6 +22,7 @@ use typeloom_solver::universe::Universe;
 
 use crate::Settings;
 use crate::coerce::RepairError;
+use crate::safety::{Safety, Withheld};
 
 /// A moved node.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -58,6 +59,8 @@ pub struct Mended {
     pub moved: Vec<MovedNode>,
     /// The corrected declarations.
     pub reshaped: Vec<CorrectedShape>,
+    /// The unsafe repairs that were not applied.
+    pub withheld: Vec<Withheld>,
 }
 
 /// Selection of repairs.
@@ -81,7 +84,9 @@ impl Repairs {
     }
 }
 
-/// Repairs the order of nodes and false declared shapes of a serialized model.
+/// Repairs the order of nodes and false declared shapes of a serialized model. These repairs are safe.
+///
+/// `_applied` is the greatest safety class of repairs that are applied.
 ///
 /// # Errors
 /// [`RepairError`] if the model cannot be read.
@@ -91,6 +96,7 @@ pub fn mend(
     universe: &Arc<Universe>,
     options: &Options,
     repairs: Repairs,
+    _applied: Safety,
 ) -> Result<Mended, RepairError> {
     let settings = Settings { catalogue, universe, options };
     let mut mended = Mended::default();

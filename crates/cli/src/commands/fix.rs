@@ -5,7 +5,8 @@
 use anyhow::bail;
 use serde_json::Value;
 use typeloom_report as report;
-use typeloom_rewrite::coerce::{Policy, Repair, RepairError};
+use typeloom_rewrite::coerce::{Policy, Preferences, Repair, RepairError};
+use typeloom_rewrite::safety::Safety;
 use typeloom_solver::diagnostic::Diagnostic;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::universe::Universe;
@@ -23,8 +24,9 @@ pub(crate) fn run(args: &FixArgs) -> anyhow::Result<Outcome> {
     let view = scenes::target(args.view.as_deref(), &source, target.as_ref())?;
     let bytes = source.open()?;
     let checker = crate::settings::checker(&args.solve, &source)?;
-    let policy = policy(&args.policy)?;
-    let repair = match checker.repair(&bytes, policy) {
+    let applied = if args.unsafe_fixes { Safety::Unsafe } else { Safety::Safe };
+    let preferences = Preferences { policy: policy(&args.policy)?, applied };
+    let repair = match checker.repair(&bytes, preferences) {
         Ok(repair) => repair,
         Err(RepairError::Check(error)) => {
             let problem = input::problem(&source, error)?;

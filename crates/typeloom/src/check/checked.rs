@@ -112,7 +112,7 @@ impl<'a> Checked<'a> {
     }
 
     /// Inserts the fewest casts that make the model type-check under a policy, sorts its nodes, and corrects
-    /// false declared shapes.
+    /// false declared shapes. Repairs that can change results are not applied, see [`Repair::withheld`].
     ///
     /// ```
     /// use typeloom::check::{Options, Policy, check};
