@@ -19,6 +19,7 @@
 
 use typeloom_solver::rule::{Control, Rule, RuleFn};
 
+mod affine;
 mod attention;
 mod cast;
 pub(crate) mod common;

@@ -40,7 +40,8 @@ mod types;
 mod unroll;
 
 pub use crate::dim::shape::DimVec;
-pub use crate::state::constants::{Counting, CountingOrder, Extents, Floats, Ints, Items, MAX_ELEMENTS};
+pub use crate::state::affine::{Affine, Form, Part, Term, Variable};
+pub use crate::state::constants::{Extents, Floats, Ints, Items, MAX_ELEMENTS};
 pub use cases::ComparisonOp;
 pub use cx::RuleCx;
 pub use error::RuleError;

@@ -4,6 +4,7 @@ pub(crate) mod assumptions;
 pub(crate) mod attributes;
 pub(crate) mod cases;
 pub(crate) mod claim;
+pub(crate) mod affine;
 pub(crate) mod constants;
 pub(crate) mod declarations;
 pub(crate) mod fallback;

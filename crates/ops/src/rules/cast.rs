@@ -6,6 +6,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Floats, Ints, Rule, RuleCx, RuleError, RuleResult};
 use typeloom_types::dtype::DtypeClass;
 
+use super::affine::{equal_elements, put_equal};
 use super::common::{dtype_attr, set_named_elem};
 use super::elementwise::SAME_SHAPE;
 use super::items::{Items, follows_whole};
@@ -150,16 +151,13 @@ fn value(cx: &mut RuleCx<'_, '_>) -> RuleResult {
                 let items = items.collect();
                 cx.set_ints(Out(0), Ints { shape: numerators.shape.clone(), items });
             }
-            if let Some(counting) = cx.counting(In(0))
-                && (matches!(to, Elem::INT64 | Elem::INT32) || follows_whole(to))
-            {
-                cx.set_counting(Out(0), counting);
-            }
-            if let Some(item) = cx.filled(In(0))
-                && (to == Elem::BOOL || int_range(to).is_some() || follows_whole(to))
+            if matches!(to, Elem::INT64 | Elem::INT32) || follows_whole(to) {
+                cx.copy_data(In(0), Out(0));
+            } else if let Some(item) = equal_elements(cx, In(0))
+                && (to == Elem::BOOL || int_range(to).is_some())
                 && cx.const_dim(item).is_some_and(|item| (0..=1).contains(&item))
             {
-                cx.set_filled(Out(0), item);
+                put_equal(cx, Out(0), item);
             }
         }
     }

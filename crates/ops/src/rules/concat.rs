@@ -6,7 +6,7 @@ use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Ints, Port, Rule, RuleCx, RuleError, RuleResult};
 
-use super::Entry;
+use super::{Entry, affine};
 use super::common::{Source, const_extents, list, require_multiple, unknown_extent};
 use super::items::{Items, MAX_ITEMS, picked, whole_items};
 
@@ -94,6 +94,11 @@ fn concat_value(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let inputs: SmallVec<[Port; 8]> = (0..cx.input_count()).map(In).filter(|port| cx.has(*port)).collect();
     if let [only] = inputs[..] {
         cx.copy_data(only, Out(0));
+        return Ok(());
+    }
+    if let Some(rank) = cx.rank(Out(0))
+        && affine::moves::concat(cx, &inputs, cx.axis_attr("axis", AXIS, rank)?)
+    {
         return Ok(());
     }
     // Only integers may be unknown.
@@ -331,6 +336,7 @@ fn chunks(cx: &mut RuleCx<'_, '_>, whole: DimId, count: usize) -> DimVec {
 }
 
 fn split_value(cx: &mut RuleCx<'_, '_>, axis: usize, extents: &[DimId]) {
+    affine::moves::split(cx, axis, extents);
     let Some(items) = Items::at(cx, In(0)) else { return };
     let Some(sizes) = const_extents(cx, extents) else { return };
     if items.shape().get(axis) != Some(&sizes.iter().sum()) {

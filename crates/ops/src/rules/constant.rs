@@ -5,6 +5,7 @@ use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Extents, Floats, Ints, RuleCx, RuleError, RuleResult};
 
+use super::affine::put_equal;
 use super::common::{
     Source, const_extents, element_count, require_extent, set_elem_attr_or_same, set_named_elem,
 };
@@ -141,7 +142,7 @@ fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         };
         if let Some(item) = item {
             let item = cx.dims().constant(item);
-            cx.set_filled(Out(0), item);
+            put_equal(cx, Out(0), item);
         }
         return Ok(());
     };

@@ -4,6 +4,7 @@ use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleResult};
 
+use super::affine::moves::repeat;
 use super::common::{list, product, require_extent, single, unknown_extent};
 use super::items::{Items, MAX_ITEMS, constant_shape, separable, strides};
 use super::{Entry, rule};
@@ -12,7 +13,7 @@ use super::{Entry, rule};
 const TILE_VALUE: Rule = Rule { name: "tile.value", run: repeat_items };
 
 pub(super) const OPERATORS: &[Entry] = &[
-    Entry::of("Expand", &[rule("expand.target", expand), rule("expand.value", expand_value)]),
+    Entry::of("Expand", &[rule("expand.target", expand), rule("expand.value", repeat_items)]),
     Entry::of("Tile", &[rule("tile.axis", tile_axis), TILE_VALUE]).until(6),
     Entry::of("Tile", &[rule("tile.repeats", tile), TILE_VALUE]).since(6),
 ];
@@ -48,18 +49,10 @@ fn is_never_one(cx: &mut RuleCx<'_, '_>, dim: DimId) -> bool {
     cx.dims().compare(dim, DimId::ONE) == Decision::Different
 }
 
-/// The elements, repeated along the expanded axes. Source: Expand.
-fn expand_value(cx: &mut RuleCx<'_, '_>) -> RuleResult {
-    if let Some(counting) = cx.counting(In(0)) {
-        cx.set_counting(Out(0), counting.shuffled());
-        return Ok(());
-    }
-    repeat_items(cx)
-}
-
 /// Repeats the elements along each axis until they fill the output.
 fn repeat_items(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let (Some(items), Some(shape)) = (Items::at(cx, In(0)), constant_shape(cx, Out(0))) else {
+        repeat(cx);
         return Ok(());
     };
     let Some(missing) = shape.len().checked_sub(items.shape().len()) else { return Ok(()) };

@@ -3,14 +3,13 @@
 use smallvec::SmallVec;
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{
-    Counting, CountingOrder, DimVec, Extent, Ints, Rule, RuleCx, RuleError, RuleResult,
-};
+use typeloom_solver::rule::{DimVec, Extent, Ints, Rule, RuleCx, RuleError, RuleResult};
 use typeloom_types::shape::position;
 
+use super::affine::{require_columns, require_positions, require_symbolic};
 use super::common::{element_count, require_at_most, require_indices};
-use super::items::{Items, MAX_ITEMS, picked, put_whole, strides};
-use super::{Entry, rule};
+use super::items::{Items, MAX_ITEMS, picked, strides};
+use super::{Entry, affine, rule};
 
 /// The elements at the indices. Source: GatherElements, pseudo code.
 const GATHER_ELEMENTS_VALUE: Rule = Rule { name: "gatherelements.value", run: gather_elements_value };
@@ -31,39 +30,36 @@ fn gather(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.set_shape(Out(0), &shape)
 }
 
-/// Requires constant indices, and those counted by a `Range`, to be within the axis; negative ones count from
-/// the end.
+/// Requires the indices, as far as they are known, to be within the axis; negative ones count from the end.
 fn require_all_indices(cx: &mut RuleCx<'_, '_>, axis: Extent) -> RuleResult {
-    if let Some(Counting { least, greatest, .. }) = cx.counting(In(1))
-        && cx.dims().is_non_negative(least)
-        && !cx.dims().is_anonymous(greatest)
-    {
-        let needed = cx.dims().add(greatest, DimId::ONE);
-        return require_at_most(
-            cx,
-            (In(1), needed),
-            axis,
-            "are the number of positions and the extent of the axis",
-        );
-    }
+    require_positions(cx, In(1), axis)?;
     let Some(indices) = cx.ints(In(1)) else { return Ok(()) };
-    let constants: SmallVec<[i64; 8]> =
-        indices.items.iter().filter_map(|index| cx.const_dim(*index)).collect();
-    require_indices(cx, In(1), constants.into_iter(), axis)
+    require_listed(cx, indices.items.iter().copied(), axis)
 }
 
-/// Requires the constants in the last axis of the indices to be within the axes of the data from `batch` on.
+/// Requires listed indices to be within the axis.
+fn require_listed(
+    cx: &mut RuleCx<'_, '_>,
+    indices: impl Iterator<Item = DimId> + Clone,
+    axis: Extent,
+) -> RuleResult {
+    let constants: SmallVec<[i64; 8]> = indices.clone().filter_map(|index| cx.const_dim(index)).collect();
+    require_indices(cx, In(1), constants.into_iter(), axis)?;
+    require_symbolic(cx, In(1), indices, axis)
+}
+
+/// Requires the known indices in the last axis to be within the axes of the data from `batch` on.
 pub(super) fn require_tuples(
     cx: &mut RuleCx<'_, '_>,
     data: &[DimId],
     (batch, tuple): (usize, usize),
 ) -> RuleResult {
+    let axes: SmallVec<[Extent; 8]> =
+        (batch..batch + tuple).map(|axis| (In(0), axis, data[axis]).into()).collect();
+    require_columns(cx, In(1), &axes)?;
     let Some(indices) = cx.ints(In(1)) else { return Ok(()) };
-    for at in 0..tuple {
-        let column = indices.items.iter().skip(at).step_by(tuple);
-        let constants: SmallVec<[i64; 8]> = column.filter_map(|index| cx.const_dim(*index)).collect();
-        let axis = (In(0), batch + at, data[batch + at]).into();
-        require_indices(cx, In(1), constants.into_iter(), axis)?;
+    for (at, axis) in axes.into_iter().enumerate() {
+        require_listed(cx, indices.items.iter().skip(at).step_by(tuple).copied(), axis)?;
     }
     Ok(())
 }
@@ -81,8 +77,9 @@ fn indices(cx: &mut RuleCx<'_, '_>) -> Option<(Vec<usize>, Vec<Option<i64>>)> {
 
 /// The slices at the indices. Source: Gather, pseudo code.
 fn gather_value(cx: &mut RuleCx<'_, '_>) -> RuleResult {
-    if let Some(counting) = cx.counting(In(0)) {
-        counted_value(cx, counting);
+    if let Some(data) = cx.rank(In(0)).filter(|data| *data > 0)
+        && affine::moves::gather(cx, cx.axis_attr("axis", 0, data)?)
+    {
         return Ok(());
     }
     // Most tables of an embedding have indices that are known at run time only.
@@ -103,27 +100,6 @@ fn gather_value(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         items.put(cx, Out(0), &shape, &positions);
     }
     Ok(())
-}
-
-/// Elements at consecutive positions: exporters take the first and the last position of a `Range`.
-fn counted_value(cx: &mut RuleCx<'_, '_>, Counting { least, greatest, order }: Counting) {
-    let Some(indices) = cx.ints(In(1)) else { return };
-    let Some(known) = cx.const_ints(In(1)) else { return };
-    let mut items = Vec::with_capacity(known.len());
-    for index in known {
-        // The last element has the index -1 when counted from the end.
-        let (from, by) = match (order, index < 0) {
-            (CountingOrder::Rising, false) => (least, Some(index)),
-            (CountingOrder::Rising, true) => (greatest, index.checked_add(1)),
-            (CountingOrder::Falling, false) => (greatest, index.checked_neg()),
-            (CountingOrder::Falling, true) => (least, (-1_i64).checked_sub(index)),
-            (CountingOrder::Any, _) => return,
-        };
-        let Some(by) = by else { return };
-        let by = cx.dims().constant(by);
-        items.push(cx.dims().add(from, by));
-    }
-    put_whole(cx, Out(0), Ints { shape: indices.shape.clone(), items: items.into() });
 }
 
 /// The output has the shape of the indices, which have the rank of the data and, except for `axis`, no larger

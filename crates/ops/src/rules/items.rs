@@ -167,12 +167,7 @@ pub(super) fn whole(extent: usize, stride: usize) -> Vec<Option<usize>> {
 
 /// Gives `to` the elements of `from` in the same order if the shape of `to` is known, as a reshape does.
 pub(super) fn relabel(cx: &mut RuleCx<'_, '_>, from: Port, to: Port) {
-    let Some(items) = Items::at(cx, from) else {
-        if let Some(counting) = cx.counting(from) {
-            cx.set_counting(to, counting.shuffled());
-        }
-        return;
-    };
+    let Some(items) = Items::at(cx, from) else { return super::affine::moves::reshape(cx, from, to) };
     let Some(shape) = constant_shape(cx, to) else { return };
     if element_count(&shape) != Some(items.len()) {
         return;

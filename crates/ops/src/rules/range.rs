@@ -5,9 +5,9 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Counting, CountingOrder, Floats, Ints, Rule, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{Floats, Ints, Rule, RuleCx, RuleError, RuleResult};
 
-use super::Entry;
+use super::{Entry, affine};
 use super::common::{require_single, set_extents};
 use super::items::{MAX_ITEMS, put_whole, whole_items};
 
@@ -53,20 +53,8 @@ fn range_of_ints(cx: &mut RuleCx<'_, '_>) -> RuleResult<Option<DimId>> {
     } else {
         return Ok(None);
     };
-    if cx.const_dim(span).is_none() {
-        match cx.const_dim(delta) {
-            Some(1) if is_filled(cx, start, span) => {
-                let greatest = cx.dims().sub(limit, DimId::ONE);
-                cx.set_counting(Out(0), Counting { least: start, greatest, order: CountingOrder::Rising });
-            }
-            Some(-1) if !cx.dims().is_anonymous(span) && cx.is_positive_in_runs(count) => {
-                let least = cx.dims().add(limit, DimId::ONE);
-                cx.set_counting(Out(0), Counting { least, greatest: start, order: CountingOrder::Falling });
-            }
-            Some(_) | None => {}
-        }
-    }
-    let count = cx.dims().max(count, DimId::ZERO);
+    let unclamped = count;
+    let count = if cx.is_positive_by_conditions(count) { count } else { cx.dims().max(count, DimId::ZERO) };
     match cx.const_dim(count).and_then(|count| usize::try_from(count).ok()) {
         Some(count) if count <= MAX_ITEMS => {
             let mut item = start;
@@ -77,16 +65,9 @@ fn range_of_ints(cx: &mut RuleCx<'_, '_>) -> RuleResult<Option<DimId>> {
             }
             put_whole(cx, Out(0), Ints::vector(items));
         }
-        Some(_) => cx.drop_constant(Out(0)),
-        None => {}
+        Some(_) | None => affine::moves::range(cx, start, delta, unclamped),
     }
     Ok(Some(count))
-}
-
-/// Whether a range has at least one element, or starts at 0, so that its length follows from the limit.
-/// Symbols count as 1 or more.
-fn is_filled(cx: &mut RuleCx<'_, '_>, start: DimId, span: DimId) -> bool {
-    !cx.dims().is_anonymous(span) && (start == DimId::ZERO || cx.is_positive_in_runs(span))
 }
 
 fn range_of_floats(cx: &mut RuleCx<'_, '_>) -> RuleResult<Option<DimId>> {

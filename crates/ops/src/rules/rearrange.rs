@@ -65,6 +65,7 @@ fn transpose(cx: &mut RuleCx<'_, '_>) -> RuleResult {
             items.put(cx, Out(0), &shape, &elements);
         }
     }
+    super::affine::moves::transpose(cx, &positions);
     Ok(())
 }
 

@@ -4,6 +4,8 @@ use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Ints, RuleCx, RuleError, RuleResult};
 
+use super::affine::equal_elements;
+use super::affine::moves::all_positions;
 use super::common::{Source, require_extent, require_single, set_extents, unknown_extent};
 use super::items::{Items, MAX_ITEMS, strides};
 use super::{Entry, rule};
@@ -42,7 +44,11 @@ fn non_zero(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let known = Items::at(cx, In(0)).and_then(|items| Some((nonzero_elements(cx, &items)?, items)));
     let Some((found, items)) = known else {
         let columns = filled_columns(cx);
-        return set_extents(cx, Out(0), [Some(rows), columns]);
+        set_extents(cx, Out(0), [Some(rows), columns])?;
+        if columns.is_some_and(|columns| columns != DimId::ZERO) {
+            all_positions(cx);
+        }
+        return Ok(());
     };
     let columns = cx.count(found.len());
     cx.set_shape(Out(0), &[rows, columns])?;
@@ -62,7 +68,7 @@ fn non_zero(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 
 /// Number of non-zero elements of a tensor of one known value: all or none.
 fn filled_columns(cx: &mut RuleCx<'_, '_>) -> Option<DimId> {
-    let item = cx.filled(In(0))?;
+    let item = equal_elements(cx, In(0))?;
     let item = cx.const_dim(item)?;
     let shape = cx.shape(In(0))?;
     Some(match item {

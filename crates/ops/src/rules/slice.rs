@@ -10,7 +10,8 @@ use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Rule, RuleCx, RuleError, RuleResult};
 
-use super::Entry;
+use super::affine::moves::Sliced;
+use super::{Entry, affine};
 use super::common::{List, list, unknown_extent};
 use super::items::{Items, picked};
 
@@ -154,7 +155,7 @@ fn extent_of(dims: &mut Dims, range: Range, extent: DimId) -> Option<DimId> {
 }
 
 fn slice_value(cx: &mut RuleCx<'_, '_>, ranges: &[Option<Range>]) {
-    let Some(items) = Items::at(cx, In(0)) else { return };
+    let Some(items) = Items::at(cx, In(0)) else { return slice_affine(cx, ranges) };
     if items.shape().len() != ranges.len() {
         return;
     }
@@ -163,10 +164,24 @@ fn slice_value(cx: &mut RuleCx<'_, '_>, ranges: &[Option<Range>]) {
         None => Some(None),
     };
     let picks: Option<Vec<_>> = ranges.iter().zip(items.shape()).map(pick).collect();
-    let Some(mut picks) = picks else { return };
+    let Some(mut picks) = picks else { return slice_affine(cx, ranges) };
     if let Some((shape, positions)) = picked(items.shape(), |axis| picks[axis].take()) {
         items.put(cx, Out(0), &shape, &positions);
     }
+}
+
+/// The elements of a tensor that is not listed, or of a slice whose extent is not a constant.
+fn slice_affine(cx: &mut RuleCx<'_, '_>, ranges: &[Option<Range>]) {
+    let Some(shape) = cx.shape(In(0)).filter(|shape| shape.len() == ranges.len()) else { return };
+    let axis = |(range, extent): (&Option<Range>, &DimId)| match range {
+        Some(range) => match effective(cx.dims(), *range, *extent) {
+            Some((start, _, step)) => Sliced::From { start, step },
+            None => Sliced::Unknown,
+        },
+        None => Sliced::Whole,
+    };
+    let axes: Vec<Sliced> = ranges.iter().zip(&shape).map(axis).collect();
+    affine::moves::slice(cx, &axes, Out(0));
 }
 
 /// The indices in the range on an axis of this extent.

@@ -16,7 +16,8 @@ use super::{DimVec, Port, RuleCx, RuleError};
 use crate::dim::DimId;
 use crate::elem::Elem;
 use crate::model::FollowedValues;
-use crate::state::constants::{Counting, Data, Extents, Floats, Ints, MAX_ELEMENTS, is_float, is_followed};
+use crate::state::affine::Affine;
+use crate::state::constants::{Data, Extents, Floats, Ints, MAX_ELEMENTS, is_float, is_followed};
 use crate::ty::Ty;
 
 impl RuleCx<'_, '_> {
@@ -30,27 +31,21 @@ impl RuleCx<'_, '_> {
         self.data(port)?.as_floats()
     }
 
-    /// The whole number that all elements at a port equal, if their count is not a constant.
-    pub fn filled(&mut self, port: Port) -> Option<DimId> {
-        let Data::Filled(item) = self.computed_data(port)? else { return None };
-        Some(item)
-    }
-
     /// The floats at a port as integer numerators with a common divisor, if they are known in that form.
     pub fn ratios(&mut self, port: Port) -> Option<(Arc<Ints>, i64)> {
         let Data::Ratios(numerators, divisor) = self.computed_data(port)? else { return None };
         Some((numerators, divisor))
     }
 
-    /// The consecutive numbers at a port, if they are known in that form.
-    pub fn counting(&mut self, port: Port) -> Option<Counting> {
-        let Data::Counting(counting) = self.computed_data(port)? else { return None };
-        Some(counting)
+    /// The integers or whole floats at a port as affine functions of their positions, if they are known in that form.
+    pub fn affine(&mut self, port: Port) -> Option<Arc<Affine>> {
+        let Data::Affine(affine) = self.computed_data(port)? else { return None };
+        Some(affine)
     }
 
-    /// Records that a port holds consecutive numbers. Their count is not a constant.
-    pub fn set_counting(&mut self, port: Port, counting: Counting) {
-        self.set_data(port, Data::Counting(counting));
+    /// Records the integers or whole floats at a port as affine functions of their positions.
+    pub fn set_affine(&mut self, port: Port, affine: Affine) {
+        self.set_data(port, Data::Affine(Arc::new(affine)));
     }
 
     /// Whether a port holds floats of the file that no rule has read so far. Reading them decodes up to [`MAX_ELEMENTS`]
@@ -110,11 +105,6 @@ impl RuleCx<'_, '_> {
         if shape.iter().product::<usize>() <= MAX_ELEMENTS {
             self.set_data(port, Data::equal_floats(shape, item));
         }
-    }
-
-    /// Records that all elements at a port equal one whole number, for shapes that are not constant.
-    pub fn set_filled(&mut self, port: Port, item: DimId) {
-        self.set_data(port, Data::Filled(item));
     }
 
     /// Records that the floats at a port are integers divided by a constant of at least 2.

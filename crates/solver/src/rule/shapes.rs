@@ -351,8 +351,16 @@ impl RuleCx<'_, '_> {
     /// Whether a dim is at least 1 in every successful run, according to the conditions of earlier nodes: a
     /// convolution may need `height >= 2`. Symbols count as at least 1.
     pub fn is_positive_in_runs(&mut self, dim: DimId) -> bool {
+        self.is_positive_over(dim, Domain::nonempty())
+    }
+
+    /// As [`Self::is_positive_in_runs`], with symbols from 0 on.
+    pub fn is_positive_by_conditions(&mut self, dim: DimId) -> bool {
+        self.is_positive_over(dim, Domain::extents())
+    }
+
+    fn is_positive_over(&mut self, dim: DimId, mut domain: Domain) -> bool {
         let positive = Condition::new(Relation::AtMost, DimId::ONE, dim);
-        let mut domain = Domain::nonempty();
         if self.dims().examine(positive, &domain) == Verdict::Always {
             return true;
         }

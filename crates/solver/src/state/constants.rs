@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 
+use super::affine::Affine;
 use crate::dim::DimId;
 use crate::elem::Elem;
 use crate::map::{HashState, Positions};
@@ -83,36 +84,6 @@ impl Splat {
     }
 }
 
-/// The whole numbers from `least` to `greatest`, each at least once.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Counting {
-    /// The least of the numbers.
-    pub least: DimId,
-    /// The greatest of the numbers.
-    pub greatest: DimId,
-    /// Their order in the tensor.
-    pub order: CountingOrder,
-}
-
-/// The order of numbers in a tensor.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum CountingOrder {
-    /// The tensor has one axis, and each number is its predecessor plus one.
-    Rising,
-    /// The tensor has one axis, and each number is its predecessor minus one.
-    Falling,
-    /// Unknown order.
-    Any,
-}
-
-impl Counting {
-    /// The same numbers in unknown order.
-    #[must_use]
-    pub fn shuffled(self) -> Self {
-        Self { order: CountingOrder::Any, ..self }
-    }
-}
-
 impl Ints {
     /// A tensor without axes.
     #[must_use]
@@ -141,12 +112,10 @@ pub(crate) enum Data {
     Floats(Arc<Floats>),
     /// [`MIN_SPLAT`] or more equal integers or floats.
     Splat(Splat),
-    /// Equal whole numbers; their number is not a constant.
-    Filled(DimId),
     /// Integers divided by a constant of 2 or more.
     Ratios(Arc<Ints>, i64),
-    /// Consecutive whole numbers; their number is not a constant.
-    Counting(Counting),
+    /// Integers, or whole floats, that are too many to list; their number is mostly not a constant.
+    Affine(Arc<Affine>),
     /// Not followed: too large, of another element type, or not in the file.
     Opaque,
 }
@@ -174,7 +143,7 @@ impl Data {
         match self {
             Self::Ints(ints) => Some(Arc::clone(ints)),
             Self::Splat(splat) => splat.ints().map(Arc::new),
-            Self::Floats(_) | Self::Filled(_) | Self::Ratios(..) | Self::Counting(_) | Self::Opaque => None,
+            Self::Floats(_) | Self::Ratios(..) | Self::Affine(_) | Self::Opaque => None,
         }
     }
 
@@ -182,7 +151,7 @@ impl Data {
         match self {
             Self::Floats(floats) => Some(Arc::clone(floats)),
             Self::Splat(splat) => splat.floats().map(Arc::new),
-            Self::Ints(_) | Self::Filled(_) | Self::Ratios(..) | Self::Counting(_) | Self::Opaque => None,
+            Self::Ints(_) | Self::Ratios(..) | Self::Affine(_) | Self::Opaque => None,
         }
     }
 
@@ -191,7 +160,7 @@ impl Data {
         match self {
             Self::Ints(ints) => Some(ints.items.len()),
             Self::Splat(splat) => matches!(splat.item, Item::Int(_)).then(|| splat.count()),
-            Self::Floats(_) | Self::Filled(_) | Self::Ratios(..) | Self::Counting(_) | Self::Opaque => None,
+            Self::Floats(_) | Self::Ratios(..) | Self::Affine(_) | Self::Opaque => None,
         }
     }
 
@@ -200,7 +169,7 @@ impl Data {
         match self {
             Self::Floats(floats) => Some(floats.items.len()),
             Self::Splat(splat) => matches!(splat.item, Item::Float(_)).then(|| splat.count()),
-            Self::Ints(_) | Self::Filled(_) | Self::Ratios(..) | Self::Counting(_) | Self::Opaque => None,
+            Self::Ints(_) | Self::Ratios(..) | Self::Affine(_) | Self::Opaque => None,
         }
     }
 
@@ -222,9 +191,8 @@ impl Data {
             Self::Ints(_)
             | Self::Floats(_)
             | Self::Splat(_)
-            | Self::Filled(_)
             | Self::Ratios(..)
-            | Self::Counting(_)
+            | Self::Affine(_)
             | Self::Opaque => self,
         }
     }

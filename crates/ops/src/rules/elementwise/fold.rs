@@ -10,10 +10,9 @@ use std::sync::Arc;
 use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{
-    ComparisonOp, Counting, CountingOrder, Extents, Floats, Ints, Rule, RuleCx, RuleResult,
-};
+use typeloom_solver::rule::{ComparisonOp, Extents, Floats, Form, Ints, Rule, RuleCx, RuleResult};
 
+use crate::rules::affine::arithmetic::{self as affine, Sign};
 use crate::rules::cast::{rounded, significand};
 use crate::rules::common::{Positions, broadcast_positions, is_unsigned};
 use crate::rules::items::{follows_whole, put_whole, whole_items};
@@ -34,29 +33,36 @@ macro_rules! folds {
 folds! {
     /// The value is unchanged.
     COPY = "identity.value", |cx| { cx.copy_data(In(0), Out(0)); Ok(()) };
-    ABS = "abs.value", |cx| unary(cx, |cx, x| { let minus = cx.dims().neg(x); cx.dims().max(x, minus) }, f64::abs);
-    NEG = "neg.value", |cx| unary(cx, |cx, x| cx.dims().neg(x), |x| -x);
-    CEIL = "ceil.value", |cx| round(cx, Dims::ceil_div, f64::ceil);
-    RELU = "relu.value", |cx| unary(cx, |cx, x| { cx.dims().max(x, DimId::ZERO) }, |x| x.max(0.0));
-    ROUND = "round.value", |cx| unary(cx, |_, x| x, f64::round_ties_even);
-    FLOOR = "floor.value", |cx| round(cx, Dims::floor_div, f64::floor);
-    NOT = "not.value", |cx| unary(cx, |cx, x| { cx.dims().sub(DimId::ONE, x) }, |x| x);
-    ADD = "add.value", |cx| {
-        shift(cx);
-        binary(cx, |cx, a, b| wrapped(cx, a, b, i64::wrapping_add, Dims::add), |a, b| a + b)
+    ABS = "abs.value", |cx| {
+        unary(cx, affine::abs, |cx, x| { let minus = cx.dims().neg(x); cx.dims().max(x, minus) }, f64::abs)
     };
-    SUM = "sum.value", |cx| variadic(cx, |cx, a, b| cx.dims().add(a, b));
-    SUB = "sub.value", |cx| binary(cx, |cx, a, b| wrapped(cx, a, b, i64::wrapping_sub, Dims::sub), |a, b| a - b);
-    MUL = "mul.value", |cx| binary(cx, |cx, a, b| wrapped(cx, a, b, i64::wrapping_mul, Dims::mul), |a, b| a * b);
+    NEG = "neg.value", |cx| unary(cx, affine::neg, |cx, x| cx.dims().neg(x), |x| -x);
+    CEIL = "ceil.value", |cx| round(cx, Dims::ceil_div, f64::ceil);
+    RELU = "relu.value", |cx| unary(cx, relu, |cx, x| { cx.dims().max(x, DimId::ZERO) }, |x| x.max(0.0));
+    ROUND = "round.value", |cx| unary(cx, same, |_, x| x, f64::round_ties_even);
+    FLOOR = "floor.value", |cx| round(cx, Dims::floor_div, f64::floor);
+    NOT = "not.value", |cx| unary(cx, not, |cx, x| { cx.dims().sub(DimId::ONE, x) }, |x| x);
+    ADD = "add.value", |cx| {
+        binary(cx, affine::add, |cx, a, b| wrapped(cx, a, b, i64::wrapping_add, Dims::add), |a, b| a + b)
+    };
+    SUM = "sum.value", |cx| variadic(cx, affine::add, |cx, a, b| cx.dims().add(a, b));
+    SUB = "sub.value", |cx| {
+        binary(cx, affine::sub, |cx, a, b| wrapped(cx, a, b, i64::wrapping_sub, Dims::sub), |a, b| a - b)
+    };
+    MUL = "mul.value", |cx| {
+        binary(cx, affine::mul, |cx, a, b| wrapped(cx, a, b, i64::wrapping_mul, Dims::mul), |a, b| a * b)
+    };
     /// Integer division truncates towards zero. Source: Div version 14.
     DIV = "div.value", quotient;
     /// Source: Mod, `fmod`.
     MOD = "mod.value", modulo;
-    POW = "pow.value", |cx| binary(cx, power, f64::powf);
-    MIN = "min.value", |cx| variadic(cx, |cx, a, b| cx.dims().min(a, b));
-    MAX = "max.value", |cx| variadic(cx, |cx, a, b| cx.dims().max(a, b));
-    AND = "and.value", |cx| binary(cx, |cx, a, b| wrapped(cx, a, b, i64::wrapping_mul, Dims::mul), f64::min);
-    OR = "or.value", |cx| binary(cx, |cx, a, b| cx.dims().max(a, b), f64::max);
+    POW = "pow.value", |cx| binary(cx, |_, _, _| None, power, f64::powf);
+    MIN = "min.value", |cx| variadic(cx, affine::min, |cx, a, b| cx.dims().min(a, b));
+    MAX = "max.value", |cx| variadic(cx, affine::max, |cx, a, b| cx.dims().max(a, b));
+    AND = "and.value", |cx| {
+        binary(cx, affine::min, |cx, a, b| wrapped(cx, a, b, i64::wrapping_mul, Dims::mul), f64::min)
+    };
+    OR = "or.value", |cx| binary(cx, affine::max, |cx, a, b| cx.dims().max(a, b), f64::max);
     XOR = "xor.value", |cx| compare(cx, ComparisonOp::Different);
     EQUAL = "equal.value", |cx| compare(cx, ComparisonOp::Equal);
     LESS = "less.value", |cx| compare(cx, ComparisonOp::Less);
@@ -89,7 +95,7 @@ fn round(
     divide: fn(&mut Dims, DimId, DimId) -> DimId,
     float: fn(f64) -> f64,
 ) -> RuleResult {
-    let Some((numerators, divisor)) = cx.ratios(In(0)) else { return unary(cx, |_, x| x, float) };
+    let Some((numerators, divisor)) = cx.ratios(In(0)) else { return unary(cx, same, |_, x| x, float) };
     let divisor = cx.dims().constant(divisor);
     let items = numerators.items.iter().map(|item| divide(cx.dims(), *item, divisor)).collect();
     put_whole(cx, Out(0), Ints { shape: numerators.shape.clone(), items });
@@ -98,7 +104,22 @@ fn round(
 
 type Binary = fn(&mut RuleCx<'_, '_>, DimId, DimId) -> DimId;
 
-fn unary(cx: &mut RuleCx<'_, '_>, int: Unary, float: fn(f64) -> f64) -> RuleResult {
+fn same(_: &mut RuleCx<'_, '_>, x: &Form) -> Option<Form> {
+    Some(x.clone())
+}
+
+fn relu(cx: &mut RuleCx<'_, '_>, x: &Form) -> Option<Form> {
+    affine::max(cx, x, &Form::equal(DimId::ZERO))
+}
+
+fn not(cx: &mut RuleCx<'_, '_>, x: &Form) -> Option<Form> {
+    affine::sub(cx, &Form::equal(DimId::ONE), x)
+}
+
+fn unary(cx: &mut RuleCx<'_, '_>, form: affine::Unary, int: Unary, float: fn(f64) -> f64) -> RuleResult {
+    if affine::apply(cx, form) {
+        return Ok(());
+    }
     if let Some(x) = cx.ints(In(0)) {
         let items = x.items.iter().map(|item| int(cx, *item)).collect();
         put_whole(cx, Out(0), Ints { shape: x.shape.clone(), items });
@@ -109,7 +130,15 @@ fn unary(cx: &mut RuleCx<'_, '_>, int: Unary, float: fn(f64) -> f64) -> RuleResu
     Ok(())
 }
 
-fn binary(cx: &mut RuleCx<'_, '_>, int: Binary, float: fn(f64, f64) -> f64) -> RuleResult {
+fn binary(
+    cx: &mut RuleCx<'_, '_>,
+    form: affine::Binary,
+    int: Binary,
+    float: fn(f64, f64) -> f64,
+) -> RuleResult {
+    if affine::combine(cx, form) {
+        return Ok(());
+    }
     if let Some((a, b)) = both_ints(cx) {
         if let Some(result) = map_ints(cx, &a, &b, int) {
             put_whole(cx, Out(0), result);
@@ -118,19 +147,6 @@ fn binary(cx: &mut RuleCx<'_, '_>, int: Binary, float: fn(f64, f64) -> f64) -> R
     }
     both_floats(cx, float);
     Ok(())
-}
-
-/// Positions plus a constant are positions.
-fn shift(cx: &mut RuleCx<'_, '_>) {
-    for (positions, number) in [(In(0), In(1)), (In(1), In(0))] {
-        if let Some(Counting { least, greatest, .. }) = cx.counting(positions)
-            && let Some(ints) = cx.ints(number)
-            && let Some(by) = ints.single()
-        {
-            let (least, greatest) = (cx.dims().add(least, by), cx.dims().add(greatest, by));
-            cx.set_counting(Out(0), Counting { least, greatest, order: CountingOrder::Any });
-        }
-    }
 }
 
 /// The operands as integers, if at least one of them is not tracked as floats.
@@ -157,7 +173,7 @@ const MAX_DIVISOR: i64 = 1 << 16;
 /// if the divisor is one constant.
 fn quotient(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if !cx.elem(Out(0)).is_some_and(follows_whole) {
-        return binary(cx, divide, |a, b| a / b);
+        return binary(cx, |cx, a, b| affine::div(cx, a, b, divide), divide, |a, b| a / b);
     }
     let Some((a, b)) = both_ints(cx) else {
         both_floats(cx, |a, b| a / b);
@@ -205,7 +221,10 @@ fn map_ints(cx: &mut RuleCx<'_, '_>, a: &Ints, b: &Ints, int: Binary) -> Option<
     Some(Ints { shape, items })
 }
 
-fn variadic(cx: &mut RuleCx<'_, '_>, int: Binary) -> RuleResult {
+fn variadic(cx: &mut RuleCx<'_, '_>, form: affine::Binary, int: Binary) -> RuleResult {
+    if affine::combine(cx, form) {
+        return Ok(());
+    }
     let Some(first) = whole_items(cx, In(0)) else { return Ok(()) };
     let mut result = Ints::clone(&first);
     for at in 1..cx.input_count() {
@@ -227,7 +246,8 @@ fn divide(cx: &mut RuleCx<'_, '_>, a: DimId, b: DimId) -> DimId {
         return constant_or_fresh(cx, a, b, i64::checked_div);
     }
     let dims = cx.dims();
-    if !dims.is_positive(b) {
+    // A run divides by no 0.
+    if !dims.is_non_negative(b) {
         return dims.fresh_integer();
     }
     let (zero, down) = (DimId::ZERO, dims.floor_div(a, b));
@@ -247,6 +267,10 @@ fn divide(cx: &mut RuleCx<'_, '_>, a: DimId, b: DimId) -> DimId {
 /// The sign of the result is that of the divisor, or with `fmod` that of the dividend.
 fn modulo(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let truncating = cx.attr_flag("fmod")?;
+    let sign = if truncating { Sign::OfDividend } else { Sign::OfDivisor };
+    if affine::combine(cx, |cx, a, b| affine::remainder(cx, a, b, sign)) {
+        return Ok(());
+    }
     let (Some(a), Some(b)) = (cx.ints(In(0)), cx.ints(In(1))) else { return Ok(()) };
     let remainder: Binary = if truncating {
         |cx, a, b| constant_or_fresh(cx, a, b, i64::checked_rem)
@@ -289,6 +313,9 @@ const MAX_QUESTIONS: usize = 4;
 
 /// Compares element by element; an undecided comparison is unknown.
 fn compare(cx: &mut RuleCx<'_, '_>, comparison: ComparisonOp) -> RuleResult {
+    if affine::combine(cx, |cx, a, b| affine::compare(cx, a, b, comparison)) {
+        return Ok(());
+    }
     if let (Some(a), Some(b)) = (cx.floats(In(0)), cx.floats(In(1))) {
         if let Some((shape, positions)) = positions_of(cx, &[&a.shape, &b.shape]) {
             let items = positions.iter().map(|at| {
@@ -319,6 +346,9 @@ fn compare(cx: &mut RuleCx<'_, '_>, comparison: ComparisonOp) -> RuleResult {
 
 /// Selects each element by the condition, if it is known.
 fn choose(cx: &mut RuleCx<'_, '_>) -> RuleResult {
+    if affine::choose(cx) {
+        return Ok(());
+    }
     let (Some(condition), Some(a), Some(b)) = (cx.ints(In(0)), cx.ints(In(1)), cx.ints(In(2))) else {
         return Ok(());
     };
@@ -341,6 +371,9 @@ fn choose(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 
 /// An omitted bound has no effect. Source: Clip version 11.
 fn clip(cx: &mut RuleCx<'_, '_>) -> RuleResult {
+    if affine::clip(cx) {
+        return Ok(());
+    }
     let Some(x) = cx.ints(In(0)) else { return Ok(()) };
     if cx.elem(In(0)).is_none_or(|elem| is_unsigned(elem) || elem == Elem::BOOL) {
         return Ok(());

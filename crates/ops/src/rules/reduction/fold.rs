@@ -5,6 +5,8 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Ints, Rule, RuleCx, RuleResult};
 
 use super::{Axes, axes};
+use crate::rules::affine;
+use crate::rules::affine::moves::{End, Sums};
 use crate::rules::items::{put_whole, whole_items};
 
 pub(super) const SUM: Rule =
@@ -12,12 +14,38 @@ pub(super) const SUM: Rule =
 pub(super) const PROD: Rule =
     Rule { name: "reduceprod.value", run: |cx| reduce(cx, Some(1), |cx, a, b| cx.dims().mul(a, b)) };
 pub(super) const MAX: Rule =
-    Rule { name: "reducemax.value", run: |cx| reduce(cx, None, |cx, a, b| cx.dims().max(a, b)) };
+    Rule { name: "reducemax.value", run: |cx| extreme(cx, End::Greatest, |cx, a, b| cx.dims().max(a, b)) };
 pub(super) const MIN: Rule =
-    Rule { name: "reducemin.value", run: |cx| reduce(cx, None, |cx, a, b| cx.dims().min(a, b)) };
+    Rule { name: "reducemin.value", run: |cx| extreme(cx, End::Least, |cx, a, b| cx.dims().min(a, b)) };
 
 /// Cumulative sums of a vector. Source: CumSum, `exclusive` and `reverse`.
 pub(super) const CUM_SUM: Rule = Rule { name: "cumsum.value", run: cum_sum };
+
+/// The greatest or the least element.
+fn extreme(
+    cx: &mut RuleCx<'_, '_>,
+    end: End,
+    combine: fn(&mut RuleCx<'_, '_>, DimId, DimId) -> DimId,
+) -> RuleResult {
+    if let Some(rank) = cx.rank(In(0))
+        && cx.affine(In(0)).is_some()
+    {
+        let reduced = match axes(cx)? {
+            Axes::All => vec![true; rank],
+            Axes::Nothing | Axes::Unknown => return Ok(()),
+            Axes::These(axes) => {
+                let mut reduced = vec![false; rank];
+                for axis in axes {
+                    reduced[cx.axis("axes", axis, rank)?] = true;
+                }
+                reduced
+            }
+        };
+        affine::moves::reduce(cx, &reduced, end);
+        return Ok(());
+    }
+    reduce(cx, None, combine)
+}
 
 /// Reduces a vector or a scalar to a scalar; other ranks are not tracked.
 fn reduce(
@@ -53,6 +81,9 @@ fn reduce(
 
 fn cum_sum(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let (exclusive, reverse) = (cx.attr_flag("exclusive")?, cx.attr_flag("reverse")?);
+    if affine::moves::cumulate(cx, Sums { exclusive, reverse }) {
+        return Ok(());
+    }
     let Some(x) = cx.ints(In(0)) else { return Ok(()) };
     if x.shape.len() != 1 {
         return Ok(());
