@@ -27,6 +27,8 @@ use super::items::{MAX_ITEMS, constant_shape, strides, whole_items};
 
 pub(super) mod arithmetic;
 pub(super) mod moves;
+#[cfg(test)]
+mod tests;
 
 /// Maximum number of parts of a tensor.
 const MAX_PARTS: usize = 8;

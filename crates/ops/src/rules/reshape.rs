@@ -137,7 +137,18 @@ fn read_target(
     }
     // There is at most one -1. If it is known, open items are not -1.
     if rests > 0 {
-        read.iter_mut().filter(|item| **item == Item::Open).for_each(|item| *item = Item::Unknown);
+        for (axis, (read, item)) in read.iter_mut().zip(items).enumerate() {
+            if *read != Item::Open {
+                continue;
+            }
+            *read = if cx.dims().is_anonymous(*item) {
+                Item::Unknown
+            } else if copies_zero {
+                Item::Extent(or_copied(cx, *item, input.map(|input| input.get(axis).copied())))
+            } else {
+                Item::Extent(*item)
+            };
+        }
     }
     Ok(read)
 }

@@ -6,7 +6,7 @@
 //! or end `-n` with a symbol `n` counts from the end for `n >= 1` and from the beginning for `n = 0`, that
 //! is, `min(n, 1)*(d - n)`. A bound of unknown sign gives an unknown extent.
 
-use typeloom_solver::dim::{DimId, Dims};
+use typeloom_solver::dim::{Condition, DimId, Dims, Domain, Relation, Verdict};
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Rule, RuleCx, RuleError, RuleResult};
 
@@ -125,10 +125,35 @@ fn clamped(dims: &mut Dims, at: DimId, extent: DimId, low: i64, high: DimId) -> 
             let back = dims.neg(at);
             counted_from_end(dims, back, extent)
         }
+        _ if low == DimId::ZERO => of_either_sign(dims, at, extent)?,
         _ => return None,
     };
     let at = dims.max(at, low);
     Some(dims.min(at, high))
+}
+
+/// The position of a start or end of unknown sign, before it is clamped to the axis.
+fn of_either_sign(dims: &mut Dims, at: DimId, extent: DimId) -> Option<DimId> {
+    if dims.is_anonymous(at) || dims.is_anonymous(extent) {
+        return None;
+    }
+    // Counted from the end, it may be before the axis whenever it is negative: `2*n - 1` of `2*n`.
+    let minus_one = dims.constant(-1);
+    let mut negative = Domain::extents();
+    negative.assume(dims, Condition::new(Relation::AtMost, at, minus_one));
+    let from_end = dims.add(at, extent);
+    if dims.examine(Condition::new(Relation::AtMost, from_end, DimId::ZERO), &negative) == Verdict::Always {
+        return Some(at);
+    }
+    // As an expression in one symbol, conditions on it have exact solutions.
+    if !matches!(dims.symbols_of(from_end)[..], [_]) {
+        return None;
+    }
+    let opposite = dims.neg(at);
+    let is_negative = dims.min(opposite, DimId::ONE);
+    let is_negative = dims.max(is_negative, DimId::ZERO);
+    let back = dims.mul(extent, is_negative);
+    Some(dims.add(at, back))
 }
 
 /// The first position and the end, in the direction of the step.

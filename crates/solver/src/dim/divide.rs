@@ -223,6 +223,13 @@ impl Dims {
                 return Some(DimId::ZERO);
             }
         }
+        // `-1 // n` is -1, because a divisor is at least 1.
+        if positive {
+            let quotient = self.bounds_of_terms(numerator).floor_div(self.bounds_of_terms(denominator));
+            if let Some(quotient) = quotient.single() {
+                return Some(self.constant(quotient));
+            }
+        }
         let divisor = self.intern_sum(denominator)?;
         if let [Term { coefficient: 1, monomial }] = *without_constant(numerator)
             && positive

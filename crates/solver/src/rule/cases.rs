@@ -98,6 +98,45 @@ impl RuleCx<'_, '_> {
         core.dims.sub(one, truth)
     }
 
+    /// `a` where an undecided comparison holds, and `b` elsewhere, as a dim: the smaller or the greater one of both, or
+    /// an expression in one symbol. `None` for other numbers.
+    pub fn chosen(&mut self, truth: DimId, a: DimId, b: DimId) -> Option<DimId> {
+        let truth = self.dims().resolve(truth);
+        let negated = self.dims().sub(DimId::ONE, truth);
+        let (question, a, b) = match (self.core().cases.question(truth), self.core().cases.question(negated)) {
+            (Some(question), _) => (question, a, b),
+            (None, Some(question)) => (question, b, a),
+            (None, None) => return None,
+        };
+        let dims = self.dims();
+        let holds = match question {
+            Question::NonNegative(dim) => {
+                let next = dims.add(dim, DimId::ONE);
+                let difference = dims.sub(a, b);
+                if difference == dim || difference == next {
+                    return Some(dims.max(a, b));
+                }
+                let difference = dims.neg(difference);
+                if difference == dim || difference == next {
+                    return Some(dims.min(a, b));
+                }
+                let holds = dims.min(next, DimId::ONE);
+                dims.max(holds, DimId::ZERO)
+            }
+            Question::Equal(left, right) => {
+                let (over, under) = (dims.sub(left, right), dims.sub(right, left));
+                let distance = dims.max(over, under);
+                let differs = dims.min(distance, DimId::ONE);
+                dims.sub(DimId::ONE, differs)
+            }
+            Question::Condition(_) => return None,
+        };
+        let difference = dims.sub(a, b);
+        let change = dims.mul(difference, holds);
+        let chosen = dims.add(b, change);
+        (!dims.is_anonymous(chosen) && dims.symbols_of(chosen).len() <= 1).then_some(chosen)
+    }
+
     /// Whether the condition at a port is true, if it is known or assumed.
     pub fn truth(&mut self, port: Port) -> Option<bool> {
         match self.const_int(port) {

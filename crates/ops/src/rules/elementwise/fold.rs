@@ -361,7 +361,7 @@ fn choose(cx: &mut RuleCx<'_, '_>) -> RuleResult {
             Some(0) => b,
             Some(_) => a,
             None if a == b => a,
-            None => cx.dims().fresh_integer(),
+            None => cx.chosen(condition, a, b).unwrap_or_else(|| cx.dims().fresh_integer()),
         }
     };
     let items = positions.iter().map(item).collect();
