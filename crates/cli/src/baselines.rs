@@ -4,12 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use typeloom_files::read;
 use typeloom_settings::baseline::{Baseline, Comparison};
 use typeloom_solver::diagnostic::Diagnostic;
 use typeloom_solver::diagnostic::text::count;
 
-use crate::input::Source;
+use crate::input::{Source, read};
 use crate::output::note;
 use crate::settings::{normal, relative};
 use crate::target::Target;
@@ -117,7 +116,7 @@ impl Baselines {
             }
             let text = open.baseline.to_text();
             if open.text.as_ref() != Some(&text) {
-                Target::named(&path.display().to_string()).write(text.as_bytes())?;
+                Target::replacing(&path.display().to_string()).write(text.as_bytes())?;
             }
             let total = count(open.baseline.len(), "problem");
             note(&format!(

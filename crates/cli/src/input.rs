@@ -9,11 +9,13 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
-use typeloom_files::{Bytes, read};
+use typeloom_files::Bytes;
 #[cfg(feature = "interfaces")]
 use typeloom_link::{LinkError, LinkOptions, Linked, Part};
+use typeloom_onnx::external::locations;
 use typeloom_onnx::lfs;
 use typeloom_onnx::text::{self, escape};
+use typeloom_onnx::view::ModelView;
 use typeloom_ops::described::{Described, Operators};
 use typeloom_rewrite::advise::advised;
 use typeloom_rewrite::coerce::{Preferences, Repair, RepairError, repair};
@@ -27,6 +29,8 @@ use typeloom_solver::universe::Universe;
 use typeloom_types::lattice::Lattice;
 use typeloom_types::lattice::build::NodeSpec;
 
+use crate::reads::{self, Use};
+
 /// One model to work on.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
@@ -37,10 +41,19 @@ pub(crate) struct Source {
 
 /// The file given by an argument; `-` is standard input.
 pub(crate) fn source(argument: &str) -> Source {
-    match argument {
-        "-" => Source { name: "<stdin>".to_owned(), path: None },
-        path => Source::at(PathBuf::from(path)),
+    if argument == "-" {
+        reads::record_stdin();
+        return Source { name: "<stdin>".to_owned(), path: None };
     }
+    let path = PathBuf::from(argument);
+    reads::record(&path, Use::Model);
+    Source::at(path)
+}
+
+/// The contents of a file that is no model.
+pub(crate) fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    reads::record(path, Use::Other);
+    typeloom_files::read(path)
 }
 
 impl Source {
@@ -56,7 +69,20 @@ impl Source {
 
     /// The model's bytes. A text that is not a model is an error.
     pub(crate) fn open(&self) -> anyhow::Result<Bytes> {
-        self.read()?.map_err(|problem| anyhow!("cannot read `{}`: {}", self.name, problem.message))
+        let bytes =
+            self.read()?.map_err(|problem| anyhow!("cannot read `{}`: {}", self.name, problem.message))?;
+        // The problems of a malformed model are reported by the check.
+        if let Ok(model) = ModelView::new(&bytes) {
+            locations(&model).into_iter().for_each(|location| self.record_side_file(location));
+        }
+        Ok(bytes)
+    }
+
+    /// Records the use of a file with tensors of the model.
+    pub(crate) fn record_side_file(&self, location: &str) {
+        if let Some(folder) = self.folder() {
+            reads::record(&folder.join(location), Use::Tensors);
+        }
     }
 
     /// The model's bytes, or the problem of a text that is not a model.
@@ -77,6 +103,7 @@ impl Source {
             std::io::stdin().lock().read_to_end(&mut bytes).context("cannot read standard input")?;
             return Ok(Bytes::Read(bytes.into()));
         };
+        reads::record(path, Use::Model);
         typeloom_files::open(path).with_context(|| format!("cannot read `{}`", self.name))
     }
 

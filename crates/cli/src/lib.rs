@@ -9,6 +9,7 @@
 //! Exit codes: see [`exit`].
 
 mod args;
+mod barrier;
 mod baselines;
 mod commands;
 #[cfg(feature = "rust")]
@@ -24,6 +25,7 @@ mod progress;
 #[cfg(not(feature = "terminal"))]
 #[path = "progress/absent.rs"]
 mod progress;
+mod reads;
 mod reports;
 #[cfg(feature = "run")]
 mod run;
@@ -53,14 +55,21 @@ pub fn command() -> ExitCode {
 
 /// The command `typeloom` with these arguments, the name of the program first; returns the exit code.
 ///
-/// Arguments that the command does not understand end the process, as do `--help` and `--version`.
 pub fn command_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = T>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
-    let args = args::parse(&arguments);
-    if let Some(Err(error)) = args.common.types.as_deref().map(input::extend_types) {
-        return output::exit_code(Err(error));
+    let args = match args::parse(&arguments) {
+        Ok(args) => args,
+        Err(code) => return code,
+    };
+    barrier::install();
+    output::exit_code(barrier::guard("typeloom", || run(&args, &arguments)))
+}
+
+fn run(args: &args::Args, arguments: &[OsString]) -> anyhow::Result<exit::Outcome> {
+    if let Some(types) = &args.common.types {
+        input::extend_types(types)?;
     }
-    output::exit_code(match &args.command {
+    match &args.command {
         args::Command::Check(check) => commands::check::run(check),
         args::Command::Config(config) => commands::config::run(config),
         args::Command::Infer(infer) => commands::infer::run(infer),
@@ -81,5 +90,5 @@ pub fn command_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item
         args::Command::Targets => commands::targets::run(),
         args::Command::Completions(completions) => commands::completions::run(completions),
         args::Command::Man(man) => commands::man::run(man),
-    })
+    }
 }

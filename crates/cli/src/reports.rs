@@ -60,7 +60,7 @@ impl Reports {
             destinations.push(name);
             let color = if name == "-" { color.paint() } else { color.paint_file() };
             let style = Style { color, files, paths };
-            let destination = Target::named(name).stream()?.map_or(Destination::Stdout, Destination::File);
+            let destination = Target::output(name)?.stream()?.map_or(Destination::Stdout, Destination::File);
             open.push(Report { renderer: renderer(Format::from(*format), style), destination });
         }
         if args.output.is_some() && formats.iter().all(|format| format.file.is_some()) {

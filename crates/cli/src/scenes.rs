@@ -56,17 +56,13 @@ pub(crate) fn changes(drawn: &Drawn) -> String {
 
 /// The target of a page with the changes of a command; `None` if there is none. The page is no model, so it cannot replace the input, or
 /// be mixed with a model on standard output.
-pub(crate) fn target(
-    file: Option<&str>,
-    source: &Source,
-    model: Option<&Target>,
-) -> anyhow::Result<Option<Target>> {
+pub(crate) fn target(file: Option<&str>, model: Option<&Target>) -> anyhow::Result<Option<Target>> {
     let Some(file) = file else { return Ok(None) };
-    let target = Target::unlike(file, source)?;
+    let target = Target::output(file)?;
     if target.is_stdout() {
         bail!("--view writes a page into a file: it needs a name");
     }
-    if let (Target::File { path, name }, Some(Target::File { path: other, .. })) = (&target, model)
+    if let (Target::File { path, name, .. }, Some(Target::File { path: other, .. })) = (&target, model)
         && path == other
     {
         bail!("`{name}` is the file of the changed model");

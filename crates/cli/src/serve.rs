@@ -109,7 +109,9 @@ impl Server {
     fn answer<S: Source>(&self, mut stream: TcpStream, served: &Mutex<Served<S>>) -> std::io::Result<()> {
         stream.set_read_timeout(Some(TIMEOUT))?;
         stream.set_write_timeout(Some(TIMEOUT))?;
-        let bytes = match http::read(&mut stream, self.port) {
+        let request = http::read(&mut stream, self.port);
+        let is_whole = request.is_ok();
+        let bytes = match request {
             Err(status) => Answer::of(status).bytes(),
             Ok(request) => match request.path.as_str() {
                 "/" => {
@@ -127,7 +129,8 @@ impl Server {
             },
         };
         stream.write_all(&bytes)?;
-        stream.flush()
+        stream.flush()?;
+        if is_whole { Ok(()) } else { http::finish(stream) }
     }
 }
 

@@ -7,7 +7,6 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use typeloom_files::read;
 use typeloom_settings::effective::{SeedText, Settings, Sourced};
 use typeloom_settings::file::{FileKind, SettingsFile};
 use typeloom_settings::levels::Levels;
@@ -16,7 +15,7 @@ use typeloom_targets::Target;
 
 use crate::args::{ExcludeArgs, SolveArgs};
 use crate::commands::targets;
-use crate::input::{self, Checker, Source, read_assumption, read_seed};
+use crate::input::{self, Checker, Source, read, read_assumption, read_seed};
 
 /// How models with the same settings are checked.
 pub(crate) struct Plan {

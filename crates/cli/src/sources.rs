@@ -23,7 +23,8 @@ use anyhow::{Context as _, bail};
 use typeloom_onnx::text::SUFFIXES as TEXT;
 use typeloom_settings::paths::{Match, Search};
 
-use crate::input::{Source, source};
+use crate::input::{Source, read, source};
+use crate::reads::{self, Use};
 use crate::settings::{Resolver, relative};
 
 /// The deepest folder that is searched for models.
@@ -126,6 +127,7 @@ impl Finder<'_> {
                 bail!("standard input can only be read once");
             }
             self.sources.has_input = true;
+            reads::record_stdin();
             self.sources.items.push(Item::Input);
             return Ok(());
         }
@@ -139,6 +141,7 @@ impl Finder<'_> {
         } else if path.is_dir() {
             self.folder(path, 0)?;
         } else if !self.settings.leaves_out(path) {
+            reads::record(path, Use::Model);
             self.sources.items.push(Item::Named(argument.into()));
             return Ok(());
         } else {
@@ -162,7 +165,7 @@ impl Finder<'_> {
             self.sources.has_input = true;
             std::io::stdin().lock().take(MAX_LIST).read_to_string(&mut text).map(drop)
         } else {
-            typeloom_files::read(Path::new(name)).and_then(|bytes| {
+            read(Path::new(name)).and_then(|bytes| {
                 text = String::from_utf8(bytes).map_err(std::io::Error::other)?;
                 Ok(())
             })

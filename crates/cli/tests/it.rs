@@ -6,6 +6,8 @@ mod ci;
 #[path = "commands/main.rs"]
 mod commands;
 mod compiled_once;
+#[path = "files/main.rs"]
+mod files;
 mod hostile;
 mod run;
 mod rust;

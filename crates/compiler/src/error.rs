@@ -98,7 +98,7 @@ pub enum BuildError {
     #[error("the program has more than {limit} nodes when its functions are expanded")]
     TooLarge { limit: usize },
     /// The expanded functions are too large.
-    #[error("the functions of the program have more than {limit} bytes when they are expanded")]
+    #[error("the functions of the program take more than {limit} bytes when they are expanded")]
     TooLong { limit: usize },
     /// Graphs are nested too deeply after the expansion of functions.
     #[error("graphs are nested more than {limit} deep when functions are expanded")]

@@ -8,8 +8,9 @@
 //! | [`relocate`] | new locations of these files for a model made from others |
 //! | [`report_missing`] | which of these tensors cannot be read |
 //!
-//! **Invariant:** only regular files are opened, and side files only inside the folder of their model.
+//! **Invariant:** only regular files are opened, and side files only inside the folder of their model, through no link.
 
+mod beneath;
 pub mod relocate;
 mod side;
 
@@ -18,7 +19,7 @@ use std::io::Read as _;
 use std::ops::Deref;
 use std::path::Path;
 
-pub use side::{SideFiles, length, report_missing, report_missing_by, usable};
+pub use side::{SideFiles, open_side, report_missing, report_missing_by, size, usable, used};
 
 /// The bytes of a model.
 pub enum Bytes {
@@ -85,29 +86,52 @@ pub fn read(path: &Path) -> std::io::Result<Vec<u8>> {
 }
 
 fn check_kind(meta: &std::fs::Metadata) -> std::io::Result<()> {
-    let kind = meta.file_type();
-    if kind.is_file() {
-        return Ok(());
+    check_type(Kind::of(meta.file_type()))
+}
+
+/// The kind of a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    File,
+    Folder,
+    Pipe,
+    Socket,
+    Device,
+}
+
+impl Kind {
+    #[cfg(unix)]
+    fn of(kind: std::fs::FileType) -> Self {
+        use std::os::unix::fs::FileTypeExt as _;
+        match kind {
+            _ if kind.is_file() => Self::File,
+            _ if kind.is_dir() => Self::Folder,
+            _ if kind.is_fifo() => Self::Pipe,
+            _ if kind.is_socket() => Self::Socket,
+            _ => Self::Device,
+        }
     }
-    let what = if kind.is_dir() { "a folder" } else { special(kind) };
+
+    #[cfg(not(unix))]
+    fn of(kind: std::fs::FileType) -> Self {
+        match kind {
+            _ if kind.is_file() => Self::File,
+            _ if kind.is_dir() => Self::Folder,
+            _ => Self::Device,
+        }
+    }
+}
+
+/// Returns an error for all kinds but regular files.
+pub(crate) fn check_type(kind: Kind) -> std::io::Result<()> {
+    let what = match kind {
+        Kind::File => return Ok(()),
+        Kind::Folder => "a folder",
+        Kind::Pipe => "a named pipe",
+        Kind::Socket => "a socket",
+        Kind::Device => "a device",
+    };
     Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, format!("it is {what}, not a file")))
-}
-
-#[cfg(unix)]
-fn special(kind: std::fs::FileType) -> &'static str {
-    use std::os::unix::fs::FileTypeExt as _;
-    if kind.is_fifo() {
-        "a named pipe"
-    } else if kind.is_socket() {
-        "a socket"
-    } else {
-        "a device"
-    }
-}
-
-#[cfg(not(unix))]
-fn special(_: std::fs::FileType) -> &'static str {
-    "of a special kind"
 }
 
 /// The one place where this project maps a file.

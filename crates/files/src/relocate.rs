@@ -2,14 +2,18 @@
 //!
 //! A location in a model is relative to the folder of the model. A result in the same folder or above refers to the same
 //! files: their locations get the path from the folder of the result to that of the model. Other files have to be copied, as
-//! `RESULT.NAME`, so that a second run replaces the copies of the first one.
+//! `RESULT.NAME`. A second run replaces the copies of the first one: those that the model at the path of the result refers to.
 //!
-//! **Invariant:** two models never refer to one new location for two different files.
+//! **Invariant:** two models never refer to one new location for two different files, and no copy replaces an unrelated file.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fs::File;
 use std::path::{Component, Path, PathBuf};
 
-use crate::usable;
+use typeloom_onnx::external::locations;
+use typeloom_onnx::view::ModelView;
+
+use crate::{open_side, usable};
 
 /// The treatment of side files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -37,8 +41,33 @@ pub struct Model<'m> {
 pub struct Relocated {
     /// The new location of each old one, by model.
     pub locations: Vec<BTreeMap<String, String>>,
-    /// Sources and destinations.
-    pub copies: Vec<(PathBuf, PathBuf)>,
+    /// The files to copy.
+    pub copies: Vec<Copied>,
+}
+
+/// A side file that is copied.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Copied {
+    folder: PathBuf,
+    location: String,
+    /// The path of the copy.
+    pub to: PathBuf,
+}
+
+impl Copied {
+    /// The path of the file, for messages.
+    #[must_use]
+    pub fn from(&self) -> PathBuf {
+        self.folder.join(&self.location)
+    }
+
+    /// Opens the file.
+    ///
+    /// # Errors
+    /// A clause with the reason why it cannot be used.
+    pub fn open(&self) -> Result<File, String> {
+        open_side(&self.folder, &self.location)
+    }
 }
 
 /// Reason why side files have no location in a result.
@@ -67,6 +96,15 @@ pub enum RelocateError {
     /// A copy would replace a side file.
     #[error("`{}` would be replaced by the copy of a file", path.display())]
     Replaced {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A copy would replace a file that is not of an earlier result.
+    #[error(
+        "`{}` would be replaced by the copy of a file, and no earlier result refers to it; move it, or give the result another name",
+        path.display()
+    )]
+    Unrelated {
         /// The file.
         path: PathBuf,
     },
@@ -120,6 +158,7 @@ pub fn relocate(
         return Ok(relocated);
     }
     let target = absolute(result.parent().unwrap_or(Path::new("")))?;
+    let earlier = side_files(result, &target);
     let mut taken: HashSet<String> = HashSet::new();
     for (at, model) in models.iter().enumerate() {
         let Some((folder, own)) = &folders[at] else { continue };
@@ -133,7 +172,14 @@ pub fn relocate(
                     if sources.contains(&to) {
                         return Err(RelocateError::Replaced { path: to });
                     }
-                    relocated.copies.push((folder.join(location), to));
+                    if to.symlink_metadata().is_ok() && !earlier.contains(&to) {
+                        return Err(RelocateError::Unrelated { path: to });
+                    }
+                    relocated.copies.push(Copied {
+                        folder: folder.to_path_buf(),
+                        location: location.clone(),
+                        to,
+                    });
                     name
                 }
             };
@@ -141,6 +187,13 @@ pub fn relocate(
         }
     }
     Ok(relocated)
+}
+
+/// The files that a model at a path refers to; none if there is no model. `folder` is the absolute one of the path.
+fn side_files(path: &Path, folder: &Path) -> HashSet<PathBuf> {
+    let Ok(bytes) = crate::open(path) else { return HashSet::new() };
+    let locations = ModelView::new(&bytes).map(|model| locations(&model)).unwrap_or_default();
+    locations.into_iter().map(|location| folder.join(location)).collect()
 }
 
 /// The location of a file that stays, relative to the folder of the result.

@@ -7,8 +7,9 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{ErrorKind, Read as _};
+use std::io::{ErrorKind, Read as _, Seek as _};
 use std::path::{Component, Path};
 
 use bytes::Bytes;
@@ -17,6 +18,8 @@ use typeloom_onnx::lfs;
 use typeloom_onnx::messages::TensorProto;
 use typeloom_solver::model::Checked;
 use typeloom_solver::model::ExternalTensor;
+
+use crate::beneath::{self, Found};
 
 /// The side files of a model, each mapped once.
 pub struct SideFiles<'a> {
@@ -77,11 +80,17 @@ impl<'a> SideFiles<'a> {
 
 /// Reports every tensor of a model whose data cannot be read; `folder` is the model's, if it has one.
 pub fn report_missing(checked: &mut Checked<'_>, folder: Option<&Path>) {
-    report_missing_by(checked, |location| {
-        let folder = folder.ok_or("a model from standard input has no folder")?;
-        let meta = open(folder, location)?.metadata().map_err(|error| error.to_string())?;
-        Ok(meta.len())
-    });
+    report_missing_by(checked, |location| size(folder, location));
+}
+
+/// The size of a side file; `folder` is the model's, if it has one.
+///
+/// # Errors
+/// A clause with the reason why it cannot be used.
+pub fn size(folder: Option<&Path>, location: &str) -> Result<u64, String> {
+    let folder = folder.ok_or("a model from standard input has no folder")?;
+    let meta = open(folder, location)?.metadata().map_err(|error| error.to_string())?;
+    Ok(meta.len())
 }
 
 /// As [`report_missing`], with the sizes of files from `size_of`, which is called once for each location.
@@ -107,10 +116,27 @@ fn range(location: &str, offset: u64, bytes: u64, size: u64) -> Result<u64, Stri
     })
 }
 
-/// The length of a side file; 0 if it cannot be read.
-pub fn length(folder: &Path, location: &str) -> u64 {
-    let meta = open(folder, location).ok().and_then(|file| file.metadata().ok());
-    meta.map_or(0, |meta| meta.len())
+/// The number of bytes of side files that the tensors of a model use. A part that several tensors share counts once, and files that
+/// cannot be read have none.
+#[must_use]
+pub fn used(checked: &Checked<'_>, folder: Option<&Path>) -> u64 {
+    let mut sizes: HashMap<&str, u64> = HashMap::new();
+    let mut parts = Vec::new();
+    for ExternalTensor { site: _, location, offset, bytes } in checked.external_data() {
+        let file = *sizes.entry(location).or_insert_with(|| size(folder, location).unwrap_or_default());
+        let end = offset.saturating_add(bytes.unwrap_or_default()).min(file);
+        parts.push((location, offset, end));
+    }
+    parts.sort_unstable();
+    let (mut total, mut last) = (0_u64, ("", 0));
+    for (location, start, end) in parts {
+        let start = if last.0 == location { start.max(last.1) } else { start };
+        if end > start {
+            total = total.saturating_add(end - start);
+            last = (location, end);
+        }
+    }
+    total
 }
 
 /// Tests whether a side file can be used, and returns the reason if it cannot.
@@ -118,29 +144,37 @@ pub fn length(folder: &Path, location: &str) -> u64 {
 /// # Errors
 /// A clause with the reason.
 pub fn usable(folder: &Path, location: &str) -> Result<(), String> {
-    open(folder, location).map(drop)
+    open_side(folder, location).map(drop)
+}
+
+/// Opens a side file of a model in a folder.
+///
+/// # Errors
+/// A clause with the reason why it cannot be used.
+pub fn open_side(folder: &Path, location: &str) -> Result<File, String> {
+    open(folder, location)
 }
 
 /// Opens a file inside a folder, without following a link.
 fn open(folder: &Path, location: &str) -> Result<File, String> {
     let relative = Path::new(location);
     let is_plain = relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-    let is_named = relative.components().any(|part| matches!(part, Component::Normal(_)));
-    if !is_named || !is_plain {
+    let parts: Vec<&OsStr> = relative
+        .components()
+        .filter_map(|part| if let Component::Normal(part) = part { Some(part) } else { None })
+        .collect();
+    if parts.is_empty() || !is_plain {
         return Err(format!("`{location}` is not a path inside the model's folder"));
     }
     let cannot = |error: std::io::Error| match error.kind() {
         ErrorKind::NotFound => format!("`{location}` is not there"),
         _ => format!("`{location}`: {error}"),
     };
-    let mut path = folder.to_path_buf();
-    for part in relative.components() {
-        path.push(part);
-        if path.symlink_metadata().map_err(cannot)?.is_symlink() {
-            return Err(format!("`{location}` is a link, or is reached through one"));
-        }
-    }
-    let file = crate::regular(&path).map_err(cannot)?;
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let file = match beneath::open(folder, &parts).map_err(cannot)? {
+        Found::File(file) => file,
+        Found::Link => return Err(format!("`{location}` is a link, or is reached through one")),
+    };
     let meta = file.metadata().map_err(cannot)?;
     if has_other_names(&meta) {
         return Err(format!("`{location}` has several hard links"));
@@ -158,6 +192,7 @@ fn is_pointer(mut file: &File, size: u64) -> std::io::Result<bool> {
     }
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
+    file.rewind()?;
     Ok(lfs::is_pointer(&bytes))
 }
 

@@ -1,6 +1,6 @@
 //! The names, symbols and calls of one model.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 use indexmap::IndexSet;
 use typeloom_onnx::messages::tensor_shape_proto::dimension;
@@ -26,8 +26,6 @@ pub(crate) struct Scan {
     pub(crate) symbols: IndexSet<String>,
     /// The operators that are no functions of the model.
     pub(crate) operators: HashSet<Callee>,
-    /// The files with tensors.
-    pub(crate) locations: BTreeSet<String>,
     /// The texts of dims that were read.
     texts: HashSet<String>,
 }
@@ -84,9 +82,7 @@ impl Edit for Scan {
         }
     }
 
-    fn location(&mut self, location: &mut Text<SharedText>) {
-        self.locations.insert(location.as_str().to_owned());
-    }
+    fn location(&mut self, _: &mut Text<SharedText>) {}
 
     fn configuration(&mut self, _: &mut String) {}
 }

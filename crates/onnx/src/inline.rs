@@ -48,6 +48,28 @@ pub fn expand<N, E>(
     Ok(expanded)
 }
 
+/// The memory of an attribute in bytes, without the nodes of its graphs.
+fn memory_of(attribute: &AttributeProto) -> usize {
+    let AttributeProto { floats, ints, strings, tensors, sparse_tensors, type_protos, g, graphs, .. } =
+        attribute;
+    let own = size_of::<AttributeProto>()
+        + size_of_val(&floats[..])
+        + size_of_val(&ints[..])
+        + size_of_val(&strings[..])
+        + size_of_val(&tensors[..])
+        + size_of_val(&sparse_tensors[..])
+        + size_of_val(&type_protos[..]);
+    let of_graph = |graph: &GraphProto| {
+        size_of_val(graph)
+            + size_of_val(&graph.input[..])
+            + size_of_val(&graph.output[..])
+            + size_of_val(&graph.value_info[..])
+            + size_of_val(&graph.initializer[..])
+            + size_of_val(&graph.sparse_initializer[..])
+    };
+    own + g.as_deref().into_iter().chain(graphs).map(of_graph).sum::<usize>()
+}
+
 /// A call of a function: substitutions for its names and attributes.
 pub struct Call {
     /// Names of formal parameters, with the actual names.
@@ -55,7 +77,7 @@ pub struct Call {
     /// Prefix of all other names.
     prefix: String,
     attributes: HashMap<String, AttributeProto>,
-    /// The encoded length of each attribute.
+    /// The memory of each attribute in bytes.
     lengths: HashMap<String, usize>,
 }
 
@@ -71,19 +93,21 @@ impl Call {
         let mut lengths: HashMap<String, usize> = HashMap::new();
         for attribute in function.attribute_proto.iter().chain(&node.attribute) {
             attributes.insert(attribute.name().to_owned(), attribute.clone());
-            lengths.insert(attribute.name().to_owned(), attribute.encoded_len());
+            lengths.insert(attribute.name().to_owned(), memory_of(attribute));
         }
         Self { names, prefix, attributes, lengths }
     }
 
-    /// Number of nodes of [`instance(node)`](Self::instance) including those in nested graphs, and an upper bound of its
-    /// encoded length (without the growth of length prefixes). Copies nothing.
+    /// Number of nodes of [`instance(node)`](Self::instance) including those in nested graphs, and an estimate of its memory in bytes:
+    /// short elements take many times their encoded length. Copies nothing.
     pub fn size(&self, node: &NodeProto) -> (usize, usize) {
         let (mut nodes, mut bytes) = (0, node.encoded_len());
         let mut of_node = |node: &NodeProto| {
             nodes += 1;
+            bytes += size_of::<NodeProto>() + self.prefix.len();
             let names = node.input.iter().chain(&node.output);
-            bytes += names.map(|name| self.length(name)).sum::<usize>() + self.prefix.len();
+            bytes += names.map(|name| size_of::<String>() + self.length(name)).sum::<usize>();
+            bytes += node.attribute.iter().map(memory_of).sum::<usize>();
             let references = node.attribute.iter().filter_map(|it| it.ref_attr_name.as_deref());
             bytes += references.filter_map(|name| self.lengths.get(name)).sum::<usize>();
         };

@@ -5,6 +5,7 @@
 //! | check a file | [`view`]: borrowed and lazy, does not read weights |
 //! | build or edit a model | [`messages`]: owned and complete, with unknown fields |
 //! | traverse or rename nested graphs, inline function calls | [`nested`], [`inline`] |
+//! | find the files with tensors | [`external`] |
 //! | change a few fields of a large file | [`splice`]: copies all other bytes verbatim |
 //! | print or parse a model | [`text`]: ONNX's textual syntax |
 //! | decode protobuf | [`wire`]: records with offsets |
@@ -13,6 +14,7 @@
 //! input's size. Malformed bytes are a [`DecodeError`] with an offset.
 
 pub mod error;
+pub mod external;
 pub mod header;
 pub mod inline;
 pub mod lfs;

@@ -152,6 +152,7 @@ pub(crate) fn store_error(error: &StoreError) -> PyErr {
         StoreError::Changed(_)
         | StoreError::TooLarge(..)
         | StoreError::TooMany(..)
+        | StoreError::Irregular(..)
         | StoreError::Store(..) => PyOSError::new_err(text),
         StoreError::Usage(_) => core_error(text),
     }

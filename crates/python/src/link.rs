@@ -7,7 +7,7 @@ use pyo3::types::PyBytes;
 use typeloom::link::{
     Casts, Connection, LinkError, LinkOptions, Linked, Narrowing, Outputs, Part, Unproven, link_with,
 };
-use typeloom_files::relocate::{Model as Located, Placement, relocate};
+use typeloom_files::relocate::{Copied, Model as Located, Placement, relocate};
 use typeloom_report as report;
 
 use crate::convert;
@@ -93,8 +93,10 @@ pub(crate) fn link<'py>(
     })?;
     match result {
         Ok((file, linked)) => {
-            for (from, to) in copies {
-                std::fs::copy(&from, &to).map_err(|error| file_error(error, &to))?;
+            for copied in copies {
+                let mut from = copied.open().map_err(core_error)?;
+                let copy = File::create(&copied.to).and_then(|mut to| std::io::copy(&mut from, &mut to));
+                copy.map_err(|error| file_error(error, &copied.to))?;
             }
             let object = convert::json(py, &report::link::value(&linked).into())?;
             Ok((Some(PyBytes::new(py, &file)), object, report::link::summary(&linked), Vec::new()))
@@ -120,7 +122,7 @@ fn place(
     bases: &[Option<PathBuf>; 2],
     options: &Options,
     linking: &mut LinkOptions,
-) -> PyResult<Vec<(PathBuf, PathBuf)>> {
+) -> PyResult<Vec<Copied>> {
     let folders: Vec<Option<PathBuf>> =
         models.iter().zip(bases).map(|(model, base)| model.folder(base.as_deref())).collect();
     let mut located = Vec::new();

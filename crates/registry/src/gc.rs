@@ -14,7 +14,7 @@ use crate::entry::{BundleName, Change, MAX_SWEPT, State};
 use crate::error::RegistryError;
 use crate::log::{Appended, Draft, Located, Log};
 use crate::names::Subject;
-use crate::registry::{BUNDLES, LOG, MAX_LISTED, Registry, SUBJECTS};
+use crate::registry::{BUNDLES, HEAD, LOG, MARKER, MAX_LISTED, Registry, SUBJECTS};
 use crate::time::Timestamp;
 
 /// Parameters of a collection.
@@ -87,7 +87,8 @@ impl Registry {
         };
         if collection.effect == Effect::Delete {
             self.ensure_format()?;
-            self.folder.remove_interrupted("", before(collection))?;
+            let left = self.folder.interrupted("", before(collection), |name| name == MARKER)?;
+            self.folder.remove_interrupted("", &left)?;
         }
         subjects.iter().map(|subject| self.collect(subject, collection)).collect()
     }
@@ -117,6 +118,10 @@ impl Registry {
                 continue;
             }
             collected.bytes += object.size;
+        }
+        let left = self.interrupted(subject, collection)?;
+        for (folder, files) in &left {
+            collected.interrupted.extend(files.iter().map(|file| format!("{folder}/{file}")));
         }
         if collection.effect == Effect::DryRun {
             collected.bundles = fresh.into_iter().chain(dead).collect();
@@ -152,12 +157,32 @@ impl Registry {
             self.folder.delete(&Self::bundle_object(subject, name))?;
         }
         collected.bundles = dead.into_iter().collect();
-        let folder = format!("{SUBJECTS}/{subject}");
-        for folder in [folder.clone(), format!("{folder}/{LOG}"), format!("{folder}/{BUNDLES}")] {
-            let removed = self.folder.remove_interrupted(&folder, before(collection))?;
-            collected.interrupted.extend(removed.into_iter().map(|name| format!("{folder}/{name}")));
+        for (folder, names) in &left {
+            self.folder.remove_interrupted(folder, names)?;
         }
         Ok(collected)
+    }
+
+    /// The files that interrupted writes left in the folders of a subject.
+    fn interrupted(
+        &self,
+        subject: &Subject,
+        collection: Collection,
+    ) -> Result<Vec<(String, Vec<String>)>, RegistryError> {
+        let folder = format!("{SUBJECTS}/{subject}");
+        let is_entry =
+            |name: &str| name.strip_suffix(".json").is_some_and(|number| number.parse::<u64>().is_ok());
+        let is_bundle = |name: &str| name.parse::<BundleName>().is_ok();
+        let parts: [(String, &dyn Fn(&str) -> bool); 3] = [
+            (folder.clone(), &|name| name == HEAD),
+            (format!("{folder}/{LOG}"), &is_entry),
+            (format!("{folder}/{BUNDLES}"), &is_bundle),
+        ];
+        let found = parts.into_iter().map(|(folder, is_object)| {
+            let names = self.folder.interrupted(&folder, before(collection), is_object)?;
+            Ok((folder, names))
+        });
+        found.collect()
     }
 }
 

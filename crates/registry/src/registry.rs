@@ -1,6 +1,7 @@
 //! A registry in a folder of a store: its format marker, its objects, and what all operations share.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -26,9 +27,9 @@ const MAX_CACHED: usize = 64;
 const MAX_CACHED_SIZE: usize = 1 << 20;
 
 /// The name of the format marker.
-pub(crate) const MARKER: &str = "registry.json";
+pub const MARKER: &str = "registry.json";
 /// The folder of all subjects.
-pub(crate) const SUBJECTS: &str = "subjects";
+pub const SUBJECTS: &str = "subjects";
 /// The folder of entries in the folder of a subject.
 pub(crate) const LOG: &str = "_log";
 /// The folder of bundles in the folder of a subject.
@@ -100,6 +101,12 @@ impl Registry {
     #[must_use]
     pub fn url(&self) -> &str {
         self.folder.url()
+    }
+
+    /// The path of a registry in a folder of this machine.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.folder.path()
     }
 
     /// Checks that the store contains a registry of a known format.

@@ -3,7 +3,8 @@
 //! The value is a list of codes, globs and groups, separated by commas or blanks. An entry of the model or of its main graph
 //! concerns the whole file, an entry of a node in the main graph or in a graph nested in it the problems of that node.
 //!
-//! **Limits:** nodes in functions have no exceptions of their own.
+//! **Limits:** nodes in functions have no exceptions of their own. A model has at most [`MAX_GLOBS`] different globs, and each is compiled
+//! once.
 
 use std::collections::BTreeMap;
 
@@ -20,6 +21,9 @@ pub const KEY: &str = "typeloom.allow";
 /// The deepest nested graph whose nodes are read.
 const MAX_DEPTH: usize = 64;
 
+/// The greatest number of different globs; further ones select no code.
+const MAX_GLOBS: usize = 64;
+
 /// The maximum number of texts without a code that are kept.
 const MAX_UNKNOWN: usize = 8;
 
@@ -32,6 +36,8 @@ pub struct Exceptions {
     model: Levels,
     /// By the path of the graph and the position of the node.
     nodes: BTreeMap<(String, usize), Levels>,
+    /// The globs that were read; `None` for one that selects no code.
+    globs: BTreeMap<String, Option<Selector>>,
     unknown: Vec<String>,
 }
 
@@ -91,7 +97,7 @@ impl Exceptions {
             for attribute in node.attributes().flatten().filter(|_| depth < MAX_DEPTH) {
                 let operator = node.op_type().unwrap_or_default();
                 // An attribute that cannot be decoded is reported by the check.
-                let _ = self.add_graphs(&attribute, &format!("{path}/{at}:{operator}"), depth);
+                let _ = self.add_graphs(&attribute, || format!("{path}/{at}:{operator}"), depth);
             }
         }
     }
@@ -99,11 +105,14 @@ impl Exceptions {
     fn add_graphs(
         &mut self,
         attribute: &AttributeView<'_>,
-        path: &str,
+        node: impl FnOnce() -> String,
         depth: usize,
     ) -> Result<(), DecodeError> {
         let attribute = attribute.parse()?;
-        let path = format!("{path}.{}", attribute.name);
+        if attribute.g.is_none() && attribute.graphs().next().is_none() {
+            return Ok(());
+        }
+        let path = format!("{}.{}", node(), attribute.name);
         if let Some(graph) = &attribute.g {
             self.add_nodes(graph, &path, depth + 1);
         }
@@ -124,14 +133,25 @@ impl Exceptions {
             }
             let text = entry.value().unwrap_or_default();
             for name in text.split([',', ' ', '\n', '\t']).filter(|name| !name.is_empty()) {
-                match Selector::parse(name) {
-                    Ok(selector) => selectors.push(selector),
-                    Err(_) if self.unknown.len() < MAX_UNKNOWN => self.unknown.push(clip(name, MAX_NAME)),
-                    Err(_) => {}
+                match self.selector(name) {
+                    Some(selector) => selectors.push(selector),
+                    None if self.unknown.len() < MAX_UNKNOWN => self.unknown.push(clip(name, MAX_NAME)),
+                    None => {}
                 }
             }
         }
         selectors
+    }
+
+    fn selector(&mut self, text: &str) -> Option<Selector> {
+        if !Selector::is_glob(text) {
+            return Selector::named(text);
+        }
+        match self.globs.get(text) {
+            Some(known) => known.clone(),
+            None if self.globs.len() == MAX_GLOBS => None,
+            None => self.globs.entry(text.to_owned()).or_insert(Selector::parse(text).ok()).clone(),
+        }
     }
 }
 

@@ -20,13 +20,14 @@
 
 mod table;
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use toml::de::{DeTable, DeValue};
 
 use crate::effective::{Settings, Sourced};
-use crate::paths::Paths;
+use crate::paths::{Lists, Paths};
 use table::{Reader, Table};
 
 /// The kind of a settings file.
@@ -81,16 +82,11 @@ pub struct SettingsFile {
     /// Its folder, to which globs and paths are relative.
     pub folder: PathBuf,
     general: Settings,
-    exclude: Option<Paths>,
+    exclude: Paths,
     exclude_texts: Vec<Sourced<String>>,
-    overrides: Vec<Override>,
-}
-
-/// Settings of some files.
-#[derive(Clone, Debug)]
-struct Override {
+    /// The globs of each override.
     files: Paths,
-    settings: Settings,
+    overrides: Vec<Settings>,
 }
 
 impl SettingsFile {
@@ -104,7 +100,7 @@ impl SettingsFile {
         if kind == FileKind::Pyproject && !text.contains("typeloom") {
             return Ok(None);
         }
-        let reader = Reader { name: Arc::clone(&name), text };
+        let reader = Reader { name: Arc::clone(&name), text, globs: Cell::new(0) };
         let root = DeTable::parse(text).map_err(|error| {
             reader.error(error.span().map_or(0, |span| span.start), error.message().to_owned())
         })?;
@@ -118,26 +114,27 @@ impl SettingsFile {
         general.baseline = table.path("baseline", folder)?;
         general.registry = table.location("registry", folder)?;
         let exclude_texts = table.strings("exclude")?;
-        let exclude = table.paths("exclude")?;
+        let (mut exclude, mut files) = (Lists::default(), Lists::default());
+        table.paths("exclude", &mut exclude)?;
         let mut overrides = Vec::new();
         for mut inner in table.tables("overrides")? {
-            let Some(files) = inner.paths("files")? else {
+            if inner.paths("files", &mut files)?.is_none() {
                 return Err(inner.error("an override needs `files`, a list of globs"));
-            };
-            let settings = inner.settings(folder)?;
+            }
+            overrides.push(inner.settings(folder)?);
             inner.finish()?;
-            overrides.push(Override { files, settings });
         }
+        let compile = |lists: Lists| lists.compile().map_err(|error| table.error(&format!("globs: {error}")));
+        let (exclude, files) = (compile(exclude)?, compile(files)?);
         table.finish()?;
-        Ok(Some(Self { name, folder: folder.to_owned(), general, exclude, exclude_texts, overrides }))
+        Ok(Some(Self { name, folder: folder.to_owned(), general, exclude, exclude_texts, files, overrides }))
     }
 
     /// The overrides that apply to a path, by position. The path is relative to the folder of the settings file and
     /// separated by `/`.
     #[must_use]
     pub fn overrides_of(&self, path: &str) -> Vec<usize> {
-        let all = self.overrides.iter().enumerate();
-        all.filter(|(_, it)| it.files.matches(path)).map(|(at, _)| at).collect()
+        self.files.lists_of(path)
     }
 
     /// The settings of the files to which these overrides apply.
@@ -145,7 +142,7 @@ impl SettingsFile {
     pub fn settings(&self, overrides: &[usize]) -> Settings {
         let mut settings = self.general.clone();
         for it in overrides.iter().filter_map(|at| self.overrides.get(*at)) {
-            settings.extend(it.settings.clone());
+            settings.extend(it.clone());
         }
         settings
     }
@@ -153,7 +150,7 @@ impl SettingsFile {
     /// Whether a path is excluded from the files that are found in folders.
     #[must_use]
     pub fn excludes(&self, path: &str) -> bool {
-        self.exclude.as_ref().is_some_and(|globs| globs.matches(path))
+        self.exclude.matches(path)
     }
 
     /// The globs of excluded files.

@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use std::sync::Arc;
+
 use crate::glob::{Glob, GlobError, Subject};
 use typeloom_solver::diagnostic::text::suggestion;
 use typeloom_solver::diagnostic::{Code, Diagnostic, Group, Severity};
@@ -74,8 +76,8 @@ pub enum Selector {
     Warnings,
     /// The codes of a group.
     Group(Group),
-    /// The codes whose names match.
-    Glob(Glob),
+    /// The codes whose names match a glob, with its text.
+    Glob(Arc<str>, Arc<[Code]>),
     /// One code.
     Code(Code),
 }
@@ -114,29 +116,37 @@ impl Selector {
     /// If the text selects no code.
     pub fn parse(text: &str) -> Result<Self, SelectorError> {
         let text = text.trim();
-        match text {
-            ALL => return Ok(Self::All),
-            WARNINGS => return Ok(Self::Warnings),
-            _ => {}
+        if let Some(selector) = Self::named(text) {
+            return Ok(selector);
         }
-        if let Some(group) = Group::from_name(text) {
-            return Ok(Self::Group(group));
-        }
-        if let Some(code) = Code::from_name(text) {
-            return Ok(Self::Code(code));
-        }
-        if text.contains(['*', '?', '[', '{']) {
+        if Self::is_glob(text) {
             let glob = Glob::parse(text, Subject::Names)
                 .map_err(|reason| SelectorError::Glob { glob: text.to_owned(), reason })?;
-            return if Code::ALL.iter().any(|code| glob.matches(code.name())) {
-                Ok(Self::Glob(glob))
-            } else {
+            let codes: Arc<[Code]> =
+                Code::ALL.iter().copied().filter(|code| glob.matches(code.name())).collect();
+            return if codes.is_empty() {
                 Err(SelectorError::Empty { glob: text.to_owned() })
+            } else {
+                Ok(Self::Glob(text.into(), codes))
             };
         }
         let groups = Group::ALL.iter().map(|group| group.name());
         let names = Code::ALL.iter().map(|code| code.name()).chain(groups).chain([ALL, WARNINGS]);
         Err(SelectorError::Unknown { name: text.to_owned(), near: nearest(text, names) })
+    }
+
+    /// The selector with a name: all but globs.
+    pub(crate) fn named(text: &str) -> Option<Self> {
+        match text {
+            ALL => Some(Self::All),
+            WARNINGS => Some(Self::Warnings),
+            _ => Group::from_name(text).map(Self::Group).or_else(|| Code::from_name(text).map(Self::Code)),
+        }
+    }
+
+    /// Whether a text has a character with a meaning in globs.
+    pub(crate) fn is_glob(text: &str) -> bool {
+        text.contains(['*', '?', '[', '{'])
     }
 
     /// Whether it selects a code that has this level without the rule.
@@ -145,7 +155,7 @@ impl Selector {
             Self::All => true,
             Self::Warnings => level == Level::Warn,
             Self::Group(group) => code.group() == *group,
-            Self::Glob(glob) => glob.matches(code.name()),
+            Self::Glob(_, codes) => codes.contains(&code),
             Self::Code(other) => code == *other,
         }
     }
@@ -156,7 +166,7 @@ impl Selector {
             Self::All => (0, 0),
             Self::Warnings => (1, 0),
             Self::Group(_) => (2, 0),
-            Self::Glob(glob) => (3, glob.text().len()),
+            Self::Glob(text, _) => (3, text.len()),
             Self::Code(_) => (4, 0),
         }
     }
@@ -168,7 +178,7 @@ impl fmt::Display for Selector {
             Self::All => ALL,
             Self::Warnings => WARNINGS,
             Self::Group(group) => group.name(),
-            Self::Glob(glob) => glob.text(),
+            Self::Glob(text, _) => text,
             Self::Code(code) => code.name(),
         })
     }

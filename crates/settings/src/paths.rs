@@ -4,21 +4,33 @@
 //! without `/` matches at any depth in settings: `*.tmp.onnx`, `vendor`. As an argument it matches in the current folder
 //! only, as in a shell.
 
-use crate::glob::{Glob, GlobError, Subject};
+use crate::glob::{Glob, GlobError, Globs, Subject, parsed};
 
-/// A list of globs.
+/// Lists of globs, compiled together.
 #[derive(Clone, Debug)]
 pub struct Paths {
-    globs: Vec<Glob>,
+    globs: Globs,
+    /// The list of each glob.
+    lists: Vec<usize>,
 }
 
-impl Paths {
-    /// Parses globs.
+/// The syntax of lists of globs, which are not compiled yet.
+#[derive(Default)]
+pub(crate) struct Lists {
+    globs: Vec<globset::Glob>,
+    lists: Vec<usize>,
+    length: usize,
+}
+
+impl Lists {
+    /// Adds a list, which gets the next number.
     ///
     /// # Errors
-    /// The position of the first malformed glob, with the syntax error.
-    pub fn parse<'g>(texts: impl IntoIterator<Item = &'g str>) -> Result<Self, (usize, GlobError)> {
-        let mut globs = Vec::new();
+    /// The position of the first malformed glob, with the error.
+    pub(crate) fn add<'g>(
+        &mut self,
+        texts: impl IntoIterator<Item = &'g str>,
+    ) -> Result<(), (usize, GlobError)> {
         for (at, text) in texts.into_iter().enumerate() {
             let text = text.trim_start_matches("./").trim_end_matches('/');
             let anchored = match text.strip_prefix('/') {
@@ -27,16 +39,44 @@ impl Paths {
                 None => format!("**/{text}"),
             };
             for text in [anchored.clone(), format!("{anchored}/**")] {
-                globs.push(Glob::parse(&text, Subject::Paths).map_err(|error| (at, error))?);
+                self.globs.push(parsed(&text, Subject::Paths).map_err(|error| (at, error))?);
+                self.lists.push(self.length);
             }
         }
-        Ok(Self { globs })
+        self.length += 1;
+        Ok(())
+    }
+
+    /// Compiles the lists.
+    pub(crate) fn compile(self) -> Result<Paths, GlobError> {
+        Ok(Paths { globs: Globs::compile(self.globs)?, lists: self.lists })
+    }
+}
+
+impl Paths {
+    /// Parses one list of globs.
+    ///
+    /// # Errors
+    /// The position of the first malformed glob, with the error.
+    pub fn parse<'g>(texts: impl IntoIterator<Item = &'g str>) -> Result<Self, (usize, GlobError)> {
+        let mut lists = Lists::default();
+        lists.add(texts)?;
+        lists.compile().map_err(|error| (0, error))
     }
 
     /// Whether a glob matches a path, which is relative and separated by `/`.
     #[must_use]
     pub fn matches(&self, path: &str) -> bool {
-        self.globs.iter().any(|glob| glob.matches(path))
+        !self.globs.matches(path).is_empty()
+    }
+
+    /// The lists with a glob that matches a path, in ascending order.
+    pub(crate) fn lists_of(&self, path: &str) -> Vec<usize> {
+        let mut lists: Vec<usize> =
+            self.globs.matches(path).into_iter().map(|glob| self.lists[glob]).collect();
+        lists.sort_unstable();
+        lists.dedup();
+        lists
     }
 }
 

@@ -23,6 +23,9 @@ pub enum StoreError {
     /// A folder has more objects than the caller accepts.
     #[error("`{0}` has more than {1} objects")]
     TooMany(String, usize),
+    /// A file of a local folder is no regular file.
+    #[error("`{0}` is {1}; a folder of objects has regular files and folders only")]
+    Irregular(String, &'static str),
     /// The URL or an option is wrong.
     #[error("{0}")]
     Usage(String),

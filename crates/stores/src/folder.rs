@@ -1,6 +1,6 @@
 //! Objects below one prefix of a store.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
@@ -9,6 +9,7 @@ use object_store::path::Path as Key;
 use object_store::{ObjectStore, ObjectStoreExt as _, PutMode, PutPayload};
 
 use crate::error::{StoreError, is_of_bucket};
+use crate::local;
 use crate::staging;
 use crate::stores::Threads;
 
@@ -60,6 +61,12 @@ impl Folder {
         &self.url
     }
 
+    /// The path of a local folder.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref().map(PathBuf::as_path)
+    }
+
     /// The URL or path of an object.
     #[must_use]
     pub fn url_of(&self, name: &str) -> String {
@@ -76,6 +83,10 @@ impl Folder {
         key.map_err(|error| self.error(name, error.into()))
     }
 
+    fn check_links(&self, name: &str) -> Result<(), StoreError> {
+        self.path().map_or(Ok(()), |path| local::check(path, name))
+    }
+
     fn error(&self, name: &str, error: object_store::Error) -> StoreError {
         StoreError::of(&self.url_of(name), error)
     }
@@ -85,6 +96,7 @@ impl Folder {
     /// # Errors
     /// The object has more than `max` bytes, or cannot be read.
     pub fn read(&self, name: &str, max: u64) -> Result<Option<Bytes>, StoreError> {
+        self.check_links(name)?;
         let key = self.key(name)?;
         let read = async {
             let result = match self.store.get(&key).await {
@@ -120,6 +132,7 @@ impl Folder {
     /// # Errors
     /// The store refuses the request, or does not answer. In the second case, the object may exist.
     pub fn create(&self, name: &str, bytes: Bytes) -> Result<Created, StoreError> {
+        self.check_links(name)?;
         let key = self.key(name)?;
         let put = self.store.put_opts(&key, PutPayload::from_bytes(bytes), PutMode::Create.into());
         match self.runtime.wait(put) {
@@ -139,6 +152,7 @@ impl Folder {
     /// # Errors
     /// The store refuses the request, or does not answer.
     pub fn replace(&self, name: &str, bytes: Bytes) -> Result<(), StoreError> {
+        self.check_links(name)?;
         let key = self.key(name)?;
         let put = self.store.put(&key, PutPayload::from_bytes(bytes));
         self.runtime.wait(put).map(drop).map_err(|error| self.error(name, error))
@@ -149,6 +163,7 @@ impl Folder {
     /// # Errors
     /// The store refuses the request, or does not answer.
     pub fn delete(&self, name: &str) -> Result<(), StoreError> {
+        self.check_links(name)?;
         let key = self.key(name)?;
         match self.runtime.wait(self.store.delete(&key)) {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
@@ -162,9 +177,26 @@ impl Folder {
     /// There are more than `max` objects, or the store does not list them.
     pub fn list(&self, folder: &str, after: Option<&str>, max: usize) -> Result<Vec<Listed>, StoreError> {
         let key = self.key(folder)?;
+        let found = match self.path() {
+            Some(path) => local::list(path, folder, after, max)?,
+            None => self.list_remote(folder, &key, after, max)?,
+        };
+        let mut found = found.ok_or_else(|| StoreError::TooMany(self.url_of(folder), max))?;
+        found.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        Ok(found)
+    }
+
+    /// The objects below a folder of a store that is no local folder; `None` if there are more than `max`.
+    fn list_remote(
+        &self,
+        folder: &str,
+        key: &Key,
+        after: Option<&str>,
+        max: usize,
+    ) -> Result<Option<Vec<Listed>>, StoreError> {
         let mut objects = match after {
-            Some(after) => self.store.list_with_offset(Some(&key), &self.key(after)?),
-            None => self.store.list(Some(&key)),
+            Some(after) => self.store.list_with_offset(Some(key), &self.key(after)?),
+            None => self.store.list(Some(key)),
         };
         let listing = async {
             let mut found = Vec::new();
@@ -176,10 +208,7 @@ impl Folder {
             }
             Ok(Some(found))
         };
-        let found = self.runtime.wait(listing).map_err(|error| self.error(folder, error))?;
-        let mut found = found.ok_or_else(|| StoreError::TooMany(self.url_of(folder), max))?;
-        found.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        Ok(found)
+        self.runtime.wait(listing).map_err(|error| self.error(folder, error))
     }
 
     fn listed(&self, meta: &object_store::ObjectMeta) -> Option<Listed> {
@@ -202,6 +231,7 @@ impl Folder {
     /// # Errors
     /// The store does not list them.
     pub fn entries(&self, folder: &str) -> Result<(Vec<String>, Vec<Listed>), StoreError> {
+        self.check_links(folder)?;
         let key = self.key(folder)?;
         let found = match self.runtime.wait(self.store.list_with_delimiter(Some(&key))) {
             Err(error @ object_store::Error::NotFound { .. }) if !is_of_bucket(&error) => {
@@ -217,14 +247,30 @@ impl Folder {
         Ok((folders, objects))
     }
 
-    /// Of a local folder: removes what interrupted writes left directly in `folder`, if it was last changed at `before` or
-    /// earlier (seconds of the Unix epoch); returns the names. Readers never see these files. Other stores have none.
+    /// Of a local folder: the files that interrupted writes of objects left directly in `folder`, if they were last changed at `before` or
+    /// earlier (seconds of the Unix epoch). `is_object` tests the names of objects. Readers never see these files. Other stores have none.
+    ///
+    /// # Errors
+    /// The folder cannot be listed.
+    pub fn interrupted(
+        &self,
+        folder: &str,
+        before: i64,
+        is_object: impl Fn(&str) -> bool,
+    ) -> Result<Vec<String>, StoreError> {
+        let Some(path) = self.path() else { return Ok(Vec::new()) };
+        local::check(path, folder)?;
+        staging::find(&path.join(folder), before, is_object)
+            .map_err(|error| StoreError::Store(self.url_of(folder), error.to_string()))
+    }
+
+    /// Removes files that [`interrupted`](Self::interrupted) listed.
     ///
     /// # Errors
     /// A file cannot be removed.
-    pub fn remove_interrupted(&self, folder: &str, before: i64) -> Result<Vec<String>, StoreError> {
-        let Some(path) = &self.path else { return Ok(Vec::new()) };
-        staging::remove(&path.join(folder), before)
+    pub fn remove_interrupted(&self, folder: &str, names: &[String]) -> Result<(), StoreError> {
+        let Some(path) = self.path() else { return Ok(()) };
+        staging::remove(&path.join(folder), names)
             .map_err(|error| StoreError::Store(self.url_of(folder), error.to_string()))
     }
 }

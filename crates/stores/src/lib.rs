@@ -17,11 +17,14 @@
 //! **Invariant:** a [`Stores`] has one runtime with two threads, and a store for each bucket. It must not be used after a fork,
 //! nor inside of an asynchronous runtime.
 //!
+//! **Invariant:** links and special files in a local folder are refused.
+//!
 //! **Invariant:** a write to a local folder is on the disk when it returns: the file and its folder are synchronised.
 
 mod address;
 mod error;
 mod folder;
+mod local;
 mod staging;
 mod stores;
 

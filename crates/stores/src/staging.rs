@@ -7,34 +7,40 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// Removes the files of interrupted writes directly in a folder, and returns their names.
-pub(crate) fn remove(folder: &Path, before: i64) -> io::Result<Vec<String>> {
-    let before = SystemTime::UNIX_EPOCH + Duration::from_secs(u64::try_from(before).unwrap_or_default());
-    let mut removed = Vec::new();
+/// The names of the files of interrupted writes of objects directly in a folder. `is_object` tests the names of objects: files of other
+/// programs are not listed. Times are compared as whole seconds, as those of objects.
+pub(crate) fn find(folder: &Path, before: i64, is_object: impl Fn(&str) -> bool) -> io::Result<Vec<String>> {
+    let after = u64::try_from(before.saturating_add(1)).unwrap_or_default();
+    let after = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(after));
+    let mut found = Vec::new();
     let entries = match std::fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(removed),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
         entries => entries?,
     };
     for entry in entries {
         let entry = entry?;
-        let Some(name) = entry.file_name().to_str().filter(|name| is_staged(name)).map(str::to_owned) else {
-            continue;
-        };
-        let Ok(meta) = entry.metadata() else { continue };
-        if !meta.is_file() || meta.modified()? > before {
-            continue;
-        }
-        match std::fs::remove_file(entry.path()) {
-            Ok(()) => removed.push(name),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
+        let name =
+            entry.file_name().to_str().filter(|name| staged(name).is_some_and(&is_object)).map(str::to_owned);
+        let (Some(name), Ok(meta)) = (name, entry.metadata()) else { continue };
+        let modified = meta.modified()?;
+        if meta.is_file() && after.is_none_or(|after| modified < after) {
+            found.push(name);
         }
     }
-    removed.sort_unstable();
-    Ok(removed)
+    found.sort_unstable();
+    Ok(found)
 }
 
-fn is_staged(name: &str) -> bool {
-    let number = name.split_once('#').map(|(_, number)| number);
-    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+/// Removes files directly in a folder. A missing one was removed by another collection.
+pub(crate) fn remove(folder: &Path, names: &[String]) -> io::Result<()> {
+    names.iter().try_for_each(|name| match std::fs::remove_file(folder.join(name)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    })
+}
+
+/// The name of the object that an interrupted write would have created.
+pub(crate) fn staged(name: &str) -> Option<&str> {
+    let (object, number) = name.rsplit_once('#')?;
+    (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(object)
 }

@@ -85,8 +85,13 @@ fn leftovers_of_interrupted_writes_are_removed_after_a_time() {
     folder.replace("a/x", Bytes::new()).expect("written");
     std::fs::write(temporary.path().join("a/x#1"), b"half").expect("written");
     assert_eq!(folder.list("a", None, 9).expect("listed").len(), 1);
-    assert_eq!(folder.remove_interrupted("a", 0).expect("removed"), Vec::<String>::new());
-    assert_eq!(folder.remove_interrupted("a", i64::from(i32::MAX)).expect("removed"), ["x#1"]);
+    std::fs::write(temporary.path().join("a/notes#1"), b"of a user").expect("written");
+    assert_eq!(folder.interrupted("a", 0, |_| true).expect("listed"), Vec::<String>::new());
+    let left = folder.interrupted("a", i64::from(u32::MAX), |name| name == "x").expect("listed");
+    assert_eq!(left, ["x#1"]);
+    folder.remove_interrupted("a", &left).expect("removed");
+    assert!(!temporary.path().join("a/x#1").exists());
+    assert!(temporary.path().join("a/notes#1").exists());
     assert!(temporary.path().join("a/x").exists());
 }
 

@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use clap::{Parser, Subcommand};
 
 use super::{Args, CheckArgs, Command, CommonArgs};
+use crate::exit::Outcome;
 
 /// As [`Args`], with one command.
 #[derive(Debug, Parser)]
@@ -24,15 +25,24 @@ enum Check {
     Check(CheckArgs),
 }
 
-/// The arguments of this process. Arguments that are not understood end it, as do `--help` and `--version`.
-pub(crate) fn parse(arguments: &[OsString]) -> Args {
+/// The arguments of this process. `Err` is the exit code after `--help`, `--version`, or arguments that are not understood.
+pub(crate) fn parse(arguments: &[OsString]) -> Result<Args, u8> {
     let is_check = arguments.get(1).is_some_and(|command| command == "check");
     // The other parser writes help and errors, because it knows all commands.
     match is_check.then(|| OneCommand::try_parse_from(arguments)) {
         Some(Ok(OneCommand { command: Check::Check(check), common })) => {
-            Args { command: Command::Check(check), common }
+            Ok(Args { command: Command::Check(check), common })
         }
-        Some(Err(_)) | None => Args::parse_from(arguments),
+        Some(Err(_)) | None => Args::try_parse_from(arguments).map_err(|message| show(&message)),
+    }
+}
+
+/// Shows the help, the version, or an error of the arguments. Returns the exit code.
+fn show(message: &clap::Error) -> u8 {
+    match message.print() {
+        // Nothing can be written, to say nothing of an error message.
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Outcome::Unusable.code(),
+        Ok(()) | Err(_) => u8::try_from(message.exit_code()).unwrap_or(Outcome::Unusable.code()),
     }
 }
 
@@ -52,7 +62,7 @@ mod tests {
         };
         assert_eq!(arguments(OneCommand::command()), arguments(Args::command()));
         let line = ["typeloom", "check", "a.onnx", "--types", "t.json", "-q", "--jobs", "3", "--", "-b"];
-        let one = parse(&line.map(OsString::from));
+        let one = parse(&line.map(OsString::from)).expect("the arguments are understood");
         assert_eq!(format!("{one:?}"), format!("{:?}", Args::parse_from(line)));
     }
 }

@@ -175,6 +175,9 @@ pub(crate) struct VerifyArgs {
     /// Write a checkpoint, if the registry is not damaged
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<String>,
+    /// Write the checkpoint into the file of --checkpoint
+    #[arg(long, requires = "checkpoint", conflicts_with = "output")]
+    pub(crate) in_place: bool,
 }
 
 /// `typeloom registry gc`

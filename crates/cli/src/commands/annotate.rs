@@ -15,7 +15,7 @@ use crate::target::Target;
 pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
     let source = input::source(&args.file);
     let target = Target::of(&args.target, &source)?;
-    let view = scenes::target(args.view.as_deref(), &source, Some(&target))?;
+    let view = scenes::target(args.view.as_deref(), Some(&target))?;
     let bytes = source.open()?;
     let show = |pieces: &[Cow<'_, [u8]>]| match &view {
         Some(page) => {

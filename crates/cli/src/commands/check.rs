@@ -25,6 +25,7 @@ use typeloom_targets::{Outcome as Verdict, Target};
 use against::Against;
 
 use crate::args::CheckArgs;
+use crate::barrier;
 use crate::baselines::{BaselineMode, Baselines};
 use crate::exit::Outcome;
 use crate::input::Source;
@@ -56,7 +57,7 @@ type Answer = (Source, Arc<Plan>, anyhow::Result<Found>);
 const MAX_BATCH: usize = 16;
 
 /// The greatest file that is checked without other threads if it is the only one, in bytes. Starting a thread takes longer
-/// than the check of a small model, and the wait after an interruption is short.
+/// than the check of a small model.
 const MAX_ALONE: u64 = 1 << 20;
 
 /// Time between two questions whether the command is interrupted.
@@ -76,10 +77,13 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
     let reports = Reports::open(&args.report, args.color, listed)?;
     let is_terminal = std::io::stdout().is_terminal();
     let mut run = Run { mode, baselines: Baselines::new(mode), reports, progress, is_terminal };
-    let interrupt = Interrupt::listen();
-    let ended = match is_alone {
-        true => run.check_each(&sources, &mut settings, against.as_deref(), &interrupt)?,
-        false => run.check_all(args.jobs, &sources, &mut settings, against, &interrupt)?,
+    let interrupt;
+    let ended = if is_alone {
+        // A signal ends the process: nothing has been reported that a summary could follow.
+        run.check_each(&sources, &mut settings, against.as_deref())?
+    } else {
+        interrupt = Interrupt::listen();
+        run.check_all(args.jobs, &sources, &mut settings, against, &interrupt)?
     };
     match ended {
         Ended::Completely => run.finish(),
@@ -116,14 +120,10 @@ impl Run {
         sources: &Sources,
         settings: &mut Resolver,
         against: Option<&Against>,
-        interrupt: &Interrupt,
     ) -> anyhow::Result<Ended> {
         for source in sources.iter() {
             let plan = settings.plan(&source)?;
-            let found = check(&source, &plan, against);
-            if interrupt.has_arrived() {
-                return Ok(Ended::Interrupted);
-            }
+            let found = guarded(&source, &plan, against);
             self.report_all(vec![(source, plan, found)])?;
         }
         Ok(Ended::Completely)
@@ -141,7 +141,7 @@ impl Run {
         let jobs = jobs.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
         let jobs = jobs.min(NonZeroUsize::new(sources.len()).unwrap_or(NonZeroUsize::MIN));
         let one = move |(source, plan): Item| -> Answer {
-            let found = check(&source, &plan, against.as_deref());
+            let found = guarded(&source, &plan, against.as_deref());
             (source, plan, found)
         };
         let work = move |batch: Vec<Item>| -> Vec<Answer> { batch.into_iter().map(&one).collect() };
@@ -278,6 +278,11 @@ fn command_line(args: &CheckArgs) -> Settings {
     }
 }
 
+/// Checks a model behind a barrier, so that it does not end a run of many.
+fn guarded(source: &Source, plan: &Plan, against: Option<&Against>) -> anyhow::Result<Found> {
+    barrier::guard(&source.name, || check(source, plan, against))
+}
+
 fn check(source: &Source, plan: &Plan, against: Option<&Against>) -> anyhow::Result<Found> {
     let Plan { settings, levels, checker, targets } = plan;
     let is_on = |flag: &Option<Sourced<bool>>| flag.as_ref().is_none_or(|flag| flag.value);
@@ -290,7 +295,10 @@ fn check(source: &Source, plan: &Plan, against: Option<&Against>) -> anyhow::Res
     let mut coverage = Coverage::default();
     if let Ok(checked) = &mut checked {
         if is_on(&settings.external_data) {
-            typeloom_files::report_missing(checked, source.folder());
+            typeloom_files::report_missing_by(checked, |location| {
+                source.record_side_file(location);
+                typeloom_files::size(source.folder(), location)
+            });
         }
         coverage = checked.coverage();
     }

@@ -35,7 +35,8 @@ pub(crate) fn run(args: &CompileArgs) -> anyhow::Result<Outcome> {
     for name in &args.after {
         compiler = compiler.print_after(name);
     }
-    let view = scenes::target(args.view.as_deref(), &source, None)?;
+    let target = args.output.as_deref().map(Target::output).transpose()?;
+    let view = scenes::target(args.view.as_deref(), target.as_ref())?;
     let kept = Kept::default();
     if let (Some(_), Some(pass)) = (&view, args.after.last()) {
         compiler = compiler.with_pass_after(pass, kept.clone());
@@ -58,8 +59,7 @@ pub(crate) fn run(args: &CompileArgs) -> anyhow::Result<Outcome> {
     for cast in &artifact.report.casts {
         write(&format!("{}\n", escape(&cast.to_string())))?;
     }
-    if let Some(output) = &args.output {
-        let target = Target::named(output);
+    if let Some(target) = &target {
         let file = artifact.to_bytes().with_context(|| format!("cannot compile `{}`", source.name))?;
         target.write(&file)?;
         let passes = artifact.report.passes.iter().filter(|pass| *pass != KEEP);

@@ -13,6 +13,7 @@ use typeloom_report::list::{Compared, Content as Reported, FileReport, ListedFil
 use typeloom_settings::effective::Settings;
 
 use crate::args::{Color, DiffArgs, DiffMode};
+use crate::barrier;
 use crate::exit::Outcome;
 use crate::input::{Source, source};
 use crate::interfaces::{self, Content};
@@ -43,7 +44,7 @@ fn one(
     settings: &mut Resolver,
     reports: &mut Reports,
 ) -> anyhow::Result<Outcome> {
-    let pair = match pair(args, old, new, settings) {
+    let pair = match barrier::guard(&new.name, || pair(args, old, new, settings)) {
         Ok(pair) => pair,
         Err(error) => {
             complain(&error);

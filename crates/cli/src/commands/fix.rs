@@ -21,7 +21,7 @@ use crate::target::Target;
 pub(crate) fn run(args: &FixArgs) -> anyhow::Result<Outcome> {
     let source = input::source(&args.file);
     let target = if args.dry_run { None } else { Some(Target::of(&args.target, &source)?) };
-    let view = scenes::target(args.view.as_deref(), &source, target.as_ref())?;
+    let view = scenes::target(args.view.as_deref(), target.as_ref())?;
     let bytes = source.open()?;
     let checker = crate::settings::checker(&args.solve, &source)?;
     let applied = if args.unsafe_fixes { Safety::Unsafe } else { Safety::Safe };

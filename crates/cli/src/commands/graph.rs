@@ -12,7 +12,7 @@ use crate::target::Target;
 
 pub(crate) fn run(args: &GraphArgs) -> anyhow::Result<Outcome> {
     let source = input::source(&args.file);
-    let target = Target::unlike(args.output.as_deref().unwrap_or("-"), &source)?;
+    let target = Target::output(args.output.as_deref().unwrap_or("-"))?;
     let bytes = source.open()?;
     let mut checker = crate::settings::checker(&args.solve, &source)?;
     checker.options.functions = true;

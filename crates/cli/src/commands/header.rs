@@ -13,12 +13,13 @@ use crate::output::refuse;
 use crate::target::Target;
 
 pub(crate) fn run(args: &HeaderArgs) -> anyhow::Result<Outcome> {
-    let target = Target::named(args.output.as_deref().unwrap_or("-"));
+    let output = args.output.as_deref().unwrap_or("-");
     let Some(file) = &args.file else {
-        target.write(c_header(Lattice::get(), None)?.as_bytes())?;
+        Target::output(output)?.write(c_header(Lattice::get(), None)?.as_bytes())?;
         return Ok(Outcome::Typed);
     };
     let source = input::source(file);
+    let target = Target::output(output)?;
     let interfaces = match interfaces::read(&source, &crate::settings::checker(&args.solve, &source)?)? {
         Ok(Content::Interfaces(interfaces)) => interfaces,
         Ok(Content::Types(_)) => bail!("`{}` has types, but no interfaces", source.name),

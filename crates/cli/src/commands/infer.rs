@@ -13,6 +13,7 @@ use typeloom_solver::diagnostic::text::{quote, suggestion};
 use typeloom_solver::model::Checked;
 
 use crate::args::{InferArgs, InferFormat};
+use crate::barrier;
 use crate::exit::Outcome;
 use crate::input::{Checker, Source};
 use crate::output::{complain, terminal_width, write};
@@ -25,7 +26,8 @@ pub(crate) fn run(args: &InferArgs) -> anyhow::Result<Outcome> {
     let mut outcome = Outcome::Typed;
     for source in sources(std::slice::from_ref(&args.file), &mut settings)?.iter() {
         let plan = settings.plan(&source)?;
-        outcome = outcome.max(one(args, &selection, &plan.checker, &source).unwrap_or_else(|error| {
+        let one = || one(args, &selection, &plan.checker, &source);
+        outcome = outcome.max(barrier::guard(&source.name, one).unwrap_or_else(|error| {
             complain(&error);
             Outcome::Unusable
         }));

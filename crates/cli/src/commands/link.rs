@@ -26,7 +26,7 @@ pub(crate) fn run(args: &LinkArgs) -> anyhow::Result<Outcome> {
     if sources.iter().all(|source| source.path().is_none()) {
         bail!("only one of the models can be standard input");
     }
-    let target = target(args, &sources)?;
+    let target = target(args)?;
     let settings = SolveArgs { read: args.read.clone(), ..SolveArgs::default() };
     let checker = checker(&settings, &sources[0])?;
     let files = [sources[0].open()?, sources[1].open()?];
@@ -40,12 +40,12 @@ pub(crate) fn run(args: &LinkArgs) -> anyhow::Result<Outcome> {
     let part = |at: usize| Part { name: &sources[at].name, bytes: files[at].shared() };
     let linked = match checker.link(&[part(0), part(1)], &options) {
         Ok(linked) => linked,
-        Err(error) => return refuse(args, &sources, &error),
+        Err(error) => return refuse(args, &sources, &target, &error),
     };
-    let copies: Vec<(&Path, Target)> =
-        copies.iter().map(|(from, to)| (from.as_path(), Target::named(&to.display().to_string()))).collect();
-    for (from, to) in &copies {
-        to.write_copy(from)?;
+    let copies = copies.iter().map(|copied| Ok((copied, Target::output(&copied.to.display().to_string())?)));
+    let copies = copies.collect::<anyhow::Result<Vec<_>>>()?;
+    for (copied, to) in &copies {
+        to.write_copy(copied.open().map_err(|reason| anyhow::anyhow!("cannot copy: {reason}"))?)?;
     }
     target.write_pieces(&[&files[0], &files[1]], &linked.pieces)?;
     if target.is_stdout() {
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &LinkArgs) -> anyhow::Result<Outcome> {
         TextFormat::Human => format!(
             "{}{}{} + {} -> {}: {}\n",
             report::link::summary(&linked),
-            copies.iter().map(|(from, to)| copied(from, to)).collect::<String>(),
+            copies.iter().map(|(file, to)| copied(&file.from(), to)).collect::<String>(),
             sources[0].name,
             sources[1].name,
             target.name(),
@@ -71,12 +71,11 @@ fn copied(from: &Path, to: &Target) -> String {
 }
 
 /// The file to write, which is neither of the models.
-fn target(args: &LinkArgs, sources: &[Source; 2]) -> anyhow::Result<Target> {
+fn target(args: &LinkArgs) -> anyhow::Result<Target> {
     if input::is_text_name(std::ffi::OsStr::new(&args.output)) {
         bail!("linked models are written in binary form, not as a text; use --output with another name");
     }
-    Target::unlike(&args.output, &sources[0])?;
-    Target::unlike(&args.output, &sources[1])
+    Target::output(&args.output)
 }
 
 fn options(
@@ -143,7 +142,12 @@ fn unusable(
 }
 
 /// Shows the reasons why the models do not fit.
-fn refuse(args: &LinkArgs, sources: &[Source; 2], error: &LinkError) -> anyhow::Result<Outcome> {
+fn refuse(
+    args: &LinkArgs,
+    sources: &[Source; 2],
+    target: &Target,
+    error: &LinkError,
+) -> anyhow::Result<Outcome> {
     let (name, diagnostics) = match error {
         LinkError::IllTypedResult { diagnostics } => (args.output.as_str(), &diagnostics[..]),
         LinkError::IllTyped { file, diagnostics } => (file.as_str(), &diagnostics[..]),
@@ -154,8 +158,7 @@ fn refuse(args: &LinkArgs, sources: &[Source; 2], error: &LinkError) -> anyhow::
         TextFormat::Json => {
             let mut object = report::link::error_value(error);
             object.insert("diagnostics".to_owned(), report::json::values(name, diagnostics));
-            let target = Target::named(&args.output);
-            write(&json(args, sources, &target, object))?;
+            write(&json(args, sources, target, object))?;
         }
         TextFormat::Human if is_argument => complain(&anyhow::anyhow!("{error}")),
         TextFormat::Human => write(&format!(

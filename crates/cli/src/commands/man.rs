@@ -11,6 +11,7 @@ use typeloom_solver::suggest::nearest;
 use crate::args::{Args, ManArgs};
 use crate::exit::Outcome;
 use crate::output::{write, write_plain};
+use crate::target::Target;
 
 pub(crate) fn run(args: &ManArgs) -> anyhow::Result<Outcome> {
     // Without a command `help`, which would have a page for each other command.
@@ -43,7 +44,7 @@ fn write_all(root: &Command, folder: &Path) -> anyhow::Result<Outcome> {
         let path = folder.join(man.get_filename());
         let mut page = Vec::new();
         man.render(&mut page)?;
-        std::fs::write(&path, page).with_context(|| format!("cannot write `{}`", path.display()))?;
+        Target::output(&path.display().to_string())?.write(&page)?;
         count += 1;
     }
     write(&format!("{}: {count} pages written\n", folder.display()))?;

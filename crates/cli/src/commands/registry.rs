@@ -145,7 +145,7 @@ fn run_pull(args: &PullArgs, at: &RegistryLocation, format: TextFormat) -> anyho
     let registry = of_current_folder(at)?;
     let pulled = registry.pull(&args.reference)?;
     if let Some(output) = &args.output {
-        let target = Target::named(output);
+        let target = Target::output(output)?;
         target.write(&pulled.bundle)?;
         if target.is_stdout() {
             return Ok(Outcome::Typed);
@@ -213,18 +213,23 @@ fn run_verify(args: &VerifyArgs, at: &RegistryLocation, format: TextFormat) -> a
         None => None,
         Some(path) => {
             let cannot = || format!("cannot read `{}`", path.display());
-            Some(Checkpoint::decode(&typeloom_files::read(path).with_context(cannot)?).with_context(cannot)?)
+            Some(Checkpoint::decode(&input::read(path).with_context(cannot)?).with_context(cannot)?)
         }
+    };
+    let target = match (&args.output, &args.checkpoint) {
+        (Some(output), _) => Some(Target::output(output)?),
+        (None, Some(path)) if args.in_place => Some(Target::replacing(&path.display().to_string())),
+        (None, _) => None,
     };
     let report = of_current_folder(at)?.verify(args.subject.as_ref(), checkpoint.as_ref())?;
     show(format, || text::report(&report), || objects::report(&report))?;
     if !report.is_valid() {
         return Ok(Outcome::Problems);
     }
-    if let Some(output) = &args.output {
+    if let Some(target) = target {
         let mut bytes = report.checkpoint().encode()?;
         bytes.push(b'\n');
-        Target::named(output).write(&bytes)?;
+        target.write(&bytes)?;
     }
     Ok(Outcome::Typed)
 }

@@ -28,10 +28,6 @@ pub(crate) fn run(args: &ViewArgs) -> anyhow::Result<Outcome> {
     }
     let new = args.new.as_deref().map(input::source);
     let target = target(args, new.as_ref().unwrap_or(&source))?;
-    if let Target::File { path, .. } = &target {
-        // Neither of two models is replaced.
-        Target::unlike(&path.to_string_lossy(), &source)?;
-    }
     let mut drawn = match scenes::of(&args.solve, &source)? {
         Ok(drawn) => drawn,
         Err(diagnostics) => return refuse(&source.name, &diagnostics, Color::Auto, "no page"),
@@ -62,7 +58,7 @@ pub(crate) fn run(args: &ViewArgs) -> anyhow::Result<Outcome> {
 /// The file of the page.
 fn target(args: &ViewArgs, source: &Source) -> anyhow::Result<Target> {
     let Some(path) = source.path().filter(|_| args.output.is_none() && !args.svg) else {
-        let target = Target::unlike(args.output.as_deref().unwrap_or("-"), source)?;
+        let target = Target::output(args.output.as_deref().unwrap_or("-"))?;
         if args.open && target.is_stdout() {
             bail!("--open needs a file: use --output");
         }
@@ -73,7 +69,7 @@ fn target(args: &ViewArgs, source: &Source) -> anyhow::Result<Target> {
     if name.exists() && !is_page(&name) {
         bail!("`{}` exists and is no page of this command; use --output to replace it", name.display());
     }
-    Target::unlike(&name.display().to_string(), source)
+    Target::output(&name.display().to_string())
 }
 
 /// Whether a file is a page of this command.
@@ -85,7 +81,7 @@ fn is_page(path: &Path) -> bool {
 
 /// Shows a file in the browser of the user.
 fn open(target: &Target) -> anyhow::Result<()> {
-    let Target::File { path, name } = target else { return Ok(()) };
+    let Target::File { path, name, .. } = target else { return Ok(()) };
     let path = std::path::absolute(path)?;
     start_browser(path.as_os_str(), name);
     Ok(())

@@ -15,6 +15,8 @@ use typeloom_solver::value_type::{Element, ValueType};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
+use crate::target::Target;
+
 /// Converts the elements to another type, as the operator `Cast` does.
 pub(crate) fn cast(tensor: &AnyTensor, to: Dtype) -> Result<AnyTensor, KernelError> {
     let attributes = Attributes::default().with("to", Attribute::Int(i64::from(to.onnx_number())));
@@ -34,7 +36,7 @@ pub(crate) fn file_of(value: &str) -> Option<&Path> {
 /// Reads a value of the given type from a file.
 pub(crate) fn read(path: &Path, ty: &ValueType) -> anyhow::Result<Datum> {
     let cannot = || format!("cannot read `{}`", path.display());
-    let bytes = typeloom_files::read(path).with_context(cannot)?;
+    let bytes = crate::input::read(path).with_context(cannot)?;
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("npy") => npy::read(&bytes).map(Datum::Tensor).with_context(cannot),
         Some("pb") => decode_message(&bytes, ty).with_context(cannot),
@@ -67,7 +69,7 @@ pub(crate) fn write(folder: &Path, name: &str, value: &Datum) -> anyhow::Result<
             None => (format!("{name}.pb"), proto(tensor, name).encode_to_vec()),
         };
         let path = folder.join(&file);
-        std::fs::write(&path, bytes).with_context(|| format!("cannot write `{}`", path.display()))?;
+        Target::output(&path.display().to_string())?.write(&bytes)?;
         files.push(file);
         Ok(())
     };

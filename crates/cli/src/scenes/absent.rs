@@ -6,7 +6,7 @@ use crate::input::Source;
 use crate::target::Target;
 
 /// The target of a page; `None` if the option is not given.
-pub(crate) fn target(file: Option<&str>, _: &Source, _: Option<&Target>) -> anyhow::Result<Option<Target>> {
+pub(crate) fn target(file: Option<&str>, _: Option<&Target>) -> anyhow::Result<Option<Target>> {
     match file {
         Some(_) => Err(commands::absent("option `--view`", "view")),
         None => Ok(None),

@@ -1,6 +1,7 @@
 //! The part of HTTP/1.1 that one page needs: requests without a body, and one answer for each connection.
 
 use std::io::{ErrorKind, Read};
+use std::net::{Shutdown, TcpStream};
 use std::time::Instant;
 
 use super::TIMEOUT;
@@ -70,6 +71,15 @@ pub(super) fn read(stream: &mut impl Read, port: u16) -> Result<Request, Status>
             return Err(Status::Timeout);
         }
     }
+}
+
+/// Ends a connection after the answer to a request that was not read to its end. A connection that is closed while bytes are unread is
+/// reset, and the client may lose the answer, so the rest is received first, as far as it arrives within [`TIMEOUT`].
+pub(super) fn finish(mut stream: TcpStream) -> std::io::Result<()> {
+    stream.shutdown(Shutdown::Write)?;
+    let (start, mut chunk) = (Instant::now(), [0; 1024]);
+    while start.elapsed() < TIMEOUT && stream.read(&mut chunk)? > 0 {}
+    Ok(())
 }
 
 /// The request, or `None` if its head is not complete.

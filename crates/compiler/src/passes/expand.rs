@@ -40,8 +40,9 @@ pub const MAX_NODES: usize = 1 << 16;
 /// Maximum factor by which the number of nodes of a larger program grows.
 pub const MAX_GROWTH: usize = 64;
 
-/// Maximum encoded size of the nodes that are copied from functions, in bytes.
-pub const MAX_COPIED: usize = 1 << 26;
+/// Maximum memory of the nodes that are copied from functions, in bytes, if it is more than [`MAX_GROWTH`] times the encoded size of the
+/// functions and nodes.
+pub const MAX_COPIED: usize = 1 << 25;
 
 /// Expands calls of functions and unbundles bundles.
 pub(crate) fn run(parsed: Parsed) -> Result<Expanded, BuildError> {
@@ -57,11 +58,13 @@ pub(crate) fn run(parsed: Parsed) -> Result<Expanded, BuildError> {
         nested::each_graph(graph, |graph, _| nodes += graph.node.len());
         let written = nodes + inlined.values().map(|function| function.node.len()).sum::<usize>();
         let limit = MAX_NODES.max(written.saturating_mul(MAX_GROWTH));
+        let encoded = graph.encoded_len() + inlined.values().map(FunctionProto::encoded_len).sum::<usize>();
+        let max_copied = MAX_COPIED.max(encoded.saturating_mul(MAX_GROWTH));
         let prefixes = prefixes(graph);
         let declarations = Declarations::of(graph);
         let functions = &inlined;
         let mut expansion =
-            Expansion { functions, prefixes, declarations, nodes, limit, copied: 0, calls: 0 };
+            Expansion { functions, prefixes, declarations, nodes, limit, copied: 0, max_copied, calls: 0 };
         nested::try_each_graph_mut(graph, |graph, depth| match depth > MAX_NESTING {
             true => Err(BuildError::NestingTooDeep { limit: MAX_NESTING }),
             false => expansion.graph(graph),
@@ -123,8 +126,9 @@ struct Expansion<'f> {
     /// Number of nodes of the program so far.
     nodes: usize,
     limit: usize,
-    /// Encoded size of the copied nodes.
+    /// Memory of the copied nodes.
     copied: usize,
+    max_copied: usize,
     calls: usize,
 }
 
@@ -147,7 +151,11 @@ impl<'f> Expansion<'f> {
         if self.nodes > self.limit {
             return Err(BuildError::TooLarge { limit: self.limit });
         }
-        if self.copied > MAX_COPIED { Err(BuildError::TooLong { limit: MAX_COPIED }) } else { Ok(()) }
+        if self.copied > self.max_copied {
+            Err(BuildError::TooLong { limit: self.max_copied })
+        } else {
+            Ok(())
+        }
     }
 
     fn function(&self, node: &NodeProto) -> Option<&'f FunctionProto> {
@@ -212,8 +220,9 @@ impl<'f> Expansion<'f> {
         }
         // The stored attributes of the call, and the types declared in the function.
         let lengths = [&function.attribute_proto, &node.attribute].into_iter().flatten();
-        let attributes: usize = lengths.map(AttributeProto::encoded_len).sum();
-        let declared: usize = function.value_info.iter().map(|info| info.encoded_len() + prefix.len()).sum();
+        let attributes: usize = lengths.map(|it| it.encoded_len() + size_of::<AttributeProto>()).sum();
+        let memory = |info: &ValueInfoProto| info.encoded_len() + prefix.len() + size_of::<ValueInfoProto>();
+        let declared: usize = function.value_info.iter().map(memory).sum();
         self.count(0, attributes.saturating_add(declared))?;
         let call = Call::new(function, node, names, prefix);
         let declared = function.value_info.iter().filter(|info| !inputs.contains(info.name()));

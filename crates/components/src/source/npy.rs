@@ -13,6 +13,9 @@ use typeloom_types::dtype::Dtype;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
+/// Maximum number of axes of an array of NumPy. Each element is moved in a time proportional to this number.
+const MAX_RANK: usize = 64;
+
 /// NumPy names of element types, without the byte order.
 const TYPES: &[(Dtype, &str)] = &[
     (Dtype::F32, "f4"),
@@ -61,6 +64,12 @@ pub enum NpyError {
     /// The shape is not a tuple of numbers.
     #[error("the shape is not a tuple of numbers")]
     Shape,
+    /// The array has more axes than arrays of NumPy.
+    #[error("the array has {rank} axes, more than {MAX_RANK}")]
+    Rank {
+        /// Number of axes.
+        rank: usize,
+    },
     /// The data does not match the header.
     #[error("the data do not fit the header: {0}")]
     Data(TensorError),
@@ -150,6 +159,9 @@ pub fn read(bytes: &[u8]) -> Result<AnyTensor, NpyError> {
     let (text, data) = rest.split_at_checked(length).ok_or_else(cut_off)?;
     let Header { dtype, order, first_axis, shape } =
         header(std::str::from_utf8(text).map_err(|_| NpyError::NoText)?)?;
+    if shape.len() > MAX_RANK {
+        return Err(NpyError::Rank { rank: shape.len() });
+    }
     // Validate the claimed size against the data before the data is reordered.
     let tensor = AnyTensor::from_le_bytes(dtype, &shape, data);
     if order == ByteOrder::Little && first_axis == FirstAxis::Slowest {

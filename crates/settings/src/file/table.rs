@@ -1,5 +1,6 @@
 //! Reads the keys of a table, with the position of each error. Keys that are not read are errors.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,13 +14,18 @@ use typeloom_solver::suggest::nearest;
 use super::FileError;
 use crate::effective::{SeedText, Settings, Source, Sourced};
 use crate::levels::{Level, Rule, Selector};
-use crate::paths::Paths;
+use crate::paths::Lists;
 
 /// The text that is read.
 pub(super) struct Reader<'t> {
     pub(super) name: Arc<str>,
     pub(super) text: &'t str,
+    /// The number of globs that were read.
+    pub(super) globs: Cell<usize>,
 }
+
+/// The greatest number of globs of a file.
+const MAX_GLOBS: usize = 1024;
 
 impl Reader<'_> {
     /// An error at a byte of the text.
@@ -32,6 +38,17 @@ impl Reader<'_> {
             column: before[line_start..].chars().count() + 1,
             message: message.into(),
         }
+    }
+
+    /// Counts a glob at a byte of the text.
+    fn count_glob(&self, at: usize) -> Result<(), FileError> {
+        self.globs.set(self.globs.get() + 1);
+        if self.globs.get() > MAX_GLOBS {
+            return Err(
+                self.error(at, format!("this is the glob after the {MAX_GLOBS} that a file can have"))
+            );
+        }
+        Ok(())
     }
 
     fn line(&self, at: usize) -> usize {
@@ -137,17 +154,20 @@ impl<'r, 'i> Table<'r, 'i> {
         items.iter().map(one).collect()
     }
 
-    /// A list of globs; `None` if the key is missing.
-    pub(super) fn paths(&mut self, name: &'static str) -> Result<Option<Paths>, FileError> {
+    /// Adds a list of globs; `None` if the key is missing.
+    pub(super) fn paths(&mut self, name: &'static str, lists: &mut Lists) -> Result<Option<()>, FileError> {
         let texts = self.strings(name)?;
         let reader = self.reader;
         let Some((_, value)) = self.entry(name) else { return Ok(None) };
-        let globs = Paths::parse(texts.iter().map(|text| text.value.as_str()));
-        globs.map(Some).map_err(|(at, error)| {
+        for _ in &texts {
+            reader.count_glob(value.span().start)?;
+        }
+        lists.add(texts.iter().map(|text| text.value.as_str())).map_err(|(at, error)| {
             let items = if let DeValue::Array(items) = value.get_ref() { items.get(at) } else { None };
             let start = items.map_or(value.span().start, item_start);
             reader.error(start, format!("malformed glob: {error}"))
-        })
+        })?;
+        Ok(Some(()))
     }
 
     /// A list of tables.
@@ -166,6 +186,9 @@ impl<'r, 'i> Table<'r, 'i> {
     fn severities(&mut self) -> Result<Vec<Sourced<Rule>>, FileError> {
         let rules = self.entries("severities", |reader, key, value| {
             let (at, name) = (key.span().start, key.get_ref().as_ref());
+            if Selector::is_glob(name) {
+                reader.count_glob(at)?;
+            }
             let selector = Selector::parse(name).map_err(|error| reader.error(at, error.to_string()))?;
             let text = string(reader, value)?;
             let Some(level) = Level::from_name(&text) else {

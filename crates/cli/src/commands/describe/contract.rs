@@ -22,10 +22,7 @@ pub(super) fn run(args: &DescribeArgs, source: &Source, interfaces: &Interfaces)
     let options = Options { name, max_batch: args.contract.max_batch };
     let text = write(format.0, &main.interface, &options)
         .with_context(|| format!("no contract of `{}`", source.name))?;
-    let target = match &args.output {
-        Some(output) => Target::unlike(output, source)?,
-        None => Target::named("-"),
-    };
+    let target = Target::output(args.output.as_deref().unwrap_or("-"))?;
     target.write(text.as_bytes())?;
     target.announce(source, &format!("the format {}", format.0))?;
     Ok(Outcome::Typed)

@@ -3,9 +3,12 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
+use typeloom_registry::registry::{MARKER, SUBJECTS};
 use typeloom_registry::{Registry, Timestamp};
 use typeloom_settings::effective::Sourced;
 use typeloom_stores::{Missing, Stores};
+
+use crate::reads::{self, Use};
 
 /// The environment variable with the location.
 const VARIABLE: &str = "TYPELOOM_REGISTRY";
@@ -23,7 +26,13 @@ pub(crate) fn open(
         argument.map(str::to_owned).or(variable).or_else(|| setting.map(|setting| setting.value.clone()));
     let url = url.unwrap_or_else(|| DEFAULT.to_owned());
     let stores = Stores::new(Vec::new())?;
-    Ok(Registry::open(&stores, &url, missing)?)
+    let registry = Registry::open(&stores, &url, missing)?;
+    if let Some(folder) = registry.path() {
+        let (marker, subjects) = (folder.join(MARKER), folder.join(SUBJECTS));
+        reads::record(&marker, Use::Other);
+        reads::record(&subjects, Use::Folder);
+    }
+    Ok(registry)
 }
 
 /// The time of a new entry. `SOURCE_DATE_EPOCH` replaces the clock, as in reproducible builds.
