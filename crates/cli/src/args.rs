@@ -33,6 +33,7 @@ mod run;
 mod rust;
 #[cfg(feature = "shell")]
 mod shell;
+mod size;
 #[cfg(feature = "view")]
 mod view;
 
@@ -304,6 +305,10 @@ pub(crate) struct CheckArgs {
     /// Check this many models at the same time (default: the number of processors); the output does not depend on it
     #[arg(long, short, value_name = "NUMBER")]
     pub(crate) jobs: Option<NonZeroUsize>,
+    /// Report a model whose check needs more memory than this, in bytes or with a unit (`512M`), as a file that cannot be checked.
+    /// Each model is first checked by another process with this limit
+    #[arg(long, value_name = "SIZE", value_parser = size::size)]
+    pub(crate) max_memory: Option<u64>,
     /// Report nodes that a runtime cannot run, such as `onnxruntime-1.31`; can be repeated. `typeloom targets` lists the
     /// runtimes
     #[arg(long = "target", value_name = "NAME")]

@@ -39,6 +39,7 @@ mod serve;
 mod settings;
 mod sources;
 mod target;
+mod worker;
 
 #[cfg(feature = "run")]
 pub mod engine;
@@ -70,7 +71,7 @@ fn run(args: &args::Args, arguments: &[OsString]) -> anyhow::Result<exit::Outcom
         input::extend_types(types)?;
     }
     match &args.command {
-        args::Command::Check(check) => commands::check::run(check),
+        args::Command::Check(check) => commands::check::run(check, arguments),
         args::Command::Config(config) => commands::config::run(config),
         args::Command::Infer(infer) => commands::infer::run(infer),
         args::Command::Graph(graph) => commands::graph::run(graph),

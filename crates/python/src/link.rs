@@ -1,5 +1,6 @@
 //! `link`: one model from two.
 
+use std::fs::File;
 use std::path::PathBuf;
 
 use pyo3::prelude::*;

@@ -1,10 +1,10 @@
 //! The state that all parts of a solve share: the tables of types, dims, shapes and constants.
 
+pub(crate) mod affine;
 pub(crate) mod assumptions;
 pub(crate) mod attributes;
 pub(crate) mod cases;
 pub(crate) mod claim;
-pub(crate) mod affine;
 pub(crate) mod constants;
 pub(crate) mod declarations;
 pub(crate) mod fallback;

@@ -6,7 +6,9 @@ mod against;
 #[path = "check/against/absent.rs"]
 mod against;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -36,6 +38,7 @@ use crate::progress::{ProgressBar, progress};
 use crate::reports::Reports;
 use crate::settings::{Plan, Resolver};
 use crate::sources::{Sources, sources};
+use crate::worker::{self, Worker};
 
 /// The problems of one file.
 struct Found {
@@ -63,12 +66,28 @@ const MAX_ALONE: u64 = 1 << 20;
 /// Time between two questions whether the command is interrupted.
 const POLL: Duration = Duration::from_millis(50);
 
-pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
+thread_local! {
+    /// The worker of this thread, with `--max-memory`.
+    static WORKER: RefCell<Option<Worker>> = const { RefCell::new(None) };
+}
+
+/// The command; `arguments` are those of the process.
+pub(crate) fn run(args: &CheckArgs, arguments: &[OsString]) -> anyhow::Result<Outcome> {
     let mut settings = Resolver::new(&args.solve, command_line(args))?.excluding(&args.inputs.exclude)?;
+    if let Some(limit) = args.max_memory.filter(|_| worker::is_worker()) {
+        worker::work(limit, |source| {
+            // This process reports nothing.
+            let _ =
+                settings.plan(source).and_then(|plan| guarded(source, &plan, &Barrier::default()).map(drop));
+        })?;
+        return Ok(Outcome::Typed);
+    }
+    let limit = args.max_memory.map(|limit| worker::Plan::new(arguments, limit)).transpose()?;
     let sources = sources(&args.inputs.files, &mut settings)?;
     let mode = if args.update_baseline { BaselineMode::Update } else { BaselineMode::Compare };
     let listed = if args.quiet { ListedFiles::WithFindings } else { ListedFiles::All };
-    let against = Against::open(&args.against, &mut settings)?.map(Arc::new);
+    let against = Against::open(&args.against, &mut settings)?;
+    let barrier = Arc::new(Barrier { against, limit });
     let is_alone = sources.len() == 1 && sources.iter().all(|source| is_small(&source));
     let progress = match is_alone {
         true => ProgressBar::hidden(),
@@ -80,10 +99,10 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
     let interrupt;
     let ended = if is_alone {
         // A signal ends the process: nothing has been reported that a summary could follow.
-        run.check_each(&sources, &mut settings, against.as_deref())?
+        run.check_each(&sources, &mut settings, &barrier)?
     } else {
         interrupt = Interrupt::listen();
-        run.check_all(args.jobs, &sources, &mut settings, against, &interrupt)?
+        run.check_all(args.jobs, &sources, &mut settings, barrier, &interrupt)?
     };
     match ended {
         Ended::Completely => run.finish(),
@@ -119,11 +138,11 @@ impl Run {
         &mut self,
         sources: &Sources,
         settings: &mut Resolver,
-        against: Option<&Against>,
+        barrier: &Barrier,
     ) -> anyhow::Result<Ended> {
         for source in sources.iter() {
             let plan = settings.plan(&source)?;
-            let found = guarded(&source, &plan, against);
+            let found = guarded(&source, &plan, barrier);
             self.report_all(vec![(source, plan, found)])?;
         }
         Ok(Ended::Completely)
@@ -135,13 +154,13 @@ impl Run {
         jobs: Option<NonZeroUsize>,
         sources: &Sources,
         settings: &mut Resolver,
-        against: Option<Arc<Against>>,
+        barrier: Arc<Barrier>,
         interrupt: &Interrupt,
     ) -> anyhow::Result<Ended> {
         let jobs = jobs.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
         let jobs = jobs.min(NonZeroUsize::new(sources.len()).unwrap_or(NonZeroUsize::MIN));
         let one = move |(source, plan): Item| -> Answer {
-            let found = guarded(&source, &plan, against.as_deref());
+            let found = guarded(&source, &plan, &barrier);
             (source, plan, found)
         };
         let work = move |batch: Vec<Item>| -> Vec<Answer> { batch.into_iter().map(&one).collect() };
@@ -278,9 +297,19 @@ fn command_line(args: &CheckArgs) -> Settings {
     }
 }
 
-/// Checks a model behind a barrier, so that it does not end a run of many.
-fn guarded(source: &Source, plan: &Plan, against: Option<&Against>) -> anyhow::Result<Found> {
-    barrier::guard(&source.name, || check(source, plan, against))
+/// What a check is compared with, and what it may use.
+#[derive(Default)]
+struct Barrier {
+    against: Option<Against>,
+    limit: Option<worker::Plan>,
+}
+
+/// Checks a model so that it does not end a run of many.
+fn guarded(source: &Source, plan: &Plan, barrier: &Barrier) -> anyhow::Result<Found> {
+    if let Some(limit) = &barrier.limit {
+        WORKER.with_borrow_mut(|worker| worker::test(limit, worker, source))?;
+    }
+    barrier::guard(&source.name, || check(source, plan, barrier.against.as_ref()))
 }
 
 fn check(source: &Source, plan: &Plan, against: Option<&Against>) -> anyhow::Result<Found> {

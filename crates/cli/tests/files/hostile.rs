@@ -169,3 +169,28 @@ fn globs_in_files_are_bounded() {
     folder.write("typeloom.toml", "[[overrides]]\nfiles = [\"a*b*[!c]?d\"]\n".repeat(1024));
     assert!(matches!(folder.run(&["check", "same.onnx"]).code, 0 | 1));
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_model_that_needs_more_memory_than_the_limit_does_not_end_a_run_of_many() {
+    let folder = Folder::new("max-memory");
+    folder.model("a.onnx", CLEAN);
+    folder.model("c.onnx", CLEAN);
+    // A text is converted in memory.
+    let nodes: String = (0..200_000).map(|at| format!("v{at} = Relu(x)\n")).collect();
+    folder.write(
+        "b.onnxtxt",
+        format!("<ir_version: 10, opset_import: [\"\": 21]>\nmain (float[2] x) => (v0) {{\n{nodes}}}"),
+    );
+    for jobs in ["1", "3"] {
+        let run = folder.run(&["check", ".", "--max-memory", "60M", "--jobs", jobs, "--format", "concise"]);
+        assert_eq!(run.code, 2, "{run:?}");
+        let expected =
+            "cannot check `./b.onnxtxt`: it needs more than 62914560 bytes of memory (--max-memory)";
+        assert!(run.err.contains(expected), "{run:?}");
+        assert!(run.out.contains("a.onnx: ok") && run.out.contains("c.onnx: ok"), "{run:?}");
+    }
+    assert_eq!(folder.run(&["check", "a.onnx", "--max-memory", "2G"]).code, 0);
+    let input = folder.run_with_input(&["check", "-", "--max-memory", "2G"], "");
+    assert!(input.code == 2 && input.err.contains("standard input"), "{input:?}");
+}

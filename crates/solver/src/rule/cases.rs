@@ -103,7 +103,8 @@ impl RuleCx<'_, '_> {
     pub fn chosen(&mut self, truth: DimId, a: DimId, b: DimId) -> Option<DimId> {
         let truth = self.dims().resolve(truth);
         let negated = self.dims().sub(DimId::ONE, truth);
-        let (question, a, b) = match (self.core().cases.question(truth), self.core().cases.question(negated)) {
+        let (question, a, b) = match (self.core().cases.question(truth), self.core().cases.question(negated))
+        {
             (Some(question), _) => (question, a, b),
             (None, Some(question)) => (question, b, a),
             (None, None) => return None,
