@@ -16,6 +16,7 @@ use crate::rule::port::Port;
 use crate::signature::{AllowedTypes, AttributeKind, Choices};
 use crate::solution::{Equation, Type};
 
+pub use crate::state::claim::{ClaimWeight, NamedAxis};
 pub use crate::state::limit::Limit;
 
 /// An error or warning of one body.
@@ -308,9 +309,22 @@ pub enum SolveErrorKind<'a> {
         symbol: DimId,
         /// The values, in ascending order.
         values: Vec<i64>,
+        /// Those of the values that satisfy the other conditions of the model too.
+        fitting: Vec<i64>,
         /// The equation that excludes all other values.
         equation: Equation,
         /// Whether a constant of the graph restricts the symbol, and not the declared extent of another input.
+        by_constant: bool,
+    },
+    /// Several symbols that the model declares as free have finitely many admissible values together.
+    ForcedSymbols {
+        /// The condition on the symbols, in its simplest form.
+        condition: Condition,
+        /// The values of the symbols, if the other conditions of the model leave one for each.
+        fitting: Vec<(DimId, i64)>,
+        /// The equation that excludes all other values.
+        equation: Equation,
+        /// As for [`SolveErrorKind::ForcedSymbol`].
         by_constant: bool,
     },
     /// The graph runs for some bindings of the symbols of inputs only.
@@ -381,6 +395,13 @@ pub struct RefutedClaim {
     pub binding: Vec<(DimId, i64)>,
     /// The derived and the declared extent under that binding.
     pub extents: (i64, i64),
+    /// The condition under which the two are equal, if it is a single one.
+    pub holds_where: Option<Condition>,
+    /// A symbol of the inputs and the dim that it has to equal so that the declaration holds.
+    pub assumption: Option<(DimId, DimId)>,
+    /// The axis that gave a declared name its meaning, if no input declares the name.
+    pub named: Option<NamedAxis>,
+    pub weight: ClaimWeight,
 }
 
 /// Evidence that a value has axes.

@@ -60,7 +60,8 @@ pub(crate) fn issues(cx: &mut NodeCx<'_, '_>) -> Vec<TargetIssue> {
         return is_undefined.then(|| undecided("its element type is undefined")).into_iter().collect();
     }
     let newest = || facts.domains.get(domain).copied();
-    let Some(version) = cx.versions.get(domain).copied().or_else(newest) else {
+    let imported = cx.versions.get(domain).copied();
+    let Some(version) = imported.or_else(newest) else {
         return vec![operator(format!("there is no operator set `{domain}`"))];
     };
     let Some(signature) = facts.signature(domain, name, version) else {
@@ -69,6 +70,10 @@ pub(crate) fn issues(cx: &mut NodeCx<'_, '_>) -> Vec<TargetIssue> {
             [first, ..] => format!("it exists from version {} on", first.since),
         })];
     };
+    if signature.deprecated && imported.is_none() {
+        // The missing import is an error of its own.
+        return Vec::new();
+    }
     if signature.deprecated {
         return vec![operator(format!("it was withdrawn in version {}", signature.since))];
     }

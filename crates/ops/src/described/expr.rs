@@ -53,7 +53,7 @@ pub(super) enum Operation {
 }
 
 /// An extent or another integer.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(super) enum Expr {
     Integer(i64),
     Name(NameNo),
@@ -72,7 +72,7 @@ pub(super) enum Expr {
 }
 
 /// A condition of a clause or expression.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(super) enum Condition {
     Has(Port),
     HasAttribute(Box<str>),

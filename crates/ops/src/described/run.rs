@@ -61,7 +61,7 @@ impl ShapeRule for Shapes {
 
     fn run(&self, cx: &mut RuleCx<'_, '_>) -> RuleResult {
         let mut bindings =
-            Bindings { extents: vec![None; self.extents], axis_lists: vec![None; self.axis_lists] };
+            Bindings { extents: vec![None; self.extents], axis_lists: vec![None; self.axis_lists], unknown: Vec::new() };
         let mut first = None;
         // The clauses of this pass and of the next one, by line.
         let mut pass: BTreeSet<usize> = (0..self.clauses.len()).collect();
@@ -119,12 +119,14 @@ enum ClauseState {
 }
 
 /// The values of names, with their origin.
-struct Bindings {
+struct Bindings<'r> {
     extents: Vec<Option<Extent>>,
     axis_lists: Vec<Option<(Port, usize, DimVec)>>,
+    /// Extents of outputs that remain unknown, each with its expression. Equal expressions have one extent.
+    unknown: Vec<(&'r Expr, DimId)>,
 }
 
-impl Bindings {
+impl<'r> Bindings<'r> {
     /// Whether a name is bound.
     fn has(&self, mention: Mention) -> bool {
         match mention {
@@ -305,7 +307,7 @@ impl Bindings {
     }
 
     /// Sets the shape of an output.
-    fn output(&mut self, cx: &mut RuleCx<'_, '_>, clause: &Clause) -> RuleResult {
+    fn output(&mut self, cx: &mut RuleCx<'_, '_>, clause: &'r Clause) -> RuleResult {
         if self.applies(cx, clause)? != Some(true) {
             return Ok(());
         }
@@ -314,8 +316,10 @@ impl Bindings {
         for item in items {
             match item {
                 Item::Any => shape.push(unknown_extent(cx, *port, shape.len())),
-                Item::Extent(expr) => shape
-                    .push(self.value(cx, expr)?.unwrap_or_else(|| unknown_extent(cx, *port, shape.len()))),
+                Item::Extent(expr) => {
+                    let extent = self.value(cx, expr)?;
+                    shape.push(extent.unwrap_or_else(|| self.unknown_value(cx, expr, (*port, shape.len()))));
+                }
                 Item::Axes(list) | Item::AnyOf(list) | Item::OnesOf(list) => {
                     let Some((_, _, dims)) = &self.axis_lists[list.0] else { return Ok(()) };
                     for dim in dims {
@@ -333,6 +337,16 @@ impl Bindings {
             }
         }
         cx.set_shape(*port, &shape)
+    }
+
+    /// The extent of an expression that remains unknown, at an axis of an output.
+    fn unknown_value(&mut self, cx: &mut RuleCx<'_, '_>, expr: &'r Expr, at: (Port, usize)) -> DimId {
+        if let Some((_, known)) = self.unknown.iter().find(|(other, _)| *other == expr) {
+            return *known;
+        }
+        let extent = unknown_extent(cx, at.0, at.1);
+        self.unknown.push((expr, extent));
+        extent
     }
 
     fn broadcast(&self, cx: &mut RuleCx<'_, '_>, axis_lists: &[AxesNo]) -> RuleResult<Option<DimVec>> {

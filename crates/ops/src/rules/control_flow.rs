@@ -198,13 +198,13 @@ fn loop_exit(cx: &mut RuleCx<'_, '_>) -> RuleResult<Exit> {
         }
     }
     if cx.is_unrolling(body) && !cx.is_wrong_inside(body) {
-        let next = (0..state).map(|at| cx.shape(BodyOut(body, at + 1))).collect();
+        let next = (0..state).map(|at| cx.next_shape(BodyOut(body, at + 1))).collect();
         cx.next_iteration(body, next);
         return Ok(Exit::Again);
     }
     let mut widened = false;
     for at in 0..state {
-        let (first, next) = (cx.shape(In(at + 2)), cx.shape(BodyOut(body, at + 1)));
+        let (first, next) = (cx.shape(In(at + 2)), cx.next_shape(BodyOut(body, at + 1)));
         widened |= cx.assume_next(body, BodyIn(body, at + 2), next, first.as_ref());
     }
     if widened {
@@ -219,7 +219,7 @@ fn loop_exit(cx: &mut RuleCx<'_, '_>) -> RuleResult<Exit> {
     }
     let mut last: Vec<Option<DimVec>> = Vec::with_capacity(state);
     for at in 0..state.min(cx.output_count()) {
-        let (first, next) = (cx.shape(In(at + 2)), cx.shape(BodyOut(body, at + 1)));
+        let (first, next) = (cx.shape(In(at + 2)), cx.next_shape(BodyOut(body, at + 1)));
         let after = cx.after_iterations(trips, first, BodyIn(body, at + 2), next);
         last.push(cx.unrolled(body, at).or(after));
     }

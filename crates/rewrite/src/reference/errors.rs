@@ -123,7 +123,7 @@ fn is_tensor(ty: &Type) -> bool {
 /// It compares numbers only, so a symbol contradicts nothing and may have a single value. It does not compare the shapes of the state of a Loop.
 fn is_tolerated(body: &Body<'_>, dims: &Dims, error: &SolveError<'_>) -> bool {
     match &error.kind {
-        SolveErrorKind::ForcedSymbol { .. } => true,
+        SolveErrorKind::ForcedSymbol { .. } | SolveErrorKind::ForcedSymbols { .. } => true,
         SolveErrorKind::Contradiction { declared, inferred, declared_in, .. } => {
             let (Type::Tensor(declared), Type::Tensor(inferred)) = (declared, inferred) else { return false };
             let is_state = *declared_in == DeclarationKind::Input && is_state_of_loop(body, error.site);

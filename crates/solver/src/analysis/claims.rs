@@ -10,7 +10,13 @@
 //! | `d` and `c` never agree, or the ranks differ | [`SolveErrorKind::Contradiction`] |
 //! | `d` and `c` are made of the symbols of inputs and differ as expressions | a [`Claim`], judged in [`crate::analysis::conditions`] |
 //! | `c` is a symbol that no input declares | it names `d`; every other use of the name is compared with `d` |
-//! | `d` mentions an extent that has no name, or the rank is unknown | the claim is open: it can only be assumed |
+//! | `d` has only extents of input axes without a name, and the symbols of inputs | as if these axes had names |
+//! | `d` mentions another extent that has no name, or the rank is unknown | the claim is open: it can only be assumed |
+//! | `d` changes from one iteration of a loop to the next | ignored: the declaration may hold in one of them |
+//!
+//! A name that an inner value declares for an axis is a label ([`ClaimWeight::Label`]): if the derived extent refutes it, that is a
+//! warning.
+//!
 //! If a claim is open, the model is solved again with [`Trust::Assumed`]: the readers of a value see its
 //! declared extents instead of the unknown ones. The first solve remains the proof. Results that need the
 //! second one are reported as assumed and never written into a file.
@@ -27,10 +33,10 @@ use smallvec::SmallVec;
 
 use crate::dim::shape::{DimVec, ShapeId, paired};
 use crate::dim::{Bind, Decision, DimId};
-use crate::map::ScannedMap;
+use crate::map::{ScannedMap, Set};
 use crate::program::{DeclarationKind, ValueId};
 use crate::state::Core;
-use crate::state::claim::Claim;
+use crate::state::claim::{Claim, ClaimWeight, NamedAxis};
 use crate::state::declarations::{Declared, is_given};
 use crate::state::frame::Frame;
 use crate::ty::Types;
@@ -52,7 +58,7 @@ enum Verdict {
 /// Verifies the declared shapes of a solved body.
 pub(crate) fn verify<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
     let body = Arc::clone(&frame.body);
-    let mut verifier = Verifier { core, frame, inputs: None, names: ScannedMap::default() };
+    let mut verifier = Verifier { core, frame, inputs: None, names: ScannedMap::default(), unnamed: None };
     let mut open: SmallVec<[(ValueId, Declared, DeclarationKind); 1]> = SmallVec::new();
     for value in body.declared_values() {
         for declaration in body.declarations(value) {
@@ -76,7 +82,7 @@ pub(crate) fn verify<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
                 continue;
             }
             if frame.number == 0 && !is_equal {
-                verifier.define_names(derived, declared.shape);
+                verifier.define_names(value, derived, declared.shape);
             }
             open.push((value, declared, declaration.kind));
         }
@@ -94,7 +100,9 @@ struct Verifier<'v, 'a> {
     /// The symbols that inputs declare, computed on demand.
     inputs: Option<BTreeSet<DimId>>,
     /// Symbols that no input declares, with the extent that their first use names.
-    names: ScannedMap<DimId, DimId>,
+    names: ScannedMap<DimId, (DimId, NamedAxis)>,
+    /// The extents of input axes without a name, computed on demand.
+    unnamed: Option<Set<DimId>>,
 }
 
 impl Verifier<'_, '_> {
@@ -106,10 +114,10 @@ impl Verifier<'_, '_> {
 
     /// Gives each symbol in a declared shape that no input declares the extent of the derived shape, if that is known.
     /// Before any claim is compared, so that the meaning of a symbol does not depend on the order of its uses.
-    fn define_names(&mut self, derived: Option<ShapeId>, claimed: Option<ShapeId>) {
+    fn define_names(&mut self, value: ValueId, derived: Option<ShapeId>, claimed: Option<ShapeId>) {
         let pairs =
             derived.zip(claimed).and_then(|(derived, claimed)| paired(&self.core.shapes, derived, claimed));
-        for (derived, claimed) in pairs.unwrap_or_default() {
+        for (axis, (derived, claimed)) in pairs.unwrap_or_default().into_iter().enumerate() {
             let dims = &mut self.core.dims;
             let derived = dims.resolve(derived);
             if derived != claimed
@@ -118,7 +126,7 @@ impl Verifier<'_, '_> {
                 && self.names.get(&claimed).is_none()
                 && !self.is_input_symbol(claimed)
             {
-                self.names.insert_new(claimed, derived);
+                self.names.insert_new(claimed, (derived, NamedAxis { name: claimed, value, axis }));
             }
         }
     }
@@ -135,7 +143,9 @@ impl Verifier<'_, '_> {
             return;
         }
         let Some(derived) = slot.shape else {
-            self.frame.rare.open_claims.push(value);
+            if !self.frame.rare.loops.states.contains(&value) {
+                self.frame.rare.open_claims.push(value);
+            }
             return;
         };
         if derived == claimed {
@@ -148,10 +158,28 @@ impl Verifier<'_, '_> {
             return self.refute(value, declared, declared_in, None);
         }
         let (mut is_open, mut is_named) = (false, false);
+        let is_output = declared_in == DeclarationKind::Output
+            && self.frame.body.value(value).graph == self.frame.body.root();
         for (axis, claimed) in claimed.iter().enumerate() {
-            let table = &mut self.core.dims;
-            let (declared_dim, derived) = (table.resolve(*claimed), table.resolve(dims[axis]));
-            let claim = Claim { value, declared_in, axis, declared: declared_dim, derived, broadcast: None };
+            let derived = self.core.dims.resolve(dims[axis]);
+            let declared_dim = self.core.dims.resolve(*claimed);
+            if self.core.is_of_iteration(self.frame, derived) {
+                continue;
+            }
+            let weight = match is_output || self.core.dims.as_constant(declared_dim).is_some() {
+                true => ClaimWeight::Promise,
+                false => ClaimWeight::Label,
+            };
+            let claim = Claim {
+                value,
+                declared_in,
+                axis,
+                declared: declared_dim,
+                derived,
+                broadcast: None,
+                named: None,
+                weight,
+            };
             match self.axis(claim) {
                 Verdict::Accepted => {}
                 Verdict::Refuted => return self.refute(value, declared, declared_in, Some(axis)),
@@ -188,10 +216,11 @@ impl Verifier<'_, '_> {
         if core.dims.is_anonymous(declared) {
             return Verdict::Accepted;
         }
-        match core.dims.compare(derived, declared) {
-            Decision::Equal => return Verdict::Accepted,
-            Decision::Different => return Verdict::Refuted,
-            Decision::Undecided => {}
+        match (core.dims.compare(derived, declared), claim.weight) {
+            (Decision::Equal, _) => return Verdict::Accepted,
+            (Decision::Different, ClaimWeight::Promise) => return Verdict::Refuted,
+            (Decision::Different, ClaimWeight::Label) => return self.refuted_name(claim),
+            (Decision::Undecided, _) => {}
         }
         let symbols = core.dims.symbols_of(declared);
         // Symbols inside a function are independent of those of the caller.
@@ -204,52 +233,88 @@ impl Verifier<'_, '_> {
                 None => Verdict::Accepted,
             };
         }
-        compare_known(self.core, self.frame, claim)
+        self.compare_known(claim)
+    }
+
+    /// A name for an axis whose extent is never the named one.
+    fn refuted_name(&mut self, claim: Claim) -> Verdict {
+        let is_known = !self.core.dims.is_anonymous(claim.derived) && !self.core.dims.is_anonymous(claim.declared);
+        match is_known && self.is_decidable(claim.value) {
+            true => Verdict::Claimed(claim),
+            false => Verdict::Accepted,
+        }
     }
 
     /// Compares a symbol that no input declares. Its first use defines it.
     fn name(&mut self, claim: Claim) -> Verdict {
         let Claim { declared: symbol, derived, .. } = claim;
         let core = &mut *self.core;
-        if let Some(known) = self.names.get(&symbol).copied() {
+        if let Some((known, first)) = self.names.get(&symbol).copied() {
             let known = core.dims.resolve(known);
+            let claim = Claim { declared: known, named: Some(first), ..claim };
             return match core.dims.compare(derived, known) {
                 Decision::Equal => Verdict::Accepted,
-                Decision::Different => Verdict::Refuted,
+                Decision::Different if core.dims.is_anonymous(derived) || core.dims.is_anonymous(known) => {
+                    match claim.weight {
+                        ClaimWeight::Promise => Verdict::Refuted,
+                        ClaimWeight::Label => Verdict::Accepted,
+                    }
+                }
+                Decision::Different => self.refuted_name(claim),
                 Decision::Undecided if known == symbol || core.dims.is_anonymous(known) => {
                     match core.dims.is_anonymous(derived) {
                         true => Verdict::Open,
                         false => Verdict::Accepted,
                     }
                 }
-                Decision::Undecided => compare_known(core, self.frame, Claim { declared: known, ..claim }),
+                Decision::Undecided => self.compare_known(claim),
             };
         }
+        let first = NamedAxis { name: symbol, value: claim.value, axis: claim.axis };
         let is_anonymous = core.dims.is_anonymous(derived);
         if is_anonymous && core.dims.is_variable(derived) && core.dims.bind(derived, symbol) == Bind::Bound {
-            self.names.insert_new(symbol, symbol);
+            self.names.insert_new(symbol, (symbol, first));
             core.dims.names_unknown(symbol);
         } else {
-            self.names.insert_new(symbol, derived);
+            self.names.insert_new(symbol, (derived, first));
         }
         if is_anonymous { Verdict::Named } else { Verdict::Accepted }
     }
-}
 
-/// Compares a declared extent over the symbols of inputs with the derived one.
-fn compare_known(core: &Core<'_>, frame: &Frame<'_>, claim: Claim) -> Verdict {
-    // A value of a nested graph exists only in runs that reach it, for which the symbols may be restricted.
-    let decidable = frame.number == 0 && !frame.is_conditional_in(frame.body.value(claim.value).graph);
-    if let Some(broadcast) = core.broadcast_of(claim.derived)
-        && decidable
-        && [broadcast.0, broadcast.1].iter().all(|dim| !core.dims.is_anonymous(*dim))
-    {
-        return Verdict::Claimed(Claim { broadcast: Some(broadcast), ..claim });
+    /// Compares a declared extent over the symbols of inputs with the derived one.
+    fn compare_known(&mut self, claim: Claim) -> Verdict {
+        let is_decidable = self.is_decidable(claim.value);
+        let is_of_inputs = self.is_of_inputs(claim.derived);
+        let core = &*self.core;
+        if let Some(broadcast) = core.broadcast_of(claim.derived)
+            && is_decidable
+            && [broadcast.0, broadcast.1].iter().all(|dim| !core.dims.is_anonymous(*dim))
+        {
+            return Verdict::Claimed(Claim { broadcast: Some(broadcast), ..claim });
+        }
+        match (core.dims.is_unknown(claim.derived) && !is_of_inputs, is_decidable) {
+            (true, _) => Verdict::Open,
+            (false, true) => Verdict::Claimed(claim),
+            (false, false) => Verdict::Accepted,
+        }
     }
-    if core.dims.is_unknown(claim.derived) {
-        return Verdict::Open;
+
+    /// Whether a false declaration of a value is false in every run. A value of a nested graph exists only in runs that reach
+    /// it, for which the symbols may be restricted.
+    fn is_decidable(&self, value: ValueId) -> bool {
+        self.frame.number == 0 && !self.frame.is_conditional_in(self.frame.body.value(value).graph)
     }
-    if decidable { Verdict::Claimed(claim) } else { Verdict::Accepted }
+
+    /// Whether all unknown parts of an extent are those of input axes without a name.
+    fn is_of_inputs(&mut self, dim: DimId) -> bool {
+        let Self { core, frame, unnamed, .. } = self;
+        let variables = core.dims.variables_of(dim);
+        if variables.is_empty() || frame.open_inputs.is_empty() {
+            return false;
+        }
+        let unnamed = unnamed.get_or_insert_with(|| core.unnamed_extents(frame));
+        variables.iter().all(|variable| unnamed.contains(variable))
+    }
 }
 
 impl<'a> Core<'a> {
@@ -278,17 +343,55 @@ impl<'a> Core<'a> {
         self.shapes.intern(&dims)
     }
 
+    /// The extents of input axes without a name on which an operator puts no condition together with other unknown extents.
+    pub(crate) fn unnamed_extents(&mut self, frame: &Frame<'a>) -> Set<DimId> {
+        let mut unnamed: Set<DimId> = Set::default();
+        for shape in frame.open_inputs.values().copied().flatten() {
+            let dims = self.resolved(shape);
+            unnamed.extend(dims.into_iter().filter(|dim| self.dims.is_variable(*dim)));
+        }
+        if unnamed.is_empty() {
+            return unnamed;
+        }
+        for equation in &frame.equations {
+            let sides = [equation.left, equation.right].map(|side| self.dims.resolve(side));
+            let variables: Vec<DimId> = sides.iter().flat_map(|side| self.dims.variables_of(*side)).collect();
+            if variables.iter().any(|variable| !unnamed.contains(variable)) {
+                unnamed.retain(|variable| !variables.contains(variable));
+            }
+        }
+        unnamed
+    }
+
+    /// Whether an extent changes from one iteration of a loop to the next.
+    pub(crate) fn is_of_iteration(&self, frame: &Frame<'a>, dim: DimId) -> bool {
+        let loops = &frame.rare.loops;
+        if loops.unknown.is_empty() && loops.numbers.is_empty() {
+            return false;
+        }
+        let is_index = |variable: &DimId| loops.numbers.values().any(|(index, _)| index == variable);
+        self.dims.variables_of(dim).iter().any(|it| loops.unknown.contains(it) || is_index(it))
+    }
+
     /// Shows the readers of a value its declared extents for unknown derived ones.
     pub(crate) fn assume_declared(&mut self, frame: &mut Frame<'a>, value: ValueId, declared: &Declared) {
         let Some(claimed) = declared.shape else { return };
+        // The declaration may hold in the first iteration only.
+        if frame.rare.loops.states.contains(&value) {
+            return;
+        }
         let seen = frame.shape_read(value);
         let shape = match seen {
             None => claimed,
             Some(seen) if seen == claimed => return,
             Some(seen) => {
                 let Some(axes) = paired(&self.shapes, seen, claimed) else { return };
+                let unnamed = self.unnamed_extents(frame);
                 let shown = axes.into_iter().map(|(derived, declared)| {
                     let is_unknown = self.dims.is_unknown(derived) && !self.dims.is_anonymous(declared);
+                    let variables = self.dims.variables_of(derived);
+                    let is_of_input = !variables.is_empty() && variables.iter().all(|it| unnamed.contains(it));
+                    let is_unknown = is_unknown && !is_of_input && !self.is_of_iteration(frame, derived);
                     let is_open = is_unknown && self.dims.compare(derived, declared) == Decision::Undecided;
                     if is_open { declared } else { derived }
                 });

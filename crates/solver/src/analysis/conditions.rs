@@ -7,6 +7,7 @@
 //! | the equations imply for a symbol of an input | error |
 //! |---|---|
 //! | finitely many values remain | [`SolveErrorKind::ForcedSymbol`]: an error, or a warning if the constant comes from the declared type of another input |
+//! | it and other symbols have finitely many values together, as in `h*w = 400` | [`SolveErrorKind::ForcedSymbols`], of the same severity |
 //! | no value remains | the error of the node that needs it, an error |
 //! | it equals another symbol of the inputs | [`SolveErrorKind::ForcedEquality`], a warning |
 //! | it is restricted in another way | [`SolveErrorKind::Restricted`], a warning with a binding that fails |
@@ -16,6 +17,7 @@
 //! | it equals the derived one | no error |
 //! | it differs under a binding with which the graph runs | [`SolveErrorKind::RefutedClaim`], an error |
 //! | it agrees for finitely many values of a symbol only | [`SolveErrorKind::ForcedSymbol`], an error |
+//! | it is a name of an axis of an inner value, and differs | [`SolveErrorKind::RefutedClaim`], a warning |
 //!
 //! Extents count as at least 1 here, because a caller does not expect a graph for empty tensors only. So
 //! `batch*seq = 7*batch` leaves one value for `seq`.
@@ -40,7 +42,7 @@ use crate::rule::RuleError;
 use crate::solution::{Equation, EquationSource, Requirement};
 use crate::solve_error::{ErrorSite, RefutedClaim, SolveError, SolveErrorKind};
 use crate::state::Core;
-use crate::state::claim::Claim;
+use crate::state::claim::{Claim, ClaimWeight};
 use crate::state::frame::Frame;
 
 /// Maximum number of decided equations.
@@ -68,6 +70,7 @@ pub(crate) fn decide<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Decided<'a> 
     }
     let mut facts = solve(core, frame);
     facts.claims(core, frame);
+    facts.combine(core);
     facts.decided.errors.extend(errors);
     facts.decided
 }
@@ -112,6 +115,7 @@ fn solve<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Facts<'a> {
         merged: Vec::new(),
         reported: BTreeSet::new(),
         in_error: BTreeSet::new(),
+        declared: Vec::new(),
         by_constant: true,
         decided: Decided::default(),
     };
@@ -154,6 +158,8 @@ struct Facts<'a> {
     by_constant: bool,
     /// The symbols whose report is an error and not a warning.
     in_error: BTreeSet<DimId>,
+    /// The values of symbols for which false declarations hold.
+    declared: Vec<Condition>,
     decided: Decided<'a>,
 }
 
@@ -167,7 +173,7 @@ impl<'a> Facts<'a> {
         match core.dims.examine(condition, &self.domain) {
             Verdict::Always => {}
             Verdict::Never => self.contradiction(core, equation),
-            Verdict::Only { symbol, values } if is_bound(condition, &values) => {
+            Verdict::Only { symbol, values } if is_bound(&values) => {
                 let most = core.dims.constant(values.last().copied().unwrap_or_default());
                 let bound = Condition::new(Relation::AtMost, symbol, most);
                 self.restricted(core, equation, bound);
@@ -182,7 +188,10 @@ impl<'a> Facts<'a> {
             Verdict::Equals { symbol, value } => self.determined(core, equation, symbol, value),
             Verdict::Restricted { conditions } => {
                 for simple in conditions {
-                    self.restricted(core, equation, simple);
+                    match self.is_free(core, simple) && core.dims.leaves_few(simple) {
+                        true => self.force_several(core, equation, simple),
+                        false => self.restricted(core, equation, simple),
+                    }
                     self.domain.assume(&mut core.dims, simple);
                 }
             }
@@ -249,6 +258,7 @@ impl<'a> Facts<'a> {
             }
             let kind = SolveErrorKind::ForcedSymbol {
                 symbol,
+                fitting: values.clone(),
                 values,
                 equation: *equation,
                 by_constant: self.by_constant,
@@ -257,10 +267,53 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// Reports a condition that leaves finitely many values of several symbols.
+    fn force_several(&mut self, core: &Core<'a>, equation: &Equation, condition: Condition) {
+        self.require(condition, equation);
+        if self.by_constant {
+            self.in_error.extend(symbols_of(&core.dims, condition));
+        }
+        let kind = SolveErrorKind::ForcedSymbols {
+            condition,
+            fitting: Vec::new(),
+            equation: *equation,
+            by_constant: self.by_constant,
+        };
+        self.report(equation, kind);
+    }
+
+    /// Finds the values of symbols that all conditions of the model and its declared types admit, for the proposed repairs.
+    fn combine(&mut self, core: &mut Core<'a>) {
+        for condition in std::mem::take(&mut self.declared) {
+            self.domain.assume(&mut core.dims, condition);
+        }
+        for error in &mut self.decided.errors {
+            match &mut error.kind {
+                SolveErrorKind::ForcedSymbol { symbol, values, fitting, .. } => {
+                    let bounds = core.dims.bounds_in(*symbol, &self.domain);
+                    let mut remaining = values.clone();
+                    remaining.retain(|value| bounds.0 <= *value && *value <= bounds.1);
+                    if !remaining.is_empty() {
+                        *fitting = remaining;
+                    }
+                }
+                SolveErrorKind::ForcedSymbols { condition, fitting, .. } => {
+                    let symbols = symbols_of(&core.dims, *condition);
+                    let one = |symbol: &DimId| Some((*symbol, core.dims.value_under(*condition, *symbol, &self.domain)?));
+                    *fitting = symbols.iter().map(one).collect::<Option<_>>().unwrap_or_default();
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// Reports an equation that leaves one value for a symbol, depending on other symbols.
     fn determined(&mut self, core: &mut Core<'a>, equation: &Equation, symbol: DimId, value: DimId) {
         let condition = Condition::new(Relation::Equal, symbol, value);
-        if core.dims.as_symbol(value).is_some() && self.is_free(core, condition) {
+        if self.is_free(core, condition) && core.dims.leaves_few(condition) {
+            let plain = core.dims.plain_equation(condition);
+            self.force_several(core, equation, plain);
+        } else if core.dims.as_symbol(value).is_some() && self.is_free(core, condition) {
             let (left, right) = (symbol.min(value), symbol.max(value));
             let kind = SolveErrorKind::ForcedEquality { left, right, equation: *equation };
             self.report(equation, kind);
@@ -305,8 +358,13 @@ impl<'a> Facts<'a> {
             && self.free.contains(&symbol)
         {
             self.in_error.insert(symbol);
-            let kind =
-                SolveErrorKind::ForcedSymbol { symbol, values, equation: *equation, by_constant: true };
+            let kind = SolveErrorKind::ForcedSymbol {
+                symbol,
+                fitting: values.clone(),
+                values,
+                equation: *equation,
+                by_constant: true,
+            };
             return self.report(equation, kind);
         }
         match equation.source {
@@ -322,18 +380,32 @@ impl<'a> Facts<'a> {
     /// Decides declared extents that differ from derived ones as expressions.
     fn claims(&mut self, core: &mut Core<'a>, frame: &Frame<'a>) {
         let mut refuted: BTreeMap<ValueId, SolveError<'a>> = BTreeMap::new();
+        let mut unnamed: Option<Unnamed> = None;
         for (at, claim) in frame.rare.claims.iter().enumerate() {
-            if refuted.contains_key(&claim.value) || frame.rare.value_errors.contains_key(&claim.value) {
+            if frame.rare.value_errors.contains_key(&claim.value) {
                 continue;
             }
-            let decided = if at < MAX_CLAIMS { self.claim(core, frame, claim) } else { Err(()) };
+            // A false promise hides a false label of the same value.
+            let earlier = refuted.get(&claim.value).map(|error| weight(&error.kind));
+            if earlier.is_some_and(|earlier| earlier == ClaimWeight::Promise || claim.weight == earlier) {
+                continue;
+            }
+            let mut claim = *claim;
+            if core.dims.is_anonymous(claim.derived) {
+                let unnamed = unnamed.get_or_insert_with(|| Unnamed::of(core, frame));
+                claim.derived = core.dims.substitute(claim.derived, &unnamed.names);
+                for condition in std::mem::take(&mut unnamed.conditions) {
+                    self.domain.assume(&mut core.dims, condition);
+                }
+            }
+            let decided = if at < MAX_CLAIMS { self.claim(core, frame, &claim) } else { Err(()) };
             match decided {
                 Ok(Some(kind)) => {
                     refuted.insert(claim.value, SolveError { site: frame.site_of(claim.value), kind });
                 }
                 Ok(None) => {}
                 Err(()) => {
-                    let equation = claimed(frame, claim);
+                    let equation = claimed(frame, &claim);
                     let condition = Condition::new(Relation::Equal, claim.derived, claim.declared);
                     self.decided.requirements.push(Requirement { condition, equation, is_decided: false });
                 }
@@ -353,24 +425,32 @@ impl<'a> Facts<'a> {
             // Extents are not negative: if `seq - 2` is negative, it declares an empty axis.
             let declared = core.dims.max(claim.declared, DimId::ZERO);
             let condition = Condition::new(Relation::Equal, claim.derived, declared);
-            return match core.dims.examine(condition, &self.domain) {
-                Verdict::Always => Ok(None),
+            let holds_where = match core.dims.examine(condition, &self.domain) {
+                Verdict::Always => return Ok(None),
                 // The case itself may leave few values.
-                Verdict::Only { symbol, values } if self.free.contains(&symbol) && !self.in_case => {
+                Verdict::Only { symbol, values }
+                    if self.free.contains(&symbol)
+                        && !self.in_case
+                        && claim.weight == ClaimWeight::Promise
+                        && claim.named.is_none() =>
+                {
                     let equation = claimed(frame, claim);
+                    if let [value] = values[..] {
+                        self.declared.push(Condition::new(Relation::Equal, symbol, core.dims.constant(value)));
+                    }
                     let is_new = self.reported.insert(symbol);
-                    let kind = SolveErrorKind::ForcedSymbol { symbol, values, equation, by_constant: true };
-                    Ok(is_new.then_some(kind))
+                    let fitting = values.clone();
+                    let kind =
+                        SolveErrorKind::ForcedSymbol { symbol, values, fitting, equation, by_constant: true };
+                    return Ok(is_new.then_some(kind));
                 }
-                Verdict::Undecided => Err(()),
-                Verdict::Never
-                | Verdict::Only { .. }
-                | Verdict::Equals { .. }
-                | Verdict::Restricted { .. } => {
-                    let binding = core.dims.counterexample(condition, &self.domain).ok_or(())?;
-                    Ok(refuted(core, claim, claim.derived, None, binding))
-                }
+                Verdict::Undecided => return Err(()),
+                Verdict::Equals { symbol, value } => Some(Condition::new(Relation::Equal, symbol, value)),
+                Verdict::Restricted { conditions } => <[Condition; 1]>::try_from(conditions).ok().map(|[it]| it),
+                Verdict::Never | Verdict::Only { .. } => None,
             };
+            let binding = core.dims.counterexample(condition, &self.domain).ok_or(())?;
+            return Ok(self.refuted(core, frame, claim, Counterexample { binding, holds_where, broadcast: None }));
         };
         // A broadcast is one of three cases.
         let mut open = false;
@@ -385,18 +465,136 @@ impl<'a> Facts<'a> {
             }
             if let Some(binding) = core.dims.counterexample(condition, &domain) {
                 let (shown, with) = if claim.declared == a { (a, b) } else { (b, a) };
-                return Ok(refuted(core, claim, found, Some((shown, with)), binding));
+                let broadcast = Some((found, shown, with));
+                return Ok(self.refuted(core, frame, claim, Counterexample { binding, holds_where: None, broadcast }));
             }
             open = true;
         }
         if open { Err(()) } else { Ok(None) }
     }
+
+    /// The error of a claim with a counterexample.
+    fn refuted(
+        &self,
+        core: &mut Core<'a>,
+        frame: &Frame<'a>,
+        claim: &Claim,
+        counterexample: Counterexample,
+    ) -> Option<SolveErrorKind<'a>> {
+        let Counterexample { binding, holds_where, broadcast } = counterexample;
+        let found = broadcast.map_or(claim.derived, |(found, _, _)| found);
+        let extents = (core.dims.evaluate(found, &binding)?, core.dims.evaluate(claim.declared, &binding)?);
+        let (derived, broadcast_with, assumption) = match broadcast {
+            Some((_, shown, with)) => (shown, Some(with), None),
+            None => (claim.derived, None, self.assumption(core, frame, claim)),
+        };
+        Some(SolveErrorKind::RefutedClaim(Box::new(RefutedClaim {
+            value: claim.value,
+            declared_in: claim.declared_in,
+            axis: claim.axis,
+            declared: claim.declared,
+            derived,
+            broadcast_with,
+            binding,
+            extents,
+            holds_where,
+            assumption,
+            named: claim.named,
+            weight: claim.weight,
+        })))
+    }
+
+    /// A dim that a declared symbol has to equal so that the claim holds: the derived extent, or the sum of one of its symbols
+    /// and another one, as for the length of a cache.
+    fn assumption(&self, core: &mut Core<'a>, frame: &Frame<'a>, claim: &Claim) -> Option<(DimId, DimId)> {
+        let symbol = claim.declared;
+        core.dims.as_symbol(symbol)?;
+        let own = core.dims.symbols_of(claim.derived);
+        if core.dims.is_anonymous(claim.derived)
+            || !self.free.contains(&symbol)
+            || own.iter().any(|it| !self.free.contains(it))
+        {
+            return None;
+        }
+        if own.is_empty() || !own.contains(&symbol) {
+            return (!own.is_empty()).then_some((symbol, claim.derived));
+        }
+        // Another axis of the value has an extent of its own.
+        let others = declared_symbols(core, &frame.body, claim.value);
+        let added: Vec<DimId> = self.free.iter().copied().filter(|it| !others.contains(it) && !own.contains(it)).collect();
+        let suffix = |core: &Core<'a>, a: DimId, b: DimId| {
+            let (a, b) = (core.dims.as_symbol(a).unwrap_or(""), core.dims.as_symbol(b).unwrap_or(""));
+            a.bytes().rev().zip(b.bytes().rev()).take_while(|(a, b)| a == b).count()
+        };
+        let mut best: Option<(usize, DimId)> = None;
+        for base in own.into_iter().filter(|base| *base != symbol) {
+            for other in &added {
+                let sum = core.dims.add(base, *other);
+                let derived = core.dims.substitute(claim.derived, &[(symbol, sum)]);
+                let length = suffix(core, base, *other);
+                if core.dims.compare(derived, sum) == Decision::Equal && best.is_none_or(|(most, _)| length > most) {
+                    best = Some((length, sum));
+                }
+            }
+        }
+        best.map(|(_, sum)| (symbol, sum))
+    }
 }
 
-/// Whether an inequality leaves at least three values from 1 on. Such an upper bound is a warning, because
+/// A binding that refutes a claim.
+struct Counterexample {
+    binding: Vec<(DimId, i64)>,
+    /// The single condition under which the claim holds.
+    holds_where: Option<Condition>,
+    /// Of a broadcast: the extent under the binding, the shown operand, and the other one.
+    broadcast: Option<(DimId, DimId, DimId)>,
+}
+
+/// Symbols for the extents of input axes without a name, with which claims about them are decided.
+struct Unnamed {
+    names: Vec<(DimId, DimId)>,
+    /// The equations about these extents, with the symbols.
+    conditions: Vec<Condition>,
+}
+
+impl Unnamed {
+    fn of<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Self {
+        let unnamed = core.unnamed_extents(frame);
+        let mut names: Vec<(DimId, DimId)> = Vec::new();
+        for input in &frame.body.graph(frame.body.root()).inputs {
+            let Some(shape) = frame.open_inputs.get(input).copied().flatten() else { continue };
+            for (axis, dim) in core.resolved(shape).into_iter().enumerate() {
+                if unnamed.contains(&dim) && names.iter().all(|(known, _)| *known != dim) {
+                    let name = format!("axis {axis} of {}", frame.body.value_name(*input));
+                    names.push((dim, core.dims.symbol(&name)));
+                }
+            }
+        }
+        let mut conditions = Vec::new();
+        for equation in frame.equations.iter().filter(|equation| frame.runs_always(equation.step)) {
+            let condition = equation.condition().map(|side| core.dims.resolve(side));
+            let sides = [condition.left, condition.right];
+            if sides.iter().any(|side| core.dims.variables_of(*side).iter().any(|it| unnamed.contains(it))) {
+                conditions.push(condition.map(|side| core.dims.substitute(side, &names)));
+            }
+        }
+        conditions.truncate(MAX_EQUATIONS);
+        Self { names, conditions }
+    }
+}
+
+/// The weight of a decided claim.
+fn weight(kind: &SolveErrorKind<'_>) -> ClaimWeight {
+    match kind {
+        SolveErrorKind::RefutedClaim(claim) => claim.weight,
+        _ => ClaimWeight::Promise,
+    }
+}
+
+/// Whether the values of a symbol are at least three, without gaps, from 1 on. Such an upper bound is a warning, because
 /// callers expect bounds such as the 64 positions of a table. A symbol with one or two values is an error.
-pub(crate) fn is_bound(condition: Condition, values: &[i64]) -> bool {
-    condition.relation == Relation::AtMost && values.len() > 2 && values.first() == Some(&1)
+pub(crate) fn is_bound(values: &[i64]) -> bool {
+    values.len() > 2 && values.iter().zip(1..).all(|(value, count)| *value == count)
 }
 
 /// A claim as an equation between the derived and the declared extent.
@@ -411,31 +609,6 @@ fn claimed(frame: &Frame<'_>, claim: &Claim) -> Equation {
         rule: "",
         source: EquationSource::Declared(claim.value),
     }
-}
-
-/// The error of a claim with a counterexample. `found` is the extent of the value under the binding.
-fn refuted<'a>(
-    core: &mut Core<'a>,
-    claim: &Claim,
-    found: DimId,
-    broadcast: Option<(DimId, DimId)>,
-    binding: Vec<(DimId, i64)>,
-) -> Option<SolveErrorKind<'a>> {
-    let extents = (core.dims.evaluate(found, &binding)?, core.dims.evaluate(claim.declared, &binding)?);
-    let (derived, broadcast_with) = match broadcast {
-        Some((shown, with)) => (shown, Some(with)),
-        None => (claim.derived, None),
-    };
-    Some(SolveErrorKind::RefutedClaim(Box::new(RefutedClaim {
-        value: claim.value,
-        declared_in: claim.declared_in,
-        axis: claim.axis,
-        declared: claim.declared,
-        derived,
-        broadcast_with,
-        binding,
-        extents,
-    })))
 }
 
 /// Reports unknown extents of graph inputs that operators need to be one number.

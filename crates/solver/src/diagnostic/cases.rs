@@ -57,7 +57,7 @@ pub(super) fn in_case<'a>(
         }
     };
     // A condition of a branch on symbols keeps its code if the caller can avoid the branch.
-    if !is_error && matches!(inner.kind, SolveErrorKind::ForcedSymbol { .. }) {
+    if !is_error && matches!(inner.kind, SolveErrorKind::ForcedSymbol { .. } | SolveErrorKind::ForcedSymbols { .. }) {
         diagnostic.severity = Severity::Warning;
     }
     let mut scope = Scope { core: own, frame, operators, function: None, content, budget };
@@ -74,6 +74,9 @@ pub(super) fn in_case<'a>(
         }
         Some(branches) => {
             scope.in_branches(&mut diagnostic, branches, varying);
+            if diagnostic.severity == Severity::Error {
+                diagnostic.code = Code::BranchMismatch;
+            }
             limit_to_case(&mut diagnostic);
             diagnostic.notes.extend(assumptions);
         }
@@ -85,11 +88,8 @@ pub(super) fn in_case<'a>(
     Some(diagnostic)
 }
 
-/// Turns a diagnostic into one about a branch.
+/// Removes the proposals of a diagnostic that holds in one case only.
 fn limit_to_case(diagnostic: &mut Diagnostic) {
-    if diagnostic.severity == Severity::Error {
-        diagnostic.code = Code::BranchMismatch;
-    }
     // A fix of one case may break another.
     diagnostic.fix = None;
     diagnostic.help = None;

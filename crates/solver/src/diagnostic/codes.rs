@@ -219,7 +219,7 @@ codes! {
     call_arity => CallArity = Self::CallArity { .. } | Self::CallOutputs { .. } | Self::CallInput { .. },
     recursive_function => RecursiveFunction = Self::RecursiveFunction { .. },
     too_many_instances => TooManyInstances = Self::TooManyInstances { .. },
-    forced_symbol => ForcedSymbol = Self::ForcedSymbol { .. },
+    forced_symbol => ForcedSymbol = Self::ForcedSymbol { .. } | Self::ForcedSymbols { .. },
     forced_equality => ForcedEquality = Self::ForcedEquality { .. },
     restricted_symbol => RestrictedSymbol = Self::Restricted { .. } | Self::NarrowedInput { .. },
     assumed_type => AssumedType = Self::Assumed { .. },

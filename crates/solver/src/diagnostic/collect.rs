@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::cases::in_case;
 use super::codes::malformed_file::malformed;
 use super::codes::nesting_too_deep::too_deep;
-use super::group::Groups;
+use super::group::ErrorGroup;
 use super::scope::Content;
 use super::{Code, Diagnostic, Location, Scope, count};
 use crate::catalogue::{FunctionId, OpKind, Operators};
@@ -66,10 +66,10 @@ fn collect(checked: &mut Checked<'_>, content: Content, selection: Selection<'_>
         .filter(|error| !consequence.is(error) && selection(&body, &core.dims, error))
         .collect();
     ordered.sort_by_key(|error| order(&body, error.site));
-    let (ordered, mut groups) = Groups::of(frame, ordered);
     let mut used = BTreeSet::new();
 
-    for error in ordered {
+    for group in ErrorGroup::of(frame, ordered) {
+        let error = group.first;
         let at = order(&body, error.site);
         while let Some((_, instance)) = nested.next_if(|(order, _)| *order <= at) {
             list.add_instance(core, operators, instance, mode);
@@ -86,7 +86,8 @@ fn collect(checked: &mut Checked<'_>, content: Content, selection: Selection<'_>
         if list.has_capacity() {
             let value = value_of(frame, error, &mut used);
             let mut scope = list.scope(core, frame, operators, None);
-            let diagnostic = groups.add_to(error, scope.describe(error, value, mode), &scope);
+            let diagnostic = scope.describe(error, value, mode);
+            let diagnostic = group.complete(diagnostic, value, &scope);
             list.found.push(diagnostic);
         }
     }
@@ -159,16 +160,16 @@ impl List<'_> {
         let is_selected = |error: &&SolveError<'a>| (self.selection)(body, &core.dims, error);
         let mut errors: Vec<&SolveError<'a>> = frame.all_errors().filter(is_selected).collect();
         errors.sort_by_key(|error| order(body, error.site));
-        let (errors, mut groups) = Groups::of(frame, errors);
         let mut used = BTreeSet::new();
-        for error in errors {
+        for group in ErrorGroup::of(frame, errors) {
+            let error = group.first;
             if !self.reported.insert((*function, error.site, error.kind.code())) || !self.has_capacity() {
                 continue;
             }
             let value = value_of(frame, error, &mut used);
             let mut scope = self.scope(core, frame, operators, Some(*function));
-            let diagnostic = groups.add_to(error, scope.describe(error, value, mode), &scope);
-            let diagnostic = diagnostic.with_notes(scope.call_notes(instance));
+            let diagnostic = scope.describe(error, value, mode);
+            let diagnostic = group.complete(diagnostic, value, &scope).with_notes(scope.call_notes(instance));
             self.found.push(diagnostic);
         }
     }

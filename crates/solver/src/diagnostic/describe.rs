@@ -15,14 +15,18 @@ use super::{Diagnostic, Location, Scope, Severity, quote, source};
 use crate::model::{CheckError, Checked, Mode};
 use crate::program::{StepId, ValueId};
 use crate::rule::{Port, RuleError};
-use crate::solve_error::{ErrorSite, Reach, SolveError, SolveErrorKind};
+use crate::solve_error::{ClaimWeight, ErrorSite, Reach, SolveError, SolveErrorKind};
 
 impl SolveErrorKind<'_> {
-    /// The severity in a mode. Three kinds differ from their code.
+    /// The severity in a mode. Some kinds differ from their code.
     pub(crate) fn severity(&self, mode: Mode) -> Severity {
         let level = match self {
             // Two declarations that contradict each other; no constant of the graph restricts the symbol.
-            Self::ForcedSymbol { by_constant: false, .. } => Level::Warning,
+            Self::ForcedSymbol { by_constant: false, .. } | Self::ForcedSymbols { by_constant: false, .. } => {
+                Level::Warning
+            }
+            // ONNX defines it as a name.
+            Self::RefutedClaim(claim) if claim.weight == ClaimWeight::Label => Level::Warning,
             // Some exporters declare -1 for an unknown extent; a stored tensor cannot have one.
             Self::NegativeDim { declared_in: Some(_), .. } => Level::StrictError,
             Self::InCase { error, reach: Reach::Free, .. } => return error.severity(mode),
@@ -196,8 +200,11 @@ impl<'a> Scope<'_, 'a> {
             SolveErrorKind::SeedContradicts { seed, found } => {
                 self.seed_contradicts(site, value, (seed, found))
             }
-            SolveErrorKind::ForcedSymbol { symbol, values, equation, by_constant } => {
-                self.forced_symbol(site, (*symbol, values), equation, *by_constant)
+            SolveErrorKind::ForcedSymbol { symbol, values, fitting, equation, by_constant } => {
+                self.forced_symbol(site, *symbol, (values, fitting), equation, *by_constant)
+            }
+            SolveErrorKind::ForcedSymbols { condition, fitting, equation, by_constant } => {
+                self.forced_symbols(site, *condition, fitting, equation, *by_constant)
             }
             SolveErrorKind::Restricted { condition, equation, binding } => {
                 self.restricted_symbol(site, *condition, equation, binding)

@@ -2,17 +2,24 @@
 //!
 //! A value of the wrong type or shape causes an error at every node that reads it. Such errors form one group, whose first
 //! is shown with the number of the others. If an error concerns two values, the cause is the value with more
-//! errors of the same code, unless the solver found which of the two element types contradicts the rest of the model. False
-//! declarations that an exporter writes systematically form one group for the whole body.
+//! errors of the same code, unless the solver found which of the two element types contradicts the rest of the model. These also
+//! form one group:
+//!
+//! - a false declaration of an element type, and the readers of the value that need the declared type;
+//! - declarations of one dim for extents that are equal;
+//! - false declarations that an exporter writes systematically.
 
 use std::collections::{BTreeMap, HashMap};
 
 use smallvec::SmallVec;
 
-use super::{Code, Diagnostic, Fix, Location, MAX_LISTED, Reader, Scope, count};
-use crate::program::{Body, StepId, ValueId};
+use super::{Code, Diagnostic, Fix, Location, MAX_LISTED, Reader, Scope, count, list};
+use crate::dim::DimId;
+use crate::elem::ElemSet;
+use crate::program::{Body, DeclarationKind, StepId, ValueId};
 use crate::rule::{Port, RuleError};
-use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
+use crate::solution::Type;
+use crate::solve_error::{ClaimWeight, ErrorSite, SolveError, SolveErrorKind};
 use crate::state::frame::Frame;
 
 /// The common cause of a group of errors.
@@ -20,21 +27,23 @@ use crate::state::frame::Frame;
 enum Cause {
     /// A value that nodes read.
     Value(ValueId, Code),
+    /// A declared dim, and the derived extent that it contradicts.
+    Dim(DimId, DimId),
     /// Declarations that an exporter writes systematically.
     Systematic(Code),
 }
 
-/// The errors of each group except the first, by the site and code of the first.
-pub(super) struct Groups<'f, 'a> {
-    others: BTreeMap<(ErrorSite, Code), Vec<&'f SolveError<'a>>>,
+/// An error with the other errors of its group.
+pub(super) struct ErrorGroup<'f, 'a> {
+    pub(super) first: &'f SolveError<'a>,
+    others: Vec<&'f SolveError<'a>>,
 }
 
-impl<'f, 'a> Groups<'f, 'a> {
-    /// Groups errors. Returns the first error of each group, and the groups.
-    pub(super) fn of(frame: &Frame<'_>, errors: Vec<&'f SolveError<'a>>) -> (Vec<&'f SolveError<'a>>, Self) {
-        let mut groups = Self { others: BTreeMap::new() };
+impl<'f, 'a> ErrorGroup<'f, 'a> {
+    /// Groups errors.
+    pub(super) fn of(frame: &Frame<'_>, errors: Vec<&'f SolveError<'a>>) -> Vec<Self> {
         if errors.len() < 2 {
-            return (errors, groups);
+            return errors.into_iter().map(|first| Self { first, others: Vec::new() }).collect();
         }
         let mut uses: HashMap<(ValueId, Code), usize> = HashMap::new();
         for error in &errors {
@@ -42,40 +51,64 @@ impl<'f, 'a> Groups<'f, 'a> {
                 *uses.entry((value, error.kind.code())).or_insert(0) += 1;
             }
         }
-        let mut first: HashMap<Cause, (ErrorSite, Code)> = HashMap::new();
-        let mut kept = Vec::with_capacity(errors.len());
+        let mut first: HashMap<Cause, usize> = HashMap::new();
+        let mut groups: Vec<Self> = Vec::with_capacity(errors.len());
+        // The groups of false declarations. Nodes follow the values that they read.
+        let mut declarations: BTreeMap<ErrorSite, Vec<usize>> = BTreeMap::new();
         for error in errors {
-            let code = error.kind.code();
-            let Some(cause) = cause(frame, error, &uses) else {
-                kept.push(error);
-                continue;
-            };
-            match first.get(&cause) {
-                Some(group) => groups.others.entry(*group).or_default().push(error),
+            let group = refuted_declaration(frame, error).and_then(|declared| {
+                let mut known = declarations.get(&declared.site)?.iter().copied();
+                known.find(|group| groups[*group].first.kind == declared.kind)
+            });
+            let cause = cause(frame, error, &uses);
+            match group.or_else(|| first.get(&cause?).copied()) {
+                Some(group) => groups[group].others.push(error),
                 None => {
-                    first.insert(cause, (error.site, code));
-                    kept.push(error);
+                    first.extend(cause.map(|cause| (cause, groups.len())));
+                    if matches!(error.kind, SolveErrorKind::Contradiction { .. }) {
+                        declarations.entry(error.site).or_default().push(groups.len());
+                    }
+                    groups.push(Self { first: error, others: Vec::new() });
                 }
             }
         }
-        (kept, groups)
+        groups
     }
 
-    /// Adds the other errors of a group to the diagnostic of its first.
-    pub(super) fn add_to(
-        &mut self,
-        error: &SolveError<'_>,
+    /// Adds the other errors of the group to the diagnostic of the first. `value` is the value that it concerns.
+    pub(super) fn complete(
+        self,
         mut diagnostic: Diagnostic,
+        value: Option<ValueId>,
         scope: &Scope<'_, '_>,
     ) -> Diagnostic {
-        let Some(others) = self.others.remove(&(error.site, error.kind.code())) else {
+        let Self { first: error, others } = self;
+        if others.is_empty() {
             return diagnostic;
+        }
+        let what = match &error.kind {
+            SolveErrorKind::NegativeDim { .. } | SolveErrorKind::EmptyShape { .. } => Some("more declaration"),
+            SolveErrorKind::RefutedClaim(claim) => match claim.declared_in {
+                DeclarationKind::Output => Some("more output"),
+                DeclarationKind::Input | DeclarationKind::Value => Some("more declaration"),
+            },
+            SolveErrorKind::Contradiction { declared, inferred, .. } => {
+                let readers = others.iter().filter_map(|error| Some(scope.node_text(error.site.step()?)));
+                let readers: Vec<String> = readers.collect();
+                let verb = if readers.len() == 1 { "needs" } else { "need" };
+                let note =
+                    format!("{} {verb} {}, as declared", list(&readers, "and"), scope.show_elem(declared));
+                diagnostic = diagnostic.with_notes([note]);
+                if let Some(value) = value {
+                    diagnostic = diagnostic.with_help(scope.correction(value, (declared, inferred), &readers));
+                }
+                None
+            }
+            _ => Some("more node"),
         };
-        let what = match error.kind {
-            SolveErrorKind::NegativeDim { .. } | SolveErrorKind::EmptyShape { .. } => "more declaration",
-            _ => "more node",
-        };
-        diagnostic.message.push_str(&format!(" (and {})", count(others.len(), what)));
+        if let Some(what) = what {
+            diagnostic.message.push_str(&format!(" (and {})", count(others.len(), what)));
+        }
         if let (Some(Fix::InsertCast { input: at, readers, .. }), ErrorSite::Step(step)) =
             (&mut diagnostic.fix, error.site)
             && let Some(value) = input(scope.body(), step, Port::In(*at))
@@ -95,12 +128,49 @@ impl<'f, 'a> Groups<'f, 'a> {
     }
 }
 
+/// The error of a false declaration, if an error of a reader of the value follows from it: the reader needs the declared
+/// element type.
+fn refuted_declaration<'f, 'a>(frame: &'f Frame<'a>, error: &SolveError<'_>) -> Option<&'f SolveError<'a>> {
+    let ErrorSite::Step(step) = error.site else { return None };
+    let (port, needed) = match &error.kind {
+        SolveErrorKind::Disagree { left, right, .. } => {
+            let of = |found: &(Port, Type), other: &(Port, Type)| Some((found.0, elements(&other.1)?));
+            let declared = |found: &Option<(Port, ElemSet)>| {
+                found.and_then(|(port, _)| contradicted(frame, step, port)).is_some()
+            };
+            [of(left, right), of(right, left)].into_iter().find(declared)??
+        }
+        SolveErrorKind::NotAllowed { port, allowed, .. } => (*port, allowed.tensor),
+        _ => return None,
+    };
+    let found = contradicted(frame, step, port)?;
+    let SolveErrorKind::Contradiction { declared, inferred, .. } = &found.kind else { return None };
+    let (declared, inferred) = (elements(declared)?, elements(inferred)?);
+    let fits = declared != inferred && !needed.intersect(declared).is_empty();
+    fits.then_some(found)
+}
+
+/// The error of the declaration of the value that a node reads at a port.
+fn contradicted<'f, 'a>(frame: &'f Frame<'a>, step: StepId, port: Port) -> Option<&'f SolveError<'a>> {
+    let value = input(&frame.body, step, port)?;
+    let error = frame.rare.value_errors.get(&value)?;
+    matches!(error.kind, SolveErrorKind::Contradiction { .. }).then_some(error)
+}
+
+fn elements(ty: &Type) -> Option<ElemSet> {
+    Some(ty.tensor()?.elem)
+}
+
 fn cause(frame: &Frame<'_>, error: &SolveError<'_>, uses: &HashMap<(ValueId, Code), usize>) -> Option<Cause> {
     let code = error.kind.code();
     match &error.kind {
         SolveErrorKind::NegativeDim { declared_in: Some(_), .. } | SolveErrorKind::EmptyShape { .. } => {
             return Some(Cause::Systematic(code));
         }
+        SolveErrorKind::RefutedClaim(claim) if claim.weight == ClaimWeight::Label => {
+            return Some(Cause::Systematic(code));
+        }
+        SolveErrorKind::RefutedClaim(claim) => return Some(Cause::Dim(claim.declared, claim.derived)),
         _ => {}
     }
     let used = |value: &ValueId| uses.get(&(*value, code)).copied().unwrap_or(0);

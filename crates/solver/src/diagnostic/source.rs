@@ -1,8 +1,9 @@
 //! The line of the author's program that a node comes from, out of the node's metadata.
 //!
 //! Exporters keep a stack trace with each node; PyTorch's writes it as Python prints one, the
-//! innermost call last. Frames of installed libraries belong to the exporter, not to the user's program,
-//! so the innermost frame outside of them is taken.
+//! innermost call last. Frames of installed libraries are rarely part of the user's program, so the innermost frame outside
+//! of them is taken. A model of an installed library has no other frames than theirs: then it is the innermost frame outside
+//! of PyTorch and of Python itself.
 
 use std::fmt;
 
@@ -21,8 +22,42 @@ const MAX_CHARS: usize = 160;
 const MAX_BYTES: usize = 1 << 16;
 
 /// Parts of paths that belong to installed libraries.
-const LIBRARIES: [&str; 6] =
-    ["site-packages/", "dist-packages/", "/lib/python3", "torch/fx/", "torch/nn/modules/", "torch/onnx/"];
+const LIBRARIES: [&str; 2] = ["site-packages/", "dist-packages/"];
+
+/// Parts of paths after the folder of installed libraries, if there is one, that belong to the exporter.
+const EXPORTERS: [&str; 3] = ["torch/", "functorch/", "torch_onnx/"];
+
+/// Parts of paths that belong to PyTorch wherever it is installed.
+const TORCH: [&str; 3] = ["torch/fx/", "torch/nn/modules/", "torch/onnx/"];
+
+/// The part of a path that belongs to Python itself.
+const PYTHON: &str = "/lib/python3";
+
+/// The origin of a frame; the best one is the least.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum FrameOrigin {
+    Program,
+    Library,
+    Exporter,
+}
+
+impl FrameOrigin {
+    fn of(file: &str) -> Self {
+        let path = file.replace('\\', "/");
+        let installed = LIBRARIES.iter().find_map(|library| path.split_once(library));
+        let is_exporter = match installed {
+            Some((_, package)) => EXPORTERS.iter().any(|exporter| package.starts_with(exporter)),
+            None => path.contains(PYTHON) || path.starts_with('<'),
+        };
+        if is_exporter || TORCH.iter().any(|part| path.contains(part)) {
+            Self::Exporter
+        } else if installed.is_some() {
+            Self::Library
+        } else {
+            Self::Program
+        }
+    }
+}
 
 /// A line of source text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -79,19 +114,17 @@ pub(super) fn of_node(node: NodeView<'_>) -> Option<SourceLine> {
     if trace.len() > MAX_BYTES { None } else { innermost(trace) }
 }
 
-/// The innermost frame of a Python stack trace that is outside of libraries.
+/// The innermost frame of a Python stack trace that is outside of libraries; otherwise the innermost one outside of the exporter.
 fn innermost(trace: &str) -> Option<SourceLine> {
     let lines: Vec<&str> = trace.lines().collect();
-    lines.iter().enumerate().rev().find_map(|(at, line)| {
-        let (file, line, function) = frame(line)?;
-        let path = file.replace('\\', "/");
-        if LIBRARIES.iter().any(|library| path.contains(library)) {
-            return None;
-        }
-        let text = lines.get(at + 1).map_or("", |next| next.trim());
-        let text = if frame(text).is_some() { "" } else { text };
-        Some(SourceLine { file: file.to_owned(), line, function: function.to_owned(), text: text.to_owned() })
-    })
+    let frames = lines.iter().enumerate().rev().filter_map(|(at, line)| Some((at, frame(line)?)));
+    let known = frames.map(|(at, frame)| (FrameOrigin::of(frame.0), at, frame));
+    // The first of equal ones.
+    let (_, at, (file, line, function)) =
+        known.filter(|(origin, ..)| *origin < FrameOrigin::Exporter).min_by_key(|(origin, ..)| *origin)?;
+    let text = lines.get(at + 1).map_or("", |next| next.trim());
+    let text = if frame(text).is_some() { "" } else { text };
+    Some(SourceLine { file: file.to_owned(), line, function: function.to_owned(), text: text.to_owned() })
 }
 
 /// Reads `File "decoder.py", line 91, in forward`.
@@ -115,6 +148,20 @@ mod tests {
                      forward\n    return x + mask\nFile \"/v/site-packages/torch/nn/functional.py\", line 9, in f\n    g()";
         let line = innermost(trace).unwrap();
         assert_eq!(line.to_string(), "block.py:3, in forward: return x + mask");
+    }
+
+    #[test]
+    fn a_model_of_a_library_has_the_line_of_the_library() {
+        let library = "/v/lib/python3.12/site-packages/transformers/models/llama/modeling_llama.py";
+        let trace = format!(
+            "File \"/v/lib/python3.12/site-packages/torch/export/_trace.py\", line 5, in call\n    f()\nFile \"{library}\", line \
+             31, in forward\n    return x * cos\nFile \"/v/lib/python3.12/site-packages/torch/nn/functional.py\", line 9, in f\n    \
+             g()\nFile \"<string>\", line 1, in h\nFile \"/usr/lib/python3.12/contextlib.py\", line 81, in inner\n    i()"
+        );
+        let line = innermost(&trace).unwrap();
+        assert_eq!(line.to_string(), format!("{library}:31, in forward: return x * cos"));
+        let own = format!("File \"train.py\", line 2, in main\n    model(x)\n{trace}");
+        assert_eq!(innermost(&own).unwrap().to_string(), "train.py:2, in main: model(x)");
     }
 
     #[test]

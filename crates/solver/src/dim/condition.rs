@@ -147,6 +147,16 @@ impl Dims {
         })
     }
 
+    /// An equation with its symbols on one side: `a + b = 5` for `a = 5 - b`.
+    pub(crate) fn plain_equation(&mut self, condition: Condition) -> Condition {
+        let goals = self.alternatives(condition);
+        let plain = goals.and_then(|goals| match goals[..] {
+            [goal] => self.condition_of(goal),
+            _ => None,
+        });
+        plain.unwrap_or(condition)
+    }
+
     /// A readable condition that is equivalent to a goal.
     pub(super) fn condition_of(&mut self, goal: Goal) -> Option<Condition> {
         let mut terms = self.terms(goal.dim());

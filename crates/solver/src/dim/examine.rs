@@ -319,11 +319,16 @@ impl Dims {
         if is_unsuitable || symbols.len() > MAX_SYMBOLS {
             return None;
         }
+        let has_several = symbols.len() > 1;
         let mut fewest: Option<(DimId, Vec<i64>)> = None;
         for symbol in symbols {
             let Some(values) = self.finite(condition, goals, symbol, domain, effort) else { continue };
             if values.is_empty() {
                 return Some(Verdict::Never);
+            }
+            // The values of one of several symbols depend on those of the others.
+            if has_several && values.len() > 1 {
+                continue;
             }
             // Skipped if these are all values in the domain.
             let bounds = domain.bounds_of(self, symbol);

@@ -12,7 +12,7 @@
 //! result. All of this uses one budget of examinations, which nested examinations share.
 
 use super::arena::Dims;
-use super::condition::{Condition, Goal};
+use super::condition::{Condition, Goal, Relation};
 use super::domain::{Domain, symbols_of};
 use super::evaluate::{DimProgram, Results};
 use super::examine::{Effort, Verdict};
@@ -22,6 +22,10 @@ use super::solutions::MAX_VALUES;
 
 /// Distances from the lower bound. If solutions are finitely many, there is often a proof that none is that far.
 const FAR: [i64; 5] = [1 << 31, 1 << 16, 1 << 12, 1 << 8, 1 << 4];
+/// A value that a symbol of an equation with finitely many solutions does not have.
+const MAX_FAR: i64 = 1 << 40;
+/// Maximum number of symbols of an equation with finitely many solutions.
+const MAX_BOUNDED: usize = 8;
 /// Maximum constant whose divisors are enumerated.
 const MAX_DIVIDED: u64 = 1 << 32;
 /// Maximum number of values at which a condition in one symbol is evaluated.
@@ -42,6 +46,38 @@ impl Dims {
             goals.extend(self.factored(goal, domain));
         }
         self.finite(condition, &goals, symbol, domain, &mut Effort::default())
+    }
+
+    /// Whether a condition is an equation that finitely many bindings satisfy: it bounds each of its symbols.
+    pub(crate) fn leaves_few(&mut self, condition: Condition) -> bool {
+        let symbols = symbols_of(self, condition);
+        if condition.relation != Relation::Equal || symbols.len() > MAX_BOUNDED {
+            return false;
+        }
+        let Some(goals) = self.alternatives(condition) else { return false };
+        symbols.into_iter().all(|symbol| {
+            let far = Domain::nonempty().at_least(symbol, MAX_FAR);
+            self.fails_everywhere(&goals, &far)
+        })
+    }
+
+    /// The only value of a symbol that a condition admits, given the values of symbols in a domain.
+    pub(crate) fn value_under(&mut self, condition: Condition, symbol: DimId, domain: &Domain) -> Option<i64> {
+        let (low, high) = self.bounds_in(symbol, domain);
+        if low == high {
+            return Some(low);
+        }
+        let condition = domain.substituted(self, condition);
+        match self.examine(condition, &Domain::nonempty()) {
+            Verdict::Only { symbol: only, values } if only == symbol => <[i64; 1]>::try_from(values).ok().map(|[it]| it),
+            _ => None,
+        }
+    }
+
+    /// The least and greatest value that the bounds of a domain admit for a symbol.
+    pub(crate) fn bounds_in(&self, symbol: DimId, domain: &Domain) -> (i64, i64) {
+        let bounds = domain.bounds_of(self, symbol);
+        (bounds.low, bounds.high)
     }
 
     /// [`Dims::values_of`] for a condition that is already written as goals.

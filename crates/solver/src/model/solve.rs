@@ -180,6 +180,11 @@ impl<'a> Passes<'_, 'a> {
                     derived.clone_from(ty);
                 }
             }
+            let is_proven = |error: &SolveError<'a>| match &error.kind {
+                SolveErrorKind::Assumed { declared, derived, .. } => declared == derived,
+                _ => false,
+            };
+            solved.errors.retain(|error| !is_proven(error));
         }
         solved.errors.sort_by_key(|error| error.site);
         if proven.is_some() {

@@ -66,7 +66,20 @@ impl RuleCx<'_, '_> {
         next: Option<DimVec>,
         first: Option<&DimVec>,
     ) -> bool {
+        let Some(state) = self.value(port) else { return false };
+        let frame = self.frame();
+        frame.rare.loops.states.insert(state);
+        if frame.assumed_shapes.remove(&state).is_some() {
+            self.forget_body();
+            return true;
+        }
         self.assume(port, next, Some((graph, first)))
+    }
+
+    /// The shape of a state at the end of an iteration. A declared shape that the solve assumes may be that of one iteration
+    /// only.
+    pub fn next_shape(&mut self, port: Port) -> Option<DimVec> {
+        self.derived_shape(port).map(|shape| self.core().resolved(shape))
     }
 
     fn assume(

@@ -13,6 +13,28 @@ pub(crate) struct Claim {
     pub(crate) derived: DimId,
     /// The two extents whose broadcast is `derived`, if it is one.
     pub(crate) broadcast: Option<(DimId, DimId)>,
+    /// The axis with the extent `declared`, if the declaration has a name that no input declares.
+    pub(crate) named: Option<NamedAxis>,
+    pub(crate) weight: ClaimWeight,
+}
+
+/// The axis that gives a declared name its meaning.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NamedAxis {
+    /// The name.
+    pub name: DimId,
+    pub value: ValueId,
+    pub axis: usize,
+}
+
+/// The meaning of a declared extent for those who read it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ClaimWeight {
+    /// A number, or the extent of an output of the model, on which callers rely. A false one is an error.
+    Promise,
+    /// The name of an axis of an inner value. ONNX defines it as a name; some tools write texts that look like arithmetic. A
+    /// false one is a warning.
+    Label,
 }
 
 /// Whether readers of a value see its declared extents if the derived ones are unknown.

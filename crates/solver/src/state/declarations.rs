@@ -272,7 +272,6 @@ impl<'a> Core<'a> {
         declared_in: DeclarationKind,
     ) -> Result<(), SolveErrorKind<'a>> {
         let Some(ty) = declared.ty else { return Ok(()) };
-        self.trace_given(frame.number, value, crate::state::trace::Cause::Declared(declared_in));
         match frame.slots[value.index()].ty {
             None | Some(Types::ERROR) => frame.slots[value.index()].ty = Some(ty),
             Some(known) => {
@@ -281,6 +280,7 @@ impl<'a> Core<'a> {
                 }
             }
         }
+        self.trace_given(frame.number, value, crate::state::trace::Cause::Declared(declared_in));
         Ok(())
     }
 

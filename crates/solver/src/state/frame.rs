@@ -353,6 +353,7 @@ impl<'a> Frame<'a> {
             for value in body.outputs(step).iter().flatten() {
                 self.slots[value.index()].shape = None;
                 self.slots[value.index()].data = None;
+                self.assumed_shapes.remove(value);
                 self.rare.parts.remove(value);
             }
             self.rare.errors.remove(&body.first_step(step));

@@ -1,6 +1,6 @@
 //! The state of the loops of a frame. See [`crate::rule`] for the operations.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::constants::DataId;
 use crate::dim::DimId;
@@ -13,6 +13,8 @@ use crate::program::id::{GraphId, ValueId};
 pub(crate) struct Loops {
     /// Number of widenings of each body input.
     pub(crate) widened: BTreeMap<ValueId, u32>,
+    /// The body inputs with the state of an iteration.
+    pub(crate) states: BTreeSet<ValueId>,
     /// The extents that widening created. Each covers all extents.
     pub(crate) unknown: Set<DimId>,
     /// The axes of body inputs that grow by the same amount in each iteration.
@@ -25,6 +27,7 @@ impl Loops {
     /// No results.
     pub(crate) const EMPTY: Self = Self {
         widened: BTreeMap::new(),
+        states: BTreeSet::new(),
         unknown: Set::with_hasher(LookedUp),
         growth: BTreeMap::new(),
         numbers: BTreeMap::new(),

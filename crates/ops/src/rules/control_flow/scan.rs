@@ -139,7 +139,7 @@ fn exit(cx: &mut RuleCx<'_, '_>, form: Form) -> RuleResult<Exit> {
     };
     let mut widened = false;
     for at in 0..state {
-        let (first, next) = (inner(cx, at), cx.shape(BodyOut(body, at)));
+        let (first, next) = (inner(cx, at), cx.next_shape(BodyOut(body, at)));
         widened |= cx.assume_next(body, BodyIn(body, at), next, first.as_ref());
     }
     if widened {
@@ -154,7 +154,7 @@ fn exit(cx: &mut RuleCx<'_, '_>, form: Form) -> RuleResult<Exit> {
     let batch = batch_extent(cx, form, state + scanned);
     for at in 0..state {
         cx.same_type(In(at + skip), Out(at))?;
-        let (first, next) = (inner(cx, at), cx.shape(BodyOut(body, at)));
+        let (first, next) = (inner(cx, at), cx.next_shape(BodyOut(body, at)));
         if let Some(shape) = cx.after_iterations(trips, first, BodyIn(body, at), next) {
             let shape: DimVec = batch.into_iter().chain(shape).collect();
             set_last(cx, Out(at), &shape)?;

@@ -1,11 +1,15 @@
 //! Diagnostic code `declared-type-contradiction`.
 
-use crate::diagnostic::{Code, Diagnostic, Doubt, Location, Scope, declaration, quote};
+use crate::diagnostic::{Code, Diagnostic, Doubt, Location, Scope, clip, declaration, list, quote};
+use crate::dim::DimId;
 use crate::program::{DeclarationKind, Origin, ValueId};
 use crate::solution::{Difference, Type};
-use crate::solve_error::{ErrorSite, RefutedClaim};
+use crate::solve_error::{ClaimWeight, ErrorSite, RefutedClaim};
 
 super::code!("declared-type-contradiction", Error, "a declared type contradicts the inferred one");
+
+/// The attributes that choose an element type by its number.
+const TYPE_ATTRIBUTES: [&str; 3] = ["to", "dtype", "output_dtype"];
 
 impl Scope<'_, '_> {
     /// A declared type contradicts the inferred one.
@@ -47,10 +51,7 @@ impl Scope<'_, '_> {
         let message = format!("{subject} is declared as {expected}, but it is {found}");
         let differing = axis.and_then(|axis| inferred.tensor()?.shape.as_ref()?.get(axis).copied());
         let text = if let Some(dim) = differing {
-            match self.lineage(value, dim).through.is_empty() {
-                true => format!("inferred as {found}"),
-                false => format!("inferred as {found}, {}", self.lineage_text(value, dim)),
-            }
+            self.inferred_extent_text(value, dim, &found)
         } else if axis.is_none() && self.show_elem(declared) != self.show_elem(inferred) {
             self.inferred_text(value, &found)
         } else {
@@ -65,6 +66,43 @@ impl Scope<'_, '_> {
             .with_snippets([self.declaration_in(kind, value, &expected)])
             .with_notes(self.child_note(value, declared, inferred))
             .with_notes(self.two_shapes(("declared", declared), ("inferred", inferred)))
+            .with_help(self.correction(value, (declared, inferred), &[]))
+    }
+
+    /// The repair of a declared type, or of the attribute that chooses another element type. `readers` need the declared element
+    /// type.
+    pub(crate) fn correction(
+        &self,
+        value: ValueId,
+        (declared, inferred): (&Type, &Type),
+        readers: &[String],
+    ) -> String {
+        let correct = "correct the declared type";
+        let (wanted, found) = (self.show_elem(declared), self.show_elem(inferred));
+        let chooser = self.maker(value).filter(|_| wanted != found).and_then(|step| {
+            let attributes = self.body().step(step).attribute_part().attributes();
+            let mut names = attributes.filter_map(|it| Some(it.ok()?.parse().ok()?.name));
+            Some((step, names.find(|name| TYPE_ATTRIBUTES.contains(name))?))
+        });
+        let set = chooser.map(|(step, name)| format!("set {} of {} to {wanted}", quote(name), self.node_text(step)));
+        match (set, readers) {
+            (Some(set), []) => format!("{correct}, or {set}"),
+            (Some(set), _) => set,
+            (None, []) => correct.to_owned(),
+            (None, _) => {
+                let name = self.body().value_name(value);
+                let cast = format!("insert Cast({}, to={wanted})", clip(name, 64));
+                format!("{correct}, and {cast} before {}", list(readers, "and"))
+            }
+        }
+    }
+
+    /// The inferred type of a value, with the origin of one of its extents.
+    pub(crate) fn inferred_extent_text(&mut self, value: ValueId, dim: DimId, found: &str) -> String {
+        match self.lineage(value, dim).through.is_empty() {
+            true => format!("inferred as {found}"),
+            false => format!("inferred as {found}, {}", self.lineage_text(value, dim)),
+        }
     }
 
     /// The child of a composite that a contradiction is about.
@@ -117,8 +155,20 @@ impl Scope<'_, '_> {
 
     /// A declared extent that the graph refutes with a counterexample.
     pub(crate) fn refuted_claim(&mut self, site: ErrorSite, claim: &RefutedClaim) -> Diagnostic {
-        let RefutedClaim { value, declared_in, axis, declared, derived, broadcast_with, binding, extents } =
-            claim;
+        let RefutedClaim {
+            value,
+            declared_in,
+            axis,
+            declared,
+            derived,
+            broadcast_with,
+            binding,
+            extents,
+            holds_where,
+            assumption: _,
+            named,
+            weight: _,
+        } = claim;
         let (name, claimed, found) =
             (self.name(*value), self.dim_quoted(*declared), self.dim_quoted(*derived));
         let noun = match declared_in {
@@ -129,21 +179,66 @@ impl Scope<'_, '_> {
             Some(other) => format!("{found} broadcast with {}", self.dim_quoted(*other)),
             None => found,
         };
-        let message = format!("{noun}{name} is declared with {claimed} on axis {axis}, but it is {found}");
+        let message = match named {
+            None => format!("{noun}{name} is declared with {claimed} on axis {axis}, but it is {found}"),
+            Some(first) if first.value == *value => format!(
+                "{noun}{name} is declared with {} on axes {} and {axis}, but they are {claimed} and {found}",
+                self.dim_quoted(first.name),
+                first.axis
+            ),
+            Some(first) => format!(
+                "{noun}{name} is declared with {symbol} on axis {axis}, but it is {found}, and {symbol} is {claimed} on axis {} \
+                 of {}",
+                first.axis,
+                self.name(first.value),
+                symbol = self.dim_quoted(first.name),
+            ),
+        };
         let (derived_extent, declared_extent) = extents;
         let example = if binding.is_empty() {
             format!("the extent is {derived_extent}, declared {declared_extent}")
         } else {
             format!("{} gives {derived_extent}, declared {declared_extent}", self.binding(binding))
         };
+        let condition = holds_where.map(|condition| {
+            let text = quote(&self.core.dims.display_condition(condition).to_string());
+            format!("the declared type of {name} holds only where {text}")
+        });
         let origins: Vec<String> =
             binding.iter().filter_map(|(symbol, _)| self.declared_note(*symbol)).collect();
+        let is_number = self.core.dims.as_constant(*derived).is_some();
+        let label = match is_number && !self.lineage(*value, *derived).through.is_empty() {
+            true => format!("axis {axis} is {found}, {}", self.lineage_text(*value, *derived)),
+            false => format!("axis {axis} is {found}"),
+        };
         Diagnostic::new(Code::DeclaredTypeContradiction, message, self.location(site))
-            .with_snippets(self.output_snippet(site, *value, format!("axis {axis} is {found}")))
+            .with_snippets(self.output_snippet(site, *value, label))
             .with_snippets(self.declared_snippet(*value))
+            .with_notes(condition)
             .with_notes([example])
             .with_notes(origins)
-            .with_help("correct the declared type, or give the axis a name that no input has")
+            .with_help(self.claim_help(claim))
+    }
+
+    /// The repairs of a false declared extent.
+    fn claim_help(&self, claim: &RefutedClaim) -> String {
+        let dims = &self.core.dims;
+        match (claim.weight, claim.named) {
+            (ClaimWeight::Label, _) => {
+                return "correct the declared type, or leave it out: the name has no effect".to_owned();
+            }
+            (ClaimWeight::Promise, Some(_)) => return "give the axes different names".to_owned(),
+            (ClaimWeight::Promise, None) => {}
+        }
+        let correct = match dims.as_constant(claim.declared) {
+            Some(_) => "correct the declared type",
+            None => "correct the declared type, or give the axis a name that no input has",
+        };
+        let Some((symbol, value)) = claim.assumption else { return correct.to_owned() };
+        let relation = format!("{}={}", dims.display(symbol), dims.display(value)).replace(' ', "");
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.=+-".contains(c);
+        let relation = if relation.chars().all(is_plain) { relation } else { format!("'{relation}'") };
+        format!("if all callers keep this relation, state it with `--assume {relation}`; otherwise {correct}")
     }
 
     /// The inferred type of a value that a declaration contradicts, and the origin of its element type.
@@ -160,6 +255,70 @@ impl Scope<'_, '_> {
 #[cfg(test)]
 mod tests {
     use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn outputs_with_one_false_extent_are_one_error() {
+        let model = "g (float[b, past, 2] p, float[b, seq, 2] x, int64[b, total] m) => (float[b, total, 2] y, float[b, total, 2] z) {
+            y = Concat <axis = 1> (p, x)  z = Concat <axis = 1> (p, x)
+        }";
+        let expected = "error[declared-type-contradiction]: graph output `y` is declared with `total` on axis 1, but it is \
+                        `past + seq` (and 1 more output)";
+        assert_eq!(reports(model), [expected]);
+    }
+
+    #[test]
+    fn a_false_name_of_an_inner_axis_is_a_warning_and_a_false_number_is_an_error() {
+        let model = |declared: &str| {
+            format!(
+                "g (float[N, 2] x, float[M] z) => (y) <float[{declared}, 2] a> {{ a = Relu(x)  y = Neg(a) }}"
+            )
+        };
+        for label in ["M", "N + 1", "M*N"] {
+            let text = model(&format!("\"{label}\""));
+            let found = reports(&text);
+            let expected =
+                format!("warning[declared-type-contradiction]: `a` is declared with `{label}` on axis 0, but it is `N`");
+            assert_eq!(found, [expected]);
+        }
+        let expected = ["error[forced-symbol]: `N` is declared free, but it can only be 3"];
+        assert_eq!(reports(&model("3")), expected);
+    }
+
+    #[test]
+    fn one_new_name_for_different_extents_is_reported_as_such() {
+        let model = "g (float[N, M] x) => (float[k, k] y) { y = Relu(x) }";
+        let expected = "error[declared-type-contradiction]: graph output `y` is declared with `k` on axes 0 and 1, but they are \
+                        `N` and `M`";
+        assert_eq!(reports(model), [expected]);
+        let model = "g (float[N, M] x) => (float[k, M] y, float[M, k] z) { y = Relu(x)  z = Transpose(y) }";
+        assert_eq!(reports(model), Vec::<String>::new());
+        let model = "g (float[N, M] x) => (float[k, M] y, float[k, N] z) { y = Relu(x)  z = Transpose(y) }";
+        let expected = "error[declared-type-contradiction]: graph output `z` is declared with `k` on axis 0, but it is `M`, and \
+                        `k` is `N` on axis 0 of `y`";
+        assert_eq!(reports(model), [expected]);
+    }
+
+    #[test]
+    fn an_input_axis_without_a_name_is_free() {
+        let model = "g (float[?, 2] x) => (float[1, 2] y) { y = Relu(x) }";
+        let expected = [
+            "error[declared-type-contradiction]: graph output `y` is declared with 1 on axis 0, but it is `axis 0 of x`",
+        ];
+        assert_eq!(reports(model), expected);
+        let model = "g (float[?, 2] x) => (float[n, 2] y) { y = Relu(x) }";
+        assert_eq!(reports(model), Vec::<String>::new());
+        // The model runs for this extent only.
+        let model = "g (float[?, 2] x) => (float[3, 2] y) <float[5, 3] w> { z = MatMul(w, x)  y = Relu(x) }";
+        assert_eq!(reports(model), ["warning[restricted-symbol]: axis 0 of graph input `x` has no declared extent, but it can only be 3"]);
+    }
+
+    #[test]
+    fn a_false_declaration_and_its_readers_are_one_error() {
+        let model = "g (float16[2] x, int64[2] n) => (y) <float16[2] f> { f = Cast <to = 1> (n)  y = Mul(f, x) }";
+        let expected =
+            ["error[declared-type-contradiction]: `f` is declared as float16[2], but it is float[2]"];
+        assert_eq!(reports(model), expected);
+    }
 
     #[test]
     fn a_declared_element_type_is_the_inferred_one() {

@@ -11,11 +11,12 @@ fn is_one_sided(left: &Extent, right: &Extent) -> bool {
     left.port == right.port && (left.axis.is_none() || right.axis.is_none())
 }
 
-/// The subject of a sentence that an [`ExtentRelation`] completes.
-pub(crate) fn subject(left: &Extent, right: &Extent) -> &'static str {
+/// The subject of a sentence that a relation completes.
+pub(crate) fn subject(left: &Extent, right: &Extent, relation: ExtentRelation) -> &'static str {
     match (left.axis, right.axis) {
+        _ if relation.text.starts_with("is ") => "this dim",
         (None, None) => "these",
-        _ if is_one_sided(left, right) => "this dim",
+        _ if is_one_sided(left, right) => "these",
         _ => "these dims",
     }
 }
@@ -56,7 +57,7 @@ impl Scope<'_, '_> {
                 self.mark_lineage(step, extent.port, extent.dim, &mut marks);
             }
         }
-        let subject = subject(left, right);
+        let subject = subject(left, right, relation);
         let align = Align::of(relation);
         let reason = match self.shapes_note(step, &[left, right], align) {
             Some(shapes) => format!("{subject} {relation}:\n{shapes}"),

@@ -1,7 +1,7 @@
 //! Diagnostic code `forced-symbol`.
 
-use crate::diagnostic::{Code, Diagnostic, Scope, list};
-use crate::dim::DimId;
+use crate::diagnostic::{Code, Diagnostic, Scope, list, quote};
+use crate::dim::{Condition, DimId, symbols_of};
 use crate::program::{StepId, ValueId};
 use crate::rule::Extent;
 use crate::solution::{Equation, EquationSource};
@@ -10,72 +10,116 @@ use crate::state::constants::Data;
 
 super::code!("forced-symbol", Error, "a dim that is declared free has finitely many admissible values");
 
+/// The repair of the model itself.
+const WITHOUT: &str = "export the model without the constant";
+
 /// The maximum number of nodes that are searched for the origin of a constant.
 const MAX_STEPS: usize = 64;
 
+/// Numbers as a list of alternatives.
+fn numbers(values: &[i64]) -> String {
+    list(&values.iter().map(i64::to_string).collect::<Vec<_>>(), "or")
+}
+
 impl Scope<'_, '_> {
-    /// A symbol has finitely many admissible values.
+    /// A symbol has finitely many admissible values. `fitting` are those that the rest of the model admits too.
     pub(crate) fn forced_symbol(
         &mut self,
         site: ErrorSite,
-        (symbol, values): (DimId, &[i64]),
+        symbol: DimId,
+        (values, fitting): (&[i64], &[i64]),
         equation: &Equation,
         by_constant: bool,
     ) -> Diagnostic {
         let name = self.dim_quoted(symbol);
-        let numbers: Vec<String> = values.iter().map(ToString::to_string).collect();
-        let numbers = list(&numbers, "or");
-        let message = format!("{name} is declared free, but it can only be {numbers}");
-        let last = values.last().copied().unwrap_or_default();
+        let values_text = numbers(values);
+        let message = format!("{name} is declared free, but it can only be {values_text}");
         if let EquationSource::Declared(value) = equation.source {
-            return self.forced_by_declaration(site, message, value, symbol, last);
+            return self.forced_by_declaration(site, message, (value, equation.left), symbol, (values, fitting));
         }
         let diagnostic = Diagnostic::new(Code::ForcedSymbol, message, self.location(site));
-        let origin = self.constant_note(equation, last);
+        let origin = self.constant_note(equation, values.last().copied());
         let diagnostic =
-            self.equation_diagnostic(diagnostic, site, equation, &format!("makes {name} {numbers}"));
+            self.equation_diagnostic(diagnostic, site, equation, &format!("makes {name} {values_text}"));
         diagnostic
             .with_notes(origin)
             .with_notes(self.declared_note(symbol))
             .with_notes(self.rule_of(site, equation))
-            .with_help(match by_constant {
-                _ if last == 0 => "no other extent satisfies this: one of the two sides is wrong".to_owned(),
-                true => format!("declare the dim as {last}, or export the model without the constant"),
-                false => format!("declare the dim as {last}, or both with the symbol"),
+            .with_help(match (fitting, by_constant) {
+                ([0], _) => "no other extent satisfies this: one of the two sides is wrong".to_owned(),
+                (_, true) => format!("declare {name} as {}, or {WITHOUT}", numbers(fitting)),
+                (_, false) => format!("declare {name} as {}, or both with the symbol", numbers(fitting)),
             })
     }
 
-    /// A declared extent that holds for one value of a symbol only.
+    /// Several symbols have finitely many admissible values together. `fitting` are their values, if the rest of the model
+    /// leaves one for each.
+    pub(crate) fn forced_symbols(
+        &mut self,
+        site: ErrorSite,
+        condition: Condition,
+        fitting: &[(DimId, i64)],
+        equation: &Equation,
+        by_constant: bool,
+    ) -> Diagnostic {
+        let text = quote(&self.core.dims.display_condition(condition).to_string());
+        let symbols = symbols_of(&self.core.dims, condition);
+        let names: Vec<String> = symbols.iter().map(|symbol| self.dim_quoted(*symbol)).collect();
+        let names = list(&names, "and");
+        let message = format!("{names} are declared free, but the model runs only where {text}");
+        let diagnostic = Diagnostic::new(Code::ForcedSymbol, message, self.location(site));
+        let origin = self.constant_note(equation, None);
+        let diagnostic = self.equation_diagnostic(diagnostic, site, equation, &format!("needs {text}"));
+        let declared: Vec<String> = symbols.iter().filter_map(|symbol| self.declared_note(*symbol)).collect();
+        let proposal = match fitting {
+            [] => format!("declare {names} as numbers with {text}"),
+            _ => {
+                let values = fitting.iter();
+                let values = values.map(|(symbol, value)| format!("{} as {value}", self.dim_quoted(*symbol)));
+                format!("declare {}", list(&values.collect::<Vec<_>>(), "and"))
+            }
+        };
+        let other = if by_constant { WITHOUT } else { "both with the same symbols" };
+        diagnostic
+            .with_notes(origin)
+            .with_notes(declared)
+            .with_notes(self.rule_of(site, equation))
+            .with_help(format!("{proposal}, or {other}"))
+    }
+
+    /// A declared extent that holds for few values of a symbol only.
     fn forced_by_declaration(
         &mut self,
         site: ErrorSite,
         message: String,
-        value: ValueId,
+        (value, derived): (ValueId, DimId),
         symbol: DimId,
-        extent: i64,
+        (values, fitting): (&[i64], &[i64]),
     ) -> Diagnostic {
         let found = self.type_of(value);
         let found = self.show(&found);
+        let label = self.inferred_extent_text(value, derived, &found);
         let name = self.dim_quoted(symbol);
         Diagnostic::new(Code::ForcedSymbol, message, self.location(site))
-            .with_snippets(self.output_snippet(site, value, format!("inferred as {found}")))
+            .with_snippets(self.output_snippet(site, value, label))
             .with_snippets(self.declared_snippet(value))
             .with_notes([format!(
-                "the declared type of {} holds only where {name} is {extent}",
-                self.name(value)
+                "the declared type of {} holds only where {name} is {}",
+                self.name(value),
+                numbers(values)
             )])
             .with_notes(self.declared_note(symbol))
-            .with_help(format!("correct the declared type, or declare the dim as {extent}"))
+            .with_help(format!("correct the declared type, or declare {name} as {}", numbers(fitting)))
     }
 
     /// The value of the model that contains the only admissible number of a symbol.
-    fn constant_note(&self, equation: &Equation, wanted: i64) -> Option<String> {
+    fn constant_note(&self, equation: &Equation, wanted: Option<i64>) -> Option<String> {
         let EquationSource::Ports { left, right, .. } = equation.source else { return None };
         if !self.explains() {
             return None;
         }
         let direct = [left, right].into_iter().filter_map(|side| self.core.dims.as_constant(side.dim));
-        let numbers: Vec<i64> = std::iter::once(wanted).chain(direct).collect();
+        let numbers: Vec<i64> = wanted.into_iter().chain(direct).collect();
         for number in numbers {
             for side in [right, left] {
                 if let Some(note) = self.origin_of(equation.step, side, number) {
@@ -93,7 +137,8 @@ impl Scope<'_, '_> {
             return is_it.then(|| format!("the {number} is axis {axis} of {}", self.source_text(value)));
         }
         if !self.holds(value, number) {
-            return None;
+            let factors = self.factors(value, number)?;
+            return Some(format!("the {number} is {factors} of {}", self.source_text(value)));
         }
         let body = self.body();
         let mut at = value;
@@ -116,6 +161,16 @@ impl Scope<'_, '_> {
         })
     }
 
+    /// The product of the elements of a value, if it is a number.
+    fn factors(&self, value: ValueId, number: i64) -> Option<String> {
+        let ints = self.core.data_of(self.frame, value).and_then(Data::as_ints)?;
+        let items = ints.items.iter().map(|item| self.core.dims.as_constant(*item));
+        let items: Vec<i64> = items.collect::<Option<_>>()?;
+        let product = items.iter().try_fold(1_i64, |product, item| product.checked_mul(*item))?;
+        let texts: Vec<String> = items.iter().map(i64::to_string).collect();
+        (product == number && texts.len() > 1).then(|| quote(&texts.join("*")))
+    }
+
     /// A value with the node that defines it.
     fn source_text(&self, value: ValueId) -> String {
         match self.maker(value) {
@@ -128,6 +183,24 @@ impl Scope<'_, '_> {
 #[cfg(test)]
 mod tests {
     use crate::diagnostic::tests::reports;
+
+    #[test]
+    fn the_equation_of_several_symbols_is_reported_with_any_number_of_solutions() {
+        for (target, number) in [("2, 3, 4", 6), ("7, 1, 4", 7), ("48, 244, 4", 11712)] {
+            let model =
+                format!("g (float[a, b, 4] x) => (y) <int64[3] s = {{{target}}}> {{ y = Reshape(x, s) }}");
+            let expected = format!(
+                "error[forced-symbol]: `a` and `b` are declared free, but the model runs only where `a*b = {number}`"
+            );
+            assert_eq!(reports(&model), [expected]);
+        }
+        let sum = "g (float[a, 4] x, float[b, 4] z) => (y) <float[2, 50] w> {
+            c = Concat <axis = 0> (x, z)  y = MatMul(w, c)
+        }";
+        let expected =
+            ["error[forced-symbol]: `a` and `b` are declared free, but the model runs only where `a + b = 50`"];
+        assert_eq!(reports(sum), expected);
+    }
 
     #[test]
     fn a_weight_determines_a_symbol() {

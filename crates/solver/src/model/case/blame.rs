@@ -306,6 +306,7 @@ fn restricting(error: &SolveError<'_>) -> Option<StepId> {
     match (&error.kind, error.site) {
         (
             SolveErrorKind::ForcedSymbol { .. }
+            | SolveErrorKind::ForcedSymbols { .. }
             | SolveErrorKind::ForcedEquality { .. }
             | SolveErrorKind::Restricted { .. },
             ErrorSite::Step(step),

@@ -103,7 +103,7 @@ impl<'a> Converter<'_, 'a> {
             }
             RuleError::Dims { left, right, relation } => {
                 let condition = if relation.is_upper_bound { "at most" } else { "equal to" };
-                let subject = subject(&left, &right);
+                let subject = subject(&left, &right, relation);
                 let (left, right) = (self.extent(left), self.extent(right));
                 format!("{left} must be {condition} {right}: {subject} {relation}")
             }
