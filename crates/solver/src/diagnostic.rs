@@ -34,6 +34,7 @@ mod group;
 mod groups;
 mod lineage;
 mod location;
+mod loss;
 mod node;
 mod ports;
 mod scope;

@@ -60,8 +60,11 @@ impl ShapeRule for Shapes {
     }
 
     fn run(&self, cx: &mut RuleCx<'_, '_>) -> RuleResult {
-        let mut bindings =
-            Bindings { extents: vec![None; self.extents], axis_lists: vec![None; self.axis_lists], unknown: Vec::new() };
+        let mut bindings = Bindings {
+            extents: vec![None; self.extents],
+            axis_lists: vec![None; self.axis_lists],
+            unknown: Vec::new(),
+        };
         let mut first = None;
         // The clauses of this pass and of the next one, by line.
         let mut pass: BTreeSet<usize> = (0..self.clauses.len()).collect();

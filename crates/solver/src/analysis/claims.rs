@@ -238,7 +238,8 @@ impl Verifier<'_, '_> {
 
     /// A name for an axis whose extent is never the named one.
     fn refuted_name(&mut self, claim: Claim) -> Verdict {
-        let is_known = !self.core.dims.is_anonymous(claim.derived) && !self.core.dims.is_anonymous(claim.declared);
+        let is_known =
+            !self.core.dims.is_anonymous(claim.derived) && !self.core.dims.is_anonymous(claim.declared);
         match is_known && self.is_decidable(claim.value) {
             true => Verdict::Claimed(claim),
             false => Verdict::Accepted,
@@ -390,7 +391,8 @@ impl<'a> Core<'a> {
                 let shown = axes.into_iter().map(|(derived, declared)| {
                     let is_unknown = self.dims.is_unknown(derived) && !self.dims.is_anonymous(declared);
                     let variables = self.dims.variables_of(derived);
-                    let is_of_input = !variables.is_empty() && variables.iter().all(|it| unnamed.contains(it));
+                    let is_of_input =
+                        !variables.is_empty() && variables.iter().all(|it| unnamed.contains(it));
                     let is_unknown = is_unknown && !is_of_input && !self.is_of_iteration(frame, derived);
                     let is_open = is_unknown && self.dims.compare(derived, declared) == Decision::Undecided;
                     if is_open { declared } else { derived }

@@ -299,7 +299,9 @@ impl<'a> Facts<'a> {
                 }
                 SolveErrorKind::ForcedSymbols { condition, fitting, .. } => {
                     let symbols = symbols_of(&core.dims, *condition);
-                    let one = |symbol: &DimId| Some((*symbol, core.dims.value_under(*condition, *symbol, &self.domain)?));
+                    let one = |symbol: &DimId| {
+                        Some((*symbol, core.dims.value_under(*condition, *symbol, &self.domain)?))
+                    };
                     *fitting = symbols.iter().map(one).collect::<Option<_>>().unwrap_or_default();
                 }
                 _ => {}
@@ -436,7 +438,11 @@ impl<'a> Facts<'a> {
                 {
                     let equation = claimed(frame, claim);
                     if let [value] = values[..] {
-                        self.declared.push(Condition::new(Relation::Equal, symbol, core.dims.constant(value)));
+                        self.declared.push(Condition::new(
+                            Relation::Equal,
+                            symbol,
+                            core.dims.constant(value),
+                        ));
                     }
                     let is_new = self.reported.insert(symbol);
                     let fitting = values.clone();
@@ -446,11 +452,18 @@ impl<'a> Facts<'a> {
                 }
                 Verdict::Undecided => return Err(()),
                 Verdict::Equals { symbol, value } => Some(Condition::new(Relation::Equal, symbol, value)),
-                Verdict::Restricted { conditions } => <[Condition; 1]>::try_from(conditions).ok().map(|[it]| it),
+                Verdict::Restricted { conditions } => {
+                    <[Condition; 1]>::try_from(conditions).ok().map(|[it]| it)
+                }
                 Verdict::Never | Verdict::Only { .. } => None,
             };
             let binding = core.dims.counterexample(condition, &self.domain).ok_or(())?;
-            return Ok(self.refuted(core, frame, claim, Counterexample { binding, holds_where, broadcast: None }));
+            return Ok(self.refuted(
+                core,
+                frame,
+                claim,
+                Counterexample { binding, holds_where, broadcast: None },
+            ));
         };
         // A broadcast is one of three cases.
         let mut open = false;
@@ -466,7 +479,12 @@ impl<'a> Facts<'a> {
             if let Some(binding) = core.dims.counterexample(condition, &domain) {
                 let (shown, with) = if claim.declared == a { (a, b) } else { (b, a) };
                 let broadcast = Some((found, shown, with));
-                return Ok(self.refuted(core, frame, claim, Counterexample { binding, holds_where: None, broadcast }));
+                return Ok(self.refuted(
+                    core,
+                    frame,
+                    claim,
+                    Counterexample { binding, holds_where: None, broadcast },
+                ));
             }
             open = true;
         }
@@ -521,7 +539,8 @@ impl<'a> Facts<'a> {
         }
         // Another axis of the value has an extent of its own.
         let others = declared_symbols(core, &frame.body, claim.value);
-        let added: Vec<DimId> = self.free.iter().copied().filter(|it| !others.contains(it) && !own.contains(it)).collect();
+        let added: Vec<DimId> =
+            self.free.iter().copied().filter(|it| !others.contains(it) && !own.contains(it)).collect();
         let suffix = |core: &Core<'a>, a: DimId, b: DimId| {
             let (a, b) = (core.dims.as_symbol(a).unwrap_or(""), core.dims.as_symbol(b).unwrap_or(""));
             a.bytes().rev().zip(b.bytes().rev()).take_while(|(a, b)| a == b).count()
@@ -532,7 +551,9 @@ impl<'a> Facts<'a> {
                 let sum = core.dims.add(base, *other);
                 let derived = core.dims.substitute(claim.derived, &[(symbol, sum)]);
                 let length = suffix(core, base, *other);
-                if core.dims.compare(derived, sum) == Decision::Equal && best.is_none_or(|(most, _)| length > most) {
+                if core.dims.compare(derived, sum) == Decision::Equal
+                    && best.is_none_or(|(most, _)| length > most)
+                {
                     best = Some((length, sum));
                 }
             }

@@ -271,7 +271,8 @@ impl<'a> Search<'_, 'a> {
     }
 }
 
-fn variable_of(schema: &Schema, port: Port) -> Option<u8> {
+/// The type variable of a port.
+pub(crate) fn variable_of(schema: &Schema, port: Port) -> Option<u8> {
     match schema.formal(port)?.ty {
         FormalType::Var(variable) => Some(variable),
         FormalType::Tensor(_) => None,

@@ -57,7 +57,9 @@ pub(super) fn in_case<'a>(
         }
     };
     // A condition of a branch on symbols keeps its code if the caller can avoid the branch.
-    if !is_error && matches!(inner.kind, SolveErrorKind::ForcedSymbol { .. } | SolveErrorKind::ForcedSymbols { .. }) {
+    if !is_error
+        && matches!(inner.kind, SolveErrorKind::ForcedSymbol { .. } | SolveErrorKind::ForcedSymbols { .. })
+    {
         diagnostic.severity = Severity::Warning;
     }
     let mut scope = Scope { core: own, frame, operators, function: None, content, budget };
@@ -65,7 +67,12 @@ pub(super) fn in_case<'a>(
     match branches.as_deref() {
         None => {}
         Some([]) => {
-            let conditions = literals.iter().filter_map(|literal| scope.condition(literal));
+            let conditions: Vec<String> =
+                literals.iter().filter_map(|literal| scope.condition(literal)).collect();
+            // A branch of a called function.
+            if !conditions.is_empty() {
+                name_branch(&mut diagnostic);
+            }
             let assumptions: Vec<String> = assumptions.into_iter().chain(conditions).collect();
             if !assumptions.is_empty() {
                 diagnostic.message = format!("{}, {}", diagnostic.message, list(&assumptions, "and"));
@@ -74,9 +81,7 @@ pub(super) fn in_case<'a>(
         }
         Some(branches) => {
             scope.in_branches(&mut diagnostic, branches, varying);
-            if diagnostic.severity == Severity::Error {
-                diagnostic.code = Code::BranchMismatch;
-            }
+            name_branch(&mut diagnostic);
             limit_to_case(&mut diagnostic);
             diagnostic.notes.extend(assumptions);
         }
@@ -86,6 +91,13 @@ pub(super) fn in_case<'a>(
     }
     std::mem::swap(&mut core.dims, &mut leaf.core.dims);
     Some(diagnostic)
+}
+
+/// Turns an error into one about a branch.
+fn name_branch(diagnostic: &mut Diagnostic) {
+    if diagnostic.severity == Severity::Error {
+        diagnostic.code = Code::BranchMismatch;
+    }
 }
 
 /// Removes the proposals of a diagnostic that holds in one case only.

@@ -68,7 +68,7 @@ fn collect(checked: &mut Checked<'_>, content: Content, selection: Selection<'_>
     ordered.sort_by_key(|error| order(&body, error.site));
     let mut used = BTreeSet::new();
 
-    for group in ErrorGroup::of(frame, ordered) {
+    for group in ErrorGroup::of(operators, frame, ordered) {
         let error = group.first;
         let at = order(&body, error.site);
         while let Some((_, instance)) = nested.next_if(|(order, _)| *order <= at) {
@@ -161,7 +161,7 @@ impl List<'_> {
         let mut errors: Vec<&SolveError<'a>> = frame.all_errors().filter(is_selected).collect();
         errors.sort_by_key(|error| order(body, error.site));
         let mut used = BTreeSet::new();
-        for group in ErrorGroup::of(frame, errors) {
+        for group in ErrorGroup::of(operators, frame, errors) {
             let error = group.first;
             if !self.reported.insert((*function, error.site, error.kind.code())) || !self.has_capacity() {
                 continue;

@@ -22,9 +22,8 @@ impl SolveErrorKind<'_> {
     pub(crate) fn severity(&self, mode: Mode) -> Severity {
         let level = match self {
             // Two declarations that contradict each other; no constant of the graph restricts the symbol.
-            Self::ForcedSymbol { by_constant: false, .. } | Self::ForcedSymbols { by_constant: false, .. } => {
-                Level::Warning
-            }
+            Self::ForcedSymbol { by_constant: false, .. }
+            | Self::ForcedSymbols { by_constant: false, .. } => Level::Warning,
             // ONNX defines it as a name.
             Self::RefutedClaim(claim) if claim.weight == ClaimWeight::Label => Level::Warning,
             // Some exporters declare -1 for an unknown extent; a stored tensor cannot have one.

@@ -35,7 +35,10 @@ impl Scope<'_, '_> {
         let align = Align::of(relation);
         let need = match self.shapes_note(step, &[&left, &right], align) {
             Some(shapes) => {
-                format!("{op} needs {text}, because {} {relation}:\n{shapes}", subject(&left, &right, relation))
+                format!(
+                    "{op} needs {text}, because {} {relation}:\n{shapes}",
+                    subject(&left, &right, relation)
+                )
             }
             None => format!("{op} needs {text}, because {} {relation}", subject(&left, &right, relation)),
         };

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::cause::NextCause;
 use super::lineage::Lineage;
+use super::loss::Lost;
 use super::scope::Content;
 use super::{Doubt, Location, Mark, Part, Scope, Snippet, SourceLine, declaration, source};
 use crate::model::Checked;
@@ -75,8 +76,9 @@ pub fn explain_value(checked: &mut Checked<'_>, name: &str) -> Option<Explanatio
     let hidden = chain.as_ref().map_or(0, |chain| chain.links.len().saturating_sub(MAX_LINKS));
     let reasons = chain.map(|chain| scope.reasons(&chain)).unwrap_or_default();
     let mut extents = scope.extents(value, &ty);
-    if let Some(limit) = crate::analysis::limits::of_value(scope.core, scope.frame, value) {
-        extents.push(format!("a part of the shape is not known, because {}", limit.reason()));
+    match crate::analysis::limits::of_value(scope.core, scope.frame, value) {
+        Some(limit) => extents.push(format!("a part of the shape is not known, because {}", limit.reason())),
+        None => extents.extend(scope.losses(value, &ty)),
     }
     Some(Explanation { value: name.to_owned(), location, ty: scope.show(&ty), reasons, hidden, extents })
 }
@@ -112,8 +114,19 @@ impl<'a> Scope<'_, 'a> {
             if self.core.dims.is_anonymous(*dim) {
                 continue;
             }
+            if self.is_assumed(value, axis) {
+                let dim = self.dim_quoted(*dim);
+                sentences.push(format!(
+                    "axis {axis} is assumed to be {dim}, as it is declared: nothing proves it"
+                ));
+                continue;
+            }
             let Lineage { source, through } = self.lineage(value, *dim);
-            let origin = self.origin_text(source);
+            let resolved = self.core.dims.resolve(*dim);
+            let origin = match self.assumes(source, resolved) {
+                true => "whose declared type is assumed".to_owned(),
+                false => self.origin_text(source),
+            };
             let by = match self.maker(source) {
                 Some(_) if source != value => format!("from {}, {origin},", self.name(source)),
                 Some(_) | None => origin,
@@ -126,6 +139,30 @@ impl<'a> Scope<'_, 'a> {
             sentences.push(format!("axis {axis} is {}, {by}{way}", self.dim_quoted(*dim)));
         }
         sentences
+    }
+
+    /// The reason for each unknown part of the shape of a value, one sentence each.
+    fn losses(&mut self, value: ValueId, ty: &Type) -> Vec<String> {
+        let Some(tensor) = ty.tensor() else { return Vec::new() };
+        let Some(shape) = tensor.shape.clone() else {
+            return vec![format!("the rank is not known: {}", self.loss(value, Lost::Rank))];
+        };
+        let mut sentences = Vec::new();
+        for (axis, dim) in shape.iter().enumerate().take(MAX_AXES) {
+            if self.core.dims.is_anonymous(*dim) {
+                let reason = self.loss(value, Lost::Extent(*dim));
+                sentences.push(format!("axis {axis} is not known: {reason}"));
+            }
+        }
+        sentences
+    }
+
+    /// Whether an extent of a value is its declared one, which the solve assumes.
+    fn is_assumed(&mut self, value: ValueId, axis: usize) -> bool {
+        let Some(assumed) = self.frame.assumed_shapes.get(&value) else { return false };
+        let assumed = self.core.resolved(*assumed);
+        let derived = self.frame.slots[value.index()].shape.map(|shape| self.core.resolved(shape));
+        derived.is_none_or(|derived| derived.get(axis) != assumed.get(axis))
     }
 
     fn reasons(&mut self, chain: &Chain) -> Vec<Reason> {

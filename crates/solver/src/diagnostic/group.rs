@@ -14,6 +14,8 @@ use std::collections::{BTreeMap, HashMap};
 use smallvec::SmallVec;
 
 use super::{Code, Diagnostic, Fix, Location, MAX_LISTED, Reader, Scope, count, list};
+use crate::analysis::recovery::variable_of;
+use crate::catalogue::Operators;
 use crate::dim::DimId;
 use crate::elem::ElemSet;
 use crate::program::{Body, DeclarationKind, StepId, ValueId};
@@ -21,6 +23,9 @@ use crate::rule::{Port, RuleError};
 use crate::solution::Type;
 use crate::solve_error::{ClaimWeight, ErrorSite, SolveError, SolveErrorKind};
 use crate::state::frame::Frame;
+
+/// The maximum number of nodes that are searched for the origin of a type.
+const MAX_STEPS: usize = 64;
 
 /// The common cause of a group of errors.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -41,13 +46,17 @@ pub(super) struct ErrorGroup<'f, 'a> {
 
 impl<'f, 'a> ErrorGroup<'f, 'a> {
     /// Groups errors.
-    pub(super) fn of(frame: &Frame<'_>, errors: Vec<&'f SolveError<'a>>) -> Vec<Self> {
+    pub(super) fn of(
+        operators: &Operators<'_>,
+        frame: &Frame<'_>,
+        errors: Vec<&'f SolveError<'a>>,
+    ) -> Vec<Self> {
         if errors.len() < 2 {
             return errors.into_iter().map(|first| Self { first, others: Vec::new() }).collect();
         }
         let mut uses: HashMap<(ValueId, Code), usize> = HashMap::new();
         for error in &errors {
-            for value in candidates(frame, error) {
+            for value in candidates(operators, frame, error) {
                 *uses.entry((value, error.kind.code())).or_insert(0) += 1;
             }
         }
@@ -60,7 +69,7 @@ impl<'f, 'a> ErrorGroup<'f, 'a> {
                 let mut known = declarations.get(&declared.site)?.iter().copied();
                 known.find(|group| groups[*group].first.kind == declared.kind)
             });
-            let cause = cause(frame, error, &uses);
+            let cause = cause(operators, frame, error, &uses);
             match group.or_else(|| first.get(&cause?).copied()) {
                 Some(group) => groups[group].others.push(error),
                 None => {
@@ -87,7 +96,9 @@ impl<'f, 'a> ErrorGroup<'f, 'a> {
             return diagnostic;
         }
         let what = match &error.kind {
-            SolveErrorKind::NegativeDim { .. } | SolveErrorKind::EmptyShape { .. } => Some("more declaration"),
+            SolveErrorKind::NegativeDim { .. } | SolveErrorKind::EmptyShape { .. } => {
+                Some("more declaration")
+            }
             SolveErrorKind::RefutedClaim(claim) => match claim.declared_in {
                 DeclarationKind::Output => Some("more output"),
                 DeclarationKind::Input | DeclarationKind::Value => Some("more declaration"),
@@ -100,7 +111,8 @@ impl<'f, 'a> ErrorGroup<'f, 'a> {
                     format!("{} {verb} {}, as declared", list(&readers, "and"), scope.show_elem(declared));
                 diagnostic = diagnostic.with_notes([note]);
                 if let Some(value) = value {
-                    diagnostic = diagnostic.with_help(scope.correction(value, (declared, inferred), &readers));
+                    diagnostic =
+                        diagnostic.with_help(scope.correction(value, (declared, inferred), &readers));
                 }
                 None
             }
@@ -161,7 +173,12 @@ fn elements(ty: &Type) -> Option<ElemSet> {
     Some(ty.tensor()?.elem)
 }
 
-fn cause(frame: &Frame<'_>, error: &SolveError<'_>, uses: &HashMap<(ValueId, Code), usize>) -> Option<Cause> {
+fn cause(
+    operators: &Operators<'_>,
+    frame: &Frame<'_>,
+    error: &SolveError<'_>,
+    uses: &HashMap<(ValueId, Code), usize>,
+) -> Option<Cause> {
     let code = error.kind.code();
     match &error.kind {
         SolveErrorKind::NegativeDim { declared_in: Some(_), .. } | SolveErrorKind::EmptyShape { .. } => {
@@ -175,7 +192,7 @@ fn cause(frame: &Frame<'_>, error: &SolveError<'_>, uses: &HashMap<(ValueId, Cod
     }
     let used = |value: &ValueId| uses.get(&(*value, code)).copied().unwrap_or(0);
     let mut best: Option<ValueId> = None;
-    for value in candidates(frame, error) {
+    for value in candidates(operators, frame, error) {
         if best.is_none_or(|best| used(&value) > used(&best)) {
             best = Some(value);
         }
@@ -184,11 +201,15 @@ fn cause(frame: &Frame<'_>, error: &SolveError<'_>, uses: &HashMap<(ValueId, Cod
 }
 
 /// The values that may be the cause of an error of a node.
-fn candidates(frame: &Frame<'_>, error: &SolveError<'_>) -> SmallVec<[ValueId; 4]> {
+fn candidates(
+    operators: &Operators<'_>,
+    frame: &Frame<'_>,
+    error: &SolveError<'_>,
+) -> SmallVec<[ValueId; 4]> {
     let ErrorSite::Step(step) = error.site else { return SmallVec::new() };
     let elements = matches!(error.kind, SolveErrorKind::Disagree { .. } | SolveErrorKind::NotAllowed { .. });
     if elements && let Some(culprit) = frame.rare.culprits.get(&step) {
-        return SmallVec::from_slice(&[*culprit]);
+        return SmallVec::from_slice(&[type_origin(operators, &frame.body, *culprit)]);
     }
     let ports: SmallVec<[Port; 4]> = match &error.kind {
         SolveErrorKind::Disagree { left, right, .. } => SmallVec::from_slice(&[left.0, right.0]),
@@ -206,6 +227,24 @@ fn candidates(frame: &Frame<'_>, error: &SolveError<'_>) -> SmallVec<[ValueId; 4
         }
     }
     values
+}
+
+/// The value from which another one has its element type: the first one backward through type variables of signatures.
+fn type_origin(operators: &Operators<'_>, body: &Body<'_>, value: ValueId) -> ValueId {
+    let mut at = value;
+    for _ in 0..MAX_STEPS {
+        let Some(step) = body.maker(at).filter(|step| body.first_step(*step) == body.last_step(*step)) else {
+            break;
+        };
+        let Some(schema) = operators.op(body.step(step).op).kind.schema() else { break };
+        let output = body.outputs(step).iter().position(|output| *output == Some(at));
+        let Some(variable) = output.and_then(|output| variable_of(schema, Port::Out(output))) else { break };
+        let mut inputs = body.inputs(step).iter().enumerate();
+        let tied = inputs.find(|(input, _)| variable_of(schema, Port::In(*input)) == Some(variable));
+        let Some((_, Some(next))) = tied else { break };
+        at = *next;
+    }
+    at
 }
 
 fn input(body: &Body<'_>, step: StepId, port: Port) -> Option<ValueId> {

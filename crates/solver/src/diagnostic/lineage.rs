@@ -32,6 +32,9 @@ impl Scope<'_, '_> {
         let dim = self.core.dims.resolve(dim);
         let by_chance = self.core.dims.as_constant(dim).is_some() || self.core.dims.is_anonymous(dim);
         for _ in 0..MAX_STEPS {
+            if self.assumes(lineage.source, dim) {
+                break;
+            }
             let Origin::Step(maker) = body.value(lineage.source).origin else { break };
             if body.last_step(maker) != body.first_step(maker) {
                 break;
@@ -55,10 +58,18 @@ impl Scope<'_, '_> {
         lineage
     }
 
+    /// Whether the solve assumes a dim as an extent of a value, because that is declared.
+    pub(super) fn assumes(&mut self, value: ValueId, dim: DimId) -> bool {
+        let Some(assumed) = self.frame.assumed_shapes.get(&value) else { return false };
+        let derived = self.frame.slots[value.index()].shape.map(|shape| self.core.resolved(shape));
+        let is_derived = derived.is_some_and(|dims| dims.contains(&dim));
+        !is_derived && self.core.resolved(*assumed).contains(&dim)
+    }
+
     /// Whether a value has a dim as an extent, or as an element from which shapes are computed.
     pub(super) fn has_dim(&mut self, value: ValueId, dim: DimId) -> bool {
         let core = &mut *self.core;
-        let of_shape = self.frame.slots[value.index()].shape.is_some_and(|shape| {
+        let of_shape = self.frame.shape_read(value).is_some_and(|shape| {
             let dims: crate::dim::shape::DimVec = core.shapes.get(shape).into();
             dims.iter().any(|other| core.dims.resolve(*other) == dim)
         });
@@ -74,7 +85,11 @@ impl Scope<'_, '_> {
     /// The origin of an extent of a value, as text that follows the value's type.
     pub(super) fn lineage_text(&mut self, value: ValueId, dim: DimId) -> String {
         let Lineage { source, through } = self.lineage(value, dim);
-        let origin = self.origin_text(source);
+        let dim = self.core.dims.resolve(dim);
+        let origin = match self.assumes(source, dim) {
+            true => "as it is declared".to_owned(),
+            false => self.origin_text(source),
+        };
         if through.is_empty() {
             return origin;
         }

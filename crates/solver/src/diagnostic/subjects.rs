@@ -73,7 +73,8 @@ impl Scope<'_, '_> {
             SolveErrorKind::ForcedEquality { left, right, .. } => {
                 names.extend([left, right].map(|dim| self.core.dims.display(*dim).to_string()));
             }
-            SolveErrorKind::Restricted { condition, .. } | SolveErrorKind::ForcedSymbols { condition, .. } => {
+            SolveErrorKind::Restricted { condition, .. }
+            | SolveErrorKind::ForcedSymbols { condition, .. } => {
                 names.insert(self.core.dims.display_condition(*condition).to_string());
             }
             SolveErrorKind::InCase { error, .. } => self.add_subjects(site, error, names),

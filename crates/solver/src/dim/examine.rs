@@ -326,8 +326,8 @@ impl Dims {
             if values.is_empty() {
                 return Some(Verdict::Never);
             }
-            // The values of one of several symbols depend on those of the others.
-            if has_several && values.len() > 1 {
+            // If all symbols have few values, those of one depend on the others.
+            if has_several && values.len() > 1 && self.leaves_few(condition) {
                 continue;
             }
             // Skipped if these are all values in the domain.

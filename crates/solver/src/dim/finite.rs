@@ -48,10 +48,10 @@ impl Dims {
         self.finite(condition, &goals, symbol, domain, &mut Effort::default())
     }
 
-    /// Whether a condition is an equation that finitely many bindings satisfy: it bounds each of its symbols.
+    /// Whether finitely many bindings satisfy a condition that is no inequality: it bounds each of its symbols.
     pub(crate) fn leaves_few(&mut self, condition: Condition) -> bool {
         let symbols = symbols_of(self, condition);
-        if condition.relation != Relation::Equal || symbols.len() > MAX_BOUNDED {
+        if condition.relation == Relation::AtMost || symbols.len() > MAX_BOUNDED {
             return false;
         }
         let Some(goals) = self.alternatives(condition) else { return false };
@@ -62,14 +62,21 @@ impl Dims {
     }
 
     /// The only value of a symbol that a condition admits, given the values of symbols in a domain.
-    pub(crate) fn value_under(&mut self, condition: Condition, symbol: DimId, domain: &Domain) -> Option<i64> {
+    pub(crate) fn value_under(
+        &mut self,
+        condition: Condition,
+        symbol: DimId,
+        domain: &Domain,
+    ) -> Option<i64> {
         let (low, high) = self.bounds_in(symbol, domain);
         if low == high {
             return Some(low);
         }
         let condition = domain.substituted(self, condition);
         match self.examine(condition, &Domain::nonempty()) {
-            Verdict::Only { symbol: only, values } if only == symbol => <[i64; 1]>::try_from(values).ok().map(|[it]| it),
+            Verdict::Only { symbol: only, values } if only == symbol => {
+                <[i64; 1]>::try_from(values).ok().map(|[it]| it)
+            }
             _ => None,
         }
     }

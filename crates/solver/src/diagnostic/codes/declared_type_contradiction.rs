@@ -84,7 +84,8 @@ impl Scope<'_, '_> {
             let mut names = attributes.filter_map(|it| Some(it.ok()?.parse().ok()?.name));
             Some((step, names.find(|name| TYPE_ATTRIBUTES.contains(name))?))
         });
-        let set = chooser.map(|(step, name)| format!("set {} of {} to {wanted}", quote(name), self.node_text(step)));
+        let set = chooser
+            .map(|(step, name)| format!("set {} of {} to {wanted}", quote(name), self.node_text(step)));
         match (set, readers) {
             (Some(set), []) => format!("{correct}, or {set}"),
             (Some(set), _) => set,
@@ -276,8 +277,9 @@ mod tests {
         for label in ["M", "N + 1", "M*N"] {
             let text = model(&format!("\"{label}\""));
             let found = reports(&text);
-            let expected =
-                format!("warning[declared-type-contradiction]: `a` is declared with `{label}` on axis 0, but it is `N`");
+            let expected = format!(
+                "warning[declared-type-contradiction]: `a` is declared with `{label}` on axis 0, but it is `N`"
+            );
             assert_eq!(found, [expected]);
         }
         let expected = ["error[forced-symbol]: `N` is declared free, but it can only be 3"];
@@ -308,13 +310,19 @@ mod tests {
         let model = "g (float[?, 2] x) => (float[n, 2] y) { y = Relu(x) }";
         assert_eq!(reports(model), Vec::<String>::new());
         // The model runs for this extent only.
-        let model = "g (float[?, 2] x) => (float[3, 2] y) <float[5, 3] w> { z = MatMul(w, x)  y = Relu(x) }";
-        assert_eq!(reports(model), ["warning[restricted-symbol]: axis 0 of graph input `x` has no declared extent, but it can only be 3"]);
+        let model = "g (float[?, 2] x) => (float[3, 2] y) <float[1, 3] w = {1.0, 2.0, 3.0}> { z = MatMul(w, x)  y = Relu(x) }";
+        assert_eq!(
+            reports(model),
+            [
+                "warning[restricted-symbol]: axis 0 of graph input `x` has no declared extent, but it can only be 3"
+            ]
+        );
     }
 
     #[test]
     fn a_false_declaration_and_its_readers_are_one_error() {
-        let model = "g (float16[2] x, int64[2] n) => (y) <float16[2] f> { f = Cast <to = 1> (n)  y = Mul(f, x) }";
+        let model =
+            "g (float16[2] x, int64[2] n) => (y) <float16[2] f> { f = Cast <to = 1> (n)  y = Mul(f, x) }";
         let expected =
             ["error[declared-type-contradiction]: `f` is declared as float16[2], but it is float[2]"];
         assert_eq!(reports(model), expected);

@@ -35,7 +35,13 @@ impl Scope<'_, '_> {
         let values_text = numbers(values);
         let message = format!("{name} is declared free, but it can only be {values_text}");
         if let EquationSource::Declared(value) = equation.source {
-            return self.forced_by_declaration(site, message, (value, equation.left), symbol, (values, fitting));
+            return self.forced_by_declaration(
+                site,
+                message,
+                (value, equation.left),
+                symbol,
+                (values, fitting),
+            );
         }
         let diagnostic = Diagnostic::new(Code::ForcedSymbol, message, self.location(site));
         let origin = self.constant_note(equation, values.last().copied());
@@ -194,11 +200,12 @@ mod tests {
             );
             assert_eq!(reports(&model), [expected]);
         }
-        let sum = "g (float[a, 4] x, float[b, 4] z) => (y) <float[2, 50] w> {
-            c = Concat <axis = 0> (x, z)  y = MatMul(w, c)
+        let sum = "g (float[a, 4] x, float[b, 4] z) => (y) <int64[2] s = {50, 4}> {
+            c = Concat <axis = 0> (x, z)  y = Reshape(c, s)
         }";
-        let expected =
-            ["error[forced-symbol]: `a` and `b` are declared free, but the model runs only where `a + b = 50`"];
+        let expected = [
+            "error[forced-symbol]: `a` and `b` are declared free, but the model runs only where `a + b = 50`",
+        ];
         assert_eq!(reports(sum), expected);
     }
 
