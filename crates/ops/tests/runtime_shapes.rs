@@ -154,7 +154,8 @@ fn verify(
         // Strict mode rejects a declared scalar that an operator does not accept.
         let is_refused =
             error.is_error(Mode::Permissive) || matches!(error.kind, SolveErrorKind::EmptyShape { .. });
-        is_refused && !matches!(error.kind, SolveErrorKind::ForcedSymbol { .. })
+        is_refused
+            && !matches!(error.kind, SolveErrorKind::ForcedSymbol { .. } | SolveErrorKind::ForcedSymbols { .. })
     };
     let error = checked.errors().iter().find(is_unconditional).map(|error| format!("{:?}", error.kind));
     match outcome {

@@ -290,9 +290,11 @@ impl<'a> Facts<'a> {
         for error in &mut self.decided.errors {
             match &mut error.kind {
                 SolveErrorKind::ForcedSymbol { symbol, values, fitting, .. } => {
-                    let bounds = core.dims.bounds_in(*symbol, &self.domain);
                     let mut remaining = values.clone();
-                    remaining.retain(|value| bounds.0 <= *value && *value <= bounds.1);
+                    remaining.retain(|value| {
+                        let is_it = Condition::new(Relation::Equal, *symbol, core.dims.constant(*value));
+                        core.dims.example(is_it, &self.domain).is_some()
+                    });
                     if !remaining.is_empty() {
                         *fitting = remaining;
                     }

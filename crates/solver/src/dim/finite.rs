@@ -68,9 +68,8 @@ impl Dims {
         symbol: DimId,
         domain: &Domain,
     ) -> Option<i64> {
-        let (low, high) = self.bounds_in(symbol, domain);
-        if low == high {
-            return Some(low);
+        if let Some(value) = domain.bounds_of(self, symbol).single() {
+            return Some(value);
         }
         let condition = domain.substituted(self, condition);
         match self.examine(condition, &Domain::nonempty()) {
@@ -79,12 +78,6 @@ impl Dims {
             }
             _ => None,
         }
-    }
-
-    /// The least and greatest value that the bounds of a domain admit for a symbol.
-    pub(crate) fn bounds_in(&self, symbol: DimId, domain: &Domain) -> (i64, i64) {
-        let bounds = domain.bounds_of(self, symbol);
-        (bounds.low, bounds.high)
     }
 
     /// [`Dims::values_of`] for a condition that is already written as goals.

@@ -76,8 +76,12 @@ impl Trace {
         self.fixed.entry((frame, value)).or_insert(Cause::Rule { step, rule });
     }
 
+    /// Records that a value is given a type. A declaration is not the cause of a type that a rule gives as well.
     pub(crate) fn given(&mut self, frame: u32, value: ValueId, cause: Cause) {
-        self.fixed.insert((frame, value), cause);
+        let is_known = matches!(self.fixed.get(&(frame, value)), Some(Cause::Rule { .. }));
+        if !(is_known && matches!(cause, Cause::Declared(_))) {
+            self.fixed.insert((frame, value), cause);
+        }
     }
 
     /// The shortest chain from `value` to a source of its type that avoids the node `not_by`, where two
