@@ -224,58 +224,73 @@ fn require_part(
 ) -> RuleResult {
     let Some(form) = &part.form else { return Ok(()) };
     let Some(ends) = ends(cx, form) else { return Ok(()) };
-    let mut needed = DimVec::from_slice(extents);
-    needed.push(part.length);
-    require_ends(cx, port, ends, &needed, axis)
+    let mut lengths = DimVec::from_slice(extents);
+    for term in &form.terms {
+        // The count of a range shows that its first element is the one after the last of an empty range.
+        if let Variable::Position(at) = term.variable
+            && let Some(length) = extents.len().checked_sub(at + 1).and_then(|at| lengths.get_mut(at))
+        {
+            *length = term.count;
+        }
+    }
+    lengths.push(part.length);
+    require_ends(cx, port, ends, &lengths, axis)
 }
 
-/// Requires the least and the greatest of the elements to be positions along an axis, where the extents are positive.
+/// Requires the least and the greatest of the elements to be positions along an axis, where the lengths are positive.
 fn require_ends(
     cx: &mut RuleCx<'_, '_>,
     port: Port,
     (least, greatest): (DimId, DimId),
-    extents: &[DimId],
+    lengths: &[DimId],
     axis: Extent,
 ) -> RuleResult {
     let needed = cx.dims().add(greatest, DimId::ONE);
-    require_elements(cx, (port, needed).into(), extents, axis)?;
+    require_elements(cx, (port, needed).into(), lengths, axis)?;
     if is_natural(cx, least) {
         return Ok(());
     }
     let needed = cx.dims().neg(least);
-    require_elements(cx, (port, needed).into(), extents, axis)
+    require_elements(cx, (port, needed).into(), lengths, axis)
 }
 
-/// Requires an axis to have the elements that an index needs, where the extents of the indices are positive. A condition
-/// that holds wherever named extents are positive is not recorded, and neither is one that some run with an empty axis
-/// does not need.
+/// Requires an axis to have the elements that an index needs, where all lengths are positive. A condition that holds
+/// wherever named extents are positive is not recorded.
+///
+/// Where `length <= 0` is possible and does not imply the condition, the condition is `needed <= max(extent, needed - length)`,
+/// which holds there too.
 fn require_elements(
     cx: &mut RuleCx<'_, '_>,
     needed: Extent,
-    extents: &[DimId],
-    axis: Extent,
+    lengths: &[DimId],
+    mut axis: Extent,
 ) -> RuleResult {
-    let dims = cx.dims();
-    if dims.is_anonymous(needed.dim) || dims.is_anonymous(axis.dim) {
+    let holds = |cx: &mut RuleCx<'_, '_>, axis: Extent| {
+        let need = Condition::new(Relation::AtMost, needed.dim, axis.dim);
+        cx.dims().examine(need, &Domain::nonempty()) == Verdict::Always
+    };
+    if cx.dims().is_anonymous(needed.dim) || cx.dims().is_anonymous(axis.dim) || holds(cx, axis) {
         return Ok(());
     }
-    let need = Condition::new(Relation::AtMost, needed.dim, axis.dim);
-    if dims.examine(need, &Domain::nonempty()) == Verdict::Always {
-        return Ok(());
-    }
-    for extent in extents {
-        if cx.is_positive_in_runs(*extent) {
+    let extent = axis.dim;
+    for length in lengths {
+        if cx.is_positive_in_runs(*length) {
             continue;
         }
         let dims = cx.dims();
-        if dims.is_anonymous(*extent) {
+        if dims.is_anonymous(*length) {
             return Ok(());
         }
         let mut empty = Domain::nonempty();
-        empty.assume(dims, Condition::new(Relation::AtMost, *extent, DimId::ZERO));
+        empty.assume(dims, Condition::new(Relation::AtMost, *length, DimId::ZERO));
+        let need = Condition::new(Relation::AtMost, needed.dim, extent);
         if dims.examine(need, &empty) != Verdict::Always {
-            return Ok(());
+            let spared = dims.sub(needed.dim, *length);
+            axis.dim = dims.max(axis.dim, spared);
         }
+    }
+    if axis.dim != extent && holds(cx, axis) {
+        return Ok(());
     }
     cx.require_at_most(needed, axis, "are the elements that an index needs and those of the axis")
 }
