@@ -23,6 +23,13 @@ pub(super) const OPERATORS: &[Entry] = &[Entry::of("Slice", &[SLICE])];
 /// Bounds of at least this number mean "to the end" in exported models.
 const MIN_UNBOUNDED: i64 = 0x7fff_ffff;
 
+/// Bounds that are tried for the position of a negative start or end, which is less than the extent.
+const STEEPNESS: [i64; 4] = [1, 2, 4, 8];
+
+/// Maximum length, as text, of an extent between a start and an end of unknown sign. A longer one is unknown: it depends on
+/// many cases, of which only the one without negative numbers is meant.
+const MAX_TEXT: usize = 160;
+
 /// The known part of the range along one axis.
 #[derive(Clone, Copy)]
 struct Range {
@@ -67,12 +74,28 @@ fn slice(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         };
         let range = Range { start: item(&starts), end: item(&ends), step };
         ranges[axis] = Some(range);
-        sliced[axis] =
-            extent_of(cx.dims(), range, shape[axis]).unwrap_or_else(|| unknown_extent(cx, Out(0), axis));
+        sliced[axis] = match extent_of(cx.dims(), range, shape[axis]) {
+            Some(extent) if is_readable(cx.dims(), range, extent) => extent,
+            derived => {
+                let known = unknown_extent(cx, Out(0), axis);
+                if let Some(derived) = derived.filter(|_| !cx.dims().is_anonymous(known)) {
+                    cx.require_equal((Out(0), axis, known), derived, "are one axis")?;
+                }
+                known
+            }
+        };
     }
     cx.set_shape(Out(0), &sliced)?;
     slice_value(cx, &ranges);
     Ok(())
+}
+
+fn is_readable(dims: &mut Dims, range: Range, extent: DimId) -> bool {
+    let has_sign = |dims: &mut Dims, at: Option<DimId>| {
+        at.is_none_or(|at| matches!(dims.bounds(at), (Some(0..), _) | (_, Some(..=0))))
+    };
+    has_sign(dims, range.start) && has_sign(dims, range.end)
+        || dims.display(extent).to_string().len() <= MAX_TEXT
 }
 
 /// Requires the lists to have the same length, and returns it if it is known.
@@ -149,10 +172,16 @@ fn of_either_sign(dims: &mut Dims, at: DimId, extent: DimId) -> Option<DimId> {
     if !matches!(dims.symbols_of(from_end)[..], [_]) {
         return None;
     }
+    let steepness = STEEPNESS.into_iter().find_map(|bound| {
+        let bound = dims.constant(bound);
+        let is_bounded = Condition::new(Relation::AtMost, from_end, bound);
+        (dims.examine(is_bounded, &negative) == Verdict::Always).then_some(bound)
+    });
+    // The minimum is `at + extent` where `at` is negative, and not positive elsewhere.
     let opposite = dims.neg(at);
-    let is_negative = dims.min(opposite, DimId::ONE);
-    let is_negative = dims.max(is_negative, DimId::ZERO);
-    let back = dims.mul(extent, is_negative);
+    let opposite = dims.mul(steepness.unwrap_or(extent), opposite);
+    let back = dims.min(from_end, opposite);
+    let (at, back) = (dims.max(at, DimId::ZERO), dims.max(back, DimId::ZERO));
     Some(dims.add(at, back))
 }
 
