@@ -88,7 +88,11 @@ impl Program {
             6 => format!("Range ({b}, cm1, cm1)"),
             7 => {
                 let ones = self.node(&format!("ConstantOfShape <value = int64[1] {{1}}> ({extent})"));
-                format!("CumSum <exclusive = {}, reverse = {}> ({ones}, c0)", choices.below(2), choices.below(2))
+                format!(
+                    "CumSum <exclusive = {}, reverse = {}> ({ones}, c0)",
+                    choices.below(2),
+                    choices.below(2)
+                )
             }
             8 => {
                 let ones = self.node(&format!("ConstantOfShape <value = int64[1] {{1}}> ({extent})"));
@@ -176,7 +180,10 @@ impl Program {
             }
             _ => {
                 let j = self.pick(rank, choices);
-                let (a, b) = (self.node(&format!("Unsqueeze ({i}, flat)")), self.node(&format!("Unsqueeze ({j}, flat)")));
+                let (a, b) = (
+                    self.node(&format!("Unsqueeze ({i}, flat)")),
+                    self.node(&format!("Unsqueeze ({j}, flat)")),
+                );
                 let tuples = self.node(&format!("Concat <axis = -1> ({a}, {b})"));
                 format!("GatherND (x, {tuples})")
             }
@@ -260,20 +267,25 @@ fn examine(text: &str, choices: &mut Choices, counts: &mut Counts) -> Result<(),
             all.push((axis.to_owned(), shape[at]));
         }
     }
-    let session = Session::new(&model, &|_| Err("no other files are read".to_owned())).map_err(|error| error.to_string())?;
+    let session = Session::new(&model, &|_| Err("no other files are read".to_owned()))
+        .map_err(|error| error.to_string())?;
     let mut fails = 0;
     for _ in 0..BINDINGS {
         let extents: Vec<i64> = SYMBOLS.iter().map(|_| choices.between(1, 6)).collect();
-        let values: Vec<(DimId, i64)> = all.iter().map(|(_, dim)| *dim).zip(extents.iter().copied()).collect();
+        let values: Vec<(DimId, i64)> =
+            all.iter().map(|(_, dim)| *dim).zip(extents.iter().copied()).collect();
         let inputs = [("x", ones(&extents[..2])), ("k", ones(&extents[2..]))];
         let inputs = inputs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         let outcome = session.run(inputs, Verify::Inputs);
-        let violated = conditions.iter().find(|condition| checked.dims().holds(**condition, &values) == Some(false));
+        let violated =
+            conditions.iter().find(|condition| checked.dims().holds(**condition, &values) == Some(false));
         counts.runs += 1;
         match (outcome, violated) {
             (Ok(_), Some(condition)) => {
                 let condition = checked.dims().display_condition(*condition);
-                return Err(format!("it runs with {SYMBOLS:?} = {extents:?}, against the condition {condition}"));
+                return Err(format!(
+                    "it runs with {SYMBOLS:?} = {extents:?}, against the condition {condition}"
+                ));
             }
             (Ok(outcome), None) => {
                 counts.valid += 1;
@@ -284,8 +296,12 @@ fn examine(text: &str, choices: &mut Choices, counts: &mut Counts) -> Result<(),
                         expected.is_some_and(|expected| usize::try_from(expected) != Ok(*found))
                     };
                     if found.shape().len() != shape.len() || found.shape().iter().zip(expected).any(differs) {
-                        let shown: Vec<String> = shape.iter().map(|dim| checked.dims().display(*dim).to_string()).collect();
-                        return Err(format!("`{name}` is {:?}, not {shown:?} with {SYMBOLS:?} = {extents:?}", found.shape()));
+                        let shown: Vec<String> =
+                            shape.iter().map(|dim| checked.dims().display(*dim).to_string()).collect();
+                        return Err(format!(
+                            "`{name}` is {:?}, not {shown:?} with {SYMBOLS:?} = {extents:?}",
+                            found.shape()
+                        ));
                     }
                 }
             }
@@ -303,7 +319,11 @@ fn examine(text: &str, choices: &mut Choices, counts: &mut Counts) -> Result<(),
             }
         }
     }
-    if !is_ok && fails == 0 { Err(format!("it is rejected and runs: {:?}", checked.errors())) } else { Ok(()) }
+    if !is_ok && fails == 0 {
+        Err(format!("it is rejected and runs: {:?}", checked.errors()))
+    } else {
+        Ok(())
+    }
 }
 
 /// Checks the programs from this seed on.
@@ -325,7 +345,11 @@ fn hold(first: u64, programs: u64) {
 fn conditions_of_fresh_programs_are_those_of_their_runs() {
     let seed = match std::env::var("TYPELOOM_SEED") {
         Ok(text) => text.trim().parse().expect("TYPELOOM_SEED is a number"),
-        Err(_) => SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is past 1970").as_secs() % 1_000_000_000 * 1000,
+        Err(_) => {
+            SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is past 1970").as_secs()
+                % 1_000_000_000
+                * 1000
+        }
     };
     println!("TYPELOOM_SEED={seed}");
     hold(seed, PROGRAMS);

@@ -20,7 +20,9 @@ use std::sync::Arc;
 
 use typeloom_solver::dim::{Condition, Decision, DimId, Domain, Relation, Verdict};
 use typeloom_solver::elem::Elem;
-use typeloom_solver::rule::{Affine, DimVec, Extent, Form, Ints, Part, Port, RuleCx, RuleResult, Term, Variable};
+use typeloom_solver::rule::{
+    Affine, DimVec, Extent, Form, Ints, Part, Port, RuleCx, RuleResult, Term, Variable,
+};
 
 use super::common::element_count;
 use super::items::{MAX_ITEMS, constant_shape, strides, whole_items};
@@ -145,7 +147,8 @@ pub(super) fn put(cx: &mut RuleCx<'_, '_>, port: Port, affine: Affine) {
         && let Some(shape) = constant_shape(cx, port)
         && element_count(&shape).is_some_and(|count| count <= MAX_ITEMS)
     {
-        let items = Ints { items: smallvec::smallvec![form.base; shape.iter().product()], shape: shape.into() };
+        let items =
+            Ints { items: smallvec::smallvec![form.base; shape.iter().product()], shape: shape.into() };
         return super::items::put_whole(cx, port, items);
     }
     cx.set_affine(port, affine);

@@ -6,9 +6,9 @@ use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Ints, Port, Rule, RuleCx, RuleError, RuleResult};
 
-use super::{Entry, affine};
 use super::common::{Source, const_extents, list, require_multiple, unknown_extent};
 use super::items::{Items, MAX_ITEMS, picked, whole_items};
+use super::{Entry, affine};
 
 /// The inputs have the same shape except for `axis`, whose output extent is the sum. Source: Concat, `axis`.
 const CONCAT: Rule = Rule { name: "concat.axis", run: concat };

@@ -7,9 +7,9 @@ use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Floats, Ints, Rule, RuleCx, RuleError, RuleResult};
 
-use super::{Entry, affine};
 use super::common::{require_single, set_extents};
 use super::items::{MAX_ITEMS, put_whole, whole_items};
+use super::{Entry, affine};
 
 /// The output has `max(ceil((limit - start) / delta), 0)` elements, `start + i*delta`.
 /// Source: Range, formula.

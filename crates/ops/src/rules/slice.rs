@@ -11,9 +11,9 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Rule, RuleCx, RuleError, RuleResult};
 
 use super::affine::moves::Sliced;
-use super::{Entry, affine};
 use super::common::{List, list, unknown_extent};
 use super::items::{Items, picked};
+use super::{Entry, affine};
 
 /// The extents of the sliced axes. Source: Slice, pseudo code of the effective start and end.
 const SLICE: Rule = Rule { name: "slice.range", run: slice };

@@ -37,16 +37,6 @@ impl RuleCx<'_, '_> {
         Some((numerators, divisor))
     }
 
-    /// The integers or whole floats at a port as affine functions of their positions, if they are known in that form.
-    pub fn affine(&mut self, port: Port) -> Option<Arc<Affine>> {
-        let value = self.value(port)?;
-        self.misses_constant(port);
-        match self.core.data_of(self.frame, value)? {
-            Data::Affine(affine) => Some(Arc::clone(affine)),
-            Data::Ints(_) | Data::Floats(_) | Data::Splat(_) | Data::Ratios(..) | Data::Opaque => None,
-        }
-    }
-
     /// Records the integers or whole floats at a port as affine functions of their positions.
     pub fn set_affine(&mut self, port: Port, affine: Affine) {
         self.set_data(port, Data::Affine(Arc::new(affine)));

@@ -30,6 +30,7 @@ use crate::signature::Schema;
 use crate::solution::{Equation, EquationSource, Type};
 use crate::solve_error::SolveErrorKind;
 use crate::state::Core;
+use crate::state::affine::Affine;
 use crate::state::constants::{Data, MAX_ELEMENTS, MAX_PASSED_ELEMENTS, is_followed};
 use crate::state::frame::{Frame, Slot};
 use crate::state::limit::Limit;
@@ -439,6 +440,16 @@ impl RuleCx<'_, '_> {
         let value = self.value(port)?;
         self.misses_constant(port);
         self.core.data_of(self.frame, value).cloned()
+    }
+
+    /// The integers or whole floats at a port as affine functions of their positions, if they are known in that form.
+    pub fn affine(&mut self, port: Port) -> Option<Arc<Affine>> {
+        let value = self.value(port)?;
+        self.misses_constant(port);
+        match self.core.data_of(self.frame, value)? {
+            Data::Affine(affine) => Some(Arc::clone(affine)),
+            Data::Ints(_) | Data::Floats(_) | Data::Splat(_) | Data::Ratios(..) | Data::Opaque => None,
+        }
     }
 
     /// Whether a port holds a constant of the file that no rule has read so far.

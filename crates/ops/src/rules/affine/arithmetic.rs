@@ -28,7 +28,10 @@ pub(crate) fn apply(cx: &mut RuleCx<'_, '_>, function: Unary) -> bool {
 
 /// Applies a function to the elements of all inputs in turn, if one of them is followed in this form. Returns whether
 /// one is.
-pub(crate) fn combine(cx: &mut RuleCx<'_, '_>, function: impl Fn(&mut RuleCx<'_, '_>, &Form, &Form) -> Option<Form>) -> bool {
+pub(crate) fn combine(
+    cx: &mut RuleCx<'_, '_>,
+    function: impl Fn(&mut RuleCx<'_, '_>, &Form, &Form) -> Option<Form>,
+) -> bool {
     let count = cx.input_count();
     if !(0..count).any(|at| cx.affine(In(at)).is_some()) {
         return false;
@@ -57,7 +60,8 @@ pub(crate) fn aligned(cx: &mut RuleCx<'_, '_>, affine: &Arc<Affine>, from: Port)
         return Some(affine);
     }
     let (narrow, wide) = (cx.shape(from)?, cx.shape(Out(0))?);
-    for term in affine.parts.iter_mut().filter_map(|part| part.form.as_mut()).flat_map(|form| &mut form.terms) {
+    for term in affine.parts.iter_mut().filter_map(|part| part.form.as_mut()).flat_map(|form| &mut form.terms)
+    {
         let Variable::Position(axis) = term.variable else { continue };
         let extent = |shape: &[DimId]| shape.len().checked_sub(axis + 1).map(|at| shape[at]);
         let (narrow, wide) = (extent(&narrow)?, extent(&wide)?);
@@ -316,7 +320,9 @@ pub(crate) fn clip(cx: &mut RuleCx<'_, '_>) -> bool {
         if !cx.has(bound) {
             continue;
         }
-        let Some(limit) = cx.ints(bound).and_then(|limit| limit.single()).map(Form::equal) else { return true };
+        let Some(limit) = cx.ints(bound).and_then(|limit| limit.single()).map(Form::equal) else {
+            return true;
+        };
         for part in &mut affine.parts {
             part.form = part.form.as_ref().and_then(|form| function(cx, form, &limit));
         }

@@ -34,7 +34,8 @@ fn renumbered(form: &Form, to: impl Fn(usize) -> Option<usize>) -> Option<Form> 
             moved.map(|axis| Some(1 << axis?)).sum::<Option<u32>>().map(Variable::Function)
         }
     };
-    let terms = form.terms.iter().map(|term| Some(Term { variable: variable(term.variable)?, ..term.clone() }));
+    let terms =
+        form.terms.iter().map(|term| Some(Term { variable: variable(term.variable)?, ..term.clone() }));
     Some(Form { base: form.base, terms: terms.collect::<Option<_>>()? })
 }
 
@@ -176,7 +177,10 @@ pub(crate) fn transpose(cx: &mut RuleCx<'_, '_>, positions: &[usize]) {
 pub(crate) enum Sliced {
     Whole,
     /// Every `step`-th element from a position on.
-    From { start: DimId, step: i64 },
+    From {
+        start: DimId,
+        step: i64,
+    },
     /// Unknown elements.
     Unknown,
 }
@@ -197,7 +201,8 @@ pub(crate) fn slice(cx: &mut RuleCx<'_, '_>, axes: &[Sliced], to: Port) {
                 Variable::Position(axis) => match axes[from_first(axis)?] {
                     Sliced::Whole => {}
                     Sliced::From { start, step } => {
-                        let (first, step) = (cx.dims().mul(term.coefficient, start), cx.dims().constant(step));
+                        let (first, step) =
+                            (cx.dims().mul(term.coefficient, start), cx.dims().constant(step));
                         form.base = cx.dims().add(form.base, first);
                         term.coefficient = cx.dims().mul(term.coefficient, step);
                         term.count = extents[from_first(axis)?];
@@ -304,7 +309,8 @@ fn reduced_form(cx: &mut RuleCx<'_, '_>, form: &Form, reduced: &[bool], end: End
     let (inner, outer): (SmallVec<[Term; 2]>, SmallVec<[Term; 2]>) =
         form.terms.iter().cloned().partition(|term| term.variable.axes() & mask == term.variable.axes());
     let keeps_axes = cx.rank(Out(0)) == Some(reduced.len());
-    if !outer.is_empty() && (!keeps_axes || outer.iter().any(|term: &Term| term.variable.axes() & mask != 0)) {
+    if !outer.is_empty() && (!keeps_axes || outer.iter().any(|term: &Term| term.variable.axes() & mask != 0))
+    {
         return None;
     }
     let (least, greatest) = ends(cx, &Form { base: form.base, terms: inner })?;
@@ -402,7 +408,8 @@ fn first_group(
             if left > old.len().min(MAX_MERGED) || right > new.len().min(MAX_MERGED) {
                 continue;
             }
-            let product = |axes: &[(usize, DimId)]| axes.iter().map(|(_, extent)| *extent).collect::<Vec<_>>();
+            let product =
+                |axes: &[(usize, DimId)]| axes.iter().map(|(_, extent)| *extent).collect::<Vec<_>>();
             let (before, after) = (product(&old[..left]), product(&new[..right]));
             let (before, after) = (cx.dims().product(&before), cx.dims().product(&after));
             if cx.dims().compare(before, after) == Decision::Equal {

@@ -25,7 +25,8 @@ const INPUTS: &str = "bool[B, M] x, float[B, N] k";
 fn a_range_into_an_axis_needs_as_many_elements() {
     assert_eq!(needed(INPUTS, "i = Range (zero, n0, one) y = Gather <axis = 1> (x, i)"), ["N <= M"]);
     assert_eq!(needed(INPUTS, "i = Range (one, n0, two) y = Gather <axis = 1> (x, i)"), ["2*(N//2) <= M"]);
-    let reversed = "last = Sub (n0, one) r = Range (zero, n0, one) i = Sub (last, r) y = Gather <axis = 1> (x, i)";
+    let reversed =
+        "last = Sub (n0, one) r = Range (zero, n0, one) i = Sub (last, r) y = Gather <axis = 1> (x, i)";
     assert_eq!(needed(INPUTS, reversed), ["N <= M"]);
     let falling = "last = Sub (n0, one) i = Range (last, minus_one, minus_one) y = Gather <axis = 1> (x, i)";
     assert_eq!(needed(INPUTS, falling), ["N <= M"]);
@@ -42,7 +43,8 @@ fn positions_from_the_end_are_counted_back() {
 
 #[test]
 fn a_flattened_tensor_is_read_by_rows_and_columns() {
-    let flat = "w = Reshape (x, flat) q = Range (zero, b0, one) rows = Unsqueeze (q, axis1) first = Mul (rows, m)
+    let flat =
+        "w = Reshape (x, flat) q = Range (zero, b0, one) rows = Unsqueeze (q, axis1) first = Mul (rows, m)
                 r = Range (zero, n0, one) i = Add (first, r)";
     for read in [
         "y = Gather (w, i)",
@@ -80,7 +82,8 @@ fn a_symbolic_index_is_compared_too() {
     assert_eq!(needed(INPUTS, back), [""; 0], "the index -1 of one element is valid");
     let window = "end = Add (n0, two) i = Range (n0, end, one) y = Gather <axis = 1> (x, i)";
     assert_eq!(needed(INPUTS, window), ["N + 2 <= M"]);
-    let elements = "i = Sub (n0, one) j = Reshape (i, axis1) e = Expand (j, p) y = GatherElements <axis = 1> (x, e)";
+    let elements =
+        "i = Sub (n0, one) j = Reshape (i, axis1) e = Expand (j, p) y = GatherElements <axis = 1> (x, e)";
     let inputs = "float[1, M] x, float[1, N] k, int64[2] p";
     assert_eq!(needed(inputs, elements), [""; 0]);
 }
@@ -173,7 +176,13 @@ fn extents_that_depend_on_signs_are_derived() {
     let found = ["head", "tail", "body", "rolled", "capped"].map(|name| types[name].as_str());
     assert_eq!(
         found,
-        ["float[max(0, 2*N - 1), M]", "float[2*N, min(M, 1)]", "float[2*N, max(0, M - 1)]", "float[2*N, M]", "float[min(N, 8)]"]
+        [
+            "float[max(0, 2*N - 1), M]",
+            "float[2*N, min(M, 1)]",
+            "float[2*N, max(0, M - 1)]",
+            "float[2*N, M]",
+            "float[min(N, 8)]"
+        ]
     );
     assert!(!types["window"].contains('?'), "{}", types["window"]);
     assert!(!types["changed"].contains('?'), "{}", types["changed"]);
