@@ -16,7 +16,7 @@
 //! **Invariant:** the variables of one form depend on different axes, and each takes the values 0 and `count - 1`. So a
 //! tensor without empty axes has the least and the greatest element of its form, and not only bounds of its elements.
 //!
-//! [`typeloom_ops`](../../../typeloom_ops/index.html) has the operations on forms. The number of parts, terms and axes is
+//! The crate of operators has the operations on forms. The number of parts, terms and axes is
 //! limited; a tensor beyond a limit is not followed.
 
 use smallvec::SmallVec;
