@@ -244,6 +244,11 @@ impl<'a> Operators<'a> {
         &self.ops[op.index()]
     }
 
+    /// The version of a domain that the model imports.
+    pub(crate) fn imported_by_model(&self, domain: &str) -> Option<i64> {
+        self.version(ImportsId::new(0), domain)
+    }
+
     /// The imported version of the operator's domain.
     pub(crate) fn imported(&self, op: &Op<'a>) -> Option<i64> {
         self.version(op.imports, op.domain)
@@ -329,15 +334,18 @@ impl<'a> Operators<'a> {
         name: &'a str,
         overload: &'a str,
     ) -> OpKind<'a> {
+        let catalogue = self.catalogue;
+        let version = self.version(imports, domain).or_else(|| catalogue.assumed_version(domain));
+        let missing = |kind| OpKind::Missing(Box::new(kind));
         if !self.local.by_name.is_empty()
             && let Some(function) = self.local.by_name.get(&[domain, name, overload])
         {
-            return OpKind::Function(*function);
+            return match version {
+                Some(_) => OpKind::Function(*function),
+                None => missing(SolveErrorKind::MissingOpset),
+            };
         }
-        let catalogue = self.catalogue;
-        let version = self.version(imports, domain).or_else(|| catalogue.assumed_version(domain));
         let found = catalogue.lookup(domain, name, version.unwrap_or(i64::MAX));
-        let missing = |kind| OpKind::Missing(Box::new(kind));
         match (found, version) {
             (Lookup::Found(_) | Lookup::NewerThanOpset { .. }, None) => missing(SolveErrorKind::MissingOpset),
             (Lookup::Found(operator), Some(_)) => OpKind::Schema(operator),

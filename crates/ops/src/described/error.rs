@@ -54,6 +54,9 @@ pub enum DescribeErrorKind {
     /// An input shape with two lists of axes of unknown length.
     #[error("the shape of an input can have only one list of axes of unknown length")]
     TwoRuns,
+    /// Several shapes of a port that its number of axes does not distinguish.
+    #[error("several shapes are for an input only, and must differ in their number of axes")]
+    SameRank,
     /// A duplicate operator version or attribute.
     #[error("`{0}` is described twice")]
     Repeated(Box<str>),

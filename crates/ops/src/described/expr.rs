@@ -1,11 +1,11 @@
 //! Shapes, expressions and conditions of descriptions, and their parser.
 //!
 //! ```text
-//! clause    := 'shape' ['in' | 'out'] PORT shape | 'let' NAME '=' expr | 'require' expr ('=' | '<=') expr
+//! clause    := 'shape' ['in' | 'out'] PORT shape ('or' shape)* | 'let' NAME '=' expr | 'require' expr ('=' | '<=') expr
 //!            | 'like' OPERATOR [VERSION] | 'when' condition ':' clause
 //! shape     := '[' (item (',' item)*)? ']'
 //! item      := '_' | NAME '...' | 'broadcast' '(' NAME (',' NAME)* ')' '...'
-//!            | ('any' | 'ones') '(' NAME ')' '...' | expr
+//!            | ('any' | 'ones') '(' NAME ')' '...' | expr ('or' expr)*
 //! expr      := term (('+' | '-') term)*
 //! term      := factor (('*' | '//' | '%') factor)*
 //! factor    := '-' factor | INTEGER | NAME | ATTRIBUTE '[' INTEGER ']' | '(' expr ')' | ('min' | 'max') '(' expr ',' expr ')'
@@ -13,12 +13,13 @@
 //!            | 'axis' '(' PORT ',' INTEGER ')' | 'rank' '(' PORT ')' | 'size' '(' NAME ')'
 //! condition := test ('and' test)*
 //! test      := 'not' test | 'has' '(' PORT_OR_ATTRIBUTE ')' | expr ('=' | '!=' | '<' | '<=' | '>' | '>=') expr
-//!            | ATTRIBUTE ('=' | '!=') STRING
+//!            | 'elem' '(' PORT ')' ('=' | '!=') ELEM | ATTRIBUTE ('=' | '!=') STRING
 //! ```
 
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
+use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::{ComparisonOp, Port};
 
 use super::error::DescribeErrorKind;
@@ -76,6 +77,8 @@ pub(super) enum Expr {
 pub(super) enum Condition {
     Has(Port),
     HasAttribute(Box<str>),
+    /// The element type of a port.
+    Elem(Port, Elem),
     Not(Box<Condition>),
     All(Vec<Condition>),
     Compare(ComparisonOp, Expr, Expr),
@@ -88,6 +91,8 @@ pub(super) enum Item {
     /// Any extent.
     Any,
     Extent(Expr),
+    /// One of several extents.
+    OneOf(Vec<Expr>),
     Axes(AxesNo),
     /// The broadcast of several lists of axes.
     Broadcast(Vec<AxesNo>),
@@ -95,6 +100,16 @@ pub(super) enum Item {
     AnyOf(AxesNo),
     /// As many axes as the list has, with extent 1.
     OnesOf(AxesNo),
+}
+
+impl Item {
+    /// Whether the item is for exactly one axis.
+    pub(super) fn is_one_axis(&self) -> bool {
+        match self {
+            Self::Any | Self::Extent(_) | Self::OneOf(_) => true,
+            Self::Axes(_) | Self::Broadcast(_) | Self::AnyOf(_) | Self::OnesOf(_) => false,
+        }
+    }
 }
 
 /// A clause: one line about shapes.
@@ -110,7 +125,8 @@ pub(super) struct Clause {
 /// The effect of a clause.
 #[derive(Clone, Debug)]
 pub(super) enum Action {
-    Shape(Port, Vec<Item>),
+    /// The shape of an input, by its number of axes, or the only shape of an output.
+    Shape(Port, Vec<Vec<Item>>),
     Let(NameNo, Expr),
     Require(Expr, Expr),
     RequireAtMost(Expr, Expr),
@@ -314,8 +330,15 @@ impl<'t> Reader<'t, '_> {
         match self.word(KEYWORDS)? {
             "shape" => {
                 let port = self.declared_port()?;
-                let items = self.shape(matches!(port, Port::In(_)))?;
-                Ok(Action::Shape(port, items))
+                let binds = matches!(port, Port::In(_));
+                let mut shapes = vec![self.shape(binds)?];
+                while self.take_word("or") {
+                    shapes.push(self.shape(binds)?);
+                }
+                if shapes.len() > 1 && !(binds && differ_in_rank(&shapes)) {
+                    return Err(DescribeErrorKind::SameRank);
+                }
+                Ok(Action::Shape(port, shapes))
             }
             "let" => {
                 let name = self.word("a name")?;
@@ -396,8 +419,8 @@ impl<'t> Reader<'t, '_> {
         }
         loop {
             let item = self.item(binds)?;
-            let is_pattern = matches!(item, Item::Any | Item::Extent(_) | Item::Axes(_));
-            axis_lists += usize::from(!matches!(item, Item::Any | Item::Extent(_)));
+            let is_pattern = matches!(item, Item::Any | Item::Extent(_) | Item::OneOf(_) | Item::Axes(_));
+            axis_lists += usize::from(!item.is_one_axis());
             if binds && (axis_lists > 1 || !is_pattern) {
                 return Err(DescribeErrorKind::TwoRuns);
             }
@@ -447,6 +470,13 @@ impl<'t> Reader<'t, '_> {
             return Ok(Item::Broadcast(axis_lists));
         }
         let value = self.expr()?;
+        if binds && self.peek() == Some(&Token::Word("or")) {
+            let mut values = vec![value];
+            while self.take_word("or") {
+                values.push(self.expr()?);
+            }
+            return Ok(Item::OneOf(values));
+        }
         if binds {
             bind(&value, &mut self.names.bound);
         }
@@ -588,6 +618,20 @@ impl<'t> Reader<'t, '_> {
                 Err(DescribeErrorKind::UnknownPort(name.into()))
             };
         }
+        if self.take_call("elem") {
+            let port = self.declared_port()?;
+            self.need(")", "`)`")?;
+            let is_equal = match self.next() {
+                Some(Token::Mark("=" | "==")) => true,
+                Some(Token::Mark("!=")) => false,
+                other => return Err(expected("`=` or `!=`", other.as_ref())),
+            };
+            let name = self.word("an element type")?;
+            let elem = Elem::from_onnx_name(name);
+            let elem = elem.ok_or_else(|| expected("an element type", Some(&Token::Word(name))))?;
+            let same = Condition::Elem(port, elem);
+            return Ok(if is_equal { same } else { Condition::Not(Box::new(same)) });
+        }
         if let (Some(Token::Word(name)), Some(Token::Mark(mark)), Some(Token::Text(text))) =
             (self.tokens.get(self.at), self.tokens.get(self.at + 1), self.tokens.get(self.at + 2))
         {
@@ -617,6 +661,12 @@ impl<'t> Reader<'t, '_> {
         };
         Ok(Condition::Compare(comparison, left, right))
     }
+}
+
+/// Whether several shapes are for different numbers of axes, none of them for any number.
+fn differ_in_rank(shapes: &[Vec<Item>]) -> bool {
+    let ranks: BTreeSet<usize> = shapes.iter().map(Vec::len).collect();
+    ranks.len() == shapes.len() && shapes.iter().flatten().all(Item::is_one_axis)
 }
 
 /// Collects the names that an input extent binds: those in sums and products, which can be solved for a name.

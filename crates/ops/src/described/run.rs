@@ -8,7 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use typeloom_solver::catalogue::{Catalogue as _, Lookup};
-use typeloom_solver::dim::DimId;
+use typeloom_solver::diagnostic::text;
+use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::rule::Port::Out;
 use typeloom_solver::rule::{DimVec, Extent, Port, RuleCx, RuleError, RuleResult, ShapeRule};
 use typeloom_types::shape::position;
@@ -156,11 +157,12 @@ impl<'r> Bindings<'r> {
             None => return Ok(ClauseState::Waiting),
         }
         match &clause.action {
-            Action::Shape(port @ Port::In(_), items) => self.input(cx, *port, items),
+            Action::Shape(port @ Port::In(_), shapes) => self.input(cx, *port, shapes),
             Action::Shape(..) => Ok(ClauseState::Done),
             Action::Let(name, value) => match self.value(cx, value)? {
                 Some(dim) => {
-                    self.extents[name.0].get_or_insert(Extent { port: Out(0), axis: None, dim });
+                    let port = self.port_of(value).unwrap_or(Out(0));
+                    self.extents[name.0].get_or_insert(Extent { port, axis: None, dim });
                     Ok(ClauseState::Done)
                 }
                 None => Ok(ClauseState::Waiting),
@@ -185,18 +187,26 @@ impl<'r> Bindings<'r> {
         }
     }
 
-    /// Matches the shape of an input.
-    fn input(&mut self, cx: &mut RuleCx<'_, '_>, port: Port, items: &[Item]) -> RuleResult<ClauseState> {
+    /// Matches the shape of an input with the one of these shapes that has as many axes.
+    fn input(
+        &mut self,
+        cx: &mut RuleCx<'_, '_>,
+        port: Port,
+        shapes: &[Vec<Item>],
+    ) -> RuleResult<ClauseState> {
         if !cx.has(port) {
             return Ok(ClauseState::Done);
         }
         let Some(shape) = cx.shape(port) else { return Ok(ClauseState::Waiting) };
-        let fixed = items.iter().filter(|item| matches!(item, Item::Any | Item::Extent(_))).count();
-        if fixed == items.len() {
-            cx.require_rank(port, fixed..=fixed)?;
-        } else {
-            cx.require_rank(port, fixed..)?;
-        }
+        let fixed = |items: &[Item]| items.iter().filter(|item| item.is_one_axis()).count();
+        let fits = |items: &&Vec<Item>| match fixed(items) {
+            count if count == items.len() => shape.len() == count,
+            count => shape.len() >= count,
+        };
+        let Some(items) = shapes.iter().find(fits) else {
+            return Err(wrong_rank(cx, port, shapes));
+        };
+        let fixed = fixed(items);
         let mut step = ClauseState::Done;
         let mut axis = 0;
         for item in items {
@@ -205,6 +215,13 @@ impl<'r> Bindings<'r> {
                 Item::Extent(expr) => {
                     let at = Extent { port, axis: Some(axis), dim: shape[axis] };
                     if self.extent(cx, expr, at)? == ClauseState::Waiting {
+                        step = ClauseState::Waiting;
+                    }
+                    axis += 1;
+                }
+                Item::OneOf(values) => {
+                    let at = Extent { port, axis: Some(axis), dim: shape[axis] };
+                    if self.one_of(cx, values, at)? == ClauseState::Waiting {
                         step = ClauseState::Waiting;
                     }
                     axis += 1;
@@ -237,6 +254,38 @@ impl<'r> Bindings<'r> {
         }
         let Some((name, dim)) = self.solve(cx, expr, at.dim)? else { return Ok(ClauseState::Waiting) };
         self.extents[name.0] = Some(Extent { dim, ..at });
+        Ok(ClauseState::Done)
+    }
+
+    /// Requires an extent to be one of several values. What is left open is a condition only if one value is 1.
+    fn one_of(&mut self, cx: &mut RuleCx<'_, '_>, values: &[Expr], at: Extent) -> RuleResult<ClauseState> {
+        let mut known = DimVec::new();
+        for value in values {
+            let Some(value) = self.value(cx, value)? else { return Ok(ClauseState::Waiting) };
+            known.push(value);
+        }
+        let decisions: Vec<Decision> = known.iter().map(|value| cx.dims().compare(at.dim, *value)).collect();
+        if decisions.contains(&Decision::Equal) {
+            return Ok(ClauseState::Done);
+        }
+        let possible = known.iter().zip(decisions).filter(|(_, decision)| *decision != Decision::Different);
+        match possible.map(|(value, _)| *value).collect::<DimVec>()[..] {
+            [] => {
+                let found = cx.dims().display(at.dim).to_string();
+                let known: Vec<String> =
+                    known.iter().map(|value| cx.dims().display(*value).to_string()).collect();
+                let axis = at.axis.unwrap_or_default();
+                let message = format!("axis {axis} is {found}, but must be {}", text::list(&known, "or"));
+                return Err(RuleError::shapes(&[at.port], message));
+            }
+            [only] => {
+                cx.require_equal(at, (at.port, only), COMPUTED)?;
+            }
+            [DimId::ONE, other] | [other, DimId::ONE] => {
+                cx.require_one_or_equal(at, (at.port, other), COMPUTED)?;
+            }
+            [..] => {}
+        }
         Ok(ClauseState::Done)
     }
 
@@ -314,11 +363,12 @@ impl<'r> Bindings<'r> {
         if self.applies(cx, clause)? != Some(true) {
             return Ok(());
         }
-        let Action::Shape(port @ Out(_), items) = &clause.action else { return Ok(()) };
+        let Action::Shape(port @ Out(_), shapes) = &clause.action else { return Ok(()) };
         let mut shape = DimVec::new();
-        for item in items {
+        for item in shapes.iter().flatten() {
             match item {
-                Item::Any => shape.push(unknown_extent(cx, *port, shape.len())),
+                // The parser rejects several extents in the shape of an output.
+                Item::Any | Item::OneOf(_) => shape.push(unknown_extent(cx, *port, shape.len())),
                 Item::Extent(expr) => {
                     let extent = self.value(cx, expr)?;
                     shape.push(extent.unwrap_or_else(|| self.unknown_value(cx, expr, (*port, shape.len()))));
@@ -381,8 +431,21 @@ impl<'r> Bindings<'r> {
             let dim = self.value(cx, expr)?;
             return Ok(dim.map(|dim| Extent { port: *port, axis: at, dim }));
         }
-        let port = ports_of(expr).unwrap_or(Port::In(0));
+        let port = self.port_of(expr).unwrap_or(Port::In(0));
         Ok(self.value(cx, expr)?.map(|dim| Extent { port, axis: None, dim }))
+    }
+
+    /// The first port that an expression is made of.
+    fn port_of(&self, expr: &Expr) -> Option<Port> {
+        match expr {
+            Expr::Value(port, _) | Expr::Axis(port, _) | Expr::Rank(port) => Some(*port),
+            Expr::Name(name) => self.extents[name.0].map(|extent| extent.port),
+            Expr::Size(list) => self.axis_lists[list.0].as_ref().map(|(port, ..)| *port),
+            Expr::Binary(_, left, right) | Expr::If(_, left, right) => {
+                self.port_of(left).or_else(|| self.port_of(right))
+            }
+            Expr::Integer(_) | Expr::Attribute(_) | Expr::AttributeItem(..) => None,
+        }
     }
 
     /// The value of an expression; `None` if a part is unknown.
@@ -440,6 +503,7 @@ impl<'r> Bindings<'r> {
         Ok(match condition {
             Condition::Has(port) => Some(cx.has(*port)),
             Condition::HasAttribute(name) => Some(cx.has_attr(name)?),
+            Condition::Elem(port, elem) => cx.elem(*port).map(|found| found == *elem),
             Condition::Text { attribute, text } => cx.attr_str(attribute)?.map(|found| found == &**text),
             Condition::Not(inner) => self.holds(cx, inner)?.map(|holds| !holds),
             Condition::All(all) => {
@@ -465,13 +529,18 @@ impl<'r> Bindings<'r> {
     }
 }
 
-/// The first port in an expression.
-fn ports_of(expr: &Expr) -> Option<Port> {
-    match expr {
-        Expr::Value(port, _) | Expr::Axis(port, _) | Expr::Rank(port) => Some(*port),
-        Expr::Binary(_, left, right) | Expr::If(_, left, right) => ports_of(left).or_else(|| ports_of(right)),
-        Expr::Integer(_) | Expr::Name(_) | Expr::Attribute(_) | Expr::AttributeItem(..) | Expr::Size(_) => {
-            None
-        }
+/// The error of an input for which no shape has as many axes.
+fn wrong_rank(cx: &RuleCx<'_, '_>, port: Port, shapes: &[Vec<Item>]) -> RuleError {
+    let mut ranks: Vec<usize> =
+        shapes.iter().map(|items| items.iter().filter(|item| item.is_one_axis()).count()).collect();
+    ranks.sort_unstable();
+    let (least, most) = (ranks[0], ranks[ranks.len() - 1]);
+    if !shapes.iter().flatten().all(Item::is_one_axis) {
+        return cx.wrong_rank(port, least..);
     }
+    if most - least + 1 == ranks.len() {
+        return cx.wrong_rank(port, least..=most);
+    }
+    let ranks: Vec<String> = ranks.iter().map(ToString::to_string).collect();
+    RuleError::shapes(&[port], format!("the number of axes must be {}", text::list(&ranks, "or")))
 }

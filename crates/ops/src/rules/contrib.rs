@@ -11,10 +11,10 @@ use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Extent, Port, Rule, RuleCx, RuleError, RuleResult};
 
-use super::common::{MAX_AXES, require_at_most, unknown_extent};
+use super::common::{MAX_AXES, require_at_most, require_single, unknown_extent};
 use super::concat::concat_ports;
 use super::convolution::{CONV_WINDOWS, DYNAMIC_PADS};
-use super::matrix::{Operand, contract_axes, operand};
+use super::matrix::{Operand, Side, contract_axes, operand, parameter};
 use super::normalization::{LAYER_SCALE, LAYER_STATISTICS};
 use super::sliding::{self, Rounding, Windows};
 use super::{Entry, rule};
@@ -22,7 +22,8 @@ use super::{Entry, rule};
 const DOMAIN: &str = "com.microsoft";
 
 /// Source: NhwcConv, NhwcFusedConv, `X` and `W`.
-const CONV_LAST: Rule = Rule { name: "nhwcconv.windows", run: |cx| windows_last(cx, Some(In(1))) };
+const CONV_LAST: Rule =
+    Rule { name: "nhwcconv.windows", run: |cx| windows_last(cx, Some((In(1), ChannelAxis::Last))) };
 
 /// Source: QLinearAveragePool, `channels_last`.
 const QLINEAR_POOL: Rule = Rule {
@@ -33,8 +34,17 @@ const QLINEAR_POOL: Rule = Rule {
 /// Source: FusedMatMul, `transA`, `transBatchA`; an operand of rank 1 is a row or a column.
 const MATMUL: Rule = Rule { name: "fusedmatmul.contract", run: fused_matmul };
 
+/// Source: DynamicQuantizeMatMul, `b_zero_point`.
+const DYNAMIC_ZERO_POINT: Rule =
+    Rule { name: "dynamicquantizematmul.zero_point", run: |cx| column_zero_point(cx, In(3)) };
+
+/// Source: MatMulIntegerToFloat, `b_zero_point`.
+const FLOAT_ZERO_POINT: Rule =
+    Rule { name: "matmulintegertofloat.zero_point", run: |cx| column_zero_point(cx, In(5)) };
+
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("ConvTransposeWithDynamicPads", &[DYNAMIC_PADS]).in_domain(DOMAIN),
+    Entry::of("DynamicQuantizeMatMul", &[DYNAMIC_ZERO_POINT]).in_domain(DOMAIN),
     Entry::of("FusedMatMul FusedMatMulActivation TransposeMatMul", &[MATMUL]).in_domain(DOMAIN),
     Entry::of("GatherBlockQuantized", &[rule("gatherblockquantized.axis", gather)]).in_domain(DOMAIN),
     // Source: GridSample, `Y`.
@@ -42,6 +52,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("GroupQueryAttention", &[rule("groupqueryattention.cache", cache)]).in_domain(DOMAIN),
     Entry::of("LinearAttention", &[rule("linearattention.state", state)]).in_domain(DOMAIN),
     Entry::of("MatMulInteger16", &[rule("matmulinteger16.elem", integer16)]).in_domain(DOMAIN),
+    Entry::of("MatMulIntegerToFloat", &[FLOAT_ZERO_POINT]).in_domain(DOMAIN),
     Entry::of("MurmurHash3", &[rule("murmurhash3.elem", hash)]).in_domain(DOMAIN),
     Entry::of("NhwcConv NhwcFusedConv", &[CONV_LAST]).in_domain(DOMAIN),
     // Source: NhwcMaxPool, `kernel_shape`.
@@ -90,30 +101,46 @@ fn hash(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 
 /// Source: QLinearConv, `channels_last`.
 fn qlinear_conv(cx: &mut RuleCx<'_, '_>) -> RuleResult {
-    if cx.attr_flag("channels_last")? { windows_last(cx, Some(In(3))) } else { Ok(()) }
+    let weights = Some((In(3), ChannelAxis::Second));
+    if cx.attr_flag("channels_last")? { windows_last(cx, weights) } else { Ok(()) }
 }
 
 /// Source: QLinearConcat, `axis`; the inputs are a scale, a zero point and triples that start with a tensor.
 fn qlinear_concat(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let tensors: Vec<Port> = (2..cx.input_count()).step_by(3).map(In).collect();
+    let mut parameters = (2..cx.input_count()).filter(|at| at % 3 != 2).map(In);
+    parameters.try_for_each(|port| require_single(cx, port))?;
     concat_ports(cx, &tensors)
 }
 
-/// Windows over data with the channels on the last axis. The weights have theirs on axis 1, as in `Conv`.
-fn windows_last(cx: &mut RuleCx<'_, '_>, weights: Option<Port>) -> RuleResult {
+/// The axis of weights that has the channels of the data.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ChannelAxis {
+    /// As in `Conv`.
+    Second,
+    Last,
+}
+
+/// Windows over data with the channels on the last axis.
+fn windows_last(cx: &mut RuleCx<'_, '_>, weights: Option<(Port, ChannelAxis)>) -> RuleResult {
     let Some(input) = cx.shape_of_rank(In(0), 3..=MAX_AXES)? else { return Ok(()) };
     let spatial = input.len() - 2;
     let windows = Windows::read(cx, spatial)?;
     let channels: Extent = (In(0), spatial + 1, input[spatial + 1]).into();
     let (kernel, channels): (Option<SmallVec<[DimId; 6]>>, Option<DimId>) = match weights {
         None => (sliding::kernel_dims(cx, spatial)?, Some(channels.dim)),
-        Some(weights) => match cx.shape_of_rank(weights, input.len()..=input.len())? {
+        Some((weights, axis)) => match cx.shape_of_rank(weights, input.len()..=input.len())? {
             Some(shape) => {
+                let (of_group, kernel) = match axis {
+                    ChannelAxis::Second => (shape[1], 2..),
+                    ChannelAxis::Last => (shape[spatial + 1], 1..),
+                };
+                let kernel = shape[kernel].iter().take(spatial).copied().collect();
                 let group = cx.attr_int("group")?.unwrap_or(1);
-                let of_all = cx.scaled(shape[1], group);
+                let of_all = cx.scaled(of_group, group);
                 let relation = "are the channels of the input and of the weights";
                 cx.require_equal(channels, (weights, of_all), relation)?;
-                (Some(shape[2..].iter().copied().collect()), Some(shape[0]))
+                (Some(kernel), Some(shape[0]))
             }
             None => (None, None),
         },
@@ -163,7 +190,7 @@ fn fused_matmul(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 /// As `Gather`; several numbers of fewer than 8 bits share a byte along the last axis.
 /// Source: GatherBlockQuantized, `output`, `bits`.
 fn gather(cx: &mut RuleCx<'_, '_>) -> RuleResult {
-    cx.require_rank(In(0), 1..)?;
+    cx.require_rank(In(0), 2..)?;
     let (Some(mut data), Some(elem)) = (cx.shape(In(0)), cx.elem(In(0))) else { return Ok(()) };
     let axis = cx.axis_attr("gather_axis", 0, data.len())?;
     let bits = cx.attr_int("bits")?.unwrap_or(4);
@@ -175,9 +202,37 @@ fn gather(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     {
         *last = cx.scaled(*last, 8 / bits);
     }
-    let Some(indices) = cx.shape(In(1)) else { return Ok(()) };
-    let shape: DimVec = data[..axis].iter().chain(&indices).chain(&data[axis + 1..]).copied().collect();
-    cx.set_shape(Out(0), &shape)
+    if let Some(indices) = cx.shape(In(1)) {
+        let shape: DimVec = data[..axis].iter().chain(&indices).chain(&data[axis + 1..]).copied().collect();
+        cx.set_shape(Out(0), &shape)?;
+    }
+    let per_byte = if elem == Elem::UINT8 { 8 / bits } else { 1 };
+    gathered_blocks(cx, &data, per_byte)
+}
+
+/// A scale for each block along an axis of the data, and zero points as many; several of these share a byte along the last axis.
+/// Source: GatherBlockQuantized, `scales`, `zero_points`, `block_size`, `quantize_axis`.
+fn gathered_blocks(cx: &mut RuleCx<'_, '_>, data: &[DimId], per_byte: i64) -> RuleResult {
+    let rank = data.len();
+    let axis = cx.axis_attr("quantize_axis", 1, rank)?;
+    let block = cx.attr_at_least("block_size", 128, 1)?;
+    let (block, per_byte) = (cx.dims().constant(block), cx.dims().constant(per_byte));
+    let mut scales = DimVec::from_slice(data);
+    scales[axis] = cx.dims().ceil_div(data[axis], block);
+    let mut zero_points = scales.clone();
+    zero_points[rank - 1] = cx.dims().ceil_div(scales[rank - 1], per_byte);
+    for (port, needed) in [(In(2), scales), (In(3), zero_points)] {
+        let Some(given) = cx.shape_of_rank(port, rank..=rank)? else { continue };
+        for (at, (given, needed)) in given.iter().zip(needed).enumerate() {
+            cx.require_equal((port, at, *given), (In(0), needed), "are the blocks of the data")?;
+        }
+    }
+    Ok(())
+}
+
+/// Zero points of the second operand are those of MatMulInteger.
+fn column_zero_point(cx: &mut RuleCx<'_, '_>, port: Port) -> RuleResult {
+    parameter(cx, port, In(1), Side::Columns)
 }
 
 /// The axis becomes the positions of the window, whose elements are a new last axis.

@@ -4,8 +4,10 @@
 //! shapes with these operators, the values of small integer tensors.
 
 use smallvec::SmallVec;
+use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{ExtentRelation, Port, Rule, RuleCx, RuleError, RuleResult};
+use typeloom_types::dtype::DtypeClass;
 
 use super::{Entry, rule};
 
@@ -61,7 +63,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("Max", &[BROADCAST, MAX]).since(8),
     Entry::of("Mean", &[BROADCAST]).since(8),
     Entry::of("Min", &[BROADCAST, MIN]).since(8),
-    Entry::of("Mod", &[BROADCAST, MOD]),
+    Entry::of("Mod", &[BROADCAST, rule("mod.fmod", fmod), MOD]),
     Entry::of("Mul", &[BROADCAST, MUL]).since(7),
     Entry::of("Neg", &[SAME_SHAPE, NEG]),
     Entry::of("Not", &[SAME_SHAPE, NOT]),
@@ -94,6 +96,16 @@ fn broadcast(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     }
 }
 
+/// The remainder of floats has the sign of the dividend, which `fmod` requests. Source: Mod, `fmod`.
+fn fmod(cx: &mut RuleCx<'_, '_>) -> RuleResult {
+    let dtype = cx.elem(In(0)).and_then(Elem::dtype);
+    let is_float = dtype.is_some_and(|dtype| dtype.class() == DtypeClass::Float);
+    match cx.attr_int("fmod")?.unwrap_or(0) {
+        0 if is_float => Err(RuleError::attribute("fmod", "must be 1 for floating-point inputs")),
+        _ => Ok(()),
+    }
+}
+
 fn broadcast_to_first(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.same_shape(In(0), Out(0))?;
     let (Some(wide), Some(narrow)) = (cx.shape(In(0)), cx.shape(In(1))) else { return Ok(()) };
@@ -102,9 +114,8 @@ fn broadcast_to_first(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     };
     for (axis, dim) in narrow.iter().enumerate() {
         let target = (In(0), missing + axis, wide[missing + axis]);
-        if cx.const_dim(*dim) != Some(1) {
-            cx.broadcast_dim(target, (In(1), axis, *dim))?;
-        }
+        let relation = ExtentRelation::of_broadcast("must match, as only the second input is broadcast");
+        cx.require_one_or_equal((In(1), axis, *dim), target, relation)?;
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Products of matrices: MatMul and its quantised forms, Gemm, Einsum, Det.
 
 use smallvec::SmallVec;
+use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Extent, ExtentRelation, Port, Rule, RuleCx, RuleError, RuleResult};
 
@@ -9,6 +10,19 @@ use super::{Entry, rule};
 
 mod einsum;
 
+/// The last axis of the first operand and the second to last of the second are contracted; leading axes broadcast; an operand
+/// of rank 1 is a row or a column. Source: MatMul, as `numpy.matmul`.
+const MATMUL: Rule = Rule { name: "matmul.contract", run: |cx| contract(cx, In(0), In(1)) };
+
+/// Zero points of both operands. Source: MatMulInteger, `a_zero_point`, `b_zero_point`.
+const ZERO_POINTS: Rule = Rule {
+    name: "matmulinteger.zero_points",
+    run: |cx| {
+        parameter(cx, In(2), In(0), Side::Rows)?;
+        parameter(cx, In(3), In(1), Side::Columns)
+    },
+};
+
 /// As MatMul, for the quantised tensors among the inputs. Source: QLinearMatMul, `a` and `b`.
 const QLINEAR_MATMUL: Rule = Rule { name: "qlinearmatmul.contract", run: |cx| contract(cx, In(0), In(3)) };
 
@@ -16,9 +30,8 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("Det", &[rule("det.square", det)]),
     Entry::of("Einsum", &[rule("einsum.letters", einsum::einsum)]),
     Entry::of("Gemm", &[rule("gemm.contract", gemm)]),
-    // The last axis of the first operand and the second to last of the second are contracted; leading axes
-    // broadcast; an operand of rank 1 is a row or a column. Source: MatMul, as `numpy.matmul`.
-    Entry::of("MatMul MatMulInteger", &[rule("matmul.contract", |cx| contract(cx, In(0), In(1)))]),
+    Entry::of("MatMul", &[MATMUL]),
+    Entry::of("MatMulInteger", &[MATMUL, ZERO_POINTS]),
     Entry::of("QLinearMatMul", &[QLINEAR_MATMUL, rule("qlinearmatmul.scales", qlinear_scales)]),
 ];
 
@@ -64,18 +77,59 @@ pub(super) fn contract_axes(
     cx.set_shape(Out(0), &shape)
 }
 
-/// Scales and zero points are single numbers, or one per row or column. Source: QLinearMatMul, `a_scale` to
-/// `y_zero_point`; MatMulInteger, `a_zero_point`.
+/// Scales and zero points of operands and of the product. Source: QLinearMatMul, `a_scale` to `y_zero_point`.
 fn qlinear_scales(cx: &mut RuleCx<'_, '_>) -> RuleResult {
-    for (scale, zero_point) in [(1, 2), (4, 5), (6, 7)] {
-        let (Some(a), Some(b)) = (cx.shape(In(scale)), cx.shape(In(zero_point))) else { continue };
-        if a.len() != b.len() {
-            let message = "a scale and its zero point must have one shape";
-            return Err(RuleError::shapes(&[In(scale), In(zero_point)], message));
-        }
-        cx.require_equal_axes((In(scale), &a), (In(zero_point), &b), 0..a.len(), "belong together")?;
+    for (at, operand, side) in [(1, In(0), Side::Rows), (4, In(3), Side::Columns), (6, Out(0), Side::Rows)] {
+        parameter(cx, In(at), operand, side)?;
+        parameter(cx, In(at + 1), operand, side)?;
     }
     Ok(())
+}
+
+/// The slices of an operand that have quantisation parameters of their own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Rows,
+    Columns,
+}
+
+/// Requires a quantisation parameter to be a single number, one per row or column of a matrix, or a tensor that has 1 in place of the
+/// other axis of the matrices. Source: MatMulInteger, `a_zero_point`, `b_zero_point`.
+pub(super) fn parameter(cx: &mut RuleCx<'_, '_>, port: Port, operand: Port, side: Side) -> RuleResult {
+    let relation = ExtentRelation::of_broadcast(match side {
+        Side::Rows => "are one number, or one for each row",
+        Side::Columns => "are one number, or one for each column",
+    });
+    let (Some(numbers), Some(operand_shape)) = (cx.shape(port), cx.shape(operand)) else { return Ok(()) };
+    let rank = operand_shape.len();
+    let (own, other) = match (rank.checked_sub(2), side) {
+        (Some(rows), Side::Rows) => (rows, rows + 1),
+        (Some(rows), Side::Columns) => (rows + 1, rows),
+        // A vector is one row, or one column.
+        (None, Side::Rows | Side::Columns) => (rank, rank),
+    };
+    match numbers[..] {
+        [] => Ok(()),
+        [only] if rank == 2 => {
+            cx.require_one_or_equal((port, 0, only), (operand, own, operand_shape[own]), relation)
+        }
+        [only] => cx.require_equal((port, 0, only), DimId::ONE, "is the number of parameters of a tensor").map(drop),
+        [..] if numbers.len() == rank => {
+            for (axis, dim) in numbers.iter().enumerate() {
+                let at = (port, axis, *dim);
+                if axis == other {
+                    cx.require_equal(at, DimId::ONE, "is the number of parameters along this axis")?;
+                } else {
+                    cx.require_one_or_equal(at, (operand, axis, operand_shape[axis]), relation)?;
+                }
+            }
+            Ok(())
+        }
+        [..] => {
+            let message = "a parameter has no axis, one axis, or as many axes as its operand";
+            Err(RuleError::shapes(&[port, operand], message))
+        }
+    }
 }
 
 /// `C` broadcasts to the product of `A'` and `B'`. Source: Gemm, `transA`, `transB`, `C`.
@@ -105,14 +159,8 @@ fn gemm(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         let target = [rows, columns];
         for (axis, dim) in bias.iter().enumerate() {
             let at = 2 - bias.len() + axis;
-            if cx.const_dim(*dim) == Some(1) {
-                continue;
-            }
-            let wide = cx.broadcast_dim((Out(0), at, target[at]), (In(2), axis, *dim))?;
-            if cx.const_dim(target[at]) == Some(1) && cx.const_dim(wide).is_some_and(|extent| extent != 1) {
-                let relation = ExtentRelation::of_broadcast("must match, as only `C` is broadcast");
-                cx.require_equal((Out(0), at, target[at]), (In(2), axis, *dim), relation)?;
-            }
+            let relation = ExtentRelation::of_broadcast("must match, as only `C` is broadcast");
+            cx.require_one_or_equal((In(2), axis, *dim), (Out(0), at, target[at]), relation)?;
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Rule, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{ExtentRelation, Rule, RuleCx, RuleError, RuleResult};
 
 use super::common::{dtype_attr, require_multiple};
 use super::elementwise::SAME_SHAPE;
@@ -113,7 +113,8 @@ fn layer_scale(cx: &mut RuleCx<'_, '_>) -> RuleResult {
             if at >= first && scale.len() <= normalised.len() {
                 cx.require_equal((port, axis, *dim), (In(0), at, wide), "are normalised together")?;
             } else {
-                cx.broadcast_dim((In(0), at, wide), (port, axis, *dim))?;
+                let relation = ExtentRelation::of_broadcast("must match, as only the parameter is broadcast");
+                cx.require_one_or_equal((port, axis, *dim), (In(0), at, wide), relation)?;
             }
         }
     }

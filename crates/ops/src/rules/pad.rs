@@ -46,9 +46,13 @@ fn pad(cx: &mut RuleCx<'_, '_>, name: &'static str) -> RuleResult {
                 if let Some(extent) = cx.const_dim(grown).filter(|extent| *extent < 0) {
                     return Err(pads.source.error(format!("leaves {extent} elements of axis {axis}")));
                 }
-                if let (Some(front), Some(back)) = (cx.const_dim(items[at]), cx.const_dim(items[at + count]))
-                {
-                    require_capacity(cx, pads.source, (axis, shape[axis]), [front, back], is_reflected)?;
+                let ends = [items[at], items[at + count]];
+                match ends.map(|end| cx.const_dim(end)) {
+                    [Some(front), Some(back)] => {
+                        require_capacity(cx, pads.source, (axis, shape[axis]), [front, back], is_reflected)?;
+                    }
+                    [Some(_) | None, _] if is_reflected => require_longer(cx, (axis, shape[axis]), ends)?,
+                    [Some(_) | None, _] => {}
                 }
                 grown
             }
@@ -89,6 +93,19 @@ fn require_capacity(
             )
         }
     }
+}
+
+/// Requires an axis to be longer than computed pads that reflect it.
+fn require_longer(cx: &mut RuleCx<'_, '_>, (axis, extent): (usize, DimId), pads: [DimId; 2]) -> RuleResult {
+    for pad in pads {
+        if cx.dims().is_anonymous(pad) || cx.dims().bounds(pad).1.is_some_and(|most| most <= 0) {
+            continue;
+        }
+        let needed = cx.dims().add(pad, DimId::ONE);
+        let relation = "are the extent that the reflected pads require and that of the axis";
+        cx.require_at_most((In(0), needed), (In(0), axis, extent), relation)?;
+    }
+    Ok(())
 }
 
 /// The axes in a list, or all axes; `None` if they are known only at run time.

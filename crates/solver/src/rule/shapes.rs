@@ -405,6 +405,9 @@ impl RuleCx<'_, '_> {
                 return Err(RuleError::Dims { left: narrow, right: wide, relation });
             }
             Decision::Different | Decision::Undecided if a == DimId::ONE => {}
+            Decision::Undecided if !dims.is_one_possible(a) => {
+                self.require_equal(narrow, wide, relation)?;
+            }
             Decision::Different | Decision::Undecided => {
                 self.add_equation(Relation::OneOrEqual, narrow, wide, relation);
             }

@@ -5,7 +5,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Port, RuleCx, RuleError, RuleResult};
 
 use super::share;
-use crate::rules::common::{Shared, meet_axes, require_indices};
+use crate::rules::common::{Shared, meet_axes, require_at_most, require_indices};
 
 const INPUT: Port = In(0);
 const CACHES: [Port; 2] = [In(1), In(2)];
@@ -39,6 +39,10 @@ pub(super) fn rotate(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         pairs.meet(cx, (cache, rank - 1, shape[rank - 1]))?;
         if by_position {
             rows.meet(cx, (cache, 0, shape[0]))?;
+            if let Some(sequence) = sequence.get() {
+                let relation = "are the positions of the input and those of the cache";
+                require_at_most(cx, (INPUT, sequence), (cache, 0, shape[0]), relation)?;
+            }
             if let Some(positions) = cx.const_ints(POSITIONS) {
                 require_indices(cx, POSITIONS, positions.into_iter(), (cache, 0, shape[0]).into())?;
             }

@@ -167,5 +167,11 @@ fn widened(
     }
     let extra = cx.dims().constant(extra);
     let reach = cx.dims().add(reach, extra);
-    windows.covered(cx, axis, input.dim, reach).map(Some)
+    let extent = windows.covered(cx, axis, input.dim, reach)?;
+    if windows.pads.as_ref().is_some_and(|pads| pads[axis] != (0, 0)) {
+        // Pads remove elements, and a runtime rejects an empty result.
+        let relation = "are the least extent of a result and the one that the pads leave";
+        cx.require_at_most((Out(0), DimId::ONE), (Out(0), axis + 2, extent), relation)?;
+    }
+    Ok(Some(extent))
 }
