@@ -184,6 +184,8 @@ def rules(loader, schema, last: int, sets: Sets) -> list[str]:
         lines.append(f"  fuses Transpose T={sets.number(fused)}")
     if probes.crashes_on_constants(loader, schema, last):
         lines.append("  crashes constants")
+    if read := probes.side_reads(loader, schema, last):
+        lines.append(f"  reads {' '.join(read)}")
     lines += [f"  machine locale {conditions}" for conditions in probes.locale_conditions(loader, schema, last)]
     return lines
 

@@ -113,6 +113,41 @@ SATURATING = {
 POOLS = {"AveragePool", "LpPool", "MaxPool"}
 
 
+# Operators whose shapes depend on the elements of inputs. Each input is the shape of a tensor, or a constant.
+SHAPED = {
+    "AffineGrid": [(2, 2, 3), [2, 3, 4, 5]],
+    "BlackmanWindow": [5],
+    "CenterCropPad": [(4, 5), [3, 3]],
+    "Col2Im": [(1, 5, 5), [5, 5], [1, 5]],
+    "ConstantOfShape": [[2, 3]],
+    "DFT": [(1, 8, 1), 8, 1],
+    "Expand": [(4, 1), [4, 5]],
+    "HammingWindow": [5],
+    "HannWindow": [5],
+    "MelWeightMatrix": [4, 8, 8000, 0.0, 4000.0],
+    "OneHot": [(3,), 5, [0.0, 1.0]],
+    "Pad": [(2, 3), [0, 1, 0, 1], 0.0, [0, 1]],
+    "Range": [0, 5, 1],
+    "Reshape": [(4, 8), [-1, 16]],
+    "Resize": [(1, 1, 4, 4), None, [1.0, 1.0, 2.0, 2.0]],
+    "STFT": [(1, 32, 1), 4, None, 8],
+    "Slice": [(4, 8), [0], [2], [1], [1]],
+    "Split": [(4, 8), [1, 3]],
+    "SplitToSequence": [(4, 8), [1, 3]],
+    "Squeeze": [(1, 8), [0]],
+    "Tile": [(4, 8), [2, 1]],
+    "TopK": [(4, 8), [3]],
+    "Unsqueeze": [(4, 8), [0]],
+    "Upsample": [(1, 1, 4, 4), [1.0, 1.0, 2.0, 2.0]],
+    **{f"Reduce{kind}": [(4, 8), [1]] for kind in "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare".split()},
+    "com.microsoft::ConvTransposeWithDynamicPads": [(1, 3, 8, 8), (3, 4, 3, 3), [0, 0, 0, 0]],
+    "com.microsoft::ExpandDims": [(4, 8), 1],
+    "com.microsoft::Range": [0, 5, 1],
+}
+# Other inputs of such operators, which exclude the ones above.
+ALSO_SHAPED = {"Resize": [(1, 1, 4, 4), None, None, [1, 1, 8, 8]]}
+
+
 class Loader:
     """Loads models in another process, because some crash it."""
 
@@ -398,6 +433,53 @@ def crashes_on_constants(loader: Loader, schema, last: int) -> bool:
     one.graph.initializer.append(helper.make_tensor("x0", TensorProto.FLOAT, [1, 5, 2], [1.0] * 10))
     one.graph.node[0].input.extend(["", ""])
     return loader.load(one) == "crashed"
+
+
+def side_reads(loader: Loader, schema, last: int) -> list[str]:
+    """The inputs whose elements the inference of the loader reads, so that it fails if they are in another file; `ranked` before
+    them if it does so only for a known rank of the first input."""
+    examples = [table[domain_and_name(schema)][: len(schema.inputs)] for table in (SHAPED, ALSO_SHAPED) if domain_and_name(schema) in table]
+    found, needs_rank = [], bool(examples) and isinstance(examples[0][0], tuple)
+    for inputs in examples:
+        for at, value in enumerate(inputs):
+            if value is None or isinstance(value, tuple):
+                continue
+            known, unknown = (loader.load(with_side_file(schema, last, inputs, at, is_known)) for is_known in (True, False))
+            if is_about_side_files(known):
+                found.append(schema.inputs[at].name)
+                needs_rank = needs_rank and not is_about_side_files(unknown)
+    return (["ranked"] if needs_rank else []) + found if found else []
+
+
+def is_about_side_files(error: str) -> bool:
+    return any(reason in error for reason in ("data from external tensors", "shape initializer data"))
+
+
+def with_side_file(schema, version: int, inputs, moved: int, is_known: bool) -> onnx.ModelProto:
+    """A node with one of its constants in another file. The shapes of its tensors are declared if they are known."""
+    allowed = {one.type_param_str: tensors(one.allowed_type_strs) for one in schema.type_constraints}
+    names, given, stored = [], [], []
+    for at, (formal, value) in enumerate(zip(schema.inputs, inputs)):
+        names.append("" if value is None else f"x{at}")
+        types = allowed.get(formal.typeStr, [short(formal.typeStr)])
+        if isinstance(value, tuple):
+            ty = "float" if "float" in types else types[0]
+            given.append(helper.make_tensor_value_info(names[-1], ELEMENTS[ty], value if is_known else None))
+        elif value is not None:
+            elements = value if isinstance(value, list) else [value]
+            wanted = "float" if isinstance(elements[0], float) else "int64"
+            number = ELEMENTS[wanted if wanted in types else types[0]]
+            shape = [len(elements)] if isinstance(value, list) else []
+            tensor = helper.make_tensor(names[-1], number, shape, elements)
+            if at == moved:
+                tensor = onnx.TensorProto(name=tensor.name, data_type=number, dims=shape, data_location=TensorProto.EXTERNAL)
+                tensor.external_data.add(key="location", value="x.data")
+            stored.append(tensor)
+    results = ["y0", "y1"] if schema.name in ("TopK", "Split") else ["y0"]
+    node = helper.make_node(schema.name, names, results, domain=schema.domain)
+    graph = helper.make_graph([node], "g", given, [onnx.ValueInfoProto(name=name) for name in results], stored)
+    imports = [helper.make_opsetid(domain, number) for domain, number in {"": 13, schema.domain: version}.items()]
+    return helper.make_model(graph, opset_imports=imports, ir_version=IR)
 
 
 def locale_conditions(loader: Loader, schema, last: int) -> list[str]:

@@ -7,9 +7,10 @@
 use std::ffi::OsStr;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow, bail};
-use typeloom_files::Bytes;
+use typeloom_files::{Bytes, SmallTensors};
 #[cfg(feature = "interfaces")]
 use typeloom_link::{LinkError, LinkOptions, Linked, Part};
 use typeloom_onnx::external::locations;
@@ -24,7 +25,7 @@ use typeloom_rewrite::mend::{Repairs, mend};
 #[cfg(feature = "run")]
 use typeloom_rewrite::safety::Safety;
 use typeloom_solver::diagnostic::{Diagnostic, diagnose_error, diagnose_text};
-use typeloom_solver::model::{CheckError, Checked, Options, Seed};
+use typeloom_solver::model::{CheckError, Checked, Options, Seed, SideData};
 use typeloom_solver::universe::Universe;
 use typeloom_types::lattice::Lattice;
 use typeloom_types::lattice::build::NodeSpec;
@@ -112,6 +113,12 @@ impl Source {
         text::is_text(bytes) || (has_suffix && !lfs::is_pointer(bytes))
     }
 
+    /// The small tensors in the side files of the model.
+    fn side_data(&self) -> Option<Arc<dyn SideData>> {
+        let folder = self.folder()?.to_path_buf();
+        Some(Arc::new(SmallTensors::new(folder)))
+    }
+
     /// The folder of the model, for the files that it refers to.
     pub(crate) fn folder(&self) -> Option<&Path> {
         self.path.as_deref().map(|path| path.parent().unwrap_or(Path::new("")))
@@ -137,6 +144,15 @@ fn model_of_text(bytes: &[u8]) -> Result<Bytes, Box<Diagnostic>> {
 pub(crate) struct Checker {
     pub(crate) options: Options,
     operators: Operators,
+    /// Whether a check reads small tensors of side files.
+    pub(crate) side_files: SideReading,
+}
+
+/// Whether a check reads small tensors of side files.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SideReading {
+    Small,
+    Off,
 }
 
 /// A checked model, or the problem of a file that cannot be checked.
@@ -149,24 +165,40 @@ pub(crate) fn problem(source: &Source, error: CheckError) -> anyhow::Result<Diag
 
 impl Checker {
     pub(crate) fn new(options: Options, operators: Operators) -> Self {
-        Self { options, operators }
+        Self { options, operators, side_files: SideReading::Small }
+    }
+
+    /// The options for one model.
+    fn options_of(&self, source: &Source) -> Options {
+        let side_data = match self.side_files {
+            SideReading::Small => source.side_data(),
+            SideReading::Off => None,
+        };
+        Options { side_data, ..self.options.clone() }
     }
 
     /// Checks a model.
     pub(crate) fn check<'a>(&'a self, source: &Source, bytes: &'a [u8]) -> anyhow::Result<CheckResult<'a>> {
-        self.check_bytes(bytes)
+        self.check_bytes(source, bytes)
             .map_or_else(|error| problem(source, error).map(Err), |checked| Ok(Ok(checked)))
     }
 
     /// Checks the bytes of a model.
-    pub(crate) fn check_bytes<'a>(&'a self, bytes: &'a [u8]) -> Result<Checked<'a>, CheckError> {
-        typeloom_ops::check::check_with(bytes, &self.options, &self.operators)
+    pub(crate) fn check_bytes<'a>(
+        &'a self,
+        source: &Source,
+        bytes: &'a [u8],
+    ) -> Result<Checked<'a>, CheckError> {
+        typeloom_ops::check::check_with(bytes, &self.options_of(source), &self.operators)
     }
 
     /// The diagnostics of a model, with verified fixes.
     pub(crate) fn diagnose(&self, bytes: &[u8], checked: &mut CheckResult<'_>) -> Vec<Diagnostic> {
         match checked {
-            Ok(checked) => advised(bytes, checked, &self.operators, Universe::standard(), &self.options),
+            Ok(checked) => {
+                let options = Options { side_data: checked.side_data(), ..self.options.clone() };
+                advised(bytes, checked, &self.operators, Universe::standard(), &options)
+            }
             Err(problem) => vec![problem.clone()],
         }
     }
@@ -185,8 +217,8 @@ impl Checker {
 
     /// Repairs the known errors of exporters; `None` if the model has none.
     #[cfg(feature = "run")]
-    pub(crate) fn mend(&self, bytes: &[u8]) -> Result<Option<Vec<u8>>, RepairError> {
-        mend(bytes, &self.operators, Universe::standard(), &self.options, Repairs::Errors, Safety::Safe)
+    pub(crate) fn mend(&self, source: &Source, bytes: &[u8]) -> Result<Option<Vec<u8>>, RepairError> {
+        mend(bytes, &self.operators, Universe::standard(), &self.options_of(source), Repairs::Errors, Safety::Safe)
             .map(|mended| mended.file)
     }
 
@@ -197,8 +229,8 @@ impl Checker {
     }
 
     /// Repairs a model.
-    pub(crate) fn repair(&self, bytes: &[u8], preferences: Preferences) -> Result<Repair, RepairError> {
-        repair(bytes, &self.operators, Universe::standard(), &self.options, preferences)
+    pub(crate) fn repair(&self, source: &Source, bytes: &[u8], preferences: Preferences) -> Result<Repair, RepairError> {
+        repair(bytes, &self.operators, Universe::standard(), &self.options_of(source), preferences)
     }
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod budget;
 pub(crate) mod difference;
 pub(crate) mod engine;
 pub(crate) mod literal;
+pub(crate) mod precision;
 pub(crate) mod prepared;
 pub(crate) mod random;
 pub(crate) mod reference;

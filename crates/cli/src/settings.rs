@@ -15,7 +15,7 @@ use typeloom_targets::Target;
 
 use crate::args::{ExcludeArgs, SolveArgs};
 use crate::commands::targets;
-use crate::input::{self, Checker, Source, read, read_assumption, read_seed};
+use crate::input::{self, Checker, SideReading, Source, read, read_assumption, read_seed};
 
 /// How models with the same settings are checked.
 pub(crate) struct Plan {
@@ -155,6 +155,9 @@ impl Resolver {
         let targets = targets::find(settings.targets.iter().map(|name| name.value.as_str()))?;
         let mut checker = checker_of(&settings)?;
         checker.options.functions |= !targets.is_empty();
+        if settings.external_data.as_ref().is_some_and(|flag| !flag.value) {
+            checker.side_files = SideReading::Off;
+        }
         let plan = Arc::new(Plan { levels: settings.levels(), checker, targets, settings });
         self.plans.insert(key, Arc::clone(&plan));
         Ok(plan)

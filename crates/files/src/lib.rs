@@ -5,6 +5,7 @@
 //! | [`open`] | a model, by mapping its file: checking reads the pages of the graph and none of the weights. A small file is read, which takes less time |
 //! | [`read`] | a whole file |
 //! | [`SideFiles`] | tensors that a model stores in other files |
+//! | [`SmallTensors`] | those of few elements, for a check |
 //! | [`relocate`] | new locations of these files for a model made from others |
 //! | [`report_missing`] | which of these tensors cannot be read |
 //!
@@ -13,6 +14,7 @@
 mod beneath;
 pub mod relocate;
 mod side;
+mod small;
 
 use std::fs::File;
 use std::io::Read as _;
@@ -20,6 +22,7 @@ use std::ops::Deref;
 use std::path::Path;
 
 pub use side::{SideFiles, open_side, report_missing, report_missing_by, size, usable, used};
+pub use small::SmallTensors;
 
 /// The bytes of a model.
 pub enum Bytes {

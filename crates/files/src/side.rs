@@ -156,7 +156,7 @@ pub fn open_side(folder: &Path, location: &str) -> Result<File, String> {
 }
 
 /// Opens a file inside a folder, without following a link.
-fn open(folder: &Path, location: &str) -> Result<File, String> {
+pub(crate) fn open(folder: &Path, location: &str) -> Result<File, String> {
     let relative = Path::new(location);
     let is_plain = relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     let parts: Vec<&OsStr> = relative

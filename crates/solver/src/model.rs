@@ -13,6 +13,7 @@ mod seeds;
 pub(crate) mod solve;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use typeloom_onnx::DecodeError;
@@ -54,6 +55,14 @@ pub struct Options {
     pub functions: bool,
     /// The results that the caller uses; all by default.
     pub detail: Detail,
+    /// The source of tensors in other files, whose values decide shapes as those of tensors in the model do; none by default.
+    pub side_data: Option<Arc<dyn SideData>>,
+}
+
+/// A source of tensors that a model stores in other files.
+pub trait SideData: fmt::Debug + Send + Sync {
+    /// The bytes of a tensor of few elements; `None` if they cannot be read.
+    fn bytes(&self, tensor: &ExternalTensor<'_>) -> Option<Vec<u8>>;
 }
 
 /// Statistics about the types of the values of a model.

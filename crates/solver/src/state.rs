@@ -27,7 +27,7 @@ use crate::elem::Elem;
 use crate::dim::shape::{ShapeId, Shapes};
 use crate::dim::{Bind, Decision, DimId, Dims};
 use crate::map::{Map, ScannedMap};
-use crate::model::{Detail, FollowedValues};
+use crate::model::{Detail, FollowedValues, SideData, load};
 use crate::program::{StepId, ValueId};
 use crate::state::assumptions::Assumptions;
 use crate::state::attributes::NodeAttributes;
@@ -79,6 +79,8 @@ pub(crate) struct Core<'a> {
     pub(crate) payloads: Payloads,
     /// The values that decide shapes.
     pub(crate) values: FollowedValues,
+    /// The source of tensors in other files.
+    pub(crate) side_data: Option<Arc<dyn SideData>>,
     /// The results that the caller uses.
     pub(crate) detail: Detail,
     /// The values that the caller assumes for symbols.
@@ -110,6 +112,7 @@ impl<'a> Core<'a> {
             trust: Trust::Derived,
             payloads: Payloads::Required,
             values: FollowedValues::default(),
+            side_data: None,
             detail: Detail::Full,
             assumptions: OnWrite::default(),
             cases: OnWrite::default(),
@@ -246,6 +249,12 @@ impl Extend<i64> for ConstantDims<'_> {
 }
 
 impl Core<'_> {
+    /// The bytes of a tensor in another file.
+    fn side_bytes(&self, header: &TensorHeader<'_>) -> Option<Vec<u8>> {
+        let source = self.side_data.as_ref().filter(|_| header.is_external())?;
+        source.bytes(&load::external(header.view)?)
+    }
+
     /// Decodes the constant in a tensor, if it is small enough to follow.
     pub(crate) fn read_tensor(&mut self, header: &TensorHeader<'_>) -> Result<Option<Data>, DecodeError> {
         let mut shape = Extents::new();
@@ -258,6 +267,9 @@ impl Core<'_> {
         if count.is_none_or(|count| count > MAX_ELEMENTS) {
             return Ok(None);
         }
+        let side_bytes = self.side_bytes(header);
+        let side_header = side_bytes.as_deref().map(|bytes| header.with_raw_data(bytes));
+        let header = side_header.as_ref().unwrap_or(header);
         if Elem::from_onnx(header.data_type).is_some_and(is_float) {
             let items = header.collect_floats(MAX_ELEMENTS)?;
             return Ok(items.map(|items| Data::Floats(Arc::new(Floats { shape, items }))));

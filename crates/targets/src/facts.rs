@@ -28,6 +28,8 @@
 //!   below pads kernel_shape             the kernel rejects pads that are not smaller than the window
 //!   fuses Transpose T=4                 an input from this operator is fused with the node, and the result has no kernel
 //!   crashes constants                   the loader crashes on some nodes with constant inputs only
+//!   reads pads axes                     the inference of the loader reads these inputs if they are constants, and fails if one is in another
+//!                                       file; `ranked` before the names: if it knows the rank of the first input
 //! ```
 //!
 //! Conditions precede types, with `|` between both: `function 18 20 mode=tanh | T=4`. All must hold. A condition is an attribute
@@ -99,6 +101,16 @@ pub struct Signature<'t> {
     pub fuses: Vec<(&'t str, Vec<(&'t str, TypeSet)>)>,
     /// Whether the loader crashes on some nodes with constant inputs only.
     pub crashes_on_constants: bool,
+    /// The inputs that the loader reads before it has the files of the model.
+    pub reads: Option<Reads<'t>>,
+}
+
+/// Constant inputs whose elements the loader reads to infer shapes.
+#[derive(Debug)]
+pub struct Reads<'t> {
+    pub inputs: Vec<&'t str>,
+    /// Whether it reads them only if the rank of the first input is known.
+    pub needs_rank: bool,
 }
 
 /// Conditions and types under which a fact holds.

@@ -19,6 +19,7 @@ mod fold;
 mod node;
 mod quirks;
 mod rules;
+mod side;
 mod tables;
 mod target;
 mod verdict;

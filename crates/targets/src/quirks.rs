@@ -24,6 +24,9 @@ const RESHAPING: &[&str] =
 /// The version from which `Split` has the attribute `num_outputs`.
 const NUM_OUTPUTS: i64 = 18;
 
+/// The number of the element type `int8`.
+const INT8: i64 = 3;
+
 /// The number of the element type `float8e8m0`.
 const FLOAT8E8M0: i64 = 24;
 
@@ -252,6 +255,9 @@ pub(crate) fn reason(
                 .is_none_or(|tensor| tensor.shape.is_none())
                 .then_some("the shape of its `bias` is unknown")
         }
+        "QuantizeLinear" if is_changed_to_unsigned(cx) => {
+            Some("the loader may change it and its reader to uint8, and rejects that with `output_dtype`")
+        }
         "StringNormalizer" => {
             let is_plain = attribute(cx, "locale").and_then(|it| it.s) == Some(b"C".as_slice());
             let is_constant = inputs(cx).into_iter().any(|input| is_foldable(&body, input));
@@ -273,6 +279,15 @@ pub(crate) fn reason(
         }
         _ => None,
     }
+}
+
+/// Whether the loader may exchange the int8 between the node and a reader by uint8, which depends on the processor.
+fn is_changed_to_unsigned(cx: &NodeCx<'_, '_>) -> bool {
+    let body = &cx.body.body;
+    let asks_for_int8 = attribute(cx, "output_dtype").and_then(|it| it.i) == Some(INT8);
+    let results = body.outputs(body.last_step(cx.step)).iter().flatten();
+    let mut readers = results.flat_map(|result| body.consumers().of(*result));
+    asks_for_int8 && readers.any(|reader| body.op_name(*reader) == "DequantizeLinear")
 }
 
 /// Whether only `Shape`, `Size` and shapes of `Reshape` depend on the node. The loader computes them from known extents, and removes nodes

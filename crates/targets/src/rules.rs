@@ -7,7 +7,7 @@ use typeloom_solver::program::{Origin, ValueId};
 use crate::facts::{Comparison, Condition, Rule, Signature};
 use crate::fold::is_foldable;
 use crate::node::{Match, NodeCx, PortType, Ports, undecided};
-use crate::{quirks, tables};
+use crate::{quirks, side, tables};
 
 /// Attributes that are 0 or 1. Kernels and the loader's own inference read other values differently.
 const FLAGS: &[&str] = &[
@@ -100,6 +100,9 @@ pub(crate) fn issue(
             let reason = format!("the loader fuses it with `{operator}`, and has no kernel for the result");
             return Some(TargetIssue::Operator { reason });
         }
+    }
+    if let Some(issue) = side::issue(cx, signature) {
+        return Some(issue);
     }
     if quirks::has_zero_divisor(cx, ports) {
         return Some(undecided("it divides by a constant zero"));

@@ -42,7 +42,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_enum, value_name = "NAME")]
     pub(crate) compare: Option<ReferenceArg>,
     /// The tolerance of numbers in outputs, absolute for numbers up to 1 and relative above (default: 1e-4 for float and double,
-    /// eight steps of smaller floats, 0 for integers)
+    /// eight steps of the smallest float that the output is computed from, 0 for integers)
     #[arg(long, value_name = "NUMBER", requires = "compare", value_parser = tolerance)]
     pub(crate) tolerance: Option<f64>,
     /// The maximum number of iterations of all loops of the model together, on the embedded backend

@@ -56,7 +56,7 @@ fn explain_type(args: &ExplainArgs, subject: &str, value: &str) -> anyhow::Resul
     checker.options.trace = true;
     let bytes = source.open()?;
     let mut checked =
-        checker.check_bytes(&bytes).with_context(|| format!("cannot check `{}`", source.name))?;
+        checker.check_bytes(&source, &bytes).with_context(|| format!("cannot check `{}`", source.name))?;
     let Some(explanation) = explain_value(&mut checked, value) else {
         let near = suggestion(&checked.names_like(value));
         bail!("`{}` has no value `{value}`{near}", source.name);

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &FixArgs) -> anyhow::Result<Outcome> {
     let checker = crate::settings::checker(&args.solve, &source)?;
     let applied = if args.unsafe_fixes { Safety::Unsafe } else { Safety::Safe };
     let preferences = Preferences { policy: policy(&args.policy)?, applied };
-    let repair = match checker.repair(&bytes, preferences) {
+    let repair = match checker.repair(&source, &bytes, preferences) {
         Ok(repair) => repair,
         Err(RepairError::Check(error)) => {
             let problem = input::problem(&source, error)?;

@@ -13,6 +13,7 @@ use typeloom_solver::model::{Checked, Mode};
 use typeloom_solver::program::ValueId;
 use typeloom_solver::value_type::{Dim, Element, ValueType};
 use typeloom_types::any_tensor;
+use typeloom_types::dtype::Dtype;
 use typeloom_wire::check::SymbolBindings;
 
 use crate::args::{CPU, ReferenceArg, RunArgs};
@@ -23,7 +24,8 @@ use crate::progress::progress;
 use crate::run::engine::{self, Make};
 use crate::run::prepared::{Prepared, RunFailure};
 use crate::run::reference::{self, Model, Reference};
-use crate::run::{budget, difference, literal, random, store, summary};
+use crate::run::difference::Precision;
+use crate::run::{budget, difference, literal, precision, random, store, summary};
 use typeloom_files::SideFiles;
 
 /// The number of bytes by which a model and its file are compared.
@@ -47,11 +49,12 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
     }
     let engine = make.map(|make| make(args.library.as_deref())).transpose()?;
     let source = input::source(&args.file);
-    let checker = crate::settings::checker(&args.solve, &source)?;
+    let mut checker = crate::settings::checker(&args.solve, &source)?;
+    checker.options.functions |= args.compare.is_some();
     let mut bytes = source.open()?.shared().clone();
     let mut is_mended = false;
     if checker.options.mode == Mode::Permissive
-        && let Ok(Some(mended)) = checker.mend(&bytes)
+        && let Ok(Some(mended)) = checker.mend(&source, &bytes)
     {
         // What cannot be read is reported by the check.
         bytes = mended.into();
@@ -69,6 +72,7 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
     let read = |tensor: &_| side_files.read(tensor);
     let limits = budget::limits(args, &checked, bytes.len(), source.folder());
     let narrowed = narrowed(&mut checked);
+    let narrowest = args.compare.map(|_| precision::narrowest(&mut checked)).unwrap_or_default();
     let prepared = match engine {
         None => Prepared::embedded(&mut checked, &bytes, &read, limits, args.verify),
         Some(engine) => Prepared::hosted(engine, &mut checked, &read, args.verify),
@@ -125,8 +129,7 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
             _ => Model::Bytes(&bytes, source.folder()),
         };
         // The outputs are shown even if the comparison fails.
-        let comparison =
-            compare(args, &model, &inputs, &outcome.outputs).inspect_err(|_| drop(write(&shown)))?;
+        let comparison = compare(args, &model, &inputs, &outcome.outputs, &narrowest).inspect_err(|_| drop(write(&shown)))?;
         shown += &comparison.0;
         verdict = comparison.1;
     }
@@ -150,6 +153,7 @@ fn compare(
     model: &Model<'_>,
     inputs: &HashMap<String, Datum>,
     outputs: &[(String, Datum)],
+    narrowest: &HashMap<String, Dtype>,
 ) -> anyhow::Result<(String, Outcome)> {
     let names: Vec<String> = outputs.iter().map(|(name, _)| name.clone()).collect();
     let (version, others) = match reference::run(model, inputs, &names)? {
@@ -161,7 +165,9 @@ fn compare(
     for ((name, own), other) in outputs.iter().zip(others) {
         let text = match other {
             Ok(other) => {
-                let comparison = difference::compare(own, &other, args.tolerance);
+                let precision =
+                    Precision { given: args.tolerance, narrowest: narrowest.get(name).copied() };
+                let comparison = difference::compare(own, &other, precision);
                 is_close &= comparison.is_close();
                 comparison.to_string()
             }

@@ -48,36 +48,52 @@ impl Comparison {
     }
 }
 
-/// The tolerance of an element type, unless one is given.
-pub(crate) fn tolerance(dtype: Dtype, given: Option<f64>) -> f64 {
-    // The distance of 1 and the next number.
-    let step = match dtype {
+/// What decides the tolerance of an output.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Precision {
+    /// The tolerance that the caller gives.
+    pub(crate) given: Option<f64>,
+    /// The narrowest float type that the output is computed from.
+    pub(crate) narrowest: Option<Dtype>,
+}
+
+/// The distance of 1 and the next number of a float type, as far as it exceeds the smallest tolerance.
+pub(crate) fn step(dtype: Dtype) -> f64 {
+    match dtype {
         Dtype::F64 | Dtype::F32 => 0.0,
         Dtype::F16 => f64::from(2.0_f32.powi(-10)),
         Dtype::BF16 => f64::from(2.0_f32.powi(-7)),
         _ => 0.125,
-    };
+    }
+}
+
+/// The tolerance of an element type.
+fn tolerance(dtype: Dtype, precision: Precision) -> f64 {
+    let Precision { given, narrowest } = precision;
     match dtype.class() {
-        DtypeClass::Float => given.unwrap_or(MIN_TOLERANCE.max(STEPS * step)),
+        DtypeClass::Float => given.unwrap_or_else(|| {
+            let step = narrowest.map_or(0.0, step).max(step(dtype));
+            MIN_TOLERANCE.max(STEPS * step)
+        }),
         DtypeClass::SignedInt | DtypeClass::UnsignedInt => given.unwrap_or(0.0),
         DtypeClass::Bool | DtypeClass::Complex | DtypeClass::String => 0.0,
     }
 }
 
 /// Compares an output with the reference.
-pub(crate) fn compare(own: &Datum, reference: &Datum, given: Option<f64>) -> Comparison {
+pub(crate) fn compare(own: &Datum, reference: &Datum, precision: Precision) -> Comparison {
     let mut total = Difference::default();
     let mut pending = vec![(own, reference)];
     while let Some((own, reference)) = pending.pop() {
         match (own, reference) {
             (Datum::Tensor(a), Datum::Tensor(b)) if a.dtype() == b.dtype() && a.shape() == b.shape() => {
-                if !tensors(a, b, tolerance(a.dtype(), given), &mut total) {
+                if !tensors(a, b, tolerance(a.dtype(), precision), &mut total) {
                     return Comparison::Unlike(format!("{} is not compared", own.describe()));
                 }
             }
             (Datum::Sequence(a), Datum::Sequence(b)) if a.len() == b.len() => pending.extend(a.iter().zip(b)),
             (Datum::Map(a), Datum::Map(b)) if a.types() == b.types() && a.keys() == b.keys() => {
-                if !tensors(a.values(), b.values(), tolerance(a.values().dtype(), given), &mut total) {
+                if !tensors(a.values(), b.values(), tolerance(a.values().dtype(), precision), &mut total) {
                     return Comparison::Unlike(format!("{} is not compared", own.describe()));
                 }
             }
@@ -191,8 +207,12 @@ mod tests {
         Datum::Tensor(AnyTensor::from_slice(&[numbers.len()], numbers).unwrap())
     }
 
+    fn precision(given: Option<f64>) -> Precision {
+        Precision { given, narrowest: None }
+    }
+
     fn difference(a: &Datum, b: &Datum, given: Option<f64>) -> Difference {
-        match compare(a, b, given) {
+        match compare(a, b, precision(given)) {
             Comparison::Numbers(difference) => difference,
             Comparison::Unlike(message) => panic!("{message}"),
         }
@@ -204,8 +224,8 @@ mod tests {
         let found = difference(&a, &b, Some(0.001));
         assert_eq!((found.absolute, found.relative, found.elements), (0.5, 0.5, 3));
         assert_eq!((found.differing, found.beyond), (2, 1));
-        assert!(compare(&a, &b, Some(0.25)).is_close());
-        assert!(!compare(&a, &b, None).is_close());
+        assert!(compare(&a, &b, precision(Some(0.25))).is_close());
+        assert!(!compare(&a, &b, precision(None)).is_close());
     }
 
     #[test]
@@ -231,24 +251,33 @@ mod tests {
         let of = |items: &[&Datum]| Datum::Sequence(items.iter().copied().cloned().collect());
         assert_eq!(difference(&of(&[&one, &two]), &of(&[&one, &one]), None).beyond, 1);
         let some = Datum::Optional(Some(Box::new(one.clone())));
-        assert!(compare(&some, &one, None).is_close());
+        assert!(compare(&some, &one, precision(None)).is_close());
         for (a, b) in [
             (&one, &floats(&[1.0, 1.0])),
             (&one, &Datum::Tensor(AnyTensor::from_slice(&[1], &[1.0_f64]).unwrap())),
             (&of(&[&one]), &of(&[])),
             (&some, &Datum::Optional(None)),
         ] {
-            let found = compare(a, b, Some(1e9));
+            let found = compare(a, b, precision(Some(1e9)));
             assert!(matches!(&found, Comparison::Unlike(_)) && !found.is_close(), "{found:?}");
         }
     }
 
     #[test]
+    fn a_result_of_narrower_floats_has_their_tolerance() {
+        let (a, b) = (floats(&[1.0]), floats(&[1.001]));
+        let halves = Precision { given: None, narrowest: Some(Dtype::F16) };
+        assert!(!compare(&a, &b, Precision::default()).is_close());
+        assert!(compare(&a, &b, halves).is_close());
+        assert!(!compare(&a, &b, Precision { given: Some(1e-6), ..halves }).is_close());
+    }
+
+    #[test]
     fn texts_are_equal_or_not() {
         let of = |text: &str| Datum::Tensor(AnyTensor::from_strings(&[1], &[text]).unwrap());
-        assert!(compare(&of("a"), &of("a"), None).is_close());
+        assert!(compare(&of("a"), &of("a"), Precision::default()).is_close());
         assert_eq!(
-            compare(&of("a"), &of("b"), Some(1.0)).to_string(),
+            compare(&of("a"), &of("b"), precision(Some(1.0))).to_string(),
             "1 of 1 elements exceed the tolerance of 0.0e0"
         );
     }

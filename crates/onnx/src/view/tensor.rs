@@ -77,6 +77,23 @@ impl<'a> TensorHeader<'a> {
     }
 }
 
+impl<'a> TensorHeader<'a> {
+    /// The header of the same tensor with its elements as bytes in the model instead of another file.
+    #[must_use]
+    pub fn with_raw_data<'b>(&self, bytes: &'b [u8]) -> TensorHeader<'b>
+    where
+        'a: 'b,
+    {
+        TensorHeader {
+            raw_data: Some(bytes),
+            data_location: DataLocation::Default as i32,
+            has_typed_data: false,
+            packed: None,
+            ..self.clone()
+        }
+    }
+}
+
 impl TensorHeader<'_> {
     /// Whether the elements are in another file.
     pub const fn is_external(&self) -> bool {

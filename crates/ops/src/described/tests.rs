@@ -130,6 +130,35 @@ fn an_error_in_one_place_leaves_the_rest_typed() {
 }
 
 #[test]
+fn a_parameter_can_have_several_shapes() {
+    let operators = own(
+        "op Scale 1\n  type T tensor(f)\n  in x T\n  in s T\n  out y T\n  shape x [m, n]\n  shape s [] or [1 or n] or [m, n, 1]\n  shape y [m, n]",
+    );
+    for scale in ["float", "float[1]", "float[4]", "float[3, 4, 1]", "float[...]", "float[K]"] {
+        let (types, errors) =
+            infer(&operators, &format!("g (float[3, 4] x, {scale} s) => (y) {{ y = own.Scale (x, s) }}"));
+        assert!(errors.is_empty() && types["y"] == "float[3, 4]", "{scale}: {errors:?}");
+    }
+    for scale in ["float[2]", "float[4, 1]", "float[3, 4, 2]", "float[1, 1, 1, 1]"] {
+        let (_, errors) =
+            infer(&operators, &format!("g (float[3, 4] x, {scale} s) => (y) {{ y = own.Scale (x, s) }}"));
+        assert_eq!(errors, ["scale.shape"], "{scale}");
+    }
+}
+
+#[test]
+fn a_line_can_depend_on_an_element_type() {
+    let operators = own(
+        "op Pack 1\n  type T tensor(float+float16)\n  in x T\n  in z T\n  out y T\n  shape x [n]\n  when elem(z) = float: shape z [n]\n  when elem(z) != float: shape z [n, 1]\n  shape y [n]",
+    );
+    let errors = |ty: &str, z: &str| {
+        infer(&operators, &format!("g ({ty}[4] x, {ty}{z} z) => (y) {{ y = own.Pack (x, z) }}")).1
+    };
+    assert!(errors("float", "[4]").is_empty() && errors("float16", "[4, 1]").is_empty());
+    assert!(!errors("float", "[4, 1]").is_empty() && !errors("float16", "[4]").is_empty());
+}
+
+#[test]
 fn the_rules_of_an_operator_of_onnx_can_be_borrowed() {
     let operators = own("op Product 1\n  type T tensor(f)\n  in a T\n  in b T\n  out y T\n  like MatMul");
     assert_eq!(
@@ -195,6 +224,10 @@ fn errors_have_the_line() {
         (
             "op A 1\n  in x tensor(float)\n  shape x [n..., m...]",
             "line 6: the shape of an input can have only one list of axes of unknown length",
+        ),
+        (
+            "op A 1\n  in x tensor(float)\n  shape x [n] or [m]",
+            "line 6: several shapes are for an input only, and must differ in their number of axes",
         ),
         (
             "op A 1\n  in x tensor(float)\n  shape x [n",

@@ -164,3 +164,28 @@ fn clip_bounds(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{conditions, error, infer_y};
+
+    #[test]
+    fn the_remainder_of_floats_is_requested() {
+        let graph = |ty: &str, attributes: &str| {
+            format!("g ({ty}[N] a, {ty}[N] b) => (y) {{ y = Mod {attributes} (a, b) }}")
+        };
+        assert_eq!(infer_y(21, &graph("int64", "")), "int64[N]");
+        assert_eq!(infer_y(21, &graph("float16", "<fmod = 1>")), "float16[N]");
+        let message = "mod.fmod: fmod must be 1 for floating-point inputs";
+        assert_eq!(error(21, &graph("float", "")), message);
+        assert_eq!(error(10, &graph("double", "<fmod = 0>")), message);
+    }
+
+    #[test]
+    fn only_the_slope_is_broadcast() {
+        let graph = |slope: &str| format!("g (float[N, 3] x, {slope} s) => (y) {{ y = PRelu (x, s) }}");
+        assert_eq!(conditions(21, &graph("float[1, 3]")), [""; 0]);
+        assert_eq!(conditions(21, &graph("float[4, 3]")), ["N = 4"]);
+        assert!(error(21, &graph("float[2]")).starts_with("broadcast.to_first"));
+    }
+}

@@ -9,6 +9,8 @@ use super::common::unknown_extent;
 use super::{Entry, rule};
 
 mod einsum;
+#[cfg(test)]
+mod tests;
 
 /// The last axis of the first operand and the second to last of the second are contracted; leading axes broadcast; an operand
 /// of rank 1 is a row or a column. Source: MatMul, as `numpy.matmul`.

@@ -199,6 +199,14 @@ mod tests {
     }
 
     #[test]
+    fn computed_pads_that_reflect_are_shorter_than_the_axis() {
+        let graph = "g (float[N] x) => (y) <int64[1] z = {0}, int64[1] k = {4}> \
+            { s = Shape (x) r = Mod (s, k) p = Concat <axis = 0> (z, r) y = Pad <mode = \"reflect\"> (x, p) }";
+        assert_eq!(conditions(21, graph), ["N % 4 + 1 <= N"]);
+        assert_eq!(conditions(21, &graph.replace("reflect", "edge")), [""; 0]);
+    }
+
+    #[test]
     fn pads_that_cut_or_reflect_need_elements() {
         assert_eq!(
             conditions(13, "g (float[N] x) => (y) <int64[2] p = {-1, -2}> { y = Pad (x, p) }"),

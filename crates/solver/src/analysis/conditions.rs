@@ -6,8 +6,8 @@
 //!
 //! | the equations imply for a symbol of an input | error |
 //! |---|---|
-//! | finitely many values remain | [`SolveErrorKind::ForcedSymbol`]: an error, or a warning if the constant comes from the declared type of another input |
-//! | it and other symbols have finitely many values together, as in `h*w = 400` | [`SolveErrorKind::ForcedSymbols`], of the same severity |
+//! | finitely many values remain | [`SolveErrorKind::ForcedSymbol`]: an error, or a warning if it is broadcast against the declared extent of another input |
+//! | it and other symbols have finitely many values together, as in `h*w = 400` | [`SolveErrorKind::ForcedSymbols`]: an error, or a warning if the constant comes from the declared type of another input |
 //! | no value remains | the error of the node that needs it, an error |
 //! | it equals another symbol of the inputs | [`SolveErrorKind::ForcedEquality`], a warning |
 //! | it is restricted in another way | [`SolveErrorKind::Restricted`], a warning with a binding that fails |

@@ -21,9 +21,10 @@ impl SolveErrorKind<'_> {
     /// The severity in a mode. Some kinds differ from their code.
     pub(crate) fn severity(&self, mode: Mode) -> Severity {
         let level = match self {
-            // Two declarations that contradict each other; no constant of the graph restricts the symbol.
-            Self::ForcedSymbol { by_constant: false, .. }
-            | Self::ForcedSymbols { by_constant: false, .. } => Level::Warning,
+            // A caller can choose a symbol that is broadcast against the declared extent of another input.
+            Self::ForcedSymbol { by_constant: false, values, .. } if values.len() > 1 => Level::Warning,
+            // Two declarations that contradict each other; no constant of the graph restricts the symbols.
+            Self::ForcedSymbols { by_constant: false, .. } => Level::Warning,
             // ONNX defines it as a name.
             Self::RefutedClaim(claim) if claim.weight == ClaimWeight::Label => Level::Warning,
             // Some exporters declare -1 for an unknown extent; a stored tensor cannot have one.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use typeloom_onnx::view::{ModelView, TensorView, TypeKindView};
 
-use super::{Checked, Coverage, ExternalTensor, case, load};
+use super::{Checked, Coverage, ExternalTensor, SideData, case, load};
 use crate::analysis::conditions;
 use crate::dim::shape::{DimVec, ShapeId};
 use crate::dim::{Condition, Decision, DimId, Dims};
@@ -30,6 +30,12 @@ impl<'a> Checked<'a> {
     #[must_use]
     pub fn model(&self) -> Option<&ModelView<'a>> {
         self.model.as_ref()
+    }
+
+    /// The source of tensors in other files that the check used.
+    #[must_use]
+    pub fn side_data(&self) -> Option<Arc<dyn SideData>> {
+        self.core.side_data.clone()
     }
 
     /// The errors of the main graph, in graph order.

@@ -210,6 +210,7 @@ impl<'a> Passes<'_, 'a> {
             *core.cases = Cases::new(literals, at_question);
         }
         core.values = options.values;
+        core.side_data.clone_from(&options.side_data);
         core.detail = options.detail;
         match shared {
             Some((dims, assumptions)) => {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Certainty, Comparison, Condition, Facts, Formal, FunctionBody, Kernel, Rule, Signature, TypeSet,
+    Certainty, Comparison, Condition, Facts, Formal, FunctionBody, Kernel, Reads, Rule, Signature, TypeSet,
 };
 
 /// Error in the text of a target.
@@ -135,6 +135,14 @@ fn detail<'t>(
             signature.fuses.push((operator, sets(facts, words)?));
         }
         "crashes" => signature.crashes_on_constants = true,
+        "reads" => {
+            let mut inputs: Vec<&str> = words.collect();
+            let needs_rank = inputs.first() == Some(&"ranked");
+            if needs_rank {
+                inputs.remove(0);
+            }
+            signature.reads = Some(Reads { inputs, needs_rank });
+        }
         _ => return Err("unknown detail"),
     }
     Ok(())

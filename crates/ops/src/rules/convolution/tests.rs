@@ -1,4 +1,4 @@
-use crate::rules::testing::{error, infer_y};
+use crate::rules::testing::{conditions, error, errors, infer_y};
 
 #[test]
 fn a_convolution_counts_the_positions_of_its_windows() {
@@ -133,4 +133,13 @@ fn constant_windows_have_as_many_positions_as_fit_one_by_one() {
             assert_eq!(infer_y(22, &pool), format!("float[1, 1, {positions}]"), "{pool}");
         }
     }
+}
+
+#[test]
+fn pads_of_a_transposed_convolution_leave_an_element() {
+    let graph = "g (float[1, 1, N] x, float[1, 1, 2] w) => (y) \
+        { y = ConvTranspose <pads = [3, 3], strides = [2]> (x, w) }";
+    assert_eq!(conditions(21, graph), ["2*N - 6 >= 1"]);
+    assert_eq!(conditions(21, &graph.replace("[3, 3]", "[0, 0]")), [""; 0]);
+    assert!(!errors(21, &graph.replace('N', "3")).is_empty());
 }

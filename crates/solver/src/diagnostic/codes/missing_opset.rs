@@ -32,8 +32,8 @@ impl Scope<'_, '_> {
     /// The function that contains the body, if it has imports of its own.
     fn importing_function(&self) -> Option<String> {
         let function = &self.operators.functions()[self.function?.index()];
-        function.view.opset_imports().next()?;
-        Some(match function.domain {
+        let has_imports = function.view.opset_imports().next().is_some();
+        has_imports.then(|| match function.domain {
             "" => function.name.to_owned(),
             domain => format!("{domain}.{}", function.name),
         })
