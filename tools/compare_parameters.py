@@ -8,7 +8,7 @@
 Each case is a node that runs. The script changes the shape of one input at a time: an axis is longer, twice as long or 1, the last two axes
 change places, an axis is added or removed. ONNX Runtime runs each changed node, in a process of its own, because wrong parameters can crash it.
 
-A node that runs and that typeloom rejects is a contradiction: the exit code is 1. A node that fails and that typeloom accepts is a check that
+A node that runs and that typeloom rejects is a contradiction: the exit code is 1, unless the case is one of `STRICTER`. A node that fails and that typeloom accepts is a check that
 is missing; ONNX Runtime also fails for reasons that are not about shapes, so these are only listed, with the error. `--all` prints every node.
 """
 
@@ -45,6 +45,16 @@ LENGTHS = ["int32[2] = 7 7", "int32[1] = 8 !"]
 ONE = dict(num_heads=4, kv_num_heads=2)
 U8 = ["float[]", "uint8[]"]
 EXPERTS = ["float[6, 16]", "float[6, 4]"]
+
+# Cases of which ONNX Runtime runs more than the specification allows, or makes empty results.
+STRICTER = {
+    "group_norm": "the function body broadcasts scale and bias",
+    "nhwc_max": "a window larger than the data has no position",
+    "onnx_rotary": "an odd head has an element that is not rotated",
+    "onnx_rotary_caches": "an odd head has an element that is not rotated",
+    "prelu": "the slope is broadcast in one direction only",
+    "qaverage": "a window larger than the data has no position",
+}
 
 # fmt: off
 CASES = [
@@ -109,7 +119,7 @@ CASES = [
     case("rotary_part", "RotaryEmbedding", ["float[2, 3, 64]", "int64[1] = 1", "float[50, 4]", "float[50, 4]"], num_heads=4, rotary_embedding_dim=8),
     case("mrotary", "MRotaryEmbedding", ["float[2, 3, 64]", "int64[3, 2, 3] = 1", "float[50, 8]", "float[50, 8]"], num_heads=4, mrope_section=[2, 3, 3]),
     case("linear_attention", "LinearAttention", ["float[2, 3, 64]", "float[2, 3, 32]", "float[2, 3, 32]", "float[2, 2, 16, 16]", "float[2, 3, 2]", "float[2, 3, 2]"], 2, q_num_heads=4, kv_num_heads=2),
-    case("linear_attention_gate", "LinearAttentionGate", ["float[2, 3, 4]", "float[2, 3, 4]", "float[4]", "float[4]"], 2),
+    case("linear_attention_gate", "LinearAttentionGate", ["float[2, 3, 4]", "float[4]", "float[4]", "float[2, 3, 4]"], 2),
     case("causal_conv", "CausalConvWithState", ["float[2, 6, 5]", "float[6, 1, 4]", "float[6]", "float[2, 6, 3]"], 2),
 
     case("nbits", "MatMulNBits", ["float[2, 3, 64]", "uint8[32, 2, 16]", "float[64]", "uint8[32]", "", "float[32]"], K=64, N=32, block_size=32, bits=4),
@@ -174,14 +184,14 @@ CASES = [
     case("max_mask", "MaxpoolWithMask", ["float[2, 3, 8, 8]", "int32[2, 3, 8, 8] = 1"], kernel_shape=[2, 2]),
     case("transpose_pads", "ConvTransposeWithDynamicPads", ["float[1, 3, 8, 8]", "float[3, 4, 3, 3]", "int64[4] = 0 !", "float[4]"]),
     case("word_conv", "WordConvEmbedding", ["int32[3, 5] = 1", "float[4, 1, 2, 6]", "float[4]", "float[10, 6]"]),
-    case("gated_rms", "GatedRMSNorm", ["float[2, 3, 16]", "float[2, 3, 16]", "float[16]"]),
+    case("gated_rms", "GatedRMSNorm", ["float[2, 3, 16]", "float[16]", "float[2, 3, 16]"]),
     case("branch_rms", "BranchwiseRMSNorm", ["float[2, 3, 4, 16]", "float[4, 16]"]),
     case("gated_add", "GatedAdd", ["float[2, 3, 16]", "float[2, 3, 16]", "float[2, 3, 1]"]),
     case("engram", "EngramGate", ["float[2, 3, 4, 16]", "float[2, 3, 4, 16]", "float[2, 3, 16]", "float[4, 16]", "float[4, 16]", "float[4, 16]"], 2),
     case("premix", "HyperConnectionPreMix", ["float[2, 3, 4, 16]", "float[2, 3, 4]"]),
     case("postmix", "HyperConnectionPostMix", ["float[2, 3, 4, 16]", "float[2, 3, 16]", "float[2, 3, 4]", "float[2, 3, 4, 4]"]),
     case("silu", "ScaledSiLU", ["float[2, 3]", "float[]"]),
-    case("ngram_hash", "NGramHashMapping", ["int64[2, 3]", "int64[2, 2]", "int64[3]", "int64[2, 2] = 5"], 2, max_ngram_size=3, n_head_per_ngram=2, pad_id=0),
+    case("ngram_hash", "NGramHashMapping", ["int64[2, 3]", "int64[3]", "int64[4] = 5", "int64[2, 2]"], 2, max_ngram_size=3, n_head_per_ngram=2, pad_id=0),
     case("attn_lstm", "AttnLSTM", ["float[3, 2, 4]", "float[1, 20, 8]", "float[1, 20, 5]", "float[1, 40]", "int32[2] = 2 3", "float[1, 2, 5]", "float[1, 2, 5]", "float[1, 15]", "float[1, 5, 6]", "float[1, 7, 6]", "float[1, 6]", "float[2, 9, 7]", "int32[2] = 9 8", "float[1, 12, 4]"], 3, hidden_size=5),
     case("nhwc_max", "NhwcMaxPool", ["uint8[2, 8, 8, 3]"], kernel_shape=[2, 2]),
     case("nchwc_conv", "Conv", ["float[1, 16, 8, 8]", "float[16, 16, 3, 3]", "float[16]"], domain="com.microsoft.nchwc"),
@@ -336,7 +346,7 @@ def main() -> int:
                 onnx.save(model, path)
                 rows.append((one, change, path, runner.run(model.SerializeToString(), feeds)))
         ours = verdicts(options.typeloom, [row[2] for row in rows])
-    counts = Counter()
+    counts, contradictions = Counter(), 0
     for one, change, path, error in rows:
         errors = ours[str(path)]
         kind = ("fails" if error else "runs", "rejected" if errors else "accepted")
@@ -344,11 +354,14 @@ def main() -> int:
         broken = change == "as it is" and (error or errors)
         if options.all or broken or kind in (("runs", "rejected"), ("fails", "accepted")):
             mark = {("runs", "rejected"): "CONTRADICTION", ("fails", "accepted"): "missing"}.get(kind, "agreed")
-            reason = errors[0] if mark == "CONTRADICTION" else error.rsplit("Status Message: ", 1)[-1]
+            if mark == "CONTRADICTION" and one["name"] in STRICTER:
+                mark = f"stricter, as {STRICTER[one['name']]}"
+            contradictions += mark == "CONTRADICTION"
+            reason = errors[0] if kind == ("runs", "rejected") else error.rsplit("Status Message: ", 1)[-1]
             print(f"{mark}: {one['name']} ({one['op']}): {change}: {reason[-150:]}")
     for (theirs, mine), count in sorted(counts.items()):
         print(f"{theirs}, {mine}: {count}")
-    return int(counts["runs", "rejected"] > 0)
+    return int(contradictions > 0)
 
 
 if __name__ == "__main__":
