@@ -180,14 +180,14 @@ pub(crate) struct FixArgs {
     /// Show the casts, but write no file
     #[arg(long, group = "TargetArgs")]
     pub(crate) dry_run: bool,
-    /// The allowed casts: `minority` (as few as possible, to the types that most of the model uses), `widest`
-    /// (lossless casts; if there is none, one to the widest type), `lossless` (lossless ones only), `fewest`
-    /// (as few as possible, lossy ones included), `to=TYPE` (casts to TYPE even if lossy, all others
-    /// lossless)
+    /// The allowed casts: `minority` (as few as possible, with the least loss, to the types that most of the model
+    /// uses), `widest` (lossless casts; if there is none, one to the widest type), `lossless` (lossless ones only),
+    /// `fewest` (as few as possible, lossy ones included), `to=TYPE` (as few as possible, to TYPE even if lossy, all
+    /// others lossless)
     #[arg(long, default_value = "minority", value_name = "POLICY")]
     pub(crate) policy: String,
-    /// Apply unsafe repairs as well: casts that make different values of a comparison equal or wrap stored integers, and
-    /// repairs that are one of several with different results. They are listed otherwise
+    /// Apply unsafe repairs as well, which are listed otherwise: casts that make different values of a comparison equal,
+    /// that wrap stored integers, or of texts to numbers, and repairs that are one of several with different results
     #[arg(long)]
     pub(crate) unsafe_fixes: bool,
     /// Write the repaired model even if other errors remain; the exit code is then 1

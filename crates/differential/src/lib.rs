@@ -14,6 +14,7 @@
 //!
 //! Limits: numerical results are not checked; the kernels have separate tests.
 
+pub mod broken;
 pub mod build;
 pub mod choices;
 pub mod expression;
@@ -22,5 +23,6 @@ pub mod generate;
 pub mod interpret;
 pub mod laws;
 pub mod program;
+pub mod repairs;
 pub mod shrink;
 pub mod world;

@@ -12,7 +12,8 @@
 use serde_json::{Value, json};
 use typeloom_onnx::text::escape;
 use typeloom_rewrite::coerce::{
-    Cast, CastUse, CorrectedDeclaration, FunctionCopy, Hunk, RefusedCast, Repair,
+    BypassedCast, Cast, CastUse, CorrectedDeclaration, FunctionCopy, Hunk, LossOfKind, RefusedCast, Repair,
+    TensorLoss,
 };
 use typeloom_rewrite::mend::{CorrectedShape, MovedNode};
 use typeloom_rewrite::safety::Withheld;
@@ -55,12 +56,20 @@ pub fn summary(repair: &Repair) -> String {
     }
     for cast in &repair.casts {
         let Cast { graph, input, from, to, .. } = cast;
-        let loses = if cast.is_lossy() { "can lose values" } else { "keeps every value" };
+        let loses = match &cast.loss {
+            Some(loss) if loss.changed() > 0 => changes(loss),
+            Some(_) => "keeps every value".to_owned(),
+            None if cast.is_lossy() => "can lose values".to_owned(),
+            None => "keeps every value".to_owned(),
+        };
         let to = match &cast.like {
             Some(other) => format!("the type of {other}"),
             None => elem(*to).to_owned(),
         };
         push(&format!("{}{input}: {} -> {to}, {loses}", within(graph), elem(*from)));
+    }
+    for BypassedCast { graph, value, source, uses: _ } in &repair.bypassed {
+        push(&format!("{}{value}: its readers in error read {source}, before its cast", within(graph)));
     }
     for FunctionCopy { function, name, calls } in &repair.copies {
         push(&format!(
@@ -85,6 +94,18 @@ pub fn summary(repair: &Repair) -> String {
     text
 }
 
+/// The effect of a conversion on a stored tensor: `2 of 9 elements change: 1 overflowed (70000 becomes inf), 1 rounded (0.1 becomes
+/// 0.09997559)`.
+fn changes(loss: &TensorLoss) -> String {
+    let kinds = loss
+        .changes
+        .iter()
+        .map(|LossOfKind { kind, count, from, to }| format!("{count} {} ({from} becomes {to})", kind.name()));
+    let kinds: Vec<String> = kinds.collect();
+    let verb = if loss.changed() == 1 { "changes" } else { "change" };
+    format!("{} of {} elements {verb}: {}", loss.changed(), loss.elements, kinds.join(", "))
+}
+
 /// The number of changes of each kind, as text.
 #[must_use]
 pub fn count(repair: &Repair) -> String {
@@ -94,6 +115,9 @@ pub fn count(repair: &Repair) -> String {
     }
     if !repair.reshaped.is_empty() {
         parts.push(format!("{} corrected", count_of(repair.reshaped.len(), "shape")));
+    }
+    if !repair.bypassed.is_empty() {
+        parts.push(format!("{} bypassed", count_of(repair.bypassed.len(), "cast")));
     }
     if !repair.casts.is_empty() || repair.declarations.is_empty() && parts.is_empty() {
         let proved =
@@ -115,7 +139,7 @@ pub fn value(repair: &Repair) -> Value {
         None => json!({"graph": reading.graph_text(), "output": at}),
     };
     let cast = |cast: &Cast| {
-        let Cast { graph, before, name, input, output, from, to, like, uses } = cast;
+        let Cast { graph, before, name, input, output, from, to, like, uses, loss } = cast;
         json!({
             "graph": graph,
             "before": before,
@@ -126,9 +150,11 @@ pub fn value(repair: &Repair) -> Value {
             "to": elem(*to),
             "like": like,
             "lossy": cast.is_lossy(),
+            "loss": loss.as_ref().map(loss_value),
             "readers": uses.iter().map(reading).collect::<Vec<Value>>(),
         })
     };
+    let bypassed = |BypassedCast { graph, value, source, uses }: &BypassedCast| json!({"graph": graph, "value": value, "source": source, "readers": uses.iter().map(reading).collect::<Vec<Value>>()});
     let declaration = |CorrectedDeclaration { graph, name, from, to }: &CorrectedDeclaration| json!({"graph": graph, "name": name, "from": elem(*from), "to": elem(*to)});
     let hunk = |Hunk { graph, position, before, after }: &Hunk| json!({"graph": graph, "node": position, "before": before, "after": after});
     let refused = |RefusedCast { value, from, to, calls }: &RefusedCast| json!({"value": value, "from": elem(*from), "to": elem(*to), "calls": calls});
@@ -141,6 +167,7 @@ pub fn value(repair: &Repair) -> Value {
         "changed": repair.file.is_some(),
         "minimal": repair.is_minimal,
         "casts": repair.casts.iter().map(cast).collect::<Vec<Value>>(),
+        "bypassed": repair.bypassed.iter().map(bypassed).collect::<Vec<Value>>(),
         "declarations": repair.declarations.iter().map(declaration).collect::<Vec<Value>>(),
         "diff": repair.hunks.iter().map(hunk).collect::<Vec<Value>>(),
         "moved": repair.moved.iter().map(moved).collect::<Vec<Value>>(),
@@ -149,6 +176,11 @@ pub fn value(repair: &Repair) -> Value {
         "refused": repair.refused.iter().map(refused).collect::<Vec<Value>>(),
         "withheld": repair.withheld.iter().map(withheld).collect::<Vec<Value>>(),
     })
+}
+
+fn loss_value(TensorLoss { elements, changes }: &TensorLoss) -> Value {
+    let change = |LossOfKind { kind, count, from, to }: &LossOfKind| json!({"kind": kind.name(), "count": count, "from": from, "to": to});
+    json!({"elements": elements, "changes": changes.iter().map(change).collect::<Vec<Value>>()})
 }
 
 fn within(graph: &str) -> String {

@@ -33,6 +33,7 @@ mod choose;
 mod find;
 mod flatten;
 pub(crate) mod layout;
+mod loss;
 mod number_format;
 mod policy;
 mod problem;
@@ -58,10 +59,11 @@ use find::{Origins, find};
 use flatten::Flattened;
 use layout::Layout;
 use policy::{Support, Usage};
-use problem::RefusedConversion;
+use problem::{Refusal, RefusedConversion};
 use write::write;
 
 pub use cast_operator::{NewNode, cast};
+pub use loss::{LossKind, LossOfKind, TensorLoss};
 pub use number_format::keeps_values;
 pub use policy::Policy;
 pub use write::WriteError;
@@ -90,14 +92,32 @@ pub struct Cast {
     pub like: Option<String>,
     /// The uses of the result.
     pub uses: Vec<CastUse>,
+    /// The effect on a stored tensor; `None` for a computed value, and if the elements are not read.
+    pub loss: Option<TensorLoss>,
 }
 
 impl Cast {
-    /// Whether the conversion can lose values.
+    /// Whether the conversion loses values, or can lose values that are not known.
     #[must_use]
     pub fn is_lossy(&self) -> bool {
-        !keeps_values(self.from, self.to)
+        match &self.loss {
+            Some(loss) => loss.changed() > 0,
+            None => !keeps_values(self.from, self.to),
+        }
     }
+}
+
+/// A cast whose input is read instead of its result, which would be converted back.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BypassedCast {
+    /// The path of the graph.
+    pub graph: String,
+    /// The result of the cast.
+    pub value: String,
+    /// The input of the cast.
+    pub source: String,
+    /// The uses that read the input.
+    pub uses: Vec<CastUse>,
 }
 
 /// A use of a conversion: an input of a node, or an output of a graph.
@@ -206,6 +226,8 @@ pub struct Repair {
     pub is_ok: bool,
     /// The inserted conversions.
     pub casts: Vec<Cast>,
+    /// The casts whose inputs are read instead.
+    pub bypassed: Vec<BypassedCast>,
     /// The corrected declarations.
     pub declarations: Vec<CorrectedDeclaration>,
     /// The changes of graphs.
@@ -247,17 +269,20 @@ pub fn repair(
     preferences: impl Into<Preferences>,
 ) -> Result<Repair, RepairError> {
     let settings = Settings { catalogue, universe, options };
-    let Preferences { policy, applied } = preferences.into();
+    let preferences = preferences.into();
     let Mended { file, moved, reshaped, withheld } =
-        mend(bytes, catalogue, universe, options, Repairs::All, applied)?;
+        mend(bytes, catalogue, universe, options, Repairs::All, preferences.applied)?;
     let mut repair = Repair { is_minimal: true, file, moved, reshaped, withheld, ..Repair::default() };
     for round in 0..MAX_ROUNDS {
         let current = repair.file.take();
         let model = current.as_deref().unwrap_or(bytes);
         let mut checked = settings.check(model)?;
         repair.is_ok = checked.is_ok();
-        let changed =
-            if repair.is_ok { None } else { convert(&mut checked, model, settings, policy, &mut repair)? };
+        let changed = if repair.is_ok {
+            None
+        } else {
+            convert(&mut checked, model, settings, preferences, &mut repair)?
+        };
         drop(checked);
         let Some(changed) = changed else {
             repair.file = current;
@@ -276,12 +301,12 @@ fn convert(
     checked: &mut Checked<'_>,
     bytes: &[u8],
     settings: Settings<'_>,
-    policy: Policy,
+    Preferences { policy, applied }: Preferences,
     repair: &mut Repair,
 ) -> Result<Option<Vec<u8>>, RepairError> {
     let model = ModelView::new(bytes).map_err(CheckError::from)?;
     let Some(operator) = CastOperator::of_model(&model, settings.catalogue)? else { return Ok(None) };
-    let support = Support { from: operator.from, to: operator.to, usage: usage(checked) };
+    let support = Support { from: operator.from, to: operator.to, usage: usage(checked), applied };
     let layouts = Layout::of_model(&model).map_err(WriteError::Malformed)?;
     let round = Round { bytes, layouts: &layouts, operator, support, policy };
     let mut attempt = None;
@@ -290,19 +315,44 @@ fn convert(
         && let Ok(mut checked) = (Settings { catalogue: &catalogue, ..settings }).check(&flattened.bytes)
     {
         attempt = round.attempt(&mut checked, Some(&flattened))?;
-        attempt = attempt.filter(|it| it.file.is_some() || !it.refused.is_empty());
+        attempt = attempt.filter(|it| it.file.is_some() || !it.refused.is_empty() || !it.withheld.is_empty());
     }
     if attempt.is_none() {
         attempt = round.attempt(checked, None)?;
     }
-    let Some(attempt) = attempt else { return Ok(None) };
+    let Some(mut attempt) = attempt else { return Ok(None) };
+    let wrapping: Vec<Withheld> = attempt.casts.iter().filter_map(wrapping).collect();
+    if applied < Safety::Unsafe && !wrapping.is_empty() {
+        repair.withheld.extend(wrapping);
+        return Ok(None);
+    }
+    repair.withheld.append(&mut attempt.withheld);
     repair.is_minimal &= attempt.is_minimal;
     repair.refused = attempt.refused;
     repair.casts.extend(attempt.casts);
+    repair.bypassed.extend(attempt.bypassed);
     repair.declarations.extend(attempt.declarations);
     repair.hunks.extend(attempt.hunks);
     repair.copies.extend(attempt.copies);
     Ok(attempt.file)
+}
+
+/// A conversion of stored integers that does not keep them.
+fn wrapping(cast: &Cast) -> Option<Withheld> {
+    let wrapped = cast.loss.as_ref()?.changes.iter().find(|change| change.kind == LossKind::Wrapped)?;
+    let LossOfKind { from, to, .. } = wrapped;
+    let (old, new) = (cast.from.onnx_name()?, cast.to.onnx_name()?);
+    let repair = format!("{}: {old} -> {new}: {from} becomes {to}", cast.input);
+    Some(Withheld { graph: cast.graph.clone(), repair })
+}
+
+/// A conversion that is unsafe because of its element types.
+fn unsafe_conversion(value: &str, from: Elem, to: Elem) -> Option<String> {
+    let effect = match from {
+        Elem::STRING => "a text need not be a number",
+        _ => "different values of a comparison can become equal",
+    };
+    Some(format!("{value}: {} -> {}: {effect}", from.onnx_name()?, to.onnx_name()?))
 }
 
 /// The model of one round.
@@ -331,7 +381,15 @@ impl Round<'_> {
         let Some(problem) = find(checked, Origins(flattened)) else { return Ok(None) };
         let solution = choose(&problem, self.layouts, self.policy, self.support);
         let mut attempt = Repair { is_minimal: solution.is_proved, ..Repair::default() };
-        for RefusedConversion { body, value, from, to } in &solution.refused {
+        for RefusedConversion { reason, body, value, graph, from, to } in &solution.refused {
+            if *reason == Refusal::Unsafe {
+                let layout = &self.layouts[body.index()];
+                let graph = graph_text(layout.is_function().then_some(layout.name), &layout.path(*graph));
+                let withheld =
+                    unsafe_conversion(value.name, *from, *to).map(|repair| Withheld { graph, repair });
+                attempt.withheld.extend(withheld);
+                continue;
+            }
             let calls = problem.calls_of(*body).iter();
             let mut calls: Vec<String> =
                 calls.filter_map(|call| problem.call_site(self.layouts, *call)).collect();

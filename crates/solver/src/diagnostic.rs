@@ -67,7 +67,7 @@ pub use source::SourceLine;
 pub use target::{TargetIssue, TargetSite, diagnose_target};
 
 // The vocabulary of the files below.
-use casts::{best_cast, cast_into, is_tensor};
+use casts::{best_cast, cast_into, drops_fractions, is_tensor};
 use cause::Doubt;
 use node::{Mark, Part, declaration, type_text};
 use ports::surplus_marks;

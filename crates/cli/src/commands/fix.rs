@@ -127,7 +127,11 @@ fn incomplete(
     };
     let errors = |left: &[Diagnostic]| left.iter().filter(|diagnostic| diagnostic.is_error()).count();
     let Some((file, left)) = after.filter(|(_, left)| errors(left) < errors(&before)) else {
-        let why = if repair.refused.is_empty() { "casts cannot repair it" } else { "the policy forbids it" };
+        let why = match (&repair.refused[..], &repair.withheld[..]) {
+            ([_, ..], _) => "the policy forbids it",
+            ([], [_, ..]) => "the repair is not safe",
+            ([], []) => "casts cannot repair it",
+        };
         return refuse(args, source, repair, &before, why);
     };
     let (left_over, all) = (errors(&left), errors(&before));

@@ -168,17 +168,19 @@ impl TensorHeader<'_> {
 
     /// As [`TensorHeader::float_values`], in another list.
     pub fn collect_floats<C: Default + Extend<f64>>(&self, limit: usize) -> Result<Option<C>, DecodeError> {
-        let Some(storage) = Storage::of(self.data_type) else { return Ok(None) };
-        let Some(decode) = float_decoder(storage.dtype) else { return Ok(None) };
-        let Some(count) = self.view.count_within(self, limit)? else { return Ok(None) };
-        let fixed = |bytes: &[u8], size| {
-            let mut list = C::default();
-            list.extend(bytes.chunks_exact(size).map(|it| decode(little_endian(it))));
-            list
-        };
+        let mut list = C::default();
+        Ok(self.extend_floats(limit, &mut list)?.then_some(list))
+    }
+
+    /// Appends the elements to a list; `false` if [`TensorHeader::float_values`] returns `None`.
+    pub fn extend_floats(&self, limit: usize, list: &mut impl Extend<f64>) -> Result<bool, DecodeError> {
+        let Some(storage) = Storage::of(self.data_type) else { return Ok(false) };
+        let Some(decode) = float_decoder(storage.dtype) else { return Ok(false) };
+        let Some(count) = self.view.count_within(self, limit)? else { return Ok(false) };
         if let Some(raw) = raw(self) {
             self.view.check_size(RAW_DATA, "bytes", storage.byte_count(count), raw.len())?;
-            return Ok(Some(fixed(raw, storage.byte_count(1))));
+            list.extend(decoded(raw, storage.byte_count(1), decode));
+            return Ok(true);
         }
         let fields = self.view.wire_fields();
         let (number, name) = (storage.field.number(), storage.field.name());
@@ -188,22 +190,32 @@ impl TensorHeader<'_> {
             _ => {
                 let bits = Ints::new(fields, number, name);
                 let values = bits.map(|bits| bits.map(|bits| decode(bits.cast_unsigned())));
-                return self.view.collect(values, name, count).map(Some);
+                return self.view.extend(list, values, name, count).map(|()| true);
             }
         };
         if let Some(packed) = self.packed
             && packed.number == number
             && packed.bytes.len() == size * count
         {
-            return Ok(Some(fixed(packed.bytes, size)));
+            list.extend(decoded(packed.bytes, size, decode));
+            return Ok(true);
         }
         let values = |bits: Result<u64, DecodeError>| bits.map(decode);
-        let list = match size {
-            4 => self.view.collect(FixedBits::<4>::new(fields, number, name).map(values), name, count)?,
-            _ => self.view.collect(FixedBits::<8>::new(fields, number, name).map(values), name, count)?,
-        };
-        Ok(Some(list))
+        match size {
+            4 => {
+                self.view.extend(list, FixedBits::<4>::new(fields, number, name).map(values), name, count)?
+            }
+            _ => {
+                self.view.extend(list, FixedBits::<8>::new(fields, number, name).map(values), name, count)?
+            }
+        }
+        Ok(true)
     }
+}
+
+/// The floats of `size` bytes each.
+fn decoded(bytes: &[u8], size: usize, decode: impl Fn(u64) -> f64) -> impl Iterator<Item = f64> {
+    bytes.chunks_exact(size).map(move |it| decode(little_endian(it)))
 }
 
 getters! {

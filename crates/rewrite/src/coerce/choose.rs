@@ -18,9 +18,13 @@ use typeloom_solver::model::ports::ClassId;
 use typeloom_solver::program::GraphId;
 
 use super::layout::{Layout, Site};
+use super::number_format::rounds;
 use super::policy::{Policy, Support};
-use super::problem::{CallId, Conversion, LocalValue, Problem, RefusedConversion, Solution, Target, Uses};
-use assign::{Assignment, Group, assign};
+use super::problem::{
+    CallId, CastSource, Conversion, LocalValue, Problem, Refusal, RefusedConversion, Solution, Target, Uses,
+};
+use crate::safety::Safety;
+use assign::{Assignment, Classes, Group, assign};
 use shared::{Like, SharedGroup, Source};
 
 /// The first version of the operator set that has `CastLike`.
@@ -76,8 +80,15 @@ struct Chooser<'p, 'l, 'a> {
 }
 
 impl<'p, 'a> Chooser<'p, '_, 'a> {
-    fn assign(&self, groups: &[Group], shared: &[SharedGroup], policy: Policy) -> Assignment {
-        assign(&self.problem.classes, groups, shared, policy, self.support)
+    fn assign(
+        &self,
+        groups: &[Group<'_>],
+        shared: &[SharedGroup],
+        policy: Policy,
+        applied: Safety,
+    ) -> Assignment {
+        let Problem { classes: sets, compared, .. } = self.problem;
+        assign(Classes { sets, compared }, groups, shared, policy, Support { applied, ..self.support })
     }
 
     fn solution(&self, assignment: &Assignment) -> Solution<'p, 'a> {
@@ -97,12 +108,12 @@ impl<'p, 'a> Chooser<'p, '_, 'a> {
         let problem = self.problem;
         let (single, several): (Vec<&Uses<'a>>, Vec<&Uses<'a>>) =
             problem.uses.iter().partition(|uses| problem.calls_of(uses.body).len() < 2);
-        let groups: Vec<Group> = single.iter().flat_map(|uses| groups(uses)).collect();
+        let groups: Vec<Group<'_>> = single.iter().flat_map(|uses| groups(uses)).collect();
         let attempt = |scope: LikeScope| {
             let shared: Vec<SharedUses<'_, '_>> =
                 several.iter().map(|uses| self.shared_uses(uses, scope)).collect();
             let shared_groups: Vec<SharedGroup> = shared.iter().map(|it| it.group.clone()).collect();
-            (self.assign(&groups, &shared_groups, self.policy), shared)
+            (self.assign(&groups, &shared_groups, self.policy, self.support.applied), shared)
         };
         // An exact answer over all candidates can be too expensive. With fewer candidates it may be found, and an answer with
         // one conversion cannot be improved.
@@ -149,11 +160,14 @@ impl<'p, 'a> Chooser<'p, '_, 'a> {
             .enumerate()
             .flat_map(|(at, uses)| uses.makers.keys().map(move |call| (at, uses, *call)))
             .collect();
-        let groups: Vec<Group> = problem.uses.iter().flat_map(groups).collect();
-        let assignment = self.assign(&groups, &[], self.policy);
+        let groups: Vec<Group<'_>> = problem.uses.iter().flat_map(groups).collect();
+        let applied = self.support.applied;
+        let assignment = self.assign(&groups, &[], self.policy, applied);
         let mut solution = self.solution(&assignment);
         solution.is_proved &= problem.uses.iter().all(|uses| problem.calls_of(uses.body).len() < 2);
-        let needed = (!assignment.is_complete()).then(|| self.assign(&groups, &[], Policy::Widest));
+        let needed =
+            |policy, applied| (!assignment.is_complete()).then(|| self.assign(&groups, &[], policy, applied));
+        let (forbidden, unsafe_ones) = (needed(Policy::Widest, applied), needed(self.policy, Safety::Unsafe));
         for (group, (at, uses, call)) in parts.into_iter().enumerate() {
             if !assignment.is_unsolved(group) {
                 solution.conversions[call.index()].extend(conversions(uses, call, &assignment.elems));
@@ -161,10 +175,14 @@ impl<'p, 'a> Chooser<'p, '_, 'a> {
             }
             solution.unsolved.insert((at, call));
             solution.unsolved_values.insert((call, uses.value));
-            let needed = needed.as_ref().filter(|needed| !needed.is_unsolved(group));
-            let forbidden = needed.map(|needed| conversions(uses, call, &needed.elems)).unwrap_or_default();
-            solution.refused.extend(forbidden.into_iter().map(|Conversion { value, from, to, .. }| {
-                RefusedConversion { body: uses.body, value, from, to }
+            let needed = [(&forbidden, Refusal::Policy), (&unsafe_ones, Refusal::Unsafe)];
+            let solved = needed.into_iter().filter_map(|(needed, reason)| Some((needed.as_ref()?, reason)));
+            let Some((needed, reason)) = { solved }.find(|(needed, _)| !needed.is_unsolved(group)) else {
+                continue;
+            };
+            let found = conversions(uses, call, &needed.elems).into_iter();
+            solution.refused.extend(found.map(|Conversion { value, graph, from, to, .. }| {
+                RefusedConversion { body: uses.body, value, graph, from, to, reason }
             }));
         }
         solution
@@ -263,12 +281,14 @@ impl<'p, 'a> Chooser<'p, '_, 'a> {
 }
 
 /// One group for each call.
-fn groups<'u>(uses: &'u Uses<'_>) -> impl Iterator<Item = Group> + use<'u> {
-    uses.makers.iter().map(|(call, maker)| Group {
+fn groups<'u, 'a>(uses: &'u Uses<'a>) -> impl Iterator<Item = Group<'u>> + use<'u, 'a> {
+    let source = uses.readable_source();
+    uses.makers.iter().map(move |(call, maker)| Group {
         maker: *maker,
         readers: uses.readers.values().filter_map(|classes| classes.get(call).copied()).collect(),
         converts: uses.converts,
-        stored: uses.stored,
+        stored: uses.stored.as_ref(),
+        source: source.map(|source| source.class),
         declared: uses.declared,
     })
 }
@@ -283,13 +303,11 @@ fn conversions<'a>(uses: &Uses<'a>, call: CallId, elems: &[Option<Elem>]) -> Vec
             by_elem.entry(to).or_default().push(*site);
         }
     }
-    let conversion = |(to, readers)| Conversion {
-        value: uses.value,
-        graph: uses.graph,
-        target: Target::Elem(to),
-        readers,
-        from,
-        to,
+    let conversion = |(to, readers): (Elem, Vec<Site>)| {
+        let is_source = |source: &CastSource<'_>| elems[source.class.index()] == Some(to) && rounds(to, from);
+        let source = uses.readable_source().filter(is_source);
+        let target = source.map_or(Target::Elem(to), |source| Target::Source(source.value));
+        Conversion { value: uses.value, graph: uses.graph, target, readers, from, to }
     };
     by_elem.into_iter().map(conversion).collect()
 }

@@ -6,19 +6,21 @@
 use std::collections::{BTreeMap, HashMap};
 
 use indexmap::IndexMap;
+use typeloom_solver::elem::ElemSet;
 use typeloom_solver::model::Checked;
-use typeloom_solver::model::ports::{ClassId, Ports, Read, Reader, derived_declaration, ports};
-use typeloom_solver::program::{Body, GraphId, Origin, StepId, ValueId};
+use typeloom_solver::model::ports::{ClassId, Ports, Read, Reader, SettledPort, derived_declaration, ports};
+use typeloom_solver::program::{Body, GraphId, Initializer, Origin, StepId, ValueId};
 use typeloom_solver::solution::Type;
 
 use super::flatten::{Flattened, NodeOrigin, Role};
 use super::layout::{BodyId, NodeId, Site};
-use super::policy::Stored;
-use super::problem::{BodyCalls, Call, CallId, LocalValue, Problem, Uses};
+use super::loss::StoredTensor;
+use super::problem::{BodyCalls, Call, CallId, CastSource, LocalValue, Problem, Uses};
 
 /// Collects the problem of a model, or of a flattened model; `None` if the bytes are malformed.
 pub(super) fn find<'a>(checked: &mut Checked<'a>, origins: Origins<'_>) -> Option<Problem<'a>> {
-    let ports = ports(checked);
+    let mut ports = ports(checked);
+    keep_settled(&mut ports, checked.body(), origins);
     let (calls, bodies) = match origins.0 {
         Some(flattened) => (flattened.calls.clone(), flattened.bodies.clone()),
         None => {
@@ -39,6 +41,21 @@ pub(super) fn find<'a>(checked: &mut Checked<'a>, origins: Origins<'_>) -> Optio
     }
     Some(finder.finish(ports))
 }
+
+/// Narrows the classes of ports that no error affects to their element types, so that their values keep their results. The
+/// borders of calls are not part of the model.
+fn keep_settled(ports: &mut Ports, body: &Body<'_>, origins: Origins<'_>) {
+    for SettledPort { step, class, elem } in &ports.settled {
+        let is_border = |step| origins.node(body, step).is_some_and(|origin| origin.role != Role::Node);
+        let set = &mut ports.classes[class.index()];
+        if set.contains(*elem) && !step.is_some_and(is_border) {
+            *set = ElemSet::of(*elem);
+        }
+    }
+}
+
+/// The operators whose results depend on whether two values are equal.
+const COMPARISONS: [&str; 5] = ["Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"];
 
 /// The relation of a checked body to the bodies of the original model.
 #[derive(Clone, Copy)]
@@ -140,6 +157,24 @@ impl<'a> Finder<'_, 'a> {
         })
     }
 
+    /// The input of the `Cast` that makes a value of a body with one call.
+    fn source(
+        &self,
+        checked: &Checked<'a>,
+        ports: &Ports,
+        value: ValueId,
+        call: CallId,
+    ) -> Option<CastSource<'a>> {
+        let body = checked.body();
+        let step = body.value(value).origin.step()?;
+        let is_cast = body.op_name(step) == "Cast" && checked.domain_of(body, step).is_empty();
+        let is_single = self.problem.calls_of(self.body(call)).len() == 1;
+        let input = body.inputs(step).first().copied().flatten().filter(|_| is_cast && is_single)?;
+        let (owner, value) = self.locals[input.index()]?;
+        let class = ports.makers[input.index()]?;
+        (owner == call).then_some(CastSource { value, class })
+    }
+
     fn read(&mut self, checked: &mut Checked<'a>, ports: &Ports, read: Read) -> Option<()> {
         let body = checked.body();
         let Some((owner, value)) = self.locals[read.value.index()] else { return Some(()) };
@@ -154,20 +189,27 @@ impl<'a> Finder<'_, 'a> {
         if let Some(node) = site.node().filter(|_| self.origins.0.is_some()) {
             self.problem.operands.entry((owner, node)).or_default().insert(value);
         }
+        if let Some(step) = reading_step(read.by)
+            && COMPARISONS.contains(&body.op_name(step))
+            && checked.domain_of(body, step).is_empty()
+        {
+            self.problem.compared.insert(read.class);
+        }
         let key = (owner, value, graph, converts);
         if !self.uses.contains_key(&key) {
             let is_tensor =
                 matches!(checked.type_of(read.value), Type::Tensor(_) | Type::Error | Type::Unknown(_));
             let declared =
                 if owner == BodyId::MAIN { derived_declaration(checked, read.value) } else { None };
-            let stored =
-                if self.origins.0.is_none() { stored(checked.body(), read.value) } else { Stored::No };
+            let stored = stored(checked.body(), read.value);
+            let source = self.source(checked, ports, read.value, call);
             let uses = Uses {
                 body: owner,
                 value,
                 graph,
                 converts: converts && is_tensor,
                 stored,
+                source,
                 declared,
                 makers: BTreeMap::new(),
                 readers: IndexMap::new(),
@@ -204,11 +246,25 @@ impl<'a> Finder<'_, 'a> {
     }
 }
 
-fn stored(body: &Body<'_>, value: ValueId) -> Stored {
+fn reading_step(reader: Reader) -> Option<StepId> {
+    match reader {
+        Reader::Input { step, .. } => Some(step),
+        Reader::Output { .. } => None,
+    }
+}
+
+/// The tensor of a value that the model stores. A caller can replace a default.
+fn stored<'a>(body: &Body<'a>, value: ValueId) -> Option<StoredTensor<'a>> {
     match body.value(value).origin {
-        Origin::Initializer(_) | Origin::InputWithDefault(_) => Stored::Yes,
+        Origin::Initializer(at) => Some(StoredTensor::of_initializer(match body.initializer(at) {
+            Initializer::Dense(tensor) => Some(tensor),
+            Initializer::Sparse(_) => None,
+        })),
+        Origin::InputWithDefault(_) => Some(StoredTensor::of_initializer(None)),
         // A node without inputs is a constant.
-        Origin::Step(step) if body.inputs(body.first_step(step)).is_empty() => Stored::Yes,
-        Origin::Step(_) | Origin::Input | Origin::Undefined => Stored::No,
+        Origin::Step(step) if body.inputs(body.first_step(step)).is_empty() => {
+            Some(StoredTensor::of_node(body.step(step).node))
+        }
+        Origin::Step(_) | Origin::Input | Origin::Undefined => None,
     }
 }

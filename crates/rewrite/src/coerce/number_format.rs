@@ -4,25 +4,49 @@ use typeloom_solver::elem::Elem;
 use typeloom_types::dtype::DtypeClass;
 
 /// The number format of an element type. An integer is a float without exponents below 0 and without special values.
-struct NumberFormat {
+pub(super) struct NumberFormat {
     /// The bits of the significand.
-    significand: i32,
+    pub(super) significand: i32,
     /// The exponents of the least and of the greatest power of two.
-    least: i32,
+    pub(super) least: i32,
     greatest: i32,
-    is_signed: bool,
+    pub(super) is_signed: bool,
     /// The special values; `None` for integers.
-    specials: Option<Specials>,
+    pub(super) specials: Option<Specials>,
+}
+
+impl NumberFormat {
+    /// The greatest value of a float.
+    pub(super) fn greatest_value(&self, elem: Elem) -> f64 {
+        // The greatest significand of this format is not a number.
+        if elem == Elem::FLOAT8E4M3FN {
+            return 448.0;
+        }
+        (2.0 - f64::from(1 - self.significand).exp2()) * f64::from(self.greatest).exp2()
+    }
+
+    /// The format as an integer.
+    pub(super) fn integer(&self) -> Integer {
+        Integer { bits: self.significand.unsigned_abs(), is_signed: self.is_signed }
+    }
+}
+
+/// An integer format.
+#[derive(Clone, Copy)]
+pub(super) struct Integer {
+    /// The bits without the sign.
+    pub(super) bits: u32,
+    pub(super) is_signed: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Specials {
+pub(super) enum Specials {
     InfinitiesAndNan,
     Nan,
     None,
 }
 
-fn number_format(elem: Elem) -> Option<NumberFormat> {
+pub(super) fn number_format(elem: Elem) -> Option<NumberFormat> {
     let dtype = elem.dtype()?;
     let is_signed = match dtype.class() {
         DtypeClass::Bool | DtypeClass::UnsignedInt => false,
@@ -68,13 +92,20 @@ pub fn keeps_values(from: Elem, to: Elem) -> bool {
     let (Some(old), Some(new)) = (number_format(from), number_format(to)) else { return false };
     let keeps_specials =
         old.specials.is_none() || [Some(Specials::InfinitiesAndNan), old.specials].contains(&new.specials);
-    // Conversion to bool keeps only the difference between zero and nonzero.
+    // Conversion to bool keeps only the difference between zero and nonzero, and this float has no zero.
     to != Elem::BOOL
+        && to != Elem::FLOAT8E8M0
         && old.significand <= new.significand
         && old.least >= new.least
         && old.greatest <= new.greatest
         && (new.is_signed || !old.is_signed)
         && keeps_specials
+}
+
+/// Whether a conversion keeps the size of numbers except for rounding, so that its input is as good as its result.
+pub(super) fn rounds(from: Elem, to: Elem) -> bool {
+    let is_number = from != Elem::BOOL && number_format(from).is_some();
+    keeps_values(from, to) || is_number && is_float(to)
 }
 
 /// A rank by which a wider number format is greater.

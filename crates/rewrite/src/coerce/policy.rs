@@ -2,20 +2,25 @@
 //!
 //! Costs are compared lexicographically by these components:
 //!
-//! 1. the conversions that the policy avoids (`widest`, `to`: conversions that lose values; `minority`: floats that become integers);
+//! 1. the conversions that the policy avoids (`widest`: conversions that lose values), and unsafe conversions, if they are
+//!    permitted;
 //! 2. the number of conversions;
-//! 3. `minority`: the number of conversions of computed values, rather than of stored tensors;
-//! 4. `minority`: the rarity of the new types in the model, so that the rare type is converted and not the common one;
-//! 5. the number of conversions that lose values;
-//! 6. the number of declarations that have to change;
-//! 7. the narrowness of the new types.
+//! 3. `minority`: the number of conversions of floats to integers;
+//! 4. the number of conversions that lose values (`to`: those into other types);
+//! 5. `minority`: the number of conversions of computed values, rather than of stored tensors;
+//! 6. `minority`: the rarity of the new types in the model, so that the rare type is converted and not the common one;
+//! 7. the number of readers that get a converted value;
+//! 8. the number of declarations that have to change;
+//! 9. the narrowness of the new types.
 //!
 //! A cost is one integer with a range of bits per component, so costs are added componentwise.
 
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_types::dtype::Dtype;
 
-use super::number_format::{is_float, keeps_values, width};
+use super::loss::StoredTensor;
+use super::number_format::{is_float, width};
+use crate::safety::Safety;
 
 /// Permitted conversions, and the preference between repairs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -29,7 +34,7 @@ pub enum Policy {
     Widest,
     /// As few conversions as possible, regardless of loss.
     Fewest,
-    /// Conversions into one element type regardless of loss, otherwise conversions that keep every value.
+    /// As few conversions as possible: into one element type regardless of loss, or conversions that keep every value.
     To(Dtype),
 }
 
@@ -39,14 +44,19 @@ pub(crate) type Cost = u128;
 /// An upper bound of all sums of costs.
 pub(crate) const IMPOSSIBLE: Cost = Cost::MAX >> 1;
 
-const AVOIDED: Cost = 1 << 108;
+const AVOIDED: Cost = 1 << 114;
 /// One conversion.
-pub(crate) const CONVERSION: Cost = 1 << 90;
+pub(crate) const CONVERSION: Cost = 1 << 100;
+/// A conversion that drops fractions.
+const TRUNCATION: Cost = 1 << 87;
+/// A conversion that loses values. Element types are compared by the components from this one on.
+pub(crate) const LOSS: Cost = 1 << 74;
 /// A conversion of a computed value.
-const COMPUTED: Cost = 1 << 72;
+const COMPUTED: Cost = 1 << 61;
 /// One rank of [`Usage`].
-const RARITY: Cost = 1 << 54;
-const LOSS: Cost = 1 << 36;
+const RARITY: Cost = 1 << 44;
+/// A reader of a converted value.
+pub(crate) const REROUTED: Cost = 1 << 31;
 /// A declaration that has to change.
 pub(crate) const DECLARATION: Cost = 1 << 18;
 
@@ -61,6 +71,8 @@ pub(crate) struct Support {
     pub(crate) from: ElemSet,
     pub(crate) to: ElemSet,
     pub(crate) usage: Usage,
+    /// The greatest safety class of the conversions.
+    pub(crate) applied: Safety,
 }
 
 /// The number of element types of ONNX, plus one.
@@ -94,42 +106,58 @@ impl Usage {
     }
 }
 
-/// Whether a value is stored in the file.
+/// The elements after a conversion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Stored {
-    /// The value is a tensor in the file.
-    Yes,
-    /// A node computes the value, or the caller passes it.
-    No,
+pub(crate) enum Elements {
+    /// Every element has the same value.
+    Kept,
+    /// Elements can change.
+    Changed,
 }
 
 impl Policy {
     /// The cost of a conversion; `None` if the policy or the operator forbids it.
-    pub(crate) fn cost(self, from: Elem, to: Elem, support: Support) -> Option<Cost> {
+    pub(crate) fn cost(self, from: Elem, to: Elem, elements: Elements, support: Support) -> Option<Cost> {
         if !support.from.contains(from) || !support.to.contains(to) {
             return None;
         }
-        let keeps = keeps_values(from, to);
-        let loss = if keeps { 0 } else { LOSS };
-        let base = CONVERSION + loss + Cost::from(255 - width(to));
+        let keeps = elements == Elements::Kept;
+        let narrowness = Cost::from(255 - width(to));
+        let base = CONVERSION + if keeps { 0 } else { LOSS } + narrowness;
+        // A text need not be a number, so a run can fail.
+        let is_unsafe = from == Elem::STRING;
+        let base = match (is_unsafe, support.applied) {
+            (true, Safety::Safe) => return None,
+            (true, Safety::Unsafe) => AVOIDED + base,
+            (false, Safety::Safe | Safety::Unsafe) => base,
+        };
         match self {
             Self::Minority => {
-                // Networks compute with fractions. Only an index that must be an integer has no other repair.
-                let truncates = is_float(from) && !is_float(to);
-                let avoided = if truncates { AVOIDED } else { 0 };
-                Some(avoided + base + RARITY * Cost::from(support.usage.rarity(to)))
+                // Networks compute with fractions.
+                let truncates = !keeps && is_float(from) && !is_float(to);
+                let truncation = if truncates { TRUNCATION } else { 0 };
+                Some(truncation + base + RARITY * Cost::from(support.usage.rarity(to)))
             }
             Self::Lossless => keeps.then_some(base),
             Self::Widest => Some(if keeps { base } else { AVOIDED + base }),
             Self::Fewest => Some(base),
-            Self::To(target) if Elem::of(target) == to => Some(base),
-            Self::To(_) => keeps.then_some(AVOIDED + base),
+            Self::To(target) if Elem::of(target) == to => Some(CONVERSION + narrowness),
+            Self::To(_) => keeps.then_some(base + LOSS),
+        }
+    }
+
+    /// The cost of a conversion in front of a comparison; `None` if it is forbidden. Different values must stay different.
+    pub(crate) fn of_comparison(to: Elem, elements: Elements, support: Support) -> Option<Cost> {
+        match (elements, support.applied) {
+            (Elements::Kept, Safety::Safe | Safety::Unsafe) => Some(0),
+            (Elements::Changed, Safety::Unsafe) if to != Elem::BOOL => Some(AVOIDED),
+            (Elements::Changed, Safety::Safe | Safety::Unsafe) => None,
         }
     }
 
     /// The additional cost of converting a computed value.
-    pub(crate) fn of_source(self, stored: Stored) -> Cost {
-        if (self, stored) == (Self::Minority, Stored::No) { COMPUTED } else { 0 }
+    pub(super) fn of_source(self, stored: Option<&StoredTensor<'_>>) -> Cost {
+        if self == Self::Minority && stored.is_none() { COMPUTED } else { 0 }
     }
 
     /// The element types to consider for open classes, the best first.

@@ -11,7 +11,7 @@ use typeloom_solver::model::ports::ClassId;
 use typeloom_solver::program::GraphId;
 
 use super::layout::{BodyId, Layout, NodeId, Site};
-use super::policy::Stored;
+use super::loss::{StoredTensor, TensorLoss};
 use crate::ids::ids;
 
 ids! {
@@ -48,13 +48,31 @@ pub(super) struct Uses<'a> {
     pub(super) graph: GraphId,
     /// Whether the value can be converted. Sequences cannot, nor can model inputs that are also model outputs.
     pub(super) converts: bool,
-    pub(super) stored: Stored,
+    /// The tensor, if the value is one that the model stores.
+    pub(super) stored: Option<StoredTensor<'a>>,
+    /// The input of the `Cast` that makes the value. Nodes can read it instead.
+    pub(super) source: Option<CastSource<'a>>,
     /// The declared element type, unless it belongs to the interface of the model. Keeping it is preferred.
     pub(super) declared: Option<Elem>,
     /// The class of the port that defines the value, by call.
     pub(super) makers: BTreeMap<CallId, ClassId>,
     /// The class of the port at each use, by call.
     pub(super) readers: IndexMap<Site, BTreeMap<CallId, ClassId>>,
+}
+
+impl<'a> Uses<'a> {
+    /// The input of the `Cast` that makes the value, if all readers can read it instead. An output of a graph must be a value that
+    /// the graph defines.
+    pub(super) fn readable_source(&self) -> Option<CastSource<'a>> {
+        self.source.filter(|_| self.readers.keys().all(|site| site.node.is_some()))
+    }
+}
+
+/// The input of a `Cast`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct CastSource<'a> {
+    pub(super) value: LocalValue<'a>,
+    pub(super) class: ClassId,
 }
 
 /// A body with its calls.
@@ -72,6 +90,8 @@ pub(super) struct Problem<'a> {
     pub(super) calls: Vec<Call>,
     pub(super) bodies: Vec<BodyCalls>,
     pub(super) uses: Vec<Uses<'a>>,
+    /// The classes of inputs of comparisons.
+    pub(super) compared: HashSet<ClassId>,
     /// For each call, the class of the port that defines each value.
     pub(super) makers: Vec<HashMap<LocalValue<'a>, ClassId>>,
     /// The class of each output of a graph, with the position of its uses in `uses`.
@@ -87,6 +107,18 @@ impl Problem<'_> {
         &self.bodies[body.index()].calls
     }
 
+    /// The effect of a conversion on a stored value; `None` if the value is computed or not read.
+    pub(super) fn loss(
+        &self,
+        body: BodyId,
+        value: LocalValue<'_>,
+        from: Elem,
+        to: Elem,
+    ) -> Option<TensorLoss> {
+        let uses = self.uses.iter().find(|uses| (uses.body, uses.value) == (body, value))?;
+        uses.stored.as_ref()?.loss(from, to)
+    }
+
     /// The calling node as diagnostics print it; `None` for the main graph.
     pub(super) fn call_site(&self, layouts: &[Layout<'_>], call: CallId) -> Option<String> {
         let (caller, node) = self.calls[call.index()].caller?;
@@ -100,6 +132,8 @@ pub(super) enum Target<'a> {
     Elem(Elem),
     /// The type of another value, by `CastLike`.
     Like(LocalValue<'a>),
+    /// No new node: the readers read the input of the `Cast` that makes the value.
+    Source(LocalValue<'a>),
 }
 
 /// A conversion to insert.
@@ -123,11 +157,22 @@ impl Conversion<'_> {
     }
 }
 
-/// A conversion that the policy forbids.
+/// The reason why a necessary conversion is not made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Refusal {
+    /// The policy forbids it.
+    Policy,
+    /// It is unsafe.
+    Unsafe,
+}
+
+/// A necessary conversion that is not made.
 #[derive(Clone, Debug)]
 pub(super) struct RefusedConversion<'a> {
+    pub(super) reason: Refusal,
     pub(super) body: BodyId,
     pub(super) value: LocalValue<'a>,
+    pub(super) graph: GraphId,
     pub(super) from: Elem,
     pub(super) to: Elem,
 }

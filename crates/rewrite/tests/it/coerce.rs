@@ -5,7 +5,8 @@ use typeloom_onnx::messages::type_proto::Value;
 use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto};
 use typeloom_onnx::text::{PrintOptions, print_node};
 use typeloom_ops::catalogue::Standard;
-use typeloom_rewrite::coerce::{Policy, Repair, repair};
+use typeloom_rewrite::coerce::{LossKind, Policy, Preferences, Repair, keeps_values, repair};
+use typeloom_rewrite::safety::Safety;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::{Mode, Options};
 use typeloom_test_cases::number;
@@ -26,8 +27,8 @@ const ILL_TYPED: [(&str, usize); 9] = [
     ("where_cond_float", 1),
 ];
 
-pub(crate) fn repaired(bytes: &[u8], policy: Policy) -> Repair {
-    repair(bytes, &Standard, universe(), &Options::default(), policy).expect("the model can be read")
+pub(crate) fn repaired(bytes: &[u8], preferences: impl Into<Preferences>) -> Repair {
+    repair(bytes, &Standard, universe(), &Options::default(), preferences).expect("the model can be read")
 }
 
 /// The nodes of the repaired graph as text. Checks that the repaired model has no errors.
@@ -57,7 +58,8 @@ fn every_recorded_element_type_error_is_repaired_with_few_casts() {
     let Some(root) = recorded() else { return };
     for (name, casts) in ILL_TYPED {
         let bytes = std::fs::read(root.join(format!("illtyped/{name}.onnx"))).expect("the case is there");
-        let repair = repaired(&bytes, Policy::Widest);
+        // A text need not be a number, so the repair of `relu_string` is unsafe.
+        let repair = repaired(&bytes, Preferences { policy: Policy::Widest, applied: Safety::Unsafe });
         assert!(repair.is_ok, "{name}: {:?}", repair.refused);
         assert_eq!(repair.casts.len(), casts, "{name}");
         assert!(repair.is_minimal, "{name}");
@@ -294,6 +296,130 @@ fn a_model_of_another_domain_gets_the_operator_set_of_the_cast() {
     );
     let lines = nodes_of(&bytes, Policy::Lossless);
     assert_eq!(lines[0], "x_as_float = Cast <to = 1> (x)");
+}
+
+#[test]
+fn readers_without_error_keep_their_results() {
+    let text =
+        "g (float[n, 2] score, int64[n, 1] id) => (float[n, 3] feat, string[n, 1] text, bool[n, 1] same) {
+        text = Cast <to = 8> (id)
+        same = Equal (id, id)
+        feat = Concat <axis = 1> (score, id)
+    }";
+    let lines = nodes(text, Policy::default());
+    assert_eq!(lines[..2], ["text = Cast <to = 8> (id)", "same = Equal(id, id)"]);
+    assert!(lines[2].contains("to = 1") && lines.len() == 4, "{lines:?}");
+}
+
+/// The repair of a comparison of two inputs in an operator set, or of one with a constant.
+fn comparison(operator: &str, opset: i64, types: [&str; 2]) -> Repair {
+    let [x, y] = types;
+    let text = format!(
+        "<ir_version: 7, opset_import: [\"\" : {opset}]>
+         g ({x}[2] x, {y}[2] y) => (bool[2] z) {{ z = {operator}(x, y) }}"
+    );
+    repaired(&model(&text), Policy::default())
+}
+
+#[test]
+fn comparisons_are_converted_without_loss_or_not_at_all() {
+    let lossless = [
+        ("Equal", 10, ["uint8", "uint8"], Elem::INT64),
+        ("Equal", 10, ["int32", "int64"], Elem::INT64),
+        ("Equal", 13, ["int32", "float"], Elem::DOUBLE),
+        ("Less", 8, ["int32", "int32"], Elem::DOUBLE),
+        ("Greater", 17, ["float16", "double"], Elem::DOUBLE),
+    ];
+    for (operator, opset, types, to) in lossless {
+        let repair = comparison(operator, opset, types);
+        assert!(repair.is_ok, "{operator} of {types:?}: {:?}", repair.withheld);
+        assert!(
+            repair.casts.iter().all(|cast| !cast.is_lossy()),
+            "{operator} of {types:?}: {:?}",
+            repair.casts
+        );
+        assert!(repair.casts.iter().any(|cast| keeps_values(cast.to, to)), "{types:?}: {:?}", repair.casts);
+    }
+    let lossy = [
+        ("Equal", 10, ["float", "float"]),
+        ("Equal", 17, ["string", "string"]),
+        ("Equal", 13, ["int64", "float"]),
+        ("Less", 8, ["int64", "int64"]),
+        ("LessOrEqual", 17, ["uint64", "int64"]),
+    ];
+    for (operator, opset, types) in lossy {
+        let repair = comparison(operator, opset, types);
+        assert!(!repair.is_ok && repair.file.is_none(), "{operator} of {types:?}: {:?}", repair.casts);
+    }
+    let withheld = comparison("Equal", 10, ["float", "float"]).withheld;
+    assert!(withheld[0].repair.starts_with("x: float -> int"), "{withheld:?}");
+}
+
+#[test]
+fn a_text_is_not_converted_to_a_number() {
+    let text = "g (string[2] x, float[2] y) => (float[2] z) { z = Add(x, y) }";
+    let bytes = graph(text);
+    let safe = repaired(&bytes, Policy::default());
+    assert!(!safe.is_ok && safe.withheld.len() == 1, "{:?}", safe.withheld);
+    let all = repaired(&bytes, Preferences { applied: Safety::Unsafe, ..Preferences::default() });
+    assert!(all.is_ok && all.casts.len() == 1);
+}
+
+#[test]
+fn the_loss_of_a_stored_tensor_is_computed() {
+    let loss = |text: &str| {
+        let bytes = graph(text);
+        let repair = repaired(&bytes, Policy::default());
+        assert!(repair.is_ok, "{:?}", repair.withheld);
+        repair.casts[0].clone()
+    };
+    let kept = loss("g (float16[2] x) => (float16[2] y) <float[2] c = {0, 0.5}> { y = Add(x, c) }");
+    assert!(!kept.is_lossy() && kept.loss.is_some());
+    let lost =
+        loss("g (float16[4] x) => (float16[4] y) <float[4] c = {0.1, 1e6, 1e-12, 2}> { y = Add(x, c) }");
+    let loss = lost.loss.expect("the tensor is stored");
+    let kinds: Vec<LossKind> = loss.changes.iter().map(|change| change.kind).collect();
+    assert_eq!(kinds, [LossKind::Overflowed, LossKind::Vanished, LossKind::Rounded]);
+    assert_eq!((loss.elements, loss.changed()), (4, 3));
+    assert_eq!((loss.changes[0].from.as_str(), loss.changes[0].to.as_str()), ("1000000", "inf"));
+}
+
+#[test]
+fn stored_integers_that_wrap_are_not_converted() {
+    let text = "g (uint8[2] x) => (uint8[2] y) { c = Constant <value = int64[2] {300, 1}> () y = Add(x, c) }";
+    let bytes = graph(text);
+    let safe = repaired(&bytes, Policy::default());
+    assert!(!safe.is_ok && safe.file.is_none() && safe.casts.is_empty());
+    assert_eq!(safe.withheld[0].repair, "c: int64 -> uint8: 300 becomes 44");
+    let all = repaired(&bytes, Preferences { applied: Safety::Unsafe, ..Preferences::default() });
+    assert!(all.is_ok && all.casts.len() == 1);
+}
+
+#[test]
+fn an_exact_constant_is_converted_rather_than_a_computed_value() {
+    // A class that has both types: only the elements show that the conversion of the constant keeps them.
+    let text = "g (int64[2] x) => (bool[2] y) <float c = {3}> { y = Equal(x, c) }";
+    assert_eq!(nodes(text, Policy::default())[0], "c_as_int64 = Cast <to = 7> (c)");
+}
+
+#[test]
+fn a_value_is_read_before_its_cast() {
+    let text = "g (float[2] x, float[2] w) => (float16[2] h, float[2] y) { h0 = Cast <to = 10> (x) h = Neg(h0) y = Add(h0, w) }";
+    let repair = repaired(&graph(text), Policy::default());
+    assert!(repair.is_ok && repair.casts.is_empty());
+    assert_eq!((repair.bypassed[0].value.as_str(), repair.bypassed[0].source.as_str()), ("h0", "x"));
+    // The integer is truncated on purpose.
+    let text = "g (float[2] x, float[2] w) => (float[2] y) { i = Cast <to = 7> (x) y = Add(i, w) }";
+    assert_eq!(nodes(text, Policy::default())[1], "i_as_float = Cast <to = 1> (i)");
+}
+
+#[test]
+fn a_policy_for_one_type_inserts_few_casts() {
+    // One lossless cast of the sum, or one lossy cast of each operand.
+    let text = "g (float[2] a, float[2] b, float[2] c, float16[2] d) => (float[2] y) {
+        ab = Add(a, b) abc = Mul(ab, c) y = Sub(abc, d)
+    }";
+    assert_eq!(nodes(text, Policy::To(Dtype::F16))[2], "d_as_float = Cast <to = 1> (d)");
 }
 
 mod brute_force;

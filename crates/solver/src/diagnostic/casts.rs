@@ -122,6 +122,12 @@ pub(super) fn cast_into(found: &Type, allowed: ElemSet) -> Option<Elem> {
         .or_else(|| allowed.single().filter(|to| width(*to).is_some()))
 }
 
+/// Whether a conversion is one of floats to integers or bools.
+pub(super) fn drops_fractions(found: &Type, to: Elem) -> bool {
+    let is_float = |elem: Elem| width(elem).is_some_and(|width| width >= FIRST_FLOAT);
+    single(found).is_some_and(is_float) && !is_float(to)
+}
+
 fn single(ty: &Type) -> Option<Elem> {
     if let Type::Tensor(tensor) = ty { tensor.elem.single() } else { None }
 }

@@ -9,7 +9,11 @@
 //! Declared types of inputs, initializers and outputs of the model are used. Declared types of other values
 //! are derived from these and are ignored.
 //!
+//! [`Ports::settled`] lists the ports whose element types are right although the model has errors. A repair keeps them.
+//!
 //! **Invariant:** operators are not known by name: all relations come from signatures and rules.
+
+mod settled;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,6 +31,7 @@ use crate::state::Core;
 use crate::state::frame::Frame;
 use crate::state::rare::OnWrite;
 use crate::ty::{Ty, Types};
+use settled::Settled;
 
 /// A class of ports, by its position in [`Ports::classes`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -70,6 +75,17 @@ pub struct Read {
     pub class: ClassId,
 }
 
+/// A port that the errors of the model do not affect.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SettledPort {
+    /// The first step of the node of the port; `None` for an output of the model.
+    pub step: Option<StepId>,
+    /// The class of the port.
+    pub class: ClassId,
+    /// The element type that the port has.
+    pub elem: Elem,
+}
+
 /// The element types of the ports of a model.
 #[derive(Clone, Debug, Default)]
 pub struct Ports {
@@ -79,6 +95,8 @@ pub struct Ports {
     pub makers: Vec<Option<ClassId>>,
     /// The use sites of values whose element type matters, in the order of steps and then of graphs.
     pub reads: Vec<Read>,
+    /// The ports that no error affects.
+    pub settled: Vec<SettledPort>,
 }
 
 /// The element type in a declaration of a value of the main graph or its nested graphs, outside the interface
@@ -134,10 +152,43 @@ pub fn ports(checked: &mut Checked<'_>) -> Ports {
         })
         .collect();
     let sets = classes.sets;
-    let mut ports = Ports { classes: sets, makers, reads };
+    let mut ports = Ports { classes: sets, makers, reads, settled: Vec::new() };
     pin_unrelated(&mut ports, &frame.body, &kinds);
     pin_seeded(&mut ports, &checked.frame.rare.seeded, &kinds);
+    let body = Arc::clone(&checked.frame.body);
+    let given = body.with_parts(given_values(&body), body.ports.clone(), body.graphs.clone());
+    let settled = Settled::of(checked, given);
+    ports.settled = settled_ports(&ports, &body, &settled);
     ports
+}
+
+fn settled_ports(ports: &Ports, body: &Body<'_>, settled: &Settled) -> Vec<SettledPort> {
+    let made = body.values().filter_map(|value| {
+        let step = body.first_step(body.value(value).origin.step()?);
+        Some((step, ports.makers[value.index()]?, value))
+    });
+    let made = made.map(|(step, class, value)| (Some(step), class, value));
+    let read = ports.reads.iter().filter_map(|Read { value, by, class }| match by {
+        Reader::Input { step, .. } => Some((Some(*step), *class, *value)),
+        Reader::Output { graph, .. } => (*graph == body.root()).then_some((None, *class, *value)),
+    });
+    let found = made.chain(read).filter(|(step, ..)| step.is_none_or(|step| settled.step(step)));
+    found
+        .filter_map(|(step, class, value)| Some(SettledPort { step, class, elem: settled.elem(value)? }))
+        .collect()
+}
+
+/// The first declaration of a value as an input, from `next` on.
+fn input_declaration(body: &Body<'_>, next: Option<DeclarationId>) -> Option<DeclarationId> {
+    let mut next = next;
+    while let Some(id) = next {
+        let declaration = &body.declarations[id.index()];
+        if declaration.kind == DeclarationKind::Input {
+            break;
+        }
+        next = declaration.next;
+    }
+    next
 }
 
 /// Narrows the classes of node outputs that contain no use to the element types of the check. Relations between ports do not
@@ -219,22 +270,19 @@ struct Separated<'a> {
     outputs: Vec<(ValueId, Declaration<'a>)>,
 }
 
-fn separate_uses<'a>(body: &Body<'a>) -> Separated<'a> {
+/// The values of a body without the declarations of derived values.
+fn given_values(body: &Body<'_>) -> Vec<ProgramValue> {
     let mut values = body.values.clone();
-    let root = body.root();
-    // Declarations of model inputs are used; other ones are derived.
     for value in &mut values {
-        let is_given = value.graph == root && !matches!(value.origin, Origin::Step(_));
-        let declares = |id: DeclarationId| body.declarations[id.index()].kind == DeclarationKind::Input;
-        let mut next = value.declaration.filter(|_| is_given);
-        while let Some(id) = next {
-            if declares(id) {
-                break;
-            }
-            next = body.declarations[id.index()].next;
-        }
-        value.declaration = next;
+        let is_given = value.graph == body.root() && !matches!(value.origin, Origin::Step(_));
+        value.declaration = input_declaration(body, value.declaration.filter(|_| is_given));
     }
+    values
+}
+
+fn separate_uses<'a>(body: &Body<'a>) -> Separated<'a> {
+    let root = body.root();
+    let mut values = given_values(body);
     let mut reads = Vec::new();
     let mut copy = |values: &mut Vec<ProgramValue>, value: ValueId, by: Reader| {
         let id = ValueId::new(values.len());

@@ -5,7 +5,7 @@
 //! then depends on the set and not on the other uses. Values that share an open class form a component, and [`minimise`]
 //! solves each component.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use indexmap::IndexMap;
 use petgraph::unionfind::UnionFind;
@@ -14,18 +14,34 @@ use typeloom_solver::model::ports::ClassId;
 
 use super::eliminate::{Factor, Minimum, Variable, minimise};
 use super::shared::{SharedGroup, Source};
-use crate::coerce::policy::{CONVERSION, Cost, DECLARATION, IMPOSSIBLE, Policy, Stored, Support, plus};
+use crate::coerce::loss::StoredTensor;
+use crate::coerce::number_format::{keeps_values, rounds};
+use crate::coerce::policy::{
+    CONVERSION, Cost, DECLARATION, Elements, IMPOSSIBLE, LOSS, Policy, REROUTED, Support, plus,
+};
 
 /// A value with its readers in one call.
 #[derive(Clone, Debug)]
-pub(super) struct Group {
+pub(super) struct Group<'g> {
     pub(super) maker: ClassId,
     pub(super) readers: BTreeSet<ClassId>,
     /// Whether conversions are possible.
     pub(super) converts: bool,
-    pub(super) stored: Stored,
+    /// The tensor of a value that the model stores.
+    pub(super) stored: Option<&'g StoredTensor<'g>>,
+    /// The class of the input of the `Cast` that makes the value, if the readers can read it instead.
+    pub(super) source: Option<ClassId>,
     /// The declared element type.
     pub(super) declared: Option<Elem>,
+}
+
+/// The classes of a problem.
+#[derive(Clone, Copy)]
+pub(super) struct Classes<'p> {
+    /// The element types that each class can have.
+    pub(super) sets: &'p [ElemSet],
+    /// The classes of inputs of comparisons.
+    pub(super) compared: &'p HashSet<ClassId>,
 }
 
 /// The element types of least cost.
@@ -60,14 +76,15 @@ const MAX_ALL_SUBSETS: usize = 8;
 /// The size of the largest subsets that are tried of more types. An answer with fewer conversions is still optimal.
 const MAX_SUBSET: Cost = 3;
 
-/// Chooses an element type for every class. `sets` contains the element types that each class can have.
+/// Chooses an element type for every class.
 pub(super) fn assign(
-    sets: &[ElemSet],
-    groups: &[Group],
+    classes: Classes<'_>,
+    groups: &[Group<'_>],
     shared: &[SharedGroup],
     policy: Policy,
     support: Support,
 ) -> Assignment {
+    let sets = classes.sets;
     let mut assignment = Assignment {
         elems: sets.iter().map(|set| set.single()).collect(),
         unsolved: BTreeSet::new(),
@@ -76,19 +93,19 @@ pub(super) fn assign(
         is_proved: true,
     };
     for members in components(sets, groups, shared) {
-        Component::new(sets, groups, shared, members, policy, support).solve(&mut assignment);
+        Component::new(classes, groups, shared, members, policy, support).solve(&mut assignment);
     }
     assignment
 }
 
 /// The positions of the groups, then shared groups, of each component.
-fn components(sets: &[ElemSet], groups: &[Group], shared: &[SharedGroup]) -> Vec<Vec<usize>> {
+fn components(sets: &[ElemSet], groups: &[Group<'_>], shared: &[SharedGroup]) -> Vec<Vec<usize>> {
     let count = groups.len() + shared.len();
     let mut components = UnionFind::<usize>::new(count);
     let mut first: BTreeMap<ClassId, usize> = BTreeMap::new();
     for at in 0..count {
         let classes: Vec<ClassId> = match groups.get(at) {
-            Some(group) => group.readers.iter().copied().chain([group.maker]).collect(),
+            Some(group) => group.classes().collect(),
             None => shared[at - groups.len()].classes().collect(),
         };
         for class in classes.into_iter().filter(|class| sets[class.index()].single().is_none()) {
@@ -111,9 +128,10 @@ pub(super) enum Port {
 
 pub(super) struct Component<'p> {
     members: Vec<usize>,
-    groups: Vec<&'p Group>,
+    groups: Vec<&'p Group<'p>>,
     /// The shared groups with their positions among all shared groups.
     shared: Vec<(usize, &'p SharedGroup)>,
+    compared: &'p HashSet<ClassId>,
     policy: Policy,
     pub(super) support: Support,
     ports: BTreeMap<ClassId, Port>,
@@ -126,8 +144,8 @@ pub(super) struct Component<'p> {
 
 impl<'p> Component<'p> {
     fn new(
-        sets: &[ElemSet],
-        groups: &'p [Group],
+        Classes { sets, compared }: Classes<'p>,
+        groups: &'p [Group<'p>],
         shared: &'p [SharedGroup],
         members: Vec<usize>,
         policy: Policy,
@@ -138,10 +156,10 @@ impl<'p> Component<'p> {
             .filter_map(|at| at.checked_sub(groups.len()))
             .map(|at| (at, &shared[at]))
             .collect();
-        let groups: Vec<&Group> = members.iter().filter_map(|at| groups.get(*at)).collect();
+        let groups: Vec<&Group<'_>> = members.iter().filter_map(|at| groups.get(*at)).collect();
         let classes: BTreeSet<ClassId> = groups
             .iter()
-            .flat_map(|group| group.readers.iter().copied().chain([group.maker]))
+            .flat_map(|group| group.classes())
             .chain(shared.iter().flat_map(|(_, shared)| shared.classes()))
             .collect();
         let (mut fixed, mut open) = (BTreeSet::new(), Vec::new());
@@ -173,6 +191,7 @@ impl<'p> Component<'p> {
             members,
             groups,
             shared,
+            compared,
             policy,
             support,
             ports,
@@ -228,8 +247,9 @@ impl<'p> Component<'p> {
             assignment.unsolved.extend(self.members);
             return;
         }
-        // Without a common type there is at least one conversion.
-        let is_single = cost < 2 * CONVERSION;
+        // Without a common type there is at least one conversion, or a reader of the input of a `Cast`.
+        let has_source = self.groups.iter().any(|group| group.source.is_some());
+        let is_single = cost < 2 * CONVERSION && !has_source || cost < CONVERSION;
         // An assignment that was not tried may lose less, but has no fewer conversions.
         let is_fewest = cost / CONVERSION <= self.untried / CONVERSION;
         assignment.is_proved &= is_single || is_proved && is_fewest;
@@ -249,43 +269,69 @@ impl<'p> Component<'p> {
         })
     }
 
-    pub(super) fn cost(&self, from: Elem, to: Elem) -> Cost {
-        if from == to { 0 } else { self.policy.cost(from, to, self.support).unwrap_or(IMPOSSIBLE) }
+    pub(super) fn cost(&self, from: Elem, to: Elem, elements: Elements) -> Cost {
+        if from == to { 0 } else { self.policy.cost(from, to, elements, self.support).unwrap_or(IMPOSSIBLE) }
     }
 
-    /// The cost of the conversions of a value into a set of element types.
-    fn conversions(&self, group: &Group, from: Elem, to: ElemSet) -> Cost {
+    /// The cost of the conversions of a value into a set of element types. `source` is the element type of the input of the
+    /// `Cast` that makes the value.
+    fn conversions(&self, group: &Group<'_>, from: Elem, to: ElemSet, source: Option<Elem>) -> Cost {
         let each = |elem: Elem| match group.converts || elem == from {
             true if elem == from => 0,
-            true => plus(self.cost(from, elem), self.policy.of_source(group.stored)),
+            true if source == Some(elem) && rounds(elem, from) => 0,
+            true => {
+                plus(self.cost(from, elem, group.elements(from, elem)), self.policy.of_source(group.stored))
+            }
             false => IMPOSSIBLE,
         };
         let keeps_declaration = group.declared.is_none_or(|declared| declared == from);
         to.iter().map(each).fold(if keeps_declaration { 0 } else { DECLARATION }, plus)
     }
 
+    /// The cost of a reader of a value, without that of the conversion.
+    pub(super) fn reader(&self, reader: ClassId, from: Elem, to: Elem, elements: Elements) -> Cost {
+        let compared = || Policy::of_comparison(to, elements, self.support).unwrap_or(IMPOSSIBLE);
+        match from == to {
+            true => 0,
+            false if self.compared.contains(&reader) => plus(REROUTED, compared()),
+            false => REROUTED,
+        }
+    }
+
     /// Adds one factor for up to two open readers. For more, adds a variable for the set of conversions, a factor for their
     /// cost, and a factor per reader that requires its element type to be in the set.
-    fn add_group(&mut self, group: &Group) {
+    fn add_group(&mut self, group: &Group<'_>) {
         let maker = self.port(group.maker);
         let (mut fixed, mut open) = (ElemSet::EMPTY, Vec::new());
         let mut wanted = ElemSet::EMPTY;
         for reader in &group.readers {
-            match self.port(*reader) {
-                Port::Fixed(elem) => fixed = fixed.union(ElemSet::of(elem)),
+            let reader = *reader;
+            match self.port(reader) {
+                Port::Fixed(elem) => {
+                    fixed = fixed.union(ElemSet::of(elem));
+                    self.constrain(&[], &[group.maker], |this, _, elems| {
+                        this.reader(reader, elems[0], elem, group.elements(elems[0], elem))
+                    });
+                }
                 // Definition and use can be ports of one class; then they always have the same type.
                 port if port == maker => {}
                 Port::Open(variable) => {
-                    open.push(*reader);
+                    open.push(reader);
                     wanted = self.domain(variable).iter().copied().fold(wanted, ElemSet::union);
                 }
             }
         }
+        let makers: Vec<ClassId> = [group.maker].into_iter().chain(group.source).collect();
+        let source = |elems: &[Elem]| group.source.map(|_| elems[1]);
         if open.len() <= 2 {
-            open.insert(0, group.maker);
-            return self.constrain(&[], &open, |this, _, elems| {
-                let to = elems[1..].iter().fold(fixed, |set, elem| set.union(ElemSet::of(*elem)));
-                this.conversions(group, elems[0], to)
+            let classes = [&makers[..], &open].concat();
+            return self.constrain(&[], &classes, |this, _, elems| {
+                let readers = open.iter().zip(&elems[makers.len()..]);
+                let to = readers.clone().fold(fixed, |set, (_, elem)| set.union(ElemSet::of(*elem)));
+                let from = elems[0];
+                let each =
+                    readers.map(|(class, to)| this.reader(*class, from, *to, group.elements(from, *to)));
+                each.fold(this.conversions(group, from, to, source(elems)), plus)
             });
         }
         let is_limited = wanted.len() as usize > MAX_ALL_SUBSETS;
@@ -294,13 +340,16 @@ impl<'p> Component<'p> {
         }
         let wanted: Vec<Elem> = wanted.iter().collect();
         let set = self.variable(subsets(&wanted, if is_limited { MAX_SUBSET } else { Cost::MAX }));
-        self.constrain(&[set], &[group.maker], |this, values, elems| {
-            this.conversions(group, elems[0], this.domain(set)[values[0]].union(fixed))
+        self.constrain(&[set], &makers, |this, values, elems| {
+            this.conversions(group, elems[0], this.domain(set)[values[0]].union(fixed), source(elems))
         });
         for reader in open {
             self.constrain(&[set], &[group.maker, reader], |this, values, elems| {
                 let available = this.domain(set)[values[0]].union(fixed);
-                if available.contains(elems[1]) || elems[0] == elems[1] { 0 } else { IMPOSSIBLE }
+                match available.contains(elems[1]) || elems[0] == elems[1] {
+                    true => this.reader(reader, elems[0], elems[1], group.elements(elems[0], elems[1])),
+                    false => IMPOSSIBLE,
+                }
             });
         }
     }
@@ -349,6 +398,18 @@ impl<'p> Component<'p> {
     }
 }
 
+impl Group<'_> {
+    fn classes(&self) -> impl Iterator<Item = ClassId> {
+        self.readers.iter().copied().chain([self.maker]).chain(self.source)
+    }
+
+    /// The elements of the value after a conversion.
+    fn elements(&self, from: Elem, to: Elem) -> Elements {
+        let keeps = self.stored.map_or_else(|| keeps_values(from, to), |stored| stored.keeps(from, to));
+        if keeps { Elements::Kept } else { Elements::Changed }
+    }
+}
+
 /// The subsets of some element types with at most `largest` members.
 fn subsets(elems: &[Elem], largest: Cost) -> Vec<ElemSet> {
     let mut sets = vec![ElemSet::EMPTY];
@@ -371,7 +432,10 @@ fn candidates(distinct: &[ElemSet], mut kept: BTreeSet<Elem>, policy: Policy, su
     let is_no_dearer = |from: (Elem, Elem), than: (Elem, Elem)| {
         let level = |(from, to)| match from == to {
             true => Some(0),
-            false => policy.cost(from, to, support).map(|cost| cost / CONVERSION),
+            false => {
+                let elements = if keeps_values(from, to) { Elements::Kept } else { Elements::Changed };
+                policy.cost(from, to, elements, support).map(|cost| cost / LOSS)
+            }
         };
         match (level(from), level(than)) {
             (_, None) => true,
@@ -380,7 +444,9 @@ fn candidates(distinct: &[ElemSet], mut kept: BTreeSet<Elem>, policy: Policy, su
         }
     };
     let dominates = |by: Elem, other: Elem, kept: &BTreeSet<Elem>| {
-        distinct.iter().all(|set| !set.contains(other) || set.contains(by))
+        // Comparisons are not converted to bool.
+        by != Elem::BOOL
+            && distinct.iter().all(|set| !set.contains(other) || set.contains(by))
             && kept.iter().all(|kept| {
                 is_no_dearer((*kept, by), (*kept, other)) && is_no_dearer((by, *kept), (other, *kept))
             })

@@ -12,7 +12,8 @@ use typeloom_solver::model::ports::ClassId;
 
 use super::assign::{Component, Port};
 use super::eliminate::Variable;
-use crate::coerce::policy::{CONVERSION, Cost, IMPOSSIBLE};
+use crate::coerce::number_format::keeps_values;
+use crate::coerce::policy::{CONVERSION, Cost, Elements, IMPOSSIBLE, plus};
 
 /// Up to this number of conversions, all subsets are tried.
 const MAX_ALL_SUBSETS: usize = 6;
@@ -112,7 +113,7 @@ impl Component<'_> {
                 self.constrain(&[source], &[maker, reader], |this, values, elems| match sources[values[0]] {
                     Source::Direct => required(elems[0] == elems[1]),
                     Source::To(elem) if elem != elems[1] => IMPOSSIBLE,
-                    Source::To(_) | Source::Like(_) => this.loss(elems[0], elems[1]),
+                    Source::To(_) | Source::Like(_) => this.loss(reader, elems[0], elems[1]),
                 });
                 for (position, like) in group.likes.iter().enumerate() {
                     let Some(other) = like.classes[call] else { continue };
@@ -150,11 +151,12 @@ impl Component<'_> {
     }
 
     /// The cost of a conversion in one call, without the cost of the node.
-    fn loss(&self, from: Elem, to: Elem) -> Cost {
-        match self.cost(from, to) {
+    fn loss(&self, reader: ClassId, from: Elem, to: Elem) -> Cost {
+        let elements = if keeps_values(from, to) { Elements::Kept } else { Elements::Changed };
+        match self.cost(from, to, elements) {
             0 => 0,
             IMPOSSIBLE => IMPOSSIBLE,
-            cost => cost - CONVERSION,
+            cost => plus(cost - CONVERSION, self.reader(reader, from, to, elements)),
         }
     }
 

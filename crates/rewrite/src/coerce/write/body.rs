@@ -13,7 +13,9 @@ use typeloom_solver::program::GraphId;
 use super::super::cast_operator::{NewNode, cast, cast_like};
 use super::super::layout::{BodyId, GraphLayout, Layout, NodeId, Site, Source};
 use super::super::problem::{Conversion, LocalValue, Solution, Target};
-use super::super::{Cast, CastUse, CorrectedDeclaration, Hunk, Repair, graph_text, keeps_values};
+use super::super::{
+    BypassedCast, Cast, CastUse, CorrectedDeclaration, Hunk, Repair, graph_text, keeps_values,
+};
 use super::WriteError;
 use super::copies::BodyCopy;
 use crate::declared::retype;
@@ -70,7 +72,7 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
     }
 
     pub(super) fn has_conversions(&self) -> bool {
-        !self.conversions.is_empty()
+        self.conversions.iter().any(|it| !matches!(it.target, Target::Source(_)))
     }
 
     pub(super) fn write(
@@ -79,7 +81,7 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
         splice: &mut Splice<'_>,
         changes: &mut Repair,
     ) -> Result<(), WriteError> {
-        self.has_changed = self.has_conversions();
+        self.has_changed = !self.conversions.is_empty();
         self.convert(names, splice, changes)?;
         let mut undeclared = Vec::new();
         for (graph, layout) in self.layout.graphs() {
@@ -126,11 +128,26 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
                 names.fresh(&match conversion.target {
                     Target::Elem(elem) => format!("{name}_as_{}", elem_name(elem)),
                     Target::Like(other) => format!("{name}_like_{}", other.name),
+                    Target::Source(source) => {
+                        outputs.push(source.name.to_owned());
+                        continue;
+                    }
                 })
             });
         }
         for (conversion, output) in self.conversions.iter().zip(outputs) {
             let Conversion { value, graph, target, readers, .. } = conversion;
+            if let Target::Source(source) = target {
+                let source = own_names.get(source.name).map_or(source.name, String::as_str);
+                readers.iter().for_each(|site| self.read(*site, source));
+                changes.bypassed.push(BypassedCast {
+                    graph: self.graph_text(*graph),
+                    value: value.name.to_owned(),
+                    source: source.to_owned(),
+                    uses: readers.iter().map(|site| self.cast_use(*site)).collect(),
+                });
+                continue;
+            }
             let end = self.layout.graph(*graph).map_or(0, |graph| graph.nodes.len());
             let before = readers.iter().filter_map(|site| self.layout.position_in(*graph, *site)).min();
             let before = before.unwrap_or(end);
@@ -140,6 +157,7 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
             let node = match target {
                 Target::Elem(elem) => cast(&node, *elem, self.version),
                 Target::Like(other) => cast_like(&node, other.name),
+                Target::Source(_) => continue,
             };
             let position = NodeId { graph: *graph, position: before };
             self.new_nodes.entry(position).or_default().push(node);
@@ -156,10 +174,11 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
                 from,
                 to,
                 like: match target {
-                    Target::Elem(_) => None,
+                    Target::Elem(_) | Target::Source(_) => None,
                     Target::Like(other) => Some(other.name.to_owned()),
                 },
                 uses: readers.iter().map(|site| self.cast_use(*site)).collect(),
+                loss: self.solution.problem.loss(self.copy.body, *value, from, to),
             });
         }
         for (old, new) in own_names {

@@ -1,9 +1,9 @@
-//! Repairs of small random graphs: the checker rejects all repairs with fewer conversions.
+//! Repairs of small random graphs: the checker rejects all repairs with fewer conversions that keep the values that were right.
 
 use std::collections::BTreeMap;
 
 use prost::Message as _;
-use typeloom_onnx::messages::{AttributeProto, ModelProto, NodeProto};
+use typeloom_onnx::messages::{AttributeProto, ModelProto, NodeProto, ValueInfoProto};
 use typeloom_rewrite::coerce::{Policy, keeps_values};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Mode;
@@ -80,6 +80,28 @@ fn readers(model: &ModelProto) -> BTreeMap<String, Vec<Reader>> {
     found
 }
 
+/// The nodes that the checker accepts with the nodes that they read: their values are right.
+fn right_nodes(model: &ModelProto) -> Vec<bool> {
+    let graph = model.graph.as_ref().expect("there is a graph");
+    let mut right: Vec<bool> = Vec::new();
+    for node in 0..graph.node.len() {
+        let maker = |name: &String| graph.node.iter().position(|node| node.output.contains(name));
+        let reads_right = graph.node[node].input.iter().filter_map(maker).all(|maker| right[maker]);
+        let mut part = model.clone();
+        let part_graph = part.graph.as_mut().expect("there is a graph");
+        let kept = graph.node.iter().enumerate().filter(|(at, _)| *at == node || *at < node && right[*at]);
+        part_graph.node = kept.map(|(_, node)| node.clone()).collect();
+        part_graph.output = graph.node[node]
+            .output
+            .iter()
+            .map(|name| ValueInfoProto { name: name.clone().into(), ..ValueInfoProto::default() })
+            .collect();
+        let bytes = part.encode_to_vec();
+        right.push(reads_right && solved(&bytes, Mode::Strict).is_ok_and(|checked| checked.is_ok()));
+    }
+    right
+}
+
 /// The model with conversions of values at some of their uses.
 fn with_casts(model: &ModelProto, casts: &[(&str, Elem, Vec<Reader>)]) -> ModelProto {
     let mut changed = model.clone();
@@ -136,7 +158,14 @@ fn is_repair(model: &ModelProto, casts: &[(&str, Elem, Vec<Reader>)], policy: Po
 
 /// Whether some repair has exactly `count` conversions.
 fn exists(model: &ModelProto, count: usize, policy: Policy) -> bool {
-    let readers = readers(model);
+    let right = right_nodes(model);
+    let mut readers = readers(model);
+    // A conversion in front of a node with right values would change them.
+    let is_free = |reader: &Reader| match reader {
+        Reader::Input(node, _) => !right[*node],
+        Reader::Output => true,
+    };
+    readers.values_mut().for_each(|readers| readers.retain(is_free));
     let pairs: Vec<(&str, Elem, &[Reader])> = readers
         .iter()
         .flat_map(|(value, by)| ELEMS.iter().map(move |elem| (value.as_str(), *elem, by.as_slice())))

@@ -166,7 +166,7 @@ fn scans_and_loops_of_the_main_graph_are_repaired_inside() {
         "g (float[N] x, float[M, N] xs) => (float[N] z, float[M, N] zs) {
             z, zs = Scan (x, xs) <num_scan_inputs = 1,
                 body = b (float[N] s, float[N] e) => (float[N] r, float[N] o) {
-                    r = Add(s, e) h = Cast <to = 10> (e) o = Mul(h, e)
+                    r = Add(s, e) h = Constant <value = float16 {15360}> () o = Mul(h, e)
                 }
             >
         }",

@@ -1,6 +1,8 @@
 //! Diagnostic code `element-type-not-allowed`.
 
-use crate::diagnostic::{Code, Diagnostic, Scope, allowed_types, cast_into, element_types, is_tensor, quote};
+use crate::diagnostic::{
+    Code, Diagnostic, Scope, allowed_types, cast_into, drops_fractions, element_types, is_tensor, quote,
+};
 use crate::elem::ElemSet;
 use crate::program::StepId;
 use crate::rule::Port;
@@ -75,6 +77,10 @@ impl Scope<'_, '_> {
         }
         let newer = self.newer_version_allows(step, port, found);
         match (cast_into(found, allowed.tensor), newer) {
+            // A cast would change the numbers, and the newer operator does not need it.
+            (Some(to), Some(version)) if drops_fractions(found, to) => {
+                self.with_opset(diagnostic, step, version, &shown)
+            }
             (Some(to), newer) if matches!(port, Port::In(_)) => {
                 self.with_cast(diagnostic, step, port, to, newer)
             }
