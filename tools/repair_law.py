@@ -39,7 +39,7 @@ def same(left, right):
 
 
 def judge(folder, case):
-    """The number of compared values, or a text that says why the models are not compared or differ."""
+    """The number of compared values, or the reason why the models are not compared or differ."""
     inputs = {name: tensor(value) for name, value in case["inputs"].items()}
     values = case["values"]
     try:

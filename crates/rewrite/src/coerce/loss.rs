@@ -254,7 +254,12 @@ impl Visitor for Losses {
         if self.from != self.to
             && let Some((result, Some(kind))) = converted(number, self.to)
         {
-            self.loss.add(kind, || (number.text(self.from), result.text(self.to)));
+            self.loss.add(kind, || {
+                let (from, to) = (number.text(self.from), result.text(self.to));
+                // The shortest text of a single float can be that of the double.
+                let to = if from == to { result.text(Elem::DOUBLE) } else { to };
+                (from, to)
+            });
         }
     }
 }

@@ -375,6 +375,8 @@ fn the_loss_of_a_stored_tensor_is_computed() {
     };
     let kept = loss("g (float16[2] x) => (float16[2] y) <float[2] c = {0, 0.5}> { y = Add(x, c) }");
     assert!(!kept.is_lossy() && kept.loss.is_some());
+    let double = loss("g (float[1] x) => (float[1] y) <double[1] c = {0.1}> { y = Add(x, c) }");
+    assert_eq!(double.loss.expect("the tensor is stored").changes[0].to, "0.10000000149011612");
     let lost =
         loss("g (float16[4] x) => (float16[4] y) <float[4] c = {0.1, 1e6, 1e-12, 2}> { y = Add(x, c) }");
     let loss = lost.loss.expect("the tensor is stored");
