@@ -176,10 +176,8 @@ impl<'p, 'a> Chooser<'p, '_, 'a> {
             solution.unsolved.insert((at, call));
             solution.unsolved_values.insert((call, uses.value));
             let needed = [(&forbidden, Refusal::Policy), (&unsafe_ones, Refusal::Unsafe)];
-            let solved = needed.into_iter().filter_map(|(needed, reason)| Some((needed.as_ref()?, reason)));
-            let Some((needed, reason)) = { solved }.find(|(needed, _)| !needed.is_unsolved(group)) else {
-                continue;
-            };
+            let mut solved = needed.into_iter().filter_map(|(needed, reason)| Some((needed.as_ref()?, reason)));
+            let Some((needed, reason)) = solved.find(|(needed, _)| !needed.is_unsolved(group)) else { continue };
             let found = conversions(uses, call, &needed.elems).into_iter();
             solution.refused.extend(found.map(|Conversion { value, graph, from, to, .. }| {
                 RefusedConversion { body: uses.body, value, graph, from, to, reason }

@@ -141,7 +141,7 @@ impl<'a> StoredTensor<'a> {
             return Self::new(StoredData::Unread);
         }
         let attributes = node.attributes().flatten().filter_map(|attribute| attribute.parse().ok());
-        let data = attributes.filter_map(|attribute| {
+        let mut data = attributes.filter_map(|attribute| {
             let ints = |ints: Vec<i64>| StoredData::Ints(ints);
             match attribute.name {
                 "value" => attribute.t.map(StoredData::Tensor),
@@ -155,8 +155,7 @@ impl<'a> StoredTensor<'a> {
                 _ => None,
             }
         });
-        let data = { data }.next();
-        Self::new(data.unwrap_or(StoredData::Unread))
+        Self::new(data.next().unwrap_or(StoredData::Unread))
     }
 
     fn new(data: StoredData<'a>) -> Self {
