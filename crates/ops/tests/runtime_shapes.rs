@@ -155,7 +155,10 @@ fn verify(
         let is_refused =
             error.is_error(Mode::Permissive) || matches!(error.kind, SolveErrorKind::EmptyShape { .. });
         is_refused
-            && !matches!(error.kind, SolveErrorKind::ForcedSymbol { .. } | SolveErrorKind::ForcedSymbols { .. })
+            && !matches!(
+                error.kind,
+                SolveErrorKind::ForcedSymbol { .. } | SolveErrorKind::ForcedSymbols { .. }
+            )
     };
     let error = checked.errors().iter().find(is_unconditional).map(|error| format!("{:?}", error.kind));
     match outcome {

@@ -82,7 +82,10 @@ pub(super) enum Condition {
     Not(Box<Condition>),
     All(Vec<Condition>),
     Compare(ComparisonOp, Expr, Expr),
-    Text { attribute: Box<str>, text: Box<str> },
+    Text {
+        attribute: Box<str>,
+        text: Box<str>,
+    },
 }
 
 /// An item of a shape.

@@ -115,7 +115,9 @@ pub(super) fn parameter(cx: &mut RuleCx<'_, '_>, port: Port, operand: Port, side
         [only] if rank == 2 => {
             cx.require_one_or_equal((port, 0, only), (operand, own, operand_shape[own]), relation)
         }
-        [only] => cx.require_equal((port, 0, only), DimId::ONE, "is the number of parameters of a tensor").map(drop),
+        [only] => {
+            cx.require_equal((port, 0, only), DimId::ONE, "is the number of parameters of a tensor").map(drop)
+        }
         [..] if numbers.len() == rank => {
             for (axis, dim) in numbers.iter().enumerate() {
                 let at = (port, axis, *dim);

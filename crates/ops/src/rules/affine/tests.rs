@@ -208,3 +208,13 @@ fn a_product_that_can_be_negative_without_elements_is_an_extent() {
     );
     assert_eq!(types["y"], "float[4*N*M - 2*N - 2*M + 1, 4]");
 }
+
+#[test]
+fn positions_of_a_rotary_embedding_are_rows_of_its_cache() {
+    let graph = "g (float[1, 2, S, 8] x, float[1, P] past, float[R, 4] c, float[R, 4] s) => (y)
+       <int64[1] axis0 = {0}, int64 one = {1}>
+     { n = Shape <start = 2, end = 3> (x) p = Shape <start = 1, end = 2> (past) p0 = Squeeze (p) t = Add (p, n)
+       t0 = Squeeze (t) r = Range (p0, t0, one) i = Unsqueeze (r, axis0) y = RotaryEmbedding (x, c, s, i) }";
+    let found = conditions(23, graph);
+    assert!(found.contains(&"S + P <= R".to_owned()), "{found:?}");
+}

@@ -5,6 +5,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Port, RuleCx, RuleError, RuleResult};
 
 use super::share;
+use crate::rules::affine::require_positions;
 use crate::rules::common::{Shared, meet_axes, require_at_most, require_indices};
 
 const INPUT: Port = In(0);
@@ -42,6 +43,9 @@ pub(super) fn rotate(cx: &mut RuleCx<'_, '_>) -> RuleResult {
             if let Some(sequence) = sequence.get() {
                 let relation = "are the positions of the input and those of the cache";
                 require_at_most(cx, (INPUT, sequence), (cache, 0, shape[0]), relation)?;
+            }
+            if cache == CACHES[0] {
+                require_positions(cx, POSITIONS, (cache, 0, shape[0]).into())?;
             }
             if let Some(positions) = cx.const_ints(POSITIONS) {
                 require_indices(cx, POSITIONS, positions.into_iter(), (cache, 0, shape[0]).into())?;

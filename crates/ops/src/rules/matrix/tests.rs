@@ -12,7 +12,8 @@ fn a_zero_point_is_one_number_or_one_for_each_column() {
     for zero_point in ["int8[4]", "int8[4, 1]", "int8[1, 1, 5]"] {
         assert!(error(21, &product(zero_point)).starts_with("matmulinteger.zero_points"), "{zero_point}");
     }
-    let batched = "g (uint8[2, 3, 4] a, int8[2, 4, 5] b, int8[2, 1, 5] z) => (y) { y = MatMulInteger (a, b, , z) }";
+    let batched =
+        "g (uint8[2, 3, 4] a, int8[2, 4, 5] b, int8[2, 1, 5] z) => (y) { y = MatMulInteger (a, b, , z) }";
     assert!(errors(21, batched).is_empty());
     assert!(!errors(21, &batched.replace("[2, 1, 5] z", "[5] z")).is_empty());
 }
