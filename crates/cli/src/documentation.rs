@@ -26,6 +26,7 @@ use typeloom_rust_api::Edition;
 use typeloom_files::Bytes;
 
 use crate::input;
+use crate::interrupt::Removal;
 use cargo::Cargo;
 pub(crate) use cargo::CargoError;
 use spec::{CrateSpec, PackageName};
@@ -48,7 +49,7 @@ pub(crate) struct Documentation {
     features: Features,
     timeout: Duration,
     /// Created with the first crate that has to be built.
-    folder: Option<tempfile::TempDir>,
+    folder: Option<(tempfile::TempDir, Removal)>,
 }
 
 /// A package, as `cargo metadata` describes it.
@@ -82,11 +83,12 @@ impl Documentation {
 
     fn build(&mut self, spec: &CrateSpec) -> anyhow::Result<CrateJson> {
         let folder = match &self.folder {
-            Some(folder) => folder.path().to_owned(),
+            Some((folder, _)) => folder.path().to_owned(),
             None => {
-                let folder = tempfile::Builder::new().prefix("typeloom-rustdoc-").tempdir();
-                let folder = folder.context("cannot create a temporary folder")?;
-                self.folder.insert(folder).path().to_owned()
+                let made = || tempfile::Builder::new().prefix("typeloom-rustdoc-").tempdir();
+                let made = Removal::of(|| made().map(|folder| (folder.path().to_owned(), folder)));
+                let (removal, folder) = made.context("cannot create a temporary folder")?;
+                self.folder.insert((folder, removal)).0.path().to_owned()
             }
         };
         let cargo = Cargo::new(folder.join("project"), folder.join("target"), self.timeout)?;

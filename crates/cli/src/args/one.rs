@@ -40,7 +40,6 @@ pub(crate) fn parse(arguments: &[OsString]) -> Result<Args, u8> {
 /// Shows the help, the version, or an error of the arguments. Returns the exit code.
 fn show(message: &clap::Error) -> u8 {
     match message.print() {
-        // Nothing can be written, to say nothing of an error message.
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Outcome::Unusable.code(),
         Ok(()) | Err(_) => u8::try_from(message.exit_code()).unwrap_or(Outcome::Unusable.code()),
     }

@@ -15,6 +15,8 @@ use typeloom_contracts::map::MapDatum;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
+use crate::interrupt::Removal;
+
 const SCRIPT: &str = include_str!("reference.py");
 
 /// The variable that names the Python interpreter.
@@ -50,7 +52,8 @@ pub(crate) fn run(
     inputs: &HashMap<String, Datum>,
     outputs: &[String],
 ) -> anyhow::Result<Reference> {
-    let temporary = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let make = || tempfile::tempdir().map(|folder| (folder.path().to_path_buf(), folder));
+    let (_removal, temporary) = Removal::of(make).context("cannot make a temporary folder")?;
     let folder = temporary.path();
     let mut files = 0;
     let inputs: Vec<Value> = inputs

@@ -90,3 +90,18 @@ fn a_page_is_served_until_the_source_changes() {
     assert!(other.starts_with("HTTP/1.1 403 ") && !other.contains("<p>"), "{other}");
     drop(idle);
 }
+
+#[test]
+fn a_long_request_has_an_answer() {
+    let server = Server::listen(0).expect("there is a free port");
+    let port = server.port;
+    std::thread::spawn(move || server.run(page(1), Once(None)));
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("the server listens");
+    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("the limit is set");
+    let field = "x".repeat(1 << 22);
+    write!(stream, "GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nX: {field}\r\n\r\n")
+        .expect("the request is received");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("the server answers");
+    assert!(answer.starts_with("HTTP/1.1 431 "), "{answer}");
+}
