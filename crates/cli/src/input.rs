@@ -218,8 +218,15 @@ impl Checker {
     /// Repairs the known errors of exporters; `None` if the model has none.
     #[cfg(feature = "run")]
     pub(crate) fn mend(&self, source: &Source, bytes: &[u8]) -> Result<Option<Vec<u8>>, RepairError> {
-        mend(bytes, &self.operators, Universe::standard(), &self.options_of(source), Repairs::Errors, Safety::Safe)
-            .map(|mended| mended.file)
+        mend(
+            bytes,
+            &self.operators,
+            Universe::standard(),
+            &self.options_of(source),
+            Repairs::Errors,
+            Safety::Safe,
+        )
+        .map(|mended| mended.file)
     }
 
     /// Joins two models.
@@ -229,7 +236,12 @@ impl Checker {
     }
 
     /// Repairs a model.
-    pub(crate) fn repair(&self, source: &Source, bytes: &[u8], preferences: Preferences) -> Result<Repair, RepairError> {
+    pub(crate) fn repair(
+        &self,
+        source: &Source,
+        bytes: &[u8],
+        preferences: Preferences,
+    ) -> Result<Repair, RepairError> {
         repair(bytes, &self.operators, Universe::standard(), &self.options_of(source), preferences)
     }
 }

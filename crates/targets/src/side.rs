@@ -15,19 +15,23 @@ pub(crate) fn issue(cx: &mut NodeCx<'_, '_>, signature: &Signature<'_>) -> Optio
     let reads = signature.reads.as_ref()?;
     let body = std::sync::Arc::clone(&cx.body.body);
     let inputs = body.inputs(cx.step);
-    let is_read = |at: usize| signature.inputs.get(at).is_some_and(|formal| reads.inputs.contains(&formal.name));
+    let is_read =
+        |at: usize| signature.inputs.get(at).is_some_and(|formal| reads.inputs.contains(&formal.name));
     let read = inputs.iter().enumerate().filter(|(at, _)| is_read(*at)).filter_map(|(_, value)| *value);
     let read: Vec<ValueId> = read.collect();
     let value = read.iter().copied().find(|value| is_in_other_file(&body, *value))?;
     let name = body.value_name(value);
     let are_constants = read.iter().all(|value| body.is_stored(*value));
-    let is_ranked = !reads.needs_rank || inputs.first().copied().flatten().is_some_and(|data| has_rank(cx, data));
+    let is_ranked =
+        !reads.needs_rank || inputs.first().copied().flatten().is_some_and(|data| has_rank(cx, data));
     let is_main = cx.body.is_main() && body.step(cx.step).graph == body.root();
     Some(match are_constants && is_ranked && is_main {
         true => operator(format!(
             "the loader infers its shape, and does not read `{name}` from another file for that"
         )),
-        false => undecided(&format!("the loader may need `{name}` to infer a shape, and it is in another file")),
+        false => {
+            undecided(&format!("the loader may need `{name}` to infer a shape, and it is in another file"))
+        }
     })
 }
 

@@ -21,10 +21,10 @@ use crate::exit::Outcome;
 use crate::input::{self, Source};
 use crate::output::{MAX_COLUMN, refuse, write};
 use crate::progress::progress;
+use crate::run::difference::Precision;
 use crate::run::engine::{self, Make};
 use crate::run::prepared::{Prepared, RunFailure};
 use crate::run::reference::{self, Model, Reference};
-use crate::run::difference::Precision;
 use crate::run::{budget, difference, literal, precision, random, store, summary};
 use typeloom_files::SideFiles;
 
@@ -129,7 +129,8 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
             _ => Model::Bytes(&bytes, source.folder()),
         };
         // The outputs are shown even if the comparison fails.
-        let comparison = compare(args, &model, &inputs, &outcome.outputs, &narrowest).inspect_err(|_| drop(write(&shown)))?;
+        let comparison = compare(args, &model, &inputs, &outcome.outputs, &narrowest)
+            .inspect_err(|_| drop(write(&shown)))?;
         shown += &comparison.0;
         verdict = comparison.1;
     }
@@ -165,8 +166,7 @@ fn compare(
     for ((name, own), other) in outputs.iter().zip(others) {
         let text = match other {
             Ok(other) => {
-                let precision =
-                    Precision { given: args.tolerance, narrowest: narrowest.get(name).copied() };
+                let precision = Precision { given: args.tolerance, narrowest: narrowest.get(name).copied() };
                 let comparison = difference::compare(own, &other, precision);
                 is_close &= comparison.is_close();
                 comparison.to_string()
