@@ -36,7 +36,7 @@ use crate::dim::{Bind, Decision, DimId};
 use crate::map::{ScannedMap, Set};
 use crate::program::{DeclarationKind, ValueId};
 use crate::state::Core;
-use crate::state::claim::{Claim, ClaimWeight, NamedAxis};
+use crate::state::claim::{Claim, ClaimWeight, NamedAxis, Trust};
 use crate::state::declarations::{Declared, is_given};
 use crate::state::frame::Frame;
 use crate::ty::Types;
@@ -184,7 +184,7 @@ impl Verifier<'_, '_> {
                 Verdict::Accepted => {}
                 Verdict::Refuted => return self.refute(value, declared, declared_in, Some(axis)),
                 Verdict::Claimed(claim) => self.frame.rare.claims.push(claim),
-                Verdict::Open => is_open = true,
+                Verdict::Open => is_open |= self.core.may_assume(declared_dim),
                 Verdict::Named => {
                     dims[axis] = *claimed;
                     is_named = true;
@@ -285,15 +285,16 @@ impl Verifier<'_, '_> {
     /// Compares a declared extent over the symbols of inputs with the derived one.
     fn compare_known(&mut self, claim: Claim) -> Verdict {
         let is_decidable = self.is_decidable(claim.value);
-        let is_of_inputs = self.is_of_inputs(claim.derived);
-        let core = &*self.core;
-        if let Some(broadcast) = core.broadcast_of(claim.derived)
+        if let Some(broadcast) = self.core.broadcast_of(claim.derived)
             && is_decidable
-            && [broadcast.0, broadcast.1].iter().all(|dim| !core.dims.is_anonymous(*dim))
+            && [broadcast.0, broadcast.1]
+                .into_iter()
+                .all(|dim| !self.core.dims.is_anonymous(dim) || self.is_free(dim))
         {
             return Verdict::Claimed(Claim { broadcast: Some(broadcast), ..claim });
         }
-        match (core.dims.is_unknown(claim.derived) && !is_of_inputs, is_decidable) {
+        let is_open = self.core.dims.is_unknown(claim.derived) && !self.is_free(claim.derived);
+        match (is_open, is_decidable) {
             (true, _) => Verdict::Open,
             (false, true) => Verdict::Claimed(claim),
             (false, false) => Verdict::Accepted,
@@ -306,12 +307,12 @@ impl Verifier<'_, '_> {
         self.frame.number == 0 && !self.frame.is_conditional_in(self.frame.body.value(value).graph)
     }
 
-    /// Whether all unknown parts of an extent are those of input axes without a name.
-    fn is_of_inputs(&mut self, dim: DimId) -> bool {
+    /// Whether the unknown parts of an extent, if there are any, are those of input axes without a name.
+    fn is_free(&mut self, dim: DimId) -> bool {
         let Self { core, frame, unnamed, .. } = self;
         let variables = core.dims.variables_of(dim);
-        if variables.is_empty() || frame.open_inputs.is_empty() {
-            return false;
+        if variables.is_empty() {
+            return !core.dims.is_unknown(dim);
         }
         let unnamed = unnamed.get_or_insert_with(|| core.unnamed_extents(frame));
         variables.iter().all(|variable| unnamed.contains(variable))
@@ -328,6 +329,8 @@ impl<'a> Core<'a> {
         };
         if self.shapes.get(shape).iter().any(|dim| self.dims.is_anonymous(*dim)) {
             frame.open_inputs.insert(value, Some(shape));
+            let dims = self.shapes.get(shape).iter().copied();
+            frame.unnamed.extend(dims.filter(|dim| self.dims.is_variable(*dim)));
         }
     }
 
@@ -346,11 +349,7 @@ impl<'a> Core<'a> {
 
     /// The extents of input axes without a name on which an operator puts no condition together with other unknown extents.
     pub(crate) fn unnamed_extents(&mut self, frame: &Frame<'a>) -> Set<DimId> {
-        let mut unnamed: Set<DimId> = Set::default();
-        for shape in frame.open_inputs.values().copied().flatten() {
-            let dims = self.resolved(shape);
-            unnamed.extend(dims.into_iter().filter(|dim| self.dims.is_variable(*dim)));
-        }
+        let mut unnamed = frame.unnamed.clone();
         if unnamed.is_empty() {
             return unnamed;
         }
@@ -362,6 +361,12 @@ impl<'a> Core<'a> {
             }
         }
         unnamed
+    }
+
+    /// Whether a declared extent can be assumed: a text with operators is not, if the model has false ones.
+    fn may_assume(&self, declared: DimId) -> bool {
+        let is_plain = self.dims.as_constant(declared).is_some() || self.dims.as_symbol(declared).is_some();
+        is_plain || self.trust != Trust::AssumedNames
     }
 
     /// Whether an extent changes from one iteration of a loop to the next.
@@ -387,13 +392,15 @@ impl<'a> Core<'a> {
             Some(seen) if seen == claimed => return,
             Some(seen) => {
                 let Some(axes) = paired(&self.shapes, seen, claimed) else { return };
-                let unnamed = self.unnamed_extents(frame);
                 let shown = axes.into_iter().map(|(derived, declared)| {
                     let is_unknown = self.dims.is_unknown(derived) && !self.dims.is_anonymous(declared);
                     let variables = self.dims.variables_of(derived);
                     let is_of_input =
-                        !variables.is_empty() && variables.iter().all(|it| unnamed.contains(it));
-                    let is_unknown = is_unknown && !is_of_input && !self.is_of_iteration(frame, derived);
+                        !variables.is_empty() && variables.iter().all(|it| frame.unnamed.contains(it));
+                    let is_unknown = is_unknown
+                        && !is_of_input
+                        && !self.is_of_iteration(frame, derived)
+                        && self.may_assume(declared);
                     let is_open = is_unknown && self.dims.compare(derived, declared) == Decision::Undecided;
                     if is_open { declared } else { derived }
                 });

@@ -27,7 +27,7 @@ use crate::map::Set;
 use crate::model::Mode;
 use crate::program::{Body, Origin, StepId, ValueId};
 use crate::solution::{Requirement, Type};
-use crate::solve_error::{SolveError, SolveErrorKind};
+use crate::solve_error::{ClaimWeight, SolveError, SolveErrorKind};
 use crate::state::assumptions::Assumptions;
 use crate::state::cases::{AtQuestion, Cases, Literal};
 use crate::state::claim::Trust;
@@ -351,16 +351,25 @@ impl<'a> Passes<'_, 'a> {
         if !is_open {
             return Ok(None);
         }
-        let PassResult { core, frame, .. } = solved;
+        let core = &solved.core;
         // The pass made the assumptions already, and no proofs are wanted.
-        if core.trust == Trust::Assumed {
+        if core.trust.assumes() {
             return Ok(Some(Vec::new()));
         }
+        let is_false_label = |error: &SolveError<'a>| match &error.kind {
+            SolveErrorKind::RefutedClaim(claim) => claim.weight == ClaimWeight::Label,
+            _ => false,
+        };
+        let trust = match solved.errors.iter().any(is_false_label) {
+            true => Trust::AssumedNames,
+            false => Trust::Assumed,
+        };
+        let PassResult { core, frame, .. } = solved;
         if !leaves.is_empty() {
             let _ = case::merge(core, frame, &mut leaves.iter_mut().collect::<Vec<_>>());
         }
         let proven = self.body.values().map(|value| core.snapshot(frame, value)).collect();
-        self.run_again(solved, Trust::Assumed)?;
+        self.run_again(solved, trust)?;
         Ok(Some(proven))
     }
 
@@ -437,7 +446,7 @@ fn collect<'a>(
         load::overflows(core, frame, &mut errors);
         errors.extend(limits::errors(core, frame));
         errors.extend(false_shapes::placeholders(core, frame));
-        if core.trust == Trust::Assumed {
+        if core.trust.assumes() {
             errors.extend(assumed(core, frame));
         }
     }

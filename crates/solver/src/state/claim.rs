@@ -45,4 +45,16 @@ pub(crate) enum Trust {
     Derived,
     /// They see the declared ones.
     Assumed,
+    /// They see declared numbers and names, but no texts with operators: the model has false ones.
+    AssumedNames,
+}
+
+impl Trust {
+    /// Whether readers see declared extents.
+    pub(crate) fn assumes(self) -> bool {
+        match self {
+            Self::Derived => false,
+            Self::Assumed | Self::AssumedNames => true,
+        }
+    }
 }

@@ -16,7 +16,6 @@ use crate::program::{Body, Declaration, DeclarationKind, Origin, ValueId};
 use crate::solution::{Composite, TensorType, Type};
 use crate::solve_error::SolveErrorKind;
 use crate::state::Core;
-use crate::state::claim::Trust;
 use crate::state::frame::Frame;
 use crate::state::parts::{Part, Parts};
 use crate::ty::{Children, Clash, Constructor, Head, Ty, Types};
@@ -257,7 +256,7 @@ impl<'a> Core<'a> {
                     slot.ty = declared.ty.or(slot.ty);
                     slot.shape = declared.shape;
                 }
-            } else if !is_knowledge && self.trust == Trust::Assumed {
+            } else if !is_knowledge && self.trust.assumes() {
                 self.assume_declared(frame, value, &declared);
             }
         }

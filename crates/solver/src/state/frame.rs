@@ -64,6 +64,8 @@ pub(crate) struct Frame<'a> {
     pub(crate) assumed_shapes: Map<ValueId, ShapeId>,
     /// Declared shapes of graph inputs with unknown extents, which nothing narrows.
     pub(crate) open_inputs: Map<ValueId, Option<ShapeId>>,
+    /// The unknown extents in these shapes. Of several equal ones, the oldest represents all.
+    pub(crate) unnamed: Set<DimId>,
     /// The data that most bodies do not need.
     pub(crate) rare: OnWrite<Rare<'a>>,
     /// Number of runs of each step.
@@ -87,6 +89,7 @@ impl<'a> Frame<'a> {
             dropped: PositionSet::default(),
             known_equations: Set::default(),
             assumed_shapes: Map::default(),
+            unnamed: Set::default(),
             open_inputs: Map::default(),
             rare: OnWrite::default(),
             #[cfg(test)]

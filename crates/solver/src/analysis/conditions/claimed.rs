@@ -29,6 +29,10 @@ impl<'a> Facts<'a> {
             if core.dims.is_anonymous(claim.derived) {
                 let unnamed = unnamed.get_or_insert_with(|| Unnamed::of(core, frame));
                 claim.derived = core.dims.substitute(claim.derived, &unnamed.names);
+                claim.broadcast = claim.broadcast.map(|(a, b)| {
+                    let mut named = |dim| core.dims.substitute(dim, &unnamed.names);
+                    (named(a), named(b))
+                });
                 for condition in std::mem::take(&mut unnamed.conditions) {
                     self.domain.assume(&mut core.dims, condition);
                 }

@@ -49,7 +49,10 @@ impl Scope<'_, '_> {
             DeclarationKind::Value => name,
         };
         let message = format!("{subject} is declared as {expected}, but it is {found}");
-        let differing = axis.and_then(|axis| inferred.tensor()?.shape.as_ref()?.get(axis).copied());
+        let differing = match axis {
+            Some(axis) => inferred.tensor().and_then(|tensor| tensor.shape.as_ref()?.get(axis).copied()),
+            None => self.additional_extent(declared, inferred),
+        };
         let text = if let Some(dim) = differing {
             self.inferred_extent_text(value, dim, &found)
         } else if axis.is_none() && self.show_elem(declared) != self.show_elem(inferred) {
@@ -96,6 +99,15 @@ impl Scope<'_, '_> {
                 format!("{correct}, and {cast} before {}", list(readers, "and"))
             }
         }
+    }
+
+    /// A number in the inferred shape that the declared one of another rank does not have.
+    fn additional_extent(&self, declared: &Type, inferred: &Type) -> Option<DimId> {
+        let (declared, inferred) = (declared.tensor()?, inferred.tensor()?);
+        let (known, found) = (declared.shape.as_ref()?, inferred.shape.as_ref()?);
+        let is_new = |dim: &&DimId| self.core.dims.as_constant(**dim).is_some() && !known.contains(dim);
+        let differs = declared.elem == inferred.elem && known.len() != found.len();
+        found.iter().find(is_new).filter(|_| differs).copied()
     }
 
     /// The inferred type of a value, with the origin of one of its extents.
@@ -301,10 +313,32 @@ mod tests {
     }
 
     #[test]
+    fn texts_of_a_tool_that_writes_false_ones_are_not_assumed() {
+        let model = |label: &str| {
+            format!(
+                "g (float[n, 4] x) => (y) <float[\"{label}\", 4] q, float[\"n*2 + 1\", 2] t> {{
+                    q = Relu(x)  a = NonZero(q)  b = Transpose(a)  t = Cast <to = 1> (b)  y = Neg(t)
+                }}"
+            )
+        };
+        let assumed = "warning[assumed-type]: the declared type of `t` is assumed: float[n*2 + 1, 2] is declared, \
+                       float[?, 2] is proven";
+        assert_eq!(reports(&model("n")), [assumed]);
+        let refuted =
+            ["warning[declared-type-contradiction]: `q` is declared with `n + 1` on axis 0, but it is `n`"];
+        assert_eq!(reports(&model("n + 1")), refuted);
+    }
+
+    #[test]
     fn an_input_axis_without_a_name_is_free() {
         let model = "g (float[?, 2] x) => (float[1, 2] y) { y = Relu(x) }";
         let expected = [
             "error[declared-type-contradiction]: graph output `y` is declared with 1 on axis 0, but it is `axis 0 of x`",
+        ];
+        assert_eq!(reports(model), expected);
+        let model = "g (float[?, 2] x, float[?, 2] z) => (float[1, 2] y) { y = Add(x, z) }";
+        let expected = [
+            "error[declared-type-contradiction]: graph output `y` is declared with 1 on axis 0, but it is `axis 0 of z` broadcast with `axis 0 of x`",
         ];
         assert_eq!(reports(model), expected);
         let model = "g (float[?, 2] x) => (float[n, 2] y) { y = Relu(x) }";
