@@ -5,6 +5,7 @@ use typeloom_types::dtype::Dtype;
 
 use crate::attributes::Attributes;
 use crate::error::{KernelErrorKind, invalid};
+use crate::memory;
 use typeloom_contracts::datum::Datum;
 
 /// One application of an operator.
@@ -140,6 +141,7 @@ impl Call<'_> {
 
 /// Elements of a tensor of 32-bit or 64-bit integers.
 pub(crate) fn integers(tensor: &AnyTensor) -> Result<Vec<i64>, KernelErrorKind> {
+    memory::admit(tensor.len().saturating_mul(size_of::<i64>()))?;
     match tensor.dtype() {
         Dtype::I64 => Ok(tensor.to_vec()?),
         Dtype::I32 => Ok(tensor.as_slice::<i32>()?.iter().map(|value| i64::from(*value)).collect()),

@@ -5,12 +5,14 @@ use std::ops::{Add, Div, Mul, Rem, Sub};
 use half::slice::HalfFloatSliceExt as _;
 use pulp::{Arch, Simd, WithSimd};
 use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::any_tensor::error::TensorError;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
 
 use crate::error::KernelErrorKind;
 use crate::math;
 use crate::memory;
+use crate::work;
 
 /// Maximum size of one tensor in bytes. Bounds the shapes that a file can request.
 pub(crate) const MAX_BYTES: usize = 1 << 33;
@@ -59,17 +61,25 @@ macro_rules! on_integers {
 
 pub(crate) use {dispatch, on_floats, on_integers, on_numbers};
 
-/// Rejects shapes above [`MAX_BYTES`], and shapes whose elements exceed the memory budget of the run.
+/// Rejects shapes above [`MAX_BYTES`], and shapes whose elements exceed the memory or the work of the run.
 pub(crate) fn check_size(shape: &[usize], width: usize) -> Result<(), KernelErrorKind> {
-    // Extents next to a 0 also count, because kernels iterate over axes one by one.
-    let mut extents = shape.iter().filter(|extent| **extent != 0);
-    let bytes = extents.try_fold(width, |bytes, extent| bytes.checked_mul(*extent));
-    match bytes {
+    let elements = check_extents(shape)?;
+    match elements.checked_mul(width) {
         // Nothing is allocated for a shape with an extent of 0.
         Some(bytes) if bytes <= MAX_BYTES && shape.contains(&0) => Ok(()),
-        Some(bytes) if bytes <= MAX_BYTES => memory::admit(bytes),
+        Some(bytes) if bytes <= MAX_BYTES => {
+            work::spend(elements as u64)?;
+            memory::admit(bytes)
+        }
         Some(_) | None => Err(KernelErrorKind::TooLarge { limit: MAX_BYTES }),
     }
+}
+
+/// The product of the extents, without those of 0. They count too, because kernels multiply extents, and iterate over axes one by one.
+pub(crate) fn check_extents(shape: &[usize]) -> Result<usize, KernelErrorKind> {
+    let mut extents = shape.iter().filter(|extent| **extent != 0);
+    let elements = extents.try_fold(1_usize, |elements, extent| elements.checked_mul(*extent));
+    elements.filter(|elements| *elements <= MAX_BYTES).ok_or(KernelErrorKind::TooLarge { limit: MAX_BYTES })
 }
 
 /// Builds a tensor with `fill`, which receives zeroed memory.
@@ -93,7 +103,7 @@ pub(crate) fn build_over<T: Element>(
 #[inline(never)]
 fn built<T: Element>(shape: &[usize], fill: &mut dyn FnMut(&mut [T])) -> Result<AnyTensor, KernelErrorKind> {
     let mut tensor = zeroed::<T>(shape)?;
-    fill(tensor.as_mut_slice::<T>()?);
+    fill_any(&mut tensor, fill)?;
     Ok(tensor)
 }
 
@@ -103,8 +113,20 @@ fn built_over<T: Element>(
     fill: &mut dyn FnMut(&mut [T]),
 ) -> Result<AnyTensor, KernelErrorKind> {
     let mut tensor = unfilled::<T>(shape)?;
-    fill(tensor.as_mut_slice::<T>()?);
+    fill_any(&mut tensor, fill)?;
     Ok(tensor)
+}
+
+/// Fills a tensor if it has elements: `fill` can iterate over the other axes of a shape with an extent of 0.
+fn fill_any<T: Element>(
+    tensor: &mut AnyTensor,
+    fill: &mut dyn FnMut(&mut [T]),
+) -> Result<(), KernelErrorKind> {
+    match tensor.as_mut_slice::<T>()? {
+        [] => {}
+        elements => fill(elements),
+    }
+    Ok(())
 }
 
 #[inline(never)]
@@ -355,6 +377,7 @@ pub(crate) fn is_half(dtype: Dtype) -> bool {
 
 /// Widens the elements to `f64`, for kernels that are not dominated by arithmetic.
 pub(crate) fn to_f64s(tensor: &AnyTensor) -> Result<Vec<f64>, KernelErrorKind> {
+    memory::admit(tensor.len().saturating_mul(size_of::<f64>()))?;
     match tensor.dtype() {
         half if is_half(half) => on_halves!(half, T => {
             Ok(tensor.as_slice::<T>()?.iter().map(|it| it.to_f64()).collect())
@@ -380,8 +403,12 @@ fn of_each<T: Element>(
     values: &[f64],
     each: impl Fn(f64) -> T,
 ) -> Result<AnyTensor, KernelErrorKind> {
-    let elements: Vec<T> = values.iter().map(|value| each(*value)).collect();
-    from_slice(shape, &elements)
+    check_size(shape, size_of::<T>())?;
+    let expected = if shape.contains(&0) { 0 } else { shape.iter().product() };
+    if expected != values.len() {
+        return Err(TensorError::ElementCount { shape: shape.into(), expected, found: values.len() }.into());
+    }
+    build_over::<T>(shape, |out| out.iter_mut().zip(values).for_each(|(out, value)| *out = each(*value)))
 }
 
 /// Widens 16-bit floats to `f32`; returns other tensors unchanged.

@@ -49,6 +49,12 @@ pub enum KernelErrorKind {
         /// The limit in bytes.
         limit: usize,
     },
+    /// The work of the run exceeds its limit.
+    #[error("the run would take more than {limit} units of work")]
+    TooMuchWork {
+        /// The limit in units of [`work`](crate::work).
+        limit: u64,
+    },
     /// A tensor could not be constructed.
     #[error(transparent)]
     Tensor(#[from] TensorError),

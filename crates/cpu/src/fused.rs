@@ -19,7 +19,7 @@ use typeloom_types::any_tensor::AnyTensor;
 
 use crate::attributes::Attributes;
 use crate::error::KernelError;
-use crate::ops::Operator;
+use crate::ops::{Operator, spend_reading};
 
 mod convolution;
 
@@ -223,6 +223,14 @@ impl Fused {
     /// # Errors
     /// [`FusedError`] with the node that failed.
     pub fn run(&self, inputs: Vec<Option<Datum>>) -> Result<Vec<Datum>, FusedError> {
+        spend_reading(&inputs).map_err(|kind| {
+            let op = match &self.0 {
+                Kernel::Convolution(_) | Kernel::Joined(_) => "Conv",
+                Kernel::Integer(kernel) => kernel.operator.name(),
+                Kernel::Elementwise(kernel) => kernel.operator.name(),
+            };
+            FusedError { node: 0, error: KernelError { op: op.to_owned(), kind } }
+        })?;
         match &self.0 {
             Kernel::Convolution(kernel) => kernel.run(inputs),
             Kernel::Integer(kernel) => kernel.run(inputs),

@@ -7,6 +7,7 @@
 //! | fuse a convolution with the nodes that follow it | [`fused::Fused`] |
 //! | compute concatenated convolutions as one kernel | [`fused::Fused::join`] |
 //! | reuse the memory of dead tensors | [`memory`] |
+//! | limit the work of operators | [`work`] |
 //! | read attributes and stored tensors | [`attributes::Attributes`], [`decode`] |
 //!
 //! Operators work on [`AnyTensor`](typeloom_types::any_tensor::AnyTensor)s of every element type that ONNX
@@ -33,6 +34,8 @@ mod shape;
 mod element;
 
 pub mod memory;
+
+pub mod work;
 
 pub mod threads;
 

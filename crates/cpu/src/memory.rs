@@ -7,10 +7,13 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
 
 use typeloom_types::any_tensor::{AnyTensor, Memory, budget};
 
+use crate::element::MAX_BYTES;
 use crate::error::KernelErrorKind;
+use crate::work;
 use typeloom_contracts::datum::Datum;
 
 /// Minimum size in bytes of a tensor whose memory is kept. The allocator caches smaller blocks itself.
@@ -132,6 +135,48 @@ pub(crate) fn admit(bytes: usize) -> Result<(), KernelErrorKind> {
         }
     });
     Ok(budget::admit(bytes)?)
+}
+
+/// Scratch memory of a kernel. It counts as memory of tensors until it is dropped. A list does not grow beyond its capacity.
+#[derive(Debug)]
+pub(crate) struct Scratch<T> {
+    list: Vec<T>,
+    _reserved: budget::Reserved,
+}
+
+impl<T> Deref for Scratch<T> {
+    type Target = Vec<T>;
+
+    fn deref(&self) -> &Vec<T> {
+        &self.list
+    }
+}
+
+impl<T> DerefMut for Scratch<T> {
+    fn deref_mut(&mut self) -> &mut Vec<T> {
+        &mut self.list
+    }
+}
+
+/// A list of `len` equal elements.
+pub(crate) fn scratch<T: Clone>(value: T, len: usize) -> Result<Scratch<T>, KernelErrorKind> {
+    let reserved = reserve::<T>(len)?;
+    Ok(Scratch { list: vec![value; len], _reserved: reserved })
+}
+
+/// An empty list for `capacity` elements.
+pub(crate) fn scratch_list<T>(capacity: usize) -> Result<Scratch<T>, KernelErrorKind> {
+    let reserved = reserve::<T>(capacity)?;
+    Ok(Scratch { list: Vec::with_capacity(capacity), _reserved: reserved })
+}
+
+/// Counts the memory of `len` elements, and the work of writing them.
+pub(crate) fn reserve<T>(len: usize) -> Result<budget::Reserved, KernelErrorKind> {
+    let bytes = len.checked_mul(size_of::<T>()).filter(|bytes| *bytes <= MAX_BYTES);
+    let bytes = bytes.ok_or(KernelErrorKind::TooLarge { limit: MAX_BYTES })?;
+    work::spend(len as u64)?;
+    admit(bytes)?;
+    Ok(budget::reserve(bytes)?)
 }
 
 /// Returns a kept block of at least `len` and at most three times as many bytes, with arbitrary contents. The

@@ -81,6 +81,9 @@ fn assemble_batches(
         return Err(KernelErrorKind::DtypeMismatch(dtype, other.dtype()));
     }
     check_size(shape, dtype.size_bytes().unwrap_or(8))?;
+    if shape.contains(&0) {
+        return Ok(AnyTensor::zeros(dtype, shape)?);
+    }
     match dtype.size_bytes() {
         Some(1) => bytes::<1>(inputs, dtype, shape, next),
         Some(2) => bytes::<2>(inputs, dtype, shape, next),
@@ -259,6 +262,10 @@ fn write_bytes(
     shape: &[usize],
     fill: &mut dyn FnMut(&mut [u8]),
 ) -> Result<AnyTensor, KernelErrorKind> {
+    // `fill` can iterate over the other axes.
+    if shape.contains(&0) {
+        return Ok(AnyTensor::zeros(dtype, shape)?);
+    }
     Ok(match memory::used(AnyTensor::byte_len(dtype, shape)?) {
         Some(memory) => AnyTensor::from_memory_with(dtype, shape, memory, fill)?,
         None => AnyTensor::from_bytes_with(dtype, shape, fill)?,

@@ -14,9 +14,10 @@ use std::sync::OnceLock;
 
 use crate::attributes::Attributes;
 use crate::call::Call;
-use crate::element::{Number, is_half, narrow, widen};
+use crate::element::{Number, check_extents, is_half, narrow, widen};
 use crate::error::{KernelError, KernelErrorKind};
 use crate::memory;
+use crate::work;
 use typeloom_contracts::datum::Datum;
 use typeloom_types::any_tensor::AnyTensor;
 
@@ -140,6 +141,42 @@ pub(crate) fn run_nested(
     let Some(operator) = find("", name) else { return Err(KernelErrorKind::Unsupported(name.to_owned())) };
     let mut call = Call { version: NESTED_VERSION, attributes, inputs, outputs: 1 };
     operator.run_in(&mut call).map_err(|error| error.kind)
+}
+
+/// Units of work for each combination of the other extents of an input with an extent of 0.
+const WORK_WITHOUT_ELEMENTS: u64 = 32;
+
+/// Requests the work of a call and of reading its inputs. Extents next to a 0 count, and so do all pairs of axes: kernels iterate
+/// over them.
+pub(crate) fn spend_reading(inputs: &[Option<Datum>]) -> Result<(), KernelErrorKind> {
+    let mut rest: Vec<&Datum> = Vec::new();
+    let mut units = work::CALL;
+    for input in inputs.iter().flatten() {
+        rest.push(input);
+        while let Some(value) = rest.pop() {
+            units = units.saturating_add(match value {
+                Datum::Tensor(tensor) => {
+                    let elements = check_extents(tensor.shape())?;
+                    let elements = match elements {
+                        elements if tensor.is_empty() => elements as u64 * WORK_WITHOUT_ELEMENTS,
+                        elements => elements.max(tensor.bytes().len() / 4) as u64 / 2,
+                    };
+                    elements.saturating_add(work::times(&[tensor.rank(), tensor.rank()]))
+                }
+                Datum::Sequence(values) => {
+                    rest.extend(values);
+                    values.len() as u64
+                }
+                Datum::Optional(value) => {
+                    rest.extend(value.as_deref());
+                    0
+                }
+                Datum::Map(map) => map.byte_len() as u64,
+                _ => 0,
+            });
+        }
+    }
+    work::spend(units)
 }
 
 /// Clamps elements to bounds. NaN is preserved.
@@ -269,10 +306,10 @@ impl Operator {
     /// # Errors
     /// As [`Operator::run`].
     pub fn run_in(&self, call: &mut Call<'_>) -> Result<Vec<Datum>, KernelError> {
-        let outcome = match self.widened {
+        let outcome = spend_reading(&call.inputs).and_then(|()| match self.widened {
             None => (self.kernel)(call),
             Some(outputs) => self.run_widened(call, outputs),
-        };
+        });
         memory::recycle_all(&mut call.inputs);
         outcome.map_err(|kind| KernelError { op: self.name.to_owned(), kind })
     }

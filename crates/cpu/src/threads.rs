@@ -20,6 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
+use typeloom_types::any_tensor::budget;
 
 use crate::error::KernelErrorKind;
 
@@ -171,10 +172,11 @@ fn share_in<'scope>(
 ) {
     let _engaged = assist::engage();
     assist::call(pool);
+    let limit = budget::limit();
     for thread in 1..threads {
         scope.spawn(move |_| {
             let _last = Countdown(busy);
-            while run_next(thread) {}
+            budget::within(limit, || while run_next(thread) {});
         });
     }
     while run_next(0) {}

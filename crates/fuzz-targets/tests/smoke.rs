@@ -117,6 +117,34 @@ fn operators_survive_hostile_arguments() {
 }
 
 #[test]
+fn operators_on_hostile_shapes_return_a_result_or_an_error() {
+    for operator in 0..target::operator_count() {
+        let mut rng = Rng(11_000 + operator as u64);
+        let models: Vec<Vec<u8>> = (0..number(1, 8))
+            .map(|_| {
+                let number = u16::try_from(operator).expect("there are fewer operators");
+                number.to_le_bytes().into_iter().chain((0..64).map(|_| rng.next() as u8)).collect()
+            })
+            .collect();
+        survive(&format!("operator {operator}"), &models, target::operators);
+    }
+    memory_is_bounded();
+}
+
+/// Every target of `fuzz/` runs in a test of this file.
+#[test]
+fn every_fuzz_target_has_a_test() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/fuzz_targets");
+    let own = include_str!("smoke.rs");
+    for file in std::fs::read_dir(folder).expect("the targets are there") {
+        let text = std::fs::read_to_string(file.expect("the folder can be read").path()).expect("it is text");
+        let call = text.split("typeloom_fuzz_targets::").nth(1).expect("a target calls a function");
+        let name = call.split('(').next().unwrap_or_default();
+        assert!(own.contains(&format!("target::{name}")), "`{name}` is not run");
+    }
+}
+
+#[test]
 fn bundles_are_refused_or_imported() {
     for (name, bytes) in hostile::bundles() {
         survive(&name, std::slice::from_ref(&bytes), target::bundle);

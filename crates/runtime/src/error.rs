@@ -262,7 +262,7 @@ impl RunError {
         diagnostic(code, self)
     }
 
-    /// Whether a limit on memory or steps is the cause, see [`RunLimits`](crate::options::RunLimits).
+    /// Whether a limit on memory, work or steps is the cause, see [`RunLimits`](crate::options::RunLimits).
     #[must_use]
     pub fn exceeds_budget(&self) -> bool {
         matches!(
@@ -270,7 +270,8 @@ impl RunError {
             Some(
                 NodeError::TooManySteps { .. }
                     | NodeError::Kernel(KernelError {
-                        kind: KernelErrorKind::Tensor(TensorError::OverBudget { .. }),
+                        kind: KernelErrorKind::Tensor(TensorError::OverBudget { .. })
+                            | KernelErrorKind::TooMuchWork { .. },
                         ..
                     })
             )

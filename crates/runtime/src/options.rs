@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
+use typeloom_cpu::work;
 use typeloom_onnx::messages::TensorProto;
+use typeloom_types::any_tensor::budget;
 
 /// The values that a run checks against their solved types.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -28,6 +30,16 @@ pub struct RunLimits {
     /// Bytes of all tensors of the process while the model is prepared and run, see
     /// [`budget`](typeloom_types::any_tensor::budget). Weights in a mapped file do not count.
     pub memory: usize,
+    /// Units of work of all kernels, see [`work`]. A unit is about a nanosecond of one core. A kernel whose shapes ask for more than
+    /// is left does not start.
+    pub work: u64,
+}
+
+impl RunLimits {
+    /// Runs a closure within the limits of memory and work.
+    pub(crate) fn within<T>(&self, run: impl FnOnce() -> T) -> T {
+        budget::within(self.memory, || work::within(self.work, run))
+    }
 }
 
 /// Number of bytes that count as one step.
@@ -35,7 +47,7 @@ pub const STEP_BYTES: u64 = 1 << 12;
 
 impl Default for RunLimits {
     fn default() -> Self {
-        Self { iterations: 1 << 26, steps: u64::MAX, memory: usize::MAX }
+        Self { iterations: 1 << 26, steps: u64::MAX, memory: usize::MAX, work: u64::MAX }
     }
 }
 

@@ -11,7 +11,6 @@ use typeloom_onnx::messages::{GraphProto, ModelProto, read};
 use typeloom_solver::model::Checked;
 use typeloom_solver::model::preconditions::Preconditions;
 use typeloom_solver::value_type::{ValueType, ValueTypes};
-use typeloom_types::any_tensor::budget;
 use typeloom_wire::check::{SymbolBindings, to_declared_form};
 
 use crate::error::{PrepareError, RunError};
@@ -107,7 +106,7 @@ impl Session {
         let is_shared = shared.start <= own.start && own.end <= shared.end;
         let bytes = if is_shared { file.slice_ref(bytes) } else { Bytes::copy_from_slice(bytes) };
         let model = read::<ModelProto>(bytes)?;
-        let prepared = budget::within(limits.memory, || Self::prepare(&model, Some(&types), external))?;
+        let prepared = limits.within(|| Self::prepare(&model, Some(&types), external))?;
         Ok(Self { preconditions, limits, ..prepared })
     }
 
@@ -198,16 +197,14 @@ impl Session {
             let symbols = symbols.iter().map(|(name, extent)| (name.to_owned(), extent)).collect();
             return Err(RunError::Precondition { condition, symbols });
         }
-        let memory = self.limits.memory;
+        let limits = self.limits;
         let (values, symbols) = match observer {
             // The observer need not be `Send`, so this run stays on this thread.
-            Some(observer) => {
-                budget::within(memory, || self.run_plan(values, verify, symbols, Some(observer)))?
-            }
+            Some(observer) => limits.within(|| self.run_plan(values, verify, symbols, Some(observer)))?,
             None if self.splits.load(Ordering::Relaxed) => {
-                threads::within(|| budget::within(memory, || self.run_plan(values, verify, symbols, None)))?
+                threads::within(|| limits.within(|| self.run_plan(values, verify, symbols, None)))?
             }
-            None => budget::within(memory, || self.run_plan(values, verify, symbols, None))?,
+            None => limits.within(|| self.run_plan(values, verify, symbols, None))?,
         };
         let outputs = self.outputs.iter().map(|port| port.name.clone()).zip(values).collect();
         Ok(RunOutcome { outputs, symbols })

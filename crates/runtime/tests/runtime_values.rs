@@ -31,14 +31,30 @@ const TOLERANCE: (f64, f64) = (2e-4, 2e-5);
 /// rounded either way.
 const OFF_BY_ONE: (f64, f64) = (0.0, 1.0);
 
-struct Case {
+pub(crate) struct Case {
     versions: BTreeMap<String, i64>,
-    graph: String,
-    inputs: HashMap<String, Datum>,
+    pub(crate) graph: String,
+    pub(crate) inputs: HashMap<String, Datum>,
     outputs: HashMap<String, Datum>,
 }
 
 impl Case {
+    /// The model, or the reason why the text is none.
+    pub(crate) fn model(&self) -> Result<ModelProto, String> {
+        let graph = parse_graph(&self.graph).map_err(|error| error.to_string())?;
+        let import = |(domain, version): (&String, &i64)| OperatorSetIdProto {
+            domain: domain.as_str().into(),
+            version: Some(*version),
+            ..OperatorSetIdProto::default()
+        };
+        Ok(ModelProto {
+            ir_version: Some(10),
+            graph: Some(graph),
+            opset_import: self.versions.iter().map(import).collect(),
+            ..ModelProto::default()
+        })
+    }
+
     fn op(&self) -> &str {
         let call = self.graph.rsplit_once("{ ").map_or("", |(_, node)| node);
         let call = if call.contains(" = ") { call } else { &self.graph };
@@ -125,20 +141,9 @@ fn read(path: &Path) -> Vec<Case> {
 
 /// Difference from the recorded results, or the reason why there are none.
 fn difference(case: &Case) -> Option<String> {
-    let graph = match parse_graph(&case.graph) {
-        Ok(graph) => graph,
-        Err(error) => return Some(error.to_string()),
-    };
-    let import = |(domain, version): (&String, &i64)| OperatorSetIdProto {
-        domain: domain.as_str().into(),
-        version: Some(*version),
-        ..OperatorSetIdProto::default()
-    };
-    let model = ModelProto {
-        ir_version: Some(10),
-        graph: Some(graph),
-        opset_import: case.versions.iter().map(import).collect(),
-        ..ModelProto::default()
+    let model = match case.model() {
+        Ok(model) => model,
+        Err(error) => return Some(error),
     };
     let options = Options { mode: Mode::Permissive, ..Options::default() };
     let bytes = model.encode_to_vec();
@@ -169,17 +174,22 @@ fn difference(case: &Case) -> Option<String> {
     None
 }
 
+/// The cases of this repository, and those of the folder `TYPELOOM_RUNTIME_VALUES`.
+pub(crate) fn list() -> Vec<Case> {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/runtime_values");
+    let folders = std::iter::once(own).chain(std::env::var_os("TYPELOOM_RUNTIME_VALUES").map(PathBuf::from));
+    folders
+        .flat_map(|folder| ["ml.txt", "contrib.txt"].map(|name| folder.join(name)))
+        .flat_map(|path| read(&path))
+        .collect()
+}
+
 #[test]
 fn results_are_those_of_onnx_runtime() {
-    let mut files: Vec<PathBuf> = Vec::new();
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/runtime_values");
-    for folder in std::iter::once(own).chain(std::env::var_os("TYPELOOM_RUNTIME_VALUES").map(PathBuf::from)) {
-        files.extend(["ml.txt", "contrib.txt"].map(|name| folder.join(name)));
-    }
     let wanted = std::env::var("TYPELOOM_OPS").unwrap_or_default();
     let wanted: Vec<&str> = wanted.split(',').filter(|op| !op.is_empty()).collect();
     let mut table: BTreeMap<String, [usize; 2]> = BTreeMap::new();
-    for case in files.iter().flat_map(|path| read(path)) {
+    for case in list() {
         let name = case.op().rsplit('.').next().unwrap_or_default();
         if !wanted.is_empty() && !wanted.contains(&name) {
             continue;

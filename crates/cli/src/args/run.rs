@@ -53,6 +53,11 @@ pub(crate) struct RunArgs {
     /// one for each 16 bytes of the model)
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_steps: Option<u64>,
+    /// The maximum work of the run, on the embedded backend, in units of about a nanosecond of one core, which are estimated from the
+    /// shapes before a node runs (default: 2,147,483,648 plus 1,024 for each byte of the model, its external data and the given
+    /// inputs)
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) max_work: Option<u64>,
     /// The maximum memory that tensors may take, in bytes or with a unit: `512M`, `4G` (default: 192 MiB plus
     /// eight times the size of the model, the used parts of its external data, and the given inputs); weights that are used
     /// directly from the mapped file do not count

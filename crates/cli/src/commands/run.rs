@@ -44,8 +44,8 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
     if make.is_some() && args.max_iterations.is_some() {
         bail!("engines of others count no turns of loops");
     }
-    if make.is_some() && (args.max_steps.is_some() || args.max_memory.is_some()) {
-        bail!("engines of others count neither steps nor memory");
+    if make.is_some() && (args.max_steps.is_some() || args.max_memory.is_some() || args.max_work.is_some()) {
+        bail!("engines of others count neither steps nor memory nor work");
     }
     let engine = make.map(|make| make(args.library.as_deref())).transpose()?;
     let source = input::source(&args.file);

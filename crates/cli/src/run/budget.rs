@@ -18,6 +18,12 @@ const BASE_MEMORY: u64 = 192 << 20;
 /// Additional bytes of memory per byte of input.
 const MEMORY_PER_BYTE: u64 = 8;
 
+/// Work limit for an empty model.
+const BASE_WORK: u64 = 1 << 31;
+
+/// Additional units of work per byte of input. Convolutions of large images take up to some thousand products per byte of weights.
+const WORK_PER_BYTE: u64 = 1 << 10;
+
 /// Step limit for an empty model.
 const BASE_STEPS: u64 = 1 << 20;
 
@@ -37,5 +43,6 @@ pub(crate) fn limits(args: &RunArgs, checked: &Checked<'_>, file: usize, folder:
         iterations: args.max_iterations.unwrap_or(RunLimits::default().iterations),
         steps: args.max_steps.unwrap_or(BASE_STEPS + file / BYTES_PER_STEP),
         memory: usize::try_from(memory).unwrap_or(usize::MAX),
+        work: args.max_work.unwrap_or(BASE_WORK.saturating_add(size.saturating_mul(WORK_PER_BYTE))),
     }
 }

@@ -109,7 +109,7 @@ impl Prepared {
 }
 
 fn with_remedy(message: String, exceeds_budget: bool) -> String {
-    if exceeds_budget { message + "; --max-memory and --max-steps allow more" } else { message }
+    if exceeds_budget { message + "; --max-memory, --max-work and --max-steps allow more" } else { message }
 }
 
 fn verification(verify: bool) -> Verify {

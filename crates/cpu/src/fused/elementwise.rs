@@ -190,7 +190,7 @@ enum Kind {
 /// A kernel on 8-bit integers.
 #[derive(Clone, Debug)]
 pub(super) struct Elementwise {
-    operator: &'static Operator,
+    pub(super) operator: &'static Operator,
     kind: Kind,
     /// The dequantised inputs of the first node, in order.
     sources: Vec<Source>,

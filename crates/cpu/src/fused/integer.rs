@@ -93,7 +93,7 @@ enum Results {
 /// A kernel on integers.
 #[derive(Clone, Debug)]
 pub(super) struct Integer {
-    operator: &'static Operator,
+    pub(super) operator: &'static Operator,
     version: i64,
     attributes: Attributes,
     weights: Weights,

@@ -9,6 +9,7 @@ use typeloom_types::any_tensor::AnyTensor;
 use super::{Run, assemble, write_chunks};
 use crate::element::check_size;
 use crate::error::{KernelErrorKind, invalid};
+use crate::memory::scratch_list;
 use crate::shape::{count, each_index, strides};
 use crate::threads;
 
@@ -42,6 +43,9 @@ pub(crate) fn select(x: &AnyTensor, selections: &[Selection]) -> Result<AnyTenso
         }
     }
     check_size(&shape, x.dtype().size_bytes().unwrap_or(8))?;
+    if shape.contains(&0) {
+        return Ok(AnyTensor::zeros(x.dtype(), &shape)?);
+    }
     let Some(last) = selections.iter().rposition(|selection| matches!(selection, Selection::Listed(_)))
     else {
         return Ok(x.clone());
@@ -57,7 +61,7 @@ pub(crate) fn select(x: &AnyTensor, selections: &[Selection]) -> Result<AnyTenso
         .collect();
     let Some((columns, outer)) = lists.split_last() else { return Ok(x.clone()) };
     let block = own[last];
-    let mut rows = Vec::with_capacity(count(&shape[..last]));
+    let mut rows = scratch_list(count(&shape[..last]))?;
     each_index(&shape[..last], |_, index| {
         rows.push(index.iter().zip(outer).map(|(at, list)| list[*at]).sum::<usize>());
     });

@@ -21,9 +21,12 @@ const EDGE: usize = 16;
 /// Copies a strided view in row-major order.
 pub(crate) fn strided(x: &AnyTensor, shape: &[usize], view: &[usize]) -> Result<AnyTensor, KernelErrorKind> {
     check_size(shape, x.dtype().size_bytes().unwrap_or(8))?;
-    let last: usize = shape.iter().zip(view).map(|(extent, step)| extent.saturating_sub(1) * step).sum();
-    if !shape.contains(&0) && last >= x.len() {
+    let last = shape.iter().zip(view).map(|(extent, step)| extent.saturating_sub(1).saturating_mul(*step));
+    if !shape.contains(&0) && last.fold(0, usize::saturating_add) >= x.len() {
         return invalid("an element outside of its tensor is requested");
+    }
+    if shape.contains(&0) {
+        return Ok(AnyTensor::zeros(x.dtype(), shape)?);
     }
     let axes = merged(shape, view);
     if axes[..] == [(x.len(), 1)] {

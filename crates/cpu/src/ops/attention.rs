@@ -14,6 +14,7 @@ use crate::movement::reshape;
 use crate::product::{self, Matrix};
 use crate::shape::{broadcast, count};
 use crate::threads;
+use crate::work;
 
 mod linear;
 
@@ -69,6 +70,7 @@ fn bias(call: &Call<'_>, shape: [usize; 4], past: usize) -> Result<Option<AnyTen
             if let Some(last) = rest.last_mut() {
                 *last = keys - own;
             }
+            check_size(&rest, size_of::<f64>())?;
             let closed = of_f64s(Dtype::F64, &rest, &vec![f64::NEG_INFINITY; count(&rest)])?;
             mask = join(&[&mask, &closed], -1)?;
         }
@@ -94,16 +96,16 @@ fn bias(call: &Call<'_>, shape: [usize; 4], past: usize) -> Result<Option<AnyTen
         let (batch, query) = (row / queries / heads, (row % queries) as i64);
         let nonpad = nonpad.as_ref().map(|nonpad| nonpad[batch]);
         let offset = match nonpad {
-            Some(nonpad) if past == 0 => nonpad - queries as i64,
+            Some(nonpad) if past == 0 => nonpad.saturating_sub(queries as i64),
             Some(_) | None => past as i64,
         };
-        let position = offset + query;
+        let position = offset.saturating_add(query);
         for (key, slot) in slots.iter_mut().enumerate() {
             let key = key as i64;
             let closed = nonpad.is_some_and(|nonpad| key >= nonpad)
                 || (causal && key > position)
-                || (left >= 0 && key < position - left)
-                || (right >= 0 && key > position + right);
+                || (left >= 0 && key < position.saturating_sub(left))
+                || (right >= 0 && key > position.saturating_add(right));
             if closed {
                 *slot = f64::NEG_INFINITY;
             }
@@ -138,6 +140,9 @@ fn attention(call: &mut Call<'_>) -> Outcome {
     }
     let shape = [batches, query_heads, queries, keys];
     check_size(&shape, size_of::<f64>())?;
+    check_size(&[batches, query_heads, queries, width], size_of::<f64>())?;
+    work::spend_products(q.dtype(), &[&shape[..], &[size.saturating_add(width)]].concat())?;
+    work::spend_each(&[&shape[..], &[8]].concat())?;
     let scale = match call.attributes.float("scale")? {
         Some(scale) => f64::from(scale),
         None => 1.0 / (size as f64).sqrt(),

@@ -9,8 +9,10 @@ use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{of_f64s, to_f64s};
 use crate::error::{KernelErrorKind, invalid};
+use crate::memory::scratch;
 use crate::product::{self, Matrix};
 use crate::shape::{count, each_index, strides};
+use crate::work;
 
 pub(super) const OPERATORS: &[Operator] = &[
     widened("Conv", conv),
@@ -55,7 +57,7 @@ fn deform_conv(call: &mut Call<'_>) -> Outcome {
     let fits = offset_groups > 0
         && channels.is_multiple_of(offset_groups)
         && w.shape()[1] == group_channels
-        && offset.len() == batches * offset_groups * kernel * rank * positions;
+        && offset.len() as u64 == work::times(&[batches, offset_groups, kernel, rank, positions]);
     if !fits {
         return invalid("weights or offsets do not fit the input");
     }
@@ -68,8 +70,11 @@ fn deform_conv(call: &mut Call<'_>) -> Outcome {
         return invalid("bias or mask do not fit the weights");
     }
     let plane = count(&windows.input);
-    let mut columns = vec![0.0; channels * kernel * positions];
-    let mut out = vec![0.0; batches * outputs * positions];
+    let taps = 1_usize.checked_shl(u32::try_from(rank).unwrap_or(u32::MAX)).unwrap_or(usize::MAX);
+    work::spend_each(&[batches, channels, kernel, positions, taps.saturating_mul(rank)])?;
+    work::spend_each(&[batches, outputs, group_channels, kernel, positions])?;
+    let mut columns = scratch(0.0, channels.saturating_mul(kernel).saturating_mul(positions))?;
+    let mut out = scratch(0.0, batches.saturating_mul(outputs).saturating_mul(positions))?;
     for batch in 0..batches {
         each_index(&windows.kernel, |tap, within| {
             each_index(&windows.output, |window_no, window| {
@@ -163,6 +168,8 @@ fn causal_conv(call: &mut Call<'_>) -> Outcome {
     {
         return invalid("bias or past state do not fit the input");
     }
+    work::spend_each(&[batches, channels, length, k])?;
+    work::spend_each(&[batches, channels, k])?;
     let (mut out, mut state) = (Vec::with_capacity(data.len()), Vec::new());
     for lane in 0..batches * channels {
         let channel = lane % channels;

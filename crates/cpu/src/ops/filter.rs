@@ -17,6 +17,7 @@ use crate::memory;
 use crate::product::lane::Lane;
 use crate::product::{self, Finish, Rows};
 use crate::shape::{count, extents};
+use crate::work;
 use planes::by_planes;
 pub(crate) use products::Convolved;
 use products::concatenated;
@@ -161,6 +162,7 @@ impl Filter {
         if x.dtype() != self.dtype() {
             return Err(KernelErrorKind::DtypeMismatch(x.dtype(), self.dtype()));
         }
+        work::spend_products(self.dtype, &[&geometry.1[..], &self.shape[1..]].concat())?;
         Ok(geometry)
     }
 
@@ -287,6 +289,7 @@ fn framed<'a, T: Number>(
     }
     let shape = [&x.shape()[..2], &reach[..]].concat();
     check_size(&shape, 8)?;
+    let _rows = memory::reserve::<Option<usize>>(count(&reach[..reach.len().saturating_sub(1)]))?;
     let (plane, larger) = (count(&windows.input), count(&reach));
     let tensor = build_over::<T>(&[count(&shape) + slack], |out| {
         let whole = out.len() - slack;

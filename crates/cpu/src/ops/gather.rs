@@ -79,6 +79,7 @@ pub(super) fn element_offsets(
     indices: &AnyTensor,
     axis: usize,
 ) -> Result<Vec<usize>, KernelErrorKind> {
+    check_size(&[indices.len()], size_of::<usize>())?;
     let mut offsets = Vec::with_capacity(indices.len());
     each_row_of_offsets(data, indices, axis, &mut |row| offsets.extend_from_slice(row))?;
     Ok(offsets)
@@ -95,6 +96,10 @@ fn each_row_of_offsets(
         && (0..data.rank()).all(|at| at == axis || indices.shape()[at] <= data.shape()[at]);
     if !fits {
         return invalid(format!("indices {:?} are not within {:?}", indices.shape(), data.shape()));
+    }
+    // There can be many rows without elements.
+    if indices.is_empty() {
+        return Ok(());
     }
     match indices.dtype() {
         Dtype::I64 => rows_of_offsets(data, indices, indices.as_slice::<i64>()?, axis, visit),
@@ -158,6 +163,7 @@ fn gather_nd(call: &mut Call<'_>) -> Outcome {
     let block = count(middle) * inner;
     let tuples = count(&indices.shape()[batch..indices.rank() - 1]);
     let values = integers(indices)?;
+    check_size(&[outer, tuples], size_of::<Run>())?;
     let mut runs = Vec::with_capacity(outer * tuples);
     for which in 0..outer * tuples {
         let tuple = &values[which * depth..(which + 1) * depth];

@@ -10,6 +10,7 @@ use crate::element::{Number, build, check_size, ints, of_f64s, on_numbers, to_f6
 use crate::error::{KernelErrorKind, invalid};
 use crate::movement::strided;
 use crate::shape::{count, extents};
+use crate::work;
 
 pub(super) const OPERATORS: &[Operator] = &[
     native("Constant", constant),
@@ -74,8 +75,8 @@ fn eye_like(call: &mut Call<'_>) -> Outcome {
     let k = call.int("k", 0)?;
     let &[rows, columns] = x.shape() else { return invalid("the input is not a matrix") };
     check_size(&[rows, columns], size_of::<f64>())?;
-    let mut values = vec![0.0; rows * columns];
-    for row in 0..rows {
+    let mut values = vec![0.0; count(x.shape())];
+    for row in 0..rows.min(values.len()) {
         if let Ok(column) = usize::try_from((row as i64).saturating_add(k))
             && column < columns
         {
@@ -192,6 +193,7 @@ fn multinomial(call: &mut Call<'_>) -> Outcome {
     }
     let mut random = Random::new(seed(call)?);
     let logits = to_f64s(x)?;
+    work::spend_each(&[batches, samples, classes])?;
     let mut drawn = Vec::with_capacity(batches * samples);
     for row in logits.chunks_exact(classes) {
         let most = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -235,6 +237,7 @@ fn mel_weight_matrix(call: &mut Call<'_>) -> Outcome {
     }
     let (columns, rows) = (bins as usize, (length / 2.0).floor() as usize + 1);
     check_size(&[rows, columns], size_of::<f64>())?;
+    work::spend_each(&[rows, columns])?;
     let to_mel = |hertz: f64| 2595.0 * (1.0 + hertz / 700.0).log10();
     let (low_mel, high_mel) = (to_mel(low), to_mel(high));
     // The reference implementation divides by the number of points, not by the number of intervals.
@@ -257,10 +260,14 @@ fn mel_weight_matrix(call: &mut Call<'_>) -> Outcome {
         if top == from {
             set(top, 1.0);
         } else {
-            (from..=top).for_each(|row| set(row, (row - from) as f64 / (top - from) as f64));
+            let width = top.saturating_sub(from) as f64;
+            let inside = from.max(0)..=top.min(rows as i64 - 1);
+            inside.for_each(|row| set(row, row.saturating_sub(from) as f64 / width));
         }
         if to > top {
-            (top..to).for_each(|row| set(row, (to - row) as f64 / (to - top) as f64));
+            let width = to.saturating_sub(top) as f64;
+            let inside = top.max(0)..to.min(rows as i64);
+            inside.for_each(|row| set(row, to.saturating_sub(row) as f64 / width));
         }
     }
     one(of_f64s(dtype, &[rows, columns], &weights)?)

@@ -13,6 +13,7 @@ use crate::memory;
 use crate::product::{self, Matrix};
 use crate::shape::{broadcast, broadcast_strides, count, each_index, offset};
 use crate::threads;
+use crate::work;
 
 pub(super) const OPERATORS: &[Operator] =
     &[widened("MatMul", matmul), widened("Gemm", gemm), native("MatMulInteger", matmul_integer)];
@@ -77,6 +78,7 @@ const MIN_PARALLEL: usize = 1 << 21;
 pub(crate) fn multiply(a: &AnyTensor, b: &AnyTensor) -> Result<AnyTensor, KernelErrorKind> {
     let batches = Batches::of(a.shape(), b.shape())?;
     let (m, k, n) = (batches.m, batches.k, batches.n);
+    work::spend_products(a.dtype(), &[&batches.outer[..], &[m, k, n]].concat())?;
     let mut outcome = Ok(());
     let product = on_numbers!(a.dtype(), T => {
         let (left, right) = (a.as_slice::<T>()?, b.as_slice::<T>()?);
@@ -124,6 +126,7 @@ fn gemm(call: &mut Call<'_>) -> Outcome {
     if k != inner {
         return invalid(format!("the inner extents of {:?} and {:?} differ", a.shape(), b.shape()));
     }
+    work::spend_products(a.dtype(), &[m, k, n])?;
     let c = call.optional(2)?.map(|c| {
         if broadcast(&[c.shape(), &[m, n]])? != [m, n] {
             return invalid(format!("{:?} does not broadcast to [{m}, {n}]", c.shape()));

@@ -9,6 +9,7 @@ use typeloom_types::any_tensor::AnyTensor;
 use crate::attributes::Attributes;
 use crate::element::{Number, from_slice};
 use crate::error::{KernelErrorKind, invalid};
+use crate::memory;
 
 pub(super) mod feature;
 
@@ -37,6 +38,7 @@ fn table(x: &AnyTensor) -> Result<(usize, usize), KernelErrorKind> {
 
 /// Elements of a numeric tensor as `T`.
 fn numbers<T: Number>(x: &AnyTensor) -> Result<Vec<T>, KernelErrorKind> {
+    memory::admit(x.len().saturating_mul(size_of::<T>()))?;
     if x.dtype() == T::DTYPE {
         return Ok(x.to_vec::<T>()?);
     }

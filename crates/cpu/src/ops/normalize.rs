@@ -13,6 +13,7 @@ use crate::element::{Number, build_over, narrow, of_f64s, on_floats, to_f64s, ve
 use crate::error::{KernelErrorKind, invalid};
 use crate::shape::{around, axes, axis, broadcast, count};
 use crate::threads;
+use crate::work;
 
 /// Minimum number of elements for which splitting across threads pays.
 const MIN_PARALLEL: usize = 1 << 17;
@@ -264,13 +265,14 @@ fn lrn(call: &mut Call<'_>) -> Outcome {
     let (_, channels, inner) = around(x.shape(), 1);
     let (before, after) = ((size - 1) / 2, size / 2);
     let share = alpha / size as f64;
+    work::spend_each(&[x.len(), channels.min(usize::try_from(size).unwrap_or(usize::MAX))])?;
     one(on_floats!(x.dtype(), T => {
         let data = x.as_slice::<T>()?;
         build_over::<T>(x.shape(), |out| {
             let work = |at: usize, out: &mut [T]| {
                 let (block, channel) = (at / channels * channels, at % channels);
-                let from = usize::try_from(channel as i64 - before).unwrap_or(0);
-                let to = usize::try_from(channel as i64 + after).unwrap_or(0).min(channels - 1);
+                let from = usize::try_from((channel as i64).saturating_sub(before)).unwrap_or(0);
+                let to = usize::try_from((channel as i64).saturating_add(after)).unwrap_or(0).min(channels - 1);
                 let own = &data[at * inner..][..inner];
                 let seen = &data[(block + from) * inner..][..(to + 1 - from) * inner];
                 vectorised::<T, _>(#[inline(always)] || {

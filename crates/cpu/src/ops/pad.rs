@@ -6,6 +6,7 @@ use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
 use crate::element::{check_size, of_f64s};
 use crate::error::{KernelErrorKind, invalid};
+use crate::memory;
 use crate::movement::{Run, Selection, assemble, select, slices};
 use crate::shape::{axes_or_all, count, each_index, strides};
 
@@ -52,15 +53,18 @@ fn pad(call: &mut Call<'_>) -> Outcome {
             Some(extent) => shape[*axis] = extent,
             None => return invalid(format!("pads {before} and {after} remove all of axis {axis}")),
         }
-        shift[*axis] = -before;
+        shift[*axis] = before.saturating_neg();
     }
     if mode == Mode::Constant {
         return one(shifted(x, &shape, &shift, fill)?);
     }
-    if x.is_empty() && count(&shape) > 0 {
+    if x.is_empty() && !shape.contains(&0) {
         return invalid("an empty input cannot be padded with its own elements");
     }
     check_size(&shape, x.dtype().size_bytes().unwrap_or(size_of::<Run>()))?;
+    if shape.contains(&0) {
+        return one(AnyTensor::zeros(x.dtype(), &shape)?);
+    }
     let selections: Vec<Selection> = (0..x.rank())
         .map(|axis| {
             let extent = x.shape()[axis] as i64;
@@ -104,7 +108,13 @@ pub(super) fn shifted(
         Some(fill) => fill,
         None => AnyTensor::zeros(x.dtype(), &[1])?,
     };
-    check_size(shape, size_of::<Run>())?;
+    check_size(shape, x.dtype().size_bytes().unwrap_or(8))?;
+    if shape.contains(&0) {
+        return Ok(AnyTensor::zeros(x.dtype(), shape)?);
+    }
+    // At most three runs of a row, and those of the elements outside.
+    let rows = count(&shape[..shape.len().saturating_sub(1)]);
+    let _runs = memory::reserve::<Run>(3_usize.saturating_mul(rows).saturating_add(count(shape) / MAX_ROW))?;
     let own = strides(x.shape());
     let mut runs = Vec::new();
     // A row of the fill value, so that elements outside are runs.

@@ -9,6 +9,7 @@
 
 use super::sliding::Windows;
 use crate::shape::{count, each_index, strides};
+use crate::work;
 
 /// Number of windows that are computed together.
 const LANES: usize = 32;
@@ -52,6 +53,10 @@ impl Polyphase {
         let sub: Vec<usize> =
             reach.iter().zip(&windows.strides).map(|(reach, step)| reach.div_ceil(*step)).collect();
         let (along, size) = (strides(&sub), count(&sub));
+        // Large strides, of which most phases have no windows.
+        if work::times(&windows.strides).saturating_mul(size as u64) > 4 * work::times(&reach) {
+            return None;
+        }
         let phases = strides(&windows.strides);
         // Offset of an element of the padded plane along one axis.
         let of = |axis: usize, at: usize| {

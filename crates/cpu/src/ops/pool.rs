@@ -8,10 +8,12 @@ use super::reduce::{Reduction, reduce_axes};
 use super::sliding::{Stretch, Windows, pads, per_axis};
 use super::{Operator, widened, widened_to};
 use crate::call::{Call, Outcome, integers, one};
-use crate::element::{Number, build, build_over, check_size, dispatch, on_floats, vectorised};
+use crate::element::{Number, build, build_over, check_extents, check_size, dispatch, on_floats, vectorised};
 use crate::error::{KernelErrorKind, invalid};
+use crate::memory::{self, scratch};
 use crate::shape::{count, each_strided, extents, strides};
 use crate::threads;
+use crate::work;
 
 pub(super) const OPERATORS: &[Operator] = &[
     widened_to("MaxPool", 1, max_pool),
@@ -31,8 +33,7 @@ fn windows(call: &Call<'_>, x: &AnyTensor) -> Result<(Windows, Vec<usize>), Kern
         call.attributes.ints("kernel_shape")?.ok_or(KernelErrorKind::MissingAttribute("kernel_shape"))?;
     let windows = Windows::of(call, &x.shape()[2..], &extents(kernel)?)?;
     let shape = [&x.shape()[..2], &windows.output[..]].concat();
-    // Some kernels store the elements of each window; this is the peak memory use of pooling.
-    check_size(&windows.output, size_of::<usize>().saturating_mul(count(&windows.kernel)))?;
+    work::spend_each(&[&shape[..], &windows.kernel[..]].concat())?;
     Ok((windows, shape))
 }
 
@@ -77,7 +78,7 @@ fn max_pool(call: &mut Call<'_>) -> Outcome {
             folded::<T, T>(x, &layout, &shape, T::LOWEST, |value| value, greater, |_, best| best)
         })?);
     }
-    let (stretches, outputs) = (windows.stretches(), count(&windows.output));
+    let (stretches, outputs) = (windows.stretches()?, count(&windows.output));
     let step = windows.strides.last().copied().unwrap_or(1);
     one(dispatch!(x.dtype(), T in [F32 f32, F64 f64, U8 u8, I8 i8] => {
         let data = x.as_slice::<T>()?;
@@ -85,7 +86,7 @@ fn max_pool(call: &mut Call<'_>) -> Outcome {
             out.fill(T::LOWEST);
             let steps = outputs * count(&windows.kernel);
             planes(data, count(&windows.input), out, outputs, steps, #[inline(always)] |data, out| {
-                for stretch in &stretches {
+                for stretch in &*stretches {
                     along(stretch, step, data, out, #[inline(always)] |best: &mut T, value: T| {
                         *best = greater(*best, value);
                     });
@@ -114,6 +115,7 @@ fn folded<T: Number, A: Number>(
 ) -> Result<AnyTensor, KernelErrorKind> {
     let data = x.as_slice::<T>()?;
     let (plane, outputs) = (layout.plane(), layout.windows());
+    let _frame = memory::reserve::<A>(layout.size().saturating_add(layout.columns()))?;
     build_over::<T>(shape, |out| {
         let work = |number: usize, out: &mut [T]| {
             vectorised::<T, _>(
@@ -158,7 +160,7 @@ fn folded<T: Number, A: Number>(
 fn max_pool_with_indices(call: &Call<'_>, x: &AnyTensor, windows: &Windows, shape: &[usize]) -> Outcome {
     let by_column = call.flag("storage_order", false)?;
     let plane = count(&windows.input);
-    let elements = windows.elements();
+    let elements = windows.elements()?;
     let input_strides = strides(&windows.input);
     // Offsets with the axes in column-major order (`storage_order`).
     let column_major = |offset: usize| {
@@ -170,13 +172,14 @@ fn max_pool_with_indices(call: &Call<'_>, x: &AnyTensor, windows: &Windows, shap
         }
         index
     };
+    check_size(shape, size_of::<i64>())?;
     let mut indices = vec![0_i64; count(shape)];
     let result = dispatch!(x.dtype(), T in [F32 f32, F64 f64, U8 u8, I8 i8] => {
         let data = x.as_slice::<T>()?;
         build::<T>(shape, |out| {
             let rows = out.chunks_exact_mut(elements.len().max(1));
             for (lane, (row, data)) in rows.zip(data.chunks_exact(plane.max(1))).enumerate() {
-                for (at, (slot, offsets)) in row.iter_mut().zip(&elements).enumerate() {
+                for (at, (slot, offsets)) in row.iter_mut().zip(&*elements).enumerate() {
                     let mut best = T::LOWEST;
                     let mut chosen = offsets.first().copied().unwrap_or(0);
                     for offset in offsets {
@@ -202,12 +205,12 @@ fn average_pool(call: &mut Call<'_>) -> Outcome {
     let include = call.flag("count_include_pad", false)?;
     let x = call.tensor(0)?;
     let (windows, shape) = windows(call, x)?;
-    let stretches = windows.stretches();
+    let stretches = windows.stretches()?;
     let counts = if include {
-        windows.padded_counts()
+        windows.padded_counts()?
     } else {
-        let mut counts = vec![0; count(&windows.output)];
-        for stretch in &stretches {
+        let mut counts = scratch(0, count(&windows.output))?;
+        for stretch in &*stretches {
             counts[stretch.window..stretch.window + stretch.len].iter_mut().for_each(|count| *count += 1);
         }
         counts
@@ -233,7 +236,7 @@ fn lp_pool(call: &mut Call<'_>) -> Outcome {
     let x = call.tensor(0)?;
     let (windows, shape) = windows(call, x)?;
     let (power, root) = (|value: f64| value.abs().powf(p), |_, sum: f64| sum.powf(1.0 / p));
-    one(summed(x, &windows, &windows.stretches(), &shape, power, root)?)
+    one(summed(x, &windows, &windows.stretches()?, &shape, power, root)?)
 }
 
 /// Sums a function of the elements of each window; `finish` converts the sum of the window with a number.
@@ -313,8 +316,11 @@ fn max_unpool(call: &mut Call<'_>) -> Outcome {
     if shape.len() != x.rank() || shape[..2] != natural[..2] {
         return invalid("the shape of the output does not fit the input");
     }
+    check_extents(&natural)?;
+    check_extents(&shape)?;
     // Indices refer to the inferred shape, even if `output_shape` is given.
     let (from, to) = (strides(&natural), strides(&shape));
+    memory::admit(x.len().saturating_mul(size_of::<usize>()))?;
     let mut targets = Vec::with_capacity(x.len());
     for index in integers(indices)? {
         let mut rest = usize::try_from(index).unwrap_or(usize::MAX);

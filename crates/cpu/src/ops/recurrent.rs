@@ -9,10 +9,11 @@ use typeloom_types::any_tensor::AnyTensor;
 use super::layout::permute;
 use super::{Operator, widened};
 use crate::call::{Call, Outcome};
-use crate::element::{Number, Real, from_slice, on_floats, widest};
+use crate::element::{Number, Real, check_size, from_slice, on_floats, widest};
 use crate::error::{KernelErrorKind, invalid};
 use crate::product::lane::Lane;
 use crate::product::{self, Factor, Matrix, Panels};
+use crate::work;
 
 pub(super) const OPERATORS: &[Operator] = &[
     widened("RNN", |call| recur(call, Cell::Rnn)),
@@ -391,6 +392,11 @@ fn recur_in<T: Real + Lane + Factor>(call: &mut Call<'_>, cell: Cell) -> Outcome
     let mut h = state(5)?;
     let mut c = if cell == Cell::Lstm { state(6)? } else { vec![T::ZERO; h.len()] };
     let activations = activations(call, cell, directions)?;
+    work::spend_products(x.dtype(), &[directions, steps, batches, rows, width.saturating_add(hidden)])?;
+    // The sums of the gates, and the activations of an element.
+    work::spend_each(&[directions, steps, batches, rows, 8])?;
+    check_size(&[steps, batches, rows], size_of::<T>())?;
+    check_size(&[steps, directions, batches, hidden], size_of::<T>())?;
     let (data, input, recurrent) = (x.as_slice::<T>()?, w.as_slice::<T>()?, r.as_slice::<T>()?);
     let mut y = vec![T::ZERO; steps * directions * batches * hidden];
     for direction in 0..directions {

@@ -7,8 +7,9 @@ use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
 use crate::element::{check_size, dispatch, is_half, narrow, of_f64s, on_floats, to_f64s, widen};
 use crate::error::{KernelErrorKind, invalid};
+use crate::memory;
 use crate::movement::{Selection, select};
-use crate::shape::{axes_or_all, count, each_index, extents};
+use crate::shape::{axes_or_all, each_index, extents};
 use passes::Taps;
 
 mod passes;
@@ -247,12 +248,19 @@ fn resize(call: &mut Call<'_>) -> Outcome {
     one(resample(x, &plan, &sampling)?)
 }
 
+/// Approximate size, in words, of the weighted elements of an index of an axis.
+const TAPS_SIZE: usize = 12;
+
 fn resample(x: &AnyTensor, plan: &[Axis], sampling: &Sampling<'_>) -> Result<AnyTensor, KernelErrorKind> {
     let shape: Vec<usize> = plan.iter().map(|axis| axis.output).collect();
     check_size(&shape, size_of::<f64>())?;
-    if x.is_empty() && count(&shape) > 0 {
+    if shape.contains(&0) {
+        return Ok(AnyTensor::zeros(x.dtype(), &shape)?);
+    }
+    if x.is_empty() {
         return invalid("an empty input cannot be enlarged");
     }
+    let _taps = memory::reserve::<[usize; TAPS_SIZE]>(shape.iter().sum())?;
     // Weighted elements for each axis and output index; `None` outside the crop.
     let mut taps = Vec::with_capacity(plan.len());
     let mut outside: Vec<Vec<bool>> = Vec::with_capacity(plan.len());

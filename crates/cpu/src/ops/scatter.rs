@@ -6,7 +6,7 @@ use typeloom_types::dtype::Dtype;
 use super::gather::{element_offsets, tuple_offset};
 use super::{Operator, native};
 use crate::call::{Call, Outcome, integers, one};
-use crate::element::{Number, is_half, narrow, on_numbers, widen};
+use crate::element::{Number, check_size, is_half, narrow, on_numbers, widen};
 use crate::error::{KernelErrorKind, invalid};
 use crate::movement::{Run, assemble, write_chunks};
 use crate::shape::{axis, count};
@@ -55,6 +55,7 @@ fn write(
             Some(8) => replaced::<8>(data, updates, offsets, inner),
             Some(16) => replaced::<16>(data, updates, offsets, inner),
             Some(_) | None => {
+                check_size(&[data.len()], size_of::<Run>())?;
                 let mut sources: Vec<Run> = (0..data.len()).map(Run::one).collect();
                 for (which, offset) in offsets.iter().enumerate() {
                     for at in 0..inner {
@@ -142,6 +143,7 @@ fn scatter_nd(call: &mut Call<'_>) -> Outcome {
     if updates.shape() != [outer, &data.shape()[depth..]].concat() {
         return invalid(format!("updates {:?} do not fit indices {:?}", updates.shape(), indices.shape()));
     }
+    check_size(&[tuples], size_of::<usize>())?;
     let mut offsets = Vec::with_capacity(tuples);
     for which in 0..tuples {
         let tuple = &values[which * depth..(which + 1) * depth];
@@ -174,6 +176,7 @@ fn tensor_scatter(call: &mut Call<'_>) -> Outcome {
     let prefix = count(&cache.shape()[1..axis]);
     let (most, length) = (cache.shape()[axis], update.shape()[axis]);
     let inner = count(&cache.shape()[axis + 1..]);
+    check_size(&[batches, prefix, length], size_of::<usize>())?;
     let mut offsets = Vec::new();
     for (batch, start) in starts.iter().enumerate() {
         for lane in 0..prefix {

@@ -8,10 +8,11 @@ use typeloom_types::dtype::Dtype;
 use super::slice::axis_or_flat;
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
-use crate::element::{Number, ints, on_numbers, to_f64s, widen};
+use crate::element::{Number, check_size, ints, on_numbers, to_f64s, widen};
 use crate::error::{KernelErrorKind, invalid};
 use crate::movement::{Run, assemble, picked, slices};
 use crate::shape::{around, as_ints, axis, count, each_index, lanes};
+use crate::work;
 
 pub(super) const OPERATORS: &[Operator] = &[
     native("TopK", top_k),
@@ -72,6 +73,8 @@ fn top_k(call: &mut Call<'_>) -> Outcome {
     };
     let mut shape = x.shape().to_vec();
     shape[axis] = k;
+    check_size(&shape, size_of::<(usize, i64)>())?;
+    check_size(&[extent], size_of::<(u64, usize)>())?;
     let mut chosen = vec![0_usize; count(&shape)];
     let mut positions = vec![0_i64; count(&shape)];
     let mut keys = vec![0; extent];
@@ -109,6 +112,7 @@ fn non_zero(call: &mut Call<'_>) -> Outcome {
     let set = is_set(x)?;
     let found = set.iter().filter(|set| **set).count();
     let rank = x.rank();
+    check_size(&[rank, found], size_of::<i64>())?;
     let mut indices = vec![0_i64; rank * found];
     let mut at = 0;
     each_index(x.shape(), |flat, index| {
@@ -120,6 +124,14 @@ fn non_zero(call: &mut Call<'_>) -> Outcome {
         }
     });
     one(AnyTensor::from_slice(&[rank, found], &indices)?)
+}
+
+/// Number of bytes that sorting takes for each element.
+const SORTED_SIZE: usize = 48;
+
+/// Requests the work of sorting.
+fn spend_sorting(len: usize) -> Result<(), KernelErrorKind> {
+    work::spend_each(&[len, 2 * (usize::BITS - len.leading_zeros()) as usize])
 }
 
 /// Elements in ascending order.
@@ -145,6 +157,8 @@ impl Sorted {
     }
 
     fn elements(x: &AnyTensor) -> Result<Self, KernelErrorKind> {
+        check_size(&[x.len()], SORTED_SIZE)?;
+        spend_sorting(x.len())?;
         Ok(match x.dtype() {
             Dtype::String => Self::of(x.strings()?),
             Dtype::Bool => Self::of(x.bytes().iter().map(|byte| u64::from(*byte))),
@@ -166,6 +180,8 @@ impl Sorted {
         if outer * inner == 1 {
             return Ok(elements);
         }
+        check_size(&[extent], SORTED_SIZE)?;
+        spend_sorting(x.len().max(extent))?;
         let mut by_element = vec![0; x.len()];
         elements.order.iter().zip(&elements.ranks).for_each(|(at, rank)| by_element[*at] = *rank);
         let word = |index: usize| {

@@ -5,9 +5,11 @@ use typeloom_types::any_tensor::AnyTensor;
 use super::slice::{join, parts};
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
+use crate::element::check_size;
 use crate::error::{KernelErrorKind, invalid};
 use crate::movement::reshape;
 use crate::shape::{axis, extents};
+use crate::work;
 use typeloom_contracts::datum::Datum;
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -70,18 +72,31 @@ fn sequence_insert(call: &mut Call<'_>) -> Outcome {
     Ok(vec![Datum::Sequence(values)])
 }
 
+/// Requests the work and the memory of a sequence of this many tensors, which can be without elements.
+fn check_parts(number: usize) -> Result<(), KernelErrorKind> {
+    work::spend_each(&[number, PART_WORK])?;
+    check_size(&[number], 2 * size_of::<Datum>())
+}
+
+/// Units of work for a tensor of a sequence.
+const PART_WORK: usize = 200;
+
 fn split_to_sequence(call: &mut Call<'_>) -> Outcome {
     let keep = call.flag("keepdims", true)?;
     let x = call.tensor(0)?;
     let axis = axis(call.int("axis", 0)?, x.rank())?;
     let extent = x.shape()[axis];
     let (sizes, dropped) = match call.integers(1)? {
-        None => (vec![1; extent], !keep),
+        None => {
+            check_parts(extent)?;
+            (vec![1; extent], !keep)
+        }
         Some(sizes) if call.tensor(1)?.rank() == 0 => {
             let size = extents(&sizes)?[0];
             if size == 0 {
                 return invalid("the parts have extent 0");
             }
+            check_parts(extent.div_ceil(size))?;
             ((0..extent.div_ceil(size)).map(|at| size.min(extent - at * size)).collect(), false)
         }
         Some(sizes) => (extents(&sizes)?, false),

@@ -1,9 +1,12 @@
 //! Geometry of the sliding windows of convolution and pooling.
 
 use crate::call::Call;
+use crate::element::{check_extents, check_size};
 use crate::error::{KernelErrorKind, invalid};
+use crate::memory::{Scratch, scratch_list};
 use crate::shape::{count, each_index, extents, strides};
 use crate::threads;
+use crate::work;
 
 /// Sliding windows over the spatial axes.
 #[derive(Clone, Debug)]
@@ -90,7 +93,12 @@ impl Windows {
             };
             output.push(usize::try_from(size).unwrap_or(0));
         }
-        Ok(Self { input: input.to_vec(), kernel: kernel.to_vec(), strides, dilations, begin, end, output })
+        let windows =
+            Self { input: input.to_vec(), kernel: kernel.to_vec(), strides, dilations, begin, end, output };
+        for extents in [&windows.output, &windows.kernel, &windows.reach()] {
+            check_extents(extents)?;
+        }
+        Ok(windows)
     }
 
     /// Whether all windows have one element and together cover the input exactly.
@@ -115,7 +123,7 @@ impl Windows {
     /// position along the last axis.
     pub(super) fn each_row(&self, mut visit: impl FnMut(usize, Option<usize>, usize)) {
         let rank = self.input.len();
-        let Some(last) = rank.checked_sub(1) else { return };
+        let Some(last) = rank.checked_sub(1).filter(|_| !self.output.contains(&0)) else { return };
         let input_strides = strides(&self.input);
         let windows = count(&self.output);
         let width = self.output[last];
@@ -182,9 +190,10 @@ impl Windows {
 
     /// Pairs plane elements with windows: for each kernel position and each row of windows, a run of windows
     /// and their evenly spaced elements.
-    pub(super) fn stretches(&self) -> Vec<Stretch> {
-        let mut all = Vec::new();
-        let Some(last) = self.input.len().checked_sub(1) else { return all };
+    pub(super) fn stretches(&self) -> Result<Scratch<Stretch>, KernelErrorKind> {
+        let Some(last) = self.input.len().checked_sub(1) else { return scratch_list(0) };
+        let rows = work::times(&self.kernel).saturating_mul(work::times(&self.output[..last]));
+        let mut all = scratch_list(usize::try_from(rows).unwrap_or(usize::MAX))?;
         let width = self.output[last];
         let windows = count(&self.output).max(1);
         self.each_row(|at, offset, tap| {
@@ -194,7 +203,7 @@ impl Windows {
                 all.push(Stretch { window: at % windows + from, len: to - from, start: offset + start });
             }
         });
-        all
+        Ok(all)
     }
 
     /// The first `width` windows of a row whose element at a kernel position of the last axis is inside the input,
@@ -210,29 +219,30 @@ impl Windows {
     }
 
     /// Number of kernel positions inside the padded input, for every window.
-    pub(super) fn padded_counts(&self) -> Vec<usize> {
+    pub(super) fn padded_counts(&self) -> Result<Scratch<usize>, KernelErrorKind> {
         let inside = |axis: usize, window: usize| {
             let end = self.input[axis] as i64 + self.begin[axis] + self.end[axis];
-            let first = window * self.strides[axis];
-            (0..self.kernel[axis]).filter(|at| ((first + at * self.dilations[axis]) as i64) < end).count()
+            let inside = usize::try_from(end).unwrap_or(0).saturating_sub(window * self.strides[axis]);
+            inside.div_ceil(self.dilations[axis]).min(self.kernel[axis])
         };
-        let mut counts = Vec::with_capacity(count(&self.output));
+        let mut counts = scratch_list(count(&self.output))?;
         each_index(&self.output, |_, window| {
             counts.push(window.iter().enumerate().map(|(axis, at)| inside(axis, *at)).product());
         });
-        counts
+        Ok(counts)
     }
 
     /// For every window, the offsets of its elements inside the input.
-    pub(super) fn elements(&self) -> Vec<Vec<usize>> {
+    pub(super) fn elements(&self) -> Result<Scratch<Vec<usize>>, KernelErrorKind> {
         let input_strides = strides(&self.input);
-        let mut all = Vec::with_capacity(count(&self.output));
+        check_size(&self.output, size_of::<usize>().saturating_mul(count(&self.kernel)))?;
+        let mut all = scratch_list(count(&self.output))?;
         each_index(&self.output, |_, window| {
             let mut offsets = Vec::new();
             each_index(&self.kernel, |_, within| offsets.extend(self.offset(&input_strides, window, within)));
             all.push(offsets);
         });
-        all
+        Ok(all)
     }
 }
 

@@ -10,8 +10,12 @@ use crate::call::{Call, Outcome, one};
 use crate::element::{check_size, of_f64s, to_f64s};
 use crate::error::{KernelErrorKind, invalid};
 use crate::shape::{around, axis, extents};
+use crate::work;
 
 pub(super) const OPERATORS: &[Operator] = &[widened("DFT", dft), widened("STFT", stft)];
+
+/// Units of work for each sample of a transform: about twice the logarithm of a long signal.
+const WORK_PER_SAMPLE: usize = 32;
 
 /// The transform of signals of one length, without normalisation. [`FftPlannerScalar`] computes the same results
 /// on every processor.
@@ -70,6 +74,7 @@ fn dft(call: &mut Call<'_>) -> Outcome {
     let mut out = vec![0.0; crate::shape::count(&shape)];
     let direction = if inverse { FftDirection::Inverse } else { FftDirection::Forward };
     let scale = if inverse { 1.0 / length as f64 } else { 1.0 };
+    work::spend_each(&[outer, lanes, length, WORK_PER_SAMPLE])?;
     let mut transform = Transform::new(length, direction)?;
     for block in 0..outer {
         for lane in 0..lanes {
@@ -120,6 +125,7 @@ fn stft(call: &mut Call<'_>) -> Outcome {
     let shape = [batches, frames, kept, 2];
     check_size(&shape, size_of::<f64>())?;
     let data = to_f64s(x)?;
+    work::spend_each(&[batches, frames, frame, WORK_PER_SAMPLE])?;
     let mut out = Vec::with_capacity(crate::shape::count(&shape));
     let mut transform = Transform::new(frame, FftDirection::Forward)?;
     for batch in 0..batches {

@@ -11,6 +11,7 @@ use crate::call::{Call, Outcome, one};
 use crate::element::{build, check_size, to_f64s};
 use crate::error::{KernelErrorKind, invalid};
 use crate::shape::broadcast;
+use crate::work;
 
 pub(super) const OPERATORS: &[Operator] = &[
     native("StringConcat", concat),
@@ -33,6 +34,8 @@ fn split(call: &mut Call<'_>) -> Outcome {
     let delimiter = call.text("delimiter", "")?;
     let most = call.attributes.int("maxsplit")?.and_then(|most| usize::try_from(most).ok());
     let x = call.tensor(0)?;
+    // Each byte can be a part, which is a text of its own.
+    check_size(&[x.bytes().len()], size_of::<String>())?;
     let parts_of = |text: &'_ str| -> Vec<String> {
         let own = |parts: Vec<&str>| parts.into_iter().map(str::to_owned).collect();
         match (delimiter, most) {
@@ -100,6 +103,8 @@ fn full_match(call: &mut Call<'_>) -> Outcome {
         Err(error) => return invalid(format!("the pattern `{pattern}` is invalid: {error}")),
     };
     let x = call.tensor(0)?;
+    // The automaton takes time proportional to the text and to the pattern, at most.
+    work::spend_each(&[x.bytes().len(), pattern.len().max(1)])?;
     let texts = x.strings()?;
     one(build::<bool>(x.shape(), |out| {
         out.iter_mut().zip(texts.clone()).for_each(|(out, text)| *out = regex.is_match(text));
@@ -168,6 +173,7 @@ fn tf_idf(call: &mut Call<'_>) -> Outcome {
             let strides =
                 if *size == 1 { 1 } else { usize::try_from(skips.max(0)).unwrap_or(0).min(length) + 1 };
             let mut found = 0_u32;
+            work::spend_each(&[strides, length, *size])?;
             for stride in 1..=strides {
                 for first in 0..length {
                     let places = (0..*size).map(|step| words.get(first + step * stride));

@@ -13,12 +13,13 @@ use super::filter::{check_rank, groups, kernel_shape};
 use super::sliding::{Windows, pads, per_axis};
 use super::{Operator, widened};
 use crate::call::{Call, Outcome, one};
-use crate::element::{Number, build_over, check_size, dispatch, on_floats, vectorised};
+use crate::element::{Number, build_over, check_extents, check_size, dispatch, on_floats, vectorised};
 use crate::error::{KernelErrorKind, invalid};
 use crate::memory;
 use crate::product::{self, Matrix};
 use crate::shape::{count, extents};
 use crate::threads;
+use crate::work;
 
 pub(super) const OPERATORS: &[Operator] =
     &[widened("ConvTranspose", conv_transpose), widened("Col2Im", col2im)];
@@ -48,8 +49,11 @@ struct Scatter {
 }
 
 impl Scatter {
-    /// The additions for windows over the result.
-    fn of(windows: &Windows) -> Self {
+    /// The additions for windows over the result of this many planes.
+    fn of(windows: &Windows, planes: usize) -> Result<Self, KernelErrorKind> {
+        for extents in [&windows.input, &windows.kernel, &windows.output] {
+            check_extents(extents)?;
+        }
         let rank = windows.input.len();
         let last = rank.saturating_sub(1);
         let width = windows.input.last().copied().unwrap_or(1);
@@ -57,8 +61,16 @@ impl Scatter {
             Some(stride) => (*stride, windows.output[last]),
             None => (1, 1),
         };
+        let number = count(&windows.input).checked_div(width).unwrap_or(0);
+        let parts =
+            work::times(&windows.kernel).saturating_mul(work::times(&windows.output) / taken.max(1) as u64);
+        work::spend(
+            parts.saturating_add(work::times(&[&windows.kernel[..], &windows.output, &[planes]].concat())),
+        )?;
+        check_size(&[number], size_of::<Vec<Part>>())?;
+        check_size(&[usize::try_from(parts).unwrap_or(usize::MAX)], size_of::<Part>())?;
         let mut rows: Vec<Vec<Part>> = Vec::new();
-        rows.resize_with(count(&windows.input).checked_div(width).unwrap_or(0), Vec::new);
+        rows.resize_with(number, Vec::new);
         let mut additions = 0;
         windows.each_row(|column, offset, tap| {
             let Some(offset) = offset else { return };
@@ -75,7 +87,7 @@ impl Scatter {
             }
         });
         let columns = count(&windows.kernel) * count(&windows.output);
-        Self { rows, width, stride, columns, additions }
+        Ok(Self { rows, width, stride, columns, additions })
     }
 
     /// Fills planes from their columns, beginning with a bias for each plane.
@@ -162,12 +174,14 @@ fn conv_transpose(call: &mut Call<'_>) -> Outcome {
     let mut spatial = Vec::with_capacity(rank);
     for axis in 0..rank {
         let input = x.shape()[axis + 2];
-        let full =
-            (steps[axis] * input.saturating_sub(1) + extra[axis] + (kernel[axis] - 1) * dilations[axis] + 1)
-                as i64;
+        let starts = steps[axis].saturating_mul(input.saturating_sub(1));
+        let span = (kernel[axis] - 1).saturating_mul(dilations[axis]).saturating_add(extra[axis] + 1);
+        let full = i64::try_from(starts.saturating_add(span)).unwrap_or(i64::MAX);
         let target = match output_shape {
             Some(shape) => shape.get(shape.len().saturating_sub(rank) + axis).copied(),
-            None if auto.starts_with("SAME") => Some((input * steps[axis]) as i64),
+            None if auto.starts_with("SAME") => {
+                Some(i64::try_from(input.saturating_mul(steps[axis])).unwrap_or(i64::MAX))
+            }
             None => None,
         };
         if auto == "VALID" {
@@ -182,7 +196,7 @@ fn conv_transpose(call: &mut Call<'_>) -> Outcome {
                 (begin[axis], end[axis]) = if auto == "SAME_UPPER" { (less, more) } else { (more, less) };
                 target
             }
-            None => full - begin[axis] - end[axis],
+            None => full.saturating_sub(begin[axis]).saturating_sub(end[axis]),
         };
         spatial.extend(extents(&[size])?);
     }
@@ -200,10 +214,11 @@ fn conv_transpose(call: &mut Call<'_>) -> Outcome {
     let (positions, plane) = (count(&windows.output), count(&spatial));
     let (group_channels, depth) = (channels / group, group_outputs * count(&kernel));
     check_size(&[depth, positions], 8)?;
+    work::spend_products(x.dtype(), &[batches, channels, depth, positions])?;
     if bias.is_some_and(|bias| bias.len() != group_outputs * group) {
         return invalid(format!("the bias does not have {} elements", group_outputs * group));
     }
-    let scatter = Scatter::of(&windows);
+    let scatter = Scatter::of(&windows, batches.saturating_mul(group_outputs * group))?;
     let mut outcome = Ok(());
     let result = on_floats!(x.dtype(), T => {
         let (data, weights) = (x.as_slice::<T>()?, w.as_slice::<T>()?);
@@ -251,7 +266,7 @@ fn col2im(call: &mut Call<'_>) -> Outcome {
     }
     let channels = depth / kernel;
     let shape = [&[batches, channels], &image[..]].concat();
-    let scatter = Scatter::of(&windows);
+    let scatter = Scatter::of(&windows, batches.saturating_mul(channels))?;
     let dtype = x.dtype();
     // Integer sums wrap, so a narrower sum is the truncation of the widest one.
     let wide = if matches!(dtype, Dtype::F32 | Dtype::F64) { x.clone() } else { convert(x, Dtype::I64)? };

@@ -9,6 +9,7 @@ use crate::call::{Call, Outcome, one};
 use crate::element::{build_over, check_size, of_f64s, on_floats, to_f64s};
 use crate::error::{KernelErrorKind, invalid};
 use crate::shape::{count, each_index, extents, strides};
+use crate::work;
 use sampling::{BLOCK, MAX_TAPS, Samples};
 
 mod sampling;
@@ -77,6 +78,7 @@ fn grid_sample(call: &mut Call<'_>) -> Outcome {
     let taps_of_point = vec![(2 * reach).max(1); rank];
     check_size(&taps_of_point, size_of::<(usize, f64)>())?;
     let block = (MAX_TAPS / count(&taps_of_point)).clamp(1, BLOCK);
+    work::spend_each(&[&[batches, channels.saturating_add(rank)], target, &taps_of_point].concat())?;
     one(on_floats!(x.dtype(), T => {
         let data = x.as_slice::<T>()?;
         build_over::<T>(&shape, |out| {
@@ -254,6 +256,7 @@ fn roi_align(call: &mut Call<'_>) -> Outcome {
     for region in 0..regions {
         let Region { down, across, .. } = geometry(region);
         check_size(&[down, across, 4], size_of::<(usize, f64)>())?;
+        work::spend_each(&[rows, columns, down, across, channels.saturating_add(1), 4])?;
     }
     let (plane, bins) = (height * width, rows * columns);
     one(on_floats!(x.dtype(), T => {
@@ -331,6 +334,7 @@ fn max_roi_pool(call: &mut Call<'_>) -> Outcome {
     };
     let &[rows, columns] = &extents(pooled)?[..] else { return invalid("`pooled_shape` is not two extents") };
     check_size(&[regions, channels, rows, columns], size_of::<f64>())?;
+    work::spend_each(&[regions, channels, height, width])?;
     let (data, boxes) = (to_f64s(x)?, to_f64s(rois)?);
     let mut out = Vec::with_capacity(regions * channels * rows * columns);
     for region in boxes.chunks_exact(5) {
@@ -401,6 +405,7 @@ fn non_max_suppression(call: &mut Call<'_>) -> Outcome {
                 if kept.len() >= most {
                     break;
                 }
+                work::spend(kept.len() as u64 + 1)?;
                 let own = corners(batch, spot);
                 if kept.iter().all(|other| intersection_over_union(own, *other) <= overlap) {
                     kept.push(own);
@@ -423,6 +428,8 @@ fn det(call: &mut Call<'_>) -> Outcome {
     if rows != columns {
         return invalid(format!("a matrix of {rows} by {columns} has no determinant"));
     }
+    work::spend_each(&[outer, &[rows, rows, rows]].concat())?;
+    check_size(outer, size_of::<f64>())?;
     let mut data = to_f64s(x)?;
     let mut results = Vec::with_capacity(count(outer));
     if rows == 0 {

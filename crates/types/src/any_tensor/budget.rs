@@ -3,9 +3,11 @@
 //! A process-wide counter contains the memory of all live tensors: an allocation adds to it, dropping the
 //! last owner subtracts. Clones and views of foreign bytes add nothing. [`within`] sets a limit for a closure
 //! on the current thread. Every fallible constructor compares with the limit *before* it allocates, so a
-//! shape from a file cannot exhaust the memory. Kernels request scratch memory with [`admit`].
+//! shape from a file cannot exhaust the memory. Scratch memory of kernels is counted while its [`Reserved`] exists.
 //!
 //! **Invariant:** without a limit every request is admitted.
+//!
+//! [`failing_after`] refuses requests by their number, so that tests reach every error of an allocation.
 //!
 //! Exceptions: tensors of at most one word are stored inline and not counted. Infallible constructors
 //! (`From<&[T]>`, writing to a shared tensor) are counted but never rejected.
@@ -21,6 +23,8 @@ static HELD: AtomicUsize = AtomicUsize::new(0);
 thread_local! {
     static LIMIT: Cell<usize> = const { Cell::new(usize::MAX) };
     static CREATED: Cell<u64> = const { Cell::new(0) };
+    /// Number of requests that are still admitted; `None` if they are not counted.
+    static REQUESTS: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
 /// Number of bytes that the tensors of this process hold.
@@ -56,17 +60,54 @@ pub fn within<T>(limit: usize, run: impl FnOnce() -> T) -> T {
     result
 }
 
+/// Runs a closure in which the first `requests` requests are admitted and all later ones are refused. Returns whether one was
+/// refused.
+pub fn failing_after<T>(requests: u64, run: impl FnOnce() -> T) -> (T, bool) {
+    // A request is only counted if there is a limit.
+    within(usize::MAX - 1, || {
+        let before = REQUESTS.replace(Some(requests + 1));
+        let result = run();
+        let is_refused = REQUESTS.replace(before) == Some(0);
+        (result, is_refused)
+    })
+}
+
 /// Checks that `bytes` more bytes are within the limit.
 ///
 /// # Errors
 /// [`TensorError::OverBudget`]; nothing was allocated.
 #[inline]
 pub fn admit(bytes: usize) -> Result<(), TensorError> {
-    let limit = LIMIT.get();
-    if limit == usize::MAX || held().saturating_add(bytes) <= limit {
+    if LIMIT.get() == usize::MAX { Ok(()) } else { admit_within(LIMIT.get(), bytes) }
+}
+
+fn admit_within(limit: usize, bytes: usize) -> Result<(), TensorError> {
+    let left = REQUESTS.get().map(|left| left.saturating_sub(1));
+    REQUESTS.set(left);
+    if left != Some(0) && held().saturating_add(bytes) <= limit {
         return Ok(());
     }
     Err(TensorError::OverBudget { limit, held: held(), requested: bytes })
+}
+
+/// Memory that counts as held until this is dropped.
+#[derive(Debug)]
+pub struct Reserved(usize);
+
+/// Counts `bytes` bytes of memory that no tensor holds.
+///
+/// # Errors
+/// As [`admit`].
+pub fn reserve(bytes: usize) -> Result<Reserved, TensorError> {
+    admit(bytes)?;
+    HELD.fetch_add(bytes, Ordering::Relaxed);
+    Ok(Reserved(bytes))
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        subtract(self.0);
+    }
 }
 
 pub(super) fn add(bytes: usize) {
@@ -101,6 +142,27 @@ mod tests {
             within(usize::MAX, || assert_eq!(super::limit(), limit));
         });
         assert_eq!(super::limit(), usize::MAX);
+    }
+
+    #[test]
+    fn requests_are_refused_by_their_number() {
+        let make = || AnyTensor::zeros(Dtype::F32, &[1 << 10]);
+        for number in 0..3 {
+            let (made, is_refused) = failing_after(number, || [make(), make()].map(|made| made.is_ok()));
+            assert_eq!((made, is_refused), ([number > 0, number > 1], number < 2));
+        }
+        assert!(make().is_ok());
+    }
+
+    #[test]
+    fn reserved_memory_counts_until_it_is_dropped() {
+        const LEN: usize = 1 << 40;
+        let before = held();
+        let reserved = reserve(LEN);
+        assert!(reserved.is_ok() && held() >= before + LEN);
+        within(LEN, || assert!(reserve(1).is_err()));
+        drop(reserved);
+        assert!(held() < LEN);
     }
 
     #[test]

@@ -13,9 +13,11 @@ use super::{MIN_PARALLEL, heads};
 use crate::call::{Call, Outcome};
 use crate::element::{Real, build_over, check_size, of_f64s, to_f64s, vectorised};
 use crate::error::{KernelErrorKind, invalid};
+use crate::memory::scratch;
 use crate::movement::reshape;
 use crate::ops::layout::permute;
 use crate::threads;
+use crate::work;
 
 pub(super) fn linear_attention(call: &mut Call<'_>) -> Outcome {
     match call.tensor(0)?.dtype() {
@@ -162,7 +164,8 @@ impl<T: Real> Recurrence<'_, T> {
         let (before, state) = states.split_at_mut(states.len() - one_state);
         // The states before the last tokens of each head.
         let kept = window.saturating_sub(1).min(length);
-        let mut history = vec![T::ZERO; kept * one_state];
+        work::spend_each(&[one_state, length, 2 + shared])?;
+        let mut history = scratch(T::ZERO, kept.saturating_mul(one_state))?;
         let mut y = build_over::<T>(&[batches, results, length, values], |y| y.fill(T::ZERO))?;
         let mut histories = history.chunks_exact_mut((kept * cells).max(1));
         let tasks: Vec<_> = state

@@ -4,6 +4,7 @@
 //! after the query have the least score.
 
 use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
 
 use super::heads::{Extents, Heads, Part, extended, softmax};
 use super::integer::Product;
@@ -14,6 +15,7 @@ use crate::error::{KernelErrorKind, invalid};
 use crate::memory;
 use crate::ops::{CONTRIB_DOMAIN, Operator, native, widened};
 use crate::product::{Matrix, multiply};
+use crate::work;
 
 pub(in crate::ops) const OPERATORS: &[Operator] = &[
     widened("Attention", attention).of(CONTRIB_DOMAIN),
@@ -176,6 +178,7 @@ fn attention(call: &mut Call<'_>) -> Outcome {
         return invalid(format!("the weights have {rows} rows for inputs of {width}"));
     }
     check_size(&[batches, length, all], size_of::<f32>())?;
+    work::spend_products(Dtype::F32, &[batches, length, width, all])?;
     let left = Matrix::new(required(call, 0)?, batches * length, width);
     let right = Matrix::new(required(call, 1)?, width, all);
     let mut projected = build_over::<f32>(&[batches, length, all], |_| {})?;
@@ -358,6 +361,9 @@ fn multi_head(call: &mut Call<'_>) -> Outcome {
     let all =
         Heads { q: q.as_slice()?, k: k.as_slice()?, v: v.as_slice()?, extents, space: extents.keys, scale };
     let mut shown = Vec::new();
+    if call.outputs > 3 {
+        check_size(&[batches, count, queries, keys], size_of::<f32>())?;
+    }
     let y = masked(&all, &mask, if call.outputs > 3 { Some(&mut shown) } else { None })?;
     memory::recycle_tensor(q);
     let mut results = vec![y.into()];

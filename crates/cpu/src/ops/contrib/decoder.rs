@@ -9,7 +9,7 @@ use super::attention::{Mask, heads, masked, scale};
 use super::heads::{Extents, Heads, Part, extended};
 use super::{floats, required};
 use crate::call::{Call, Outcome};
-use crate::element::{build_over, from_slice};
+use crate::element::{build_over, check_size, from_slice};
 use crate::error::{KernelErrorKind, invalid};
 use crate::ops::{CONTRIB_DOMAIN, Operator, widened};
 
@@ -80,6 +80,9 @@ fn decoder(call: &mut Call<'_>) -> Outcome {
     let scale = scale(call, size)?;
     let all = Heads { q: q.as_slice()?, k: k.as_slice()?, v: v.as_slice()?, extents, space, scale };
     let mut shown = Vec::new();
+    if call.outputs > 3 {
+        check_size(&[batches, count, keys], size_of::<f32>())?;
+    }
     let y = masked(&all, &mask, (call.outputs > 3).then_some(&mut shown))?;
     let mut results = vec![y.into()];
     if call.outputs > 1 {

@@ -12,6 +12,7 @@ use crate::movement::{Run, assemble, reshape};
 use crate::ops::{CONTRIB_DOMAIN, Operator, native, run_nested, widened};
 use crate::product::{Matrix, multiply};
 use crate::shape::{around, axis, count};
+use crate::work;
 
 pub(in crate::ops) const OPERATORS: &[Operator] = &[
     widened("CDist", distances).of(CONTRIB_DOMAIN),
@@ -161,6 +162,7 @@ fn inverse(call: &mut Call<'_>) -> Outcome {
         return invalid(format!("a matrix of {n} rows and {columns} columns"));
     }
     let n = *n;
+    work::spend_each(&[outer, &[n, n, n]].concat())?;
     let mut out = Vec::with_capacity(x.len());
     let data = to_f64s(x)?;
     for at in 0..count(outer) {
@@ -205,6 +207,7 @@ fn block_ngrams(call: &mut Call<'_>) -> Outcome {
     if batches != rows {
         return invalid(format!("{batches} sequences and {rows} rows of scores"));
     }
+    work::spend_each(&[batches, length, size.min(length)])?;
     let ids = ids.as_slice::<i64>()?;
     let out = scores.as_mut_slice::<f32>()?;
     for batch in 0..batches {
@@ -263,17 +266,10 @@ fn unfold(call: &mut Call<'_>) -> Outcome {
     let mut shape = x.shape().to_vec();
     shape[at] = windows;
     shape.push(size);
-    check_size(&shape, x.dtype().size_bytes().unwrap_or(8))?;
-    let mut runs = Vec::with_capacity(count(&shape));
-    for block in 0..outer {
-        for window in 0..windows {
-            for lane in 0..inner {
-                let first = (block * extent + window * step) * inner + lane;
-                runs.extend((0..size).map(|element| Run::one(first + element * inner)));
-            }
-        }
-    }
-    one(assemble(&[x], &shape, runs.into_iter())?)
+    let firsts = (0..outer).flat_map(move |block| (0..windows).map(move |at| block * extent + at * step));
+    let lanes = firsts.flat_map(move |first| (0..inner).map(move |lane| first * inner + lane));
+    let runs = lanes.flat_map(move |first| (0..size).map(move |element| Run::one(first + element * inner)));
+    one(assemble(&[x], &shape, runs)?)
 }
 
 /// The different elements in the order of their first occurrence, the index of each element among them, and
@@ -285,6 +281,8 @@ fn unique(call: &mut Call<'_>) -> Outcome {
     }
     let (mut found, mut counts) = (Vec::<f32>::new(), Vec::<i64>::new());
     let mut positions = std::collections::HashMap::new();
+    // An entry of the table, and the results.
+    check_size(&[x.len()], 64)?;
     let mut indices = Vec::with_capacity(x.len());
     for value in x.as_slice::<f32>()? {
         let next = found.len();

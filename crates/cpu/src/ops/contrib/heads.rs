@@ -4,12 +4,14 @@
 //! turns scores into probabilities.
 
 use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
 
 use crate::element::{build_over, check_size};
 use crate::error::{KernelErrorKind, invalid};
 use crate::memory;
 use crate::ops::activation::softmax_row;
 use crate::product::{Matrix, multiply};
+use crate::work;
 
 /// Extents of an attention.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +57,8 @@ impl Heads<'_> {
         if !fits {
             return invalid(format!("query, key and value do not fit {:?}", self.extents));
         }
+        work::spend_products(Dtype::F32, &[batches, heads, queries, keys, size.saturating_add(width)])?;
+        work::spend_each(&[batches, heads, queries, keys, 4])?;
         check_size(&[queries, keys], size_of::<f32>())?;
         let mut scores = vec![0.0; queries * keys];
         let mut result = vec![0.0; queries * width];

@@ -16,6 +16,7 @@ use crate::memory;
 use crate::ops::quantize::product::{Columns, with_columns};
 use crate::ops::{CONTRIB_DOMAIN, Operator, native};
 use crate::shape::count;
+use crate::work;
 
 pub(in crate::ops) const OPERATORS: &[Operator] = &[native("DynamicQuantizeLSTM", lstm).of(CONTRIB_DOMAIN)];
 
@@ -191,6 +192,8 @@ fn lstm(call: &mut Call<'_>) -> Outcome {
     let (mut h, mut c) = (per_direction(call, 5, states)?, per_direction(call, 6, states)?);
     let peepholes = per_direction(call, 7, directions * 3 * n)?;
     check_size(&[steps, directions, batches, gates], size_of::<f32>())?;
+    work::spend_products(Dtype::I8, &[directions, steps, batches, gates, width.saturating_add(n)])?;
+    work::spend_each(&[directions, steps, batches, gates, 8])?;
     let mut results = build::<f32>(&[steps, directions, batches, n], |_| {})?;
     let y = results.as_mut_slice::<f32>()?;
     let flat = crate::movement::reshape(x.clone(), &[steps * batches, width])?;

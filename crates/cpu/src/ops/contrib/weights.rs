@@ -15,6 +15,7 @@ use crate::ops::{CONTRIB_DOMAIN, Operator, widened};
 use crate::product::{Matrix, multiply};
 use crate::shape::{around, axis, count};
 use crate::threads;
+use crate::work;
 
 pub(in crate::ops) const OPERATORS: &[Operator] = &[
     widened("MatMulNBits", n_bits).of(CONTRIB_DOMAIN),
@@ -37,7 +38,10 @@ fn product(
     (rows, depth, columns): (usize, usize, usize),
     dequantize: &(dyn Fn(usize, &mut [f32]) + Sync),
 ) -> Result<Vec<f32>, KernelErrorKind> {
+    work::spend_products(Dtype::F32, &[rows, depth, columns])?;
+    work::spend_each(&[depth, columns])?;
     check_size(&[rows, columns], size_of::<f32>())?;
+    check_size(&[MANY.min(columns), depth], size_of::<f32>())?;
     let mut out = vec![0.0; rows * columns];
     if rows == 0 || columns == 0 || depth == 0 {
         return Ok(out);
@@ -164,6 +168,7 @@ impl Blocks<'_> {
         let low: Vec<f32> = pairs.iter().map(|pair| pair[0]).collect();
         let high: Vec<f32> = pairs.iter().map(|pair| pair[1]).collect();
         let sums: Vec<f32> = x.chunks_exact(self.block).map(|block| block.iter().sum()).collect();
+        work::spend_each(&[self.depth, columns])?;
         check_size(&[columns], size_of::<f32>())?;
         let mut out = vec![0.0; columns];
         let is_parallel = threads::should_split(self.depth * columns, MIN_PARALLEL);

@@ -5,6 +5,7 @@ use typeloom_types::any_tensor::AnyTensor;
 use super::{Filter, Finishing, finish, framed};
 use crate::element::{Number, build_over, vectorised};
 use crate::error::KernelErrorKind;
+use crate::memory;
 use crate::ops::polyphase::Polyphase;
 use crate::ops::sliding::Windows;
 use crate::product::Finish;
@@ -31,6 +32,7 @@ pub(super) fn by_planes<T: Lane>(
     let outputs = filter.shape[0];
     let group_outputs = outputs / filter.groups;
     let (kernel, positions, plane) = (count(&windows.kernel), count(&windows.output), count(&windows.input));
+    let _frame = memory::reserve::<T>(layout.size().saturating_add(layout.columns()))?;
     build_over::<T>(shape, |out| {
         if out.is_empty() {
             return;

@@ -70,6 +70,8 @@ pub(super) struct Forest<T> {
     features: usize,
     /// Whether all comparisons are `<=`.
     is_uniform: bool,
+    /// Steps of the longest walk of each tree, together.
+    steps: u64,
 }
 
 /// The leaf of a walk.
@@ -97,12 +99,15 @@ impl<T: Real> Forest<T> {
             sets: std::collections::HashMap::new(),
             features: 0,
             is_uniform: true,
+            steps: 0,
         };
         let mut open = Vec::new();
         for root in roots {
             forest.roots.push(forest.nodes.len() as u32);
-            open.push((*root, forest.reserve(1)));
-            while let Some((from, at)) = open.pop() {
+            open.push((*root, forest.reserve(1), 1_u64));
+            let mut longest = 0;
+            while let Some((from, at, steps)) = open.pop() {
+                longest = longest.max(steps);
                 if forest.nodes.len() > limit {
                     return invalid("the trees have cycles or share too many nodes");
                 }
@@ -116,12 +121,18 @@ impl<T: Real> Forest<T> {
                         } else {
                             children
                         };
-                        open.extend([(children[1], next + 1), (children[0], next)]);
+                        open.extend([(children[1], next + 1, steps + 1), (children[0], next, steps + 1)]);
                     }
                 }
             }
+            forest.steps = forest.steps.saturating_add(longest);
         }
         Ok(forest)
+    }
+
+    /// Steps of the longest walk of each tree, together.
+    pub(super) fn steps(&self) -> u64 {
+        self.steps
     }
 
     fn reserve(&mut self, count: usize) -> usize {

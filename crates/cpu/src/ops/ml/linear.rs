@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use typeloom_types::dtype::Dtype;
+
 use super::scores::{Opposite, Transform};
 use super::{Labels, argmax, numbers, table};
 use crate::call::{Call, Outcome, one};
@@ -9,6 +11,7 @@ use crate::element::{check_size, from_slice};
 use crate::error::{KernelErrorKind, invalid};
 use crate::ops::{ML_DOMAIN, Operator, native};
 use crate::product::{Matrix, multiply};
+use crate::work;
 
 pub(in crate::ops) const OPERATORS: &[Operator] =
     &[native("LinearClassifier", classify).of(ML_DOMAIN), native("LinearRegressor", regress).of(ML_DOMAIN)];
@@ -25,7 +28,8 @@ pub(super) fn products(
     if columns.checked_mul(targets) != Some(coefficients.len()) {
         return invalid(format!("{} coefficients for {targets} rows of {columns}", coefficients.len()));
     }
-    check_size(&[rows, targets], size_of::<f32>())?;
+    check_size(&[rows, targets], 2 * size_of::<f32>())?;
+    work::spend_products(Dtype::F32, &[rows, columns, targets])?;
     let mut out = vec![0.0; rows * targets];
     let addend: Vec<f32> = constants.iter().copied().cycle().take(rows * targets).collect();
     let (left, right) = (Matrix::new(x, rows, columns), Matrix::transposed(coefficients, columns, targets));

@@ -13,6 +13,7 @@ use crate::element::{check_size, from_slice};
 use crate::error::{KernelErrorKind, invalid};
 use crate::ops::{ML_DOMAIN, Operator, native};
 use crate::shape::extents;
+use crate::work;
 
 pub(in crate::ops) const OPERATORS: &[Operator] =
     &[native("SVMClassifier", classify).of(ML_DOMAIN), native("SVMRegressor", regress).of(ML_DOMAIN)];
@@ -51,6 +52,7 @@ impl<'a> KernelFunction<'a> {
         count: usize,
     ) -> Result<Vec<f32>, KernelErrorKind> {
         check_size(&[rows, count], size_of::<f32>())?;
+        work::spend_each(&[rows, count, columns.saturating_add(4)])?;
         if columns.checked_mul(count) != Some(vectors.len()) {
             return invalid(format!("{} elements in {count} vectors of {columns}", vectors.len()));
         }
@@ -213,6 +215,9 @@ fn classify(call: &mut Call<'_>) -> Outcome {
         return invalid("the attributes do not fit the numbers of classes and support vectors");
     }
     let values = KernelFunction::of(call.attributes)?.values(&data, size, vectors, total)?;
+    check_size(&[size.0, pairs.count().max(classes)], size_of::<f32>())?;
+    work::spend_each(&[size.0, classes, total])?;
+    work::spend_each(&[size.0, classes, classes, if a.is_empty() { 1 } else { 100 }])?;
     let (mut chosen, mut scores) = (Vec::with_capacity(size.0), Vec::new());
     for values in values.chunks_exact(total) {
         let (mut decisions, votes) = pairs.decide(values);

@@ -14,6 +14,7 @@ use crate::element::{Number, Real, check_size, from_slice, to_f64s};
 use crate::error::{KernelErrorKind, invalid};
 use crate::ops::{ML_DOMAIN, Operator, native};
 use crate::threads;
+use crate::work;
 use typeloom_types::dtype::Dtype;
 
 pub(in crate::ops) const OPERATORS: &[Operator] = &[
@@ -116,6 +117,7 @@ impl<T: Real> Ensemble<T> {
     ) -> Result<(Vec<T>, Vec<usize>), KernelErrorKind> {
         self.forest.check(columns)?;
         check_size(&[rows, self.targets], 4 * size_of::<T>())?;
+        work::spend(self.forest.steps().saturating_mul(rows as u64))?;
         let mut results: Vec<(Vec<T>, Vec<usize>)> = vec![Default::default(); rows.div_ceil(BLOCK)];
         let failure = std::sync::Mutex::new(Ok(()));
         let is_parallel = threads::should_split(rows.saturating_mul(self.forest.len()), MIN_PARALLEL);

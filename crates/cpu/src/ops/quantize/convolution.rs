@@ -24,6 +24,7 @@ use crate::product::integer::{self, Bytes, Job, Left, Right, Sink, Windowed, Zer
 use crate::product::{Lines, Offsets, Steps};
 use crate::shape::{count, each_strided};
 use crate::threads;
+use crate::work;
 
 /// Minimum number of multiplications for which splitting across threads pays.
 const MIN_PARALLEL: usize = 1 << 20;
@@ -110,6 +111,7 @@ impl Filter {
         sink: &Sink<'_, T>,
     ) -> Result<Option<AnyTensor>, KernelErrorKind> {
         let (windows, result) = geometry(call, x, &self.shape, self.groups)?;
+        work::spend_products(x.dtype(), &[&result[..], &self.shape[1..]].concat())?;
         let bytes = Bytes::of(x)?;
         let Some(Zeros::One(zero)) = zeros(x, zero, 1) else { return Ok(None) };
         let input = Input { bytes, zero, batches: x.shape()[0], channels: x.shape()[1] };
@@ -173,6 +175,8 @@ impl Filter {
     ) -> Result<AnyTensor, KernelErrorKind> {
         let (outputs, group_outputs) = (self.shape[0], self.shape[0] / self.groups);
         let (kernel, plane, positions) = (count(&windows.kernel), count(extents), count(&windows.output));
+        check_size(&[plane.saturating_add(BLOCK)], size_of::<i16>())?;
+        check_size(&[kernel, 1], size_of::<usize>())?;
         let (within, lines) = (windows.steps(1, extents), windows.lines(extents));
         let stride = windows.strides.last().copied().unwrap_or(1);
         let width = windows.width();

@@ -7,12 +7,13 @@ use typeloom_types::element::Element;
 use super::requantize::{Lanes, Requantizer};
 use super::{numbers, requantised, scale_products, single};
 use crate::call::{Call, Outcome, one};
-use crate::element::{build_over, dispatch, to_f64s};
+use crate::element::{build_over, check_size, dispatch, to_f64s};
 use crate::error::KernelErrorKind;
 use crate::ops::matmul::{Batches, centred, multiply};
 use crate::product::integer::{self, Bytes, Job, Left, PackedRight, Right, Signs, Sink, Windowed, Zeros};
 use crate::product::{Memory, Offsets, Steps};
 use crate::shape::count;
+use crate::work;
 
 /// The right side of products with the same columns: 8-bit integers of shape `(depth, columns)`.
 #[derive(Clone, Debug)]
@@ -114,6 +115,9 @@ pub(crate) fn with_columns<T: Element>(
     let Some(zeros) = row_zeros(a, zero, rows) else { return Ok(None) };
     let bytes = Bytes::of(a)?;
     let (k, n) = (batches.k, batches.n);
+    work::spend_products(a.dtype(), &[rows, k, n])?;
+    // The left side is packed with 16 bits.
+    check_size(&[rows, k], size_of::<i16>())?;
     let result = build_over::<T>(&batches.shape, |out| {
         let right = Right::Packed(&columns.packed);
         with_left(bytes, (rows, k), &zeros, |left| {
@@ -149,6 +153,7 @@ pub(crate) fn product<T: Element>(
     let (left, right) = (Bytes::of(a)?, Bytes::of(b)?);
     let batches = Batches::of(a.shape(), b.shape())?;
     let (m, k, n) = (batches.m, batches.k, batches.n);
+    work::spend_products(a.dtype(), &[&batches.outer[..], &[m, k, n]].concat())?;
     let shared = batches.shares_right();
     let rows = if shared { count(&batches.outer) * m } else { m };
     let Some((a_zeros, b_zeros)) = row_zeros(a, a_zero, rows).zip(column_zeros(b, b_zero)) else {

@@ -11,6 +11,7 @@ use crate::element::{Number, Real, build_over, vectorised};
 use crate::error::KernelErrorKind;
 use crate::shape::count;
 use crate::threads;
+use crate::work;
 
 /// Minimum number of operations for which splitting across threads pays.
 const MIN_PARALLEL: usize = 1 << 17;
@@ -184,6 +185,7 @@ pub(super) fn resample<T: Real>(
 ) -> Result<AnyTensor, KernelErrorKind> {
     let data = x.as_slice::<T>()?;
     let plan = Plan::<T>::new(x.shape(), taps, shape);
+    work::spend_each(&[count(shape) / plan.target.max(1), plan.work])?;
     build_over::<T>(shape, |out| {
         plan.each(out, &|at, out| run(&plan.passes, &data[at * plan.plane..][..plan.plane], out));
     })
@@ -197,6 +199,7 @@ pub(super) fn resample_whole<S: Number>(
 ) -> Result<AnyTensor, KernelErrorKind> {
     let data = x.as_slice::<S>()?;
     let plan = Plan::<f64>::new(x.shape(), taps, shape);
+    work::spend_each(&[count(shape) / plan.target.max(1), plan.work])?;
     build_over::<S>(shape, |out| {
         plan.each(out, &|at, out| {
             let from = &data[at * plan.plane..][..plan.plane];
