@@ -53,7 +53,8 @@ impl Default for RunLimits {
 
 /// Ends runs from another thread. Clones share one state.
 ///
-/// A run asks before each node of its program, and ends with an error. A node that runs is not interrupted.
+/// A run asks before each node of its program, and ends with an error. A node that runs is not interrupted; [`RunLimits::work`] bounds
+/// its time.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt(Arc<AtomicBool>);
 

@@ -44,7 +44,7 @@ const WORK: u64 = 1 << 20;
 /// Rounds of altered calls for each recorded one; `TYPELOOM_ROUNDS` sets another number.
 fn rounds() -> usize {
     let given = std::env::var("TYPELOOM_ROUNDS").ok().and_then(|text| text.parse().ok());
-    given.unwrap_or_else(|| number(4, 12))
+    given.unwrap_or_else(|| number(2, 6))
 }
 
 /// Maximum growth of the process: lists that are admitted, but not counted together, and memory of the allocator.
@@ -58,7 +58,7 @@ fn altered_calls_return_within_their_budget() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let watch = Watch::start();
     let mut wrong = BTreeSet::new();
-    for baseline in baselines(number(4, 1)) {
+    for baseline in baselines(number(8, 2)) {
         for altered in alterations(&baseline, rounds()) {
             let shown = || format!("{} {altered:?}", baseline.name);
             let before = watch.begin(&shown);
@@ -81,7 +81,7 @@ fn altered_calls_return_within_their_budget() {
 fn refused_memory_is_an_error_wherever_it_is_refused() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut wrong = BTreeSet::new();
-    for baseline in baselines(number(4, 1)) {
+    for baseline in baselines(number(8, 2)) {
         for requests in 0.. {
             let run = || budget::failing_after(requests, || baseline.run());
             let Ok((result, is_refused)) = catch_unwind(AssertUnwindSafe(run)) else {
