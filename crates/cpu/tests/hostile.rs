@@ -294,3 +294,71 @@ fn more_groups_than_channels_are_an_error_without_channels_too() {
         }
     }
 }
+
+/// Calls an operator of the newest version.
+fn call(
+    name: &str,
+    attributes: &Attributes,
+    inputs: Vec<AnyTensor>,
+) -> Result<Vec<Datum>, typeloom_cpu::error::KernelErrorKind> {
+    let inputs = inputs.into_iter().map(|tensor| Some(tensor.into())).collect();
+    let call = Call { version: 21, attributes, inputs, outputs: 2 };
+    ops::find("", name).expect("the operator is known").run(call).map_err(|error| error.kind)
+}
+
+fn zeros(dtype: Dtype, shape: &[usize]) -> AnyTensor {
+    AnyTensor::zeros(dtype, shape).expect("the tensor is small")
+}
+
+#[test]
+fn a_call_with_too_much_work_does_not_start() {
+    let none = Attributes::default();
+    let ints = |name: &str, list: &[i64]| Attributes::default().with(name, Attribute::Ints(list.to_vec()));
+    let floats = |shape: &[usize]| zeros(Dtype::F32, shape);
+    let calls = [
+        ("MatMul", none.clone(), vec![floats(&[3000, 3000]), floats(&[3000, 3000])]),
+        ("Conv", none.clone(), vec![floats(&[1, 1, 600, 600]), floats(&[1, 1, 300, 300])]),
+        ("ConvTranspose", none.clone(), vec![floats(&[1, 1, 300, 300]), floats(&[1, 1, 300, 300])]),
+        ("MaxPool", ints("kernel_shape", &[300, 300]), vec![floats(&[1, 1, 600, 600])]),
+        ("AveragePool", ints("kernel_shape", &[300, 300]), vec![floats(&[1, 1, 600, 600])]),
+        ("Det", none.clone(), vec![floats(&[700, 700])]),
+        ("LRN", none.with("size", Attribute::Int(5000)), vec![floats(&[1, 5000, 100])]),
+    ];
+    for (name, attributes, inputs) in calls {
+        let result = typeloom_cpu::work::within(1 << 23, || call(name, &attributes, inputs));
+        let is_refused = matches!(result, Err(typeloom_cpu::error::KernelErrorKind::TooMuchWork { .. }));
+        assert!(is_refused, "{name}: {result:?}");
+    }
+}
+
+#[test]
+fn tensors_without_elements_are_not_iterated() {
+    let none = Attributes::default();
+    let axis = |axis| Attributes::default().with("axis", Attribute::Int(axis));
+    for shape in [[1 << 31, 0], [0, 1 << 31]] {
+        let x = || zeros(Dtype::F32, &shape);
+        assert_eq!(call("Add", &none, vec![x(), x()]).map(|all| all.len()), Ok(1), "{shape:?}");
+        let order = Attributes::default().with("perm", Attribute::Ints(vec![1, 0]));
+        assert!(call("Transpose", &order, vec![x()]).is_ok(), "{shape:?}");
+        assert!(call("Concat", &axis(0), vec![x(), x()]).is_ok(), "{shape:?}");
+        let indices = zeros(Dtype::I64, &shape);
+        assert!(call("GatherElements", &axis(1), vec![x(), indices]).is_ok(), "{shape:?}");
+        let wide = AnyTensor::from([0, 1 << 30, 0, 1 << 30_i64]);
+        let mode = Attributes::default().with("mode", Attribute::Bytes(b"reflect".to_vec()));
+        assert!(call("Pad", &mode, vec![zeros(Dtype::F32, &[0, 3]), wide]).is_ok());
+        // Beyond the bound of extents next to a 0.
+        assert!(call("Add", &none, vec![zeros(Dtype::F32, &[0, 1 << 40]), x()]).is_err());
+    }
+}
+
+#[test]
+fn extreme_numbers_of_mels_and_outputs_are_computed_or_refused() {
+    let number = |value: f32| AnyTensor::from_scalar(value);
+    let integer = |value: i64| AnyTensor::from_scalar(value);
+    let inputs = vec![integer(10), integer(100), integer(1), number(-1e30), number(1e30)];
+    assert!(call("MelWeightMatrix", &Attributes::default(), inputs).is_ok());
+    let kernel = Attributes::default().with("kernel_shape", Attribute::Ints(vec![1, 1]));
+    let shape = AnyTensor::from([1, 1, 1 << 62, 1 << 62_i64]);
+    let inputs = vec![zeros(Dtype::F32, &[1, 1, 1, 1]), zeros(Dtype::I64, &[1, 1, 1, 1]), shape];
+    assert!(call("MaxUnpool", &kernel, inputs).is_err());
+}

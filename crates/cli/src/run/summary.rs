@@ -43,6 +43,26 @@ fn entries(value: &Datum) -> Option<String> {
     Some(format!("{{{}{rest}}}{more}", listed.join(", ")))
 }
 
+/// Number of elements that are converted together: whole bytes of any type.
+const PART: usize = 1 << 16;
+
+/// Passes the elements as numbers, part by part, so that they take little memory. False if they are no numbers.
+fn each_number(tensor: &AnyTensor, mut each: impl FnMut(f64)) -> bool {
+    let (dtype, len) = (tensor.dtype(), tensor.len());
+    let bytes = |elements: usize| AnyTensor::byte_len(dtype, &[elements]).unwrap_or(0);
+    for first in (0..len).step_by(PART) {
+        let count = PART.min(len - first);
+        let part = tensor.bytes().get(bytes(first)..).and_then(|rest| rest.get(..bytes(count)));
+        let part = part.and_then(|part| AnyTensor::from_le_bytes(dtype, &[count], part).ok());
+        let wide = part.and_then(|part| super::store::cast(&part, Dtype::F64).ok());
+        match wide.as_ref().map(AnyTensor::as_slice::<f64>) {
+            Some(Ok(list)) => list.iter().copied().for_each(&mut each),
+            Some(Err(_)) | None => return false,
+        }
+    }
+    true
+}
+
 /// The elements of a small tensor, or the minimum, mean and maximum.
 fn elements(tensor: &AnyTensor) -> String {
     if let Ok(strings) = tensor.strings() {
@@ -52,17 +72,22 @@ fn elements(tensor: &AnyTensor) -> String {
     if tensor.dtype().class() == DtypeClass::Complex {
         return String::new();
     }
-    let Ok(numbers) = super::store::cast(tensor, Dtype::F64).map(|it| it.to_vec::<f64>().unwrap_or_default())
-    else {
+    let (mut listed, mut nans) = (Vec::new(), 0_usize);
+    let (mut min, mut max, mut sum) = (f64::INFINITY, f64::NEG_INFINITY, 0.0);
+    let is_shown = each_number(tensor, |value| {
+        if listed.len() < MAX_LISTED {
+            listed.push(short(value));
+        }
+        (min, max, sum) = (min.min(value), max.max(value), sum + value);
+        nans += usize::from(value.is_nan());
+    });
+    if !is_shown {
         return String::new();
-    };
-    if numbers.len() <= MAX_LISTED {
-        return numbers.iter().map(|value| short(*value)).collect::<Vec<_>>().join(", ");
     }
-    let min = numbers.iter().copied().fold(f64::INFINITY, f64::min);
-    let max = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
-    let nans = numbers.iter().filter(|value| value.is_nan()).count();
+    if tensor.len() <= MAX_LISTED {
+        return listed.join(", ");
+    }
+    let mean = sum / tensor.len() as f64;
     let nans = if nans == 0 { String::new() } else { format!(", {nans} not a number") };
     format!("{} to {}, mean {}{nans}", short(min), short(max), short(mean))
 }

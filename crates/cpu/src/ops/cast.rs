@@ -11,10 +11,11 @@ use typeloom_types::element::Element;
 
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
-use crate::element::{build, build_over, dispatch, is_half, narrow, widen};
+use crate::element::{build, build_over, check_size, dispatch, is_half, narrow, widen};
 use crate::error::{KernelErrorKind, invalid};
 use crate::minifloat::{self, Overflow, PowerRounding};
 use crate::threads;
+use crate::work;
 
 /// Minimum number of elements for which splitting across threads pays.
 const MIN_PARALLEL: usize = 1 << 17;
@@ -158,6 +159,9 @@ pub(crate) fn is_small_int(dtype: Dtype) -> bool {
     matches!(dtype, Dtype::Int4 | Dtype::Uint4 | Dtype::Int2 | Dtype::Uint2)
 }
 
+/// Units of work for the text of a number.
+const TEXT_WORK: usize = 64;
+
 fn wide_values(x: &AnyTensor) -> Result<Vec<Wide>, KernelErrorKind> {
     if let Some(values) = small_float_values(x)? {
         return Ok(values.into_iter().map(Wide::Float).collect());
@@ -198,6 +202,10 @@ pub(crate) fn convert_with(x: &AnyTensor, to: Dtype, policy: Policy) -> Result<A
     if is_plain(x.dtype()) && is_plain(to) {
         return plain(x, to);
     }
+    // Texts are made one by one.
+    let size = if to == Dtype::String { 2 * size_of::<String>() } else { size_of::<u8>() };
+    check_size(x.shape(), size_of::<Wide>() + size)?;
+    work::spend_each(&[x.len(), if to == Dtype::String { TEXT_WORK } else { 1 }])?;
     let values = wide_values(x)?;
     let as_f64 = |value: &Wide| match value {
         Wide::Float(value) => *value,

@@ -14,6 +14,9 @@ use crate::work;
 /// Number of windows that are computed together.
 const LANES: usize = 32;
 
+/// Maximum number of elements of a window.
+const MAX_TAPS: u64 = 1 << 16;
+
 /// A range of a source row, and its first index in the row of a phase.
 struct Part {
     source: usize,
@@ -53,8 +56,9 @@ impl Polyphase {
         let sub: Vec<usize> =
             reach.iter().zip(&windows.strides).map(|(reach, step)| reach.div_ceil(*step)).collect();
         let (along, size) = (strides(&sub), count(&sub));
-        // Large strides, of which most phases have no windows.
-        if work::times(&windows.strides).saturating_mul(size as u64) > 4 * work::times(&reach) {
+        // Large strides, of which most phases have no windows, and windows with many elements, whose list is not small.
+        let is_sparse = work::times(&windows.strides).saturating_mul(size as u64) > 4 * work::times(&reach);
+        if is_sparse || work::times(&windows.kernel) > MAX_TAPS {
             return None;
         }
         let phases = strides(&windows.strides);

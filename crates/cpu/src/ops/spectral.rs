@@ -14,8 +14,8 @@ use crate::work;
 
 pub(super) const OPERATORS: &[Operator] = &[widened("DFT", dft), widened("STFT", stft)];
 
-/// Units of work for each sample of a transform: about twice the logarithm of a long signal.
-const WORK_PER_SAMPLE: usize = 32;
+/// Units of work for each sample of a transform: about four times the logarithm of a long signal.
+const WORK_PER_SAMPLE: usize = 64;
 
 /// The transform of signals of one length, without normalisation. [`FftPlannerScalar`] computes the same results
 /// on every processor.

@@ -360,6 +360,9 @@ fn max_roi_pool(call: &mut Call<'_>) -> Outcome {
     one(of_f64s(x.dtype(), &[regions, channels, rows, columns], &out)?)
 }
 
+/// Units of work for the overlap of two boxes.
+const OVERLAP_WORK: usize = 8;
+
 fn non_max_suppression(call: &mut Call<'_>) -> Outcome {
     let centred = call.flag("center_point_box", false)?;
     let (boxes, scores) = (call.tensor(0)?, call.tensor(1)?);
@@ -405,7 +408,7 @@ fn non_max_suppression(call: &mut Call<'_>) -> Outcome {
                 if kept.len() >= most {
                     break;
                 }
-                work::spend(kept.len() as u64 + 1)?;
+                work::spend_each(&[kept.len() + 1, OVERLAP_WORK])?;
                 let own = corners(batch, spot);
                 if kept.iter().all(|other| intersection_over_union(own, *other) <= overlap) {
                     kept.push(own);

@@ -162,7 +162,7 @@ fn inverse(call: &mut Call<'_>) -> Outcome {
         return invalid(format!("a matrix of {n} rows and {columns} columns"));
     }
     let n = *n;
-    work::spend_each(&[outer, &[n, n, n]].concat())?;
+    work::spend_each(&[outer, &[n, n, n, 2]].concat())?;
     let mut out = Vec::with_capacity(x.len());
     let data = to_f64s(x)?;
     for at in 0..count(outer) {
