@@ -318,7 +318,7 @@ fn a_call_with_too_much_work_does_not_start() {
     let calls = [
         ("MatMul", none.clone(), vec![floats(&[3000, 3000]), floats(&[3000, 3000])]),
         ("Conv", none.clone(), vec![floats(&[1, 1, 600, 600]), floats(&[1, 1, 300, 300])]),
-        ("ConvTranspose", none.clone(), vec![floats(&[1, 1, 300, 300]), floats(&[1, 1, 300, 300])]),
+        ("ConvTranspose", none.clone(), vec![floats(&[1, 1, 100, 100]), floats(&[1, 1, 100, 100])]),
         ("MaxPool", ints("kernel_shape", &[300, 300]), vec![floats(&[1, 1, 600, 600])]),
         ("AveragePool", ints("kernel_shape", &[300, 300]), vec![floats(&[1, 1, 600, 600])]),
         ("Det", none.clone(), vec![floats(&[700, 700])]),
@@ -335,7 +335,7 @@ fn a_call_with_too_much_work_does_not_start() {
 fn tensors_without_elements_are_not_iterated() {
     let none = Attributes::default();
     let axis = |axis| Attributes::default().with("axis", Attribute::Int(axis));
-    for shape in [[1 << 31, 0], [0, 1 << 31]] {
+    for shape in [[1 << 29, 0], [0, 1 << 29]] {
         let x = || zeros(Dtype::F32, &shape);
         assert_eq!(call("Add", &none, vec![x(), x()]).map(|all| all.len()), Ok(1), "{shape:?}");
         let order = Attributes::default().with("perm", Attribute::Ints(vec![1, 0]));
@@ -343,7 +343,7 @@ fn tensors_without_elements_are_not_iterated() {
         assert!(call("Concat", &axis(0), vec![x(), x()]).is_ok(), "{shape:?}");
         let indices = zeros(Dtype::I64, &shape);
         assert!(call("GatherElements", &axis(1), vec![x(), indices]).is_ok(), "{shape:?}");
-        let wide = AnyTensor::from([0, 1 << 30, 0, 1 << 30_i64]);
+        let wide = AnyTensor::from([0_i64, 1 << 28, 0, 1 << 28]);
         let mode = Attributes::default().with("mode", Attribute::Bytes(b"reflect".to_vec()));
         assert!(call("Pad", &mode, vec![zeros(Dtype::F32, &[0, 3]), wide]).is_ok());
         // Beyond the bound of extents next to a 0.
@@ -358,7 +358,7 @@ fn extreme_numbers_of_mels_and_outputs_are_computed_or_refused() {
     let inputs = vec![integer(10), integer(100), integer(1), number(-1e30), number(1e30)];
     assert!(call("MelWeightMatrix", &Attributes::default(), inputs).is_ok());
     let kernel = Attributes::default().with("kernel_shape", Attribute::Ints(vec![1, 1]));
-    let shape = AnyTensor::from([1, 1, 1 << 62, 1 << 62_i64]);
+    let shape = AnyTensor::from([1_i64, 1, 1 << 62, 1 << 62]);
     let inputs = vec![zeros(Dtype::F32, &[1, 1, 1, 1]), zeros(Dtype::I64, &[1, 1, 1, 1]), shape];
     assert!(call("MaxUnpool", &kernel, inputs).is_err());
 }

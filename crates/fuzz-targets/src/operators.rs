@@ -191,7 +191,8 @@ fn input(name: &str, elem: Elem, dims: impl Iterator<Item = Dim>) -> ValueInfoPr
     });
     let tensor = type_proto::Tensor {
         elem_type: Some(i32::from(elem.number())),
-        shape: Some(TensorShapeProto { dim: dim.collect() }),
+        shape: Some(TensorShapeProto { dim: dim.collect(), ..TensorShapeProto::default() }),
+        ..type_proto::Tensor::default()
     };
     ValueInfoProto {
         name: name.into(),

@@ -54,12 +54,12 @@ pub(crate) fn broadcast_partly<T: Copy + PartialEq>(
     Ok(out)
 }
 
-/// Row-major strides of a shape, in elements.
+/// Row-major strides of a shape, in elements. Those of a shape without elements are not used, and saturate.
 #[must_use]
 pub fn strides(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; shape.len()];
     for axis in (1..shape.len()).rev() {
-        strides[axis - 1] = strides[axis] * shape[axis];
+        strides[axis - 1] = strides[axis].saturating_mul(shape[axis]);
     }
     strides
 }
