@@ -297,7 +297,7 @@ fn command_line(args: &CheckArgs) -> Settings {
     }
 }
 
-/// What a check is compared with, and what it may use.
+/// The versions that a check compares with, and its limit on memory.
 #[derive(Default)]
 struct Barrier {
     against: Option<Against>,
