@@ -57,7 +57,7 @@ pub(crate) fn broadcast_partly<T: Copy + PartialEq>(
 /// Row-major strides of a shape, in elements. Those of a shape without elements are not used, and saturate.
 #[must_use]
 pub fn strides(shape: &[usize]) -> Vec<usize> {
-    let mut strides = vec![1; shape.len()];
+    let mut strides = vec![1_usize; shape.len()];
     for axis in (1..shape.len()).rev() {
         strides[axis - 1] = strides[axis].saturating_mul(shape[axis]);
     }
