@@ -106,6 +106,7 @@ mod facts;
 mod finite;
 mod id;
 mod intern;
+mod join;
 #[cfg(test)]
 mod laws;
 mod ops;
@@ -113,7 +114,9 @@ mod parse;
 mod piecewise;
 mod poly;
 mod prove;
+mod quotients;
 mod reduce;
+mod remainders;
 pub mod shape;
 mod shifted;
 mod solutions;

@@ -32,6 +32,7 @@ pub(crate) mod error;
 mod loops;
 pub(crate) mod port;
 mod recovery;
+pub(crate) mod runs;
 mod shapes;
 mod shared;
 mod steps;

@@ -139,6 +139,11 @@ fn value(cx: &mut RuleCx<'_, '_>) -> RuleResult {
             }
         }
         None => {
+            if let Some((numerators, divisor)) = cx.ratios(In(0))
+                && follows_whole(to)
+            {
+                cx.set_ratios(Out(0), Ints::clone(&numerators), divisor);
+            }
             // A cast to an integer truncates, which equals a floor for a non-negative number.
             if let Some((numerators, divisor)) = cx.ratios(In(0))
                 && matches!(to, Elem::INT64 | Elem::INT32)
@@ -279,7 +284,7 @@ mod tests {
             infer_y(
                 15,
                 &format!(
-                    "g (float[N, 4] x) => (y) <float[1] two = {{2.0}}, float[1] half = {{0.5}}, float[1] seven = {{7.0}}> {{
+                    "g (float[N, 4] x) => (y) <float[1] two = {{2.0}}, float[1] half = {{0.5}}, float[1] factor = {{1.5}}, float[1] tenth = {{0.1}}, double[1] quarter = {{0.25}}, float[1] seven = {{7.0}}> {{
                        shape = Shape <start = 0, end = 1> (x)
                        n = Cast <to = 1> (shape)
                        {steps}
@@ -292,13 +297,21 @@ mod tests {
         assert_eq!(sized("size = Add (n, seven)"), "float[N + 7]");
         assert_eq!(sized("size = Concat <axis = 0> (n, two)"), "float[N, 2]");
         assert_eq!(sized("up = Mul (n, two) size = Ceil (up)"), "float[2*N]");
-        assert_eq!(sized("size = Mul (n, half)"), "float[?]");
+        assert_eq!(sized("size = Mul (n, half)"), "float[N//2]");
+        assert_eq!(sized("up = Mul (half, n) size = Ceil (up)"), "float[(N - 1)//2 + 1]");
+        assert_eq!(sized("size = Div (n, half)"), "float[2*N]");
+        assert_eq!(sized("part = Mul (n, half) more = Add (part, half) size = Floor (more)"), "float[(N - 1)//2 + 1]");
+        assert_eq!(sized("part = Mul (n, half) again = Mul (part, half) size = Floor (again)"), "float[N//4]");
+        assert_eq!(sized("more = Mul (n, factor) size = Floor (more)"), "float[N + N//2]");
+        assert_eq!(sized("wide = Cast <to = 11> (n) less = Mul (wide, quarter) low = Floor (less) size = Cast <to = 1> (low)"), "float[N//4]");
+        assert_eq!(sized("size = Mul (n, tenth)"), "float[?]", "the product is rounded");
+        assert_eq!(sized("part = Div (n, seven) size = Mul (part, half)"), "float[?]", "the quotient is rounded");
         assert_eq!(sized("size = Div (n, two)"), "float[N//2]");
         assert_eq!(
             sized("part = Div (n, seven) up = Ceil (part) size = Mul (up, seven)"),
             "float[7*((N - 1)//7) + 7]"
         );
-        assert_eq!(sized("more = Add (n, half) size = Div (more, two)"), "float[?]");
+        assert_eq!(sized("more = Add (n, half) size = Div (more, two)"), "float[N//2]");
         assert_eq!(sized("both = Concat <axis = 0> (n, two) size = ReduceMax (both)"), "float[max(2, N)]");
     }
 }

@@ -12,6 +12,7 @@ use typeloom_types::dtype::DtypeClass;
 use super::{Entry, rule};
 
 mod fold;
+mod fraction;
 
 use fold::{
     ABS, ADD, AND, CEIL, CLIP, COPY, DIV, EQUAL, GREATER, GREATER_OR_EQUAL, LESS, LESS_OR_EQUAL, MAX, MIN,

@@ -167,7 +167,15 @@ pub(super) fn whole(extent: usize, stride: usize) -> Vec<Option<usize>> {
 
 /// Gives `to` the elements of `from` in the same order if the shape of `to` is known, as a reshape does.
 pub(super) fn relabel(cx: &mut RuleCx<'_, '_>, from: Port, to: Port) {
-    let Some(items) = Items::at(cx, from) else { return super::affine::moves::reshape(cx, from, to) };
+    let Some(items) = Items::at(cx, from) else {
+        if let Some((numerators, divisor)) = cx.ratios(from)
+            && let Some(shape) = constant_shape(cx, to)
+            && element_count(&shape) == Some(numerators.items.len())
+        {
+            cx.set_ratios(to, Ints { shape: shape.into(), items: numerators.items.clone() }, divisor);
+        }
+        return super::affine::moves::reshape(cx, from, to);
+    };
     let Some(shape) = constant_shape(cx, to) else { return };
     if element_count(&shape) != Some(items.len()) {
         return;

@@ -1,6 +1,6 @@
 //! Operators that change the shape but not the order of elements: Reshape, Flatten, Squeeze, Unsqueeze.
 
-use typeloom_solver::dim::{Decision, DimId};
+use typeloom_solver::dim::{Condition, Decision, DimId, Relation};
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleError, RuleResult};
 
@@ -33,6 +33,8 @@ enum Item {
     Open,
     /// A copy of an unknown extent of the input.
     Unknown,
+    /// A named extent, or that of the input if it is 0.
+    OrCopied { named: DimId, copied: DimId },
 }
 
 /// The target lists the extents; 0 copies that of the input, -1 is the remaining extent; the number of
@@ -49,8 +51,9 @@ fn reshape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         };
     };
     let input = cx.shape(In(0));
-    let count = input.as_ref().map(|shape| cx.dims().product(shape));
-    let read = read_target(cx, target.source, items, input.as_deref(), count)?;
+    let count = input.as_ref().map(|shape| cx.element_count(shape));
+    let mut read = read_target(cx, target.source, items, input.as_deref(), count)?;
+    settle_copies(cx, &mut read, count);
     let open = |item: &&Item| matches!(item, Item::Rest | Item::Open);
     let unknown = read.contains(&Item::Unknown);
     let extents: DimVec =
@@ -69,7 +72,7 @@ fn reshape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         shape.push(match (*item, rest) {
             (Item::Extent(extent), _) => extent,
             (Item::Rest | Item::Open, Some(rest)) => rest,
-            (Item::Rest | Item::Open | Item::Unknown, _) => unknown_extent(cx, Out(0), axis),
+            (Item::Rest | Item::Open | Item::Unknown | Item::OrCopied { .. }, _) => unknown_extent(cx, Out(0), axis),
         });
     }
     cx.set_shape(Out(0), &shape)
@@ -120,10 +123,9 @@ fn read_target(
             }
             // An anonymous extent that can be 0 copies one of the input, unless the input is empty.
             None if copies_zero && may_copy(cx, *item, count) => Item::Open,
-            None if cx.dims().is_non_negative(*item) => Item::Extent(match copies_zero {
-                true => or_copied(cx, *item, input.map(|input| input.get(axis).copied())),
-                false => *item,
-            }),
+            None if cx.dims().is_non_negative(*item) => {
+                named_item(cx, *item, input.and_then(|input| input.get(axis)).filter(|_| copies_zero))
+            }
             // An extent of the input is never -1, even if its expression can be negative.
             None if input.is_some_and(|input| input.contains(item)) => Item::Extent(*item),
             None => Item::Open,
@@ -143,31 +145,81 @@ fn read_target(
             }
             *read = if cx.dims().is_anonymous(*item) {
                 Item::Unknown
-            } else if copies_zero {
-                Item::Extent(or_copied(cx, *item, input.map(|input| input.get(axis).copied())))
             } else {
-                Item::Extent(*item)
+                named_item(cx, *item, input.and_then(|input| input.get(axis)).filter(|_| copies_zero))
             };
         }
     }
     Ok(read)
 }
 
+/// A named item of the target; `copied` is the extent that it copies if it is 0.
+fn named_item(cx: &mut RuleCx<'_, '_>, item: DimId, copied: Option<&DimId>) -> Item {
+    match copied {
+        Some(copied) if may_be_zero(cx, item, *copied) => Item::OrCopied { named: item, copied: *copied },
+        Some(_) | None => Item::Extent(item),
+    }
+}
+
+/// Whether a named item of the target may be 0 in a successful run, and then copies another extent.
+fn may_be_zero(cx: &mut RuleCx<'_, '_>, item: DimId, copied: DimId) -> bool {
+    let dims = cx.dims();
+    let is_plain = copied == item
+        || dims.is_anonymous(item)
+        || dims.is_anonymous(copied)
+        || dims.is_positive(item);
+    !is_plain && !cx.is_positive_in_runs(item)
+}
+
+/// Replaces each item that may be a copy by the named extent, if the numbers of elements never agree with the copy, and
+/// otherwise by an expression for both cases.
+fn settle_copies(cx: &mut RuleCx<'_, '_>, read: &mut [Item], count: Option<DimId>) {
+    for axis in 0..read.len() {
+        let Item::OrCopied { named, copied } = read[axis] else { continue };
+        let is_named = match (count, with_copy(cx, read, axis, copied)) {
+            (Some(count), Some((product, relation))) => {
+                let condition = Condition::new(relation, product, count);
+                cx.is_never_if_zero(named, condition)
+            }
+            (Some(_) | None, _) => false,
+        };
+        let extent = if is_named { named } else { named_or_copied(cx, named, copied) };
+        read[axis] = Item::Extent(extent);
+    }
+}
+
+/// The product of the extents of the target with a copy at one axis, and its relation to the number of elements of the
+/// input; `None` if an extent is unknown.
+fn with_copy(
+    cx: &mut RuleCx<'_, '_>,
+    read: &[Item],
+    axis: usize,
+    copied: DimId,
+) -> Option<(DimId, Relation)> {
+    let mut relation = Relation::Equal;
+    let mut product = copied;
+    for (_, item) in read.iter().enumerate().filter(|(at, _)| *at != axis) {
+        let extent = match *item {
+            Item::Extent(extent) => extent,
+            Item::OrCopied { named, copied } => named_or_copied(cx, named, copied),
+            Item::Rest | Item::Open if relation == Relation::Equal => {
+                relation = Relation::Divides;
+                continue;
+            }
+            Item::Rest | Item::Open | Item::Unknown => return None,
+        };
+        product = cx.dims().mul(product, extent);
+    }
+    Some((product, relation))
+}
+
 /// A named extent, or the extent of the input that is copied if it is 0.
-fn or_copied(cx: &mut RuleCx<'_, '_>, item: DimId, input: Option<Option<DimId>>) -> DimId {
-    let Some(Some(copied)) = input else { return item };
+fn named_or_copied(cx: &mut RuleCx<'_, '_>, named: DimId, copied: DimId) -> DimId {
     let dims = cx.dims();
-    if copied == item || dims.is_anonymous(item) || dims.is_anonymous(copied) || dims.is_positive(item) {
-        return item;
-    }
-    if cx.is_positive_in_runs(item) {
-        return item;
-    }
-    let dims = cx.dims();
-    let is_positive = dims.min(item, DimId::ONE);
+    let is_positive = dims.min(named, DimId::ONE);
     let is_zero = dims.sub(DimId::ONE, is_positive);
     let copied = dims.mul(copied, is_zero);
-    dims.add(item, copied)
+    dims.add(named, copied)
 }
 
 /// Whether an item is anonymous and can be 0 for a non-empty input.
@@ -212,7 +264,9 @@ fn rest_of(cx: &mut RuleCx<'_, '_>, target: &List, count: DimId, known: DimId) -
         );
         return Err(target.source.error(message));
     }
-    require_multiple(cx, (In(0), count), known, "are the number of elements before and after").map(Some)
+    let rest = require_multiple(cx, (In(0), count), known, "are the number of elements before and after")?;
+    cx.note_exact(rest, count, known);
+    Ok(Some(rest))
 }
 
 fn shape_text(cx: &mut RuleCx<'_, '_>, extents: &[DimId]) -> String {

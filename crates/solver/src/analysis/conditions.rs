@@ -23,8 +23,8 @@
 //! `batch*seq = 7*batch` leaves one value for `seq`.
 //!
 //! Algorithm: [`Dims::examine`](crate::dim::Dims::examine) decides each equation over the domain of the
-//! equations before it, in the order of nodes. The equation then joins the domain. Undecided equations are
-//! decided once more at the end. The procedure is incomplete: an equation that is neither proved nor violated
+//! equations before it, in the order of nodes. The equation then joins the domain. Undecided equations, and those with
+//! a long result, are decided once more at the end, under all others. Restrictions of one symbol are joined. The procedure is incomplete: an equation that is neither proved nor violated
 //! stays open and is reported as such.
 //!
 //! The cost is at most [`MAX_EQUATIONS`] decisions, each of which is bounded. Further equations stay open.
@@ -50,6 +50,12 @@ const MAX_EQUATIONS: usize = 1024;
 
 /// Maximum number of restrictions that are compared with each other.
 const MAX_COMPARED: usize = 64;
+
+/// Maximum number of leaves in the text of a condition that is reported although later ones may simplify it.
+const MAX_SIMPLE: usize = 12;
+
+/// Maximum number of counterexamples that are compared with all conditions of the graph.
+const MAX_REFINED: usize = 16;
 
 /// Maximum number of decided claims.
 const MAX_CLAIMS: usize = 1024;
@@ -108,8 +114,11 @@ fn solve<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Facts<'a> {
             domain.assume(&mut core.dims, Condition::new(Relation::AtMost, DimId::ZERO, dim));
         }
     }
+    let conditions = unique.iter().map(|(equation, _)| equation.condition());
+    let conditions = conditions.chain(beyond.iter().map(Equation::condition));
     let mut facts = Facts {
         free: input_symbols(core, frame),
+        conditions: conditions.filter(|it| !is_anonymous(core, *it)).collect(),
         domain,
         in_case,
         merged: Vec::new(),
@@ -126,14 +135,15 @@ fn solve<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Facts<'a> {
         facts.by_constant = by_constant;
         let mut undecided: Vec<Equation> = Vec::new();
         for (equation, _) in unique.iter().filter(|(_, own)| *own == by_constant) {
-            if !facts.use_equation(core, equation) {
+            if !facts.use_equation(core, equation, Results::Short) {
                 undecided.push(*equation);
             }
         }
-        undecided.retain(|equation| !facts.use_equation(core, equation));
+        undecided.retain(|equation| !facts.use_equation(core, equation, Results::All));
         open.extend(undecided);
     }
-    open.retain(|equation| !facts.use_equation(core, equation));
+    open.retain(|equation| !facts.use_equation(core, equation, Results::All));
+    facts.join(core);
     facts.drop_implied(core);
     for equation in open.into_iter().chain(beyond) {
         let condition = equation.condition();
@@ -142,10 +152,26 @@ fn solve<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Facts<'a> {
     facts
 }
 
+/// The results of an examination that are used.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Results {
+    /// Conditions of at most [`MAX_SIMPLE`] leaves.
+    Short,
+    /// All of them.
+    All,
+}
+
+/// Whether a side of a condition has an unknown extent.
+fn is_anonymous(core: &Core<'_>, condition: Condition) -> bool {
+    core.dims.is_anonymous(condition.left) || core.dims.is_anonymous(condition.right)
+}
+
 /// The decisions so far.
 struct Facts<'a> {
     /// The symbols that inputs declare.
     free: BTreeSet<DimId>,
+    /// The conditions of all equations.
+    conditions: Vec<Condition>,
     /// The known restrictions of the bindings with which the graph runs.
     domain: Domain,
     /// Whether `domain` includes the assumptions of a case.
@@ -165,15 +191,21 @@ struct Facts<'a> {
 
 impl<'a> Facts<'a> {
     /// Decides an equation; returns whether that was possible.
-    fn use_equation(&mut self, core: &mut Core<'a>, equation: &Equation) -> bool {
+    fn use_equation(&mut self, core: &mut Core<'a>, equation: &Equation, results: Results) -> bool {
         let condition = equation.condition();
-        if [condition.left, condition.right].iter().any(|dim| core.dims.is_anonymous(*dim)) {
+        if is_anonymous(core, condition) {
             return true;
         }
         match core.dims.examine(condition, &self.domain) {
             Verdict::Always => {}
             Verdict::Never => self.contradiction(core, equation),
-            Verdict::Only { symbol, values } if is_bound(&values) => {
+            Verdict::Restricted { conditions }
+                if results == Results::Short
+                    && conditions.iter().map(|it| core.dims.condition_size(*it)).sum::<usize>() > MAX_SIMPLE =>
+            {
+                return false;
+            }
+            Verdict::Only { symbol, values } if is_bound(&values, core.dims.least_of(symbol, &self.domain)) => {
                 let most = core.dims.constant(values.last().copied().unwrap_or_default());
                 let bound = Condition::new(Relation::AtMost, symbol, most);
                 self.restricted(core, equation, bound);
@@ -198,6 +230,64 @@ impl<'a> Facts<'a> {
             Verdict::Undecided => return false,
         }
         true
+    }
+
+    /// Joins the restrictions of one symbol.
+    fn join(&mut self, core: &mut Core<'a>) {
+        let mut groups: BTreeMap<DimId, Vec<usize>> = BTreeMap::new();
+        for (at, error) in self.decided.errors.iter().enumerate() {
+            if let SolveErrorKind::Restricted { condition, .. } = &error.kind
+                && let [symbol] = symbols_of(&core.dims, *condition)[..]
+            {
+                groups.entry(symbol).or_default().push(at);
+            }
+        }
+        let mut replaced: BTreeSet<usize> = BTreeSet::new();
+        for (symbol, group) in groups.into_iter().filter(|(_, group)| group.len() > 1) {
+            let restrictions: Vec<(Condition, Equation)> = group
+                .iter()
+                .filter_map(|at| match self.decided.errors[*at].kind {
+                    SolveErrorKind::Restricted { condition, equation, .. } => Some((condition, equation)),
+                    _ => None,
+                })
+                .collect();
+            let conditions: Vec<Condition> = restrictions.iter().map(|(condition, _)| *condition).collect();
+            let Some(joined) = core.dims.joined(&conditions, symbol, &Domain::nonempty()) else { continue };
+            let old = |it: &Requirement| it.is_decided && conditions.contains(&it.condition);
+            self.decided.requirements.retain(|requirement| !old(requirement));
+            for condition in joined {
+                let Some(binding) = core.dims.counterexample(condition, &Domain::nonempty()) else { continue };
+                // The node that fails at the shown binding.
+                let fails = |(it, _): &&(Condition, Equation)| core.dims.holds(*it, &binding) == Some(false);
+                let Some((_, equation)) = restrictions.iter().find(fails).or(restrictions.first()) else {
+                    continue;
+                };
+                let Condition { relation: need, left, right } = condition;
+                self.require(condition, &Equation { left, right, need, ..*equation });
+                self.report(equation, SolveErrorKind::Restricted { condition, equation: *equation, binding });
+            }
+            replaced.extend(group);
+        }
+        let mut at = 0..;
+        self.decided.errors.retain(|_| at.next().is_none_or(|at| !replaced.contains(&at)));
+    }
+
+    /// A binding that violates a condition and satisfies the known conditions of the graph.
+    fn counterexample(
+        &self,
+        core: &mut Core<'a>,
+        condition: Condition,
+        domain: &Domain,
+    ) -> Option<Vec<(DimId, i64)>> {
+        let mut domain = domain.clone();
+        for _ in 0..MAX_REFINED {
+            let binding = core.dims.counterexample(condition, &domain)?;
+            match self.conditions.iter().find(|it| core.dims.holds(**it, &binding) == Some(false)) {
+                Some(violated) => domain.assume(&mut core.dims, *violated),
+                None => return Some(binding),
+            }
+        }
+        None
     }
 
     /// Removes restrictions that another one implies: an unrolled loop needs `seq >= 2`, `seq >= 3` and so
@@ -382,10 +472,12 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// Whether the values of a symbol are at least three, without gaps, from 1 on. Such an upper bound is a warning, because
-/// callers expect bounds such as the 64 positions of a table. A symbol with one or two values is an error.
-pub(crate) fn is_bound(values: &[i64]) -> bool {
-    values.len() > 2 && values.iter().zip(1..).all(|(value, count)| *value == count)
+/// Whether the values are all values from the least one to a greatest one, and at least three. Such an upper bound is a
+/// warning, because callers expect bounds such as the 64 positions of a table. A symbol with one or two values is an
+/// error.
+pub(crate) fn is_bound(values: &[i64], least: i64) -> bool {
+    let is_dense = values.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+    values.len() > 2 && is_dense && values.first() == Some(&least)
 }
 
 /// Reports unknown extents of graph inputs that operators need to be one number.

@@ -291,6 +291,11 @@ impl Dims {
         }
     }
 
+    /// Whether the dim is a symbol of the model, and not one that an examination introduces.
+    pub(super) fn is_named(&self, dim: DimId) -> bool {
+        self.as_symbol(dim).is_some_and(|name| !name.is_empty())
+    }
+
     /// Whether the dim is an unbound anonymous variable.
     #[must_use]
     pub fn is_variable(&self, dim: DimId) -> bool {

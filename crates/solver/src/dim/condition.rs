@@ -119,6 +119,11 @@ impl Dims {
         DisplayCondition { dims: self, condition }
     }
 
+    /// The number of leaves in the text of a condition.
+    pub(crate) fn condition_size(&self, condition: Condition) -> usize {
+        [condition.left, condition.right].iter().map(|side| usize::from(self.summary(*side).size)).sum()
+    }
+
     /// Evaluates a condition at values of the leaves; `None` if a side is undefined or a leaf has no value.
     #[must_use]
     pub fn holds(&self, condition: Condition, values: &[(DimId, i64)]) -> Option<bool> {

@@ -63,6 +63,16 @@ impl Dims {
         self.bounds(dim).0.is_some_and(|low| low >= 0)
     }
 
+    /// Whether the dim contains a minimum.
+    pub(crate) fn has_minimum(&self, dim: DimId) -> bool {
+        self.summary(dim).nesting > 0 && self.nodes(dim).any(|node| self.as_min(node).is_some())
+    }
+
+    /// Whether the dim contains a floor or a minimum.
+    pub(crate) fn has_floor(&self, dim: DimId) -> bool {
+        self.summary(dim).nesting > 0
+    }
+
     /// Whether the dim may be 1: false only if that was disproved.
     pub fn is_one_possible(&mut self, dim: DimId) -> bool {
         self.compare(dim, DimId::ONE) != Decision::Different

@@ -3,6 +3,10 @@
 //! A domain contains bounds of single leaves, values of symbols in terms of others, and further conditions,
 //! called facts.
 //!
+//! A symbol that is known to be divisible by a number is written as a multiple of a symbol without a name, its
+//! quotient: for `h` divisible by 7, `h = 7*k`, so that `h//7` is `k` and `h*w - 49*(h//7)*(w//7)` has no floor left.
+//! Results about quotients are translated back, see [`Domain::restore`].
+//!
 //! **Invariant:** the value of a symbol contains no symbol that has a value itself.
 //!
 //! A query about a few symbols uses the part of the domain that is connected with them by values and facts
@@ -23,6 +27,8 @@ use super::solutions::Extent;
 const MAX_CONNECTED: usize = 64;
 /// Maximum number of facts connected with a query.
 const MAX_FACTS: usize = 48;
+/// Maximum divisor of a symbol that is written as a multiple of its quotient.
+pub(super) const MAX_DIVISOR: i64 = 1 << 12;
 
 /// The bindings over which a condition is decided.
 ///
@@ -34,6 +40,8 @@ pub struct Domain {
     starts: BTreeMap<DimId, i64>,
     bounds: BTreeMap<DimId, Interval>,
     values: BTreeMap<DimId, DimId>,
+    /// The symbols without a name that are quotients of another symbol.
+    quotients: BTreeMap<DimId, Quotient>,
     facts: Vec<Fact>,
     /// The positions of the facts about each symbol.
     mentions: BTreeMap<DimId, Vec<usize>>,
@@ -46,6 +54,14 @@ pub struct Domain {
 struct Fact {
     condition: Condition,
     symbols: SmallVec<[DimId; 4]>,
+}
+
+/// `symbol = divisor*quotient + remainder`, with `0 <= remainder < divisor`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Quotient {
+    pub(super) symbol: DimId,
+    pub(super) divisor: i64,
+    pub(super) remainder: i64,
 }
 
 /// The symbols of both sides.
@@ -82,6 +98,7 @@ impl Domain {
             starts: BTreeMap::new(),
             bounds: BTreeMap::new(),
             values: BTreeMap::new(),
+            quotients: BTreeMap::new(),
             facts: Vec::new(),
             mentions: BTreeMap::new(),
             contradictory: false,
@@ -133,6 +150,11 @@ impl Domain {
             (Relation::Equal, (_, true), ..) if !dims.symbols_of(left).contains(&right) => {
                 self.set(dims, right, left);
             }
+            (Relation::Divides, _, Some(divisor), _)
+                if let Some(quotient) = dims.divided_symbol(divisor, right) =>
+            {
+                self.divide(dims, quotient);
+            }
             (
                 Relation::Equal
                 | Relation::AtMost
@@ -180,6 +202,40 @@ impl Domain {
         }
     }
 
+    /// Writes a symbol as a multiple of a new quotient, plus the remainder.
+    fn divide(&mut self, dims: &mut Dims, quotient: Quotient) {
+        let Quotient { symbol, divisor, remainder } = quotient;
+        let Interval { low, high } = self.bounds_of(dims, symbol);
+        // Extents are not negative, so the differences do not overflow.
+        let least = (low.max(0) - remainder + divisor - 1).div_euclid(divisor);
+        let most = if high == i64::MAX { high } else { (high - remainder).div_euclid(divisor) };
+        if most < least {
+            self.contradictory = true;
+            return;
+        }
+        let [scale, shift] = [divisor, remainder].map(|number| dims.constant(number));
+        let leaf = dims.bounded(Interval { low: least, high: most });
+        let multiple = dims.mul(scale, leaf);
+        let value = dims.add(multiple, shift);
+        self.quotients.insert(leaf, quotient);
+        self.set(dims, symbol, value);
+    }
+
+    /// The quotient that a symbol without a name is.
+    pub(super) fn quotient(&self, leaf: DimId) -> Option<Quotient> {
+        self.quotients.get(&leaf).copied()
+    }
+
+    /// Whether the domain writes a symbol as a multiple of a quotient.
+    pub(super) fn is_divided(&self, symbol: DimId) -> bool {
+        self.quotients.values().any(|quotient| quotient.symbol == symbol)
+    }
+
+    /// Whether the domain writes some symbol as a multiple of a quotient.
+    pub(super) fn has_quotients(&self) -> bool {
+        !self.quotients.is_empty()
+    }
+
     /// Sets the value of a symbol, and keeps the symbol's bounds as conditions on the value.
     fn set(&mut self, dims: &mut Dims, symbol: DimId, value: DimId) {
         if let Some(value) = dims.as_constant(value) {
@@ -198,11 +254,12 @@ impl Domain {
             // The old fact still holds, and stays reachable through its other symbols.
             self.insert(dims, condition);
         }
-        if low != i64::MIN {
+        let known = dims.summary(value).bounds;
+        if low > known.low {
             let low = dims.constant(low);
             self.assume(dims, Condition::new(Relation::AtMost, low, value));
         }
-        if high != i64::MAX {
+        if high < known.high {
             let high = dims.constant(high);
             self.assume(dims, Condition::new(Relation::AtMost, value, high));
         }
@@ -254,7 +311,7 @@ impl Domain {
     }
 
     /// The part of the domain that is connected with a query by values and facts.
-    pub(super) fn connected_part(&self, dims: &Dims, symbols: &[DimId]) -> Self {
+    pub(crate) fn connected_part(&self, dims: &Dims, symbols: &[DimId]) -> Self {
         let mut part = Self { contradictory: self.contradictory, ..Self::starting_at(self.least) };
         let (mut queue, mut seen) = (symbols.to_vec(), BTreeSet::new());
         let mut facts = BTreeSet::new();
@@ -271,6 +328,9 @@ impl Domain {
             if let Some(&value) = self.values.get(&symbol) {
                 part.values.insert(symbol, value);
                 queue.extend(dims.symbols_of(value));
+            }
+            if let Some(&quotient) = self.quotients.get(&symbol) {
+                part.quotients.insert(symbol, quotient);
             }
             for &at in self.mentions.get(&symbol).into_iter().flatten() {
                 if facts.len() < MAX_FACTS && facts.insert(at) {
@@ -292,7 +352,7 @@ impl Domain {
     /// The range of a leaf.
     pub(super) fn bounds_of(&self, dims: &Dims, leaf: DimId) -> Interval {
         let mut bounds = dims.summary(leaf).bounds;
-        if dims.as_symbol(leaf).is_some() {
+        if dims.is_named(leaf) {
             bounds.low = self.starts.get(&leaf).copied().unwrap_or(self.least).max(0);
         }
         self.bounds.get(&leaf).map_or(bounds, |known| bounds.intersect(*known))
@@ -305,5 +365,12 @@ impl Domain {
                 let Interval { low, high } = self.bounds_of(dims, *leaf);
                 low > high
             })
+    }
+}
+
+impl Dims {
+    /// The least value of a leaf in a domain.
+    pub(crate) fn least_of(&self, leaf: DimId, domain: &Domain) -> i64 {
+        domain.bounds_of(self, leaf).low
     }
 }

@@ -100,7 +100,8 @@ impl Dims {
     /// with a known range: a verdict holds for all their values.
     pub fn examine(&mut self, condition: Condition, domain: &Domain) -> Verdict {
         let domain = domain.connected_part(self, &symbols_of(self, condition));
-        self.examine_within(condition, &domain, &mut Effort::default())
+        let verdict = self.examine_within(condition, &domain, &mut Effort::default());
+        domain.restore_verdict(self, verdict)
     }
 
     pub(super) fn examine_within(
@@ -115,7 +116,7 @@ impl Dims {
         if domain.is_empty(self) {
             return Verdict::Always;
         }
-        let condition = self.simplify_condition(condition, domain);
+        let condition = self.simplify_within(condition, domain);
         let Some(goals) = self.alternatives(condition) else { return Verdict::Undecided };
         let known = self.known_goals(domain);
         let mut open: Vec<(usize, Goal)> = Vec::new();
@@ -154,6 +155,11 @@ impl Dims {
             return verdict;
         }
         if let Some(verdict) = exact {
+            return verdict;
+        }
+        if let [goal] = goals[..]
+            && let Some(verdict) = self.by_remainders(goal, domain, effort)
+        {
             return verdict;
         }
         if let [goal] = goals[..]
@@ -382,7 +388,7 @@ impl Dims {
     }
 
     /// The verdict that a dim has one of the values of a set; `None` if the set has no simple description.
-    fn described(&mut self, solutions: &Solutions, subject: DimId) -> Option<Verdict> {
+    pub(super) fn described(&mut self, solutions: &Solutions, subject: DimId) -> Option<Verdict> {
         let symbol = self.as_symbol(subject).is_some().then_some(subject);
         let conditions = match solutions.extent() {
             Extent::All => return Some(Verdict::Always),

@@ -40,7 +40,7 @@ impl Dims {
     /// `None` if they are infinitely many, more than a small number, or not decided.
     pub fn values_of(&mut self, condition: Condition, symbol: DimId, domain: &Domain) -> Option<Vec<i64>> {
         let domain = &domain.connected_part(self, &symbols_of(self, condition));
-        let condition = self.simplify_condition(condition, domain);
+        let condition = self.simplify_within(condition, domain);
         let mut goals = Vec::new();
         for goal in self.alternatives(condition)? {
             goals.extend(self.factored(goal, domain));

@@ -180,7 +180,7 @@ impl<'d> Prover<'d> {
             return false;
         }
         for fact in facts {
-            for term in terms.iter().filter(|term| term.monomial != DimId::ONE && term.coefficient > 0) {
+            for term in terms.iter().filter(|term| term.coefficient > 0) {
                 let Ok(at) = fact.binary_search_by_key(&term.monomial, |other| other.monomial) else {
                     continue;
                 };

@@ -147,11 +147,17 @@ impl Dims {
     /// substituted, arguments of minima that are never the least are removed, and quotients with one value
     /// are replaced by it.
     pub fn simplify(&mut self, dim: DimId, domain: &Domain) -> DimId {
+        let domain = &domain.connected_part(self, &self.symbols_of(dim));
+        let simple = self.simplified(dim, domain);
+        domain.restore(self, simple)
+    }
+
+    /// [`Dims::simplify`] with the symbols that the domain introduced.
+    fn simplified(&mut self, dim: DimId, domain: &Domain) -> DimId {
         let mut dim = domain.substitute(self, dim);
         if self.summary(dim).nesting == 0 {
             return dim;
         }
-        let domain = &domain.connected_part(self, &self.symbols_of(dim));
         let mut done = HashSet::new();
         for _ in 0..MAX_ATOMS {
             let Some(atom) = self.atom_except(dim, &done) else { break };
@@ -164,10 +170,9 @@ impl Dims {
         dim
     }
 
-    /// The condition with both sides simplified: see [`Dims::simplify`].
-    #[must_use]
-    pub fn simplify_condition(&mut self, condition: Condition, domain: &Domain) -> Condition {
-        condition.map(|side| self.simplify(side, domain))
+    /// The condition with both sides simplified, see [`Dims::simplify`], with the symbols that the domain introduced.
+    pub(super) fn simplify_within(&mut self, condition: Condition, domain: &Domain) -> Condition {
+        condition.map(|side| self.simplified(side, domain))
     }
 
     /// An innermost floor or minimum of the dim that is not done.

@@ -22,7 +22,7 @@ use super::piecewise::{Piecewise, Range, merge_ranges};
 use super::poly::gcd;
 
 /// Maximum common period of floors.
-const MAX_PERIOD: i64 = 840;
+pub(super) const MAX_PERIOD: i64 = 840;
 /// Maximum number of nodes visited over all residue classes.
 const MAX_WORK: i64 = 1 << 15;
 
@@ -333,7 +333,8 @@ fn take_all(list: &mut SmallVec<[DimId; 8]>, parts: &[DimId]) -> bool {
     true
 }
 
-fn common_multiple(a: i64, b: i64) -> Option<i64> {
+/// The least common multiple of two numbers, up to [`MAX_PERIOD`].
+pub(super) fn common_multiple(a: i64, b: i64) -> Option<i64> {
     let common = i64::try_from(gcd(a.unsigned_abs(), b.unsigned_abs())).ok()?.max(1);
     (a / common).checked_mul(b).filter(|multiple| *multiple <= MAX_PERIOD)
 }

@@ -7,6 +7,8 @@
 //! 2. bindings in which at most two symbols differ from their least value, and these have values around the
 //!    constants that occur in the condition.
 //!
+//! A quotient that the domain introduces for a symbol (see [`super::quotients`]) is counted instead of the symbol.
+//!
 //! The first result in the first set is the smallest binding of all, and the first result in the second set
 //! is the smallest of that set. Every result is evaluated.
 
@@ -48,6 +50,8 @@ struct Search {
     results: Results,
     free: Vec<Free>,
     fixed: Vec<(DimId, Interval)>,
+    /// The symbols of a binding: those of the model.
+    named: Vec<DimId>,
     /// The values of the leaves of the program.
     leaves: Vec<i64>,
     budget: usize,
@@ -64,7 +68,8 @@ impl Search {
         }
         let mut fixed = Vec::new();
         let values = domain.values(dims);
-        for (symbol, value) in values.into_iter().filter(|(symbol, _)| mentioned.contains(symbol)) {
+        let is_bound = |symbol: &DimId| mentioned.contains(symbol) || domain.is_divided(*symbol);
+        for (symbol, value) in values.into_iter().filter(|(symbol, _)| is_bound(symbol)) {
             fixed.push((symbol, domain.bounds_of(dims, symbol)));
             roots.push(value);
         }
@@ -81,8 +86,10 @@ impl Search {
             free.capacity = capacity;
         }
         let leaves = vec![0; program.leaves().len()];
-        let results = Results::default();
-        Some(Self { condition, wanted, facts, program, results, free, fixed, leaves, budget: MAX_STEPS })
+        let bound = program.leaves().iter().chain(fixed.iter().map(|(symbol, _)| symbol));
+        let named = bound.copied().filter(|symbol| dims.is_named(*symbol)).collect();
+        let (results, budget) = (Results::default(), MAX_STEPS);
+        Some(Self { condition, wanted, facts, program, results, free, fixed, named, leaves, budget })
     }
 
     /// Whether the current binding is admissible and satisfies the search.
@@ -116,6 +123,7 @@ impl Search {
             let value = self.program.result(&self.results, root).and_then(|value| i64::try_from(value).ok());
             binding.extend(value.map(|value| (*symbol, value)));
         }
+        binding.retain(|(symbol, _)| self.named.contains(symbol));
         binding.sort_unstable();
         binding
     }

@@ -67,6 +67,17 @@ impl RuleCx<'_, '_> {
         self.dims().as_constant(dim)
     }
 
+    /// Whether a constant at a port is known, in any form.
+    #[must_use]
+    pub fn has_constant(&self, port: Port) -> bool {
+        self.value(port).is_some_and(|value| self.has_data(value))
+    }
+
+    /// Whether rules computed integers or fractions at a port.
+    pub fn is_computed_size(&mut self, port: Port) -> bool {
+        matches!(self.computed_data(port), Some(Data::Ints(_) | Data::Ratios(..)))
+    }
+
     /// Records the integers at a port. Their number must match `ints.shape`; more than [`MAX_ELEMENTS`] are
     /// dropped.
     pub fn set_ints(&mut self, port: Port, ints: Ints) {

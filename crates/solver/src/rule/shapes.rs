@@ -6,11 +6,7 @@ use std::ops::RangeBounds;
 
 use super::{DimVec, Extent, ExtentRelation, Port, RuleCx, RuleError};
 use crate::dim::{Bind, Condition, Decision, DimId, DimView, Dims, Domain, Relation, Solved, Verdict};
-use crate::solution::Equation;
 use crate::state::recovery::Purpose;
-
-/// Maximum number of conditions that [`RuleCx::is_positive_in_runs`] uses.
-const MAX_BOUNDS: usize = 32;
 
 impl RuleCx<'_, '_> {
     /// The shape at a port, if its rank is known.
@@ -33,13 +29,14 @@ impl RuleCx<'_, '_> {
             return Ok(());
         }
         let Some(known) = self.derived_shape(port) else {
-            let shape = self.core().shapes.intern(dims);
+            let simple = self.simplify_in_runs(dims);
+            let shape = self.core().shapes.intern(&simple);
             self.write_shape(port, shape);
             return Ok(());
         };
         let known = DimVec::from_slice(self.tables().shapes.get(known));
         // A known shape does not come from a node in error.
-        if known[..] == *dims || self.tables().recovery.purpose == Purpose::Recover {
+        if known[..] == *dims || known == self.simplify_in_runs(dims) || self.tables().recovery.purpose == Purpose::Recover {
             return Ok(());
         }
         let met = self.meet_dims(port, &known, dims)?;
@@ -346,41 +343,6 @@ impl RuleCx<'_, '_> {
         }
         self.add_equation(Relation::OneOrEqual, narrow, wide, ExtentRelation::BROADCAST);
         Ok(wide.dim)
-    }
-
-    /// Whether a dim is at least 1 in every successful run, according to the conditions of earlier nodes: a
-    /// convolution may need `height >= 2`. Symbols count as at least 1.
-    pub fn is_positive_in_runs(&mut self, dim: DimId) -> bool {
-        self.is_positive_over(dim, Domain::nonempty())
-    }
-
-    /// As [`Self::is_positive_in_runs`], with symbols from 0 on.
-    pub fn is_positive_by_conditions(&mut self, dim: DimId) -> bool {
-        self.is_positive_over(dim, Domain::extents())
-    }
-
-    fn is_positive_over(&mut self, dim: DimId, mut domain: Domain) -> bool {
-        let positive = Condition::new(Relation::AtMost, DimId::ONE, dim);
-        if self.dims().examine(positive, &domain) == Verdict::Always {
-            return true;
-        }
-        let frame = self.frame();
-        let bounds = frame.equations.iter().filter(|equation| equation.need == Relation::AtMost);
-        let bounds: Vec<Condition> = bounds
-            .filter(|equation| frame.runs_with_body(equation.step))
-            .map(Equation::condition)
-            .take(MAX_BOUNDS)
-            .collect();
-        if bounds.is_empty() {
-            return false;
-        }
-        let dims = self.dims();
-        for condition in bounds {
-            if !dims.is_anonymous(condition.left) && !dims.is_anonymous(condition.right) {
-                domain.assume(dims, condition);
-            }
-        }
-        dims.examine(positive, &domain) == Verdict::Always
     }
 
     /// Requires an extent to be 1 or equal to another one.

@@ -14,6 +14,7 @@ use crate::dim::shape::ShapeId;
 use crate::dim::{DimId, Relation};
 use crate::map::{Map, PositionSet, Set};
 use crate::program::{Body, GraphId, Origin, StepId, ValueId};
+use crate::rule::runs::KnownConditions;
 use crate::solution::{Equation, EquationSource};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::state::constants::DataId;
@@ -371,6 +372,7 @@ impl<'a> Frame<'a> {
         let removed: Vec<Equation> = self.equations.extract_if(.., is_inside).collect();
         if !removed.is_empty() {
             self.rare.applied.clear();
+            self.rare.known = KnownConditions::default();
         }
         // The key names the graph, and all steps of a nested graph are in the range.
         for equation in &removed {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::map::{LookedUp, Map, Set};
 use crate::program::{GraphId, StepId, ValueId};
+use crate::rule::runs::KnownConditions;
 use crate::solve_error::SolveError;
 use crate::state::claim::Claim;
 use crate::state::fallback::{Fallbacks, SharedTypes};
@@ -122,6 +123,8 @@ pub(crate) struct Rare<'a> {
     pub(crate) loops: Loops,
     /// Loops that are solved iteration by iteration.
     pub(crate) unrolled: Unrolled,
+    /// The conditions of nodes so far, which rules use.
+    pub(crate) known: KnownConditions,
 }
 
 impl Empty for Rare<'_> {
@@ -155,6 +158,7 @@ impl Empty for Rare<'_> {
                 fallbacks: Fallbacks::EMPTY,
                 loops: Loops::EMPTY,
                 unrolled: Unrolled::EMPTY,
+                known: KnownConditions::EMPTY,
             }
         }
     }

@@ -12,6 +12,7 @@ use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{ComparisonOp, Extents, Floats, Form, Ints, Rule, RuleCx, RuleResult};
 
+use super::fraction;
 use crate::rules::affine::arithmetic::{self as affine, Sign};
 use crate::rules::cast::{rounded, significand};
 use crate::rules::common::{Positions, broadcast_positions, is_unsigned};
@@ -43,14 +44,17 @@ folds! {
     FLOOR = "floor.value", |cx| round(cx, Dims::floor_div, f64::floor);
     NOT = "not.value", |cx| unary(cx, not, |cx, x| { cx.dims().sub(DimId::ONE, x) }, |x| x);
     ADD = "add.value", |cx| {
-        binary(cx, affine::add, |cx, a, b| wrapped(cx, a, b, i64::wrapping_add, Dims::add), |a, b| a + b)
+        binary(cx, affine::add, |cx, a, b| wrapped(cx, a, b, i64::wrapping_add, Dims::add), |a, b| a + b)?;
+        or_fractions(cx, |cx| fraction::combine_sums(cx, Dims::add))
     };
     SUM = "sum.value", |cx| variadic(cx, affine::add, |cx, a, b| cx.dims().add(a, b));
     SUB = "sub.value", |cx| {
-        binary(cx, affine::sub, |cx, a, b| wrapped(cx, a, b, i64::wrapping_sub, Dims::sub), |a, b| a - b)
+        binary(cx, affine::sub, |cx, a, b| wrapped(cx, a, b, i64::wrapping_sub, Dims::sub), |a, b| a - b)?;
+        or_fractions(cx, |cx| fraction::combine_sums(cx, Dims::sub))
     };
     MUL = "mul.value", |cx| {
-        binary(cx, affine::mul, |cx, a, b| wrapped(cx, a, b, i64::wrapping_mul, Dims::mul), |a, b| a * b)
+        binary(cx, affine::mul, |cx, a, b| wrapped(cx, a, b, i64::wrapping_mul, Dims::mul), |a, b| a * b)?;
+        or_fractions(cx, fraction::multiply)
     };
     /// Integer division truncates towards zero. Source: Div version 14.
     DIV = "div.value", quotient;
@@ -166,30 +170,33 @@ fn both_floats(cx: &mut RuleCx<'_, '_>, float: fn(f64, f64) -> f64) {
     }
 }
 
-/// Maximum divisor of integral floats.
-const MAX_DIVISOR: i64 = 1 << 16;
+/// Computes with fractions if the operands are neither integers nor constants.
+fn or_fractions(cx: &mut RuleCx<'_, '_>, compute: fn(&mut RuleCx<'_, '_>) -> Option<()>) -> RuleResult {
+    let is_size = cx.is_computed_size(In(0)) || cx.is_computed_size(In(1));
+    if is_size && cx.elem(Out(0)).is_some_and(follows_whole) && !cx.has_constant(Out(0)) {
+        // Without a result, the values are unknown.
+        let _ = compute(cx);
+    }
+    Ok(())
+}
 
-/// Integers are divided element by element. Quotients of floats are tracked if all are integral, or as ratios
-/// if the divisor is one constant.
+/// Integers are divided element by element. Quotients of floats are tracked if all are integral, or as fractions if the
+/// divisor is one constant.
 fn quotient(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if !cx.elem(Out(0)).is_some_and(follows_whole) {
         return binary(cx, |cx, a, b| affine::div(cx, a, b, divide), divide, |a, b| a / b);
     }
     let Some((a, b)) = both_ints(cx) else {
         both_floats(cx, |a, b| a / b);
-        return Ok(());
+        return or_fractions(cx, fraction::divide);
     };
     let Some((shape, positions)) = positions_of(cx, &[&a.shape, &b.shape]) else { return Ok(()) };
     let exact = positions.iter().map(|at| cx.dims().div_exact(a.items[at[0]], b.items[at[1]])).collect();
     if let Some(items) = exact {
         put_whole(cx, Out(0), Ints { shape, items });
-    } else if let [divisor] = b.items[..]
-        && let Some(divisor @ 2..=MAX_DIVISOR) = cx.const_dim(divisor)
-    {
-        let items = positions.iter().map(|at| a.items[at[0]]).collect();
-        cx.set_ratios(Out(0), Ints { shape, items }, divisor);
+        return Ok(());
     }
-    Ok(())
+    or_fractions(cx, fraction::divide)
 }
 
 /// Records floats as computed at run time, rounded to the element type; for half precision only if they are
@@ -207,7 +214,7 @@ fn set_rounded(cx: &mut RuleCx<'_, '_>, shape: Extents, items: Vec<f64>) {
 }
 
 /// The broadcast positions; marks the result as too large to track if necessary.
-fn positions_of(cx: &mut RuleCx<'_, '_>, shapes: &[&[usize]]) -> Option<Positions> {
+pub(super) fn positions_of(cx: &mut RuleCx<'_, '_>, shapes: &[&[usize]]) -> Option<Positions> {
     let positions = broadcast_positions(shapes);
     if positions.is_none() {
         cx.drop_constant(Out(0));

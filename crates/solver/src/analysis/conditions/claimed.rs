@@ -94,7 +94,7 @@ impl<'a> Facts<'a> {
                 }
                 Verdict::Never | Verdict::Only { .. } => None,
             };
-            let binding = core.dims.counterexample(condition, &self.domain).ok_or(())?;
+            let binding = self.counterexample(core, condition, &self.domain).ok_or(())?;
             return Ok(self.refuted(
                 core,
                 frame,
@@ -113,7 +113,7 @@ impl<'a> Facts<'a> {
             {
                 continue;
             }
-            if let Some(binding) = core.dims.counterexample(condition, &domain) {
+            if let Some(binding) = self.counterexample(core, condition, &domain) {
                 let (shown, with) = if claim.declared == a { (a, b) } else { (b, a) };
                 let broadcast = Some((found, shown, with));
                 return Ok(self.refuted(

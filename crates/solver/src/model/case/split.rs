@@ -204,7 +204,7 @@ fn leaves_little(dims: &mut Dims, literals: &[Literal]) -> bool {
         };
         match dims.examine(negation, &domain) {
             Verdict::Never => true,
-            Verdict::Only { values, .. } => !crate::analysis::conditions::is_bound(&values),
+            Verdict::Only { values, .. } => !crate::analysis::conditions::is_bound(&values, 1),
             Verdict::Always | Verdict::Equals { .. } | Verdict::Restricted { .. } | Verdict::Undecided => {
                 false
             }

@@ -1,0 +1,192 @@
+//! Conclusions from the conditions of earlier nodes, which every successful run satisfies.
+//!
+//! A convolution may need `height >= 2`, and a reshape that 7 divides `width`. From such conditions a rule concludes
+//! that an extent is positive, that a case of its operator never happens, or that an extent has a simpler form. Symbols
+//! count as at least 1.
+//!
+//! Conditions are decided when a rule first asks for a conclusion, in the order of nodes, each under those before it. At
+//! most [`MAX_DECIDED`] are used.
+
+use super::{DimVec, RuleCx};
+use crate::dim::{Condition, DimId, Dims, Domain, Relation, Verdict, symbols_of};
+use crate::map::Map;
+use crate::solution::Equation;
+use crate::state::frame::Frame;
+
+/// Maximum number of conditions that are used.
+const MAX_DECIDED: usize = 128;
+/// Maximum number of inequalities that [`RuleCx::is_positive_by_conditions`] uses.
+const MAX_BOUNDS: usize = 32;
+
+/// The conditions of the nodes of a body so far.
+#[derive(Debug, Default)]
+pub(crate) struct KnownConditions {
+    domain: Domain,
+    /// The number of equations of the body that `domain` includes.
+    decided: usize,
+    /// The simpler forms of dims.
+    simplified: Map<DimId, Simplified>,
+    /// The quotients that are exact in every successful run, with dividend and divisor.
+    exact: Map<DimId, (DimId, DimId)>,
+}
+
+/// The simpler form of a dim under a number of equations.
+#[derive(Clone, Copy, Debug)]
+struct Simplified {
+    dim: DimId,
+    decided: usize,
+}
+
+impl KnownConditions {
+    /// No conditions.
+    pub(crate) const EMPTY: Self = Self {
+        domain: Domain::nonempty(),
+        decided: 0,
+        simplified: Map::with_hasher(crate::map::LookedUp),
+        exact: Map::with_hasher(crate::map::LookedUp),
+    };
+
+    /// Decides the equations that were added.
+    fn update(&mut self, dims: &mut Dims, frame: &Frame<'_>) {
+        if self.decided == 0 {
+            for dim in dims.non_negative_facts().to_vec() {
+                if !dims.is_anonymous(dim) {
+                    self.domain.assume(dims, Condition::new(Relation::AtMost, DimId::ZERO, dim));
+                }
+            }
+        }
+        let last = frame.equations.len().min(MAX_DECIDED);
+        for equation in frame.equations.get(self.decided..last).unwrap_or_default() {
+            let condition = equation.condition();
+            if [condition.left, condition.right].iter().any(|dim| dims.is_anonymous(*dim))
+                || !frame.runs_with_body(equation.step)
+            {
+                continue;
+            }
+            match dims.examine(condition, &self.domain) {
+                Verdict::Always | Verdict::Never => {}
+                Verdict::Restricted { conditions } => {
+                    conditions.into_iter().for_each(|simple| self.domain.assume(dims, simple));
+                }
+                Verdict::Equals { symbol, value } => {
+                    self.domain.assume(dims, Condition::new(Relation::Equal, symbol, value));
+                }
+                Verdict::Only { .. } => self.domain.assume(dims, condition),
+                Verdict::Undecided if condition.relation == Relation::AtMost => {
+                    self.domain.assume(dims, condition);
+                }
+                Verdict::Undecided => {}
+            }
+        }
+        self.decided = self.decided.max(last);
+    }
+}
+
+impl RuleCx<'_, '_> {
+    /// Evaluates a function of the conditions so far.
+    fn in_runs<T>(&mut self, evaluate: impl FnOnce(&mut Dims, &mut KnownConditions) -> T) -> T {
+        let uncached = self.uncached();
+        let mut known = std::mem::take(&mut uncached.frame.rare.known);
+        known.update(&mut uncached.core.dims, uncached.frame);
+        let result = evaluate(&mut uncached.core.dims, &mut known);
+        uncached.frame.rare.known = known;
+        result
+    }
+
+    /// Whether a dim is at least 1 in every successful run.
+    pub fn is_positive_in_runs(&mut self, dim: DimId) -> bool {
+        let positive = Condition::new(Relation::AtMost, DimId::ONE, dim);
+        self.dims().examine(positive, &Domain::nonempty()) == Verdict::Always
+            || !self.frame().equations.is_empty()
+                && self.in_runs(|dims, known| dims.examine(positive, &known.domain) == Verdict::Always)
+    }
+
+    /// As [`Self::is_positive_in_runs`], with symbols from 0 on.
+    pub fn is_positive_by_conditions(&mut self, dim: DimId) -> bool {
+        let positive = Condition::new(Relation::AtMost, DimId::ONE, dim);
+        let mut domain = Domain::extents();
+        if self.dims().examine(positive, &domain) == Verdict::Always {
+            return true;
+        }
+        let frame = self.frame();
+        let bounds = frame.equations.iter().filter(|equation| equation.need == Relation::AtMost);
+        let bounds: Vec<Condition> = bounds
+            .filter(|equation| frame.runs_with_body(equation.step))
+            .map(Equation::condition)
+            .take(MAX_BOUNDS)
+            .collect();
+        if bounds.is_empty() {
+            return false;
+        }
+        let dims = self.dims();
+        for condition in bounds {
+            if !dims.is_anonymous(condition.left) && !dims.is_anonymous(condition.right) {
+                domain.assume(dims, condition);
+            }
+        }
+        dims.examine(positive, &domain) == Verdict::Always
+    }
+
+    /// Whether a condition holds in no successful run in which an extent is 0.
+    pub fn is_never_if_zero(&mut self, extent: DimId, condition: Condition) -> bool {
+        if [extent, condition.left, condition.right].iter().any(|dim| self.dims().is_anonymous(*dim)) {
+            return false;
+        }
+        self.in_runs(|dims, known| {
+            let mut symbols = symbols_of(dims, condition);
+            symbols.extend(dims.symbols_of(extent));
+            let mut domain = known.domain.connected_part(dims, &symbols);
+            domain.assume(dims, Condition::new(Relation::AtMost, extent, DimId::ZERO));
+            dims.never(condition, &domain)
+        })
+    }
+
+    /// The extents without minima that the conditions so far decide. The form of a dim does not change once it is simpler.
+    pub(super) fn simplify_in_runs(&mut self, extents: &[DimId]) -> DimVec {
+        let mut simple = DimVec::from_slice(extents);
+        for dim in &mut simple {
+            let dims = self.dims();
+            if !dims.has_minimum(*dim) || dims.is_anonymous(*dim) || self.frame().equations.is_empty() {
+                continue;
+            }
+            *dim = self.in_runs(|dims, known| {
+                let decided = known.decided;
+                match known.simplified.get(dim) {
+                    Some(found) if found.dim != *dim || found.decided == decided => found.dim,
+                    Some(_) | None => {
+                        let shorter = dims.simplify(*dim, &known.domain);
+                        let shorter = if dims.is_anonymous(shorter) { *dim } else { dims.simpler(*dim, shorter) };
+                        known.simplified.insert(*dim, Simplified { dim: shorter, decided });
+                        shorter
+                    }
+                }
+            });
+        }
+        simple
+    }
+
+    /// Records that the division of one extent by another one is exact in every successful run.
+    pub fn note_exact(&mut self, quotient: DimId, dividend: DimId, divisor: DimId) {
+        if !self.is_conditional() {
+            self.frame().rare.known.exact.insert(quotient, (dividend, divisor));
+        }
+    }
+
+    /// The number of elements of a shape. With an extent that is an exact quotient of a number of elements, it is that
+    /// number: `[b*h//(4*m), 4, m]` has `b*h` elements.
+    pub fn element_count(&mut self, shape: &[DimId]) -> DimId {
+        let is_quotient = |cx: &mut Self, dim: DimId| {
+            cx.dims().has_floor(dim) && cx.frame().rare.known.exact.contains_key(&dim)
+        };
+        if let Some(at) = shape.iter().position(|dim| is_quotient(self, *dim))
+            && let Some((dividend, divisor)) = self.frame().rare.known.exact.get(&shape[at]).copied()
+        {
+            let others: DimVec = [&shape[..at], &shape[at + 1..]].concat().into();
+            let others = self.dims().product(&others);
+            if let Some(times) = self.dims().div_exact(others, divisor) {
+                return self.dims().mul(dividend, times);
+            }
+        }
+        self.dims().product(shape)
+    }
+}
