@@ -125,6 +125,7 @@ mod solve;
 mod tests;
 mod view;
 mod witness;
+mod work;
 
 pub use arena::Dims;
 pub use bind::Bind;

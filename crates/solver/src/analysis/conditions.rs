@@ -44,6 +44,7 @@ use crate::solution::{Equation, EquationSource, Requirement};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::state::Core;
 use crate::state::frame::Frame;
+use crate::state::limit::Limit;
 
 /// Maximum number of decided equations.
 const MAX_EQUATIONS: usize = 1024;
@@ -77,6 +78,7 @@ pub(crate) fn decide<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Decided<'a> 
     let mut facts = solve(core, frame);
     facts.claims(core, frame);
     facts.combine(core);
+    facts.decided.errors.extend(given_up(core, frame, &facts.decided.requirements));
     facts.decided.errors.extend(errors);
     facts.decided
 }
@@ -470,6 +472,19 @@ impl<'a> Facts<'a> {
             EquationSource::Call | EquationSource::Declared(_) => {}
         }
     }
+}
+
+/// The limit that left a condition undecided, at the first value that needs it.
+fn given_up<'a>(
+    core: &Core<'a>,
+    frame: &Frame<'a>,
+    requirements: &[Requirement],
+) -> Option<SolveError<'a>> {
+    let open = requirements.iter().find(|it| !it.is_decided).filter(|_| core.dims.has_given_up_proofs())?;
+    let last = frame.body.last_step(open.equation.step);
+    let value = frame.body.outputs(last).iter().flatten().copied().next()?;
+    let kind = SolveErrorKind::LimitReached { value, limit: Limit::Proofs };
+    Some(SolveError { site: frame.site_of(value), kind })
 }
 
 /// Whether the values are all values from the least one to a greatest one, and at least three. Such an upper bound is a

@@ -12,13 +12,17 @@ use crate::catalogue::{FunctionId, Op, OpKind, Operators};
 use crate::program::{Body, DeclarationKind, GraphId, Origin, StepId, ValueId};
 use crate::rule::Port;
 use crate::signature::Schema;
-use crate::solution::Type;
+use crate::solution::{TensorType, Type};
 use crate::solve_error::ErrorSite;
 use crate::state::Core;
 use crate::state::frame::Frame;
 
 /// The maximum number of element types that are listed.
 const MAX_ELEMS: usize = 6;
+/// Maximum rank of a type that is shown in full. No runtime has more axes.
+const MAX_SHOWN: usize = 64;
+/// Number of axes that are shown of a larger rank.
+const FEW: usize = 8;
 
 /// The parts of a diagnostic.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -170,6 +174,11 @@ impl<'d, 'a> Scope<'d, 'a> {
     pub(super) fn show(&self, ty: &Type) -> String {
         match ty {
             Type::Unknown(None) => "of unknown type".to_owned(),
+            Type::Tensor(TensorType { elem, shape: Some(shape) }) if shape.len() > MAX_SHOWN => {
+                let first = TensorType { elem: *elem, shape: Some(shape[..FEW].into()) };
+                let shown = self.show(&Type::Tensor(first));
+                format!("{}, {} more axes]", shown.trim_end_matches(']'), shape.len() - FEW)
+            }
             ty => escaped(ty.display(self.core.types.universe(), &self.core.dims).to_string()),
         }
     }

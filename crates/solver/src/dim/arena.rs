@@ -18,6 +18,7 @@ use super::bounds::Interval;
 use super::facts::Facts;
 use super::id::DimId;
 use super::poly::Term;
+use super::work::Work;
 use crate::map::{HashState, MAX_SCANNED, Map, Set};
 
 /// A range in one of the arena's flat lists.
@@ -147,6 +148,7 @@ pub struct Dims {
     hasher: HashState,
     /// The assumptions of the current case.
     pub(super) facts: Facts,
+    pub(super) work: Work,
 }
 
 impl Dims {

@@ -192,6 +192,7 @@ impl Dims {
 
     /// The interval of a sum of terms.
     pub(super) fn bounds_of_terms(&mut self, terms: &[Term]) -> Interval {
+        self.count_work(terms.len());
         let mut plain = self.plain_bounds(terms);
         if plain.low < 0
             && let Some(low) = self.shifted_low(terms, 1)
@@ -205,7 +206,7 @@ impl Dims {
         }
         // The interval of an atom is as tight as its relaxation.
         let is_atom = matches!(without_constant(terms), [term] if !matches!(self.kind(term.monomial), Some(Kind::Product(_))));
-        if plain.single().is_some() || is_atom || !terms.iter().any(|term| self.is_relaxable(term.monomial)) {
+        if self.is_exhausted() || plain.single().is_some() || is_atom || !terms.iter().any(|term| self.is_relaxable(term.monomial)) {
             return plain.rounded(terms);
         }
         let mut budget = RELAXATIONS;
@@ -308,6 +309,7 @@ impl Dims {
             return best;
         }
         *budget -= 1;
+        self.count_work(replaced.0.len());
         let found = match self.with_leaf(replaced, bound) {
             Some(interval) => match end {
                 End::Low => interval.low,

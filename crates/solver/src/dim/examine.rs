@@ -33,6 +33,7 @@ use super::extremum::drop_redundant;
 use super::id::DimId;
 use super::poly::{merge, without_constant};
 use super::solutions::{Extent, MAX_VALUES, Pivot, Solutions};
+use super::work::Effort;
 
 /// The result of deciding a condition over a [`Domain`].
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -75,24 +76,6 @@ const MAX_ALTERNATIVES: usize = 4;
 /// Maximum size of goals whose values are enumerated.
 const MAX_ENUMERATED: u16 = 48;
 
-/// A budget of examinations.
-#[derive(Debug)]
-pub(super) struct Effort(u32);
-
-impl Default for Effort {
-    fn default() -> Self {
-        Self(192)
-    }
-}
-
-impl Effort {
-    /// `None` if the budget is spent.
-    pub(super) fn spend(&mut self) -> Option<()> {
-        self.0 = self.0.checked_sub(1)?;
-        Some(())
-    }
-}
-
 impl Dims {
     /// Decides a condition for all admissible bindings of the symbols.
     ///
@@ -100,7 +83,7 @@ impl Dims {
     /// with a known range: a verdict holds for all their values.
     pub fn examine(&mut self, condition: Condition, domain: &Domain) -> Verdict {
         let domain = domain.connected_part(self, &symbols_of(self, condition));
-        let verdict = self.examine_within(condition, &domain, &mut Effort::default());
+        let verdict = self.with_effort(|dims, effort| dims.examine_within(condition, &domain, effort));
         domain.restore_verdict(self, verdict)
     }
 
@@ -110,7 +93,7 @@ impl Dims {
         domain: &Domain,
         effort: &mut Effort,
     ) -> Verdict {
-        if effort.spend().is_none() {
+        if effort.spend(self).is_none() {
             return Verdict::Undecided;
         }
         if domain.is_empty(self) {

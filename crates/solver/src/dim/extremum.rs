@@ -53,12 +53,13 @@ impl Dims {
     }
 
     fn least(&mut self, mut arguments: Vec<Terms>) -> Option<DimId> {
-        if arguments.len() > 2 * MAX_ARGUMENTS {
+        if arguments.len() > 2 * MAX_ARGUMENTS || self.is_exhausted() {
             return None;
         }
         // The result is `shift + scale * min(arguments)` throughout.
         let (mut shift, mut scale) = (Terms::new(), 1i64);
         for _ in 0..ROUNDS {
+            self.count_work(arguments.iter().map(Terms::len).sum());
             shift = merge(&shift, &take_shared(&mut arguments)?, scale)?;
             scale = scale.checked_mul(take_content(&mut arguments)?)?;
             // Sorted, so that the result does not depend on the order of arguments.

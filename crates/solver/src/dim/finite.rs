@@ -15,10 +15,11 @@ use super::arena::Dims;
 use super::condition::{Condition, Goal, Relation};
 use super::domain::{Domain, symbols_of};
 use super::evaluate::{DimProgram, Results};
-use super::examine::{Effort, Verdict};
+use super::examine::Verdict;
 use super::id::DimId;
 use super::poly::{constant_term, without_constant};
 use super::solutions::MAX_VALUES;
+use super::work::Effort;
 
 /// Distances from the lower bound. If solutions are finitely many, there is often a proof that none is that far.
 const FAR: [i64; 5] = [1 << 31, 1 << 16, 1 << 12, 1 << 8, 1 << 4];
@@ -45,7 +46,7 @@ impl Dims {
         for goal in self.alternatives(condition)? {
             goals.extend(self.factored(goal, domain));
         }
-        self.finite(condition, &goals, symbol, domain, &mut Effort::default())
+        self.with_effort(|dims, effort| dims.finite(condition, &goals, symbol, domain, effort))
     }
 
     /// Whether finitely many bindings satisfy a condition that is no inequality: it bounds each of its symbols.
@@ -121,7 +122,7 @@ impl Dims {
                 }
                 continue;
             }
-            effort.spend()?;
+            effort.spend(self)?;
             let within = domain.clone().at_least(symbol, low).at_most(symbol, high);
             if !self.fails_everywhere(goals, &within) {
                 let middle = low + (high - low) / 2;
@@ -174,7 +175,7 @@ impl Dims {
             } else if self.examine_within(condition, &fixed, effort) != Verdict::Never {
                 return None;
             }
-            effort.spend()?;
+            effort.spend(self)?;
             if values.len() > MAX_VALUES {
                 return None;
             }

@@ -16,6 +16,7 @@ impl Dims {
             _ => {}
         }
         debug_assert!(terms.is_sorted_by(|a, b| a.monomial < b.monomial), "terms are sorted and distinct");
+        self.count_work(terms.len());
         let words =
             terms.iter().map(|term| term.monomial.word().rotate_left(32) ^ term.coefficient.cast_unsigned());
         let hash = self.hash(1, words);
@@ -48,6 +49,7 @@ impl Dims {
             _ => {}
         }
         debug_assert!(factors.is_sorted(), "factors are sorted");
+        self.count_work(1);
         let hash = self.hash(2, factors.iter().map(|factor| factor.word()));
         if let Some(found) =
             self.find(hash, |dims, kind| matches!(kind, Kind::Product(span) if dims.list(*span) == factors))
@@ -66,6 +68,7 @@ impl Dims {
 
     /// The floor of a quotient that is already in lowest form. `None` if it is beyond the limits.
     pub(super) fn intern_floor(&mut self, numerator: DimId, denominator: DimId) -> Option<DimId> {
+        self.count_work(1);
         let hash = self.hash(3, [numerator.word(), denominator.word()]);
         let same = |_: &Self, kind: &Kind| matches!(kind, Kind::Floor { numerator: n, denominator: d } if *n == numerator && *d == denominator);
         if let Some(found) = self.find(hash, same) {

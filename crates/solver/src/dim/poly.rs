@@ -162,9 +162,10 @@ impl Dims {
 
     /// The product of two polynomials; `None` beyond the limits.
     pub(super) fn multiply(&mut self, a: &[Term], b: &[Term]) -> Option<Terms> {
-        if a.len() * b.len() > MAX_PAIRS {
+        if a.len() * b.len() > MAX_PAIRS || self.is_exhausted() {
             return None;
         }
+        self.count_work(a.len() * b.len());
         let mut products = Vec::with_capacity(a.len() * b.len());
         for left in a {
             for right in b {

@@ -10,7 +10,7 @@
 //! 3. by cases: each argument of a minimum is the least one, which adds facts; each remainder of a symbol by
 //!    the divisor of a floor; a symbol in a product is at its least value, or above it.
 //!
-//! Proofs are sound; `false` means that none was found. [`MAX_WORK`] limits the work of one proof, and
+//! Proofs are sound; `false` means that none was found. [`MAX_WORK`] and [`MAX_PROOF`] limit the work of one proof, and
 //! [`MAX_FACTS`] the conditions of the domain.
 
 use std::collections::HashMap;
@@ -22,6 +22,7 @@ use super::decide::Decision;
 use super::domain::Domain;
 use super::id::DimId;
 use super::poly::{Term, Terms, gcd, merge};
+use super::work::MAX_PROOF;
 
 /// Maximum number of terms visited by one proof.
 const MAX_WORK: usize = 1 << 14;
@@ -69,6 +70,7 @@ impl<'d> Prover<'d> {
     fn new(main: &mut Dims, domain: &'d Domain, style: Style) -> Self {
         let (dims, leaves, facts) = (Dims::new(), HashMap::new(), Vec::new());
         let mut prover = Self { dims, domain, style, leaves, facts, work: 0, splits: MAX_SPLITS };
+        prover.dims.limit_to_proof();
         for condition in domain.conditions().take(MAX_FACTS) {
             let (left, right) = (prover.import(main, condition.left), prover.import(main, condition.right));
             match condition.relation {
@@ -126,7 +128,7 @@ impl<'d> Prover<'d> {
 
     /// Spends work; returns whether the budget allows it.
     fn spend(&mut self, work: usize) -> bool {
-        let allowed = self.work >= work;
+        let allowed = self.work >= work && self.dims.visited() <= MAX_PROOF;
         self.work = self.work.saturating_sub(work);
         allowed
     }
@@ -297,7 +299,9 @@ impl Dims {
         [Style::Shifted, Style::Plain].into_iter().any(|style| {
             let mut prover = Prover::new(self, domain, style);
             let dim = prover.import(self, dim);
-            prover.prove(claim, dim)
+            let proved = prover.prove(claim, dim);
+            self.count_work_of(&prover.dims);
+            proved
         })
     }
 
@@ -332,6 +336,7 @@ impl Dims {
     pub(super) fn only_value(&mut self, dim: DimId, domain: &Domain) -> Option<i64> {
         let mut prover = Prover::new(self, domain, Style::Shifted);
         let dim = prover.import(self, dim);
+        self.count_work_of(&prover.dims);
         prover.dims.as_constant(dim).or_else(|| prover.dims.summary(dim).bounds.single())
     }
 

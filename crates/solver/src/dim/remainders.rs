@@ -13,10 +13,11 @@ use super::arena::{Dims, Kind};
 use super::bounds::Interval;
 use super::condition::{Condition, Goal, Relation};
 use super::domain::{Domain, symbols_of};
-use super::examine::{Effort, Verdict};
+use super::examine::Verdict;
 use super::id::DimId;
 use super::poly::without_constant;
 use super::solutions::{MAX_PERIOD, common_multiple};
+use super::work::Effort;
 
 /// Maximum number of symbols that are divided.
 const MAX_SYMBOLS: usize = 4;
@@ -104,7 +105,7 @@ impl Dims {
 
     /// Whether a goal holds for no admissible binding, proved by cases.
     fn never_by_cases(&mut self, goal: Goal, domain: &Domain, depth: u32, effort: &mut Effort) -> bool {
-        if effort.spend().is_none() {
+        if effort.spend(self).is_none() {
             return false;
         }
         if domain.is_empty(self) {
@@ -152,15 +153,18 @@ impl Dims {
     /// Whether a condition holds for no admissible binding: as [`Dims::examine`] decides, or by cases.
     pub fn never(&mut self, condition: Condition, domain: &Domain) -> bool {
         let domain = &domain.connected_part(self, &symbols_of(self, condition));
-        let mut effort = Effort::default();
-        if self.examine_within(condition, domain, &mut effort) == Verdict::Never {
+        self.with_effort(|dims, effort| dims.never_within(condition, domain, effort))
+    }
+
+    fn never_within(&mut self, condition: Condition, domain: &Domain, effort: &mut Effort) -> bool {
+        if self.examine_within(condition, domain, effort) == Verdict::Never {
             return true;
         }
         let condition = domain.substituted(self, condition);
         let Some((symbol, parts)) = self.cases_of(condition.left, domain) else { return false };
         parts.into_iter().all(|Interval { low, high }| {
             let case = domain.clone().at_least(symbol, low).at_most(symbol, high);
-            case.is_empty(self) || self.examine_within(condition, &case, &mut effort) == Verdict::Never
+            case.is_empty(self) || self.examine_within(condition, &case, effort) == Verdict::Never
         })
     }
 }

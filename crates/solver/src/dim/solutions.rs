@@ -199,7 +199,9 @@ impl Dims {
     }
 
     /// The exact solutions of goals in one variable, of which at least one has to hold.
-    pub(super) fn solutions(&self, goals: &[Goal], pivot: &Pivot, period: i64) -> Option<Solutions> {
+    pub(super) fn solutions(&mut self, goals: &[Goal], pivot: &Pivot, period: i64) -> Option<Solutions> {
+        let sizes: usize = goals.iter().map(|goal| usize::from(self.summary(goal.dim()).size) + 1).sum();
+        self.count_work(sizes.saturating_mul(usize::try_from(period).unwrap_or(1)));
         let Interval { low, high } = pivot.bounds;
         if low == i64::MIN {
             return None;

@@ -21,6 +21,8 @@ use super::id::DimId;
 
 /// Maximum number of evaluated steps of a search.
 const MAX_STEPS: usize = 1 << 15;
+/// Number of evaluated steps that take as long as the visit of one term.
+const STEPS_PER_TERM: usize = 4;
 /// Maximum number of values of one symbol in the second set.
 const MAX_CANDIDATES: usize = 24;
 /// Maximum number of symbols whose pairs are varied in the second set.
@@ -250,8 +252,10 @@ impl Dims {
             return None;
         }
         let mut search = Search::new(self, condition, &domain, wanted)?;
-        if let Some(found) = search.in_order() {
-            return Some(found);
+        let found = search.in_order();
+        self.count_work((MAX_STEPS - search.budget) / STEPS_PER_TERM);
+        if found.is_some() {
+            return found;
         }
         let conditions = std::iter::once(&search.condition).chain(&search.facts);
         let sides = conditions.flat_map(|condition| [condition.left, condition.right]);

@@ -220,6 +220,7 @@ impl<'a> Passes<'_, 'a> {
             None if options.assume.is_empty() => {}
             None => *core.assumptions = assume::read(&mut core, body, &options.assume)?,
         }
+        core.dims.limit_work(body.steps.len());
         seeds::bind_symbols(&mut core, body, &options.seeds, rejected_seeds)?;
         let mut frame = Frame::new(0, Arc::clone(body));
         if !self.false_shapes.is_empty() {

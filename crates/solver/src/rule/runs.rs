@@ -15,13 +15,17 @@ use crate::state::frame::Frame;
 
 /// Maximum number of conditions that are used.
 const MAX_DECIDED: usize = 128;
+/// Maximum number of dims that are simplified.
+const MAX_SIMPLIFIED: usize = 1024;
 /// Maximum number of inequalities that [`RuleCx::is_positive_by_conditions`] uses.
 const MAX_BOUNDS: usize = 32;
 
 /// The conditions of the nodes of a body so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct KnownConditions {
     domain: Domain,
+    /// The conditions over symbols from 0 on: types hold for empty tensors too.
+    extents: Domain,
     /// The number of equations of the body that `domain` includes.
     decided: usize,
     /// The simpler forms of dims.
@@ -37,10 +41,17 @@ struct Simplified {
     decided: usize,
 }
 
+impl Default for KnownConditions {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
 impl KnownConditions {
     /// No conditions.
     pub(crate) const EMPTY: Self = Self {
         domain: Domain::nonempty(),
+        extents: Domain::extents(),
         decided: 0,
         simplified: Map::with_hasher(crate::map::LookedUp),
         exact: Map::with_hasher(crate::map::LookedUp),
@@ -51,7 +62,7 @@ impl KnownConditions {
         if self.decided == 0 {
             for dim in dims.non_negative_facts().to_vec() {
                 if !dims.is_anonymous(dim) {
-                    self.domain.assume(dims, Condition::new(Relation::AtMost, DimId::ZERO, dim));
+                    self.assume(dims, Condition::new(Relation::AtMost, DimId::ZERO, dim));
                 }
             }
         }
@@ -66,19 +77,27 @@ impl KnownConditions {
             match dims.examine(condition, &self.domain) {
                 Verdict::Always | Verdict::Never => {}
                 Verdict::Restricted { conditions } => {
-                    conditions.into_iter().for_each(|simple| self.domain.assume(dims, simple));
+                    conditions.into_iter().for_each(|simple| self.assume(dims, simple));
                 }
                 Verdict::Equals { symbol, value } => {
-                    self.domain.assume(dims, Condition::new(Relation::Equal, symbol, value));
+                    self.assume(dims, Condition::new(Relation::Equal, symbol, value));
                 }
-                Verdict::Only { .. } => self.domain.assume(dims, condition),
+                Verdict::Only { .. } => self.assume(dims, condition),
                 Verdict::Undecided if condition.relation == Relation::AtMost => {
-                    self.domain.assume(dims, condition);
+                    self.assume(dims, condition);
                 }
                 Verdict::Undecided => {}
             }
         }
         self.decided = self.decided.max(last);
+    }
+
+    fn assume(&mut self, dims: &mut Dims, condition: Condition) {
+        self.domain.assume(dims, condition);
+        // Their values would replace symbols that callers may leave apart.
+        if condition.relation != Relation::Equal {
+            self.extents.assume(dims, condition);
+        }
     }
 }
 
@@ -146,7 +165,11 @@ impl RuleCx<'_, '_> {
         let mut simple = DimVec::from_slice(extents);
         for dim in &mut simple {
             let dims = self.dims();
-            if !dims.has_minimum(*dim) || dims.is_anonymous(*dim) || self.frame().equations.is_empty() {
+            if !dims.has_minimum(*dim)
+                || dims.is_anonymous(*dim)
+                || self.frame().equations.is_empty()
+                || self.frame().rare.known.simplified.len() >= MAX_SIMPLIFIED
+            {
                 continue;
             }
             *dim = self.in_runs(|dims, known| {
@@ -154,7 +177,7 @@ impl RuleCx<'_, '_> {
                 match known.simplified.get(dim) {
                     Some(found) if found.dim != *dim || found.decided == decided => found.dim,
                     Some(_) | None => {
-                        let shorter = dims.simplify(*dim, &known.domain);
+                        let shorter = dims.simplify(*dim, &known.extents);
                         let shorter = if dims.is_anonymous(shorter) { *dim } else { dims.simpler(*dim, shorter) };
                         known.simplified.insert(*dim, Simplified { dim: shorter, decided });
                         shorter

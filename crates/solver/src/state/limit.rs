@@ -20,6 +20,8 @@ pub enum Limit {
         /// Maximum number of iterations.
         most: usize,
     },
+    /// Examinations of the model's conditions take too many steps.
+    Proofs,
     /// Too many conditions are open.
     Cases {
         /// Maximum number of cases.
@@ -39,6 +41,7 @@ impl Limit {
             Self::Iterations { most } => {
                 format!("no more than {most} iterations of a loop are solved one by one")
             }
+            Self::Proofs => "the proofs about its conditions take too many steps".to_owned(),
             Self::Cases { most, depth } => {
                 format!("no more than {most} cases of at most {depth} conditions are solved")
             }

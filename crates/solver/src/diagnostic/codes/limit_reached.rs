@@ -11,9 +11,25 @@ impl Scope<'_, '_> {
     pub(crate) fn limit_reached(&mut self, site: ErrorSite, value: ValueId, limit: Limit) -> Diagnostic {
         let subject = self.value_text(value);
         let ty = self.type_of(value);
-        let message = format!("{subject} is {}, because {}", self.show(&ty), limit.reason());
-        let snippet =
-            self.maker(value).and_then(|_| self.output_snippet(site, value, "not known because of a limit"));
+        let message = match limit {
+            Limit::Proofs => format!("a condition of {subject} is undecided, because {}", limit.reason()),
+            Limit::Constant { .. }
+            | Limit::Expression
+            | Limit::Widenings { .. }
+            | Limit::Iterations { .. }
+            | Limit::Cases { .. } => {
+                format!("{subject} is {}, because {}", self.show(&ty), limit.reason())
+            }
+        };
+        let label = match limit {
+            Limit::Proofs => "undecided because of a limit",
+            Limit::Constant { .. }
+            | Limit::Expression
+            | Limit::Widenings { .. }
+            | Limit::Iterations { .. }
+            | Limit::Cases { .. } => "not known because of a limit",
+        };
+        let snippet = self.maker(value).and_then(|_| self.output_snippet(site, value, label));
         Diagnostic::new(Code::LimitReached, message, self.location(site)).with_snippets(snippet).with_help(
             format!("the limits are listed in docs/limits.md; to go on, seed the type of {subject}"),
         )
