@@ -32,6 +32,10 @@ pub(super) const FAMILIES: &[Family] = &[
     },
     linear("check/models", "passes over models/", 1, |size| repeated(stored(), size)),
     linear("check/diagnostics", "errors", 30, diagnosed),
+    linear("check/windows", "window partitions", 3, windows),
+    linear("check/stages", "pixel unshuffles in a row, twice", 2, stages),
+    linear("check/rank", "axes", 30, rank),
+    linear("check/attributes", "unknown attributes", 200, attributes),
 ];
 
 fn is_valid(bytes: &[u8]) -> bool {
@@ -77,5 +81,101 @@ fn diagnosed(size: usize) -> Work {
     Box::new(move || {
         let mut checked = check(black_box(&bytes), &Options::default()).expect("the model is readable");
         assert_eq!(diagnose(&mut checked).len(), size);
+    })
+}
+
+/// Window partitions of images with free sizes: conditions on products of quotients.
+fn windows(size: usize) -> Work {
+    let node = |at: usize| {
+        format!(
+            "s{at} = Shape(x{at}) h{at} = Gather(s{at}, one) w{at} = Gather(s{at}, two)
+             p{at} = Div(h{at}, seven) q{at} = Div(w{at}, seven)
+             t{at} = Concat <axis = 0> (batch, p{at}, seven, q{at}, seven, eight)
+             y{at} = Reshape(x{at}, t{at})\n"
+        )
+    };
+    let input = |at: usize| format!("float[1, h{at}, w{at}, 8] x{at}");
+    let text = independent(
+        size,
+        input,
+        node,
+        "int64[1] batch = {1}, int64[1] one = {1}, int64[1] two = {2}, int64[1] seven = {7}, int64[1] eight = {8}",
+    );
+    of_text(&text)
+}
+
+/// Two pixel unshuffles of each of some images, one after the other.
+fn stages(size: usize) -> Work {
+    let unshuffle = |at: usize, from: &str, to: &str, (c, wide): (u32, u32)| {
+        format!(
+            "s{to}{at} = Shape({from}{at}) h{to}{at} = Gather(s{to}{at}, two) w{to}{at} = Gather(s{to}{at}, three)
+             p{to}{at} = Div(h{to}{at}, two) q{to}{at} = Div(w{to}{at}, two)
+             t{to}{at} = Concat <axis = 0> (one, c{c}, p{to}{at}, two, q{to}{at}, two)
+             r{to}{at} = Reshape({from}{at}, t{to}{at})
+             m{to}{at} = Transpose <perm = [0, 1, 3, 5, 2, 4]> (r{to}{at})
+             u{to}{at} = Concat <axis = 0> (one, c{wide}, p{to}{at}, q{to}{at})
+             {to}{at} = Reshape(m{to}{at}, u{to}{at})\n"
+        )
+    };
+    let node = |at: usize| unshuffle(at, "x", "z", (3, 12)) + &unshuffle(at, "z", "y", (12, 48));
+    let input = |at: usize| format!("float[1, 3, h{at}, w{at}] x{at}");
+    let text = independent(
+        size,
+        input,
+        node,
+        "int64[1] one = {1}, int64[1] two = {2}, int64[1] three = {3}, int64[1] c3 = {3}, int64[1] c12 = {12}, int64[1] c48 = {48}",
+    );
+    of_text(&text)
+}
+
+/// A broadcast of two tensors with many named axes, with its warnings.
+fn rank(size: usize) -> Work {
+    let dims = |name: &str| (0..size).map(|at| format!("{name}{at}")).collect::<Vec<_>>().join(", ");
+    let text = format!(
+        "<ir_version: 10, opset_import: [\"\" : 21]> g (float[{}] x, float[{}] z) => (y) {{ y = Add(x, z) }}",
+        dims("a"),
+        dims("b")
+    );
+    of_text(&text)
+}
+
+/// A node with attributes that its operator does not have.
+fn attributes(size: usize) -> Work {
+    let attributes: Vec<String> = (0..size).map(|at| format!("a{at} = {at}")).collect();
+    let text = format!(
+        "<ir_version: 10, opset_import: [\"\" : 21]> g (float[N] x) => (y) {{ y = Relu <{}> (x) }}",
+        attributes.join(", ")
+    );
+    let bytes = model_bytes(&text).expect("the text is a model");
+    Box::new(move || {
+        let mut checked = check(black_box(&bytes), &Options::default()).expect("the model is readable");
+        assert_eq!(diagnose(&mut checked).len(), 1);
+    })
+}
+
+/// Nodes on inputs of their own.
+fn independent(
+    size: usize,
+    input: impl Fn(usize) -> String,
+    node: impl Fn(usize) -> String,
+    constants: &str,
+) -> String {
+    let inputs: Vec<String> = (0..size).map(input).collect();
+    let nodes: String = (0..size).map(node).collect();
+    let outputs: Vec<String> = (0..size).map(|at| format!("y{at}")).collect();
+    format!(
+        "<ir_version: 10, opset_import: [\"\" : 21]> g ({}) => ({}) <{constants}> {{ {nodes} }}",
+        inputs.join(", "),
+        outputs.join(", ")
+    )
+}
+
+/// Checks a model without errors, with its warnings.
+fn of_text(text: &str) -> Work {
+    let bytes = model_bytes(text).expect("the text is a model");
+    Box::new(move || {
+        let mut checked = check(black_box(&bytes), &Options::default()).expect("the model is readable");
+        assert!(checked.is_ok(), "the model is valid");
+        black_box(diagnose(&mut checked));
     })
 }

@@ -251,6 +251,83 @@ fn verdicts_on_one_symbol_are_exact() {
 }
 
 #[test]
+fn joined_conditions_are_equivalent_to_their_parts() {
+    let joins = Cell::new(0);
+    let one = |expr: Expr| expr.in_one_symbol();
+    let part = || cases(expr(WINDOWS).prop_map(one), expr(WINDOWS).prop_map(one));
+    check(400, &(part(), part(), part()), |parts| {
+        let parts = [&parts.0, &parts.1, &parts.2];
+        let mut dims = Dims::new();
+        let symbol = dims.symbol(NAMES[0]);
+        let built: Option<Vec<Condition>> =
+            parts.iter().map(|part| part.build(&mut dims).map(|(condition, _)| condition)).collect();
+        let Some(conditions) = built else { return Ok(()) };
+        let Some(joined) = dims.joined(&conditions, symbol, &Domain::nonempty()) else { return Ok(()) };
+        joins.set(joins.get() + 1);
+        for value in 1..200 {
+            let values = [value, 1, 1];
+            let each: Option<Vec<bool>> = parts.iter().map(|part| part.holds(&values)).collect();
+            let Some(each) = each else { continue };
+            let all = joined.iter().all(|condition| holds_at(&dims, *condition, &values) == Some(true));
+            expect(all == each.iter().all(|holds| *holds), || format!("{joined:?} at {value}"))?;
+        }
+        Ok(())
+    });
+    assert!(joins.get() > 0, "no conditions were joined");
+}
+
+#[test]
+fn a_condition_that_is_proved_to_fail_by_cases_fails_everywhere() {
+    let strategy = (cases(expr(ALL), expr(LINEAR)), cases(expr(LINEAR), expr(LINEAR)));
+    check(300, &strategy, |(case, fact)| {
+        let mut dims = Dims::new();
+        let Some((condition, mut domain)) = case.build(&mut dims) else { return Ok(()) };
+        let Some((fact_condition, _)) = fact.build(&mut dims) else { return Ok(()) };
+        domain.assume(&mut dims, fact_condition);
+        if !dims.never(condition, &domain) {
+            return Ok(());
+        }
+        for values in case.grid(4).iter().filter(|values| fact.holds(values) == Some(true)) {
+            let shown = || format!("{} at {values:?}", dims.display_condition(condition));
+            expect(case.holds(values) != Some(true), shown)?;
+        }
+        Ok(())
+    });
+}
+
+/// Products of one symbol with quotients of the others by constants.
+fn products() -> impl Strategy<Value = String> {
+    let divisor = || proptest::sample::select(&[2i64, 3, 4, 7]);
+    let factor = |name: &'static str| (divisor(), 0..3i64).prop_map(move |(by, kind)| match kind {
+        0 => format!("{name}//{by}"),
+        1 => format!("min({name}//{by}, 1)"),
+        _ => format!("({name}//{by} + 2*max(0, 1 - {name}//{by}))"),
+    });
+    (1..16i64, factor("a"), factor("b")).prop_map(|(scale, a, b)| format!("{scale}*({a})*({b})"))
+}
+
+#[test]
+fn divisibilities_implied_by_products_of_quotients_agree_with_brute_force() {
+    check(200, &(1..4i64, products()), |(scale, product)| {
+        let mut dims = Dims::new();
+        let (left, right) = (dims.parse(&format!("{scale}*a*b")), dims.parse(product));
+        let (Ok(left), Ok(right)) = (left, right) else { return Ok(()) };
+        let condition = Condition::new(Relation::Equal, left, right);
+        let verdict = dims.examine(condition, &Domain::nonempty());
+        for a in 1..30 {
+            for b in 1..30 {
+                let values = [a, b, 1];
+                let Some(holds) = holds_at(&dims, condition, &values) else { continue };
+                expect(agrees(&dims, &verdict, &values, holds), || {
+                    format!("{}: {verdict:?} is wrong at {values:?}", dims.display_condition(condition))
+                })?;
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
 fn evaluation_agrees_with_integer_arithmetic() {
     check(500, &expr(ALL), |expr| {
         let mut dims = Dims::new();
