@@ -487,6 +487,35 @@ mod tests {
     }
 
     #[test]
+    fn an_item_that_is_never_0_where_the_numbers_of_elements_agree_copies_nothing() {
+        let y = infer_y(
+            17,
+            "g (float[b, h, w, 8] x) => (y) <int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}, int64[1] seven = {7}, int64[1] eight = {8}> {
+               s = Shape (x)
+               batch = Gather (s, zero)
+               height = Gather (s, one)
+               width = Gather (s, two)
+               rows = Div (height, seven)
+               columns = Div (width, seven)
+               t = Concat <axis = 0> (batch, rows, seven, columns, seven, eight)
+               y = Reshape (x, t)
+             }",
+        );
+        assert_eq!(y, "float[b, h//7, 7, w//7, 7, 8]");
+        let y = infer_y(
+            17,
+            "g (float[b, h, 8] x) => (y) <int64[1] rest = {-1}, int64[1] one = {1}, int64[1] four = {4}, int64[1] eight = {8}> {
+               s = Shape (x)
+               height = Gather (s, one)
+               rows = Div (height, four)
+               t = Concat <axis = 0> (rest, rows, four, eight)
+               y = Reshape (x, t)
+             }",
+        );
+        assert!(y.contains("h*max(0, 1 - h//4) + h//4"), "{y}");
+    }
+
+    #[test]
     fn an_extent_of_the_input_is_not_the_rest() {
         let y = infer_y(
             15,

@@ -169,6 +169,13 @@ impl Domain {
         }
     }
 
+    /// Whether a bound, a value or a fact about a symbol is known.
+    pub(crate) fn restricts(&self, symbol: DimId) -> bool {
+        self.bounds.contains_key(&symbol)
+            || self.values.contains_key(&symbol)
+            || self.mentions.contains_key(&symbol)
+    }
+
     /// Adds a fact, unless it is known.
     fn insert(&mut self, dims: &Dims, condition: Condition) {
         let symbols = symbols_of(dims, condition);

@@ -69,7 +69,10 @@ impl KnownConditions {
         let last = frame.equations.len().min(MAX_DECIDED);
         for equation in frame.equations.get(self.decided..last).unwrap_or_default() {
             let condition = equation.condition();
+            // That two symbols broadcast restricts neither of them.
+            let are_symbols = dims.as_symbol(condition.left).is_some() && dims.as_symbol(condition.right).is_some();
             if [condition.left, condition.right].iter().any(|dim| dims.is_anonymous(*dim))
+                || (condition.relation == Relation::Broadcast && are_symbols)
                 || !frame.runs_with_body(equation.step)
             {
                 continue;
@@ -165,8 +168,10 @@ impl RuleCx<'_, '_> {
         let mut simple = DimVec::from_slice(extents);
         for dim in &mut simple {
             let dims = self.dims();
+            // Messages and claims name the operands of a broadcast.
             if !dims.has_minimum(*dim)
                 || dims.is_anonymous(*dim)
+                || self.tables().broadcast_of(*dim).is_some()
                 || self.frame().equations.is_empty()
                 || self.frame().rare.known.simplified.len() >= MAX_SIMPLIFIED
             {
@@ -174,6 +179,9 @@ impl RuleCx<'_, '_> {
             }
             *dim = self.in_runs(|dims, known| {
                 let decided = known.decided;
+                if !dims.symbols_of(*dim).iter().any(|symbol| known.extents.restricts(*symbol)) {
+                    return *dim;
+                }
                 match known.simplified.get(dim) {
                     Some(found) if found.dim != *dim || found.decided == decided => found.dim,
                     Some(_) | None => {

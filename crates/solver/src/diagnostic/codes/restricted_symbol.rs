@@ -59,4 +59,25 @@ mod tests {
         let expected = ["warning[restricted-symbol]: the model runs only where `N is divisible by 2`"];
         assert_eq!(reports(model), expected);
     }
+
+    #[test]
+    fn conditions_of_one_symbol_are_joined() {
+        let model = "g (float[N] x) => (y, z) <int64[2] two = {2, -1}, int64[2] three = {3, -1}> {
+          y = Reshape(x, two)
+          z = Reshape(x, three)
+        }";
+        let expected = ["warning[restricted-symbol]: the model runs only where `N is divisible by 6`"];
+        assert_eq!(reports(model), expected);
+    }
+
+    #[test]
+    fn a_bound_is_a_warning_for_any_operator() {
+        let model = "g (float[N, 2] x) => (y) <int64[1] low = {0}, float[16, 2] table = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0}> {
+          length = Shape <start = 0, end = 1> (x)
+          rows = Slice(table, low, length, low)
+          y = Add(x, rows)
+        }";
+        let expected = ["warning[restricted-symbol]: the model runs only where `N <= 16`"];
+        assert_eq!(reports(model), expected);
+    }
 }
