@@ -310,7 +310,7 @@ fn products() -> impl Strategy<Value = String> {
 fn divisibilities_implied_by_products_of_quotients_agree_with_brute_force() {
     check(200, &(1..4i64, products()), |(scale, product)| {
         let mut dims = Dims::new();
-        let (left, right) = (dims.parse(&format!("{scale}*a*b")), dims.parse(product));
+        let (left, right) = (dims.parse(&format!("{scale}*a*b")), dims.parse(&product));
         let (Ok(left), Ok(right)) = (left, right) else { return Ok(()) };
         let condition = Condition::new(Relation::Equal, left, right);
         let verdict = dims.examine(condition, &Domain::nonempty());
