@@ -300,12 +300,27 @@ mod tests {
         assert_eq!(sized("size = Mul (n, half)"), "float[N//2]");
         assert_eq!(sized("up = Mul (half, n) size = Ceil (up)"), "float[(N - 1)//2 + 1]");
         assert_eq!(sized("size = Div (n, half)"), "float[2*N]");
-        assert_eq!(sized("part = Mul (n, half) more = Add (part, half) size = Floor (more)"), "float[(N - 1)//2 + 1]");
-        assert_eq!(sized("part = Mul (n, half) again = Mul (part, half) size = Floor (again)"), "float[N//4]");
+        assert_eq!(
+            sized("part = Mul (n, half) more = Add (part, half) size = Floor (more)"),
+            "float[(N - 1)//2 + 1]"
+        );
+        assert_eq!(
+            sized("part = Mul (n, half) again = Mul (part, half) size = Floor (again)"),
+            "float[N//4]"
+        );
         assert_eq!(sized("more = Mul (n, factor) size = Floor (more)"), "float[N + N//2]");
-        assert_eq!(sized("wide = Cast <to = 11> (n) less = Mul (wide, quarter) low = Floor (less) size = Cast <to = 1> (low)"), "float[N//4]");
+        assert_eq!(
+            sized(
+                "wide = Cast <to = 11> (n) less = Mul (wide, quarter) low = Floor (less) size = Cast <to = 1> (low)"
+            ),
+            "float[N//4]"
+        );
         assert_eq!(sized("size = Mul (n, tenth)"), "float[?]", "the product is rounded");
-        assert_eq!(sized("part = Div (n, seven) size = Mul (part, half)"), "float[?]", "the quotient is rounded");
+        assert_eq!(
+            sized("part = Div (n, seven) size = Mul (part, half)"),
+            "float[?]",
+            "the quotient is rounded"
+        );
         assert_eq!(sized("size = Div (n, two)"), "float[N//2]");
         assert_eq!(
             sized("part = Div (n, seven) up = Ceil (part) size = Mul (up, seven)"),

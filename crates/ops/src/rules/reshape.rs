@@ -34,7 +34,10 @@ enum Item {
     /// A copy of an unknown extent of the input.
     Unknown,
     /// A named extent, or that of the input if it is 0.
-    OrCopied { named: DimId, copied: DimId },
+    OrCopied {
+        named: DimId,
+        copied: DimId,
+    },
 }
 
 /// The target lists the extents; 0 copies that of the input, -1 is the remaining extent; the number of
@@ -72,7 +75,9 @@ fn reshape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         shape.push(match (*item, rest) {
             (Item::Extent(extent), _) => extent,
             (Item::Rest | Item::Open, Some(rest)) => rest,
-            (Item::Rest | Item::Open | Item::Unknown | Item::OrCopied { .. }, _) => unknown_extent(cx, Out(0), axis),
+            (Item::Rest | Item::Open | Item::Unknown | Item::OrCopied { .. }, _) => {
+                unknown_extent(cx, Out(0), axis)
+            }
         });
     }
     cx.set_shape(Out(0), &shape)
@@ -164,10 +169,8 @@ fn named_item(cx: &mut RuleCx<'_, '_>, item: DimId, copied: Option<&DimId>) -> I
 /// Whether a named item of the target may be 0 in a successful run, and then copies another extent.
 fn may_be_zero(cx: &mut RuleCx<'_, '_>, item: DimId, copied: DimId) -> bool {
     let dims = cx.dims();
-    let is_plain = copied == item
-        || dims.is_anonymous(item)
-        || dims.is_anonymous(copied)
-        || dims.is_positive(item);
+    let is_plain =
+        copied == item || dims.is_anonymous(item) || dims.is_anonymous(copied) || dims.is_positive(item);
     !is_plain && !cx.is_positive_in_runs(item)
 }
 

@@ -203,11 +203,14 @@ impl<'a> Facts<'a> {
             Verdict::Never => self.contradiction(core, equation),
             Verdict::Restricted { conditions }
                 if results == Results::Short
-                    && conditions.iter().map(|it| core.dims.condition_size(*it)).sum::<usize>() > MAX_SIMPLE =>
+                    && conditions.iter().map(|it| core.dims.condition_size(*it)).sum::<usize>()
+                        > MAX_SIMPLE =>
             {
                 return false;
             }
-            Verdict::Only { symbol, values } if is_bound(&values, core.dims.least_of(symbol, &self.domain)) => {
+            Verdict::Only { symbol, values }
+                if is_bound(&values, core.dims.least_of(symbol, &self.domain)) =>
+            {
                 let most = core.dims.constant(values.last().copied().unwrap_or_default());
                 let bound = Condition::new(Relation::AtMost, symbol, most);
                 self.restricted(core, equation, bound);
@@ -258,7 +261,9 @@ impl<'a> Facts<'a> {
             let old = |it: &Requirement| it.is_decided && conditions.contains(&it.condition);
             self.decided.requirements.retain(|requirement| !old(requirement));
             for condition in joined {
-                let Some(binding) = core.dims.counterexample(condition, &Domain::nonempty()) else { continue };
+                let Some(binding) = core.dims.counterexample(condition, &Domain::nonempty()) else {
+                    continue;
+                };
                 // The node that fails at the shown binding.
                 let fails = |(it, _): &&(Condition, Equation)| core.dims.holds(*it, &binding) == Some(false);
                 let Some((_, equation)) = restrictions.iter().find(fails).or(restrictions.first()) else {
@@ -475,11 +480,7 @@ impl<'a> Facts<'a> {
 }
 
 /// The limit that left a condition undecided, at the first value that needs it.
-fn given_up<'a>(
-    core: &Core<'a>,
-    frame: &Frame<'a>,
-    requirements: &[Requirement],
-) -> Option<SolveError<'a>> {
+fn given_up<'a>(core: &Core<'a>, frame: &Frame<'a>, requirements: &[Requirement]) -> Option<SolveError<'a>> {
     let open = requirements.iter().find(|it| !it.is_decided).filter(|_| core.dims.has_given_up_proofs())?;
     let last = frame.body.last_step(open.equation.step);
     let value = frame.body.outputs(last).iter().flatten().copied().next()?;

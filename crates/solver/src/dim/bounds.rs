@@ -206,7 +206,11 @@ impl Dims {
         }
         // The interval of an atom is as tight as its relaxation.
         let is_atom = matches!(without_constant(terms), [term] if !matches!(self.kind(term.monomial), Some(Kind::Product(_))));
-        if self.is_exhausted() || plain.single().is_some() || is_atom || !terms.iter().any(|term| self.is_relaxable(term.monomial)) {
+        if self.is_exhausted()
+            || plain.single().is_some()
+            || is_atom
+            || !terms.iter().any(|term| self.is_relaxable(term.monomial))
+        {
             return plain.rounded(terms);
         }
         let mut budget = RELAXATIONS;

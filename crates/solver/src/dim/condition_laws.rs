@@ -298,11 +298,13 @@ fn a_condition_that_is_proved_to_fail_by_cases_fails_everywhere() {
 /// Products of one symbol with quotients of the others by constants.
 fn products() -> impl Strategy<Value = String> {
     let divisor = || proptest::sample::select(&[2i64, 3, 4, 7]);
-    let factor = |name: &'static str| (divisor(), 0..3i64).prop_map(move |(by, kind)| match kind {
-        0 => format!("{name}//{by}"),
-        1 => format!("min({name}//{by}, 1)"),
-        _ => format!("({name}//{by} + 2*max(0, 1 - {name}//{by}))"),
-    });
+    let factor = |name: &'static str| {
+        (divisor(), 0..3i64).prop_map(move |(by, kind)| match kind {
+            0 => format!("{name}//{by}"),
+            1 => format!("min({name}//{by}, 1)"),
+            _ => format!("({name}//{by} + 2*max(0, 1 - {name}//{by}))"),
+        })
+    };
     (1..16i64, factor("a"), factor("b")).prop_map(|(scale, a, b)| format!("{scale}*({a})*({b})"))
 }
 

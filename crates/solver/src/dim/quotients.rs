@@ -30,7 +30,8 @@ impl Dims {
         }
         let (coefficient, constant) = (i128::from(coefficient / common), i128::from(constant / common));
         let divisor = divisor / common;
-        let is_root = |symbol: &i64| (coefficient * i128::from(*symbol) + constant) % i128::from(divisor) == 0;
+        let is_root =
+            |symbol: &i64| (coefficient * i128::from(*symbol) + constant) % i128::from(divisor) == 0;
         let remainder = (0..divisor).find(is_root)?;
         Some(Quotient { symbol, divisor, remainder })
     }
@@ -121,7 +122,8 @@ impl Domain {
                 let &[Term { coefficient: 1, monomial }] = without_constant(&terms) else { return None };
                 let Quotient { symbol, divisor, remainder } = self.quotient(monomial)?;
                 let by = by.checked_mul(divisor)?;
-                let shift = constant_term(&terms).checked_mul(divisor)?.checked_sub(remainder)?.rem_euclid(by);
+                let shift =
+                    constant_term(&terms).checked_mul(divisor)?.checked_sub(remainder)?.rem_euclid(by);
                 let (by, shift) = (dims.constant(by), dims.constant(shift));
                 Some(Condition::new(Relation::Divides, by, dims.try_add(symbol, shift)?))
             }

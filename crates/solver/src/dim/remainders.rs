@@ -35,7 +35,12 @@ struct Divided {
 
 impl Dims {
     /// The divisibilities that a goal implies, with what remains of the goal.
-    pub(super) fn by_remainders(&mut self, goal: Goal, domain: &Domain, effort: &mut Effort) -> Option<Verdict> {
+    pub(super) fn by_remainders(
+        &mut self,
+        goal: Goal,
+        domain: &Domain,
+        effort: &mut Effort,
+    ) -> Option<Verdict> {
         let Goal::Zero(dim) = goal else { return None };
         let (divided, split) = self.divided_symbols(dim, domain)?;
         let mut conditions = Vec::new();
@@ -84,7 +89,8 @@ impl Dims {
                 }
             }
         }
-        if divisors.is_empty() || divisors.len() > MAX_SYMBOLS || divisors.iter().any(|it| it.1 > MAX_PERIOD) {
+        if divisors.is_empty() || divisors.len() > MAX_SYMBOLS || divisors.iter().any(|it| it.1 > MAX_PERIOD)
+        {
             return None;
         }
         divisors.sort_unstable();

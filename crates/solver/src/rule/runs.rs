@@ -70,7 +70,8 @@ impl KnownConditions {
         for equation in frame.equations.get(self.decided..last).unwrap_or_default() {
             let condition = equation.condition();
             // That two symbols broadcast restricts neither of them.
-            let are_symbols = dims.as_symbol(condition.left).is_some() && dims.as_symbol(condition.right).is_some();
+            let are_symbols =
+                dims.as_symbol(condition.left).is_some() && dims.as_symbol(condition.right).is_some();
             if [condition.left, condition.right].iter().any(|dim| dims.is_anonymous(*dim))
                 || (condition.relation == Relation::Broadcast && are_symbols)
                 || !frame.runs_with_body(equation.step)
@@ -186,7 +187,8 @@ impl RuleCx<'_, '_> {
                     Some(found) if found.dim != *dim || found.decided == decided => found.dim,
                     Some(_) | None => {
                         let shorter = dims.simplify(*dim, &known.extents);
-                        let shorter = if dims.is_anonymous(shorter) { *dim } else { dims.simpler(*dim, shorter) };
+                        let shorter =
+                            if dims.is_anonymous(shorter) { *dim } else { dims.simpler(*dim, shorter) };
                         known.simplified.insert(*dim, Simplified { dim: shorter, decided });
                         shorter
                     }

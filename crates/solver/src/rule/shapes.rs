@@ -36,7 +36,10 @@ impl RuleCx<'_, '_> {
         };
         let known = DimVec::from_slice(self.tables().shapes.get(known));
         // A known shape does not come from a node in error.
-        if known[..] == *dims || known == self.simplify_in_runs(dims) || self.tables().recovery.purpose == Purpose::Recover {
+        if known[..] == *dims
+            || known == self.simplify_in_runs(dims)
+            || self.tables().recovery.purpose == Purpose::Recover
+        {
             return Ok(());
         }
         let met = self.meet_dims(port, &known, dims)?;

@@ -100,7 +100,13 @@ pub(super) fn divide(cx: &mut RuleCx<'_, '_>) -> Option<()> {
     let (a, b) = both(cx)?;
     let (numerator, scale) = b.constant(cx).filter(|(numerator, _)| *numerator > 0)?;
     let divisor = a.divisor.checked_mul(numerator)?;
-    let one = Fractions { numerators: Arc::new(Ints { shape: b.numerators.shape.clone(), items: smallvec::smallvec![DimId::ONE] }), divisor: 1 };
+    let one = Fractions {
+        numerators: Arc::new(Ints {
+            shape: b.numerators.shape.clone(),
+            items: smallvec::smallvec![DimId::ONE],
+        }),
+        divisor: 1,
+    };
     combine(cx, (&a, &one), (scale, 1), divisor, Dims::mul)
 }
 
