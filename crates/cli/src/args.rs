@@ -229,6 +229,9 @@ pub(crate) struct AnnotateArgs {
     /// Remove the types that were written before
     #[arg(long, conflicts_with = "no_marks")]
     pub(crate) strip: bool,
+    /// Replace declared types that the graph contradicts
+    #[arg(long, conflicts_with = "strip")]
+    pub(crate) replace: bool,
     /// Leave out the marks by which `--strip` finds the written types
     #[arg(long)]
     pub(crate) no_marks: bool,

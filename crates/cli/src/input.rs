@@ -19,12 +19,10 @@ use typeloom_onnx::text::{self, escape};
 use typeloom_onnx::view::ModelView;
 use typeloom_ops::described::{Described, Operators};
 use typeloom_rewrite::advise::advised;
+use typeloom_rewrite::annotate::AnnotationForm;
 use typeloom_rewrite::coerce::{Preferences, Repair, RepairError, repair};
-#[cfg(feature = "run")]
-use typeloom_rewrite::mend::{Repairs, mend};
-#[cfg(feature = "run")]
-use typeloom_rewrite::safety::Safety;
-use typeloom_solver::diagnostic::{Diagnostic, diagnose_error, diagnose_text};
+use typeloom_rewrite::mend::{Mended, Repairs, mend};
+use typeloom_solver::diagnostic::{Diagnostic, Safety, diagnose_error, diagnose_text};
 use typeloom_solver::model::{CheckError, Checked, Options, Seed, SideData};
 use typeloom_solver::universe::Universe;
 use typeloom_types::lattice::Lattice;
@@ -223,10 +221,21 @@ impl Checker {
             &self.operators,
             Universe::standard(),
             &self.options_of(source),
-            Repairs::Errors,
+            Repairs::Exporters,
             Safety::Safe,
         )
         .map(|mended| mended.file)
+    }
+
+    /// Replaces the declared types that the graph contradicts.
+    pub(crate) fn with_true_declarations(
+        &self,
+        source: &Source,
+        bytes: &[u8],
+        form: AnnotationForm,
+    ) -> Result<Mended, RepairError> {
+        let repairs = Repairs::Declarations(form);
+        mend(bytes, &self.operators, Universe::standard(), &self.options_of(source), repairs, Safety::Safe)
     }
 
     /// Joins two models.

@@ -28,7 +28,20 @@ impl Catalogue for Standard {
     fn newest(&self, domain: &str) -> Option<i64> {
         Table::get().domain(domain).map(|domain| i64::from(domain.newest))
     }
+
+    fn replacement(&self, domain: &str, name: &str) -> Option<&'static str> {
+        let replaced = REPLACEMENTS.iter().find(|(in_domain, old, _)| *in_domain == domain && *old == name);
+        replaced.map(|(_, _, new)| *new)
+    }
 }
+
+/// Withdrawn operators with their successors, by domain. Source: the descriptions of the withdrawn operators.
+const REPLACEMENTS: &[(&str, &str, &str)] = &[
+    ("", "Scatter", "ScatterElements"),
+    ("", "Upsample", "Resize"),
+    ("ai.onnx.ml", "TreeEnsembleClassifier", "TreeEnsemble"),
+    ("ai.onnx.ml", "TreeEnsembleRegressor", "TreeEnsemble"),
+];
 
 /// Names of operators of a domain that are similar to `name`, the most similar first.
 #[must_use]

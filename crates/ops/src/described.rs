@@ -260,6 +260,10 @@ impl Catalogue for Operators {
     fn newest(&self, domain: &str) -> Option<i64> {
         Standard.newest(domain)
     }
+
+    fn replacement(&self, domain: &str, name: &str) -> Option<&'static str> {
+        Standard.replacement(domain, name)
+    }
 }
 
 /// Interns the name of a rule for the lifetime of the process. Rules store static names; the memory is

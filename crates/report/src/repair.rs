@@ -15,7 +15,7 @@ use typeloom_rewrite::coerce::{
     BypassedCast, Cast, CastUse, CorrectedDeclaration, FunctionCopy, Hunk, LossOfKind, RefusedCast, Repair,
     TensorLoss,
 };
-use typeloom_rewrite::mend::{CorrectedShape, MovedNode};
+use typeloom_rewrite::mend::{AppliedFix, CorrectedShape, MovedNode};
 use typeloom_rewrite::safety::Withheld;
 use typeloom_solver::diagnostic::text::count as count_of;
 use typeloom_solver::elem::Elem;
@@ -53,6 +53,9 @@ pub fn summary(repair: &Repair) -> String {
     let mut push = |line: &str| text.push_str(&format!("{}\n", escape(line)));
     for MovedNode { graph, node, from, to } in &repair.moved {
         push(&format!("{}{node}: moved from #{from} to #{to}", within(graph)));
+    }
+    for AppliedFix { graph, change } in &repair.fixed {
+        push(&format!("{}{change}", within(graph)));
     }
     for cast in &repair.casts {
         let Cast { graph, input, from, to, .. } = cast;
@@ -119,6 +122,10 @@ pub fn count(repair: &Repair) -> String {
     if !repair.bypassed.is_empty() {
         parts.push(format!("{} bypassed", count_of(repair.bypassed.len(), "cast")));
     }
+    if !repair.fixed.is_empty() {
+        let noun = if repair.fixed.len() == 1 { "fix" } else { "fixes" };
+        parts.push(format!("{} {noun} applied", repair.fixed.len()));
+    }
     if !repair.casts.is_empty() || repair.declarations.is_empty() && parts.is_empty() {
         let proved =
             if repair.is_minimal { ", the fewest possible" } else { ", not proved to be the fewest" };
@@ -160,6 +167,7 @@ pub fn value(repair: &Repair) -> Value {
     let refused = |RefusedCast { value, from, to, calls }: &RefusedCast| json!({"value": value, "from": elem(*from), "to": elem(*to), "calls": calls});
     let withheld = |Withheld { graph, repair }: &Withheld| json!({"graph": graph, "repair": repair});
     let moved = |MovedNode { graph, node, from, to }: &MovedNode| json!({"graph": graph, "node": node, "from": from, "to": to});
+    let fixed = |AppliedFix { graph, change }: &AppliedFix| json!({"graph": graph, "change": change});
     let reshaped = |CorrectedShape { graph, name, from, to }: &CorrectedShape| json!({"graph": graph, "name": name, "from": from, "to": to});
     let copy = |FunctionCopy { function, name, calls }: &FunctionCopy| json!({"function": function, "name": name, "calls": calls});
     json!({
@@ -171,6 +179,7 @@ pub fn value(repair: &Repair) -> Value {
         "declarations": repair.declarations.iter().map(declaration).collect::<Vec<Value>>(),
         "diff": repair.hunks.iter().map(hunk).collect::<Vec<Value>>(),
         "moved": repair.moved.iter().map(moved).collect::<Vec<Value>>(),
+        "fixed": repair.fixed.iter().map(fixed).collect::<Vec<Value>>(),
         "shapes": repair.reshaped.iter().map(reshaped).collect::<Vec<Value>>(),
         "copies": repair.copies.iter().map(copy).collect::<Vec<Value>>(),
         "refused": repair.refused.iter().map(refused).collect::<Vec<Value>>(),

@@ -10,26 +10,25 @@
 //! Limits: fixes are tried for the first `MAX_TRIED` diagnostics, and after the first `MIN_TRIED` only while all copies
 //! together have less than `MAX_BYTES`. Further diagnostics lose their fix and keep their help.
 
-mod apply;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use typeloom_onnx::DecodeError;
-use typeloom_onnx::messages::{ModelProto, metadata_entry, read};
-use typeloom_onnx::prost::Message as _;
+use typeloom_onnx::messages::{ModelProto, metadata_entry};
 use typeloom_onnx::splice::{Records, Splice};
 use typeloom_onnx::view::ModelView;
 use typeloom_onnx::wire::WireValue;
 use typeloom_solver::catalogue::Catalogue;
-use typeloom_solver::diagnostic::{Code, Diagnostic, Fix, Location, NodeLocation, Reader, diagnose};
+use typeloom_solver::diagnostic::{
+    AttributeAsInput, Code, Diagnostic, Fix, Location, NodeLocation, Reader, Safety, diagnose,
+};
 use typeloom_solver::model::{Checked, Options};
 use typeloom_solver::universe::Universe;
 
 use crate::Settings;
-use crate::coerce::{Cast, CastUse, Policy, repair};
+use crate::apply::apply;
+use crate::coerce::{Cast, CastUse, Preferences, converted};
 use crate::mend::{Repairs, mend};
-use crate::safety::Safety;
 
 /// The maximum number of diagnostics whose fixes are tried.
 const MAX_TRIED: usize = 64;
@@ -74,10 +73,12 @@ pub fn advise(
         diagnostics.iter_mut().for_each(|diagnostic| diagnostic.fix = None);
         return;
     };
-    let casts = match repair(&skeleton, catalogue, universe, options, Policy::default()) {
-        Ok(repair) => repair.casts,
-        Err(_) => Vec::new(),
-    };
+    let has_casts = diagnostics.iter().any(|diagnostic| diagnostic.fix.is_some() && is_of_types(diagnostic));
+    let repaired =
+        has_casts.then(|| converted(&skeleton, settings, Preferences::default(), Repairs::Exporters));
+    let casts = repaired.and_then(Result::ok).map(|repair| repair.casts).unwrap_or_default();
+    // The results of fixes that do not depend on a location.
+    let mut of_model: Vec<(Fix, Option<DiagnosticKeys>)> = Vec::new();
     let before = keys(diagnostics);
     let mut left = MAX_BYTES;
     for (at, diagnostic) in diagnostics.iter_mut().enumerate() {
@@ -86,11 +87,20 @@ pub fn advise(
             continue;
         }
         let planned = planned(diagnostic, &casts).filter(|planned| *planned != own);
-        let proposals = planned.into_iter().chain([own.clone()]);
+        let proposals = planned.into_iter().chain([own.clone()]).chain(alternative(&own));
         let mut resolved = false;
         for fix in proposals {
-            left = left.saturating_sub(skeleton.len());
-            match effect(&skeleton, diagnostic, &fix, &before, settings) {
+            let known = of_model.iter().find(|(known, _)| *known == fix).map(|(_, after)| after.clone());
+            let after = known.unwrap_or_else(|| {
+                left = left.saturating_sub(skeleton.len());
+                let applied = applied(&skeleton, diagnostic, &fix, (catalogue, universe, options));
+                let after = applied.and_then(|fixed| diagnosed(&fixed, settings));
+                if is_of_model(&fix) {
+                    of_model.push((fix.clone(), after.clone()));
+                }
+                after
+            });
+            match effect(after.as_ref(), diagnostic, &before) {
                 FixEffect::Works => {
                     if fix != own
                         && let Fix::InsertCast { value, to, .. } = &fix
@@ -112,7 +122,7 @@ pub fn advise(
 
 /// Effect of a fix.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum FixEffect {
+pub(crate) enum FixEffect {
     /// The diagnostic is removed, and no other is caused.
     Works,
     /// The diagnostic is removed, and another one is revealed.
@@ -135,35 +145,68 @@ pub fn applied(
         Fix::DropShapes => only(Code::EmptyShape),
         Fix::DropDims => only(Code::NegativeDim),
         Fix::RenameDims => only(Code::PlaceholderDim),
+        Fix::CorrectDeclarations => only(Code::DeclaredTypeContradiction),
+        Fix::DropRepetitions => only(Code::DuplicateValue),
         Fix::InsertCast { .. }
         | Fix::RenameInput { .. }
         | Fix::RenameOperator { .. }
         | Fix::RenameAttribute { .. }
         | Fix::RemoveAttribute { .. }
+        | Fix::SetAttribute { .. }
+        | Fix::PassAsInputs { .. }
+        | Fix::PassAsAttributes { .. }
+        | Fix::UnsqueezeInput { .. }
         | Fix::ImportOpset { .. }
-        | Fix::RenameOutput { .. } => {
-            let mut copy: ModelProto = read(bytes::Bytes::copy_from_slice(bytes)).ok()?;
-            apply::apply(&mut copy, &diagnostic.location, fix).map(|()| copy.encode_to_vec())
-        }
+        | Fix::RenameOutput { .. } => Some(apply(bytes, &[(&diagnostic.location, fix)])?.file),
     }
 }
 
-fn effect(
-    skeleton: &[u8],
+/// Another form of a fix: an integer that becomes an input is a scalar for some operators, and a list of one for others.
+pub(crate) fn alternative(fix: &Fix) -> Option<Fix> {
+    let Fix::PassAsInputs { ports } = fix else { return None };
+    let as_list = |port: &AttributeAsInput| AttributeAsInput { is_list: true, ..port.clone() };
+    let lists = Fix::PassAsInputs { ports: ports.iter().map(as_list).collect() };
+    (lists != *fix).then_some(lists)
+}
+
+/// Whether a fix is a [repair](crate::mend) of the whole model, independent of the location of its diagnostic.
+pub(crate) fn is_of_model(fix: &Fix) -> bool {
+    match fix {
+        Fix::SortNodes
+        | Fix::CorrectDeclarations
+        | Fix::DropRepetitions
+        | Fix::DropShapes
+        | Fix::DropDims
+        | Fix::RenameDims => true,
+        Fix::InsertCast { .. }
+        | Fix::RenameInput { .. }
+        | Fix::RenameOperator { .. }
+        | Fix::RenameAttribute { .. }
+        | Fix::RemoveAttribute { .. }
+        | Fix::SetAttribute { .. }
+        | Fix::PassAsInputs { .. }
+        | Fix::PassAsAttributes { .. }
+        | Fix::UnsqueezeInput { .. }
+        | Fix::ImportOpset { .. }
+        | Fix::RenameOutput { .. } => false,
+    }
+}
+
+/// The diagnostics of a model; `None` if it cannot be checked.
+pub(crate) fn diagnosed(bytes: &[u8], settings: Settings<'_>) -> Option<DiagnosticKeys> {
+    Some(keys(&diagnose(&mut settings.check(bytes).ok()?)))
+}
+
+/// The effect of a fix, given the diagnostics after it; `None` if it cannot be applied.
+pub(crate) fn effect(
+    after: Option<&DiagnosticKeys>,
     diagnostic: &Diagnostic,
-    fix: &Fix,
-    before: &BTreeMap<DiagnosticKey, usize>,
-    settings: Settings<'_>,
+    before: &DiagnosticKeys,
 ) -> FixEffect {
-    let Settings { catalogue, universe, options } = settings;
-    let Some(fixed) = applied(skeleton, diagnostic, fix, (catalogue, universe, options)) else {
-        return FixEffect::Fails;
-    };
-    let Ok(mut checked) = settings.check(&fixed) else { return FixEffect::Fails };
-    let after = keys(&diagnose(&mut checked));
+    let Some(after) = after else { return FixEffect::Fails };
     let key = key(diagnostic);
-    let count = |of: &BTreeMap<DiagnosticKey, usize>, key: &DiagnosticKey| of.get(key).copied().unwrap_or(0);
-    if count(&after, &key) >= count(before, &key) {
+    let count = |of: &DiagnosticKeys, key: &DiagnosticKey| of.get(key).copied().unwrap_or(0);
+    if count(after, &key) >= count(before, &key) {
         return FixEffect::Fails;
     }
     let is_known = |(key, found): (&DiagnosticKey, &usize)| *found <= count(before, key);
@@ -172,6 +215,9 @@ fn effect(
 
 /// Identity of a diagnostic in two versions of a model, in which positions of nodes can differ.
 type DiagnosticKey = (Code, String);
+
+/// The number of diagnostics with each key.
+pub(crate) type DiagnosticKeys = BTreeMap<DiagnosticKey, usize>;
 
 fn key(diagnostic: &Diagnostic) -> DiagnosticKey {
     let mut text = String::with_capacity(diagnostic.message.len());
@@ -186,7 +232,7 @@ fn key(diagnostic: &Diagnostic) -> DiagnosticKey {
     (diagnostic.code, text)
 }
 
-fn keys(diagnostics: &[Diagnostic]) -> BTreeMap<DiagnosticKey, usize> {
+pub(crate) fn keys(diagnostics: &[Diagnostic]) -> DiagnosticKeys {
     let mut keys = BTreeMap::new();
     for diagnostic in diagnostics {
         *keys.entry(key(diagnostic)).or_insert(0) += 1;
@@ -194,15 +240,15 @@ fn keys(diagnostics: &[Diagnostic]) -> BTreeMap<DiagnosticKey, usize> {
     keys
 }
 
+fn is_of_types(diagnostic: &Diagnostic) -> bool {
+    matches!(diagnostic.code, Code::ElementTypeMismatch | Code::ElementTypeNotAllowed | Code::TypeMismatch)
+}
+
 /// The conversion that a repair inserts for the node of a diagnostic.
 fn planned(diagnostic: &Diagnostic, casts: &[Cast]) -> Option<Fix> {
-    let is_of_types = matches!(
-        diagnostic.code,
-        Code::ElementTypeMismatch | Code::ElementTypeNotAllowed | Code::TypeMismatch
-    );
     let location = &diagnostic.location;
     let node = location.node.as_ref()?.index;
-    if !is_of_types || location.function.is_some() {
+    if !is_of_types(diagnostic) || location.function.is_some() {
         return None;
     }
     let is_own = |it: &&CastUse| it.function.is_none() && it.graph == location.graph && it.node == Some(node);

@@ -1,5 +1,8 @@
 //! Solved types in a model file: written by [`annotate()`], removed by [`strip`].
 //!
+//! Extents that the caller assumes are written into all declarations that name them, so that the types are those of the
+//! written model.
+//!
 //! [`annotate()`] adds an entry to `value_info` for every value with a proved and undeclared type, in each graph in the
 //! order of nodes, and completes declarations of inputs, outputs and values. The [splice writer](typeloom_onnx::splice)
 //! copies all other bytes, so weights are neither read nor moved, and the cost depends on the size of the graph alone.
@@ -29,6 +32,7 @@ use typeloom_solver::solution::Type;
 use typeloom_solver::value_type::ValueType;
 
 use crate::coerce::layout::Source;
+use crate::declared;
 use crate::fields::{GRAPH_INPUT, GRAPH_OUTPUT, GRAPH_VALUE_INFO};
 
 pub use strip::{Stripped, strip};
@@ -204,16 +208,17 @@ impl<'a> Writer<'a> {
                 false => TypeProto { denotation, ..ty },
             });
         } else {
+            if let Some(ty) = &mut new.r#type {
+                declared::assume(ty, declared::kind_of(field), checked);
+            }
             let ty = ValueType::of(&ty, checked.universe(), checked.dims());
             ty.fill(&mut new.r#type.get_or_insert_default().value);
         }
         if new == old {
             return Ok(());
         }
-        // A completed entry keeps the tag with its original record.
-        let marked = new.metadata_props.iter().any(|entry| entry.key() == MARK);
-        if self.form == AnnotationForm::Tagged && !marked {
-            new.metadata_props.push(metadata_entry(MARK, format!("{FILLED}{}", hex::encode(info.bytes()))));
+        if self.form == AnnotationForm::Tagged {
+            mark_filled(&mut new, info);
         }
         self.splice.replace(graph, field, Records::new().message(field.number, &new));
         self.filled += 1;
@@ -235,6 +240,13 @@ impl<'a> Writer<'a> {
         }
         self.splice.append(message, Records::new().message(field, &info));
         self.added += 1;
+    }
+}
+
+/// Tags a changed entry with its original record. An entry that has a tag keeps it.
+pub(crate) fn mark_filled(new: &mut ValueInfoProto, old: ValueInfoView<'_>) {
+    if !new.metadata_props.iter().any(|entry| entry.key() == MARK) {
+        new.metadata_props.push(metadata_entry(MARK, format!("{FILLED}{}", hex::encode(old.bytes()))));
     }
 }
 

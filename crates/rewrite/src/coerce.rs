@@ -44,15 +44,15 @@ use std::sync::Arc;
 use typeloom_onnx::messages::{ModelProto, read};
 use typeloom_onnx::view::ModelView;
 use typeloom_solver::catalogue::Catalogue;
-use typeloom_solver::diagnostic::GraphPath;
+use typeloom_solver::diagnostic::{GraphPath, Safety};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::{CheckError, Checked, Options};
 use typeloom_solver::program::ValueId;
 use typeloom_solver::universe::Universe;
 
-use crate::Settings;
-use crate::mend::{CorrectedShape, Mended, MovedNode, Repairs, mend};
-use crate::safety::{Safety, Withheld};
+use crate::mend::{AppliedFix, CorrectedShape, Mended, MovedNode, Repairs, mend};
+use crate::safety::Withheld;
+use crate::{Settings, declared};
 use cast_operator::CastOperator;
 use choose::choose;
 use find::{Origins, find};
@@ -143,7 +143,7 @@ impl CastUse {
     }
 }
 
-fn graph_text(function: Option<&str>, graph: &GraphPath) -> String {
+pub(crate) fn graph_text(function: Option<&str>, graph: &GraphPath) -> String {
     match function {
         None => graph.to_string(),
         Some(name) if graph.is_empty() => format!("function {name}"),
@@ -238,6 +238,8 @@ pub struct Repair {
     pub moved: Vec<MovedNode>,
     /// The corrected declared shapes.
     pub reshaped: Vec<CorrectedShape>,
+    /// The other applied fixes of diagnostics.
+    pub fixed: Vec<AppliedFix>,
     /// The necessary conversions that the policy forbids.
     pub refused: Vec<RefusedCast>,
     /// The unsafe repairs that were not applied.
@@ -268,11 +270,21 @@ pub fn repair(
     options: &Options,
     preferences: impl Into<Preferences>,
 ) -> Result<Repair, RepairError> {
-    let settings = Settings { catalogue, universe, options };
-    let preferences = preferences.into();
-    let Mended { file, moved, reshaped, withheld } =
-        mend(bytes, catalogue, universe, options, Repairs::All, preferences.applied)?;
-    let mut repair = Repair { is_minimal: true, file, moved, reshaped, withheld, ..Repair::default() };
+    converted(bytes, Settings { catalogue, universe, options }, preferences.into(), Repairs::All)
+}
+
+/// Repairs the element types of a model after other repairs.
+pub(crate) fn converted(
+    bytes: &[u8],
+    settings: Settings<'_>,
+    preferences: Preferences,
+    repairs: Repairs,
+) -> Result<Repair, RepairError> {
+    let Settings { catalogue, universe, options } = settings;
+    let Mended { file, moved, reshaped, fixed, hunks, withheld } =
+        mend(bytes, catalogue, universe, options, repairs, preferences.applied)?;
+    let mut repair =
+        Repair { is_minimal: true, file, moved, reshaped, fixed, hunks, withheld, ..Repair::default() };
     for round in 0..MAX_ROUNDS {
         let current = repair.file.take();
         let model = current.as_deref().unwrap_or(bytes);
@@ -286,13 +298,24 @@ pub fn repair(
         drop(checked);
         let Some(changed) = changed else {
             repair.file = current;
-            return Ok(repair);
+            return finished(repair, settings);
         };
         // Each round is minimal; the sum of several rounds need not be.
         repair.is_minimal &= round == 0;
         repair.file = Some(changed);
     }
     repair.is_ok = settings.check(repair.file.as_deref().unwrap_or(bytes))?.is_ok();
+    finished(repair, settings)
+}
+
+/// Writes the assumptions of the caller into a changed model, because its types depend on them.
+fn finished(mut repair: Repair, settings: Settings<'_>) -> Result<Repair, RepairError> {
+    if let Some(file) = &repair.file
+        && !settings.options.assume.is_empty()
+    {
+        let assumed = declared::assumed(file, &mut settings.check(file)?)?;
+        repair.file = assumed.or(repair.file);
+    }
     Ok(repair)
 }
 

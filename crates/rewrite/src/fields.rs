@@ -4,6 +4,7 @@ pub(crate) const MODEL_OPSET_IMPORT: u32 = 8;
 pub(crate) const MODEL_FUNCTION: u32 = 25;
 
 pub(crate) const GRAPH_NODE: u32 = 1;
+pub(crate) const GRAPH_INITIALIZER: u32 = 5;
 pub(crate) const GRAPH_INPUT: u32 = 11;
 pub(crate) const GRAPH_OUTPUT: u32 = 12;
 pub(crate) const GRAPH_VALUE_INFO: u32 = 13;

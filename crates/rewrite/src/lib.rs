@@ -26,6 +26,7 @@ pub mod names;
 pub mod reference;
 pub mod safety;
 
+mod apply;
 mod declared;
 mod fields;
 mod ids;

@@ -14,7 +14,7 @@ use typeloom_types::op::AtomicOpDecl;
 use crate::map::{HashState, LookedUp, Map, Set};
 use crate::program::{OpId, id};
 use crate::rule::{Control, Rule, RuleCx, RuleResult, ShapeRule};
-use crate::signature::{Schema, is_same_name};
+use crate::signature::{Formal, Schema, is_same_name};
 use crate::solve_error::SolveErrorKind;
 use crate::state::rare::{Empty, OnWrite};
 use crate::suggest::nearest;
@@ -25,6 +25,8 @@ const MAX_SCANNED_OPS: usize = 16;
 const FIRST_OPS: usize = 8;
 /// Maximum number of unknown operators with suggestions.
 const MAX_SUGGESTED: usize = 64;
+/// Maximum number of versions of a domain that are searched for other forms of an operator.
+const MAX_VERSIONS: i64 = 64;
 
 /// An operator: its declaration, and the rules that a declaration cannot express.
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +90,11 @@ pub trait Catalogue: Sync {
     /// The newest known version of a domain with published versions. A model that imports a newer one is
     /// reported.
     fn newest(&self, _domain: &str) -> Option<i64> {
+        None
+    }
+
+    /// The operator that replaces a withdrawn one of the same domain.
+    fn replacement(&self, _domain: &str, _name: &str) -> Option<&'static str> {
         None
     }
 }
@@ -268,6 +275,77 @@ impl<'a> Operators<'a> {
     /// The newest known version of a domain.
     pub(crate) fn newest(&self, domain: &str) -> Option<i64> {
         self.catalogue.newest(domain)
+    }
+
+    /// The operator that replaces a withdrawn one.
+    pub(crate) fn replacement(&self, op: &Op<'a>) -> Option<&'static str> {
+        self.catalogue.replacement(op.domain, op.name)
+    }
+
+    /// Whether the replacement of an operator that a version withdrew has, in the imported version, its ports and attributes.
+    pub(crate) fn has_ports_of(&self, op: &Op<'a>, since: u32, replacement: &str) -> bool {
+        let Some(imported) = self.imported(op) else { return false };
+        let old = self.catalogue.lookup(op.domain, op.name, i64::from(since) - 1);
+        let new = self.catalogue.lookup(op.domain, replacement, imported);
+        let (Lookup::Found(Operator { schema: old, .. }), Lookup::Found(Operator { schema: new, .. })) =
+            (old, new)
+        else {
+            return false;
+        };
+        let same = |(a, b): (&Formal, &Formal)| a.name == b.name && a.arity == b.arity;
+        let ports = |old: &[Formal], new: &[Formal]| old.len() == new.len() && old.iter().zip(new).all(same);
+        ports(&old.inputs, &new.inputs)
+            && ports(&old.outputs, &new.outputs)
+            && old.attributes.iter().all(|attribute| new.attributes.contains(attribute))
+    }
+
+    /// Whether all operators in the scope of an import have the same form in another version of the domain. An operator
+    /// that the imported version lacks has none to keep.
+    pub(crate) fn keeps_forms(&self, op: &Op<'a>, version: i64) -> bool {
+        self.ops.iter().filter(|other| other.imports == op.imports && other.domain == op.domain).all(|other| {
+            let Some(known) = other.kind.schema().filter(|_| other.name != op.name) else { return true };
+            let found = self.in_version(other, version);
+            matches!(found, Lookup::Found(operator) if operator.schema.since_version == known.since_version)
+        })
+    }
+
+    /// The version of a domain that another part of the model imports.
+    pub(crate) fn imported_elsewhere(&self, domain: &str) -> Option<i64> {
+        (0..self.imports.len()).find_map(|at| self.version(ImportsId::new(at), domain))
+    }
+
+    /// The newest version of a domain that has all operators of it which one body uses.
+    pub(crate) fn version_with_all(&self, op: &Op<'a>) -> Option<i64> {
+        let used =
+            || self.ops.iter().filter(|other| other.imports == op.imports && other.domain == op.domain);
+        let is_function = |op: &Op<'a>| self.local.by_name.contains_key(&[op.domain, op.name, op.overload]);
+        if used().all(is_function) {
+            return Some(1);
+        }
+        let has_all = |version: &i64| {
+            used().all(|other| match self.in_version(other, *version) {
+                Lookup::Found(operator) => !operator.schema.deprecated,
+                Lookup::Declared(_) => true,
+                Lookup::NewerThanOpset { .. } | Lookup::UnknownOperator | Lookup::UnknownDomain => {
+                    is_function(other)
+                }
+            })
+        };
+        (1..=self.newest(op.domain).unwrap_or(1).min(MAX_VERSIONS)).rev().find(has_all)
+    }
+
+    /// The forms of an operator in all versions of its domain, in order.
+    pub(crate) fn forms(&self, op: &Op<'a>) -> Vec<&'a Schema> {
+        let newest = self.newest(op.domain).or(self.imported(op)).unwrap_or(1);
+        let mut forms: Vec<&'a Schema> = Vec::new();
+        for version in 1..=newest.min(MAX_VERSIONS) {
+            if let Lookup::Found(operator) = self.in_version(op, version)
+                && forms.last().is_none_or(|last| last.since_version != operator.schema.since_version)
+            {
+                forms.push(operator.schema);
+            }
+        }
+        forms
     }
 
     /// Looks up an operator in another version of its domain.

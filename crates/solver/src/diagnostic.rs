@@ -43,6 +43,7 @@ mod source;
 mod subjects;
 mod target;
 pub mod text;
+mod versions;
 
 #[cfg(test)]
 mod tests;
@@ -60,7 +61,7 @@ pub use collect::{MAX_EXPLAINED, MAX_LISTED, Selection, diagnose, messages_where
 pub(crate) use describe::diagnose_one;
 pub use describe::{diagnose_bytes, diagnose_error, diagnose_external_data, diagnose_text};
 pub use explain::{Explanation, Reason, explain_value, next_causes};
-pub use fix::{Fix, Reader};
+pub use fix::{AttributeAsInput, Fix, InputAsAttribute, Reader, Safety};
 pub use groups::Group;
 pub use location::{GraphPath, GraphPathStep, Location, NodeLocation, Role, ValueLocation, graph_path};
 pub use source::SourceLine;
@@ -102,6 +103,9 @@ pub struct Diagnostic {
     /// The repair as an edit that a tool can make.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<Fix>,
+    /// Whether the fix can be applied without a decision.
+    #[serde(rename = "fix_safety", skip_serializing_if = "Safety::is_safe")]
+    pub safety: Safety,
     /// The line of the source program that created the node, if the exporter recorded it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceLine>,

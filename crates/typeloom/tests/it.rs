@@ -1,6 +1,5 @@
 //! The tests of this folder in one binary.
 
-mod advice;
 #[path = "audit/main.rs"]
 mod audit;
 mod blame;

@@ -33,15 +33,23 @@ pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
     }
     let mut checker = crate::settings::checker(&args.solve, &source)?;
     checker.options.functions = true;
-    let mut checked = match checker.well_typed(&bytes, checker.check(&source, &bytes)?) {
+    let form = if args.no_marks { AnnotationForm::Untagged } else { AnnotationForm::Tagged };
+    // A file that cannot be read is reported by the check.
+    let replaced = if args.replace { checker.with_true_declarations(&source, &bytes, form).ok() } else { None };
+    let replaced = replaced.unwrap_or_default();
+    let model = replaced.file.as_deref().unwrap_or(&bytes);
+    let mut checked = match checker.well_typed(model, checker.check(&source, model)?) {
         Ok(checked) => checked,
         Err(diagnostics) => return refuse(&source.name, &diagnostics, args.color, "not annotated"),
     };
-    let form = if args.no_marks { AnnotationForm::Untagged } else { AnnotationForm::Tagged };
     let annotated =
         annotate(&mut checked, form).with_context(|| format!("cannot annotate `{}`", source.name))?;
     target.write_changed(&bytes, annotated.file.pieces())?;
-    target.announce(&source, &format!("{} added, {} filled in", annotated.added, annotated.filled))?;
+    let mut counts = format!("{} added, {} filled in", annotated.added, annotated.filled);
+    if args.replace {
+        counts.push_str(&format!(", {} replaced", replaced.reshaped.len()));
+    }
+    target.announce(&source, &counts)?;
     show(annotated.file.pieces())?;
     Ok(Outcome::Typed)
 }

@@ -6,8 +6,7 @@ use anyhow::bail;
 use serde_json::Value;
 use typeloom_report as report;
 use typeloom_rewrite::coerce::{Policy, Preferences, Repair, RepairError};
-use typeloom_rewrite::safety::Safety;
-use typeloom_solver::diagnostic::Diagnostic;
+use typeloom_solver::diagnostic::{Code, Diagnostic, Safety};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::universe::Universe;
 
@@ -127,12 +126,7 @@ fn incomplete(
     };
     let errors = |left: &[Diagnostic]| left.iter().filter(|diagnostic| diagnostic.is_error()).count();
     let Some((file, left)) = after.filter(|(_, left)| errors(left) < errors(&before)) else {
-        let why = match (&repair.refused[..], &repair.withheld[..]) {
-            ([_, ..], _) => "the policy forbids it",
-            ([], [_, ..]) => "the repair is not safe",
-            ([], []) => "casts cannot repair it",
-        };
-        return refuse(args, source, repair, &before, why);
+        return refuse(args, source, repair, &before, reason(repair, &before));
     };
     let (left_over, all) = (errors(&left), errors(&before));
     if !args.partial {
@@ -145,6 +139,20 @@ fn incomplete(
     announce(args, source, target, repair, &left, &format!("; {left_over} of {all} errors remain"))?;
     show(args, source, [bytes, file], [target, view])?;
     Ok(Outcome::Problems)
+}
+
+/// The reason why a repair does not remove errors.
+fn reason(repair: &Repair, left: &[Diagnostic]) -> &'static str {
+    let of_types = [Code::ElementTypeMismatch, Code::ElementTypeNotAllowed, Code::TypeMismatch];
+    if !repair.refused.is_empty() {
+        "the policy forbids it"
+    } else if !repair.withheld.is_empty() {
+        "only unsafe repairs are known"
+    } else if left.iter().filter(|diagnostic| diagnostic.is_error()).all(|it| of_types.contains(&it.code)) {
+        "casts cannot repair it"
+    } else {
+        "no repair is certain"
+    }
 }
 
 /// Nothing is written, so the diagnostics are those of the model as it is.

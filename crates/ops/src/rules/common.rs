@@ -268,19 +268,22 @@ impl Source {
         }
     }
 
-    /// An axis as a position; a negative axis counts from the end.
-    pub(super) fn axis(self, axis: i64, rank: usize) -> RuleResult<usize> {
+    /// An axis of the tensor at a port as a position; a negative axis counts from the end.
+    pub(super) fn axis(self, axis: i64, port: Port, rank: usize) -> RuleResult<usize> {
+        if rank == 0 {
+            return Err(RuleError::scalar(port));
+        }
         let limit = i64::try_from(rank).unwrap_or(i64::MAX);
         shape::position(axis, rank).ok_or_else(|| {
             self.error(format!("names axis {axis}, outside [-{limit}, {limit}) for {rank} axes"))
         })
     }
 
-    /// Distinct axes as positions.
-    pub(super) fn axes(self, axes: &[i64], rank: usize) -> RuleResult<Vec<usize>> {
+    /// Distinct axes of the tensor at a port as positions.
+    pub(super) fn axes(self, axes: &[i64], port: Port, rank: usize) -> RuleResult<Vec<usize>> {
         let mut positions = Vec::with_capacity(axes.len());
         for axis in axes {
-            positions.push(self.axis(*axis, rank)?);
+            positions.push(self.axis(*axis, port, rank)?);
         }
         match repeated(&positions) {
             Some(at) => Err(self.error(format!("names axis {at} twice"))),

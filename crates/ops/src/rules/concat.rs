@@ -44,7 +44,7 @@ pub(super) fn concat_ports(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> RuleResul
             along = None;
             continue;
         };
-        let axis = cx.axis_attr("axis", AXIS, shape.len())?;
+        let axis = cx.axis_attr(port, "axis", AXIS, shape.len())?;
         if let Some(along) = &mut along {
             along.push(shape[axis]);
         }
@@ -63,8 +63,8 @@ pub(super) fn concat_ports(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> RuleResul
             }
         }
     }
-    let Some((_, mut joined)) = result else { return Ok(()) };
-    let axis = cx.axis_attr("axis", AXIS, joined.len())?;
+    let Some((first, mut joined)) = result else { return Ok(()) };
+    let axis = cx.axis_attr(first, "axis", AXIS, joined.len())?;
     joined[axis] = match along {
         Some(extents) => joined_extent(cx, ports, &extents)?,
         None => unknown_extent(cx, Out(0), axis),
@@ -97,7 +97,7 @@ fn concat_value(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         return Ok(());
     }
     if let Some(rank) = cx.rank(Out(0))
-        && affine::moves::concat(cx, &inputs, cx.axis_attr("axis", AXIS, rank)?)
+        && affine::moves::concat(cx, &inputs, cx.axis_attr(inputs[0], "axis", AXIS, rank)?)
     {
         return Ok(());
     }
@@ -129,7 +129,7 @@ fn concat_value(cx: &mut RuleCx<'_, '_>) -> RuleResult {
             None => return Ok(()),
         }
     }
-    let axis = cx.axis_attr("axis", AXIS, rank)?;
+    let axis = cx.axis_attr(inputs[0], "axis", AXIS, rank)?;
     // If some floats are symbolic integers, all parts must be integers.
     let ints = |items: &Items| matches!(items, Items::Ints(_));
     if parts.iter().any(ints) && !parts.iter().all(ints) {
@@ -207,7 +207,7 @@ fn split(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let outputs = cx.output_count();
     let parts = split_parts(cx, outputs)?;
     let Some(shape) = cx.shape(In(0)) else { return Ok(()) };
-    let axis = cx.axis_attr("axis", 0, shape.len())?;
+    let axis = cx.axis_attr(In(0), "axis", 0, shape.len())?;
     let is_uneven = matches!(parts, Parts::Equal { uneven: true });
     let extents = match parts {
         Parts::Listed(source, extents) => {

@@ -192,7 +192,7 @@ fn fused_matmul(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 fn gather(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 2..)?;
     let (Some(mut data), Some(elem)) = (cx.shape(In(0)), cx.elem(In(0))) else { return Ok(()) };
-    let axis = cx.axis_attr("gather_axis", 0, data.len())?;
+    let axis = cx.axis_attr(In(0), "gather_axis", 0, data.len())?;
     let bits = cx.attr_int("bits")?.unwrap_or(4);
     if ![2, 4, 8].contains(&bits) {
         return Err(RuleError::attribute("bits", format!("is {bits}, but must be 2, 4 or 8")));
@@ -214,7 +214,7 @@ fn gather(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 /// Source: GatherBlockQuantized, `scales`, `zero_points`, `block_size`, `quantize_axis`.
 fn gathered_blocks(cx: &mut RuleCx<'_, '_>, data: &[DimId], per_byte: i64) -> RuleResult {
     let rank = data.len();
-    let axis = cx.axis_attr("quantize_axis", 1, rank)?;
+    let axis = cx.axis_attr(In(0), "quantize_axis", 1, rank)?;
     let block = cx.attr_at_least("block_size", 128, 1)?;
     let (block, per_byte) = (cx.dims().constant(block), cx.dims().constant(per_byte));
     let mut scales = DimVec::from_slice(data);
@@ -239,7 +239,7 @@ fn column_zero_point(cx: &mut RuleCx<'_, '_>, port: Port) -> RuleResult {
 /// Source: UnfoldTensor, `dim`, `size`, `step`.
 fn unfold(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(mut shape) = cx.shape_of_rank(In(0), 1..)? else { return Ok(()) };
-    let axis = cx.axis_attr("dim", -1, shape.len())?;
+    let axis = cx.axis_attr(In(0), "dim", -1, shape.len())?;
     if cx.attr_int("size")?.is_none() {
         return Ok(());
     }

@@ -2,7 +2,7 @@
 
 use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleResult};
+use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleError, RuleResult};
 
 use super::affine::moves::repeat;
 use super::common::{list, product, require_extent, single, unknown_extent};
@@ -86,6 +86,9 @@ fn tile(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if let Some(len) = repeats.len
         && len != shape.len()
     {
+        if shape.is_empty() {
+            return Err(RuleError::scalar(In(0)));
+        }
         return Err(repeats.source.error(format!("has {len} items, but the input has {} axes", shape.len())));
     }
     let Some(items) = repeats.items else { return cx.set_rank(Out(0), shape.len()) };
@@ -105,7 +108,7 @@ fn tile_axis(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(axis) = axis.and_then(|axis| cx.const_dim(axis)) else {
         return cx.set_rank(Out(0), shape.len());
     };
-    let axis = super::common::Source::Input(In(2)).axis(axis, shape.len())?;
+    let axis = super::common::Source::Input(In(2)).axis(axis, In(0), shape.len())?;
     shape[axis] = match count {
         Some(count) => cx.dims().mul(shape[axis], count),
         None => unknown_extent(cx, Out(0), axis),

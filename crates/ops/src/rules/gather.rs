@@ -23,7 +23,7 @@ pub(super) const OPERATORS: &[Entry] = &[
 /// The axes of the indices replace `axis`. Source: Gather, output rank `q + (r - 1)`.
 fn gather(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(data) = cx.shape_of_rank(In(0), 1..)? else { return Ok(()) };
-    let axis = cx.axis_attr("axis", 0, data.len())?;
+    let axis = cx.axis_attr(In(0), "axis", 0, data.len())?;
     require_all_indices(cx, (In(0), axis, data[axis]).into())?;
     let Some(indices) = cx.shape(In(1)) else { return Ok(()) };
     let shape: DimVec = data[..axis].iter().chain(&indices).chain(&data[axis + 1..]).copied().collect();
@@ -78,7 +78,7 @@ fn indices(cx: &mut RuleCx<'_, '_>) -> Option<(Vec<usize>, Vec<Option<i64>>)> {
 /// The slices at the indices. Source: Gather, pseudo code.
 fn gather_value(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if let Some(data) = cx.rank(In(0)).filter(|data| *data > 0)
-        && affine::moves::gather(cx, cx.axis_attr("axis", 0, data)?)
+        && affine::moves::gather(cx, cx.axis_attr(In(0), "axis", 0, data)?)
     {
         return Ok(());
     }
@@ -92,7 +92,7 @@ fn gather_value(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if data.is_empty() {
         return Ok(());
     }
-    let axis = cx.axis_attr("axis", 0, data.len())?;
+    let axis = cx.axis_attr(In(0), "axis", 0, data.len())?;
     let pick = |at| (at == axis).then(|| indices.iter().map(|it| position((*it)?, data[at])).collect());
     if let Some((_, positions)) = picked(&data, pick) {
         let shape: Vec<usize> =
@@ -114,7 +114,7 @@ fn gather_elements(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 pub(super) fn require_inside(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 1..)?;
     let (Some(data), Some(indices)) = (cx.shape(In(0)), cx.shape(In(1))) else { return Ok(()) };
-    let axis = cx.axis_attr("axis", 0, data.len())?;
+    let axis = cx.axis_attr(In(0), "axis", 0, data.len())?;
     if data.len() != indices.len() {
         return Err(cx.wrong_rank(In(1), data.len()..=data.len()));
     }
@@ -141,7 +141,7 @@ fn gather_elements_value(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if data.is_empty() || data.len() != indices.shape.len() || indices.items.len() > MAX_ITEMS {
         return Ok(());
     }
-    let axis = cx.axis_attr("axis", 0, data.len())?;
+    let axis = cx.axis_attr(In(0), "axis", 0, data.len())?;
     let Ints { shape, items: picks } = &*indices;
     let (strides, own) = (strides(&data), strides(shape));
     let mut positions = Vec::with_capacity(picks.len());

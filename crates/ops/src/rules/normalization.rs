@@ -96,7 +96,7 @@ fn group_channels(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 
 fn layer_scale(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(data) = cx.shape(In(0)) else { return Ok(()) };
-    let first = cx.axis_attr("axis", -1, data.len())?;
+    let first = cx.axis_attr(In(0), "axis", -1, data.len())?;
     let normalised = &data[first..];
     for port in [In(1), In(2)] {
         let Some(scale) = cx.shape(port) else { continue };
@@ -130,7 +130,7 @@ fn layer_statistics(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         cx.set_elem(port, elem)?;
     }
     let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
-    let first = cx.axis_attr("axis", -1, shape.len())?;
+    let first = cx.axis_attr(In(0), "axis", -1, shape.len())?;
     shape[first..].fill(DimId::ONE);
     cx.set_shape(Out(1), &shape)?;
     cx.set_shape(Out(2), &shape)
@@ -142,7 +142,7 @@ fn axes(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     // The default lists axes of an input of rank 4; only an explicit list is checked.
     if cx.has_attr("axes")? {
         for axis in axes {
-            cx.axis("axes", axis, rank)?;
+            cx.axis_of(In(0), "axes", axis, rank)?;
         }
     }
     Ok(())

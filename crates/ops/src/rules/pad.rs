@@ -112,7 +112,7 @@ fn require_longer(cx: &mut RuleCx<'_, '_>, (axis, extent): (usize, DimId), pads:
 fn padded_axes(cx: &mut RuleCx<'_, '_>, axes: Option<List>, rank: usize) -> RuleResult<Option<Vec<usize>>> {
     let Some(axes) = axes else { return Ok(Some((0..rank).collect())) };
     match axes.constants(cx) {
-        Some(known) => axes.source.axes(&known, rank).map(Some),
+        Some(known) => axes.source.axes(&known, In(0), rank).map(Some),
         None => Ok(None),
     }
 }

@@ -72,7 +72,7 @@ fn scale(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         1 if cx.const_dim(scale[0]) == Some(1) => Ok(()),
         1 if block > 0 && data.len() == 1 => blocked(cx, &data, &scale, axis, block),
         1 => {
-            let axis = cx.axis("axis", axis, data.len())?;
+            let axis = cx.axis_of(In(0), "axis", axis, data.len())?;
             cx.require_equal((In(1), 0, scale[0]), (In(0), axis, data[axis]), "hold one scale per slice")
                 .map(drop)
         }
@@ -85,7 +85,7 @@ fn scale(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 }
 
 fn blocked(cx: &mut RuleCx<'_, '_>, data: &[DimId], scale: &[DimId], axis: i64, block: i64) -> RuleResult {
-    let axis = cx.axis("axis", axis, data.len())?;
+    let axis = cx.axis_of(In(0), "axis", axis, data.len())?;
     for (at, (dim, scale)) in data.iter().zip(scale).enumerate() {
         if at != axis {
             cx.require_equal((In(1), at, *scale), (In(0), at, *dim), "are quantised together")?;

@@ -29,7 +29,7 @@ fn transpose(cx: &mut RuleCx<'_, '_>) -> RuleResult {
             if let Some(axis) = perm.iter().find(|axis| **axis < 0) {
                 return Err(RuleError::attribute("perm", format!("names axis {axis}, but axes start at 0")));
             }
-            Some(Source::Attribute("perm").axes(perm, rank)?)
+            Some(Source::Attribute("perm").axes(perm, In(0), rank)?)
         }
         None => None,
     };
@@ -48,6 +48,9 @@ fn transpose(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     };
     let positions = positions.unwrap_or_else(|| (0..shape.len()).rev().collect());
     if positions.len() != shape.len() {
+        if shape.is_empty() {
+            return Err(RuleError::scalar(In(0)));
+        }
         let message = format!("orders {} axes, but the input has {}", positions.len(), shape.len());
         return Err(RuleError::attribute("perm", message));
     }

@@ -80,7 +80,7 @@ fn reduce(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         Axes::These(axes) => {
             let mut reduced = vec![false; rank];
             for axis in axes {
-                reduced[cx.axis("axes", axis, rank)?] = true;
+                reduced[cx.axis_of(In(0), "axes", axis, rank)?] = true;
             }
             reduced
         }
@@ -111,7 +111,7 @@ fn arg(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let axis = cx.attr_int("axis")?.unwrap_or(0);
     cx.require_rank(In(0), 1..)?;
     let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
-    let axis = cx.axis("axis", axis, shape.len())?;
+    let axis = cx.axis_of(In(0), "axis", axis, shape.len())?;
     if keep {
         shape[axis] = DimId::ONE;
     } else {
@@ -125,7 +125,7 @@ fn top_k(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let axis = cx.attr_int("axis")?.unwrap_or(-1);
     cx.require_rank(In(1), 1..=1)?;
     let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
-    let axis = cx.axis("axis", axis, shape.len())?;
+    let axis = cx.axis_of(In(0), "axis", axis, shape.len())?;
     // Up to version 9 the number is an attribute.
     let count = match cx.attr_int("k")? {
         Some(count) => Some(cx.dims().constant(count)),
@@ -158,6 +158,9 @@ fn top_k(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 
 fn cumulate(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let (Some(rank), Some(axis)) = (cx.rank(In(0)), cx.const_int(In(1))) else { return Ok(()) };
+    if rank == 0 {
+        return Err(RuleError::scalar(In(0)));
+    }
     let limit = i64::try_from(rank).unwrap_or(i64::MAX);
     if (-limit..limit).contains(&axis) {
         return Ok(());

@@ -306,7 +306,7 @@ fn squeeze(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     // A duplicate axis is squeezed once.
     let mut squeezed = vec![false; shape.len()];
     for axis in known {
-        let axis = axes.source.axis(axis, shape.len())?;
+        let axis = axes.source.axis(axis, In(0), shape.len())?;
         cx.require_equal((In(0), axis, shape[axis]), DimId::ONE, "is squeezed, so it must be 1")?;
         squeezed[axis] = true;
     }
@@ -335,7 +335,7 @@ fn unsqueeze(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let (Some(shape), Some(added)) = (cx.shape(In(0)), axes.len) else { return Ok(()) };
     let rank = shape.len() + added;
     let Some(known) = axes.constants(cx) else { return cx.set_rank(Out(0), rank) };
-    let positions = axes.source.axes(&known, rank)?;
+    let positions = axes.source.axes(&known, In(0), rank)?;
     let mut rest = shape.iter().copied();
     let wide: DimVec = members(&positions, rank)
         .into_iter()

@@ -157,7 +157,7 @@ fn axes(cx: &RuleCx<'_, '_>, rank: usize) -> RuleResult<Axes> {
     let Some(given) = cx.attr_ints("axes")? else { return Ok((0..rank).collect()) };
     let mut axes = Axes::new();
     for axis in given {
-        axes.push(cx.axis("axes", axis, rank)?);
+        axes.push(cx.axis_of(In(0), "axes", axis, rank)?);
     }
     match repeated(&axes) {
         Some(axis) => Err(RuleError::attribute("axes", format!("names axis {axis} twice"))),

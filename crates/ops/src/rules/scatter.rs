@@ -53,7 +53,7 @@ fn nd(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 /// TensorScatter, `update`, `write_indices` and `mode`.
 fn tensor(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(cache) = cx.shape(In(0)) else { return Ok(()) };
-    let axis = cx.axis_attr("axis", -2, cache.len())?;
+    let axis = cx.axis_attr(In(0), "axis", -2, cache.len())?;
     if axis == 0 {
         return Err(RuleError::attribute("axis", "is the batch axis"));
     }

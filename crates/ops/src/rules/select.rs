@@ -88,7 +88,7 @@ fn compress(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         return cx.set_shape(Out(0), &[count]);
     };
     let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
-    let axis = cx.axis("axis", axis, shape.len())?;
+    let axis = cx.axis_of(In(0), "axis", axis, shape.len())?;
     if let Some(last) = picked.as_ref().and_then(|picked| picked.last())
         && let Some(extent) = cx.const_dim(shape[axis])
         && usize::try_from(extent).is_ok_and(|extent| *last >= extent)
@@ -137,7 +137,7 @@ fn unique(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         let count = unique_count(cx, usize::MAX, all);
         return unique_indices(cx, count, all);
     };
-    let axis = cx.axis("axis", axis, shape.len())?;
+    let axis = cx.axis_of(In(0), "axis", axis, shape.len())?;
     let all = shape[axis];
     let count = unique_count(cx, axis, all);
     shape[axis] = count;
@@ -177,7 +177,7 @@ fn unique_indices(cx: &mut RuleCx<'_, '_>, count: DimId, all: DimId) -> RuleResu
 fn one_hot(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     // ONNX's own inference rejects a scalar index.
     if let Some(indices) = cx.shape_of_rank(In(0), 1..)? {
-        let axis = cx.axis_attr("axis", -1, indices.len() + 1)?;
+        let axis = cx.axis_attr(In(0), "axis", -1, indices.len() + 1)?;
         let depth = match depth(cx) {
             Some(depth) => require_extent(cx, Source::Input(In(1)), depth)?,
             None => unknown_extent(cx, Out(0), axis),

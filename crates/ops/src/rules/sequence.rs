@@ -158,7 +158,7 @@ fn split_to_sequence(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let axis = cx.attr_int("axis")?.unwrap_or(0);
     let keep = cx.attr_int("keepdims")?.unwrap_or(1) != 0;
     let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
-    let axis = cx.axis("axis", axis, shape.len())?;
+    let axis = cx.axis_of(In(0), "axis", axis, shape.len())?;
     if cx.rank(Out(0)).is_some() {
         return Ok(());
     }

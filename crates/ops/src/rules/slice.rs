@@ -50,10 +50,11 @@ fn slice(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(shape) = cx.shape(In(0)) else { return Ok(()) };
     let positions = match &axes {
         Some(axes) => match axes.constants(cx) {
-            Some(known) => axes.source.axes(&known, shape.len())?,
+            Some(known) => axes.source.axes(&known, In(0), shape.len())?,
             None => return cx.set_rank(Out(0), shape.len()),
         },
         None => match count {
+            Some(count) if count > 0 && shape.is_empty() => return Err(RuleError::scalar(In(0))),
             Some(count) if count > shape.len() => {
                 return Err(starts
                     .source

@@ -23,7 +23,7 @@ use super::policy::{Policy, Support};
 use super::problem::{
     CallId, CastSource, Conversion, LocalValue, Problem, Refusal, RefusedConversion, Solution, Target, Uses,
 };
-use crate::safety::Safety;
+use typeloom_solver::diagnostic::Safety;
 use assign::{Assignment, Classes, Group, assign};
 use shared::{Like, SharedGroup, Source};
 

@@ -20,7 +20,7 @@ use typeloom_types::dtype::Dtype;
 
 use super::loss::StoredTensor;
 use super::number_format::{is_float, width};
-use crate::safety::Safety;
+use typeloom_solver::diagnostic::Safety;
 
 /// Permitted conversions, and the preference between repairs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

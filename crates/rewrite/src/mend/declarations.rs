@@ -71,7 +71,7 @@ pub(super) fn correct(
         // A new symbol is a free dim, for which the model may be wrong. Then the extent is left unknown.
         let unknown = FalseShapes { placeholders: Some(Naming::Unknown), scalars: HashSet::new(), ..shapes };
         let errors = |shapes: &FalseShapes| -> Result<usize, RepairError> {
-            let edited = edit(checked, bytes, shapes, &HashMap::new(), &mut Vec::new())?;
+            let edited = edit(checked, bytes, shapes, &HashMap::new(), repairs, &mut Vec::new())?;
             let checked = settings.check(edited.as_deref().unwrap_or(bytes))?;
             Ok(checked.all_errors().filter(|error| error.is_error(settings.options.mode)).count())
         };
@@ -81,13 +81,13 @@ pub(super) fn correct(
         }
     }
     if shapes.scalars.is_empty() {
-        return Ok(edit(checked, bytes, &shapes, &HashMap::new(), reshaped)?);
+        return Ok(edit(checked, bytes, &shapes, &HashMap::new(), repairs, reshaped)?);
     }
     let body = checked.body();
     let made = body.values().filter(|value| matches!(body.value(*value).origin, Origin::Step(_)));
     shapes.scalars.extend(made);
     let mut proved = HashMap::new();
-    if let Some(dropped) = edit(checked, bytes, &shapes, &proved, &mut Vec::new())? {
+    if let Some(dropped) = edit(checked, bytes, &shapes, &proved, repairs, &mut Vec::new())? {
         let mut checked = settings.check(&dropped)?;
         for output in checked.body().graph(checked.body().root()).outputs.clone() {
             let ty = checked.type_of(output);
@@ -96,7 +96,7 @@ pub(super) fn correct(
             }
         }
     }
-    Ok(edit(checked, bytes, &shapes, &proved, reshaped)?)
+    Ok(edit(checked, bytes, &shapes, &proved, repairs, reshaped)?)
 }
 
 /// Writes the corrections; outputs of the model get their proved types.
@@ -105,6 +105,7 @@ fn edit(
     bytes: &[u8],
     shapes: &FalseShapes,
     proved: &HashMap<String, TypeProto>,
+    repairs: Repairs,
     reshaped: &mut Vec<CorrectedShape>,
 ) -> Result<Option<Vec<u8>>, WriteError> {
     let FalseShapes { scalars, negative, placeholders } = shapes;
@@ -147,6 +148,7 @@ fn edit(
                 from: text(&old),
                 to: text(&new),
             });
+            repairs.mark(&mut new, info);
             splice.replace(view.offset(), &field, Records::new().message(field.number, &new));
         }
     }

@@ -6,7 +6,7 @@ use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto};
 use typeloom_onnx::text::{PrintOptions, print_node};
 use typeloom_ops::catalogue::Standard;
 use typeloom_rewrite::coerce::{LossKind, Policy, Preferences, Repair, keeps_values, repair};
-use typeloom_rewrite::safety::Safety;
+use typeloom_solver::diagnostic::Safety;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::{Mode, Options};
 use typeloom_test_cases::number;

@@ -2,7 +2,7 @@
 
 use typeloom_types::dtype::DtypeClass;
 
-use super::{Diagnostic, Fix, Scope, clip};
+use super::{Diagnostic, Fix, Safety, Scope, clip};
 use crate::catalogue::Lookup;
 use crate::elem::{Elem, ElemSet};
 use crate::program::StepId;
@@ -49,7 +49,9 @@ impl Scope<'_, '_> {
             Some(version) => format!("{cast}, or import opset {version}, which takes the type as it is"),
             None => cast,
         };
-        diagnostic.with_help(help).with_fix(Fix::InsertCast { input, value, to, readers: Vec::new() })
+        diagnostic
+            .with_help(help)
+            .with_fix(Fix::InsertCast { input, value, to, readers: Vec::new() }, Safety::Safe)
     }
 
     pub(super) fn with_opset(
@@ -59,10 +61,8 @@ impl Scope<'_, '_> {
         version: i64,
         shown: &str,
     ) -> Diagnostic {
-        let domain = self.op(step).domain.to_owned();
-        diagnostic
-            .with_help(format!("import opset {version}, where it is {shown} as well"))
-            .with_fix(Fix::ImportOpset { domain, version })
+        let help = format!("import opset {version}, where it is {shown} as well");
+        self.with_import(diagnostic.with_help(help), step, version)
     }
 
     /// The first newer version of the operator that allows a type at a port.

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use typeloom_onnx::text::{escape, escape_lines};
 
 use super::{
-    Code, Diagnostic, Doubt, Location, Mark, NodeLocation, Part, Role, Snippet, ValueLocation, did_you_mean,
-    graph_path, list, node, quote,
+    Code, Diagnostic, Doubt, Location, Mark, NodeLocation, Part, Role, Safety, Snippet, ValueLocation,
+    did_you_mean, graph_path, list, node, quote,
 };
 use crate::catalogue::{FunctionId, Op, OpKind, Operators};
 use crate::program::{Body, DeclarationKind, GraphId, Origin, StepId, ValueId};
@@ -364,6 +364,7 @@ impl Diagnostic {
             notes: Vec::new(),
             help: None,
             fix: None,
+            safety: Safety::Safe,
             source: None,
         }
     }
@@ -398,16 +399,17 @@ impl Diagnostic {
         self
     }
 
-    /// Adds the names that are close to a misspelt one, and the fix that uses the closest.
+    /// Adds the names that are close to a misspelt one, and the fix that uses the closest, which is a guess.
     pub(super) fn with_suggestion(self, near: &[String], fix: impl FnOnce(String) -> super::Fix) -> Self {
         match (did_you_mean(near), near) {
-            (Some(help), [to, ..]) => self.with_help(help).with_fix(fix(to.clone())),
+            (Some(help), [to, ..]) => self.with_help(help).with_fix(fix(to.clone()), Safety::Unsafe),
             (_, _) => self,
         }
     }
 
-    pub(super) fn with_fix(mut self, fix: super::Fix) -> Self {
+    pub(super) fn with_fix(mut self, fix: super::Fix, safety: Safety) -> Self {
         self.fix = Some(fix);
+        self.safety = safety;
         self
     }
 }

@@ -51,6 +51,12 @@ pub(crate) fn read<'a>(
         if core.dims.is_anonymous(value) {
             return Err(bad("its value must be known"));
         }
+        let unknown = core.dims.symbols_of(value).iter().copied().find(|symbol| {
+            !symbols.contains(symbol) && !core.dims.as_symbol(*symbol).is_some_and(is_plain_name)
+        });
+        if unknown.is_some() {
+            return Err(bad("an extent is an integer, a name or an expression of them"));
+        }
         if is_unnamed {
             if assumed.unnamed.is_some_and(|known| core.dims.compare(known, value) != Decision::Equal) {
                 return Err(bad("it contradicts an earlier assumption"));
@@ -63,6 +69,16 @@ pub(crate) fn read<'a>(
         }
     }
     Ok(assumed)
+}
+
+/// Whether a text can be a new name: letters, digits, `_`, `.` and `:`, not a digit first. The values of other languages
+/// that are no extents would be names too.
+fn is_plain_name(text: &str) -> bool {
+    const VALUES: [&str; 9] = ["None", "True", "False", "none", "true", "false", "null", "nan", "inf"];
+    let is_letter = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':');
+    text.chars().all(is_letter)
+        && text.starts_with(|first: char| first.is_alphabetic() || first == '_')
+        && !VALUES.contains(&text)
 }
 
 /// Whether an input of a body has an unknown extent without a name.

@@ -7,16 +7,18 @@ use typeloom_onnx::view::{ModelView, TensorView, TypeKindView};
 use super::{Checked, Coverage, ExternalTensor, SideData, case, load};
 use crate::analysis::conditions;
 use crate::dim::shape::{DimVec, ShapeId};
-use crate::dim::{Condition, Decision, DimId, Dims};
+use crate::dim::{Condition, Decision, DimId, Dims, is_placeholder};
 use crate::elem::Elem;
-use crate::program::{Body, Initializer, Origin, StepId, StepKind, ValueId};
+use crate::program::{Body, DeclarationKind, Initializer, Origin, StepId, StepKind, ValueId};
 use crate::rule::Port;
 use crate::signature::FormalType;
 use crate::solution::{Equation, EquationSource, Requirement, Type};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
+use crate::state::Core;
 use crate::state::constants::Data;
 use crate::suggest::nearest;
 use crate::universe::Universe;
+use crate::value_type::Dim;
 
 /// Identifies the type of a dense tensor in one check: values with equal keys have equal types.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -42,6 +44,49 @@ impl<'a> Checked<'a> {
     #[must_use]
     pub fn errors(&self) -> &[SolveError<'a>] {
         &self.errors
+    }
+
+    /// A declared dim under the assumptions of the caller; `None` if they do not concern it. `declared` is the name, if the
+    /// dim has one.
+    pub fn assumed_dim(&mut self, declared: Option<&str>, kind: DeclarationKind) -> Option<Dim> {
+        let Core { dims, assumptions, .. } = &mut *self.core;
+        if assumptions.is_empty() {
+            return None;
+        }
+        let assumed = match declared.filter(|name| !name.trim().is_empty() && !is_placeholder(name)) {
+            Some(name) => {
+                let dim = dims.parse(name).ok()?;
+                Some(assumptions.substitute_in(dims, dim)).filter(|assumed| *assumed != dim)
+            }
+            None if kind == DeclarationKind::Input => assumptions.unnamed,
+            None => None,
+        };
+        Some(Dim::of(assumed?, dims))
+    }
+
+    /// The declarations of the main graph and of the graphs nested in it that contradict the graph, each value with the list
+    /// that declares it.
+    #[must_use]
+    pub fn contradicted_declarations(&self) -> Vec<(ValueId, DeclarationKind)> {
+        let of_value = self.frame.rare.value_errors.iter().filter_map(|(value, error)| match &error.kind {
+            SolveErrorKind::Contradiction { declared_in, .. } => Some((*value, *declared_in)),
+            SolveErrorKind::DefaultContradicts { .. } => Some((*value, DeclarationKind::Input)),
+            _ => None,
+        });
+        let refuted = self.errors.iter().flat_map(|error| match &error.kind {
+            SolveErrorKind::RefutedClaim(claim) => vec![(claim.value, claim.declared_in)],
+            // The model runs for finitely many extents only if the declaration is true.
+            SolveErrorKind::ForcedSymbol { equation, .. } if error.is_error(self.mode) => {
+                match equation.source {
+                    EquationSource::Declared(value) => {
+                        vec![(value, DeclarationKind::Value), (value, DeclarationKind::Output)]
+                    }
+                    EquationSource::Ports { .. } | EquationSource::Call => Vec::new(),
+                }
+            }
+            _ => Vec::new(),
+        });
+        of_value.chain(refuted).collect()
     }
 
     /// The errors of the main graph and of the functions that it calls.

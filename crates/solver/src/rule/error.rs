@@ -132,6 +132,12 @@ impl RuleError {
         Self::Value { port, message: message.into() }
     }
 
+    /// The error of a scalar at a port that needs axes.
+    #[must_use]
+    pub fn scalar(port: Port) -> Self {
+        Self::Rank { port, found: 0, least: 1, most: None }
+    }
+
     /// The error of incompatible shapes.
     pub fn shapes(ports: &[Port], message: impl Into<String>) -> Self {
         Self::Shapes { ports: ports.into(), message: message.into() }

@@ -427,6 +427,23 @@ impl RuleCx<'_, '_> {
         })
     }
 
+    /// As [`RuleCx::axis`], for `rank` axes of the tensor at a port.
+    ///
+    /// # Errors
+    /// [`RuleError::Rank`] of the port if there is no axis, [`RuleError::Attribute`] otherwise.
+    pub fn axis_of(
+        &self,
+        port: Port,
+        name: &'static str,
+        axis: i64,
+        rank: usize,
+    ) -> Result<usize, RuleError> {
+        match rank {
+            0 => Err(RuleError::scalar(port)),
+            _ => self.axis(name, axis, rank),
+        }
+    }
+
     /// Sets the shape of every tensor in the sequence or optional at a port. Each variable is a separate
     /// number in each element.
     ///

@@ -19,12 +19,12 @@ impl RuleCx<'_, '_> {
         Ok(self.shape(port))
     }
 
-    /// The position of the axis in an attribute. Negative axes count from the end.
+    /// The position of the axis in an attribute, of `rank` axes of the tensor at a port. Negative axes count from the end.
     ///
     /// # Errors
-    /// As [`RuleCx::axis`].
-    pub fn axis_attr(&self, name: &'static str, default: i64, rank: usize) -> RuleResult<usize> {
-        self.axis(name, self.attr_int(name)?.unwrap_or(default), rank)
+    /// As [`RuleCx::axis_of`].
+    pub fn axis_attr(&self, port: Port, name: &'static str, default: i64, rank: usize) -> RuleResult<usize> {
+        self.axis_of(port, name, self.attr_int(name)?.unwrap_or(default), rank)
     }
 
     /// An integer attribute with a lower bound.

@@ -192,6 +192,14 @@ fn fill_shape(message: &mut Option<TensorShapeProto>, shape: Option<&[Dim]>) {
     }
 }
 
+impl Dim {
+    /// The dim as ONNX writes it.
+    #[must_use]
+    pub fn to_message(&self) -> Option<dimension::Value> {
+        dim_value(self)
+    }
+}
+
 fn dim_value(dim: &Dim) -> Option<dimension::Value> {
     match dim {
         Dim::Unknown => None,

@@ -1,6 +1,8 @@
 //! Diagnostic code `declared-type-contradiction`.
 
-use crate::diagnostic::{Code, Diagnostic, Doubt, Location, Scope, clip, declaration, list, quote};
+use crate::diagnostic::{
+    Code, Diagnostic, Doubt, Fix, Location, Safety, Scope, clip, declaration, list, quote,
+};
 use crate::dim::DimId;
 use crate::program::{DeclarationKind, Origin, ValueId};
 use crate::solution::{Difference, Type};
@@ -64,12 +66,18 @@ impl Scope<'_, '_> {
             Some(_) if site.step().is_some() => self.output_snippet(site, value, text),
             Some(_) | None => Some(declaration(&found, self.body().value_name(value), text, true)),
         };
-        Diagnostic::new(Code::DeclaredTypeContradiction, message, at)
+        let diagnostic = Diagnostic::new(Code::DeclaredTypeContradiction, message, at)
             .with_snippets(inferred_snippet)
             .with_snippets([self.declaration_in(kind, value, &expected)])
             .with_notes(self.child_note(value, declared, inferred))
             .with_notes(self.two_shapes(("declared", declared), ("inferred", inferred)))
-            .with_help(self.correction(value, (declared, inferred), &[]))
+            .with_help(self.correction(value, (declared, inferred), &[]));
+        // Callers rely on the element type of an output, so its value is cast.
+        let is_tensor = declared.tensor().is_some() && inferred.tensor().is_some();
+        if kind == DeclarationKind::Output && is_tensor && axis.is_none() {
+            return diagnostic;
+        }
+        diagnostic.with_fix(Fix::CorrectDeclarations, Safety::Safe)
     }
 
     /// The repair of a declared type, or of the attribute that chooses another element type. `readers` need the declared element
@@ -231,6 +239,7 @@ impl Scope<'_, '_> {
             .with_notes([example])
             .with_notes(origins)
             .with_help(self.claim_help(claim))
+            .with_fix(Fix::CorrectDeclarations, Safety::Safe)
     }
 
     /// The repairs of a false declared extent.

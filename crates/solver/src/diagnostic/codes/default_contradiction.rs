@@ -1,6 +1,6 @@
 //! Diagnostic code `default-contradiction`.
 
-use crate::diagnostic::{Code, Diagnostic, Role, Scope, declaration};
+use crate::diagnostic::{Code, Diagnostic, Fix, Role, Safety, Scope, declaration};
 use crate::program::{DeclarationKind, ValueId};
 use crate::solution::Type;
 use crate::solve_error::ErrorSite;
@@ -33,6 +33,8 @@ impl Scope<'_, '_> {
         Diagnostic::new(Code::DefaultContradiction, message, at)
             .with_snippets(snippets.into_iter().flatten())
             .with_notes(self.two_shapes(("declared", declared), ("default", found)))
+            .with_help("declare the input with the type of its initializer, as `typeloom fix` does")
+            .with_fix(Fix::CorrectDeclarations, Safety::Safe)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Diagnostic code `deprecated-operator`.
 
-use crate::diagnostic::{Code, Diagnostic, Mark, Part, Scope, opset_of, quote};
+use crate::diagnostic::{Code, Diagnostic, Fix, Mark, Part, Safety, Scope, opset_of, quote};
 use crate::program::StepId;
 
 super::code!("deprecated-operator", Error, "the operator was withdrawn from the operator set");
@@ -15,9 +15,25 @@ impl Scope<'_, '_> {
         let message =
             format!("{} was withdrawn in {name} {since}{}", quote(op.name), imported.unwrap_or_default());
         let mark = Mark::primary(Part::Operator, format!("withdrawn in {name} {since}"));
-        let before = i64::from(since) - 1;
-        self.node_diagnostic(Code::DeprecatedOperator, step, message, &[mark])
-            .with_help(format!("use the operator that replaces it, or import {name} {before}"))
+        let diagnostic = self.node_diagnostic(Code::DeprecatedOperator, step, message, &[mark]);
+        let version = self.usable_version(step);
+        let replacement = self.operators.replacement(op);
+        let help = match (replacement, version) {
+            (Some(to), Some(version)) => {
+                format!("use {}, which replaces it, or import {name} {version}", quote(to))
+            }
+            (Some(to), None) => format!("use {}, which replaces it", quote(to)),
+            (None, Some(version)) => format!("import {name} {version}"),
+            (None, None) => return diagnostic,
+        };
+        let diagnostic = diagnostic.with_help(help);
+        match (replacement, version) {
+            (Some(to), _) if self.operators.has_ports_of(op, since, to) => {
+                diagnostic.with_fix(Fix::RenameOperator { to: to.to_owned() }, Safety::Safe)
+            }
+            (_, Some(version)) => self.with_import(diagnostic, step, version),
+            (_, None) => diagnostic,
+        }
     }
 }
 

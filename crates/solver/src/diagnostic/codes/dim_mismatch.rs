@@ -1,8 +1,10 @@
 //! Diagnostic code `dim-mismatch`.
 
-use crate::diagnostic::{Align, Code, Diagnostic, Mark, Scope};
+use crate::diagnostic::{Align, Code, Diagnostic, Fix, Mark, Safety, Scope};
+use crate::dim::Decision;
 use crate::program::StepId;
-use crate::rule::{Extent, ExtentRelation};
+use crate::rule::{Extent, ExtentRelation, Port};
+use crate::signature::AttributeDefault;
 
 super::code!("dim-mismatch", Error, "dims that must be equal differ");
 
@@ -63,7 +65,55 @@ impl Scope<'_, '_> {
             Some(shapes) => format!("{subject} {relation}:\n{shapes}"),
             None => format!("{subject} {relation}"),
         };
-        self.node_diagnostic(Code::DimMismatch, step, message, &marks).with_notes([reason])
+        let diagnostic = self.node_diagnostic(Code::DimMismatch, step, message, &marks).with_notes([reason]);
+        self.with_axis(diagnostic, step, left, right)
+    }
+
+    /// Adds the only axis that fits, if the operator takes the axis of the data at which the extents differ from its
+    /// attribute `axis`.
+    fn with_axis(
+        &mut self,
+        diagnostic: Diagnostic,
+        step: StepId,
+        left: &Extent,
+        right: &Extent,
+    ) -> Diagnostic {
+        let data = Port::In(0);
+        let other = match (left.port == data, right.port == data) {
+            (true, false) => right,
+            (false, true) => left,
+            _ => return diagnostic,
+        };
+        let of_data = if left.port == data { left } else { right };
+        let Some(shape) = self.port_type(step, data).tensor().and_then(|tensor| tensor.shape.clone()) else {
+            return diagnostic;
+        };
+        let Some((axis, is_given)) = self.axis_attribute(step, shape.len()) else { return diagnostic };
+        if of_data.axis != Some(axis) || other.axis.is_none() {
+            return diagnostic;
+        }
+        let fits = |axis: &usize| self.core.dims.compare(shape[*axis], other.dim) == Decision::Equal;
+        let fitting: Vec<usize> = (0..shape.len()).filter(fits).collect();
+        let [only] = fitting[..] else { return diagnostic };
+        let (data, extent) = (self.port_text(step, data), self.dim_quoted(other.dim));
+        let help = format!("set `axis` to {only}, the only axis of {data} with the extent {extent}");
+        let fix =
+            Fix::SetAttribute { name: "axis".to_owned(), value: i64::try_from(only).unwrap_or(i64::MAX) };
+        // A default that does not fit was not chosen.
+        let safety = if is_given { Safety::Unsafe } else { Safety::Safe };
+        diagnostic.with_help(help).with_fix(fix, safety)
+    }
+
+    /// The axis in the attribute `axis` of a node, and whether the node has the attribute.
+    fn axis_attribute(&self, step: StepId, rank: usize) -> Option<(usize, bool)> {
+        let declared = self.schema(step)?.attribute("axis")?;
+        let given = self.given_attributes(step).into_iter().find(|attribute| attribute.name == "axis");
+        let axis = match (&given, &declared.default) {
+            (Some(attribute), _) => attribute.i.unwrap_or(0),
+            (None, Some(AttributeDefault::Int(axis))) => *axis,
+            (None, _) => return None,
+        };
+        Some((typeloom_types::shape::position(axis, rank)?, given.is_some()))
     }
 }
 

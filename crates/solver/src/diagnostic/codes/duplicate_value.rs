@@ -1,6 +1,6 @@
 //! Diagnostic code `duplicate-value`.
 
-use crate::diagnostic::{Code, Diagnostic, Mark, Part, Scope};
+use crate::diagnostic::{Code, Diagnostic, Fix, Mark, Part, Safety, Scope};
 use crate::program::{Origin, StepId, ValueId};
 use crate::solve_error::ErrorSite;
 
@@ -42,10 +42,15 @@ impl Scope<'_, '_> {
             Origin::Undefined => {}
         }
         let message = format!("{name} is defined twice");
-        Diagnostic::new(Code::DuplicateValue, message, self.location(site))
+        let diagnostic = Diagnostic::new(Code::DuplicateValue, message, self.location(site))
             .with_snippets(snippets)
-            .with_notes(notes)
-            .with_help("give one of the two another name")
+            .with_notes(notes);
+        match output {
+            Some(_) => diagnostic.with_help("give one of the two another name"),
+            None => diagnostic
+                .with_help("drop one of the two, as `typeloom fix` does if they are equal")
+                .with_fix(Fix::DropRepetitions, Safety::Safe),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Diagnostic code `empty-shape`.
 
-use crate::diagnostic::{Code, Diagnostic, Fix, Scope, declaration};
+use crate::diagnostic::{Code, Diagnostic, Fix, Safety, Scope, declaration};
 use crate::program::{DeclarationKind, ValueId};
 use crate::solve_error::{Axes, ErrorSite};
 
@@ -27,7 +27,7 @@ impl Scope<'_, '_> {
         Diagnostic::new(Code::EmptyShape, message, self.location(site))
             .with_snippets([snippet])
             .with_help("drop the declared shape, as `typeloom fix` does; ONNX writes an unknown shape by no shape at all")
-            .with_fix(Fix::DropShapes)
+            .with_fix(Fix::DropShapes, Safety::Safe)
     }
 }
 

@@ -7,8 +7,10 @@ use crate::solve_error::Side;
 super::code!("missing-input", Error, "a required input is left out");
 
 impl Scope<'_, '_> {
-    pub(crate) fn missing_input(&self, step: StepId, at: usize, name: &str) -> Diagnostic {
-        self.missing_port(Code::MissingInput, step, Side::Inputs, at, name)
+    /// A required input is left out; in an older version it may be an attribute.
+    pub(crate) fn missing_input(&mut self, step: StepId, at: usize, name: &str) -> Diagnostic {
+        let diagnostic = self.missing_port(Code::MissingInput, step, Side::Inputs, at, name);
+        self.with_attributes_as_inputs(step, &diagnostic).unwrap_or(diagnostic)
     }
 }
 

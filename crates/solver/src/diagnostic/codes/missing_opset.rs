@@ -1,6 +1,6 @@
 //! Diagnostic code `missing-opset`.
 
-use crate::diagnostic::{Code, Diagnostic, Mark, Part, Scope, quote};
+use crate::diagnostic::{Code, Diagnostic, Fix, Mark, Part, Safety, Scope, quote};
 use crate::program::StepId;
 
 super::code!("missing-opset", Error, "the model or function does not import the operator's domain");
@@ -20,13 +20,25 @@ impl Scope<'_, '_> {
             "" => format!("{importer} does not import the opset of {}", quote(op.name)),
             domain => format!("{importer} does not import domain {} of {}", quote(domain), quote(op.name)),
         };
-        let version = match self.operators.imported_by_model(op.domain) {
-            Some(version) => format!("version {version}, as the model imports it,"),
-            None => "its version".to_owned(),
+        let of_model = self.operators.imported_by_model(op.domain);
+        let elsewhere = of_model.or_else(|| self.operators.imported_elsewhere(op.domain));
+        let version = elsewhere.or_else(|| self.operators.version_with_all(op));
+        let text = match (of_model, version) {
+            (Some(version), _) => format!("version {version}, as the model imports it,"),
+            (None, Some(version)) => format!("version {version}"),
+            (None, None) => "its version".to_owned(),
         };
         let mark = Mark::primary(Part::Operator, "of which version?");
-        self.node_diagnostic(Code::MissingOpset, step, message, &[mark])
-            .with_help(format!("add domain {} with {version} to {imports}", quote(op.domain)))
+        let diagnostic = self
+            .node_diagnostic(Code::MissingOpset, step, message, &[mark])
+            .with_help(format!("add domain {} with {text} to {imports}", quote(op.domain)));
+        let Some(version) = version else { return diagnostic };
+        let safety = match elsewhere.is_some() || !op.domain.is_empty() {
+            true => Safety::Safe,
+            // ONNX's own operators differ between versions.
+            false => Safety::Unsafe,
+        };
+        diagnostic.with_fix(Fix::ImportOpset { domain: op.domain.to_owned(), version }, safety)
     }
 
     /// The function that contains the body, if it has imports of its own.

@@ -1,6 +1,6 @@
 //! Diagnostic code `negative-dim`.
 
-use crate::diagnostic::{Code, Diagnostic, Fix, Scope, declaration};
+use crate::diagnostic::{Code, Diagnostic, Fix, Safety, Scope, declaration};
 use crate::program::{DeclarationKind, ValueId};
 use crate::solve_error::ErrorSite;
 
@@ -30,7 +30,7 @@ impl Scope<'_, '_> {
         }
         diagnostic
             .with_help("leave the extent unknown, as `typeloom fix` does, or write a symbol such as `batch`")
-            .with_fix(Fix::DropDims)
+            .with_fix(Fix::DropDims, Safety::Safe)
     }
 }
 

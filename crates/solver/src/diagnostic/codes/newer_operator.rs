@@ -1,6 +1,6 @@
 //! Diagnostic code `newer-operator`.
 
-use crate::diagnostic::{Code, Diagnostic, Fix, Mark, Part, Scope, opset_of, quote};
+use crate::diagnostic::{Code, Diagnostic, Mark, Part, Scope, opset_of, quote};
 use crate::program::StepId;
 
 super::code!("newer-operator", Error, "the operator is newer than the imported operator set");
@@ -13,9 +13,12 @@ impl Scope<'_, '_> {
         let message =
             format!("{} exists from {name} {since} on, but the model imports {imported}", quote(op.name));
         let mark = Mark::primary(Part::Operator, format!("new in {name} {since}"));
-        self.node_diagnostic(Code::NewerOperator, step, message, &[mark])
-            .with_help(format!("import {name} {since} or newer"))
-            .with_fix(Fix::ImportOpset { domain: op.domain.to_owned(), version: i64::from(since) })
+        let diagnostic = self.node_diagnostic(Code::NewerOperator, step, message, &[mark]);
+        self.with_import(
+            diagnostic.with_help(format!("import {name} {since} or newer")),
+            step,
+            i64::from(since),
+        )
     }
 }
 

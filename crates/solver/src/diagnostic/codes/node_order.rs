@@ -1,6 +1,6 @@
 //! Diagnostic code `node-order`.
 
-use crate::diagnostic::{Code, Diagnostic, Fix, Mark, Part, Scope, count};
+use crate::diagnostic::{Code, Diagnostic, Fix, Mark, Part, Safety, Scope, count};
 use crate::program::{StepId, ValueId};
 
 super::code!("node-order", StrictError, "a node precedes the node whose result it reads");
@@ -26,7 +26,7 @@ impl Scope<'_, '_> {
             .with_snippets(reader)
             .with_snippets(made)
             .with_help("sort the nodes; `typeloom fix` does".to_owned())
-            .with_fix(Fix::SortNodes)
+            .with_fix(Fix::SortNodes, Safety::Safe)
     }
 }
 

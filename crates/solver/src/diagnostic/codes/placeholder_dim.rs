@@ -1,6 +1,6 @@
 //! Diagnostic code `placeholder-dim`.
 
-use crate::diagnostic::{Code, Diagnostic, Fix, Scope, declaration, quote};
+use crate::diagnostic::{Code, Diagnostic, Fix, Safety, Scope, declaration, quote};
 use crate::program::ValueId;
 use crate::solve_error::ErrorSite;
 
@@ -31,7 +31,7 @@ impl Scope<'_, '_> {
             .with_help(
                 "give each axis a name such as `batch`; `typeloom fix` gives each input axis a distinct name",
             )
-            .with_fix(Fix::RenameDims)
+            .with_fix(Fix::RenameDims, Safety::Safe)
     }
 }
 

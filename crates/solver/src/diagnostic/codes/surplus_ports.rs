@@ -17,8 +17,10 @@ impl Scope<'_, '_> {
             self.op_text(step),
             count(most, side.noun())
         );
-        self.node_diagnostic(Code::SurplusPorts, step, message, &surplus_marks(side, given, most))
-            .with_notes(self.ports_note(step))
+        let diagnostic = self
+            .node_diagnostic(Code::SurplusPorts, step, message, &surplus_marks(side, given, most))
+            .with_notes(self.ports_note(step));
+        self.with_fitting_version(step, side, given, diagnostic)
     }
 
     fn all_required(&self, step: StepId, side: Side) -> bool {

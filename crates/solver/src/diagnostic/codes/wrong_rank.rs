@@ -1,6 +1,7 @@
 //! Diagnostic code `wrong-rank`.
 
-use crate::diagnostic::{Code, Diagnostic, Scope};
+use crate::diagnostic::{Code, Diagnostic, Fix, Safety, Scope, clip};
+use crate::elem::Elem;
 use crate::program::StepId;
 use crate::rule::Port;
 
@@ -31,7 +32,18 @@ impl Scope<'_, '_> {
         let (op, name) = (self.op_text(step), self.port_text(step, port));
         let message = format!("{op} needs {expected}, but {name} has {found}: {shown}");
         let mark = self.mark(step, port, &shown, true);
-        self.node_diagnostic(Code::WrongRank, step, message, &[mark])
+        let diagnostic = self.node_diagnostic(Code::WrongRank, step, message, &[mark]);
+        let (Port::In(input), Some(value), (0, 1)) = (port, self.value(step, port), (found, least)) else {
+            return diagnostic;
+        };
+        let value = self.body().value_name(value).to_owned();
+        let help = format!("insert Unsqueeze({}, axes=[0]) before this node", clip(&value, 64));
+        // An integer without axes where a list is needed is a part of a shape.
+        let is_integer = ty.tensor().is_some_and(|tensor| {
+            tensor.elem.single().is_some_and(|elem| [Elem::INT32, Elem::INT64].contains(&elem))
+        });
+        let safety = if is_integer { Safety::Safe } else { Safety::Unsafe };
+        diagnostic.with_help(help).with_fix(Fix::UnsqueezeInput { input, value }, safety)
     }
 }
 

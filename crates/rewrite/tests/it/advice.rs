@@ -17,8 +17,16 @@ fn diagnose(bytes: &[u8]) -> Vec<Diagnostic> {
 }
 
 fn of_text(graph: &str) -> Vec<u8> {
-    let text = format!("<ir_version: 10, opset_import: [\"\" : 21, \"local\" : 1]>\n{graph}");
-    typeloom_onnx::text::model_bytes(&text).unwrap_or_else(|error| panic!("{error}: {graph}"))
+    parsed(graph).unwrap_or_else(|error| panic!("{error}: {graph}"))
+}
+
+/// A model in the textual syntax; a graph alone gets a header.
+fn parsed(text: &str) -> Result<Vec<u8>, typeloom_onnx::text::ParseError> {
+    let header = match text.trim_start().starts_with('<') {
+        true => "",
+        false => "<ir_version: 10, opset_import: [\"\" : 21, \"local\" : 1]>\n",
+    };
+    typeloom_onnx::text::model_bytes(&format!("{header}{text}"))
 }
 
 /// Number of diagnostics by code.
@@ -76,12 +84,105 @@ const FIXABLE: &[&str] = &[
     "g (float[N, 2] x) => (float y) { y = Relu(x) }",
     "g (float[-1, 2] x) => (float[-1, 2] y) { y = Relu(x) }",
     "g (float[\"?\", 2] x) => (float[\"?\", 2] y) { y = Relu(x) }",
+    // Attributes that became inputs: lists, a number that is a list of one, numbers of the type of the data.
+    "g (float[2, 3] x) => (float[2, 1] y) { y = ReduceSum <axes = [1]> (x) }",
+    "g (float[2, 4] x) => (float[2, 2] y) { y = Slice <starts = [0], ends = [2], axes = [1]> (x) }",
+    "g (float[2, 4] x) => (y, z) { y, z = TopK <k = 2> (x) }",
+    "g (float16[2] x) => (y) { y = Clip <min = 0.0, max = 6.0> (x) }",
+    "g (double[2, 3] x) => (y) { y = Pad <pads = [0, 1, 0, 1], value = 0.5> (x) }",
+    // The reverse.
+    "<ir_version: 6, opset_import: [\"\" : 11]> g (float[2, 1] x) => (float[2] y) <int64[1] a = {1}> { y = Squeeze(x, a) }",
+    "<ir_version: 6, opset_import: [\"\" : 6]> g (float[2] x) => (y) <float a = {0}, float b = {6}> { y = Clip(x, a, b) }",
+    // Attributes and operators of other versions.
+    "<ir_version: 6, opset_import: [\"\" : 9]> g (float[2, 1] x) => (y) <float[1] a = {1}> { y = BatchNormalization <spatial = 1> (x, a, a, a, a) }",
+    "<ir_version: 6, opset_import: [\"\" : 12]> g (float[2] x, int64[1] at, float[1] u) => (y) { y = Scatter(x, at, u) }",
+    "<ir_version: 6, opset_import: [\"\" : 10]> g (float[1, 1, 2] x) => (y) <float[0] r = {}, float[3] s = {1, 1, 2}> { y = Resize(x, r, s) }",
+    // Scalars, and an axis that fits.
+    "g (float[n, 2, 3] x, int64 n) => (y) <int64[1] m = {-1}> { s = Concat <axis = 0> (n, m) y = Reshape(x, s) }",
+    "g (float[n, 2, 3] x, int64 n) => (y) { y = Concat <axis = 0> (n, n) }",
+    "g (int8[4, 3] x) => (y) <float[4] s = {1, 1, 1, 1}> { y = DequantizeLinear(x, s) }",
+    // Imports and declarations.
+    "g (float[2] x) => (y) { y = com.microsoft.Gelu(x) }",
+    "g (float[N, 2] x) => (float[N, 3] y) { y = Relu(x) }",
+    "g (float[N, 2] x) => (y) <float[3, N] a> { a = Relu(x) y = Neg(a) }",
+    "g (float[3] x) => (y) <float[2] x = {1, 2}> { y = Identity(x) }",
 ];
 
 #[test]
 fn a_fix_removes_its_diagnostic_and_brings_no_other() {
     for graph in FIXABLE {
         assert!(fixes_hold(graph, &of_text(graph)) > 0, "there is a fix for {graph}");
+    }
+}
+
+/// The texts of the models in a document.
+fn models_of(document: &str) -> Vec<String> {
+    let mut models = Vec::new();
+    let mut open: Option<String> = None;
+    for line in document.lines() {
+        match &mut open {
+            Some(text) if line.starts_with("```") => {
+                models.push(std::mem::take(text));
+                open = None;
+            }
+            Some(text) => text.push_str(&format!("{line}\n")),
+            None if line.starts_with("```") => open = Some(String::new()),
+            None => {}
+        }
+    }
+    models
+}
+
+#[test]
+fn the_fixes_of_documented_models_hold() {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut made = 0;
+    for folder in ["crates/solver/pages", "spec", "spec/operators"] {
+        let entries = std::fs::read_dir(root.join(folder)).expect("the repository has the folder");
+        let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        files.retain(|file| file.extension().is_some_and(|extension| extension == "md"));
+        files.sort();
+        for file in files {
+            let document = std::fs::read_to_string(&file).expect("the file was listed");
+            for (at, text) in models_of(&document).iter().enumerate() {
+                // Snapshots and parts of models are no models.
+                let Ok(bytes) = parsed(text) else { continue };
+                if typeloom_ops::check::check(&bytes, &Options::default()).is_ok() {
+                    made += fixes_hold(&format!("{}, fence {at}", file.display()), &bytes);
+                }
+            }
+        }
+    }
+    assert!(made > 20, "{made} fixes");
+}
+
+/// The models of a folder next to the repository.
+fn recorded(folder: &str) -> Vec<PathBuf> {
+    let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(folder);
+    let mut open = vec![beside];
+    let mut files = Vec::new();
+    while let Some(folder) = open.pop() {
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+            match path.is_dir() {
+                true => open.push(path),
+                false if path.extension().is_some_and(|extension| extension == "onnx") => files.push(path),
+                false => {}
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn the_fixes_of_cases_hold() {
+    for file in recorded("cases") {
+        let is_slow = file.to_string_lossy().contains("slow") || file.to_string_lossy().contains("hostile");
+        let bytes = std::fs::read(&file).expect("the file was listed");
+        if !is_slow && typeloom_ops::check::check(&bytes, &Options::default()).is_ok() {
+            fixes_hold(&file.display().to_string(), &bytes);
+        }
     }
 }
 
