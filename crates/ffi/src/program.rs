@@ -172,6 +172,7 @@ fn run_limits(Limits { iterations, steps, memory }: Limits) -> RunLimits {
         iterations: or(iterations, default.iterations),
         steps: or(steps, default.steps),
         memory: if memory == 0 { default.memory } else { memory },
+        ..default
     }
 }
 

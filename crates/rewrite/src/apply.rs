@@ -17,7 +17,9 @@ use typeloom_solver::program::GraphId;
 
 use crate::coerce::layout::{GraphLayout, Layout, Source};
 use crate::coerce::{Hunk, WriteError, graph_text};
-use crate::fields::{FUNCTION_OPSET_IMPORT, FUNCTION_OUTPUT, GRAPH_INITIALIZER, GRAPH_OUTPUT, MODEL_OPSET_IMPORT};
+use crate::fields::{
+    FUNCTION_OPSET_IMPORT, FUNCTION_OUTPUT, GRAPH_INITIALIZER, GRAPH_OUTPUT, MODEL_OPSET_IMPORT,
+};
 use crate::names::Names;
 
 /// A model with an applied fix.

@@ -35,7 +35,8 @@ pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
     checker.options.functions = true;
     let form = if args.no_marks { AnnotationForm::Untagged } else { AnnotationForm::Tagged };
     // A file that cannot be read is reported by the check.
-    let replaced = if args.replace { checker.with_true_declarations(&source, &bytes, form).ok() } else { None };
+    let replaced =
+        if args.replace { checker.with_true_declarations(&source, &bytes, form).ok() } else { None };
     let replaced = replaced.unwrap_or_default();
     let model = replaced.file.as_deref().unwrap_or(&bytes);
     let mut checked = match checker.well_typed(model, checker.check(&source, model)?) {

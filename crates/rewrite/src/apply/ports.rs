@@ -3,6 +3,7 @@
 use half::{bf16, f16};
 use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::{AttributeProto, NodeProto, TensorProto, read};
+use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::view::TensorView;
 use typeloom_solver::diagnostic::{AttributeAsInput, InputAsAttribute};
 use typeloom_solver::elem::Elem;
@@ -204,7 +205,7 @@ fn tensor(attribute: &AttributeProto, elem: Elem, is_list: bool) -> Option<Tenso
 
 /// A constant as an attribute of a kind.
 fn attribute_of(name: &str, kind: AttributeKind, value: &TensorProto) -> Option<AttributeProto> {
-    let bytes = typeloom_onnx::prost::Message::encode_to_vec(value);
+    let bytes = value.encode_to_vec();
     let header = TensorView::from_body(&bytes, 0);
     let ints = || header.header().ok()?.int_values(MAX_ITEMS).ok()?;
     let floats = || -> Option<Vec<f32>> {

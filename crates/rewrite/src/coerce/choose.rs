@@ -23,9 +23,9 @@ use super::policy::{Policy, Support};
 use super::problem::{
     CallId, CastSource, Conversion, LocalValue, Problem, Refusal, RefusedConversion, Solution, Target, Uses,
 };
-use typeloom_solver::diagnostic::Safety;
 use assign::{Assignment, Classes, Group, assign};
 use shared::{Like, SharedGroup, Source};
+use typeloom_solver::diagnostic::Safety;
 
 /// The first version of the operator set that has `CastLike`.
 const FIRST_CAST_LIKE: i64 = 15;
@@ -176,8 +176,11 @@ impl<'p, 'a> Chooser<'p, '_, 'a> {
             solution.unsolved.insert((at, call));
             solution.unsolved_values.insert((call, uses.value));
             let needed = [(&forbidden, Refusal::Policy), (&unsafe_ones, Refusal::Unsafe)];
-            let mut solved = needed.into_iter().filter_map(|(needed, reason)| Some((needed.as_ref()?, reason)));
-            let Some((needed, reason)) = solved.find(|(needed, _)| !needed.is_unsolved(group)) else { continue };
+            let mut solved =
+                needed.into_iter().filter_map(|(needed, reason)| Some((needed.as_ref()?, reason)));
+            let Some((needed, reason)) = solved.find(|(needed, _)| !needed.is_unsolved(group)) else {
+                continue;
+            };
             let found = conversions(uses, call, &needed.elems).into_iter();
             solution.refused.extend(found.map(|Conversion { value, graph, from, to, .. }| {
                 RefusedConversion { body: uses.body, value, graph, from, to, reason }
