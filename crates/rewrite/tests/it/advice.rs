@@ -104,7 +104,7 @@ const FIXABLE: &[&str] = &[
     // Imports and declarations.
     "g (float[2] x) => (y) { y = com.microsoft.Gelu(x) }",
     "g (float[N, 2] x) => (float[N, 3] y) { y = Relu(x) }",
-    "g (float[N, 2] x) => (y) <float[3, N] a> { a = Relu(x) y = Neg(a) }",
+    "g (float[N, 2] x) => (y) <float[N, 3] a> { a = Relu(x) y = Neg(a) }",
     "g (float[3] x) => (y) <float[2] x = {1, 2}> { y = Identity(x) }",
 ];
 
