@@ -315,6 +315,8 @@ pub enum SolveErrorKind<'a> {
         equation: Equation,
         /// Whether a constant of the graph restricts the symbol, and not the declared extent of another input.
         by_constant: bool,
+        /// Whether several inputs declare the symbol.
+        is_shared: bool,
     },
     /// Several symbols that the model declares as free have finitely many admissible values together.
     ForcedSymbols {

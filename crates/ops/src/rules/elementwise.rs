@@ -64,7 +64,8 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("Max", &[BROADCAST, MAX]).since(8),
     Entry::of("Mean", &[BROADCAST]).since(8),
     Entry::of("Min", &[BROADCAST, MIN]).since(8),
-    Entry::of("Mod", &[BROADCAST, rule("mod.fmod", fmod), MOD]),
+    Entry::of("Mod", &[BROADCAST, rule("mod.fmod", fmod), MOD]).until(28),
+    Entry::of("Mod", &[BROADCAST, MOD]).since(28),
     Entry::of("Mul", &[BROADCAST, MUL]).since(7),
     Entry::of("Neg", &[SAME_SHAPE, NEG]),
     Entry::of("Not", &[SAME_SHAPE, NOT]),
@@ -97,7 +98,8 @@ fn broadcast(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     }
 }
 
-/// The remainder of floats has the sign of the dividend, which `fmod` requests. Source: Mod, `fmod`.
+/// The remainder of floats has the sign of the dividend, which `fmod` requests. Source: Mod-10 and Mod-13, `fmod`; version 28 also
+/// defines the remainder with the sign of the divisor.
 fn fmod(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let dtype = cx.elem(In(0)).and_then(Elem::dtype);
     let is_float = dtype.is_some_and(|dtype| dtype.class() == DtypeClass::Float);
@@ -180,6 +182,7 @@ mod tests {
         let message = "mod.fmod: fmod must be 1 for floating-point inputs";
         assert_eq!(error(21, &graph("float", "")), message);
         assert_eq!(error(10, &graph("double", "<fmod = 0>")), message);
+        assert_eq!(infer_y(28, &graph("float", "")), "float[N]");
     }
 
     #[test]

@@ -120,6 +120,7 @@ fn solve<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Facts<'a> {
     let conditions = conditions.chain(beyond.iter().map(Equation::condition));
     let mut facts = Facts {
         free: input_symbols(core, frame),
+        shared: shared_symbols(core, frame),
         conditions: conditions.filter(|it| !is_anonymous(core, *it)).collect(),
         domain,
         in_case,
@@ -172,6 +173,8 @@ fn is_anonymous(core: &Core<'_>, condition: Condition) -> bool {
 struct Facts<'a> {
     /// The symbols that inputs declare.
     free: BTreeSet<DimId>,
+    /// The symbols that several inputs declare.
+    shared: BTreeSet<DimId>,
     /// The conditions of all equations.
     conditions: Vec<Condition>,
     /// The known restrictions of the bindings with which the graph runs.
@@ -359,6 +362,7 @@ impl<'a> Facts<'a> {
                 values,
                 equation: *equation,
                 by_constant: self.by_constant,
+                is_shared: self.shared.contains(&symbol),
             };
             self.report(equation, kind);
         }
@@ -465,6 +469,7 @@ impl<'a> Facts<'a> {
                 values,
                 equation: *equation,
                 by_constant: true,
+                is_shared: self.shared.contains(&symbol),
             };
             return self.report(equation, kind);
         }
@@ -534,6 +539,20 @@ pub(crate) fn input_symbols<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> BTree
         add_declared_symbols(core, &body, *input, &mut symbols);
     }
     symbols
+}
+
+/// The symbols that several inputs of the model declare.
+fn shared_symbols<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> BTreeSet<DimId> {
+    let body = Arc::clone(&frame.body);
+    let (mut known, mut shared) = (BTreeSet::new(), BTreeSet::new());
+    for input in &body.graph(body.root()).inputs {
+        for symbol in declared_symbols(core, &body, *input) {
+            if !known.insert(symbol) {
+                shared.insert(symbol);
+            }
+        }
+    }
+    shared
 }
 
 /// The symbols in the declared shapes of a value.

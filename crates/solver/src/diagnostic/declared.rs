@@ -2,7 +2,7 @@
 
 use super::shapes::MAX_AXES;
 use super::{Role, Scope, Snippet, declaration, type_text};
-use crate::dim::DimId;
+use crate::dim::{DimId, Dims};
 use crate::elem::Elem;
 use crate::program::{DeclarationKind, ValueId};
 
@@ -57,6 +57,16 @@ impl Scope<'_, '_> {
 
     /// The first input that declares a symbol.
     pub(super) fn declared_note(&mut self, symbol: DimId) -> Option<String> {
+        let (axis, input, _) = self.declared_at(|dims, dim| dims.symbols_of(dim).contains(&symbol))?;
+        let (name, input) = (self.dim_quoted(symbol), self.name(input));
+        Some(format!("{name} is declared at axis {axis} of graph input {input}"))
+    }
+
+    /// The first axis of a graph input whose declared extent has a property, and that extent.
+    pub(super) fn declared_at(
+        &mut self,
+        has_property: impl Fn(&Dims, DimId) -> bool,
+    ) -> Option<(usize, ValueId, DimId)> {
         if !self.explains() {
             return None;
         }
@@ -67,13 +77,10 @@ impl Scope<'_, '_> {
                     continue;
                 };
                 let dims = self.core.shapes.get(shape);
-                let Some(axis) =
-                    dims.iter().position(|dim| self.core.dims.symbols_of(*dim).contains(&symbol))
-                else {
-                    continue;
-                };
-                let (name, input) = (self.dim_quoted(symbol), self.name(*input));
-                return Some(format!("{name} is declared at axis {axis} of graph input {input}"));
+                let found = dims.iter().enumerate().find(|(_, dim)| has_property(&self.core.dims, **dim));
+                if let Some((axis, dim)) = found {
+                    return Some((axis, *input, *dim));
+                }
             }
         }
         None

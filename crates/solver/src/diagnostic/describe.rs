@@ -21,8 +21,13 @@ impl SolveErrorKind<'_> {
     /// The severity in a mode. Some kinds differ from their code.
     pub(crate) fn severity(&self, mode: Mode) -> Severity {
         let level = match self {
-            // A caller can choose a symbol that is broadcast against the declared extent of another input.
-            Self::ForcedSymbol { by_constant: false, values, .. } if values.len() > 1 => Level::Warning,
+            // Two declarations that contradict each other: a caller can choose a symbol that is broadcast against the declared
+            // extent of another input, or that only one input declares.
+            Self::ForcedSymbol { by_constant: false, values, is_shared, .. }
+                if values.len() > 1 || !is_shared =>
+            {
+                Level::Warning
+            }
             // Two declarations that contradict each other; no constant of the graph restricts the symbols.
             Self::ForcedSymbols { by_constant: false, .. } => Level::Warning,
             // ONNX defines it as a name.
@@ -200,7 +205,7 @@ impl<'a> Scope<'_, 'a> {
             SolveErrorKind::SeedContradicts { seed, found } => {
                 self.seed_contradicts(site, value, (seed, found))
             }
-            SolveErrorKind::ForcedSymbol { symbol, values, fitting, equation, by_constant } => {
+            SolveErrorKind::ForcedSymbol { symbol, values, fitting, equation, by_constant, is_shared: _ } => {
                 self.forced_symbol(site, *symbol, (values, fitting), equation, *by_constant)
             }
             SolveErrorKind::ForcedSymbols { condition, fitting, equation, by_constant } => {

@@ -83,8 +83,16 @@ impl<'a> Facts<'a> {
                     }
                     let is_new = self.reported.insert(symbol);
                     let fitting = values.clone();
-                    let kind =
-                        SolveErrorKind::ForcedSymbol { symbol, values, fitting, equation, by_constant: true };
+                    let is_shared = self.shared.contains(&symbol);
+                    let by_constant = true;
+                    let kind = SolveErrorKind::ForcedSymbol {
+                        symbol,
+                        values,
+                        fitting,
+                        equation,
+                        by_constant,
+                        is_shared,
+                    };
                     return Ok(is_new.then_some(kind));
                 }
                 Verdict::Undecided => return Err(()),

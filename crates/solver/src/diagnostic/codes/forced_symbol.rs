@@ -47,14 +47,22 @@ impl Scope<'_, '_> {
         let origin = self.constant_note(equation, values.last().copied());
         let diagnostic =
             self.equation_diagnostic(diagnostic, site, equation, &format!("makes {name} {values_text}"));
+        let expression = self.declared_expression(equation);
+        let other = match (&expression, by_constant) {
+            (Some((declared, input, _)), _) => format!("correct {declared} in the type of {input}"),
+            (None, true) => WITHOUT.to_owned(),
+            (None, false) => "both with the symbol".to_owned(),
+        };
         diagnostic
             .with_notes(origin)
+            .with_notes(expression.map(|(declared, input, axis)| {
+                format!("{declared} is declared at axis {axis} of graph input {input}")
+            }))
             .with_notes(self.declared_note(symbol))
             .with_notes(self.rule_of(site, equation))
-            .with_help(match (fitting, by_constant) {
-                ([0], _) => "no other extent satisfies this: one of the two sides is wrong".to_owned(),
-                (_, true) => format!("declare {name} as {}, or {WITHOUT}", numbers(fitting)),
-                (_, false) => format!("declare {name} as {}, or both with the symbol", numbers(fitting)),
+            .with_help(match fitting {
+                [0] => "no other extent satisfies this: one of the two sides is wrong".to_owned(),
+                _ => format!("declare {name} as {}, or {other}", numbers(fitting)),
             })
     }
 
@@ -116,6 +124,15 @@ impl Scope<'_, '_> {
             )])
             .with_notes(self.declared_note(symbol))
             .with_help(format!("correct the declared type, or declare {name} as {}", numbers(fitting)))
+    }
+
+    /// A side of an equation that a graph input declares as an expression, as `past + 1`: the expression, the input and the axis.
+    fn declared_expression(&mut self, equation: &Equation) -> Option<(String, String, usize)> {
+        let sides = [equation.left, equation.right];
+        let (axis, input, dim) = self.declared_at(|dims, dim| {
+            sides.contains(&dim) && dims.as_constant(dim).is_none() && dims.as_symbol(dim).is_none()
+        })?;
+        Some((self.dim_quoted(dim), self.name(input), axis))
     }
 
     /// The value of the model that contains the only admissible number of a symbol.
@@ -188,7 +205,7 @@ impl Scope<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::diagnostic::tests::reports;
+    use crate::diagnostic::tests::{help, reports};
 
     #[test]
     fn the_equation_of_several_symbols_is_reported_with_any_number_of_solutions() {
@@ -207,6 +224,13 @@ mod tests {
             "error[forced-symbol]: `a` and `b` are declared free, but the model runs only where `a + b = 50`",
         ];
         assert_eq!(reports(sum), expected);
+    }
+
+    #[test]
+    fn an_expression_in_the_declaration_of_an_input_is_the_origin() {
+        let model = "<ir_version: 10, opset_import: [\"\": 21]>
+            g (float[seq, \"seq + past\"] scores, float[1, \"past + 1\"] mask) => (y) { y = Add(scores, mask) }";
+        assert_eq!(help(model), "declare `seq` as 1, or correct `past + 1` in the type of `mask`");
     }
 
     #[test]
