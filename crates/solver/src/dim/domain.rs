@@ -338,6 +338,8 @@ impl Domain {
             }
             if let Some(&quotient) = self.quotients.get(&symbol) {
                 part.quotients.insert(symbol, quotient);
+                // A result about a quotient of a quotient is translated back in steps.
+                queue.push(quotient.symbol);
             }
             for &at in self.mentions.get(&symbol).into_iter().flatten() {
                 if facts.len() < MAX_FACTS && facts.insert(at) {

@@ -84,7 +84,9 @@ impl Dims {
     pub fn examine(&mut self, condition: Condition, domain: &Domain) -> Verdict {
         let domain = domain.connected_part(self, &symbols_of(self, condition));
         let verdict = self.with_effort(|dims, effort| dims.examine_within(condition, &domain, effort));
-        domain.restore_verdict(self, verdict)
+        let verdict = domain.restore_verdict(self, verdict);
+        // A symbol without a name has no meaning outside of the examination.
+        if self.has_only_names(&verdict) { verdict } else { Verdict::Undecided }
     }
 
     pub(super) fn examine_within(

@@ -120,6 +120,28 @@ fn products_of_quotients_imply_divisibility() {
 }
 
 #[test]
+fn conditions_on_multiples_of_multiples_are_those_on_their_symbol() {
+    let chain = |dims: &mut Dims| {
+        let mut domain = Domain::nonempty();
+        let (two, h) = (dims.constant(2), dims.symbol("h"));
+        for part in ["h", "h//2", "h//4"] {
+            let part = dims.parse(part).expect("a dim");
+            domain.assume(dims, Condition::new(Relation::Divides, two, part));
+        }
+        assert_eq!(dims.least_of(h, &domain), 1);
+        domain
+    };
+    check(
+        chain,
+        &[
+            ("8*(h//8) == h", "always", "none"),
+            ("h//8 == 2*(h//16)", "h is divisible by 16", "h=8"),
+            ("h*w == 256*(h//16)*(w//16)", "h is divisible by 16; w is divisible by 16", ""),
+        ],
+    );
+}
+
+#[test]
 fn conditions_on_multiples_are_those_on_their_symbol() {
     let even = |dims: &mut Dims| {
         let mut domain = Domain::nonempty();

@@ -37,6 +37,25 @@ impl Dims {
     }
 }
 
+impl Dims {
+    /// Whether all symbols of a dim have names.
+    pub(super) fn is_of_names(&self, dim: DimId) -> bool {
+        self.symbols_of(dim).iter().all(|symbol| self.is_named(*symbol))
+    }
+
+    /// Whether all symbols of a verdict have names.
+    pub(super) fn has_only_names(&self, verdict: &Verdict) -> bool {
+        match verdict {
+            Verdict::Always | Verdict::Never | Verdict::Undecided => true,
+            Verdict::Only { symbol, .. } => self.is_named(*symbol),
+            Verdict::Equals { symbol, value } => self.is_named(*symbol) && self.is_of_names(*value),
+            Verdict::Restricted { conditions } => {
+                conditions.iter().all(|it| self.is_of_names(it.left) && self.is_of_names(it.right))
+            }
+        }
+    }
+}
+
 impl Domain {
     /// The dim without symbols that the domain introduced.
     pub(super) fn restore(&self, dims: &mut Dims, dim: DimId) -> DimId {

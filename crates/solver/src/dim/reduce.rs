@@ -149,7 +149,8 @@ impl Dims {
     pub fn simplify(&mut self, dim: DimId, domain: &Domain) -> DimId {
         let domain = &domain.connected_part(self, &self.symbols_of(dim));
         let simple = self.simplified(dim, domain);
-        domain.restore(self, simple)
+        let restored = domain.restore(self, simple);
+        if self.is_of_names(restored) { restored } else { dim }
     }
 
     /// [`Dims::simplify`] with the symbols that the domain introduced.
