@@ -30,7 +30,7 @@ use crate::broken::{Broken, Node};
 pub struct Judged {
     /// The broken model.
     pub bytes: Vec<u8>,
-    /// Which nodes are right.
+    /// For each node, whether it is right.
     pub right: Vec<bool>,
     /// The repair, if it is complete.
     pub repair: Option<Repair>,

@@ -112,8 +112,31 @@ fn hold(law: &str, tried: usize, all: usize, broken: &[String]) {
     );
 }
 
-fn first_difference(a: &BTreeMap<&str, &Value>, b: &BTreeMap<&str, &Value>) -> Option<String> {
-    let differs = a.iter().find(|(name, ty)| b.get(*name) != Some(ty));
+/// A type without the `max(0, ..)` of its extents: a rule drops it if the conditions of nodes before it exclude a negative
+/// extent, and other orders have other nodes before it.
+fn without_minima(ty: &Value) -> String {
+    let mut text = ty.to_string();
+    while let Some(start) = text.find("max(0, ") {
+        let inner = start + "max(0, ".len();
+        let mut depth = 1;
+        let end = text[inner..].find(|c| {
+            depth += i32::from(c == '(') - i32::from(c == ')');
+            depth == 0
+        });
+        let end = inner + end.expect("the parentheses of an extent match");
+        text.replace_range(end..=end, "");
+        text.replace_range(start..inner, "");
+    }
+    text
+}
+
+fn first_difference(
+    a: &BTreeMap<&str, &Value>,
+    b: &BTreeMap<&str, &Value>,
+    text: impl Fn(&Value) -> String,
+) -> Option<String> {
+    let of = |ty: Option<&&Value>| ty.map(|ty| text(ty));
+    let differs = a.iter().find(|(name, ty)| of(b.get(*name)) != Some(text(ty)));
     differs.map(|(name, ty)| format!("`{name}`: {ty} and {:?}", b.get(name).map(ToString::to_string)))
 }
 
@@ -132,7 +155,8 @@ fn the_order_of_nodes_does_not_matter() {
         if before.ok != after.ok {
             broken.push(format!("{}: {:#?} and {:#?}", model.name, before.problems, after.problems));
         } else if before.ok
-            && let Some(words) = first_difference(&main_types(&before.types), &main_types(&after.types))
+            && let Some(words) =
+                first_difference(&main_types(&before.types), &main_types(&after.types), without_minima)
         {
             broken.push(format!("{}: {words}", model.name));
         }
@@ -158,7 +182,8 @@ fn a_model_annotated_with_its_own_types_is_right_and_stays_as_it_is() {
         match answer(&bytes) {
             Some(after) if after.ok && after.types == before => {}
             Some(after) if after.ok => {
-                let words = first_difference(&main_types(&before), &main_types(&after.types));
+                let words =
+                    first_difference(&main_types(&before), &main_types(&after.types), Value::to_string);
                 broken.push(format!("{}: {}", model.name, words.unwrap_or_default()));
             }
             Some(_) => {
@@ -188,7 +213,8 @@ fn renaming_values_and_symbols_renames_the_answer() {
         tried += 1;
         if before.ok != after.ok || (before.ok && renamed(&before.types) != after.types) {
             let (old, new) = (renamed(&before.types), after.types);
-            let words = first_difference(&main_types(&old), &main_types(&new)).unwrap_or_default();
+            let words =
+                first_difference(&main_types(&old), &main_types(&new), Value::to_string).unwrap_or_default();
             broken.push(format!("{}: right {} and {}: {words}", model.name, before.ok, after.ok));
         }
     }
@@ -226,7 +252,11 @@ fn numbers_for_symbols_refine_the_symbolic_answer() {
             match answer_with(&model.bytes, &options) {
                 Some(assumed) if assumed.ok && assumed.types == concrete.types => {}
                 Some(assumed) => {
-                    let words = first_difference(&main_types(&concrete.types), &main_types(&assumed.types));
+                    let words = first_difference(
+                        &main_types(&concrete.types),
+                        &main_types(&assumed.types),
+                        Value::to_string,
+                    );
                     broken.push(format!("{}: assumed: {}", model.name, words.unwrap_or_default()));
                 }
                 None => broken.push(format!("{}: assumptions are refused", model.name)),

@@ -48,7 +48,7 @@ impl Comparison {
     }
 }
 
-/// What decides the tolerance of an output.
+/// The facts that decide the tolerance of an output.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Precision {
     /// The tolerance that the caller gives.

@@ -248,7 +248,7 @@ fn resize(call: &mut Call<'_>) -> Outcome {
     one(resample(x, &plan, &sampling)?)
 }
 
-/// Approximate size, in words, of the weighted elements of an index of an axis.
+/// Approximate size of the weighted elements of an index of an axis, in units of 8 bytes.
 const TAPS_SIZE: usize = 12;
 
 fn resample(x: &AnyTensor, plan: &[Axis], sampling: &Sampling<'_>) -> Result<AnyTensor, KernelErrorKind> {

@@ -260,7 +260,7 @@ fn require_ends(
 /// Requires an axis to have the elements that an index needs, where all lengths are positive. A condition that holds
 /// wherever named extents are positive is not recorded.
 ///
-/// Where `length <= 0` is possible and does not imply the condition, the condition is `needed <= max(extent, needed - length)`,
+/// If `length <= 0` is possible and does not imply the condition, the condition is `needed <= max(extent, needed - length)`,
 /// which holds there too.
 fn require_elements(
     cx: &mut RuleCx<'_, '_>,

@@ -296,7 +296,7 @@ pub(crate) fn compare(cx: &mut RuleCx<'_, '_>, a: &Form, b: &Form, comparison: C
     Some(Form::equal(cx.dims().constant(i64::from(truth))))
 }
 
-/// Where, with one truth value for all positions: the elements of one input. Returns whether an operand is followed in
+/// The operator `Where` with one truth value for all positions: the elements of one input. Returns whether an operand is followed in
 /// this form.
 pub(crate) fn choose(cx: &mut RuleCx<'_, '_>) -> bool {
     if ![In(0), In(1), In(2)].into_iter().any(|port| cx.affine(port).is_some()) {

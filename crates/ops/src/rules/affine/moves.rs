@@ -172,7 +172,7 @@ pub(crate) fn transpose(cx: &mut RuleCx<'_, '_>, positions: &[usize]) {
     }
 }
 
-/// What a slice takes of an axis.
+/// The elements that a slice takes of an axis.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sliced {
     Whole,
