@@ -315,8 +315,9 @@ pub enum SolveErrorKind<'a> {
         equation: Equation,
         /// Whether a constant of the graph restricts the symbol, and not the declared extent of another input.
         by_constant: bool,
-        /// Whether several inputs declare the symbol.
-        is_shared: bool,
+        /// Whether a contradiction of two declarations is an error: several inputs declare the symbol, or the operator is none of
+        /// ONNX. The reference accepts models of other operators with one such symbol.
+        is_certain: bool,
     },
     /// Several symbols that the model declares as free have finitely many admissible values together.
     ForcedSymbols {

@@ -203,10 +203,10 @@ impl TensorHeader<'_> {
         let values = |bits: Result<u64, DecodeError>| bits.map(decode);
         match size {
             4 => {
-                self.view.extend(list, FixedBits::<4>::new(fields, number, name).map(values), name, count)?
+                self.view.extend(list, FixedBits::<4>::new(fields, number, name).map(values), name, count)?;
             }
             _ => {
-                self.view.extend(list, FixedBits::<8>::new(fields, number, name).map(values), name, count)?
+                self.view.extend(list, FixedBits::<8>::new(fields, number, name).map(values), name, count)?;
             }
         }
         Ok(true)

@@ -11,7 +11,7 @@ use typeloom_solver::catalogue::{Catalogue as _, Lookup};
 use typeloom_solver::diagnostic::text;
 use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::rule::Port::Out;
-use typeloom_solver::rule::{DimVec, Extent, Port, RuleCx, RuleError, RuleResult, ShapeRule};
+use typeloom_solver::rule::{DimVec, Extent, ExtentRelation, Port, RuleCx, RuleError, RuleResult, ShapeRule};
 use typeloom_types::shape::position;
 
 use super::expr::{Action, AxesNo, Clause, Condition, Expr, Item, Mention, NameNo, Operation};
@@ -22,7 +22,7 @@ use crate::rules::common::{require_at_most, unknown_extent};
 const SAME_NAME: &str = "have one name in the operator's description";
 
 /// Relation of an extent and its expression.
-const COMPUTED: &str = "must be equal by the operator's description";
+const COMPUTED: ExtentRelation = ExtentRelation::described("must be equal by the operator's description");
 
 /// Relation of an extent and its bound.
 const AT_MOST: &str = "must obey a bound of the operator's description";

@@ -356,13 +356,16 @@ impl<'a> Facts<'a> {
             if self.by_constant {
                 self.in_error.insert(symbol);
             }
+            let is_described =
+                matches!(equation.source, EquationSource::Ports { relation, .. } if relation.is_described);
+            let is_certain = is_described || self.shared.contains(&symbol);
             let kind = SolveErrorKind::ForcedSymbol {
                 symbol,
                 fitting: values.clone(),
                 values,
                 equation: *equation,
                 by_constant: self.by_constant,
-                is_shared: self.shared.contains(&symbol),
+                is_certain,
             };
             self.report(equation, kind);
         }
@@ -469,7 +472,7 @@ impl<'a> Facts<'a> {
                 values,
                 equation: *equation,
                 by_constant: true,
-                is_shared: self.shared.contains(&symbol),
+                is_certain: true,
             };
             return self.report(equation, kind);
         }

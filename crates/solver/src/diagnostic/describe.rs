@@ -22,9 +22,9 @@ impl SolveErrorKind<'_> {
     pub(crate) fn severity(&self, mode: Mode) -> Severity {
         let level = match self {
             // Two declarations that contradict each other: a caller can choose a symbol that is broadcast against the declared
-            // extent of another input, or that only one input declares.
-            Self::ForcedSymbol { by_constant: false, values, is_shared, .. }
-                if values.len() > 1 || !is_shared =>
+            // extent of another input, or that only one input of an operator of ONNX declares.
+            Self::ForcedSymbol { by_constant: false, values, is_certain, .. }
+                if values.len() > 1 || !is_certain =>
             {
                 Level::Warning
             }
@@ -205,9 +205,14 @@ impl<'a> Scope<'_, 'a> {
             SolveErrorKind::SeedContradicts { seed, found } => {
                 self.seed_contradicts(site, value, (seed, found))
             }
-            SolveErrorKind::ForcedSymbol { symbol, values, fitting, equation, by_constant, is_shared: _ } => {
-                self.forced_symbol(site, *symbol, (values, fitting), equation, *by_constant)
-            }
+            SolveErrorKind::ForcedSymbol {
+                symbol,
+                values,
+                fitting,
+                equation,
+                by_constant,
+                is_certain: _,
+            } => self.forced_symbol(site, *symbol, (values, fitting), equation, *by_constant),
             SolveErrorKind::ForcedSymbols { condition, fitting, equation, by_constant } => {
                 self.forced_symbols(site, *condition, fitting, equation, *by_constant)
             }

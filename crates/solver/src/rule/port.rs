@@ -73,6 +73,8 @@ pub struct ExtentRelation {
     pub is_broadcast: bool,
     /// Whether the first extent must be at most the second, instead of equal to it.
     pub(crate) is_upper_bound: bool,
+    /// Whether it comes from the description of an operator, which is none of ONNX.
+    pub(crate) is_described: bool,
 }
 
 impl ExtentRelation {
@@ -84,13 +86,19 @@ impl ExtentRelation {
     /// A relation between extents of shapes that are broadcast.
     #[must_use]
     pub const fn of_broadcast(text: &'static str) -> Self {
-        Self { text, is_broadcast: true, is_upper_bound: false }
+        Self { text, is_broadcast: true, is_upper_bound: false, is_described: false }
+    }
+
+    /// A relation from the description of an operator.
+    #[must_use]
+    pub const fn described(text: &'static str) -> Self {
+        Self { text, is_broadcast: false, is_upper_bound: false, is_described: true }
     }
 }
 
 impl From<&'static str> for ExtentRelation {
     fn from(text: &'static str) -> Self {
-        Self { text, is_broadcast: false, is_upper_bound: false }
+        Self { text, is_broadcast: false, is_upper_bound: false, is_described: false }
     }
 }
 

@@ -83,15 +83,13 @@ impl<'a> Facts<'a> {
                     }
                     let is_new = self.reported.insert(symbol);
                     let fitting = values.clone();
-                    let is_shared = self.shared.contains(&symbol);
-                    let by_constant = true;
                     let kind = SolveErrorKind::ForcedSymbol {
                         symbol,
                         values,
                         fitting,
                         equation,
-                        by_constant,
-                        is_shared,
+                        by_constant: true,
+                        is_certain: true,
                     };
                     return Ok(is_new.then_some(kind));
                 }

@@ -47,7 +47,7 @@ impl Scope<'_, '_> {
         let origin = self.constant_note(equation, values.last().copied());
         let diagnostic =
             self.equation_diagnostic(diagnostic, site, equation, &format!("makes {name} {values_text}"));
-        let expression = self.declared_expression(equation);
+        let expression = self.declared_expression(equation, symbol);
         let other = match (&expression, by_constant) {
             (Some((declared, input, _)), _) => format!("correct {declared} in the type of {input}"),
             (None, true) => WITHOUT.to_owned(),
@@ -126,11 +126,16 @@ impl Scope<'_, '_> {
             .with_help(format!("correct the declared type, or declare {name} as {}", numbers(fitting)))
     }
 
-    /// A side of an equation that a graph input declares as an expression, as `past + 1`: the expression, the input and the axis.
-    fn declared_expression(&mut self, equation: &Equation) -> Option<(String, String, usize)> {
+    /// A side of an equation that a graph input declares as an expression of other symbols, as `past + 1`: the expression, the
+    /// input and the axis.
+    fn declared_expression(&mut self, equation: &Equation, symbol: DimId) -> Option<(String, String, usize)> {
         let sides = [equation.left, equation.right];
         let (axis, input, dim) = self.declared_at(|dims, dim| {
-            sides.contains(&dim) && dims.as_constant(dim).is_none() && dims.as_symbol(dim).is_none()
+            let symbols = dims.symbols_of(dim);
+            sides.contains(&dim)
+                && dims.as_symbol(dim).is_none()
+                && !symbols.is_empty()
+                && !symbols.contains(&symbol)
         })?;
         Some((self.dim_quoted(dim), self.name(input), axis))
     }
