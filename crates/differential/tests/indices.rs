@@ -10,6 +10,8 @@
 //!
 //! `TYPELOOM_SEED` repeats a run.
 
+#![expect(clippy::print_stdout, reason = "the counts of a run are for the reader of its output")]
+
 use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 

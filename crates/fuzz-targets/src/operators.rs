@@ -138,7 +138,7 @@ fn model(schema: &Schema, choices: &mut Choices<'_>) -> ModelProto {
             if let Some(elem) = elem {
                 let tensor = tensor(&name, elem, choices);
                 // An input is only known by its shape.
-                if choices.byte() % 3 == 0 {
+                if choices.byte().is_multiple_of(3) {
                     let dims = tensor.dims.iter().map(|dim| Dim::Fixed(usize::try_from(*dim).unwrap_or(0)));
                     graph.input.push(input(&name, elem, dims));
                 } else {
@@ -158,7 +158,7 @@ fn model(schema: &Schema, choices: &mut Choices<'_>) -> ModelProto {
     );
     let mut attribute = Vec::new();
     for declared in &schema.attributes {
-        if declared.required || choices.byte() % 2 == 0 {
+        if declared.required || choices.byte().is_multiple_of(2) {
             attribute.push(attribute_of(&declared.name, declared.kind, choices));
         }
     }

@@ -173,16 +173,12 @@ impl Registry {
         let is_entry =
             |name: &str| name.strip_suffix(".json").is_some_and(|number| number.parse::<u64>().is_ok());
         let is_bundle = |name: &str| name.parse::<BundleName>().is_ok();
-        let parts: [(String, &dyn Fn(&str) -> bool); 3] = [
-            (folder.clone(), &|name| name == HEAD),
-            (format!("{folder}/{LOG}"), &is_entry),
-            (format!("{folder}/{BUNDLES}"), &is_bundle),
-        ];
-        let found = parts.into_iter().map(|(folder, is_object)| {
-            let names = self.folder.interrupted(&folder, before(collection), is_object)?;
-            Ok((folder, names))
-        });
-        found.collect()
+        let before = before(collection);
+        let head = self.folder.interrupted(&folder, before, &|name: &str| name == HEAD)?;
+        let (log, bundles) = (format!("{folder}/{LOG}"), format!("{folder}/{BUNDLES}"));
+        let entries = self.folder.interrupted(&log, before, &is_entry)?;
+        let unused = self.folder.interrupted(&bundles, before, &is_bundle)?;
+        Ok(vec![(folder, head), (log, entries), (bundles, unused)])
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::{StepId, ValueId};
 use typeloom_types::dtype::{Dtype, DtypeClass};
@@ -54,7 +55,7 @@ fn narrowest_before(checked: &mut Checked<'_>, output: ValueId) -> Option<Dtype>
 /// The narrowest float type of the tensors in a type.
 fn floats(ty: &typeloom_solver::solution::Type) -> Option<Dtype> {
     let dtypes = ty.tensors().filter(|tensor| tensor.elem.len() == 1).flat_map(|tensor| tensor.elem.iter());
-    let floats = dtypes.filter_map(|elem| elem.dtype()).filter(|dtype| dtype.class() == DtypeClass::Float);
+    let floats = dtypes.filter_map(Elem::dtype).filter(|dtype| dtype.class() == DtypeClass::Float);
     floats.fold(None, |found, dtype| narrower(found, Some(dtype)))
 }
 
