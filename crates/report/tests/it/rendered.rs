@@ -269,10 +269,14 @@ note: `query` is float, from graph input `query`
  |
  | float[2, 4] query
  | ^^^^^^^^^^^^^^^^^
+
+note: `scores` is float[...]
+--> m: node `Relu_3` (#1)
+ = note: the rank is not known: graph input `key` declares no rank
 ";
     assert_eq!(human::explanation("m", &explanation, Color::Never), expected);
     let value = json::explanation("m", &explanation);
-    assert_eq!(value["reasons"].as_array().unwrap().len(), 3);
+    assert_eq!(value["reasons"].as_array().unwrap().len(), 4);
     assert_eq!(explain_value(&mut checked, "nothing"), None);
 }
 

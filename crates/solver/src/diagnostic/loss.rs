@@ -64,7 +64,7 @@ impl Scope<'_, '_> {
             {
                 format!("{} can have another {noun} in each iteration", self.value_text(at))
             }
-            (_, _) => format!("{} declares no such {noun}", self.value_text(at)),
+            (_, _) => format!("{} declares no {noun}", self.value_text(at)),
         }
     }
 
