@@ -54,7 +54,9 @@ fn adapted(sentence: &str, scene: &Scene) -> String {
 fn differences(scene: &Scene, at: usize, explanation: &Explanation, own: &Value) -> Vec<String> {
     let mut found = Vec::new();
     let reasons = explanation.reasons.iter().map(|reason| adapted(&reason.text, scene));
-    let axes = explanation.extents.iter().filter(|text| text.starts_with("axis"));
+    // A scene does not have the reasons for unknown extents.
+    let is_shown = |text: &&String| text.starts_with("axis") && !text.contains(" is not known: ");
+    let axes = explanation.extents.iter().filter(is_shown);
     let axes = axes.map(|text| adapted(text, scene));
     let mut lists = vec![(reasons.collect::<Vec<_>>(), texts(&own["steps"], "text"))];
     // A scene does not have the shape of a value in error.
