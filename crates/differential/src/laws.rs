@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`Law::Type`] | a reported type agrees with the value of every execution |
 //! | [`Law::Alarm`] | a program that runs in every world, and whose declarations hold there, has no errors |
-//! | [`Law::Declaration`] | a declaration that an execution violates is rejected or marked as assumed |
+//! | [`Law::Declaration`] | a declaration that an execution violates is rejected, marked as assumed, or a name of an inner axis with a warning |
 //! | [`Law::Rejection`] | a program that runs at one binding only is rejected (a rate, not an invariant) |
 //! | [`Law::Runtime`] | the runtime computes the same values, and accepts them |
 //! | [`Law::Annotation`] | an annotated model has no errors and behaves identically |
@@ -19,7 +19,7 @@ use typeloom_rewrite::annotate::{AnnotationForm, annotate, strip};
 use typeloom_rewrite::coerce::{Policy, repair};
 use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::Session;
-use typeloom_solver::diagnostic::{Diagnostic, diagnose};
+use typeloom_solver::diagnostic::{Code, Diagnostic, diagnose};
 use typeloom_solver::model::{Checked, Options};
 use typeloom_solver::solution::Type;
 use typeloom_solver::universe::Universe;
@@ -163,7 +163,13 @@ pub fn examine(case: &Case) -> Report {
     }
     let any_violated = !violated.is_empty();
     let is_assumed = |finding: &Finding| finding.value.as_ref().is_some_and(|name| assumed.contains(name));
-    if let Some(finding) = violated.into_iter().find(|finding| !is_assumed(finding)) {
+    // A refuted name of an inner axis is a warning. In a model with one, other texts of inner axes are not assumed, and need no report.
+    let refutes = diagnostics.iter().any(|it| it.code == Code::DeclaredTypeContradiction);
+    let inner = &case.program.graph.values;
+    let is_label = |finding: &Finding| {
+        refutes && inner.iter().any(|declaration| finding.value.as_ref() == Some(&declaration.name))
+    };
+    if let Some(finding) = violated.into_iter().find(|finding| !is_assumed(finding) && !is_label(finding)) {
         report.findings.push(finding);
         return report;
     }
