@@ -276,7 +276,7 @@ note: `scores` is float[...]
 ";
     assert_eq!(human::explanation("m", &explanation, Color::Never), expected);
     let value = json::explanation("m", &explanation);
-    assert_eq!(value["reasons"].as_array().unwrap().len(), 4);
+    assert_eq!(value["reasons"].as_array().unwrap().len(), 3);
     assert_eq!(explain_value(&mut checked, "nothing"), None);
 }
 
