@@ -28,7 +28,7 @@ pub struct RunLimits {
     /// reads or an iteration creates. The number of function calls can be exponential in the size of a model.
     pub steps: u64,
     /// Bytes of all tensors of the process while the model is prepared and run, see
-    /// [`budget`](typeloom_types::any_tensor::budget). Weights in a mapped file do not count.
+    /// [`budget`]. Weights in a mapped file do not count.
     pub memory: usize,
     /// Units of work of all kernels, see [`work`]. A unit is about a nanosecond of one core. A kernel whose shapes ask for more than
     /// is left does not start.
