@@ -3,7 +3,7 @@
 //! The value is a list of codes, globs and groups, separated by commas or blanks. An entry of the model or of its main graph
 //! concerns the whole file, an entry of a node in the main graph or in a graph nested in it the problems of that node.
 //!
-//! **Limits:** nodes in functions have no exceptions of their own. A model has at most [`MAX_GLOBS`] different globs, and each is compiled
+//! **Limits:** nodes in functions have no exceptions of their own. A model has at most `MAX_GLOBS` different globs, and each is compiled
 //! once.
 
 use std::collections::BTreeMap;
