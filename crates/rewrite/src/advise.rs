@@ -1,7 +1,7 @@
 //! Verification of the fixes of diagnostics: each fix is applied to a copy of the model, and the copy is checked.
 //!
-//! The solver proposes a fix for some kinds of errors. For element types, the conversion that [`repair`](crate::coerce::repair) inserts at the node
-//! is tried first. A fix is kept if it alone removes the diagnostic and causes no other. If it removes the diagnostic and
+//! The solver proposes a fix for some kinds of errors. For element types, the conversion that [`repair`](crate::coerce::repair) inserts
+//! at the node is tried first. A fix is kept if it alone removes the diagnostic and causes no other. If it removes the diagnostic and
 //! reveals others, the [`Fix`] is dropped and the help is kept. If it does not remove the diagnostic, both are dropped.
 //!
 //! Copies are made of the *skeleton* of a model, in which references to a file replace large payloads, because no check
