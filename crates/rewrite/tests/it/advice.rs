@@ -178,7 +178,10 @@ fn recorded(folder: &str) -> Vec<PathBuf> {
 #[test]
 fn the_fixes_of_cases_hold() {
     let files = recorded("cases");
-    assert!(!files.is_empty() || std::env::var("CI").as_deref() != Ok("true"), "no cases next to the repository");
+    assert!(
+        !files.is_empty() || std::env::var("CI").as_deref() != Ok("true"),
+        "no cases next to the repository"
+    );
     for file in files {
         let is_slow = file.to_string_lossy().contains("slow") || file.to_string_lossy().contains("hostile");
         let bytes = std::fs::read(&file).expect("the file was listed");
