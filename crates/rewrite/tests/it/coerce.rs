@@ -278,7 +278,7 @@ fn recorded_models_with_another_input_type_are_repaired() {
             let Some(changed) = with_input(&model, at, to) else { continue };
             let repair = repaired(&changed.encode_to_vec(), Policy::Fewest);
             tried += 1;
-            assert!(repair.is_minimal || !repair.is_ok, "{}: input {at}", path.display());
+            assert!(repair.is_minimal || !repair.is_ok, "{}: input {at} as {to:?}", path.display());
             if !repair.is_ok {
                 left.push(format!("{}: input {at}", path.display()));
             }

@@ -162,7 +162,9 @@ impl<'p> Component<'p> {
             .flat_map(|group| group.classes())
             .chain(shared.iter().flat_map(|(_, shared)| shared.classes()))
             .collect();
-        let (mut fixed, mut open) = (BTreeSet::new(), Vec::new());
+        // Declared types are candidates, because keeping a declaration costs less than changing it.
+        let mut fixed: BTreeSet<Elem> = groups.iter().filter_map(|group| group.declared).collect();
+        let mut open = Vec::new();
         let mut ports = BTreeMap::new();
         for class in classes {
             match sets[class.index()].single() {
