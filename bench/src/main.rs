@@ -4,7 +4,6 @@
 //! `reference.py`), `measure` interleaves the runs, `report` writes the tables and `targets` the verdicts.
 //! Numbers from different runs or machines are not comparable; ratios within one run are.
 
-use std::env;
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -126,11 +125,6 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Family>> {
 /// The command to repeat the run, without paths.
 fn command(arguments: &Arguments) -> String {
     let mut command = String::from("cargo run --release");
-    // The target folder of builds with the recorded profile.
-    let is_profiled = env::current_exe().is_ok_and(|path| path.iter().any(|folder| folder == "profiled"));
-    if is_profiled {
-        command.push_str(" --config ../tools/release/profiled.toml");
-    }
     let mut words = Vec::new();
     if arguments.quick {
         words.push("--quick".to_owned());
