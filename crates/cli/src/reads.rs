@@ -20,7 +20,6 @@ pub(crate) enum Use {
     /// Settings, operators, lists and other files.
     Other,
     /// A folder whose files are read.
-    #[cfg_attr(not(feature = "registry"), expect(dead_code, reason = "only registries are folders"))]
     Folder,
     /// An output.
     Written,
