@@ -72,7 +72,7 @@ impl Server {
         format!("http://127.0.0.1:{}/", self.port)
     }
 
-    /// Answers requests until the process ends.
+    /// Answers requests until a signal ends the process.
     pub(crate) fn run(&self, page: Page, source: impl Source) -> anyhow::Result<()> {
         let served = Mutex::new(Served { source, page });
         let open = (Mutex::new(0), Condvar::new());

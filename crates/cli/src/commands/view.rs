@@ -16,6 +16,7 @@ use typeloom_view::text::counted;
 use crate::args::{Color, SolveArgs, ViewArgs};
 use crate::exit::Outcome;
 use crate::input::{self, Source};
+use crate::interrupt;
 use crate::output::{note, refuse, write};
 use crate::scenes::{self, Drawn};
 use crate::serve::{self, Server};
@@ -102,6 +103,7 @@ fn serve(args: &ViewArgs, source: &Source) -> anyhow::Result<Outcome> {
         Ok(drawn) => drawn,
         Err(diagnostics) => return refuse(&source.name, &diagnostics, Color::Auto, "no page"),
     };
+    interrupt::watch();
     let server = Server::listen(args.port)?;
     let count = counted(drawn.scene.group(drawn.scene.main()).total, "node");
     write(&format!("{} -> {}: {count}\n", source.name, server.address()))?;

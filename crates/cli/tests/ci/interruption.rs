@@ -1,32 +1,18 @@
 //! Signals to a command that waits for a model from standard input, after it has reported a file.
 
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 use std::sync::mpsc::channel;
-use std::time::Duration;
 
-use super::support::{CLEAN, Folder, MIXED};
-
-/// A bound for tests that fail by waiting.
-const BOUND: Duration = Duration::from_secs(60);
-
-/// Ends a process whose test has failed.
-struct Guard(Child);
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        drop(self.0.kill());
-        drop(self.0.wait());
-    }
-}
+use super::support::{BOUND, CLEAN, Folder, MIXED, Process};
 
 /// Sends a signal to `typeloom` when standard output contains a text. Returns the exit code and all of standard output and
 /// standard error.
 fn interrupt(folder: &Folder, arguments: &[&str], signal: &str, text: &'static str) -> (i32, String, String) {
     let mut command = folder.command(arguments);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut guard = Guard(command.spawn().expect("the command starts"));
-    let child = &mut guard.0;
+    let mut process = Process::start(&mut command);
+    let child = &mut process.0;
     // Standard input stays open.
     let _stdin = child.stdin.take().expect("a pipe");
     let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
@@ -43,10 +29,9 @@ fn interrupt(folder: &Folder, arguments: &[&str], signal: &str, text: &'static s
     });
     let begin = has_seen.recv_timeout(BOUND).expect("the first file is reported");
     assert!(begin.contains(text), "the command ended before the signal: {begin}");
-    let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill starts");
-    assert!(sent.success());
+    process.signal(signal);
     let (out, err) = has_ended.recv_timeout(BOUND).expect("the command ends");
-    let code = child.wait().expect("the command has ended").code();
+    let code = process.end().code();
     (code.expect("the command exits by itself"), out, err)
 }
 
@@ -59,7 +44,7 @@ fn models(name: &str) -> Folder {
 
 #[test]
 fn a_signal_ends_the_command_after_the_reported_files() {
-    for (name, signal) in [("interrupt", "-INT"), ("terminate", "-TERM")] {
+    for (name, signal) in [("interrupt", "INT"), ("terminate", "TERM")] {
         let folder = models(name);
         for jobs in ["1", "4"] {
             let arguments = ["check", "a.onnx", "-", "b.onnx", "--format", "json", "--jobs", jobs];
@@ -79,7 +64,7 @@ fn documents_on_standard_output_are_complete_and_state_the_interruption() {
     let folder = models("interrupt-documents");
     let run = |format: &str, text: &'static str| {
         let (code, out, err) =
-            interrupt(&folder, &["check", "a.onnx", "-", "b.onnx", "--format", format], "-INT", text);
+            interrupt(&folder, &["check", "a.onnx", "-", "b.onnx", "--format", format], "INT", text);
         assert_eq!(code, 130, "{err}");
         out
     };
@@ -120,7 +105,7 @@ fn files_of_earlier_runs_stay_and_no_other_file_is_left() {
         "new.json",
         "--update-baseline",
     ];
-    let (code, _, err) = interrupt(&folder, &arguments, "-INT", "\n");
+    let (code, _, err) = interrupt(&folder, &arguments, "INT", "\n");
     assert_eq!(code, 130, "{err}");
     assert!(err.contains("no report file and no baseline is written"), "{err}");
     let mut left: Vec<String> = std::fs::read_dir(&folder.0)

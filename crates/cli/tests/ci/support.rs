@@ -2,7 +2,8 @@
 
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
 
 /// A folder that is removed when it is dropped.
 pub(crate) struct Folder(pub(crate) PathBuf);
@@ -94,6 +95,50 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+/// A bound for tests that fail by waiting.
+pub(crate) const BOUND: Duration = Duration::from_secs(60);
+
+/// A running command, which is ended when it is dropped.
+pub(crate) struct Process(pub(crate) Child);
+
+impl Process {
+    pub(crate) fn start(command: &mut Command) -> Self {
+        Self(command.spawn().expect("the command starts"))
+    }
+
+    /// Sends `INT` or `TERM`.
+    #[cfg(unix)]
+    pub(crate) fn signal(&self, name: &str) {
+        let id = self.0.id().to_string();
+        let sent = Command::new("kill").args(["-s", name, &id]).status().expect("kill starts");
+        assert!(sent.success(), "{name}");
+    }
+
+    /// Waits until the command ends.
+    pub(crate) fn end(&mut self) -> ExitStatus {
+        wait("the command ends", || self.0.try_wait().expect("a child"))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+/// Waits until a condition has a result.
+pub(crate) fn wait<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(found) = condition() {
+            return found;
+        }
+        assert!(start.elapsed() < BOUND, "{what}");
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use super::support::Folder;
+use super::support::{Folder, Process};
 
 /// A model without problems, as a text.
 const TEXT: &str = "<ir_version: 10, opset_import: [\"\" : 21]> g (float[N] x) => (y) { y = Neg(x) }";
@@ -101,27 +101,22 @@ fn options_that_exclude_each_other_are_refused() {
 
 /// A running server, which is ended with the test.
 struct Served {
-    child: Child,
+    process: Process,
     port: u16,
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 impl Served {
     fn start(folder: &Folder) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_typeloom"));
-        command.args(["view", "m.onnxtxt", "--serve"]).current_dir(&folder.0).stdout(Stdio::piped());
-        let mut child = command.spawn().expect("the command starts");
+        Self::of(folder.command(&["view", "m.onnxtxt", "--serve"]))
+    }
+
+    fn of(mut command: Command) -> Self {
+        let mut process = Process::start(command.stdout(Stdio::piped()));
         let mut line = String::new();
-        let out = child.stdout.take().expect("the output is a pipe");
+        let out = process.0.stdout.take().expect("the output is a pipe");
         BufReader::new(out).read_line(&mut line).expect("the command prints its address");
         let port = line.split(&[':', '/'][..]).filter_map(|part| part.parse().ok()).next();
-        Self { child, port: port.unwrap_or_else(|| panic!("no port in {line:?}")) }
+        Self { process, port: port.unwrap_or_else(|| panic!("no port in {line:?}")) }
     }
 
     fn get(&self, path: &str) -> String {
@@ -154,4 +149,18 @@ fn a_served_page_follows_the_model() {
     folder.write("m.onnxtxt", "no model");
     assert_eq!(version(served.get("/version")), second);
     assert!(served.get("/").contains("<td>element-type-mismatch</td>"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_a_server_that_a_shell_starts_in_the_background() {
+    let folder = folder("view-signals");
+    for signal in ["INT", "TERM"] {
+        let mut command = Command::new("sh");
+        command.args(["-c", "trap '' INT TERM; exec \"$0\" view m.onnxtxt --serve"]);
+        command.arg(env!("CARGO_BIN_EXE_typeloom")).current_dir(&folder.0);
+        let mut served = Served::of(command);
+        served.process.signal(signal);
+        assert_eq!(served.process.end().code(), Some(130));
+    }
 }

@@ -50,7 +50,11 @@ def test_a_request_for_another_host_is_refused(server) -> None:
 def test_the_server_ends_on_interrupt(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "served.onnx"
     path.write_bytes(layered(30).SerializeToString())
-    running = subprocess.Popen([COMMAND, "view", path, "--serve"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    # As a shell starts it in the background.
+    ignore = lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)
+    running = subprocess.Popen(
+        [COMMAND, "view", path, "--serve"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, preexec_fn=ignore
+    )
     assert running.stdout is not None
     assert "127.0.0.1" in running.stdout.readline()
     running.send_signal(signal.SIGINT)
