@@ -29,6 +29,11 @@ impl SmallTensors {
     pub fn new(folder: PathBuf) -> Self {
         Self { folder, files: Mutex::default() }
     }
+
+    /// Closes the files. A tensor that is read later opens its file again.
+    pub fn close(&self) {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
 }
 
 impl SideData for SmallTensors {

@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyPermissionError};
 use pyo3::prelude::*;
-use typeloom::check::{Operators, Options};
 use typeloom_fleet::{Client, FetchError, Limits, OMITTED};
 use typeloom_onnx::view::ModelView;
 use typeloom_stores::{StoreError, is_remote};
@@ -54,13 +53,12 @@ impl Fleet {
     }
 
     /// Checks one model.
-    fn check(&self, py: Python<'_>, uri: &str, settings: &Settings, external_data: bool) -> PyResult<Answer> {
-        let (options, operators) = (&settings.options, Arc::clone(&settings.operators));
+    fn check(&self, py: Python<'_>, uri: &str, settings: &Settings) -> PyResult<Answer> {
         let check = || {
             if is_remote(uri) {
-                self.remote(uri, options, operators, external_data)
+                self.remote(uri, settings)
             } else {
-                local(uri, options, operators, external_data)
+                local(uri, settings)
             }
         };
         // A defect that one model reveals must not end the check of all others.
@@ -70,13 +68,8 @@ impl Fleet {
 }
 
 impl Fleet {
-    fn remote(
-        &self,
-        uri: &str,
-        options: &Options,
-        operators: Arc<Operators>,
-        external_data: bool,
-    ) -> PyResult<Answer> {
+    fn remote(&self, uri: &str, settings: &Settings) -> PyResult<Answer> {
+        let (options, operators) = (&settings.options, Arc::clone(&settings.operators));
         let fetched = self.client.fetch(uri).map_err(fetch_error)?;
         let nodes = node_count(&fetched.skeleton);
         let mut requests = fetched.counts.requests;
@@ -94,7 +87,7 @@ impl Fleet {
         };
         let bytes = ModelBytes::of(fetched.skeleton);
         let report = Report::with(bytes, options, operators, uri.to_owned(), &[], Keep::Nothing, |solved| {
-            if external_data {
+            if settings.external_data {
                 typeloom_files::report_missing_by(solved, size_of);
             }
         })?;
@@ -102,19 +95,13 @@ impl Fleet {
     }
 }
 
-fn local(uri: &str, options: &Options, operators: Arc<Operators>, external_data: bool) -> PyResult<Answer> {
+fn local(uri: &str, settings: &Settings) -> PyResult<Answer> {
     let path = PathBuf::from(uri);
     let bytes = Model::Path(path.clone()).open()?;
     let (nodes, size) = (node_count(&bytes), bytes.len() as u64);
-    let report = Report::new(
-        bytes,
-        options,
-        operators,
-        uri.to_owned(),
-        external_data.then_some(None),
-        &[],
-        Keep::Nothing,
-    )?;
+    let (options, operators) = (&settings.options, Arc::clone(&settings.operators));
+    let folder = settings.folder(&bytes);
+    let report = Report::new(bytes, options, operators, uri.to_owned(), folder, &[], Keep::Nothing)?;
     Ok((report, nodes, size, 0, 0, modified(&path).map_err(|error| file_error(error, &path))?))
 }
 

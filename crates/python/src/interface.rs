@@ -41,7 +41,7 @@ pub(crate) fn describe<'py>(
     name: &str,
 ) -> PyResult<(Option<Interface>, Vec<Bound<'py, PyAny>>)> {
     let bytes = model.open()?;
-    let (options, operators) = (settings.options.clone(), settings.operators.clone());
+    let (options, operators) = (settings.options_of(&bytes), settings.operators.clone());
     let described =
         interruptible(py, bytes.len(), move || -> PyResult<Result<Exported, Vec<Diagnostic>>> {
             let mut checked = match check_with(&bytes, &options, &operators) {

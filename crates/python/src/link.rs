@@ -76,7 +76,6 @@ pub(crate) fn link<'py>(
     py: Python<'py>,
     models: [Model; 2],
     names: [String; 2],
-    bases: [Option<PathBuf>; 2],
     settings: &Settings,
     options: Options,
 ) -> PyResult<Answer<'py>> {
@@ -84,7 +83,7 @@ pub(crate) fn link<'py>(
     let [first, second] = models;
     let models = [first.open()?, second.open()?];
     let size = models.iter().map(|model| model.len()).sum();
-    let copies = place(&models, &names, &bases, &options, &mut linking)?;
+    let copies = place(&models, &names, &options, &mut linking)?;
     let operators = settings.operators.clone();
     let own_names = names.clone();
     let result = interruptible(py, size, move || -> Result<(Vec<u8>, Linked), LinkError> {
@@ -120,12 +119,10 @@ pub(crate) fn link<'py>(
 fn place(
     models: &[ModelBytes; 2],
     names: &[String; 2],
-    bases: &[Option<PathBuf>; 2],
     options: &Options,
     linking: &mut LinkOptions,
 ) -> PyResult<Vec<Copied>> {
-    let folders: Vec<Option<PathBuf>> =
-        models.iter().zip(bases).map(|(model, base)| model.folder(base.as_deref())).collect();
+    let folders: Vec<Option<PathBuf>> = models.iter().map(ModelBytes::folder).collect();
     let mut located = Vec::new();
     for at in 0..2 {
         // The check of the model reports malformed bytes.

@@ -88,10 +88,9 @@ impl ModelBytes {
         self.is_mapped
     }
 
-    /// The folder of the files that the model refers to; `base` if it is given.
-    pub(crate) fn folder(&self, base: Option<&Path>) -> Option<PathBuf> {
-        let own = || Some(self.path.as_deref()?.parent().unwrap_or(Path::new("")).to_path_buf());
-        base.map(Path::to_path_buf).or_else(own)
+    /// The folder of the file; `None` for bytes.
+    pub(crate) fn folder(&self) -> Option<PathBuf> {
+        Some(self.path.as_deref()?.parent().unwrap_or(Path::new("")).to_path_buf())
     }
 }
 

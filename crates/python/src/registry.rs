@@ -328,7 +328,7 @@ pub(crate) fn registry_content<'py>(
     name: &str,
 ) -> PyResult<(Option<Content<'py>>, Vec<Bound<'py, PyAny>>)> {
     let bytes = model.open()?;
-    let (options, operators) = (settings.options.clone(), Arc::clone(&settings.operators));
+    let (options, operators) = (settings.options_of(&bytes), Arc::clone(&settings.operators));
     type Read = PyResult<Result<(Bytes, u64, Hash), Vec<Diagnostic>>>;
     let read = interruptible(py, bytes.len(), move || -> Read {
         let of = |bundle: Bytes| (bundle, bytes.len() as u64, Hash::of(&bytes));

@@ -19,6 +19,7 @@ use typeloom::check::{
 };
 use typeloom::targets::{Outcome, Target};
 use typeloom::types::Dtype;
+use typeloom_files::SmallTensors;
 use typeloom_interface::MAIN;
 use typeloom_interface::bundle::{Exported, export_interfaces};
 use typeloom_interface::recorded::Recorded;
@@ -88,42 +89,45 @@ struct Verdict {
 
 /// Checks a model. `name` is its name in texts.
 #[pyfunction]
-#[pyo3(signature = (model, settings, name, base=None, external_data=true, interface=false))]
+#[pyo3(signature = (model, settings, name, interface=false))]
 pub(crate) fn check(
     py: Python<'_>,
     model: Model,
     settings: &Settings,
     name: String,
-    base: Option<PathBuf>,
-    external_data: bool,
     interface: bool,
 ) -> PyResult<Report> {
     let keep = if interface { Keep::Interface } else { Keep::Nothing };
     let bytes = model.open()?;
     let (options, operators) = (settings.options.clone(), Arc::clone(&settings.operators));
-    let (size, targets) = (bytes.len(), settings.targets.clone());
+    let (size, targets, folder) = (bytes.len(), settings.targets.clone(), settings.folder(&bytes));
     interruptible(py, size, move || {
-        Report::new(bytes, &options, operators, name, external_data.then_some(base), &targets, keep)
+        Report::new(bytes, &options, operators, name, folder, &targets, keep)
     })?
 }
 
 impl Report {
-    /// `base` is `None` if other files are not looked for; inside it is the folder that the caller gave.
+    /// `folder` is that of the files with tensors; `None` if these are not looked for.
     pub(crate) fn new(
         bytes: ModelBytes,
         options: &Options,
         operators: Arc<Operators>,
         name: String,
-        base: Option<Option<PathBuf>>,
+        folder: Option<PathBuf>,
         targets: &[Target],
         keep: Keep,
     ) -> PyResult<Self> {
-        let folder = base.map(|base| bytes.folder(base.as_deref()));
-        Self::with(bytes, options, operators, name, targets, keep, |solved| {
-            if let Some(folder) = folder {
-                typeloom_files::report_missing(solved, folder.as_deref());
-            }
-        })
+        let Some(folder) = folder else {
+            return Self::with(bytes, options, operators, name, targets, keep, |_| {});
+        };
+        let tensors = Arc::new(SmallTensors::new(folder.clone()));
+        let options = &Options { side_data: Some(tensors.clone()), ..options.clone() };
+        let report = Self::with(bytes, options, operators, name, targets, keep, |solved| {
+            typeloom_files::report_missing(solved, Some(&folder));
+        });
+        // A program can have many reports.
+        tensors.close();
+        report
     }
 
     /// `look` reports the tensors whose data is in a file that cannot be used.
@@ -402,7 +406,8 @@ pub(crate) fn explain(
     value: String,
 ) -> PyResult<(Py<PyAny>, String)> {
     let bytes = model.open()?;
-    let (options, operators) = (settings.traced(), Arc::clone(&settings.operators));
+    let options = Options { trace: true, ..settings.options_of(&bytes) };
+    let operators = Arc::clone(&settings.operators);
     let explained = interruptible(py, bytes.len(), move || {
         let mut checked = check_with(&bytes, &options, &operators).map_err(core_error)?;
         let explanation = checked.explain(&value).ok_or_else(|| {

@@ -6,13 +6,15 @@ use std::borrow::Cow;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use typeloom::check::{Checked, Diagnostic, Policy, check_with};
+use typeloom::check::{Checked, Diagnostic, Options, Policy, check_with};
 use typeloom::module::Compiler;
 use typeloom::types::Dtype;
 use typeloom_compiler::unit::Coercion;
 use typeloom_report as report;
 use typeloom_rewrite::annotate::AnnotationForm;
-use typeloom_rewrite::coerce::RepairError;
+use typeloom_rewrite::coerce::{Preferences, repair};
+use typeloom_solver::diagnostic::Safety;
+use typeloom_solver::universe::Universe;
 
 use crate::convert;
 use crate::error::core_error;
@@ -62,7 +64,8 @@ pub(crate) fn annotate<'py>(
         other => return Err(core_error(format!("there is no form `{other}`"))),
     };
     let bytes = model.open()?;
-    let (options, operators) = (settings.with_functions(), settings.operators.clone());
+    let options = Options { functions: true, ..settings.options_of(&bytes) };
+    let operators = settings.operators.clone();
     let result = interruptible(py, bytes.len(), move || -> PyResult<_> {
         let mut checked: Checked<'_> = match check_with(&bytes, &options, &operators) {
             Ok(checked) => checked,
@@ -91,7 +94,7 @@ pub(crate) fn strip<'py>(py: Python<'py>, model: Model) -> PyResult<Option<Bound
 /// New bytes (`None` if nothing changes), whether no error remains, the changes as an object, and their text.
 type Fixed<'py> = (Option<Bound<'py, PyBytes>>, bool, Bound<'py, PyAny>, String);
 
-/// Inserts the fewest conversions that make a model type-check.
+/// Repairs a model; with `unsafe_fixes` also where that can change results.
 #[pyfunction]
 pub(crate) fn fix<'py>(
     py: Python<'py>,
@@ -99,12 +102,14 @@ pub(crate) fn fix<'py>(
     settings: &Settings,
     name: &str,
     policy: &str,
+    unsafe_fixes: bool,
 ) -> PyResult<Fixed<'py>> {
-    let policy = read_policy(policy)?;
+    let applied = if unsafe_fixes { Safety::Unsafe } else { Safety::Safe };
+    let preferences = Preferences { policy: read_policy(policy)?, applied };
     let bytes = model.open()?;
-    let (options, operators) = (settings.options.clone(), settings.operators.clone());
+    let (options, operators) = (settings.options_of(&bytes), settings.operators.clone());
     let repair = interruptible(py, bytes.len(), move || {
-        check_with(&bytes, &options, &operators).map_err(RepairError::Check)?.repair(policy)
+        repair(&bytes, &*operators, Universe::standard(), &options, preferences)
     })?
     .map_err(core_error)?;
     let text = format!("{}{}", report::repair::diff(name, name, &repair), report::repair::summary(&repair));

@@ -1,7 +1,6 @@
 //! `Session`: runs checked models.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -33,7 +32,7 @@ pub(crate) struct Session {
 impl Session {
     /// Checks and prepares a model; the diagnostics of a model with errors are the second result.
     #[staticmethod]
-    #[pyo3(signature = (model, settings, name, base, verify, max_steps, max_memory))]
+    #[pyo3(signature = (model, settings, name, verify, max_steps, max_memory, max_work))]
     #[expect(
         clippy::too_many_arguments,
         reason = "the caller is one Python constructor with keyword arguments"
@@ -43,14 +42,15 @@ impl Session {
         model: Model,
         settings: &Settings,
         name: &str,
-        base: Option<PathBuf>,
         verify: bool,
         max_steps: Option<u64>,
         max_memory: Option<usize>,
+        max_work: Option<u64>,
     ) -> PyResult<(Option<Self>, Vec<Bound<'py, PyAny>>)> {
         let bytes = model.open()?;
         let size = bytes.len();
-        let (options, operators) = (settings.options.clone(), settings.operators.clone());
+        let (options, operators) = (settings.options_of(&bytes), settings.operators.clone());
+        let folder = settings.folder(&bytes);
         let prepare = move || -> PyResult<Result<typeloom::run::Session, Vec<Diagnostic>>> {
             // Weights are used where they are: a session keeps the bytes, so those of a mapped file are copied.
             let file =
@@ -59,7 +59,6 @@ impl Session {
                 Ok(checked) => checked,
                 Err(error) => return Ok(Err(vec![problem(&error)?])),
             };
-            let folder = bytes.folder(base.as_deref());
             typeloom_files::report_missing(checked.solved(), folder.as_deref());
             if !checked.is_ok() {
                 return Ok(Err(checked.diagnostics()));
@@ -70,6 +69,7 @@ impl Session {
             let limits = RunLimits {
                 steps: max_steps.unwrap_or(default.steps),
                 memory: max_memory.unwrap_or(default.memory),
+                work: max_work.unwrap_or(default.work),
                 ..default
             };
             let session = typeloom::run::Session::of_checked_file(checked.solved(), &file, &read, limits);

@@ -24,19 +24,18 @@ pub(crate) fn view<'py>(
     settings: &Settings,
     name: String,
 ) -> PyResult<(Option<View>, Vec<Bound<'py, PyAny>>)> {
-    let options = Options { functions: true, ..settings.traced() };
     let mut old = None;
     let (model, name) = match new {
         None => (model, name),
         Some((new, new_name)) => {
-            match scene_of(py, model, &options, settings, &name)? {
+            match scene_of(py, model, settings, &name)? {
                 Ok(scene) => old = Some(scene),
                 Err(diagnostics) => return Ok((None, convert::diagnostics(py, &name, &diagnostics)?)),
             }
             (new, new_name)
         }
     };
-    let mut scene = match scene_of(py, model, &options, settings, &name)? {
+    let mut scene = match scene_of(py, model, settings, &name)? {
         Ok(scene) => scene,
         Err(diagnostics) => return Ok((None, convert::diagnostics(py, &name, &diagnostics)?)),
     };
@@ -56,12 +55,12 @@ pub(crate) fn view<'py>(
 fn scene_of(
     py: Python<'_>,
     model: Model,
-    options: &Options,
     settings: &Settings,
     name: &str,
 ) -> PyResult<Result<Scene, Vec<Diagnostic>>> {
     let bytes = model.open()?;
-    let (options, operators, file) = (options.clone(), settings.operators.clone(), name.to_owned());
+    let options = Options { functions: true, trace: true, ..settings.options_of(&bytes) };
+    let (operators, file) = (settings.operators.clone(), name.to_owned());
     interruptible(py, bytes.len(), move || -> PyResult<Result<Scene, Vec<Diagnostic>>> {
         let mut checked = match check_with(&bytes, &options, &operators) {
             Ok(checked) => checked,

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import typeloom as tl
 
@@ -162,6 +163,67 @@ def test_missing_external_data_is_reported_for_paths(tmp_path: Path) -> None:
     (tmp_path / "weights.bin").write_bytes(bytes(8))
     assert tl.check(path) and tl.check(proto, external_data_dir=tmp_path)
     assert tl.Session(path).run([[1.0, 2.0]])[0].tolist() == [1.0, 2.0]
+
+
+def with_side_file(folder: Path, text: str, data: bytes) -> Path:
+    """A model whose first initializer is in a file next to it."""
+    onnx = pytest.importorskip("onnx")
+    proto = onnx.ModelProto.FromString(tl.model_from_text(text))
+    tensor = proto.graph.initializer[0]
+    for field in ("float_data", "int32_data", "int64_data", "raw_data"):
+        tensor.ClearField(field)
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    for key, value in (("location", "side.bin"), ("length", str(len(data)))):
+        tensor.external_data.add(key=key, value=value)
+    (folder / "side.bin").write_bytes(data)
+    path = folder / "side.onnx"
+    path.write_bytes(proto.SerializeToString())
+    return path
+
+
+def test_small_tensors_of_side_files_decide_types(tmp_path: Path) -> None:
+    text = HEAD + "g (float[4, 6] x) => (y) <int64[2] shape = {0, 0}> { y = Reshape(x, shape) }"
+    path = with_side_file(tmp_path, text, np.array([3, 8], np.int64).tobytes())
+    folder, message = tmp_path, path.read_bytes()
+    assert tl.check(path).values["y"] == "float[3, 8]"
+    assert tl.check(message, external_data_dir=folder).values["y"] == "float[3, 8]"
+    assert tl.check(message).values["y"] == tl.check(path, external_data=False).values["y"] != "float[3, 8]"
+    assert tl.infer(path)["y"] == tl.infer(message, external_data_dir=folder)["y"] == "float[3, 8]"
+    assert tl.explain(path, "y").raw["type"] == "float[3, 8]"
+    assert str(tl.describe(path).outputs[0].type) == "float[3, 8]"
+    annotated = tl.annotate(message, external_data_dir=folder)
+    assert "float[3, 8] y" in tl.model_to_text(annotated)
+    models = tl.fleet.check(str(path), progress=False).models
+    [row] = models if isinstance(models, list) else models.to_pylist()
+    assert row["values"] == row["typed"]
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="open files are counted in /proc")
+def test_a_report_keeps_no_file_open(tmp_path: Path) -> None:
+    text = HEAD + "g (float[4, 6] x) => (y) <int64[2] shape = {0, 0}> { y = Reshape(x, shape) }"
+    path = with_side_file(tmp_path, text, np.array([3, 8], np.int64).tobytes())
+    reports = [tl.check(path)]
+    count = len(os.listdir("/proc/self/fd"))
+    reports += [tl.check(path) for _ in range(20)]
+    assert len(os.listdir("/proc/self/fd")) == count
+    assert all(report.values["y"] == "float[3, 8]" for report in reports)
+
+
+def test_unsafe_fixes_are_applied_on_request(tmp_path: Path) -> None:
+    text = HEAD + "g (uint8[2] x) => (y) <int64[2] c = {1, 300}> { y = Add(x, c) }"
+    with pytest.raises(tl.ModelError):
+        tl.fix(text, policy="to=uint8")
+    fixed = tl.fix(text, policy="to=uint8", unsafe_fixes=True)
+    assert str(tl.infer(fixed)["y"]) == "uint8[2]"
+
+
+def test_a_fix_reads_the_integers_of_side_files(tmp_path: Path) -> None:
+    text = HEAD + "g (uint8[2] x) => (y) <int64[2] c = {0, 0}> { y = Add(x, c) }"
+    fits = with_side_file(tmp_path, text, np.array([1, 200], np.int64).tobytes())
+    assert str(tl.infer(tl.fix(fits, policy="to=uint8"))["y"]) == "uint8[2]"
+    wraps = with_side_file(tmp_path, text, np.array([1, 300], np.int64).tobytes())
+    with pytest.raises(tl.ModelError):
+        tl.fix(wraps, policy="to=uint8")
 
 
 def test_a_fix_makes_the_model_check(tmp_path: Path) -> None:

@@ -160,3 +160,7 @@ def test_a_run_has_limits() -> None:
         tl.Session(HEAD + "g (int64[1] n) => (y) { y = ConstantOfShape(n) }", max_memory=1 << 20).run(
             [np.array([1 << 30])]
         )
+    product = tl.Session(HEAD + "g (float[N, N] x) => (y) { y = MatMul(x, x) }", max_work=10_000)
+    assert product.run([np.eye(2, dtype=np.float32)])[0].tolist() == [[1.0, 0.0], [0.0, 1.0]]
+    with pytest.raises(tl.TypeloomError, match="10000 units of work"):
+        product.run([np.eye(256, dtype=np.float32)])

@@ -44,6 +44,8 @@ def _settings(
     merge_symbols: bool,
     operators: Operators | None,
     targets: Sequence[str] = (),
+    external_data: bool = True,
+    external_data_dir: _Path | None = None,
 ) -> _core.Settings:
     return _core.Settings(
         strict=strict,
@@ -52,6 +54,8 @@ def _settings(
         merge_symbols=merge_symbols,
         operators=None if operators is None else operators._core,
         targets=list(targets),
+        external_data=external_data,
+        external_data_dir=external_data_dir,
     )
 
 
@@ -114,8 +118,8 @@ def check(
         assume: replacements of symbols: a number, another symbol, or an expression.
         merge_symbols: treat symbols that the graph requires to be equal as one.
         operators: operators of other domains.
-        external_data: look for the files of tensors that are stored outside of the model. Bytes and messages have no
-            folder, so nothing is looked for without `external_data_dir`.
+        external_data: look for the files of tensors that are stored outside of the model, and read small tensors in them,
+            such as shapes. Bytes and messages have no folder, so nothing is looked for without `external_data_dir`.
         external_data_dir: the folder of these files; that of the model by default.
         targets: runtimes that are to load the model, by name; `targets` lists them. `Report.targets` has the verdicts, and
             their reasons are diagnostics.
@@ -133,15 +137,13 @@ def check(
         TypeError: the object is no model.
     """
     comparison = None if against is None else _comparison(registry, against)
-    settings = _settings(strict, seeds, assume, merge_symbols, operators, targets)
+    settings = _settings(
+        strict, seeds, assume, merge_symbols, operators, targets, external_data, external_data_dir
+    )
 
     def one(model: ModelLike) -> Report:
         form = form_of(model)
-        base = form.base if external_data_dir is None else external_data_dir
-        is_path = isinstance(form.model, str)
-        looks = external_data and (is_path or base is not None)
-        keeps = comparison is not None
-        core = _core.check(form.model, settings, form.name, base, looks, keeps)
+        core = _core.check(form.model, settings, form.name, comparison is not None)
         return Report(core, form.name, None if comparison is None else comparison(core))
 
     return [one(each) for each in model] if isinstance(model, (list, tuple)) else one(model)
@@ -176,6 +178,7 @@ def infer(
     assume: Mapping[str, DimLike] | None = None,
     merge_symbols: bool = False,
     operators: Operators | None = None,
+    external_data_dir: _Path | None = None,
 ) -> dict[str, Type]:
     """The types of all values by name, those of the main graph first.
 
@@ -192,7 +195,7 @@ def infer(
         assume=assume,
         merge_symbols=merge_symbols,
         operators=operators,
-        external_data=False,
+        external_data_dir=external_data_dir,
     )
     return dict(report.values)
 
@@ -208,6 +211,7 @@ def annotate(
     assume: Mapping[str, DimLike] | None = None,
     merge_symbols: bool = False,
     operators: Operators | None = None,
+    external_data_dir: _Path | None = None,
 ) -> Any:
     """Writes the proven types of all values into a model.
 
@@ -222,6 +226,8 @@ def annotate(
         marks: tag the written types, so that `strip` can remove them.
         partial: annotate a model with errors as far as its types are proven.
 
+    For the other arguments see `check`.
+
     Returns:
         The model in the form of the argument; bytes for a path. All bytes that do not concern types are unchanged.
 
@@ -230,7 +236,7 @@ def annotate(
         TypeloomError: the file is malformed in a part that checks do not read.
     """
     form = form_of(model)
-    settings = _settings(strict, seeds, assume, merge_symbols, operators)
+    settings = _settings(strict, seeds, assume, merge_symbols, operators, external_data_dir=external_data_dir)
     file, problems = _core.annotate(form.model, settings, form.name, "tagged" if marks else "untagged", partial)
     return _result(model, form, file, problems, output)
 
@@ -267,8 +273,10 @@ def fix(
     model: Any,
     *,
     policy: str = "minority",
+    unsafe_fixes: bool = False,
     partial: bool = False,
     output: _Path | None = None,
+    external_data_dir: _Path | None = None,
     operators: Operators | None = None,
 ) -> Any:
     """Inserts the fewest conversions that make a model type-check, sorts its nodes, and corrects false declared shapes.
@@ -282,8 +290,11 @@ def fix(
     Args:
         model: the model.
         policy: the conversions that are allowed: ``minority``, ``lossless``, ``widest``, ``fewest`` or ``to=TYPE``.
+        unsafe_fixes: also apply repairs that can change results: an attribute with an error is removed, integers are converted
+            to a type that does not hold them.
         partial: return the model even if errors remain, provided that a change was made.
         output: a file for the result.
+        external_data_dir: see `check`.
         operators: operators of other domains.
 
     Returns:
@@ -294,10 +305,10 @@ def fix(
         TypeloomError: there is no such policy, or the bytes are no model.
     """
     form = form_of(model)
-    settings = _settings(True, None, None, False, operators)
-    file, is_ok, _, _ = _core.fix(form.model, settings, form.name, policy)
+    settings = _settings(True, None, None, False, operators, external_data_dir=external_data_dir)
+    file, is_ok, _, _ = _core.fix(form.model, settings, form.name, policy, unsafe_fixes)
     if not is_ok and not (partial and file is not None):
-        report = Report(_core.check(form.model, settings, form.name, None, False), form.name)
+        report = Report(_core.check(form.model, settings, form.name), form.name)
         raise ModelError(report.diagnostics)
     return _result(model, form, file, [], output)
 
@@ -376,8 +387,7 @@ def link(
     }
     models = (forms[0].model, forms[1].model)
     names = (forms[0].name, forms[1].name)
-    bases = (forms[0].base, forms[1].base)
-    file, record, text, problems = _core.link(models, names, bases, settings, options)
+    file, record, text, problems = _core.link(models, names, settings, options)
     if problems:
         raise ModelError([Diagnostic(raw) for raw in problems])
     if file is None:
@@ -393,6 +403,7 @@ def describe(
     assume: Mapping[str, DimLike] | None = None,
     merge_symbols: bool = False,
     operators: Operators | None = None,
+    external_data_dir: _Path | None = None,
 ) -> Interface:
     """The interface of a model: inputs, outputs, symbols, conditions, digest.
 
@@ -406,7 +417,7 @@ def describe(
         ModelError: the model has errors.
     """
     form = form_of(model)
-    settings = _settings(strict, seeds, assume, merge_symbols, operators)
+    settings = _settings(strict, seeds, assume, merge_symbols, operators, external_data_dir=external_data_dir)
     core, problems = _core.describe(form.model, settings, form.name)
     if core is None:
         raise ModelError([Diagnostic(raw) for raw in problems])
@@ -480,6 +491,7 @@ def explain(
     operators: Operators | None = None,
     seeds: Mapping[str, str | Type] | None = None,
     assume: Mapping[str, DimLike] | None = None,
+    external_data_dir: _Path | None = None,
 ) -> Explanation:
     """The reasons for the type of a value of a model, or the page of a diagnostic code.
 
@@ -501,7 +513,7 @@ def explain(
             raise TypeloomError(f"there is no diagnostic code `{subject}`")
         return Explanation(page, {"code": subject})
     form = form_of(subject)
-    settings = _settings(True, seeds, assume, False, operators)
+    settings = _settings(True, seeds, assume, False, operators, external_data_dir=external_data_dir)
     raw, text = _core.explain(form.model, settings, form.name, value)
     return Explanation(text, raw)
 
@@ -515,6 +527,7 @@ def view(
     assume: Mapping[str, DimLike] | None = None,
     merge_symbols: bool = False,
     operators: Operators | None = None,
+    external_data_dir: _Path | None = None,
 ) -> View:
     """The graph of a model with types, problems and their causes, as a page for browsers.
 
@@ -534,7 +547,7 @@ def view(
         ModelError: the file is no model.
     """
     form = form_of(model)
-    settings = _settings(strict, seeds, assume, merge_symbols, operators)
+    settings = _settings(strict, seeds, assume, merge_symbols, operators, external_data_dir=external_data_dir)
     other = None if new is None else form_of(new)
     page, problems = _core.view(form.model, None if other is None else (other.model, other.name), settings, form.name)
     if page is None:

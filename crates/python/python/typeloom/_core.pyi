@@ -39,6 +39,8 @@ class Settings:
         merge_symbols: bool = False,
         operators: Operators | None = None,
         targets: Sequence[str] = ...,
+        external_data: bool = True,
+        external_data_dir: str | PathLike[str] | None = None,
     ) -> Settings: ...
 
 class Report:
@@ -65,7 +67,7 @@ class Fleet:
     def is_remote(uri: str) -> bool: ...
     def list(self, folder: str) -> list[str]: ...
     def check(
-        self, uri: str, settings: Settings, external_data: bool
+        self, uri: str, settings: Settings
     ) -> tuple[Report, int | None, int, int, int, str | None]: ...
 
 class Registry:
@@ -127,10 +129,10 @@ class Session:
         model: _Model,
         settings: Settings,
         name: str,
-        base: str | PathLike[str] | None,
         verify: bool,
         max_steps: int | None,
         max_memory: int | None,
+        max_work: int | None,
     ) -> tuple[Session | None, list[_Record]]: ...
     @property
     def inputs(self) -> list[tuple[str, _Type, bool]]: ...
@@ -187,8 +189,6 @@ def check(
     model: _Model,
     settings: Settings,
     name: str,
-    base: str | PathLike[str] | None = None,
-    external_data: bool = True,
     interface: bool = False,
 ) -> Report: ...
 def explain(model: _Model, settings: Settings, name: str, value: str) -> tuple[_Record, str]: ...
@@ -209,12 +209,11 @@ def annotate(
 ) -> tuple[bytes | None, list[_Record]]: ...
 def strip(model: _Model) -> bytes | None: ...
 def fix(
-    model: _Model, settings: Settings, name: str, policy: str
+    model: _Model, settings: Settings, name: str, policy: str, unsafe_fixes: bool
 ) -> tuple[bytes | None, bool, _Record, str]: ...
 def link(
     models: tuple[_Model, _Model],
     names: tuple[str, str],
-    bases: tuple[str | None, str | None],
     settings: Settings,
     options: _Record,
 ) -> tuple[bytes | None, _Record, str, list[_Record]]: ...

@@ -44,19 +44,15 @@ class Form:
     Attributes:
         model: what the extension module reads: a path or bytes.
         name: the name of the model in messages.
-        base: the folder of external data that the object itself knows.
         back: converts the bytes of a new model to the form of the caller. A path becomes bytes.
     """
 
-    __slots__ = ("back", "base", "model", "name")
+    __slots__ = ("back", "model", "name")
 
-    def __init__(
-        self, model: bytes | str, name: str, back: Callable[[bytes], Any], base: str | None = None
-    ) -> None:
+    def __init__(self, model: bytes | str, name: str, back: Callable[[bytes], Any]) -> None:
         self.model = model
         self.name = name
         self.back = back
-        self.base = base
 
     def bytes(self) -> bytes:
         """The bytes of the model; those of a path are read."""

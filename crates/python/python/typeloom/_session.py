@@ -54,6 +54,8 @@ class Session:
         external_data_dir: the folder of external data; the model's own by default.
         max_steps: the maximum number of steps of a run; each node counts as one each time it runs.
         max_memory: the maximum memory of tensors, in bytes.
+        max_work: the maximum work of a run, in units of about a nanosecond of one core. The work of a node is estimated from
+            the shapes before it runs.
 
     Raises:
         ModelError: the model has errors.
@@ -75,14 +77,16 @@ class Session:
         external_data_dir: str | os.PathLike[str] | None = None,
         max_steps: int | None = None,
         max_memory: int | None = None,
+        max_work: int | None = None,
     ) -> None:
         if backend != "cpu":
             raise ValueError(f"there is no backend `{backend}` in this package; there is `cpu`")
         form = form_of(model)
-        settings = _core.Settings(operators=None if operators is None else operators._core)
-        base = form.base if external_data_dir is None else external_data_dir
+        settings = _core.Settings(
+            operators=None if operators is None else operators._core, external_data_dir=external_data_dir
+        )
         core, problems = _core.Session.open(
-            form.model, settings, form.name, base, verify, max_steps, max_memory
+            form.model, settings, form.name, verify, max_steps, max_memory, max_work
         )
         if core is None:
             raise ModelError([Diagnostic(raw) for raw in problems])

@@ -241,7 +241,12 @@ class _Checker:
     def __init__(self, **options: Any) -> None:
         self._options = options
         self._settings = _settings(
-            options["strict"], options["seeds"], options["assume"], options["merge_symbols"], options["operators"]
+            options["strict"],
+            options["seeds"],
+            options["assume"],
+            options["merge_symbols"],
+            options["operators"],
+            external_data=options["external_data"],
         )
         stores = [(key, str(value)) for key, value in options["storage_options"].items()]
         self.fleet = _core.Fleet(stores, options["max_fetch"])
@@ -252,7 +257,7 @@ class _Checker:
     def __call__(self, uri: str) -> _Answer:
         start = time.perf_counter()
         try:
-            answer = self.fleet.check(uri, self._settings, self._options["external_data"])
+            answer = self.fleet.check(uri, self._settings)
         except Exception as error:
             return _unread(uri, _reason(error), time.perf_counter() - start)
         report, nodes, size, fetched, requests, version = answer
