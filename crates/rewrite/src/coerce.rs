@@ -344,11 +344,7 @@ fn convert(
         attempt = round.attempt(checked, None)?;
     }
     let Some(mut attempt) = attempt else { return Ok(None) };
-    let wrapping: Vec<Withheld> = attempt.casts.iter().filter_map(wrapping).collect();
-    if applied < Safety::Unsafe && !wrapping.is_empty() {
-        repair.withheld.extend(wrapping);
-        return Ok(None);
-    }
+    attempt.withheld.retain(|withheld| !repair.withheld.contains(withheld));
     repair.withheld.append(&mut attempt.withheld);
     repair.is_minimal &= attempt.is_minimal;
     repair.refused = attempt.refused;
@@ -360,20 +356,14 @@ fn convert(
     Ok(attempt.file)
 }
 
-/// A conversion of stored integers that does not keep them.
-fn wrapping(cast: &Cast) -> Option<Withheld> {
-    let wrapped = cast.loss.as_ref()?.changes.iter().find(|change| change.kind == LossKind::Wrapped)?;
-    let LossOfKind { from, to, .. } = wrapped;
-    let (old, new) = (cast.from.onnx_name()?, cast.to.onnx_name()?);
-    let repair = format!("{}: {old} -> {new}: {from} becomes {to}", cast.input);
-    Some(Withheld { graph: cast.graph.clone(), repair })
-}
-
-/// A conversion that is unsafe because of its element types.
-fn unsafe_conversion(value: &str, from: Elem, to: Elem) -> Option<String> {
-    let effect = match from {
-        Elem::STRING => "a text need not be a number",
-        _ => "different values of a comparison can become equal",
+/// An unsafe conversion, with the stored integer that it does not keep, if there is one.
+fn unsafe_conversion(value: &str, from: Elem, to: Elem, loss: Option<&TensorLoss>) -> Option<String> {
+    let is_wrapped = |change: &&LossOfKind| change.kind == LossKind::Wrapped;
+    let wrapped = loss.and_then(|loss| loss.changes.iter().find(is_wrapped));
+    let effect = match (wrapped, from) {
+        (Some(LossOfKind { from, to, .. }), _) => &format!("{from} becomes {to}"),
+        (None, Elem::STRING) => "a text need not be a number",
+        (None, _) => "different values of a comparison can become equal",
     };
     Some(format!("{value}: {} -> {}: {effect}", from.onnx_name()?, to.onnx_name()?))
 }
@@ -402,15 +392,19 @@ impl Round<'_> {
         flattened: Option<&Flattened>,
     ) -> Result<Option<Repair>, WriteError> {
         let Some(problem) = find(checked, Origins(flattened)) else { return Ok(None) };
-        let solution = choose(&problem, self.layouts, self.policy, self.support);
+        let mut solution = choose(&problem, self.layouts, self.policy, self.support);
+        if self.support.applied < Safety::Unsafe {
+            solution.withhold_wrapping();
+        }
         let mut attempt = Repair { is_minimal: solution.is_proved, ..Repair::default() };
         for RefusedConversion { reason, body, value, graph, from, to } in &solution.refused {
             if *reason == Refusal::Unsafe {
                 let layout = &self.layouts[body.index()];
                 let graph = graph_text(layout.is_function().then_some(layout.name), &layout.path(*graph));
-                let withheld =
-                    unsafe_conversion(value.name, *from, *to).map(|repair| Withheld { graph, repair });
-                attempt.withheld.extend(withheld);
+                let loss = problem.loss(*body, *value, *from, *to);
+                let repair = unsafe_conversion(value.name, *from, *to, loss.as_ref());
+                let withheld = repair.map(|repair| Withheld { graph, repair });
+                attempt.withheld.extend(withheld.filter(|withheld| !attempt.withheld.contains(withheld)));
                 continue;
             }
             let calls = problem.calls_of(*body).iter();

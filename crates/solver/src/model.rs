@@ -17,7 +17,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use typeloom_onnx::DecodeError;
-use typeloom_onnx::view::ModelView;
+use typeloom_onnx::view::{ModelView, TensorHeader, TensorView};
 
 use crate::catalogue::{Catalogue, Function, FunctionId, Imports, Operators, canonical};
 use crate::diagnostic::text::suggestion;
@@ -202,6 +202,24 @@ pub struct ExternalTensor<'a> {
     pub offset: u64,
     /// The number of bytes; `None` if the dims or the element type have no size.
     pub bytes: Option<u64>,
+}
+
+impl<'a> ExternalTensor<'a> {
+    /// The position of the data of a tensor; `None` if it is in the model.
+    #[must_use]
+    pub fn of(tensor: TensorView<'a>) -> Option<Self> {
+        let header = tensor.header().ok().filter(TensorHeader::is_external)?;
+        let bytes = header.payload_bytes();
+        let mut external = Self { site: ErrorSite::Body, location: "", offset: 0, bytes };
+        for entry in tensor.external_data().flatten() {
+            match (entry.key(), entry.value()) {
+                (Ok("location"), Ok(location)) => external.location = location,
+                (Ok("offset"), Ok(offset)) => external.offset = offset.parse().unwrap_or(u64::MAX),
+                (Ok(_) | Err(_), Ok(_) | Err(_)) => {}
+            }
+        }
+        Some(external)
+    }
 }
 
 /// Error of a model that cannot be checked at all.

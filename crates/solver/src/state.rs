@@ -27,7 +27,7 @@ use crate::elem::Elem;
 use crate::dim::shape::{ShapeId, Shapes};
 use crate::dim::{Bind, Decision, DimId, Dims};
 use crate::map::{Map, ScannedMap};
-use crate::model::{Detail, FollowedValues, SideData, load};
+use crate::model::{Detail, ExternalTensor, FollowedValues, SideData};
 use crate::program::{StepId, ValueId};
 use crate::state::assumptions::Assumptions;
 use crate::state::attributes::NodeAttributes;
@@ -252,7 +252,7 @@ impl Core<'_> {
     /// The bytes of a tensor in another file.
     fn side_bytes(&self, header: &TensorHeader<'_>) -> Option<Vec<u8>> {
         let source = self.side_data.as_ref().filter(|_| header.is_external())?;
-        source.bytes(&load::external(header.view)?)
+        source.bytes(&ExternalTensor::of(header.view)?)
     }
 
     /// Decodes the constant in a tensor, if it is small enough to follow.

@@ -155,7 +155,7 @@ fn reason(repair: &Repair, left: &[Diagnostic]) -> &'static str {
     }
 }
 
-/// Nothing is written, so the diagnostics are those of the model as it is.
+/// Nothing is written, so the diagnostics are those of the model as it is, and the repair has no changes.
 fn refuse(
     args: &FixArgs,
     source: &Source,
@@ -163,6 +163,8 @@ fn refuse(
     left: &[Diagnostic],
     why: &str,
 ) -> anyhow::Result<Outcome> {
+    let Repair { refused, withheld, .. } = repair.clone();
+    let repair = &Repair { refused, withheld, ..Repair::default() };
     write(&match args.format {
         TextFormat::Json => json(&source.name, repair, left),
         TextFormat::Human => {

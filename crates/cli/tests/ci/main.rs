@@ -10,6 +10,6 @@ mod interruption;
 mod jobs;
 mod registry;
 mod reports;
-mod schemas;
+pub(crate) mod schemas;
 mod settings;
 pub(crate) mod support;

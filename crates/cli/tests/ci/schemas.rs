@@ -61,6 +61,15 @@ pub(crate) fn records(text: &str) -> Vec<Value> {
     records.inspect(|record| validate(&VALIDATOR, record)).collect()
 }
 
+/// Parses and validates the output of `fix --format json`.
+pub(crate) fn repair(text: &str) -> Value {
+    static VALIDATOR: LazyLock<Validator> =
+        LazyLock::new(|| validator(schema("../../docs/fix.schema.json")));
+    let document: Value = serde_json::from_str(text).expect("the output is JSON");
+    validate(&VALIDATOR, &document);
+    document
+}
+
 /// A workflow command of GitHub: its level, properties and message.
 pub(crate) fn workflow_command(line: &str) -> (String, Vec<(String, String)>, String) {
     let rest = line.strip_prefix("::").unwrap_or_else(|| panic!("{line}"));

@@ -4,6 +4,7 @@
 use super::ci::support;
 
 mod compare;
+mod fix;
 mod graph;
 mod infer;
 mod inputs;

@@ -201,7 +201,7 @@ impl<'a> Finder<'_, 'a> {
                 matches!(checked.type_of(read.value), Type::Tensor(_) | Type::Error | Type::Unknown(_));
             let declared =
                 if owner == BodyId::MAIN { derived_declaration(checked, read.value) } else { None };
-            let stored = stored(checked.body(), read.value);
+            let stored = stored(checked, read.value);
             let source = self.source(checked, ports, read.value, call);
             let uses = Uses {
                 body: owner,
@@ -254,16 +254,17 @@ fn reading_step(reader: Reader) -> Option<StepId> {
 }
 
 /// The tensor of a value that the model stores. A caller can replace a default.
-fn stored<'a>(body: &Body<'a>, value: ValueId) -> Option<StoredTensor<'a>> {
+fn stored<'a>(checked: &Checked<'a>, value: ValueId) -> Option<StoredTensor<'a>> {
+    let (body, source) = (checked.body(), checked.side_data());
     match body.value(value).origin {
-        Origin::Initializer(at) => Some(StoredTensor::of_initializer(match body.initializer(at) {
-            Initializer::Dense(tensor) => Some(tensor),
-            Initializer::Sparse(_) => None,
-        })),
-        Origin::InputWithDefault(_) => Some(StoredTensor::of_initializer(None)),
+        Origin::Initializer(at) => Some(match body.initializer(at) {
+            Initializer::Dense(tensor) => StoredTensor::of_tensor(tensor, source),
+            Initializer::Sparse(_) => StoredTensor::unread(),
+        }),
+        Origin::InputWithDefault(_) => Some(StoredTensor::unread()),
         // A node without inputs is a constant.
         Origin::Step(step) if body.inputs(body.first_step(step)).is_empty() => {
-            Some(StoredTensor::of_node(body.step(step).node))
+            Some(StoredTensor::of_node(body.step(step).node, source))
         }
         Origin::Step(_) | Origin::Input | Origin::Undefined => None,
     }

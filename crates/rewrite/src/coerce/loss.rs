@@ -4,13 +4,15 @@
 //! truncates floats to integers, and keeps the low bits of integers. Elements outside of the range of an integer type have
 //! no defined result if they are floats.
 //!
-//! Limits: strings, complex numbers, sparse tensors, tensors in other files and unsigned integers above the greatest `i64`
-//! are not read. Their conversions are judged by their element types.
+//! Limits: strings, complex numbers, sparse tensors and unsigned integers above the greatest `i64` are not read, nor are tensors in other
+//! files that the [source](SideData) of the check does not read. Their conversions are judged by their element types.
 
 use std::cell::OnceCell;
+use std::sync::Arc;
 
-use typeloom_onnx::view::{NodeView, TensorView};
+use typeloom_onnx::view::{NodeView, TensorHeader, TensorView};
 use typeloom_solver::elem::{Elem, ElemSet};
+use typeloom_solver::model::{ExternalTensor, SideData};
 
 use super::number_format::{Integer, NumberFormat, Specials, keeps_values, number_format};
 
@@ -124,6 +126,8 @@ pub(super) struct StoredTensor<'a> {
 #[derive(Clone, Debug)]
 enum StoredData<'a> {
     Tensor(TensorView<'a>),
+    /// A tensor in another file.
+    External(TensorView<'a>, Arc<dyn SideData>),
     Ints(Vec<i64>),
     Floats(Vec<f64>),
     /// The elements are not read.
@@ -131,20 +135,30 @@ enum StoredData<'a> {
 }
 
 impl<'a> StoredTensor<'a> {
-    pub(super) fn of_initializer(tensor: Option<TensorView<'a>>) -> Self {
-        Self::new(tensor.map_or(StoredData::Unread, StoredData::Tensor))
+    /// A tensor whose elements are not read.
+    pub(super) fn unread() -> Self {
+        Self::new(StoredData::Unread)
+    }
+
+    /// A tensor in the model, or in another file that `source` reads.
+    pub(super) fn of_tensor(tensor: TensorView<'a>, source: Option<Arc<dyn SideData>>) -> Self {
+        Self::new(match (ExternalTensor::of(tensor), source) {
+            (None, _) => StoredData::Tensor(tensor),
+            (Some(_), Some(source)) => StoredData::External(tensor, source),
+            (Some(_), None) => StoredData::Unread,
+        })
     }
 
     /// The tensor of a node without inputs: the attribute of a `Constant`.
-    pub(super) fn of_node(node: NodeView<'a>) -> Self {
+    pub(super) fn of_node(node: NodeView<'a>, source: Option<Arc<dyn SideData>>) -> Self {
         if node.op_type() != Ok("Constant") {
-            return Self::new(StoredData::Unread);
+            return Self::unread();
         }
         let attributes = node.attributes().flatten().filter_map(|attribute| attribute.parse().ok());
         let mut data = attributes.filter_map(|attribute| {
             let ints = |ints: Vec<i64>| StoredData::Ints(ints);
             match attribute.name {
-                "value" => attribute.t.map(StoredData::Tensor),
+                "value" => attribute.t.map(|tensor| Self::of_tensor(tensor, source.clone()).data),
                 "value_int" => attribute.i.map(|value| ints(vec![value])),
                 "value_float" => attribute.f.map(|value| StoredData::Floats(vec![f64::from(value)])),
                 "value_ints" => attribute.ints().collect::<Result<_, _>>().ok().map(ints),
@@ -183,11 +197,26 @@ impl<'a> StoredTensor<'a> {
         Some(losses.loss)
     }
 
+    /// Whether a conversion does not keep an element because it is outside of the range of an integer type.
+    pub(super) fn wraps(&self, from: Elem, to: Elem) -> bool {
+        let is_bounded = |format: &NumberFormat| !matches!(format.specials, Some(Specials::InfinitiesAndNan | Specials::Nan));
+        number_format(to).is_some_and(|format| is_bounded(&format))
+            && self.loss(from, to).is_some_and(|loss| loss.wraps())
+    }
+
     fn read(&self, from: Elem, limit: usize, visitor: &mut impl Visitor) -> Option<()> {
         let format = number_format(from)?;
         let is_float = format.specials.is_some();
         let int = |value: i64| {
             if from == Elem::BOOL { Number::Bool(value != 0) } else { Number::Int(i128::from(value)) }
+        };
+        let elements = |header: &TensorHeader<'_>, visitor: &mut _| {
+            let read = if is_float {
+                header.extend_floats(limit, &mut Visit { visitor, number: Number::Float })
+            } else {
+                header.extend_ints(limit, &mut Visit { visitor, number: int })
+            };
+            (header.data_type == i32::from(from.number()) && read == Ok(true)).then_some(())
         };
         match &self.data {
             StoredData::Unread => None,
@@ -199,15 +228,11 @@ impl<'a> StoredTensor<'a> {
                 values.iter().for_each(|value| visitor.visit(Number::Float(*value)));
                 Some(())
             }
-            StoredData::Tensor(tensor) => {
-                let header = tensor.header().ok()?;
-                let read = if is_float {
-                    header.extend_floats(limit, &mut Visit { visitor, number: Number::Float })
-                } else {
-                    header.extend_ints(limit, &mut Visit { visitor, number: int })
-                };
-                (header.data_type == i32::from(from.number()) && read == Ok(true)).then_some(())
+            StoredData::External(tensor, source) => {
+                let bytes = source.bytes(&ExternalTensor::of(*tensor)?)?;
+                elements(&tensor.header().ok()?.with_raw_data(&bytes), visitor)
             }
+            StoredData::Tensor(tensor) => elements(&tensor.header().ok()?, visitor),
         }
     }
 }

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use indexmap::IndexMap;
+use petgraph::unionfind::UnionFind;
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::model::ports::ClassId;
 use typeloom_solver::program::GraphId;
@@ -119,6 +120,19 @@ impl Problem<'_> {
         uses.stored.as_ref()?.loss(from, to)
     }
 
+    /// A number for each of the uses, which is equal where a class with several element types is shared.
+    fn parts(&self) -> Vec<usize> {
+        let mut parts = UnionFind::<usize>::new(self.uses.len());
+        let mut first: HashMap<ClassId, usize> = HashMap::new();
+        for (at, uses) in self.uses.iter().enumerate() {
+            let classes = uses.makers.values().chain(uses.readers.values().flat_map(BTreeMap::values));
+            for class in classes.filter(|class| self.classes[class.index()].single().is_none()) {
+                parts.union(at, *first.entry(*class).or_insert(at));
+            }
+        }
+        parts.into_labeling()
+    }
+
     /// The calling node as diagnostics print it; `None` for the main graph.
     pub(super) fn call_site(&self, layouts: &[Layout<'_>], call: CallId) -> Option<String> {
         let (caller, node) = self.calls[call.index()].caller?;
@@ -198,6 +212,44 @@ impl<'a> Solution<'_, 'a> {
     pub(super) fn value_elem(&self, call: CallId, value: LocalValue<'_>) -> Option<Elem> {
         let class = self.problem.makers[call.index()].get(&value)?;
         if self.unsolved_values.contains(&(call, value)) { None } else { self.elems[class.index()] }
+    }
+
+    /// Refuses the conversions of stored integers that do not keep them, with all conversions that follow from the same choice.
+    pub(super) fn withhold_wrapping(&mut self) {
+        let problem = self.problem;
+        let stored = problem.uses.iter().enumerate().filter(|(_, uses)| uses.converts && uses.stored.is_some());
+        let stored: HashMap<_, usize> =
+            stored.map(|(at, uses)| ((uses.body, uses.value, uses.graph), at)).collect();
+        let mut wrapping = Vec::new();
+        for (call, conversions) in problem.calls.iter().zip(&self.conversions) {
+            for Conversion { value, graph, target: _, readers: _, from, to } in conversions {
+                let Some(at) = stored.get(&(call.body, *value, *graph)) else { continue };
+                if problem.uses[*at].stored.as_ref().is_some_and(|stored| stored.wraps(*from, *to)) {
+                    wrapping.push(*at);
+                    self.refused.push(RefusedConversion {
+                        reason: Refusal::Unsafe,
+                        body: call.body,
+                        value: *value,
+                        graph: *graph,
+                        from: *from,
+                        to: *to,
+                    });
+                }
+            }
+        }
+        if wrapping.is_empty() {
+            return;
+        }
+        let parts = problem.parts();
+        let withheld: HashSet<usize> = wrapping.iter().map(|at| parts[*at]).collect();
+        for (at, uses) in problem.uses.iter().enumerate().filter(|(at, _)| withheld.contains(&parts[*at])) {
+            for call in uses.makers.keys() {
+                self.unsolved.insert((at, *call));
+                self.unsolved_values.insert((*call, uses.value));
+                let is_other = |it: &Conversion<'_>| (it.value, it.graph) != (uses.value, uses.graph);
+                self.conversions[call.index()].retain(is_other);
+            }
+        }
     }
 
     /// The element type of an output of a graph in a call.

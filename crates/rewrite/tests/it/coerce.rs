@@ -1,14 +1,16 @@
 //! Repairs: the inserted conversions and their positions, and that their number is minimal.
 
+use std::sync::Arc;
+
 use prost::Message as _;
 use typeloom_onnx::messages::type_proto::Value;
-use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto};
+use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, TensorProto, metadata_entry};
 use typeloom_onnx::text::{PrintOptions, print_node};
 use typeloom_ops::catalogue::Standard;
 use typeloom_rewrite::coerce::{LossKind, Policy, Preferences, Repair, keeps_values, repair};
 use typeloom_solver::diagnostic::Safety;
 use typeloom_solver::elem::Elem;
-use typeloom_solver::model::{Mode, Options};
+use typeloom_solver::model::{ExternalTensor, Mode, Options, SideData};
 use typeloom_test_cases::number;
 use typeloom_types::dtype::Dtype;
 
@@ -398,6 +400,73 @@ fn stored_integers_that_wrap_are_not_converted() {
     assert_eq!(safe.withheld[0].repair, "c: int64 -> uint8: 300 becomes 44");
     let all = repaired(&bytes, Preferences { applied: Safety::Unsafe, ..Preferences::default() });
     assert!(all.is_ok && all.casts.len() == 1);
+}
+
+#[test]
+fn integers_that_wrap_do_not_prevent_other_conversions() {
+    let text = "g (uint8[2] x, float[2] a, float16[2] b) => (uint8[2] y, float[2] z) {
+        c = Constant <value = int64[2] {300, 1}> ()
+        y = Add(x, c)
+        z = Mul(a, b)
+    }";
+    let repair = repaired(&graph(text), Policy::default());
+    let inputs: Vec<&str> = repair.casts.iter().map(|cast| cast.input.as_str()).collect();
+    assert_eq!((inputs, repair.is_ok), (vec!["b"], false));
+    assert_eq!(repair.withheld.len(), 1, "{:?}", repair.withheld);
+    assert_eq!(repair.withheld[0].repair, "c: int64 -> uint8: 300 becomes 44");
+}
+
+#[test]
+fn integers_that_wrap_in_a_function_do_not_prevent_other_conversions() {
+    let text = "g (uint8[2] x, float[2] a, float16[2] b) => (uint8[2] y, uint8[2] v, float[2] z) {
+        y = l.f(x)
+        v = l.f(y)
+        z = Mul(a, b)
+    }
+    <opset_import: [\"\" : 21], domain: \"l\"> f (s) => (t) { c = Constant <value_int = -1> () t = Add(s, c) }";
+    let bytes = model(&format!("<ir_version: 10, opset_import: [\"\" : 21, \"l\" : 1]>\n{text}"));
+    let repair = repaired(&bytes, Policy::default());
+    let inputs: Vec<&str> = repair.casts.iter().map(|cast| cast.input.as_str()).collect();
+    assert_eq!((inputs, repair.is_ok), (vec!["b"], false));
+    let withheld: Vec<(&str, &str)> =
+        repair.withheld.iter().map(|it| (it.graph.as_str(), it.repair.as_str())).collect();
+    assert_eq!(withheld, [("function f", "c: int64 -> uint8: -1 becomes 255")]);
+    let all = repaired(&bytes, Preferences { applied: Safety::Unsafe, ..Preferences::default() });
+    assert!(all.is_ok && all.withheld.is_empty());
+}
+
+/// A source of one tensor.
+#[derive(Debug)]
+struct OneTensor(Vec<u8>);
+
+impl SideData for OneTensor {
+    fn bytes(&self, tensor: &ExternalTensor<'_>) -> Option<Vec<u8>> {
+        (tensor.location == "side.bin").then(|| self.0.clone())
+    }
+}
+
+#[test]
+fn the_loss_of_a_tensor_in_another_file_is_computed() {
+    let text = "g (uint8[2] x) => (uint8[2] y) <int64[2] c = {0, 0}> { y = Add(x, c) }";
+    let mut proto = ModelProto::decode(&*graph(text)).expect("the bytes are a model");
+    let tensor = &mut proto.graph.as_mut().expect("the model has a graph").initializer[0];
+    let dims = tensor.dims.clone();
+    *tensor = TensorProto { name: tensor.name.clone(), dims, data_type: tensor.data_type, ..TensorProto::default() };
+    tensor.data_location = Some(1);
+    tensor.external_data.push(metadata_entry("location", "side.bin"));
+    let bytes = proto.encode_to_vec();
+    let with = |elements: [i64; 2]| {
+        let side_data = elements.iter().flat_map(|element| element.to_le_bytes()).collect();
+        let options = Options { side_data: Some(Arc::new(OneTensor(side_data))), ..Options::default() };
+        repair(&bytes, &Standard, universe(), &options, Policy::default()).expect("the model can be read")
+    };
+    let kept = with([7, 255]);
+    assert!(kept.is_ok && !kept.casts[0].is_lossy());
+    let wrapped = with([7, 256]);
+    assert!(!wrapped.is_ok && wrapped.file.is_none());
+    assert_eq!(wrapped.withheld[0].repair, "c: int64 -> uint8: 256 becomes 0");
+    let unread = repaired(&bytes, Policy::default());
+    assert!(unread.is_ok && unread.casts[0].is_lossy() && unread.casts[0].loss.is_none());
 }
 
 #[test]

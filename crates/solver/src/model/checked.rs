@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use typeloom_onnx::view::{ModelView, TensorView, TypeKindView};
 
-use super::{Checked, Coverage, ExternalTensor, SideData, case, load};
+use super::{Checked, Coverage, ExternalTensor, SideData, case};
 use crate::analysis::conditions;
 use crate::dim::shape::{DimVec, ShapeId};
 use crate::dim::{Condition, Decision, DimId, Dims, is_placeholder};
@@ -117,7 +117,7 @@ impl<'a> Checked<'a> {
         let body = &self.frame.body;
         let mut found = Vec::new();
         let mut add = |site: ErrorSite, view: TensorView<'a>| {
-            found.extend(load::external(view).map(|external| ExternalTensor { site, ..external }));
+            found.extend(ExternalTensor::of(view).map(|external| ExternalTensor { site, ..external }));
         };
         for value in body.values() {
             let Some(at) = body.value(value).origin.initializer() else { continue };

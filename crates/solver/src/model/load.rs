@@ -4,12 +4,11 @@
 //! **Invariant:** these checks do not depend on the meaning of operators. They are linear in the number of
 //! imports, shapes and nodes.
 
-use typeloom_onnx::view::{ModelView, TensorHeader, TensorView};
+use typeloom_onnx::view::ModelView;
 
 use crate::catalogue::{Operators, canonical};
 use crate::dim::shape::ShapeId;
 use crate::map::Map;
-use crate::model::ExternalTensor;
 use crate::program::{Body, GraphId, Origin, StepId, StepKind};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::state::Core;
@@ -44,21 +43,6 @@ pub(crate) fn versions<'a>(model: &ModelView<'a>, operators: &Operators<'a>) -> 
         }
     }
     errors
-}
-
-/// The position of a tensor's data in another file.
-pub(crate) fn external(view: TensorView<'_>) -> Option<ExternalTensor<'_>> {
-    let header = view.header().ok().filter(TensorHeader::is_external)?;
-    let bytes = header.payload_bytes();
-    let mut external = ExternalTensor { site: ErrorSite::Body, location: "", offset: 0, bytes };
-    for entry in view.external_data().flatten() {
-        match (entry.key(), entry.value()) {
-            (Ok("location"), Ok(location)) => external.location = location,
-            (Ok("offset"), Ok(offset)) => external.offset = offset.parse().unwrap_or(u64::MAX),
-            (Ok(_) | Err(_), Ok(_) | Err(_)) => {}
-        }
-    }
-    Some(external)
 }
 
 /// Reports each name that several nodes of one graph have. Unnamed nodes are skipped.
