@@ -55,11 +55,7 @@ impl Fleet {
     /// Checks one model.
     fn check(&self, py: Python<'_>, uri: &str, settings: &Settings) -> PyResult<Answer> {
         let check = || {
-            if is_remote(uri) {
-                self.remote(uri, settings)
-            } else {
-                local(uri, settings)
-            }
+            if is_remote(uri) { self.remote(uri, settings) } else { local(uri, settings) }
         };
         // A defect that one model reveals must not end the check of all others.
         let answer = py.detach(|| catch_unwind(AssertUnwindSafe(check)));

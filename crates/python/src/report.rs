@@ -101,9 +101,7 @@ pub(crate) fn check(
     let bytes = model.open()?;
     let (options, operators) = (settings.options.clone(), Arc::clone(&settings.operators));
     let (size, targets, folder) = (bytes.len(), settings.targets.clone(), settings.folder(&bytes));
-    interruptible(py, size, move || {
-        Report::new(bytes, &options, operators, name, folder, &targets, keep)
-    })?
+    interruptible(py, size, move || Report::new(bytes, &options, operators, name, folder, &targets, keep))?
 }
 
 impl Report {

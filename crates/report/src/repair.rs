@@ -37,7 +37,10 @@ pub fn diff(old: &str, new: &str, repair: &Repair) -> String {
     }
     for CorrectedShape { graph, name, from, to } in &repair.reshaped {
         text.push_str(&format!("@@ {}declaration of {} @@\n", within(graph), escape(name)));
-        text.push_str(&format!("-{}\n+{}\n", escape(from), escape(to)));
+        text.push_str(&format!("-{}\n", escape(from)));
+        if !to.is_empty() {
+            text.push_str(&format!("+{}\n", escape(to)));
+        }
     }
     for CorrectedDeclaration { graph, name, from, to } in &repair.declarations {
         text.push_str(&format!("@@ {}declaration of {} @@\n", within(graph), escape(name)));

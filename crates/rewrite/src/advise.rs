@@ -95,7 +95,7 @@ pub fn advise(
                 left = left.saturating_sub(skeleton.len());
                 let applied = applied(&skeleton, diagnostic, &fix, (catalogue, universe, options));
                 let after = applied.and_then(|fixed| diagnosed(&fixed, settings));
-                if is_of_model(&fix) {
+                if repair_of_model(&fix).is_some() {
                     of_model.push((fix.clone(), after.clone()));
                 }
                 after
@@ -139,25 +139,9 @@ pub fn applied(
     fix: &Fix,
     (catalogue, universe, options): (&dyn Catalogue, &Arc<Universe>, &Options),
 ) -> Option<Vec<u8>> {
-    let only = |code| mend(bytes, catalogue, universe, options, Repairs::Only(code), Safety::Safe).ok()?.file;
-    match fix {
-        Fix::SortNodes => only(Code::NodeOrder),
-        Fix::DropShapes => only(Code::EmptyShape),
-        Fix::DropDims => only(Code::NegativeDim),
-        Fix::RenameDims => only(Code::PlaceholderDim),
-        Fix::CorrectDeclarations => only(Code::DeclaredTypeContradiction),
-        Fix::DropRepetitions => only(Code::DuplicateValue),
-        Fix::InsertCast { .. }
-        | Fix::RenameInput { .. }
-        | Fix::RenameOperator { .. }
-        | Fix::RenameAttribute { .. }
-        | Fix::RemoveAttribute { .. }
-        | Fix::SetAttribute { .. }
-        | Fix::PassAsInputs { .. }
-        | Fix::PassAsAttributes { .. }
-        | Fix::UnsqueezeInput { .. }
-        | Fix::ImportOpset { .. }
-        | Fix::RenameOutput { .. } => Some(apply(bytes, &[(&diagnostic.location, fix)])?.file),
+    match repair_of_model(fix) {
+        Some(code) => mend(bytes, catalogue, universe, options, Repairs::Only(code), Safety::Safe).ok()?.file,
+        None => Some(apply(bytes, &[(&diagnostic.location, fix)])?.file),
     }
 }
 
@@ -169,15 +153,16 @@ pub(crate) fn alternative(fix: &Fix) -> Option<Fix> {
     (lists != *fix).then_some(lists)
 }
 
-/// Whether a fix is a [repair](crate::mend) of the whole model, independent of the location of its diagnostic.
-pub(crate) fn is_of_model(fix: &Fix) -> bool {
+/// The kind of diagnostic that a fix repairs in the whole model, independent of the location of its diagnostic; `None` for a fix of one
+/// location.
+pub(crate) fn repair_of_model(fix: &Fix) -> Option<Code> {
     match fix {
-        Fix::SortNodes
-        | Fix::CorrectDeclarations
-        | Fix::DropRepetitions
-        | Fix::DropShapes
-        | Fix::DropDims
-        | Fix::RenameDims => true,
+        Fix::SortNodes => Some(Code::NodeOrder),
+        Fix::DropShapes => Some(Code::EmptyShape),
+        Fix::DropDims => Some(Code::NegativeDim),
+        Fix::RenameDims => Some(Code::PlaceholderDim),
+        Fix::CorrectDeclarations => Some(Code::DeclaredTypeContradiction),
+        Fix::DropRepetitions => Some(Code::DuplicateValue),
         Fix::InsertCast { .. }
         | Fix::RenameInput { .. }
         | Fix::RenameOperator { .. }
@@ -188,7 +173,7 @@ pub(crate) fn is_of_model(fix: &Fix) -> bool {
         | Fix::PassAsAttributes { .. }
         | Fix::UnsqueezeInput { .. }
         | Fix::ImportOpset { .. }
-        | Fix::RenameOutput { .. } => false,
+        | Fix::RenameOutput { .. } => None,
     }
 }
 

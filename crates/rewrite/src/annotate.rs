@@ -27,7 +27,7 @@ use typeloom_onnx::view::{GraphView, ValueInfoView};
 use typeloom_onnx::wire::Field;
 use typeloom_solver::model::Checked;
 use typeloom_solver::model::functions::FunctionTypes;
-use typeloom_solver::program::{Body, BodySource, GraphId, Origin, StepId, ValueId};
+use typeloom_solver::program::{Body, GraphId, Origin, StepId, ValueId};
 use typeloom_solver::solution::Type;
 use typeloom_solver::value_type::ValueType;
 
@@ -158,12 +158,7 @@ impl<'a> Writer<'a> {
     /// not completed.
     fn function(&mut self, checked: &Checked<'a>, function: &FunctionTypes<'a>) -> Result<(), AnnotateError> {
         let body = &function.body;
-        let graphs = body.graph_views()?.into_iter().map(|(graph, view)| (graph, Source::Graph(view)));
-        let own = match body.source() {
-            BodySource::Function(view) => Some((body.root(), Source::Function(view))),
-            _ => None,
-        };
-        for (graph, source) in own.into_iter().chain(graphs) {
+        for (graph, source) in Source::of_body(body)? {
             let mut declared: HashSet<&str> = HashSet::new();
             for (_, info) in source.declarations()? {
                 declared.insert(info.parse()?.name);
@@ -251,7 +246,7 @@ pub(crate) fn mark_filled(new: &mut ValueInfoProto, old: ValueInfoView<'_>) {
 }
 
 /// The type as ONNX writes it; `None` if ONNX cannot express it.
-fn message_of(checked: &Checked<'_>, ty: &Type) -> Option<TypeProto> {
+pub(crate) fn message_of(checked: &Checked<'_>, ty: &Type) -> Option<TypeProto> {
     ValueType::of(ty, checked.universe(), checked.dims()).to_onnx()
 }
 

@@ -5,7 +5,7 @@
 //! | nodes are not in topological order | the nodes are sorted; most keep their order |
 //! | an empty `shape {}` for a value with axes | the shape is removed; an output of the model gets the proved shape |
 //! | negative extents | the extent becomes unknown |
-//! | a declared type that the graph contradicts | it is replaced by the proved type |
+//! | a declared type that the graph contradicts | it is replaced by the proved type; in a function, by what is proved for all calls |
 //! | equal repetitions of an input or initializer | they are dropped |
 //! | safe fixes of nodes and imports | see [`Fix`](typeloom_solver::diagnostic::Fix) |
 //! | dims named `?` | an axis of a model input gets a unique name, every other extent becomes unknown |
@@ -13,6 +13,7 @@
 //! [`mend`] repairs only errors that a check reports. Bytes outside of a repair stay unchanged.
 
 mod declarations;
+mod functions;
 mod nodes;
 mod order;
 mod repetitions;
@@ -99,6 +100,11 @@ pub enum Repairs {
 }
 
 impl Repairs {
+    /// Whether declared types that the graph contradicts are corrected.
+    fn contains_types(self) -> bool {
+        self.contains(Code::DeclaredTypeContradiction) || self.contains(Code::DefaultContradiction)
+    }
+
     fn contains(self, code: Code) -> bool {
         match self {
             Self::All => true,
@@ -174,12 +180,8 @@ fn round(
         let changed = nodes::repair(file.as_deref().unwrap_or(bytes), settings, applied, mended)?;
         file = changed.or(file);
     }
-    let changed =
-        declarations::correct(file.as_deref().unwrap_or(bytes), settings, repairs, &mut mended.reshaped)?;
-    file = changed.or(file);
-    if repairs.contains(Code::DeclaredTypeContradiction) || repairs.contains(Code::DefaultContradiction) {
-        let changed =
-            types::correct(file.as_deref().unwrap_or(bytes), settings, repairs, &mut mended.reshaped)?;
+    for correct in [declarations::correct, types::correct, functions::correct] {
+        let changed = correct(file.as_deref().unwrap_or(bytes), settings, repairs, &mut mended.reshaped)?;
         file = changed.or(file);
     }
     Ok(file)

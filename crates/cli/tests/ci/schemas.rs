@@ -63,8 +63,7 @@ pub(crate) fn records(text: &str) -> Vec<Value> {
 
 /// Parses and validates the output of `fix --format json`.
 pub(crate) fn repair(text: &str) -> Value {
-    static VALIDATOR: LazyLock<Validator> =
-        LazyLock::new(|| validator(schema("../../docs/fix.schema.json")));
+    static VALIDATOR: LazyLock<Validator> = LazyLock::new(|| validator(schema("../../docs/fix.schema.json")));
     let document: Value = serde_json::from_str(text).expect("the output is JSON");
     validate(&VALIDATOR, &document);
     document

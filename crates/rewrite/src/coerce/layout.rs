@@ -9,7 +9,7 @@ use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::{FunctionView, GraphView, ModelView, NodeView, ValueInfoView};
 use typeloom_onnx::wire::{Field, Fields, WireValue};
 use typeloom_solver::diagnostic::{GraphPath, GraphPathStep};
-use typeloom_solver::program::GraphId;
+use typeloom_solver::program::{Body, BodySource, GraphId};
 
 use super::graph_text;
 use crate::fields::{
@@ -89,6 +89,16 @@ struct Parent<'a> {
 }
 
 impl<'a> Source<'a> {
+    /// The messages of a body: that of the function, if it is one, and those of all graphs.
+    pub(crate) fn of_body(body: &Body<'a>) -> Result<Vec<(GraphId, Self)>, DecodeError> {
+        let own = match body.source() {
+            BodySource::Function(view) => Some((body.root(), Self::Function(view))),
+            BodySource::Main(_) => None,
+        };
+        let graphs = body.graph_views()?.into_iter().map(|(graph, view)| (graph, Self::Graph(view)));
+        Ok(own.into_iter().chain(graphs).collect())
+    }
+
     pub(crate) fn fields(&self) -> Fields<'a> {
         match self {
             Self::Graph(view) => view.wire_fields(),

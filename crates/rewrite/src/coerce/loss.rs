@@ -199,7 +199,9 @@ impl<'a> StoredTensor<'a> {
 
     /// Whether a conversion does not keep an element because it is outside of the range of an integer type.
     pub(super) fn wraps(&self, from: Elem, to: Elem) -> bool {
-        let is_bounded = |format: &NumberFormat| !matches!(format.specials, Some(Specials::InfinitiesAndNan | Specials::Nan));
+        let is_bounded = |format: &NumberFormat| {
+            !matches!(format.specials, Some(Specials::InfinitiesAndNan | Specials::Nan))
+        };
         number_format(to).is_some_and(|format| is_bounded(&format))
             && self.loss(from, to).is_some_and(|loss| loss.wraps())
     }

@@ -217,7 +217,8 @@ impl<'a> Solution<'_, 'a> {
     /// Refuses the conversions of stored integers that do not keep them, with all conversions that follow from the same choice.
     pub(super) fn withhold_wrapping(&mut self) {
         let problem = self.problem;
-        let stored = problem.uses.iter().enumerate().filter(|(_, uses)| uses.converts && uses.stored.is_some());
+        let stored =
+            problem.uses.iter().enumerate().filter(|(_, uses)| uses.converts && uses.stored.is_some());
         let stored: HashMap<_, usize> =
             stored.map(|(at, uses)| ((uses.body, uses.value, uses.graph), at)).collect();
         let mut wrapping = Vec::new();

@@ -9,7 +9,7 @@ use typeloom_solver::model::Checked;
 
 use super::{AppliedFix, Mended};
 use crate::Settings;
-use crate::advise::{DiagnosticKeys, FixEffect, alternative, diagnosed, effect, is_of_model, keys};
+use crate::advise::{DiagnosticKeys, FixEffect, alternative, diagnosed, effect, keys, repair_of_model};
 use crate::apply::{Edited, apply};
 use crate::coerce::{RepairError, graph_text};
 use crate::safety::Withheld;
@@ -119,7 +119,7 @@ fn site(diagnostic: &Diagnostic, fix: &Fix) -> (Option<String>, String, Option<u
 /// Whether a fix changes a node, an import or an output. Casts are [chosen together](crate::coerce), and the fixes of a
 /// whole model are repairs of their own.
 fn is_of_node(fix: &Fix) -> bool {
-    !is_of_model(fix) && !matches!(fix, Fix::InsertCast { .. })
+    repair_of_model(fix).is_none() && !matches!(fix, Fix::InsertCast { .. })
 }
 
 /// A fix as text, with the node that it changes.

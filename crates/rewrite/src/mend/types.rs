@@ -35,13 +35,16 @@ struct Declaration<'a> {
     kind: DeclarationKind,
 }
 
-/// Replaces the declared types that the graph contradicts; `None` if there are none.
+/// Replaces the declared types that the graph contradicts; `None` if there are none, or they are not to be corrected.
 pub(super) fn correct(
     bytes: &[u8],
     settings: Settings<'_>,
     repairs: Repairs,
     reshaped: &mut Vec<CorrectedShape>,
 ) -> Result<Option<Vec<u8>>, RepairError> {
+    if !repairs.contains_types() {
+        return Ok(None);
+    }
     let checked = settings.check(bytes)?;
     let contradicted = contradicted(&checked);
     if contradicted.is_empty() {
@@ -153,6 +156,6 @@ fn replaced(old: Option<&TypeProto>, proved: Option<TypeProto>, keeps_elem: bool
     Some(ty)
 }
 
-fn read_info(info: ValueInfoView<'_>) -> Result<ValueInfoProto, WriteError> {
+pub(super) fn read_info(info: ValueInfoView<'_>) -> Result<ValueInfoProto, WriteError> {
     Ok(read(bytes::Bytes::copy_from_slice(info.bytes()))?)
 }

@@ -451,7 +451,12 @@ fn the_loss_of_a_tensor_in_another_file_is_computed() {
     let mut proto = ModelProto::decode(&*graph(text)).expect("the bytes are a model");
     let tensor = &mut proto.graph.as_mut().expect("the model has a graph").initializer[0];
     let dims = tensor.dims.clone();
-    *tensor = TensorProto { name: tensor.name.clone(), dims, data_type: tensor.data_type, ..TensorProto::default() };
+    *tensor = TensorProto {
+        name: tensor.name.clone(),
+        dims,
+        data_type: tensor.data_type,
+        ..TensorProto::default()
+    };
     tensor.data_location = Some(1);
     tensor.external_data.push(metadata_entry("location", "side.bin"));
     let bytes = proto.encode_to_vec();

@@ -32,20 +32,10 @@ impl Scope<'_, '_> {
             }
         };
         let body = self.body();
-        let mut at = value;
-        for _ in 0..MAX_STEPS {
-            let Some(step) = self.maker(at).filter(|step| body.last_step(*step) == body.first_step(*step))
-            else {
-                break;
-            };
-            let mut inputs = body.inputs(step).iter().flatten().copied();
-            let next = inputs.find(|input| match lost {
-                Lost::Rank => self.frame.shape_read(*input).is_none(),
-                Lost::Extent(_) => self.mentions(*input, &variables),
-            });
-            let Some(next) = next else { break };
-            at = next;
-        }
+        let at = self.first(value, |scope, input| match lost {
+            Lost::Rank => scope.frame.shape_read(input).is_none(),
+            Lost::Extent(_) => scope.mentions(input, &variables),
+        });
         let noun = match lost {
             Lost::Rank => "rank",
             Lost::Extent(_) => "extent",
@@ -66,6 +56,22 @@ impl Scope<'_, '_> {
             }
             (_, _) => format!("{} declares no {noun}", self.value_text(at)),
         }
+    }
+
+    /// The first of the values with a property that lead to a value with it, each an input of the node that makes the next one.
+    fn first(&mut self, value: ValueId, has: impl Fn(&mut Self, ValueId) -> bool) -> ValueId {
+        let body = self.body();
+        let mut at = value;
+        for _ in 0..MAX_STEPS {
+            let Some(step) = self.maker(at).filter(|step| body.last_step(*step) == body.first_step(*step))
+            else {
+                break;
+            };
+            let mut inputs = body.inputs(step).iter().flatten().copied();
+            let Some(next) = inputs.find(|input| has(self, *input)) else { break };
+            at = next;
+        }
+        at
     }
 
     /// Whether the shape or the elements of a value contain one of some variables.
@@ -114,18 +120,8 @@ impl Scope<'_, '_> {
 
     /// The reason why the elements of a value are not known, as a clause.
     fn elements_reason(&mut self, value: ValueId) -> String {
-        let body = self.body();
         let name = self.name(value);
-        let mut at = value;
-        for _ in 0..MAX_STEPS {
-            let Some(step) = self.maker(at).filter(|step| body.last_step(*step) == body.first_step(*step))
-            else {
-                break;
-            };
-            let mut inputs = body.inputs(step).iter().flatten().copied();
-            let Some(next) = inputs.find(|input| self.has_unknown_elements(*input)) else { break };
-            at = next;
-        }
+        let at = self.first(value, Self::has_unknown_elements);
         let origin = self.origin_text(at);
         match at == value {
             true => format!("the elements of {name}, {origin}, are not known"),

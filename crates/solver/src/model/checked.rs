@@ -89,6 +89,19 @@ impl<'a> Checked<'a> {
         of_value.chain(refuted).collect()
     }
 
+    /// The values of functions with a declaration that the body contradicts, each with the body; a value can be listed for several
+    /// calls.
+    #[must_use]
+    pub fn contradictions_in_functions(&self) -> Vec<(Arc<Body<'a>>, ValueId)> {
+        let mut found = Vec::new();
+        for frame in self.rare.instances.iter().map(|instance| &instance.frame) {
+            let is_false = |kind: &SolveErrorKind<'_>| matches!(kind, SolveErrorKind::Contradiction { .. });
+            let errors = frame.rare.value_errors.iter().filter(|(_, error)| is_false(&error.kind));
+            found.extend(errors.map(|(value, _)| (Arc::clone(&frame.body), *value)));
+        }
+        found
+    }
+
     /// The errors of the main graph and of the functions that it calls.
     pub fn all_errors(&self) -> impl Iterator<Item = &SolveError<'a>> {
         let in_functions = self.rare.instances.iter().flat_map(|instance| instance.frame.all_errors());

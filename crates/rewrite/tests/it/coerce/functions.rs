@@ -74,6 +74,34 @@ fn a_type_that_depends_on_the_call_is_taken_from_another_operand() {
 }
 
 #[test]
+fn false_declarations_in_functions_are_replaced_by_what_holds_for_all_calls() {
+    let corrected = |graph: &str, body: &str| -> Vec<String> {
+        let bytes = of_version(graph, body, 21);
+        let (repair, _) = checked(&bytes, Policy::default());
+        assert!(repair.casts.is_empty());
+        repair
+            .reshaped
+            .iter()
+            .map(|it| format!("{} {}: {} -> {}", it.graph, it.name, it.from, it.to))
+            .collect()
+    };
+    let one = "g (float[2] x) => (float[2] z) { z = local.f(x) }";
+    let two = "g (float[2] x, float[3] y) => (float[2] z, float[3] w) { z = local.f(x) w = local.f(y) }";
+    let mixed = "g (float[2] x, int64[2] y) => (float[2] z, int64[2] w) { z = local.f(x) w = local.f(y) }";
+    let body = "FUNCTION f (a) => (c) <int64[3] t> { t = Abs(a) c = Neg(t) }";
+    assert_eq!(corrected(one, body), ["function local.f t: int64[3] -> float[2]"]);
+    assert_eq!(corrected(two, body), ["function local.f t: int64[3] -> float[?]"]);
+    // No type holds for both calls.
+    let scalars = "FUNCTION f (a) => (c) <string[2] t> { t = Abs(a) c = Neg(t) }";
+    assert_eq!(corrected(mixed, scalars), ["function local.f t: string[2] -> "]);
+    let nested = "FUNCTION f (a) => (c) {
+        k = Constant <value = bool {1}> ()
+        c = If (k) <then_branch = b () => (int64[3] p) { p = Abs(a) }, else_branch = e () => (r) { r = Neg(a) }>
+    }";
+    assert_eq!(corrected(one, nested), ["function local.f /1:If.then_branch p: int64[3] -> float[2]"]);
+}
+
+#[test]
 fn a_function_without_casts_for_all_calls_is_copied() {
     // There is no `CastLike` in this version.
     let bytes = of_version(
