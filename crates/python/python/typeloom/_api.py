@@ -413,6 +413,8 @@ def describe(
     >>> interface.symbols
     ['N']
 
+    For the arguments see `check`.
+
     Raises:
         ModelError: the model has errors.
     """
@@ -501,6 +503,8 @@ def explain(
     'float[N]'
     >>> "dims" in tl.explain("dim-mismatch")
     True
+
+    For the other arguments see `check`.
 
     Raises:
         TypeloomError: there is no such value or code.
