@@ -5,7 +5,7 @@
 //! | nodes are not in topological order | the nodes are sorted; most keep their order |
 //! | an empty `shape {}` for a value with axes | the shape is removed; an output of the model gets the proved shape |
 //! | negative extents | the extent becomes unknown |
-//! | a declared type that the graph contradicts | it is replaced by the proved type; in a function, by what is proved for all calls |
+//! | a declared type that the graph contradicts | it is replaced by the proved type; in a function, by the type of all calls |
 //! | equal repetitions of an input or initializer | they are dropped |
 //! | safe fixes of nodes and imports | see [`Fix`](typeloom_solver::diagnostic::Fix) |
 //! | dims named `?` | an axis of a model input gets a unique name, every other extent becomes unknown |

@@ -74,7 +74,7 @@ fn a_type_that_depends_on_the_call_is_taken_from_another_operand() {
 }
 
 #[test]
-fn false_declarations_in_functions_are_replaced_by_what_holds_for_all_calls() {
+fn false_declarations_in_functions_are_replaced_by_types_of_all_calls() {
     let corrected = |graph: &str, body: &str| -> Vec<String> {
         let bytes = of_version(graph, body, 21);
         let (repair, _) = checked(&bytes, Policy::default());
