@@ -1,7 +1,7 @@
 //! Correction of declared types in functions that the bodies contradict.
 //!
-//! A declaration in a function is true if it holds for every call. So it is replaced by the type that is proved for all calls together, and dropped
-//! if there is none.
+//! A declaration in a function is true if it holds for every call. So it is replaced by the type that is proved for all calls together, and
+//! dropped if there is none.
 
 use std::collections::{BTreeMap, HashMap};
 
