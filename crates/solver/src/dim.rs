@@ -135,6 +135,7 @@ pub use display::DisplayDim;
 pub use domain::Domain;
 pub(crate) use domain::symbols_of;
 pub use examine::Verdict;
+pub(crate) use examine::progression;
 pub use expression::DimExpression;
 pub(crate) use extremum::drop_redundant;
 pub(crate) use facts::Facts;

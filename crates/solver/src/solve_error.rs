@@ -332,11 +332,11 @@ pub enum SolveErrorKind<'a> {
     },
     /// The graph runs for some bindings of the symbols of inputs only.
     Restricted {
-        /// The condition that has to hold, in its simplest form.
-        condition: Condition,
-        /// The equation that it comes from.
+        /// The conditions that have to hold, in their simplest form.
+        conditions: Vec<Condition>,
+        /// The equation that they come from.
         equation: Equation,
-        /// A smallest binding of symbols that violates it.
+        /// A smallest binding of symbols that violates one of them.
         binding: Vec<(DimId, i64)>,
     },
     /// An unknown extent of a graph input has one admissible value.

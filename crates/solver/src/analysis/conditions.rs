@@ -6,7 +6,8 @@
 //!
 //! | the equations imply for a symbol of an input | error |
 //! |---|---|
-//! | finitely many values remain | [`SolveErrorKind::ForcedSymbol`]: an error, or a warning if it is broadcast against the declared extent of another input |
+//! | the values between two bounds remain, or those of them with one remainder, at least three | [`SolveErrorKind::Restricted`], a warning, because callers expect bounds such as the 64 positions of a table |
+//! | finitely many other values remain | [`SolveErrorKind::ForcedSymbol`]: an error, or a warning if it is broadcast against the declared extent of another input |
 //! | it and other symbols have finitely many values together, as in `h*w = 400` | [`SolveErrorKind::ForcedSymbols`]: an error, or a warning if the constant comes from the declared type of another input |
 //! | no value remains | the error of the node that needs it, an error |
 //! | it equals another symbol of the inputs | [`SolveErrorKind::ForcedEquality`], a warning |
@@ -38,7 +39,7 @@ use std::sync::Arc;
 use origin::has_fixed_constants;
 
 use crate::dim::{Condition, DimId, Domain, Relation, Verdict, drop_redundant, symbols_of};
-use crate::program::{Body, Origin, ValueId};
+use crate::program::{Body, Origin, StepId, ValueId};
 use crate::rule::RuleError;
 use crate::solution::{Equation, EquationSource, Requirement};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
@@ -78,6 +79,7 @@ pub(crate) fn decide<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Decided<'a> 
     let mut facts = solve(core, frame);
     facts.claims(core, frame);
     facts.combine(core);
+    facts.shorten(core);
     facts.decided.errors.extend(given_up(core, frame, &facts.decided.requirements));
     facts.decided.errors.extend(errors);
     facts.decided
@@ -164,6 +166,14 @@ enum Results {
     All,
 }
 
+/// The symbols of some conditions.
+fn symbols_of_all(core: &Core<'_>, conditions: &[Condition]) -> Vec<DimId> {
+    let mut symbols: Vec<DimId> = conditions.iter().flat_map(|it| symbols_of(&core.dims, *it)).collect();
+    symbols.sort_unstable();
+    symbols.dedup();
+    symbols
+}
+
 /// Whether a side of a condition has an unknown extent.
 fn is_anonymous(core: &Core<'_>, condition: Condition) -> bool {
     core.dims.is_anonymous(condition.left) || core.dims.is_anonymous(condition.right)
@@ -212,12 +222,17 @@ impl<'a> Facts<'a> {
                 return false;
             }
             Verdict::Only { symbol, values }
-                if is_bound(&values, core.dims.least_of(symbol, &self.domain)) =>
+                if let Some(range) = core.dims.range_of_values(symbol, &values, &self.domain) =>
             {
-                let most = core.dims.constant(values.last().copied().unwrap_or_default());
-                let bound = Condition::new(Relation::AtMost, symbol, most);
-                self.restricted(core, equation, bound);
-                self.domain.assume(&mut core.dims, bound);
+                // The values of several symbols may depend on each other.
+                if symbols_of(&core.dims, condition).len() > 1 {
+                    self.require(condition, equation);
+                    self.domain.assume(&mut core.dims, condition);
+                }
+                self.restricted(core, equation, &range);
+                for bound in range {
+                    self.domain.assume(&mut core.dims, bound);
+                }
             }
             Verdict::Only { symbol, values } => {
                 self.domain.assume(&mut core.dims, condition);
@@ -230,7 +245,7 @@ impl<'a> Facts<'a> {
                 for simple in conditions {
                     match self.is_free(core, simple) && core.dims.leaves_few(simple) {
                         true => self.force_several(core, equation, simple),
-                        false => self.restricted(core, equation, simple),
+                        false => self.restricted(core, equation, &[simple]),
                     }
                     self.domain.assume(&mut core.dims, simple);
                 }
@@ -244,37 +259,49 @@ impl<'a> Facts<'a> {
     fn join(&mut self, core: &mut Core<'a>) {
         let mut groups: BTreeMap<DimId, Vec<usize>> = BTreeMap::new();
         for (at, error) in self.decided.errors.iter().enumerate() {
-            if let SolveErrorKind::Restricted { condition, .. } = &error.kind
-                && let [symbol] = symbols_of(&core.dims, *condition)[..]
+            if let SolveErrorKind::Restricted { conditions, .. } = &error.kind
+                && let [symbol] = symbols_of_all(core, conditions)[..]
             {
                 groups.entry(symbol).or_default().push(at);
             }
         }
         let mut replaced: BTreeSet<usize> = BTreeSet::new();
         for (symbol, group) in groups.into_iter().filter(|(_, group)| group.len() > 1) {
-            let restrictions: Vec<(Condition, Equation)> = group
-                .iter()
-                .filter_map(|at| match self.decided.errors[*at].kind {
-                    SolveErrorKind::Restricted { condition, equation, .. } => Some((condition, equation)),
-                    _ => None,
-                })
-                .collect();
+            let mut restrictions: Vec<(Condition, Equation)> = Vec::new();
+            for at in &group {
+                if let SolveErrorKind::Restricted { conditions, equation, .. } = &self.decided.errors[*at].kind {
+                    restrictions.extend(conditions.iter().map(|condition| (*condition, *equation)));
+                }
+            }
             let conditions: Vec<Condition> = restrictions.iter().map(|(condition, _)| *condition).collect();
             let Some(joined) = core.dims.joined(&conditions, symbol, &Domain::nonempty()) else { continue };
             let old = |it: &Requirement| it.is_decided && conditions.contains(&it.condition);
             self.decided.requirements.retain(|requirement| !old(requirement));
+            let mut last: Option<StepId> = None;
             for condition in joined {
                 let Some(binding) = core.dims.counterexample(condition, &Domain::nonempty()) else {
                     continue;
                 };
-                // The node that fails at the shown binding.
+                // The node that needs it, or one that fails at the shown binding.
+                let is_own = |(it, _): &&(Condition, Equation)| *it == condition;
                 let fails = |(it, _): &&(Condition, Equation)| core.dims.holds(*it, &binding) == Some(false);
-                let Some((_, equation)) = restrictions.iter().find(fails).or(restrictions.first()) else {
+                let own = restrictions.iter().find(is_own);
+                let Some((_, equation)) = own.or_else(|| restrictions.iter().find(fails)).or(restrictions.first())
+                else {
                     continue;
                 };
                 let Condition { relation: need, left, right } = condition;
                 self.require(condition, &Equation { left, right, need, ..*equation });
-                self.report(equation, SolveErrorKind::Restricted { condition, equation: *equation, binding });
+                // One node has one report.
+                if last.replace(equation.step) == Some(equation.step)
+                    && let Some(SolveErrorKind::Restricted { conditions, .. }) =
+                        self.decided.errors.last_mut().map(|error| &mut error.kind)
+                {
+                    conditions.push(condition);
+                    continue;
+                }
+                let conditions = vec![condition];
+                self.report(equation, SolveErrorKind::Restricted { conditions, equation: *equation, binding });
             }
             replaced.extend(group);
         }
@@ -303,11 +330,11 @@ impl<'a> Facts<'a> {
     /// Removes restrictions that another one implies: an unrolled loop needs `seq >= 2`, `seq >= 3` and so
     /// on.
     fn drop_implied(&mut self, core: &mut Core<'a>) {
-        let restricted = |error: &SolveError<'a>| match error.kind {
-            SolveErrorKind::Restricted { condition, .. } => Some(condition),
-            _ => None,
+        let restricted = |error: &SolveError<'a>| match &error.kind {
+            SolveErrorKind::Restricted { conditions, .. } => conditions.clone(),
+            _ => Vec::new(),
         };
-        let all: Vec<Condition> = self.decided.errors.iter().filter_map(restricted).collect();
+        let all: Vec<Condition> = self.decided.errors.iter().flat_map(restricted).collect();
         if all.len() > MAX_COMPARED {
             return;
         }
@@ -322,17 +349,24 @@ impl<'a> Facts<'a> {
         if left.len() == all.len() {
             return;
         }
-        let is_kept = |condition: Condition| left.contains(&condition) || !all.contains(&condition);
-        self.decided.errors.retain(|error| restricted(error).is_none_or(is_kept));
-        self.decided.requirements.retain(|requirement| is_kept(requirement.condition));
+        let is_kept = |condition: &Condition| left.contains(condition) || !all.contains(condition);
+        self.decided.errors.retain_mut(|error| {
+            let SolveErrorKind::Restricted { conditions, .. } = &mut error.kind else { return true };
+            conditions.retain(is_kept);
+            !conditions.is_empty()
+        });
+        self.decided.requirements.retain(|requirement| is_kept(&requirement.condition));
         // A removed restriction may exclude the smallest failing binding.
         let mut domain = Domain::nonempty();
         for error in &mut self.decided.errors {
-            let SolveErrorKind::Restricted { condition, binding, .. } = &mut error.kind else { continue };
-            if let Some(smallest) = core.dims.counterexample(*condition, &domain) {
+            let SolveErrorKind::Restricted { conditions, binding, .. } = &mut error.kind else { continue };
+            let smallest = conditions.iter().find_map(|it| core.dims.counterexample(*it, &domain));
+            if let Some(smallest) = smallest {
                 *binding = smallest;
             }
-            domain.assume(&mut core.dims, *condition);
+            for condition in conditions {
+                domain.assume(&mut core.dims, *condition);
+            }
         }
     }
 
@@ -415,6 +449,33 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// Simplifies the long equations of reports for extents that are at least as large as the reported conditions require.
+    fn shorten(&mut self, core: &mut Core<'a>) {
+        let mut bounds = Domain::nonempty();
+        for condition in self.decided.requirements.iter().filter(|it| it.is_decided).map(|it| it.condition) {
+            let least = core.dims.as_constant(condition.left);
+            if let Some(least) = least.filter(|_| core.dims.as_symbol(condition.right).is_some())
+                && matches!(condition.relation, Relation::AtMost | Relation::Divides | Relation::Equal)
+            {
+                let least = core.dims.constant(least);
+                bounds.assume(&mut core.dims, Condition::new(Relation::AtMost, least, condition.right));
+            }
+        }
+        for error in self.decided.errors.iter_mut().take(MAX_COMPARED) {
+            let (SolveErrorKind::Restricted { equation, .. }
+            | SolveErrorKind::ForcedSymbol { equation, .. }
+            | SolveErrorKind::ForcedSymbols { equation, .. }
+            | SolveErrorKind::ForcedEquality { equation, .. }) = &mut error.kind
+            else {
+                continue;
+            };
+            if core.dims.condition_size(equation.condition()) > MAX_SIMPLE {
+                equation.left = core.dims.simplify(equation.left, &bounds);
+                equation.right = core.dims.simplify(equation.right, &bounds);
+            }
+        }
+    }
+
     /// Reports an equation that leaves one value for a symbol, depending on other symbols.
     fn determined(&mut self, core: &mut Core<'a>, equation: &Equation, symbol: DimId, value: DimId) {
         let condition = Condition::new(Relation::Equal, symbol, value);
@@ -427,20 +488,28 @@ impl<'a> Facts<'a> {
             self.report(equation, kind);
             self.require(condition, equation);
         } else {
-            self.restricted(core, equation, condition);
+            self.restricted(core, equation, &[condition]);
         }
         self.domain.assume(&mut core.dims, condition);
         self.merged.push((symbol, value));
     }
 
-    fn restricted(&mut self, core: &mut Core<'a>, equation: &Equation, condition: Condition) {
-        if !self.is_free(core, condition) {
-            return;
+    /// Reports conditions on the symbols of inputs that one equation implies.
+    fn restricted(&mut self, core: &mut Core<'a>, equation: &Equation, conditions: &[Condition]) {
+        let mut conditions = conditions.to_vec();
+        conditions.retain(|condition| self.is_free(core, *condition));
+        let mut binding = None;
+        conditions.retain(|condition| {
+            let found = core.dims.counterexample(*condition, &self.domain);
+            let is_open = found.is_some();
+            binding = binding.take().or(found);
+            is_open
+        });
+        let Some(binding) = binding else { return };
+        for condition in &conditions {
+            self.require(*condition, equation);
         }
-        let Some(binding) = core.dims.counterexample(condition, &self.domain) else { return };
-        self.require(condition, equation);
-        let kind = SolveErrorKind::Restricted { condition, equation: *equation, binding };
-        self.report(equation, kind);
+        self.report(equation, SolveErrorKind::Restricted { conditions, equation: *equation, binding });
     }
 
     fn report(&mut self, equation: &Equation, kind: SolveErrorKind<'a>) {
@@ -494,14 +563,6 @@ fn given_up<'a>(core: &Core<'a>, frame: &Frame<'a>, requirements: &[Requirement]
     let value = frame.body.outputs(last).iter().flatten().copied().next()?;
     let kind = SolveErrorKind::LimitReached { value, limit: Limit::Proofs };
     Some(SolveError { site: frame.site_of(value), kind })
-}
-
-/// Whether the values are all values from the least one to a greatest one, and at least three. Such an upper bound is a
-/// warning, because callers expect bounds such as the 64 positions of a table. A symbol with one or two values is an
-/// error.
-pub(crate) fn is_bound(values: &[i64], least: i64) -> bool {
-    let is_dense = values.windows(2).all(|pair| pair[0] + 1 == pair[1]);
-    values.len() > 2 && is_dense && values.first() == Some(&least)
 }
 
 /// Reports unknown extents of graph inputs that operators need to be one number.

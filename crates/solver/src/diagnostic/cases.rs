@@ -2,6 +2,7 @@
 //!
 //! The message is that of the same problem in the case in which it was found. The branch and its result are added.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use super::{Code, Diagnostic, Mark, Part, Scope, Severity, list};
@@ -38,7 +39,7 @@ pub(super) fn in_case<'a>(
                 CaseOwner::Value(value) => Some(*value),
                 CaseOwner::Node | CaseOwner::Instance(_) => None,
             };
-            Scope { core: own, frame, operators, function: None, content, budget }
+            Scope { core: own, frame, operators, function: None, content, budget, named: RefCell::default() }
                 .describe(&inner, value, mode)
         }
         CaseOwner::Instance(at) => {
@@ -51,6 +52,7 @@ pub(super) fn in_case<'a>(
                 function: Some(instance.function),
                 content,
                 budget,
+                named: RefCell::default(),
             };
             let diagnostic = scope.describe(own_error.unwrap_or(&inner), None, mode);
             diagnostic.with_notes(scope.call_notes(instance))
@@ -62,7 +64,7 @@ pub(super) fn in_case<'a>(
     {
         diagnostic.severity = Severity::Warning;
     }
-    let mut scope = Scope { core: own, frame, operators, function: None, content, budget };
+    let mut scope = Scope { core: own, frame, operators, function: None, content, budget, named: RefCell::default() };
     let assumptions: Vec<String> = literals.iter().filter_map(|literal| scope.assumption(literal)).collect();
     match branches.as_deref() {
         None => {}

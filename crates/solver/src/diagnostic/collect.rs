@@ -1,5 +1,6 @@
 //! Collects the diagnostics of a checked model, in order.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use super::cases::in_case;
@@ -138,7 +139,7 @@ impl List<'_> {
     ) -> Scope<'d, 'a> {
         let most = if self.found.len() < MAX_EXPLAINED { Content::Causes } else { Content::Snippets };
         let content = self.content.min(most);
-        Scope { core, frame, operators, function, content, budget: &mut self.budget }
+        Scope { core, frame, operators, function, content, budget: &mut self.budget, named: RefCell::default() }
     }
 
     /// Whether the list has space for one more diagnostic; counts it otherwise.

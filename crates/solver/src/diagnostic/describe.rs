@@ -1,5 +1,7 @@
 //! The severity and the diagnostic of each kind of solve error.
 
+use std::cell::RefCell;
+
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::text::ParseError;
 
@@ -80,7 +82,7 @@ pub(crate) fn diagnose_one<'a>(checked: &mut Checked<'a>, error: &SolveError<'a>
     let Checked { core, frame, operators, mode, .. } = checked;
     let mut budget = 0;
     let mut scope =
-        Scope { core, frame, operators, function: None, content: Content::Snippets, budget: &mut budget };
+        Scope { core, frame, operators, function: None, content: Content::Snippets, budget: &mut budget, named: RefCell::default() };
     scope.describe(error, None, *mode)
 }
 
@@ -97,6 +99,7 @@ impl<'a> Scope<'_, 'a> {
             let code = kind.code();
             Diagnostic::new(code, code.summary().to_owned(), self.location(*site))
         });
+        diagnostic = diagnostic.with_notes(self.named_texts());
         diagnostic.severity = kind.severity(mode);
         let unresolved =
             if let SolveErrorKind::Unresolved { value, .. } = kind { Some(*value) } else { None };
@@ -216,8 +219,8 @@ impl<'a> Scope<'_, 'a> {
             SolveErrorKind::ForcedSymbols { condition, fitting, equation, by_constant } => {
                 self.forced_symbols(site, *condition, fitting, equation, *by_constant)
             }
-            SolveErrorKind::Restricted { condition, equation, binding } => {
-                self.restricted_symbol(site, *condition, equation, binding)
+            SolveErrorKind::Restricted { conditions, equation, binding } => {
+                self.restricted_symbol(site, conditions, equation, binding)
             }
             SolveErrorKind::NarrowedInput { value, axis, extent } => {
                 self.narrowed_input(site, *value, *axis, *extent)

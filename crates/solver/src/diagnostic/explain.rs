@@ -1,5 +1,7 @@
 //! Explanations of types: the chain of causes from a value back to a declaration.
 
+use std::cell::RefCell;
+
 use serde::Serialize;
 
 use super::cause::NextCause;
@@ -68,7 +70,7 @@ pub fn explain_value(checked: &mut Checked<'_>, name: &str) -> Option<Explanatio
     let Checked { operators, core, frame, .. } = checked;
     let mut budget = usize::MAX;
     let mut scope =
-        Scope { core, frame, operators, function: None, content: Content::Causes, budget: &mut budget };
+        Scope { core, frame, operators, function: None, content: Content::Causes, budget: &mut budget, named: RefCell::default() };
     let value = find(&scope, name)?;
     let ty = scope.type_of(value);
     let location = scope.location(scope.frame.site_of(value));
@@ -92,7 +94,7 @@ pub fn next_causes(checked: &mut Checked<'_>) -> Vec<Option<NextCause>> {
     let Checked { operators, core, frame, .. } = checked;
     let mut budget = usize::MAX;
     let scope =
-        Scope { core, frame, operators, function: None, content: Content::Causes, budget: &mut budget };
+        Scope { core, frame, operators, function: None, content: Content::Causes, budget: &mut budget, named: RefCell::default() };
     scope.first_links()
 }
 
@@ -115,7 +117,7 @@ impl<'a> Scope<'_, 'a> {
                 continue;
             }
             if self.is_assumed(value, axis) {
-                let dim = self.dim_quoted(*dim);
+                let dim = self.dim_whole(*dim);
                 sentences.push(format!(
                     "axis {axis} is assumed to be {dim}, as it is declared: nothing proves it"
                 ));
@@ -136,7 +138,7 @@ impl<'a> Scope<'_, 'a> {
             } else {
                 format!(" through {}", self.path_text(&through))
             };
-            sentences.push(format!("axis {axis} is {}, {by}{way}", self.dim_quoted(*dim)));
+            sentences.push(format!("axis {axis} is {}, {by}{way}", self.dim_whole(*dim)));
         }
         sentences
     }

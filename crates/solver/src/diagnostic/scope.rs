@@ -1,6 +1,7 @@
 //! Access to one body for messages: names, types, signatures and printed nodes.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 
 use typeloom_onnx::text::{escape, escape_lines};
 
@@ -45,6 +46,8 @@ pub(super) struct Scope<'d, 'a> {
     pub(super) content: Content,
     /// The number of values that may still be visited in search of causes.
     pub(super) budget: &'d mut usize,
+    /// Long expressions of the current message, with the names that it uses for them.
+    pub(super) named: RefCell<Vec<(String, String)>>,
 }
 
 impl<'d, 'a> Scope<'d, 'a> {

@@ -1,7 +1,8 @@
 //! Shapes in notes and labels.
 
+use super::equations::MAX_INLINE;
 use super::scope::escaped;
-use super::text::{MAX_NAME, clip};
+use super::text::quote_whole;
 use super::{Mark, Scope};
 use crate::dim::{Decision, DimId};
 use crate::program::StepId;
@@ -40,15 +41,21 @@ impl Align {
 }
 
 impl<'a> Scope<'_, 'a> {
-    /// A dim: a number or an expression.
+    /// A dim: a number or an expression, or the name of a long expression.
     pub(super) fn dim_text(&self, dim: DimId) -> String {
-        clip(&self.core.dims.display(dim).to_string(), MAX_NAME)
+        self.short(escaped(self.core.dims.display(dim).to_string()), MAX_INLINE)
     }
 
     /// A dim as a noun: a number, or an expression in backticks.
     pub(super) fn dim_quoted(&self, dim: DimId) -> String {
         let shown = self.dim_text(dim);
         if self.core.dims.as_constant(dim).is_some() { shown } else { format!("`{shown}`") }
+    }
+
+    /// A dim as a noun, in full.
+    pub(super) fn dim_whole(&self, dim: DimId) -> String {
+        let shown = self.core.dims.display(dim).to_string();
+        if self.core.dims.as_constant(dim).is_some() { shown } else { quote_whole(&shown) }
     }
 
     pub(super) fn extent_text(&self, step: StepId, extent: &Extent) -> String {

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::Scope;
+use crate::dim::Condition;
 use crate::program::{StepId, ValueId};
 use crate::rule::{Port, RuleError};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
@@ -73,8 +74,11 @@ impl Scope<'_, '_> {
             SolveErrorKind::ForcedEquality { left, right, .. } => {
                 names.extend([left, right].map(|dim| self.core.dims.display(*dim).to_string()));
             }
-            SolveErrorKind::Restricted { condition, .. }
-            | SolveErrorKind::ForcedSymbols { condition, .. } => {
+            SolveErrorKind::Restricted { conditions, .. } => {
+                let shown = |condition: &Condition| self.core.dims.display_condition(*condition).to_string();
+                names.extend(conditions.iter().map(shown));
+            }
+            SolveErrorKind::ForcedSymbols { condition, .. } => {
                 names.insert(self.core.dims.display_condition(*condition).to_string());
             }
             SolveErrorKind::InCase { error, .. } => self.add_subjects(site, error, names),

@@ -3,6 +3,8 @@
 //! The facts about runtimes, and the decision whether one runs a node, are in another crate. It passes a [`TargetIssue`] to
 //! [`diagnose_target`], which prints the node and locates it.
 
+use std::cell::RefCell;
+
 use super::codes::target_element_type::target_element_type;
 use super::codes::target_ir_version::target_ir_version;
 use super::codes::target_opset::target_opset;
@@ -89,7 +91,7 @@ pub fn diagnose_target<'a>(
         None => (&*frame, None),
     };
     let mut budget = 0;
-    let scope = Scope { core, frame, operators, function, content: Content::Snippets, budget: &mut budget };
+    let scope = Scope { core, frame, operators, function, content: Content::Snippets, budget: &mut budget, named: RefCell::default() };
     let diagnostic = match (issue, step) {
         (TargetIssue::IrVersion { found, newest }, _) => target_ir_version(target, *found, *newest),
         (TargetIssue::Opset { domain, imported, newest }, _) => {

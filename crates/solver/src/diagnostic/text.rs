@@ -9,6 +9,9 @@ use crate::universe::Universe;
 /// Maximum length of a displayed name, in characters.
 pub(super) const MAX_NAME: usize = 96;
 
+/// Maximum length of a displayed expression, in characters. Dims are smaller, unless the model has symbols with huge names.
+const MAX_EXPRESSION: usize = 1 << 14;
+
 /// Maximum number of displayed items of a list.
 const MAX_ITEMS: usize = 8;
 
@@ -21,6 +24,11 @@ const MAX_ENDS: usize = 4;
 /// A name of the model in backticks, on one line; the middle of a very long name is left out.
 pub fn quote(name: &str) -> String {
     format!("`{}`", clip(name, MAX_NAME))
+}
+
+/// An expression or a condition in backticks, on one line and in full.
+pub(super) fn quote_whole(text: &str) -> String {
+    format!("`{}`", clip(text, MAX_EXPRESSION))
 }
 
 /// Text of the model on one line, with its middle left out beyond `max` characters.

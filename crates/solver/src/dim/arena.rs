@@ -193,6 +193,11 @@ impl Dims {
         id
     }
 
+    /// Whether a symbol with this name exists.
+    pub(crate) fn has_symbol(&self, name: &str) -> bool {
+        self.names.iter().any(|known| **known == *name)
+    }
+
     /// Creates an anonymous variable for an extent: one definite integer from 0 on.
     pub fn fresh(&mut self) -> DimId {
         self.fresh_in(Range::Extent)

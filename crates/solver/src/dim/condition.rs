@@ -119,6 +119,45 @@ impl Dims {
         DisplayCondition { dims: self, condition }
     }
 
+    /// The conjunction of conditions as text: `28 <= N <= 41 and N is divisible by 2`. `side` may replace the text of a side.
+    pub(crate) fn conditions_text(
+        &self,
+        conditions: &[Condition],
+        side: impl Fn(String) -> String,
+    ) -> String {
+        let text = |dim: DimId| side(self.display(dim).to_string());
+        let mut parts: Vec<String> = Vec::with_capacity(conditions.len());
+        let mut rest = conditions;
+        while let [first, after @ ..] = rest {
+            rest = after;
+            let Condition { relation, left, right } = *first;
+            if let [second, after @ ..] = after
+                && [relation, second.relation] == [Relation::AtMost; 2]
+                && right == second.left
+            {
+                parts.push(format!("{} <= {} <= {}", text(left), text(right), text(second.right)));
+                rest = after;
+                continue;
+            }
+            parts.push(self.condition_text(*first, &text(left), &text(right)));
+        }
+        parts.join(" and ")
+    }
+
+    /// A condition with the given texts of its sides.
+    fn condition_text(&self, condition: Condition, left: &str, right: &str) -> String {
+        let left_is_constant = self.as_constant(condition.left).is_some();
+        match condition.relation {
+            Relation::Equal if left_is_constant => format!("{right} = {left}"),
+            Relation::Equal => format!("{left} = {right}"),
+            Relation::AtMost if left_is_constant => format!("{right} >= {left}"),
+            Relation::AtMost => format!("{left} <= {right}"),
+            Relation::OneOrEqual => format!("{left} is 1 or equal to {right}"),
+            Relation::Broadcast => format!("{left} and {right} are equal, or one of them is 1"),
+            Relation::Divides => format!("{right} is divisible by {left}"),
+        }
+    }
+
     /// The number of leaves in the text of a condition.
     pub(crate) fn condition_size(&self, condition: Condition) -> usize {
         [condition.left, condition.right].iter().map(|side| usize::from(self.summary(*side).size)).sum()
@@ -208,18 +247,7 @@ impl Dims {
 
 impl fmt::Display for DisplayCondition<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Condition { relation, left, right } = self.condition;
-        let (shown_left, shown_right) = (self.dims.display(left), self.dims.display(right));
-        let left_is_constant = self.dims.as_constant(left).is_some();
-        match relation {
-            Relation::Equal if left_is_constant => write!(f, "{shown_right} = {shown_left}"),
-            Relation::Equal => write!(f, "{shown_left} = {shown_right}"),
-            Relation::AtMost if left_is_constant => write!(f, "{shown_right} >= {shown_left}"),
-            Relation::AtMost => write!(f, "{shown_left} <= {shown_right}"),
-            Relation::OneOrEqual => write!(f, "{shown_left} is 1 or equal to {shown_right}"),
-            Relation::Broadcast => write!(f, "{shown_left} and {shown_right} are equal, or one of them is 1"),
-            Relation::Divides => write!(f, "{shown_right} is divisible by {shown_left}"),
-        }
+        f.write_str(&self.dims.conditions_text(&[self.condition], |side| side))
     }
 }
 

@@ -378,30 +378,65 @@ impl Dims {
         let conditions = match solutions.extent() {
             Extent::All => return Some(Verdict::Always),
             Extent::Empty => return Some(Verdict::Never),
-            Extent::Finite(values) => match (symbol, &values[..]) {
-                (Some(symbol), _) => return Some(Verdict::Only { symbol, values }),
-                (None, &[value]) => vec![Condition::new(Relation::Equal, subject, self.constant(value))],
-                (None, _) => return None,
+            Extent::Finite(values) => match (symbol, &values[..], progression(&values)) {
+                (Some(symbol), _, _) => return Some(Verdict::Only { symbol, values }),
+                (None, &[value], _) => vec![Condition::new(Relation::Equal, subject, self.constant(value))],
+                (None, &[least, .., greatest], Some(modulus)) => {
+                    let remainder = least.rem_euclid(modulus);
+                    let bounds = solutions.bounds(least, Some(greatest), modulus);
+                    self.range_conditions(subject, bounds, (modulus, remainder))?
+                }
+                (None, _, _) => return None,
             },
             Extent::Range { least, greatest, modulus, remainder } => {
-                let mut conditions = Vec::new();
-                if let Some(least) = least {
-                    conditions.push(Condition::new(Relation::AtMost, self.constant(least), subject));
-                }
-                if let Some(greatest) = greatest {
-                    conditions.push(Condition::new(Relation::AtMost, subject, self.constant(greatest)));
-                }
-                if modulus > 1 {
-                    let shift = self.constant(if remainder == 0 { 0 } else { modulus - remainder });
-                    let dividend = self.try_add(subject, shift)?;
-                    conditions.push(Condition::new(Relation::Divides, self.constant(modulus), dividend));
-                }
-                conditions
+                self.range_conditions(subject, (least, greatest), (modulus, remainder))?
             }
             Extent::Other => return None,
         };
         Some(Verdict::Restricted { conditions })
     }
+
+    /// The conditions that a dim is between two bounds and has a remainder, in this order.
+    fn range_conditions(
+        &mut self,
+        subject: DimId,
+        (least, greatest): (Option<i64>, Option<i64>),
+        (modulus, remainder): (i64, i64),
+    ) -> Option<Vec<Condition>> {
+        let mut conditions = Vec::new();
+        if let Some(least) = least {
+            conditions.push(Condition::new(Relation::AtMost, self.constant(least), subject));
+        }
+        if let Some(greatest) = greatest {
+            conditions.push(Condition::new(Relation::AtMost, subject, self.constant(greatest)));
+        }
+        if modulus > 1 {
+            let shift = self.constant(if remainder == 0 { 0 } else { modulus - remainder });
+            let dividend = self.try_add(subject, shift)?;
+            conditions.push(Condition::new(Relation::Divides, self.constant(modulus), dividend));
+        }
+        Some(conditions)
+    }
+
+    /// The bounds and the remainder that describe all values of a symbol, if these are at least three at equal distances.
+    pub(crate) fn range_of_values(
+        &mut self,
+        symbol: DimId,
+        values: &[i64],
+        domain: &Domain,
+    ) -> Option<Vec<Condition>> {
+        let modulus = progression(values)?;
+        let (&least, &greatest) = (values.first()?, values.last()?);
+        let excludes = least >= self.least_of(symbol, domain).saturating_add(modulus);
+        self.range_conditions(symbol, (excludes.then_some(least), Some(greatest)), (modulus, least.rem_euclid(modulus)))
+    }
+}
+
+/// The distance of at least three values with equal distances, in increasing order.
+pub(crate) fn progression(values: &[i64]) -> Option<i64> {
+    let [first, second, _, ..] = values else { return None };
+    let distance = second.checked_sub(*first)?;
+    values.windows(2).all(|pair| pair[1].checked_sub(pair[0]) == Some(distance)).then_some(distance)
 }
 
 /// Whether the values are consecutive.

@@ -157,6 +157,18 @@ impl Solutions {
         })
     }
 
+    /// The bounds that exclude a value whose distance from them is a multiple of the modulus.
+    pub(super) fn bounds(
+        &self,
+        least: i64,
+        greatest: Option<i64>,
+        modulus: i64,
+    ) -> (Option<i64>, Option<i64>) {
+        let least = (least >= self.low.saturating_add(modulus)).then_some(least);
+        let is_below = |greatest: &i64| self.high.is_none_or(|high| greatest.saturating_add(modulus) <= high);
+        (least, greatest.filter(is_below))
+    }
+
     /// The simplest description.
     pub(super) fn extent(&self) -> Extent {
         let Some(least) = self.least() else {
@@ -176,10 +188,7 @@ impl Solutions {
             if !self.is_range(least, greatest, (modulus, remainder)) {
                 continue;
             }
-            // A bound is stated if it excludes a value with this remainder.
-            let least = (least >= self.low.saturating_add(modulus)).then_some(least);
-            let greatest = greatest
-                .filter(|greatest| self.high.is_none_or(|high| greatest.saturating_add(modulus) <= high));
+            let (least, greatest) = self.bounds(least, greatest, modulus);
             return Extent::Range { least, greatest, modulus, remainder };
         }
         Extent::Other

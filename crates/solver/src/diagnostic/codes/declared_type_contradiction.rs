@@ -222,7 +222,7 @@ impl Scope<'_, '_> {
             format!("{} gives {derived_extent}, declared {declared_extent}", self.binding(binding))
         };
         let condition = holds_where.map(|condition| {
-            let text = quote(&self.core.dims.display_condition(condition).to_string());
+            let text = self.conditions_text(&[condition]);
             format!("the declared type of {name} holds only where {text}")
         });
         let origins: Vec<String> =

@@ -1,7 +1,7 @@
 //! Diagnostic code `forced-symbol`.
 
 use crate::diagnostic::{Code, Diagnostic, Scope, list, quote};
-use crate::dim::{Condition, DimId, symbols_of};
+use crate::dim::{Condition, DimId, progression, symbols_of};
 use crate::program::{StepId, ValueId};
 use crate::rule::Extent;
 use crate::solution::{Equation, EquationSource};
@@ -16,10 +16,37 @@ const WITHOUT: &str = "export the model without the constant";
 /// The maximum number of nodes that are searched for the origin of a constant.
 const MAX_STEPS: usize = 64;
 
-/// Numbers as a list of alternatives.
+/// Maximum number of values that are listed.
+const MAX_LISTED: usize = 8;
+
+/// Numbers as a list of alternatives, or as a description of many.
 fn numbers(values: &[i64]) -> String {
-    list(&values.iter().map(i64::to_string).collect::<Vec<_>>(), "or")
+    let list = || list(&values.iter().map(i64::to_string).collect::<Vec<_>>(), "or");
+    let (&[first, .., last], Some(step)) = (values, progression(values)) else {
+        return match values {
+            [.., last] if values.len() > MAX_LISTED && are_all_divisors(values) => format!("a divisor of {last}"),
+            [first, .., last] if values.len() > MAX_LISTED => {
+                format!("one of {} numbers between {first} and {last}", values.len())
+            }
+            _ => list(),
+        };
+    };
+    match step {
+        1 => format!("a number between {first} and {last}"),
+        2 if first % 2 == 0 => format!("an even number between {first} and {last}"),
+        2 => format!("an odd number between {first} and {last}"),
+        _ => format!("one of {first}, {} and so on up to {last}", first + step),
+    }
 }
+
+/// Whether these are the divisors of the last one.
+fn are_all_divisors(values: &[i64]) -> bool {
+    let Some(&number) = values.last().filter(|number| **number <= MAX_DIVIDED) else { return false };
+    (1..=number).filter(|divisor| number % divisor == 0).eq(values.iter().copied())
+}
+
+/// Maximum number whose divisors are compared with a list.
+const MAX_DIVIDED: i64 = 1 << 16;
 
 impl Scope<'_, '_> {
     /// A symbol has finitely many admissible values. `fitting` are those that the rest of the model admits too.
@@ -76,7 +103,7 @@ impl Scope<'_, '_> {
         equation: &Equation,
         by_constant: bool,
     ) -> Diagnostic {
-        let text = quote(&self.core.dims.display_condition(condition).to_string());
+        let text = self.conditions_text(&[condition]);
         let symbols = symbols_of(&self.core.dims, condition);
         let names: Vec<String> = symbols.iter().map(|symbol| self.dim_quoted(*symbol)).collect();
         let names = list(&names, "and");

@@ -1,6 +1,6 @@
 //! Diagnostic code `restricted-symbol`.
 
-use crate::diagnostic::{Code, Diagnostic, Scope, declaration, quote};
+use crate::diagnostic::{Code, Diagnostic, Scope, declaration};
 use crate::dim::{Condition, DimId};
 use crate::program::ValueId;
 use crate::solution::Equation;
@@ -13,12 +13,11 @@ impl Scope<'_, '_> {
     pub(crate) fn restricted_symbol(
         &mut self,
         site: ErrorSite,
-        condition: Condition,
+        conditions: &[Condition],
         equation: &Equation,
         binding: &[(DimId, i64)],
     ) -> Diagnostic {
-        let text = self.core.dims.display_condition(condition).to_string();
-        let message = format!("the model runs only where {}", quote(&text));
+        let message = format!("the model runs only where {}", self.conditions_text(conditions));
         let diagnostic = Diagnostic::new(Code::RestrictedSymbol, message, self.location(site));
         let declared: Vec<String> =
             binding.iter().filter_map(|(symbol, _)| self.declared_note(*symbol)).collect();

@@ -6,7 +6,7 @@
 //! all of them; anonymous variables belong to one pass.
 
 use super::{CaseRequest, Literal, MAX_CASES, MAX_DEPTH, Question};
-use crate::dim::{Decision, DimId, Dims, Domain, Facts, Solved, Verdict};
+use crate::dim::{Decision, DimId, Dims, Domain, Facts, Solved, Verdict, progression};
 use crate::engine::call::{Calls, Instance};
 use crate::model::CheckError;
 use crate::model::solve::{Pass, PassResult, Passes};
@@ -204,7 +204,7 @@ fn leaves_little(dims: &mut Dims, literals: &[Literal]) -> bool {
         };
         match dims.examine(negation, &domain) {
             Verdict::Never => true,
-            Verdict::Only { values, .. } => !crate::analysis::conditions::is_bound(&values, 1),
+            Verdict::Only { values, .. } => progression(&values) != Some(1) || values.first() != Some(&1),
             Verdict::Always | Verdict::Equals { .. } | Verdict::Restricted { .. } | Verdict::Undecided => {
                 false
             }
