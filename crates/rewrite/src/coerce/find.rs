@@ -33,6 +33,7 @@ pub(super) fn find<'a>(checked: &mut Checked<'a>, origins: Origins<'_>) -> Optio
         locals: Vec::new(),
         uses: IndexMap::new(),
         outputs: HashMap::new(),
+        standard: HashMap::new(),
         problem: Problem { makers: vec![HashMap::new(); calls.len()], calls, bodies, ..Problem::default() },
     };
     finder.values(checked.body(), &ports)?;
@@ -98,6 +99,15 @@ struct Finder<'f, 'a> {
     /// The class and the uses of each output of a graph.
     outputs: HashMap<(CallId, GraphId, usize), (ClassId, Key<'a>)>,
     problem: Problem<'a>,
+    /// The nodes that are standard operators of some names, each read once: a node can have many ports.
+    standard: HashMap<StepId, Option<Standard>>,
+}
+
+/// A standard operator whose ports are treated in another way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Standard {
+    Cast,
+    Comparison,
 }
 
 impl<'a> Finder<'_, 'a> {
@@ -157,9 +167,21 @@ impl<'a> Finder<'_, 'a> {
         })
     }
 
+    fn standard(&mut self, checked: &Checked<'a>, step: StepId) -> Option<Standard> {
+        *self.standard.entry(step).or_insert_with(|| {
+            let body = checked.body();
+            let found = match body.op_name(step) {
+                "Cast" => Standard::Cast,
+                name if COMPARISONS.contains(&name) => Standard::Comparison,
+                _ => return None,
+            };
+            checked.domain_of(body, step).is_empty().then_some(found)
+        })
+    }
+
     /// The input of the `Cast` that makes a value of a body with one call.
     fn source(
-        &self,
+        &mut self,
         checked: &Checked<'a>,
         ports: &Ports,
         value: ValueId,
@@ -167,7 +189,7 @@ impl<'a> Finder<'_, 'a> {
     ) -> Option<CastSource<'a>> {
         let body = checked.body();
         let step = body.value(value).origin.step()?;
-        let is_cast = body.op_name(step) == "Cast" && checked.domain_of(body, step).is_empty();
+        let is_cast = self.standard(checked, body.first_step(step)) == Some(Standard::Cast);
         let is_single = self.problem.calls_of(self.body(call)).len() == 1;
         let input = body.inputs(step).first().copied().flatten().filter(|_| is_cast && is_single)?;
         let (owner, value) = self.locals[input.index()]?;
@@ -190,8 +212,7 @@ impl<'a> Finder<'_, 'a> {
             self.problem.operands.entry((owner, node)).or_default().insert(value);
         }
         if let Some(step) = reading_step(read.by)
-            && COMPARISONS.contains(&body.op_name(step))
-            && checked.domain_of(body, step).is_empty()
+            && self.standard(checked, body.first_step(step)) == Some(Standard::Comparison)
         {
             self.problem.compared.insert(read.class);
         }
@@ -227,7 +248,7 @@ impl<'a> Finder<'_, 'a> {
 
     /// Sorts the uses: by value, and for models with calls by body and name, because calls interleave.
     fn finish(self, ports: Ports) -> Problem<'a> {
-        let Self { origins, mut uses, outputs, problem, locals: _ } = self;
+        let Self { origins, mut uses, outputs, problem, locals: _, standard: _ } = self;
         if origins.0.is_some() {
             uses.sort_unstable_keys();
             uses.values_mut().for_each(|(_, uses)| uses.readers.sort_unstable_keys());

@@ -12,7 +12,7 @@ use typeloom_solver::model::ports::ClassId;
 use typeloom_solver::program::GraphId;
 
 use super::layout::{BodyId, Layout, NodeId, Site};
-use super::loss::{StoredTensor, TensorLoss};
+use super::loss::StoredTensor;
 use crate::ids::ids;
 
 ids! {
@@ -108,16 +108,10 @@ impl Problem<'_> {
         &self.bodies[body.index()].calls
     }
 
-    /// The effect of a conversion on a stored value; `None` if the value is computed or not read.
-    pub(super) fn loss(
-        &self,
-        body: BodyId,
-        value: LocalValue<'_>,
-        from: Elem,
-        to: Elem,
-    ) -> Option<TensorLoss> {
-        let uses = self.uses.iter().find(|uses| (uses.body, uses.value) == (body, value))?;
-        uses.stored.as_ref()?.loss(from, to)
+    /// The stored values of a body.
+    pub(super) fn stored(&self, body: BodyId) -> HashMap<LocalValue<'_>, &StoredTensor<'_>> {
+        let of_body = self.uses.iter().filter(|uses| uses.body == body);
+        of_body.filter_map(|uses| Some((uses.value, uses.stored.as_ref()?))).collect()
     }
 
     /// A number for each of the uses, which is equal where a class with several element types is shared.

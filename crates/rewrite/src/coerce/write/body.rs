@@ -1,6 +1,6 @@
 //! Edits of one body: new nodes, the ports that read them, declarations, and the printed changes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use typeloom_onnx::messages::{NodeProto, ValueInfoProto, read};
 use typeloom_onnx::splice::{Records, Splice};
@@ -44,6 +44,8 @@ pub(super) struct BodyWriter<'w, 'p, 'a> {
     /// Values of the main graph that are renamed because a conversion takes their name as an output of the model, with the
     /// element type of the conversion.
     renamed: BTreeMap<String, Elem>,
+    /// The operators of nodes with conversions: a node with many inputs is read once.
+    operators: HashMap<NodeId, &'w str>,
     has_changed: bool,
 }
 
@@ -67,6 +69,7 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
             results: BTreeMap::new(),
             new_nodes: BTreeMap::new(),
             renamed: BTreeMap::new(),
+            operators: HashMap::new(),
             has_changed: false,
         }
     }
@@ -135,7 +138,8 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
                 })
             });
         }
-        for (conversion, output) in self.conversions.iter().zip(outputs) {
+        let stored = self.solution.problem.stored(self.copy.body);
+        for (at, (conversion, output)) in self.conversions.iter().zip(outputs).enumerate() {
             let Conversion { value, graph, target, readers, .. } = conversion;
             if let Target::Source(source) = target {
                 let source = own_names.get(source.name).map_or(source.name, String::as_str);
@@ -164,7 +168,7 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
             for site in readers {
                 self.read(*site, &output);
             }
-            let (from, to) = self.worst(conversion);
+            let (from, to) = self.worst(at, conversion);
             changes.casts.push(Cast {
                 graph: self.graph_text(*graph),
                 before,
@@ -178,7 +182,7 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
                     Target::Like(other) => Some(other.name.to_owned()),
                 },
                 uses: readers.iter().map(|site| self.cast_use(*site)).collect(),
-                loss: self.solution.problem.loss(self.copy.body, *value, from, to),
+                loss: stored.get(value).and_then(|data| data.loss(from, to)),
             });
         }
         for (old, new) in own_names {
@@ -187,12 +191,15 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
         Ok(())
     }
 
-    fn cast_use(&self, site: Site) -> CastUse {
+    fn cast_use(&mut self, site: Site) -> CastUse {
+        let layout = self.layout;
+        let operator = |node| *self.operators.entry(node).or_insert_with(|| layout.operator(node));
+        let operator = site.node().map(operator).unwrap_or_default();
         CastUse {
             function: self.function().map(str::to_owned),
             graph: self.layout.path(site.graph),
             node: site.node,
-            operator: site.node().map(|node| self.layout.operator(node)).unwrap_or_default().to_owned(),
+            operator: operator.to_owned(),
             at: site.port,
         }
     }
@@ -211,9 +218,12 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
     }
 
     /// The element types of a conversion in the call in which it loses the most precision.
-    fn worst(&self, conversion: &Conversion<'_>) -> (Elem, Elem) {
+    fn worst(&self, at: usize, conversion: &Conversion<'_>) -> (Elem, Elem) {
+        let is_same = |other: &&Conversion<'_>| other.is_same_node(conversion);
         let in_calls = self.copy.calls.iter().filter_map(|call| {
-            self.solution.conversions(*call).iter().find(|other| other.is_same_node(conversion))
+            let conversions = self.solution.conversions(*call);
+            // Most calls have the same conversions in the same order.
+            conversions.get(at).filter(is_same).or_else(|| conversions.iter().find(is_same))
         });
         let elems: Vec<(Elem, Elem)> = in_calls.map(|other| (other.from, other.to)).collect();
         let lossy = elems.iter().find(|(from, to)| !keeps_values(*from, *to));
