@@ -2,7 +2,8 @@
 //!
 //! The solver proposes a fix for some kinds of errors. For element types, the conversion that [`repair`](crate::coerce::repair) inserts
 //! at the node is tried first. A fix is kept if it alone removes the diagnostic and causes no other. If it removes the diagnostic and
-//! reveals others, the [`Fix`] is dropped and the help is kept. If it does not remove the diagnostic, both are dropped.
+//! reveals others, the [`Fix`] is dropped and the help is kept. If it does not remove the diagnostic, both are dropped. A conversion
+//! that changes stored integers is unsafe, and the help names the change instead.
 //!
 //! Copies are made of the *skeleton* of a model, in which references to a file replace large payloads, because no check
 //! reads them. The cost is a few checks of the graph, and only for models with diagnostics.
@@ -27,7 +28,7 @@ use typeloom_solver::universe::Universe;
 
 use crate::Settings;
 use crate::apply::apply;
-use crate::coerce::{Cast, CastUse, Preferences, converted};
+use crate::coerce::{Cast, CastUse, LossKind, LossOfKind, Preferences, converted};
 use crate::mend::{Repairs, mend};
 
 /// The maximum number of diagnostics whose fixes are tried.
@@ -74,9 +75,7 @@ pub fn advise(
         return;
     };
     let has_casts = diagnostics.iter().any(|diagnostic| diagnostic.fix.is_some() && is_of_types(diagnostic));
-    let repaired =
-        has_casts.then(|| converted(&skeleton, settings, Preferences::default(), Repairs::Exporters));
-    let casts = repaired.and_then(Result::ok).map(|repair| repair.casts).unwrap_or_default();
+    let casts = if has_casts { planned_casts(&skeleton, settings) } else { Vec::new() };
     // The results of fixes that do not depend on a location.
     let mut of_model: Vec<(Fix, Option<DiagnosticKeys>)> = Vec::new();
     let before = keys(diagnostics);
@@ -107,6 +106,10 @@ pub fn advise(
                     {
                         diagnostic.help = Some(format!("insert Cast({value}, to={to}) before this node"));
                     }
+                    if let Some(loss) = loss(&fix, &casts) {
+                        diagnostic.help = Some(loss);
+                        diagnostic.safety = Safety::Unsafe;
+                    }
                     diagnostic.fix = Some(fix);
                     break;
                 }
@@ -118,6 +121,28 @@ pub fn advise(
             diagnostic.help = None;
         }
     }
+}
+
+/// The conversions that a repair of the model inserts, among them unsafe ones if there are no others.
+fn planned_casts(bytes: &[u8], settings: Settings<'_>) -> Vec<Cast> {
+    let repaired = |applied| {
+        let preferences = Preferences { applied, ..Preferences::default() };
+        converted(bytes, settings, preferences, Repairs::Exporters).unwrap_or_default()
+    };
+    let safe = repaired(Safety::Safe);
+    if safe.withheld.is_empty() { safe.casts } else { repaired(Safety::Unsafe).casts }
+}
+
+/// The help for a conversion that changes stored integers, which a repair does not insert by itself.
+fn loss(fix: &Fix, casts: &[Cast]) -> Option<String> {
+    let Fix::InsertCast { value, to, .. } = fix else { return None };
+    let is_it = |cast: &&Cast| cast.input == *value && cast.to.onnx_name() == Some(to);
+    let mut changes =
+        casts.iter().filter(is_it).filter_map(|cast| cast.loss.as_ref()).flat_map(|it| &it.changes);
+    let LossOfKind { from, to: becomes, .. } = changes.find(|change| change.kind == LossKind::Wrapped)?;
+    Some(format!(
+        "correct the elements or the type of `{value}`: in Cast({value}, to={to}) {from} becomes {becomes}"
+    ))
 }
 
 /// Effect of a fix.

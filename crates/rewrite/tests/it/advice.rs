@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use typeloom_ops::described::Operators;
 use typeloom_rewrite::advise::applied;
-use typeloom_solver::diagnostic::{Code, Diagnostic, Fix};
+use typeloom_solver::diagnostic::{Code, Diagnostic, Fix, Safety};
 use typeloom_solver::model::Options;
 use typeloom_solver::universe::Universe;
 use typeloom_test_cases::number;
@@ -252,6 +252,23 @@ fn errors_with_one_cause_are_one_diagnostic() {
     // A wrong input is also one cause, independent of the number of weights that it meets.
     let found = diagnose(&of_text(&chain(20, |_| false, "").replace("(float[N, 2] x)", "(double[N, 2] x)")));
     assert_eq!(found.len(), 1, "{found:?}");
+}
+
+#[test]
+fn a_cast_that_changes_stored_integers_is_not_advised() {
+    let model = |number: i64| {
+        let text =
+            format!("g (uint8[2] x) => (uint8[2] y) <int64[2] w = {{{number}, 1}}> {{ y = Add(x, w) }}");
+        diagnose(&of_text(&text)).remove(0)
+    };
+    let wraps = model(300);
+    let expected = "correct the elements or the type of `w`: in Cast(w, to=uint8) 300 becomes 44";
+    assert_eq!((wraps.help.as_deref(), wraps.safety), (Some(expected), Safety::Unsafe));
+    let fits = model(30);
+    assert_eq!(
+        (fits.help.as_deref(), fits.safety),
+        (Some("insert Cast(w, to=uint8) before this node"), Safety::Safe)
+    );
 }
 
 #[test]
