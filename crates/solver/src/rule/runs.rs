@@ -14,7 +14,7 @@ use crate::solution::Equation;
 use crate::state::frame::Frame;
 
 /// Maximum number of conditions that are used.
-const MAX_DECIDED: usize = 128;
+const MAX_DECIDED: usize = 1024;
 /// Maximum number of dims that are simplified.
 const MAX_SIMPLIFIED: usize = 1024;
 /// Maximum number of inequalities that [`RuleCx::is_positive_by_conditions`] uses.
