@@ -269,7 +269,9 @@ impl<'a> Facts<'a> {
         for (symbol, group) in groups.into_iter().filter(|(_, group)| group.len() > 1) {
             let mut restrictions: Vec<(Condition, Equation)> = Vec::new();
             for at in &group {
-                if let SolveErrorKind::Restricted { conditions, equation, .. } = &self.decided.errors[*at].kind {
+                if let SolveErrorKind::Restricted { conditions, equation, .. } =
+                    &self.decided.errors[*at].kind
+                {
                     restrictions.extend(conditions.iter().map(|condition| (*condition, *equation)));
                 }
             }
@@ -286,7 +288,8 @@ impl<'a> Facts<'a> {
                 let is_own = |(it, _): &&(Condition, Equation)| *it == condition;
                 let fails = |(it, _): &&(Condition, Equation)| core.dims.holds(*it, &binding) == Some(false);
                 let own = restrictions.iter().find(is_own);
-                let Some((_, equation)) = own.or_else(|| restrictions.iter().find(fails)).or(restrictions.first())
+                let Some((_, equation)) =
+                    own.or_else(|| restrictions.iter().find(fails)).or(restrictions.first())
                 else {
                     continue;
                 };
@@ -301,7 +304,10 @@ impl<'a> Facts<'a> {
                     continue;
                 }
                 let conditions = vec![condition];
-                self.report(equation, SolveErrorKind::Restricted { conditions, equation: *equation, binding });
+                self.report(
+                    equation,
+                    SolveErrorKind::Restricted { conditions, equation: *equation, binding },
+                );
             }
             replaced.extend(group);
         }

@@ -64,7 +64,8 @@ pub(super) fn in_case<'a>(
     {
         diagnostic.severity = Severity::Warning;
     }
-    let mut scope = Scope { core: own, frame, operators, function: None, content, budget, named: RefCell::default() };
+    let mut scope =
+        Scope { core: own, frame, operators, function: None, content, budget, named: RefCell::default() };
     let assumptions: Vec<String> = literals.iter().filter_map(|literal| scope.assumption(literal)).collect();
     match branches.as_deref() {
         None => {}

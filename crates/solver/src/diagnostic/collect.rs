@@ -139,7 +139,15 @@ impl List<'_> {
     ) -> Scope<'d, 'a> {
         let most = if self.found.len() < MAX_EXPLAINED { Content::Causes } else { Content::Snippets };
         let content = self.content.min(most);
-        Scope { core, frame, operators, function, content, budget: &mut self.budget, named: RefCell::default() }
+        Scope {
+            core,
+            frame,
+            operators,
+            function,
+            content,
+            budget: &mut self.budget,
+            named: RefCell::default(),
+        }
     }
 
     /// Whether the list has space for one more diagnostic; counts it otherwise.

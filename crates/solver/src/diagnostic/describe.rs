@@ -81,8 +81,15 @@ pub fn diagnose_error(error: &CheckError) -> Option<Diagnostic> {
 pub(crate) fn diagnose_one<'a>(checked: &mut Checked<'a>, error: &SolveError<'a>) -> Diagnostic {
     let Checked { core, frame, operators, mode, .. } = checked;
     let mut budget = 0;
-    let mut scope =
-        Scope { core, frame, operators, function: None, content: Content::Snippets, budget: &mut budget, named: RefCell::default() };
+    let mut scope = Scope {
+        core,
+        frame,
+        operators,
+        function: None,
+        content: Content::Snippets,
+        budget: &mut budget,
+        named: RefCell::default(),
+    };
     scope.describe(error, None, *mode)
 }
 

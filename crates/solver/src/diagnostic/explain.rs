@@ -69,8 +69,15 @@ pub struct Reason {
 pub fn explain_value(checked: &mut Checked<'_>, name: &str) -> Option<Explanation> {
     let Checked { operators, core, frame, .. } = checked;
     let mut budget = usize::MAX;
-    let mut scope =
-        Scope { core, frame, operators, function: None, content: Content::Causes, budget: &mut budget, named: RefCell::default() };
+    let mut scope = Scope {
+        core,
+        frame,
+        operators,
+        function: None,
+        content: Content::Causes,
+        budget: &mut budget,
+        named: RefCell::default(),
+    };
     let value = find(&scope, name)?;
     let ty = scope.type_of(value);
     let location = scope.location(scope.frame.site_of(value));
@@ -93,8 +100,15 @@ pub fn explain_value(checked: &mut Checked<'_>, name: &str) -> Option<Explanatio
 pub fn next_causes(checked: &mut Checked<'_>) -> Vec<Option<NextCause>> {
     let Checked { operators, core, frame, .. } = checked;
     let mut budget = usize::MAX;
-    let scope =
-        Scope { core, frame, operators, function: None, content: Content::Causes, budget: &mut budget, named: RefCell::default() };
+    let scope = Scope {
+        core,
+        frame,
+        operators,
+        function: None,
+        content: Content::Causes,
+        budget: &mut budget,
+        named: RefCell::default(),
+    };
     scope.first_links()
 }
 

@@ -91,7 +91,15 @@ pub fn diagnose_target<'a>(
         None => (&*frame, None),
     };
     let mut budget = 0;
-    let scope = Scope { core, frame, operators, function, content: Content::Snippets, budget: &mut budget, named: RefCell::default() };
+    let scope = Scope {
+        core,
+        frame,
+        operators,
+        function,
+        content: Content::Snippets,
+        budget: &mut budget,
+        named: RefCell::default(),
+    };
     let diagnostic = match (issue, step) {
         (TargetIssue::IrVersion { found, newest }, _) => target_ir_version(target, *found, *newest),
         (TargetIssue::Opset { domain, imported, newest }, _) => {

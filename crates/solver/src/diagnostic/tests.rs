@@ -46,7 +46,15 @@ pub(super) fn with_scope<T>(text: &str, run: impl FnOnce(&mut Scope<'_, '_>) -> 
     let mut checked = checked(&bytes, Options::default());
     let Checked { core, frame, operators, .. } = &mut checked;
     let mut budget = 1000;
-    run(&mut Scope { core, frame, operators, function: None, content: Content::Causes, budget: &mut budget, named: RefCell::default() })
+    run(&mut Scope {
+        core,
+        frame,
+        operators,
+        function: None,
+        content: Content::Causes,
+        budget: &mut budget,
+        named: RefCell::default(),
+    })
 }
 
 /// The diagnostics of a model with the standard operators, each as `error[code]: message`. A text that begins with a graph

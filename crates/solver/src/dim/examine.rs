@@ -428,7 +428,11 @@ impl Dims {
         let modulus = progression(values)?;
         let (&least, &greatest) = (values.first()?, values.last()?);
         let excludes = least >= self.least_of(symbol, domain).saturating_add(modulus);
-        self.range_conditions(symbol, (excludes.then_some(least), Some(greatest)), (modulus, least.rem_euclid(modulus)))
+        self.range_conditions(
+            symbol,
+            (excludes.then_some(least), Some(greatest)),
+            (modulus, least.rem_euclid(modulus)),
+        )
     }
 }
 

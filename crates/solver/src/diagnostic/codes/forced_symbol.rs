@@ -24,7 +24,9 @@ fn numbers(values: &[i64]) -> String {
     let list = || list(&values.iter().map(i64::to_string).collect::<Vec<_>>(), "or");
     let (&[first, .., last], Some(step)) = (values, progression(values)) else {
         return match values {
-            [.., last] if values.len() > MAX_LISTED && are_all_divisors(values) => format!("a divisor of {last}"),
+            [.., last] if values.len() > MAX_LISTED && are_all_divisors(values) => {
+                format!("a divisor of {last}")
+            }
             [first, .., last] if values.len() > MAX_LISTED => {
                 format!("one of {} numbers between {first} and {last}", values.len())
             }
@@ -270,5 +272,17 @@ mod tests {
         let model = "g (float[batch, width] x) => (y) <float[2, 1] w = {1.0, 2.0}> { y = MatMul(x, w) }";
         let expected = ["error[forced-symbol]: `width` is declared free, but it can only be 2"];
         assert_eq!(reports(model), expected);
+    }
+
+    #[test]
+    fn many_values_are_described() {
+        let described = |values: &[i64]| super::numbers(values);
+        assert_eq!(described(&[2, 3]), "2 or 3");
+        assert_eq!(described(&[28, 29, 30, 31]), "a number between 28 and 31");
+        assert_eq!(described(&[2, 4, 6]), "an even number between 2 and 6");
+        assert_eq!(described(&[1, 4, 7, 10]), "one of 1, 4 and so on up to 10");
+        assert_eq!(described(&[1, 2, 4, 8]), "1, 2, 4 or 8");
+        assert_eq!(described(&[1, 2, 3, 4, 6, 9, 12, 18, 36]), "a divisor of 36");
+        assert_eq!(described(&[1, 2, 3, 5, 6, 9, 12, 18, 36]), "one of 9 numbers between 1 and 36");
     }
 }

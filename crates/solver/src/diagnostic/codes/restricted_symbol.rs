@@ -79,4 +79,36 @@ mod tests {
         let expected = ["warning[restricted-symbol]: the model runs only where `N <= 16`"];
         assert_eq!(reports(model), expected);
     }
+
+    #[test]
+    fn values_between_two_bounds_are_one_warning() {
+        let model = "g (float[N] x) => (y) <int64[1] four = {4}, float[3] c = {1.0, 1.0, 1.0}> {
+          n = Shape(x)  q = Div(n, four)  r = ConstantOfShape(q)  z = Concat <axis = 0> (r, c)
+          e = Concat <axis = 0> (c, c)  y = Add(z, e)
+        }";
+        let expected = ["warning[restricted-symbol]: the model runs only where `12 <= N <= 15`"];
+        assert_eq!(reports(model), expected);
+    }
+
+    #[test]
+    fn a_long_condition_is_stated_in_full() {
+        let symbols = |name: &str, rank| (0..rank).map(|at| format!("{name}_{at}_of_the_model")).collect();
+        let (a, b): (Vec<String>, Vec<String>) = (symbols("first", 6), symbols("other", 7));
+        let model = format!(
+            "<ir_version: 10, opset_import: [\"\": 21]> g (float[{}] x, float[{}] z) => (y) {{
+                s = Shape(z)  y = Reshape(x, s)
+            }}",
+            a.join(", "),
+            b.join(", ")
+        );
+        let bytes = typeloom_onnx::text::model_bytes(&model).unwrap();
+        let mut checked = typeloom_ops::check::check(&bytes, &Default::default()).unwrap();
+        let found = checked.diagnostics();
+        let [only] = &found[..] else { panic!("{found:?}") };
+        assert_eq!(only.message, "the model runs only where `A = B`");
+        let named = |name: &str, symbols: &[String]| format!("`{name}` is `{}`", symbols.join("*"));
+        for note in [named("A", &a), named("B", &b)] {
+            assert!(only.notes.contains(&note), "{note}: {:?}", only.notes);
+        }
+    }
 }
