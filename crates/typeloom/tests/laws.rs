@@ -112,24 +112,6 @@ fn hold(law: &str, tried: usize, all: usize, broken: &[String]) {
     );
 }
 
-/// A type without the `max(0, ..)` of its extents: a rule drops it if the conditions of nodes before it exclude a negative
-/// extent, and other orders have other nodes before it.
-fn without_minima(ty: &Value) -> String {
-    let mut text = ty.to_string();
-    while let Some(start) = text.find("max(0, ") {
-        let inner = start + "max(0, ".len();
-        let mut depth = 1;
-        let end = text[inner..].find(|c| {
-            depth += i32::from(c == '(') - i32::from(c == ')');
-            depth == 0
-        });
-        let end = inner + end.expect("the parentheses of an extent match");
-        text.replace_range(end..=end, "");
-        text.replace_range(start..inner, "");
-    }
-    text
-}
-
 fn first_difference(
     a: &BTreeMap<&str, &Value>,
     b: &BTreeMap<&str, &Value>,
@@ -156,7 +138,7 @@ fn the_order_of_nodes_does_not_matter() {
             broken.push(format!("{}: {:#?} and {:#?}", model.name, before.problems, after.problems));
         } else if before.ok
             && let Some(words) =
-                first_difference(&main_types(&before.types), &main_types(&after.types), without_minima)
+                first_difference(&main_types(&before.types), &main_types(&after.types), Value::to_string)
         {
             broken.push(format!("{}: {words}", model.name));
         }

@@ -26,6 +26,7 @@ use crate::engine::{Engine, initial};
 use crate::map::Set;
 use crate::model::Mode;
 use crate::program::{Body, Origin, StepId, ValueId};
+use crate::rule::runs;
 use crate::solution::{Requirement, Type};
 use crate::solve_error::{ClaimWeight, SolveError, SolveErrorKind};
 use crate::state::assumptions::Assumptions;
@@ -235,8 +236,9 @@ impl<'a> Passes<'_, 'a> {
             calls.keep = options.functions;
         }
         let mut engine = Engine::new(core, self.operators, calls, options.mode);
-        let frame = engine.run(frame);
+        let mut frame = engine.run(frame);
         let Engine { mut core, calls, .. } = engine;
+        runs::simplify_shapes(&mut core, &mut frame);
         let (errors, requirements) = match core.cases.ends_pass() {
             true => (Vec::new(), Vec::new()),
             false => collect(&mut core, &frame, options),

@@ -7,10 +7,13 @@
 //! Conditions are decided when a rule first asks for a conclusion, in the order of nodes, each under those before it. At
 //! most [`MAX_DECIDED`] are used.
 
+use std::collections::HashMap;
+
 use super::{DimVec, RuleCx};
 use crate::dim::{Condition, DimId, Dims, Domain, Relation, Verdict, symbols_of};
 use crate::map::Map;
 use crate::solution::Equation;
+use crate::state::Core;
 use crate::state::frame::Frame;
 
 /// Maximum number of conditions that are used.
@@ -102,6 +105,50 @@ impl KnownConditions {
         if condition.relation != Relation::Equal {
             self.extents.assume(dims, condition);
         }
+    }
+}
+
+/// Simplifies the extents of a solved body under the conditions of all its nodes, so that they do not depend on the order of
+/// independent nodes.
+pub(crate) fn simplify_shapes(core: &mut Core<'_>, frame: &mut Frame<'_>) {
+    if frame.equations.is_empty() {
+        return;
+    }
+    let mut known: Option<KnownConditions> = None;
+    let mut simplified: HashMap<DimId, DimId> = HashMap::new();
+    for at in 0..frame.slots.len() {
+        let Some(shape) = frame.slots[at].shape else { continue };
+        let mut dims = core.resolved(shape);
+        let mut is_changed = false;
+        for dim in &mut dims {
+            if !core.dims.has_minimum(*dim)
+                || core.dims.is_anonymous(*dim)
+                || core.broadcast_of(*dim).is_some()
+                || (simplified.len() >= MAX_SIMPLIFIED && !simplified.contains_key(dim))
+            {
+                continue;
+            }
+            let known = known.get_or_insert_with(|| {
+                // A frame without other findings stays as it is.
+                let written = frame.rare.is_written();
+                let mut known =
+                    if written { std::mem::take(&mut frame.rare.known) } else { KnownConditions::EMPTY };
+                known.update(&mut core.dims, frame);
+                known
+            });
+            let simple = *simplified.entry(*dim).or_insert_with(|| {
+                let simple = core.dims.simplify(*dim, &known.extents);
+                if core.dims.is_anonymous(simple) { *dim } else { core.dims.simpler(*dim, simple) }
+            });
+            is_changed |= simple != *dim;
+            *dim = simple;
+        }
+        if is_changed {
+            frame.slots[at].shape = Some(core.shapes.intern(&dims));
+        }
+    }
+    if let Some(known) = known.filter(|_| frame.rare.is_written()) {
+        frame.rare.known = known;
     }
 }
 
