@@ -262,8 +262,10 @@ impl<'a> Finder<'_, 'a> {
         let position = |key| uses.get_index_of(&key).unwrap_or_default();
         let outputs = outputs.into_iter().map(|(output, (class, key))| (output, (class, position(key))));
         let outputs = outputs.collect();
-        let uses = uses.into_values().map(|(_, uses)| uses).collect();
-        Problem { classes: ports.classes, uses, outputs, ..problem }
+        let uses: Vec<Uses<'a>> = uses.into_values().map(|(_, uses)| uses).collect();
+        let stored = uses.iter().enumerate().filter(|(_, uses)| uses.stored.is_some());
+        let stored = stored.map(|(at, uses)| ((uses.body, uses.value), at)).collect();
+        Problem { classes: ports.classes, uses, stored, outputs, ..problem }
     }
 }
 

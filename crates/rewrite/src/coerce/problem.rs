@@ -12,7 +12,7 @@ use typeloom_solver::model::ports::ClassId;
 use typeloom_solver::program::GraphId;
 
 use super::layout::{BodyId, Layout, NodeId, Site};
-use super::loss::StoredTensor;
+use super::loss::{StoredTensor, TensorLoss};
 use crate::ids::ids;
 
 ids! {
@@ -91,6 +91,8 @@ pub(super) struct Problem<'a> {
     pub(super) calls: Vec<Call>,
     pub(super) bodies: Vec<BodyCalls>,
     pub(super) uses: Vec<Uses<'a>>,
+    /// The position in `uses` of each value that the model stores.
+    pub(super) stored: HashMap<(BodyId, LocalValue<'a>), usize>,
     /// The classes of inputs of comparisons.
     pub(super) compared: HashSet<ClassId>,
     /// For each call, the class of the port that defines each value.
@@ -108,10 +110,16 @@ impl Problem<'_> {
         &self.bodies[body.index()].calls
     }
 
-    /// The stored values of a body.
-    pub(super) fn stored(&self, body: BodyId) -> HashMap<LocalValue<'_>, &StoredTensor<'_>> {
-        let of_body = self.uses.iter().filter(|uses| uses.body == body);
-        of_body.filter_map(|uses| Some((uses.value, uses.stored.as_ref()?))).collect()
+    /// The effect of a conversion on a stored value; `None` if the value is computed or not read.
+    pub(super) fn loss(
+        &self,
+        body: BodyId,
+        value: LocalValue<'_>,
+        from: Elem,
+        to: Elem,
+    ) -> Option<TensorLoss> {
+        let at = self.stored.get(&(body, value))?;
+        self.uses[*at].stored.as_ref()?.loss(from, to)
     }
 
     /// A number for each of the uses, which is equal where a class with several element types is shared.

@@ -138,7 +138,6 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
                 })
             });
         }
-        let stored = self.solution.problem.stored(self.copy.body);
         for (at, (conversion, output)) in self.conversions.iter().zip(outputs).enumerate() {
             let Conversion { value, graph, target, readers, .. } = conversion;
             if let Target::Source(source) = target {
@@ -182,7 +181,7 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
                     Target::Like(other) => Some(other.name.to_owned()),
                 },
                 uses: readers.iter().map(|site| self.cast_use(*site)).collect(),
-                loss: stored.get(value).and_then(|data| data.loss(from, to)),
+                loss: self.solution.problem.loss(self.copy.body, *value, from, to),
             });
         }
         for (old, new) in own_names {
