@@ -216,17 +216,17 @@ pool/known in any order
     fn a_record_rises_with_a_reason_only() {
         let mut counts = Counts::parse(TEXT).expect("the text is valid");
         let before = counts.clone();
-        let raised = [row([2345, 24_300], &counts)];
+        let raised = [row([2345, 25_900], &counts)];
         let refused = counts.update(&raised, compiler(), None).expect_err("there is no reason");
         assert_eq!(
             refused.to_string(),
-            "more than 3 % above the record, which needs --reason TEXT: check/chain"
+            "more than 10 % above the record, which needs --reason TEXT: check/chain"
         );
         counts.update(&raised, compiler(), Some(" \n ")).expect_err("the reason is empty");
         assert_eq!(counts, before);
         counts.update(&raised, compiler(), Some("types of\nfunctions")).expect("there is a reason");
         let expected = Recorded {
-            counts: [(1000, 2345), (10_000, 24_300)],
+            counts: [(1000, 2345), (10_000, 25_900)],
             reason: Some("types of functions".to_owned()),
         };
         assert_eq!(counts.get("check/chain"), Some(&expected));

@@ -6,8 +6,8 @@ use crate::FACTOR;
 use crate::catalogue::Family;
 use crate::counts::Counts;
 
-/// The maximum distance from the record, in per cent.
-pub(crate) const TOLERANCE: f64 = 3.0;
+/// The maximum distance from the record, in per cent. The same code in another folder, or next to other code, differs by up to 4 %.
+pub(crate) const TOLERANCE: f64 = 10.0;
 
 /// The counts of a family, and its record.
 #[derive(Clone, Debug)]
@@ -153,15 +153,15 @@ mod tests {
     }
 
     #[test]
-    fn a_rise_of_more_than_three_per_cent_fails_at_either_size() {
+    fn a_rise_of_more_than_ten_per_cent_fails_at_either_size() {
         let recorded = Some([1000, 10_000]);
-        for now in [[1031, 10_000], [1000, 10_310]] {
+        for now in [[1101, 10_000], [1000, 11_010]] {
             assert_eq!(
                 errors(&row(now, recorded), true),
-                ["error: family: +3.1 % against the record, at most 3 % without a reason"]
+                ["error: family: +10.1 % against the record, at most 10 % without a reason"]
             );
         }
-        assert_eq!(errors(&row([1030, 10_300], recorded), true), [""; 0]);
+        assert_eq!(errors(&row([1100, 11_000], recorded), true), [""; 0]);
     }
 
     #[test]
@@ -183,11 +183,11 @@ mod tests {
 
     #[test]
     fn a_fall_is_reported_and_does_not_fail() {
-        let findings = row([960, 10_000], Some([1000, 10_000])).findings(true);
+        let findings = row([880, 10_000], Some([1000, 10_000])).findings(true);
         let texts: Vec<_> = findings.iter().map(ToString::to_string).collect();
-        assert_eq!(texts, ["note: family: -4.0 % against the record; `--bless` lowers it"]);
+        assert_eq!(texts, ["note: family: -12.0 % against the record; `--bless` lowers it"]);
         assert!(!findings[0].is_error());
-        assert_eq!(row([970, 9700], Some([1000, 10_000])).findings(true), []);
+        assert_eq!(row([900, 9000], Some([1000, 10_000])).findings(true), []);
     }
 
     #[test]

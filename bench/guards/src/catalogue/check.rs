@@ -32,8 +32,8 @@ pub(super) const FAMILIES: &[Family] = &[
     },
     linear("check/models", "passes over models/", 1, |size| repeated(stored(), size)),
     linear("check/diagnostics", "errors", 30, diagnosed),
-    linear("check/windows", "window partitions", 3, windows),
-    linear("check/stages", "pixel unshuffles in a row, twice", 2, stages),
+    linear("check/windows", "window partitions", 1, windows),
+    linear("check/stages", "pixel unshuffles in a row, twice", 1, stages),
     linear("check/rank", "axes", 30, rank),
     linear("check/attributes", "unknown attributes", 200, attributes),
 ];
