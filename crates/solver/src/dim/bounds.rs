@@ -264,6 +264,9 @@ impl Dims {
             End::High => plain.high,
         };
         for (at, term) in terms.iter().enumerate() {
+            if *budget == 0 {
+                break;
+            }
             let Some((atom, rest)) = self.relaxable(term.monomial) else { continue };
             let Some(rest) = self.intern_product(&rest) else { continue };
             // Whether the term has to be bounded from below or from above.

@@ -11,9 +11,9 @@ use super::arena::Dims;
 /// Maximum number of visited terms of one proof.
 pub(super) const MAX_PROOF: u64 = 1 << 18;
 /// Maximum number of visited terms of one examination.
-const MAX_QUERY: u64 = 1 << 20;
+const MAX_QUERY: u64 = 1 << 18;
 /// Maximum number of visited terms of all examinations of a model without nodes.
-const MAX_TOTAL: u64 = 1 << 22;
+const MAX_TOTAL: u64 = 1 << 20;
 /// Number of terms by which each node of a model raises the total.
 const NODE_SHARE: u64 = 1 << 14;
 /// Maximum number of all visited terms, as a multiple of those of examinations.
