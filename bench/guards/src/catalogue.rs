@@ -38,7 +38,6 @@ pub(crate) enum Growth {
     /// At most [`LINEAR`].
     Linear,
     /// At most `times`, because of `reason`.
-    #[expect(dead_code, reason = "no family needs it now")]
     Other { times: f64, reason: &'static str },
 }
 

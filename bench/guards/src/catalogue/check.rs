@@ -32,7 +32,17 @@ pub(super) const FAMILIES: &[Family] = &[
     },
     linear("check/models", "passes over models/", 1, |size| repeated(stored(), size)),
     linear("check/diagnostics", "errors", 30, diagnosed),
-    linear("check/windows", "window partitions", 1, windows),
+    Family {
+        name: "check/windows",
+        unit: "window partitions",
+        size: 1,
+        growth: Growth::Other {
+            times: 20.0,
+            reason: "conditions are examined under those of other partitions, which one alone does not have; from 10 on, growth is linear",
+        },
+        start: Start::Warm,
+        prepare: windows,
+    },
     linear("check/stages", "pixel unshuffles in a row, twice", 1, stages),
     linear("check/rank", "axes", 30, rank),
     linear("check/attributes", "unknown attributes", 200, attributes),
