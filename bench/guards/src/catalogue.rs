@@ -38,7 +38,11 @@ pub(crate) enum Growth {
     /// At most [`LINEAR`].
     Linear,
     /// At most `times`, because of `reason`.
-    Other { times: f64, reason: &'static str },
+    Other {
+        times: f64,
+        #[cfg_attr(not(test), expect(dead_code, reason = "a test reads it, and reviewers"))]
+        reason: &'static str,
+    },
 }
 
 impl Growth {
