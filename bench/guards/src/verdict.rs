@@ -6,7 +6,8 @@ use crate::FACTOR;
 use crate::catalogue::Family;
 use crate::counts::Counts;
 
-/// The maximum distance from the record, in per cent. The same code in another folder, or next to other code, differs by up to 4 %.
+/// The maximum distance from the record, in per cent. The compiler arranges the same code differently in
+/// another folder, which moves counts by some per cent.
 pub(crate) const TOLERANCE: f64 = 10.0;
 
 /// The counts of a family, and its record.
