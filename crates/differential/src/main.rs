@@ -1,12 +1,12 @@
 //! Runs many random programs and prints those that break a law, reduced to few nodes.
 //!
 //! ```text
-//! cargo run -p typeloom-differential -- [--count N] [--seed N] [--law LAW] [--signature TEXT] [--each N] [--declarations none|any]
+//! cargo run -p typeloom-differential -- [--count N] [--seed N] [--law LAW] [--signature TEXT] [--each N] [--declarations none|any] [--write FOLDER]
 //! ```
 //!
 //! `--corpus FOLDER` instead writes byte streams for the fuzzer, from which the generator builds programs
 //! with every operator. `--each` is the number of programs printed per cause; `--law` and `--signature`
-//! select causes.
+//! select causes. `--write FOLDER` writes the programs without errors as models, for `tools/annotation_law.py`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -25,12 +25,21 @@ struct Arguments {
     each: usize,
     declarations: Declarations,
     corpus: Option<PathBuf>,
+    write: Option<PathBuf>,
 }
 
 fn arguments() -> Result<Arguments, String> {
     let declarations = Declarations::TrueAndFalse;
-    let mut arguments =
-        Arguments { count: 500, seed: 1, law: None, signature: None, each: 1, declarations, corpus: None };
+    let mut arguments = Arguments {
+        count: 500,
+        seed: 1,
+        law: None,
+        signature: None,
+        each: 1,
+        declarations,
+        corpus: None,
+        write: None,
+    };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let value = words.next().ok_or_else(|| format!("{word} needs a value"))?;
@@ -42,6 +51,7 @@ fn arguments() -> Result<Arguments, String> {
             "--declarations" if value == "none" => arguments.declarations = Declarations::None,
             "--declarations" if value == "any" => arguments.declarations = Declarations::TrueAndFalse,
             "--corpus" => arguments.corpus = Some(value.into()),
+            "--write" => arguments.write = Some(value.into()),
             "--law" => arguments.law = Some(value),
             "--signature" => arguments.signature = Some(value),
             _ => return Err(format!("unknown option {word}")),
@@ -81,6 +91,10 @@ fn main() -> std::io::Result<()> {
             writeln!(out, "== seed {seed}: a panic")?;
             continue;
         };
+        if let Some(folder) = arguments.write.as_ref().filter(|_| !report.rejected) {
+            let bytes = typeloom_onnx::text::model_bytes(&case.program.text()).map_err(std::io::Error::other)?;
+            std::fs::write(folder.join(format!("{seed}.onnx")), bytes)?;
+        }
         let runs = match (report.runs, report.anonymous) {
             (Runs::Everywhere, _) => "everywhere",
             (Runs::Once, false) => "at one binding",

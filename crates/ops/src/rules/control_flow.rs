@@ -202,6 +202,7 @@ fn loop_exit(cx: &mut RuleCx<'_, '_>) -> RuleResult<Exit> {
         cx.next_iteration(body, next);
         return Ok(Exit::Again);
     }
+    cx.keep_first_iteration(body, (0..state).map(|at| BodyIn(body, at + 2)));
     let mut widened = false;
     for at in 0..state {
         let (first, next) = (cx.shape(In(at + 2)), cx.next_shape(BodyOut(body, at + 1)));

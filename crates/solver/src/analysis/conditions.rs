@@ -73,7 +73,7 @@ pub(crate) struct Decided<'a> {
 /// Decides the equations and claims of a solved frame.
 pub(crate) fn decide<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Decided<'a> {
     let errors = narrowed_inputs(core, frame);
-    if frame.equations.is_empty() && frame.rare.claims.is_empty() {
+    if frame.certain_equations().next().is_none() && frame.rare.claims.is_empty() {
         return Decided { errors, requirements: Vec::new() };
     }
     let mut facts = solve(core, frame);
@@ -91,8 +91,7 @@ pub(crate) fn merged<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<(DimId, 
 }
 
 fn solve<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Facts<'a> {
-    let mut equations: Vec<Equation> =
-        frame.equations.iter().filter(|equation| frame.runs_always(equation.step)).copied().collect();
+    let mut equations: Vec<Equation> = frame.certain_equations().copied().collect();
     equations.sort_by_key(|equation| equation.step);
     let beyond = equations.split_off(equations.len().min(MAX_EQUATIONS));
     // An equation that several nodes need is decided once. It counts as based on constants of the graph if it

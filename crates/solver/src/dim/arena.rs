@@ -18,6 +18,7 @@ use super::bounds::Interval;
 use super::facts::Facts;
 use super::id::DimId;
 use super::poly::Term;
+use super::prove::Prepared;
 use super::work::Work;
 use crate::map::{HashState, MAX_SCANNED, Map, Set};
 
@@ -149,6 +150,8 @@ pub struct Dims {
     /// The assumptions of the current case.
     pub(super) facts: Facts,
     pub(super) work: Work,
+    /// The last arena of proofs in each style.
+    pub(super) prepared: Vec<Prepared>,
 }
 
 impl Dims {

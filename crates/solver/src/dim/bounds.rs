@@ -192,33 +192,48 @@ impl Dims {
 
     /// The interval of a sum of terms.
     pub(super) fn bounds_of_terms(&mut self, terms: &[Term]) -> Interval {
+        let bounds = Interval { low: self.low_of_terms(terms), high: self.high_of_terms(terms) };
+        // Contradictory assumptions bound each sum in any way.
+        if bounds.low > bounds.high { self.plain_bounds(terms) } else { bounds }
+    }
+
+    /// The lower end of [`Dims::bounds_of_terms`].
+    pub(super) fn low_of_terms(&mut self, terms: &[Term]) -> i64 {
+        self.end_of_terms(terms, End::Low).low
+    }
+
+    /// The upper end of [`Dims::bounds_of_terms`].
+    pub(super) fn high_of_terms(&mut self, terms: &[Term]) -> i64 {
+        self.end_of_terms(terms, End::High).high
+    }
+
+    /// The interval of a sum of terms, of which one end is as tight as can be proved.
+    fn end_of_terms(&mut self, terms: &[Term], end: End) -> Interval {
         self.count_work(terms.len());
-        let mut plain = self.plain_bounds(terms);
-        if plain.low < 0
-            && let Some(low) = self.shifted_low(terms, 1)
-        {
-            plain.low = plain.low.max(low);
-        }
-        if plain.high > 0
-            && let Some(low) = self.shifted_low(terms, -1)
-        {
-            plain.high = plain.high.min(low.saturating_neg());
+        let mut bounds = self.plain_bounds(terms);
+        match end {
+            End::Low if bounds.low < 0 => {
+                bounds.low = bounds.low.max(self.shifted_low(terms, 1).unwrap_or(i64::MIN));
+            }
+            End::High if bounds.high > 0 => {
+                let low = self.shifted_low(terms, -1).unwrap_or(i64::MIN);
+                bounds.high = bounds.high.min(low.saturating_neg());
+            }
+            End::Low | End::High => {}
         }
         // The interval of an atom is as tight as its relaxation.
         let is_atom = matches!(without_constant(terms), [term] if !matches!(self.kind(term.monomial), Some(Kind::Product(_))));
-        if self.is_exhausted()
-            || plain.single().is_some()
-            || is_atom
-            || !terms.iter().any(|term| self.is_relaxable(term.monomial))
+        if !self.is_exhausted()
+            && bounds.single().is_none()
+            && !is_atom
+            && terms.iter().any(|term| self.is_relaxable(term.monomial))
         {
-            return plain.rounded(terms);
+            let relaxed = self.relaxed(terms, end, &mut { RELAXATIONS });
+            match end {
+                End::Low => bounds.low = bounds.low.max(relaxed),
+                End::High => bounds.high = bounds.high.min(relaxed),
+            }
         }
-        let mut budget = RELAXATIONS;
-        let low = self.relaxed(terms, End::Low, &mut budget);
-        let mut budget = RELAXATIONS;
-        let high = self.relaxed(terms, End::High, &mut budget);
-        let relaxed = Interval { low, high };
-        let bounds = if relaxed.low > relaxed.high { plain } else { plain.intersect(relaxed) };
         bounds.rounded(terms)
     }
 

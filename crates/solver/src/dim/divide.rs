@@ -129,7 +129,7 @@ impl Dims {
         {}
         let leading = self.leading(without_constant(&numerator));
         let is_negative = leading.is_some_and(|term| term.coefficient < 0);
-        let rest = if is_negative && self.bounds_of_terms(&denominator).low >= 0 {
+        let rest = if is_negative && self.low_of_terms(&denominator) >= 0 {
             self.negate_floor(&numerator, &denominator)?
         } else {
             self.lowest_floor(numerator, &denominator)?
@@ -161,7 +161,7 @@ impl Dims {
 
     /// Cancels the common divisor of all coefficients; returns whether there was one.
     fn cancel_number(&mut self, numerator: &mut Terms, denominator: &mut Terms) -> Option<bool> {
-        let positive = self.bounds_of_terms(denominator).low >= 0;
+        let positive = self.low_of_terms(denominator) >= 0;
         // The constant may be no multiple: it is rounded down, which needs a positive denominator.
         let numbers = if positive { content(without_constant(numerator)) } else { content(numerator) };
         let common = i64::try_from(gcd(numbers, content(denominator))).ok()?;
@@ -216,10 +216,10 @@ impl Dims {
         if numerator.is_empty() {
             return Some(DimId::ZERO);
         }
-        let positive = self.bounds_of_terms(denominator).low >= 0;
-        if positive && self.bounds_of_terms(numerator).low >= 0 {
+        let positive = self.low_of_terms(denominator) >= 0;
+        if positive && self.low_of_terms(numerator) >= 0 {
             let gap = merge(denominator, numerator, -1)?;
-            if self.bounds_of_terms(&gap).low > 0 {
+            if self.low_of_terms(&gap) > 0 {
                 return Some(DimId::ZERO);
             }
         }

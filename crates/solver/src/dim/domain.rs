@@ -34,7 +34,7 @@ pub(super) const MAX_DIVISOR: i64 = 1 << 12;
 ///
 /// By default every named symbol is at least 1, because callers do not mean empty tensors, and anonymous
 /// extents are at least 0.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Domain {
     least: i64,
     starts: BTreeMap<DimId, i64>,
@@ -50,7 +50,7 @@ pub struct Domain {
 }
 
 /// A condition that holds, with its symbols.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Fact {
     condition: Condition,
     symbols: SmallVec<[DimId; 4]>,

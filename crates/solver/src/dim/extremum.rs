@@ -109,7 +109,7 @@ impl Dims {
     fn drop_dominated(&mut self, arguments: &mut Vec<Terms>) -> Option<bool> {
         let (before, mut is_exact) = (arguments.len(), true);
         drop_redundant(arguments, |greater, least| match merge(greater, least, -1) {
-            Some(gap) => self.bounds_of_terms(&gap).low >= 0,
+            Some(gap) => self.low_of_terms(&gap) >= 0,
             None => {
                 is_exact = false;
                 false

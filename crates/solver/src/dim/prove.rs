@@ -66,8 +66,39 @@ pub(super) struct Prover<'d> {
     splits: u32,
 }
 
+/// The arena of a prover before its first statement. Consecutive statements are often about one domain, whose conditions
+/// take as long to copy as a proof.
+#[derive(Clone)]
+pub(super) struct Prepared {
+    domain: Domain,
+    style: Style,
+    /// The number of bindings of the main arena.
+    epoch: usize,
+    dims: Dims,
+    leaves: HashMap<DimId, DimId>,
+    facts: Vec<DimId>,
+}
+
 impl<'d> Prover<'d> {
     fn new(main: &mut Dims, domain: &'d Domain, style: Style) -> Self {
+        let epoch = main.binding_count();
+        let mut known = main.prepared.iter();
+        if let Some(known) = known.find(|it| it.style == style && it.epoch == epoch && it.domain == *domain) {
+            let (dims, leaves, facts) = (known.dims.clone(), known.leaves.clone(), known.facts.clone());
+            return Self { dims, domain, style, leaves, facts, work: 0, splits: MAX_SPLITS };
+        }
+        let prover = Self::prepare(main, domain, style);
+        if !prover.facts.is_empty() {
+            let Self { dims, leaves, facts, .. } = &prover;
+            let (dims, leaves, facts) = (dims.clone(), leaves.clone(), facts.clone());
+            let prepared = Prepared { domain: domain.clone(), style, epoch, dims, leaves, facts };
+            main.prepared.retain(|it| it.style != style);
+            main.prepared.push(prepared);
+        }
+        prover
+    }
+
+    fn prepare(main: &Dims, domain: &'d Domain, style: Style) -> Self {
         let (dims, leaves, facts) = (Dims::new(), HashMap::new(), Vec::new());
         let mut prover = Self { dims, domain, style, leaves, facts, work: 0, splits: MAX_SPLITS };
         prover.dims.limit_to_proof();
@@ -175,7 +206,7 @@ impl<'d> Prover<'d> {
         if !self.spend_bounds(terms) {
             return false;
         }
-        if self.dims.bounds_of_terms(terms).high <= 0 {
+        if self.dims.high_of_terms(terms) <= 0 {
             return true;
         }
         if depth == 0 {

@@ -311,8 +311,7 @@ impl<'a> Calls<'a> {
         };
         let parameters = root.inputs.iter().map(|value| portable(&frame, *value)).collect();
         let results = root.outputs.iter().map(|value| portable(&frame, *value)).collect();
-        let runs = |equation: &&Equation| frame.runs_with_body(equation.step);
-        let equations = frame.equations.iter().filter(runs).copied().collect();
+        let equations = frame.equations_of_runs().copied().collect();
         let number = frame.number;
         self.summaries.insert(key, Some(Summary { parameters, results, equations, number }));
         if frame.all_errors().next().is_some() {

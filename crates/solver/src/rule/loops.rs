@@ -76,6 +76,18 @@ impl RuleCx<'_, '_> {
         self.assume(port, next, Some((graph, first)))
     }
 
+    /// Keeps the conditions of the body in its first iteration. The inputs `states` have the initial shapes unless they were widened.
+    pub fn keep_first_iteration(&mut self, graph: GraphId, states: impl Iterator<Item = Port>) {
+        let states: Vec<ValueId> = states.filter_map(|port| self.value(port)).collect();
+        let frame = self.frame();
+        let is_initial = |state| {
+            frame.rare.loops.widened.get(state) == Some(&0) && !frame.assumed_shapes.contains_key(state)
+        };
+        if !states.is_empty() && states.iter().all(is_initial) {
+            frame.keep_iteration(graph);
+        }
+    }
+
     /// The shape of a state at the end of an iteration. A declared shape that the solve assumes may be that of one iteration
     /// only.
     pub fn next_shape(&mut self, port: Port) -> Option<DimVec> {

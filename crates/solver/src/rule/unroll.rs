@@ -98,6 +98,7 @@ impl RuleCx<'_, '_> {
 
     /// Continues after one iteration with the shapes of loop-carried values at its end.
     pub fn next_iteration(&mut self, graph: GraphId, next: Vec<Option<DimVec>>) {
+        self.frame().keep_iteration(graph);
         let Some(Progress::Running { iteration, count, number, saved }) =
             self.frame().rare.unrolled.loops.get_mut(&graph)
         else {

@@ -241,19 +241,20 @@ impl<'a> Frame<'a> {
         self.is_conditional_in(self.body.step(step).graph)
     }
 
-    /// Whether a step of a solved body runs in every run of the model.
-    pub(crate) fn runs_always(&self, step: StepId) -> bool {
-        !self.conditional && self.runs_with_body(step)
-    }
-
     /// Whether a step of a solved body runs in every run of the body: its graph is the outermost one, a
     /// branch whose alternatives never run, or the body of a loop with at least one iteration.
     pub(crate) fn runs_with_body(&self, step: StepId) -> bool {
+        self.runs_with(step, self.body.root())
+    }
+
+    /// Whether a step runs in every run of a graph around it.
+    fn runs_with(&self, step: StepId, outer: GraphId) -> bool {
         if !self.runs(step) {
             return false;
         }
         let mut graph = self.body.step(step).graph;
-        while let Some(owner) = self.body.graph(graph).owner {
+        while graph != outer {
+            let Some(owner) = self.body.graph(graph).owner else { return false };
             let mut others = self.body.graphs_of(owner.step).filter(|(other, _)| *other != graph).peekable();
             let runs = match others.peek() {
                 None => self.rare.entered.contains(&graph),
@@ -265,6 +266,40 @@ impl<'a> Frame<'a> {
             graph = self.body.step(owner.step).graph;
         }
         true
+    }
+
+    /// Keeps the conditions of the body of a loop that is solved for one iteration. The solve of the next iteration
+    /// forgets them.
+    pub(crate) fn keep_iteration(&mut self, graph: GraphId) {
+        let own = self.equations.iter().filter(|equation| self.runs_with(equation.step, graph));
+        let inner = self.rare.loops.of_iterations.iter().filter(|((inner, ..), _)| {
+            *inner != graph && self.iterates_with(*inner, graph)
+        });
+        let kept: Vec<Equation> = own.chain(inner.map(|(_, equation)| equation)).copied().collect();
+        for equation in kept {
+            let key = (graph, equation.left, equation.right, equation.need);
+            self.rare.loops.of_iterations.entry(key).or_insert(equation);
+        }
+    }
+
+    /// Whether the body of a loop has an iteration in every run of a graph around it.
+    fn iterates_with(&self, body: GraphId, outer: GraphId) -> bool {
+        let owner = self.body.graph(body).owner;
+        self.rare.entered.contains(&body) && owner.is_some_and(|owner| self.runs_with(owner.step, outer))
+    }
+
+    /// The conditions of the nodes that run in every run of the model.
+    pub(crate) fn certain_equations(&self) -> impl Iterator<Item = &Equation> {
+        self.equations_of_runs().filter(|_| !self.conditional)
+    }
+
+    /// The conditions of the nodes that run in every run of the body.
+    pub(crate) fn equations_of_runs(&self) -> impl Iterator<Item = &Equation> {
+        let lasting = self.equations.iter().filter(|equation| self.runs_with_body(equation.step));
+        let of_iterations = self.rare.loops.of_iterations.iter();
+        let of_iterations =
+            of_iterations.filter(|((graph, ..), _)| self.iterates_with(*graph, self.body.root()));
+        lasting.chain(of_iterations.map(|(_, equation)| equation))
     }
 
     /// Whether no constant condition prevents a step from running.
@@ -367,7 +402,10 @@ impl<'a> Frame<'a> {
         let inside = |graph: GraphId| {
             body.graph(graph).owner.is_some_and(|owner| (from..to).contains(&owner.step.index()))
         };
-        self.rare.unrolled.forget(inside);
+        if self.rare.is_written() {
+            self.rare.unrolled.forget(inside);
+            self.rare.loops.of_iterations.retain(|(graph, ..), _| !inside(*graph));
+        }
         let is_inside = |equation: &mut Equation| (from..to).contains(&equation.step.index());
         let removed: Vec<Equation> = self.equations.extract_if(.., is_inside).collect();
         if !removed.is_empty() {

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::constants::DataId;
-use crate::dim::DimId;
+use crate::dim::{DimId, Relation};
 use crate::dim::shape::{DimVec, ShapeId};
 use crate::map::{LookedUp, Set};
 use crate::program::id::{GraphId, ValueId};
+use crate::solution::Equation;
 
 /// Results about loops over all iterations.
 #[derive(Clone, Debug, Default)]
@@ -21,7 +22,13 @@ pub(crate) struct Loops {
     pub(crate) growth: BTreeMap<(ValueId, usize), Growth>,
     /// The index of the iteration, and the number of iterations if nothing better is known.
     pub(crate) numbers: BTreeMap<GraphId, (DimId, DimId)>,
+    /// Conditions that nodes of a body need in some iteration, whose state has other shapes than the state of all iterations. They
+    /// hold if the body has an iteration.
+    pub(crate) of_iterations: BTreeMap<IterationKey, Equation>,
 }
+
+/// The body of a loop with the sides and the relation of a condition of one iteration.
+pub(crate) type IterationKey = (GraphId, DimId, DimId, Relation);
 
 impl Loops {
     /// No results.
@@ -31,6 +38,7 @@ impl Loops {
         unknown: Set::with_hasher(LookedUp),
         growth: BTreeMap::new(),
         numbers: BTreeMap::new(),
+        of_iterations: BTreeMap::new(),
     };
 }
 

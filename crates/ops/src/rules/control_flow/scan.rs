@@ -137,6 +137,7 @@ fn exit(cx: &mut RuleCx<'_, '_>, form: Form) -> RuleResult<Exit> {
         let shape = cx.shape(In(at + skip)).filter(|shape| shape.len() >= form.leading())?;
         Some(DimVec::from(&shape[form.leading()..]))
     };
+    cx.keep_first_iteration(body, (0..state).map(|at| BodyIn(body, at)));
     let mut widened = false;
     for at in 0..state {
         let (first, next) = (inner(cx, at), cx.next_shape(BodyOut(body, at)));

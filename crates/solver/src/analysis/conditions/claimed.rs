@@ -1,6 +1,6 @@
 //! Decisions about claims: declared extents that differ from derived ones as expressions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Facts, MAX_CLAIMS, MAX_EQUATIONS, declared_symbols};
 use crate::dim::{Condition, Decision, DimId, Relation, Verdict};
@@ -16,6 +16,8 @@ impl<'a> Facts<'a> {
     pub(super) fn claims(&mut self, core: &mut Core<'a>, frame: &Frame<'a>) {
         let mut refuted: BTreeMap<ValueId, SolveError<'a>> = BTreeMap::new();
         let mut unnamed: Option<Unnamed> = None;
+        // Many values of a model have the same extents.
+        let mut undecided: BTreeSet<(DimId, DimId, Option<(DimId, DimId)>)> = BTreeSet::new();
         for (at, claim) in frame.rare.claims.iter().enumerate() {
             if frame.rare.value_errors.contains_key(&claim.value) {
                 continue;
@@ -37,13 +39,16 @@ impl<'a> Facts<'a> {
                     self.domain.assume(&mut core.dims, condition);
                 }
             }
-            let decided = if at < MAX_CLAIMS { self.claim(core, frame, &claim) } else { Err(()) };
+            let condition = (claim.derived, claim.declared, claim.broadcast);
+            let is_decided = at < MAX_CLAIMS && !undecided.contains(&condition);
+            let decided = if is_decided { self.claim(core, frame, &claim) } else { Err(()) };
             match decided {
                 Ok(Some(kind)) => {
                     refuted.insert(claim.value, SolveError { site: frame.site_of(claim.value), kind });
                 }
                 Ok(None) => {}
                 Err(()) => {
+                    undecided.insert(condition);
                     let equation = claimed(frame, &claim);
                     let condition = Condition::new(Relation::Equal, claim.derived, claim.declared);
                     self.decided.requirements.push(Requirement { condition, equation, is_decided: false });
@@ -235,7 +240,7 @@ impl Unnamed {
             }
         }
         let mut conditions = Vec::new();
-        for equation in frame.equations.iter().filter(|equation| frame.runs_always(equation.step)) {
+        for equation in frame.certain_equations() {
             let condition = equation.condition().map(|side| core.dims.resolve(side));
             let sides = [condition.left, condition.right];
             if sides.iter().any(|side| core.dims.variables_of(*side).iter().any(|it| unnamed.contains(it))) {
