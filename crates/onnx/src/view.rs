@@ -43,10 +43,10 @@
 
 mod attribute;
 mod graph;
-mod measure;
 mod model;
 mod node;
 mod payload;
+mod payload_check;
 mod tensor;
 mod types;
 
@@ -58,13 +58,13 @@ use crate::wire::{Field, Fields, WireValue, utf8};
 
 pub use attribute::{Attribute, AttributeView};
 pub use graph::{AnnotationView, GraphField, GraphFields, GraphView};
-pub use measure::typed_field;
 pub use model::{
     EntryView, FunctionField, FunctionFields, FunctionView, ModelView, OpsetId, OpsetIdView, TrainingInfo,
     TrainingInfoView,
 };
 pub use node::{NodeField, NodeFields, NodeView};
 pub use payload::{Ints, TensorDims};
+pub use payload_check::typed_field;
 pub use tensor::{SparseTensor, SparseTensorView, TensorHeader, TensorView};
 pub use types::{DimValue, DimView, ShapeView, Type, TypeKindView, TypeView, ValueInfo, ValueInfoView};
 

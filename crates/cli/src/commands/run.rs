@@ -14,7 +14,7 @@ use typeloom_solver::program::ValueId;
 use typeloom_solver::value_type::{Dim, Element, ValueType};
 use typeloom_types::any_tensor;
 use typeloom_types::dtype::Dtype;
-use typeloom_wire::check::SymbolBindings;
+use typeloom_wire::value_check::SymbolBindings;
 
 use crate::args::{CPU, ReferenceArg, RunArgs};
 use crate::exit::Outcome;

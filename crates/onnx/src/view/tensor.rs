@@ -3,8 +3,8 @@
 use half::{bf16, f16};
 use typeloom_types::dtype::{Dtype, DtypeClass};
 
-use super::measure::Storage;
 use super::payload::FixedBits;
+use super::payload_check::Storage;
 use super::{EntryView, Ints, Select, TensorDims, getters, name, set_once, views};
 use crate::error::{DecodeError, ErrorKind, FieldName};
 use crate::messages::tensor_proto::DataLocation;

@@ -338,4 +338,4 @@ fn payloads_are_not_read() {
     assert!(view.header().is_ok_and(|header| header.has_typed_data));
 }
 
-mod measure;
+mod payload_check;

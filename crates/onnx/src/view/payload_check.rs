@@ -17,7 +17,7 @@ use crate::typed_field::TypedField;
 use crate::wire::WireValue;
 
 const RAW_DATA: &FieldName = name!("TensorProto", "raw_data");
-const LENGTH: &FieldName = name!("TensorProto", "external_data");
+const EXTERNAL_DATA: &FieldName = name!("TensorProto", "external_data");
 
 /// Storage format of the elements of a type.
 #[derive(Clone, Copy)]
@@ -209,7 +209,8 @@ impl TensorHeader<'_> {
                 && let Some(expected) = bytes
                 && expected != number
             {
-                let kind = ErrorKind::PayloadSize { field: LENGTH, unit: "bytes", expected, found: number };
+                let kind =
+                    ErrorKind::PayloadSize { field: EXTERNAL_DATA, unit: "bytes", expected, found: number };
                 return self.fail(kind);
             }
         }
