@@ -12,9 +12,11 @@ pub(crate) mod frame;
 pub(crate) mod limit;
 pub(crate) mod loops;
 pub(crate) mod memo;
+pub(crate) mod mode;
 pub(crate) mod parts;
 pub(crate) mod rare;
 pub(crate) mod recovery;
+pub(crate) mod side_data;
 pub(crate) mod trace;
 
 use std::sync::Arc;
@@ -22,12 +24,10 @@ use std::sync::Arc;
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::TensorHeader;
 
-use crate::elem::Elem;
-
 use crate::dim::shape::{ShapeId, Shapes};
 use crate::dim::{Bind, Decision, DimId, Dims};
+use crate::elem::Elem;
 use crate::map::{Map, ScannedMap};
-use crate::model::{Detail, ExternalTensor, FollowedValues, SideData};
 use crate::program::{StepId, ValueId};
 use crate::state::assumptions::Assumptions;
 use crate::state::attributes::NodeAttributes;
@@ -36,8 +36,10 @@ use crate::state::claim::Trust;
 use crate::state::constants::{Constants, Data, Extents, Floats, Ints, Items, MAX_ELEMENTS, is_float};
 use crate::state::frame::{Frame, Slot};
 use crate::state::memo::Memo;
+use crate::state::mode::{Detail, FollowedValues};
 use crate::state::rare::OnWrite;
 use crate::state::recovery::Recovery;
+use crate::state::side_data::{ExternalTensor, SideData};
 use crate::state::trace::Trace;
 use crate::ty::{Ty, Types};
 use crate::universe::Universe;

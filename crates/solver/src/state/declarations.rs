@@ -11,7 +11,6 @@ use typeloom_onnx::{DecodeError, ErrorKind};
 use crate::dim::shape::{DimVec, ShapeId, paired};
 use crate::dim::{Decision, DimId, is_placeholder};
 use crate::elem::{Elem, ElemSet};
-use crate::engine::relation::MAX_CHILDREN;
 use crate::program::{Body, Declaration, DeclarationKind, Origin, ValueId};
 use crate::solution::{Composite, TensorType, Type};
 use crate::solve_error::SolveErrorKind;
@@ -22,6 +21,8 @@ use crate::ty::{Children, Clash, Constructor, Head, Ty, Types};
 
 /// Maximum nesting of type constructors.
 const MAX_TYPE_DEPTH: usize = 32;
+/// Maximum number of children of a composite, including those of nested composites.
+pub(crate) const MAX_CHILDREN: usize = 4096;
 
 /// The remaining size of a type that is converted to plain data.
 struct Budget {
