@@ -84,7 +84,8 @@ impl Shapes {
 
     /// All shapes, in the order of their creation.
     pub(crate) fn ids(&self) -> impl Iterator<Item = ShapeId> + use<> {
-        (1..=u32::try_from(self.ends.len()).unwrap_or(u32::MAX)).filter_map(NonZeroU32::new).map(ShapeId)
+        let count = u32::try_from(self.ends.len()).expect("an arena has fewer than 2^32 shapes");
+        (1..=count).filter_map(NonZeroU32::new).map(ShapeId)
     }
 
     /// The number of distinct shapes.
