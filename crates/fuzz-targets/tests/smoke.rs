@@ -7,15 +7,15 @@ mod harness;
 mod hostile;
 #[path = "smoke/models.rs"]
 mod models;
+#[path = "smoke/mutations.rs"]
+mod mutations;
 #[path = "smoke/operators.rs"]
 mod operators;
-#[path = "smoke/rng.rs"]
-mod rng;
 #[path = "smoke/seeds.rs"]
 mod seeds;
 
 use harness::{memory_is_bounded, survive};
-use rng::Rng;
+use mutations::mutilate;
 use typeloom_components::codec::deflated::Deflated;
 use typeloom_components::codec::int8::Int8;
 use typeloom_components::model::{Network, Settings};
@@ -23,7 +23,7 @@ use typeloom_components::source::npy;
 use typeloom_contracts::codec::Codec;
 use typeloom_contracts::datum::{Datum, WireReqId};
 use typeloom_fuzz_targets as target;
-use typeloom_test_cases::number;
+use typeloom_test_cases::{Random, number};
 use typeloom_types::any_tensor::AnyTensor;
 
 /// Targets that take the bytes of a model.
@@ -73,8 +73,8 @@ fn truncated_models_are_refused_or_checked() {
 fn mutilated_models_are_refused_or_checked() {
     let mutilated = |models: Vec<(String, Vec<u8>)>, first: u64, count: usize| {
         let mutants = move |(seed, (name, bytes)): (u64, (String, Vec<u8>))| {
-            let mut rng = Rng(seed);
-            (format!("mutilated {name}"), (0..count).map(|_| rng.mutilate(&bytes)).collect())
+            let mut rng = Random(seed);
+            (format!("mutilated {name}"), (0..count).map(|_| mutilate(&mut rng, &bytes)).collect())
         };
         (first..).zip(models).map(mutants)
     };
@@ -84,8 +84,8 @@ fn mutilated_models_are_refused_or_checked() {
 #[test]
 fn mutilated_texts_are_refused_or_checked() {
     for (seed, text) in seeds::TEXTS.iter().enumerate() {
-        let mut rng = Rng(2000 + seed as u64);
-        let mutants: Vec<_> = (0..60).map(|_| rng.mutilate(text.as_bytes())).collect();
+        let mut rng = Random(2000 + seed as u64);
+        let mutants: Vec<_> = (0..60).map(|_| mutilate(&mut rng, text.as_bytes())).collect();
         survive("mutilated text", &mutants, target::text);
     }
 }
@@ -119,11 +119,11 @@ fn operators_survive_hostile_arguments() {
 #[test]
 fn operators_on_hostile_shapes_return_a_result_or_an_error() {
     for operator in 0..target::operator_count() {
-        let mut rng = Rng(11_000 + operator as u64);
+        let mut rng = Random(11_000 + operator as u64);
         let models: Vec<Vec<u8>> = (0..number(1, 8))
             .map(|_| {
                 let number = u16::try_from(operator).expect("there are fewer operators");
-                number.to_le_bytes().into_iter().chain((0..64).map(|_| rng.next() as u8)).collect()
+                number.to_le_bytes().into_iter().chain((0..64).map(|_| rng.bits() as u8)).collect()
             })
             .collect();
         survive(&format!("operator {operator}"), &models, target::operators);
@@ -148,8 +148,8 @@ fn every_fuzz_target_has_a_test() {
 fn bundles_are_refused_or_imported() {
     for (name, bytes) in hostile::bundles() {
         survive(&name, std::slice::from_ref(&bytes), target::bundle);
-        let mut rng = Rng(3000 + bytes.len() as u64);
-        let mutants: Vec<_> = (0..60).map(|_| rng.mutilate(&bytes)).collect();
+        let mut rng = Random(3000 + bytes.len() as u64);
+        let mutants: Vec<_> = (0..60).map(|_| mutilate(&mut rng, &bytes)).collect();
         survive(&format!("mutilated {name}"), &mutants, target::bundle);
     }
 }
@@ -197,8 +197,8 @@ op D 1
 fn descriptions_of_operators_are_refused_or_used() {
     typeloom_ops::described::Described::parse(DESCRIPTION).expect("the description is in the form");
     for (seed, text) in [DESCRIPTION, typeloom_ops::described::Described::MICROSOFT].into_iter().enumerate() {
-        let mut rng = Rng(4000 + seed as u64);
-        let mut mutants: Vec<_> = (0..number(24, 120)).map(|_| rng.mutilate(text.as_bytes())).collect();
+        let mut rng = Random(4000 + seed as u64);
+        let mut mutants: Vec<_> = (0..number(24, 120)).map(|_| mutilate(&mut rng, text.as_bytes())).collect();
         mutants.push(text.as_bytes().to_vec());
         survive("descriptions", &mutants, target::described);
     }
@@ -228,8 +228,8 @@ fn contracts_for_serving_are_refused_or_read() {
          \"shape\": [2]}}]'\n  outputs: \"[]\"\nb: 2\n",
     ];
     for (seed, text) in seeds.into_iter().enumerate() {
-        let mut rng = Rng(7000 + seed as u64);
-        let mut mutants: Vec<_> = (0..400).map(|_| rng.mutilate(text.as_bytes())).collect();
+        let mut rng = Random(7000 + seed as u64);
+        let mut mutants: Vec<_> = (0..400).map(|_| mutilate(&mut rng, text.as_bytes())).collect();
         mutants.push(text.as_bytes().to_vec());
         survive("contracts", &mutants, target::contract);
         assert!(typeloom_serving::Contract::read(text.as_bytes(), None).is_ok(), "{text}");
@@ -249,8 +249,8 @@ fn messages_of_the_wire_are_refused_or_taken() {
     ];
     for (seed, value) in seeds.iter().enumerate() {
         let message = target::wire_message(value);
-        let mut rng = Rng(5000 + seed as u64);
-        let mut inputs: Vec<_> = (0..150).map(|_| rng.mutilate(&message)).collect();
+        let mut rng = Random(5000 + seed as u64);
+        let mut inputs: Vec<_> = (0..150).map(|_| mutilate(&mut rng, &message)).collect();
         inputs.extend((0..message.len()).map(|end| message[..end].to_vec()));
         inputs.push(message);
         survive("messages", &inputs, target::wire);
@@ -269,8 +269,8 @@ fn messages_of_codecs_are_refused_or_decoded() {
         Deflated::<AnyTensor>::default().encode(&tensor).expect("any tensor"),
     ];
     for (seed, message) in messages.iter().enumerate() {
-        let mut rng = Rng(6000 + seed as u64);
-        let mut inputs: Vec<_> = (0..400).map(|_| rng.mutilate(message)).collect();
+        let mut rng = Random(6000 + seed as u64);
+        let mut inputs: Vec<_> = (0..400).map(|_| mutilate(&mut rng, message)).collect();
         inputs.extend((0..message.len()).map(|end| message[..end].to_vec()));
         survive("messages of codecs", &inputs, target::codecs);
     }
@@ -287,8 +287,8 @@ fn models_are_refused_or_networks() {
     let model = typeloom_onnx::text::model_bytes(text).expect("it is a model");
     let network = Network::<AnyTensor>::from_bytes(&model, &Settings::default()).expect("it is a network");
     assert_eq!(network.not_differentiable(), None);
-    let mut rng = Rng(8000);
-    let mut inputs: Vec<_> = (0..200).map(|_| rng.mutilate(&model)).collect();
+    let mut rng = Random(8000);
+    let mut inputs: Vec<_> = (0..200).map(|_| mutilate(&mut rng, &model)).collect();
     inputs.push(model);
     inputs.extend(models::small().into_iter().map(|(_, bytes)| bytes));
     survive("networks", &inputs, target::network);
@@ -304,8 +304,8 @@ fn generated_programs_keep_the_laws() {
     assert!(paths.len() > 10, "there are few streams of bytes");
     for (seed, path) in paths.iter().enumerate().step_by(number(4, 1)) {
         let bytes = std::fs::read(path).expect("the file can be read");
-        let mut rng = Rng(9000 + seed as u64);
-        let mut inputs: Vec<_> = (0..2).map(|_| rng.mutilate(&bytes)).collect();
+        let mut rng = Random(9000 + seed as u64);
+        let mut inputs: Vec<_> = (0..2).map(|_| mutilate(&mut rng, &bytes)).collect();
         inputs.push(bytes);
         survive(&path.display().to_string(), &inputs, target::programs);
     }
@@ -328,8 +328,8 @@ fn files_of_samples_are_refused_or_read() {
         b"a,b\n1,2\n3,\"4\"\n".to_vec(),
     ];
     for (seed, file) in files.iter().enumerate() {
-        let mut rng = Rng(7000 + seed as u64);
-        let mut inputs: Vec<_> = (0..number(80, 400)).map(|_| rng.mutilate(file)).collect();
+        let mut rng = Random(7000 + seed as u64);
+        let mut inputs: Vec<_> = (0..number(80, 400)).map(|_| mutilate(&mut rng, file)).collect();
         inputs.extend((0..=file.len()).step_by(number(5, 1)).map(|end| file[..end].to_vec()));
         survive("files of samples", &inputs, target::samples);
     }
@@ -345,7 +345,7 @@ fn crates_are_refused_or_described() {
     survive("a truncated crate", &cut, target::rustdoc);
     // Mutating only digits keeps most inputs valid JSON and changes the ids, which link all items.
     let digits: Vec<usize> = (0..seed.len()).filter(|at| seed[*at].is_ascii_digit()).collect();
-    let mut rng = Rng(4000);
+    let mut rng = Random(4000);
     let mutants: Vec<_> = (0..number(6, 150))
         .map(|_| {
             let mut mutant = seed.to_vec();
@@ -369,13 +369,13 @@ fn scenes_are_refused_or_shown() {
         };
         let diagnostics = checked.diagnostics();
         let encoded = typeloom_view::wire::encode(&typeloom_view::scene::scene(&mut checked, &diagnostics));
-        let mut rng = Rng(5000 + seed as u64);
-        let mutants: Vec<_> = (0..number(8, 40)).map(|_| rng.mutilate(&encoded)).collect();
+        let mut rng = Random(5000 + seed as u64);
+        let mutants: Vec<_> = (0..number(8, 40)).map(|_| mutilate(&mut rng, &encoded)).collect();
         survive(&format!("mutilated scene of {name}"), &mutants, target::scene);
     }
-    let mut rng = Rng(6000);
+    let mut rng = Random(6000);
     let request: &[u8] = br#"{"ask":"draw","expanded":["g0","n0"],"highlight":["v0"],"max_items":10}"#;
-    let requests: Vec<_> = (0..number(40, 200)).map(|_| rng.mutilate(request)).collect();
+    let requests: Vec<_> = (0..number(40, 200)).map(|_| mutilate(&mut rng, request)).collect();
     survive("mutilated requests", &requests, target::scene);
     memory_is_bounded();
 }

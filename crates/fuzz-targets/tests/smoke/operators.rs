@@ -5,8 +5,7 @@ use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::text::parse_model;
 use typeloom_ops::table::Table;
 use typeloom_solver::signature::{Arity, AttributeKind, FormalType, Schema};
-
-use crate::rng::Rng;
+use typeloom_test_cases::Random;
 
 /// Values defined in every model.
 const WORLD: &str = r#"<ir_version: 10, opset_import: ["" : 21]>
@@ -44,7 +43,7 @@ pub(crate) fn models() -> Vec<(String, Vec<Vec<u8>>)> {
             else {
                 continue;
             };
-            let mut rng = Rng(models.len() as u64);
+            let mut rng = Random(models.len() as u64);
             models.push((name.to_owned(), vec![model(&world, schema, &mut rng, 8)]));
         }
     }
@@ -52,7 +51,7 @@ pub(crate) fn models() -> Vec<(String, Vec<Vec<u8>>)> {
     models
 }
 
-fn model(world: &ModelProto, schema: &Schema, rng: &mut Rng, nodes: usize) -> Vec<u8> {
+fn model(world: &ModelProto, schema: &Schema, rng: &mut Random, nodes: usize) -> Vec<u8> {
     let mut model = world.clone();
     for import in &mut model.opset_import {
         import.domain = schema.domain.to_string().into();
@@ -72,7 +71,7 @@ fn model(world: &ModelProto, schema: &Schema, rng: &mut Rng, nodes: usize) -> Ve
                 (FormalType::Var(_), 1 | 2) | (FormalType::Tensor(_), _) => INTS,
                 (FormalType::Var(_), _) => FLOATS,
             };
-            (0..times).map(|_| rng.pick(pool).to_owned()).collect::<Vec<_>>()
+            (0..times).map(|_| (*rng.pick(pool)).to_owned()).collect::<Vec<_>>()
         });
         let input = inputs.collect();
         let outputs = schema.outputs.len().max(1) + rng.below(2);
@@ -94,14 +93,14 @@ fn model(world: &ModelProto, schema: &Schema, rng: &mut Rng, nodes: usize) -> Ve
     model.encode_to_vec()
 }
 
-fn attribute(name: &str, kind: AttributeKind, rng: &mut Rng) -> AttributeProto {
+fn attribute(name: &str, kind: AttributeKind, rng: &mut Random) -> AttributeProto {
     let mut attribute = AttributeProto { name: name.into(), ..AttributeProto::default() };
     let world = || parse_model(WORLD).expect("the values can be parsed").graph.unwrap_or_default();
     match kind {
-        AttributeKind::Float => attribute.f = Some(rng.pick(&[0.0, -1.0, f32::NAN, f32::INFINITY, 1e30])),
-        AttributeKind::Int => attribute.i = Some(rng.pick(NUMBERS)),
+        AttributeKind::Float => attribute.f = Some(*rng.pick(&[0.0, -1.0, f32::NAN, f32::INFINITY, 1e30])),
+        AttributeKind::Int => attribute.i = Some(*rng.pick(NUMBERS)),
         AttributeKind::String => {
-            let text = rng.pick(&[
+            let text = *rng.pick(&[
                 "",
                 "SAME_UPPER",
                 "VALID",
@@ -114,15 +113,15 @@ fn attribute(name: &str, kind: AttributeKind, rng: &mut Rng) -> AttributeProto {
             attribute.s = Some(text.as_bytes().to_vec().into());
         }
         AttributeKind::Floats => {
-            attribute.floats = (0..rng.below(9)).map(|_| rng.pick(&[0.0, 1e30, -1.0])).collect();
+            attribute.floats = (0..rng.below(9)).map(|_| *rng.pick(&[0.0, 1e30, -1.0])).collect();
         }
-        AttributeKind::Ints => attribute.ints = (0..rng.below(9)).map(|_| rng.pick(NUMBERS)).collect(),
+        AttributeKind::Ints => attribute.ints = (0..rng.below(9)).map(|_| *rng.pick(NUMBERS)).collect(),
         AttributeKind::Strings => attribute.strings = vec!["x".into(); rng.below(4)],
         AttributeKind::Tensor => {
             let constants = world().initializer;
             let mut tensor = constants[rng.below(constants.len())].clone();
             if rng.below(2) == 0 {
-                tensor.dims = (0..rng.below(4)).map(|_| rng.pick(NUMBERS)).collect();
+                tensor.dims = (0..rng.below(4)).map(|_| *rng.pick(NUMBERS)).collect();
             }
             attribute.t = Some(Box::new(tensor));
         }
