@@ -32,7 +32,7 @@ import python_reference  # noqa: E402
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 #: Folders of documents, and single documents.
-FOLDERS = ["docs", "spec", "crates/solver/pages"]
+FOLDERS = ["docs", "spec", "crates/solver/pages", "bench/results"]
 DOCUMENTS = [
     "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "bench/README.md", "fuzz/README.md",
     "models/README.md", "transports/libp2p/README.md",
@@ -42,7 +42,7 @@ DOCUMENTS = [
 PICTURES = "docs/pictures"
 
 #: Folders of the repository, and their names in addresses.
-ADDRESSES = {"docs/": "", "crates/solver/pages/": "codes/"}
+ADDRESSES = {"docs/": "", "crates/solver/pages/": "codes/", "bench/results/": "performance/"}
 
 #: The page of the Python reference, which only the site has, and the sources that links lead to on code hosts.
 REFERENCE = "docs/python/reference.md"

@@ -149,12 +149,12 @@ fn every_crate_has_a_description() {
     none("crates without a module doc", &silent.map(|path| shown(&path)).collect::<Vec<_>>());
 }
 
-/// Documents whose links are checked: those next to the workspace's manifest, and those in `docs/` and `crates/`.
+/// Documents whose links are checked: those next to the workspace's manifest, and those in `docs/`, `crates/` and `bench/`.
 fn documents() -> Vec<PathBuf> {
     let beside = std::fs::read_dir(root()).expect("the repository can be read");
     let mut documents: Vec<_> = beside.map(|entry| entry.expect("a file of the repository").path()).collect();
     documents.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
-    documents.extend(["docs", "crates"].iter().flat_map(|folder| files(folder, "md")));
+    documents.extend(["docs", "crates", "bench"].iter().flat_map(|folder| files(folder, "md")));
     documents.sort();
     documents
 }
