@@ -2,13 +2,13 @@
 """Write the facts about ONNX Runtime that `crates/targets` reads: limits, signatures, kernels, functions and rejected attributes.
 
     pip install onnxruntime==1.31.1 onnx==1.23.2     # or onnxruntime==1.24.4
-    python3 tools/runtime_kernels.py            # writes crates/targets/data/onnxruntime-1.31.txt, or -1.24.txt
-    python3 tools/runtime_kernels.py --check    # exit 1 if that file differs
+    python3 tools/facts/runtime_kernels.py            # writes crates/targets/data/onnxruntime-1.31.txt, or -1.24.txt
+    python3 tools/facts/runtime_kernels.py --check    # exit 1 if that file differs
 
 Signatures and kernels come from the registries of the package. All other facts are the results of loading small models with
 default options and the provider CPUExecutionProvider: the newest IR version, the newest version of each domain, the element
 types that the loader knows, the operators that it replaces by function bodies because they have no kernel, and the attribute
-values that constructors of kernels reject. `tools/runtime_probes.py` contains these models.
+values that constructors of kernels reject. `tools/facts/runtime_probes.py` contains these models.
 
 The format is documented in `crates/targets/src/facts.rs`.
 """
@@ -26,7 +26,7 @@ import runtime_probes as probes
 
 PROVIDER = "CPUExecutionProvider"
 VERSIONS = {"1.31.1": "onnxruntime-1.31", "1.24.4": "onnxruntime-1.24"}
-FOLDER = Path(__file__).resolve().parent.parent / "crates" / "targets" / "data"
+FOLDER = Path(__file__).resolve().parents[2] / "crates" / "targets" / "data"
 UNBOUNDED = 2147483647
 
 # The layouts that ONNX Runtime itself inserts; no model contains them.

@@ -2,8 +2,8 @@
 """Record values that ONNX Runtime computes for random calls of operators outside ONNX's default domain.
 
     pip install onnxruntime==1.31.1 onnx==1.23.2
-    python3 tools/runtime_values.py                       # rewrites the recorded cases
-    python3 tools/runtime_values.py --count 50 --seed 7 --out DIR [--only Attention]
+    python3 tools/facts/runtime_values.py                       # rewrites the recorded cases
+    python3 tools/facts/runtime_values.py --count 50 --seed 7 --out DIR [--only Attention]
 
 Writes `ml.txt` and `contrib.txt`: graphs of one node in ONNX's textual syntax, each followed by its inputs and
 results:
@@ -36,7 +36,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from runtime_values import contrib, ml  # noqa: E402
 from runtime_values.case import DTYPES, is_present  # noqa: E402
 
-FOLDER = Path(__file__).resolve().parent.parent / "crates" / "runtime" / "tests" / "runtime_values"
+FOLDER = Path(__file__).resolve().parents[2] / "crates" / "runtime" / "tests" / "runtime_values"
 
 
 def literal(value):

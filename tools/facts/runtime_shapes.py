@@ -2,8 +2,8 @@
 """Record the types that ONNX Runtime computes for the graphs in `crates/ops/tests/runtime_shapes/`.
 
     pip install onnxruntime==1.31.1 onnx==1.23.2
-    python3 tools/runtime_shapes.py            # rewrites the recorded lines
-    python3 tools/runtime_shapes.py --check    # exit 1 if a recorded line differs
+    python3 tools/facts/runtime_shapes.py            # rewrites the recorded lines
+    python3 tools/facts/runtime_shapes.py --check    # exit 1 if a recorded line differs
 
 A file consists of graphs in ONNX's textual syntax, one a line, each followed by what happened when it ran:
 
@@ -30,7 +30,7 @@ import onnxruntime as ort
 from onnx import TensorProto, helper, parser
 
 VERSION = "1.31.1"
-FOLDER = Path(__file__).resolve().parent.parent / "crates" / "ops" / "tests" / "runtime_shapes"
+FOLDER = Path(__file__).resolve().parents[2] / "crates" / "ops" / "tests" / "runtime_shapes"
 
 
 def main() -> int:

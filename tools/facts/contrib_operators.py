@@ -2,8 +2,8 @@
 """Write the signatures of ONNX Runtime's operators into the description that `typeloom-ops` embeds.
 
     pip install onnxruntime==1.31.1 onnx==1.23.2
-    python3 tools/contrib_operators.py            # writes crates/ops/data/com.microsoft.txt
-    python3 tools/contrib_operators.py --check    # exit 1 if that file differs
+    python3 tools/facts/contrib_operators.py            # writes crates/ops/data/com.microsoft.txt
+    python3 tools/facts/contrib_operators.py --check    # exit 1 if that file differs
 
 Ports, type variables, attributes and defaults are facts of the package. Documentation strings are not
 copied. What operators do to shapes (`shape`, `let`, `require`, `like`, `when` and comments) is written by
@@ -19,7 +19,7 @@ import onnxruntime
 import onnxruntime.capi.onnxruntime_pybind11_state as runtime
 
 VERSION = "1.31.1"
-TARGET = Path(__file__).resolve().parent.parent / "crates" / "ops" / "data" / "com.microsoft.txt"
+TARGET = Path(__file__).resolve().parents[2] / "crates" / "ops" / "data" / "com.microsoft.txt"
 
 HAND = ("shape", "let", "require", "like", "when", "#")
 
@@ -70,7 +70,7 @@ def render(hand: dict[str, list[str]]) -> str:
     schemas = runtime.get_all_operator_schema()
     lines = [
         "typeloom-operators 1",
-        f"# Operators of onnxruntime {VERSION}. Written by tools/contrib_operators.py, except for the shape lines.",
+        f"# Operators of onnxruntime {VERSION}. Written by tools/facts/contrib_operators.py, except for the shape lines.",
         *(f"# Left out: {name}, which {reason}." for name, reason in LEFT_OUT.items()),
     ]
     lines += [f"group {name} {' '.join(members)}" for name, members in GROUPS.items()]

@@ -2,8 +2,8 @@
 """Write the operator table that `typeloom-ops` embeds.
 
     pip install onnx==1.23.2
-    python3 tools/operator_table.py            # writes crates/ops/data/operators.txt
-    python3 tools/operator_table.py --check    # exit 1 if that file differs from the package
+    python3 tools/facts/operator_table.py            # writes crates/ops/data/operators.txt
+    python3 tools/facts/operator_table.py --check    # exit 1 if that file differs from the package
 
 The table holds facts only: which operators there are, their ports, type variables, attributes and
 defaults. Documentation strings are not copied. The format is specified at the top of
@@ -22,7 +22,7 @@ import sys
 from pathlib import Path
 
 ONNX_VERSION = "1.23.2"
-TARGET = Path(__file__).resolve().parent.parent / "crates" / "ops" / "data" / "operators.txt"
+TARGET = Path(__file__).resolve().parents[2] / "crates" / "ops" / "data" / "operators.txt"
 
 # Element types in the order of their `TensorProto.DataType` numbers, from 1 on.
 ELEMS = (
