@@ -6,7 +6,7 @@ The pages keep their paths in the repository, so that their links work on code h
 - add the reference of the Python package (see `python_reference.py`);
 - list folders in the navigation;
 - point links at sources to the repository;
-- show snapshots of problems as pictures (see `crates/spec/src/pictures.rs`), with the text below.
+- show snapshots of problems as pictures (see `crates/testing/src/spec/pictures.rs`), with the text below.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ use typeloom_components::source::npy;
 use typeloom_contracts::codec::Codec;
 use typeloom_contracts::datum::{Datum, WireReqId};
 use typeloom_fuzz_targets as target;
-use typeloom_test_cases::{Random, number};
+use typeloom_testing::{Random, number};
 use typeloom_types::any_tensor::AnyTensor;
 
 /// Targets that take the bytes of a model.

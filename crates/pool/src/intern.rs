@@ -182,7 +182,7 @@ mod support;
 mod tests {
     use super::support::{copy_shuffled, random_node, random_types};
     use super::*;
-    use typeloom_test_cases::Random;
+    use typeloom_testing::Random;
 
     fn colliding_pool() -> Pool {
         let mut pool = Pool::new();

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::support::{self, chain, random_types};
 use typeloom_pool::{Bundle, ExportError, Idx, ImportError, ImportLimits, Pool, Sort, Tag};
-use typeloom_test_cases::{Random, number};
+use typeloom_testing::{Random, number};
 
 /// A pool of random types and some labelled roots.
 pub(crate) fn random_bundle(seed: u64, types: usize) -> (Pool, Bundle) {

@@ -3,7 +3,7 @@
 use crate::support::{chain, random_types};
 use typeloom_pool::compat::{Compat, CompatCache, Direction, MAX_DIFFERENCES, TypeChange};
 use typeloom_pool::{Descriptor, GraphRef, Idx, Pool, Sort, Tag, VariantDescriptor};
-use typeloom_test_cases::{Random, number};
+use typeloom_testing::{Random, number};
 
 fn structure(pool: &mut Pool, fields: &[(&str, Idx)]) -> Idx {
     let name = pool.name("S").unwrap();

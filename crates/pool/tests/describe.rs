@@ -5,7 +5,7 @@ use typeloom_pool::{
     Descriptor, Digest, GraphRef, Idx, ModuleItem, Pool, ReconstructError, Sort, Tag, TypeDescriptor,
     TypedModule, Visibility,
 };
-use typeloom_test_cases::Random;
+use typeloom_testing::Random;
 
 fn digest_of(descriptor: &TypeDescriptor) -> Digest {
     descriptor.digest().unwrap()

@@ -7,7 +7,7 @@ use typeloom_pool::{
     Bounded, Bundle, Descriptor, GraphRef, Idx, ImportError, ImportErrorKind, ImportLimits, NameError, Pool,
     PoolError, Sort, Tag, VariantDescriptor,
 };
-use typeloom_test_cases::{Random, number};
+use typeloom_testing::{Random, number};
 
 /// A pool with some content, and an identical pool that imports nothing.
 struct Witness {

@@ -6,7 +6,7 @@ use crate::support::random_types;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use typeloom_pool::{Descriptor, Idx, Pool, PoolError, RenderLimits, Sort, Tag};
-use typeloom_test_cases::Random;
+use typeloom_testing::Random;
 
 fn runner(cases: u32) -> TestRunner {
     let config = Config { cases, failure_persistence: None, ..Config::default() };

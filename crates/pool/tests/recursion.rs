@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::support::{self, random_node};
 use typeloom_pool::{Descriptor, GraphRef, Idx, Pool, PoolError, Sort, Tag};
-use typeloom_test_cases::Random;
+use typeloom_testing::Random;
 
 type Node = Descriptor<GraphRef<Idx>>;
 

@@ -5,7 +5,7 @@ use typeloom_pool::{
     Bounded, ConstDescriptor, Descriptor, GraphRef, Idx, ImportError, ImportErrorKind, ImportLimits, Pool,
     PoolError, Sort, Tag, Variable,
 };
-use typeloom_test_cases::{Random, number};
+use typeloom_testing::{Random, number};
 
 type Node = Descriptor<GraphRef<Idx>>;
 

@@ -3,7 +3,7 @@
 use typeloom_pool::{
     ConstDescriptor, Descriptor, GraphRef, Idx, Pool, Sort, Tag, Variable, VariantDescriptor,
 };
-use typeloom_test_cases::Random;
+use typeloom_testing::Random;
 
 /// `struct Node { value, next: option<Node> }`.
 pub(crate) fn chain(pool: &mut Pool, value: Idx) -> Idx {

@@ -10,7 +10,7 @@ use typeloom_term::{
     Arena, Boxed, Const, ConstData, ConstValue, Interned, Name, Placeholder, Region, Symbols, Ty, TyData,
     TypeFamily, Universe, print,
 };
-use typeloom_test_cases::Random;
+use typeloom_testing::Random;
 
 use crate::shape::{Build, Style, check, shapes};
 use crate::support::random_types;

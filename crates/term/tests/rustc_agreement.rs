@@ -16,7 +16,7 @@ use typeloom_term::infer::RegionFacts;
 use typeloom_term::parse::{Scope, parse_ty};
 use typeloom_term::print;
 use typeloom_term::{Arena, Boxed, Interned, Name, Region, Ty, TypeFamily, Variance};
-use typeloom_test_cases::Random;
+use typeloom_testing::Random;
 
 /// Declarations that the types refer to; the same as in the recorded cases.
 const PRELUDE: &str = "

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use typeloom_term::infer::Negation;
 use typeloom_term::parse::{Scope, parse_ty};
 use typeloom_term::{Arena, Boxed, InferenceTable, Interned, Name, TypeFamily, Variance};
-use typeloom_test_cases::Random;
+use typeloom_testing::Random;
 
 const PRELUDE: &str = "#![allow(unused)]
 use std::marker::PhantomData;

@@ -15,7 +15,7 @@ use typeloom_term::infer::RegionFacts;
 use typeloom_term::parse::{Scope, parse_ty};
 use typeloom_term::subst::replace_params;
 use typeloom_term::{Arena, Boxed, InferenceTable, Interned, Name, Ty, TypeFamily, print};
-use typeloom_test_cases::Random;
+use typeloom_testing::Random;
 
 const PRELUDE: &str = "
 #![allow(unused, dead_code)]

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use prost::Message as _;
 use typeloom::check::{Checked, Options, check};
 use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto};
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 use super::*;
 

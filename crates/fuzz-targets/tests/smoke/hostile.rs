@@ -6,7 +6,7 @@ use typeloom_onnx::messages::tensor_shape_proto::dimension;
 use typeloom_onnx::messages::type_proto::Value;
 use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::text::parse_model;
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 /// Length of the long chains.
 const NODES: usize = 3_000;

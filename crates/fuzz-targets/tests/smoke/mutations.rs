@@ -1,6 +1,6 @@
 //! Mutations of files.
 
-use typeloom_test_cases::Random;
+use typeloom_testing::Random;
 
 /// Applies one to four mutations: flips bits, replaces bytes, duplicates, removes or moves chunks, or
 /// replaces them with numbers.

@@ -5,7 +5,7 @@ use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::text::parse_model;
 use typeloom_ops::table::Table;
 use typeloom_solver::signature::{Arity, AttributeKind, FormalType, Schema};
-use typeloom_test_cases::Random;
+use typeloom_testing::Random;
 
 /// Values defined in every model.
 const WORLD: &str = r#"<ir_version: 10, opset_import: ["" : 21]>

@@ -6,7 +6,7 @@ use object_store::ObjectStore;
 use typeloom_registry::names::Named;
 use typeloom_registry::settings::Settings;
 use typeloom_registry::{Mode, Reference, Selector, Timestamp};
-use typeloom_test_cases::Random;
+use typeloom_testing::Random;
 
 use crate::store::{Failing, Plan};
 use crate::support::{bundles, memory, push, registry, subject};

@@ -11,7 +11,7 @@ use object_store::{
     CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
     PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
-use typeloom_test_cases::Random;
+use typeloom_testing::Random;
 
 /// An error that is injected into an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -11,7 +11,7 @@ use object_store::{ObjectStoreExt as _, PutPayload};
 use typeloom_registry::settings::Settings;
 use typeloom_registry::verify::Checkpoint;
 use typeloom_registry::{Mode, RegistryError, Selector, Timestamp};
-use typeloom_test_cases::{Random, number};
+use typeloom_testing::{Random, number};
 
 use crate::support::{bundles, memory, push, reference, registry, stores, subject};
 

@@ -14,7 +14,7 @@ use typeloom_registry::push::Novelty;
 use typeloom_registry::settings::Settings;
 use typeloom_registry::verdict::{MAX_SEARCHED, Nearest, Verdict};
 use typeloom_registry::{Mode, Registry, RegistryError, Selector, Subject, Timestamp};
-use typeloom_test_cases::{Random, number};
+use typeloom_testing::{Random, number};
 
 use crate::store::{Failing, Plan};
 use crate::support::{bundles, compatible, memory, push, reference, registry, subject};

@@ -12,7 +12,7 @@ use typeloom_runtime::components::Components;
 use typeloom_runtime::executor::Executor;
 use typeloom_runtime::executor::part::Part;
 use typeloom_runtime::options::Verify;
-use typeloom_test_cases::{Random, number};
+use typeloom_testing::{Random, number};
 use typeloom_types::any_tensor::AnyTensor;
 
 use crate::modules::support::{Body, Outcome, floats, linked, run};

@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use typeloom_contracts::datum::Datum;
 use typeloom_contracts::peer_selector::PeerId;
-use typeloom_test_cases::Random;
+use typeloom_testing::Random;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_wire::clock::Clock;
 use typeloom_wire::delivery::{Effects, Wanted};

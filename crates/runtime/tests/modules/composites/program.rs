@@ -15,7 +15,7 @@ use typeloom_module::graph::Graph;
 use typeloom_module::graph::value::ValueRef;
 use typeloom_module::module::Module;
 use typeloom_onnx::messages::IntoAttribute;
-use typeloom_test_cases::Random;
+use typeloom_testing::Random;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 

@@ -17,9 +17,9 @@ use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::document::Malformed;
-use crate::kinds::Context;
-use crate::pattern::lines_match;
+use crate::spec::document::Malformed;
+use crate::spec::kinds::Context;
+use crate::spec::pattern::lines_match;
 
 /// A command as written.
 struct Session<'t> {

@@ -25,7 +25,7 @@
 //!
 //! The command `typeloom-pictures` renders the problems in documents as pictures for the site ([`pictures`]).
 //!
-//! Not published, and not for documents outside the repository: the pages of diagnostic codes are
+//! Not for documents outside the repository: the pages of diagnostic codes are
 //! executed by the tests of the renderers.
 
 use std::path::PathBuf;

@@ -8,8 +8,8 @@ use std::str::FromStr;
 use typeloom_solver::model::{Mode, Options, Seed};
 use typeloom_targets::Target;
 
-use crate::Suite;
-use crate::document::{Document, Fence, Malformed};
+use crate::spec::Suite;
+use crate::spec::document::{Document, Fence, Malformed};
 
 mod console;
 mod facts;

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use typeloom_spec::document::Document;
-use typeloom_spec::{Judged, Suite, bless, pictures};
+use typeloom_testing::spec::document::Document;
+use typeloom_testing::spec::{Judged, Suite, bless, pictures};
 
 fn suite(bless: bool) -> Suite {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -235,7 +235,7 @@ fn every_operator_family_has_a_page() {
 
 #[test]
 fn edits_of_one_file_do_not_disturb_each_other() {
-    let folder = std::env::temp_dir().join(format!("typeloom-spec-{}", std::process::id()));
+    let folder = std::env::temp_dir().join(format!("typeloom-testing-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("a.md"), "one two three").unwrap();
     let edit = |range, text: &str| bless::Edit { file: "a.md".into(), range, text: text.to_owned() };

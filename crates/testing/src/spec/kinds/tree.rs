@@ -4,8 +4,8 @@ use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::universe::Universe;
 use typeloom_types::lattice::{Lattice, NodeRef};
 
-use crate::document::Malformed;
-use crate::kinds::Context;
+use crate::spec::document::Malformed;
+use crate::spec::kinds::Context;
 
 /// One line per node: id, indented; whether it is a bound; ONNX's name of the element type; the denotation.
 pub(crate) fn truth(cx: &Context<'_>, top: Option<&str>) -> Result<String, Malformed> {

@@ -19,8 +19,8 @@ use typeloom_solver::dim::{Decision, DimId, Dims, Solved};
 use typeloom_solver::universe::Universe;
 use typeloom_types::lattice::{Lattice, NodeNo};
 
-use crate::document::Malformed;
-use crate::kinds::Context;
+use crate::spec::document::Malformed;
+use crate::spec::kinds::Context;
 
 /// Facts are not blessed: each that is false is listed.
 pub(crate) fn truth(cx: &Context<'_>) -> Result<String, Malformed> {

@@ -13,9 +13,9 @@ use typeloom_solver::model::Mode;
 use typeloom_solver::type_solver::{TypeError, TypeSolver};
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
 
-use crate::comments::{self, Codes, Line};
-use crate::document::Malformed;
-use crate::kinds::Context;
+use crate::spec::comments::{self, Codes, Line};
+use crate::spec::document::Malformed;
+use crate::spec::kinds::Context;
 
 pub(crate) fn truth(cx: &Context<'_>, mode: Mode) -> Result<String, Malformed> {
     let text = &cx.fence().text;

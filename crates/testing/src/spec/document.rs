@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 
-use crate::kinds::Kind;
+use crate::spec::kinds::Kind;
 
 /// Languages of fences without statements.
 const IGNORED: [&str; 7] = ["text", "sh", "rust", "python", "json", "toml", "markdown"];

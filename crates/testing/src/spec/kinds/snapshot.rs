@@ -16,9 +16,9 @@ use typeloom_report::human::Color;
 use typeloom_report::{concise, github, human, table};
 use typeloom_solver::diagnostic::{Diagnostic, explain_value};
 
-use crate::document::Malformed;
-use crate::kinds::{Context, Kind, graph};
-use crate::pattern::lines_match;
+use crate::spec::document::Malformed;
+use crate::spec::kinds::{Context, Kind, graph};
+use crate::spec::pattern::lines_match;
 
 /// The name of the model.
 const FILE: &str = "model.onnx";

@@ -10,7 +10,7 @@
 
 use typeloom_solver::diagnostic::{Code, Severity};
 
-use crate::pattern::line_matches;
+use crate::spec::pattern::line_matches;
 
 /// The statement of a comment.
 #[derive(Clone, Debug, PartialEq, Eq)]

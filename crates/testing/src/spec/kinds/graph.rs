@@ -15,9 +15,9 @@ use typeloom_onnx::text::{ParseError, parse_model, parse_node};
 use typeloom_solver::diagnostic::{Diagnostic, diagnose};
 use typeloom_solver::model::{CheckError, Checked};
 
-use crate::comments::{self, Codes};
-use crate::document::Malformed;
-use crate::kinds::{Context, Settings};
+use crate::spec::comments::{self, Codes};
+use crate::spec::document::Malformed;
+use crate::spec::kinds::{Context, Settings};
 
 /// The default version of ONNX's operator set.
 const OPSET: i64 = 23;

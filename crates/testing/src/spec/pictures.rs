@@ -15,9 +15,9 @@ use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 use typeloom_onnx::prost::Message as _;
 use typeloom_report::human::{self, Color};
 
-use crate::document::Malformed;
-use crate::kinds::{self, Settings, graph};
-use crate::pattern::lines_match;
+use crate::spec::document::Malformed;
+use crate::spec::kinds::{self, Settings, graph};
+use crate::spec::pattern::lines_match;
 
 /// The name of the model in the text.
 const FILE: &str = "model.onnx";
