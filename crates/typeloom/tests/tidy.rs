@@ -78,10 +78,16 @@ fn unsafe_code_is_confined_and_explained() {
     none("files with unsafe code that `ARCHITECTURE.md` does not list", &missing);
 }
 
+/// The manifests of the main workspace.
+fn manifests() -> impl Iterator<Item = PathBuf> {
+    let manifests = ["crates", "fuzz/targets"].into_iter().flat_map(|folder| files(folder, "toml"));
+    manifests.filter(|path| path.ends_with("Cargo.toml"))
+}
+
 #[test]
 fn every_file_of_tests_is_compiled() {
     let mut found = Vec::new();
-    for manifest in files("crates", "toml").into_iter().filter(|path| path.ends_with("Cargo.toml")) {
+    for manifest in manifests() {
         let manifest_text = read(&manifest);
         let tests = manifest.with_file_name("tests");
         if !manifest_text.contains("autotests = false") || !tests.is_dir() {
@@ -109,7 +115,7 @@ fn every_file_of_tests_is_compiled() {
 #[test]
 fn every_test_of_a_library_is_executed() {
     let mut found = Vec::new();
-    for manifest in files("crates", "toml").into_iter().filter(|path| path.ends_with("Cargo.toml")) {
+    for manifest in manifests() {
         let manifest_text = read(&manifest);
         let library = manifest_text.split_once("\n[lib]\n").map_or("", |(_, rest)| rest);
         let library = library.split("\n[").next().unwrap_or_default();

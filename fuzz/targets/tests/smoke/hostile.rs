@@ -301,7 +301,7 @@ pub(crate) fn texts() -> Vec<(&'static str, String)> {
 
 /// Bundles: those of the pool's golden tests, and nested JSON.
 pub(crate) fn bundles() -> Vec<(String, Vec<u8>)> {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../pool/tests/golden");
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/pool/tests/golden");
     let mut bundles: Vec<_> = std::fs::read_dir(folder)
         .expect("the pool has golden bundles")
         .map(|entry| entry.expect("a folder can be listed").path())

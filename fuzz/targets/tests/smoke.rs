@@ -134,7 +134,7 @@ fn operators_on_hostile_shapes_return_a_result_or_an_error() {
 /// Every target of `fuzz/` runs in a test of this file.
 #[test]
 fn every_fuzz_target_has_a_test() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/fuzz_targets");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz_targets");
     let own = include_str!("smoke.rs");
     for file in std::fs::read_dir(folder).expect("the targets are there") {
         let text = std::fs::read_to_string(file.expect("the folder can be read").path()).expect("it is text");
@@ -297,7 +297,7 @@ fn models_are_refused_or_networks() {
 
 #[test]
 fn generated_programs_keep_the_laws() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/programs");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../seeds/programs");
     let files = std::fs::read_dir(folder).expect("the streams of bytes are there");
     let mut paths: Vec<_> = files.map(|file| file.expect("the folder can be read").path()).collect();
     paths.sort();
