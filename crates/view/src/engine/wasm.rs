@@ -10,16 +10,16 @@
 //! it, between two calls: a WebAssembly module without threads runs nothing at that time.
 //!
 //! **Limit:** one scene for each instance of the module.
+//!
+//! Only `tools/page/build.py` compiles this file.
 #![expect(
     unsafe_code,
     reason = "names of exported functions are attributes that can collide, hence the prefix `page_`"
 )]
 
-mod session;
-
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use session::Session;
+use super::session::Session;
 
 static SESSION: Mutex<Session> = Mutex::new(Session::new());
 
@@ -29,30 +29,30 @@ fn session() -> MutexGuard<'static, Session> {
 
 /// Empties the buffer and gives it a size. Returns its address, or null if there is not enough memory.
 #[unsafe(no_mangle)]
-pub extern "C" fn page_reserve(size: usize) -> *mut u8 {
+pub(crate) extern "C" fn page_reserve(size: usize) -> *mut u8 {
     session().reserve(size).map_or(std::ptr::null_mut(), <[u8]>::as_mut_ptr)
 }
 
 /// Decodes the scene in the buffer. Returns 1, or 0 with an error message in the buffer.
 #[unsafe(no_mangle)]
-pub extern "C" fn page_open() -> u32 {
+pub(crate) extern "C" fn page_open() -> u32 {
     u32::from(session().open())
 }
 
 /// Answers the request in the buffer. Returns the length of the answer.
 #[unsafe(no_mangle)]
-pub extern "C" fn page_answer() -> usize {
+pub(crate) extern "C" fn page_answer() -> usize {
     session().answer()
 }
 
 /// The address of the answer.
 #[unsafe(no_mangle)]
-pub extern "C" fn page_address() -> *const u8 {
+pub(crate) extern "C" fn page_address() -> *const u8 {
     session().buffer().as_ptr()
 }
 
 /// The length of the answer.
 #[unsafe(no_mangle)]
-pub extern "C" fn page_length() -> usize {
+pub(crate) extern "C" fn page_length() -> usize {
     session().buffer().len()
 }

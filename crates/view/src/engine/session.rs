@@ -1,6 +1,6 @@
 //! One scene and the buffer through which a page asks about it.
 
-use typeloom_view::engine::Engine;
+use super::Engine;
 
 const NOT_OPEN: &str = r#"{"error":"no scene is open"}"#;
 
@@ -53,9 +53,9 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use typeloom_solver::model::Options;
-    use typeloom_view::{scene, wire};
 
     use super::*;
+    use crate::{scene, wire};
 
     /// The bytes of a scene with one node.
     fn scene_bytes() -> Vec<u8> {
