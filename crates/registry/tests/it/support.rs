@@ -11,13 +11,13 @@ use prost::Message as _;
 use typeloom_interface::bundle::{Exported, export_interfaces};
 use typeloom_interface::exports::Content;
 use typeloom_interface::{Interface, MAIN, PortIdentity};
+use typeloom_io::stores::Stores;
 use typeloom_pool::compat::Direction;
 use typeloom_registry::entry::{Hash, Ports, SourceFile};
 use typeloom_registry::push::Push;
 use typeloom_registry::registry::Contention;
 use typeloom_registry::settings::Settings;
 use typeloom_registry::{Reference, Registry, Subject, Timestamp};
-use typeloom_stores::Stores;
 
 /// The stores of all tests: one runtime.
 pub(crate) fn stores() -> &'static Stores {

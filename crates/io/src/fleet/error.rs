@@ -1,6 +1,6 @@
 //! Errors of reading an object.
 
-use typeloom_stores::StoreError;
+use crate::stores::StoreError;
 
 /// Error of reading an object, as opposed to a problem of the model in it.
 #[derive(Debug, thiserror::Error)]
@@ -8,7 +8,7 @@ pub enum FetchError {
     /// The object cannot be accessed.
     #[error(transparent)]
     Access(#[from] StoreError),
-    /// A limit of [`Limits`](crate::Limits) is reached.
+    /// A limit of [`Limits`](crate::fleet::Limits) is reached.
     #[error("{0}")]
     Limit(String),
 }

@@ -5,9 +5,9 @@ use std::io;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use crate::error::StoreError;
-use crate::folder::Listed;
-use crate::staging;
+use crate::stores::error::StoreError;
+use crate::stores::folder::Listed;
+use crate::stores::staging;
 
 /// Returns an error if an object or folder below a root is a link or another special file, or is reached through a link.
 pub(crate) fn check(root: &Path, name: &str) -> Result<(), StoreError> {

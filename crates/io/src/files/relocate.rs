@@ -13,7 +13,7 @@ use std::path::{Component, Path, PathBuf};
 use typeloom_onnx::external::locations;
 use typeloom_onnx::view::ModelView;
 
-use crate::{open_side, usable};
+use crate::files::{open_side, usable};
 
 /// The treatment of side files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -191,7 +191,7 @@ pub fn relocate(
 
 /// The files that a model at a path refers to; none if there is no model. `folder` is the absolute one of the path.
 fn side_files(path: &Path, folder: &Path) -> HashSet<PathBuf> {
-    let Ok(bytes) = crate::open(path) else { return HashSet::new() };
+    let Ok(bytes) = crate::files::open(path) else { return HashSet::new() };
     let locations = ModelView::new(&bytes).map(|model| locations(&model)).unwrap_or_default();
     locations.into_iter().map(|location| folder.join(location)).collect()
 }

@@ -8,10 +8,10 @@ use futures_util::TryStreamExt as _;
 use object_store::path::Path as Key;
 use object_store::{ObjectStore, ObjectStoreExt as _, PutMode, PutPayload};
 
-use crate::error::{StoreError, is_of_bucket};
-use crate::local;
-use crate::staging;
-use crate::stores::Threads;
+use crate::stores::by_url::Threads;
+use crate::stores::error::{StoreError, is_of_bucket};
+use crate::stores::local;
+use crate::stores::staging;
 
 /// Objects below one prefix of a store, by names relative to it. Parts of a name are separated by `/`.
 #[derive(Clone, Debug)]

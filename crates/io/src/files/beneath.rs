@@ -37,16 +37,16 @@ pub(crate) fn open(folder: &Path, parts: &[&OsStr]) -> Result<Found> {
         at = File::from(openat(&at, *part, flags | OFlags::DIRECTORY, Mode::empty())?);
     }
     // Opening a device can have any effect, so the kind is tested before.
-    crate::check_type(match kind_of(&at, last)? {
+    crate::files::check_type(match kind_of(&at, last)? {
         FileType::Symlink => return Ok(Found::Link),
-        FileType::RegularFile => crate::Kind::File,
-        FileType::Directory => crate::Kind::Folder,
-        FileType::Fifo => crate::Kind::Pipe,
-        FileType::Socket => crate::Kind::Socket,
-        FileType::CharacterDevice | FileType::BlockDevice | FileType::Unknown => crate::Kind::Device,
+        FileType::RegularFile => crate::files::Kind::File,
+        FileType::Directory => crate::files::Kind::Folder,
+        FileType::Fifo => crate::files::Kind::Pipe,
+        FileType::Socket => crate::files::Kind::Socket,
+        FileType::CharacterDevice | FileType::BlockDevice | FileType::Unknown => crate::files::Kind::Device,
     })?;
     let file = File::from(openat(&at, *last, flags, Mode::empty())?);
-    crate::check_kind(&file.metadata()?)?;
+    crate::files::check_kind(&file.metadata()?)?;
     Ok(Found::File(file))
 }
 
@@ -60,5 +60,5 @@ pub(crate) fn open(folder: &Path, parts: &[&OsStr]) -> Result<Found> {
             return Ok(Found::Link);
         }
     }
-    crate::regular(&path).map(Found::File)
+    crate::files::regular(&path).map(Found::File)
 }

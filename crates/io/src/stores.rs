@@ -22,13 +22,13 @@
 //! **Invariant:** a write to a local folder is on the disk when it returns: the file and its folder are synchronised.
 
 mod address;
+mod by_url;
 mod error;
 mod folder;
 mod local;
 mod staging;
-mod stores;
 
 pub use address::is_remote;
+pub use by_url::{Missing, Stores};
 pub use error::StoreError;
 pub use folder::{Created, Folder, Listed};
-pub use stores::{Missing, Stores};

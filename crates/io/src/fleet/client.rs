@@ -6,15 +6,15 @@ use std::ops::Range;
 use std::path::{Component, Path};
 use std::sync::Arc;
 
+use crate::stores::{StoreError, Stores};
 use bytes::Bytes;
 use futures_util::TryStreamExt as _;
 use object_store::path::Path as Key;
 use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt as _};
-use typeloom_stores::{StoreError, Stores};
 
-use crate::error::FetchError;
-use crate::reader::{Counts, FIRST_BLOCK, Limits, Source};
-use crate::skeleton::skeleton;
+use crate::fleet::error::FetchError;
+use crate::fleet::reader::{Counts, FIRST_BLOCK, Limits, Source};
+use crate::fleet::skeleton::skeleton;
 
 /// Maximum number of objects of one listing.
 const MAX_LISTED: usize = 10_000_000;

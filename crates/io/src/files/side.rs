@@ -19,7 +19,7 @@ use typeloom_onnx::messages::TensorProto;
 use typeloom_solver::model::Checked;
 use typeloom_solver::model::ExternalTensor;
 
-use crate::beneath::{self, Found};
+use crate::files::beneath::{self, Found};
 
 /// The side files of a model, each mapped once.
 pub struct SideFiles<'a> {
@@ -71,7 +71,7 @@ impl<'a> SideFiles<'a> {
         let map = if size == 0 {
             Bytes::new()
         } else {
-            crate::map(&file).map_err(|error| format!("`{location}`: {error}"))?
+            crate::files::map(&file).map_err(|error| format!("`{location}`: {error}"))?
         };
         self.maps.borrow_mut().insert(location.to_owned(), map.clone());
         Ok(map)

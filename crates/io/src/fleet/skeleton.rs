@@ -30,8 +30,8 @@ use typeloom_onnx::wire::PackedVarints;
 use typeloom_solver::rule::MAX_ELEMENTS;
 use typeloom_types::dtype::{Dtype, DtypeClass};
 
-use crate::error::FetchError;
-use crate::reader::{Counts, Limits, Reader, Source};
+use crate::fleet::error::FetchError;
+use crate::fleet::reader::{Counts, Limits, Reader, Source};
 
 /// The location of external data that represents an omitted payload. No file has this name.
 pub const OMITTED: &str = "\0omitted";

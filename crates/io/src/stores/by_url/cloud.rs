@@ -9,8 +9,8 @@ use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::{ObjectStore, RetryConfig};
 
 use super::Stores;
-use crate::address::{Remote, Scheme};
-use crate::error::StoreError;
+use crate::stores::address::{Remote, Scheme};
+use crate::stores::error::StoreError;
 
 impl Stores {
     pub(super) fn open(&self, remote: &Remote<'_>) -> Result<Arc<dyn ObjectStore>, StoreError> {

@@ -1,7 +1,7 @@
 //! Small tensors in side files, whose values decide shapes.
 //!
 //! A check reads only the tensors that its rules ask for, each at most [`MAX_BYTES`] long. A tensor that cannot be read has no
-//! value; [`report_missing`](crate::report_missing) states the reason.
+//! value; [`report_missing`](crate::files::report_missing) states the reason.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use typeloom_solver::model::{ExternalTensor, SideData};
 
-use crate::side;
+use crate::files::side;
 
 /// The maximum length of a tensor. The solver follows at most 4096 elements of 8 bytes.
 const MAX_BYTES: u64 = 1 << 15;

@@ -10,9 +10,9 @@ use object_store::local::LocalFileSystem;
 use object_store::path::Path as Key;
 use tokio::runtime::{Handle, Runtime};
 
-use crate::address::{Remote, local, unknown};
-use crate::error::StoreError;
-use crate::folder::Folder;
+use crate::stores::address::{Remote, local, unknown};
+use crate::stores::error::StoreError;
+use crate::stores::folder::Folder;
 
 #[cfg(feature = "cloud")]
 mod cloud;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Barrier};
 
 use bytes::Bytes;
-use typeloom_stores::{Created, Missing, StoreError, Stores};
+use typeloom_io::stores::{Created, Missing, StoreError, Stores};
 
 fn stores() -> Stores {
     Stores::new(Vec::new()).expect("threads start")
@@ -64,7 +64,7 @@ fn listings_are_sorted_and_bounded() {
         folder.replace(name, Bytes::new()).expect("written");
     }
     let names =
-        |listed: Vec<typeloom_stores::Listed>| listed.into_iter().map(|it| it.name).collect::<Vec<_>>();
+        |listed: Vec<typeloom_io::stores::Listed>| listed.into_iter().map(|it| it.name).collect::<Vec<_>>();
     assert_eq!(names(folder.list("a", None, 9).expect("listed")), ["a/1", "a/2", "a/3", "a/b/1"]);
     assert_eq!(names(folder.list("a", Some("a/2"), 9).expect("listed")), ["a/3", "a/b/1"]);
     assert!(matches!(folder.list("a", None, 3), Err(StoreError::TooMany(_, 3))));

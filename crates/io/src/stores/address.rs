@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use object_store::path::Path as Key;
 
-use crate::error::StoreError;
+use crate::stores::error::StoreError;
 
 /// The provider of an object store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,7 +8,7 @@
 
 use bytes::{Bytes, BytesMut};
 
-use crate::error::FetchError;
+use crate::fleet::error::FetchError;
 
 /// Size in bytes of the first read.
 pub const FIRST_BLOCK: u64 = 128 << 10;
