@@ -35,12 +35,7 @@ impl Schema {
     /// Returns the attribute with this name.
     #[must_use]
     pub fn attribute(&self, name: &str) -> Option<&AttributeDecl> {
-        self.attribute_of(name.as_bytes())
-    }
-
-    /// As [`Schema::attribute`], for a name that may not be UTF-8.
-    pub(crate) fn attribute_of(&self, name: &[u8]) -> Option<&AttributeDecl> {
-        self.attributes.iter().find(|declared| is_same_name(declared.name.as_bytes(), name))
+        self.attributes.iter().find(|declared| *declared.name == *name)
     }
 
     /// The declaration of the input at `position`: the last one if it is variadic.

@@ -4,19 +4,15 @@
 //! ports are unified and which is narrowed to the allowed set. This alone types about 80 % of the operators,
 //! in both directions. It is the hot path of the solver: a port with a known element type costs one bit test.
 
-use std::cell::Cell;
-
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::Attribute;
 
 use crate::elem::ElemSet;
 use crate::program::{Body, StepId, ValueId};
 use crate::rule::Port;
-use crate::signature::{
-    AllowedTypes, Arity, AttributeDecl, AttributeKind, Choices, Formal, FormalType, Schema,
-};
+use crate::signature::{AllowedTypes, Arity, AttributeKind, Choices, Formal, FormalType, Schema};
 use crate::solve_error::{Side, SolveErrorKind};
-use crate::state::attributes::{LastHeader, NodeAttributes};
+use crate::state::attributes::NodeAttributes;
 use crate::state::frame::Frame;
 use crate::state::{Core, Payloads};
 use crate::suggest::nearest;
@@ -103,13 +99,10 @@ pub(crate) fn attributes<'a>(
         return Ok(());
     }
     for attribute in frame.body.step(step).attribute_part().attributes() {
-        let declared = Cell::new(None);
-        let attribute = given.push(attribute?, |name| {
-            declared.set(schema.attribute_of(name));
-            declared.get().map(|declared: &AttributeDecl| &*declared.name)
-        })?;
+        let attribute = attribute?.parse()?;
+        given.push(attribute);
         let name = attribute.name;
-        let Some(declared) = declared.get() else {
+        let Some(declared) = schema.attribute(name) else {
             if name.starts_with("__") {
                 continue;
             }
@@ -121,7 +114,7 @@ pub(crate) fn attributes<'a>(
             return Err(SolveErrorKind::AttributeKind { name, found, expected: declared.kind });
         }
         if let Some(choices) = declared.choices {
-            let value = frame.referenced(attribute);
+            let value = frame.referenced(&attribute);
             if let Some(found) = value.map(|value| not_a_choice(value, choices)).transpose()?.flatten() {
                 return Err(SolveErrorKind::AttributeChoice { name, found, choices });
             }
@@ -158,20 +151,20 @@ pub(crate) fn payloads<'a>(
     if core.payloads == Payloads::Optional || !frame.body.step(step).has_attributes() {
         return Ok(());
     }
-    if let Some((decoded, tensor)) = core.attributes.with_tensor(frame.number, step) {
-        decoded.iter().try_for_each(|attribute| payload(attribute, tensor))?;
+    if let Some(decoded) = core.attributes.of(frame.number, step) {
+        decoded.iter().try_for_each(payload)?;
         return Ok(());
     }
     for attribute in frame.body.step(step).attribute_part().attributes() {
-        payload(&attribute?.parse()?, &mut LastHeader::default())?;
+        payload(&attribute?.parse()?)?;
     }
     Ok(())
 }
 
 /// Checks the data of the tensors in an attribute.
-fn payload<'a>(attribute: &Attribute<'a>, header: &mut LastHeader<'a>) -> Result<(), DecodeError> {
+fn payload(attribute: &Attribute<'_>) -> Result<(), DecodeError> {
     if let Some(tensor) = attribute.t {
-        header.of(tensor)?.check_payload()?;
+        tensor.check_payload()?;
     }
     if let Some(sparse) = attribute.sparse_tensor {
         sparse.check_payload()?;

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use typeloom_onnx::error::FieldName;
 use typeloom_onnx::view::{
-    AttributeView, FunctionView, GraphField, GraphView, NodeView, TensorHeader, TypeView, ValueInfoView,
+    AttributeView, FunctionView, GraphField, GraphView, NodeView, TypeView, ValueInfo, ValueInfoView,
 };
-use typeloom_onnx::wire::{Field, SmallField, WireValue};
+use typeloom_onnx::wire::{Field, WireValue};
 use typeloom_onnx::{DecodeError, ErrorKind};
 
 use super::names::Names;
@@ -71,9 +71,6 @@ const SPARE: usize = 3;
 
 /// Number of items that the first allocation of a list has space for.
 const FIRST_ALLOCATION: usize = 28;
-
-/// Maximum number of headers of initializers that a body keeps.
-const MAX_HEADERS: usize = 256;
 
 /// Number of places in the table of recent operators. A body starts with an empty table, so a larger one costs more than it
 /// saves.
@@ -282,32 +279,20 @@ impl<'a, 'r> Builder<'a, 'r> {
         self.reserve(nodes, inputs.len() + initializers.len());
         reserve(&mut self.body.declarations, inputs.len() + declared.len());
         reserve(&mut self.body.initializers, initializers.len());
-        let headers = initializers.len().min(MAX_HEADERS.saturating_sub(self.body.headers.len()));
-        reserve(&mut self.body.headers, headers);
         self.body.graphs[graph.index()].inputs.reserve(inputs.len());
         for info in inputs {
-            let (name, ty) = info.parse_bytes()?;
-            let name = self.names.intern_known(name);
+            let ValueInfo { name, ty } = info.parse()?;
+            let name = self.names.intern(name);
             let input = self.define(name, graph, Origin::Input, None);
             self.body.graphs[graph.index()].inputs.push(input);
             self.declare_value(input, ty, DeclarationKind::Input);
         }
         for initializer in initializers {
             let name = match initializer {
-                Initializer::Dense(tensor) => {
-                    let Body { headers, initializers, .. } = &mut self.body;
-                    if headers.len() == initializers.len() && headers.len() < MAX_HEADERS {
-                        headers.push(TensorHeader::default());
-                        let header = &mut headers[initializers.len()];
-                        tensor.read_header(header)?;
-                        header.name_bytes()
-                    } else {
-                        tensor.header()?.name_bytes()
-                    }
-                }
+                Initializer::Dense(tensor) => tensor.header()?.name(),
                 Initializer::Sparse(sparse) => {
                     let values = sparse.parse()?.values;
-                    values.map(|values| values.header()).transpose()?.map_or(&b""[..], |it| it.name_bytes())
+                    values.map(|values| values.header()).transpose()?.map_or("", |it| it.name())
                 }
             };
             self.initializer(name, graph, initializer);
@@ -316,27 +301,15 @@ impl<'a, 'r> Builder<'a, 'r> {
             self.drop_constant_inputs(graph);
         }
         let mut position = 0;
-        let mut fields = view.wire_fields();
-        loop {
-            let (number, bytes) = match fields.next_bytes() {
-                Some(record) => record,
-                None => match fields.next() {
-                    None => break,
-                    Some(field) => match field? {
-                        Field { number, value: WireValue::Len(bytes, _), .. } => (number, bytes),
-                        Field { .. } => continue,
-                    },
-                },
-            };
-            if number == GraphView::NODE {
-                let node = NodeView::from_body(bytes, fields.offset() - bytes.len());
-                self.node(node, graph, position, depth)?;
+        for field in view.wire_fields() {
+            if let Field { number: GraphView::NODE, value: WireValue::Len(bytes, offset), .. } = field? {
+                self.node(NodeView::from_body(bytes, offset), graph, position, depth)?;
                 position += 1;
             }
         }
         for (info, kind) in declared {
-            let (name, ty) = info.parse_bytes()?;
-            let name = self.names.intern_known(name);
+            let ValueInfo { name, ty } = info.parse()?;
+            let name = self.names.intern(name);
             if kind == DeclarationKind::Output {
                 self.graph_output(name, graph);
             }
@@ -406,20 +379,11 @@ impl<'a, 'r> Builder<'a, 'r> {
         parts: &mut NodeParts<'a>,
     ) -> Result<(), BuildError> {
         let mut input = 0;
-        let mut fields = node.wire_fields();
-        loop {
-            let start = fields.offset();
-            let (number, bytes, offset) = match fields.next_bytes() {
-                Some((number, bytes)) => (number, bytes, fields.offset() - bytes.len()),
-                None => {
-                    let Some(field) = fields.next() else { return Ok(()) };
-                    let field = field?;
-                    let Some(name) = field_name(field.number) else { continue };
-                    let (bytes, offset) = field.bytes(name)?;
-                    (field.number, bytes, offset)
-                }
-            };
-            match number {
+        for field in node.wire_fields() {
+            let field = field?;
+            let Some(name) = field_name(field.number) else { continue };
+            let (bytes, offset) = field.bytes(name)?;
+            match field.number {
                 INPUT => {
                     let name =
                         self.names.intern_input(bytes).map_err(|error| not_utf8(offset, INPUT, error))?;
@@ -432,13 +396,14 @@ impl<'a, 'r> Builder<'a, 'r> {
                 DOMAIN => parts.domain = Text { bytes, offset },
                 OVERLOAD => parts.overload = Text { bytes, offset },
                 ATTRIBUTE => {
-                    let from = parts.attributes.map_or(start - node.offset(), |(from, _)| from);
-                    parts.attributes = Some((from, fields.offset() - node.offset()));
+                    let from = parts.attributes.map_or(field.offset - node.offset(), |(from, _)| from);
+                    parts.attributes = Some((from, field.end - node.offset()));
                     parts.add_graphs(AttributeView::from_body(bytes, offset), step)?;
                 }
                 _ => {}
             }
         }
+        Ok(())
     }
 
     /// Builds the graphs nested in a node between its two steps; returns the second one.
@@ -544,10 +509,10 @@ impl<'a, 'r> Builder<'a, 'r> {
         value
     }
 
-    fn initializer(&mut self, name: &'a [u8], graph: GraphId, initializer: Initializer<'a>) {
+    fn initializer(&mut self, name: &'a str, graph: GraphId, initializer: Initializer<'a>) {
         let id = InitializerId::new(self.body.initializers.len());
         self.body.initializers.push(initializer);
-        let known = self.names.intern_known(name);
+        let known = self.names.intern(name);
         if let Some(input) = self.names.meaning(known)
             && self.body.values[input.index()].graph == graph
             && self.body.values[input.index()].origin == Origin::Input
@@ -627,20 +592,12 @@ fn push<A: smallvec::Array>(list: &mut SmallVec<A>, item: A::Item) {
 fn holds_graphs(attribute: AttributeView<'_>) -> Result<bool, DecodeError> {
     const GRAPH: u32 = 6;
     const GRAPHS: u32 = 11;
-    let mut fields = attribute.wire_fields();
-    loop {
-        // Most fields are short.
-        let number = match fields.next_small() {
-            Some(SmallField::Varint(number, _) | SmallField::Bytes(number, _)) => number,
-            None => match fields.next() {
-                Some(field) => field?.number,
-                None => return Ok(false),
-            },
-        };
-        if number == GRAPH || number == GRAPHS {
+    for field in attribute.wire_fields() {
+        if matches!(field?.number, GRAPH | GRAPHS) {
             return Ok(true);
         }
     }
+    Ok(false)
 }
 
 /// The names of the fields of nodes that the builder reads, for errors.

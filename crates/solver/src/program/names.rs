@@ -107,11 +107,6 @@ impl<'a> Names<'a> {
         Ok(NameId::new(self.names.len() - 1))
     }
 
-    /// Returns the id of a name that was decoded already, so that it is UTF-8.
-    pub(super) fn intern_known(&mut self, name: &'a [u8]) -> NameId {
-        self.intern_bytes(name).expect("a decoded name is UTF-8")
-    }
-
     /// Returns the id of a name.
     pub(super) fn intern(&mut self, name: &'a str) -> NameId {
         self.intern_bytes(name.as_bytes()).expect("a string is UTF-8")

@@ -153,7 +153,10 @@ impl<'a> RuleCx<'_, 'a> {
     /// # Errors
     /// [`RuleError::Malformed`].
     pub fn read_attr_numbers(&self, name: &str, into: &mut SmallVec<[i64; 6]>) -> Result<bool, RuleError> {
-        if let Some(read) = self.with_attr(name, |attribute| attribute.ints().append_to(into))? {
+        let append = |attribute: &Attribute<'a>| {
+            attribute.ints().try_for_each(|number| number.map(|number| into.push(number)))
+        };
+        if let Some(read) = self.with_attr(name, append)? {
             read?;
             return Ok(true);
         }
@@ -205,25 +208,12 @@ impl<'a> RuleCx<'_, 'a> {
         Ok(self.with_attr(name, |attribute| attribute.t)?.flatten())
     }
 
-    /// Reads the header of a tensor attribute.
-    ///
-    /// # Errors
-    /// [`RuleError::Malformed`].
-    pub fn read_attr_header<T>(
-        &mut self,
-        name: &str,
-        read: impl FnOnce(&TensorHeader<'a>) -> T,
-    ) -> Result<Option<T>, RuleError> {
-        let Some(tensor) = self.attr_tensor(name)? else { return Ok(None) };
-        Ok(Some(read(self.core().attributes.tensor.of(tensor)?)))
-    }
-
     /// The header of a tensor attribute.
     ///
     /// # Errors
     /// [`RuleError::Malformed`].
-    pub fn attr_header(&mut self, name: &str) -> Result<Option<TensorHeader<'a>>, RuleError> {
-        self.read_attr_header(name, TensorHeader::clone)
+    pub fn attr_header(&self, name: &str) -> Result<Option<TensorHeader<'a>>, RuleError> {
+        Ok(self.attr_tensor(name)?.map(|tensor| tensor.header()).transpose()?)
     }
 
     /// A sparse tensor attribute.
