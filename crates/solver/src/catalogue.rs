@@ -11,12 +11,11 @@ use smallvec::SmallVec;
 use typeloom_onnx::view::FunctionView;
 use typeloom_types::op::AtomicOpDecl;
 
-use crate::map::{HashState, LookedUp, Map, Set};
+use crate::map::{HashState, Map, Set};
 use crate::program::{OpId, id};
 use crate::rule::{Control, Rule, RuleCx, RuleResult, ShapeRule};
 use crate::signature::{Formal, Schema, is_same_name};
 use crate::solve_error::SolveErrorKind;
-use crate::state::rare::{Empty, OnWrite};
 use crate::suggest::nearest;
 
 /// Maximum number of operators that are searched without a table: the builder of bodies remembers most operators.
@@ -162,26 +161,10 @@ struct LocalFunctions<'a> {
     imports: Map<Imports<'a>, ImportsId>,
 }
 
-impl Empty for LocalFunctions<'_> {
-    fn empty<'e>() -> &'e Self
-    where
-        Self: 'e,
-    {
-        const {
-            &Self {
-                list: Vec::new(),
-                by_name: Map::with_hasher(LookedUp),
-                domains: Set::with_hasher(LookedUp),
-                imports: Map::with_hasher(LookedUp),
-            }
-        }
-    }
-}
-
 /// The operators that the model uses.
 pub(crate) struct Operators<'a> {
     catalogue: &'a dyn Catalogue,
-    local: OnWrite<LocalFunctions<'a>>,
+    local: LocalFunctions<'a>,
     imports: SmallVec<[Imports<'a>; 1]>,
     ops: Vec<Op<'a>>,
     /// The ids of `ops` by their names, once there are more than [`MAX_SCANNED_OPS`].
@@ -195,7 +178,7 @@ impl<'a> Operators<'a> {
     pub(crate) fn new(catalogue: &'a dyn Catalogue) -> Self {
         Self {
             catalogue,
-            local: OnWrite::default(),
+            local: LocalFunctions::default(),
             imports: SmallVec::new(),
             ops: Vec::with_capacity(FIRST_OPS),
             table: HashTable::new(),
@@ -215,7 +198,7 @@ impl<'a> Operators<'a> {
     }
 
     pub(crate) fn add_function(&mut self, function: Function<'a>) {
-        let local = &mut *self.local;
+        let local = &mut self.local;
         let id = FunctionId::new(local.list.len());
         let name = [canonical(function.domain), function.name, function.overload];
         local.by_name.entry(name).or_insert(id);

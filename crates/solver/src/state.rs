@@ -36,7 +36,6 @@ use crate::state::claim::Trust;
 use crate::state::constants::{Constants, Data, Extents, Floats, Ints, Items, MAX_ELEMENTS, is_float};
 use crate::state::frame::{Frame, Slot};
 use crate::state::memo::Memo;
-use crate::state::rare::OnWrite;
 use crate::state::recovery::Recovery;
 use crate::state::trace::Trace;
 use crate::ty::{Ty, Types};
@@ -64,7 +63,7 @@ pub(crate) enum Payloads {
     Optional,
 }
 
-/// The tables of a solve. Larger parts are boxed: allocators are slow for blocks above a kilobyte.
+/// The tables of a solve.
 pub(crate) struct Core<'a> {
     pub(crate) types: Types,
     pub(crate) dims: Box<Dims>,
@@ -84,15 +83,15 @@ pub(crate) struct Core<'a> {
     /// The results that the caller uses.
     pub(crate) detail: Detail,
     /// The values that the caller assumes for symbols.
-    pub(crate) assumptions: OnWrite<Assumptions>,
+    pub(crate) assumptions: Assumptions,
     /// The conditions that are assumed or open.
-    pub(crate) cases: OnWrite<Cases>,
+    pub(crate) cases: Cases,
     /// Decoded declared types, by their bytes.
     pub(crate) declared: ScannedMap<&'a [u8], (Ty, Option<ShapeId>)>,
     /// Whether a declared dim has a placeholder as its name.
     pub(crate) has_placeholders: bool,
     /// Information about nodes in error.
-    pub(crate) recovery: OnWrite<Recovery>,
+    pub(crate) recovery: Recovery,
     /// The attributes of the node whose rules run.
     pub(crate) attributes: NodeAttributes<'a>,
     broadcasts: Map<(DimId, DimId), DimId>,
@@ -114,11 +113,11 @@ impl<'a> Core<'a> {
             values: FollowedValues::default(),
             side_data: None,
             detail: Detail::Full,
-            assumptions: OnWrite::default(),
-            cases: OnWrite::default(),
+            assumptions: Assumptions::default(),
+            cases: Cases::default(),
             declared: ScannedMap::default(),
             has_placeholders: false,
-            recovery: OnWrite::default(),
+            recovery: Recovery::default(),
             attributes: NodeAttributes::default(),
             broadcasts: Map::default(),
             broadcast_of: Map::default(),

@@ -19,7 +19,7 @@ use crate::solution::{Equation, EquationSource};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::state::constants::DataId;
 use crate::state::parts::Parts;
-use crate::state::rare::{OnWrite, Rare};
+use crate::state::rare::Rare;
 use crate::ty::{Ty, Waiter};
 
 /// Identity of an equation. The last item is whether one side is a declaration.
@@ -68,7 +68,7 @@ pub(crate) struct Frame<'a> {
     /// The unknown extents in these shapes. Of several equal ones, the oldest represents all.
     pub(crate) unnamed: Set<DimId>,
     /// The data that most bodies do not need.
-    pub(crate) rare: OnWrite<Rare<'a>>,
+    pub(crate) rare: Rare<'a>,
     /// Number of runs of each step.
     #[cfg(test)]
     pub(crate) runs: Vec<u32>,
@@ -92,7 +92,7 @@ impl<'a> Frame<'a> {
             assumed_shapes: Map::default(),
             unnamed: Set::default(),
             open_inputs: Map::default(),
-            rare: OnWrite::default(),
+            rare: Rare::default(),
             #[cfg(test)]
             runs: vec![0; body.steps.len()],
             body,
@@ -297,12 +297,7 @@ impl<'a> Frame<'a> {
     /// Whether the node with this first step is in error.
     #[inline]
     pub(crate) fn has_error(&self, first: StepId) -> bool {
-        self.rare.is_written() && self.rare.errors.contains_key(&first)
-    }
-
-    /// Whether [`Frame::all_errors`] may return an error.
-    pub(crate) fn may_have_errors(&self) -> bool {
-        self.rare.is_written() || !self.body.errors().is_empty()
+        self.rare.errors.contains_key(&first)
     }
 
     /// The errors of the body and of this instance, outside graphs that never run.
