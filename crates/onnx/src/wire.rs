@@ -337,7 +337,7 @@ impl<'a> Cursor<'a> {
         Ok(((key >> 3) as u32, (key & 7) as u8))
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn field(&mut self) -> Result<Field<'a>, DecodeError> {
         let before = *self;
         let offset = self.offset();

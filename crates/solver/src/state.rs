@@ -26,7 +26,7 @@ use crate::elem::Elem;
 
 use crate::dim::shape::{ShapeId, Shapes};
 use crate::dim::{Bind, Decision, DimId, Dims};
-use crate::map::{Map, ScannedMap};
+use crate::map::Map;
 use crate::model::{Detail, ExternalTensor, FollowedValues, SideData};
 use crate::program::{StepId, ValueId};
 use crate::state::assumptions::Assumptions;
@@ -87,7 +87,7 @@ pub(crate) struct Core<'a> {
     /// The conditions that are assumed or open.
     pub(crate) cases: Cases,
     /// Decoded declared types, by their bytes.
-    pub(crate) declared: ScannedMap<&'a [u8], (Ty, Option<ShapeId>)>,
+    pub(crate) declared: Map<&'a [u8], (Ty, Option<ShapeId>)>,
     /// Whether a declared dim has a placeholder as its name.
     pub(crate) has_placeholders: bool,
     /// Information about nodes in error.
@@ -115,7 +115,7 @@ impl<'a> Core<'a> {
             detail: Detail::Full,
             assumptions: Assumptions::default(),
             cases: Cases::default(),
-            declared: ScannedMap::default(),
+            declared: Map::default(),
             has_placeholders: false,
             recovery: Recovery::default(),
             attributes: NodeAttributes::default(),

@@ -63,7 +63,7 @@ impl<'a> Core<'a> {
             && ty.constant_elem().is_some()
             && self.dims.variable_count() == before
         {
-            self.declared.insert_new(view.bytes(), (ty, shape));
+            self.declared.insert(view.bytes(), (ty, shape));
         }
         Ok(read)
     }

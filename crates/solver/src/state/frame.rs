@@ -12,7 +12,7 @@ use typeloom_onnx::view::Attribute;
 
 use crate::dim::shape::ShapeId;
 use crate::dim::{DimId, Relation};
-use crate::map::{Map, PositionSet, Set};
+use crate::map::{Map, Set};
 use crate::program::{Body, GraphId, Origin, StepId, ValueId};
 use crate::rule::runs::KnownConditions;
 use crate::solution::{Equation, EquationSource};
@@ -57,7 +57,7 @@ pub(crate) struct Frame<'a> {
     /// The number of times that an equation was stated, including repeated ones.
     pub(crate) stated_equations: usize,
     /// Values with integer constants that are too large to follow.
-    dropped: PositionSet,
+    dropped: Set<ValueId>,
     /// Identities of `equations`.
     known_equations: Set<EquationKey>,
     /// Shapes that readers see instead of the derived ones, see
@@ -87,7 +87,7 @@ impl<'a> Frame<'a> {
             conditional: false,
             equations: Vec::new(),
             stated_equations: 0,
-            dropped: PositionSet::default(),
+            dropped: Set::default(),
             known_equations: Set::default(),
             assumed_shapes: Map::default(),
             unnamed: Set::default(),
@@ -128,13 +128,13 @@ impl<'a> Frame<'a> {
 
     /// Records that the integer constant of a value is too large to follow.
     pub(crate) fn drop_constant(&mut self, value: ValueId) {
-        self.dropped.insert(value.index());
+        self.dropped.insert(value);
     }
 
     /// Whether the integer constant of a value is too large to follow.
     #[inline]
     pub(crate) fn is_dropped(&self, value: ValueId) -> bool {
-        !self.dropped.is_empty() && self.dropped.contains(value.index())
+        self.dropped.contains(&value)
     }
 
     /// Schedules a step to run again, unless it has not run yet.

@@ -19,12 +19,12 @@
 
 use std::hash::{BuildHasher, Hasher};
 
+use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
 use super::frame::{Frame, Slot};
 use crate::dim::Dims;
 use crate::dim::shape::ShapeId;
-use crate::map::HashState;
 use crate::program::{Body, GraphId, ProgramStep, StepId, ValueId};
 use crate::ty::Types;
 
@@ -73,7 +73,7 @@ pub(crate) struct Memo<'a> {
     /// The inputs of each operator, as bits, whose constants its cached applications read. Their constants are part of the
     /// hash of a key, so that applications that differ only in these have different hashes.
     reads: Vec<u16>,
-    hasher: HashState,
+    hasher: RandomState,
     /// The entry of the previous application.
     previous: u32,
     /// The key of the running application.
