@@ -213,9 +213,7 @@ impl<'a, 'p> Engine<'a, 'p> {
         }
     }
 
-    /// Applies an operator whose result the memo does not have. Most nodes of large models need this code rarely, so it is
-    /// not part of the worklist's loop.
-    #[inline(never)]
+    /// Applies an operator whose result the memo does not have.
     fn apply(
         &mut self,
         frame: &mut Frame<'a>,

@@ -4,6 +4,7 @@
 //! ports are unified and which is narrowed to the allowed set. This alone types about 80 % of the operators,
 //! in both directions. It is the hot path of the solver: a port with a known element type costs one bit test.
 
+use smallvec::{SmallVec, smallvec};
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::Attribute;
 
@@ -17,9 +18,6 @@ use crate::state::frame::Frame;
 use crate::state::{Core, Payloads};
 use crate::suggest::nearest;
 use crate::ty::{Clash, Narrowed, Ty, Types};
-
-/// Maximum number of type variables whose types need no allocation.
-const MAX_INLINE_VARIABLES: usize = 6;
 
 /// The type of a type variable at a node.
 #[derive(Clone, Copy)]
@@ -37,24 +35,9 @@ pub(crate) fn arity<'a>(
 ) -> Result<(), SolveErrorKind<'a>> {
     let inputs = frame.body.inputs(step);
     let outputs = frame.body.outputs(frame.body.last_step(step));
-    if is_usual(Side::Inputs, inputs, &schema.inputs) && is_usual(Side::Outputs, outputs, &schema.outputs) {
-        return Ok(());
-    }
     let port = |formal: &'a Formal| (&*formal.name, formal.arity);
     side_arity(Side::Inputs, inputs, schema.inputs.iter().map(port))?;
     side_arity(Side::Outputs, outputs, schema.outputs.iter().map(port))
-}
-
-/// Whether the ports on one side of a node fit the schema, at the cost of a comparison for each. `false` if
-/// [`side_arity`] has to decide.
-fn is_usual(side: Side, given: &[Option<ValueId>], declared: &[Formal]) -> bool {
-    let Some((present, absent)) = declared.split_at_checked(given.len()) else { return false };
-    let is_given = |(formal, value): (&Formal, &Option<ValueId>)| match formal.arity {
-        Arity::Required => value.is_some() || side == Side::Outputs,
-        Arity::Optional => true,
-        Arity::Variadic { min, .. } => min <= 1,
-    };
-    present.iter().zip(given).all(is_given) && absent.iter().all(|formal| formal.arity == Arity::Optional)
 }
 
 /// Checks the ports on one side of a node: the maximum number, and that no required port is missing.
@@ -186,20 +169,12 @@ pub(crate) fn types<'a>(
     step: StepId,
     schema: &'a Schema,
 ) -> Option<SolveErrorKind<'a>> {
-    // Moving a `SmallVec` of this size takes longer than most nodes need the variables.
-    let (mut few, mut many) = ([None; MAX_INLINE_VARIABLES], Vec::new());
-    let variables: &mut [Option<Bound>] = match few.get_mut(..schema.type_vars.len()) {
-        Some(few) => few,
-        None => {
-            many.resize(schema.type_vars.len(), None);
-            &mut many
-        }
-    };
+    let mut variables: SmallVec<[Option<Bound>; 6]> = smallvec![None; schema.type_vars.len()];
     let mut error = None;
     for (at, value) in body.inputs(step).iter().enumerate() {
         let (Some(value), Some(formal)) = (*value, schema.input(at)) else { continue };
         let ty = core.ty_of(&mut frame.slots[value.index()]);
-        let found = port(core, frame, step, schema, formal, Port::In(at), value, ty, variables);
+        let found = port(core, frame, step, schema, formal, Port::In(at), value, ty, &mut variables);
         // Errors are large, so a port without one moves none.
         if found.is_some() && error.is_none() {
             error = found;
@@ -218,10 +193,10 @@ pub(crate) fn types<'a>(
             (None, Some(_) | None) => {
                 let ty = initial(core, schema, formal);
                 frame.slots[value.index()].ty = Some(ty);
-                port(core, frame, step, schema, formal, Port::Out(at), value, ty, variables)
+                port(core, frame, step, schema, formal, Port::Out(at), value, ty, &mut variables)
             }
             (Some(ty), Some(_) | None) => {
-                port(core, frame, step, schema, formal, Port::Out(at), value, ty, variables)
+                port(core, frame, step, schema, formal, Port::Out(at), value, ty, &mut variables)
             }
         };
         // Errors are large, so a port without one moves none.

@@ -38,9 +38,6 @@ use crate::state::{Core, Payloads};
 use crate::ty::Types;
 use crate::universe::Universe;
 
-/// A body with fewer steps rarely applies an operator twice in the same way.
-const MIN_MEMO_STEPS: usize = 3;
-
 /// The configuration of one pass.
 #[derive(Default)]
 pub(crate) struct Pass {
@@ -180,8 +177,7 @@ impl<'a> Passes<'_, 'a> {
         core.trust = trust;
         core.trace = trace.then(Box::default);
         // With a trace, each step has its own causes.
-        let has_memo = !trace && (body.steps.len() >= MIN_MEMO_STEPS || !self.functions.is_empty());
-        core.memo = has_memo.then(Box::default);
+        core.memo = (!trace).then(Box::default);
         core.payloads = match self.conflict {
             SeedConflict::RejectSeed => Payloads::Required,
             SeedConflict::ReportNode => Payloads::Optional,

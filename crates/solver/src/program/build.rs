@@ -59,25 +59,14 @@ struct Builder<'a, 'r> {
     undefined: Vec<UndefinedRead>,
     late: Vec<order::Late>,
     /// Recent operators without an overload, by a hash of name and domain.
-    /// A small body has none.
-    recent: Option<Box<[Option<Recent<'a>>; RECENT_OPERATORS]>>,
+    recent: [Option<Recent<'a>>; RECENT_OPERATORS],
 }
 
 /// The name and domain of an operator.
 type Recent<'a> = ([&'a [u8]; 2], OpId);
 
-/// The capacity for values and for ports of a graph beyond the usual number.
-const SPARE: usize = 3;
-
-/// Number of items that the first allocation of a list has space for.
-const FIRST_ALLOCATION: usize = 28;
-
-/// Number of places in the table of recent operators. A body starts with an empty table, so a larger one costs more than it
-/// saves.
+/// Number of entries in the table of recent operators.
 const RECENT_OPERATORS: usize = 32;
-
-/// A graph with fewer nodes has no table of recent operators.
-const MIN_RECENT_NODES: usize = 4;
 
 // Field numbers of `NodeProto`.
 const INPUT: u32 = 1;
@@ -195,7 +184,7 @@ impl<'a, 'r> Builder<'a, 'r> {
             defaults,
             undefined: Vec::new(),
             late: Vec::new(),
-            recent: None,
+            recent: [None; RECENT_OPERATORS],
         }
     }
 
@@ -206,16 +195,11 @@ impl<'a, 'r> Builder<'a, 'r> {
     }
 
     fn reserve(&mut self, nodes: usize, others: usize) {
-        // Most nodes have one output and at most two inputs. Small graphs get a spare capacity,
-        // because growing takes longer than building such a graph.
-        let values = nodes + others + SPARE;
-        reserve(&mut self.body.values, values);
-        reserve(&mut self.body.steps, nodes);
-        reserve(&mut self.body.ports, nodes * 3 + SPARE);
-        self.names.reserve(values);
-        if nodes >= MIN_RECENT_NODES && self.recent.is_none() {
-            self.recent = Some(Box::new([None; RECENT_OPERATORS]));
-        }
+        // Most nodes have one output and at most two inputs.
+        self.body.values.reserve(nodes + others);
+        self.body.steps.reserve(nodes);
+        self.body.ports.reserve(nodes * 3);
+        self.names.reserve(nodes + others);
     }
 
     fn open_graph(&mut self, owner: Option<GraphOwner<'a>>) -> GraphId {
@@ -265,11 +249,11 @@ impl<'a, 'r> Builder<'a, 'r> {
         while let Some(field) = fields.next() {
             match field? {
                 GraphField::Node(_) => nodes += 1 + fields.skip_nodes(),
-                GraphField::Input(info) => push(&mut inputs, info),
-                GraphField::Initializer(tensor) => push(&mut initializers, Initializer::Dense(tensor)),
-                GraphField::SparseInitializer(sparse) => push(&mut initializers, Initializer::Sparse(sparse)),
-                GraphField::Output(info) => push(&mut declared, (info, DeclarationKind::Output)),
-                GraphField::ValueInfo(info) => push(&mut declared, (info, DeclarationKind::Value)),
+                GraphField::Input(info) => inputs.push(info),
+                GraphField::Initializer(tensor) => initializers.push(Initializer::Dense(tensor)),
+                GraphField::SparseInitializer(sparse) => initializers.push(Initializer::Sparse(sparse)),
+                GraphField::Output(info) => declared.push((info, DeclarationKind::Output)),
+                GraphField::ValueInfo(info) => declared.push((info, DeclarationKind::Value)),
                 GraphField::Name(_)
                 | GraphField::QuantizationAnnotation(_)
                 | GraphField::Metadata(_)
@@ -277,8 +261,8 @@ impl<'a, 'r> Builder<'a, 'r> {
             }
         }
         self.reserve(nodes, inputs.len() + initializers.len());
-        reserve(&mut self.body.declarations, inputs.len() + declared.len());
-        reserve(&mut self.body.initializers, initializers.len());
+        self.body.declarations.reserve(inputs.len() + declared.len());
+        self.body.initializers.reserve(initializers.len());
         self.body.graphs[graph.index()].inputs.reserve(inputs.len());
         for info in inputs {
             let ValueInfo { name, ty } = info.parse()?;
@@ -301,9 +285,21 @@ impl<'a, 'r> Builder<'a, 'r> {
             self.drop_constant_inputs(graph);
         }
         let mut position = 0;
-        for field in view.wire_fields() {
-            if let Field { number: GraphView::NODE, value: WireValue::Len(bytes, offset), .. } = field? {
-                self.node(NodeView::from_body(bytes, offset), graph, position, depth)?;
+        let mut fields = view.wire_fields();
+        loop {
+            let (number, bytes) = match fields.next_bytes() {
+                Some(record) => record,
+                None => match fields.next() {
+                    None => break,
+                    Some(field) => match field? {
+                        Field { number, value: WireValue::Len(bytes, _), .. } => (number, bytes),
+                        Field { .. } => continue,
+                    },
+                },
+            };
+            if number == GraphView::NODE {
+                let node = NodeView::from_body(bytes, fields.offset() - bytes.len());
+                self.node(node, graph, position, depth)?;
                 position += 1;
             }
         }
@@ -379,11 +375,20 @@ impl<'a, 'r> Builder<'a, 'r> {
         parts: &mut NodeParts<'a>,
     ) -> Result<(), BuildError> {
         let mut input = 0;
-        for field in node.wire_fields() {
-            let field = field?;
-            let Some(name) = field_name(field.number) else { continue };
-            let (bytes, offset) = field.bytes(name)?;
-            match field.number {
+        let mut fields = node.wire_fields();
+        loop {
+            let start = fields.offset();
+            let (number, bytes, offset) = match fields.next_bytes() {
+                Some((number, bytes)) => (number, bytes, fields.offset() - bytes.len()),
+                None => {
+                    let Some(field) = fields.next() else { return Ok(()) };
+                    let field = field?;
+                    let Some(name) = field_name(field.number) else { continue };
+                    let (bytes, offset) = field.bytes(name)?;
+                    (field.number, bytes, offset)
+                }
+            };
+            match number {
                 INPUT => {
                     let name =
                         self.names.intern_input(bytes).map_err(|error| not_utf8(offset, INPUT, error))?;
@@ -396,14 +401,13 @@ impl<'a, 'r> Builder<'a, 'r> {
                 DOMAIN => parts.domain = Text { bytes, offset },
                 OVERLOAD => parts.overload = Text { bytes, offset },
                 ATTRIBUTE => {
-                    let from = parts.attributes.map_or(field.offset - node.offset(), |(from, _)| from);
-                    parts.attributes = Some((from, field.end - node.offset()));
+                    let from = parts.attributes.map_or(start - node.offset(), |(from, _)| from);
+                    parts.attributes = Some((from, fields.offset() - node.offset()));
                     parts.add_graphs(AttributeView::from_body(bytes, offset), step)?;
                 }
                 _ => {}
             }
         }
-        Ok(())
     }
 
     /// Builds the graphs nested in a node between its two steps; returns the second one.
@@ -430,8 +434,8 @@ impl<'a, 'r> Builder<'a, 'r> {
         Ok(exit)
     }
 
-    /// Returns the operator of a node. Models have many nodes of few operators, so recent results are kept in
-    /// a small table.
+    /// Returns the operator of a node. Models have many nodes of few operators, so recent results are kept in a small table,
+    /// which must have the results of `resolve_op`: looking up each node's operator there takes a twentieth of a check.
     fn operator(
         &mut self,
         domain: Text<'a>,
@@ -443,8 +447,7 @@ impl<'a, 'r> Builder<'a, 'r> {
         let last = op_type.bytes.last().map_or(0, |byte| usize::from(*byte));
         let at = (first ^ last << 1 ^ op_type.bytes.len() << 3) % RECENT_OPERATORS;
         let is_plain = overload.bytes.is_empty();
-        if let Some(recent) = &self.recent
-            && let Some((known, op)) = &recent[at]
+        if let Some((known, op)) = &self.recent[at]
             && is_plain
             && known.iter().zip(spelling).all(|(known, given)| is_same_name(known, given))
         {
@@ -458,10 +461,8 @@ impl<'a, 'r> Builder<'a, 'r> {
         };
         let (name, of) = (read(op_type, OP_TYPE)?, read(domain, DOMAIN)?);
         let op = (self.resolve_op)(of, name, read(overload, OVERLOAD)?);
-        if let Some(recent) = &mut self.recent
-            && is_plain
-        {
-            recent[at] = Some((spelling, op));
+        if is_plain {
+            self.recent[at] = Some((spelling, op));
         }
         Ok(op)
     }
@@ -568,24 +569,6 @@ impl<'a, 'r> Builder<'a, 'r> {
             self.body.declarations.push(Declaration { ty, kind, next });
         }
     }
-}
-
-/// As [`Vec::reserve`], which takes longer for a new list.
-pub(super) fn reserve<T>(list: &mut Vec<T>, additional: usize) {
-    match list.capacity() {
-        0 => *list = Vec::with_capacity(additional),
-        _ => list.reserve(additional),
-    }
-}
-
-/// Appends an item. The first allocation has space for [`FIRST_ALLOCATION`] more: growing several times takes longer than
-/// most small graphs need for their inputs and initializers.
-#[inline]
-fn push<A: smallvec::Array>(list: &mut SmallVec<A>, item: A::Item) {
-    if list.len() == list.capacity() {
-        list.reserve(list.len().max(FIRST_ALLOCATION));
-    }
-    list.push(item);
 }
 
 /// Whether an attribute contains a graph, from its field numbers.

@@ -144,29 +144,14 @@ impl<'a> RuleCx<'_, 'a> {
     /// # Errors
     /// [`RuleError::Malformed`].
     pub fn attr_numbers(&self, name: &str) -> Result<Option<SmallVec<[i64; 6]>>, RuleError> {
-        let mut numbers = SmallVec::new();
-        Ok(self.read_attr_numbers(name, &mut numbers)?.then_some(numbers))
-    }
-
-    /// Appends the numbers of [`RuleCx::attr_numbers`] to a list, and returns whether the attribute has a value.
-    ///
-    /// # Errors
-    /// [`RuleError::Malformed`].
-    pub fn read_attr_numbers(&self, name: &str, into: &mut SmallVec<[i64; 6]>) -> Result<bool, RuleError> {
-        let append = |attribute: &Attribute<'a>| {
-            attribute.ints().try_for_each(|number| number.map(|number| into.push(number)))
-        };
-        if let Some(read) = self.with_attr(name, append)? {
-            read?;
-            return Ok(true);
-        }
-        let declared = self.schema().and_then(|schema| schema.attribute(name));
-        let Some(AttributeDefault::Ints(values)) = declared.and_then(|declared| declared.default.as_ref())
-        else {
-            return Ok(false);
-        };
-        into.extend_from_slice(values);
-        Ok(true)
+        self.value_or_default(
+            name,
+            |attribute| attribute.ints().collect::<Result<_, _>>().map(Some),
+            |default| match default {
+                AttributeDefault::Ints(values) => Some(values.iter().copied().collect()),
+                _ => None,
+            },
+        )
     }
 
     /// A list of floats.

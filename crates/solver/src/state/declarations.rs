@@ -68,11 +68,6 @@ impl<'a> Core<'a> {
         Ok(read)
     }
 
-    /// The declared shape, if [`Core::read_declared`] has decoded and stored an equal declaration.
-    pub(crate) fn known_claim(&self, declaration: &Declaration<'a>) -> Option<Option<ShapeId>> {
-        self.declared.get(&declaration.ty.bytes()).map(|(_, shape)| *shape)
-    }
-
     /// The rank of a declared dense tensor whose extents are all unset, so that it makes no claim about them.
     pub(crate) fn open_rank(&self, declaration: &Declaration<'a>) -> Option<usize> {
         let Declaration { ty, kind, .. } = declaration;
