@@ -4,6 +4,10 @@
 //! A node costs one lookup of its operator by name. Everything else is decided once for each operator and
 //! model.
 
+use std::hash::BuildHasher;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
 use smallvec::SmallVec;
 use typeloom_onnx::view::FunctionView;
 use typeloom_types::op::AtomicOpDecl;
@@ -11,7 +15,7 @@ use typeloom_types::op::AtomicOpDecl;
 use crate::map::{Map, Set};
 use crate::program::{OpId, id};
 use crate::rule::{Control, Rule, RuleCx, RuleResult, ShapeRule};
-use crate::signature::{Formal, Schema};
+use crate::signature::{Formal, Schema, is_same_name};
 use crate::solve_error::SolveErrorKind;
 use crate::suggest::nearest;
 
@@ -160,8 +164,9 @@ pub(crate) struct Operators<'a> {
     local: LocalFunctions<'a>,
     imports: SmallVec<[Imports<'a>; 1]>,
     ops: Vec<Op<'a>>,
-    /// The ids of `ops` by domain, name, overload and imports.
-    ids: Map<(&'a str, &'a str, &'a str, ImportsId), OpId>,
+    /// The ids of `ops` by domain, name and imports.
+    ids: HashTable<OpId>,
+    hasher: RandomState,
     /// Number of unknown operators with suggestions.
     suggested: usize,
 }
@@ -173,7 +178,8 @@ impl<'a> Operators<'a> {
             local: LocalFunctions::default(),
             imports: SmallVec::new(),
             ops: Vec::new(),
-            ids: Map::default(),
+            ids: HashTable::new(),
+            hasher: RandomState::default(),
             suggested: 0,
         }
     }
@@ -336,14 +342,25 @@ impl<'a> Operators<'a> {
         overload: &'a str,
     ) -> OpId {
         let domain = canonical(domain);
-        let key = (domain, name, overload, imports);
-        if let Some(known) = self.ids.get(&key) {
+        let hash = self.hasher.hash_one((name, domain, imports));
+        let is_same = |op: &Op<'a>| {
+            let equal = |known: &str, given: &str| is_same_name(known.as_bytes(), given.as_bytes());
+            equal(op.name, name)
+                && equal(op.domain, domain)
+                && equal(op.overload, overload)
+                && op.imports == imports
+        };
+        if let Some(known) = self.ids.find(hash, |id| is_same(&self.ops[id.index()])) {
             return *known;
         }
         let id = OpId::new(self.ops.len());
         let kind = self.look_up(imports, domain, name, overload);
         self.ops.push(Op { domain, name, overload, imports, kind });
-        self.ids.insert(key, id);
+        let Self { ids, hasher, ops, .. } = self;
+        ids.insert_unique(hash, id, |id| {
+            let Op { name, domain, imports, .. } = ops[id.index()];
+            hasher.hash_one((name, domain, imports))
+        });
         id
     }
 
