@@ -129,6 +129,27 @@ impl<'a> Field<'a> {
     }
 }
 
+/// A record that [`Fields::next_small`] reads: its number and value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SmallField<'a> {
+    /// An integer.
+    Varint(u32, u64),
+    /// A byte string or message.
+    Bytes(u32, &'a [u8]),
+}
+
+impl<'a> SmallField<'a> {
+    /// The record from `offset` to `end` as [`Fields`] returns it.
+    pub fn field(self, offset: usize, end: usize) -> Field<'a> {
+        match self {
+            Self::Varint(number, value) => Field { number, offset, end, value: WireValue::Varint(value) },
+            Self::Bytes(number, bytes) => {
+                Field { number, offset, end, value: WireValue::Len(bytes, end - bytes.len()) }
+            }
+        }
+    }
+}
+
 /// Decodes UTF-8; the offset of the error is that of the first invalid byte.
 #[inline]
 pub fn utf8<'a>(bytes: &'a [u8], offset: usize, field: &'static FieldName) -> Result<&'a str, DecodeError> {
@@ -197,6 +218,52 @@ impl<'a> Fields<'a> {
         let (bytes, rest) = rest.split_at_checked(length)?;
         self.cursor.rest = rest;
         Some((u32::from(number) + 1, bytes))
+    }
+
+    /// As [`next_bytes`](Self::next_bytes), also for an integer below 16,384, or one below 128 in a field with a number below
+    /// 2,048: almost all records of attributes and headers of tensors. Reading those with [`next`](Iterator::next) takes a fifth
+    /// of the time of a check of a convolutional network. The results must be equal; a test compares the two.
+    ///
+    /// ```
+    /// use typeloom_onnx::wire::{Fields, SmallField};
+    ///
+    /// let mut fields = Fields::new(&[0x08, 0x96, 0x01, 0x12, 0x02, b'h', b'i', 0xa0, 0x01, 0x04, 0x0d], 0);
+    /// assert_eq!(fields.next_small(), Some(SmallField::Varint(1, 150)));
+    /// assert_eq!(fields.next_small(), Some(SmallField::Bytes(2, b"hi")));
+    /// assert_eq!(fields.next_small(), Some(SmallField::Varint(20, 4)));
+    /// assert_eq!((fields.next_small(), fields.offset()), (None, 10));
+    /// ```
+    #[inline(always)]
+    pub fn next_small(&mut self) -> Option<SmallField<'a>> {
+        let [key, first, ref rest @ ..] = *self.cursor.rest else { return None };
+        // The key is `number << 3` of an integer or `number << 3 | 2` of bytes, with a number from 1 to 15.
+        if key & 0x85 != 0 || key < 1 << 3 {
+            if key < 0x80 {
+                return None;
+            }
+            let [value, ref rest @ ..] = *rest else { return None };
+            let key = u32::from(key & 0x7f) | u32::from(first) << 7;
+            if first >= 0x80 || key & 7 != 0 || key < 8 || value >= 0x80 {
+                return None;
+            }
+            self.cursor.rest = rest;
+            return Some(SmallField::Varint(key >> 3, value.into()));
+        }
+        let (value, rest) = match *rest {
+            _ if first < 0x80 => (usize::from(first), rest),
+            [high, ref rest @ ..] if high < 0x80 => {
+                (usize::from(first & 0x7f) | usize::from(high) << 7, rest)
+            }
+            _ => return None,
+        };
+        let number = u32::from(key >> 3);
+        if key & 2 == 0 {
+            self.cursor.rest = rest;
+            return Some(SmallField::Varint(number, value as u64));
+        }
+        let (bytes, rest) = rest.split_at_checked(value)?;
+        self.cursor.rest = rest;
+        Some(SmallField::Bytes(number, bytes))
     }
 
     /// Ends the iteration after an error in a field.
@@ -422,11 +489,11 @@ impl<'a> Cursor<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Field, Fields, WireValue};
+    use super::{Field, Fields, SmallField, WireValue};
 
     #[test]
     fn short_records_are_read_as_by_the_decoder_for_every_key() {
-        let mut accepted = 0;
+        let mut accepted = [0; 2];
         for (key, first, second) in (0..=255).flat_map(|key| {
             [0, 1, 4, 0x7f, 0x80, 0x84, 0xff]
                 .into_iter()
@@ -436,18 +503,26 @@ mod tests {
             for message in [&message[..], &message[..2], &message[..3]] {
                 let mut fields = Fields::new(message, 0);
                 if let Some((number, bytes)) = fields.next_bytes() {
-                    accepted += 1;
+                    accepted[0] += 1;
                     let value = WireValue::Len(bytes, fields.offset() - bytes.len());
                     let field = Field { number, offset: 0, end: fields.offset(), value };
                     assert_eq!(Fields::new(message, 0).next(), Some(Ok(field)), "{message:x?}");
                 }
+                let mut fields = Fields::new(message, 5);
+                if let Some(small) = fields.next_small() {
+                    accepted[1] += 1;
+                    let field = small.field(5, fields.offset());
+                    assert_eq!(Fields::new(message, 5).next(), Some(Ok(field)), "{message:x?}");
+                }
             }
         }
         // The documented fields: 15 numbers, with lengths that the message has.
-        assert!(accepted >= 15 * 3, "{accepted}");
+        assert!(accepted[0] >= 15 * 3 && accepted[1] > 2 * accepted[0], "{accepted:?}");
         for number in 1..16_u8 {
             let message = [number << 3 | 2, 1, 5];
             assert_eq!(Fields::new(&message, 0).next_bytes(), Some((number.into(), &[5][..])));
+            let integer = [number << 3, 5];
+            assert_eq!(Fields::new(&integer, 0).next_small(), Some(SmallField::Varint(number.into(), 5)));
         }
     }
 }

@@ -9,7 +9,7 @@ use super::{EntryView, Ints, Select, TensorDims, getters, name, set_once, views}
 use crate::error::{DecodeError, ErrorKind, FieldName};
 use crate::messages::tensor_proto::DataLocation;
 use crate::typed_field::{TypedField, little_endian};
-use crate::wire::{Field, PackedVarints, WireValue};
+use crate::wire::{Field, PackedVarints, SmallField, WireValue};
 
 views! {
     /// A view of one `TensorProto`.
@@ -37,6 +37,21 @@ pub struct TensorHeader<'a> {
 }
 
 impl<'a> TensorHeader<'a> {
+    fn read(&mut self, field: &Field<'a>) -> Result<(), DecodeError> {
+        match field.number {
+            1 => read_dims(field, name!("TensorProto", "dims"), &mut self.dims)?,
+            2 => self.data_type = field.int32(name!("TensorProto", "data_type"))?,
+            // An empty packed list has no element; an empty string is one.
+            4 | 5 | 7 | 10 | 11 => self.has_typed_data |= !matches!(field.value, WireValue::Len([], _)),
+            6 => self.has_typed_data = true,
+            8 => self.name = field.string(name!("TensorProto", "name"))?,
+            9 => self.raw_data = Some(field.bytes(RAW_DATA)?.0),
+            14 => self.data_location = field.int32(name!("TensorProto", "data_location"))?,
+            _ => {}
+        }
+        Ok(())
+    }
+
     /// The name.
     pub const fn name(&self) -> &'a str {
         self.name
@@ -171,21 +186,21 @@ impl<'a> TensorView<'a> {
     /// Decodes all fields but the payload.
     pub fn header(&self) -> Result<TensorHeader<'a>, DecodeError> {
         let mut header = TensorHeader { view: *self, ..TensorHeader::default() };
-        for field in self.wire_fields() {
-            let field = field?;
-            match field.number {
-                1 => read_dims(&field, name!("TensorProto", "dims"), &mut header.dims)?,
-                2 => header.data_type = field.int32(name!("TensorProto", "data_type"))?,
-                // An empty packed list has no element; an empty string is one.
-                4 | 5 | 7 | 10 | 11 => header.has_typed_data |= !matches!(field.value, WireValue::Len([], _)),
-                6 => header.has_typed_data = true,
-                8 => header.name = field.string(name!("TensorProto", "name"))?,
-                9 => header.raw_data = Some(field.bytes(RAW_DATA)?.0),
-                14 => header.data_location = field.int32(name!("TensorProto", "data_location"))?,
-                _ => {}
+        let mut fields = self.wire_fields();
+        loop {
+            let start = fields.offset();
+            // As `TensorHeader::read`, for the usual records.
+            match fields.next_small() {
+                Some(SmallField::Varint(1, dim)) => header.dims.push(dim.cast_signed()),
+                Some(SmallField::Varint(2, number)) => header.data_type = number as i32,
+                Some(SmallField::Bytes(9, bytes)) => header.raw_data = Some(bytes),
+                Some(other) => header.read(&other.field(start, fields.offset()))?,
+                None => match fields.next() {
+                    Some(field) => header.read(&field?)?,
+                    None => return Ok(header),
+                },
             }
         }
-        Ok(header)
     }
 
     /// As [`TensorHeader::int_values`].

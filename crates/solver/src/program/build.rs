@@ -11,7 +11,7 @@ use typeloom_onnx::error::FieldName;
 use typeloom_onnx::view::{
     AttributeView, FunctionView, GraphField, GraphView, NodeView, TypeView, ValueInfo, ValueInfoView,
 };
-use typeloom_onnx::wire::{Field, WireValue};
+use typeloom_onnx::wire::{Field, SmallField, WireValue};
 use typeloom_onnx::{DecodeError, ErrorKind};
 
 use super::names::Names;
@@ -575,12 +575,19 @@ impl<'a, 'r> Builder<'a, 'r> {
 fn holds_graphs(attribute: AttributeView<'_>) -> Result<bool, DecodeError> {
     const GRAPH: u32 = 6;
     const GRAPHS: u32 = 11;
-    for field in attribute.wire_fields() {
-        if matches!(field?.number, GRAPH | GRAPHS) {
+    let mut fields = attribute.wire_fields();
+    loop {
+        let number = match fields.next_small() {
+            Some(SmallField::Varint(number, _) | SmallField::Bytes(number, _)) => number,
+            None => match fields.next() {
+                Some(field) => field?.number,
+                None => return Ok(false),
+            },
+        };
+        if number == GRAPH || number == GRAPHS {
             return Ok(true);
         }
     }
-    Ok(false)
 }
 
 /// The names of the fields of nodes that the builder reads, for errors.
