@@ -4,11 +4,11 @@
 //! and embedded here. It contains declarations only. The solver derives element types and shapes from them;
 //! rules of this crate implement what declarations cannot express.
 //!
-//! A model uses a few dozen of the hundreds of schemas. The text is read in place: its `op` lines and a hash table of
-//! their names are computed when this crate is compiled, and a schema is decoded on first lookup.
+//! A model uses a few dozen of the hundreds of schemas. The text is read in place: its `op` lines are found at the first
+//! use of the table, and a schema is decoded on first lookup.
 //!
 //! **Invariant:** schemas are ordered by domain, operator name and version, and the versions of an operator are
-//! adjacent. The order is deterministic. A lookup costs one hash.
+//! adjacent. A lookup is a binary search.
 //!
 //! # The format
 //!
@@ -46,7 +46,6 @@
 
 pub(crate) mod decode;
 mod error;
-mod heads;
 mod index;
 #[cfg(test)]
 mod tests;
@@ -55,13 +54,13 @@ pub(crate) mod words;
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use typeloom_solver::elem::ElemSet;
-use typeloom_solver::signature::{Schema, is_same_name};
+use typeloom_solver::signature::Schema;
 
 use crate::rules::{self, Entry};
-use heads::Head;
+use index::Head;
 
 pub use error::{TableError, TableErrorKind};
 
@@ -149,9 +148,7 @@ pub struct Table {
     groups: Box<[Group]>,
     domains: Box<[Domain]>,
     /// The `op` lines.
-    heads: Cow<'static, [Head]>,
-    /// The first schema of each operator, by its name.
-    by_name: Cow<'static, [u32]>,
+    heads: Box<[Head]>,
     /// The decoded schemas, each set on first access.
     schemas: Box<[OnceLock<Box<Decoded>>]>,
 }
@@ -163,11 +160,10 @@ impl Table {
     /// The embedded table. A schema is decoded on first access.
     #[must_use]
     pub fn get() -> &'static Self {
-        static TABLE: OnceLock<Table> = OnceLock::new();
-        TABLE.get_or_init(|| {
-            index::located(Self::TEXT, &heads::HEADS, &heads::BY_NAME, &heads::DOMAINS)
-                .expect("a test of this crate parses the text")
-        })
+        static TABLE: LazyLock<Table> = LazyLock::new(|| {
+            index::table(Cow::Borrowed(Table::TEXT)).expect("a test of this crate parses the text")
+        });
+        &TABLE
     }
 
     /// Parses a whole table.
@@ -177,7 +173,8 @@ impl Table {
     /// The first line that is not in the format; lines without indentation are checked first.
     pub fn parse(text: &str) -> Result<Self, TableError> {
         let line = |offset: usize| text[..offset].matches('\n').count() + 1;
-        let table = index::table(text).map_err(|(at, kind)| TableError { line: line(at), kind })?;
+        let table = index::table(Cow::Owned(text.to_owned()))
+            .map_err(|(at, kind)| TableError { line: line(at), kind })?;
         for domain in &table.domains {
             for at in domain.schemas.clone() {
                 let schema = table.decode(domain, at).map_err(|(offset, kind)| {
@@ -218,13 +215,13 @@ impl Table {
     #[must_use]
     pub fn domain(&self, name: &str) -> Option<&Domain> {
         let name = in_memory(name);
-        self.domains.iter().find(|domain| is_same_name(domain.name.as_bytes(), name.as_bytes()))
+        self.domains.iter().find(|domain| *domain.name == *name)
     }
 
     /// The names of a domain's operators in order; empty for an unknown domain.
     pub fn names(&self, domain: &str) -> impl ExactSizeIterator<Item = &str> {
         let schemas = self.domain(domain).map_or(0..0, |domain| domain.schemas.clone());
-        let mut names: Vec<&str> = schemas.map(|at| self.name(&self.heads[at])).collect();
+        let mut names: Vec<&str> = schemas.map(|at| self.name(at)).collect();
         names.dedup();
         names.into_iter()
     }
@@ -262,20 +259,15 @@ impl Table {
 
     /// The positions of an operator's schemas.
     fn positions(&self, domain: &Domain, name: &str) -> Range<usize> {
-        let is_named = |at: usize| {
-            let Head { name: start, name_end: end, .. } = self.heads[at];
-            let known = self.text.as_bytes().get(start as usize..end as usize);
-            known.is_some_and(|known| is_same_name(known, name.as_bytes()))
-        };
-        let range = &domain.schemas;
-        let found = heads::named(&self.by_name, name);
-        let Some(first) = { found }.find(|at| range.contains(at) && is_named(*at)) else { return 0..0 };
-        let others = (first + 1..range.end).take_while(|at| is_named(*at)).count();
-        first..first + 1 + others
+        let Range { start, end } = domain.schemas;
+        let heads = &self.heads[start..end];
+        let first = heads.partition_point(|head| &self.text[head.name.clone()] < name);
+        let count = heads[first..].partition_point(|head| &self.text[head.name.clone()] == name);
+        start + first..start + first + count
     }
 
-    fn name(&self, head: &Head) -> &str {
-        self.text.get(head.name as usize..head.name_end as usize).unwrap_or_default()
+    fn name(&self, position: usize) -> &str {
+        &self.text[self.heads[position].name.clone()]
     }
 
     fn schema<'t>(&'t self, domain: &Domain, position: usize) -> &'t Schema {
@@ -293,8 +285,8 @@ impl Table {
     /// The range of a schema's lines in the text.
     fn lines_of(&self, domain: &Domain, position: usize) -> Range<usize> {
         let next = position + 1;
-        let end = if next < domain.schemas.end { self.heads[next].line as usize } else { domain.end };
-        self.heads[position].line as usize..end
+        let end = if next < domain.schemas.end { self.heads[next].line } else { domain.end };
+        self.heads[position].line..end
     }
 
     fn decode(&self, domain: &Domain, position: usize) -> Result<Schema, (usize, TableErrorKind)> {

@@ -6,23 +6,19 @@
 
 use std::hash::BuildHasher;
 
+use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use smallvec::SmallVec;
 use typeloom_onnx::view::FunctionView;
 use typeloom_types::op::AtomicOpDecl;
 
-use crate::map::{HashState, LookedUp, Map, Set};
+use crate::map::{Map, Set};
 use crate::program::{OpId, id};
 use crate::rule::{Control, Rule, RuleCx, RuleResult, ShapeRule};
 use crate::signature::{Formal, Schema, is_same_name};
 use crate::solve_error::SolveErrorKind;
-use crate::state::rare::{Empty, OnWrite};
 use crate::suggest::nearest;
 
-/// Maximum number of operators that are searched without a table: the builder of bodies remembers most operators.
-const MAX_SCANNED_OPS: usize = 16;
-/// Number of operators that the first allocation has space for.
-const FIRST_OPS: usize = 8;
 /// Maximum number of unknown operators with suggestions.
 const MAX_SUGGESTED: usize = 64;
 /// Maximum number of versions of a domain that are searched for other forms of an operator.
@@ -162,31 +158,15 @@ struct LocalFunctions<'a> {
     imports: Map<Imports<'a>, ImportsId>,
 }
 
-impl Empty for LocalFunctions<'_> {
-    fn empty<'e>() -> &'e Self
-    where
-        Self: 'e,
-    {
-        const {
-            &Self {
-                list: Vec::new(),
-                by_name: Map::with_hasher(LookedUp),
-                domains: Set::with_hasher(LookedUp),
-                imports: Map::with_hasher(LookedUp),
-            }
-        }
-    }
-}
-
 /// The operators that the model uses.
 pub(crate) struct Operators<'a> {
     catalogue: &'a dyn Catalogue,
-    local: OnWrite<LocalFunctions<'a>>,
+    local: LocalFunctions<'a>,
     imports: SmallVec<[Imports<'a>; 1]>,
     ops: Vec<Op<'a>>,
-    /// The ids of `ops` by their names, once there are more than [`MAX_SCANNED_OPS`].
-    table: HashTable<OpId>,
-    hasher: HashState,
+    /// The ids of `ops` by domain, name and imports.
+    ids: HashTable<OpId>,
+    hasher: RandomState,
     /// Number of unknown operators with suggestions.
     suggested: usize,
 }
@@ -195,11 +175,11 @@ impl<'a> Operators<'a> {
     pub(crate) fn new(catalogue: &'a dyn Catalogue) -> Self {
         Self {
             catalogue,
-            local: OnWrite::default(),
+            local: LocalFunctions::default(),
             imports: SmallVec::new(),
-            ops: Vec::with_capacity(FIRST_OPS),
-            table: HashTable::new(),
-            hasher: HashState::default(),
+            ops: Vec::new(),
+            ids: HashTable::new(),
+            hasher: RandomState::default(),
             suggested: 0,
         }
     }
@@ -215,7 +195,7 @@ impl<'a> Operators<'a> {
     }
 
     pub(crate) fn add_function(&mut self, function: Function<'a>) {
-        let local = &mut *self.local;
+        let local = &mut self.local;
         let id = FunctionId::new(local.list.len());
         let name = [canonical(function.domain), function.name, function.overload];
         local.by_name.entry(name).or_insert(id);
@@ -263,8 +243,7 @@ impl<'a> Operators<'a> {
 
     fn version(&self, imports: ImportsId, domain: &str) -> Option<i64> {
         let imports = &self.imports[imports.index()];
-        let is_known = |known: &str| is_same_name(known.as_bytes(), domain.as_bytes());
-        imports.iter().find(|(known, _)| is_known(known)).map(|(_, version)| *version)
+        imports.iter().find(|(known, _)| *known == domain).map(|(_, version)| *version)
     }
 
     /// The rule for plainly declared operators.
@@ -363,46 +342,26 @@ impl<'a> Operators<'a> {
         overload: &'a str,
     ) -> OpId {
         let domain = canonical(domain);
-        let same = |op: &Op<'a>| {
+        let hash = self.hasher.hash_one((name, domain, imports));
+        let is_same = |op: &Op<'a>| {
             let equal = |known: &str, given: &str| is_same_name(known.as_bytes(), given.as_bytes());
             equal(op.name, name)
                 && equal(op.domain, domain)
                 && equal(op.overload, overload)
                 && op.imports == imports
         };
-        let known = if self.table.is_empty() {
-            self.ops.iter().position(same).map(OpId::new)
-        } else {
-            let hash = self.hasher.hash_one((name, domain, imports));
-            self.table.find(hash, |id| same(&self.ops[id.index()])).copied()
-        };
-        if let Some(id) = known {
-            return id;
+        if let Some(known) = self.ids.find(hash, |id| is_same(&self.ops[id.index()])) {
+            return *known;
         }
         let id = OpId::new(self.ops.len());
         let kind = self.look_up(imports, domain, name, overload);
         self.ops.push(Op { domain, name, overload, imports, kind });
-        self.index_ops();
+        let Self { ids, hasher, ops, .. } = self;
+        ids.insert_unique(hash, id, |id| {
+            let Op { name, domain, imports, .. } = ops[id.index()];
+            hasher.hash_one((name, domain, imports))
+        });
         id
-    }
-
-    /// Adds the operators that are not in the table, once a scan of all takes longer.
-    fn index_ops(&mut self) {
-        let Self { ops, table, hasher, .. } = self;
-        if ops.len() <= MAX_SCANNED_OPS {
-            return;
-        }
-        let hash = |id: &OpId| {
-            let op = &ops[id.index()];
-            hasher.hash_one((op.name, op.domain, op.imports))
-        };
-        if table.is_empty() {
-            // Growing takes longer than the lookups of most models.
-            table.reserve(4 * MAX_SCANNED_OPS, hash);
-        }
-        for id in (table.len()..ops.len()).map(OpId::new) {
-            table.insert_unique(hash(&id), id, hash);
-        }
     }
 
     fn look_up(

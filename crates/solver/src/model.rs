@@ -20,14 +20,13 @@ use typeloom_onnx::view::ModelView;
 use crate::catalogue::{Catalogue, Function, FunctionId, Imports, Operators, canonical};
 use crate::diagnostic::text::suggestion;
 use crate::engine::call::Instance;
-use crate::map::{LookedUp, Set};
+use crate::map::Set;
 use crate::model::case::{Alternatives, Leaf};
 use crate::program::build::{self, BuildError, Defaults};
 use crate::solution::{Requirement, Type};
 use crate::solve_error::SolveError;
 use crate::state::Core;
 use crate::state::frame::Frame;
-use crate::state::rare::{Empty, OnWrite};
 use crate::universe::Universe;
 
 pub use crate::state::mode::{Detail, FollowedValues, Mode};
@@ -140,7 +139,7 @@ pub struct Checked<'a> {
     pub(crate) frame: Box<Frame<'a>>,
     pub(crate) mode: Mode,
     pub(crate) errors: Vec<SolveError<'a>>,
-    pub(crate) rare: OnWrite<Findings<'a>>,
+    pub(crate) rare: Findings<'a>,
 }
 
 /// The results of a check that most models do not have.
@@ -162,26 +161,6 @@ pub(crate) struct Findings<'a> {
     pub(crate) cases: BTreeMap<usize, Leaf<'a>>,
     /// The possible types of values whose shapes depend on branches.
     pub(crate) alternatives: Alternatives,
-}
-
-impl Empty for Findings<'_> {
-    fn empty<'e>() -> &'e Self
-    where
-        Self: 'e,
-    {
-        const {
-            &Self {
-                instances: Vec::new(),
-                erroneous_callers: Set::with_hasher(LookedUp),
-                kept: Vec::new(),
-                function_errors: Vec::new(),
-                proven: None,
-                requirements: Vec::new(),
-                cases: BTreeMap::new(),
-                alternatives: Alternatives::new(),
-            }
-        }
-    }
 }
 
 /// Error of a model that cannot be checked at all.

@@ -27,7 +27,7 @@ use typeloom_onnx::view::TensorHeader;
 use crate::dim::shape::{ShapeId, Shapes};
 use crate::dim::{Bind, Decision, DimId, Dims};
 use crate::elem::Elem;
-use crate::map::{Map, ScannedMap};
+use crate::map::Map;
 use crate::program::{StepId, ValueId};
 use crate::state::assumptions::Assumptions;
 use crate::state::attributes::NodeAttributes;
@@ -37,7 +37,6 @@ use crate::state::constants::{Constants, Data, Extents, Floats, Ints, Items, MAX
 use crate::state::frame::{Frame, Slot};
 use crate::state::memo::Memo;
 use crate::state::mode::{Detail, FollowedValues};
-use crate::state::rare::OnWrite;
 use crate::state::recovery::Recovery;
 use crate::state::side_data::{ExternalTensor, SideData};
 use crate::state::trace::Trace;
@@ -66,7 +65,7 @@ pub(crate) enum Payloads {
     Optional,
 }
 
-/// The tables of a solve. Larger parts are boxed: allocators are slow for blocks above a kilobyte.
+/// The tables of a solve.
 pub(crate) struct Core<'a> {
     pub(crate) types: Types,
     pub(crate) dims: Box<Dims>,
@@ -86,15 +85,15 @@ pub(crate) struct Core<'a> {
     /// The results that the caller uses.
     pub(crate) detail: Detail,
     /// The values that the caller assumes for symbols.
-    pub(crate) assumptions: OnWrite<Assumptions>,
+    pub(crate) assumptions: Assumptions,
     /// The conditions that are assumed or open.
-    pub(crate) cases: OnWrite<Cases>,
+    pub(crate) cases: Cases,
     /// Decoded declared types, by their bytes.
-    pub(crate) declared: ScannedMap<&'a [u8], (Ty, Option<ShapeId>)>,
+    pub(crate) declared: Map<&'a [u8], (Ty, Option<ShapeId>)>,
     /// Whether a declared dim has a placeholder as its name.
     pub(crate) has_placeholders: bool,
     /// Information about nodes in error.
-    pub(crate) recovery: OnWrite<Recovery>,
+    pub(crate) recovery: Recovery,
     /// The attributes of the node whose rules run.
     pub(crate) attributes: NodeAttributes<'a>,
     broadcasts: Map<(DimId, DimId), DimId>,
@@ -116,11 +115,11 @@ impl<'a> Core<'a> {
             values: FollowedValues::default(),
             side_data: None,
             detail: Detail::Full,
-            assumptions: OnWrite::default(),
-            cases: OnWrite::default(),
-            declared: ScannedMap::default(),
+            assumptions: Assumptions::default(),
+            cases: Cases::default(),
+            declared: Map::default(),
             has_placeholders: false,
-            recovery: OnWrite::default(),
+            recovery: Recovery::default(),
             attributes: NodeAttributes::default(),
             broadcasts: Map::default(),
             broadcast_of: Map::default(),

@@ -151,13 +151,6 @@ impl TensorHeader<'_> {
     }
 
     fn check_typed(&self, storage: Storage, expected: u64, has_raw: bool) -> Result<(), DecodeError> {
-        if let Some(packed) = self.packed
-            && !has_raw
-            && packed.number == storage.field.number()
-            && storage.field.packed_count(packed.bytes) == expected
-        {
-            return Ok(());
-        }
         let mut counts = [0_u64; TypedField::ALL.len()];
         for field in self.view.wire_fields() {
             let field = field?;

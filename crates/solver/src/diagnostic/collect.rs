@@ -50,7 +50,7 @@ fn collect(checked: &mut Checked<'_>, content: Content, selection: Selection<'_>
     let reported = BTreeSet::new();
     let mut list = List { found: Vec::new(), hidden: 0, budget: MAX_VISITED, reported, content, selection };
     let Checked { operators, core, frame, mode, errors, rare, .. } = checked;
-    let Findings { instances, erroneous_callers, function_errors, cases, alternatives, .. } = &mut **rare;
+    let Findings { instances, erroneous_callers, function_errors, cases, alternatives, .. } = rare;
     let mode = *mode;
     let varying: BTreeSet<ValueId> = alternatives.keys().copied().collect();
 

@@ -64,14 +64,9 @@ impl<'a> Core<'a> {
             && ty.constant_elem().is_some()
             && self.dims.variable_count() == before
         {
-            self.declared.insert_new(view.bytes(), (ty, shape));
+            self.declared.insert(view.bytes(), (ty, shape));
         }
         Ok(read)
-    }
-
-    /// The declared shape, if [`Core::read_declared`] has decoded and stored an equal declaration.
-    pub(crate) fn known_claim(&self, declaration: &Declaration<'a>) -> Option<Option<ShapeId>> {
-        self.declared.get(&declaration.ty.bytes()).map(|(_, shape)| *shape)
     }
 
     /// The rank of a declared dense tensor whose extents are all unset, so that it makes no claim about them.

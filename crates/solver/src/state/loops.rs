@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::constants::DataId;
 use crate::dim::DimId;
 use crate::dim::shape::{DimVec, ShapeId};
-use crate::map::{LookedUp, Set};
+use crate::map::Set;
 use crate::program::id::{GraphId, ValueId};
 
 /// Results about loops over all iterations.
@@ -21,17 +21,6 @@ pub(crate) struct Loops {
     pub(crate) growth: BTreeMap<(ValueId, usize), Growth>,
     /// The index of the iteration, and the number of iterations if nothing better is known.
     pub(crate) numbers: BTreeMap<GraphId, (DimId, DimId)>,
-}
-
-impl Loops {
-    /// No results.
-    pub(crate) const EMPTY: Self = Self {
-        widened: BTreeMap::new(),
-        states: BTreeSet::new(),
-        unknown: Set::with_hasher(LookedUp),
-        growth: BTreeMap::new(),
-        numbers: BTreeMap::new(),
-    };
 }
 
 /// An extent that is `base + i*step` in iteration `i`.
@@ -62,9 +51,6 @@ pub(crate) enum Progress {
 }
 
 impl Unrolled {
-    /// No loops.
-    pub(crate) const EMPTY: Self = Self { loops: BTreeMap::new(), total: 0 };
-
     /// Removes the loops whose graphs `is_inside` accepts.
     pub(crate) fn forget(&mut self, is_inside: impl Fn(GraphId) -> bool) {
         self.loops.retain(|graph, _| !is_inside(*graph));
