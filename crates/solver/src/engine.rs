@@ -31,9 +31,10 @@ mod schema;
 use std::sync::Arc;
 
 use crate::analysis::{claims, recovery};
-use crate::catalogue::{OpKind, Operator, Operators};
+use crate::catalogue::Operator;
 use crate::engine::call::{Call, Calls};
 use crate::model::{Detail, Mode};
+use crate::operators::{OpKind, Operators};
 use crate::program::{Body, StepId, StepKind};
 use crate::rule::{Exit, GraphTypes, Port, RuleCx, RuleError};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};

@@ -17,11 +17,12 @@ use std::sync::Arc;
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::ModelView;
 
-use crate::catalogue::{Catalogue, Function, FunctionId, Imports, Operators, canonical};
+use crate::catalogue::Catalogue;
 use crate::diagnostic::text::suggestion;
 use crate::engine::call::Instance;
 use crate::map::Set;
 use crate::model::case::{Alternatives, Leaf};
+use crate::operators::{Function, FunctionId, Imports, Operators, canonical};
 use crate::program::build::{self, BuildError, Defaults};
 use crate::solution::{Requirement, Type};
 use crate::solve_error::SolveError;

@@ -19,11 +19,11 @@ use std::sync::Arc;
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::{Attribute, NodeView};
 
-use crate::catalogue::{FunctionId, Operators};
 use crate::dim::DimId;
 use crate::dim::shape::{DimVec, ShapeId};
 use crate::engine::initial;
 use crate::map::{Map, Set};
+use crate::operators::{FunctionId, Operators};
 use crate::program::{Body, Initializer, ProgramStep, StepId, ValueId, build};
 use crate::signature::{Arity, AttributeKind};
 use crate::solution::{Equation, EquationSource};
