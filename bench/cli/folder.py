@@ -3,7 +3,7 @@
     python bench/cli/folder.py [--models 100000] [--jobs 1,2] [--command target/release/typeloom] [--keep FOLDER]
 
 Writes the models, of 10 to 30 nodes each, with names, extents and symbols of their own, in folders of 10,000; then runs the command
-on a tenth of them and on all of them. Prints a table in Markdown for `docs/PERFORMANCE-CLI.md`. Needs Linux, the package `onnx`, and
+on a tenth of them and on all of them. Prints a table in Markdown for `bench/results/command.md`. Needs Linux, the package `onnx`, and
 about 4 KB of disk space for each model. Each figure is of one run after one that reads all files; the machine must be idle.
 """
 

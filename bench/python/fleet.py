@@ -4,7 +4,7 @@
 
 MODELS is a folder of ONNX files. The models are checked one by one with `typeloom.check` in this process, then by the engines, from
 disk and from a local server that answers ranges as S3 does, after a latency. A generated model of 2 GB, of which the server holds
-only the graph, shows the bytes that are fetched. Prints tables in Markdown for `docs/PERFORMANCE-PYTHON.md`.
+only the graph, shows the bytes that are fetched. Prints tables in Markdown for `bench/results/python.md`.
 
 Needs no network and no credentials. Each figure is of one run; the machine must be idle.
 """

@@ -38,7 +38,7 @@ struct Arguments {
     /// One family only; may be given several times
     #[arg(long, value_name = "FAMILY")]
     only: Vec<String>,
-    /// Path of the report [default: ../docs/PERFORMANCE.md]
+    /// Path of the report [default: results/checking.md]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Maximum number of runs of each column on each model
@@ -91,7 +91,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     println!("{text}");
     // A partial run must not overwrite the full report.
     let whole = !arguments.quick && arguments.only.is_empty();
-    let standard = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/PERFORMANCE.md"));
+    let standard = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/results/checking.md"));
     if let Some(output) = arguments.output.clone().or(whole.then_some(standard)) {
         fs::write(&output, text).with_context(|| format!("cannot write {}", output.display()))?;
         eprintln!("written to {}", output.display());

@@ -9,7 +9,7 @@ pub const VERSION: &str = concat!("typeloom ", env!("CARGO_PKG_VERSION"));
 
 /// Checks the model in a file, which is opened as the command does.
 pub fn check_file(path: &Path) -> Result<()> {
-    check_bytes(&typeloom_files::open(path)?)
+    check_bytes(&typeloom_io::files::open(path)?)
 }
 
 /// Checks a model, shapes included. Problems of the model are returned as the error.

@@ -37,7 +37,7 @@ const INTRODUCTION: &str = "\
 
 Written by the benchmark in `bench/`; see its README. Times are medians of interleaved runs on one machine:
 only ratios are comparable between machines.
-[PERFORMANCE-PYTHON.md](PERFORMANCE-PYTHON.md) has the figures of the Python package and of fleets of models.
+[python.md](python.md) has the figures of the Python package and of fleets of models.
 
 - *file* starts from a path and ends with the result (the reference also writes the result to a file).
 - *memory* starts from bytes in memory. For the reference it is the bare C++ call, strict and with type checks.
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn the_recorded_report_has_the_same_introduction() {
-        assert!(include_str!("../../docs/PERFORMANCE.md").starts_with(INTRODUCTION));
+        assert!(include_str!("../results/checking.md").starts_with(INTRODUCTION));
     }
 
     #[test]

@@ -99,9 +99,10 @@ def module() -> bytes:
     env["CARGO_ENCODED_RUSTFLAGS"] = "\x1f".join(flags)
     # Settings of a developer do not change the module.
     env = {name: value for name, value in env.items() if not name.startswith("CARGO_PROFILE_")}
-    run("cargo", "build", "--locked", "--quiet", "--profile", "page", "--target", TARGET, "--package", "typeloom-page-engine", env=env)
+    command = ["cargo", "rustc", "--locked", "--quiet", "--profile", "page", "--target", TARGET, "--package", "typeloom-view", "--lib"]
+    run(*command, "--crate-type", "cdylib", env=env)
     folder = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    built = folder / TARGET / "page" / "typeloom_page_engine.wasm"
+    built = folder / TARGET / "page" / "typeloom_view.wasm"
     contents = built.read_bytes()
     for path in (str(ROOT), cargo_home, str(Path.home())):
         if path.encode() in contents:

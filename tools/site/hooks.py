@@ -3,9 +3,10 @@
 The pages keep their paths in the repository, so that their links work on code hosts and on the site. The hooks
 
 - add the documents that `docs/` does not contain, and shorten the addresses of pages;
+- add the reference of the Python package (see `python_reference.py`);
 - list folders in the navigation;
 - point links at sources to the repository;
-- show snapshots of problems as pictures (see `crates/spec/src/pictures.rs`), with the text below.
+- show snapshots of problems as pictures (see `crates/testing/src/spec/pictures.rs`), with the text below.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import html
 import os
 import posixpath
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,10 +25,14 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+# MkDocs loads this file by its path.
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import python_reference  # noqa: E402
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 #: Folders of documents, and single documents.
-FOLDERS = ["docs", "spec", "crates/solver/pages"]
+FOLDERS = ["docs", "spec", "crates/solver/pages", "bench/results"]
 DOCUMENTS = [
     "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "bench/README.md", "fuzz/README.md",
     "models/README.md", "transports/libp2p/README.md",
@@ -36,7 +42,11 @@ DOCUMENTS = [
 PICTURES = "docs/pictures"
 
 #: Folders of the repository, and their names in addresses.
-ADDRESSES = {"docs/": "", "crates/solver/pages/": "codes/"}
+ADDRESSES = {"docs/": "", "crates/solver/pages/": "codes/", "bench/results/": "performance/"}
+
+#: The page of the Python reference, which only the site has, and the sources that links lead to on code hosts.
+REFERENCE = "docs/python/reference.md"
+REFERENCE_SOURCES = "crates/python/python/typeloom"
 
 #: A link with its target, outside images.
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
@@ -64,6 +74,7 @@ def linked(readme: str) -> Iterator[str]:
     seen: set[str] = set()
     for _, target in LINK.findall((ROOT / readme).read_text(encoding="utf-8")):
         path = posixpath.normpath(posixpath.join(folder, target.split("#")[0]))
+        path = REFERENCE if path == REFERENCE_SOURCES else path
         if posixpath.dirname(path) == folder and path.endswith(".md") and path != readme and path not in seen:
             seen.add(path)
             yield path
@@ -91,6 +102,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             files.remove(file)
     for path in documents():
         add(files, config, path, ROOT / path)
+    append(files, File.generated(config, REFERENCE, content=python_reference.page()))
     drawn = [path for path in (ROOT / PICTURES).iterdir() if path.suffix in (".png", ".svg")]
     for picture in sorted(drawn):
         add(files, config, picture.relative_to(ROOT).as_posix(), picture)
@@ -103,7 +115,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def add(files: Files, config: MkDocsConfig, path: str, source: Path) -> None:
     """Adds a file of the repository under its path."""
-    file = File.generated(config, path, abs_src_path=str(source))
+    append(files, File.generated(config, path, abs_src_path=str(source)))
+
+
+def append(files: Files, file: File) -> None:
+    """Adds a file under its address."""
     for folder, name in ADDRESSES.items():
         if file.dest_uri.startswith(folder):
             file.dest_uri = name + file.dest_uri.removeprefix(folder)
@@ -121,6 +137,8 @@ def to_source(link: re.Match[str], page: str, config: MkDocsConfig, files: Files
         return link.group()
     path, _, anchor = target.partition("#")
     resolved = posixpath.normpath(posixpath.join(posixpath.dirname(page), path))
+    if resolved == REFERENCE_SOURCES:
+        return f"[{text}]({posixpath.relpath(REFERENCE, posixpath.dirname(page) or '.')})"
     readme = posixpath.join(resolved, "README.md")
     if path.endswith("/") and files.get_file_from_path(readme):
         return f"[{text}]({posixpath.join(path, 'README.md')}{'#' + anchor if anchor else ''})"

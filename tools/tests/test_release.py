@@ -109,7 +109,7 @@ def test_the_packages_of_the_workspace_can_be_published() -> None:
     assert publish.problems(found) == []
     names = publish.order(found)
     assert names.index("typeloom-term") < names.index("typeloom") < names.index("typeloom-cli")
-    assert not {"typeloom-spec", "typeloom-python", "typeloom-differential", "typeloom-fuzz-targets"} & set(names)
+    assert not {"typeloom-testing", "typeloom-python", "typeloom-differential", "typeloom-fuzz-targets"} & set(names)
 
 
 def test_every_file_names_the_same_repository() -> None:

@@ -78,3 +78,22 @@ def test_a_snapshot_is_a_picture_with_its_text_below(tmp_path: Path, monkeypatch
 def test_fences_in_fences_stay_text() -> None:
     text = hooks.prepared("````markdown\n```snapshot\nx\n```\n````\n", "docs/a.md")
     assert text == "````markdown\n```snapshot\nx\n```\n````\n"
+
+
+def test_the_reference_has_a_section_for_every_public_function_and_class() -> None:
+    reference = hooks.python_reference
+    text = reference.page()
+    assert "### `infer(model, " in text and "#### `Report.raise_for_errors()`" in text and "### `Idx`" in text
+    for module in reference.modules():
+        # Other names are constants and modules.
+        named = [name for name in reference.exported(module) if name[0].islower() or name.title() == name]
+        described = [name for name in named if re.search(rf"^### `{name}[(`]", text, re.MULTILINE)]
+        constants = {"C", "fleet", "onnx", "pool", "registry", "term", "testing", "types", "checker", "shape_inference"}
+        assert set(named) - set(described) <= constants, module
+
+
+def test_a_link_to_the_sources_of_the_package_leads_to_the_reference() -> None:
+    link = hooks.LINK.search("[reference](../../crates/python/python/typeloom/)")
+    assert link is not None
+    assert hooks.to_source(link, "docs/start/python.md", None, None) == "[reference](../python/reference.md)"
+    assert "docs/python/reference.md" in list(hooks.linked("docs/python/README.md"))

@@ -40,7 +40,7 @@ struct Arguments {
     /// Leave a contender out; may be given several times
     #[arg(long, value_name = "CONTENDER")]
     without: Vec<Contender>,
-    /// Path of the report [default: ../../docs/PERFORMANCE-RUNTIME.md]
+    /// Path of the report [default: ../results/running.md]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Maximum number of batches of each process
@@ -101,7 +101,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     println!("{text}");
     // A partial run must not overwrite the full report.
     let whole = !quick && arguments.only.is_empty() && arguments.without.is_empty();
-    let standard = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/PERFORMANCE-RUNTIME.md"));
+    let standard = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../results/running.md"));
     if let Some(output) = arguments.output.clone().or(whole.then_some(standard)) {
         fs::write(&output, text).with_context(|| format!("cannot write {}", output.display()))?;
         eprintln!("written to {}", output.display());

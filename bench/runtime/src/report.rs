@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn the_recorded_report_has_the_same_introduction() {
-        assert!(include_str!("../../../docs/PERFORMANCE-RUNTIME.md").starts_with(INTRODUCTION));
+        assert!(include_str!("../../results/running.md").starts_with(INTRODUCTION));
     }
 
     #[test]

@@ -23,7 +23,7 @@ use anyhow::Context as _;
 use serde_json::Value;
 use typeloom_rust_api::Edition;
 
-use typeloom_files::Bytes;
+use typeloom_io::files::Bytes;
 
 use crate::input;
 use crate::interrupt::Removal;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow, bail};
-use typeloom_files::{Bytes, SmallTensors};
+use typeloom_io::files::{Bytes, SmallTensors};
 #[cfg(feature = "interfaces")]
 use typeloom_link::{LinkError, LinkOptions, Linked, Part};
 use typeloom_onnx::external::locations;
@@ -52,7 +52,7 @@ pub(crate) fn source(argument: &str) -> Source {
 /// The contents of a file that is no model.
 pub(crate) fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     reads::record(path, Use::Other);
-    typeloom_files::read(path)
+    typeloom_io::files::read(path)
 }
 
 impl Source {
@@ -103,7 +103,7 @@ impl Source {
             return Ok(Bytes::Read(bytes.into()));
         };
         reads::record(path, Use::Model);
-        typeloom_files::open(path).with_context(|| format!("cannot read `{}`", self.name))
+        typeloom_io::files::open(path).with_context(|| format!("cannot read `{}`", self.name))
     }
 
     fn is_text_of(&self, bytes: &[u8]) -> bool {

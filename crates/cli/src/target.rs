@@ -12,7 +12,7 @@ use anyhow::{Context as _, anyhow, bail};
 use typeloom_onnx::text::escape;
 
 use crate::args::TargetArgs;
-use typeloom_files::Bytes;
+use typeloom_io::files::Bytes;
 #[cfg(feature = "interfaces")]
 use typeloom_link::Piece;
 

@@ -10,7 +10,7 @@ use typeloom_onnx::messages::{
     ValueInfoProto, type_proto,
 };
 use typeloom_onnx::prost::Message as _;
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 /// A terminal escape sequence, a workflow command of GitHub, and characters that reverse or hide text.
 const HOSTILE: &str = "a\u{1b}[31m\r\n::error file=x::owned\u{202e}\u{200b}\u{9b}b";

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use typeloom_test_cases::{is_all, number};
+use typeloom_testing::{is_all, number};
 
 struct Folder(PathBuf);
 

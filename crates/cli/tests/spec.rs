@@ -7,5 +7,5 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    typeloom_spec::Suite::new(repository, env!("CARGO_BIN_EXE_typeloom")).main()
+    typeloom_testing::spec::Suite::new(repository, env!("CARGO_BIN_EXE_typeloom")).main()
 }

@@ -37,8 +37,6 @@ mod stamps;
 #[derive(Clone)]
 pub struct Artifact {
     pub model: ModelProto,
-    /// The method of each node on a slot.
-    pub dispatch: Vec<Dispatch>,
     /// The types of the public functions, of the parts and of the slots.
     pub interface: TypedModule,
     /// The public functions other than the main function, as programs, by name.
@@ -112,8 +110,33 @@ impl fmt::Debug for Artifact {
 
 impl Artifact {
     pub(crate) fn new(exported: Exported) -> Self {
-        let Exported { unit: Unit { model, report, .. }, dispatch, interface } = exported;
-        Self { model, dispatch, interface, functions: BTreeMap::new(), report }
+        let Exported { unit: Unit { model, report, .. }, interface } = exported;
+        Self { model, interface, functions: BTreeMap::new(), report }
+    }
+
+    /// The method of each node on a slot, from the metadata of the nodes.
+    #[must_use]
+    pub fn dispatch(&self) -> Vec<Dispatch> {
+        let mut dispatch = Vec::new();
+        let Some(graph) = &self.model.graph else { return dispatch };
+        nested::each_node(graph, |node| {
+            let stamp = |key| ir::metadata(node, key);
+            let role = stamp(names::REQUIRED_TRAIT).and_then(typeloom_contracts::role::Role::from_trait_name);
+            let (Some(slot), Some(role), Some(resolved)) =
+                (stamp(names::SLOT_ID), role, stamp(names::DISPATCH))
+            else {
+                return;
+            };
+            let method = resolved.rsplit_once('.').map_or(resolved, |(_, method)| method);
+            dispatch.push(Dispatch {
+                node: node.output.iter().find(|output| !output.is_empty()).cloned().unwrap_or_default(),
+                slot: slot.into(),
+                role,
+                method: method.into(),
+                operator: node.op_type().into(),
+            });
+        });
+        dispatch
     }
 
     /// Adds public functions.
@@ -218,8 +241,7 @@ impl Artifact {
         check_interface(&mut pool, &own, &model, components)?;
         let exports = recorded.iter().map(|(name, ty)| (name.as_str(), *ty));
         let interface = public_module(&mut pool, exports).map_err(not_an_artifact)?;
-        let dispatch = dispatch_of(&model);
-        Ok(Self { model, dispatch, interface, functions, report: CompileReport::default() })
+        Ok(Self { model, interface, functions, report: CompileReport::default() })
     }
 }
 
@@ -355,27 +377,4 @@ fn check_parts(
     let names: Vec<&str> = exported.iter().filter(differs).map(|(name, _)| name.as_str()).collect();
     let differences = if names.is_empty() { "a part is not exported".to_owned() } else { names.join("; ") };
     Err(LoadError::InterfaceDiffers { differences })
-}
-
-/// Reads the dispatch table from the metadata of nodes.
-fn dispatch_of(model: &ModelProto) -> Vec<Dispatch> {
-    let mut dispatch = Vec::new();
-    let Some(graph) = &model.graph else { return dispatch };
-    nested::each_node(graph, |node| {
-        let stamp = |key| ir::metadata(node, key);
-        let role = stamp(names::REQUIRED_TRAIT).and_then(typeloom_contracts::role::Role::from_trait_name);
-        let (Some(slot), Some(role), Some(resolved)) = (stamp(names::SLOT_ID), role, stamp(names::DISPATCH))
-        else {
-            return;
-        };
-        let method = resolved.rsplit_once('.').map_or(resolved, |(_, method)| method);
-        dispatch.push(Dispatch {
-            node: node.output.iter().find(|output| !output.is_empty()).cloned().unwrap_or_default(),
-            slot: slot.into(),
-            role,
-            method: method.into(),
-            operator: node.op_type().into(),
-        });
-    });
-    dispatch
 }

@@ -13,7 +13,7 @@ pub mod infer_peer_classes;
 pub mod insert_cast_ops;
 pub mod lower;
 pub mod partition;
-pub mod refine_polymorphic_value_info;
+pub mod peer_list_operators;
 pub mod resolve_dispatch;
 pub mod stamp;
 pub mod type_solver;
@@ -66,7 +66,7 @@ standard_passes! {
     Validate "validate" true validate: Parsed -> Parsed;
     Expand "expand" true expand: Parsed -> Expanded;
     BindSlots "bind_slots" true bind_slots: Expanded -> Expanded;
-    RefinePolymorphicValueInfo "refine_polymorphic_value_info" false refine_polymorphic_value_info: Expanded -> Expanded;
+    PeerListOperators "refine_polymorphic_value_info" false peer_list_operators: Expanded -> Expanded;
     TypeSolver "type_solver" true type_solver: Expanded -> Solved;
     Stamp "stamp" false stamp: Solved -> Solved;
     InsertCastOps "insert_cast_ops" false insert_cast_ops: Solved -> Solved;

@@ -68,16 +68,12 @@ pub struct Dispatched {
     pub unit: Unit,
     /// Inputs and outputs with their types.
     pub interface: Interface,
-    /// The method of each node on a slot.
-    pub dispatch: Vec<Dispatch>,
 }
 
 /// A program with the types of its exports: everything of an artifact.
 #[derive(Clone)]
 pub struct Exported {
     pub unit: Unit,
-    /// The method of each node on a slot.
-    pub dispatch: Vec<Dispatch>,
     pub interface: TypedModule,
 }
 

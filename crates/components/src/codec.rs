@@ -6,7 +6,5 @@
 //! sizes before they allocate memory for the tensor.
 
 pub mod deflated;
-
 pub mod int8;
-
 pub mod message;

@@ -23,18 +23,11 @@
 //! **Invariant:** external input (files, encoded messages, contributions of peers) is validated before memory
 //! is allocated for it. Errors are typed and contain the position in the input.
 
-pub mod dense;
-
-pub mod seeded;
-
-pub mod index;
-
-pub mod model;
-
 pub mod aggregator;
-
 pub mod codec;
-
-pub mod source;
-
+pub mod dense;
+pub mod index;
+pub mod model;
 pub mod peers;
+pub mod seeded;
+pub mod source;

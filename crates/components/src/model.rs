@@ -28,11 +28,8 @@ use typeloom_types::dtype::Dtype;
 use crate::dense::{Dense, Floats, FloatsError, NotFloats, shown, tensor_of};
 
 pub mod gradient;
-
 mod loss;
-
 mod parameters;
-
 mod typed;
 
 pub use loss::Loss;

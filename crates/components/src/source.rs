@@ -35,9 +35,7 @@ use crate::dense::{Dense, shown};
 use crate::seeded::Seeded;
 
 pub mod csv;
-
 pub mod npy;
-
 pub mod safetensors;
 
 /// Maximum size of a file in bytes.

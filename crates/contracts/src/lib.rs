@@ -22,30 +22,18 @@
 //! calls.
 
 pub mod address;
-
-pub mod datum;
-
-pub mod map;
-
-pub mod role;
-
-pub mod backend;
-
-pub mod index;
-
-pub mod model;
-
 pub mod aggregator;
-
+pub mod backend;
 pub mod codec;
-
 pub mod data_source;
-
-pub mod peer_selector;
-
-pub mod protocol;
-
+pub mod datum;
+pub mod index;
+pub mod map;
+pub mod model;
 pub mod opset;
+pub mod peer_selector;
+pub mod protocol;
+pub mod role;
 
 /// Dependencies of the macro expansions; not part of the API.
 #[doc(hidden)]

@@ -22,15 +22,10 @@ use crate::error::KernelError;
 use crate::ops::{Operator, spend_reading};
 
 mod convolution;
-
 mod elementwise;
-
 mod integer;
-
 mod joined;
-
 mod link;
-
 mod nodes;
 
 use convolution::Convolution;

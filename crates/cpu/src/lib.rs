@@ -21,32 +21,18 @@
 //!
 //! **Limit:** control flow is not implemented here. The runtime executes operators with graph attributes.
 
-pub mod error;
-
 pub mod attributes;
-
-pub mod decode;
-
 pub mod call;
-
-mod shape;
-
+pub mod decode;
 mod element;
-
-pub mod memory;
-
-pub mod work;
-
-pub mod threads;
-
-mod product;
-
-mod minifloat;
-
-mod math;
-
-mod movement;
-
-pub mod ops;
-
+pub mod error;
 pub mod fused;
+mod math;
+pub mod memory;
+mod minifloat;
+mod movement;
+pub mod ops;
+mod product;
+mod shape;
+pub mod threads;
+pub mod work;

@@ -21,78 +21,43 @@ use crate::work;
 use typeloom_contracts::datum::Datum;
 use typeloom_types::any_tensor::AnyTensor;
 
-mod binary;
-
-mod unary;
-
 mod activation;
-
-mod compare;
-
-mod bitwise;
-
-mod cast;
-
-mod reduce;
-
-mod shaping;
-
-mod layout;
-
-pub(crate) mod slice;
-
-mod pad;
-
-mod gather;
-
-mod scatter;
-
-mod select;
-
-pub mod generate;
-
-mod matmul;
-
-mod einsum;
-
-pub(crate) mod sliding;
-
-mod polyphase;
-
-pub(crate) mod filter;
-
-mod conv;
-
-mod transposed;
-
-mod pool;
-
-mod normalize;
-
-pub(crate) mod quantize;
-
-mod sequence;
-
-mod loss;
-
-mod text;
-
-mod spectral;
-
 mod attention;
-
-mod resize;
-
-mod recurrent;
-
-mod vision;
-
+mod binary;
+mod bitwise;
+mod cast;
+mod compare;
+mod contrib;
+mod conv;
+mod einsum;
+pub(crate) mod filter;
+mod gather;
+pub mod generate;
 #[cfg(feature = "images")]
 mod image;
-
+mod layout;
+mod loss;
+mod matmul;
 mod ml;
-
-mod contrib;
+mod normalize;
+mod pad;
+mod polyphase;
+mod pool;
+pub(crate) mod quantize;
+mod recurrent;
+mod reduce;
+mod resize;
+mod scatter;
+mod select;
+mod sequence;
+mod shaping;
+pub(crate) mod slice;
+pub(crate) mod sliding;
+mod spectral;
+mod text;
+mod transposed;
+mod unary;
+mod vision;
 
 /// The domain of classical machine learning.
 pub const ML_DOMAIN: &str = "ai.onnx.ml";

@@ -15,22 +15,14 @@ use std::rc::Rc;
 use pulp::bytemuck::{Pod, cast, cast_slice, cast_slice_mut};
 use pulp::{Simd, WithSimd};
 
-pub(crate) mod lane;
-
-pub(crate) mod in_place;
-
-pub(crate) mod integer;
-
 mod dots;
-
 mod grid;
-
+pub(crate) mod in_place;
+pub(crate) mod integer;
+pub(crate) mod lane;
 mod operands;
-
 mod panels;
-
 mod thin;
-
 mod tile;
 
 use crate::element::Number;

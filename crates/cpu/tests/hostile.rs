@@ -13,7 +13,7 @@ use typeloom_types::dtype::Dtype;
 
 /// The number of random calls of a test.
 fn rounds() -> usize {
-    typeloom_test_cases::number(60, 400)
+    typeloom_testing::number(60, 400)
 }
 
 const LISTS: &[&str] = &[

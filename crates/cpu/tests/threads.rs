@@ -4,7 +4,7 @@ use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::ops;
 use typeloom_cpu::ops::generate::Random;
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 use typeloom_types::any_tensor::AnyTensor;
 
 fn floats(shape: &[usize], random: &mut Random) -> AnyTensor {

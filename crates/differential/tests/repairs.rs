@@ -4,7 +4,7 @@ use typeloom_differential::broken::Broken;
 use typeloom_differential::choices::Choices;
 use typeloom_differential::repairs::{has_fewer, judge};
 use typeloom_rewrite::coerce::Policy;
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 /// The greatest number of casts that is compared with a search.
 const MAX_SEARCHED: usize = 3;

@@ -16,7 +16,7 @@ use typeloom_ffi::layout;
 use typeloom_ffi::status::Status;
 use typeloom_interface::bundle::Exported;
 use typeloom_report::c_header::{Program, c_header};
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 /// Loads, runs and frees of one program.
 fn cycles() -> String {
@@ -223,7 +223,7 @@ fn a_c_program_loads_runs_and_frees_programs() {
 #[cfg(target_os = "linux")]
 #[test]
 fn the_static_library_links() {
-    if !typeloom_test_cases::is_all() {
+    if !typeloom_testing::is_all() {
         println!("skipped: TYPELOOM_TESTS is not `all`");
         return;
     }

@@ -7,7 +7,7 @@ use bytes::BufMut;
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseResult, TestRng, TestRunner};
 use prost::encoding::{WireType, encode_key, encode_varint};
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 use crate::messages::schema::{Entry, FieldSchema, Kind, Label, MessageSchema};
 use crate::wire::WireKind;

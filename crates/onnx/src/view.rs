@@ -43,10 +43,10 @@
 
 mod attribute;
 mod graph;
-mod measure;
 mod model;
 mod node;
 mod payload;
+mod payload_check;
 mod tensor;
 mod types;
 
@@ -54,17 +54,17 @@ mod types;
 mod tests;
 
 use crate::error::{DecodeError, ErrorKind, FieldName};
-use crate::wire::{Field, Fields, WireValue, utf8};
+use crate::wire::{Field, Fields};
 
 pub use attribute::{Attribute, AttributeView};
 pub use graph::{AnnotationView, GraphField, GraphFields, GraphView};
-pub use measure::typed_field;
 pub use model::{
     EntryView, FunctionField, FunctionFields, FunctionView, ModelView, OpsetId, OpsetIdView, TrainingInfo,
     TrainingInfoView,
 };
 pub use node::{NodeField, NodeFields, NodeView};
 pub use payload::{Ints, TensorDims};
+pub use payload_check::typed_field;
 pub use tensor::{SparseTensor, SparseTensorView, TensorHeader, TensorView};
 pub use types::{DimValue, DimView, ShapeView, Type, TypeKindView, TypeView, ValueInfo, ValueInfoView};
 
@@ -252,15 +252,7 @@ impl<'a, T, F: Fn(&Field<'a>) -> Result<T, DecodeError>> Iterator for Select<'a,
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            let offset = self.fields.offset();
-            let field = match self.fields.next_bytes() {
-                Some((number, bytes)) => {
-                    let end = self.fields.offset();
-                    Ok(Field { number, offset, end, value: WireValue::Len(bytes, end - bytes.len()) })
-                }
-                None => self.fields.next()?,
-            };
-            match field {
+            match self.fields.next()? {
                 Ok(field) if field.number != self.number => {}
                 Ok(field) => return Some((self.read)(&field).inspect_err(|_| self.fields.stop())),
                 Err(error) => return Some(Err(error)),
@@ -300,20 +292,14 @@ fn last_string<'a>(
     number: u32,
     name: &'static FieldName,
 ) -> Result<&'a str, DecodeError> {
-    let (mut fields, mut last) = (fields, "");
-    loop {
-        match fields.next_bytes() {
-            Some((found, bytes)) if found == number => {
-                last = utf8(bytes, fields.offset() - bytes.len(), name)?;
-            }
-            Some(_) => {}
-            None => match fields.next().transpose()? {
-                Some(field) if field.number == number => last = field.string(name)?,
-                Some(_) => {}
-                None => return Ok(last),
-            },
+    let mut last = "";
+    for field in fields {
+        let field = field?;
+        if field.number == number {
+            last = field.string(name)?;
         }
     }
+    Ok(last)
 }
 
 /// Stores a singular message; an error if the field occurs twice.

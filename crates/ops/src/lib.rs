@@ -12,5 +12,4 @@ pub mod check;
 pub mod described;
 pub mod table;
 
-mod fnv;
 mod rules;

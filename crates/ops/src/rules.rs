@@ -17,6 +17,9 @@
 //!
 //! Every rule cites its source: the operator's page in the ONNX specification and the relevant part of it.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use typeloom_solver::rule::{Control, Rule, RuleFn};
 
 mod affine;
@@ -32,7 +35,6 @@ mod elementwise;
 mod expand;
 mod extents;
 mod gather;
-mod index;
 mod items;
 mod loss;
 mod matrix;
@@ -125,7 +127,6 @@ impl Entry {
         Self { domain: "", names, since: 0, until: u32::MAX, rules, control: None }
     }
 
-    #[cfg(test)]
     fn names(&self) -> impl Iterator<Item = &'static str> {
         self.names.split_whitespace()
     }
@@ -153,11 +154,20 @@ impl Entry {
 
 /// The rules of the operator version that was introduced in version `since` of its domain.
 pub(crate) fn entry_for(domain: &str, name: &str, since: u32) -> Option<&'static Entry> {
-    index::entries(name).find(|entry| entry.domain == domain && (entry.since..entry.until).contains(&since))
+    static BY_NAME: LazyLock<HashMap<&str, Vec<&Entry>>> = LazyLock::new(|| {
+        let mut by_name: HashMap<&str, Vec<&Entry>> = HashMap::new();
+        for entry in entries() {
+            for name in entry.names() {
+                by_name.entry(name).or_default().push(entry);
+            }
+        }
+        by_name
+    });
+    let named = BY_NAME.get(name)?;
+    named.iter().copied().find(|entry| entry.domain == domain && (entry.since..entry.until).contains(&since))
 }
 
 /// All entries.
-#[cfg(test)]
 pub(crate) fn entries() -> impl Iterator<Item = &'static Entry> {
     FAMILIES.iter().copied().flatten()
 }
@@ -185,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn no_version_of_an_operator_has_two_entries() {
+    fn a_version_of_an_operator_has_at_most_one_entry_and_finds_it() {
         for schema in Table::get().schemas() {
             let fits = |entry: &&Entry| {
                 entry.domain == &*schema.domain
@@ -193,6 +203,8 @@ mod tests {
                     && (entry.since..entry.until).contains(&schema.since_version)
             };
             assert!(entries().filter(fits).count() <= 1, "{} since {}", schema.name, schema.since_version);
+            let found = entry_for(&schema.domain, &schema.name, schema.since_version);
+            assert_eq!(found.map(std::ptr::from_ref), entries().find(fits).map(std::ptr::from_ref));
         }
     }
 

@@ -1,6 +1,6 @@
 //! Comparison of types computed by ONNX Runtime for small graphs with the inferred types.
 //!
-//! `runtime_shapes/*.txt` contains the graphs and the recorded types; `tools/runtime_shapes.py` describes the
+//! `runtime_shapes/*.txt` contains the graphs and the recorded types; `tools/facts/runtime_shapes.py` describes the
 //! format and records them. Each graph is solved three times:
 //!
 //! - unchanged: the outputs have exactly the recorded types, and a rejected graph has an error;

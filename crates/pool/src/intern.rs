@@ -180,8 +180,9 @@ mod support;
 
 #[cfg(test)]
 mod tests {
-    use super::support::{Rng, copy_shuffled, random_node, random_types};
+    use super::support::{copy_shuffled, random_node, random_types};
     use super::*;
+    use typeloom_testing::Random;
 
     fn colliding_pool() -> Pool {
         let mut pool = Pool::new();
@@ -193,8 +194,8 @@ mod tests {
     fn types_with_equal_hashes_stay_different() {
         for seed in 0..6 {
             let (mut colliding, mut ordinary) = (colliding_pool(), Pool::new());
-            let left = random_types(&mut Rng(seed), &mut colliding, 120);
-            let right = random_types(&mut Rng(seed), &mut ordinary, 120);
+            let left = random_types(&mut Random(seed), &mut colliding, 120);
+            let right = random_types(&mut Random(seed), &mut ordinary, 120);
             // Ids are assigned in order, so they do not depend on hashes.
             assert_eq!(left, right);
             assert_eq!(colliding.len(), ordinary.len());
@@ -207,7 +208,7 @@ mod tests {
 
     #[test]
     fn recursive_types_with_equal_hashes_have_the_same_digests() {
-        let mut rng = Rng(77);
+        let mut rng = Random(77);
         for _ in 0..50 {
             let nodes = 1 + rng.below(8) as u32;
             let graph: Vec<_> = (0..nodes).map(|_| random_node(&mut rng, &[], nodes)).collect();
@@ -222,10 +223,10 @@ mod tests {
     #[test]
     fn a_rollback_removes_exactly_the_types_added_since_the_checkpoint() {
         for mut pool in [Pool::new(), colliding_pool()] {
-            let kept = random_types(&mut Rng(1), &mut pool, 80);
+            let kept = random_types(&mut Random(1), &mut pool, 80);
             let described: Vec<_> = kept.iter().map(|&ty| pool.get(ty)).collect();
             let (checkpoint, len) = (pool.checkpoint(), pool.len());
-            let added = random_types(&mut Rng(2), &mut pool, 300);
+            let added = random_types(&mut Random(2), &mut pool, 300);
             assert!(pool.len() > len && pool.len() > added.len() / 2);
             pool.rollback(checkpoint);
             assert_eq!(pool.len(), len);
@@ -233,7 +234,7 @@ mod tests {
                 assert_eq!(pool.intern(descriptor), Ok(ty));
             }
             assert_eq!(pool.len(), len);
-            random_types(&mut Rng(2), &mut pool, 300);
+            random_types(&mut Random(2), &mut pool, 300);
             assert!(pool.len() > len);
         }
     }

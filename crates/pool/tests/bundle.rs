@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use crate::support::{self, Rng, chain, random_types};
+use crate::support::{self, chain, random_types};
 use typeloom_pool::{Bundle, ExportError, Idx, ImportError, ImportLimits, Pool, Sort, Tag};
-use typeloom_test_cases::number;
+use typeloom_testing::{Random, number};
 
 /// A pool of random types and some labelled roots.
 pub(crate) fn random_bundle(seed: u64, types: usize) -> (Pool, Bundle) {
-    let mut rng = Rng(seed);
+    let mut rng = Random(seed);
     let mut pool = Pool::new();
     let all = random_types(&mut rng, &mut pool, types);
     let labels: Vec<String> = (0..6).map(|at| format!("root {at}")).collect();
@@ -31,7 +31,7 @@ fn bundles_of_random_types_come_back_equal_from_pools_filled_otherwise() {
     for seed in 0..number(12, 60) {
         let (mut pool, bundle) = random_bundle(seed, 60);
         let mut other = Pool::new();
-        random_types(&mut Rng(seed + 1000), &mut other, 40);
+        random_types(&mut Random(seed + 1000), &mut other, 40);
         let roots = other.import(bundle.as_bytes()).unwrap();
         let own = pool.import(bundle.as_bytes()).unwrap();
         assert_eq!(roots.len(), own.len());
@@ -49,16 +49,16 @@ fn bundles_of_random_types_come_back_equal_from_pools_filled_otherwise() {
 
 #[test]
 fn types_copied_in_another_order_export_to_the_same_bytes() {
-    let mut rng = Rng(3);
+    let mut rng = Random(3);
     for seed in 0..number(10, 40) {
         let mut pool = Pool::new();
-        let types = random_types(&mut Rng(seed), &mut pool, 40);
-        let ty = rng.pick(&types);
+        let types = random_types(&mut Random(seed), &mut pool, 40);
+        let ty = *rng.pick(&types);
         if pool.is_open(ty) {
             continue;
         }
         let mut other = Pool::new();
-        random_types(&mut Rng(seed + 99), &mut other, 30);
+        random_types(&mut Random(seed + 99), &mut other, 30);
         let copy = support::copy_shuffled(&mut rng, &pool, ty, &mut other);
         assert_eq!(pool.export(&[("t", ty)]), other.export(&[("t", copy)]), "{}", pool.signature(ty));
     }
@@ -106,12 +106,12 @@ fn another_process_rebuilds_a_bundle_to_the_same_bytes() {
 #[test]
 fn thin_bundles_omit_types_of_the_receiver_and_name_missing_ones() {
     for seed in 0..30 {
-        let mut rng = Rng(seed);
+        let mut rng = Random(seed);
         let mut pool = Pool::new();
         let types = random_types(&mut rng, &mut pool, 60);
         let closed: Vec<Idx> = types.into_iter().filter(|&ty| !pool.is_open(ty)).collect();
         let root = closed[closed.len() - 1];
-        let shared: Vec<Idx> = (0..5).map(|_| rng.pick(&closed)).collect();
+        let shared: Vec<Idx> = (0..5).map(|_| *rng.pick(&closed)).collect();
         let mut receiver = Pool::new();
         let labels: Vec<String> = (0..5).map(|at| at.to_string()).collect();
         let known: Vec<(&str, Idx)> = labels.iter().map(String::as_str).zip(shared.iter().copied()).collect();

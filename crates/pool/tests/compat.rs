@@ -1,9 +1,9 @@
 //! Compatibility: directions, paths, caching, text.
 
-use crate::support::{Rng, chain, random_types};
+use crate::support::{chain, random_types};
 use typeloom_pool::compat::{Compat, CompatCache, Direction, MAX_DIFFERENCES, TypeChange};
 use typeloom_pool::{Descriptor, GraphRef, Idx, Pool, Sort, Tag, VariantDescriptor};
-use typeloom_test_cases::number;
+use typeloom_testing::{Random, number};
 
 fn structure(pool: &mut Pool, fields: &[(&str, Idx)]) -> Idx {
     let name = pool.name("S").unwrap();
@@ -122,13 +122,13 @@ fn recursive_types_are_compared_coinductively() {
 
 #[test]
 fn compatibility_is_a_preorder_on_random_types_and_forward_is_backward_reversed() {
-    let mut rng = Rng(6);
+    let mut rng = Random(6);
     let mut pool = Pool::new();
     let mut types = random_types(&mut rng, &mut pool, number(12, 30));
     let mut related: Vec<Idx> =
         [Tag::Int, Tag::Any, Tag::Never].map(|tag| pool.primitive(tag).unwrap()).into();
     for _ in 0..number(16, 40) {
-        let (a, b) = (rng.pick(&related), rng.pick(&related));
+        let (a, b) = (*rng.pick(&related), *rng.pick(&related));
         related.push(match rng.below(4) {
             0 => pool.list(a).unwrap(),
             1 => pool.function(&[a], b).unwrap(),

@@ -1,10 +1,11 @@
 //! Description and reconstruction of types; exports of modules.
 
-use crate::support::{Rng, random_types};
+use crate::support::random_types;
 use typeloom_pool::{
     Descriptor, Digest, GraphRef, Idx, ModuleItem, Pool, ReconstructError, Sort, Tag, TypeDescriptor,
     TypedModule, Visibility,
 };
+use typeloom_testing::Random;
 
 fn digest_of(descriptor: &TypeDescriptor) -> Digest {
     descriptor.digest().unwrap()
@@ -54,7 +55,7 @@ fn a_function_rebuilds_in_an_empty_pool() {
 #[test]
 fn random_types_rebuild_from_descriptors_in_any_order() {
     for seed in 0..40 {
-        let mut rng = Rng(seed);
+        let mut rng = Random(seed);
         let mut pool = Pool::new();
         let types = random_types(&mut rng, &mut pool, 50);
         let roots: Vec<Idx> = types.into_iter().filter(|&ty| !pool.is_open(ty)).collect();
@@ -64,7 +65,7 @@ fn random_types_rebuild_from_descriptors_in_any_order() {
             shuffled.swap(at, rng.below(at + 1));
         }
         let mut other = Pool::new();
-        random_types(&mut Rng(seed + 500), &mut other, 20);
+        random_types(&mut Random(seed + 500), &mut other, 20);
         let rebuilt = other.reconstruct(&shuffled).unwrap();
         assert_eq!(rebuilt.len(), descriptors.len());
         for &root in &roots {

@@ -256,7 +256,7 @@ fn the_independent_verifier_rejects_the_same_bundles_as_the_importer() {
     std::fs::create_dir_all(&dir).unwrap();
     let mut files = Vec::new();
     let mut valid = Vec::new();
-    let mut rng = crate::support::Rng(4);
+    let mut rng = typeloom_testing::Random(4);
     for (name, bundle) in vectors() {
         if name.starts_with("thin") {
             continue;

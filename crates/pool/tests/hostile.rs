@@ -1,13 +1,13 @@
 //! Crafted bundles: each import fails with a typed error and an offset, and leaves the pool unchanged.
 
 use crate::bundle::{export_again, random_bundle};
-use crate::support::{Rng, random_types};
+use crate::support::random_types;
 use std::collections::BTreeSet;
 use typeloom_pool::{
     Bounded, Bundle, Descriptor, GraphRef, Idx, ImportError, ImportErrorKind, ImportLimits, NameError, Pool,
     PoolError, Sort, Tag, VariantDescriptor,
 };
-use typeloom_test_cases::number;
+use typeloom_testing::{Random, number};
 
 /// A pool with some content, and an identical pool that imports nothing.
 struct Witness {
@@ -19,7 +19,7 @@ struct Witness {
 impl Witness {
     fn new(seed: u64) -> Self {
         let mut pool = Pool::new();
-        random_types(&mut Rng(seed), &mut pool, 30);
+        random_types(&mut Random(seed), &mut pool, 30);
         pool.compute_all_digests();
         Witness { twin: pool.clone(), pool, seed }
     }
@@ -59,7 +59,7 @@ impl Witness {
         }
         // The next types get the same names, ids and digests, including recursive types.
         assert_eq!(pool.name("the next name"), twin.name("the next name"));
-        let next = |pool: &mut Pool| random_types(&mut Rng(self.seed + 7), pool, 40);
+        let next = |pool: &mut Pool| random_types(&mut Random(self.seed + 7), pool, 40);
         assert_eq!(next(pool), next(twin));
         for bundle in refused {
             assert_eq!(pool.import(bundle.as_bytes()), twin.import(bundle.as_bytes()));
@@ -640,7 +640,7 @@ fn constants_must_be_in_normal_form_and_order() {
 
 #[test]
 fn arbitrary_bytes_and_spliced_bundles_never_panic() {
-    let mut rng = Rng(31);
+    let mut rng = Random(31);
     let sources = bundles();
     let mut pool = Pool::new();
     for _ in 0..3000 {
@@ -648,11 +648,11 @@ fn arbitrary_bytes_and_spliced_bundles_never_panic() {
         for _ in 0..1 + rng.below(4) {
             let at = rng.below(bytes.len());
             match rng.below(4) {
-                0 => bytes[at] = rng.next() as u8,
+                0 => bytes[at] = rng.bits() as u8,
                 1 => {
                     bytes.remove(at);
                 }
-                2 => bytes.insert(at, rng.next() as u8),
+                2 => bytes.insert(at, rng.bits() as u8),
                 _ => {
                     let other = body(&sources[rng.below(sources.len())]);
                     let from = rng.below(other.len());
@@ -675,11 +675,11 @@ fn broken_json_views_are_typed_errors() {
     let (_, bundle) = random_bundle(2, 20);
     let json = bundle.to_json().unwrap();
     let limits = ImportLimits::default();
-    let mut rng = Rng(8);
+    let mut rng = Random(8);
     for _ in 0..300 {
         let mut text: Vec<char> = json.chars().collect();
         let at = rng.below(text.len());
-        text[at] = rng.pick(&['0', '9', '"', '{', ']', 'x', '-']);
+        text[at] = *rng.pick(&['0', '9', '"', '{', ']', 'x', '-']);
         let text: String = text.into_iter().collect();
         if let Ok(changed) = Bundle::from_json(&text, &limits)
             && let Ok(back) = export_again(&mut Pool::new(), changed.as_bytes())

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use typeloom_pool::{Bundle, ImportError, ImportLimits, JsonError, Pool, Tag};
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 type Edit<'e> = &'e dyn Fn(&mut Value);
 

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::support::{Rng, random_types};
+use crate::support::random_types;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use typeloom_pool::{Descriptor, Idx, Pool, PoolError, RenderLimits, Sort, Tag};
+use typeloom_testing::Random;
 
 fn runner(cases: u32) -> TestRunner {
     let config = Config { cases, failure_persistence: None, ..Config::default() };
@@ -15,7 +16,7 @@ fn runner(cases: u32) -> TestRunner {
 #[test]
 fn interning_a_returned_descriptor_gives_the_same_id() {
     let mut pool = Pool::new();
-    let types = random_types(&mut Rng(1), &mut pool, 200);
+    let types = random_types(&mut Random(1), &mut pool, 200);
     for ty in types {
         let node = pool.get(ty);
         assert_eq!(pool.intern(&node), Ok(ty));
@@ -263,7 +264,7 @@ fn the_five_kinds_of_names_are_five_types() {
 #[test]
 fn signatures_and_trees_stay_within_their_limits() {
     let mut pool = Pool::new();
-    let types = random_types(&mut Rng(12), &mut pool, 300);
+    let types = random_types(&mut Random(12), &mut pool, 300);
     let limits = RenderLimits { bytes: 60, lines: 7, depth: 5 };
     for ty in types {
         let name_room = 200;
@@ -284,7 +285,7 @@ fn a_tree_shows_shared_types_once() {
 #[test]
 fn a_frozen_pool_is_read_from_many_threads() {
     let mut pool = Pool::new();
-    let types = random_types(&mut Rng(9), &mut pool, 100);
+    let types = random_types(&mut Random(9), &mut pool, 100);
     let expected: Vec<_> = types.iter().map(|&ty| (pool.signature(ty), pool.describe(ty).unwrap())).collect();
     let frozen = Arc::new(pool.freeze());
     let threads: Vec<_> = (0..4)

@@ -3,8 +3,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::support::{self, Rng, random_node};
+use crate::support::{self, random_node};
 use typeloom_pool::{Descriptor, GraphRef, Idx, Pool, PoolError, Sort, Tag};
+use typeloom_testing::Random;
 
 type Node = Descriptor<GraphRef<Idx>>;
 
@@ -56,7 +57,7 @@ impl Levels {
 
 #[test]
 fn ids_of_30000_random_graphs_agree_with_coinductive_equality() {
-    let mut rng = Rng(11);
+    let mut rng = Random(11);
     let mut compared = [0usize; 2];
     for round in 0..300 {
         // The pool fills up, so that graphs meet earlier groups and their unfoldings.
@@ -74,7 +75,7 @@ fn ids_of_30000_random_graphs_agree_with_coinductive_equality() {
             let equal = levels.equal(&pool, member, GraphRef::Member(b as u32));
             assert_eq!(equal, ids[a] == ids[b], "round {round}: {graph:#?}");
             compared[usize::from(equal)] += 1;
-            let other = rng.pick(&outer);
+            let other = *rng.pick(&outer);
             let equal = levels.equal(&pool, member, GraphRef::Outer(other));
             assert_eq!(equal, ids[a] == other, "round {round}: {graph:#?}");
             // A node equals its interned type.
@@ -89,7 +90,7 @@ fn ids_of_30000_random_graphs_agree_with_coinductive_equality() {
 
 #[test]
 fn distinct_ids_of_one_pool_are_distinct_types_and_have_distinct_digests() {
-    let mut rng = Rng(5);
+    let mut rng = Random(5);
     for _ in 0..15 {
         let mut pool = Pool::new();
         let mut outer = vec![pool.primitive(Tag::Int).unwrap()];
@@ -114,7 +115,7 @@ fn distinct_ids_of_one_pool_are_distinct_types_and_have_distinct_digests() {
 
 #[test]
 fn a_graph_written_otherwise_in_a_pool_filled_otherwise_has_the_same_digests() {
-    let mut rng = Rng(77);
+    let mut rng = Random(77);
     for _ in 0..200 {
         let nodes = 1 + rng.below(8) as u32;
         let graph: Vec<Node> = (0..nodes).map(|_| random_node(&mut rng, &[], nodes)).collect();

@@ -1,11 +1,11 @@
 //! The normal form of schemes: one type for all numberings of variables and all descriptions of a recursion.
 
-use crate::support::{Rng, map_children};
+use crate::support::map_children;
 use typeloom_pool::{
     Bounded, ConstDescriptor, Descriptor, GraphRef, Idx, ImportError, ImportErrorKind, ImportLimits, Pool,
     PoolError, Sort, Tag, Variable,
 };
-use typeloom_test_cases::number;
+use typeloom_testing::{Random, number};
 
 type Node = Descriptor<GraphRef<Idx>>;
 
@@ -166,7 +166,7 @@ fn the_order_of_variables_does_not_depend_on_the_first_member_of_a_recursion() {
 
 /// Schemes over four types and three constants with random, mostly recursive bodies. The first node is a
 /// scheme.
-fn random_graph(rng: &mut Rng, outer: &[Idx]) -> Vec<Node> {
+fn random_graph(rng: &mut Random, outer: &[Idx]) -> Vec<Node> {
     const VARS: u32 = 7;
     let bodies = 2 + rng.below(6) as u32;
     let mut graph: Vec<Node> = Vec::new();
@@ -175,7 +175,7 @@ fn random_graph(rng: &mut Rng, outer: &[Idx]) -> Vec<Node> {
     graph.push(Node::Scheme { vars: (0..VARS).map(sort).collect(), body: GraphRef::Member(1) });
     let dims = first_var + VARS;
     for _ in 0..bodies {
-        let ty = |rng: &mut Rng| match rng.below(6) {
+        let ty = |rng: &mut Random| match rng.below(6) {
             0 => GraphRef::Member(first_var + rng.below(4) as u32),
             1 => GraphRef::Outer(outer[rng.below(outer.len())]),
             _ => GraphRef::Member(1 + rng.below(bodies as usize) as u32),
@@ -194,7 +194,7 @@ fn random_graph(rng: &mut Rng, outer: &[Idx]) -> Vec<Node> {
     for index in 0..VARS {
         graph.push(Node::Variable(Variable::Bound { depth: 0, index, sort: sort(index) }));
     }
-    let extent = |rng: &mut Rng| GraphRef::Member(first_var + 4 + rng.below(3) as u32);
+    let extent = |rng: &mut Random| GraphRef::Member(first_var + 4 + rng.below(3) as u32);
     graph.push(Node::Const(ConstDescriptor::Product(vec![extent(rng), extent(rng)])));
     graph.push(Node::Const(ConstDescriptor::Max(vec![extent(rng), extent(rng)])));
     graph.push(Node::Const(ConstDescriptor::FloorDiv(extent(rng), extent(rng))));
@@ -206,7 +206,7 @@ fn random_graph(rng: &mut Rng, outer: &[Idx]) -> Vec<Node> {
 }
 
 /// The same types: variables of all schemes renumbered, nodes repeated and shuffled.
-fn rewritten(rng: &mut Rng, graph: &[Node]) -> Vec<Node> {
+fn rewritten(rng: &mut Random, graph: &[Node]) -> Vec<Node> {
     let mut places: Vec<u32> = (0..9).collect();
     for at in (1..places.len()).rev() {
         places.swap(at, rng.below(at + 1));
@@ -252,7 +252,7 @@ fn rewritten(rng: &mut Rng, graph: &[Node]) -> Vec<Node> {
 fn random_recursive_schemes_are_one_type_however_they_are_written() {
     let mut interned = 0;
     for seed in 0..number(500, 3000) {
-        let mut rng = Rng(seed);
+        let mut rng = Random(seed);
         let mut pool = Pool::new();
         let outer = [pool.primitive(Tag::Int).unwrap(), pool.primitive(Tag::Str).unwrap()];
         let graph = random_graph(&mut rng, &outer);
@@ -274,7 +274,7 @@ fn random_recursive_schemes_are_one_type_however_they_are_written() {
             travels(&mut pool, ty);
             let mut alone = Pool::new();
             let outer = [alone.primitive(Tag::Int).unwrap(), alone.primitive(Tag::Str).unwrap()];
-            let graph = random_graph(&mut Rng(seed), &outer);
+            let graph = random_graph(&mut Random(seed), &outer);
             let ty = alone.intern_graph(&rewritten(&mut rng, &graph)).unwrap()[0];
             assert_eq!(alone.digest(ty).unwrap(), digest, "{seed}");
         }

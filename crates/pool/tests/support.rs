@@ -3,27 +3,7 @@
 use typeloom_pool::{
     ConstDescriptor, Descriptor, GraphRef, Idx, Pool, Sort, Tag, Variable, VariantDescriptor,
 };
-
-/// SplitMix64.
-pub(crate) struct Rng(pub(crate) u64);
-
-impl Rng {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-
-    pub(crate) fn pick<T: Copy>(&mut self, items: &[T]) -> T {
-        items[self.below(items.len())]
-    }
-}
+use typeloom_testing::Random;
 
 /// `struct Node { value, next: option<Node> }`.
 pub(crate) fn chain(pool: &mut Pool, value: Idx) -> Idx {
@@ -39,10 +19,10 @@ pub(crate) fn chain(pool: &mut Pool, value: Idx) -> Idx {
 }
 
 /// A graph node over a few constructors, for recursive types.
-pub(crate) fn random_node(rng: &mut Rng, outer: &[Idx], nodes: u32) -> Descriptor<GraphRef<Idx>> {
-    let child = |rng: &mut Rng| {
+pub(crate) fn random_node(rng: &mut Random, outer: &[Idx], nodes: u32) -> Descriptor<GraphRef<Idx>> {
+    let child = |rng: &mut Random| {
         if !outer.is_empty() && rng.below(3) == 0 {
-            GraphRef::Outer(rng.pick(outer))
+            GraphRef::Outer(*rng.pick(outer))
         } else {
             GraphRef::Member(rng.below(nodes as usize) as u32)
         }
@@ -62,7 +42,7 @@ pub(crate) fn random_node(rng: &mut Rng, outer: &[Idx], nodes: u32) -> Descripto
 }
 
 /// Fills a pool with random closed types of every kind and returns them.
-pub(crate) fn random_types(rng: &mut Rng, pool: &mut Pool, count: usize) -> Vec<Idx> {
+pub(crate) fn random_types(rng: &mut Random, pool: &mut Pool, count: usize) -> Vec<Idx> {
     let names = ["a", "b", "point", "Größe", "core::option::Option", "x"];
     let mut types: Vec<Idx> = Vec::new();
     let mut dims: Vec<Idx> = Vec::new();
@@ -79,13 +59,13 @@ pub(crate) fn random_types(rng: &mut Rng, pool: &mut Pool, count: usize) -> Vec<
     let statics = pool.lifetime("static").unwrap();
     let mut declarations: Vec<Idx> = Vec::new();
     while types.len() < count {
-        let t = |rng: &mut Rng| rng.pick(&types);
-        let some = |rng: &mut Rng| -> Vec<Idx> { (0..rng.below(5)).map(|_| rng.pick(&types)).collect() };
-        let name = rng.pick(&names).to_owned();
+        let t = |rng: &mut Random| *rng.pick(&types);
+        let some = |rng: &mut Random| -> Vec<Idx> { (0..rng.below(5)).map(|_| *rng.pick(&types)).collect() };
+        let name = (*rng.pick(&names)).to_owned();
         let ty = match rng.below(19) {
             0 => {
                 let tags = [Tag::List, Tag::Option, Tag::Set, Tag::Channel, Tag::Range, Tag::Iterator];
-                pool.container(rng.pick(&tags), t(rng))
+                pool.container(*rng.pick(&tags), t(rng))
             }
             1 => pool.map(t(rng), t(rng)),
             2 => pool.result(t(rng), t(rng)),
@@ -121,18 +101,18 @@ pub(crate) fn random_types(rng: &mut Rng, pool: &mut Pool, count: usize) -> Vec<
                 declarations.extend(declared.clone());
                 declared
             }
-            14 if !declarations.is_empty() => pool.instance(rng.pick(&declarations), &[t(rng)]),
+            14 if !declarations.is_empty() => pool.instance(*rng.pick(&declarations), &[t(rng)]),
             15 => {
                 let a = pool.bound(0, 0, Sort::Type).unwrap();
                 let b = pool.bound(0, 1, Sort::Type).unwrap();
                 let n = pool.bound(0, 2, Sort::Const).unwrap();
-                let plus = pool.dim_add(&[n, rng.pick(&dims)]).unwrap();
+                let plus = pool.dim_add(&[n, *rng.pick(&dims)]).unwrap();
                 let tensor = pool.tensor(a, &[plus, n]).unwrap();
                 let body = pool.function(&[b, tensor], t(rng)).unwrap();
                 pool.scheme(&[Sort::Type, Sort::Type, Sort::Const], body)
             }
             16 => {
-                let (x, y) = (rng.pick(&dims), rng.pick(&dims));
+                let (x, y) = (*rng.pick(&dims), *rng.pick(&dims));
                 let dim = match rng.below(6) {
                     0 => pool.dim_add(&[x, y]),
                     1 => pool.dim_mul(&[x, y]),
@@ -142,7 +122,7 @@ pub(crate) fn random_types(rng: &mut Rng, pool: &mut Pool, count: usize) -> Vec<
                     _ => pool.dim_max(&[x, y]),
                 };
                 dims.extend(dim);
-                let shape: Vec<Idx> = (0..rng.below(4)).map(|_| rng.pick(&dims)).collect();
+                let shape: Vec<Idx> = (0..rng.below(4)).map(|_| *rng.pick(&dims)).collect();
                 pool.tensor(t(rng), &shape)
             }
             17 => pool.tensor_unranked(t(rng)),
@@ -159,7 +139,7 @@ pub(crate) fn random_types(rng: &mut Rng, pool: &mut Pool, count: usize) -> Vec<
 }
 
 /// Copies a closed type into another pool node by node, in the order of a random walk.
-pub(crate) fn copy_shuffled(rng: &mut Rng, from: &Pool, ty: Idx, to: &mut Pool) -> Idx {
+pub(crate) fn copy_shuffled(rng: &mut Random, from: &Pool, ty: Idx, to: &mut Pool) -> Idx {
     let mut order = vec![ty];
     let mut at = 0;
     while at < order.len() {
@@ -182,7 +162,7 @@ pub(crate) fn copy_shuffled(rng: &mut Rng, from: &Pool, ty: Idx, to: &mut Pool) 
     }
     let mut graph = Vec::new();
     for &idx in &order {
-        graph.push(map_children(from.get(idx), &mut |child| GraphRef::Member(rng.pick(&places[&child]))));
+        graph.push(map_children(from.get(idx), &mut |child| GraphRef::Member(*rng.pick(&places[&child]))));
     }
     to.intern_graph(&graph).unwrap()[places[&ty][0] as usize]
 }

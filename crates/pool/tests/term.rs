@@ -10,9 +10,10 @@ use typeloom_term::{
     Arena, Boxed, Const, ConstData, ConstValue, Interned, Name, Placeholder, Region, Symbols, Ty, TyData,
     TypeFamily, Universe, print,
 };
+use typeloom_testing::Random;
 
 use crate::shape::{Build, Style, check, shapes};
-use crate::support::{Rng, random_types};
+use crate::support::random_types;
 
 fn round_trip<F: TypeFamily<Name = Name>>(
     cx: &F,
@@ -217,7 +218,7 @@ fn a_type_that_contains_itself_has_no_term() {
 #[test]
 fn pool_types_that_have_a_term_come_back_as_themselves() {
     let cx = Boxed::new();
-    let mut rng = Rng(7);
+    let mut rng = Random(7);
     let mut pool = Pool::new();
     let types = random_types(&mut rng, &mut pool, 3000);
     let (mut with, mut without) = (0, 0);

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyPermissionError};
 use pyo3::prelude::*;
-use typeloom_fleet::{Client, FetchError, Limits, OMITTED};
+use typeloom_io::fleet::{Client, FetchError, Limits, OMITTED};
+use typeloom_io::stores::{StoreError, is_remote};
 use typeloom_onnx::view::ModelView;
-use typeloom_stores::{StoreError, is_remote};
 
 use crate::error::{core_error, file_error};
 use crate::model::{Model, ModelBytes};
@@ -84,7 +84,7 @@ impl Fleet {
         let bytes = ModelBytes::of(fetched.skeleton);
         let report = Report::with(bytes, options, operators, uri.to_owned(), &[], Keep::Nothing, |solved| {
             if settings.external_data {
-                typeloom_files::report_missing_by(solved, size_of);
+                typeloom_io::files::report_missing_by(solved, size_of);
             }
         })?;
         Ok((report, nodes, fetched.size, fetched.counts.bytes, requests, fetched.version))

@@ -8,7 +8,7 @@ use pyo3::types::PyBytes;
 use typeloom::link::{
     Casts, Connection, LinkError, LinkOptions, Linked, Narrowing, Outputs, Part, Unproven, link_with,
 };
-use typeloom_files::relocate::{Copied, Model as Located, Placement, relocate};
+use typeloom_io::files::relocate::{Copied, Model as Located, Placement, relocate};
 use typeloom_report as report;
 
 use crate::convert;

@@ -50,9 +50,9 @@ impl Model {
 fn read(path: &Path) -> std::io::Result<(Bytes, bool)> {
     let is_small = std::fs::metadata(path)?.len() <= MAX_READ;
     if is_small {
-        return Ok((typeloom_files::read(path)?.into(), false));
+        return Ok((typeloom_io::files::read(path)?.into(), false));
     }
-    let mapped = typeloom_files::open(path)?.shared().clone();
+    let mapped = typeloom_io::files::open(path)?.shared().clone();
     if nodes(&mapped) > mapped.len() / MAPPED_BYTES_PER_NODE {
         return Ok((mapped.to_vec().into(), false));
     }

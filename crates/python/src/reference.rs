@@ -370,5 +370,5 @@ pub(crate) fn validate(
 }
 
 fn external(base: &Path, location: &str) -> Result<(), String> {
-    typeloom_files::usable(base, location)
+    typeloom_io::files::usable(base, location)
 }

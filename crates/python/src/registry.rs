@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
 use typeloom::check::{Diagnostic, check_with};
+use typeloom_io::stores::{Missing, Stores};
 use typeloom_pool::Bundle;
 use typeloom_registry::entry::{Hash, Ports, SourceFile};
 use typeloom_registry::gc::{Collection, Effect};
@@ -22,7 +23,6 @@ use typeloom_registry::push::{Novelty, Push, Pushed};
 use typeloom_registry::settings::{Current, Settings as Changes};
 use typeloom_registry::verify::Checkpoint;
 use typeloom_registry::{Alias, Reference, RegistryError, Selector, Subject, Timestamp, json as objects};
-use typeloom_stores::{Missing, Stores};
 
 use crate::convert;
 use crate::error::core_error;

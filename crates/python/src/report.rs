@@ -19,10 +19,10 @@ use typeloom::check::{
 };
 use typeloom::targets::{Outcome, Target};
 use typeloom::types::Dtype;
-use typeloom_files::SmallTensors;
 use typeloom_interface::MAIN;
 use typeloom_interface::bundle::{Exported, export_interfaces};
 use typeloom_interface::recorded::Recorded;
+use typeloom_io::files::SmallTensors;
 use typeloom_report as report;
 use typeloom_report::finding::{Difference, Finding};
 use typeloom_solver::diagnostic::{diagnose_error, text::suggestion};
@@ -121,7 +121,7 @@ impl Report {
         let tensors = Arc::new(SmallTensors::new(folder.clone()));
         let options = &Options { side_data: Some(tensors.clone()), ..options.clone() };
         let report = Self::with(bytes, options, operators, name, targets, keep, |solved| {
-            typeloom_files::report_missing(solved, Some(&folder));
+            typeloom_io::files::report_missing(solved, Some(&folder));
         });
         // A program can have many reports.
         tensors.close();

@@ -7,7 +7,7 @@ use pyo3::types::{PyDict, PyTuple};
 use typeloom::check::{Diagnostic, check_with};
 use typeloom::run::host::Interrupt;
 use typeloom::run::{Port, RunLimits, Verify};
-use typeloom_files::SideFiles;
+use typeloom_io::files::SideFiles;
 
 use crate::array::{datum, object};
 use crate::convert;
@@ -59,7 +59,7 @@ impl Session {
                 Ok(checked) => checked,
                 Err(error) => return Ok(Err(vec![problem(&error)?])),
             };
-            typeloom_files::report_missing(checked.solved(), folder.as_deref());
+            typeloom_io::files::report_missing(checked.solved(), folder.as_deref());
             if !checked.is_ok() {
                 return Ok(Err(checked.diagnostics()));
             }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use typeloom::check::{Mode, Options, Seed};
 use typeloom::targets::Target;
-use typeloom_files::SmallTensors;
+use typeloom_io::files::SmallTensors;
 
 use crate::error::core_error;
 use crate::model::ModelBytes;

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import importlib
+import inspect
 import os
 import pkgutil
+from pathlib import Path
 
 import pytest
 import typeloom
@@ -33,3 +36,13 @@ def test_public_names_are_described() -> None:
     for name in typeloom.__all__:
         if name != "ModelLike":
             assert getattr(typeloom, name).__doc__, name
+
+
+def test_the_stub_has_the_docstrings_of_the_public_classes() -> None:
+    """The reference of the site is made from the sources."""
+    stub = ast.parse((Path(__file__).parents[1] / "python" / "typeloom" / "_core.pyi").read_text(encoding="utf-8"))
+    described = {item.name: ast.get_docstring(item) for item in stub.body if isinstance(item, ast.ClassDef) and ast.get_docstring(item)}
+    assert described.keys() == {"CoreError", "Idx", "Symbols"}
+    core = importlib.import_module("typeloom._core")
+    for name, text in described.items():
+        assert inspect.getdoc(getattr(core, name)) == text, name

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use typeloom_interface::bundle::BundleError;
-use typeloom_stores::StoreError;
+use typeloom_io::stores::StoreError;
 
 use crate::names::{Alias, NameError, Selector, Subject};
 use crate::verdict::Verdict;

@@ -19,7 +19,7 @@
 //! use typeloom_registry::push::Push;
 //! use typeloom_registry::settings::Settings;
 //! use typeloom_registry::{Registry, Timestamp};
-//! use typeloom_stores::{Missing, Stores};
+//! use typeloom_io::stores::{Missing, Stores};
 //!
 //! let mut pool = Pool::new();
 //! let int = pool.primitive(Tag::I64)?;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use typeloom_interface::exports::Content;
-use typeloom_stores::{Created, StoreError};
+use typeloom_io::stores::{Created, StoreError};
 
 use crate::entry::{
     Change, Entry, FORMAT, Hash, Link, MAX_ENTRY, MAX_NUMBER, State, Version, canonical, parse,

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use typeloom_stores::Created;
+use typeloom_io::stores::Created;
 
 use crate::entry::{BundleName, Change, Hash, MAX_SOURCE, SourceFile, State, Version, listed_roots};
 use crate::error::RegistryError;

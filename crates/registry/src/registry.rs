@@ -8,8 +8,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use typeloom_interface::exports::Content;
+use typeloom_io::stores::{Created, Folder, Missing, Stores};
 use typeloom_pool::ImportLimits;
-use typeloom_stores::{Created, Folder, Missing, Stores};
 
 use crate::entry::{BundleName, Entry, FORMAT, Hash, Nonce, Version, canonical, listed_roots};
 use crate::error::{Problem, RegistryError};
@@ -86,7 +86,7 @@ impl Registry {
     pub fn open(stores: &Stores, url: &str, missing: Missing) -> Result<Self, RegistryError> {
         match stores.folder(url, missing) {
             Ok(folder) => Ok(Self::new(folder, Contention::default())),
-            Err(typeloom_stores::StoreError::NotFound(url)) => Err(RegistryError::NoRegistry(url)),
+            Err(typeloom_io::stores::StoreError::NotFound(url)) => Err(RegistryError::NoRegistry(url)),
             Err(error) => Err(error.into()),
         }
     }

@@ -12,7 +12,7 @@ mod subject;
 
 use std::collections::BTreeMap;
 
-use typeloom_stores::StoreError;
+use typeloom_io::stores::StoreError;
 
 use crate::entry::Link;
 use crate::error::{Corruption, Problem, RegistryError};

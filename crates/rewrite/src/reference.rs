@@ -112,19 +112,9 @@ struct Generated {
 /// The start of generated names.
 const PREFIX: &str = "unk__";
 
-/// A generated name. Formatting a number takes longer than its digits.
+/// A generated name.
 fn numbered(number: usize) -> String {
-    let mut name = String::with_capacity(PREFIX.len() + 4);
-    name.push_str(PREFIX);
-    let mut unit = 1;
-    while number / unit >= 10 {
-        unit *= 10;
-    }
-    while unit > 0 {
-        name.push(char::from(b'0' + (number / unit % 10) as u8));
-        unit /= 10;
-    }
-    name
+    format!("{PREFIX}{number}")
 }
 
 /// The symbols in declarations, if one may begin as generated names do. Malformed declarations have none.

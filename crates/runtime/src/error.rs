@@ -15,10 +15,10 @@ use typeloom_solver::diagnostic::{
     Code, Diagnostic, Location, Severity, diagnose_bytes, diagnose_external_data,
 };
 use typeloom_types::any_tensor::error::TensorError;
-use typeloom_wire::check::Mismatch;
 use typeloom_wire::delivery::ReceiveError;
 use typeloom_wire::port::PortTypeError;
 use typeloom_wire::send::{DisplayPeer, SendError};
+use typeloom_wire::value_check::Mismatch;
 
 /// Error of preparing a model or a compiled program.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -15,7 +15,7 @@ use typeloom_cpu::call::Call;
 use typeloom_cpu::fused::FusedError;
 use typeloom_cpu::memory::{self, Store};
 use typeloom_types::any_tensor::{AnyTensor, Returned, budget};
-use typeloom_wire::check::{SymbolBindings, to_declared_form};
+use typeloom_wire::value_check::{SymbolBindings, to_declared_form};
 
 use crate::error::{NodeError, RunError};
 use crate::options::{Interrupt, RunLimits, STEP_BYTES, Verify};

@@ -11,7 +11,7 @@ use typeloom_onnx::messages::{GraphProto, ModelProto, read};
 use typeloom_solver::model::Checked;
 use typeloom_solver::model::preconditions::Preconditions;
 use typeloom_solver::value_type::{ValueType, ValueTypes};
-use typeloom_wire::check::{SymbolBindings, to_declared_form};
+use typeloom_wire::value_check::{SymbolBindings, to_declared_form};
 
 use crate::error::{PrepareError, RunError};
 use crate::execute::{MemoryPool, Run};

@@ -17,7 +17,7 @@ use typeloom_runtime::options::{RunLimits, Verify};
 use typeloom_runtime::session::Session;
 use typeloom_solver::model::{Mode, Options, check};
 use typeloom_solver::universe::Universe;
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 use typeloom_types::any_tensor::AnyTensor;
 
 const SEED: u64 = 0x14_2026;

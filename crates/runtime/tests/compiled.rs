@@ -16,7 +16,7 @@ use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::Session;
 use typeloom_solver::model::{Mode, Options, check};
 use typeloom_solver::universe::Universe;
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 /// Operators with a random result.
 const RANDOM: &[&str] =

@@ -10,7 +10,7 @@ use typeloom_onnx::messages::{ModelProto, TensorProto};
 use typeloom_onnx::text::parse_model;
 use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::Session;
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 use typeloom_types::any_tensor::AnyTensor;
 
 fn below(random: &mut Random, limit: usize) -> usize {

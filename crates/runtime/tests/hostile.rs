@@ -32,7 +32,7 @@ use calls::{Baseline, baselines};
 use measured::Watch;
 use typeloom_cpu::error::KernelErrorKind;
 use typeloom_cpu::work;
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 use typeloom_types::any_tensor::budget;
 use typeloom_types::any_tensor::error::TensorError;
 

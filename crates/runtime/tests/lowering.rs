@@ -24,7 +24,7 @@ use typeloom_contracts::datum::Datum;
 use typeloom_onnx::messages::{AttributeProto, GraphProto, ModelProto, NodeProto};
 use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::Session;
-use typeloom_test_cases::{is_all, number};
+use typeloom_testing::{is_all, number};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;

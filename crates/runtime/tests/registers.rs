@@ -12,7 +12,7 @@ use typeloom_onnx::messages::{
 };
 use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::{RunOutcome, Session};
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 use typeloom_types::any_tensor::AnyTensor;
 
 /// Number of elements of every value.

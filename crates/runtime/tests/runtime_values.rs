@@ -1,6 +1,6 @@
 //! Recorded results of ONNX Runtime for operators outside ONNX's default domain.
 //!
-//! `tools/runtime_values.py` writes the cases: random calls of one operator with inputs and results. The test
+//! `tools/facts/runtime_values.py` writes the cases: random calls of one operator with inputs and results. The test
 //! also reads the files of the folder `TYPELOOM_RUNTIME_VALUES`; `TYPELOOM_OPS=Gelu,Attention` restricts it to
 //! these operators.
 

@@ -1,7 +1,7 @@
 //! Facts about the standard library, which no rustdoc JSON of another crate contains: variances, default arguments,
 //! aliases, supertraits, associated types and impls.
 //!
-//! The facts are in `std_facts/std.txt`, which `tools/std_facts.py` generates from the documentation of the standard
+//! The facts are in `std_facts/std.txt`, which `tools/facts/std_facts.py` generates from the documentation of the standard
 //! library and the answers of rustc. A line of the table is one of
 //!
 //! ```text

@@ -6,7 +6,7 @@ use crate::compare::compare;
 use crate::json;
 use typeloom_rust_api::{Edition, Editions, ItemChange, lower, read, self_check};
 use typeloom_term::Symbols;
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 const BREAKS: &str = include_str!("cases/breaks.txt");
 const HARMLESS: &str = include_str!("cases/harmless.txt");

@@ -60,26 +60,34 @@ const RESERVED: [&str; 45] = [
     "to_dict",
 ];
 
-const CHECK: &str = "
+const CHECK: &str = r#"
 _Spec = tuple[str, tuple[int | str | None, ...] | None]
 
 
 def _check(name: str, array: npt.NDArray[Any], spec: _Spec, symbols: dict[str, int]) -> None:
-    \"\"\"Compares an array with its specification, and binds new symbols.\"\"\"
+    """Compares an array with its specification, and binds new symbols."""
     element, shape = spec
-    own = \"str\" if array.dtype.kind in \"OUST\" else str(array.dtype)
+    own = "str" if array.dtype.kind in "OUST" else str(array.dtype)
     if own != element:
-        raise TypeError(f\"{name!r} has elements of {own}, not of {element}\")
+        raise TypeError(f"{name!r} has elements of {own}, not of {element}")
     if shape is None:
         return
     if len(array.shape) != len(shape):
-        raise ValueError(f\"{name!r} has the shape {array.shape}, not {shape}\")
+        raise ValueError(f"{name!r} has the shape {array.shape}, not {shape}")
     for extent, expected in zip(array.shape, shape):
         if isinstance(expected, str):
             expected = symbols.setdefault(expected, extent)
         if expected is not None and extent != expected:
-            raise ValueError(f\"{name!r} has the shape {array.shape}, not {shape} with {symbols}\")
-";
+            raise ValueError(f"{name!r} has the shape {array.shape}, not {shape} with {symbols}")
+"#;
+
+const MODEL: &str = r#"
+
+class Model(Protocol):
+    """A model with this interface."""
+
+    def __call__(self, inputs: Inputs, /) -> Outputs: ...
+"#;
 
 /// Writes a module.
 pub(crate) fn write(signature: &Signature, options: &Options) -> String {
@@ -94,15 +102,16 @@ pub(crate) fn write(signature: &Signature, options: &Options) -> String {
         class("Inputs", "inputs", &signature.inputs) + &class("Outputs", "outputs", &signature.outputs);
     let numpy = if classes.contains("NDArray[np.") { "import numpy as np\n" } else { "" };
     text.push_str(&format!(
-        "from __future__ import annotations\n\nfrom collections.abc import Mapping\nfrom dataclasses import dataclass\n\
-         from typing import Any, Protocol\n\n{numpy}import numpy.typing as npt\n"
+        "\
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+{numpy}import numpy.typing as npt
+{CHECK}{classes}{MODEL}"
     ));
-    text.push_str(CHECK);
-    text.push_str(&classes);
-    text.push_str(
-        "\n\nclass Model(Protocol):\n    \"\"\"A model with this interface.\"\"\"\n\n    \
-         def __call__(self, inputs: Inputs, /) -> Outputs: ...\n",
-    );
     text
 }
 
@@ -110,13 +119,9 @@ fn class(name: &str, list: &str, ports: &[Port]) -> String {
     let mut names = Names::reserving(RESERVED);
     let fields: Vec<String> =
         ports.iter().map(|port| names.declare_numbered(variable(&port.name, "port"))).collect();
-    let mut specs = format!(
-        "\n\n#: The {list} by name: element type and shape.\n_{}: dict[str, _Spec] = {{\n",
-        name.to_ascii_uppercase()
-    );
+    let mut specs = String::new();
     let mut members = String::new();
-    let (mut to, mut optional, mut from, mut check) =
-        (String::new(), String::new(), String::new(), String::new());
+    let (mut to, mut optional, mut from) = (String::new(), String::new(), String::new());
     for (port, field) in ports.iter().zip(&fields) {
         let key = literal(&port.name);
         specs.push_str(&format!("    {key}: (\"{}\", {}),\n", element_name(port.element), shape(port)));
@@ -136,24 +141,44 @@ fn class(name: &str, list: &str, ports: &[Port]) -> String {
         }
     }
     let upper = name.to_ascii_uppercase();
-    check.push_str(&format!(
-        "        bound = dict(symbols or {{}})\n        for name, array in self.to_dict().items():\n            \
-         _check(name, array, _{upper}[name], bound)\n        return bound\n"
-    ));
     let arguments = if from.is_empty() { "cls()".to_owned() } else { format!("cls(\n{from}        )") };
     let unused = if from.is_empty() { "        del arrays\n" } else { "" };
     let literals = if to.is_empty() { "{}".to_owned() } else { format!("{{\n{to}        }}") };
     format!(
-        "{specs}}}\n\n\n@dataclass(frozen=True, kw_only=True, eq=False)\nclass {name}:\n    \
-         \"\"\"The {list} of the model.\"\"\"\n\n{members}\n    def to_dict(self) -> dict[str, npt.NDArray[Any]]:\n        \
-         \"\"\"The arrays by the names of the model, without those that are omitted.\"\"\"\n        \
-         arrays: dict[str, npt.NDArray[Any]] = {literals}\n{optional}        return arrays\n\n    @classmethod\n    \
-         def from_dict(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> {name}:\n        \
-         \"\"\"The {list} from arrays by the names of the model.\"\"\"\n{unused}        return {arguments}\n\n    \
-         def check(self, symbols: Mapping[str, int] | None = None) -> dict[str, int]:\n        \
-         \"\"\"Compares the arrays with the model. Returns the extent of each symbol, given some of them.\n\n        \
-         Raises:\n            TypeError: an element type differs.\n            ValueError: a shape differs.\n        \
-         \"\"\"\n{check}"
+        r#"
+
+#: The {list} by name: element type and shape.
+_{upper}: dict[str, _Spec] = {{
+{specs}}}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class {name}:
+    """The {list} of the model."""
+
+{members}
+    def to_dict(self) -> dict[str, npt.NDArray[Any]]:
+        """The arrays by the names of the model, without those that are omitted."""
+        arrays: dict[str, npt.NDArray[Any]] = {literals}
+{optional}        return arrays
+
+    @classmethod
+    def from_dict(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> {name}:
+        """The {list} from arrays by the names of the model."""
+{unused}        return {arguments}
+
+    def check(self, symbols: Mapping[str, int] | None = None) -> dict[str, int]:
+        """Compares the arrays with the model. Returns the extent of each symbol, given some of them.
+
+        Raises:
+            TypeError: an element type differs.
+            ValueError: a shape differs.
+        """
+        bound = dict(symbols or {{}})
+        for name, array in self.to_dict().items():
+            _check(name, array, _{upper}[name], bound)
+        return bound
+"#
     )
 }
 

@@ -31,16 +31,16 @@ mod schema;
 use std::sync::Arc;
 
 use crate::analysis::{claims, recovery};
-use crate::catalogue::{OpKind, Operator, Operators};
+use crate::catalogue::Operator;
 use crate::engine::call::{Call, Calls};
 use crate::model::{Detail, Mode};
+use crate::operators::{OpKind, Operators};
 use crate::program::{Body, StepId, StepKind};
 use crate::rule::{Exit, GraphTypes, Port, RuleCx, RuleError};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::state::Core;
 use crate::state::frame::Frame;
 use crate::state::memo::Lookup;
-use crate::state::rare::OnWrite;
 use crate::state::recovery::Purpose;
 use crate::ty::{Types, Waiter};
 
@@ -49,7 +49,7 @@ pub(crate) struct Engine<'a, 'p> {
     pub(crate) core: Box<Core<'a>>,
     pub(crate) operators: &'p Operators<'a>,
     /// Empty in a model without functions.
-    pub(crate) calls: OnWrite<Calls<'a>>,
+    pub(crate) calls: Calls<'a>,
     /// Whether unknown operators are errors.
     mode: Mode,
     woken: Vec<Waiter>,
@@ -59,7 +59,7 @@ impl<'a, 'p> Engine<'a, 'p> {
     pub(crate) fn new(
         core: Box<Core<'a>>,
         operators: &'p Operators<'a>,
-        calls: OnWrite<Calls<'a>>,
+        calls: Calls<'a>,
         mode: Mode,
     ) -> Self {
         Self { core, operators, calls, mode, woken: Vec::new() }
@@ -71,7 +71,7 @@ impl<'a, 'p> Engine<'a, 'p> {
         let mut frame = main;
         let mut body = Arc::clone(&frame.body);
         loop {
-            if self.core.cases.is_written() && self.core.cases.ends_pass() {
+            if self.core.cases.ends_pass() {
                 return suspended.into_iter().next().unwrap_or(frame);
             }
             self.deliver_woken(&mut frame, &mut suspended);
@@ -214,9 +214,7 @@ impl<'a, 'p> Engine<'a, 'p> {
         }
     }
 
-    /// Applies an operator whose result the memo does not have. Most nodes of large models need this code rarely, so it is
-    /// not part of the worklist's loop.
-    #[inline(never)]
+    /// Applies an operator whose result the memo does not have.
     fn apply(
         &mut self,
         frame: &mut Frame<'a>,

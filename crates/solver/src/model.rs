@@ -6,34 +6,33 @@ pub(crate) mod case;
 mod checked;
 pub mod functions;
 pub(crate) mod load;
-pub(crate) mod mode;
 pub mod ports;
 pub mod preconditions;
 mod seeds;
 pub(crate) mod solve;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 use typeloom_onnx::DecodeError;
-use typeloom_onnx::view::{ModelView, TensorHeader, TensorView};
+use typeloom_onnx::view::ModelView;
 
-use crate::catalogue::{Catalogue, Function, FunctionId, Imports, Operators, canonical};
+use crate::catalogue::Catalogue;
 use crate::diagnostic::text::suggestion;
 use crate::engine::call::Instance;
-use crate::map::{LookedUp, Set};
+use crate::map::Set;
 use crate::model::case::{Alternatives, Leaf};
+use crate::operators::{Function, FunctionId, Imports, Operators, canonical};
 use crate::program::build::{self, BuildError, Defaults};
 use crate::solution::{Requirement, Type};
-use crate::solve_error::{ErrorSite, SolveError};
+use crate::solve_error::SolveError;
 use crate::state::Core;
 use crate::state::frame::Frame;
-use crate::state::rare::{Empty, OnWrite};
 use crate::universe::Universe;
 
+pub use crate::state::mode::{Detail, FollowedValues, Mode};
+pub use crate::state::side_data::{ExternalTensor, SideData};
 pub use checked::TensorKey;
-pub use mode::{Detail, FollowedValues, Mode};
 
 /// Options of a check.
 #[derive(Clone, Debug, Default)]
@@ -57,12 +56,6 @@ pub struct Options {
     pub detail: Detail,
     /// The source of tensors in other files, whose values decide shapes as those of tensors in the model do; none by default.
     pub side_data: Option<Arc<dyn SideData>>,
-}
-
-/// A source of tensors that a model stores in other files.
-pub trait SideData: fmt::Debug + Send + Sync {
-    /// The bytes of a tensor of few elements; `None` if they cannot be read.
-    fn bytes(&self, tensor: &ExternalTensor<'_>) -> Option<Vec<u8>>;
 }
 
 /// Statistics about the types of the values of a model.
@@ -147,7 +140,7 @@ pub struct Checked<'a> {
     pub(crate) frame: Box<Frame<'a>>,
     pub(crate) mode: Mode,
     pub(crate) errors: Vec<SolveError<'a>>,
-    pub(crate) rare: OnWrite<Findings<'a>>,
+    pub(crate) rare: Findings<'a>,
 }
 
 /// The results of a check that most models do not have.
@@ -169,57 +162,6 @@ pub(crate) struct Findings<'a> {
     pub(crate) cases: BTreeMap<usize, Leaf<'a>>,
     /// The possible types of values whose shapes depend on branches.
     pub(crate) alternatives: Alternatives,
-}
-
-impl Empty for Findings<'_> {
-    fn empty<'e>() -> &'e Self
-    where
-        Self: 'e,
-    {
-        const {
-            &Self {
-                instances: Vec::new(),
-                erroneous_callers: Set::with_hasher(LookedUp),
-                kept: Vec::new(),
-                function_errors: Vec::new(),
-                proven: None,
-                requirements: Vec::new(),
-                cases: BTreeMap::new(),
-                alternatives: Alternatives::new(),
-            }
-        }
-    }
-}
-
-/// A tensor with its data in another file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExternalTensor<'a> {
-    /// The initializer or node with the tensor.
-    pub site: ErrorSite,
-    /// The file relative to the model's directory, as written in the model. Empty if the model names none.
-    pub location: &'a str,
-    /// Start of the data in the file.
-    pub offset: u64,
-    /// The number of bytes; `None` if the dims or the element type have no size.
-    pub bytes: Option<u64>,
-}
-
-impl<'a> ExternalTensor<'a> {
-    /// The position of the data of a tensor; `None` if it is in the model.
-    #[must_use]
-    pub fn of(tensor: TensorView<'a>) -> Option<Self> {
-        let header = tensor.header().ok().filter(TensorHeader::is_external)?;
-        let bytes = header.payload_bytes();
-        let mut external = Self { site: ErrorSite::Body, location: "", offset: 0, bytes };
-        for entry in tensor.external_data().flatten() {
-            match (entry.key(), entry.value()) {
-                (Ok("location"), Ok(location)) => external.location = location,
-                (Ok("offset"), Ok(offset)) => external.offset = offset.parse().unwrap_or(u64::MAX),
-                (Ok(_) | Err(_), Ok(_) | Err(_)) => {}
-            }
-        }
-        Some(external)
-    }
 }
 
 /// Error of a model that cannot be checked at all.

@@ -31,7 +31,7 @@ use std::sync::OnceLock;
 use smallvec::SmallVec;
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::{
-    FunctionView, GraphView, NodeView, SparseTensorView, TensorDims, TensorHeader, TensorView, TypeView,
+    FunctionView, GraphView, NodeView, SparseTensorView, TensorDims, TensorView, TypeView,
 };
 
 use crate::map::Map;
@@ -50,8 +50,6 @@ pub struct Body<'a> {
     pub(crate) graphs: Vec<Graph<'a>>,
     pub(crate) declarations: Vec<Declaration<'a>>,
     pub(crate) initializers: Vec<Initializer<'a>>,
-    /// The headers of the first initializers, see [`Body::header`].
-    pub(crate) headers: Vec<TensorHeader<'a>>,
     pub(crate) errors: Vec<SolveError<'a>>,
     /// Whether a node reads a value of a later node.
     pub(crate) is_unsorted: bool,
@@ -391,13 +389,6 @@ impl<'a> Body<'a> {
     #[must_use]
     pub fn initializer(&self, initializer: InitializerId) -> Initializer<'a> {
         self.initializers[initializer.index()]
-    }
-
-    /// The header of a dense initializer, if the builder kept it: a small model spends much of its time on headers, so they
-    /// are decoded once. A large one would need memory for them.
-    #[inline]
-    pub(crate) fn header(&self, initializer: InitializerId) -> Option<&TensorHeader<'a>> {
-        self.headers.get(initializer.index())
     }
 
     /// The names of named nodes, in step order. Malformed names are skipped.

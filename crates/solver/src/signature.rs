@@ -35,12 +35,7 @@ impl Schema {
     /// Returns the attribute with this name.
     #[must_use]
     pub fn attribute(&self, name: &str) -> Option<&AttributeDecl> {
-        self.attribute_of(name.as_bytes())
-    }
-
-    /// As [`Schema::attribute`], for a name that may not be UTF-8.
-    pub(crate) fn attribute_of(&self, name: &[u8]) -> Option<&AttributeDecl> {
-        self.attributes.iter().find(|declared| is_same_name(declared.name.as_bytes(), name))
+        self.attributes.iter().find(|declared| *declared.name == *name)
     }
 
     /// The declaration of the input at `position`: the last one if it is variadic.
@@ -65,8 +60,10 @@ impl Schema {
     }
 }
 
-/// Whether two names are equal. Comparing slices calls `memcmp`, which takes longer for a few bytes. It is very slow for empty
-/// strings on a processor with AVX-512: it loads no byte of their addresses, but these are not mapped, and such loads are slow.
+/// Whether two names are equal, as `a == b`, which is used wherever a comparison is not part of every node or port.
+///
+/// Comparing slices calls `memcmp`, which takes longer for a few bytes. It is very slow for empty strings on a processor with
+/// AVX-512: it loads no byte of their addresses, but these are not mapped, and such loads are slow. Most domains are empty.
 #[inline]
 #[must_use]
 pub fn is_same_name(a: &[u8], b: &[u8]) -> bool {

@@ -6,10 +6,8 @@
 use typeloom_onnx::DecodeError;
 use typeloom_types::relation::RelationError;
 
-use crate::diagnostic::Severity;
 use crate::dim::{Condition, DimId};
 use crate::elem::ElemSet;
-use crate::model::mode::Mode;
 use crate::program::id::{DeclarationKind, GraphId, StepId, ValueId};
 use crate::rule::error::RuleError;
 use crate::rule::port::Port;
@@ -24,14 +22,6 @@ pub use crate::state::limit::Limit;
 pub struct SolveError<'a> {
     pub site: ErrorSite,
     pub kind: SolveErrorKind<'a>,
-}
-
-impl SolveError<'_> {
-    /// Whether the model cannot be used as it is. Otherwise the problem is a warning.
-    #[must_use]
-    pub fn is_error(&self, mode: Mode) -> bool {
-        self.kind.severity(mode) == Severity::Error
-    }
 }
 
 impl From<DecodeError> for SolveErrorKind<'_> {

@@ -12,9 +12,11 @@ pub(crate) mod frame;
 pub(crate) mod limit;
 pub(crate) mod loops;
 pub(crate) mod memo;
+pub(crate) mod mode;
 pub(crate) mod parts;
 pub(crate) mod rare;
 pub(crate) mod recovery;
+pub(crate) mod side_data;
 pub(crate) mod trace;
 
 use std::sync::Arc;
@@ -22,12 +24,10 @@ use std::sync::Arc;
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::TensorHeader;
 
-use crate::elem::Elem;
-
 use crate::dim::shape::{ShapeId, Shapes};
 use crate::dim::{Bind, Decision, DimId, Dims};
-use crate::map::{Map, ScannedMap};
-use crate::model::{Detail, ExternalTensor, FollowedValues, SideData};
+use crate::elem::Elem;
+use crate::map::Map;
 use crate::program::{StepId, ValueId};
 use crate::state::assumptions::Assumptions;
 use crate::state::attributes::NodeAttributes;
@@ -36,8 +36,9 @@ use crate::state::claim::Trust;
 use crate::state::constants::{Constants, Data, Extents, Floats, Ints, Items, MAX_ELEMENTS, is_float};
 use crate::state::frame::{Frame, Slot};
 use crate::state::memo::Memo;
-use crate::state::rare::OnWrite;
+use crate::state::mode::{Detail, FollowedValues};
 use crate::state::recovery::Recovery;
+use crate::state::side_data::{ExternalTensor, SideData};
 use crate::state::trace::Trace;
 use crate::ty::{Ty, Types};
 use crate::universe::Universe;
@@ -64,7 +65,7 @@ pub(crate) enum Payloads {
     Optional,
 }
 
-/// The tables of a solve. Larger parts are boxed: allocators are slow for blocks above a kilobyte.
+/// The tables of a solve.
 pub(crate) struct Core<'a> {
     pub(crate) types: Types,
     pub(crate) dims: Box<Dims>,
@@ -84,15 +85,15 @@ pub(crate) struct Core<'a> {
     /// The results that the caller uses.
     pub(crate) detail: Detail,
     /// The values that the caller assumes for symbols.
-    pub(crate) assumptions: OnWrite<Assumptions>,
+    pub(crate) assumptions: Assumptions,
     /// The conditions that are assumed or open.
-    pub(crate) cases: OnWrite<Cases>,
+    pub(crate) cases: Cases,
     /// Decoded declared types, by their bytes.
-    pub(crate) declared: ScannedMap<&'a [u8], (Ty, Option<ShapeId>)>,
+    pub(crate) declared: Map<&'a [u8], (Ty, Option<ShapeId>)>,
     /// Whether a declared dim has a placeholder as its name.
     pub(crate) has_placeholders: bool,
     /// Information about nodes in error.
-    pub(crate) recovery: OnWrite<Recovery>,
+    pub(crate) recovery: Recovery,
     /// The attributes of the node whose rules run.
     pub(crate) attributes: NodeAttributes<'a>,
     broadcasts: Map<(DimId, DimId), DimId>,
@@ -114,11 +115,11 @@ impl<'a> Core<'a> {
             values: FollowedValues::default(),
             side_data: None,
             detail: Detail::Full,
-            assumptions: OnWrite::default(),
-            cases: OnWrite::default(),
-            declared: ScannedMap::default(),
+            assumptions: Assumptions::default(),
+            cases: Cases::default(),
+            declared: Map::default(),
             has_placeholders: false,
-            recovery: OnWrite::default(),
+            recovery: Recovery::default(),
             attributes: NodeAttributes::default(),
             broadcasts: Map::default(),
             broadcast_of: Map::default(),

@@ -93,21 +93,6 @@ impl Constructor {
     }
 }
 
-/// The cells of the first handles, which no table stores: the tensors of the element types, and the type of values
-/// in error.
-static CONSTANTS: [Cell; Elem::LIMIT as usize + 1] = {
-    let mut cells = [Cell::Error; Elem::LIMIT as usize + 1];
-    let mut number = 0;
-    while number < Elem::LIMIT {
-        cells[number as usize] = Cell::Elems(Holder::Tensor, ElemRef(number as u32));
-        number += 1;
-    }
-    cells
-};
-
-/// Number of cells that the first allocations have space for.
-const FIRST_CAPACITY: usize = 16;
-
 /// The outermost constructor of a type, if it is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Head {
@@ -139,7 +124,7 @@ pub struct Clash;
 /// The table of types.
 #[derive(Clone, Debug)]
 pub struct Types {
-    /// The cells after [`CONSTANTS`].
+    /// The first cells are constant: the tensors of the element types, and the type of values in error.
     cells: Vec<Cell>,
     elems: Vec<ElemCell>,
     watchers: Watchers,
@@ -158,8 +143,9 @@ impl Types {
     /// Creates a table over the element types and tree of `universe`.
     #[must_use]
     pub fn new(universe: Arc<Universe>) -> Self {
+        let tensors = (0..u32::from(Elem::LIMIT)).map(|number| Cell::Elems(Holder::Tensor, ElemRef(number)));
         Self {
-            cells: Vec::new(),
+            cells: tensors.chain([Cell::Error]).collect(),
             elems: Vec::new(),
             watchers: Watchers::default(),
             composites: Vec::new(),
@@ -250,27 +236,20 @@ impl Types {
     }
 
     fn push(&mut self, cell: Cell) -> Ty {
-        let number = u32::try_from(CONSTANTS.len() + self.cells.len()).ok().and_then(NonZeroU32::new);
-        if self.cells.is_empty() {
-            self.cells.reserve(FIRST_CAPACITY);
-        }
+        let number = u32::try_from(self.cells.len()).ok().and_then(NonZeroU32::new);
         self.cells.push(cell);
         Ty(number.expect("numbers start after the constants, and memory ends before 2^32 cells"))
     }
 
     #[inline]
     fn cell(&self, ty: Ty) -> Cell {
-        let number = ty.number() as usize;
-        match CONSTANTS.get(number) {
-            Some(constant) => *constant,
-            None => self.cells[number - CONSTANTS.len()],
-        }
+        self.cells[ty.number() as usize]
     }
 
     /// The cell of a handle that is no constant.
     #[inline]
     fn cell_mut(&mut self, ty: Ty) -> &mut Cell {
-        &mut self.cells[ty.number() as usize - CONSTANTS.len()]
+        &mut self.cells[ty.number() as usize]
     }
 
     fn elem_class(&mut self, set: ElemSet) -> ElemRef {
@@ -278,9 +257,6 @@ impl Types {
             Some(elem) => ElemRef(u32::from(elem.number())),
             None => {
                 let index = u32::try_from(self.elems.len()).expect("memory ends before 2^32 classes");
-                if self.elems.is_empty() {
-                    self.elems.reserve(FIRST_CAPACITY);
-                }
                 self.elems.push(ElemCell::Root { set, watch: WatchList::EMPTY });
                 ElemRef(index + u32::from(Elem::LIMIT))
             }

@@ -1,7 +1,7 @@
 //! Runtimes as targets: facts extracted from their packages, and verdicts about checked models.
 //!
 //! A [`Target`] is one version of a runtime with one provider. [`Target::check`] decides for a checked model whether the loader
-//! of the runtime accepts it, and returns every reason for a rejection. [`facts`] documents the data; `tools/runtime_kernels.py`
+//! of the runtime accepts it, and returns every reason for a rejection. [`facts`] documents the data; `tools/facts/runtime_kernels.py`
 //! writes it from the pinned package, and `tools/compare_targets.py` compares verdicts with the loader itself.
 //!
 //! **Invariant:** the crate performs no I/O. The facts are embedded and parsed on first use.

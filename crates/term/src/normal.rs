@@ -134,7 +134,7 @@ impl<F: TypeFamily> Visitor<F> for Uses {
             && var.depth.0 == self.state.depth
         {
             let numbers = self.numbers.of_mut(kind);
-            let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
+            let next = u32::try_from(numbers.len()).expect("indices of variables have 32 bits");
             numbers.entry(var.index).or_insert(next);
         }
         ControlFlow::Continue(())

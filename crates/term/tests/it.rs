@@ -10,13 +10,13 @@ mod laws;
 mod limits;
 mod messages;
 mod obligations;
-#[path = "support/random.rs"]
-mod random;
 mod rust_kinds;
 mod rustc_agreement;
 mod rustc_conformance;
 mod rustc_negation;
 mod rustc_unification;
+#[path = "support/seeds.rs"]
+mod seeds;
 #[path = "support/shape.rs"]
 mod shape;
 #[path = "support/solving.rs"]

@@ -8,7 +8,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a failed test panics; results are printed")]
 
 use crate::ast::Declarations;
-use crate::random::{self, Random};
+use crate::seeds::seeds;
 use crate::{compiler, verdicts};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -16,6 +16,7 @@ use typeloom_term::infer::RegionFacts;
 use typeloom_term::parse::{Scope, parse_ty};
 use typeloom_term::print;
 use typeloom_term::{Arena, Boxed, Interned, Name, Region, Ty, TypeFamily, Variance};
+use typeloom_testing::Random;
 
 /// Declarations that the types refer to; the same as in the recorded cases.
 const PRELUDE: &str = "
@@ -329,7 +330,7 @@ struct Pair {
 }
 
 fn pairs(seed: u64, count: usize) -> Vec<Pair> {
-    let mut generator = Generator { random: Random::new(seed), binders: 0, scope: Vec::new() };
+    let mut generator = Generator { random: Random(seed), binders: 0, scope: Vec::new() };
     (0..count)
         .map(|_| {
             generator.binders = 0;
@@ -441,7 +442,7 @@ fn ask_ourselves<F: TypeFamily<Name = Name>>(
 
 #[test]
 fn random_pairs_of_types_relate_as_in_rustc() {
-    for seed in random::seeds() {
+    for seed in seeds() {
         let pairs = pairs(seed, 80);
         let Some(compiler) = ask_rustc(&format!("agreement_{seed}"), &pairs) else {
             println!("skipped: there is no rustc on the path");

@@ -5,12 +5,13 @@
 
 use crate::ast::Declarations;
 use crate::compiler;
-use crate::random::{self, Random};
+use crate::seeds::seeds;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use typeloom_term::infer::Negation;
 use typeloom_term::parse::{Scope, parse_ty};
 use typeloom_term::{Arena, Boxed, InferenceTable, Interned, Name, TypeFamily, Variance};
+use typeloom_testing::Random;
 
 const PRELUDE: &str = "#![allow(unused)]
 use std::marker::PhantomData;
@@ -107,8 +108,8 @@ fn is_never<F: TypeFamily<Name = Name>>(cx: &F, program: &mut Declarations, a: &
 
 #[test]
 fn impls_overlap_exactly_if_no_negative_goal_holds() {
-    for seed in random::seeds() {
-        let mut random = Random::new(seed ^ 0x12e6);
+    for seed in seeds() {
+        let mut random = Random(seed ^ 0x12e6);
         let mut source = PRELUDE.to_owned();
         let mut pairs = Vec::new();
         let mut lines = Vec::new();

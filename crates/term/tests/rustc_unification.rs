@@ -7,7 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a failed test panics; results are printed")]
 
 use crate::ast::Declarations;
-use crate::random::{self, Random};
+use crate::seeds::seeds;
 use crate::{compiler, solving, variables};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -15,6 +15,7 @@ use typeloom_term::infer::RegionFacts;
 use typeloom_term::parse::{Scope, parse_ty};
 use typeloom_term::subst::replace_params;
 use typeloom_term::{Arena, Boxed, InferenceTable, Interned, Name, Ty, TypeFamily, print};
+use typeloom_testing::Random;
 
 const PRELUDE: &str = "
 #![allow(unused, dead_code)]
@@ -160,7 +161,7 @@ struct Problem {
 }
 
 fn problems(seed: u64, count: usize) -> Vec<Problem> {
-    let mut generator = Generator { random: Random::new(seed), vars: 0 };
+    let mut generator = Generator { random: Random(seed), vars: 0 };
     (0..count)
         .map(|_| {
             generator.vars = 1 + generator.random.below(3);
@@ -211,7 +212,7 @@ fn instance(texts: &[String]) -> Vec<String> {
 
 #[test]
 fn random_unification_problems_are_solved_as_the_compiler_solves_them() {
-    for seed in random::seeds() {
+    for seed in seeds() {
         let problems = problems(seed, 300);
         let mut program = Declarations::new();
         let arena = Arena::new();

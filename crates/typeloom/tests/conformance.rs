@@ -19,7 +19,7 @@ use judge::{Verdict, judge_inference, judge_outputs, judge_value};
 use typeloom_onnx::messages::{OptionalProto, SequenceProto, TensorProto, read};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::{Mode, Options};
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 fn options(mode: Mode) -> Options {
     Options { mode, ..Options::default() }

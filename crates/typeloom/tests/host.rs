@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use typeloom::run::host::{Durability, FileJournal, OpenJournalError};
 use typeloom::run::wire::{Change, Journal};
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 /// A temporary folder, removed on drop.
 struct Folder(PathBuf);

@@ -26,7 +26,7 @@ use serde_json::{Map, Value};
 use typeloom_onnx::messages::{ModelProto, read};
 use typeloom_onnx::prost::Message as _;
 use typeloom_solver::model::{Mode, Options};
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 use change::{Shuffle, is_plain, rename_symbols, rename_values, renamed, shuffle, strip, substitute};
 use refine::{Difference, refines};

@@ -20,7 +20,7 @@ fn code_map() -> &'static [String] {
 }
 
 /// The crates that may depend on [`OF_FACES`].
-const FACES: &[&str] = &["cli", "files", "fleet", "python", "stores"];
+const FACES: &[&str] = &["cli", "io", "python"];
 
 /// Crates for terminals, files, networks and clocks.
 const OF_FACES: &[&str] =

@@ -13,7 +13,7 @@ mod receive_cast;
 #[path = "../examples/requests.rs"]
 mod requests;
 
-use typeloom_test_cases::is_all;
+use typeloom_testing::is_all;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 

@@ -25,7 +25,11 @@ mod links;
 mod neighbours;
 mod reveal;
 mod search;
+#[cfg(any(test, target_family = "wasm"))]
+mod session;
 mod summary;
+#[cfg(target_family = "wasm")]
+mod wasm;
 
 use answers::{Answer, Failure, Found};
 use draw::Drawn;

@@ -8,8 +8,10 @@
 //!
 //! **Cost:** linear in the reads of the nodes below the group and of the values that they make, times the depth of the tree.
 
+use std::ops::Range;
+
 use crate::map::{Map, OrderedMap, OrderedSet, Set};
-use crate::scene::{Child, GroupId, Maker, NodeId, Scene, ValueId};
+use crate::scene::{Child, Group, GroupId, Maker, NodeId, Scene, ValueId};
 
 /// Maximum number of ports of a level on each side that have an item of their own.
 pub const MAX_PORTS: usize = 16;
@@ -57,33 +59,8 @@ impl Level {
     /// The level of a group.
     #[must_use]
     pub fn of(scene: &Scene, group: GroupId) -> Self {
-        let shown = scene.group(group);
-        let (from, to) = (shown.nodes.start as usize, shown.nodes.end as usize);
-        let is_root = shown.kind.is_root();
-        let makes = |value: ValueId| match scene.value(value).maker {
-            Maker::Node { node, .. } => (from..to).contains(&node.index()),
-            Maker::Input | Maker::Stored | Maker::Undefined => false,
-        };
-        let reads =
-            || (from..to).map(NodeId::new).flat_map(|node| scene.reads(node).map(move |it| (node, it)));
-
-        let mut entering = unique(if is_root { &shown.inputs } else { &[] });
-        entering.extend(reads().map(|(_, value)| value).filter(|value| !makes(*value)));
-        // An output of a graph can be a value from outside of it, which no node has to read.
-        entering.extend(shown.outputs.iter().copied().filter(|value| match scene.value(*value).maker {
-            Maker::Node { .. } | Maker::Input => !makes(*value),
-            Maker::Stored | Maker::Undefined => false,
-        }));
-        let mut leaving: OrderedSet<ValueId> = unique(&shown.outputs);
-        if !is_root {
-            let made = (from..to).flat_map(|node| scene.node(NodeId::new(node)).outputs.iter().flatten());
-            let is_outside = |node: &NodeId| !(from..to).contains(&node.index());
-            leaving.extend(made.copied().filter(|value| {
-                makes(*value)
-                    && (scene.value(*value).is_output || scene.readers(*value).iter().any(is_outside))
-            }));
-        }
-
+        let contents = Contents::of(scene, group);
+        let (entering, leaving) = (contents.entering(), contents.leaving());
         let mut level =
             Self { group, items: Vec::new(), links: Vec::new(), first_child: 0, inputs: Map::default() };
         let (own, more) = bounded(entering.len());
@@ -91,34 +68,32 @@ impl Level {
         level.inputs = entering.iter().enumerate().map(|(at, value)| (*value, at.min(own))).collect();
         level.items.extend((more > 0).then_some(Item::MoreInputs(more)));
         level.first_child = level.items.len();
-        level.items.extend(shown.children.iter().map(|child| Item::Child(*child)));
-
-        let mut links: OrderedMap<(usize, usize), Vec<ValueId>> = OrderedMap::default();
-        let mut known: Set<(usize, usize, ValueId)> = Set::default();
-        let mut link = |from: Option<usize>, to: usize, value: ValueId| {
-            if let Some(from) = from
-                && known.insert((from, to, value))
-            {
-                links.entry((from, to)).or_default().push(value);
-            }
-        };
-        for (node, value) in reads() {
-            let Some(to) = level.item_of(scene, node) else { continue };
-            let from = level.source(scene, value);
-            // A value inside of one child group is no link of this level.
-            if from != Some(to) || matches!(level.items[to], Item::Child(Child::Node(_))) {
-                link(from, to, value);
-            }
-        }
+        level.items.extend(contents.group.children.iter().map(|child| Item::Child(*child)));
+        level.links = level.links(&contents, &leaving);
         let (own, more) = bounded(leaving.len());
-        let first_output = level.items.len();
-        for (at, value) in leaving.iter().enumerate() {
-            link(level.source(scene, *value), first_output + at.min(own), *value);
-        }
         level.items.extend(leaving.iter().take(own).map(|value| Item::Output(*value)));
         level.items.extend((more > 0).then_some(Item::MoreOutputs(more)));
-        level.links = links.into_iter().map(|((from, to), values)| Link { from, to, values }).collect();
         level
+    }
+
+    /// The links between the items so far, and to the outputs that follow them.
+    fn links(&self, contents: &Contents<'_>, leaving: &OrderedSet<ValueId>) -> Vec<Link> {
+        let scene = contents.scene;
+        let mut links = Links::default();
+        for (node, value) in contents.reads() {
+            let Some(to) = self.item_of(scene, node) else { continue };
+            let from = self.source(scene, value);
+            // A value inside of one child group is no link of this level.
+            if from != Some(to) || matches!(self.items[to], Item::Child(Child::Node(_))) {
+                links.add(from, to, value);
+            }
+        }
+        let (own, _) = bounded(leaving.len());
+        let first_output = self.items.len();
+        for (at, value) in leaving.iter().enumerate() {
+            links.add(self.source(scene, *value), first_output + at.min(own), *value);
+        }
+        links.values.into_iter().map(|((from, to), values)| Link { from, to, values }).collect()
     }
 
     /// The item of a child.
@@ -154,6 +129,82 @@ impl Level {
             Maker::Node { node, .. } => self.item_of(scene, node),
             Maker::Input | Maker::Stored | Maker::Undefined => None,
         })
+    }
+}
+
+/// A group with the range of the nodes in it and in the groups below it.
+struct Contents<'s> {
+    scene: &'s Scene,
+    group: &'s Group,
+    nodes: Range<usize>,
+}
+
+impl<'s> Contents<'s> {
+    fn of(scene: &'s Scene, group: GroupId) -> Self {
+        let group = scene.group(group);
+        Self { scene, group, nodes: group.nodes.start as usize..group.nodes.end as usize }
+    }
+
+    /// Whether a node of the group makes a value.
+    fn makes(&self, value: ValueId) -> bool {
+        match self.scene.value(value).maker {
+            Maker::Node { node, .. } => self.nodes.contains(&node.index()),
+            Maker::Input | Maker::Stored | Maker::Undefined => false,
+        }
+    }
+
+    /// The nodes with the values that they read.
+    fn reads(&self) -> impl Iterator<Item = (NodeId, ValueId)> + '_ {
+        let nodes = self.nodes.clone().map(NodeId::new);
+        nodes.flat_map(|node| self.scene.reads(node).map(move |value| (node, value)))
+    }
+
+    /// The values that enter the group: the inputs of a graph, and the values from outside that its nodes read or that are its
+    /// outputs.
+    fn entering(&self) -> OrderedSet<ValueId> {
+        let mut entering = unique(if self.group.kind.is_root() { &self.group.inputs } else { &[] });
+        entering.extend(self.reads().map(|(_, value)| value).filter(|value| !self.makes(*value)));
+        // An output of a graph can be a value from outside of it, which no node has to read.
+        entering.extend(self.group.outputs.iter().copied().filter(
+            |value| match self.scene.value(*value).maker {
+                Maker::Node { .. } | Maker::Input => !self.makes(*value),
+                Maker::Stored | Maker::Undefined => false,
+            },
+        ));
+        entering
+    }
+
+    /// The values that leave the group: the outputs of a graph, or the values of the group with other readers.
+    fn leaving(&self) -> OrderedSet<ValueId> {
+        let Self { scene, group, nodes } = self;
+        let mut leaving = unique(&group.outputs);
+        if !group.kind.is_root() {
+            let made = nodes.clone().flat_map(|node| scene.node(NodeId::new(node)).outputs.iter().flatten());
+            let is_outside = |node: &NodeId| !nodes.contains(&node.index());
+            leaving.extend(made.copied().filter(|value| {
+                self.makes(*value)
+                    && (scene.value(*value).is_output || scene.readers(*value).iter().any(is_outside))
+            }));
+        }
+        leaving
+    }
+}
+
+/// The values of links by the items at their ends, in the order of their first read.
+#[derive(Default)]
+struct Links {
+    values: OrderedMap<(usize, usize), Vec<ValueId>>,
+    known: Set<(usize, usize, ValueId)>,
+}
+
+impl Links {
+    /// Adds a value to a link, unless its source is unknown or the link has it.
+    fn add(&mut self, from: Option<usize>, to: usize, value: ValueId) {
+        if let Some(from) = from
+            && self.known.insert((from, to, value))
+        {
+            self.values.entry((from, to)).or_default().push(value);
+        }
     }
 }
 

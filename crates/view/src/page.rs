@@ -1,6 +1,6 @@
 //! A page: one HTML file with the graph of a model, for browsers.
 //!
-//! The file contains everything that it needs: the [`scene`](crate::scene), the engine (this crate as WebAssembly, see `page-engine`),
+//! The file contains everything that it needs: the [`scene`](crate::scene), the engine (this crate as WebAssembly, see `engine::wasm`),
 //! the script and the style. Without scripts or WebAssembly, its [`table`] of values and diagnostics stays.
 //!
 //! # Security

@@ -38,7 +38,7 @@ pub(crate) mod derive;
 mod ids;
 mod marks;
 mod scopes;
-mod tree;
+pub(crate) mod tree;
 mod union;
 
 use std::ops::Range;

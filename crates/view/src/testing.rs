@@ -13,7 +13,7 @@ use typeloom_onnx::messages::{
 };
 use typeloom_onnx::prost::Message as _;
 use typeloom_solver::model::Options;
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 use crate::scene::Scene;
 

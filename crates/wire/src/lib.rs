@@ -9,7 +9,7 @@
 //! | module | content |
 //! |---|---|
 //! | [`envelope`], [`receipt`] | encoding of messages and receipts; specified in `docs/wire-format.md` |
-//! | [`port`], [`check`] | port types and checks of values against them |
+//! | [`port`], [`value_check`] | port types and checks of values against them |
 //! | [`transport`], [`memory`] | the transport interface and the in-process transport |
 //! | [`address_book`] | addresses of peers, for transports |
 //! | [`endpoint`], [`send`], [`delivery`] | outbox and mailbox |
@@ -42,7 +42,6 @@
 //! the embedder.
 
 pub mod address_book;
-pub mod check;
 pub mod clock;
 pub mod delivery;
 pub mod endpoint;
@@ -55,6 +54,7 @@ pub mod port;
 pub mod receipt;
 pub mod send;
 pub mod transport;
+pub mod value_check;
 
 mod codec;
 mod entry;

@@ -16,10 +16,10 @@ use typeloom_solver::value_type::{Dim, Element, ValueType};
 use typeloom_types::lattice::{NodeNo, lookup_denotation};
 use typeloom_types::tree::TypeNode;
 
-use crate::check::{Mismatch, SymbolBindings, is_in_declared_form, with_symbols};
 use crate::envelope::TypeTag;
 use crate::limits::MAX_DEPTH;
 use crate::value::tag_of;
+use crate::value_check::{Mismatch, SymbolBindings, is_in_declared_form, with_symbols};
 
 /// Declared type of a value in a message, common to sender and receiver.
 ///

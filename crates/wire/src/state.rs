@@ -402,9 +402,9 @@ mod tests {
     use typeloom_pool::Digest;
 
     use super::*;
-    use crate::check::CHECKS;
     use crate::envelope::TypeTag;
     use crate::journal::MemoryJournal;
+    use crate::value_check::CHECKS;
 
     const CHILDREN: usize = 100;
 

@@ -27,9 +27,7 @@
 //! ```
 
 mod objections;
-
 mod tensor;
-
 mod versions;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -30,9 +30,7 @@
 //! ```
 
 mod objections;
-
 mod spelling;
-
 mod tensor;
 
 use std::sync::Arc;

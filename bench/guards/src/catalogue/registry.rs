@@ -14,7 +14,7 @@ use typeloom_registry::push::Push;
 use typeloom_registry::registry::Contention;
 use typeloom_registry::settings::Settings;
 use typeloom_registry::{Registry, Timestamp};
-use typeloom_stores::Stores;
+use typeloom_io::stores::Stores;
 
 use super::{Family, Work, interfaces, linear};
 

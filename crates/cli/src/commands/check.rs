@@ -324,9 +324,9 @@ fn check(source: &Source, plan: &Plan, against: Option<&Against>) -> anyhow::Res
     let mut coverage = Coverage::default();
     if let Ok(checked) = &mut checked {
         if is_on(&settings.external_data) {
-            typeloom_files::report_missing_by(checked, |location| {
+            typeloom_io::files::report_missing_by(checked, |location| {
                 source.record_side_file(location);
-                typeloom_files::size(source.folder(), location)
+                typeloom_io::files::size(source.folder(), location)
             });
         }
         coverage = checked.coverage();

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use anyhow::bail;
 use serde_json::{Map, Value, json};
-use typeloom_files::relocate::{Model, Placement, RelocateError, Relocated, relocate};
-use typeloom_files::{Bytes, report_missing};
+use typeloom_io::files::relocate::{Model, Placement, RelocateError, Relocated, relocate};
+use typeloom_io::files::{Bytes, report_missing};
 use typeloom_link::{
     Casts, Connection, LinkError, LinkOptions, Narrowing, Outputs, Part, Unproven, external_locations,
 };

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
+use typeloom_io::stores::Missing;
 use typeloom_registry::entry::{Hash, Ports, SourceFile};
 use typeloom_registry::gc::{Collection, Effect};
 use typeloom_registry::push::Push;
@@ -15,7 +16,6 @@ use typeloom_registry::verify::Checkpoint;
 use typeloom_registry::{RegistryError, Selector, json as objects};
 use typeloom_report as report;
 use typeloom_settings::effective::Settings;
-use typeloom_stores::Missing;
 
 use crate::args::registry::{
     GcArgs, ListArgs, PullArgs, PushArgs, RegistryArgs, RegistryCheckArgs, RegistryCommand, RegistryLocation,
@@ -99,7 +99,7 @@ fn run_push(args: &PushArgs, at: &RegistryLocation, format: TextFormat) -> anyho
     let (size, digest) = match source.path() {
         Some(path) => {
             let bytes =
-                typeloom_files::open(path).with_context(|| format!("cannot read `{}`", source.name))?;
+                typeloom_io::files::open(path).with_context(|| format!("cannot read `{}`", source.name))?;
             (bytes.len() as u64, Hash::of(&bytes))
         }
         // Standard input is read once, so the record describes the interface.

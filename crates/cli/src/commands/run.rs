@@ -14,7 +14,7 @@ use typeloom_solver::program::ValueId;
 use typeloom_solver::value_type::{Dim, Element, ValueType};
 use typeloom_types::any_tensor;
 use typeloom_types::dtype::Dtype;
-use typeloom_wire::check::SymbolBindings;
+use typeloom_wire::value_check::SymbolBindings;
 
 use crate::args::{CPU, ReferenceArg, RunArgs};
 use crate::exit::Outcome;
@@ -26,7 +26,7 @@ use crate::run::engine::{self, Make};
 use crate::run::prepared::{Prepared, RunFailure};
 use crate::run::reference::{self, Model, Reference};
 use crate::run::{budget, difference, literal, precision, random, store, summary};
-use typeloom_files::SideFiles;
+use typeloom_io::files::SideFiles;
 
 /// The number of bytes by which a model and its file are compared.
 const MAX_START: usize = 4096;
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
     }
     let mut checked = checker.check(&source, &bytes)?;
     if let Ok(checked) = &mut checked {
-        typeloom_files::report_missing(checked, source.folder());
+        typeloom_io::files::report_missing(checked, source.folder());
     }
     let mut checked = match checker.well_typed(&bytes, checked) {
         Ok(checked) => checked,
@@ -142,7 +142,7 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
 /// Whether these bytes are the content of a file: standard input and converted files are not.
 fn is_content(path: &Path, bytes: &[u8]) -> anyhow::Result<bool> {
     let cannot = || format!("cannot read `{}`", path.display());
-    let file = typeloom_files::open(path).with_context(cannot)?;
+    let file = typeloom_io::files::open(path).with_context(cannot)?;
     // A mapped file is not read as a whole: texts and models differ in length or at their beginnings.
     let start = |bytes: &[u8]| bytes.get(..bytes.len().min(MAX_START)).map(<[u8]>::to_vec);
     Ok(file.len() == bytes.len() && start(&file) == start(bytes))

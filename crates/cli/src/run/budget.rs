@@ -34,7 +34,7 @@ const BYTES_PER_STEP: u64 = 16;
 pub(crate) fn limits(args: &RunArgs, checked: &Checked<'_>, file: usize, folder: Option<&Path>) -> RunLimits {
     let file = file as u64;
     let length = |path: &Path| path.metadata().map_or(0, |meta| meta.len());
-    let external = typeloom_files::used(checked, folder);
+    let external = typeloom_io::files::used(checked, folder);
     let given = args.inputs.iter().filter_map(|input| store::file_of(input.rsplit_once('=')?.1));
     let given: u64 = given.map(length).sum();
     let size = file.saturating_add(external).saturating_add(given);

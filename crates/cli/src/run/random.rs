@@ -10,7 +10,7 @@ use typeloom_solver::value_type::{Dim, Element, ValueType};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::any_tensor::budget;
 use typeloom_types::dtype::Dtype;
-use typeloom_wire::check::SymbolBindings;
+use typeloom_wire::value_check::SymbolBindings;
 
 /// Maximum number of elements of a generated input.
 const MAX_ELEMENTS: usize = 1 << 28;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 use super::support::{CLEAN, Folder, MIXED};
 

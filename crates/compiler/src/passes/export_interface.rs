@@ -17,7 +17,7 @@ use crate::stage::{Dispatched, Exported};
 
 /// Computes the types of the exports.
 pub(crate) fn run(dispatched: Dispatched) -> Result<Exported, BuildError> {
-    let Dispatched { unit, interface, dispatch } = dispatched;
+    let Dispatched { unit, interface } = dispatched;
     let mut pool = Pool::new();
     let mut exports: Vec<(String, Idx)> = Vec::new();
     let name = if unit.name().is_empty() { typeloom_interface::MAIN } else { unit.name() };
@@ -38,7 +38,7 @@ pub(crate) fn run(dispatched: Dispatched) -> Result<Exported, BuildError> {
     }
     let exports = exports.iter().map(|(name, ty)| (name.as_str(), *ty));
     let interface = public_module(&mut pool, exports).map_err(BuildError::interface)?;
-    Ok(Exported { unit, dispatch, interface })
+    Ok(Exported { unit, interface })
 }
 
 /// A module with public items.

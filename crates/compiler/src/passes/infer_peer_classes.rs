@@ -25,7 +25,7 @@ use typeloom_module::registry::Registry;
 use typeloom_onnx::messages::{GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto};
 use typeloom_onnx::nested;
 
-use super::refine_polymorphic_value_info::is_structural;
+use super::peer_list_operators::is_structural;
 use crate::error::BuildError;
 use crate::report::ReceiveReport;
 use crate::stage::Solved;

@@ -1,7 +1,5 @@
 //! `resolve_dispatch`: assigns every node on a slot to a method of its component.
 
-use std::sync::Arc;
-
 use typeloom_contracts::role::Role;
 use typeloom_module::bindings::{Binding, Bindings};
 use typeloom_module::dispatch::{is_primitive_form, method_of};
@@ -12,39 +10,29 @@ use typeloom_onnx::nested;
 
 use super::lower::{VisibleTypes, computes, is_primitive};
 use crate::error::BuildError;
-use crate::stage::{Dispatch, Dispatched, Lowered};
+use crate::stage::{Dispatched, Lowered};
 use crate::unit::Unit;
 
 /// Resolves every node on a slot to a method of its component.
 pub(crate) fn run(lowered: Lowered) -> Result<Dispatched, BuildError> {
     let Lowered { mut unit, types, interface, refusals } = lowered;
     let Unit { model, bindings, .. } = &mut unit;
-    let mut resolver = Resolver {
-        bindings,
-        refusals: &refusals,
-        known: Known::default(),
-        dispatch: Vec::new(),
-        errors: Vec::new(),
-    };
+    let mut resolver =
+        Resolver { bindings, refusals: &refusals, known: Known::default(), errors: Vec::new() };
     nested::each_numbered_graph_mut(model.graph.get_or_insert_default(), |graph, number| {
         let visible = VisibleTypes { types: &types, graph: number };
         graph.node.iter_mut().for_each(|node| resolver.node(node, &visible));
     });
-    let Resolver { mut dispatch, errors, .. } = resolver;
-    dispatch.shrink_to_fit();
-    BuildError::of(errors).map(|()| Dispatched { unit, interface, dispatch })
+    BuildError::of(resolver.errors).map(|()| Dispatched { unit, interface })
 }
 
 /// Resolved operators by slot and name; those of different domains are in one list.
 type Known = Map<String, Map<String, Vec<ResolvedOperator>>>;
 
-/// An operator on a slot. Its nodes share the texts.
+/// An operator on a slot.
 struct ResolvedOperator {
     domain: String,
     role: Role,
-    slot: Arc<str>,
-    operator: Arc<str>,
-    method: Arc<str>,
     /// The value of the node's metadata.
     stamp: SharedText,
     /// Whether each node is checked, because the backend may compute the operator only for some types.
@@ -64,12 +52,8 @@ impl ResolvedOperator {
         operators.iter().find(agrees)
     }
 
-    fn assign(&self, node: &mut NodeProto, dispatch: &mut Vec<Dispatch>) {
-        let Self { role, slot, operator, method, stamp, .. } = self;
-        let first = node.output.iter().find(|output| !output.is_empty()).cloned().unwrap_or_default();
-        let (slot, method, operator) = (Arc::clone(slot), Arc::clone(method), Arc::clone(operator));
-        dispatch.push(Dispatch { node: first, slot, role: *role, method, operator });
-        ir::set(&mut node.metadata_props, &*names::keys::DISPATCH, stamp);
+    fn assign(&self, node: &mut NodeProto) {
+        ir::set(&mut node.metadata_props, &*names::keys::DISPATCH, &self.stamp);
     }
 }
 
@@ -78,7 +62,6 @@ struct Resolver<'a> {
     /// Reasons why nodes were not lowered, by the names of their outputs.
     refusals: &'a Map<String, String>,
     known: Known,
-    dispatch: Vec<Dispatch>,
     errors: Vec<BuildError>,
 }
 
@@ -87,7 +70,7 @@ impl Resolver<'_> {
         let Some(slot) = ir::metadata(node, names::SLOT_ID) else { return };
         let known = ResolvedOperator::find(&self.known, slot, node);
         if let Some(known) = known.filter(|known| !known.depends_on_types) {
-            return known.assign(node, &mut self.dispatch);
+            return known.assign(node);
         }
         let role = match self.check(slot, node, types) {
             Ok(Some(role)) => role,
@@ -99,10 +82,7 @@ impl Resolver<'_> {
             let resolved = ResolvedOperator {
                 domain: node.domain().to_owned(),
                 role,
-                slot: slot.into(),
-                operator: node.op_type().into(),
                 stamp: format!("{slot}.{method}").as_str().into(),
-                method: method.into(),
                 depends_on_types: role == Role::Backend && !is_primitive(node),
                 is_primitive_form: is_primitive_form(node),
             };
@@ -110,7 +90,7 @@ impl Resolver<'_> {
             operators.entry(node.op_type().to_owned()).or_default().push(resolved);
         }
         if let Some(resolved) = ResolvedOperator::find(&self.known, slot, node) {
-            resolved.assign(node, &mut self.dispatch);
+            resolved.assign(node);
         }
     }
 

@@ -20,17 +20,12 @@ use typeloom_solver::value_type::ValueType;
 use super::typed::Solved;
 use tape::Tape;
 
-pub(super) mod tape;
-
-mod rules;
-
 mod convolution;
-
-mod pooling;
-
 mod normalization;
-
+mod pooling;
+mod rules;
 mod shapes;
+pub(super) mod tape;
 
 pub use rules::OPERATORS;
 

@@ -14,31 +14,19 @@ use crate::call::Call;
 use crate::element::build_over;
 use crate::error::{KernelErrorKind, invalid};
 
-pub(super) mod fused;
-
-pub(super) mod gelu;
-
-pub(super) mod normalize;
-
-pub(super) mod rotary;
-
-pub(super) mod quantized;
-
-pub(super) mod integer;
-
-pub(super) mod weights;
-
 pub(super) mod attention;
-
 pub(super) mod decoder;
-
-pub(super) mod grouped;
-
-pub(super) mod lstm;
-
+pub(super) mod fused;
+pub(super) mod gelu;
 pub(super) mod general;
-
+pub(super) mod grouped;
 mod heads;
+pub(super) mod integer;
+pub(super) mod lstm;
+pub(super) mod normalize;
+pub(super) mod quantized;
+pub(super) mod rotary;
+pub(super) mod weights;
 
 /// The first result of an operator of the default domain.
 fn part(

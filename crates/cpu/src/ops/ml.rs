@@ -11,21 +11,14 @@ use crate::element::{Number, from_slice};
 use crate::error::{KernelErrorKind, invalid};
 use crate::memory;
 
-pub(super) mod feature;
-
 pub(super) mod encode;
-
-pub(super) mod linear;
-
-pub(super) mod map;
-
-pub(super) mod svm;
-
-pub(super) mod trees;
-
+pub(super) mod feature;
 mod forest;
-
+pub(super) mod linear;
+pub(super) mod map;
 mod scores;
+pub(super) mod svm;
+pub(super) mod trees;
 
 /// Number of rows and of columns: a vector is one row.
 fn table(x: &AnyTensor) -> Result<(usize, usize), KernelErrorKind> {

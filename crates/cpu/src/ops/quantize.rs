@@ -19,11 +19,8 @@ use crate::minifloat::Overflow;
 use crate::shape::{axis, count, each_index, strides};
 
 pub(crate) mod convolution;
-
 pub(crate) mod linear;
-
 pub(crate) mod product;
-
 pub(crate) mod requantize;
 
 use linear::Layout;

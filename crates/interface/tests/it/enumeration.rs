@@ -11,7 +11,7 @@ use typeloom_pool::compat::Direction;
 use typeloom_solver::dim::{Condition, DimId, Dims, Relation};
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::solution::{TensorType, Type};
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 use crate::support::universe;
 

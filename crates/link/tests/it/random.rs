@@ -20,7 +20,7 @@ use typeloom_ops::catalogue::Standard;
 use typeloom_solver::model::{Options, check};
 use typeloom_solver::universe::Universe;
 use typeloom_solver::value_type::ValueType;
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 use crate::support::{equal, join, run};
 

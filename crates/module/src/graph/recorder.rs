@@ -184,7 +184,7 @@ impl Recorder {
     /// Opens a graph nested in the current one.
     pub(crate) fn open_graph(&mut self, stem: &str, location: SourceLocation) {
         let name = self.fresh(stem, location);
-        let scope = ScopeId(u32::try_from(self.graphs.len()).unwrap_or(u32::MAX));
+        let scope = ScopeId(u32::try_from(self.graphs.len()).expect("a module has fewer than 2^32 graphs"));
         self.graphs.push(GraphProto { name: name.into(), ..GraphProto::default() });
         self.open.push(scope);
     }

@@ -5,7 +5,7 @@ use super::{GraphView, Ints, SparseTensorView, TensorView, TypeView};
 use super::{Select, getters, name, set_once, views};
 use crate::error::DecodeError;
 use crate::messages::attribute_proto::AttributeType;
-use crate::wire::{Field, Fields, SmallField, utf8};
+use crate::wire::{Field, Fields};
 
 views! {
     /// A view of one `AttributeProto`.
@@ -48,85 +48,30 @@ impl<'a> AttributeView<'a> {
     /// Whether the attribute has this name. Reads no other field.
     pub fn has_name(&self, name: &str) -> Result<bool, DecodeError> {
         let mut found: &[u8] = &[];
-        let mut fields = self.wire_fields();
-        loop {
-            match fields.next_bytes() {
-                Some((1, bytes)) => found = bytes,
-                Some(_) => {}
-                None => match fields.next().transpose()? {
-                    Some(field) if field.number == 1 => {
-                        (found, _) = field.bytes(name!("AttributeProto", "name"))?;
-                    }
-                    Some(_) => {}
-                    None => return Ok(found == name.as_bytes()),
-                },
+        for field in self.wire_fields() {
+            let field = field?;
+            if field.number == 1 {
+                (found, _) = field.bytes(name!("AttributeProto", "name"))?;
             }
         }
+        Ok(found == name.as_bytes())
     }
 
     /// Decodes the attribute.
     pub fn parse(&self) -> Result<Attribute<'a>, DecodeError> {
-        let mut attribute = Attribute::default();
-        self.parse_into(&mut attribute)?;
-        Ok(attribute)
-    }
-
-    /// As [`AttributeView::parse`], into an attribute without values. A decoded attribute takes more than 200 bytes, which
-    /// a list of attributes need not move.
-    pub fn parse_into(&self, attribute: &mut Attribute<'a>) -> Result<(), DecodeError> {
-        self.parse_named(attribute, |_| None)
-    }
-
-    /// As [`AttributeView::parse_into`]. `known` returns the text of a known name, which is not decoded again.
-    #[inline]
-    pub fn parse_named(
-        &self,
-        attribute: &mut Attribute<'a>,
-        known: impl Fn(&[u8]) -> Option<&'a str>,
-    ) -> Result<(), DecodeError> {
-        attribute.view = *self;
+        let mut attribute = Attribute { view: *self, ..Attribute::default() };
         let mut implied = 0;
-        let mut fields = self.wire_fields();
-        loop {
-            // Most fields are short. Others are read again by the general decoder.
-            let before = fields;
-            match fields.next_small() {
-                Some(SmallField::Varint(20, kind)) => attribute.kind = kind as i32,
-                Some(SmallField::Varint(8, _)) => implied = AttributeType::Ints as i32,
-                Some(SmallField::Varint(3, value)) => {
-                    attribute.i = Some(value.cast_signed());
-                    implied = AttributeType::Int as i32;
-                }
-                Some(SmallField::Bytes(1, bytes)) => {
-                    let offset = fields.offset() - bytes.len();
-                    attribute.name = match known(bytes) {
-                        Some(name) => name,
-                        None => utf8(bytes, offset, name!("AttributeProto", "name"))?,
-                    };
-                }
-                Some(SmallField::Bytes(4, bytes)) => {
-                    attribute.s = Some(bytes);
-                    implied = AttributeType::String as i32;
-                }
-                Some(SmallField::Bytes(5, bytes)) if attribute.t.is_none() => {
-                    attribute.t = Some(TensorView::from_body(bytes, fields.offset() - bytes.len()));
-                    implied = AttributeType::Tensor as i32;
-                }
-                Some(SmallField::Varint(..) | SmallField::Bytes(..)) | None => {
-                    fields = before;
-                    let Some(field) = fields.next() else { break };
-                    let field = field?;
-                    attribute.read(&field)?;
-                    if let Some(kind) = implied_kind(field.number) {
-                        implied = kind as i32;
-                    }
-                }
+        for field in self.wire_fields() {
+            let field = field?;
+            attribute.read(&field)?;
+            if let Some(kind) = implied_kind(field.number) {
+                implied = kind as i32;
             }
         }
         if attribute.kind == 0 {
             attribute.kind = implied;
         }
-        Ok(())
+        Ok(attribute)
     }
 }
 

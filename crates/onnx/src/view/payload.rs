@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::error::{DecodeError, FieldName};
-use crate::wire::{Field, Fields, PackedVarints, SmallField, WireKind, WireValue, check_packed};
+use crate::wire::{Field, Fields, PackedVarints, WireKind, WireValue, check_packed};
 
 /// Extents of a tensor, inline up to rank six.
 pub type TensorDims = SmallVec<[i64; 6]>;
@@ -22,34 +22,6 @@ impl<'a> Ints<'a> {
     pub(super) const fn new(fields: Fields<'a>, number: u32, name: &'static FieldName) -> Self {
         Self { fields, packed: PackedVarints::new(&[], 0), number, name }
     }
-
-    /// The integers of one packed list.
-    #[inline]
-    pub(super) const fn packed(bytes: &'a [u8], offset: usize, name: &'static FieldName) -> Self {
-        let fields = Fields::new(&[], offset);
-        Self { fields, packed: PackedVarints::new(bytes, offset), number: 0, name }
-    }
-}
-
-impl Ints<'_> {
-    /// Appends the integers to a list. Short ones take a few instructions each.
-    pub fn append_to<A: smallvec::Array<Item = i64>>(
-        mut self,
-        list: &mut SmallVec<A>,
-    ) -> Result<(), DecodeError> {
-        loop {
-            // A packed list ends before the next field.
-            while self.packed.is_empty()
-                && let Some(number) = self.fields.next_short(self.number)
-            {
-                list.push(i64::from(number));
-            }
-            match self.next() {
-                Some(number) => list.push(number?),
-                None => return Ok(()),
-            }
-        }
-    }
 }
 
 impl Iterator for Ints<'_> {
@@ -60,22 +32,6 @@ impl Iterator for Ints<'_> {
         loop {
             if let Some(number) = self.packed.next() {
                 return Some(number.map(u64::cast_signed).inspect_err(|_| self.fields.stop()));
-            }
-            if let Some(number) = self.fields.next_short(self.number) {
-                return Some(Ok(i64::from(number)));
-            }
-            // Most fields are short. Others are read again by the general decoder.
-            let before = self.fields;
-            match self.fields.next_small() {
-                Some(SmallField::Varint(number, value)) if number == self.number => {
-                    return Some(Ok(value.cast_signed()));
-                }
-                Some(SmallField::Varint(number, _) | SmallField::Bytes(number, _))
-                    if number != self.number =>
-                {
-                    continue;
-                }
-                Some(SmallField::Varint(..) | SmallField::Bytes(..)) | None => self.fields = before,
             }
             match self.fields.next()? {
                 Ok(field) if field.number != self.number => {}

@@ -3,13 +3,13 @@
 use half::{bf16, f16};
 use typeloom_types::dtype::{Dtype, DtypeClass};
 
-use super::measure::Storage;
 use super::payload::FixedBits;
+use super::payload_check::Storage;
 use super::{EntryView, Ints, Select, TensorDims, getters, name, set_once, views};
 use crate::error::{DecodeError, ErrorKind, FieldName};
 use crate::messages::tensor_proto::DataLocation;
 use crate::typed_field::{TypedField, little_endian};
-use crate::wire::{Field, PackedVarints, SmallField, WireValue, check_utf8};
+use crate::wire::{Field, PackedVarints, SmallField, WireValue};
 
 views! {
     /// A view of one `TensorProto`.
@@ -18,15 +18,13 @@ views! {
     SparseTensorView,
 }
 
-const NAME: &FieldName = name!("TensorProto", "name");
 const RAW_DATA: &FieldName = name!("TensorProto", "raw_data");
 
 /// A tensor without its payload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TensorHeader<'a> {
     pub view: TensorView<'a>,
-    /// The name, which is UTF-8.
-    name: &'a [u8],
+    name: &'a str,
     /// The element type, by the number of a [`Dtype`]; not checked, zero if absent.
     pub data_type: i32,
     /// The extents; not validated.
@@ -36,48 +34,29 @@ pub struct TensorHeader<'a> {
     pub raw_data: Option<&'a [u8]>,
     /// Whether a typed field (`float_data`, `int32_data`, ...) has elements.
     pub has_typed_data: bool,
-    /// The record of a typed field, if it is the only one and a packed list.
-    pub(super) packed: Option<Packed<'a>>,
-}
-
-/// A packed list in a typed field of a tensor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Packed<'a> {
-    /// The number of the field.
-    pub(super) number: u32,
-    pub(super) bytes: &'a [u8],
-    /// The absolute offset of the bytes.
-    offset: usize,
 }
 
 impl<'a> TensorHeader<'a> {
-    /// The name.
-    pub fn name(&self) -> &'a str {
-        std::str::from_utf8(self.name).unwrap_or_default()
+    fn read(&mut self, field: &Field<'a>) -> Result<(), DecodeError> {
+        match field.number {
+            1 => read_dims(field, name!("TensorProto", "dims"), &mut self.dims)?,
+            2 => self.data_type = field.int32(name!("TensorProto", "data_type"))?,
+            // An empty packed list has no element; an empty string is one.
+            4 | 5 | 7 | 10 | 11 => self.has_typed_data |= !matches!(field.value, WireValue::Len([], _)),
+            6 => self.has_typed_data = true,
+            8 => self.name = field.string(name!("TensorProto", "name"))?,
+            9 => self.raw_data = Some(field.bytes(RAW_DATA)?.0),
+            14 => self.data_location = field.int32(name!("TensorProto", "data_location"))?,
+            _ => {}
+        }
+        Ok(())
     }
 
-    /// The name as bytes, which are UTF-8.
-    pub const fn name_bytes(&self) -> &'a [u8] {
+    /// The name.
+    pub const fn name(&self) -> &'a str {
         self.name
     }
 
-    fn set_name(&mut self, bytes: &'a [u8], offset: usize) -> Result<(), DecodeError> {
-        self.name = bytes;
-        check_utf8(bytes, offset, NAME)
-    }
-
-    /// Adds a record of a typed field. An empty packed list has no element; an empty string is one.
-    fn add_typed(&mut self, number: u32, packed: Option<&'a [u8]>, offset: usize) {
-        if packed.is_some_and(<[u8]>::is_empty) {
-            return;
-        }
-        let is_first = !std::mem::replace(&mut self.has_typed_data, true);
-        let packed = packed.filter(|_| is_first);
-        self.packed = packed.map(|bytes| Packed { number, bytes, offset });
-    }
-}
-
-impl<'a> TensorHeader<'a> {
     /// The header of the same tensor with its elements as bytes in the model instead of another file.
     #[must_use]
     pub fn with_raw_data<'b>(&self, bytes: &'b [u8]) -> TensorHeader<'b>
@@ -88,7 +67,6 @@ impl<'a> TensorHeader<'a> {
             raw_data: Some(bytes),
             data_location: DataLocation::Default as i32,
             has_typed_data: false,
-            packed: None,
             ..self.clone()
         }
     }
@@ -117,12 +95,7 @@ impl TensorHeader<'_> {
     /// Returns `None` for an external tensor, one with more than `limit` elements or of another type, and if
     /// an unsigned element exceeds `i64`. A payload whose length does not match the dims is an error.
     pub fn int_values(&self, limit: usize) -> Result<Option<Vec<i64>>, DecodeError> {
-        self.collect_ints(limit)
-    }
-
-    /// As [`TensorHeader::int_values`], in another list.
-    pub fn collect_ints<C: Default + Extend<i64>>(&self, limit: usize) -> Result<Option<C>, DecodeError> {
-        let mut list = C::default();
+        let mut list = Vec::new();
         Ok(self.extend_ints(limit, &mut list)?.then_some(list))
     }
 
@@ -138,10 +111,7 @@ impl TensorHeader<'_> {
             return Ok(storage.decode(raw, count, list));
         }
         let name = storage.field.name();
-        let numbers = match self.packed.filter(|packed| packed.number == storage.field.number()) {
-            Some(packed) => Ints::packed(packed.bytes, packed.offset, name),
-            None => Ints::new(self.view.wire_fields(), storage.field.number(), name),
-        };
+        let numbers = Ints::new(self.view.wire_fields(), storage.field.number(), name);
         if storage.bits() < 8 {
             // Several elements share a byte; each entry has one byte.
             let numbers = numbers.map(|number| number.map(|number| number as u8));
@@ -179,43 +149,29 @@ impl TensorHeader<'_> {
         let Some(count) = self.view.count_within(self, limit)? else { return Ok(false) };
         if let Some(raw) = raw(self) {
             self.view.check_size(RAW_DATA, "bytes", storage.byte_count(count), raw.len())?;
-            list.extend(decoded(raw, storage.byte_count(1), decode));
+            let elements = raw.chunks_exact(storage.byte_count(1));
+            list.extend(elements.map(|bytes| decode(little_endian(bytes))));
             return Ok(true);
         }
         let fields = self.view.wire_fields();
         let (number, name) = (storage.field.number(), storage.field.name());
-        let size = match storage.field {
-            TypedField::Float => 4,
-            TypedField::Double => 8,
+        match storage.field {
+            TypedField::Float => {
+                let values = FixedBits::<4>::new(fields, number, name).map(|bits| bits.map(decode));
+                self.view.extend(list, values, name, count)?;
+            }
+            TypedField::Double => {
+                let values = FixedBits::<8>::new(fields, number, name).map(|bits| bits.map(decode));
+                self.view.extend(list, values, name, count)?;
+            }
             _ => {
                 let bits = Ints::new(fields, number, name);
                 let values = bits.map(|bits| bits.map(|bits| decode(bits.cast_unsigned())));
-                return self.view.extend(list, values, name, count).map(|()| true);
-            }
-        };
-        if let Some(packed) = self.packed
-            && packed.number == number
-            && packed.bytes.len() == size * count
-        {
-            list.extend(decoded(packed.bytes, size, decode));
-            return Ok(true);
-        }
-        let values = |bits: Result<u64, DecodeError>| bits.map(decode);
-        match size {
-            4 => {
-                self.view.extend(list, FixedBits::<4>::new(fields, number, name).map(values), name, count)?;
-            }
-            _ => {
-                self.view.extend(list, FixedBits::<8>::new(fields, number, name).map(values), name, count)?;
+                self.view.extend(list, values, name, count)?;
             }
         }
         Ok(true)
     }
-}
-
-/// The floats of `size` bytes each.
-fn decoded(bytes: &[u8], size: usize, decode: impl Fn(u64) -> f64) -> impl Iterator<Item = f64> {
-    bytes.chunks_exact(size).map(move |it| decode(little_endian(it)))
 }
 
 getters! {
@@ -229,61 +185,20 @@ getters! {
 impl<'a> TensorView<'a> {
     /// Decodes all fields but the payload.
     pub fn header(&self) -> Result<TensorHeader<'a>, DecodeError> {
-        let mut header = TensorHeader::default();
-        self.read_header(&mut header)?;
-        Ok(header)
-    }
-
-    /// As [`TensorView::header`], into a header without values: a header takes more than 100 bytes, which a list of headers
-    /// need not move.
-    pub fn read_header(&self, header: &mut TensorHeader<'a>) -> Result<(), DecodeError> {
-        header.view = *self;
+        let mut header = TensorHeader { view: *self, ..TensorHeader::default() };
         let mut fields = self.wire_fields();
         loop {
-            // Most fields of small tensors are short. Others are read again by the general decoder.
-            let before = fields;
+            let start = fields.offset();
+            // As `TensorHeader::read`, for the usual records.
             match fields.next_small() {
-                Some(SmallField::Varint(1, dim)) => {
-                    header.dims.push(dim.cast_signed());
-                    continue;
-                }
-                Some(SmallField::Varint(2, number)) => {
-                    header.data_type = number as i32;
-                    continue;
-                }
-                Some(SmallField::Bytes(8, bytes)) => {
-                    header.set_name(bytes, fields.offset() - bytes.len())?;
-                    continue;
-                }
-                Some(SmallField::Bytes(9, bytes)) => {
-                    header.raw_data = Some(bytes);
-                    continue;
-                }
-                Some(SmallField::Bytes(number @ (4 | 5 | 7 | 10 | 11), bytes)) => {
-                    header.add_typed(number, Some(bytes), fields.offset() - bytes.len());
-                    continue;
-                }
-                Some(SmallField::Varint(..) | SmallField::Bytes(..)) | None => fields = before,
-            }
-            let Some(field) = fields.next() else { return Ok(()) };
-            let field = field?;
-            match field.number {
-                1 => read_dims(&field, name!("TensorProto", "dims"), &mut header.dims)?,
-                2 => header.data_type = field.int32(name!("TensorProto", "data_type"))?,
-                4 | 5 | 6 | 7 | 10 | 11 => {
-                    let (packed, offset) = match field.value {
-                        WireValue::Len(bytes, offset) if field.number != 6 => (Some(bytes), offset),
-                        _ => (None, field.offset),
-                    };
-                    header.add_typed(field.number, packed, offset);
-                }
-                8 => {
-                    let (bytes, offset) = field.bytes(NAME)?;
-                    header.set_name(bytes, offset)?;
-                }
-                9 => header.raw_data = Some(field.bytes(RAW_DATA)?.0),
-                14 => header.data_location = field.int32(name!("TensorProto", "data_location"))?,
-                _ => {}
+                Some(SmallField::Varint(1, dim)) => header.dims.push(dim.cast_signed()),
+                Some(SmallField::Varint(2, number)) => header.data_type = number as i32,
+                Some(SmallField::Bytes(9, bytes)) => header.raw_data = Some(bytes),
+                Some(other) => header.read(&other.field(start, fields.offset()))?,
+                None => match fields.next() {
+                    Some(field) => header.read(&field?)?,
+                    None => return Ok(header),
+                },
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{EntryView, decode, getters, name, set_once, views};
 use crate::error::DecodeError;
-use crate::wire::{Fields, is_ascii, utf8};
+use crate::wire::Fields;
 
 views! {
     /// A view of one `ValueInfoProto`.
@@ -24,23 +24,6 @@ pub struct ValueInfo<'a> {
 impl<'a> ValueInfoView<'a> {
     /// Decodes name and type.
     pub fn parse(&self) -> Result<ValueInfo<'a>, DecodeError> {
-        if let Some((name, ty)) = self.parse_pair()
-            && let Ok(name) = std::str::from_utf8(name)
-        {
-            return Ok(ValueInfo { name, ty: Some(ty) });
-        }
-        self.parse_any()
-    }
-
-    /// As [`ValueInfoView::parse`], with the name as bytes, which are UTF-8.
-    pub fn parse_bytes(&self) -> Result<(&'a [u8], Option<TypeView<'a>>), DecodeError> {
-        match self.parse_pair().filter(|(name, _)| is_ascii(name)) {
-            Some((name, ty)) => Ok((name, Some(ty))),
-            None => self.parse_any().map(|value| (value.name.as_bytes(), value.ty)),
-        }
-    }
-
-    fn parse_any(&self) -> Result<ValueInfo<'a>, DecodeError> {
         let mut value = ValueInfo::default();
         decode! {
             self.wire_fields(), "ValueInfoProto";
@@ -48,16 +31,6 @@ impl<'a> ValueInfoView<'a> {
             2 "type" (TypeView) value.ty;
         }
         Ok(value)
-    }
-
-    /// Decodes the usual records, a name and a type.
-    #[inline]
-    fn parse_pair(&self) -> Option<(&'a [u8], TypeView<'a>)> {
-        let mut fields = self.wire_fields();
-        let (1, name) = fields.next_bytes()? else { return None };
-        let (2, ty) = fields.next_bytes()? else { return None };
-        let end = self.offset.wrapping_add(self.bytes.len());
-        (fields.offset() == end).then(|| (name, TypeView::from_body(ty, end - ty.len())))
     }
 }
 
@@ -115,13 +88,6 @@ pub enum TypeKindView<'a> {
 impl<'a> TypeView<'a> {
     /// Decodes one level.
     pub fn parse(&self) -> Result<Type<'a>, DecodeError> {
-        let mut fields = self.wire_fields();
-        if let Some((1, tensor)) = fields.next_bytes()
-            && fields.offset() == self.offset.wrapping_add(self.bytes.len())
-        {
-            let kind = Inner::from_body(tensor, fields.offset() - tensor.len()).parse(1)?;
-            return Ok(Type { kind, denotation: "" });
-        }
         let mut ty = Type::default();
         // Of a `oneof`, the last member is valid; a repetition of the same member would be merged.
         let mut member: Option<(u32, Inner<'a>)> = None;
@@ -255,16 +221,12 @@ impl<'a> Iterator for Dims<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         const DIM: u32 = 1;
         loop {
-            let dim = match self.fields.next_bytes() {
-                Some((DIM, bytes)) => read_dim(bytes, self.fields.offset() - bytes.len()),
-                Some(_) => continue,
-                None => match self.fields.next()? {
-                    Ok(field) if field.number != DIM => continue,
-                    Ok(field) => field
-                        .bytes(name!("TensorShapeProto", "dim"))
-                        .and_then(|(bytes, offset)| read_dim(bytes, offset)),
-                    Err(error) => return Some(Err(error)),
-                },
+            let dim = match self.fields.next()? {
+                Ok(field) if field.number != DIM => continue,
+                Ok(field) => field
+                    .bytes(name!("TensorShapeProto", "dim"))
+                    .and_then(|(bytes, offset)| read_dim(bytes, offset)),
+                Err(error) => return Some(Err(error)),
             };
             return Some(dim.inspect_err(|_| self.fields.stop()));
         }
@@ -276,19 +238,6 @@ impl std::iter::FusedIterator for Dims<'_> {}
 #[inline]
 fn read_dim(bytes: &[u8], offset: usize) -> Result<DimView<'_>, DecodeError> {
     let mut dim = DimView::default();
-    // Most extents are one record with a length or a number below 128.
-    match *bytes {
-        [] => return Ok(dim),
-        [0x08, extent @ 0..0x80] => {
-            dim.value = DimValue::Value(i64::from(extent));
-            return Ok(dim);
-        }
-        [0x12, length @ 0..0x80, ref name @ ..] if name.len() == usize::from(length) => {
-            dim.value = DimValue::Param(utf8(name, offset.wrapping_add(2), name!("Dimension", "dim_param"))?);
-            return Ok(dim);
-        }
-        _ => {}
-    }
     for field in Fields::new(bytes, offset) {
         let field = field?;
         match field.number {

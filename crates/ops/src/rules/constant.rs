@@ -1,6 +1,5 @@
 //! Operators that create tensors from attributes and sizes: Constant, ConstantOfShape, EyeLike.
 
-use smallvec::SmallVec;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Extents, Floats, Ints, RuleCx, RuleError, RuleResult};
@@ -112,16 +111,16 @@ fn sparse(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 /// The input lists the extents; all elements equal `value` or the float 0. Source: ConstantOfShape, `input`
 /// and `value`.
 fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
-    let value = cx.read_attr_header("value", |header| (header.element_count(), header.data_type))?;
+    let value = cx.attr_header("value")?;
     let mut elem = Elem::FLOAT;
-    if let Some((count, data_type)) = value {
-        let count = count?;
+    if let Some(value) = &value {
+        let count = value.element_count()?;
         if count != 1 {
             return Err(RuleError::attribute("value", format!("has {count} elements, but must have one")));
         }
         // An absent attribute means float; a tensor without a type is an error.
-        elem =
-            Elem::from_onnx(data_type).ok_or_else(|| RuleError::attribute("value", "has no element type"))?;
+        elem = Elem::from_onnx(value.data_type)
+            .ok_or_else(|| RuleError::attribute("value", "has no element type"))?;
     }
     set_named_elem(cx, Out(0), "value", elem)?;
     cx.require_rank(In(0), 1..=1)?;
@@ -136,9 +135,9 @@ fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     }
     cx.set_shape(Out(0), &shape)?;
     let Some(extents) = extents else {
-        let item = match cx.read_attr_header("value", |header| header.int_values(1))? {
+        let item = match &value {
             None => Some(0),
-            Some(ints) => ints?.and_then(|ints| ints.first().copied()),
+            Some(value) => value.int_values(1)?.and_then(|ints| ints.first().copied()),
         };
         if let Some(item) = item {
             let item = cx.dims().constant(item);
@@ -151,17 +150,15 @@ fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         return Ok(());
     }
     let extents = Extents::from_slice(&extents);
-    let floats = cx.read_attr_header("value", |header| header.collect_floats::<SmallVec<[f64; 1]>>(1))?;
-    let Some(floats) = floats else {
+    let Some(value) = value else {
         cx.set_equal_floats(Out(0), extents, 0.0);
         return Ok(());
     };
-    if let Some([item]) = floats?.as_deref() {
+    if let Some([item]) = value.float_values(1)?.as_deref() {
         cx.set_equal_floats(Out(0), extents, *item);
         return Ok(());
     }
-    let ints = cx.read_attr_header("value", |header| header.int_values(1))?.transpose()?.flatten();
-    if let Some([item]) = ints.as_deref() {
+    if let Some([item]) = value.int_values(1)?.as_deref() {
         let item = cx.dims().constant(*item);
         cx.set_equal_ints(Out(0), extents, item);
     }

@@ -11,7 +11,7 @@
 //!
 //! Source: Conv, `auto_pad`, `pads`, `strides`, `dilations`; MaxPool, the formulas of its description.
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::rule::{Extent, Port, RuleCx, RuleError, RuleResult};
 
@@ -54,24 +54,15 @@ pub(super) struct Windows {
 impl Windows {
     /// Reads and validates the attributes of a node with `spatial` spatial axes.
     pub(super) fn read(cx: &RuleCx<'_, '_>, spatial: usize) -> RuleResult<Self> {
-        let mut pads = PerAxis::new();
-        let has_pads = read_numbers(cx, "pads", 2 * spatial, 0, &mut pads)?;
-        let mut windows = Self {
-            strides: PerAxis::new(),
-            dilations: PerAxis::new(),
-            pads: None,
-            auto_pad: choice(cx, "auto_pad", &AUTO_PADS)?.unwrap_or(AutoPad::NotSet),
-        };
-        for (name, numbers) in [("strides", &mut windows.strides), ("dilations", &mut windows.dilations)] {
-            if !read_numbers(cx, name, spatial, 1, numbers)? {
-                numbers.resize(spatial, 1);
-            }
-        }
-        if has_pads {
-            let pairs = windows.pads.insert(SmallVec::new());
-            pairs.extend((0..spatial).map(|axis| (pads[axis], pads[axis + spatial])));
-        }
-        Ok(windows)
+        let pads = numbers(cx, "pads", 2 * spatial, 0)?;
+        let auto_pad = choice(cx, "auto_pad", &AUTO_PADS)?.unwrap_or(AutoPad::NotSet);
+        let ones = || smallvec![1; spatial];
+        Ok(Self {
+            strides: numbers(cx, "strides", spatial, 1)?.unwrap_or_else(ones),
+            dilations: numbers(cx, "dilations", spatial, 1)?.unwrap_or_else(ones),
+            pads: pads.map(|pads| (0..spatial).map(|axis| (pads[axis], pads[axis + spatial])).collect()),
+            auto_pad,
+        })
     }
 
     /// Number of elements covered by a window of `kernel` elements along a spatial axis.
@@ -118,11 +109,6 @@ impl Windows {
             (_, _) => 0,
         };
         let reach = self.reach(cx, axis, kernel)?;
-        if let (Some(extent), Some(reach)) = (cx.const_dim(input.dim), cx.const_dim(reach))
-            && extent.checked_add(padding).is_some_and(|padded| padded >= reach)
-        {
-            return Ok(());
-        }
         let padding = cx.dims().constant(padding.saturating_add(spare));
         let least = cx.dims().sub(reach, padding);
         require_at_most(
@@ -198,26 +184,6 @@ impl Windows {
         }
     }
 
-    /// The number of positions of windows that fit, for constant extents and explicit padding: the usual case, without the
-    /// arithmetic of dims. `None` if the general computation has to decide.
-    fn constant_positions(
-        &self,
-        cx: &mut RuleCx<'_, '_>,
-        axis: usize,
-        input: DimId,
-        kernel: DimId,
-        rounding: Rounding,
-    ) -> Option<DimId> {
-        if self.auto_pad != AutoPad::NotSet || rounding != Rounding::Down {
-            return None;
-        }
-        let (input, kernel) = (cx.const_dim(input)?, cx.const_dim(kernel)?);
-        let (before, after) = self.pads.as_ref().map_or((0, 0), |pads| pads[axis]);
-        let reach = kernel.checked_sub(1)?.checked_mul(self.dilations[axis])?.checked_add(1)?;
-        let slack = input.checked_add(before.checked_add(after)?)?.checked_sub(reach)?;
-        (slack >= 0).then(|| cx.dims().constant(slack / self.strides[axis] + 1))
-    }
-
     /// The extents of the spatial axes of the output.
     pub(super) fn extents(
         &self,
@@ -232,12 +198,6 @@ impl Windows {
             let positions = match (&shape, kernel) {
                 (Some(shape), Some(kernel)) => {
                     let extent: Extent = (input, axis + 2, shape[axis + 2]).into();
-                    if let Some(positions) =
-                        self.constant_positions(cx, axis, extent.dim, kernel[axis], rounding)
-                    {
-                        extents.push(positions);
-                        continue;
-                    }
                     let positions = self.positions(cx, axis, extent, kernel[axis], rounding)?;
                     // With rounding up, the only window may extend past the end by less than a step.
                     let spare = if rounding == Rounding::Down { 0 } else { stride.saturating_sub(1) };
@@ -277,14 +237,6 @@ fn slide(
         let message = format!("are {before} and {after}, more than any tensor has");
         return Err(RuleError::attribute("pads", message));
     };
-    if let (Some(extent), Some(reach)) = (cx.const_dim(input.dim), cx.const_dim(reach))
-        && rounding == Rounding::Down
-        && let Some(slack) = extent.checked_add(padding).and_then(|padded| padded.checked_sub(reach))
-        && slack >= 0
-    {
-        // The usual case, without the arithmetic of dims.
-        return Ok(Some(cx.dims().constant(slack / stride + 1)));
-    }
     let dims = cx.dims();
     let (one, step, front, padding) =
         (DimId::ONE, dims.constant(stride), dims.constant(before), dims.constant(padding));
@@ -353,28 +305,14 @@ pub(super) fn numbers(
     count: usize,
     least: i64,
 ) -> RuleResult<Option<PerAxis>> {
-    let mut numbers = PerAxis::new();
-    Ok(read_numbers(cx, name, count, least, &mut numbers)?.then_some(numbers))
-}
-
-/// As [`numbers`], into an empty list; returns whether the attribute is set. Moving a list takes longer than reading it.
-fn read_numbers(
-    cx: &RuleCx<'_, '_>,
-    name: &'static str,
-    count: usize,
-    least: i64,
-    numbers: &mut PerAxis,
-) -> RuleResult<bool> {
-    if !cx.read_attr_numbers(name, numbers)? {
-        return Ok(false);
-    }
+    let Some(numbers) = cx.attr_numbers(name)? else { return Ok(None) };
     if numbers.len() != count {
         let message = format!("must have {count} entries for these axes, but has {}", numbers.len());
         return Err(RuleError::attribute(name, message));
     }
     match numbers.iter().find(|number| **number < least) {
         Some(bad) => Err(RuleError::attribute(name, format!("must be at least {least}, but holds {bad}"))),
-        None => Ok(true),
+        None => Ok(Some(numbers)),
     }
 }
 
@@ -391,10 +329,7 @@ pub(super) fn kernel_dims(
     cx: &mut RuleCx<'_, '_>,
     spatial: usize,
 ) -> RuleResult<Option<SmallVec<[DimId; 6]>>> {
-    let mut given = PerAxis::new();
-    if !read_numbers(cx, "kernel_shape", spatial, 1, &mut given)? {
-        return Ok(None);
-    }
+    let Some(given) = kernel_shape(cx, spatial)? else { return Ok(None) };
     Ok(Some(given.into_iter().map(|extent| cx.dims().constant(extent)).collect()))
 }
 

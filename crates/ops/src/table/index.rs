@@ -5,9 +5,9 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::heads::{self, Head};
 use super::words::{WordReader, lines, unexpected};
 use super::{Domain, Group, Table, TableErrorKind, decode, in_memory};
 
@@ -16,10 +16,10 @@ use super::{Domain, Group, Table, TableErrorKind, decode, in_memory};
 /// # Errors
 ///
 /// The first error in a line without indentation, with the offset of the line.
-pub(super) fn table(text: &str) -> Result<Table, (usize, TableErrorKind)> {
+pub(super) fn table(text: Cow<'static, str>) -> Result<Table, (usize, TableErrorKind)> {
     let mut index = Index::default();
     let mut number = 0;
-    for (start, line) in lines(text) {
+    for (start, line) in lines(&text) {
         number += 1;
         if number <= TOP_LINES {
             index.top(number, line).map_err(|error| (start, error))?;
@@ -35,41 +35,18 @@ pub(super) fn table(text: &str) -> Result<Table, (usize, TableErrorKind)> {
     check_count("domains", index.counts[0], index.domains.len()).map_err(error)?;
     check_count("operators", index.counts[1], index.operators).map_err(error)?;
     check_count("schemas", index.counts[2], index.heads.len()).map_err(error)?;
-    let heads = std::mem::take(&mut index.heads);
-    let domains: Vec<usize> = index.domains.iter().map(|domain| domain.schemas.start).collect();
-    let mut by_name = vec![0; heads::slots(heads.len())];
-    heads::fill(&mut by_name, text.as_bytes(), &heads, &domains);
-    Ok(index.finish(Cow::Owned(text.to_owned()), Cow::Owned(heads), Cow::Owned(by_name)))
+    Ok(index.finish(text))
 }
 
-/// The table of a text without errors, of which the `op` lines and the positions of the `domain` lines are known. No other
-/// line after the groups is read.
-///
-/// # Errors
-///
-/// As for [`table`].
-pub(super) fn located(
-    text: &'static str,
-    heads: &'static [Head],
-    by_name: &'static [u32],
-    domains: &[u32],
-) -> Result<Table, (usize, TableErrorKind)> {
-    let mut index = Index::default();
-    let top = domains.first().map_or(text.len(), |start| *start as usize);
-    for (at, (start, line)) in lines(&text[..top]).enumerate() {
-        let read = if at < TOP_LINES { index.top(at + 1, line) } else { index.line(start, line) };
-        read.map_err(|error| (start, error))?;
-    }
-    for start in domains {
-        let (at, start) = (heads.partition_point(|head| head.line < *start), *start as usize);
-        let line = lines(&text[start..]).next().map_or("", |(_, line)| line);
-        index.begin_domain(start, at);
-        index.line(start, line).map_err(|error| (start, error))?;
-        if let Some(domain) = index.domains.last_mut() {
-            domain.schemas = at..heads.len();
-        }
-    }
-    Ok(index.finish(Cow::Borrowed(text), Cow::Borrowed(heads), Cow::Borrowed(by_name)))
+/// An `op` line.
+#[derive(Debug)]
+pub(super) struct Head {
+    /// The position of the line in the text.
+    pub(super) line: usize,
+    /// The position of the name in the text.
+    pub(super) name: Range<usize>,
+    /// The version.
+    pub(super) since: u32,
 }
 
 /// Number of lines before the groups.
@@ -146,17 +123,17 @@ impl Index {
         let oldest = words.number("the domain's first version")?;
         let newest = words.number("the domain's last version")?;
         let here = self.heads.len();
-        self.begin_domain(start, here);
+        self.end_domain(start);
         let schemas = here..here;
         self.domains.push(Domain { name: name.into(), oldest, newest, schemas, end: 0 });
         words.end()
     }
 
-    /// Ends the domain before a line, whose next schema has this position.
-    fn begin_domain(&mut self, line: usize, position: usize) {
+    /// Ends the last domain, if there is one, before a line.
+    fn end_domain(&mut self, line: usize) {
         self.last = None;
-        if let Some(Domain { schemas, end, .. }) = self.domains.last_mut().filter(|domain| domain.end == 0) {
-            schemas.end = position;
+        if let Some(Domain { schemas, end, .. }) = self.domains.last_mut() {
+            schemas.end = self.heads.len();
             *end = line;
         }
     }
@@ -167,9 +144,7 @@ impl Index {
         let name_end = end - after_name.0.len();
         let (name, since_version) = decode::name_and_version(words)?;
         let out_of_order = || TableErrorKind::OutOfOrder(name.into());
-        let number = |offset| u32::try_from(offset).map_err(|_| out_of_order());
-        let (line, name_end) = (number(line)?, number(name_end)?);
-        let head = Head { line, name: name_end - number(name.len())?, name_end, since: since_version };
+        let head = Head { line, name: name_end - name.len()..name_end, since: since_version };
         match self.last.as_ref().map(|(before, since)| ((**before).cmp(name), since)) {
             Some((Ordering::Greater, _)) => return Err(out_of_order()),
             Some((Ordering::Equal, since)) if *since >= since_version => return Err(out_of_order()),
@@ -182,21 +157,15 @@ impl Index {
         Ok(())
     }
 
-    fn finish(
-        mut self,
-        text: Cow<'static, str>,
-        heads: Cow<'static, [Head]>,
-        by_name: Cow<'static, [u32]>,
-    ) -> Table {
-        self.begin_domain(text.len(), heads.len());
+    fn finish(mut self, text: Cow<'static, str>) -> Table {
+        self.end_domain(text.len());
         Table {
             package: self.package,
             package_version: self.package_version,
             groups: self.groups.into(),
             domains: self.domains.into(),
-            schemas: heads.iter().map(|_| OnceLock::new()).collect(),
-            heads,
-            by_name,
+            schemas: self.heads.iter().map(|_| OnceLock::new()).collect(),
+            heads: self.heads.into(),
             text,
         }
     }

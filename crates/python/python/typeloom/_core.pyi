@@ -22,7 +22,8 @@ _Imported: TypeAlias = tuple[
 _Failure: TypeAlias = tuple[str, str, Any]
 _Changes: TypeAlias = tuple[str | None, bool | None, Sequence[tuple[str, str]], Sequence[str]]
 
-class CoreError(Exception): ...
+class CoreError(Exception):
+    """Error of typeloom that is not a problem of a model."""
 
 class Operators:
     def __new__(
@@ -140,7 +141,18 @@ class Session:
     def outputs(self) -> list[tuple[str, _Type, bool]]: ...
     def run(self, inputs: dict[str, Any]) -> tuple[list[Any], dict[str, int]]: ...
 
-class Idx: ...
+class Idx:
+    """A type of a pool. `str` is the type on one line.
+
+    Two handles are equal if they are the same type of the same pool; handles are hashable. Other pools refuse a handle.
+    `Pool.intern` and the other methods of a pool return them.
+
+    >>> import typeloom as tl
+    >>> pool = tl.Pool()
+    >>> ints = pool.list(pool.primitive("int"))
+    >>> ints, ints == pool.list(pool.primitive("int"))
+    (<Idx list<int>>, True)
+    """
 
 class Pool:
     def __new__(cls) -> Pool: ...
@@ -163,6 +175,14 @@ class Pool:
     def term(self, ty: Idx, symbols: Symbols) -> Ty: ...
 
 class Symbols:
+    """A table of names: of nominal types, parameters and lifetimes. Terms are related only to terms of the same table.
+
+    >>> from typeloom import term
+    >>> symbols = term.Symbols()
+    >>> term.parse("Vec<u8>", symbols=symbols) == term.parse("Vec<u8>", symbols=symbols)
+    True
+    """
+
     def __new__(cls) -> Symbols: ...
 
 class Ty:

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use typeloom_interface::PortIdentity;
 use typeloom_interface::exports::Content;
+use typeloom_io::stores::Listed;
 use typeloom_pool::compat::Direction;
-use typeloom_stores::Listed;
 
 use super::checkpoint::Head;
 use super::{Findings, Unreferenced, Verified};

@@ -9,7 +9,7 @@ use object_store::path::Path as Key;
 use typeloom_registry::gc::{Collection, Effect};
 use typeloom_registry::settings::Settings;
 use typeloom_registry::{Mode, Registry, RegistryError, Selector, Timestamp};
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 use crate::store::{Conditions, Failing, Failure, Plan};
 use crate::support::{bundles, memory, push, reference, registry, stores, subject};

@@ -1,5 +1,6 @@
 //! Each operation without errors of the store.
 
+use typeloom_io::stores::{Missing, Stores};
 use typeloom_pool::compat::Direction;
 use typeloom_registry::entry::{Change, Entry, MAX_SWEPT, Ports};
 use typeloom_registry::gc::{Collection, Effect, GRACE};
@@ -8,7 +9,6 @@ use typeloom_registry::push::Novelty;
 use typeloom_registry::settings::Settings;
 use typeloom_registry::verdict::Nearest;
 use typeloom_registry::{Mode, RegistryError, Selector, Timestamp};
-use typeloom_stores::{Missing, Stores};
 
 use crate::support::{bundle_of, bundles, compatible, memory, push, reference, registry, stores, subject};
 

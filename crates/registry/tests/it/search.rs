@@ -6,9 +6,10 @@ use object_store::ObjectStore;
 use typeloom_registry::names::Named;
 use typeloom_registry::settings::Settings;
 use typeloom_registry::{Mode, Reference, Selector, Timestamp};
+use typeloom_testing::Random;
 
 use crate::store::{Failing, Plan};
-use crate::support::{Random, bundles, memory, push, registry, subject};
+use crate::support::{bundles, memory, push, registry, subject};
 
 #[test]
 fn every_version_is_found_with_few_reads() {
@@ -19,9 +20,9 @@ fn every_version_is_found_with_few_reads() {
     let mut pushed: Vec<usize> = Vec::new();
     for number in 0..600 {
         let last = pushed.last().copied();
-        if last.is_some() && random.chance(3) {
+        if last.is_some() && random.one_in(3) {
             let alias = format!("alias{}", random.below(5)).parse().unwrap();
-            let version = Selector::Version(random.next() % pushed.len() as u64 + 1);
+            let version = Selector::Version(random.bits() % pushed.len() as u64 + 1);
             let settings = Settings { aliases: [(alias, version)].into(), ..Settings::default() };
             writer.set(&name, &settings, Timestamp::from_unix(number)).unwrap();
             continue;

@@ -11,8 +11,7 @@ use object_store::{
     CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
     PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
-
-use crate::support::Random;
+use typeloom_testing::Random;
 
 /// An error that is injected into an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -115,7 +114,7 @@ impl Failing {
             Plan::None => None,
             Plan::At(at, failure) => (*at == number).then_some(*failure),
             Plan::Random { random, one_in } => {
-                random.chance(*one_in).then(|| Failure::ALL[random.below(Failure::ALL.len())])
+                random.one_in(*one_in).then(|| Failure::ALL[random.below(Failure::ALL.len())])
             }
         };
         match failure {

@@ -11,13 +11,13 @@ use prost::Message as _;
 use typeloom_interface::bundle::{Exported, export_interfaces};
 use typeloom_interface::exports::Content;
 use typeloom_interface::{Interface, MAIN, PortIdentity};
+use typeloom_io::stores::Stores;
 use typeloom_pool::compat::Direction;
 use typeloom_registry::entry::{Hash, Ports, SourceFile};
 use typeloom_registry::push::Push;
 use typeloom_registry::registry::Contention;
 use typeloom_registry::settings::Settings;
 use typeloom_registry::{Reference, Registry, Subject, Timestamp};
-use typeloom_stores::Stores;
 
 /// The stores of all tests: one runtime.
 pub(crate) fn stores() -> &'static Stores {
@@ -104,27 +104,5 @@ pub(crate) fn push(bundle: &Bytes, tool: &str) -> Push {
         tool: tool.to_owned(),
         settings: Settings::default(),
         time: Timestamp::from_unix(1_767_225_600),
-    }
-}
-
-/// Random numbers of a seed: SplitMix64 (Steele, Lea and Flood, 2014).
-#[derive(Clone, Debug)]
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ (bits >> 31)
-    }
-
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        usize::try_from(self.next() % bound as u64).expect("a small number")
-    }
-
-    pub(crate) fn chance(&mut self, one_in: u64) -> bool {
-        one_in > 0 && self.next().is_multiple_of(one_in)
     }
 }

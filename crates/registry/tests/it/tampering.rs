@@ -11,9 +11,9 @@ use object_store::{ObjectStoreExt as _, PutPayload};
 use typeloom_registry::settings::Settings;
 use typeloom_registry::verify::Checkpoint;
 use typeloom_registry::{Mode, RegistryError, Selector, Timestamp};
-use typeloom_test_cases::number;
+use typeloom_testing::{Random, number};
 
-use crate::support::{Random, bundles, memory, push, reference, registry, stores, subject};
+use crate::support::{bundles, memory, push, reference, registry, stores, subject};
 
 /// All objects of a store.
 type Objects = Vec<(Key, Bytes)>;
@@ -295,7 +295,7 @@ fn random_bytes_end_in_typed_errors() {
             let at = random.below(objects.len());
             let mut bytes = objects[at].1.to_vec();
             for _ in 0..random.below(8) + 1 {
-                let (byte, value) = (random.below(bytes.len() + 1), random.next().to_le_bytes()[0]);
+                let (byte, value) = (random.below(bytes.len() + 1), random.bits().to_le_bytes()[0]);
                 match (random.below(3), bytes.get_mut(byte)) {
                     (0, Some(at)) => *at = value,
                     (1, _) => bytes.insert(byte, value),

@@ -14,10 +14,10 @@ use typeloom_registry::push::Novelty;
 use typeloom_registry::settings::Settings;
 use typeloom_registry::verdict::{MAX_SEARCHED, Nearest, Verdict};
 use typeloom_registry::{Mode, Registry, RegistryError, Selector, Subject, Timestamp};
-use typeloom_test_cases::number;
+use typeloom_testing::{Random, number};
 
 use crate::store::{Failing, Plan};
-use crate::support::{Random, bundles, compatible, memory, push, reference, registry, subject};
+use crate::support::{bundles, compatible, memory, push, reference, registry, subject};
 
 /// Parameters of a run.
 struct Run {
@@ -60,7 +60,7 @@ struct Client {
 
 impl Client {
     fn new(store: &Arc<dyn ObjectStore>, mut random: Random, failures: u64) -> Self {
-        let plan = Plan::Random { random: Random(random.next()), one_in: failures };
+        let plan = Plan::Random { random: Random(random.bits()), one_in: failures };
         let failing = Arc::new(Failing::new(store, plan));
         let inner: Arc<dyn ObjectStore> = failing.clone();
         Self { store: Arc::clone(store), failing, registry: registry(&inner), random, failures }
@@ -83,11 +83,11 @@ fn work(store: &Arc<dyn ObjectStore>, run: &Run, thread: usize) -> Vec<Record> {
         let (subject, bundle) = (name(random.below(run.subjects)), random.below(bundles().len()));
         let tool = format!("{thread}/{number}");
         let mut request = push(&bundles()[bundle], &tool);
-        if random.chance(8) {
+        if random.one_in(8) {
             let alias = format!("alias{}", random.below(4)).parse().unwrap();
             request.settings.aliases.insert(alias, Selector::Latest);
         }
-        if random.chance(30) {
+        if random.one_in(30) {
             request.settings.mode = Some(MODES[random.below(MODES.len())]);
         }
         let outcome = match client.registry.push(&subject, &request) {
@@ -98,19 +98,19 @@ fn work(store: &Arc<dyn ObjectStore>, run: &Run, thread: usize) -> Vec<Record> {
         };
         records.push(Record { tool, subject: subject.clone(), bundle, outcome });
         let random = &mut client.random;
-        if random.chance(12) {
+        if random.one_in(12) {
             let mode = MODES[random.below(MODES.len())];
             let ports = [Ports::Name, Ports::NameAndPosition][random.below(2)];
             let settings = Settings { mode: Some(mode), ports: Some(ports), ..Settings::default() };
             accept(client.registry.set(&subject, &settings, Timestamp::from_unix(0)).map(drop));
         }
-        if client.random.chance(40) {
+        if client.random.one_in(40) {
             let time = Timestamp::from_unix(32_503_680_000);
             let collection = Collection { grace: 0, time, effect: Effect::Delete };
             accept(client.registry.gc(Some(&subject), collection).map(drop));
         }
         // A reader without errors of its own never sees half of a version.
-        if client.random.chance(4) {
+        if client.random.one_in(4) {
             let text = match client.random.below(3) {
                 0 => format!("{subject}@alias{}", client.random.below(4)),
                 1 => format!("{subject}@{}", client.random.below(20) + 1),
@@ -118,7 +118,7 @@ fn work(store: &Arc<dyn ObjectStore>, run: &Run, thread: usize) -> Vec<Record> {
             };
             accept(registry(store).pull(&reference(&text)).map(drop));
         }
-        if client.random.chance(200) {
+        if client.random.one_in(200) {
             let report = registry(store).verify(Some(&subject), None).unwrap();
             assert!(report.is_valid(), "{report:?}");
         }

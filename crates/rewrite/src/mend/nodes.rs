@@ -25,7 +25,7 @@ pub(super) fn repair(
     mended: &mut Mended,
 ) -> Result<Option<Vec<u8>>, RepairError> {
     let mut checked: Checked<'_> = settings.check(bytes)?;
-    if !checked.may_have_errors() {
+    if !checked.has_findings() {
         return Ok(None);
     }
     let diagnostics = diagnose(&mut checked);

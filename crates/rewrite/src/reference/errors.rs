@@ -36,7 +36,7 @@ pub(super) fn errors(checked: &mut Checked<'_>, options: InferenceOptions) -> Ve
     let is_recursive = |error: &SolveError<'_>| matches!(kind_of(&error.kind), Kind::Always);
     let has_shown = match reports_all {
         true => !checked.is_ok() || checked.all_errors().any(is_raised),
-        false => checked.may_have_errors() && checked.all_errors().any(is_recursive),
+        false => checked.all_errors().any(is_recursive),
     };
     if !has_shown {
         return texts;

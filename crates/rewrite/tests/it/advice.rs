@@ -8,7 +8,7 @@ use typeloom_rewrite::advise::applied;
 use typeloom_solver::diagnostic::{Code, Diagnostic, Fix, Safety};
 use typeloom_solver::model::Options;
 use typeloom_solver::universe::Universe;
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 fn diagnose(bytes: &[u8]) -> Vec<Diagnostic> {
     let (options, operators) = (Options::default(), Operators::standard());

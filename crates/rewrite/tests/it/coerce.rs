@@ -11,7 +11,7 @@ use typeloom_rewrite::coerce::{LossKind, Policy, Preferences, Repair, keeps_valu
 use typeloom_solver::diagnostic::Safety;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::{ExternalTensor, Mode, Options, SideData};
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 use typeloom_types::dtype::Dtype;
 
 use crate::support::{graph, model, model_files, recorded, solved, universe};

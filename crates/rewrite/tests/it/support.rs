@@ -7,7 +7,7 @@ use prost::Message as _;
 use typeloom_ops::catalogue::Standard;
 use typeloom_solver::model::{CheckError, Checked, Mode, Options, check};
 use typeloom_solver::universe::Universe;
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 pub(crate) fn universe() -> &'static Arc<Universe> {
     Universe::standard()

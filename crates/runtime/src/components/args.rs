@@ -11,7 +11,7 @@ use typeloom_types::dtype::Dtype;
 use super::{ComponentError, Results, done};
 use crate::convert::{FromDatum, IntoDatum};
 use typeloom_contracts::datum::Datum;
-use typeloom_wire::check::SymbolBindings;
+use typeloom_wire::value_check::SymbolBindings;
 
 /// Inputs of a node and types of its outputs.
 pub(crate) struct Args<'a> {

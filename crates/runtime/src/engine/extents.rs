@@ -7,7 +7,7 @@ use typeloom_types::any_tensor::AnyTensor;
 use super::error::EngineError;
 use super::offer::MAX_DEPTH;
 use typeloom_solver::value_type::{Dim, ValueType};
-use typeloom_wire::check::SymbolBindings;
+use typeloom_wire::value_check::SymbolBindings;
 
 /// Whether all dims of a tensor type are numbers.
 pub(super) fn is_fixed(ty: &ValueType) -> bool {

@@ -8,7 +8,7 @@ use typeloom_solver::value_type::ValueType;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::tree::TypeNode;
-use typeloom_wire::check::to_declared_form;
+use typeloom_wire::value_check::to_declared_form;
 
 use super::operand;
 use crate::error::NodeError;

@@ -40,10 +40,10 @@ use typeloom_module::ir::metadata;
 use typeloom_module::names;
 use typeloom_onnx::messages::GraphProto;
 use typeloom_solver::value_type::{Element, ValueType};
-use typeloom_wire::check::SymbolBindings;
 use typeloom_wire::endpoint::Endpoint;
 use typeloom_wire::envelope::{PortId, RunId};
 use typeloom_wire::port::PortType;
+use typeloom_wire::value_check::SymbolBindings;
 
 use crate::components::Components;
 use crate::error::{LinkError, NodeError, PrepareError, RunError};

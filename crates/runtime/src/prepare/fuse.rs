@@ -24,7 +24,7 @@ use typeloom_cpu::call::Call;
 use typeloom_cpu::fused::{Absorbed, Dequantised, Fused, Node, Operand};
 use typeloom_solver::value_type::{Dim, ValueType};
 use typeloom_types::any_tensor::AnyTensor;
-use typeloom_wire::check::to_declared_form;
+use typeloom_wire::value_check::to_declared_form;
 
 use crate::plan::{Action, Constant, Kernel, Plan, PlanStep, SlotId, Use};
 

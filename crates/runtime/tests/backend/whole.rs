@@ -14,7 +14,7 @@ use typeloom_runtime::session::Port;
 use typeloom_solver::value_type::{Dim, ValueType};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::{Dtype, DtypeClass};
-use typeloom_wire::check::SymbolBindings;
+use typeloom_wire::value_check::SymbolBindings;
 
 use crate::compare;
 

@@ -27,13 +27,13 @@ use typeloom_runtime::components::Components;
 use typeloom_runtime::executor::Executor;
 use typeloom_runtime::executor::part::Part;
 use typeloom_runtime::options::Verify;
-use typeloom_test_cases::{is_all, number};
+use typeloom_testing::{Random, is_all, number};
 use typeloom_types::lattice::Lattice;
 use typeloom_wire::envelope::RunId;
 use typeloom_wire::memory::LocalNetwork;
 
 use crate::modules::peers::endpoint;
-use crate::modules::support::{Random, seeds};
+use crate::modules::support::seeds;
 use bases::{Base, Functions, bases, compiled};
 use reference::interpret;
 

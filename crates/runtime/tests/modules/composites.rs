@@ -26,7 +26,7 @@ use typeloom_runtime::error::RunError;
 use typeloom_runtime::executor::part::{Part, PartOutcome};
 use typeloom_runtime::options::Verify;
 use typeloom_solver::value_type::ValueType;
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_wire::endpoint::Endpoint;
 use typeloom_wire::envelope::{Envelope, MessageId, RunId};

@@ -12,23 +12,10 @@ use typeloom_runtime::components::Components;
 use typeloom_runtime::executor::Executor;
 use typeloom_runtime::executor::part::Part;
 use typeloom_runtime::options::Verify;
-use typeloom_test_cases::number;
+use typeloom_testing::{Random, number};
 use typeloom_types::any_tensor::AnyTensor;
 
 use crate::modules::support::{Body, Outcome, floats, linked, run};
-
-/// Deterministic random numbers (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((z ^ (z >> 31)) % limit.max(1) as u64).unwrap_or(0)
-    }
-}
 
 fn everything(g: &mut Graph) {
     let x = g.input("x").of("float[2]");

@@ -101,7 +101,7 @@ fn the_extension_operators_of_a_backend_are_typed_and_run() -> Outcome {
     let compiler = Compiler::new().with_bindings(components.bindings().clone());
     let artifact = compiler.compile(Body("extension", body))?;
     assert_eq!(artifact.type_of("y"), Some("tensor.f32"));
-    assert_eq!(&*artifact.dispatch[0].method, "execute");
+    assert_eq!(&*artifact.dispatch()[0].method, "execute");
     let loaded = Artifact::load(&artifact.to_bytes()?, components.bindings())?;
     let executor = Executor::new(&loaded, &components)?;
     let inputs = [("x".to_owned(), floats(&[1, 3], &[1.0, 2.0, 3.0]))].into();
@@ -113,7 +113,7 @@ fn the_extension_operators_of_a_backend_are_typed_and_run() -> Outcome {
         let x = g.input("x").of("float[3]");
         g.output("y", &g.node("org.example.backend", "Twice", &[&x], Vec::new(), 1)[0]);
     }))?;
-    assert_eq!(&*assigned.dispatch[0].slot, "compute");
+    assert_eq!(&*assigned.dispatch()[0].slot, "compute");
 
     let wrong = compiler.compile(Body("wrong", |g| {
         let x = g.input("x").of("float[3]");

@@ -2,7 +2,7 @@
 //!
 //! `X` is a subtype of `Y` exactly if a parameter of type `X` may become one of type `Y`.
 
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 use crate::probe::{Probe, Random, Statements, Tally, accepted, for_each_seed};
 

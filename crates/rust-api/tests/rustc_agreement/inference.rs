@@ -3,7 +3,7 @@
 //! Callers do not write `A`, so the change is harmless exactly if the impls determine it for all arguments that the old
 //! function accepted.
 
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 use crate::probe::{Probe, Random, Statements, Tally, accepted, for_each_seed};
 

@@ -2,7 +2,7 @@
 //!
 //! A goal about a type `X` is asked as the change from a parameter of type `X` to one of any type that satisfies the goal.
 
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 use crate::probe::{Probe, Random, Tally, for_each_seed};
 

@@ -7,7 +7,7 @@
 
 use std::fmt::Write as _;
 
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 use crate::probe::{Probe, Random, Statements, Tally, accepted, for_each_seed};
 

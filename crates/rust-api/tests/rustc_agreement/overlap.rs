@@ -8,7 +8,7 @@
 //! Each question belongs to a [`Family`], whose lists contain the impls of the crate, and for each of them the types and impls
 //! of other crates that can be affected.
 
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 use crate::probe::{Folder, Probe, Random, Statements, Tally, accepted, accepted_in, breaks, for_each_seed};
 

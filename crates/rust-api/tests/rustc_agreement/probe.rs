@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use typeloom_rust_api::ItemChange;
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 use crate::compare::compare;
 use crate::json;

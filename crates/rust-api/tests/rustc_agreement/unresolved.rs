@@ -10,7 +10,7 @@ use typeloom_term::Symbols;
 
 use crate::json;
 use crate::probe::{Random, Statements, Tally, accepted, breaks, for_each_seed};
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 const PRELUDE: &str = "#![allow(warnings)]
 pub trait Tr { type X; }

@@ -33,7 +33,7 @@ use smallvec::SmallVec;
 
 use crate::dim::shape::{DimVec, ShapeId, paired};
 use crate::dim::{Bind, Decision, DimId};
-use crate::map::{ScannedMap, Set};
+use crate::map::{Map, Set};
 use crate::program::{DeclarationKind, ValueId};
 use crate::state::Core;
 use crate::state::claim::{Claim, ClaimWeight, NamedAxis, Trust};
@@ -58,7 +58,7 @@ enum Verdict {
 /// Verifies the declared shapes of a solved body.
 pub(crate) fn verify<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
     let body = Arc::clone(&frame.body);
-    let mut verifier = Verifier { core, frame, inputs: None, names: ScannedMap::default(), unnamed: None };
+    let mut verifier = Verifier { core, frame, inputs: None, names: Map::default(), unnamed: None };
     let mut open: SmallVec<[(ValueId, Declared, DeclarationKind); 1]> = SmallVec::new();
     for value in body.declared_values() {
         for declaration in body.declarations(value) {
@@ -67,10 +67,6 @@ pub(crate) fn verify<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
                 continue;
             }
             let derived = frame.slots[value.index()].shape;
-            // Most claims are equal to the derived shape.
-            if core.known_claim(declaration).is_some_and(|shape| shape == derived || shape.is_none()) {
-                continue;
-            }
             let rank = derived.map(|derived| core.shapes.get(derived).len());
             if rank.is_some() && core.open_rank(declaration) == rank {
                 continue;
@@ -100,7 +96,7 @@ struct Verifier<'v, 'a> {
     /// The symbols that inputs declare, computed on demand.
     inputs: Option<BTreeSet<DimId>>,
     /// Symbols that no input declares, with the extent that their first use names.
-    names: ScannedMap<DimId, (DimId, NamedAxis)>,
+    names: Map<DimId, (DimId, NamedAxis)>,
     /// The extents of input axes without a name, computed on demand.
     unnamed: Option<Set<DimId>>,
 }
@@ -126,7 +122,7 @@ impl Verifier<'_, '_> {
                 && self.names.get(&claimed).is_none()
                 && !self.is_input_symbol(claimed)
             {
-                self.names.insert_new(claimed, (derived, NamedAxis { name: claimed, value, axis }));
+                self.names.insert(claimed, (derived, NamedAxis { name: claimed, value, axis }));
             }
         }
     }
@@ -274,10 +270,10 @@ impl Verifier<'_, '_> {
         let first = NamedAxis { name: symbol, value: claim.value, axis: claim.axis };
         let is_anonymous = core.dims.is_anonymous(derived);
         if is_anonymous && core.dims.is_variable(derived) && core.dims.bind(derived, symbol) == Bind::Bound {
-            self.names.insert_new(symbol, (symbol, first));
+            self.names.insert(symbol, (symbol, first));
             core.dims.names_unknown(symbol);
         } else {
-            self.names.insert_new(symbol, (derived, first));
+            self.names.insert(symbol, (derived, first));
         }
         if is_anonymous { Verdict::Named } else { Verdict::Accepted }
     }

@@ -20,9 +20,9 @@
 use typeloom_onnx::view::TypeKindView;
 use typeloom_types::dtype::DtypeClass;
 
-use crate::catalogue::Operators;
 use crate::elem::{Elem, ElemSet};
 use crate::map::Map;
+use crate::operators::Operators;
 use crate::program::{Body, DeclarationKind, Origin, StepId, StepKind, ValueId};
 use crate::rule::{Port, RuleError};
 use crate::signature::{FormalType, Schema};

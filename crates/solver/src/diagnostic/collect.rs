@@ -9,11 +9,11 @@ use super::codes::nesting_too_deep::too_deep;
 use super::group::ErrorGroup;
 use super::scope::Content;
 use super::{Code, Diagnostic, Location, Scope, count};
-use crate::catalogue::{FunctionId, OpKind, Operators};
 use crate::dim::Dims;
 use crate::engine::call::Instance;
 use crate::map::{Map, Set};
 use crate::model::{Checked, Findings, Mode};
+use crate::operators::{FunctionId, OpKind, Operators};
 use crate::program::build::BuildError;
 use crate::program::{Body, GraphId, StepId, StepKind, ValueId};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
@@ -50,7 +50,7 @@ fn collect(checked: &mut Checked<'_>, content: Content, selection: Selection<'_>
     let reported = BTreeSet::new();
     let mut list = List { found: Vec::new(), hidden: 0, budget: MAX_VISITED, reported, content, selection };
     let Checked { operators, core, frame, mode, errors, rare, .. } = checked;
-    let Findings { instances, erroneous_callers, function_errors, cases, alternatives, .. } = &mut **rare;
+    let Findings { instances, erroneous_callers, function_errors, cases, alternatives, .. } = rare;
     let mode = *mode;
     let varying: BTreeSet<ValueId> = alternatives.keys().copied().collect();
 

@@ -19,6 +19,14 @@ use crate::program::{StepId, ValueId};
 use crate::rule::{Port, RuleError};
 use crate::solve_error::{ClaimWeight, ErrorSite, Reach, SolveError, SolveErrorKind};
 
+impl SolveError<'_> {
+    /// Whether the model cannot be used as it is. Otherwise the problem is a warning.
+    #[must_use]
+    pub fn is_error(&self, mode: Mode) -> bool {
+        self.kind.severity(mode) == Severity::Error
+    }
+}
+
 impl SolveErrorKind<'_> {
     /// The severity in a mode. Some kinds differ from their code.
     pub(crate) fn severity(&self, mode: Mode) -> Severity {

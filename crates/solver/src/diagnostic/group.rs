@@ -15,9 +15,9 @@ use smallvec::SmallVec;
 
 use super::{Code, Diagnostic, Fix, Location, MAX_LISTED, Reader, Scope, count, list};
 use crate::analysis::recovery::variable_of;
-use crate::catalogue::Operators;
 use crate::dim::DimId;
 use crate::elem::ElemSet;
+use crate::operators::Operators;
 use crate::program::{Body, DeclarationKind, StepId, ValueId};
 use crate::rule::{Port, RuleError};
 use crate::solution::Type;

@@ -5,9 +5,9 @@
 //! inputs of unknown rank.
 
 use super::Scope;
-use crate::catalogue::OpKind;
 use crate::dim::DimId;
 use crate::elem::Elem;
+use crate::operators::OpKind;
 use crate::program::{Origin, StepId, ValueId};
 use crate::state::constants::Data;
 

@@ -9,7 +9,7 @@ use super::{
     Code, Diagnostic, Doubt, Location, Mark, NodeLocation, Part, Role, Safety, Snippet, ValueLocation,
     did_you_mean, graph_path, list, node, quote,
 };
-use crate::catalogue::{FunctionId, Op, OpKind, Operators};
+use crate::operators::{FunctionId, Op, OpKind, Operators};
 use crate::program::{Body, DeclarationKind, GraphId, Origin, StepId, ValueId};
 use crate::rule::Port;
 use crate::signature::Schema;

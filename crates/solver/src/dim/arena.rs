@@ -11,8 +11,8 @@
 
 use std::hash::{BuildHasher, Hasher};
 
+use foldhash::fast::RandomState;
 use hashbrown::HashTable;
-use smallvec::SmallVec;
 
 use super::bounds::Interval;
 use super::facts::Facts;
@@ -20,7 +20,7 @@ use super::id::DimId;
 use super::poly::Term;
 use super::prove::Prepared;
 use super::work::Work;
-use crate::map::{HashState, MAX_SCANNED, Map, Set};
+use crate::map::{Map, Set};
 
 /// A range in one of the arena's flat lists.
 #[derive(Clone, Copy, Debug)]
@@ -132,9 +132,7 @@ pub struct Dims {
     terms: Vec<Term>,
     index: HashTable<DimId>,
     names: Vec<Box<str>>,
-    /// The first symbols, which are searched without a table.
-    first_symbols: SmallVec<[DimId; MAX_SCANNED]>,
-    /// The other symbols by their names.
+    /// The symbols by their names.
     symbols: HashTable<DimId>,
     variables: Vec<Variable>,
     /// The number of bindings, which invalidates older memos.
@@ -146,7 +144,7 @@ pub struct Dims {
     spellings: Map<DimId, Box<str>>,
     /// The symbols that no input declares and that a declaration gives to an unknown extent.
     names_of_unknowns: Set<DimId>,
-    hasher: HashState,
+    hasher: RandomState,
     /// The assumptions of the current case.
     pub(super) facts: Facts,
     pub(super) work: Work,
@@ -176,23 +174,14 @@ impl Dims {
 
     /// Returns the symbol with this name: rigid, an integer from 0 on.
     pub fn symbol(&mut self, name: &str) -> DimId {
-        let is_same = |id: &DimId| self.as_symbol(*id) == Some(name);
-        if let Some(found) = self.first_symbols.iter().find(|id| is_same(id)) {
-            return *found;
-        }
-        let is_first = self.first_symbols.len() < MAX_SCANNED;
-        let hash = if is_first { 0 } else { self.hasher.hash_one(name) };
-        if let Some(found) = self.symbols.find(hash, is_same) {
+        let hash = self.hasher.hash_one(name);
+        if let Some(found) = self.symbols.find(hash, |id| self.as_symbol(*id) == Some(name)) {
             return *found;
         }
         let position = u32::try_from(self.names.len()).expect("fewer names than nodes");
         self.names.push(name.into());
         let id = self.push_unindexed(Kind::Symbol(position), Summary::leaf(Interval::EXTENT, 1, false), hash);
-        if is_first {
-            self.first_symbols.push(id);
-        } else {
-            self.symbols.insert_unique(hash, id, |id| id.index().map_or(0, |index| self.nodes[index].hash));
-        }
+        self.symbols.insert_unique(hash, id, |id| id.index().map_or(0, |index| self.nodes[index].hash));
         id
     }
 

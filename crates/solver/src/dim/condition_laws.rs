@@ -243,7 +243,7 @@ fn verdicts_on_one_symbol_are_exact() {
         }
     });
     assert!(
-        decided.get() * 10 > all.get() * typeloom_test_cases::number(8, 9),
+        decided.get() * 10 > all.get() * typeloom_testing::number(8, 9),
         "{} of {}",
         decided.get(),
         all.get()

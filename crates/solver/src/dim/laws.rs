@@ -8,7 +8,7 @@ use std::cell::Cell;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 use super::arena::{Dims, Kind};
 use super::id::DimId;

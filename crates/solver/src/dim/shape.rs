@@ -1,22 +1,19 @@
 //! Shapes: interned lists of dims.
 //!
-//! **Invariant:** equal lists have equal ids. All dims are stored in one flat list, so a shape costs its dims
-//! and a range. An unknown rank is `None` of an `Option<ShapeId>`, which has the size of the id.
+//! **Invariant:** equal lists have equal ids. An unknown rank is `None` of an `Option<ShapeId>`, which has the size of the
+//! id.
 
 use std::fmt;
-use std::hash::BuildHasher;
 use std::num::NonZeroU32;
 
+use foldhash::fast::RandomState;
+use indexmap::IndexSet;
 use smallvec::SmallVec;
 
 use crate::dim::{DimId, Dims};
-use crate::map::{HashState, Positions};
 
 /// The dims of one shape.
 pub type DimVec = SmallVec<[DimId; 6]>;
-
-/// Number of dims that the first allocation has space for: growing takes longer than most small models spend on shapes.
-const FIRST_CAPACITY: usize = 128;
 
 /// Identifies an interned shape.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -36,13 +33,7 @@ impl ShapeId {
 /// The arena of shapes.
 #[derive(Clone, Default)]
 pub struct Shapes {
-    /// Small models have a few shapes of a few dims.
-    dims: SmallVec<[DimId; 16]>,
-    /// The end of each shape in `dims`; it starts at the end of the previous one.
-    ends: SmallVec<[u32; 12]>,
-    /// The positions in `ends` by the dims.
-    index: Positions,
-    hasher: HashState,
+    shapes: IndexSet<DimVec, RandomState>,
 }
 
 impl Shapes {
@@ -54,23 +45,11 @@ impl Shapes {
 
     /// Returns the id of a shape.
     pub fn intern(&mut self, dims: &[DimId]) -> ShapeId {
-        let hash = self.hasher.hash_one(dims);
-        let known = self.index.find(hash, |at| *slice(&self.dims, &self.ends, at) == *dims);
-        let at = known.unwrap_or_else(|| self.add(dims, hash));
+        let known = self.shapes.get_index_of(dims);
+        let at = known.unwrap_or_else(|| self.shapes.insert_full(DimVec::from_slice(dims)).0);
         // Every shape except the empty one has a separate dim, so there are at most 2^32.
         let number = u32::try_from(at + 1).ok().and_then(NonZeroU32::new);
         ShapeId(number.expect("2^32 shapes do not fit into memory"))
-    }
-
-    /// Adds a shape, and returns its position.
-    fn add(&mut self, dims: &[DimId], hash: u64) -> usize {
-        if !self.dims.spilled() && self.dims.len() + dims.len() > self.dims.inline_size() {
-            self.dims.reserve(FIRST_CAPACITY);
-        }
-        self.dims.extend_from_slice(dims);
-        self.ends.push(u32::try_from(self.dims.len()).expect("2^32 dims do not fit into memory"));
-        self.index.push(hash);
-        self.ends.len() - 1
     }
 
     /// Returns the dims of a shape.
@@ -79,24 +58,25 @@ impl Shapes {
     /// If the shape is from an arena with more shapes.
     #[must_use]
     pub fn get(&self, shape: ShapeId) -> &[DimId] {
-        slice(&self.dims, &self.ends, shape.index())
+        &self.shapes[shape.index()]
     }
 
     /// All shapes, in the order of their creation.
     pub(crate) fn ids(&self) -> impl Iterator<Item = ShapeId> + use<> {
-        (1..=u32::try_from(self.ends.len()).unwrap_or(u32::MAX)).filter_map(NonZeroU32::new).map(ShapeId)
+        let count = u32::try_from(self.shapes.len()).expect("an arena has fewer than 2^32 shapes");
+        (1..=count).filter_map(NonZeroU32::new).map(ShapeId)
     }
 
     /// The number of distinct shapes.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.shapes.len()
     }
 
     /// Whether the arena has no shapes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.shapes.is_empty()
     }
 }
 
@@ -104,13 +84,6 @@ impl Shapes {
 pub(crate) fn paired(shapes: &Shapes, a: ShapeId, b: ShapeId) -> Option<SmallVec<[(DimId, DimId); 6]>> {
     let (a, b) = (shapes.get(a), shapes.get(b));
     (a.len() == b.len()).then(|| a.iter().copied().zip(b.iter().copied()).collect())
-}
-
-/// The dims of the shape at a position.
-#[inline]
-fn slice<'a>(dims: &'a [DimId], ends: &[u32], index: usize) -> &'a [DimId] {
-    let start = index.checked_sub(1).map_or(0, |previous| ends[previous] as usize);
-    &dims[start..ends[index] as usize]
 }
 
 /// A list of dims as text: `[batch, 3, 224, 224]`.

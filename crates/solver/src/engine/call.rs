@@ -19,11 +19,11 @@ use std::sync::Arc;
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::{Attribute, NodeView};
 
-use crate::catalogue::{FunctionId, Operators};
 use crate::dim::DimId;
 use crate::dim::shape::{DimVec, ShapeId};
 use crate::engine::initial;
-use crate::map::{LookedUp, Map, Set};
+use crate::map::{Map, Set};
+use crate::operators::{FunctionId, Operators};
 use crate::program::{Body, Initializer, ProgramStep, StepId, ValueId, build};
 use crate::signature::{Arity, AttributeKind};
 use crate::solution::{Equation, EquationSource};
@@ -32,7 +32,6 @@ use crate::state::Core;
 use crate::state::constants::{Data, Ints, MAX_PASSED_ELEMENTS, is_followed};
 use crate::state::frame::{Frame, Slot};
 use crate::state::parts::{Part, Parts};
-use crate::state::rare::Empty;
 use crate::state::trace::Cause;
 use crate::ty::{Copier, Ty};
 
@@ -136,30 +135,6 @@ pub(crate) struct Calls<'a> {
     /// Whether an instance has a declared shape that is neither confirmed nor refuted.
     pub(crate) has_open_claims: bool,
     pub(crate) kept: Vec<Instance<'a>>,
-}
-
-impl Empty for Calls<'_> {
-    fn empty<'e>() -> &'e Self
-    where
-        Self: 'e,
-    {
-        const {
-            &Self {
-                bodies: Vec::new(),
-                summaries: Map::with_hasher(LookedUp),
-                counts: Map::with_hasher(LookedUp),
-                running: Vec::new(),
-                open: Set::with_hasher(LookedUp),
-                frames: 0,
-                reported: Set::with_hasher(LookedUp),
-                erroneous: Vec::new(),
-                erroneous_callers: Set::with_hasher(LookedUp),
-                keep: false,
-                has_open_claims: false,
-                kept: Vec::new(),
-            }
-        }
-    }
 }
 
 impl<'a> Calls<'a> {

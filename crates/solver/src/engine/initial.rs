@@ -57,18 +57,12 @@ fn initializer<'a>(
     at: InitializerId,
 ) -> Result<(), SolveErrorKind<'a>> {
     let initializer = body.initializers[at.index()];
-    // A header is decoded once: most initializers of small models are as long as their headers.
-    let decoded;
-    let header = match (initializer, body.header(at)) {
-        (Initializer::Dense(_), Some(header)) => Some(header),
-        (Initializer::Dense(tensor), None) => {
-            decoded = tensor.header()?;
-            Some(&decoded)
-        }
-        (Initializer::Sparse(_), _) => None,
+    let header = match initializer {
+        Initializer::Dense(tensor) => Some(tensor.header()?),
+        Initializer::Sparse(_) => None,
     };
     let sparse_dims;
-    let (number, dims): (_, &[i64]) = match header {
+    let (number, dims): (_, &[i64]) = match &header {
         Some(header) => (header.data_type, &header.dims),
         None => {
             let (number, dims) = initializer.number_and_dims()?;
@@ -95,7 +89,7 @@ fn initializer<'a>(
     }
     // The caller may replace a default by a tensor of another shape, within the declared shape of the input.
     let replaceable = matches!(body.value(value).origin, Origin::InputWithDefault(_));
-    if let Some(header) = header {
+    if let Some(header) = &header {
         read_ahead(core, frame, value, header, elem);
     }
     let mut shape = DimVec::new();
@@ -110,7 +104,7 @@ fn initializer<'a>(
         return Ok(());
     }
     // The type is known even if the data is malformed.
-    match (header, initializer) {
+    match (&header, initializer) {
         (Some(header), _) => header.check_payload(),
         (None, Initializer::Dense(tensor)) => tensor.check_payload(),
         (None, Initializer::Sparse(sparse)) => sparse.check_payload(),

@@ -37,7 +37,6 @@ use crate::state::frame::Frame;
 use crate::ty::{Clash, TypeKnowledge};
 use custom::Waits;
 
-pub(crate) use composite::MAX_CHILDREN;
 pub(crate) use element::assume_kinds;
 
 /// The name of the rule that checks the declared bound of a port.

@@ -4,26 +4,20 @@
 //! ports are unified and which is narrowed to the allowed set. This alone types about 80 % of the operators,
 //! in both directions. It is the hot path of the solver: a port with a known element type costs one bit test.
 
-use std::cell::Cell;
-
+use smallvec::{SmallVec, smallvec};
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::Attribute;
 
 use crate::elem::ElemSet;
 use crate::program::{Body, StepId, ValueId};
 use crate::rule::Port;
-use crate::signature::{
-    AllowedTypes, Arity, AttributeDecl, AttributeKind, Choices, Formal, FormalType, Schema,
-};
+use crate::signature::{AllowedTypes, Arity, AttributeKind, Choices, Formal, FormalType, Schema};
 use crate::solve_error::{Side, SolveErrorKind};
-use crate::state::attributes::{LastHeader, NodeAttributes};
+use crate::state::attributes::NodeAttributes;
 use crate::state::frame::Frame;
 use crate::state::{Core, Payloads};
 use crate::suggest::nearest;
 use crate::ty::{Clash, Narrowed, Ty, Types};
-
-/// Maximum number of type variables whose types need no allocation.
-const MAX_INLINE_VARIABLES: usize = 6;
 
 /// The type of a type variable at a node.
 #[derive(Clone, Copy)]
@@ -41,24 +35,9 @@ pub(crate) fn arity<'a>(
 ) -> Result<(), SolveErrorKind<'a>> {
     let inputs = frame.body.inputs(step);
     let outputs = frame.body.outputs(frame.body.last_step(step));
-    if is_usual(Side::Inputs, inputs, &schema.inputs) && is_usual(Side::Outputs, outputs, &schema.outputs) {
-        return Ok(());
-    }
     let port = |formal: &'a Formal| (&*formal.name, formal.arity);
     side_arity(Side::Inputs, inputs, schema.inputs.iter().map(port))?;
     side_arity(Side::Outputs, outputs, schema.outputs.iter().map(port))
-}
-
-/// Whether the ports on one side of a node fit the schema, at the cost of a comparison for each. `false` if
-/// [`side_arity`] has to decide.
-fn is_usual(side: Side, given: &[Option<ValueId>], declared: &[Formal]) -> bool {
-    let Some((present, absent)) = declared.split_at_checked(given.len()) else { return false };
-    let is_given = |(formal, value): (&Formal, &Option<ValueId>)| match formal.arity {
-        Arity::Required => value.is_some() || side == Side::Outputs,
-        Arity::Optional => true,
-        Arity::Variadic { min, .. } => min <= 1,
-    };
-    present.iter().zip(given).all(is_given) && absent.iter().all(|formal| formal.arity == Arity::Optional)
 }
 
 /// Checks the ports on one side of a node: the maximum number, and that no required port is missing.
@@ -103,13 +82,10 @@ pub(crate) fn attributes<'a>(
         return Ok(());
     }
     for attribute in frame.body.step(step).attribute_part().attributes() {
-        let declared = Cell::new(None);
-        let attribute = given.push(attribute?, |name| {
-            declared.set(schema.attribute_of(name));
-            declared.get().map(|declared: &AttributeDecl| &*declared.name)
-        })?;
+        let attribute = attribute?.parse()?;
+        given.push(attribute);
         let name = attribute.name;
-        let Some(declared) = declared.get() else {
+        let Some(declared) = schema.attribute(name) else {
             if name.starts_with("__") {
                 continue;
             }
@@ -121,7 +97,7 @@ pub(crate) fn attributes<'a>(
             return Err(SolveErrorKind::AttributeKind { name, found, expected: declared.kind });
         }
         if let Some(choices) = declared.choices {
-            let value = frame.referenced(attribute);
+            let value = frame.referenced(&attribute);
             if let Some(found) = value.map(|value| not_a_choice(value, choices)).transpose()?.flatten() {
                 return Err(SolveErrorKind::AttributeChoice { name, found, choices });
             }
@@ -158,20 +134,20 @@ pub(crate) fn payloads<'a>(
     if core.payloads == Payloads::Optional || !frame.body.step(step).has_attributes() {
         return Ok(());
     }
-    if let Some((decoded, tensor)) = core.attributes.with_tensor(frame.number, step) {
-        decoded.iter().try_for_each(|attribute| payload(attribute, tensor))?;
+    if let Some(decoded) = core.attributes.of(frame.number, step) {
+        decoded.iter().try_for_each(payload)?;
         return Ok(());
     }
     for attribute in frame.body.step(step).attribute_part().attributes() {
-        payload(&attribute?.parse()?, &mut LastHeader::default())?;
+        payload(&attribute?.parse()?)?;
     }
     Ok(())
 }
 
 /// Checks the data of the tensors in an attribute.
-fn payload<'a>(attribute: &Attribute<'a>, header: &mut LastHeader<'a>) -> Result<(), DecodeError> {
+fn payload(attribute: &Attribute<'_>) -> Result<(), DecodeError> {
     if let Some(tensor) = attribute.t {
-        header.of(tensor)?.check_payload()?;
+        tensor.check_payload()?;
     }
     if let Some(sparse) = attribute.sparse_tensor {
         sparse.check_payload()?;
@@ -193,20 +169,12 @@ pub(crate) fn types<'a>(
     step: StepId,
     schema: &'a Schema,
 ) -> Option<SolveErrorKind<'a>> {
-    // Moving a `SmallVec` of this size takes longer than most nodes need the variables.
-    let (mut few, mut many) = ([None; MAX_INLINE_VARIABLES], Vec::new());
-    let variables: &mut [Option<Bound>] = match few.get_mut(..schema.type_vars.len()) {
-        Some(few) => few,
-        None => {
-            many.resize(schema.type_vars.len(), None);
-            &mut many
-        }
-    };
+    let mut variables: SmallVec<[Option<Bound>; 6]> = smallvec![None; schema.type_vars.len()];
     let mut error = None;
     for (at, value) in body.inputs(step).iter().enumerate() {
         let (Some(value), Some(formal)) = (*value, schema.input(at)) else { continue };
         let ty = core.ty_of(&mut frame.slots[value.index()]);
-        let found = port(core, frame, step, schema, formal, Port::In(at), value, ty, variables);
+        let found = port(core, frame, step, schema, formal, Port::In(at), value, ty, &mut variables);
         // Errors are large, so a port without one moves none.
         if found.is_some() && error.is_none() {
             error = found;
@@ -225,10 +193,10 @@ pub(crate) fn types<'a>(
             (None, Some(_) | None) => {
                 let ty = initial(core, schema, formal);
                 frame.slots[value.index()].ty = Some(ty);
-                port(core, frame, step, schema, formal, Port::Out(at), value, ty, variables)
+                port(core, frame, step, schema, formal, Port::Out(at), value, ty, &mut variables)
             }
             (Some(ty), Some(_) | None) => {
-                port(core, frame, step, schema, formal, Port::Out(at), value, ty, variables)
+                port(core, frame, step, schema, formal, Port::Out(at), value, ty, &mut variables)
             }
         };
         // Errors are large, so a port without one moves none.

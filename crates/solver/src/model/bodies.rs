@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use crate::catalogue::OpKind;
 use crate::model::Checked;
+use crate::operators::OpKind;
 use crate::program::{Body, Origin, StepId, ValueId};
 use crate::solution::Type;
 

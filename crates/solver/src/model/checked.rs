@@ -108,10 +108,15 @@ impl<'a> Checked<'a> {
         self.errors.iter().chain(in_functions)
     }
 
-    /// Whether [`Checked::all_errors`] may return an error. It takes one test.
+    /// Whether there is more to report than unknown operators and names of nodes. A model with functions always has more,
+    /// because their errors are reported at their calls.
     #[must_use]
-    pub fn may_have_errors(&self) -> bool {
-        !self.errors.is_empty() || self.rare.is_written()
+    pub fn has_findings(&self) -> bool {
+        !self.errors.is_empty()
+            || !self.operators.functions().is_empty()
+            || self.rare.proven.is_some()
+            || !self.rare.requirements.is_empty()
+            || !self.rare.cases.is_empty()
     }
 
     /// Whether there is no error, including functions.

@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::catalogue::FunctionId;
 use crate::dim::{DimId, Dims};
 use crate::model::Checked;
+use crate::operators::FunctionId;
 use crate::program::Body;
 use crate::solution::{TensorType, Type};
 

@@ -6,9 +6,9 @@
 
 use typeloom_onnx::view::ModelView;
 
-use crate::catalogue::{Operators, canonical};
 use crate::dim::shape::ShapeId;
 use crate::map::Map;
+use crate::operators::{Operators, canonical};
 use crate::program::{Body, GraphId, Origin, StepId, StepKind};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::state::Core;
@@ -25,7 +25,7 @@ pub(crate) fn versions<'a>(model: &ModelView<'a>, operators: &Operators<'a>) -> 
     if !(1..=NEWEST_IR_VERSION).contains(&found) {
         error(SolveErrorKind::IrVersion { found, newest: NEWEST_IR_VERSION });
     }
-    let mut imports = |function: Option<&crate::catalogue::Function<'a>>, domain: &'a str, imported: i64| {
+    let mut imports = |function: Option<&crate::operators::Function<'a>>, domain: &'a str, imported: i64| {
         let domain = canonical(domain);
         let Some(newest) = operators.newest(domain).filter(|newest| *newest < imported) else { return };
         let function = function.map(|function| match function.domain {

@@ -29,7 +29,6 @@ use crate::program::{
 use crate::solution::Type;
 use crate::state::Core;
 use crate::state::frame::Frame;
-use crate::state::rare::OnWrite;
 use crate::ty::{Ty, Types};
 use settled::Settled;
 
@@ -139,8 +138,7 @@ pub fn ports(checked: &mut Checked<'_>) -> Ports {
         }
     }
     initial::start(&mut core, &mut frame);
-    let mut engine =
-        Engine::new(core, &checked.operators, OnWrite::new(Calls::new(bodies)), Mode::Permissive);
+    let mut engine = Engine::new(core, &checked.operators, Calls::new(bodies), Mode::Permissive);
     let frame = engine.run(frame);
     let mut classes = Classes { types: &mut engine.core.types, ids: HashMap::new(), sets: Vec::new() };
     let makers = (0..kinds.len()).map(|value| classes.of(frame.slots[value].ty)).collect();

@@ -19,12 +19,12 @@ use typeloom_onnx::view::ModelView;
 use super::case::{self, Alternatives, Leaf};
 use super::{CheckError, Checked, Detail, Findings, Options, SeedConflict, assume, load, seeds};
 use crate::analysis::{conditions, false_shapes, limits};
-use crate::catalogue::Operators;
 use crate::dim::Dims;
 use crate::engine::call::{self, Bodies, Calls};
 use crate::engine::{Engine, initial};
 use crate::map::Set;
 use crate::model::Mode;
+use crate::operators::Operators;
 use crate::program::{Body, Origin, StepId, ValueId};
 use crate::rule::runs;
 use crate::solution::{Requirement, Type};
@@ -34,13 +34,9 @@ use crate::state::cases::{AtQuestion, Cases, Literal};
 use crate::state::claim::Trust;
 use crate::state::declarations::{Declared, is_given};
 use crate::state::frame::Frame;
-use crate::state::rare::OnWrite;
 use crate::state::{Core, Payloads};
 use crate::ty::Types;
 use crate::universe::Universe;
-
-/// A body with fewer steps rarely applies an operator twice in the same way.
-const MIN_MEMO_STEPS: usize = 3;
 
 /// The configuration of one pass.
 #[derive(Default)]
@@ -49,7 +45,7 @@ pub(crate) struct Pass {
     pub(super) trace: bool,
     pub(super) trust: Trust,
     /// The dims and assumptions of an earlier pass; without them the assumptions of the options are read.
-    pub(super) shared: Option<(Box<Dims>, OnWrite<Assumptions>)>,
+    pub(super) shared: Option<(Box<Dims>, Assumptions)>,
     /// The conditions that the pass assumes.
     pub(super) literals: Vec<Literal>,
     pub(super) at_question: AtQuestion,
@@ -59,14 +55,14 @@ pub(crate) struct Pass {
 pub(crate) struct PassResult<'a> {
     pub(super) core: Box<Core<'a>>,
     pub(super) frame: Box<Frame<'a>>,
-    pub(super) calls: OnWrite<Calls<'a>>,
+    pub(super) calls: Calls<'a>,
     pub(super) errors: Vec<SolveError<'a>>,
     requirements: Vec<Requirement>,
 }
 
 impl PassResult<'_> {
     /// Takes the dims and assumptions for another pass that replaces this one.
-    fn take_shared(&mut self) -> Option<(Box<Dims>, OnWrite<Assumptions>)> {
+    fn take_shared(&mut self) -> Option<(Box<Dims>, Assumptions)> {
         Some((std::mem::take(&mut self.core.dims), self.core.assumptions.clone()))
     }
 
@@ -115,41 +111,23 @@ pub(crate) fn solve<'a>(
     // Without proofs one pass suffices, which assumes open declarations at once.
     let trust = if options.detail == Detail::Types { Trust::Assumed } else { Trust::Derived };
     let mut solved = passes.run(Pass { trace: options.trace, trust, ..Pass::default() })?;
-    let mut rare: OnWrite<Findings<'a>> = OnWrite::default();
-    if !passes.is_final(&solved) {
-        passes.continue_from(&mut solved, &mut rare)?;
-    }
+    let mut rare = Findings::default();
+    passes.continue_from(&mut solved, &mut rare)?;
     let PassResult { core, frame, calls, errors, requirements } = solved;
-    if let Some(calls) = calls.into_inner() {
-        rare.instances = calls.erroneous;
-        rare.erroneous_callers = calls.erroneous_callers;
-        rare.kept = calls.kept;
-        rare.function_errors = function_errors;
-    }
-    if !requirements.is_empty() {
-        rare.requirements = requirements;
-    }
+    rare.instances = calls.erroneous;
+    rare.erroneous_callers = calls.erroneous_callers;
+    rare.kept = calls.kept;
+    rare.function_errors = function_errors;
+    rare.requirements = requirements;
     Ok(Checked { model, operators, core, frame, mode: options.mode, errors, rare })
 }
 
 impl<'a> Passes<'_, 'a> {
-    /// Whether no further pass can change the result of the first one: there is no error, no seed, no function, no open
-    /// condition, and no declared shape that is open or false.
-    fn is_final(&self, solved: &PassResult<'a>) -> bool {
-        solved.errors.is_empty()
-            && !solved.frame.rare.is_written()
-            && !solved.calls.is_written()
-            && solved.core.cases.next().is_none()
-            && self.options.seeds.is_empty()
-            && !self.options.merge_symbols
-    }
-
     /// Runs the passes after the first one.
-    #[inline(never)]
     fn continue_from(
         &mut self,
         solved: &mut PassResult<'a>,
-        rare: &mut OnWrite<Findings<'a>>,
+        rare: &mut Findings<'a>,
     ) -> Result<(), CheckError> {
         self.reject_false_shapes(solved)?;
         self.merge_symbols(solved)?;
@@ -188,9 +166,7 @@ impl<'a> Passes<'_, 'a> {
             solved.errors.retain(|error| !is_proven(error));
         }
         solved.errors.sort_by_key(|error| error.site);
-        if proven.is_some() {
-            rare.proven = proven;
-        }
+        rare.proven = proven;
         Ok(())
     }
 
@@ -201,15 +177,12 @@ impl<'a> Passes<'_, 'a> {
         core.trust = trust;
         core.trace = trace.then(Box::default);
         // With a trace, each step has its own causes.
-        let has_memo = !trace && (body.steps.len() >= MIN_MEMO_STEPS || !self.functions.is_empty());
-        core.memo = has_memo.then(Box::default);
+        core.memo = (!trace).then(Box::default);
         core.payloads = match self.conflict {
             SeedConflict::RejectSeed => Payloads::Required,
             SeedConflict::ReportNode => Payloads::Optional,
         };
-        if !literals.is_empty() || at_question != AtQuestion::default() {
-            *core.cases = Cases::new(literals, at_question);
-        }
+        core.cases = Cases::new(literals, at_question);
         core.values = options.values;
         core.side_data.clone_from(&options.side_data);
         core.detail = options.detail;
@@ -219,22 +192,17 @@ impl<'a> Passes<'_, 'a> {
                 core.assumptions = assumptions;
             }
             None if options.assume.is_empty() => {}
-            None => *core.assumptions = assume::read(&mut core, body, &options.assume)?,
+            None => core.assumptions = assume::read(&mut core, body, &options.assume)?,
         }
         core.dims.limit_work(body.steps.len());
         seeds::bind_symbols(&mut core, body, &options.seeds, rejected_seeds)?;
         let mut frame = Frame::new(0, Arc::clone(body));
-        if !self.false_shapes.is_empty() {
-            frame.rare.shapeless.clone_from(&self.false_shapes);
-        }
+        frame.rare.shapeless.clone_from(&self.false_shapes);
         seeds::give(&mut core, &mut frame, &options.seeds, rejected_seeds)?;
         initial::start(&mut core, &mut frame);
         case::seed_conditions(&mut core, &mut frame);
-        let mut calls = OnWrite::default();
-        if !self.functions.is_empty() {
-            calls = OnWrite::new(Calls::new(self.functions.clone()));
-            calls.keep = options.functions;
-        }
+        let mut calls = Calls::new(self.functions.clone());
+        calls.keep = options.functions;
         let mut engine = Engine::new(core, self.operators, calls, options.mode);
         let mut frame = engine.run(frame);
         let Engine { mut core, calls, .. } = engine;
@@ -437,10 +405,7 @@ fn collect<'a>(
     frame: &Frame<'a>,
     options: &Options,
 ) -> (Vec<SolveError<'a>>, Vec<Requirement>) {
-    let mut errors: Vec<SolveError<'a>> = Vec::new();
-    if frame.may_have_errors() {
-        errors.extend(frame.all_errors().cloned());
-    }
+    let mut errors: Vec<SolveError<'a>> = frame.all_errors().cloned().collect();
     let mut requirements = Vec::new();
     if options.detail == Detail::Full {
         let decided = conditions::decide(core, frame);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use typeloom_onnx::error::FieldName;
 use typeloom_onnx::view::{
-    AttributeView, FunctionView, GraphField, GraphView, NodeView, TensorHeader, TypeView, ValueInfoView,
+    AttributeView, FunctionView, GraphField, GraphView, NodeView, TypeView, ValueInfo, ValueInfoView,
 };
 use typeloom_onnx::wire::{Field, SmallField, WireValue};
 use typeloom_onnx::{DecodeError, ErrorKind};
@@ -59,28 +59,14 @@ struct Builder<'a, 'r> {
     undefined: Vec<UndefinedRead>,
     late: Vec<order::Late>,
     /// Recent operators without an overload, by a hash of name and domain.
-    /// A small body has none.
-    recent: Option<Box<[Option<Recent<'a>>; RECENT_OPERATORS]>>,
+    recent: [Option<Recent<'a>>; RECENT_OPERATORS],
 }
 
 /// The name and domain of an operator.
 type Recent<'a> = ([&'a [u8]; 2], OpId);
 
-/// The capacity for values and for ports of a graph beyond the usual number.
-const SPARE: usize = 3;
-
-/// Number of items that the first allocation of a list has space for.
-const FIRST_ALLOCATION: usize = 28;
-
-/// Maximum number of headers of initializers that a body keeps.
-const MAX_HEADERS: usize = 256;
-
-/// Number of places in the table of recent operators. A body starts with an empty table, so a larger one costs more than it
-/// saves.
+/// Number of entries in the table of recent operators.
 const RECENT_OPERATORS: usize = 32;
-
-/// A graph with fewer nodes has no table of recent operators.
-const MIN_RECENT_NODES: usize = 4;
 
 // Field numbers of `NodeProto`.
 const INPUT: u32 = 1;
@@ -198,7 +184,7 @@ impl<'a, 'r> Builder<'a, 'r> {
             defaults,
             undefined: Vec::new(),
             late: Vec::new(),
-            recent: None,
+            recent: [None; RECENT_OPERATORS],
         }
     }
 
@@ -209,16 +195,11 @@ impl<'a, 'r> Builder<'a, 'r> {
     }
 
     fn reserve(&mut self, nodes: usize, others: usize) {
-        // Most nodes have one output and at most two inputs. Small graphs get a spare capacity,
-        // because growing takes longer than building such a graph.
-        let values = nodes + others + SPARE;
-        reserve(&mut self.body.values, values);
-        reserve(&mut self.body.steps, nodes);
-        reserve(&mut self.body.ports, nodes * 3 + SPARE);
-        self.names.reserve(values);
-        if nodes >= MIN_RECENT_NODES && self.recent.is_none() {
-            self.recent = Some(Box::new([None; RECENT_OPERATORS]));
-        }
+        // Most nodes have one output and at most two inputs.
+        self.body.values.reserve(nodes + others);
+        self.body.steps.reserve(nodes);
+        self.body.ports.reserve(nodes * 3);
+        self.names.reserve(nodes + others);
     }
 
     fn open_graph(&mut self, owner: Option<GraphOwner<'a>>) -> GraphId {
@@ -268,11 +249,11 @@ impl<'a, 'r> Builder<'a, 'r> {
         while let Some(field) = fields.next() {
             match field? {
                 GraphField::Node(_) => nodes += 1 + fields.skip_nodes(),
-                GraphField::Input(info) => push(&mut inputs, info),
-                GraphField::Initializer(tensor) => push(&mut initializers, Initializer::Dense(tensor)),
-                GraphField::SparseInitializer(sparse) => push(&mut initializers, Initializer::Sparse(sparse)),
-                GraphField::Output(info) => push(&mut declared, (info, DeclarationKind::Output)),
-                GraphField::ValueInfo(info) => push(&mut declared, (info, DeclarationKind::Value)),
+                GraphField::Input(info) => inputs.push(info),
+                GraphField::Initializer(tensor) => initializers.push(Initializer::Dense(tensor)),
+                GraphField::SparseInitializer(sparse) => initializers.push(Initializer::Sparse(sparse)),
+                GraphField::Output(info) => declared.push((info, DeclarationKind::Output)),
+                GraphField::ValueInfo(info) => declared.push((info, DeclarationKind::Value)),
                 GraphField::Name(_)
                 | GraphField::QuantizationAnnotation(_)
                 | GraphField::Metadata(_)
@@ -280,34 +261,22 @@ impl<'a, 'r> Builder<'a, 'r> {
             }
         }
         self.reserve(nodes, inputs.len() + initializers.len());
-        reserve(&mut self.body.declarations, inputs.len() + declared.len());
-        reserve(&mut self.body.initializers, initializers.len());
-        let headers = initializers.len().min(MAX_HEADERS.saturating_sub(self.body.headers.len()));
-        reserve(&mut self.body.headers, headers);
+        self.body.declarations.reserve(inputs.len() + declared.len());
+        self.body.initializers.reserve(initializers.len());
         self.body.graphs[graph.index()].inputs.reserve(inputs.len());
         for info in inputs {
-            let (name, ty) = info.parse_bytes()?;
-            let name = self.names.intern_known(name);
+            let ValueInfo { name, ty } = info.parse()?;
+            let name = self.names.intern(name);
             let input = self.define(name, graph, Origin::Input, None);
             self.body.graphs[graph.index()].inputs.push(input);
             self.declare_value(input, ty, DeclarationKind::Input);
         }
         for initializer in initializers {
             let name = match initializer {
-                Initializer::Dense(tensor) => {
-                    let Body { headers, initializers, .. } = &mut self.body;
-                    if headers.len() == initializers.len() && headers.len() < MAX_HEADERS {
-                        headers.push(TensorHeader::default());
-                        let header = &mut headers[initializers.len()];
-                        tensor.read_header(header)?;
-                        header.name_bytes()
-                    } else {
-                        tensor.header()?.name_bytes()
-                    }
-                }
+                Initializer::Dense(tensor) => tensor.header()?.name(),
                 Initializer::Sparse(sparse) => {
                     let values = sparse.parse()?.values;
-                    values.map(|values| values.header()).transpose()?.map_or(&b""[..], |it| it.name_bytes())
+                    values.map(|values| values.header()).transpose()?.map_or("", |it| it.name())
                 }
             };
             self.initializer(name, graph, initializer);
@@ -335,8 +304,8 @@ impl<'a, 'r> Builder<'a, 'r> {
             }
         }
         for (info, kind) in declared {
-            let (name, ty) = info.parse_bytes()?;
-            let name = self.names.intern_known(name);
+            let ValueInfo { name, ty } = info.parse()?;
+            let name = self.names.intern(name);
             if kind == DeclarationKind::Output {
                 self.graph_output(name, graph);
             }
@@ -465,8 +434,8 @@ impl<'a, 'r> Builder<'a, 'r> {
         Ok(exit)
     }
 
-    /// Returns the operator of a node. Models have many nodes of few operators, so recent results are kept in
-    /// a small table.
+    /// Returns the operator of a node. Models have many nodes of few operators, so recent results are kept in a small table,
+    /// which must have the results of `resolve_op`: looking up each node's operator there takes a twentieth of a check.
     fn operator(
         &mut self,
         domain: Text<'a>,
@@ -478,8 +447,7 @@ impl<'a, 'r> Builder<'a, 'r> {
         let last = op_type.bytes.last().map_or(0, |byte| usize::from(*byte));
         let at = (first ^ last << 1 ^ op_type.bytes.len() << 3) % RECENT_OPERATORS;
         let is_plain = overload.bytes.is_empty();
-        if let Some(recent) = &self.recent
-            && let Some((known, op)) = &recent[at]
+        if let Some((known, op)) = &self.recent[at]
             && is_plain
             && known.iter().zip(spelling).all(|(known, given)| is_same_name(known, given))
         {
@@ -493,10 +461,8 @@ impl<'a, 'r> Builder<'a, 'r> {
         };
         let (name, of) = (read(op_type, OP_TYPE)?, read(domain, DOMAIN)?);
         let op = (self.resolve_op)(of, name, read(overload, OVERLOAD)?);
-        if let Some(recent) = &mut self.recent
-            && is_plain
-        {
-            recent[at] = Some((spelling, op));
+        if is_plain {
+            self.recent[at] = Some((spelling, op));
         }
         Ok(op)
     }
@@ -544,10 +510,10 @@ impl<'a, 'r> Builder<'a, 'r> {
         value
     }
 
-    fn initializer(&mut self, name: &'a [u8], graph: GraphId, initializer: Initializer<'a>) {
+    fn initializer(&mut self, name: &'a str, graph: GraphId, initializer: Initializer<'a>) {
         let id = InitializerId::new(self.body.initializers.len());
         self.body.initializers.push(initializer);
-        let known = self.names.intern_known(name);
+        let known = self.names.intern(name);
         if let Some(input) = self.names.meaning(known)
             && self.body.values[input.index()].graph == graph
             && self.body.values[input.index()].origin == Origin::Input
@@ -605,31 +571,12 @@ impl<'a, 'r> Builder<'a, 'r> {
     }
 }
 
-/// As [`Vec::reserve`], which takes longer for a new list.
-pub(super) fn reserve<T>(list: &mut Vec<T>, additional: usize) {
-    match list.capacity() {
-        0 => *list = Vec::with_capacity(additional),
-        _ => list.reserve(additional),
-    }
-}
-
-/// Appends an item. The first allocation has space for [`FIRST_ALLOCATION`] more: growing several times takes longer than
-/// most small graphs need for their inputs and initializers.
-#[inline]
-fn push<A: smallvec::Array>(list: &mut SmallVec<A>, item: A::Item) {
-    if list.len() == list.capacity() {
-        list.reserve(list.len().max(FIRST_ALLOCATION));
-    }
-    list.push(item);
-}
-
 /// Whether an attribute contains a graph, from its field numbers.
 fn holds_graphs(attribute: AttributeView<'_>) -> Result<bool, DecodeError> {
     const GRAPH: u32 = 6;
     const GRAPHS: u32 = 11;
     let mut fields = attribute.wire_fields();
     loop {
-        // Most fields are short.
         let number = match fields.next_small() {
             Some(SmallField::Varint(number, _) | SmallField::Bytes(number, _)) => number,
             None => match fields.next() {

@@ -5,32 +5,27 @@
 //!
 //! Exporters number their names, and a graph uses names with near numbers together. [`hash`] keeps such names
 //! together in the table. A graph of a million nodes has a table larger than the caches; with hashes that
-//! scatter the names, a check takes 1.3 times as long.
-//!
-//! **Invariant:** the table is empty, or it has all names. It is empty up to [`MAX_SCANNED_NAMES`] names.
+//! scatter the names (`hash_one(name)`), a check takes 1.3 times as long. Any hash of the name is correct.
 
+use std::convert::Infallible;
 use std::hash::{BuildHasher, Hasher};
 use std::str::Utf8Error;
 
+use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
-use super::build::reserve;
 use super::{NameId, ValueId};
-use crate::map::HashState;
 use crate::signature::is_same_name;
 
 /// A position in the undo log.
 #[derive(Clone, Copy)]
 pub(super) struct ScopeMark(usize);
 
-/// Maximum number of names that are searched without a table.
-const MAX_SCANNED_NAMES: usize = 8;
-
 #[derive(Default)]
 pub(super) struct Names<'a> {
     table: HashTable<NameId>,
-    hasher: HashState,
+    hasher: RandomState,
     /// The names in order of their ids. Each is UTF-8.
     pub(super) names: Vec<&'a [u8]>,
     current: Vec<Option<ValueId>>,
@@ -40,28 +35,14 @@ pub(super) struct Names<'a> {
 
 impl<'a> Names<'a> {
     pub(super) fn reserve(&mut self, additional: usize) {
-        reserve(&mut self.names, additional);
-        reserve(&mut self.current, additional);
-        if self.names.len() + additional > MAX_SCANNED_NAMES {
-            let Self { table, hasher, names, .. } = self;
-            table.reserve(additional, |id| hash(hasher, names[id.index()]));
-            self.fill_table();
-        }
-    }
-
-    /// Adds all names to an empty table.
-    fn fill_table(&mut self) {
+        self.names.reserve(additional);
+        self.current.reserve(additional);
         let Self { table, hasher, names, .. } = self;
-        if table.is_empty() {
-            let hash = |id: &NameId| hash(hasher, names[id.index()]);
-            for id in (0..names.len()).map(NameId::new) {
-                table.insert_unique(hash(&id), id, hash);
-            }
-        }
+        table.reserve(additional, |id| hash(hasher, names[id.index()]));
     }
 
-    /// As [`Names::intern_bytes`], for an input of a node; `None` for an omitted one. Most nodes read the output of
-    /// the node before them, so the newest name is compared first.
+    /// As [`Names::intern_bytes`], for an input of a node; `None` for an omitted one. Most nodes read the output of the node
+    /// before them, so the newest name is compared first: a lookup for each takes a twentieth of a check.
     #[inline]
     pub(super) fn intern_input(&mut self, name: &'a [u8]) -> Result<Option<NameId>, Utf8Error> {
         match self.names.last() {
@@ -73,16 +54,28 @@ impl<'a> Names<'a> {
 
     /// Returns the id of a name. Bytes that were not interned before must be UTF-8.
     pub(super) fn intern_bytes(&mut self, name: &'a [u8]) -> Result<NameId, Utf8Error> {
-        if self.table.is_empty() {
-            return self.intern_scanned(name);
-        }
+        self.intern_if(name, |name| std::str::from_utf8(name).map(drop))
+    }
+
+    /// Returns the id of a name.
+    pub(super) fn intern(&mut self, name: &'a str) -> NameId {
+        let Ok(id) = self.intern_if(name.as_bytes(), |_| Ok::<_, Infallible>(()));
+        id
+    }
+
+    /// Returns the id of a name, which is checked if it is new.
+    fn intern_if<E>(
+        &mut self,
+        name: &'a [u8],
+        check: impl FnOnce(&[u8]) -> Result<(), E>,
+    ) -> Result<NameId, E> {
         let Self { table, hasher, names, current, .. } = self;
         let key = hash(hasher, name);
         let is_same = |id: &NameId| is_same_name(names[id.index()], name);
         match table.entry(key, is_same, |id| hash(hasher, names[id.index()])) {
             Entry::Occupied(known) => Ok(*known.get()),
             Entry::Vacant(vacant) => {
-                check_utf8(name)?;
+                check(name)?;
                 let id = NameId::new(names.len());
                 vacant.insert(id);
                 names.push(name);
@@ -90,31 +83,6 @@ impl<'a> Names<'a> {
                 Ok(id)
             }
         }
-    }
-
-    /// As [`Names::intern_bytes`], while the table is empty.
-    fn intern_scanned(&mut self, name: &'a [u8]) -> Result<NameId, Utf8Error> {
-        let Self { names, current, .. } = self;
-        if let Some(known) = names.iter().position(|known| is_same_name(known, name)) {
-            return Ok(NameId::new(known));
-        }
-        check_utf8(name)?;
-        names.push(name);
-        current.push(None);
-        if names.len() > MAX_SCANNED_NAMES {
-            self.fill_table();
-        }
-        Ok(NameId::new(self.names.len() - 1))
-    }
-
-    /// Returns the id of a name that was decoded already, so that it is UTF-8.
-    pub(super) fn intern_known(&mut self, name: &'a [u8]) -> NameId {
-        self.intern_bytes(name).expect("a decoded name is UTF-8")
-    }
-
-    /// Returns the id of a name.
-    pub(super) fn intern(&mut self, name: &'a str) -> NameId {
-        self.intern_bytes(name.as_bytes()).expect("a string is UTF-8")
     }
 
     /// The value that a name denotes.
@@ -150,16 +118,10 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Most names are short and ASCII, for which the decoder takes longer.
-#[inline]
-fn check_utf8(name: &[u8]) -> Result<(), Utf8Error> {
-    if name.is_ascii() { Ok(()) } else { std::str::from_utf8(name).map(drop) }
-}
-
 /// Hashes everything but the last two digits, and adds them. So names that differ in these digits only are
 /// neighbours in the table.
 #[inline]
-fn hash(hasher: &HashState, name: &[u8]) -> u64 {
+fn hash(hasher: &RandomState, name: &[u8]) -> u64 {
     let (start, end) = match name.split_last_chunk::<8>() {
         Some((start, end)) => (start, u64::from_le_bytes(*end)),
         None => (&[][..], name.iter().fold(0, |word, byte| word >> 8 | u64::from(*byte) << 56)),
@@ -227,21 +189,16 @@ mod tests {
     }
 
     #[test]
-    fn a_few_names_have_the_same_ids_with_and_without_a_table() {
-        let texts = ["x", "y", "x1", "y1", "", "größe", "x10", "x01", "y", "value_1", "value_2", "last"];
-        let (mut scanned, mut reserved) = (Names::default(), Names::default());
-        reserved.reserve(100);
-        for (at, text) in texts.iter().enumerate() {
-            assert_eq!(scanned.intern(text), reserved.intern(text), "{text}");
-            if at == 3 {
-                scanned.reserve(2);
-            }
+    fn an_input_has_the_id_of_its_name() {
+        let texts =
+            ["x", "y", "x1", "y1", "größe", "x10", "x01", "y", "value_1", "value_2", "value_1", "value_1"];
+        let (mut inputs, mut names) = (Names::default(), Names::default());
+        for text in texts {
+            assert_eq!(inputs.intern_input(text.as_bytes()), Ok(Some(names.intern(text))), "{text}");
         }
-        for name in &scanned.names {
-            assert_eq!(scanned.names.iter().filter(|other| *other == name).count(), 1);
-        }
-        assert!(scanned.intern_bytes(b"\xff").is_err());
-        assert_eq!(scanned.names, reserved.names);
+        assert_eq!(inputs.names, names.names);
+        assert_eq!(inputs.intern_input(b""), Ok(None));
+        assert!(inputs.intern_input(b"\xff").is_err());
     }
 
     #[test]

@@ -144,26 +144,14 @@ impl<'a> RuleCx<'_, 'a> {
     /// # Errors
     /// [`RuleError::Malformed`].
     pub fn attr_numbers(&self, name: &str) -> Result<Option<SmallVec<[i64; 6]>>, RuleError> {
-        let mut numbers = SmallVec::new();
-        Ok(self.read_attr_numbers(name, &mut numbers)?.then_some(numbers))
-    }
-
-    /// Appends the numbers of [`RuleCx::attr_numbers`] to a list, and returns whether the attribute has a value.
-    ///
-    /// # Errors
-    /// [`RuleError::Malformed`].
-    pub fn read_attr_numbers(&self, name: &str, into: &mut SmallVec<[i64; 6]>) -> Result<bool, RuleError> {
-        if let Some(read) = self.with_attr(name, |attribute| attribute.ints().append_to(into))? {
-            read?;
-            return Ok(true);
-        }
-        let declared = self.schema().and_then(|schema| schema.attribute(name));
-        let Some(AttributeDefault::Ints(values)) = declared.and_then(|declared| declared.default.as_ref())
-        else {
-            return Ok(false);
-        };
-        into.extend_from_slice(values);
-        Ok(true)
+        self.value_or_default(
+            name,
+            |attribute| attribute.ints().collect::<Result<_, _>>().map(Some),
+            |default| match default {
+                AttributeDefault::Ints(values) => Some(values.iter().copied().collect()),
+                _ => None,
+            },
+        )
     }
 
     /// A list of floats.
@@ -205,25 +193,12 @@ impl<'a> RuleCx<'_, 'a> {
         Ok(self.with_attr(name, |attribute| attribute.t)?.flatten())
     }
 
-    /// Reads the header of a tensor attribute.
-    ///
-    /// # Errors
-    /// [`RuleError::Malformed`].
-    pub fn read_attr_header<T>(
-        &mut self,
-        name: &str,
-        read: impl FnOnce(&TensorHeader<'a>) -> T,
-    ) -> Result<Option<T>, RuleError> {
-        let Some(tensor) = self.attr_tensor(name)? else { return Ok(None) };
-        Ok(Some(read(self.core().attributes.tensor.of(tensor)?)))
-    }
-
     /// The header of a tensor attribute.
     ///
     /// # Errors
     /// [`RuleError::Malformed`].
-    pub fn attr_header(&mut self, name: &str) -> Result<Option<TensorHeader<'a>>, RuleError> {
-        self.read_attr_header(name, TensorHeader::clone)
+    pub fn attr_header(&self, name: &str) -> Result<Option<TensorHeader<'a>>, RuleError> {
+        Ok(self.attr_tensor(name)?.map(|tensor| tensor.header()).transpose()?)
     }
 
     /// A sparse tensor attribute.

@@ -88,11 +88,12 @@ impl<'r, 'a> RuleCx<'r, 'a> {
         })
     }
 
-    /// Sets the name under which errors and traces cite the rule.
+    /// The name under which errors and traces cite the rule.
     pub(crate) fn rule(&self) -> &'static str {
         self.rule
     }
 
+    /// Sets the name of [`Self::rule`].
     pub(crate) fn set_rule(&mut self, rule: &'static str) {
         self.rule = rule;
     }

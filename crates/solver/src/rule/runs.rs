@@ -46,20 +46,17 @@ struct Simplified {
 
 impl Default for KnownConditions {
     fn default() -> Self {
-        Self::EMPTY
+        Self {
+            domain: Domain::nonempty(),
+            extents: Domain::extents(),
+            decided: 0,
+            simplified: Map::default(),
+            exact: Map::default(),
+        }
     }
 }
 
 impl KnownConditions {
-    /// No conditions.
-    pub(crate) const EMPTY: Self = Self {
-        domain: Domain::nonempty(),
-        extents: Domain::extents(),
-        decided: 0,
-        simplified: Map::with_hasher(crate::map::LookedUp),
-        exact: Map::with_hasher(crate::map::LookedUp),
-    };
-
     /// Decides the equations that were added.
     fn update(&mut self, dims: &mut Dims, frame: &Frame<'_>) {
         if self.decided == 0 {
@@ -129,10 +126,7 @@ pub(crate) fn simplify_shapes(core: &mut Core<'_>, frame: &mut Frame<'_>) {
                 continue;
             }
             let known = known.get_or_insert_with(|| {
-                // A frame without other findings stays as it is.
-                let written = frame.rare.is_written();
-                let mut known =
-                    if written { std::mem::take(&mut frame.rare.known) } else { KnownConditions::EMPTY };
+                let mut known = std::mem::take(&mut frame.rare.known);
                 known.update(&mut core.dims, frame);
                 known
             });
@@ -147,7 +141,7 @@ pub(crate) fn simplify_shapes(core: &mut Core<'_>, frame: &mut Frame<'_>) {
             frame.slots[at].shape = Some(core.shapes.intern(&dims));
         }
     }
-    if let Some(known) = known.filter(|_| frame.rare.is_written()) {
+    if let Some(known) = known {
         frame.rare.known = known;
     }
 }

@@ -1,8 +1,7 @@
 //! Values that the caller assumes for symbols.
 
 use crate::dim::{Decision, DimId, Dims};
-use crate::map::{LookedUp, Map};
-use crate::state::rare::Empty;
+use crate::map::Map;
 
 /// Substitutions for symbols. A substituted dim has none of the symbols before it.
 #[derive(Clone, Debug, Default)]
@@ -12,12 +11,6 @@ pub(crate) struct Assumptions {
     positions: Map<DimId, usize>,
     /// The dim that is assumed for extents without a name.
     pub(crate) unnamed: Option<DimId>,
-}
-
-impl Empty for Assumptions {
-    fn empty<'e>() -> &'e Self {
-        const { &Self { known: Vec::new(), positions: Map::with_hasher(LookedUp), unnamed: None } }
-    }
 }
 
 impl Assumptions {

@@ -1,10 +1,9 @@
 //! Conditions that only a run decides. See [`crate::model::case`].
 
 use crate::dim::{Condition, DimId, Dims, Facts, Relation};
-use crate::map::{LookedUp, Map};
+use crate::map::Map;
 use crate::program::id::ValueId;
 use crate::solve_error::Reach;
-use crate::state::rare::Empty;
 
 /// A condition that a run decides.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -91,21 +90,6 @@ pub(crate) struct Cases {
     questions: Map<DimId, Question>,
     /// Whether the assumptions contradict the model, so that no run is in the case.
     pub(crate) impossible: bool,
-}
-
-impl Empty for Cases {
-    fn empty<'e>() -> &'e Self {
-        const {
-            &Self {
-                literals: Vec::new(),
-                at_question: AtQuestion::Join,
-                requests: Vec::new(),
-                truths: Map::with_hasher(LookedUp),
-                questions: Map::with_hasher(LookedUp),
-                impossible: false,
-            }
-        }
-    }
 }
 
 impl Cases {

@@ -4,25 +4,23 @@
 //!
 //! **Invariant:** equal constants have equal ids.
 
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
+use indexmap::IndexSet;
 use smallvec::{SmallVec, smallvec};
 
 use super::affine::Affine;
 use crate::dim::DimId;
 use crate::elem::Elem;
-use crate::map::{HashState, Positions};
 
 /// Maximum number of elements of a constant that the solver follows.
 pub const MAX_ELEMENTS: usize = 4096;
 
 /// Equal elements from this number on are stored as one, see [`Splat`].
 const MIN_SPLAT: usize = 16;
-
-/// Number of constants that the first allocation has space for.
-const FIRST_CAPACITY: usize = 16;
 
 /// Maximum number of elements of a constant that is passed into a function or out of it.
 pub(crate) const MAX_PASSED_ELEMENTS: usize = 64;
@@ -221,10 +219,7 @@ impl DataId {
 #[derive(Default)]
 pub(crate) struct Constants {
     /// The constants from the second id on; the first one is [`DataId::OPAQUE`].
-    items: Vec<Data>,
-    /// The positions in `items`.
-    index: Positions,
-    hasher: HashState,
+    items: IndexSet<Data, RandomState>,
 }
 
 impl Constants {
@@ -238,17 +233,7 @@ impl Constants {
         if let Data::Opaque = data {
             return DataId::OPAQUE;
         }
-        let data = data.canonical();
-        let Self { items, index, hasher } = self;
-        let hash = hasher.hash_one(&data);
-        let at = index.find(hash, |at| items[at] == data).unwrap_or_else(|| {
-            if items.is_empty() {
-                items.reserve(FIRST_CAPACITY);
-            }
-            items.push(data);
-            index.push(hash);
-            items.len() - 1
-        });
+        let (at, _) = self.items.insert_full(data.canonical());
         let number = u32::try_from(at + 2).ok().and_then(NonZeroU32::new);
         DataId(number.expect("2^32 constants do not fit into memory"))
     }

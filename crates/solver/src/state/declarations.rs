@@ -11,7 +11,6 @@ use typeloom_onnx::{DecodeError, ErrorKind};
 use crate::dim::shape::{DimVec, ShapeId, paired};
 use crate::dim::{Decision, DimId, is_placeholder};
 use crate::elem::{Elem, ElemSet};
-use crate::engine::relation::MAX_CHILDREN;
 use crate::program::{Body, Declaration, DeclarationKind, Origin, ValueId};
 use crate::solution::{Composite, TensorType, Type};
 use crate::solve_error::SolveErrorKind;
@@ -22,6 +21,8 @@ use crate::ty::{Children, Clash, Constructor, Head, Ty, Types};
 
 /// Maximum nesting of type constructors.
 const MAX_TYPE_DEPTH: usize = 32;
+/// Maximum number of children of a composite, including those of nested composites.
+pub(crate) const MAX_CHILDREN: usize = 4096;
 
 /// The remaining size of a type that is converted to plain data.
 struct Budget {
@@ -63,14 +64,9 @@ impl<'a> Core<'a> {
             && ty.constant_elem().is_some()
             && self.dims.variable_count() == before
         {
-            self.declared.insert_new(view.bytes(), (ty, shape));
+            self.declared.insert(view.bytes(), (ty, shape));
         }
         Ok(read)
-    }
-
-    /// The declared shape, if [`Core::read_declared`] has decoded and stored an equal declaration.
-    pub(crate) fn known_claim(&self, declaration: &Declaration<'a>) -> Option<Option<ShapeId>> {
-        self.declared.get(&declaration.ty.bytes()).map(|(_, shape)| *shape)
     }
 
     /// The rank of a declared dense tensor whose extents are all unset, so that it makes no claim about them.

@@ -27,11 +27,6 @@ pub(crate) struct Fallbacks {
     pub(crate) groups: BTreeMap<String, Group>,
 }
 
-impl Fallbacks {
-    /// No defaults.
-    pub(crate) const EMPTY: Self = Self { nodes: BTreeMap::new(), groups: BTreeMap::new() };
-}
-
 /// Values of one group.
 #[derive(Debug, Default)]
 pub(crate) struct Group {

@@ -12,14 +12,14 @@ use typeloom_onnx::view::Attribute;
 
 use crate::dim::shape::ShapeId;
 use crate::dim::{DimId, Relation};
-use crate::map::{Map, PositionSet, Set};
+use crate::map::{Map, Set};
 use crate::program::{Body, GraphId, Origin, StepId, ValueId};
 use crate::rule::runs::KnownConditions;
 use crate::solution::{Equation, EquationSource};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::state::constants::DataId;
 use crate::state::parts::Parts;
-use crate::state::rare::{OnWrite, Rare};
+use crate::state::rare::Rare;
 use crate::ty::{Ty, Waiter};
 
 /// Identity of an equation. The last item is whether one side is a declaration.
@@ -57,7 +57,7 @@ pub(crate) struct Frame<'a> {
     /// The number of times that an equation was stated, including repeated ones.
     pub(crate) stated_equations: usize,
     /// Values with integer constants that are too large to follow.
-    dropped: PositionSet,
+    dropped: Set<ValueId>,
     /// Identities of `equations`.
     known_equations: Set<EquationKey>,
     /// Shapes that readers see instead of the derived ones, see
@@ -68,7 +68,7 @@ pub(crate) struct Frame<'a> {
     /// The unknown extents in these shapes. Of several equal ones, the oldest represents all.
     pub(crate) unnamed: Set<DimId>,
     /// The data that most bodies do not need.
-    pub(crate) rare: OnWrite<Rare<'a>>,
+    pub(crate) rare: Rare<'a>,
     /// Number of runs of each step.
     #[cfg(test)]
     pub(crate) runs: Vec<u32>,
@@ -87,12 +87,12 @@ impl<'a> Frame<'a> {
             conditional: false,
             equations: Vec::new(),
             stated_equations: 0,
-            dropped: PositionSet::default(),
+            dropped: Set::default(),
             known_equations: Set::default(),
             assumed_shapes: Map::default(),
             unnamed: Set::default(),
             open_inputs: Map::default(),
-            rare: OnWrite::default(),
+            rare: Rare::default(),
             #[cfg(test)]
             runs: vec![0; body.steps.len()],
             body,
@@ -128,13 +128,13 @@ impl<'a> Frame<'a> {
 
     /// Records that the integer constant of a value is too large to follow.
     pub(crate) fn drop_constant(&mut self, value: ValueId) {
-        self.dropped.insert(value.index());
+        self.dropped.insert(value);
     }
 
     /// Whether the integer constant of a value is too large to follow.
     #[inline]
     pub(crate) fn is_dropped(&self, value: ValueId) -> bool {
-        !self.dropped.is_empty() && self.dropped.contains(value.index())
+        self.dropped.contains(&value)
     }
 
     /// Schedules a step to run again, unless it has not run yet.
@@ -332,12 +332,7 @@ impl<'a> Frame<'a> {
     /// Whether the node with this first step is in error.
     #[inline]
     pub(crate) fn has_error(&self, first: StepId) -> bool {
-        self.rare.is_written() && self.rare.errors.contains_key(&first)
-    }
-
-    /// Whether [`Frame::all_errors`] may return an error.
-    pub(crate) fn may_have_errors(&self) -> bool {
-        self.rare.is_written() || !self.body.errors().is_empty()
+        self.rare.errors.contains_key(&first)
     }
 
     /// The errors of the body and of this instance, outside graphs that never run.
@@ -402,10 +397,8 @@ impl<'a> Frame<'a> {
         let inside = |graph: GraphId| {
             body.graph(graph).owner.is_some_and(|owner| (from..to).contains(&owner.step.index()))
         };
-        if self.rare.is_written() {
-            self.rare.unrolled.forget(inside);
-            self.rare.loops.of_iterations.retain(|(graph, ..), _| !inside(*graph));
-        }
+        self.rare.unrolled.forget(inside);
+        self.rare.loops.of_iterations.retain(|(graph, ..), _| !inside(*graph));
         let is_inside = |equation: &mut Equation| (from..to).contains(&equation.step.index());
         let removed: Vec<Equation> = self.equations.extract_if(.., is_inside).collect();
         if !removed.is_empty() {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::constants::DataId;
 use crate::dim::{DimId, Relation};
 use crate::dim::shape::{DimVec, ShapeId};
-use crate::map::{LookedUp, Set};
+use crate::map::Set;
 use crate::program::id::{GraphId, ValueId};
 use crate::solution::Equation;
 
@@ -29,18 +29,6 @@ pub(crate) struct Loops {
 
 /// The body of a loop with the sides and the relation of a condition of one iteration.
 pub(crate) type IterationKey = (GraphId, DimId, DimId, Relation);
-
-impl Loops {
-    /// No results.
-    pub(crate) const EMPTY: Self = Self {
-        widened: BTreeMap::new(),
-        states: BTreeSet::new(),
-        unknown: Set::with_hasher(LookedUp),
-        growth: BTreeMap::new(),
-        numbers: BTreeMap::new(),
-        of_iterations: BTreeMap::new(),
-    };
-}
 
 /// An extent that is `base + i*step` in iteration `i`.
 #[derive(Clone, Copy, Debug)]
@@ -70,9 +58,6 @@ pub(crate) enum Progress {
 }
 
 impl Unrolled {
-    /// No loops.
-    pub(crate) const EMPTY: Self = Self { loops: BTreeMap::new(), total: 0 };
-
     /// Removes the loops whose graphs `is_inside` accepts.
     pub(crate) fn forget(&mut self, is_inside: impl Fn(GraphId) -> bool) {
         self.loops.retain(|graph, _| !is_inside(*graph));

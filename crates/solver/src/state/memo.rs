@@ -19,12 +19,12 @@
 
 use std::hash::{BuildHasher, Hasher};
 
+use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
 use super::frame::{Frame, Slot};
 use crate::dim::Dims;
 use crate::dim::shape::ShapeId;
-use crate::map::HashState;
 use crate::program::{Body, GraphId, ProgramStep, StepId, ValueId};
 use crate::ty::Types;
 
@@ -34,8 +34,6 @@ const MAX_ATTRIBUTE_BYTES: usize = 512;
 const MAX_PORTS: usize = u16::BITS as usize;
 /// Maximum number of entries with one hash that are compared. It bounds the cost of a lookup.
 const MAX_VARIANTS: u32 = 32;
-/// Maximum number of applications that space is allocated for at the first one.
-const FIRST_CAPACITY: usize = 28;
 /// Length of a key without its inputs: operator, present outputs with the scope, bindings so far.
 const PREFIX: usize = 3;
 /// Word of an omitted port.
@@ -58,7 +56,8 @@ struct Entry<'a> {
     /// Start of its outputs.
     outputs: usize,
     reads_constants: bool,
-    /// The entry of the application that followed this one last time: layers repeat in one order.
+    /// The entry of the application that followed this one last time. Layers repeat in one order, so it is compared before
+    /// the key is hashed for [`Memo::index`], which would find the same entry: hashing takes a twentieth of a check.
     successor: u32,
 }
 
@@ -73,7 +72,7 @@ pub(crate) struct Memo<'a> {
     /// The inputs of each operator, as bits, whose constants its cached applications read. Their constants are part of the
     /// hash of a key, so that applications that differ only in these have different hashes.
     reads: Vec<u16>,
-    hasher: HashState,
+    hasher: RandomState,
     /// The entry of the previous application.
     previous: u32,
     /// The key of the running application.
@@ -410,9 +409,6 @@ impl<'a> Memo<'a> {
         {
             return;
         }
-        if self.entries.is_empty() {
-            self.reserve(body.steps.len());
-        }
         let first_output = self.outputs.len();
         for output in outputs {
             let result = output.map_or(Some(Slot::default()), |value| settled(types, frame, value));
@@ -443,15 +439,6 @@ impl<'a> Memo<'a> {
         });
         self.follow(entry);
         self.index.insert_unique(self.hash, (self.hash, entry), |(hash, _)| *hash);
-    }
-
-    /// Allocates space for the first applications of a body: growing takes longer than a lookup.
-    fn reserve(&mut self, steps: usize) {
-        let count = steps.min(FIRST_CAPACITY);
-        self.entries.reserve(count);
-        self.outputs.reserve(count);
-        self.words.reserve(count * (PREFIX + 3 * 2));
-        self.index.reserve(count, |(hash, _)| *hash);
     }
 
     /// Whether the inputs have the types and shapes of the key.

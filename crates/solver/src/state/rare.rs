@@ -1,13 +1,9 @@
-//! The parts of a solve that most models leave empty.
-//!
-//! A model of one node is solved in a few microseconds, of which creating, moving and dropping two dozen empty collections is
-//! a noticeable part. These collections are in one box, which the first write creates.
+//! The data about a body that most bodies do not need.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use crate::map::{LookedUp, Map, Set};
+use crate::map::{Map, Set};
 use crate::program::{GraphId, StepId, ValueId};
 use crate::rule::runs::KnownConditions;
 use crate::solve_error::SolveError;
@@ -16,60 +12,6 @@ use crate::state::fallback::{Fallbacks, SharedTypes};
 use crate::state::limit::Limit;
 use crate::state::loops::{Loops, Unrolled};
 use crate::state::parts::Parts;
-
-/// A value that is created by the first mutable access. Until then, reads see an empty one.
-#[derive(Clone, Debug)]
-pub(crate) struct OnWrite<T>(Option<Box<T>>);
-
-/// A type with an empty value.
-pub(crate) trait Empty: Default {
-    /// The empty value.
-    fn empty<'e>() -> &'e Self
-    where
-        Self: 'e;
-}
-
-impl<T> OnWrite<T> {
-    /// A value that exists already.
-    pub(crate) fn new(value: T) -> Self {
-        Self(Some(Box::new(value)))
-    }
-
-    /// Whether the value was created.
-    pub(crate) fn is_written(&self) -> bool {
-        self.0.is_some()
-    }
-
-    /// The value; `None` if nothing was written.
-    pub(crate) fn into_inner(self) -> Option<T> {
-        self.0.map(|value| *value)
-    }
-}
-
-impl<T> Default for OnWrite<T> {
-    fn default() -> Self {
-        Self(None)
-    }
-}
-
-impl<T: Empty> Deref for OnWrite<T> {
-    type Target = T;
-
-    #[inline]
-    fn deref(&self) -> &T {
-        match &self.0 {
-            Some(value) => value,
-            None => T::empty(),
-        }
-    }
-}
-
-impl<T: Empty> DerefMut for OnWrite<T> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut T {
-        self.0.get_or_insert_default()
-    }
-}
 
 /// The data about a body that most bodies do not need.
 #[derive(Debug, Default)]
@@ -125,41 +67,4 @@ pub(crate) struct Rare<'a> {
     pub(crate) unrolled: Unrolled,
     /// The conditions of nodes so far, which rules use.
     pub(crate) known: KnownConditions,
-}
-
-impl Empty for Rare<'_> {
-    fn empty<'e>() -> &'e Self
-    where
-        Self: 'e,
-    {
-        const {
-            &Self {
-                dead: BTreeMap::new(),
-                dead_graphs: Vec::new(),
-                repeated: Vec::new(),
-                entered: BTreeSet::new(),
-                splitting: BTreeSet::new(),
-                errors: BTreeMap::new(),
-                second_errors: BTreeMap::new(),
-                culprits: BTreeMap::new(),
-                value_errors: BTreeMap::new(),
-                limited: Set::with_hasher(LookedUp),
-                limit_errors: Vec::new(),
-                applied: Set::with_hasher(LookedUp),
-                claims: Vec::new(),
-                open_claims: Vec::new(),
-                parts: Map::with_hasher(LookedUp),
-                children: Map::with_hasher(LookedUp),
-                seeded: Vec::new(),
-                shapeless: Vec::new(),
-                undecided: Vec::new(),
-                assumed: Vec::new(),
-                shared: Map::with_hasher(LookedUp),
-                fallbacks: Fallbacks::EMPTY,
-                loops: Loops::EMPTY,
-                unrolled: Unrolled::EMPTY,
-                known: KnownConditions::EMPTY,
-            }
-        }
-    }
 }

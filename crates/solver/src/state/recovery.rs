@@ -2,9 +2,8 @@
 
 use crate::dim::DimId;
 use crate::elem::Elem;
-use crate::map::{LookedUp, Map};
+use crate::map::Map;
 use crate::program::id::ValueId;
-use crate::state::rare::Empty;
 
 /// The purpose of a run of rules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -29,20 +28,6 @@ pub(crate) struct Recovery {
     pub(crate) census: Option<Census>,
     /// Whether the element type of a value of the main graph comes from an input of the model.
     pub(crate) from_input: Map<ValueId, bool>,
-}
-
-impl Empty for Recovery {
-    fn empty<'e>() -> &'e Self {
-        const {
-            &Self {
-                purpose: Purpose::Check,
-                candidates: Map::with_hasher(LookedUp),
-                swapped: None,
-                census: None,
-                from_input: Map::with_hasher(LookedUp),
-            }
-        }
-    }
 }
 
 /// The number of uses of each element type in a model.

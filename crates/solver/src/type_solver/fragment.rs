@@ -13,9 +13,10 @@ use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, TensorProto, Va
 use typeloom_onnx::nested;
 use typeloom_types::op::AtomicOpDecl;
 
-use crate::catalogue::{Catalogue, Lookup, canonical};
+use crate::catalogue::{Catalogue, Lookup};
 use crate::map::{Map, Set};
 use crate::model::CheckError;
+use crate::operators::canonical;
 use crate::program::{MAX_NESTING, topological_order};
 use crate::state::constants::MAX_ELEMENTS;
 

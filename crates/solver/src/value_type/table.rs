@@ -117,7 +117,8 @@ impl ValueTypes {
                 Some(number) => *number,
                 None => {
                     let converted = converter.convert(&ty, checked.universe(), checked.dims());
-                    let number = TypeNo(u32::try_from(found.types.len()).unwrap_or(u32::MAX));
+                    let number =
+                        TypeNo(u32::try_from(found.types.len()).expect("a table has fewer than 2^32 types"));
                     found.types.push(adapt(converted, graph));
                     known[graph].insert(ty, number);
                     number

@@ -16,11 +16,12 @@ use crate::ty::{
     AliasTy, ApplicationTy, DynTy, ErrorProof, FnTy, InferVar, Placeholder, TyData, WitnessTy, args_meta,
 };
 use bumpalo::Bump;
+use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::cell::RefCell;
 use std::fmt::Debug;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::rc::Rc;
 
 /// Arena of the nodes of an interned family. Must outlive every term.
@@ -236,105 +237,22 @@ macro_rules! handle {
 }
 handle!(InternedTy, InternedConst);
 
-/// Hasher for the few integers of a node: multiply and fold, as in `foldhash`, without setup per value.
-#[derive(Default)]
-struct NodeHasher(u64);
-
-impl NodeHasher {
-    #[inline]
-    fn word(&mut self, word: u64) {
-        self.two_words(word, 0);
-    }
-
-    #[inline]
-    fn two_words(&mut self, first: u64, second: u64) {
-        let product = u128::from(self.0 ^ first ^ 0x9e37_79b9_7f4a_7c15)
-            * u128::from(second ^ 0xd6e8_feb8_6659_fd93_u64);
-        self.0 = (product as u64) ^ ((product >> 64) as u64);
-    }
-}
-
+/// Hash of the content of a node.
 fn hash(value: &impl Hash) -> u64 {
-    let mut hasher = NodeHasher::default();
-    value.hash(&mut hasher);
-    hasher.finish()
+    FixedState::default().hash_one(value)
 }
 
-/// Hasher that combines the few integers of a name. [`NodeHasher`] mixes the result together with the
-/// arguments.
-#[derive(Default)]
-struct NameHasher(u64);
-
-impl NameHasher {
-    #[inline]
-    fn word(&mut self, word: u64) {
-        self.0 = self.0.rotate_left(29) ^ word;
-    }
-}
-
-macro_rules! hasher_of_words {
-    ($($name:ident),*) => {$(
-        impl Hasher for $name {
-            #[inline]
-            fn finish(&self) -> u64 {
-                self.0
-            }
-
-            fn write(&mut self, bytes: &[u8]) {
-                for chunk in bytes.chunks(8) {
-                    let mut word = [0; 8];
-                    for (slot, byte) in word.iter_mut().zip(chunk) {
-                        *slot = *byte;
-                    }
-                    self.word(u64::from_le_bytes(word));
-                }
-            }
-
-            #[inline]
-            fn write_u8(&mut self, value: u8) {
-                self.word(value.into());
-            }
-
-            #[inline]
-            fn write_u16(&mut self, value: u16) {
-                self.word(value.into());
-            }
-
-            #[inline]
-            fn write_u32(&mut self, value: u32) {
-                self.word(value.into());
-            }
-
-            #[inline]
-            fn write_u64(&mut self, value: u64) {
-                self.word(value);
-            }
-
-            #[inline]
-            fn write_usize(&mut self, value: usize) {
-                self.word(value as u64);
-            }
-        }
-    )*};
-}
-hasher_of_words!(NodeHasher, NameHasher);
-
-/// Hash of an application: one multiplication for up to two arguments.
+/// Hash of an application: its name and the identities of its arguments.
 #[inline]
 fn hash_application<N: InternedName>(name: N, args: &[GenericArg<Interned<'_, N>>]) -> u64 {
-    let mut words = NameHasher(args.len() as u64);
-    name.hash(&mut words);
-    let mut hasher = NodeHasher(words.0);
-    let word = |arg: &GenericArg<Interned<'_, N>>| match arg {
-        GenericArg::Ty(ty) => ty.address() as u64,
-        GenericArg::Const(constant) => constant.address() as u64,
-        GenericArg::Region(region) => hash(region),
-    };
-    match args {
-        [] => hasher.word(0),
-        [a] => hasher.word(word(a)),
-        [a, b] => hasher.two_words(word(a), word(b)),
-        many => many.iter().for_each(|arg| hasher.word(word(arg))),
+    let mut hasher = FixedState::default().build_hasher();
+    name.hash(&mut hasher);
+    for arg in args {
+        match arg {
+            GenericArg::Ty(ty) => hasher.write_usize(ty.address()),
+            GenericArg::Const(constant) => hasher.write_usize(constant.address()),
+            GenericArg::Region(region) => region.hash(&mut hasher),
+        }
     }
     hasher.finish()
 }

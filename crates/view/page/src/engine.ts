@@ -6,7 +6,7 @@ import { byId } from "./dom";
 type Ask = keyof Answers;
 type RequestOf<A extends Ask> = Extract<Request, { ask: A }>;
 
-/** The functions of `crates/page-engine`. */
+/** The functions of `crates/view/src/engine/wasm.rs`. */
 interface Exports {
   readonly memory: WebAssembly.Memory;
   page_reserve(size: number): number;

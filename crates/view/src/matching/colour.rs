@@ -34,7 +34,7 @@ pub(super) struct Graph {
     /// The first node.
     pub(super) first: usize,
     /// The start of the sources of each node.
-    starts: Vec<u32>,
+    starts: Vec<usize>,
     /// The ports and sources.
     sources: Vec<(u32, Source)>,
     /// The nodes and tokens of the outputs of the graph.
@@ -64,7 +64,7 @@ impl Graph {
         for node in nodes_of(scene, root) {
             let ports = side.ports(node);
             sources.extend(ports.map(|(port, value)| (port, value.map_or(Source::Outside(OMITTED), source))));
-            starts.push(u32::try_from(sources.len()).unwrap_or(u32::MAX));
+            starts.push(sources.len());
         }
         let outputs = scene.group(root).outputs.iter().enumerate().filter_map(|(at, value)| {
             let (node, output) = side.maker(*value)?;
@@ -79,7 +79,7 @@ impl Graph {
     }
 
     fn sources(&self, node: usize) -> &[(u32, Source)] {
-        &self.sources[self.starts[node] as usize..self.starts[node + 1] as usize]
+        &self.sources[self.starts[node]..self.starts[node + 1]]
     }
 
     fn makers(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
@@ -220,10 +220,10 @@ impl Graph {
         let mut open: Vec<(usize, usize)> = Vec::new();
         for start in starts {
             if !std::mem::replace(&mut is_known[start], true) {
-                open.push((start, self.starts[start] as usize));
+                open.push((start, self.starts[start]));
             }
             while let Some((node, next)) = open.pop() {
-                if next == self.starts[node + 1] as usize {
+                if next == self.starts[node + 1] {
                     order.push(node);
                     continue;
                 }
@@ -231,7 +231,7 @@ impl Graph {
                 if let Source::Inside(maker, _) = self.sources[next].1
                     && !std::mem::replace(&mut is_known[maker as usize], true)
                 {
-                    open.push((maker as usize, self.starts[maker as usize] as usize));
+                    open.push((maker as usize, self.starts[maker as usize]));
                 }
             }
         }

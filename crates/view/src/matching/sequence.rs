@@ -166,7 +166,7 @@ fn search(old: &[u64], new: &[u64], from: At, found: &mut Vec<At>, work: &mut Wo
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use typeloom_test_cases::number;
+    use typeloom_testing::number;
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! The laws of matchings, on random programs with random edits. Seeds are printed with a violation.
 
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 use super::testing::{Map, Names, Program, Random, cost, minimum, of_keys, of_matching};
 use super::{Matching, matching};

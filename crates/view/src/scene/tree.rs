@@ -143,9 +143,12 @@ fn number(groups: &mut Vec<Group>, root: GroupId, first: usize, drafts: &mut [Dr
     order
 }
 
-/// A position in 32 bits. Ids check that tables are shorter.
-pub(super) fn position(at: usize) -> u32 {
-    u32::try_from(at).unwrap_or(u32::MAX)
+/// A position in 32 bits.
+///
+/// # Panics
+/// If the table is longer than ids can number.
+pub(crate) fn position(at: usize) -> u32 {
+    u32::try_from(at).expect("a table has fewer than 2^32 items")
 }
 
 impl Default for Group {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use typeloom_solver::diagnostic::text::quote;
 use typeloom_solver::diagnostic::{Explanation, explain_value};
 use typeloom_solver::model::Options;
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 use crate::engine::Engine;
 use crate::scene::{Cause, Maker, Scene};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use typeloom_onnx::messages::GraphProto;
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 use crate::changes::Changes;
 use crate::engine::Engine;

@@ -3,7 +3,7 @@
 mod pages;
 
 use typeloom_onnx::messages::GraphProto;
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 use crate::plan::Options;
 use crate::scene::{MAX_SCOPES, Scene};

@@ -1,7 +1,7 @@
 //! A generated graph of up to 100,000 nodes: a scene of linear size, with small levels.
 
 use typeloom_onnx::messages::GraphProto;
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 use crate::level::{Level, MAX_PORTS};
 use crate::plan::{Options, Plan};

@@ -1,7 +1,7 @@
 //! Every item of every model can be described, found by its link and made visible.
 
 use serde_json::{Value, json};
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 use crate::engine::Engine;
 use crate::engine::paths::{Paths, selection};

@@ -1,6 +1,6 @@
 //! The invariants on all recorded models.
 
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 use crate::drawing::Drawing;
 use crate::plan::{Options, Plan};

@@ -1,7 +1,7 @@
 //! Searches.
 
 use serde_json::json;
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 use crate::engine::Engine;
 use crate::testing::{ask, exporter_like, scene_of_text};

@@ -7,7 +7,7 @@ use super::columns::Input;
 use super::{Error, MAX_GRAPHS, MAX_GROUPS, MAX_SHARED};
 use crate::scene::{
     About, Attribute, Cause, Change, Child, Evidence, Group, GroupId, GroupKind, MAX_CHILDREN, Maker, Mark,
-    Node, NodeId, Operator, OperatorId, RuleId, Scene, Symbol, TypeId, Value, ValueId, derive,
+    Node, NodeId, Operator, OperatorId, RuleId, Scene, Symbol, TypeId, Value, ValueId, derive, tree,
 };
 
 /// The scene in some bytes.
@@ -134,8 +134,7 @@ impl Decoder<'_> {
     }
 
     fn next_node(&self) -> u32 {
-        // The number of nodes is below 2^32.
-        u32::try_from(self.sites.len()).unwrap_or(u32::MAX)
+        tree::position(self.sites.len())
     }
 
     /// Reads the groups of one graph; returns the last label.
@@ -188,7 +187,7 @@ impl Decoder<'_> {
             return Err(self.input.runs.invalid("a group has too many children"));
         }
         children.push(child);
-        Ok(u32::try_from(children.len() - 1).unwrap_or(u32::MAX))
+        Ok(tree::position(children.len() - 1))
     }
 
     fn nodes(&mut self) -> Result<(), Error> {
@@ -207,7 +206,8 @@ impl Decoder<'_> {
                 name(&mut input.node_shared, &mut input.node_lengths, &mut input.node_texts, &previous)?;
             previous.clone_from(&own);
             let distance = input.node_position.signed()?;
-            position = signed(input.node_position.at(position + 1, distance, u32::MAX as usize)?);
+            let own_position = input.node_position.at(position + 1, distance, u32::MAX as usize)?;
+            position = signed(own_position);
             let node_attributes = match input.node_attributes.position(attributes.len() + 2)? {
                 0 => Vec::new(),
                 1 => attribute_list(&mut input.long_attributes)?,
@@ -223,7 +223,7 @@ impl Decoder<'_> {
             let mut node = Node {
                 operator,
                 name: own,
-                position: u32::try_from(position).unwrap_or(u32::MAX),
+                position: tree::position(own_position),
                 group,
                 slot,
                 attributes: node_attributes,
@@ -293,8 +293,7 @@ impl Decoder<'_> {
                 let Some(value) = value else { continue };
                 let maker = &mut makers[value.index()];
                 if *maker == Maker::Undefined {
-                    let output = u32::try_from(output).unwrap_or(u32::MAX);
-                    *maker = Maker::Node { node: NodeId::new(at), output };
+                    *maker = Maker::Node { node: NodeId::new(at), output: tree::position(output) };
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use typeloom_onnx::messages::GraphProto;
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 use super::columns::COUNT;
 use super::{Error, MAGIC, VERSION, decode, encode};

@@ -10,6 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use typeloom_contracts::datum::Datum;
 use typeloom_contracts::peer_selector::PeerId;
+use typeloom_testing::Random;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_wire::clock::Clock;
 use typeloom_wire::delivery::{Effects, Wanted};
@@ -21,22 +22,6 @@ use typeloom_wire::send::{Outgoing, SendError};
 use typeloom_wire::transport::{Inbound, Transport, TransportError};
 
 use crate::ports::tensor;
-
-/// Deterministic pseudorandom numbers.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % bound
-    }
-
-    fn one_in(&mut self, bound: u64) -> bool {
-        self.below(bound) == 0
-    }
-}
 
 #[derive(Default)]
 struct SimulatedTime(Mutex<Duration>);
@@ -143,8 +128,8 @@ impl Transport for UnreliableTransport {
                 return None;
             }
             network.count_event("arrived late");
-            let at = network.random.below(network.delayed.len() as u64);
-            Some(network.delayed.swap_remove(usize::try_from(at).expect("an index")))
+            let at = network.random.below(network.delayed.len());
+            Some(network.delayed.swap_remove(at))
         });
         if let Some(DelayedMessage { from, to, request }) = delayed {
             simulation.deliver(&from, &to, &request);
@@ -198,7 +183,7 @@ impl Transport for UnreliableTransport {
 #[derive(Default)]
 struct Disk {
     entries: MemoryJournal,
-    writes_until_killed: Option<u64>,
+    writes_until_killed: Option<usize>,
     /// Whether the last of these writes is still stored.
     is_last_write_stored: bool,
 }
@@ -383,9 +368,9 @@ fn relay(seed: u64, count: u32) -> BTreeMap<&'static str, usize> {
             2 => drop(b.forward(None, Some(&c.name))),
             3 => drop(b.endpoint.flush(short)),
             4 => drop(c.forward(None, None)),
-            5 => [&a, &b, &c][usize::try_from(random.below(3)).expect("an index")].kill_soon(&mut random),
+            5 => [&a, &b, &c][random.below(3)].kill_soon(&mut random),
             6 => simulation.with(|network| {
-                let who = ["a", "b", "c"][usize::try_from(random.below(3)).expect("an index")];
+                let who = ["a", "b", "c"][random.below(3)];
                 network.disconnected.insert(peer(who));
             }),
             _ => simulation.with(|network| network.disconnected.clear()),

@@ -1,10 +1,10 @@
 //! `typeloom check --against SUBJECT[@VERSION]`: differences from a version of a registry.
 
 use serde_json::{Value, json};
+use typeloom_io::stores::Missing;
 use typeloom_registry::{Reference, Registry, json as objects};
 use typeloom_report::finding::Difference;
 use typeloom_report::list;
-use typeloom_stores::Missing;
 
 use crate::args::registry::AgainstArgs;
 use crate::commands::registry::open;

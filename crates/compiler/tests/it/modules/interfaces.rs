@@ -40,7 +40,7 @@ fn an_artifact_is_loaded_as_it_was_saved() {
     let loaded =
         Artifact::load(&artifact.to_bytes().expect("it can be written"), &components()).expect("it loads");
     assert_eq!(loaded.model, artifact.model);
-    assert_eq!(loaded.dispatch, artifact.dispatch);
+    assert_eq!(loaded.dispatch(), artifact.dispatch());
     assert_eq!(loaded.interface, artifact.interface);
     assert_eq!(loaded.type_of("scores"), Some("tensor.f32"));
 }

@@ -88,7 +88,7 @@ fn a_declared_operator_is_used_within_the_bounds_of_its_ports() {
     let compiler = Compiler::new().run_on_backend::<ByExecution<OwnRelu>>("compute");
     let own = compiler.compile(model("m (float[n] x) => (float[n] y) { y = Relu(x) }")).unwrap();
     assert_eq!(operators(&own), ["Relu"]);
-    assert_eq!(&*own.dispatch[0].method, "execute");
+    assert_eq!(&*own.dispatch()[0].method, "execute");
     let lowered = compiler.compile(model("m (double[n] x) => (double[n] y) { y = Relu(x) }")).unwrap();
     assert!(!operators(&lowered).contains(&"Relu"));
 }
@@ -110,7 +110,8 @@ fn a_backend_of_one_element_type_gets_the_nodes_that_compute_on_it() {
     let compiler = Compiler::new().run_on_backend::<ByExecution<F32>>("compute");
     let text = "m (float[n] x, int64[n] i) => (float[n] y, int64[n] j) { y = Exp(x)  j = Add(i, i) }";
     let artifact = compiler.compile(model(text)).unwrap();
-    let on: Vec<&str> = artifact.dispatch.iter().map(|entry| &*entry.operator).collect();
+    let dispatch = artifact.dispatch();
+    let on: Vec<&str> = dispatch.iter().map(|entry| &*entry.operator).collect();
     assert_eq!(on, ["Exp"]);
 }
 

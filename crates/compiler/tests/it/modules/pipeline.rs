@@ -194,7 +194,8 @@ fn operators_on_a_slot_are_stamped_with_contract_slot_and_dispatch() {
     });
     let compiler = Compiler::new().bind_backend::<ByExecution<WithGelu>>("compute");
     let artifact = compiler.compile(module).expect("the backend has Gelu");
-    let methods: Vec<_> = artifact.dispatch.iter().map(|it| (&*it.operator, &*it.method)).collect();
+    let dispatch = artifact.dispatch();
+    let methods: Vec<_> = dispatch.iter().map(|it| (&*it.operator, &*it.method)).collect();
     assert_eq!(methods, [("Neg", "neg"), ("Gelu", "execute")]);
     let graph = artifact.model.graph.as_ref().expect("it has a graph");
     let stamp = |key: &str| {

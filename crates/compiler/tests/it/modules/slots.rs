@@ -238,7 +238,7 @@ fn a_registered_protocol_has_operators_types_and_a_binding() {
     let artifact = compiler.compile(module("Round")).expect("it compiles");
     assert_eq!(artifact.type_of("start"), Some("trigger"));
     assert_eq!(artifact.type_of("heard"), Some("peer_id_vec"));
-    assert_eq!(&*artifact.dispatch[0].method, "round");
+    assert_eq!(&*artifact.dispatch()[0].method, "round");
     let error = compiler.compile(module("Rond")).expect_err("it has no such operator");
     assert!(error.to_string().contains("`Rond`") && error.to_string().contains("`Round`"), "{error}");
 }

@@ -7,7 +7,7 @@ use typeloom_onnx::messages::{AttributeProto, ModelProto, NodeProto, ValueInfoPr
 use typeloom_rewrite::coerce::{Policy, keeps_values};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Mode;
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 use super::repaired;
 use crate::support::{graph, solved};

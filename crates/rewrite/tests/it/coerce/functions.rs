@@ -6,7 +6,7 @@ use typeloom_onnx::text::{PrintOptions, print_node};
 use typeloom_rewrite::coerce::{Policy, Repair};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Mode;
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 use super::brute_force::Rng;
 use super::repaired;

@@ -15,10 +15,9 @@ use typeloom_module::graph::Graph;
 use typeloom_module::graph::value::ValueRef;
 use typeloom_module::module::Module;
 use typeloom_onnx::messages::IntoAttribute;
+use typeloom_testing::Random;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
-
-use crate::modules::support::Random;
 
 /// The value of the symbol `N` in all runs.
 pub(crate) const N: usize = 3;

@@ -1,7 +1,7 @@
 //! Diagnostic code `missing-attribute`.
 
-use crate::catalogue::OpKind;
 use crate::diagnostic::{Code, Diagnostic, Mark, Part, Scope, list, quote};
+use crate::operators::OpKind;
 use crate::program::StepId;
 use crate::signature::AttributeKind;
 

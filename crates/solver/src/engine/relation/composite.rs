@@ -10,11 +10,9 @@ use typeloom_types::relation::RelationError;
 use crate::dim::shape::DimVec;
 use crate::rule::{Port, RuleCx, RuleError};
 use crate::solution::{Difference, Type};
+use crate::state::declarations::MAX_CHILDREN;
 use crate::state::parts::{Part, Parts};
 use crate::ty::{Clash, Head, Ty};
-
-/// Maximum number of children of a composite, including those of nested composites.
-pub(crate) const MAX_CHILDREN: usize = 4096;
 
 /// Makes `composite` the composite of these children; returns whether a port was narrowed.
 pub(super) fn bundle(

@@ -17,8 +17,8 @@ use smallvec::SmallVec;
 use typeloom_types::relation::TypeRelation;
 
 use super::{Ports, expand};
-use crate::catalogue::{OpKind, Operators};
 use crate::elem::ElemSet;
+use crate::operators::{OpKind, Operators};
 use crate::program::{StepId, ValueId};
 use crate::rule::cx::Uncached;
 use crate::rule::{Port, RuleCx, RuleError};

@@ -1,7 +1,7 @@
 //! Cost: the number of runs of steps in large graphs.
 
 use typeloom_onnx::messages::{GraphProto, NodeProto};
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
 use typeloom_types::tree::builtin::{TYPE_SCALAR_F32, TYPE_TENSOR_F32, TYPE_TENSOR_F64};
 

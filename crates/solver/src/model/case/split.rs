@@ -16,7 +16,7 @@ use crate::state::assumptions::Assumptions;
 use crate::state::cases::AtQuestion;
 use crate::state::frame::Frame;
 use crate::state::limit::Limit;
-use crate::state::rare::{OnWrite, Rare};
+use crate::state::rare::Rare;
 
 /// A solved case. The dims of its core are empty, because all cases share those of the model.
 pub(crate) struct Leaf<'a> {
@@ -77,7 +77,7 @@ enum Outcome<'a> {
 /// Solves a case again with a trace.
 pub(crate) fn trace<'a>(
     core: &mut Core<'a>,
-    base: &OnWrite<Assumptions>,
+    base: &Assumptions,
     leaf: &mut Leaf<'a>,
     passes: &Passes<'_, 'a>,
 ) -> Result<(), CheckError> {
@@ -98,7 +98,7 @@ fn solve<'a>(
     core: &mut Core<'a>,
     passes: &Passes<'_, 'a>,
     pass: Pass,
-    assumptions: OnWrite<Assumptions>,
+    assumptions: Assumptions,
     facts: Facts,
 ) -> Result<Outcome<'a>, CheckError> {
     let literals = pass.literals.clone();
@@ -119,10 +119,10 @@ fn solve<'a>(
         }
         // A pass with open questions is kept only beyond the limits.
         let limit = Limit::Cases { most: MAX_CASES, depth: MAX_DEPTH };
-        let Rare { limited, splitting, .. } = &mut *frame.rare;
+        let Rare { limited, splitting, .. } = &mut frame.rare;
         limited.extend(splitting.iter().map(|step| (*step, limit)));
     }
-    let Calls { erroneous, has_open_claims, .. } = calls.into_inner().unwrap_or_default();
+    let Calls { erroneous, has_open_claims, .. } = calls;
     errors.retain(|error| is_in_case(&mut core.dims, &facts, error));
     let needs_empty = needs_empty(&mut core.dims, &literals);
     let leaves_little = leaves_little(&mut core.dims, &literals);
@@ -145,11 +145,7 @@ fn both(literals: &[Literal], request: CaseRequest) -> Vec<Vec<Literal>> {
 }
 
 /// The assumptions and facts that literals imply for symbols; `None` if they contradict each other.
-fn assumptions_of(
-    dims: &mut Dims,
-    base: &OnWrite<Assumptions>,
-    literals: &[Literal],
-) -> Option<(OnWrite<Assumptions>, Facts)> {
+fn assumptions_of(dims: &mut Dims, base: &Assumptions, literals: &[Literal]) -> Option<(Assumptions, Facts)> {
     let mut assumptions = base.clone();
     let mut facts = Facts::default();
     for Literal { request, holds } in literals {

@@ -15,7 +15,6 @@ use crate::model::{Checked, Mode};
 use crate::program::{Body, StepId, StepKind, ValueId};
 use crate::state::Core;
 use crate::state::frame::Frame;
-use crate::state::rare::OnWrite;
 
 /// The settled steps and values of a body.
 pub(super) struct Settled {
@@ -31,7 +30,7 @@ impl Settled {
         let mut core = Core::new(Arc::clone(checked.core.types.universe()));
         let mut frame = Frame::new(0, Arc::new(body));
         initial::start(&mut core, &mut frame);
-        let calls = OnWrite::new(Calls::new(bodies));
+        let calls = Calls::new(bodies);
         let mut engine = Engine::new(core, &checked.operators, calls, Mode::Permissive);
         let frame = engine.run(frame);
         let body = &frame.body;
@@ -42,11 +41,10 @@ impl Settled {
         });
         let elems: Vec<Option<Elem>> = elems.collect();
         let has_error = |step: StepId| {
-            frame.rare.is_written()
-                && [&frame.rare.errors, &frame.rare.second_errors]
-                    .iter()
-                    .filter_map(|errors| errors.get(&step))
-                    .any(|error| error.is_error(Mode::Strict))
+            [&frame.rare.errors, &frame.rare.second_errors]
+                .iter()
+                .filter_map(|errors| errors.get(&step))
+                .any(|error| error.is_error(Mode::Strict))
         };
         let mut settled = Self { steps: vec![true; body.steps.len()], values: elems };
         // Without an order, a value is read before it is known whether it is settled.

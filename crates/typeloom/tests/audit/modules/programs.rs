@@ -62,7 +62,8 @@ fn every_value_and_every_node_on_a_slot_is_stamped() -> Outcome {
     assert_eq!(stamps("Search"), Some(["Index", "near", "near.search"]));
     assert_eq!(stamps("Mul"), Some(["Backend", "compute", "compute.mul"]));
     assert_eq!(stamps("Encode"), Some(["Codec", "packing", "packing.encode"]));
-    let table: Vec<_> = artifact.dispatch.iter().map(|it| (&*it.slot, &*it.method)).collect();
+    let dispatch = artifact.dispatch();
+    let table: Vec<_> = dispatch.iter().map(|it| (&*it.slot, &*it.method)).collect();
     assert_eq!(
         table,
         [("near", "add"), ("compute", "mul"), ("near", "search"), ("compute", "exp"), ("packing", "encode")]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use typeloom_onnx::messages::GraphProto;
 use typeloom_onnx::text::is_unsafe;
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 
 use super::HOSTILE;
 use crate::engine::Engine;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use redb::StorageBackend;
 use typeloom_contracts::datum::Datum;
 use typeloom_contracts::peer_selector::PeerId;
-use typeloom_test_cases::number;
+use typeloom_testing::number;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_wire::clock::Clock;
 use typeloom_wire::delivery::{Effects, Wanted};

@@ -1,0 +1,1 @@
+"""Random calls of operators, for `tools/facts/runtime_values.py`."""

@@ -1,1 +1,0 @@
-"""Random calls of operators, for `tools/runtime_values.py`."""
