@@ -37,7 +37,7 @@ struct Model {
     bytes: Vec<u8>,
 }
 
-/// The models available to the tests: all with `TYPELOOM_TESTS=all`, which the CI sets. Otherwise every 30th generated or recorded
+/// The models available to the tests: all with `TYPELOOM_TESTS=all`, which `.ci/long` sets. Otherwise every 30th generated or recorded
 /// one, from `first`, which differs by law.
 fn models(first: usize) -> Vec<Model> {
     let (first, step) = (number(first, 0), number(30, 1));
