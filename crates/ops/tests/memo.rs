@@ -1,5 +1,4 @@
-//! Memoisation: rule applications that read the same data share a result, others do not. Bodies with fewer than three
-//! nodes are not memoised.
+//! Memoisation: rule applications that read the same data share a result, others do not.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -54,19 +53,39 @@ fn graph(nodes: Vec<NodeProto>) -> GraphProto {
     }
 }
 
-/// The number of nodes that a rule refuses.
-fn refusals(rule: RuleFn, graph: GraphProto) -> usize {
+fn encoded(graph: GraphProto) -> Vec<u8> {
     let model = ModelProto {
         ir_version: Some(8),
         graph: Some(graph),
         opset_import: vec![OperatorSetIdProto { version: Some(17), ..OperatorSetIdProto::default() }],
         ..ModelProto::default()
     };
-    let bytes = model.encode_to_vec();
+    model.encode_to_vec()
+}
+
+/// The number of nodes that a rule refuses.
+fn refusals(rule: RuleFn, graph: GraphProto) -> usize {
+    let bytes = encoded(graph);
     let universe = Universe::standard().clone();
     let catalogue = Refusing([Rule { name: "refuse.some", run: rule }]);
     let checked = check(&bytes, &catalogue, &universe, &Options::default()).expect("it is a model");
     checked.errors().len()
+}
+
+/// The builder of bodies keeps recent operators, which must be those that a lookup of each name finds.
+#[test]
+fn every_node_has_the_operator_of_its_name() {
+    let names = Standard.names("");
+    let spread = (0..3 * names.len()).map(|at| names[at * at % names.len()]);
+    let ops: Vec<&str> = spread.chain(names.iter().flat_map(|name| [*name, "Abs", *name])).collect();
+    let nodes = ops.iter().enumerate().map(|(at, op)| node(op, &["x"], &format!("v{at}"))).collect();
+    let bytes = encoded(graph(nodes));
+    let checked = check(&bytes, &Standard, Universe::standard(), &Options::default()).expect("it is a model");
+    for (at, op) in ops.iter().enumerate() {
+        let value = checked.find(&format!("v{at}")).expect("the node has an output");
+        let step = checked.body().maker(value).expect("a node makes the value");
+        assert_eq!(checked.operator(step), ("", *op));
+    }
 }
 
 #[test]

@@ -5,7 +5,8 @@
 //!
 //! Exporters number their names, and a graph uses names with near numbers together. [`hash`] keeps such names
 //! together in the table. A graph of a million nodes has a table larger than the caches; with hashes that
-//! scatter the names (`hash_one(name)`), a check takes 1.3 times as long. Any hash of the name is correct.
+//! scatter the names (`hash_one(name)`), a check takes 1.5 to 2 times as long, and 0.9 times for 5,000 nodes.
+//! Any hash of the name is correct.
 
 use std::convert::Infallible;
 use std::hash::{BuildHasher, Hasher};
@@ -42,7 +43,8 @@ impl<'a> Names<'a> {
     }
 
     /// As [`Names::intern_bytes`], for an input of a node; `None` for an omitted one. Most nodes read the output of the node
-    /// before them, so the newest name is compared first: a lookup for each takes a twentieth of a check.
+    /// before them, so the newest name is compared first: with a lookup for each, a check of 5,000 nodes takes 1.07 times as
+    /// long. The id must be that of [`Names::intern_bytes`], which a test compares.
     #[inline]
     pub(super) fn intern_input(&mut self, name: &'a [u8]) -> Result<Option<NameId>, Utf8Error> {
         match self.names.last() {
