@@ -125,8 +125,8 @@ impl Server {
         Ok(server)
     }
 
-    /// Sends one request, which repeats its call for at least the time `least`. After any result except an answer or a
-    /// rejection, the server must not be used again.
+    /// Sends one request, which repeats its call for at least the time `least`. After any result except an
+    /// answer or a rejection, the server must not be used again.
     pub fn ask(&mut self, method: &str, model: &Path, least: Duration, limit: Duration) -> Outcome {
         let request = format!("{method}\t{}\t{}\n", model.display(), least.as_nanos());
         if self.requests.write_all(request.as_bytes()).and_then(|()| self.requests.flush()).is_err() {

@@ -1,8 +1,9 @@
 //! `typeloom-bench`: times typeloom, the ONNX reference and a Rust peer on the same models in one run.
 //!
-//! The families of models are in `families` and in the package of that name, each contender is a process (`contender`, `serve`,
-//! `reference.py`), `measure` interleaves the runs, `report` writes the tables and `targets` the verdicts.
-//! Numbers from different runs or machines are not comparable; ratios within one run are.
+//! The families of models are in `families` and in the package of that name, each contender is a process
+//! (`contender`, `serve`, `reference.py`), `measure` interleaves the runs, `report` writes the tables and
+//! `targets` the verdicts. Numbers from different runs or machines are not comparable; ratios within one run
+//! are.
 
 use std::fs;
 use std::path::PathBuf;

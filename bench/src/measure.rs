@@ -264,8 +264,8 @@ impl Drop for Placed {
     }
 }
 
-/// The least time of a run, which repeats a shorter call: a single call of some microseconds mostly measures the loading
-/// of caches that the process before it used.
+/// The least time of a run, which repeats a shorter call: a single call of some microseconds mostly measures
+/// the loading of caches that the process before it used.
 const LEAST: Duration = Duration::from_millis(2);
 
 /// A case gets additional runs if its runs took less than this with every method: a median of few runs of

@@ -1,7 +1,7 @@
 //! Serving side of the protocol for contenders in Rust: the bench starts itself as their server.
 //!
-//! The protocol is that of `reference.py`, in lines: a request is a method, a path and the least time of all calls, an
-//! answer is time and memory.
+//! The protocol is that of `reference.py`, in lines: a request is a method, a path and the least time of all
+//! calls, an answer is time and memory.
 
 use std::hint;
 use std::io::{self, BufRead, Write};

@@ -133,8 +133,8 @@ fn linearity(measured: &[Measured]) -> Option<Promise> {
     })
 }
 
-/// All pairs of rows of a family in which the larger one has at least four times the size. For smaller ratios, noise hides
-/// growth.
+/// All pairs of rows of a family in which the larger one has at least four times the size. For smaller
+/// ratios, noise hides growth.
 fn far_pairs(rows: &[Row]) -> impl Iterator<Item = (&Row, &Row)> {
     rows.iter().flat_map(|small| {
         rows.iter()

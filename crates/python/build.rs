@@ -1,7 +1,7 @@
 //! Linker arguments of an extension module.
 //!
-//! macOS resolves the symbols of the interpreter when it loads the module. On Linux on x86-64, the linker of the toolchain (`rust-lld`)
-//! folds identical functions.
+//! macOS resolves the symbols of the interpreter when it loads the module. On Linux on x86-64, the linker of
+//! the toolchain (`rust-lld`) folds identical functions.
 
 fn main() {
     pyo3_build_config::add_extension_module_link_args();

@@ -1,4 +1,5 @@
-//! Serialized models. Every model is valid and well typed, and declares the types of its inputs and outputs only.
+//! Serialized models. Every model is valid and well typed, and declares the types of its inputs and outputs
+//! only.
 
 mod control;
 mod flat;

@@ -1,8 +1,8 @@
 //! Processes under callgrind, and their counts.
 //!
-//! The environment, whose size moves the stack, and the number of threads are the same in all runs. Callgrind shows the
-//! program a processor of its own, so the vector instructions that the program and the C library choose do not depend on the
-//! machine, as long as it has AVX2.
+//! The environment, whose size moves the stack, and the number of threads are the same in all runs. Callgrind
+//! shows the program a processor of its own, so the vector instructions that the program and the C library
+//! choose do not depend on the machine, as long as it has AVX2.
 
 use std::env;
 use std::num::NonZero;
@@ -17,11 +17,12 @@ use anyhow::{Context, Result, anyhow, bail};
 use crate::FACTOR;
 use crate::catalogue::Family;
 
-/// The pattern of the name of [`measured`](crate::measured), with and without mangling. No other function matches.
+/// The pattern of the name of [`measured`](crate::measured), with and without mangling. No other function
+/// matches.
 const MEASURED: &str = "*typeloom_bench_guards*measured*";
 
-/// The counts of each family at its size and at [`FACTOR`] times that, each the median of several runs, because the seeds of hash maps
-/// differ between processes. Counts on all processors.
+/// The counts of each family at its size and at [`FACTOR`] times that, each the median of several runs,
+/// because the seeds of hash maps differ between processes. Counts on all processors.
 pub(crate) fn count(families: &[&'static Family], runs: usize) -> Result<Vec<[u64; 2]>> {
     let own = env::current_exe().context("this program has a file")?;
     // The large sizes first, so that the processors end at about the same time.

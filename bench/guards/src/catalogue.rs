@@ -1,7 +1,7 @@
 //! The families: inputs of a size, and the work on them that is counted.
 //!
-//! `size` of a family is small, because programs under callgrind are about 50 times slower, and large enough that work that grows
-//! with its square exceeds the limit.
+//! `size` of a family is small, because programs under callgrind are about 50 times slower, and large enough
+//! that work that grows with its square exceeds the limit.
 
 mod check;
 mod files;
@@ -57,15 +57,16 @@ impl Growth {
 /// The state of the process before the count.
 #[derive(Clone, Copy)]
 pub(crate) enum Start {
-    /// An input of a tenth of the family's size was processed, so that tables exist and every operator was applied.
+    /// An input of a tenth of the family's size was processed, so that tables exist and every operator was
+    /// applied.
     Warm,
     /// Nothing was processed.
     Cold,
 }
 
 impl Start {
-    /// The size of the input to process before the counted one, for a family of this size. It is the same for both counts, so that
-    /// they start from the same state.
+    /// The size of the input to process before the counted one, for a family of this size. It is the same for
+    /// both counts, so that they start from the same state.
     pub(crate) fn warm_size(self, size: usize) -> Option<usize> {
         match self {
             Self::Warm => Some((size / 10).max(1)),

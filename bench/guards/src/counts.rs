@@ -10,7 +10,8 @@
 //!   raised: symbols are compared by their bounds
 //! ```
 //!
-//! Families are sorted by name. [`Counts::parse`] and [`Display`](std::fmt::Display) are inverse, except for comments.
+//! Families are sorted by name. [`Counts::parse`] and [`Display`](std::fmt::Display) are inverse, except for
+//! comments.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -104,8 +105,8 @@ impl Counts {
     /// Records the counts of `rows`. Each replaced reason is that of the last rise.
     ///
     /// # Errors
-    /// A record with the same sizes would rise by more than [`TOLERANCE`], and there is no reason; or `rows` lack a family that was
-    /// counted with another compiler. Nothing is changed then.
+    /// A record with the same sizes would rise by more than [`TOLERANCE`], and there is no reason; or `rows`
+    /// lack a family that was counted with another compiler. Nothing is changed then.
     pub(crate) fn update(&mut self, rows: &[Row], compiler: Compiler, reason: Option<&str>) -> Result<()> {
         let reason = reason
             .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))

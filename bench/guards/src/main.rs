@@ -1,12 +1,13 @@
-//! `typeloom-bench-guards`: counts the instructions of every benchmark family at two sizes, and compares them with recorded counts.
+//! `typeloom-bench-guards`: counts the instructions of every benchmark family at two sizes, and compares them
+//! with recorded counts.
 //!
-//! The program starts itself for each family and size under callgrind. The new process prepares an input, and callgrind counts the
-//! instructions inside of one function, [`measured`]. Two rules decide:
+//! The program starts itself for each family and size under callgrind. The new process prepares an input, and
+//! callgrind counts the instructions inside of one function, [`measured`]. Two rules decide:
 //!
-//! - Work grows linearly: at ten times the size, at most [`LINEAR`](catalogue::LINEAR) times the instructions. A family with another
-//!   limit states the reason in the [`catalogue`].
-//! - No family has more than [`TOLERANCE`](verdict::TOLERANCE) per cent more instructions than `counts.txt` records. A higher record
-//!   needs a reason, which the file keeps.
+//! - Work grows linearly: at ten times the size, at most [`LINEAR`](catalogue::LINEAR) times the
+//!   instructions. A family with another limit states the reason in the [`catalogue`].
+//! - No family has more than [`TOLERANCE`](verdict::TOLERANCE) per cent more instructions than `counts.txt`
+//!   records. A higher record needs a reason, which the file keeps.
 //!
 //! | module | contents |
 //! |---|---|
@@ -37,7 +38,8 @@ use crate::verdict::{Finding, Row};
 /// The factor between the two sizes of a family.
 const FACTOR: usize = 10;
 
-/// The number of runs of which the median is recorded. The counts of one family differ by up to 6 % between processes.
+/// The number of runs of which the median is recorded. The counts of one family differ by up to 6 % between
+/// processes.
 const RUNS: usize = 3;
 
 /// The recorded counts.
@@ -57,8 +59,8 @@ fn main() -> Result<ExitCode> {
 
 /// The work whose instructions are counted.
 ///
-/// Callgrind finds this function by its name. It has a call after the work, so that the work is not a tail call, which would end
-/// the count at its first return.
+/// Callgrind finds this function by its name. It has a call after the work, so that the work is not a tail
+/// call, which would end the count at its first return.
 #[inline(never)]
 fn measured(work: &mut dyn FnMut()) {
     work();
@@ -67,7 +69,8 @@ fn measured(work: &mut dyn FnMut()) {
 
 /// Prepares an input, and processes it once.
 fn run(family: &Family, size: usize) {
-    // Kernels never leave this thread, on machines with any number of processors. An error means that a pool exists already.
+    // Kernels never leave this thread, on machines with any number of processors. An error means that a pool
+    // exists already.
     drop(rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global());
     if let Some(warm) = family.start.warm_size(family.size) {
         (family.prepare)(warm)();
@@ -103,7 +106,8 @@ fn check(families: &[&'static Family]) -> Result<ExitCode> {
     let (recorded, compiler) = (recorded()?, Compiler::running()?);
     let is_same = recorded.compiler.as_ref() == Some(&compiler);
     let mut rows = rows(families, 1, &recorded)?;
-    // One run decides about most families; medians of several runs exclude that the seeds of hash maps cause an error.
+    // One run decides about most families; medians of several runs exclude that the seeds of hash maps cause
+    // an error.
     let is_doubtful =
         |row: &&mut Row| row.recorded.is_some() && row.findings(is_same).iter().any(Finding::is_error);
     for row in rows.iter_mut().filter(is_doubtful) {

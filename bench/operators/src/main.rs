@@ -4,8 +4,8 @@
 //!
 //! - `run N` runs the model N times and returns the total in nanoseconds.
 //! - `memory` returns the peak memory of the process and its memory before the model was loaded, in bytes.
-//! - `output FOLDER` runs the model, writes the elements of output `i` to the file `i` of the folder, and returns the types of
-//!   the outputs, for example `F32:2,3`.
+//! - `output FOLDER` runs the model, writes the elements of output `i` to the file `i` of the folder, and
+//!   returns the types of the outputs, for example `F32:2,3`.
 //!
 //! An answer starts with `ok` or `no`. `RAYON_NUM_THREADS` sets the number of threads.
 

@@ -5,8 +5,8 @@
 //! random order counts for the verdict.
 //!
 //! By default, the system's allocator keeps the pages of small pools and returns those of large ones, so that
-//! only large pools pay for new pages in every run. The benchmark sets environment variables that make it keep
-//! all pages, for both designs.
+//! only large pools pay for new pages in every run. The benchmark sets environment variables that make it
+//! keep all pages, for both designs.
 
 mod baseline;
 
@@ -232,7 +232,8 @@ fn main() {
         // A pool of a million types does not fit in any cache; its times are printed and not judged.
         if count < 1_000_000 {
             promises.judge(count, "new / baseline", new / base_new, 1.35);
-            // From 100,000 types on, the types do not fit in the caches, and comparing one reads a cache line more.
+            // From 100,000 types on, the types do not fit in the caches, and comparing one reads a cache line
+            // more.
             let most = if count < 100_000 { 1.6 } else { 2.25 };
             promises.judge(count, "known in any order / baseline", any / base_any, most);
         }

@@ -5,8 +5,8 @@ use std::fs;
 /// Maximum number of characters of a line.
 const MAX_LINE: usize = 200;
 
-/// Resets the peak and returns the present memory in bytes. If the system does not allow it, the peak covers the lifetime of
-/// the process.
+/// Resets the peak and returns the present memory in bytes. If the system does not allow it, the peak covers
+/// the lifetime of the process.
 pub fn reset_peak() -> u64 {
     let _ = fs::write("/proc/self/clear_refs", "5");
     status("VmRSS")

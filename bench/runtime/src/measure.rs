@@ -2,9 +2,9 @@
 //! equally.
 //!
 //! In a round, every contender runs a batch that takes some milliseconds; the first batch is a warm-up. A
-//! contender stops when its time budget is spent. Outputs are compared, and deviating ones are marked. With several
-//! threads, a pause precedes each batch: the threads of ONNX Runtime spin for a while after a run, and would take
-//! a processor away from the next contender.
+//! contender stops when its time budget is spent. Outputs are compared, and deviating ones are marked. With
+//! several threads, a pause precedes each batch: the threads of ONNX Runtime spin for a while after a run,
+//! and would take a processor away from the next contender.
 //!
 //! The memory layout of a process changes its speed by up to a tenth for its whole lifetime. Therefore the
 //! measurement is repeated with several consecutive processes of each contender, and the report shows their

@@ -1,8 +1,8 @@
 //! Compares terms with `chalk-ir` and `polytype` on the same operations in one run. Ratios are meaningful,
 //! absolute times are not.
 //!
-//! Promises: the boxed family takes at most the time of `chalk-ir`, the interned family at most the time of the
-//! faster of both libraries.
+//! Promises: the boxed family takes at most the time of `chalk-ir`, the interned family at most the time of
+//! the faster of both libraries.
 
 mod chalk;
 

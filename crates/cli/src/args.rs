@@ -180,14 +180,15 @@ pub(crate) struct FixArgs {
     /// Show the casts, but write no file
     #[arg(long, group = "TargetArgs")]
     pub(crate) dry_run: bool,
-    /// The allowed casts: `minority` (as few as possible, with the least loss, to the types that most of the model
-    /// uses), `widest` (lossless casts; if there is none, one to the widest type), `lossless` (lossless ones only),
-    /// `fewest` (as few as possible, lossy ones included), `to=TYPE` (as few as possible, to TYPE even if lossy, all
-    /// others lossless)
+    /// The allowed casts: `minority` (as few as possible, with the least loss, to the types that most of the
+    /// model uses), `widest` (lossless casts; if there is none, one to the widest type), `lossless` (lossless
+    /// ones only), `fewest` (as few as possible, lossy ones included), `to=TYPE` (as few as possible, to TYPE
+    /// even if lossy, all others lossless)
     #[arg(long, default_value = "minority", value_name = "POLICY")]
     pub(crate) policy: String,
-    /// Apply unsafe repairs as well, which are listed otherwise: casts that make different values of a comparison equal,
-    /// that wrap stored integers, or of texts to numbers, and repairs that are one of several with different results
+    /// Apply unsafe repairs as well, which are listed otherwise: casts that make different values of a
+    /// comparison equal, that wrap stored integers, or of texts to numbers, and repairs that are one of
+    /// several with different results
     #[arg(long)]
     pub(crate) unsafe_fixes: bool,
     /// Write the repaired model even if other errors remain; the exit code is then 1
@@ -261,7 +262,8 @@ pub(crate) struct SolveArgs {
     /// Give a value of the main graph a type: `x=float[batch, 3]`, or a node of the type tree: `x=tensor.f32`
     #[arg(long = "seed", value_name = "NAME=TYPE")]
     pub(crate) seeds: Vec<String>,
-    /// Replace a symbol of the model: by a number, another symbol, an expression (`seq=128`, `a=b`, `total=past + seq`)
+    /// Replace a symbol of the model: by a number, another symbol, an expression (`seq=128`, `a=b`,
+    /// `total=past + seq`)
     #[arg(long = "assume", value_name = "SYMBOL=DIM")]
     pub(crate) assume: Vec<String>,
     /// Treat symbols that the graph forces to be equal as one
@@ -280,7 +282,8 @@ pub(crate) struct ReadArgs {
     /// Accept values without a proven type, and unknown operators
     #[arg(long)]
     pub(crate) permissive: bool,
-    /// Read the settings from FILE (`typeloom.toml` or `pyproject.toml`) instead of the nearest one above each model
+    /// Read the settings from FILE (`typeloom.toml` or `pyproject.toml`) instead of the nearest one above
+    /// each model
     #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
     pub(crate) config: Option<PathBuf>,
     /// Read no settings from files
@@ -305,15 +308,16 @@ pub(crate) enum Color {
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) inputs: InputArgs,
-    /// Check this many models at the same time (default: the number of processors); the output does not depend on it
+    /// Check this many models at the same time (default: the number of processors); the output does not
+    /// depend on it
     #[arg(long, short, value_name = "NUMBER")]
     pub(crate) jobs: Option<NonZeroUsize>,
-    /// Report a model whose check needs more memory than this, in bytes or with a unit (`512M`), as a file that cannot be checked.
-    /// Each model is first checked by another process with this limit
+    /// Report a model whose check needs more memory than this, in bytes or with a unit (`512M`), as a file
+    /// that cannot be checked. Each model is first checked by another process with this limit
     #[arg(long, value_name = "SIZE", value_parser = size::size)]
     pub(crate) max_memory: Option<u64>,
-    /// Report nodes that a runtime cannot run, such as `onnxruntime-1.31`; can be repeated. `typeloom targets` lists the
-    /// runtimes
+    /// Report nodes that a runtime cannot run, such as `onnxruntime-1.31`; can be repeated.
+    /// `typeloom targets` lists the runtimes
     #[arg(long = "target", value_name = "NAME")]
     pub(crate) targets: Vec<String>,
     #[command(flatten)]

@@ -1,6 +1,8 @@
-//! Ends the work on one file at a panic, so that the others are processed, and shows a panic of a command as an error.
+//! Ends the work on one file at a panic, so that the others are processed, and shows a panic of a command as
+//! an error.
 //!
-//! The hook of the process prints nothing: a panic that is caught, here or in a run of a model, is shown as the error that it becomes.
+//! The hook of the process prints nothing: a panic that is caught, here or in a run of a model, is shown as
+//! the error that it becomes.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -27,7 +29,8 @@ pub(crate) fn install() {
 
 /// Does some work. A panic is an error that names `what`.
 pub(crate) fn guard<R>(what: &str, work: impl FnOnce() -> anyhow::Result<R>) -> anyhow::Result<R> {
-    // The state that a panic leaves is not used: each file has its own, and caches are locked by mutexes that ignore poison.
+    // The state that a panic leaves is not used: each file has its own, and caches are locked by mutexes that
+    // ignore poison.
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(error(what, &*panic)))
 }
 

@@ -1,14 +1,15 @@
 //! The rustdoc JSON of a crate: read from a file, or built from a folder or a package of the registry.
 //!
-//! [`Documentation`] builds in a temporary project that has the crate as its only dependency. So cargo resolves folders
-//! and packages in the same way, and writes neither a lock file nor build results into the folder of the user. The lock
-//! file of the folder's workspace is copied if there is one, so that the dependencies have the versions that it records.
+//! [`Documentation`] builds in a temporary project that has the crate as its only dependency. So cargo
+//! resolves folders and packages in the same way, and writes neither a lock file nor build results into the
+//! folder of the user. The lock file of the folder's workspace is copied if there is one, so that the
+//! dependencies have the versions that it records.
 //!
 //! The JSON contains private and hidden items. The comparison needs private items for variances and for
 //! sealed traits. With hidden items in the JSON, an item that became hidden does not count as removed.
 //!
-//! **Invariant:** only cargo is started, with arguments and without a shell. Names and versions are checked by
-//! [`spec`] before they become a part of an argument or of the manifest.
+//! **Invariant:** only cargo is started, with arguments and without a shell. Names and versions are checked
+//! by [`spec`] before they become a part of an argument or of the manifest.
 //!
 //! **Limits:** `[patch]` sections and `.cargo/config.toml` of the folder do not apply. At the timeout, cargo
 //! is stopped; compilers that it started continue until their crate is compiled.

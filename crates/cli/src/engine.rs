@@ -1,9 +1,10 @@
 //! Backends that are separate commands.
 //!
-//! External engines are large, so `typeloom` does not contain them. Each is a crate with a command `typeloom-engine-NAME`.
-//! That command uses this library with the engine as backend: it takes the arguments of `typeloom run` and does all of the
-//! work, from reading the model to the exit code. `typeloom run --backend NAME` looks for it in its own folder and then on
-//! the path, and starts it with its own arguments.
+//! External engines are large, so `typeloom` does not contain them. Each is a crate with a command
+//! `typeloom-engine-NAME`. That command uses this library with the engine as backend: it takes the arguments
+//! of `typeloom run` and does all of the work, from reading the model to the exit code.
+//! `typeloom run --backend NAME` looks for it in its own folder and then on the path, and starts it with its
+//! own arguments.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -31,7 +32,8 @@ enum Verb {
     Run(RunArgs),
 }
 
-/// The command `typeloom-engine-NAME`. `make` returns the engine; its argument is the shared library to load, if given.
+/// The command `typeloom-engine-NAME`. `make` returns the engine; its argument is the shared library to load,
+/// if given.
 pub fn command(name: &str, make: impl Fn(Option<&Path>) -> anyhow::Result<Arc<dyn Engine>>) -> ExitCode {
     let Args { verb: Verb::Run(args) } = Args::parse();
     ExitCode::from(output::exit_code(if args.backend == CPU || args.backend == name {

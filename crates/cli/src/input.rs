@@ -1,8 +1,8 @@
 //! Input files: maps or reads the bytes of models, and checks them.
 //!
-//! A large model is mapped into memory, not read: checking reads the pages of the graph and none
-//! of the weights. Standard input is read whole. A model in ONNX's textual syntax is converted: it is recognised by the
-//! name of its file, or by its first character.
+//! A large model is mapped into memory, not read: checking reads the pages of the graph and none of the
+//! weights. Standard input is read whole. A model in ONNX's textual syntax is converted: it is recognised by
+//! the name of its file, or by its first character.
 
 use std::ffi::OsStr;
 use std::io::Read as _;
@@ -90,7 +90,8 @@ impl Source {
         Ok(if self.is_text_of(&bytes) { model_of_text(&bytes) } else { Ok(bytes) })
     }
 
-    /// Whether the file has the name or the contents of a model in the textual syntax. Standard input is not read.
+    /// Whether the file has the name or the contents of a model in the textual syntax. Standard input is not
+    /// read.
     pub(crate) fn is_text(&self) -> anyhow::Result<bool> {
         Ok(self.path.is_some() && self.is_text_of(&self.contents()?))
     }
@@ -131,7 +132,8 @@ pub(crate) fn is_text_name(name: &OsStr) -> bool {
 
 /// Converts a model in the textual syntax.
 fn model_of_text(bytes: &[u8]) -> Result<Bytes, Box<Diagnostic>> {
-    // A character that is not UTF-8 is an error unless it is in a string or a comment, where it does not matter.
+    // A character that is not UTF-8 is an error unless it is in a string or a comment, where it does not
+    // matter.
     let text = String::from_utf8_lossy(bytes);
     text::model_bytes(&text)
         .map(|model| Bytes::Read(model.into()))
@@ -290,7 +292,8 @@ pub(crate) fn read_assumption(text: &str) -> anyhow::Result<(String, String)> {
     }
 }
 
-/// The name, the text of the type and the type of `NAME=TYPE`; the name may itself contain `=`, a type cannot.
+/// The name, the text of the type and the type of `NAME=TYPE`; the name may itself contain `=`, a type
+/// cannot.
 pub(crate) fn read_seed(text: &str) -> anyhow::Result<(String, String, Seed)> {
     let Some((name, ty)) = text.rsplit_once('=') else {
         let random =

@@ -69,7 +69,8 @@ impl Interfaces {
         }
     }
 
-    /// Reduces the interface to the part that a contract can express. Returns a note for each fact that is left out.
+    /// Reduces the interface to the part that a contract can express. Returns a note for each fact that is
+    /// left out.
     fn project(&mut self, contract: &Contract) -> Result<Vec<String>, BundleError> {
         self.functions.truncate(1);
         let mut notes = Vec::new();
@@ -143,8 +144,8 @@ fn of_contract(source: &Source, bytes: &[u8], file: Option<&str>) -> anyhow::Res
     Ok(Content::Interfaces(Interfaces { program, functions: vec![exported], origin }))
 }
 
-/// Reduces each side to the part that a contract on the other side can express. Returns a note for each fact that is left
-/// out; `None` if no side is a contract.
+/// Reduces each side to the part that a contract on the other side can express. Returns a note for each fact
+/// that is left out; `None` if no side is a contract.
 pub(crate) fn project(old: &mut Content, new: &mut Content) -> Result<Option<Vec<String>>, BundleError> {
     let (Content::Interfaces(old), Content::Interfaces(new)) = (old, new) else { return Ok(None) };
     let (before, after) = (old.contract().cloned(), new.contract().cloned());

@@ -1,11 +1,12 @@
 //! Interruption by Ctrl-C and SIGTERM.
 //!
-//! A signal ends a process at once by default, which is right as long as nothing has to be cleaned up. A command that writes a temporary
-//! file, or that reports the results before an interruption, is watched: a thread looks for a signal every [`POLL`]. It removes the
-//! temporary files and ends the process; a command that [listens](Interrupt::listen) has [`GRACE`] to end by itself before.
+//! A signal ends a process at once by default, which is right as long as nothing has to be cleaned up. A
+//! command that writes a temporary file, or that reports the results before an interruption, is watched: a
+//! thread looks for a signal every [`POLL`]. It removes the temporary files and ends the process; a command
+//! that [listens](Interrupt::listen) has [`GRACE`] to end by itself before.
 //!
-//! A command that runs until a signal is watched too: a shell without job control starts processes in the background with SIGINT ignored,
-//! and they could be ended by SIGTERM only.
+//! A command that runs until a signal is watched too: a shell without job control starts processes in the
+//! background with SIGINT ignored, and they could be ended by SIGTERM only.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,7 +33,8 @@ static IS_LISTENING: AtomicBool = AtomicBool::new(false);
 /// The files to remove at a signal.
 static TEMPORARY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Starts the thread that looks for signals: from now on they end the process, even if it was started with signals ignored.
+/// Starts the thread that looks for signals: from now on they end the process, even if it was started with
+/// signals ignored.
 ///
 /// If the system starts no thread, a signal has the effect that it had before.
 pub(crate) fn watch() {

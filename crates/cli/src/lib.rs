@@ -1,10 +1,10 @@
 //! The `typeloom` command: files in, types and diagnostics out.
 //!
-//! This crate is a thin layer: it reads files, draws progress, writes to the terminal and chooses the exit code. Other
-//! crates check the models and render the results.
+//! This crate is a thin layer: it reads files, draws progress, writes to the terminal and chooses the exit
+//! code. Other crates check the models and render the results.
 //!
-//! It is a library, so that the crate of an external engine can provide `typeloom run` with that engine as backend: see
-//! [`engine`].
+//! It is a library, so that the crate of an external engine can provide `typeloom run` with that engine as
+//! backend: see [`engine`].
 //!
 //! Exit codes: see [`exit`].
 

@@ -1,8 +1,8 @@
 //! Work on several threads, with results in the order of the items.
 //!
-//! [`Pool::submit`] passes an item to the threads, [`Pool::next`] returns the result of the oldest one. The number of items
-//! between the two is bounded, so that the memory for results does not grow with the number of items: a caller submits
-//! items until the pool [is full](Pool::is_full).
+//! [`Pool::submit`] passes an item to the threads, [`Pool::next`] returns the result of the oldest one. The
+//! number of items between the two is bounded, so that the memory for results does not grow with the number
+//! of items: a caller submits items until the pool [is full](Pool::is_full).
 //!
 //! **Invariant:** the results and their order do not depend on the number of threads.
 //!

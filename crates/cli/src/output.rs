@@ -30,7 +30,8 @@ impl Color {
 
 /// Escapes unsafe characters, except line breaks and the sequences that set colours.
 ///
-/// Text of a model is escaped when a message is composed, see [`escape`]. This is a second barrier for finished output.
+/// Text of a model is escaped when a message is composed, see [`escape`]. This is a second barrier for
+/// finished output.
 pub(crate) fn guarded(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut rest = text;
@@ -80,7 +81,8 @@ fn width_of(_: &std::io::Stdout) -> Option<usize> {
     None
 }
 
-/// Maximum width of an aligned column, in characters; wider entries are not aligned. Widths of formats have 16 bits.
+/// Maximum width of an aligned column, in characters; wider entries are not aligned. Widths of formats have
+/// 16 bits.
 pub(crate) const MAX_COLUMN: usize = 1000;
 
 /// Writes to standard output. A closed reader (`| head`) ends the program quietly.

@@ -1,7 +1,9 @@
-//! The files that the command reads and writes. An output replaces none of them, unless an argument requests it.
+//! The files that the command reads and writes. An output replaces none of them, unless an argument requests
+//! it.
 //!
-//! Files are compared by device and inode, so paths through links and `..` name the same file. A process runs one command, so the record
-//! is one of the process. A file counts as read when it is named by an argument or opened, and a file with tensors when its model is.
+//! Files are compared by device and inode, so paths through links and `..` name the same file. A process runs
+//! one command, so the record is one of the process. A file counts as read when it is named by an argument or
+//! opened, and a file with tensors when its model is.
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;

@@ -88,8 +88,8 @@ impl Reports {
         Ok(())
     }
 
-    /// Ends the reports of a run that was interrupted before a number of files. Reports on standard output and in pipes end
-    /// with this number. Files do not appear, and those of earlier runs stay.
+    /// Ends the reports of a run that was interrupted before a number of files. Reports on standard output
+    /// and in pipes end with this number. Files do not appear, and those of earlier runs stay.
     pub(crate) fn interrupt(mut self, missing: usize) -> anyhow::Result<()> {
         self.totals.missing = Some(missing);
         for mut report in self.open {

@@ -1,4 +1,5 @@
-//! The parts of `typeloom run`: given and generated inputs, limits, engines, outputs, and the comparison with a reference.
+//! The parts of `typeloom run`: given and generated inputs, limits, engines, outputs, and the comparison with
+//! a reference.
 
 pub(crate) mod budget;
 pub(crate) mod difference;

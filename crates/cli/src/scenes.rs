@@ -1,4 +1,5 @@
-//! The scene of a model: the model is checked with its settings, and its diagnostics are rendered. Two scenes have one for both.
+//! The scene of a model: the model is checked with its settings, and its diagnostics are rendered. Two scenes
+//! have one for both.
 
 use anyhow::bail;
 use typeloom_report::human;
@@ -54,8 +55,8 @@ pub(crate) fn changes(drawn: &Drawn) -> String {
     counted(drawn.scene.comparison.as_ref().map_or(0, |comparison| comparison.total), "change")
 }
 
-/// The target of a page with the changes of a command; `None` if there is none. The page is no model, so it cannot replace the input, or
-/// be mixed with a model on standard output.
+/// The target of a page with the changes of a command; `None` if there is none. The page is no model, so it
+/// cannot replace the input, or be mixed with a model on standard output.
 pub(crate) fn target(file: Option<&str>, model: Option<&Target>) -> anyhow::Result<Option<Target>> {
     let Some(file) = file else { return Ok(None) };
     let target = Target::output(file)?;
@@ -70,7 +71,8 @@ pub(crate) fn target(file: Option<&str>, model: Option<&Target>) -> anyhow::Resu
     Ok(Some(target))
 }
 
-/// Writes a page with the changes of a model by a command. Nothing is printed if the model is written to standard output.
+/// Writes a page with the changes of a model by a command. Nothing is printed if the model is written to
+/// standard output.
 pub(crate) fn write_changes(
     solve: &SolveArgs,
     source: &Source,

@@ -5,17 +5,18 @@
 //! | `GET /` | the page |
 //! | `GET /version` | the version of the page, which changes when the page does |
 //!
-//! The page asks for its version every second, and each of these requests looks at the source. So there is no clock here, and
-//! nothing is done while no page is open.
+//! The page asks for its version every second, and each of these requests looks at the source. So there is no
+//! clock here, and nothing is done while no page is open.
 //!
 //! # Security
 //!
-//! The server listens on 127.0.0.1 only. A request must name this server as its host, so that pages of other hosts cannot read the
-//! model by a name that they resolve to 127.0.0.1. Answers have a content security policy, are not stored, and cannot be put into frames.
-//! Other users of the same computer can read the page while it is served.
+//! The server listens on 127.0.0.1 only. A request must name this server as its host, so that pages of other
+//! hosts cannot read the model by a name that they resolve to 127.0.0.1. Answers have a content security
+//! policy, are not stored, and cannot be put into frames. Other users of the same computer can read the page
+//! while it is served.
 //!
-//! **Limits:** heads of requests have at most [`http::MAX_HEAD`] bytes and must arrive within [`TIMEOUT`]; bodies are not read. At most
-//! [`MAX_CONNECTIONS`] connections are open, further ones wait.
+//! **Limits:** heads of requests have at most [`http::MAX_HEAD`] bytes and must arrive within [`TIMEOUT`];
+//! bodies are not read. At most [`MAX_CONNECTIONS`] connections are open, further ones wait.
 
 mod http;
 

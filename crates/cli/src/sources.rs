@@ -8,8 +8,9 @@
 //! | a glob | the models that match it, and those in folders that match it; if it has an extension, all files that match it |
 //! | `@list` | those of the arguments in a file, one a line |
 //!
-//! In folders, models are the files with the suffix of a model or a text. An argument with the characters of a glob is a file
-//! if there is one with this name. An argument that begins with `@` is always a list; `./@list` is the file `@list`.
+//! In folders, models are the files with the suffix of a model or a text. An argument with the characters of
+//! a glob is a file if there is one with this name. An argument that begins with `@` is always a list;
+//! `./@list` is the file `@list`.
 //!
 //! **Invariant:** an argument that selects nothing is an error, except if `--exclude` leaves out a file.
 //!

@@ -1,4 +1,5 @@
-//! Output files. They are written atomically, and files that the command reads are replaced only on request, see [`reads`].
+//! Output files. They are written atomically, and files that the command reads are replaced only on request,
+//! see [`reads`].
 
 mod temporary;
 
@@ -101,7 +102,8 @@ impl Target {
         }
     }
 
-    /// Writes a changed model. Long parts of the old one are copied from file to file, so that weights take no memory.
+    /// Writes a changed model. Long parts of the old one are copied from file to file, so that weights take
+    /// no memory.
     pub(crate) fn write_changed(&self, old: &Bytes, pieces: &[Cow<'_, [u8]>]) -> anyhow::Result<()> {
         self.write_with(&mut |out| pieces.iter().try_for_each(|piece| copy(out, old, piece)))
     }
@@ -143,8 +145,8 @@ impl Target {
         self.write_with(&mut |out| out.write_all(bytes))
     }
 
-    /// Writes to a temporary file in the same folder and then renames it. So no partial file is visible, and a model that
-    /// is mapped into memory can be replaced.
+    /// Writes to a temporary file in the same folder and then renames it. So no partial file is visible, and
+    /// a model that is mapped into memory can be replaced.
     fn write_with(&self, write: &mut dyn FnMut(&mut Out<'_>) -> std::io::Result<()>) -> anyhow::Result<()> {
         let Some(mut stream) = self.stream()? else {
             let mut out = std::io::stdout().lock();
@@ -157,8 +159,8 @@ impl Target {
     }
 }
 
-/// A file that is written in parts. It appears at its path with [`Stream::commit`]; until then, and after an error, nothing
-/// changes there.
+/// A file that is written in parts. It appears at its path with [`Stream::commit`]; until then, and after an
+/// error, nothing changes there.
 pub(crate) struct Stream {
     file: BufWriter<File>,
     target: Target,
@@ -213,8 +215,8 @@ impl Stream {
     }
 }
 
-/// Writes a bundle to the output, if one is given. Returns whether it is standard output, which must not contain
-/// anything else.
+/// Writes a bundle to the output, if one is given. Returns whether it is standard output, which must not
+/// contain anything else.
 #[cfg(feature = "interfaces")]
 pub(crate) fn export(
     output: Option<&str>,

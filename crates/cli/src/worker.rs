@@ -1,10 +1,12 @@
 //! `check --max-memory`: a process with a limit on its memory checks each model before this process does.
 //!
-//! A process whose memory ends is aborted, which no code in it can prevent. So a worker, the same command with [`VARIABLE`] set, reads
-//! paths from standard input and answers each one that it has checked. If it ends instead, the model needs more memory than the limit, or
-//! ends the process for another reason: it is reported, and the next model gets a new worker. Each model is checked twice.
+//! A process whose memory ends is aborted, which no code in it can prevent. So a worker, the same command
+//! with [`VARIABLE`] set, reads paths from standard input and answers each one that it has checked. If it
+//! ends instead, the model needs more memory than the limit, or ends the process for another reason: it is
+//! reported, and the next model gets a new worker. Each model is checked twice.
 //!
-//! **Limits:** the limit concerns the memory that a process writes (`RLIMIT_DATA`): mapped files do not count.
+//! **Limits:** the limit concerns the memory that a process writes (`RLIMIT_DATA`): mapped files do not
+//! count.
 
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -79,7 +81,8 @@ impl Worker {
     }
 }
 
-/// Returns an error if the check of a model needs more memory than the limit. `worker` is kept for the next model.
+/// Returns an error if the check of a model needs more memory than the limit. `worker` is kept for the next
+/// model.
 pub(crate) fn test(plan: &Plan, worker: &mut Option<Worker>, source: &Source) -> anyhow::Result<()> {
     let name = &source.name;
     let Some(path) = source.path() else {

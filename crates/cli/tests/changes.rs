@@ -1,4 +1,5 @@
-//! Pages with the changes between two models: `view OLD NEW`, and `--view` of `fix`, `annotate` and `compile`.
+//! Pages with the changes between two models: `view OLD NEW`, and `--view` of `fix`, `annotate` and
+//! `compile`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

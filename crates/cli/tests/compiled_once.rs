@@ -1,13 +1,14 @@
 //! `cargo test --workspace` does not compile again what the first command of the README has compiled.
 //!
-//! Cargo compiles a crate once for each set of its features, and each crate that uses it as often. So a feature that one dependency adds
-//! in a build of the whole workspace costs a second compilation of all crates above it. `Cargo.toml` of the workspace and of this crate
-//! name such features.
+//! Cargo compiles a crate once for each set of its features, and each crate that uses it as often. So a
+//! feature that one dependency adds in a build of the whole workspace costs a second compilation of all
+//! crates above it. `Cargo.toml` of the workspace and of this crate name such features.
 
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// Crates that are meant to differ: the command, its reports and its input have features, and `clap` one for terminals.
+/// Crates that are meant to differ: the command, its reports and its input have features, and `clap` one for
+/// terminals.
 const BY_FEATURE: &[&str] = &["clap", "clap_builder", "typeloom-cli", "typeloom-io", "typeloom-report"];
 
 /// Each package with its version and its features, as Cargo resolves them for a selection.

@@ -1,4 +1,5 @@
-//! `typeloom rust` for crate folders: the command builds the documentation and leaves the folders as they are.
+//! `typeloom rust` for crate folders: the command builds the documentation and leaves the folders as they
+//! are.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

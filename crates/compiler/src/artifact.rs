@@ -1,8 +1,8 @@
 //! Artifacts: compiled programs, in memory and in files.
 //!
 //! A file is an ONNX model: the typed IR, with the types of the program's exports as a bundle in its
-//! metadata. Loading does not trust the file: it checks the IR again, compares the stamps with the results of the
-//! passes and the exports with the bundle, and compares the components with the needs of the slots.
+//! metadata. Loading does not trust the file: it checks the IR again, compares the stamps with the results of
+//! the passes and the exports with the bundle, and compares the components with the needs of the slots.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -202,7 +202,8 @@ impl Artifact {
         Ok(model.encode_to_vec())
     }
 
-    /// Checks that the components meet the requirements of the program's slots, for the slots that `asked` selects.
+    /// Checks that the components meet the requirements of the program's slots, for the slots that `asked`
+    /// selects.
     ///
     /// # Errors
     /// [`LoadError::Component`] with the path to each difference.

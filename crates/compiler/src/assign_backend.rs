@@ -33,9 +33,9 @@ const RUN_BY_SESSION: [&str; 12] = [
     "TfIdfVectorizer",
 ];
 
-/// Assigns every ONNX operator without a slot, and every extension operator of the backend, to the slot of a backend. If
-/// the backend stores a single element type, only ONNX nodes whose data has this type are assigned; the session runs the
-/// nodes that compute indices and shapes.
+/// Assigns every ONNX operator without a slot, and every extension operator of the backend, to the slot of a
+/// backend. If the backend stores a single element type, only ONNX nodes whose data has this type are
+/// assigned; the session runs the nodes that compute indices and shapes.
 pub(crate) fn to_backend(model: &mut ModelProto, slot: &str, bindings: &Bindings) -> Result<(), BuildError> {
     let bound = bindings.get(slot);
     let stored = bound.and_then(|bound| bound.stores("Tensor")).filter(|node| node.is_concrete());

@@ -111,8 +111,8 @@ impl Scheduled {
 }
 
 impl Scheduled {
-    /// Whether the pass is checked to keep all nodes with side effects in order. Debug builds check standard passes too,
-    /// except those that copy functions and parts, and insert receives.
+    /// Whether the pass is checked to keep all nodes with side effects in order. Debug builds check standard
+    /// passes too, except those that copy functions and parts, and insert receives.
     fn keeps_effects(&self) -> bool {
         match self {
             Self::Standard(
@@ -182,8 +182,8 @@ impl Compiler {
         self
     }
 
-    /// Adds declared and described operators to the registered ones: [`Operators`] contains operator sets and operator
-    /// files, as for a check.
+    /// Adds declared and described operators to the registered ones: [`Operators`] contains operator sets and
+    /// operator files, as for a check.
     #[must_use]
     pub fn with_operators(mut self, operators: Operators) -> Self {
         self.operators = Some(Arc::new(operators));

@@ -1,8 +1,8 @@
 //! Checks that a pass keeps the nodes with side effects.
 //!
-//! Before the pass, each node with side effects, and each node around one, gets a number in its metadata. After the pass,
-//! the numbered nodes must be the same, in the same order and in the same graphs. Numbers identify nodes, because nodes of
-//! one source line can be equal, and a pass can rename values.
+//! Before the pass, each node with side effects, and each node around one, gets a number in its metadata.
+//! After the pass, the numbered nodes must be the same, in the same order and in the same graphs. Numbers
+//! identify nodes, because nodes of one source line can be equal, and a pass can rename values.
 
 use typeloom_module::ir::metadata;
 use typeloom_module::names;
@@ -67,7 +67,8 @@ impl Effects {
     }
 }
 
-/// Visits all nodes, those of a graph before those of the graphs nested in it. `visit` returns the number of the node.
+/// Visits all nodes, those of a graph before those of the graphs nested in it. `visit` returns the number of
+/// the node.
 fn each_node(model: &mut ModelProto, mut visit: impl FnMut(&mut NodeProto, Site) -> Option<usize>) {
     let main = model.graph.iter_mut().map(|graph| (&mut graph.node, Site::Main));
     let functions = model.functions.iter_mut().enumerate();

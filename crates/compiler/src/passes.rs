@@ -19,8 +19,8 @@ pub mod stamp;
 pub mod type_solver;
 pub mod validate;
 
-/// Defines the standard passes in order: their names, whether later passes rely on them, and the stages that they take
-/// and return.
+/// Defines the standard passes in order: their names, whether later passes rely on them, and the stages that
+/// they take and return.
 macro_rules! standard_passes {
     ($($pass:ident $name:literal $is_required:literal $module:ident: $from:ident -> $to:ident;)*) => {
         /// A pass of the compiler.

@@ -1,7 +1,9 @@
-//! The operators of one program: those of ONNX, extended by the program's bindings, and those of its [`Registry`].
+//! The operators of one program: those of ONNX, extended by the program's bindings, and those of its
+//! [`Registry`].
 //!
-//! The data of operators on the slot of a backend are of its storage type: the rule `slot.storage` narrows them. In
-//! declared operators (those of `extension_opsets`), data are the ports whose declared bound is an abstract tensor type.
+//! The data of operators on the slot of a backend are of its storage type: the rule `slot.storage` narrows
+//! them. In declared operators (those of `extension_opsets`), data are the ports whose declared bound is an
+//! abstract tensor type.
 //!
 //! ONNX operators on the slot of a backend are extended in two ways. The rule `slot.storage` narrows their
 //! data to the storage type of the backend. If a backend stores a leaf that ONNX does not define, operators

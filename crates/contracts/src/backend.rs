@@ -40,9 +40,9 @@ use typeloom_types::storage::Storage;
 pub mod by_execution;
 
 /// Invokes `$then!` with the thirty primitives. This is the single definition of each primitive: its
-/// documentation, ONNX operator name and method signature, and its form as a node: `([inputs]; attribute: value)`,
-/// and the list with an entry for each output if there are several. The calling module must import `TensorProto` and
-/// `Dtype`, which occur in the signatures.
+/// documentation, ONNX operator name and method signature, and its form as a node:
+/// `([inputs]; attribute: value)`, and the list with an entry for each output if there are several. The
+/// calling module must import `TensorProto` and `Dtype`, which occur in the signatures.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! primitives {

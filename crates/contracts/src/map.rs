@@ -1,15 +1,16 @@
 //! Maps at run time, such as the scores of a classifier by label.
 //!
-//! **Limit:** keys are `int64` or `string`, and the values of one map are tensors of one element type and shape. ONNX allows more, ONNX
-//! Runtime less: its values are single numbers or strings.
+//! **Limit:** keys are `int64` or `string`, and the values of one map are tensors of one element type and
+//! shape. ONNX allows more, ONNX Runtime less: its values are single numbers or strings.
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 /// A map from keys to tensors.
 ///
-/// **Invariant:** the keys are a vector of `int64` or `string` in strictly ascending order, strings by their bytes. The first axis of
-/// `values` has one element per key. So maps are equal if their entries are, and an empty map has types.
+/// **Invariant:** the keys are a vector of `int64` or `string` in strictly ascending order, strings by their
+/// bytes. The first axis of `values` has one element per key. So maps are equal if their entries are, and an
+/// empty map has types.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MapDatum {
     keys: AnyTensor,

@@ -1,4 +1,5 @@
-//! Properties of addresses on generated segment sequences, bytes and texts, compared with the crate `multiaddr`.
+//! Properties of addresses on generated segment sequences, bytes and texts, compared with the crate
+//! `multiaddr`.
 
 use std::borrow::Cow;
 use std::net::{Ipv4Addr, Ipv6Addr};

@@ -74,10 +74,11 @@ impl Attributes {
         self.list.iter().find(|(own, _)| **own == *name).map(|(_, value)| value)
     }
 
-    /// The form of the attributes that `derive` computes, for example packed trees. It is computed once, in the
-    /// first run of the node, and kept with the attributes.
+    /// The form of the attributes that `derive` computes, for example packed trees. It is computed once, in
+    /// the first run of the node, and kept with the attributes.
     ///
-    /// All callers for one node must derive the same type; otherwise the value is computed again in each call.
+    /// All callers for one node must derive the same type; otherwise the value is computed again in each
+    /// call.
     pub(crate) fn derived<T: Send + Sync + 'static>(
         &self,
         derive: impl Fn(&Self) -> Result<T, KernelErrorKind>,

@@ -75,7 +75,8 @@ pub(crate) fn check_size(shape: &[usize], width: usize) -> Result<(), KernelErro
     }
 }
 
-/// The product of the extents, without those of 0. They count too, because kernels multiply extents, and iterate over axes one by one.
+/// The product of the extents, without those of 0. They count too, because kernels multiply extents, and
+/// iterate over axes one by one.
 pub(crate) fn check_extents(shape: &[usize]) -> Result<usize, KernelErrorKind> {
     let mut extents = shape.iter().filter(|extent| **extent != 0);
     let elements = extents.try_fold(1_usize, |elements, extent| elements.checked_mul(*extent));
@@ -277,22 +278,22 @@ impl<R, F: FnMut() -> R> WithSimd for Loops<F> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> R {
-        // A call by `FnOnce` of a closure that can be called again is a function of its own, which is compiled without the
-        // instructions of the processor.
+        // A call by `FnOnce` of a closure that can be called again is a function of its own, which is
+        // compiled without the instructions of the processor.
         let Self(mut work) = self;
         work()
     }
 }
 
-/// Runs loops with the widest vectors of the processor. The closure is marked `#[inline(always)]`. Debug builds do not vectorise
-/// loops, so they compile each of them once.
+/// Runs loops with the widest vectors of the processor. The closure is marked `#[inline(always)]`. Debug
+/// builds do not vectorise loops, so they compile each of them once.
 #[inline(always)]
 pub(crate) fn widest<R>(mut work: impl FnMut() -> R) -> R {
     if cfg!(debug_assertions) { work() } else { Arch::new().dispatch(Loops(work)) }
 }
 
-/// As [`widest`] for loops over `f32`. Loops over other types are compiled once, because each instruction set multiplies the
-/// code.
+/// As [`widest`] for loops over `f32`. Loops over other types are compiled once, because each instruction set
+/// multiplies the code.
 #[inline(always)]
 pub(crate) fn vectorised<T: Element, R>(mut work: impl FnMut() -> R) -> R {
     // A constant condition, so that the other branch is not compiled.

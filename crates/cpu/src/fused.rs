@@ -1,7 +1,7 @@
 //! Fused kernels: convolutions and products with constant weights, and the nodes that follow them.
 //!
-//! Weights are packed once, when a model is prepared, and the nodes that follow are applied to each sum before
-//! it is written, so that no intermediate tensor is stored:
+//! Weights are packed once, when a model is prepared, and the nodes that follow are applied to each sum
+//! before it is written, so that no intermediate tensor is stored:
 //!
 //! - Float convolutions absorb batch normalisation, bias, the addition of another tensor, and clamping
 //!   (`convolution`).
@@ -55,7 +55,8 @@ pub enum Operand<'a> {
     Unknown,
     /// Always this tensor.
     Constant(&'a AnyTensor),
-    /// Floats of dequantised integers. A kernel reads the integers of all inputs of this kind of its first node.
+    /// Floats of dequantised integers. A kernel reads the integers of all inputs of this kind of its first
+    /// node.
     Dequantised(&'a Dequantised),
     /// The result of the kernel that may absorb the node.
     Result,
@@ -145,7 +146,8 @@ impl Fused {
         Convolution::begins_with(operator) || Integer::begins_with(operator)
     }
 
-    /// Whether no kernel begins with this operator on floats, so that floats need not be computed to offer them.
+    /// Whether no kernel begins with this operator on floats, so that floats need not be computed to offer
+    /// them.
     #[must_use]
     pub fn needs_integers(operator: &Operator) -> bool {
         matches!(operator.name(), "MatMul" | "Gemm") || !Self::begins_with(operator)
@@ -171,7 +173,8 @@ impl Fused {
         }
     }
 
-    /// Indices of the inputs of the first node that a run reads, in the order in which [`Fused::run`] takes them.
+    /// Indices of the inputs of the first node that a run reads, in the order in which [`Fused::run`] takes
+    /// them.
     #[must_use]
     pub fn inputs(&self) -> &[usize] {
         match &self.0 {
@@ -191,7 +194,8 @@ impl Fused {
         }
     }
 
-    /// Whether [`Fused::join`] makes one kernel of these kernels and of the node, which reads their results in order.
+    /// Whether [`Fused::join`] makes one kernel of these kernels and of the node, which reads their results
+    /// in order.
     #[must_use]
     pub fn can_join(parts: &[&Self], node: &Node<'_>) -> bool {
         let parts = parts.iter().map(|part| match &part.0 {
@@ -201,8 +205,8 @@ impl Fused {
         parts.collect::<Option<Vec<_>>>().is_some_and(|parts| Joined::fits(&parts, node))
     }
 
-    /// One kernel that computes several and concatenates their results. It takes the inputs of all, in order, and
-    /// its nodes are numbered in the same order; the concatenation is the last.
+    /// One kernel that computes several and concatenates their results. It takes the inputs of all, in order,
+    /// and its nodes are numbered in the same order; the concatenation is the last.
     #[must_use]
     pub fn join(parts: Vec<Self>) -> Option<Self> {
         let parts = parts.into_iter().map(|part| match part.0 {

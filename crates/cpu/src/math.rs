@@ -29,14 +29,15 @@ struct Reduced {
 }
 
 impl Reduced {
-    /// Reduces a number with a magnitude of at most 708: `x = n ln 2 + r` and `|r| <= ln 2 / 2` (Cody and Waite).
+    /// Reduces a number with a magnitude of at most 708: `x = n ln 2 + r` and `|r| <= ln 2 / 2` (Cody and
+    /// Waite).
     #[inline(always)]
     fn within(x: f64) -> Self {
         Self::multiple(x, 1.0)
     }
 
-    /// Reduces `factor * x`, with a magnitude of at most 708, to `n ln 2 + factor * r`. The coefficients are multiplied by powers
-    /// of the factor, which is exact if it is plus or minus a power of two.
+    /// Reduces `factor * x`, with a magnitude of at most 708, to `n ln 2 + factor * r`. The coefficients are
+    /// multiplied by powers of the factor, which is exact if it is plus or minus a power of two.
     #[inline(always)]
     fn multiple(x: f64, factor: f64) -> Self {
         Self::summed(x, factor, |r, first, higher| (r * r).mul_add(higher, first * r))
@@ -69,8 +70,8 @@ impl Reduced {
         Self { power, rest: sum(r, factor * 0.999_999_999_995_508_1, higher) }
     }
 
-    /// Reduces any number. Above 709, where `e^x` is infinite as `f32`, it is reduced as 709; the power is 0 where
-    /// `e^x` is less than the smallest normal number.
+    /// Reduces any number. Above 709, where `e^x` is infinite as `f32`, it is reduced as 709; the power is 0
+    /// where `e^x` is less than the smallest normal number.
     #[inline(always)]
     fn of(given: f64) -> Self {
         let x = if given < -708.0 { -708.0 } else { given };
@@ -280,8 +281,9 @@ pub(crate) fn ln(x: f32) -> f32 {
     if x > 0.0 && x < f32::INFINITY { finite } else { at_edges }
 }
 
-/// The inverse tangent. `atan x = c + atan t` with `|t| <= tan(pi / 8)`, where `t` is `x`, `(x - 1) / (x + 1)`
-/// or `-1 / x` for positive `x`, and `c` is 0, `pi / 4` or `pi / 2` (Cody and Waite's reduction).
+/// The inverse tangent. `atan x = c + atan t` with `|t| <= tan(pi / 8)`, where `t` is `x`,
+/// `(x - 1) / (x + 1)` or `-1 / x` for positive `x`, and `c` is 0, `pi / 4` or `pi / 2` (Cody and Waite's
+/// reduction).
 #[inline(always)]
 pub(crate) fn atan(x: f32) -> f32 {
     const TAN_PI_8: f64 = 0.414_213_562_373_095_03;

@@ -40,8 +40,8 @@ pub struct Store {
 }
 
 impl Store {
-    /// Begins a run with the memory of results of earlier ones. Keeps as much as left the store in the run before: not all
-    /// kernels use kept memory for their results, and it would accumulate.
+    /// Begins a run with the memory of results of earlier ones. Keeps as much as left the store in the run
+    /// before: not all kernels use kept memory for their results, and it would accumulate.
     pub fn begin(&mut self, returned: Vec<Memory>) {
         let mut missing = self.asked.saturating_sub(self.dead);
         (self.asked, self.dead) = (0, 0);
@@ -137,7 +137,8 @@ pub(crate) fn admit(bytes: usize) -> Result<(), KernelErrorKind> {
     Ok(budget::admit(bytes)?)
 }
 
-/// Scratch memory of a kernel. It counts as memory of tensors until it is dropped. A list does not grow beyond its capacity.
+/// Scratch memory of a kernel. It counts as memory of tensors until it is dropped. A list does not grow
+/// beyond its capacity.
 #[derive(Debug)]
 pub(crate) struct Scratch<T> {
     list: Vec<T>,

@@ -67,7 +67,8 @@ const BATCH: usize = 64;
 
 /// Lists the next runs at the front of a batch, and returns their number: 0 after the last run.
 ///
-/// The copies are not generic over the iterator of the runs, so that they are compiled once for each width of elements.
+/// The copies are not generic over the iterator of the runs, so that they are compiled once for each width of
+/// elements.
 type Batches<'a> = &'a mut dyn FnMut(&mut [Run; BATCH]) -> usize;
 
 fn assemble_batches(
@@ -118,8 +119,8 @@ fn listed<T: Clone>(sources: &[Vec<T>], next: Batches<'_>) -> Result<Vec<T>, Ker
     }
 }
 
-/// Alternates between the inputs: takes `lengths[i]` elements of input `i`, then of the next one, until none are left.
-/// All inputs have one element type and fill the shape.
+/// Alternates between the inputs: takes `lengths[i]` elements of input `i`, then of the next one, until none
+/// are left. All inputs have one element type and fill the shape.
 pub(crate) fn interleave(
     inputs: &[&AnyTensor],
     shape: &[usize],

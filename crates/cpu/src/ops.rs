@@ -111,8 +111,8 @@ pub(crate) fn run_nested(
 /// Units of work for each combination of the other extents of an input with an extent of 0.
 const WORK_WITHOUT_ELEMENTS: u64 = 32;
 
-/// Requests the work of a call and of reading its inputs. Extents next to a 0 count, and so do all pairs of axes: kernels iterate
-/// over them.
+/// Requests the work of a call and of reading its inputs. Extents next to a 0 count, and so do all pairs of
+/// axes: kernels iterate over them.
 pub(crate) fn spend_reading(inputs: &[Option<Datum>]) -> Result<(), KernelErrorKind> {
     let mut rest: Vec<&Datum> = Vec::new();
     let mut units = work::CALL;

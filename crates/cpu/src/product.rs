@@ -2,8 +2,8 @@
 //!
 //! The left side is packed into panels of a few rows ([`Rows`]), once if it is constant. The right side
 //! ([`Columns`]: a matrix, or the windows of a convolution) is packed block by block into thread-local
-//! memory. If there are few rows, neither side is packed (`dots`, `thin`). An epilogue scales, shifts, adds to
-//! and clamps the sums while they are in registers.
+//! memory. If there are few rows, neither side is packed (`dots`, `thin`). An epilogue scales, shifts, adds
+//! to and clamps the sums while they are in registers.
 //!
 //! `pulp` selects the widest vectors of the processor. Blocks are distributed over the `rayon` pool. Each
 //! thread writes disjoint parts of rows, so no locks are needed.
@@ -71,9 +71,9 @@ struct Task<'g, 'a, T> {
     finish: Finish<'a, T>,
 }
 
-/// The largest tile on this processor. Its sums, a step of the right side and a number of the left side fit in the
-/// registers, with one to spare: 8 rows of 3 vectors in 32 registers, 6 rows of 2 vectors in 16. Without a spare register, a
-/// sum is stored and loaded in every step.
+/// The largest tile on this processor. Its sums, a step of the right side and a number of the left side fit
+/// in the registers, with one to spare: 8 rows of 3 vectors in 32 registers, 6 rows of 2 vectors in 16.
+/// Without a spare register, a sum is stored and loaded in every step.
 #[derive(Clone, Copy)]
 struct TileSize {
     /// Also the number of rows in a panel of the left side.
@@ -146,8 +146,8 @@ impl<'a, T> Matrix<'a, T> {
 
 /// An element type of matrix products.
 pub(crate) trait Factor: Number + Pod {
-    /// The type whose products are computed. Unsigned integers are multiplied as signed ones: all bits of wrapping sums and
-    /// products are equal.
+    /// The type whose products are computed. Unsigned integers are multiplied as signed ones: all bits of
+    /// wrapping sums and products are equal.
     type Lane: Lane + Memory + Pod;
 }
 
@@ -223,8 +223,8 @@ fn multiply_lanes<T: Lane + Memory>(
     Ok(())
 }
 
-/// Computes products whose right sides are packed, in parallel if they are large. For most element types there are no others, so
-/// that this function is not [`Products::run`], whose code reads windows too.
+/// Computes products whose right sides are packed, in parallel if they are large. For most element types
+/// there are no others, so that this function is not [`Products::run`], whose code reads windows too.
 pub(crate) fn run<T: Lane + Memory>(jobs: Vec<Job<'_, T>>) {
     let work = jobs.iter().map(|job| job.left.rows * job.left.depth.max(1) * job.columns).sum();
     let sharing = Sharing { threads: threads_for(work), jobs: jobs.len(), packing: PACKING };
@@ -333,9 +333,9 @@ struct Sharing {
 }
 
 impl Sharing {
-    /// Numbers of blocks of columns and of bands of rows, for these numbers of panels. Minimises the estimated
-    /// time of the thread that ends last. More blocks than the cache requires balance threads; more bands read the
-    /// right side once more each.
+    /// Numbers of blocks of columns and of bands of rows, for these numbers of panels. Minimises the
+    /// estimated time of the thread that ends last. More blocks than the cache requires balance threads; more
+    /// bands read the right side once more each.
     fn parts(self, across: usize, down: usize, height: usize) -> (usize, usize) {
         let fewest = across.div_ceil(MAX_PANELS).max(1);
         if self.threads == 1 || across == 0 || down == 0 {

@@ -1,18 +1,19 @@
 //! Parallel execution of large kernels on the `rayon` pool.
 //!
-//! Kernels call `should_split` to decide whether to split their work. A share takes about ten microseconds or more: in
-//! less time, one thread completes the work before another notices it.
+//! Kernels call `should_split` to decide whether to split their work. A share takes about ten microseconds or
+//! more: in less time, one thread completes the work before another notices it.
 //!
 //! A caller with many kernels announces them with [`within`], if [`split_any`] shows that kernels were split.
 //! Inside, the other threads wait for tasks without sleeping.
 //!
-//! Tasks are scheduled dynamically: each thread has a range of the tasks, and takes some of the others after its own. The
-//! thread of the caller takes tasks too, so the pool of helpers has one thread less than `rayon` counts. If
-//! all work moved to threads of a pool, the first would start on the one processor, and the second, started
-//! while the caller still occupies the other, could start on the same one, and both would share it.
-//! A caller that is a thread of a `rayon` pool uses that pool.
+//! Tasks are scheduled dynamically: each thread has a range of the tasks, and takes some of the others after
+//! its own. The thread of the caller takes tasks too, so the pool of helpers has one thread less than `rayon`
+//! counts. If all work moved to threads of a pool, the first would start on the one processor, and the
+//! second, started while the caller still occupies the other, could start on the same one, and both would
+//! share it. A caller that is a thread of a `rayon` pool uses that pool.
 //!
-//! A fork copies the pool without its threads, so in the child of a process that used the pool no work is split.
+//! A fork copies the pool without its threads, so in the child of a process that used the pool no work is
+//! split.
 
 use std::cell::Cell;
 use std::process;
@@ -36,8 +37,8 @@ fn has_several_threads() -> bool {
     rayon::current_num_threads() > 1 && *OWNER.get_or_init(process::id) == process::id()
 }
 
-/// The threads that compute tasks together with a caller from outside of all pools; `None` for a thread of a pool,
-/// or if threads cannot start.
+/// The threads that compute tasks together with a caller from outside of all pools; `None` for a thread of a
+/// pool, or if threads cannot start.
 fn helpers() -> Option<&'static ThreadPool> {
     static HELPERS: OnceLock<Option<ThreadPool>> = OnceLock::new();
     if rayon::current_thread_index().is_some() {
@@ -109,8 +110,9 @@ pub(crate) fn each_chunk<T: Send>(
     }
 }
 
-/// Computes tasks in parallel. Each thread has a range of the tasks, so that neighbours are computed on one processor, whose
-/// caches have their data. A thread that has completed its range takes tasks from the ends of the others.
+/// Computes tasks in parallel. Each thread has a range of the tasks, so that neighbours are computed on one
+/// processor, whose caches have their data. A thread that has completed its range takes tasks from the ends
+/// of the others.
 pub(crate) fn run_all<T: Send>(mut tasks: Vec<T>, compute: &(dyn Fn(T) + Sync)) {
     let threads = rayon::current_num_threads().min(tasks.len()).max(1);
     let mut ranges = Vec::with_capacity(threads);
@@ -149,8 +151,8 @@ pub(crate) fn try_run_all<T: Send>(
     }
 }
 
-/// Calls `run_next` on this many threads until it returns false: no task is left. It receives the number of the thread; that of
-/// the caller is 0.
+/// Calls `run_next` on this many threads until it returns false: no task is left. It receives the number of
+/// the thread; that of the caller is 0.
 ///
 /// Not generic, so that the code of `rayon` is compiled once.
 fn share(threads: usize, run_next: &(dyn Fn(usize) -> bool + Sync)) {

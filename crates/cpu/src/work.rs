@@ -1,12 +1,14 @@
 //! Limit of the work of kernels.
 //!
-//! A few bytes of a model can request hours: a convolution whose window has 2^30 elements, or a transform over 2^20 points for
-//! each of them. Kernels therefore compute their work from the shapes, and request it with `spend` before their loops
-//! begin. A request above the limit is an error, so no kernel needs to be interrupted.
+//! A few bytes of a model can request hours: a convolution whose window has 2^30 elements, or a transform
+//! over 2^20 points for each of them. Kernels therefore compute their work from the shapes, and request it
+//! with `spend` before their loops begin. A request above the limit is an error, so no kernel needs to be
+//! interrupted.
 //!
-//! A unit is about a nanosecond of one core: one element of a result, or 16 products of a matrix product of floats.
-//! [`Operator::run_in`](crate::ops::Operator::run_in) requests the work of reading all inputs, and the constructors of tensors that of
-//! writing the results. A kernel requests work itself if it takes more than time proportional to both.
+//! A unit is about a nanosecond of one core: one element of a result, or 16 products of a matrix product of
+//! floats. [`Operator::run_in`](crate::ops::Operator::run_in) requests the work of reading all inputs, and
+//! the constructors of tensors that of writing the results. A kernel requests work itself if it takes more
+//! than time proportional to both.
 //!
 //! **Invariant:** without a limit every request is granted.
 //!
@@ -36,7 +38,8 @@ thread_local! {
     static BUDGET: Cell<Budget> = const { Cell::new(UNLIMITED) };
 }
 
-/// Runs a closure with a limit for the work of all kernels that it runs; a nested limit can only lower the current one.
+/// Runs a closure with a limit for the work of all kernels that it runs; a nested limit can only lower the
+/// current one.
 pub fn within<T>(limit: u64, run: impl FnOnce() -> T) -> T {
     struct Restore(Budget);
     impl Drop for Restore {
@@ -82,8 +85,8 @@ pub(crate) fn spend_each(extents: &[usize]) -> Result<(), KernelErrorKind> {
     spend(times(extents))
 }
 
-/// Requests the work of a product for each combination of indices below these extents. Products of some types have vector
-/// instructions.
+/// Requests the work of a product for each combination of indices below these extents. Products of some types
+/// have vector instructions.
 pub(crate) fn spend_products(dtype: Dtype, extents: &[usize]) -> Result<(), KernelErrorKind> {
     let products = times(extents);
     spend(match dtype {

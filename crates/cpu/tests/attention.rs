@@ -1,4 +1,5 @@
-//! Attention with states and caches, in forms that ONNX Runtime does not run: compared with equal calls in other forms.
+//! Attention with states and caches, in forms that ONNX Runtime does not run: compared with equal calls in
+//! other forms.
 
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;

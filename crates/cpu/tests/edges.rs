@@ -249,7 +249,8 @@ fn the_statistics_of_empty_rows_have_one_entry_for_each() {
     assert_eq!(results[1].as_tensor().expect("the result is a tensor").shape(), [3, 1]);
 }
 
-/// The defining sum, for powers of two, primes whose predecessor has small factors, other primes and products.
+/// The defining sum, for powers of two, primes whose predecessor has small factors, other primes and
+/// products.
 #[test]
 fn a_fourier_transform_of_any_length_equals_its_defining_sum_and_its_inverse_restores_the_signal() {
     for length in [1_usize, 2, 3, 7, 8, 12, 17, 23, 47, 60, 64, 107, 210, 227] {

@@ -1,5 +1,5 @@
-//! Kernels with loops for adjacent elements, compared with definitions that compute one element after the other.
-//! Shapes and attributes are drawn with fixed seeds.
+//! Kernels with loops for adjacent elements, compared with definitions that compute one element after the
+//! other. Shapes and attributes are drawn with fixed seeds.
 
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
@@ -634,7 +634,8 @@ fn product_of_columns<T: Element + Into<f64>>(
 #[test]
 fn products_of_few_rows_with_columns_are_those_of_the_definition() {
     let mut random = Random::new(Some(11.0));
-    // Below, at and above the sizes of tiles, vectors and blocks of the inner axis, and of the choice of the loop.
+    // Below, at and above the sizes of tiles, vectors and blocks of the inner axis, and of the choice of the
+    // loop.
     let rows = [1, 2, 3, 4, 5, 7, 63, 64, 65, 130];
     let depths = [0, 1, 5, 63, 64, 65, 130, 1025];
     let columns = [1, 2, 3, 5, 9, 67];

@@ -1,4 +1,5 @@
-//! Products and convolutions of 8-bit integers compared with those of widened elements, which are exact in `f64`.
+//! Products and convolutions of 8-bit integers compared with those of widened elements, which are exact in
+//! `f64`.
 
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
@@ -48,8 +49,8 @@ fn centred(x: &AnyTensor, zero: Option<&AnyTensor>, axis: usize) -> AnyTensor {
     run("Sub", &Attributes::default(), &[Some(&wide), Some(&zero)])
 }
 
-/// The definition of requantisation: sums in units of the product of two scales, of which the second is one, or one per index of
-/// `axis`, in units of the scale and the zero point of the result.
+/// The definition of requantisation: sums in units of the product of two scales, of which the second is one,
+/// or one per index of `axis`, in units of the scale and the zero point of the result.
 fn requantised(
     sums: &AnyTensor,
     (scale, scales): (f32, &AnyTensor),

@@ -1,4 +1,5 @@
-//! Results do not depend on the number of threads, to the last bit. The operands are large enough to be split.
+//! Results do not depend on the number of threads, to the last bit. The operands are large enough to be
+//! split.
 
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;

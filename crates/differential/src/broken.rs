@@ -1,8 +1,8 @@
 //! Random models whose element types do not fit, over values of few shapes.
 //!
-//! Each node reads values of any element type with a small probability, so that a model has one to three errors. The operators are
-//! those whose element types matter for repairs: arithmetic, comparisons, logic, casts, readers of any type, indices, and
-//! nodes with graphs.
+//! Each node reads values of any element type with a small probability, so that a model has one to three
+//! errors. The operators are those whose element types matter for repairs: arithmetic, comparisons, logic,
+//! casts, readers of any type, indices, and nodes with graphs.
 
 use std::fmt::Write as _;
 

@@ -163,7 +163,8 @@ pub fn examine(case: &Case) -> Report {
     }
     let any_violated = !violated.is_empty();
     let is_assumed = |finding: &Finding| finding.value.as_ref().is_some_and(|name| assumed.contains(name));
-    // A refuted name of an inner axis is a warning. In a model with one, other texts of inner axes are not assumed, and need no report.
+    // A refuted name of an inner axis is a warning. In a model with one, other texts of inner axes are not
+    // assumed, and need no report.
     let refutes = diagnostics.iter().any(|it| it.code == Code::DeclaredTypeContradiction);
     let inner = &case.program.graph.values;
     let is_label = |finding: &Finding| {

@@ -6,7 +6,8 @@
 //!
 //! `--corpus FOLDER` instead writes byte streams for the fuzzer, from which the generator builds programs
 //! with every operator. `--each` is the number of programs printed per cause; `--law` and `--signature`
-//! select causes. `--write FOLDER` writes the programs without errors as models, for `tools/annotation_law.py`.
+//! select causes. `--write FOLDER` writes the programs without errors as models, for
+//! `tools/annotation_law.py`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -92,7 +93,8 @@ fn main() -> std::io::Result<()> {
             continue;
         };
         if let Some(folder) = arguments.write.as_ref().filter(|_| !report.rejected) {
-            let bytes = typeloom_onnx::text::model_bytes(&case.program.text()).map_err(std::io::Error::other)?;
+            let bytes =
+                typeloom_onnx::text::model_bytes(&case.program.text()).map_err(std::io::Error::other)?;
             std::fs::write(folder.join(format!("{seed}.onnx")), bytes)?;
         }
         let runs = match (report.runs, report.anonymous) {

@@ -1,11 +1,11 @@
 //! The law of repairs: a repair of element types changes no value that was right.
 //!
-//! A node is *right* if the checker accepts it together with the nodes that it depends on, and nothing else. The model of the right
-//! nodes is executed before the repair, and the repaired model after it, and the values of the right nodes are compared
-//! bit by bit.
+//! A node is *right* if the checker accepts it together with the nodes that it depends on, and nothing else.
+//! The model of the right nodes is executed before the repair, and the repaired model after it, and the
+//! values of the right nodes are compared bit by bit.
 //!
-//! [`has_fewer`] is independent of the planner of repairs: it searches all conversions in front of all other nodes, with the types of each
-//! node from the signature of its operator.
+//! [`has_fewer`] is independent of the planner of repairs: it searches all conversions in front of all other
+//! nodes, with the types of each node from the signature of its operator.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -133,7 +133,8 @@ fn add_outputs(model: &mut ModelProto, names: &[String]) {
 }
 
 impl Judged {
-    /// Executes both models and compares the values of right nodes; `None` if the runtime does not run the first model.
+    /// Executes both models and compares the values of right nodes; `None` if the runtime does not run the
+    /// first model.
     ///
     /// # Errors
     /// A violation of the law.
@@ -170,9 +171,11 @@ fn is_same(left: &Datum, right: &Datum) -> bool {
     left.as_tensor().map(bits) == right.as_tensor().map(bits)
 }
 
-/// Whether a model without nested graphs has a repair with fewer than `count` conversions that keeps its right nodes.
+/// Whether a model without nested graphs has a repair with fewer than `count` conversions that keeps its
+/// right nodes.
 ///
-/// Comparisons and texts are not converted with loss, as in a safe repair. Stored tensors are judged by their element types.
+/// Comparisons and texts are not converted with loss, as in a safe repair. Stored tensors are judged by their
+/// element types.
 #[must_use]
 pub fn has_fewer(broken: &Broken, right: &[bool], count: usize) -> bool {
     let mut search = Search { broken, right, limit: count, elems: BTreeMap::new(), casts: BTreeSet::new() };
@@ -270,7 +273,8 @@ impl Search<'_> {
     }
 }
 
-/// The element type of the output of a node, from the signature of its operator; `None` if it does not take the inputs.
+/// The element type of the output of a node, from the signature of its operator; `None` if it does not take
+/// the inputs.
 fn result(node: &Node, inputs: &[Elem], opset: i64) -> Option<Elem> {
     let Lookup::Found(operator) = Standard.lookup("", node.op, opset) else { return None };
     let schema: &Schema = operator.schema;

@@ -1,11 +1,11 @@
 //! Conditions on symbols from index tensors, compared with runs.
 //!
-//! Random programs compute integer tensors from ranges and extents, and read a tensor at them. For random extents, the
-//! test compares the conditions that the solver derives with a run on the kernels:
+//! Random programs compute integer tensors from ranges and extents, and read a tensor at them. For random
+//! extents, the test compares the conditions that the solver derives with a run on the kernels:
 //!
 //! - a run at extents that violate a condition fails;
-//! - a run at extents that satisfy all conditions has no index outside of its axis, except for a small part of the
-//!   programs, which compute elements that are no affine functions of their positions;
+//! - a run at extents that satisfy all conditions has no index outside of its axis, except for a small part
+//!   of the programs, which compute elements that are no affine functions of their positions;
 //! - every value of a run has the derived shape.
 //!
 //! `TYPELOOM_SEED` repeats a run.

@@ -1,4 +1,5 @@
-//! Repairs of random models keep the values that were right, with the fewest casts. `TYPELOOM_SEED` repeats a run.
+//! Repairs of random models keep the values that were right, with the fewest casts. `TYPELOOM_SEED` repeats a
+//! run.
 
 use typeloom_differential::broken::Broken;
 use typeloom_differential::choices::Choices;

@@ -1,12 +1,12 @@
 //! The exported functions, and all unsafe code of the crate.
 //!
-//! Each function checks its arguments, calls safe code of the other modules under `guard`, and writes its result
-//! through a pointer. An error leaves the target of the pointer unchanged.
+//! Each function checks its arguments, calls safe code of the other modules under `guard`, and writes its
+//! result through a pointer. An error leaves the target of the pointer unchanged.
 //!
 //! # Safety
-//! Callers are C programs. They promise that a pointer that is not null refers to memory of the documented type and
-//! length that no other thread changes during the call. The functions check what can be checked: null, alignment,
-//! lengths against shapes, indices, handles.
+//! Callers are C programs. They promise that a pointer that is not null refers to memory of the documented
+//! type and length that no other thread changes during the call. The functions check what can be checked:
+//! null, alignment, lengths against shapes, indices, handles.
 
 #![expect(
     unsafe_code,
@@ -29,7 +29,8 @@ use crate::registry;
 use crate::status::{self, Error, Result, Status, guard};
 use crate::value::{self, MAX_DEPTH, MAX_RANK, Results, View};
 
-/// The version of the interface. It changes when a program that was compiled with an older header no longer works.
+/// The version of the interface. It changes when a program that was compiled with an older header no longer
+/// works.
 pub const ABI_VERSION: u32 = 1;
 
 /// A loaded program. 0 is not a program.
@@ -44,22 +45,23 @@ unsafe impl Send for View {}
 // SAFETY: as above.
 unsafe impl Sync for View {}
 
-/// Writes the version of the library's interface. It is compatible with a header if it equals TYPELOOM_ABI_VERSION.
+/// Writes the version of the library's interface. It is compatible with a header if it equals
+/// TYPELOOM_ABI_VERSION.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn typeloom_abi_version(version: *mut u32) -> Status {
     // SAFETY: the caller's promise.
     guard(|| unsafe { write(version, "version", || Ok(ABI_VERSION)) })
 }
 
-/// The text of the last error in this thread, never null; empty if there was none. It is valid until the next error in
-/// this thread.
+/// The text of the last error in this thread, never null; empty if there was none. It is valid until the next
+/// error in this thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn typeloom_last_error() -> *const c_char {
     status::last()
 }
 
-/// Loads an artifact or an ONNX model from memory. The bytes are not used after the call. Slots for backends are bound
-/// to the embedded backend. The program is freed by typeloom_program_free.
+/// Loads an artifact or an ONNX model from memory. The bytes are not used after the call. Slots for backends
+/// are bound to the embedded backend. The program is freed by typeloom_program_free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn typeloom_load_bytes(
     bytes: *const c_void,
@@ -73,8 +75,8 @@ pub unsafe extern "C" fn typeloom_load_bytes(
     })
 }
 
-/// As typeloom_load_bytes, from a file. The path is in UTF-8 and ends in a zero byte. Tensors in other files are not
-/// read.
+/// As typeloom_load_bytes, from a file. The path is in UTF-8 and ends in a zero byte. Tensors in other files
+/// are not read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn typeloom_load_file(path: *const c_char, program: *mut ProgramHandle) -> Status {
     // SAFETY: the caller's promise.
@@ -90,8 +92,8 @@ pub extern "C" fn typeloom_program_free(program: ProgramHandle) -> Status {
     guard(|| registry::free_program(program))
 }
 
-/// Writes the digest of the program's interface in hexadecimal. It belongs to the program. The header of an equal
-/// program has the same text as ..._DIGEST.
+/// Writes the digest of the program's interface in hexadecimal. It belongs to the program. The header of an
+/// equal program has the same text as ..._DIGEST.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn typeloom_program_digest(
     program: ProgramHandle,
@@ -101,8 +103,9 @@ pub unsafe extern "C" fn typeloom_program_digest(
     guard(|| unsafe { write(digest, "digest", || Ok(registry::program(program)?.digest.as_ptr())) })
 }
 
-/// Writes a public function of a program, by its name, which is in the header as ..._FUNCTION. The function is a program
-/// of its own with ports of its own: it is freed by typeloom_program_free, before or after the first program.
+/// Writes a public function of a program, by its name, which is in the header as ..._FUNCTION. The function
+/// is a program of its own with ports of its own: it is freed by typeloom_program_free, before or after the
+/// first program.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn typeloom_program_function(
     program: ProgramHandle,
@@ -158,9 +161,9 @@ pub unsafe extern "C" fn typeloom_output(
     })
 }
 
-/// Runs a program on one value for each input, in the order of the inputs. A value of zeros leaves out an input with a
-/// default. Limits may be null. The inputs are not used after the call. The results are freed by typeloom_result_free.
-/// Several threads can run one program at a time.
+/// Runs a program on one value for each input, in the order of the inputs. A value of zeros leaves out an
+/// input with a default. Limits may be null. The inputs are not used after the call. The results are freed by
+/// typeloom_result_free. Several threads can run one program at a time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn typeloom_run(
     program: ProgramHandle,
@@ -251,7 +254,8 @@ unsafe fn write<T>(pointer: *mut T, what: &str, value: impl FnOnce() -> Result<T
 /// The elements behind a pointer, which may be null if there are none.
 ///
 /// # Safety
-/// A pointer that is not null refers to `count` elements, which outlive the use of the slice and are not changed.
+/// A pointer that is not null refers to `count` elements, which outlive the use of the slice and are not
+/// changed.
 unsafe fn slice<'a, T>(pointer: *const T, count: usize, what: &str) -> Result<&'a [T]> {
     if count == 0 {
         return Ok(&[]);

@@ -1,13 +1,14 @@
 //! The structures of the interface, with the layout of C.
 //!
-//! **Invariant:** a structure with the name of a tensor's leaf in a generated header has the fields of [`Tensor`], with
-//! another element type behind `data`. A test compares the layouts with those of a C compiler.
+//! **Invariant:** a structure with the name of a tensor's leaf in a generated header has the fields of
+//! [`Tensor`], with another element type behind `data`. A test compares the layouts with those of a C
+//! compiler.
 
 use std::ffi::{c_char, c_void};
 
-/// A tensor. `data` are `length` bytes: the elements in row-major order, in little-endian order and without gaps;
-/// elements of fewer than 8 bits share bytes, the first one in the lowest bits. A tensor of n strings is n + 1 offsets
-/// (64 bits each, starting at 0), followed by the text of all strings.
+/// A tensor. `data` are `length` bytes: the elements in row-major order, in little-endian order and without
+/// gaps; elements of fewer than 8 bits share bytes, the first one in the lowest bits. A tensor of n strings
+/// is n + 1 offsets (64 bits each, starting at 0), followed by the text of all strings.
 ///
 /// An input is borrowed during the call. A tensor of a result belongs to the result.
 #[repr(C)]
@@ -45,8 +46,8 @@ pub struct List {
     pub count: usize,
 }
 
-/// A value: the wire hash of its leaf of the type tree, and a pointer to the structure of that leaf. Both are 0 for an
-/// input that is left out.
+/// A value: the wire hash of its leaf of the type tree, and a pointer to the structure of that leaf. Both are
+/// 0 for an input that is left out.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Value {
@@ -86,7 +87,8 @@ pub struct Port {
     pub type_text: *const c_char,
     /// The wire hash of the leaf of the type tree; 0 if the type is not a leaf.
     pub wire_hash: u64,
-    /// The extents of the axes; -1 for those that a call chooses. Null if the rank is unknown, 0, or does not apply.
+    /// The extents of the axes; -1 for those that a call chooses. Null if the rank is unknown, 0, or does not
+    /// apply.
     pub dims: *const i64,
     /// The number of axes; -1 if it is unknown or does not apply.
     pub rank: i32,

@@ -1,7 +1,8 @@
-//! The C interface of typeloom: loads models and artifacts, lists their ports, runs them, and returns their outputs.
+//! The C interface of typeloom: loads models and artifacts, lists their ports, runs them, and returns their
+//! outputs.
 //!
-//! `typeloom header` prints the header for C and C++ programs; `docs/c-abi.md` is the manual. The crate is built as a
-//! dynamic and as a static library.
+//! `typeloom header` prints the header for C and C++ programs; `docs/c-abi.md` is the manual. The crate is
+//! built as a dynamic and as a static library.
 //!
 //! | module | content |
 //! |---|---|
@@ -12,9 +13,10 @@
 //! | `value` | conversion of values |
 //! | `registry` | handles |
 //!
-//! Programs and results are referred to by numbers, which are never used twice: a freed or invalid handle is an error,
-//! as are null and misaligned pointers, invalid indices, and values that do not agree with their types. A panic is an
-//! error too. `tools/c_header` generates the declarations of the header from this crate, and the CI compares them.
+//! Programs and results are referred to by numbers, which are never used twice: a freed or invalid handle is
+//! an error, as are null and misaligned pointers, invalid indices, and values that do not agree with their
+//! types. A panic is an error too. `tools/c_header` generates the declarations of the header from this crate,
+//! and the CI compares them.
 //!
 //! A Rust program that links components of its own passes the program to its C code as a handle:
 //!
@@ -42,8 +44,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Limits: a program with sends is not run, because it needs a transport. Tensors in other files are not read. Sequences
-//! and optionals have no representation in C.
+//! Limits: a program with sends is not run, because it needs a transport. Tensors in other files are not
+//! read. Sequences and optionals have no representation in C.
 
 pub mod abi;
 pub mod layout;

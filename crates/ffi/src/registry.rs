@@ -2,8 +2,8 @@
 //!
 //! **Invariant:** a number is never used twice, so a call with a freed handle is detected.
 //!
-//! Entries are shared: an entry that one thread frees during a call of another lives until that call ends. The lock is
-//! held during lookups only.
+//! Entries are shared: an entry that one thread frees during a call of another lives until that call ends.
+//! The lock is held during lookups only.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -16,7 +16,8 @@ pub enum Status {
     BadHandle = 2,
     /// The index of a port or of a result is too large.
     BadIndex = 3,
-    /// Another argument is not usable: a misaligned pointer, a count that is out of range, text that is not UTF-8.
+    /// Another argument is not usable: a misaligned pointer, a count that is out of range, text that is not
+    /// UTF-8.
     BadArgument = 4,
     /// A value is inconsistent: its length, element type, shape or wire hash do not agree.
     BadValue = 5,

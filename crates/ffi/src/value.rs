@@ -22,8 +22,8 @@ pub(crate) fn too_deep() -> String {
     format!("composites are nested more than {MAX_DEPTH} deep")
 }
 
-/// Checks the fields of a tensor before its memory is read: the element type is that of the leaf, and the shape needs
-/// the given number of bytes.
+/// Checks the fields of a tensor before its memory is read: the element type is that of the leaf, and the
+/// shape needs the given number of bytes.
 pub(crate) fn check_tensor(leaf: Dtype, tensor: &Tensor, dims: &[u64]) -> Result<Vec<usize>> {
     let bad = |text: String| Error::new(Status::BadValue, text);
     if tensor.dtype != leaf.onnx_number() {

@@ -1,7 +1,7 @@
 //! C programs that use the library through the generated header.
 //!
-//! The tests need a C compiler (`cc`, or `CC`) and a C++ compiler (`c++`, or `CXX`). Without one they report that they
-//! are skipped, and fail if `CI=true`.
+//! The tests need a C compiler (`cc`, or `CC`) and a C++ compiler (`c++`, or `CXX`). Without one they report
+//! that they are skipped, and fail if `CI=true`.
 
 use std::mem::offset_of;
 use std::path::{Path, PathBuf};
@@ -218,8 +218,8 @@ fn a_c_program_loads_runs_and_frees_programs() {
     assert_eq!(run(Command::new(&program).arg(&folder).arg(cycles())), "ok\n");
 }
 
-/// A linker can omit the registrations of type nodes, to which no other object refers, so the whole archive is linked. That takes the
-/// linker of the system some seconds, so a short run links only the shared library.
+/// A linker can omit the registrations of type nodes, to which no other object refers, so the whole archive
+/// is linked. That takes the linker of the system some seconds, so a short run links only the shared library.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_static_library_links() {

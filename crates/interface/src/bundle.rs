@@ -80,7 +80,8 @@ pub fn exported(pool: &Pool, root: typeloom_pool::ImportedRoot) -> Result<Export
     Ok(Exported { label: root.label, interface, digest: root.digest, signature })
 }
 
-/// Reads the interfaces of a bundle. Symbols are named `A`, `B`, ..., because types do not contain their names.
+/// Reads the interfaces of a bundle. Symbols are named `A`, `B`, ..., because types do not contain their
+/// names.
 ///
 /// # Errors
 /// [`BundleError`].

@@ -1,13 +1,13 @@
 //! Comparison of two interfaces.
 //!
-//! *Backward* compatible: the new program can replace the old one for the callers of the old one. Inputs are contravariant:
-//! the new program must accept all old inputs. Outputs are covariant: it must return only outputs of the old types.
-//! *Forward*: the old program can replace the new one. *Full*: both.
+//! *Backward* compatible: the new program can replace the old one for the callers of the old one. Inputs are
+//! contravariant: the new program must accept all old inputs. Outputs are covariant: it must return only
+//! outputs of the old types. *Forward*: the old program can replace the new one. *Full*: both.
 //!
 //! [`Matching`] decides each direction separately; a difference found in both directions is listed once.
 //!
-//! **Invariant:** two interfaces of one digest have no differences, and two without differences in either direction are
-//! interchangeable for every caller.
+//! **Invariant:** two interfaces of one digest have no differences, and two without differences in either
+//! direction are interchangeable for every caller.
 //!
 //! Example of [`compare`]:
 //!
@@ -128,7 +128,8 @@ pub type InterfaceDifference = Difference<InterfaceChange>;
 pub struct InterfaceComparison {
     /// The direction that was compared.
     pub direction: Direction,
-    /// Every difference in either direction, inputs first, in the order of the old interface and then of the new one.
+    /// Every difference in either direction, inputs first, in the order of the old interface and then of the
+    /// new one.
     pub differences: Vec<InterfaceDifference>,
 }
 
@@ -209,7 +210,8 @@ const INPUTS: PathStep = PathStep::Part("inputs");
 const OUTPUTS: PathStep = PathStep::Part("outputs");
 const CONDITIONS: PathStep = PathStep::Part("conditions");
 
-/// The sort key of a path: inputs in order, the list of inputs, conditions, outputs in order, the list of outputs.
+/// The sort key of a path: inputs in order, the list of inputs, conditions, outputs in order, the list of
+/// outputs.
 fn rank(inputs: &Positions<'_>, outputs: &Positions<'_>, path: &TypePath) -> (usize, usize) {
     let at = |list: &Positions<'_>, name: &str| list.get(name).copied().unwrap_or(usize::MAX);
     match path.0.as_slice() {
@@ -256,13 +258,15 @@ fn extent_pairs(given: &[Parameter], expected: &[Parameter]) -> Vec<(DimId, DimI
         .collect()
 }
 
-/// The reasons why a given program cannot replace an expected one, as differences from the expected to the given one.
+/// The reasons why a given program cannot replace an expected one, as differences from the expected to the
+/// given one.
 fn mismatches(given: &Interface, expected: &Interface, identity: PortIdentity) -> Vec<InterfaceDifference> {
     let mut matching = Matching::new(given, expected);
     matching.match_inputs(&extent_pairs(&given.inputs, &expected.inputs));
     let in_expected = positions(&expected.inputs);
     let is_known = |parameter: &Parameter| in_expected.contains_key(parameter.name.as_str());
-    // Symbols of a required input that callers do not pass stay open: outputs differ because of that input, which is reported.
+    // Symbols of a required input that callers do not pass stay open: outputs differ because of that input,
+    // which is reported.
     if given.inputs.iter().all(|parameter| parameter.optional || is_known(parameter)) {
         matching.close_inputs();
     }
@@ -363,8 +367,8 @@ impl<'i> Comparer<'i> {
         self.types_at(&side.path(given), side, (&given.ty, &given.ty), (&expected.ty, &expected.ty));
     }
 
-    /// Compares the types of one parameter, or of one child of composites, at a path. The second type of each side is
-    /// the one to report.
+    /// Compares the types of one parameter, or of one child of composites, at a path. The second type of each
+    /// side is the one to report.
     fn types_at(
         &mut self,
         path: &[PathStep],
@@ -470,7 +474,8 @@ impl Side {
         }
     }
 
-    /// Whether the children of the wider side are among those of the narrower one, and an unknown child is admitted.
+    /// Whether the children of the wider side are among those of the narrower one, and an unknown child is
+    /// admitted.
     fn admits(self, given: &Composite<Type>, expected: &Composite<Type>) -> bool {
         let (wide, narrow) = self.wide_and_narrow(given, expected);
         let has = |of: &Composite<Type>, name: &str| of.child(name).is_some();

@@ -85,7 +85,8 @@ impl Interface {
     }
 }
 
-/// Encodes the type of one value as a closed type of a pool. Its symbols become variables, as in an interface.
+/// Encodes the type of one value as a closed type of a pool. Its symbols become variables, as in an
+/// interface.
 ///
 /// # Errors
 /// As [`Interface::to_pool`].
@@ -134,7 +135,8 @@ impl<'i, 'p> Encoder<'i, 'p> {
         Ok((self.pool.name(&parameter.name)?, ty))
     }
 
-    /// Encodes each condition as a field named by its number: the relation applied to a tensor type with both sides as extents.
+    /// Encodes each condition as a field named by its number: the relation applied to a tensor type with both
+    /// sides as extents.
     fn conditions(
         &mut self,
         conditions: &[Condition],
@@ -182,8 +184,8 @@ impl<'i, 'p> Encoder<'i, 'p> {
         Ok(encoded)
     }
 
-    /// A composite is a struct of its children; one of unknown children is a leaf. Types nest by a bounded number of
-    /// levels.
+    /// A composite is a struct of its children; one of unknown children is a leaf. Types nest by a bounded
+    /// number of levels.
     fn composite(&mut self, composite: &Composite<Type>) -> Result<Idx, PoolError> {
         let Composite { children, is_open } = composite;
         if children.is_empty() && *is_open {

@@ -1,8 +1,9 @@
 //! Comparison of the contents of two bundles, export by export.
 //!
-//! A bundle holds [interfaces of models](Content::Interfaces) or [other types](Content::Types), such as the signatures of a
-//! Rust crate. Exports are paired by label. A label that only the old side has breaks callers of the old side, and a label that
-//! only the new side has breaks callers of the new side that get the old one.
+//! A bundle holds [interfaces of models](Content::Interfaces) or [other types](Content::Types), such as the
+//! signatures of a Rust crate. Exports are paired by label. A label that only the old side has breaks callers
+//! of the old side, and a label that only the new side has breaks callers of the new side that get the old
+//! one.
 
 use std::collections::BTreeMap;
 

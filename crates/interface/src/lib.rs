@@ -1,21 +1,23 @@
 //! Interfaces of models: the inputs, outputs and conditions that a caller depends on.
 //!
-//! An [`Interface`] lists inputs and outputs by name and in order, each with its type. An input with a default value is an
-//! optional parameter. Extents are numbers, expressions over symbols, or unknown. Operator sets, names of inner values and
-//! weights are not part of an interface.
+//! An [`Interface`] lists inputs and outputs by name and in order, each with its type. An input with a
+//! default value is an optional parameter. Extents are numbers, expressions over symbols, or unknown.
+//! Operator sets, names of inner values and weights are not part of an interface.
 //!
 //! # As a type
 //!
-//! [`Interface::to_pool`] returns a type of the [pool](typeloom_pool), whose digest is the same in every process:
+//! [`Interface::to_pool`] returns a type of the [pool](typeloom_pool), whose digest is the same in every
+//! process:
 //!
 //! ```text
 //! forall A, B. (struct inputs { x: Tensor<f32, [A, B]>, scale: default<Tensor<f32, []>> })
 //!           -> struct outputs { y: Tensor<f32, [A, B]> }
 //! ```
 //!
-//! Symbols are variables of the scheme, numbered by first use, so the type does not depend on their names. Anonymous extents
-//! of inputs are variables too, because the caller chooses them. A variable that occurs only in outputs is a number that the
-//! program chooses. If it occurs once, and not in an expression, it is encoded as an unknown extent.
+//! Symbols are variables of the scheme, numbered by first use, so the type does not depend on their names.
+//! Anonymous extents of inputs are variables too, because the caller chooses them. A variable that occurs
+//! only in outputs is a number that the program chooses. If it occurs once, and not in an expression, it is
+//! encoded as an unknown extent.
 //!
 //! The conditions of operators on the symbols of inputs are a second parameter, if there are any:
 //!
@@ -25,9 +27,9 @@
 //!
 //! # Compatibility
 //!
-//! [`compare()`] decides whether one model can replace another. The rules are in `spec/interfaces.md`. Symbols are matched
-//! on the solver's dims, which decide equality of expressions, and not on ids of a pool. Positions count by default,
-//! because some runtimes bind outputs by position.
+//! [`compare()`] decides whether one model can replace another. The rules are in `spec/interfaces.md`.
+//! Symbols are matched on the solver's dims, which decide equality of expressions, and not on ids of a pool.
+//! Positions count by default, because some runtimes bind outputs by position.
 //!
 //! Example of [`Interface::of`]:
 //!
@@ -94,8 +96,8 @@ pub struct Parameter {
     pub ty: Type,
     /// Whether a caller may omit it. Never true for outputs.
     pub optional: bool,
-    /// Whether the type of an output comes from a declaration that the graph neither confirms nor refutes. Not part of
-    /// the portable type.
+    /// Whether the type of an output comes from a declaration that the graph neither confirms nor refutes.
+    /// Not part of the portable type.
     pub assumed: bool,
 }
 
@@ -103,14 +105,14 @@ impl Interface {
     /// The interface of a serialized model with the standard operators.
     ///
     /// # Errors
-    /// [`CheckError`] for a model that cannot be checked. Type errors are not reported; the types of values in error are
-    /// unknown.
+    /// [`CheckError`] for a model that cannot be checked. Type errors are not reported; the types of values
+    /// in error are unknown.
     pub fn of(model: &[u8]) -> Result<Self, CheckError> {
         Ok(Self::of_checked(&mut check(model, &Standard, Universe::standard(), &Options::default())?))
     }
 
-    /// The interface of a checked model. Inputs that callers cannot set, such as initializers that models before IR 4 list
-    /// as inputs, are left out.
+    /// The interface of a checked model. Inputs that callers cannot set, such as initializers that models
+    /// before IR 4 list as inputs, are left out.
     pub fn of_checked(checked: &mut Checked<'_>) -> Self {
         let body = checked.body();
         let root = body.graph(body.root());

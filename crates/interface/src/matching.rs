@@ -1,15 +1,16 @@
 //! One-sided matching of the extents of two interfaces.
 //!
-//! A *given* program replaces an *expected* one. Callers choose the input symbols of the expected interface freely, so these
-//! are rigid; the input symbols of the given interface are open, and bound to what callers pass. In outputs, symbols that
-//! the given program chooses are rigid, and those that the expected program chooses are open.
+//! A *given* program replaces an *expected* one. Callers choose the input symbols of the expected interface
+//! freely, so these are rigid; the input symbols of the given interface are open, and bound to what callers
+//! pass. In outputs, symbols that the given program chooses are rigid, and those that the expected program
+//! chooses are open.
 //!
-//! Algorithm: bind every extent that is a single open symbol; then solve the equations of expressions for open symbols, in
-//! rounds; if a round makes no progress, try to bind the open symbols of one pair to its rigid ones. Finally compare all
-//! pairs after substitution.
+//! Algorithm: bind every extent that is a single open symbol; then solve the equations of expressions for
+//! open symbols, in rounds; if a round makes no progress, try to bind the open symbols of one pair to its
+//! rigid ones. Finally compare all pairs after substitution.
 //!
-//! **Invariant:** two extents fit only if they are equal for all values of the rigid symbols. Undecided equality does not
-//! fit.
+//! **Invariant:** two extents fit only if they are equal for all values of the rigid symbols. Undecided
+//! equality does not fit.
 
 use std::collections::HashMap;
 
@@ -93,8 +94,8 @@ impl Matching {
         self.match_all(pairs);
     }
 
-    /// Makes the input symbols that are still open rigid: they belong to optional inputs that callers do not know, so no caller
-    /// chooses them. Without this call, [`Self::match_outputs`] binds them too.
+    /// Makes the input symbols that are still open rigid: they belong to optional inputs that callers do not
+    /// know, so no caller chooses them. Without this call, [`Self::match_outputs`] binds them too.
     pub(crate) fn close_inputs(&mut self) {
         self.undetermined = std::mem::take(&mut self.open);
     }
@@ -133,8 +134,8 @@ impl Matching {
         }
     }
 
-    /// Binds the open symbols of a pair to rigid symbols such that the pair is equal, as in `a*b` and `b*c`, which no
-    /// equation solves. The final comparison checks the bindings.
+    /// Binds the open symbols of a pair to rigid symbols such that the pair is equal, as in `a*b` and `b*c`,
+    /// which no equation solves. The final comparison checks the bindings.
     fn guess(&mut self, pair: (DimId, DimId)) -> bool {
         let (given, expected) = self.substituted(pair);
         let all = [self.dims.symbols_of(given), self.dims.symbols_of(expected)].concat();
@@ -156,8 +157,9 @@ impl Matching {
         false
     }
 
-    /// The conditions of the given interface that those of the expected one do not imply. A condition on an undetermined symbol
-    /// is left out: either the parameter that declares the symbol already differs, or callers do not pass it.
+    /// The conditions of the given interface that those of the expected one do not imply. A condition on an
+    /// undetermined symbol is left out: either the parameter that declares the symbol already differs, or
+    /// callers do not pass it.
     pub(crate) fn stronger(&mut self, given: &Interface, expected: &Interface) -> Vec<Condition> {
         let mut domain = Domain::nonempty();
         for condition in &expected.conditions {

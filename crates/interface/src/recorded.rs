@@ -1,7 +1,7 @@
 //! The interface that a compiled file records in its metadata, read without loading the program.
 //!
-//! **Invariant:** types are verified by their digests, but not compared with the program. Loading the program in the
-//! compiler does that.
+//! **Invariant:** types are verified by their digests, but not compared with the program. Loading the program
+//! in the compiler does that.
 
 use typeloom_onnx::view::ModelView;
 use typeloom_pool::{Descriptor, Idx, Pool};
@@ -12,7 +12,8 @@ use crate::bundle::{self, BundleError, Exported};
 /// Key of the model metadata with the bundle of the program's exports, in hexadecimal.
 pub const INTERFACE: &str = "ai.bytesandbrains.interface";
 
-/// Prefix of the keys of the model metadata with the compiled programs of other public functions, in hexadecimal.
+/// Prefix of the keys of the model metadata with the compiled programs of other public functions, in
+/// hexadecimal.
 pub const FUNCTION: &str = "ai.bytesandbrains.function.";
 
 /// Prefix of the labels of slots in the bundle.
@@ -101,8 +102,8 @@ fn slot(pool: &Pool, name: &str, ty: Idx) -> RecordedSlot {
     RecordedSlot { name: name.to_owned(), contract, needs: pool.signature(ty) }
 }
 
-/// The compiled files of public functions, from the metadata. Each is at most half as long as `file`, which bounds the
-/// recursion of [`Recorded::read`].
+/// The compiled files of public functions, from the metadata. Each is at most half as long as `file`, which
+/// bounds the recursion of [`Recorded::read`].
 fn function_files(file: &[u8]) -> Vec<Vec<u8>> {
     let Ok(model) = ModelView::new(file) else { return Vec::new() };
     let entries = model.metadata_props().filter_map(Result::ok);

@@ -9,7 +9,8 @@
 //! | [`relocate`] | new locations of these files for a model made from others |
 //! | [`report_missing`] | which of these tensors cannot be read |
 //!
-//! **Invariant:** only regular files are opened, and side files only inside the folder of their model, through no link.
+//! **Invariant:** only regular files are opened, and side files only inside the folder of their model,
+//! through no link.
 
 mod beneath;
 pub mod relocate;
@@ -49,8 +50,8 @@ impl Deref for Bytes {
     }
 }
 
-/// Files below this size are read: to load all pages of a mapped one takes as long, and to map it takes additional time. The
-/// threads of a process also share its list of maps.
+/// Files below this size are read: to load all pages of a mapped one takes as long, and to map it takes
+/// additional time. The threads of a process also share its list of maps.
 const MIN_MAPPED: u64 = 256 << 10;
 
 /// Maps a model into memory, or reads it if it is small.
@@ -68,8 +69,8 @@ pub fn open(path: &Path) -> std::io::Result<Bytes> {
     map(&file).map(|map| Bytes::Mapped(map, file))
 }
 
-/// Opens a regular file. Other kinds are refused before they are opened: opening a named pipe waits for a writer, and
-/// opening a device can have any effect.
+/// Opens a regular file. Other kinds are refused before they are opened: opening a named pipe waits for a
+/// writer, and opening a device can have any effect.
 pub(crate) fn regular(path: &Path) -> std::io::Result<File> {
     check_kind(&std::fs::metadata(path)?)?;
     let file = File::open(path)?;

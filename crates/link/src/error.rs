@@ -54,7 +54,8 @@ pub enum LinkError {
         /// The errors.
         diagnostics: Vec<Diagnostic>,
     },
-    /// The interface of the result is not the one that follows from the two interfaces: an error of this crate.
+    /// The interface of the result is not the one that follows from the two interfaces: an error of this
+    /// crate.
     #[error("the interface of the joined model is not that of the sequence: {}", differences(.0))]
     Interface(Vec<InterfaceDifference>),
     /// Bytes that checks do not read are malformed.

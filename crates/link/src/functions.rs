@@ -1,12 +1,12 @@
 //! The functions of the result.
 //!
-//! Functions of equal domain, name and overload are shared if they are equal in the result, with equal imports. Otherwise
-//! that of the second model gets another name. A function whose name is an operator of the other model gets another name
-//! too: its nodes mean the operator, not the function.
+//! Functions of equal domain, name and overload are shared if they are equal in the result, with equal
+//! imports. Otherwise that of the second model gets another name. A function whose name is an operator of the
+//! other model gets another name too: its nodes mean the operator, not the function.
 //!
-//! Sharing is decided by the greatest fixed point: all pairs are assumed to be equal, and a pair that differs under the
-//! current renames is renamed together with its callers. Each round but the last adds a rename; two rounds suffice if no
-//! function of the first model gets another name.
+//! Sharing is decided by the greatest fixed point: all pairs are assumed to be equal, and a pair that differs
+//! under the current renames is renamed together with its callers. Each round but the last adds a rename; two
+//! rounds suffice if no function of the first model gets another name.
 
 use std::collections::{BTreeMap, HashMap};
 

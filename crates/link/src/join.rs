@@ -100,7 +100,8 @@ fn put<M: OnnxMessage + PartialEq>(
     }
 }
 
-/// Entries of both models. An entry of the second model whose key has another value in the first one gets another key.
+/// Entries of both models. An entry of the second model whose key has another value in the first one gets
+/// another key.
 fn metadata(
     [first, second]: [&[StringStringEntryProto]; 2],
     file: &str,
@@ -454,7 +455,8 @@ impl Body<'_, '_, '_> {
         }
     }
 
-    /// Gives unnamed extents of an output of the first model the symbols by which the second model names them.
+    /// Gives unnamed extents of an output of the first model the symbols by which the second model names
+    /// them.
     fn name_extents(&mut self, info: &mut ValueInfoProto, output: &str) {
         if self.named.is_empty() {
             return;

@@ -1,7 +1,7 @@
 //! Typed linking: one model that computes the second of two models on outputs of the first.
 //!
-//! [`link()`] connects outputs of one model with inputs of another by their solved types. The result computes what the two
-//! models compute one after the other, and its types are those of the two models.
+//! [`link()`] connects outputs of one model with inputs of another by their solved types. The result computes
+//! what the two models compute one after the other, and its types are those of the two models.
 //!
 //! | step | module |
 //! |---|---|
@@ -15,17 +15,17 @@
 //!
 //! # Invariants
 //!
-//! - A result is well typed, and can replace the sequence of the two models for every caller. An interface that differs is
-//!   [`LinkError::Interface`], and no file.
-//! - The first model is not restricted: an input type of the second model that not every output satisfies is a
-//!   [`Conflict`], unless the options allow to narrow symbols or to accept claims without a proof.
+//! - A result is well typed, and can replace the sequence of the two models for every caller. An interface
+//!   that differs is [`LinkError::Interface`], and no file.
+//! - The first model is not restricted: an input type of the second model that not every output satisfies is
+//!   a [`Conflict`], unless the options allow to narrow symbols or to accept claims without a proof.
 //! - Bytes of stored tensors are not copied or read. The result is a list of [`Piece`]s.
 //! - The same input gives the same bytes.
 //!
 //! # Limits
 //!
-//! Training steps and compiled programs are refused. There is no version converter for operators. Inputs of equal names are
-//! not merged. Nodes whose outputs nothing reads are kept.
+//! Training steps and compiled programs are refused. There is no version converter for operators. Inputs of
+//! equal names are not merged. Nodes whose outputs nothing reads are kept.
 //!
 //! Example of [`link()`]:
 //!

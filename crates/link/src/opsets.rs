@@ -1,13 +1,14 @@
 //! One version of each domain for two models.
 //!
-//! An operator has the same definition in two versions of its domain if the catalogue finds one signature for both. A
-//! version suits a model if every operator that the model uses has the same definition in it as in the imported version.
-//! The newest version between the two imported ones that suits both models is used.
+//! An operator has the same definition in two versions of its domain if the catalogue finds one signature for
+//! both. A version suits a model if every operator that the model uses has the same definition in it as in
+//! the imported version. The newest version between the two imported ones that suits both models is used.
 //!
-//! **Invariant:** no version converter is involved: an operator that changed between the versions is a conflict.
+//! **Invariant:** no version converter is involved: an operator that changed between the versions is a
+//! conflict.
 //!
-//! Functions keep their own imports. A function is counted if the catalogue defines its operators equally in its own version
-//! and in that of its model, because checkers of ONNX require it to stay so.
+//! Functions keep their own imports. A function is counted if the catalogue defines its operators equally in
+//! its own version and in that of its model, because checkers of ONNX require it to stay so.
 
 use std::collections::{BTreeMap, BTreeSet};
 

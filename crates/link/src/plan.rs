@@ -1,11 +1,12 @@
 //! The names of the result.
 //!
-//! Inputs and outputs of the result keep their names. Another name changes only if the result would have it twice: names of
-//! the first model give way to inputs and outputs of the second one, and names of the second model give way to all names of
-//! the first one. A new name is the old one with the first free suffix `_2`, `_3` and so on.
+//! Inputs and outputs of the result keep their names. Another name changes only if the result would have it
+//! twice: names of the first model give way to inputs and outputs of the second one, and names of the second
+//! model give way to all names of the first one. A new name is the old one with the first free suffix `_2`,
+//! `_3` and so on.
 //!
-//! **Invariant:** the renames of one model are injective, also over the names of nested graphs. So a rename neither captures
-//! a name nor shadows one.
+//! **Invariant:** the renames of one model are injective, also over the names of nested graphs. So a rename
+//! neither captures a name nor shadows one.
 
 use std::collections::{HashMap, HashSet};
 
@@ -228,8 +229,8 @@ fn conflicts(
     outputs: &[Port],
     joined: &HashMap<&str, &str>,
 ) -> Result<(), Vec<NameConflict>> {
-    // The model and the name of the value that a port is: an input that is also an output is one value, and a connected
-    // input of the second model is an output of the first one.
+    // The model and the name of the value that a port is: an input that is also an output is one value, and a
+    // connected input of the second model is an output of the first one.
     let value = |port: &Port| match joined.get(port.own.as_str()).filter(|_| port.model == 1) {
         Some(output) => (0, (*output).to_owned()),
         None => (port.model, port.own.clone()),

@@ -1,11 +1,11 @@
 //! The symbols of the result, and their substitution in declared types.
 //!
-//! Symbols of the first model keep their names; narrowing replaces some by values. A symbol of the second model that a
-//! connection determines becomes an extent of the first model. Any other keeps its name, or gets a new one if the first
-//! model has the name.
+//! Symbols of the first model keep their names; narrowing replaces some by values. A symbol of the second
+//! model that a connection determines becomes an extent of the first model. Any other keeps its name, or gets
+//! a new one if the first model has the name.
 //!
-//! An extent of the first model can have no name. Then the symbol of the second model that meets it names it in the result,
-//! so that the axes of the second model stay equal.
+//! An extent of the first model can have no name. Then the symbol of the second model that meets it names it
+//! in the result, so that the axes of the second model stay equal.
 
 use std::collections::{HashMap, HashSet};
 

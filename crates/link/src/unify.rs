@@ -1,13 +1,15 @@
 //! Unification of the outputs of the first model with the inputs of the second one.
 //!
-//! The symbols of the first model are rigid: its callers choose them, or its nodes do. The symbols of the second model are
-//! open: an input type is a requirement for some value of them. So an open symbol is bound to the extent that it meets
-//! first, and every other axis must then have an extent that is equal for all values of the rigid symbols.
+//! The symbols of the first model are rigid: its callers choose them, or its nodes do. The symbols of the
+//! second model are open: an input type is a requirement for some value of them. So an open symbol is bound
+//! to the extent that it meets first, and every other axis must then have an extent that is equal for all
+//! values of the rigid symbols.
 //!
 //! # Algorithm
 //!
-//! Axes with a lone open symbol bind it. The other axes are solved for an open symbol in rounds, until a round makes no
-//! progress. The work is bounded by the square of the number of axes; each step costs one equation of two dims.
+//! Axes with a lone open symbol bind it. The other axes are solved for an open symbol in rounds, until a
+//! round makes no progress. The work is bounded by the square of the number of axes; each step costs one
+//! equation of two dims.
 //!
 //! # Results for one axis
 //!
@@ -18,8 +20,8 @@
 //! | holds for one value of a symbol that callers of the first model choose | [`ConflictKind::Narrowing`], or the symbol is replaced by the value |
 //! | anything else | [`ConflictKind::Unproven`], or accepted |
 //!
-//! **Invariant:** without [`Narrowing::Allow`] and [`Unproven::Accept`], unification succeeds only if every value of an
-//! output has the type of the inputs that it is connected to.
+//! **Invariant:** without [`Narrowing::Allow`] and [`Unproven::Accept`], unification succeeds only if every
+//! value of an output has the type of the inputs that it is connected to.
 
 use std::collections::{HashMap, HashSet};
 
@@ -438,13 +440,15 @@ impl<'s, 'a> Unifier<'s, 'a> {
         self.dims.symbols_of(dim).iter().any(|leaf| self.is_hidden(*leaf))
     }
 
-    /// Whether a dim contains a number that nodes of the first model choose, or that its callers choose without a name.
+    /// Whether a dim contains a number that nodes of the first model choose, or that its callers choose
+    /// without a name.
     fn is_of_program(&self, dim: DimId) -> bool {
         let symbols = self.dims.symbols_of(dim);
         symbols.iter().any(|leaf| self.is_hidden(*leaf) || !self.of_callers.contains(leaf))
     }
 
-    /// The remaining inputs of the second model must not depend on numbers that callers of the result do not choose.
+    /// The remaining inputs of the second model must not depend on numbers that callers of the result do not
+    /// choose.
     fn remaining_inputs(&mut self) {
         let second = self.second;
         let connected: HashSet<&str> =
@@ -471,7 +475,8 @@ impl<'s, 'a> Unifier<'s, 'a> {
         }
     }
 
-    /// The conditions of the second model must be possible, and proved where callers of the result cannot meet them.
+    /// The conditions of the second model must be possible, and proved where callers of the result cannot
+    /// meet them.
     fn conditions(&mut self) {
         let mut domain = Domain::nonempty();
         for condition in &self.first.interface.conditions {

@@ -1,7 +1,7 @@
 //! The interface that the result must have, and the check of the result.
 //!
-//! The expected interface is computed from the interfaces of the two models and the unified symbols, without the result. So
-//! an error in the names, symbols or records of the result shows as a difference.
+//! The expected interface is computed from the interfaces of the two models and the unified symbols, without
+//! the result. So an error in the names, symbols or records of the result shows as a difference.
 
 use std::collections::HashMap;
 use std::sync::Arc;

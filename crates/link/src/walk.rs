@@ -1,12 +1,13 @@
 //! Traversal of every name, symbol and location in decoded messages.
 //!
-//! [`Edit`] receives each of them once and may change it. Scans and renames share the traversal, so no name is found by
-//! one and missed by the other. Messages are destructured without `..`: a new field breaks the build until it is handled.
+//! [`Edit`] receives each of them once and may change it. Scans and renames share the traversal, so no name
+//! is found by one and missed by the other. Messages are destructured without `..`: a new field breaks the
+//! build until it is handled.
 //!
 //! # Scopes
 //!
-//! A nested graph sees the values around it and may define the same name again. The traversal follows the order of
-//! definitions, so a name denotes a value of a nested graph from its definition on.
+//! A nested graph sees the values around it and may define the same name again. The traversal follows the
+//! order of definitions, so a name denotes a value of a nested graph from its definition on.
 //!
 //! **Invariant:** recursion is bounded by the nesting of decoded messages, which is at most 100.
 
@@ -282,7 +283,8 @@ impl<'e, E: Edit> Walk<'e, E> {
         }
     }
 
-    /// The types of the children of a composite, which are stored as text. The parser of the text bounds its nesting.
+    /// The types of the children of a composite, which are stored as text. The parser of the text bounds its
+    /// nesting.
     fn composite(&mut self, opaque: &mut type_proto::Opaque) {
         let Some(mut composite) = CompositeText::of_opaque(opaque.domain(), opaque.name()) else { return };
         composite.children.iter_mut().for_each(|(_, ty)| self.ty(ty));

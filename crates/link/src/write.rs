@@ -1,9 +1,9 @@
 //! The file of the result.
 //!
-//! Protobuf merges messages by concatenation, so the graph of the result is the records of both graphs, one field after the
-//! other, each field first from the first model. A record that does not change is a range of its file; of a stored tensor
-//! that changes, only the name or the location is written anew. So the result is a list of pieces, and payloads are neither
-//! read nor copied.
+//! Protobuf merges messages by concatenation, so the graph of the result is the records of both graphs, one
+//! field after the other, each field first from the first model. A record that does not change is a range of
+//! its file; of a stored tensor that changes, only the name or the location is written anew. So the result is
+//! a list of pieces, and payloads are neither read nor copied.
 //!
 //! The skeleton is the same model without large payloads. It is what is checked.
 
@@ -205,7 +205,8 @@ fn edit(
     Ok(())
 }
 
-/// The declaration of a large tensor whose data is somewhere else; `None` if the whole tensor is part of the skeleton.
+/// The declaration of a large tensor whose data is somewhere else; `None` if the whole tensor is part of the
+/// skeleton.
 fn skeleton(stored: &Stored, body: &[u8], renamer: &Renamer<'_>) -> Result<Option<TensorProto>, SpliceError> {
     if stored.form == StoredForm::Sparse || body.len() <= MAX_KEPT {
         return Ok(None);

@@ -170,7 +170,8 @@ impl Bindings {
         self.operators.as_ref()
     }
 
-    /// Replaces the declared and described operators. Loading an artifact needs those that it was compiled with.
+    /// Replaces the declared and described operators. Loading an artifact needs those that it was compiled
+    /// with.
     #[must_use]
     pub fn with_operators(mut self, operators: Arc<Operators>) -> Self {
         self.operators = Some(operators);

@@ -110,8 +110,8 @@ pub fn method_of(role: Role, node: &NodeProto) -> String {
     }
 }
 
-/// Returns the domain and the name of the operator that a method runs for a node; `None` if the contract does not have
-/// the method. `protocol` is the operator set of a protocol.
+/// Returns the domain and the name of the operator that a method runs for a node; `None` if the contract does
+/// not have the method. `protocol` is the operator set of a protocol.
 #[must_use]
 pub fn operator_of<'n>(
     role: Role,
@@ -142,8 +142,8 @@ pub fn primitive(method: &str) -> Option<&'static AtomicOpDecl> {
     TENSOR_PRIMITIVES.ops.iter().find(|op| method_name(op.name) == method)
 }
 
-/// Whether a node is a primitive with attributes that the method of the contract has too. Other forms are executed as
-/// graphs.
+/// Whether a node is a primitive with attributes that the method of the contract has too. Other forms are
+/// executed as graphs.
 #[must_use]
 pub fn is_primitive_form(node: &NodeProto) -> bool {
     if !matches!(node.domain(), "" | "ai.onnx") || TENSOR_PRIMITIVES.op(node.op_type()).is_none() {

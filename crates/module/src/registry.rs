@@ -7,13 +7,13 @@
 //! | extension operators of backends, operators of bound protocols | the [`Bindings`] |
 //! | declared and described operators of one compilation | [`Bindings::with_operators`] |
 //!
-//! Several sources can declare operators of one domain. Of several versions of an operator, the newest that is not newer
-//! than the imported version of the domain is used.
+//! Several sources can declare operators of one domain. Of several versions of an operator, the newest that
+//! is not newer than the imported version of the domain is used.
 //!
-//! **Invariants:** every declaration is valid; no two declarations of an operator at one version differ; the domains of
-//! [`OPSETS`] and ONNX's default domain have no other operators; the operators of one set have different methods (see
-//! [`dispatch`](crate::dispatch)). The declarations of a backend in the default domain state that it computes operators of
-//! ONNX, and are not part of the registry.
+//! **Invariants:** every declaration is valid; no two declarations of an operator at one version differ; the
+//! domains of [`OPSETS`] and ONNX's default domain have no other operators; the operators of one set have
+//! different methods (see [`dispatch`](crate::dispatch)). The declarations of a backend in the default domain
+//! state that it computes operators of ONNX, and are not part of the registry.
 //!
 //! [`register_protocol!`]: typeloom_contracts::register_protocol
 //! [`register_opset!`]: typeloom_contracts::register_opset
@@ -138,8 +138,8 @@ impl Registry {
         }
     }
 
-    /// The side effects of a node, including those of its nested graphs. A node on a slot of a contract has those of the
-    /// contract's operator.
+    /// The side effects of a node, including those of its nested graphs. A node on a slot of a contract has
+    /// those of the contract's operator.
     #[must_use]
     pub fn effects(&self, node: &NodeProto) -> AtomicOpKind {
         let mut kind = self.own_effects(node);

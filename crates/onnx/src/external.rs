@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::view::{AttributeView, GraphView, ModelView, NodeView, SparseTensorView, TensorView};
 
-/// The locations of external data in a model, as they are written in it: relative to the folder of the model. Parts that cannot be
-/// decoded have none.
+/// The locations of external data in a model, as they are written in it: relative to the folder of the model.
+/// Parts that cannot be decoded have none.
 #[must_use]
 pub fn locations<'m>(model: &ModelView<'m>) -> BTreeSet<&'m str> {
     let mut found = Found::default();

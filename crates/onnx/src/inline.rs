@@ -28,8 +28,8 @@ pub fn positions(functions: &[FunctionProto]) -> HashMap<Key, usize> {
     positions
 }
 
-/// Replaces nodes, in order, by others that may be replaced again. Terminates if `replacement` does not replace nodes of
-/// functions that call themselves.
+/// Replaces nodes, in order, by others that may be replaced again. Terminates if `replacement` does not
+/// replace nodes of functions that call themselves.
 ///
 /// # Errors
 /// Those of `replacement`, which returns `None` for a node that stays.
@@ -98,8 +98,8 @@ impl Call {
         Self { names, prefix, attributes, lengths }
     }
 
-    /// Number of nodes of [`instance(node)`](Self::instance) including those in nested graphs, and an estimate of its memory in bytes:
-    /// short elements take many times their encoded length. Copies nothing.
+    /// Number of nodes of [`instance(node)`](Self::instance) including those in nested graphs, and an
+    /// estimate of its memory in bytes: short elements take many times their encoded length. Copies nothing.
     pub fn size(&self, node: &NodeProto) -> (usize, usize) {
         let (mut nodes, mut bytes) = (0, node.encoded_len());
         let mut of_node = |node: &NodeProto| {
@@ -167,8 +167,8 @@ impl Call {
     }
 }
 
-/// Replaces references to attributes of the function in one node by the attributes of the call. A reference to an attribute
-/// that the call does not set is removed.
+/// Replaces references to attributes of the function in one node by the attributes of the call. A reference
+/// to an attribute that the call does not set is removed.
 pub fn replace_references<'a>(node: &mut NodeProto, given: impl Fn(&str) -> Option<&'a AttributeProto>) {
     node.attribute.retain_mut(|attribute| {
         let Some(outer) = attribute.ref_attr_name.as_deref().filter(|outer| !outer.is_empty()) else {

@@ -10,8 +10,8 @@
 //! | print or parse a model | [`text`]: ONNX's textual syntax |
 //! | decode protobuf | [`wire`]: records with offsets |
 //!
-//! **Invariant:** for any input, this crate does not panic, overflow the stack or allocate more than a multiple of the
-//! input's size. Malformed bytes are a [`DecodeError`] with an offset.
+//! **Invariant:** for any input, this crate does not panic, overflow the stack or allocate more than a
+//! multiple of the input's size. Malformed bytes are a [`DecodeError`] with an offset.
 
 pub mod error;
 pub mod external;

@@ -1,10 +1,11 @@
 //! Owned ONNX messages, for building and editing models.
 //!
 //! There is one struct per message of ONNX's IR version 14 (`onnx-ml.proto` and `onnx-data.proto`), with
-//! ONNX's names and field numbers. The conventions are those of `prost`: a singular field is an `Option`, and a
-//! singular text a [`Text`], because in proto2 an absent field differs from an empty one; a getter with the
+//! ONNX's names and field numbers. The conventions are those of `prost`: a singular field is an `Option`, and
+//! a singular text a [`Text`], because in proto2 an absent field differs from an empty one; a getter with the
 //! field's name returns the default for an absent field; a `oneof` is an enum in a module with the message's
-//! name. Large numeric payloads are [`bytes::Bytes`], so decoding from `Bytes` shares them with the file's buffer.
+//! name. Large numeric payloads are [`bytes::Bytes`], so decoding from `Bytes` shares them with the file's
+//! buffer.
 //!
 //! **Invariant:** unknown fields are preserved. Every message keeps undeclared records in `unknown_fields`
 //! and writes them after the declared ones, so reading and writing a model of a newer ONNX version loses
@@ -115,8 +116,8 @@ impl<T: Default> Singular for Option<T> {
 pub fn read<M: OnnxMessage>(bytes: Bytes) -> Result<M, DecodeError> {
     let mut rest = bytes.clone();
     M::decode(&mut rest).map_err(|error| {
-        // A second decoder finds the error and its offset. If it finds none, the position at which prost stopped
-        // is used.
+        // A second decoder finds the error and its offset. If it finds none, the position at which prost
+        // stopped is used.
         schema::find_error(M::SCHEMA, &bytes).unwrap_or_else(|| {
             let offset = bytes.len() - rest.remaining();
             DecodeError { offset, kind: ErrorKind::Other(error.to_string().into_boxed_str()) }

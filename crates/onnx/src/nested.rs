@@ -2,8 +2,8 @@
 //!
 //! Visits are in pre-order, in the order of nodes and attributes.
 //!
-//! **Invariant:** nothing here recurses: each traversal keeps its own stack, so the nesting of a file is not limited by the
-//! call stack.
+//! **Invariant:** nothing here recurses: each traversal keeps its own stack, so the nesting of a file is not
+//! limited by the call stack.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;

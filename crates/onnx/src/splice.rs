@@ -88,8 +88,8 @@ impl Records {
         self
     }
 
-    /// Adds a message without a copy between: its first record is a string, and `others` are its other records in wire
-    /// format.
+    /// Adds a message without a copy between: its first record is a string, and `others` are its other
+    /// records in wire format.
     #[inline(always)]
     pub fn push_named(&mut self, number: u32, (name_number, name): (u32, &[u8]), others: &[u8]) {
         const LEN: u8 = WireType::LengthDelimited as u8;
@@ -254,7 +254,8 @@ impl<'a> Splice<'a> {
     }
 }
 
-/// The number of pieces of a model with one edit of its graph: two new headers and records, and the old records around them.
+/// The number of pieces of a model with one edit of its graph: two new headers and records, and the old
+/// records around them.
 const PIECES: usize = 6;
 
 type Pieces<'a> = SmallVec<[Cow<'a, [u8]>; PIECES]>;
@@ -303,8 +304,8 @@ struct Open<'e, 'a> {
 }
 
 impl<'e, 'a> Open<'e, 'a> {
-    /// Takes the edits to the message from the sorted `edits` to messages that are not open yet. Messages are opened in
-    /// the order of their offsets, so these edits are the first ones.
+    /// Takes the edits to the message from the sorted `edits` to messages that are not open yet. Messages are
+    /// opened in the order of their offsets, so these edits are the first ones.
     fn new(
         body: &'a [u8],
         start: usize,
@@ -365,7 +366,8 @@ impl<'e, 'a> Open<'e, 'a> {
         Some(std::mem::take(&mut next.records))
     }
 
-    /// The offset of the next edited record or message inside this one; without one the rest is copied unread.
+    /// The offset of the next edited record or message inside this one; without one the rest is copied
+    /// unread.
     fn next_edit(&self, edits: &[Edit]) -> Option<usize> {
         let own = match self.own.first().map(|edit| edit.action) {
             Some(Action::At(record, _)) => Some(record),

@@ -8,24 +8,25 @@
 //! }
 //! ```
 //!
-//! [`parse_model`], [`parse_graph`], [`parse_function`], [`parse_node`] and [`parse_type`] parse a text. An error has a byte
-//! offset, a line and a column, and reports expected and found tokens. [`print_model`], [`print_graph`], [`print_function`]
-//! and [`print_node`] print a message and return the [spans](span) of nodes, ports, operators, attributes and declared
-//! values. There are two presets: [`PrintOptions::round_trip`] prints everything, [`PrintOptions::display`] prints a short
-//! form for diagnostics.
+//! [`parse_model`], [`parse_graph`], [`parse_function`], [`parse_node`] and [`parse_type`] parse a text. An
+//! error has a byte offset, a line and a column, and reports expected and found tokens. [`print_model`],
+//! [`print_graph`], [`print_function`] and [`print_node`] print a message and return the [spans](span) of
+//! nodes, ports, operators, attributes and declared values. There are two presets:
+//! [`PrintOptions::round_trip`] prints everything, [`PrintOptions::display`] prints a short form for
+//! diagnostics.
 //!
-//! **Invariant:** the output of `round_trip` can be parsed. If [`Printed::losses`] is empty, the parsed message equals the
-//! printed one up to differences without meaning in ONNX: an absent field equals a field with the default value, and
-//! elements in `raw_data` equal the same elements in the typed field (unless raw data is printed as [bytes](RawData::Hex)).
-//! [`Loss`] lists what the syntax cannot express.
+//! **Invariant:** the output of `round_trip` can be parsed. If [`Printed::losses`] is empty, the parsed
+//! message equals the printed one up to differences without meaning in ONNX: an absent field equals a field
+//! with the default value, and elements in `raw_data` equal the same elements in the typed field (unless raw
+//! data is printed as [bytes](RawData::Hex)). [`Loss`] lists what the syntax cannot express.
 //!
-//! **Invariant:** for any text, the parser does not panic, does not recurse deeper than [`MAX_NESTING`] and uses memory
-//! proportional to the length of the text.
+//! **Invariant:** for any text, the parser does not panic, does not recurse deeper than [`MAX_NESTING`] and
+//! uses memory proportional to the length of the text.
 //!
 //! # Beyond ONNX's grammar
 //!
-//! Every text that onnx 1.23.2 parses with a meaning is parsed with the same meaning. The printer uses these extensions
-//! only for messages that ONNX's grammar cannot express:
+//! Every text that onnx 1.23.2 parses with a meaning is parsed with the same meaning. The printer uses these
+//! extensions only for messages that ONNX's grammar cannot express:
 //!
 //! | extension | meaning |
 //! |---|---|

@@ -27,19 +27,21 @@
 //! ```
 //! A view has the same contents as the decoded [`messages`](crate::messages):
 //!
-//! - of a singular number or string, the last occurrence is valid; repeated fields are in file order, packed or not;
+//! - of a singular number or string, the last occurrence is valid; repeated fields are in file order, packed
+//!   or not;
 //! - a singular *message* that occurs twice would have to be merged, which needs a copy: it is an
 //!   [`ErrorKind::RepeatedMessage`]. No known writer produces such files;
 //! - strings are validated when they are read.
 //!
-//! **Invariant:** views do not panic, recurse or read outside their slice for any input. Nested graphs and types are
-//! returned as views; the caller bounds the depth of a traversal.
+//! **Invariant:** views do not panic, recurse or read outside their slice for any input. Nested graphs and
+//! types are returned as views; the caller bounds the depth of a traversal.
 //!
 //! **Invariant:** every iterator ends after its first error, and every error has an offset in the file.
 //!
-//! **Invariant:** weight payloads are not read, except by [`TensorView::int_values`], [`TensorView::float_values`] and
-//! [`TensorView::string_values`], which take a limit, and by [`TensorView::check_payload`], which counts variable-length
-//! integers and reads the indices of sparse tensors. (Unpacked lists are iterated; no exporter writes weights unpacked.)
+//! **Invariant:** weight payloads are not read, except by [`TensorView::int_values`],
+//! [`TensorView::float_values`] and [`TensorView::string_values`], which take a limit, and by
+//! [`TensorView::check_payload`], which counts variable-length integers and reads the indices of sparse
+//! tensors. (Unpacked lists are iterated; no exporter writes weights unpacked.)
 
 mod attribute;
 mod graph;
@@ -113,8 +115,9 @@ macro_rules! name {
     };
 }
 
-/// Decodes singular fields of a message: rows `number "name" kind target`, with the kinds `string`, `int32`, `int64` and
-/// `(View)` for a message that occurs at most once, and `seen` for a flag whether the field occurs.
+/// Decodes singular fields of a message: rows `number "name" kind target`, with the kinds `string`, `int32`,
+/// `int64` and `(View)` for a message that occurs at most once, and `seen` for a flag whether the field
+/// occurs.
 macro_rules! decode {
     ($fields:expr, $message:literal; $( $number:literal $name:literal $kind:tt $target:expr; )*) => {
         for field in $fields {
@@ -132,8 +135,9 @@ macro_rules! decode {
     (@$kind:ident $field:ident $target:expr, $name:expr) => { $target = $field.$kind($name)? };
 }
 
-/// Declares getters of a message's fields. A row reads `number "name" label type getter`, with the labels `last` (a
-/// singular string, of which the last occurrence is valid), `all` (an iterator over a repeated field) and `custom` (no getter).
+/// Declares getters of a message's fields. A row reads `number "name" label type getter`, with the labels
+/// `last` (a singular string, of which the last occurrence is valid), `all` (an iterator over a repeated
+/// field) and `custom` (no getter).
 macro_rules! getters {
     ($view:ident of $message:literal; $(
         $(#[$doc:meta])* $number:literal $name:literal $label:ident $ty:ident $getter:ident;
@@ -163,8 +167,8 @@ macro_rules! getters {
     };
 }
 
-/// Declares an enum of a message's fields, an iterator over them in file order, and their getters (see [`getters`]).
-/// `$inline` is the inline attribute of the functions on the hot path.
+/// Declares an enum of a message's fields, an iterator over them in file order, and their getters (see
+/// [`getters`]). `$inline` is the inline attribute of the functions on the hot path.
 macro_rules! fields {
     (
         #[$inline:meta]

@@ -188,11 +188,12 @@ impl<'a> Fields<'a> {
         self.cursor.offset()
     }
 
-    /// The number and bytes of the next record, if it is length-delimited, with a field number below 16 and a length below
-    /// 16,384. For any other record it returns `None` and reads nothing; [`next`](Iterator::next) reads the record.
+    /// The number and bytes of the next record, if it is length-delimited, with a field number below 16 and a
+    /// length below 16,384. For any other record it returns `None` and reads nothing;
+    /// [`next`](Iterator::next) reads the record.
     ///
-    /// Almost all records of a graph have this form, and reading those of nodes is a fifth of the time of a check. The result
-    /// must be that of [`next`](Iterator::next); a test compares the two.
+    /// Almost all records of a graph have this form, and reading those of nodes is a fifth of the time of a
+    /// check. The result must be that of [`next`](Iterator::next); a test compares the two.
     ///
     /// ```
     /// use typeloom_onnx::wire::Fields;
@@ -220,9 +221,10 @@ impl<'a> Fields<'a> {
         Some((u32::from(number) + 1, bytes))
     }
 
-    /// As [`next_bytes`](Self::next_bytes), also for an integer below 16,384, or one below 128 in a field with a number below
-    /// 2,048: almost all records of attributes and headers of tensors. Reading those with [`next`](Iterator::next) takes a fifth
-    /// of the time of a check of a convolutional network. The results must be equal; a test compares the two.
+    /// As [`next_bytes`](Self::next_bytes), also for an integer below 16,384, or one below 128 in a field
+    /// with a number below 2,048: almost all records of attributes and headers of tensors. Reading those with
+    /// [`next`](Iterator::next) takes a fifth of the time of a check of a convolutional network. The results
+    /// must be equal; a test compares the two.
     ///
     /// ```
     /// use typeloom_onnx::wire::{Fields, SmallField};

@@ -32,8 +32,8 @@
 //! **Invariant:** a description is validated when it is parsed: every name in an expression is bound by the
 //! shape of an input, a `let` or an attribute. So an error of a run is always an error of the model.
 //!
-//! The embedded text is validated by a test. At run time it is split into operators at its first use, and an operator is
-//! decoded when a model has it.
+//! The embedded text is validated by a test. At run time it is split into operators at its first use, and an
+//! operator is decoded when a model has it.
 
 mod custom;
 mod error;
@@ -208,7 +208,8 @@ impl Operators {
         nearest(name, self.names(domain).into_iter())
     }
 
-    /// The declaration of the newest version that is not newer than `version`; of equal versions, the last one added.
+    /// The declaration of the newest version that is not newer than `version`; of equal versions, the last
+    /// one added.
     fn declared(&self, domain: &str, name: &str, version: i64) -> Lookup<'_> {
         let mut opsets = self.declared.iter().filter(|opset| opset.domain == domain).peekable();
         if opsets.peek().is_none() {

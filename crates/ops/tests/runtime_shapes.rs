@@ -1,15 +1,17 @@
 //! Comparison of types computed by ONNX Runtime for small graphs with the inferred types.
 //!
-//! `runtime_shapes/*.txt` contains the graphs and the recorded types; `tools/facts/runtime_shapes.py` describes the
-//! format and records them. Each graph is solved three times:
+//! `runtime_shapes/*.txt` contains the graphs and the recorded types; `tools/facts/runtime_shapes.py`
+//! describes the format and records them. Each graph is solved three times:
 //!
 //! - unchanged: the outputs have exactly the recorded types, and a rejected graph has an error;
-//! - with constants as inputs: no type contradicts the recorded one for values that are known only at run time;
-//! - with a symbol for each extent of each input: at the recorded extents, each type equals the recorded one, and the
-//!   conditions that a rejected graph violates are recorded as equations.
+//! - with constants as inputs: no type contradicts the recorded one for values that are known only at run
+//!   time;
+//! - with a symbol for each extent of each input: at the recorded extents, each type equals the recorded one,
+//!   and the conditions that a rejected graph violates are recorded as equations.
 //!
-//! A `~` before a graph: extents depend on data, so types may be less precise than recorded. A `!`: the operator's
-//! definition allows what this version of ONNX Runtime rejects, or the solver does not track the deciding value.
+//! A `~` before a graph: extents depend on data, so types may be less precise than recorded. A `!`: the
+//! operator's definition allows what this version of ONNX Runtime rejects, or the solver does not track the
+//! deciding value.
 
 use std::fmt::Write as _;
 use std::path::Path;

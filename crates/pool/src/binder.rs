@@ -238,7 +238,8 @@ pub(crate) fn uses(view: &impl View, body: u32, work: &mut u64) -> Result<Vec<Us
     Ok(all)
 }
 
-/// Returns the order of all variables, `ordered` ones first, that minimizes the text of the commutative nodes.
+/// Returns the order of all variables, `ordered` ones first, that minimizes the text of the commutative
+/// nodes.
 fn least_order(
     view: &impl View,
     ordered: &[Use],
@@ -304,8 +305,8 @@ fn permutations(items: &mut [Use], f: &mut impl FnMut(&[Use])) {
     }
 }
 
-/// Builds a text of constants with the scheme's own variables renumbered. The text does not depend on the order of
-/// operands, on ids, or on the numbers of variables of binders in between.
+/// Builds a text of constants with the scheme's own variables renumbered. The text does not depend on the
+/// order of operands, on ids, or on the numbers of variables of binders in between.
 struct OperandText<'v, V> {
     view: &'v V,
     /// Number of binders between the scheme and the current constant.

@@ -487,7 +487,8 @@ impl Walk<'_> {
         binder_sorts(self.pool.nodes[id as usize].tag, self.pool.words(id))
     }
 
-    /// The names of the variables inside a binder. Matched variables have the number and the name of the old one.
+    /// The names of the variables inside a binder. Matched variables have the number and the name of the old
+    /// one.
     fn scope(&self, binder: usize, outside: &Scope) -> Scope {
         let above = |at: &usize| self.binders[*at].outer;
         let chain: Vec<usize> = std::iter::successors(Some(binder), above).collect();

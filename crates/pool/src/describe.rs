@@ -179,8 +179,8 @@ impl Pool {
         Ok(self.describe_known(ty.number(), &mut HashMap::new()))
     }
 
-    /// Returns the portable descriptions of a type and of all types that it reaches, each once with its digest,
-    /// children before parents.
+    /// Returns the portable descriptions of a type and of all types that it reaches, each once with its
+    /// digest, children before parents.
     ///
     /// # Errors
     /// If the type contains inference variables.
@@ -191,8 +191,8 @@ impl Pool {
         self.describe_all(&[ty])
     }
 
-    /// Returns the portable descriptions of several types and of all types that they reach, each once with its
-    /// digest, children before parents. The order depends only on the types.
+    /// Returns the portable descriptions of several types and of all types that they reach, each once with
+    /// its digest, children before parents. The order depends only on the types.
     ///
     /// # Errors
     /// If a type contains inference variables.
@@ -284,8 +284,8 @@ impl Pool {
     /// each description by its digest.
     ///
     /// # Errors
-    /// If a description is not well formed or not in normal form, has another digest, or refers to missing types.
-    /// The pool is then unchanged.
+    /// If a description is not well formed or not in normal form, has another digest, or refers to missing
+    /// types. The pool is then unchanged.
     pub fn reconstruct(
         &mut self,
         descriptors: &[(Digest, TypeDescriptor)],

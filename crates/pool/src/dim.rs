@@ -10,9 +10,9 @@
 //! Terms have no such normal form: [`typeloom_term::normal`] only folds known values, because Rust compares
 //! constant expressions syntactically. `term` converts between the two.
 //!
-//! **Invariant:** a [`Tag::DimSum`] is not a single monomial with coefficient 1; monomials are atoms or products
-//! of at least two atoms; the children of commutative nodes are sorted by id inside a pool and by digest in
-//! portable forms.
+//! **Invariant:** a [`Tag::DimSum`] is not a single monomial with coefficient 1; monomials are atoms or
+//! products of at least two atoms; the children of commutative nodes are sorted by id inside a pool and by
+//! digest in portable forms.
 
 use std::collections::BTreeMap;
 

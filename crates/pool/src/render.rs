@@ -4,8 +4,8 @@
 //! is truncated after a number of bytes, and a tree expands each type once and refers to it afterwards.
 //!
 //! Names of types are written unchanged. Bound variables have generated names, as in terms
-//! ([`VariableNames`]); a variable whose binder is outside the rendered type is written as `^depth.index`. A part of a
-//! compared type is rendered with the names of the whole type (`Scope`).
+//! ([`VariableNames`]); a variable whose binder is outside the rendered type is written as `^depth.index`. A
+//! part of a compared type is rendered with the names of the whole type (`Scope`).
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;

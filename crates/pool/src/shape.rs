@@ -2,9 +2,9 @@
 //!
 //! The shape of a type is the type with the names of structs, enums and declarations replaced by one fixed
 //! name. Names of fields and variants remain, and so do the names of types that consist of a name only:
-//! opaque, unresolved and applied types and rigid variables. Erasing names can make members of a recursive group equal, so the
-//! erased type is built in a separate pool, which minimizes it; its digest there, in the space of shape
-//! digests, is the shape digest.
+//! opaque, unresolved and applied types and rigid variables. Erasing names can make members of a recursive
+//! group equal, so the erased type is built in a separate pool, which minimizes it; its digest there, in the
+//! space of shape digests, is the shape digest.
 
 use std::collections::HashMap;
 

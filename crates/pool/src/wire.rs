@@ -59,8 +59,8 @@ pub(crate) fn assemble<'s>(
 
 /// Byte buffer for bodies of bundles.
 ///
-/// Integers of one byte are about as frequent as integers of two, so both are written without a branch: always
-/// two bytes, of which the next write overwrites the second if it is unused.
+/// Integers of one byte are about as frequent as integers of two, so both are written without a branch:
+/// always two bytes, of which the next write overwrites the second if it is unused.
 #[derive(Default)]
 pub(crate) struct Writer {
     /// Written bytes, followed by zeros.

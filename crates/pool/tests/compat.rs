@@ -285,13 +285,15 @@ fn many_generic_types_over_one_large_body_are_compared_in_bounded_time() {
     };
     let (old, new) = (side(0), side(1));
     let answer = pool.compat(old, new, Direction::Full);
-    // Both are one type with renamed variables. All cases have more pairs than the limit, so the answer is given up.
+    // Both are one type with renamed variables. All cases have more pairs than the limit, so the answer is
+    // given up.
     assert_eq!((answer.truncated, answer.is_compatible()), number((false, true), (true, false)));
 }
 
 #[test]
 fn the_order_of_operands_matches_no_variables() {
-    // In the new version, an additional field renumbers the variables. In the constant, they are the same ones.
+    // In the new version, an additional field renumbers the variables. In the constant, they are the same
+    // ones.
     let generic = |pool: &mut Pool, operation: Tag, first: Option<u32>| {
         let numbers: Vec<u32> = match first {
             None => (0..5).collect(),
@@ -341,7 +343,8 @@ fn differences_inside_binders_name_the_variables_as_the_signatures_do() {
     assert_eq!(pool.signature(old), "forall T, U. (T, list<U>) -> T");
     assert_eq!(pool.diff(old, new), "body.returns: `T` -> `int` (incompatible)\n");
 
-    // An added field renumbers the variables of the new type; in the report, they keep the names of the old one.
+    // An added field renumbers the variables of the new type; in the report, they keep the names of the old
+    // one.
     let fields = |pool: &mut Pool, fields: &[(&str, Idx)]| {
         let body = structure(pool, fields);
         pool.scheme(&[Sort::Type; 2], body).unwrap()

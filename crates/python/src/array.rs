@@ -9,8 +9,8 @@
 //! | `("sequence", list)`, `("optional", value or None)` | sequence, optional | |
 //! | `("map", keys, values)` with two forms of tensors | map | as the tensors |
 //!
-//! Results have the same forms, with a [`Tensor`] in place of the array. It implements `__array_interface__`, because the
-//! stable ABI of Python 3.10 has no buffer protocol.
+//! Results have the same forms, with a [`Tensor`] in place of the array. It implements `__array_interface__`,
+//! because the stable ABI of Python 3.10 has no buffer protocol.
 
 use std::slice;
 
@@ -204,9 +204,9 @@ impl AsRef<[u8]> for Memory {
             return &[];
         }
         // SAFETY: `of` accepts `numpy.ndarray` in C order only, whose `len` bytes from `start` on are initialized and
-        // stay allocated while the array is alive. Python code that writes to the array during a run changes the results
-        // of the run, as with every other runtime; no invariant of Rust code depends on two reads being equal, except
-        // that of `bool`, whose arrays are copied.
+        // stay allocated while the array is alive. Python code that writes to the array during a run changes
+        // the results of the run, as with every other runtime; no invariant of Rust code depends on two reads
+        // being equal, except that of `bool`, whose arrays are copied.
         unsafe { slice::from_raw_parts(self.start, self.len) }
     }
 }

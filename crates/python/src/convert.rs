@@ -14,8 +14,8 @@ pub(crate) fn json<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, P
     Ok(pythonize(py, value)?)
 }
 
-/// A diagnostic as a dictionary in the format of `typeloom check --format json`, with the name of its value and the text
-/// that the command prints.
+/// A diagnostic as a dictionary in the format of `typeloom check --format json`, with the name of its value
+/// and the text that the command prints.
 pub(crate) fn diagnostic<'py>(
     py: Python<'py>,
     file: &str,

@@ -1,7 +1,8 @@
 //! Descriptors of types as Python dictionaries, with the field names of the JSON view of bundles.
 //!
-//! `kind` is the name of a [`Tag`]; `docs/bundle-format.md` lists the other fields. A reference to another type is what the
-//! caller's conversion makes of it: a handle of a pool, a digest, or the number of a member of a recursive group.
+//! `kind` is the name of a [`Tag`]; `docs/bundle-format.md` lists the other fields. A reference to another
+//! type is what the caller's conversion makes of it: a handle of a pool, a digest, or the number of a member
+//! of a recursive group.
 //!
 //! **Invariant:** writing a descriptor and reading the result is the identity.
 //! **Limit:** a group inside of a group is refused, so that no input nests without bound.

@@ -57,7 +57,8 @@ pub(crate) fn dim_binary(operation: &str, left: &str, right: &str) -> PyResult<S
     show(&dims, result)
 }
 
-/// Whether two dims are equal for all values of the symbols: `True`, `False` (for none), or `None` (for some, or unknown).
+/// Whether two dims are equal for all values of the symbols: `True`, `False` (for none), or `None` (for some,
+/// or unknown).
 #[pyfunction]
 pub(crate) fn dim_compare(left: &str, right: &str) -> PyResult<Option<bool>> {
     let mut dims = Dims::new();

@@ -1,7 +1,7 @@
 //! Models on disk and in object stores, for `typeloom.fleet`.
 //!
-//! **Invariant:** a call holds the interpreter only to convert arguments and results, so that threads of Python check in
-//! parallel.
+//! **Invariant:** a call holds the interpreter only to convert arguments and results, so that threads of
+//! Python check in parallel.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -27,8 +27,8 @@ pub(crate) struct Fleet {
     client: Client,
 }
 
-/// A report, the number of nodes of the main graph, the size of the file, the bytes and requests that were needed, and the
-/// version of the object.
+/// A report, the number of nodes of the main graph, the size of the file, the bytes and requests that were
+/// needed, and the version of the object.
 type Answer = (Report, Option<usize>, u64, u64, u64, Option<String>);
 
 #[pymethods]

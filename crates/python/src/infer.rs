@@ -1,8 +1,7 @@
 //! Inference: terms with variables, which relations determine.
 //!
-//! **Invariant:** a failed relation leaves the table unchanged.
-//! **Invariant:** a relation refuses variables that the table did not create. The Rust table treats them as unbound
-//! variables and cannot bind them.
+//! **Invariant:** a failed relation leaves the table unchanged. **Invariant:** a relation refuses variables
+//! that the table did not create. The Rust table treats them as unbound variables and cannot bind them.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -45,7 +44,8 @@ impl InferenceTable {
         Ok(Ty::new(ty, &self.symbols, py))
     }
 
-    /// Requires a relation of two terms, and retries the undecided parts of earlier ones. The reason of an error, or `None`.
+    /// Requires a relation of two terms, and retries the undecided parts of earlier ones. The reason of an
+    /// error, or `None`.
     fn relate(&mut self, py: Python<'_>, direction: &str, a: &Ty, b: &Ty) -> PyResult<Option<String>> {
         let (direction, a, b) = (variance(direction)?, a.within(&self.symbols)?, b.within(&self.symbols)?);
         let mut unknown = Unknown::new(&mut self.table).map_err(core_error)?;

@@ -159,8 +159,8 @@ impl Interface {
         typeloom_serving::write(format, &self.exported.interface, &options).map_err(core_error)
     }
 
-    /// The differences from this interface to another: whether the direction is kept, an object for each difference, and the
-    /// facts that a contract cannot express.
+    /// The differences from this interface to another: whether the direction is kept, an object for each
+    /// difference, and the facts that a contract cannot express.
     fn compare<'py>(
         &self,
         py: Python<'py>,

@@ -1,9 +1,9 @@
 //! Long calls that Ctrl-C can end.
 //!
-//! Python handles signals on its main thread between two bytecodes, so a call into Rust delays them. [`interruptible`]
-//! moves long work to a thread of its own and asks for signals while it waits. An interrupted call raises
-//! `KeyboardInterrupt` at once; its thread finishes in the background, because it owns all that it uses. Work without a
-//! bound stops on request, see [`interruptible_by`].
+//! Python handles signals on its main thread between two bytecodes, so a call into Rust delays them.
+//! [`interruptible`] moves long work to a thread of its own and asks for signals while it waits. An
+//! interrupted call raises `KeyboardInterrupt` at once; its thread finishes in the background, because it
+//! owns all that it uses. Work without a bound stops on request, see [`interruptible_by`].
 
 use std::cell::RefCell;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};

@@ -1,8 +1,8 @@
 //! `typeloom._core`: the extension module behind the Python package `typeloom`.
 //!
-//! The package has two layers. This module converts arguments and results, releases the interpreter during work, and
-//! lets an interrupt end a long call. The Python sources in `python/typeloom` are the public interface: classes,
-//! docstrings, models of other libraries.
+//! The package has two layers. This module converts arguments and results, releases the interpreter during
+//! work, and lets an interrupt end a long call. The Python sources in `python/typeloom` are the public
+//! interface: classes, docstrings, models of other libraries.
 //!
 //! | module | serves |
 //! |---|---|
@@ -22,10 +22,11 @@
 //! | [`registry`] | registries of interfaces, for `typeloom.registry` |
 //! | [`command`] | the command line |
 //!
-//! **Invariant:** no object here refers to a mapped file after the call that opened it: another program may truncate the
-//! file, and reading a truncated map ends the process.
+//! **Invariant:** no object here refers to a mapped file after the call that opened it: another program may
+//! truncate the file, and reading a truncated map ends the process.
 //!
-//! **Invariant:** errors are Python exceptions. A panic in Rust arrives as `pyo3_runtime.PanicException`, and is a defect.
+//! **Invariant:** errors are Python exceptions. A panic in Rust arrives as `pyo3_runtime.PanicException`, and
+//! is a defect.
 
 mod array;
 mod command;

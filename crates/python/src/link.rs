@@ -17,7 +17,8 @@ use crate::interrupt::interruptible;
 use crate::model::{Model, ModelBytes};
 use crate::settings::Settings;
 
-/// New bytes, or `None`; the changes or the reasons why the models do not fit as an object, and as text; and diagnostics.
+/// New bytes, or `None`; the changes or the reasons why the models do not fit as an object, and as text; and
+/// diagnostics.
 type Answer<'py> = (Option<Bound<'py, PyBytes>>, Bound<'py, PyAny>, String, Vec<Bound<'py, PyAny>>);
 
 /// The outputs of the result.

@@ -14,8 +14,8 @@ use crate::error::{core_error, file_error};
 /// A file up to this size, in bytes, is read.
 const MAX_READ: u64 = 16 << 20;
 
-/// A larger file is mapped if it has at least this many bytes for each node, and read otherwise. A report on a mapped file
-/// lists all values at once, which takes about as long for a node as reading this many bytes.
+/// A larger file is mapped if it has at least this many bytes for each node, and read otherwise. A report on
+/// a mapped file lists all values at once, which takes about as long for a node as reading this many bytes.
 const MAPPED_BYTES_PER_NODE: usize = 5000;
 
 /// A model as an argument.

@@ -1,7 +1,8 @@
 //! Operators of other domains, with rules in Python.
 //!
-//! A rule receives the facts about a node as Python objects, and returns the shapes of its outputs. It keeps no reference
-//! to the solver. Dims pass as text; a dim with an extent that has no name passes as a name of this call.
+//! A rule receives the facts about a node as Python objects, and returns the shapes of its outputs. It keeps
+//! no reference to the solver. Dims pass as text; a dim with an extent that has no name passes as a name of
+//! this call.
 
 use std::sync::Arc;
 
@@ -130,10 +131,12 @@ impl LocalNames {
     }
 }
 
-/// Prefix of the names of a call: a letter, so that the name is an identifier, and one that no exporter writes.
+/// Prefix of the names of a call: a letter, so that the name is an identifier, and one that no exporter
+/// writes.
 const UNNAMED: char = '\u{294}';
 
-/// The numbers and strings in attributes of a node, or their defaults, by name. Tensors, graphs and types do not reach rules.
+/// The numbers and strings in attributes of a node, or their defaults, by name. Tensors, graphs and types do
+/// not reach rules.
 fn attributes<'py>(
     py: Python<'py>,
     cx: &mut OperatorCx<'_, '_, '_>,

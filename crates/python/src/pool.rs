@@ -1,10 +1,11 @@
 //! Pools of portable types, and bundles.
 //!
-//! There is no wrapper for each kind of type: `intern` reads a descriptor, and the constructors of the Python class write one.
+//! There is no wrapper for each kind of type: `intern` reads a descriptor, and the constructors of the Python
+//! class write one.
 //!
-//! **Invariant:** an id is used only in the pool that made it. A handle refers to its pool, and other pools refuse it.
-//! **Invariant:** the interpreter is never released while a pool is borrowed, so that no call meets a borrowed pool and no fork
-//! copies one.
+//! **Invariant:** an id is used only in the pool that made it. A handle refers to its pool, and other pools
+//! refuse it. **Invariant:** the interpreter is never released while a pool is borrowed, so that no call
+//! meets a borrowed pool and no fork copies one.
 
 use std::collections::BTreeSet;
 
@@ -25,8 +26,8 @@ pub(crate) struct Pool(pool::Pool);
 
 /// A type of a pool. `str` is the type on one line.
 ///
-/// Two handles are equal if they are the same type of the same pool; handles are hashable. Other pools refuse a handle.
-/// `Pool.intern` and the other methods of a pool return them.
+/// Two handles are equal if they are the same type of the same pool; handles are hashable. Other pools refuse
+/// a handle. `Pool.intern` and the other methods of a pool return them.
 ///
 /// >>> import typeloom as tl
 /// >>> pool = tl.Pool()

@@ -87,12 +87,12 @@ fn with_errors<'py>(
     Ok((file, errors, unknown).into_pyobject(py)?.into_any())
 }
 
-/// Models below this size, in bytes, are inferred without releasing the interpreter: most take a few microseconds, of which
-/// the release would be a noticeable part. The reference never releases it.
+/// Models below this size, in bytes, are inferred without releasing the interpreter: most take a few
+/// microseconds, of which the release would be a noticeable part. The reference never releases it.
 const HELD: usize = 4 << 10;
 
-/// Inference runs on the caller's thread for models up to this many times the usual size: it takes a few milliseconds for
-/// a megabyte of nodes, and a new thread starts with empty memory.
+/// Inference runs on the caller's thread for models up to this many times the usual size: it takes a few
+/// milliseconds for a megabyte of nodes, and a new thread starts with empty memory.
 const INLINE_FACTOR: usize = 64;
 
 /// Operators as `(domain, name)`.
@@ -138,8 +138,8 @@ fn infer<'a, T>(
 
 /// Infers the types of a model as the reference does.
 ///
-/// Returns the new bytes; with errors or unknown operators a tuple of the new bytes, the texts of errors, and the operators
-/// that the catalogue lacks as `(domain, name)`.
+/// Returns the new bytes; with errors or unknown operators a tuple of the new bytes, the texts of errors, and
+/// the operators that the catalogue lacks as `(domain, name)`.
 #[pyfunction]
 pub(crate) fn infer_shapes<'py>(
     py: Python<'py>,
@@ -169,8 +169,8 @@ type Named = (String, Vec<u8>);
 
 /// Infers the types of the outputs of one node, by name.
 ///
-/// `types` are the types of values, `data` the values of inputs that are known, and `function` the function that the node
-/// calls.
+/// `types` are the types of values, `data` the values of inputs that are known, and `function` the function
+/// that the node calls.
 #[pyfunction]
 #[pyo3(signature = (node, types, data, sparse, imports, ir_version, settings, function=None))]
 #[expect(clippy::too_many_arguments, reason = "the caller is one Python function with keyword arguments")]
@@ -295,8 +295,8 @@ pub(crate) fn infer_function<'py>(
     Ok((types.collect(), errors))
 }
 
-/// Removes the attributes of a function that are not given and have no default: the nodes that refer to them have the
-/// defaults of their operators.
+/// Removes the attributes of a function that are not given and have no default: the nodes that refer to them
+/// have the defaults of their operators.
 fn leave_out(function: &mut FunctionProto, given: &[AttributeProto]) {
     let mut known: Vec<String> = given.iter().map(|attribute| attribute.name.to_string()).collect();
     function.attribute.retain(|name| known.contains(name));
@@ -330,8 +330,8 @@ fn message<M: OnnxMessage>(bytes: &[u8]) -> PyResult<M> {
 
 /// Validates the structure of a message. Returns the first violation.
 ///
-/// `kind` is the name of the message in ONNX. `base` is the folder of external data, and `all_domains` requires that
-/// every operator is known.
+/// `kind` is the name of the message in ONNX. `base` is the folder of external data, and `all_domains`
+/// requires that every operator is known.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the caller is one Python function with keyword arguments")]
 pub(crate) fn validate(

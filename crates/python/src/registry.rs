@@ -1,10 +1,10 @@
 //! Registries of interfaces, for `typeloom.registry`.
 //!
-//! Results are JSON objects of `typeloom_registry::json`. An error of the registry is a part of the result, because its exception
-//! is a class of the Python package; an error of the store is an `OSError`.
+//! Results are JSON objects of `typeloom_registry::json`. An error of the registry is a part of the result,
+//! because its exception is a class of the Python package; an error of the store is an `OSError`.
 //!
-//! **Invariant:** a call holds the interpreter only to convert arguments and results. Its work owns all that it uses: an
-//! interrupted call leaves it to a thread in the background.
+//! **Invariant:** a call holds the interpreter only to convert arguments and results. Its work owns all that
+//! it uses: an interrupted call leaves it to a thread in the background.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -319,7 +319,8 @@ fn failure(py: Python<'_>, error: RegistryError) -> PyResult<Failure<'_>> {
     Ok((kind, message, convert::json(py, &detail)?))
 }
 
-/// The interfaces of a model, a compiled model or a bundle as a bundle; or the diagnostics of a model with errors.
+/// The interfaces of a model, a compiled model or a bundle as a bundle; or the diagnostics of a model with
+/// errors.
 #[pyfunction]
 pub(crate) fn registry_content<'py>(
     py: Python<'py>,

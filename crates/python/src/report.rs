@@ -1,7 +1,7 @@
 //! `check` and `explain`.
 //!
-//! A [`Report`] answers questions about values on demand. It keeps the solved model, which borrows the bytes of the
-//! file; if these are mapped, it keeps the list of all values instead.
+//! A [`Report`] answers questions about values on demand. It keeps the solved model, which borrows the bytes
+//! of the file; if these are mapped, it keeps the list of all values instead.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -80,7 +80,8 @@ pub(crate) enum Keep {
     Interface,
 }
 
-/// The verdict of a target: its name, the outcome, and the number of its diagnostics. Those of all targets end the list.
+/// The verdict of a target: its name, the outcome, and the number of its diagnostics. Those of all targets
+/// end the list.
 struct Verdict {
     target: &'static str,
     outcome: Outcome,
@@ -325,7 +326,8 @@ impl Report {
     /// All values with their names, as of [`Report::value`].
     fn values<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyTuple>)>> {
         let values = py.detach(|| self.all());
-        // Many values have one type, which is created once. The list keeps the shapes, so their addresses are identities.
+        // Many values have one type, which is created once. The list keeps the shapes, so their addresses are
+        // identities.
         let mut types: HashMap<(*const Dim, usize, Dtype), Bound<'py, PyTuple>> = HashMap::new();
         let mut tuple = |value: &TypedValue| match (&value.ty().element, &value.ty().shape) {
             (Element::Tensor(Some(dtype)), Some(shape)) => {

@@ -1,6 +1,7 @@
 //! `annotate`, `strip`, `fix` and `compile`: new models from old ones.
 //!
-//! A function returns the new bytes, `None` if they equal the old ones, or the diagnostics of a model with errors.
+//! A function returns the new bytes, `None` if they equal the old ones, or the diagnostics of a model with
+//! errors.
 
 use std::borrow::Cow;
 

@@ -52,7 +52,8 @@ impl Session {
         let (options, operators) = (settings.options_of(&bytes), settings.operators.clone());
         let folder = settings.folder(&bytes);
         let prepare = move || -> PyResult<Result<typeloom::run::Session, Vec<Diagnostic>>> {
-            // Weights are used where they are: a session keeps the bytes, so those of a mapped file are copied.
+            // Weights are used where they are: a session keeps the bytes, so those of a mapped file are
+            // copied.
             let file =
                 if bytes.is_mapped() { bytes.shared().to_vec().into() } else { bytes.shared().clone() };
             let mut checked = match check_with(&file, &options, &operators) {

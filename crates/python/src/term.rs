@@ -1,6 +1,7 @@
 //! Terms: types with Rust's equality and subtyping.
 //!
-//! **Invariant:** a term refers to the table of the names in it, and is related only to terms of the same table.
+//! **Invariant:** a term refers to the table of the names in it, and is related only to terms of the same
+//! table.
 
 use std::collections::HashMap;
 
@@ -18,7 +19,8 @@ use typeloom_term::{AliasTy, Flags, Program};
 
 use crate::error::core_error;
 
-/// A table of names: of nominal types, parameters and lifetimes. Terms are related only to terms of the same table.
+/// A table of names: of nominal types, parameters and lifetimes. Terms are related only to terms of the same
+/// table.
 ///
 /// >>> from typeloom import term
 /// >>> symbols = term.Symbols()
@@ -145,8 +147,8 @@ impl Ty {
         Ok(Self::new(term, &self.symbols, py))
     }
 
-    /// The reason for which this type is no subtype of another one; `None` if it is one. `outlives` are pairs of lifetimes,
-    /// and `variances` those of the parameters of nominal types.
+    /// The reason for which this type is no subtype of another one; `None` if it is one. `outlives` are pairs
+    /// of lifetimes, and `variances` those of the parameters of nominal types.
     fn subtype_error(
         &self,
         py: Python<'_>,

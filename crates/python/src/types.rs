@@ -11,9 +11,10 @@ use crate::error::core_error;
 
 /// A type: `(kind, node, element, dims, inner, text)`.
 ///
-/// `kind` is `tensor`, `sparse`, `scalar`, `sequence`, `optional`, `map`, `composite`, `node` or `unknown`; `dims` is `None`
-/// for an unknown rank, and contains an integer, the text of a symbol or expression, or `None` for each axis. `inner` is the
-/// type of the elements of a sequence, optional or map, or a list of `(name, type)` of a composite.
+/// `kind` is `tensor`, `sparse`, `scalar`, `sequence`, `optional`, `map`, `composite`, `node` or `unknown`;
+/// `dims` is `None` for an unknown rank, and contains an integer, the text of a symbol or expression, or
+/// `None` for each axis. `inner` is the type of the elements of a sequence, optional or map, or a list of
+/// `(name, type)` of a composite.
 pub(crate) fn type_tuple<'py>(py: Python<'py>, ty: &ValueType) -> PyResult<Bound<'py, PyTuple>> {
     let dtype_name = |dtype: &Option<Dtype>| dtype.map(Dtype::onnx_name);
     let (kind, element, inner) = match &ty.element {

@@ -15,7 +15,8 @@ use crate::settings::Settings;
 /// A page, the number of nodes of its model, of its errors, and of changes from an old model.
 type View = (String, usize, usize, Option<usize>);
 
-/// The page of a model, or of two models and the changes between them; or the diagnostics of a file that is no model.
+/// The page of a model, or of two models and the changes between them; or the diagnostics of a file that is
+/// no model.
 #[pyfunction]
 pub(crate) fn view<'py>(
     py: Python<'py>,

@@ -1,11 +1,11 @@
 //! Entries of a log, and their canonical bytes.
 //!
-//! The bytes are JSON in the canonical notation of RFC 8785: no white space, members in alphabetical order, shortest escapes. The
-//! digest of an entry is the BLAKE3 hash of its bytes. An entry contains the whole [`State`] of its subject, which is small, so a
-//! reader needs no other entry for it.
+//! The bytes are JSON in the canonical notation of RFC 8785: no white space, members in alphabetical order,
+//! shortest escapes. The digest of an entry is the BLAKE3 hash of its bytes. An entry contains the whole
+//! [`State`] of its subject, which is small, so a reader needs no other entry for it.
 //!
-//! **Invariant:** [`Entry::decode`] accepts only bytes that [`Entry::encode`] writes, and only entries that [`Entry::validate`]
-//! accepts.
+//! **Invariant:** [`Entry::decode`] accepts only bytes that [`Entry::encode`] writes, and only entries that
+//! [`Entry::validate`] accepts.
 
 use std::collections::BTreeMap;
 
@@ -171,8 +171,8 @@ pub struct Entry {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Change {
-    /// A new version, whose number is [`Entry::versions`]. The state may change too: aliases for the new version, and the mode,
-    /// which this version has to fulfil already.
+    /// A new version, whose number is [`Entry::versions`]. The state may change too: aliases for the new
+    /// version, and the mode, which this version has to fulfil already.
     Push(Version),
     /// A change of the state only.
     Set {},
@@ -342,7 +342,8 @@ impl Entry {
         rule(targets.all(|version| (1..=*versions).contains(version)), "an alias refers to a version")
     }
 
-    /// The state, the versions and the links are those of a successor of `previous`; `None` for the first entry.
+    /// The state, the versions and the links are those of a successor of `previous`; `None` for the first
+    /// entry.
     pub(crate) fn check_transition(&self, previous: Option<&Self>) -> Result<(), Problem> {
         let default = State::default();
         let before = previous.map_or(&default, |entry| &entry.state);

@@ -74,8 +74,8 @@ pub enum RegistryError {
         /// The number of attempts.
         attempts: u32,
     },
-    /// The request to create an entry ended with an error, and the entry is not there. It may still appear, if the request
-    /// is on its way.
+    /// The request to create an entry ended with an error, and the entry is not there. It may still appear,
+    /// if the request is on its way.
     #[error("it is unknown whether `{object}` is written: {error}")]
     Unconfirmed {
         /// The entry.

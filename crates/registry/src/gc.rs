@@ -1,9 +1,10 @@
 //! Collection of bundles that no entry refers to.
 //!
-//! A push that was interrupted, rejected late, or that lost a race to an equal one leaves a bundle. A collection first appends a `sweep` entry
-//! with the names of such bundles, and then deletes them. The entry is created like every other one, so no entry with a
-//! reference to one of the names can come between the last entry that the collection read and the sweep. A push whose bundle was swept
-//! reads the sweep when its own entry loses the race, and uploads the bundle again under a new name.
+//! A push that was interrupted, rejected late, or that lost a race to an equal one leaves a bundle. A
+//! collection first appends a `sweep` entry with the names of such bundles, and then deletes them. The entry
+//! is created like every other one, so no entry with a reference to one of the names can come between the
+//! last entry that the collection read and the sweep. A push whose bundle was swept reads the sweep when its
+//! own entry loses the race, and uploads the bundle again under a new name.
 //!
 //! The grace period is not needed for that. It avoids that pushes in progress upload their bundles twice.
 

@@ -1,7 +1,9 @@
-//! A registry of interfaces in an object store: subjects with numbered versions, aliases and compatibility modes.
+//! A registry of interfaces in an object store: subjects with numbered versions, aliases and compatibility
+//! modes.
 //!
-//! [`Registry`] pushes, pulls, checks and verifies. There is no server: the store is shared, and `docs/registry.md` specifies its
-//! layout. The content of a version is a [bundle of a pool](typeloom_pool::Bundle).
+//! [`Registry`] pushes, pulls, checks and verifies. There is no server: the store is shared, and
+//! `docs/registry.md` specifies its layout. The content of a version is a [bundle of a
+//! pool](typeloom_pool::Bundle).
 //!
 //! | module | serves |
 //! |---|---|
@@ -41,22 +43,24 @@
 //!
 //! # The log
 //!
-//! Each subject has an append-only log. Entry `n + 1` is created on the condition that it does not exist, which is the
-//! compare-and-swap on the head of the subject: of several writers, one creates the entry, and the others read it and try again with
-//! `n + 2`. An entry contains the digest of the entry before it and of an earlier one, chosen by the skew-binary scheme of Myers
-//! (*An applicative random-access stack*, 1983), so any version is found and verified from the head with `O(log n)` reads.
+//! Each subject has an append-only log. Entry `n + 1` is created on the condition that it does not exist,
+//! which is the compare-and-swap on the head of the subject: of several writers, one creates the entry, and
+//! the others read it and try again with `n + 2`. An entry contains the digest of the entry before it and of
+//! an earlier one, chosen by the skew-binary scheme of Myers (*An applicative random-access stack*, 1983), so
+//! any version is found and verified from the head with `O(log n)` reads.
 //!
-//! **Invariant:** entries and bundles are never changed. A bundle is uploaded before the entry that refers to it, so readers see
-//! either the whole version or none.
+//! **Invariant:** entries and bundles are never changed. A bundle is uploaded before the entry that refers to
+//! it, so readers see either the whole version or none.
 //!
-//! **Invariant:** nothing is returned before it is verified: the chain of digests from the head, the digest of the bundle, and the
-//! digests of its types.
+//! **Invariant:** nothing is returned before it is verified: the chain of digests from the head, the digest
+//! of the bundle, and the digests of its types.
 //!
-//! **Invariant:** the names of bundles are unique per upload, and a name in a `sweep` entry is never used again. So a
-//! collection needs no clock to be safe.
+//! **Invariant:** the names of bundles are unique per upload, and a name in a `sweep` entry is never used
+//! again. So a collection needs no clock to be safe.
 //!
-//! **Limits:** objects are bounded by [`MAX_ENTRY`](entry::MAX_ENTRY) and [`MAX_BUNDLE`](registry::MAX_BUNDLE). Any bytes in the store give
-//! a typed error. Without a [checkpoint](verify::Checkpoint), the replacement of a whole log by a valid other one is not detected.
+//! **Limits:** objects are bounded by [`MAX_ENTRY`](entry::MAX_ENTRY) and
+//! [`MAX_BUNDLE`](registry::MAX_BUNDLE). Any bytes in the store give a typed error. Without a
+//! [checkpoint](verify::Checkpoint), the replacement of a whole log by a valid other one is not detected.
 
 pub mod entry;
 pub mod error;

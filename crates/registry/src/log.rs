@@ -1,7 +1,8 @@
 //! Reading and appending to the log of a subject.
 //!
-//! The head is the entry `n` for which entry `n + 1` does not exist. The object `_head.json` is a hint of it: reading starts there
-//! and continues until no further entry exists. Each entry that is read must have the digest of the link that led to it.
+//! The head is the entry `n` for which entry `n + 1` does not exist. The object `_head.json` is a hint of it:
+//! reading starts there and continues until no further entry exists. Each entry that is read must have the
+//! digest of the link that led to it.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -175,8 +176,8 @@ impl<'r> Log<'r> {
         Ok(Some(next))
     }
 
-    /// The last entry of the run of consecutive numbers after `from` in a listing. A listing of a local folder can miss
-    /// entries, so the result may be followed by others.
+    /// The last entry of the run of consecutive numbers after `from` in a listing. A listing of a local
+    /// folder can miss entries, so the result may be followed by others.
     fn skip(&self, from: Arc<Located>) -> Result<Arc<Located>, RegistryError> {
         let start = from.entry.entry;
         let folder = Registry::object(&self.subject, LOG);
@@ -202,8 +203,9 @@ impl<'r> Log<'r> {
         Ok(from)
     }
 
-    /// The entry that created a version, from a later or equal one. `version` must be between 1 and the number of versions.
-    /// Takes a logarithmic number of reads: versions do not decrease along the log, so the entry is the first one with so many.
+    /// The entry that created a version, from a later or equal one. `version` must be between 1 and the
+    /// number of versions. Takes a logarithmic number of reads: versions do not decrease along the log, so
+    /// the entry is the first one with so many.
     pub(crate) fn seek_version(
         &self,
         mut from: Arc<Located>,
@@ -255,8 +257,9 @@ impl<'r> Log<'r> {
 
     /// Creates the entry after `head`.
     ///
-    /// The outcome of a request that ends with an error is unknown, and a repeated request can fail on the entry that it wrote itself.
-    /// So the entry is read in both cases: it contains a nonce, and equal bytes mean success.
+    /// The outcome of a request that ends with an error is unknown, and a repeated request can fail on the
+    /// entry that it wrote itself. So the entry is read in both cases: it contains a nonce, and equal bytes
+    /// mean success.
     pub(crate) fn append(
         &self,
         head: Option<&Arc<Located>>,

@@ -48,7 +48,8 @@ fn is_plain(text: &str) -> bool {
 
 /// The name of a subject: `vision/resnet`.
 ///
-/// A segment begins with a letter or digit, so it differs from the names in a subject's folder, which begin with `_`.
+/// A segment begins with a letter or digit, so it differs from the names in a subject's folder, which begin
+/// with `_`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Subject(String);

@@ -78,7 +78,8 @@ impl Registry {
         Ok(Pulled { subject, version, aliases, entry, record, bundle, content })
     }
 
-    /// The subjects whose names begin with the segments of `prefix`, in ascending order, each with its last entry.
+    /// The subjects whose names begin with the segments of `prefix`, in ascending order, each with its last
+    /// entry.
     ///
     /// # Errors
     /// The store cannot be listed, or a head is corrupt.
@@ -143,8 +144,8 @@ impl Registry {
         })
     }
 
-    /// Compares a bundle with the versions that a push would compare it with, or, if the reference names a version, with that one
-    /// alone. Writes nothing. `mode` replaces the mode of the subject.
+    /// Compares a bundle with the versions that a push would compare it with, or, if the reference names a
+    /// version, with that one alone. Writes nothing. `mode` replaces the mode of the subject.
     ///
     /// # Errors
     /// The subject or version does not exist, an object is corrupt, or `bundle` is not a bundle.

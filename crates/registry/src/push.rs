@@ -1,7 +1,8 @@
 //! Pushing a version.
 //!
-//! The order of writes is the reason why readers never see half of a version: first the bundle, under a name that no other upload has,
-//! then the entry, then the hint. A crash leaves at most a bundle that no entry refers to, which a [collection](crate::gc) removes.
+//! The order of writes is the reason why readers never see half of a version: first the bundle, under a name
+//! that no other upload has, then the entry, then the hint. A crash leaves at most a bundle that no entry
+//! refers to, which a [collection](crate::gc) removes.
 
 use std::sync::Arc;
 
@@ -26,8 +27,8 @@ pub struct Push {
     pub source: SourceFile,
     /// The name and the version of the program that pushes.
     pub tool: String,
-    /// Changes of the state in the same entry. The version has to fulfil a new mode, and [`Selector::Latest`](crate::Selector::Latest) is the
-    /// pushed version.
+    /// Changes of the state in the same entry. The version has to fulfil a new mode, and
+    /// [`Selector::Latest`](crate::Selector::Latest) is the pushed version.
     pub settings: Settings,
     /// The time.
     pub time: Timestamp,
@@ -56,12 +57,12 @@ pub enum Novelty {
 }
 
 impl Registry {
-    /// Pushes a version, and creates the registry and the subject if they do not exist. If the latest version has the same
-    /// bundle, that version is returned, and only settings that differ are written.
+    /// Pushes a version, and creates the registry and the subject if they do not exist. If the latest version
+    /// has the same bundle, that version is returned, and only settings that differ are written.
     ///
     /// # Errors
-    /// [`RegistryError::Rejected`] if the version violates the mode of the state that it would have. After a lost race the check is
-    /// repeated with the new latest version.
+    /// [`RegistryError::Rejected`] if the version violates the mode of the state that it would have. After a
+    /// lost race the check is repeated with the new latest version.
     pub fn push(&self, subject: &Subject, push: &Push) -> Result<Pushed, RegistryError> {
         let size = push.bundle.len() as u64;
         if size > MAX_BUNDLE {
@@ -76,7 +77,8 @@ impl Registry {
         let log = Log::new(self, subject);
         let mut head = log.head()?;
         let mut comparer = Comparer::new(&content);
-        // The bundle is uploaded after the head is read, so that a sweep of its name is in an entry that a lost race shows.
+        // The bundle is uploaded after the head is read, so that a sweep of its name is in an entry that a
+        // lost race shows.
         let mut upload: Option<BundleName> = None;
         for lost in 0..self.contention.attempts {
             self.pause(lost)?;

@@ -125,8 +125,8 @@ impl Registry {
         }
     }
 
-    /// Creates the format marker if it is missing. The store must refuse to create it twice: a store that ignores the
-    /// condition would lose versions.
+    /// Creates the format marker if it is missing. The store must refuse to create it twice: a store that
+    /// ignores the condition would lose versions.
     pub(crate) fn ensure_format(&self) -> Result<(), RegistryError> {
         let mut is_checked = self.is_checked.lock().unwrap_or_else(PoisonError::into_inner);
         if *is_checked {

@@ -1,6 +1,7 @@
 //! Changes of the state of a subject: the mode, the identity of ports, and aliases.
 //!
-//! A change does not compare existing versions: it concerns later pushes. [`Registry::check`](crate::Registry::check) compares.
+//! A change does not compare existing versions: it concerns later pushes.
+//! [`Registry::check`](crate::Registry::check) compares.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,8 +1,9 @@
 //! The targets of jump links: the skew-binary scheme of Myers (*An applicative random-access stack*, 1983).
 //!
-//! Entry `n` has depth `n - 1`, written as a sum of weights `2^k - 1` in which only the smallest may occur twice. Its jump link
-//! removes the smallest weight. From entry `n`, any earlier entry is reached with at most `3 log2(n) + 2` links: follow the jump
-//! unless it passes the target, otherwise the link to the previous entry.
+//! Entry `n` has depth `n - 1`, written as a sum of weights `2^k - 1` in which only the smallest may occur
+//! twice. Its jump link removes the smallest weight. From entry `n`, any earlier entry is reached with at
+//! most `3 log2(n) + 2` links: follow the jump unless it passes the target, otherwise the link to the
+//! previous entry.
 
 /// The entry that the jump link of entry `number` refers to; `None` for the first entry.
 #[must_use]

@@ -32,8 +32,8 @@ impl Timestamp {
     }
 }
 
-/// Days from the Unix epoch to a date of the Gregorian calendar, by the algorithm `days_from_civil` of Hinnant
-/// (*chrono-Compatible Low-Level Date Algorithms*, 2021).
+/// Days from the Unix epoch to a date of the Gregorian calendar, by the algorithm `days_from_civil` of
+/// Hinnant (*chrono-Compatible Low-Level Date Algorithms*, 2021).
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);

@@ -36,8 +36,8 @@ pub struct Verdict {
     pub compared: u64,
     /// The number of versions that violate the mode.
     pub violated: u64,
-    /// The comparisons with the violated versions, the latest first, at most [`MAX_LISTED`]; without violations, with the
-    /// latest version that was compared.
+    /// The comparisons with the violated versions, the latest first, at most [`MAX_LISTED`]; without
+    /// violations, with the latest version that was compared.
     pub versions: Vec<Compared>,
     /// The nearest compatible version, if there are violations.
     pub nearest: Nearest,
@@ -48,7 +48,8 @@ pub struct Verdict {
 pub struct Compared {
     /// The number of the version.
     pub version: u64,
-    /// The comparison from that version to the new content, or the reason why there is none, which is a violation.
+    /// The comparison from that version to the new content, or the reason why there is none, which is a
+    /// violation.
     pub outcome: Result<ExportsComparison, Incomparable>,
 }
 
@@ -106,7 +107,8 @@ impl Verdict {
         found
     }
 
-    /// The result of a comparison with `reference` as a clause: `not backward compatible with vision/resnet@production`.
+    /// The result of a comparison with `reference` as a clause:
+    /// `not backward compatible with vision/resnet@production`.
     #[must_use]
     pub fn clause(&self, reference: &Reference) -> String {
         let mode = self.mode;

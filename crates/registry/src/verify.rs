@@ -1,11 +1,13 @@
 //! Verification of a whole registry.
 //!
-//! Everything is recomputed: the bytes, numbers, links and states of all entries, the hashes, sizes and types of all bundles, and the
-//! comparisons that each push had to pass. All problems are reported, not only the first one.
+//! Everything is recomputed: the bytes, numbers, links and states of all entries, the hashes, sizes and types
+//! of all bundles, and the comparisons that each push had to pass. All problems are reported, not only the
+//! first one.
 //!
-//! Without a [`Checkpoint`], a log that was replaced as a whole by a shorter or different valid one is not detected, because nothing in
-//! the store refers to the removed entries. A checkpoint contains the digests of heads, which the caller keeps elsewhere. A log
-//! that still contains them extends the log of the checkpoint, because each entry commits to all entries before it.
+//! Without a [`Checkpoint`], a log that was replaced as a whole by a shorter or different valid one is not
+//! detected, because nothing in the store refers to the removed entries. A checkpoint contains the digests of
+//! heads, which the caller keeps elsewhere. A log that still contains them extends the log of the checkpoint,
+//! because each entry commits to all entries before it.
 
 mod checkpoint;
 mod subject;
@@ -134,7 +136,8 @@ impl Registry {
     /// Writers may continue meanwhile.
     ///
     /// # Errors
-    /// The store contains no registry of a known format, or cannot be read. Damage is not an error but a [`Finding`].
+    /// The store contains no registry of a known format, or cannot be read. Damage is not an error but a
+    /// [`Finding`].
     pub fn verify(
         &self,
         subject: Option<&Subject>,

@@ -2,20 +2,22 @@
 //!
 //! [`c_header`] returns one header in C99 that is also C++. It has three parts:
 //!
-//! 1. the types and functions of `typeloom-ffi`, whose text `abi.h` is generated from the sources of that crate;
-//! 2. the element types and the leaves of a lattice: for each leaf the C type with the name `ffi_name`, its id, wire hash
-//!    and denotation;
-//! 3. the public functions of a program and its parts: the index of each input and output, with its type in a comment,
-//!    and the name of each function for `typeloom_program_function`.
+//! 1. the types and functions of `typeloom-ffi`, whose text `abi.h` is generated from the sources of that
+//!    crate;
+//! 2. the element types and the leaves of a lattice: for each leaf the C type with the name `ffi_name`, its
+//!    id, wire hash and denotation;
+//! 3. the public functions of a program and its parts: the index of each input and output, with its type in a
+//!    comment, and the name of each function for `typeloom_program_function`.
 //!
-//! The first two parts have an include guard of their own, so that the headers of several programs can be included
-//! together.
+//! The first two parts have an include guard of their own, so that the headers of several programs can be
+//! included together.
 //!
-//! **Invariant:** no two identifiers of a header are equal. The names of leaves are published and are never changed: a
-//! name that C does not accept, or that occurs twice, is a [`HeaderError`]. The names of programs and ports are
-//! converted to identifiers, and equal ones are numbered in order.
+//! **Invariant:** no two identifiers of a header are equal. The names of leaves are published and are never
+//! changed: a name that C does not accept, or that occurs twice, is a [`HeaderError`]. The names of programs
+//! and ports are converted to identifiers, and equal ones are numbered in order.
 //!
-//! **Invariant:** text of a program occurs in comments and string constants only, escaped; it cannot end them.
+//! **Invariant:** text of a program occurs in comments and string constants only, escaped; it cannot end
+//! them.
 
 mod leaves;
 mod ports;

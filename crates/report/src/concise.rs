@@ -1,7 +1,7 @@
 //! One line per finding: `model.onnx: /attn/Add_3: element-type-mismatch: ...`.
 //!
-//! The file is followed by the name of the node or value, the code and the message, which begins with `warning: ` if the
-//! finding is one. A finding of the whole file is at `model`.
+//! The file is followed by the name of the node or value, the code and the message, which begins with
+//! `warning: ` if the finding is one. A finding of the whole file is at `model`.
 
 use typeloom_onnx::text::escape;
 use typeloom_solver::diagnostic::{Diagnostic, Severity};

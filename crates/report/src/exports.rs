@@ -110,8 +110,9 @@ fn report_of(label: &str, difference: &TypeDifference, breaking: bool) -> Differ
     }
 }
 
-/// Whether a difference breaks the new module for users of the old one, and the old one for users of the new. An export
-/// is taken from a module: the new type must be usable where the old one is expected, which is forward for types.
+/// Whether a difference breaks the new module for users of the old one, and the old one for users of the new.
+/// An export is taken from a module: the new type must be usable where the old one is expected, which is
+/// forward for types.
 fn breaks(difference: &TypeDifference) -> (bool, bool) {
     (difference.breaks.forward, difference.breaks.backward)
 }

@@ -5,8 +5,9 @@
 use typeloom_settings::fingerprint::Fingerprint;
 use typeloom_solver::diagnostic::{Code, Diagnostic, Location, Severity};
 
-/// The pages of the codes: files of a published package. docs.rs keeps all files of all versions under such addresses, so a link in an
-/// old report stays valid, and the text needs neither a branch of the repository nor a server of the project.
+/// The pages of the codes: files of a published package. docs.rs keeps all files of all versions under such
+/// addresses, so a link in an old report stays valid, and the text needs neither a branch of the repository
+/// nor a server of the project.
 const CODE_PAGES: &str = "https://docs.rs/crate/typeloom-solver/latest/source/pages";
 
 /// The page of the kinds of differences.

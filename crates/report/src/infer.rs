@@ -29,8 +29,8 @@ pub fn types(checked: &mut Checked<'_>) -> Map<String, Value> {
     types_of(checked, &Selection::default())
 }
 
-/// The types of the selected values. Unless all are selected, initializers are listed, in the object `initializers`, and a nested
-/// graph without a selected value is left out.
+/// The types of the selected values. Unless all are selected, initializers are listed, in the object
+/// `initializers`, and a nested graph without a selected value is left out.
 pub fn types_of(checked: &mut Checked<'_>, selection: &Selection) -> Map<String, Value> {
     let mut initializers = if selection.is_all() { HashMap::new() } else { initializers(checked) };
     let mut graphs = graphs(checked.body()).into_iter().map(|(graph, path)| {
@@ -56,9 +56,8 @@ pub fn types_of(checked: &mut Checked<'_>, selection: &Selection) -> Map<String,
 }
 
 /// The undecided conditions of nodes on dims:
-/// `{"left":"a*b","right":"c","need":"equal","node":2,"operator":"Concat","rule":"concat.axis"}`. `need` is `equal`,
-/// `one-or-equal` if the left side is broadcast, `broadcast` if either side may be, `at-most`, or `divides`; for a declaration, `value` replaces `rule`;
-/// `inside` is present if a node in the called function needs it.
+/// `{"left":"a*b","right":"c","need":"equal","node":2,"operator":"Concat","rule":"concat.axis"}`. `need` is `equal`, `one-or-equal` if the left side is broadcast, `broadcast` if either side may be, `at-most`, or `divides`; for a declaration, `value` replaces `rule`; `inside`
+/// is present if a node in the called function needs it.
 #[must_use]
 pub fn equations(checked: &Checked<'_>) -> Vec<Value> {
     let (body, dims) = (checked.body(), checked.dims());

@@ -11,8 +11,8 @@
 //!
 //! Missing parts are omitted. Spans count bytes of the snippet's text in UTF-8.
 //!
-//! The report of a run has one record for each file, also for clean and unusable ones. `docs/check.schema.json` is its
-//! JSON Schema:
+//! The report of a run has one record for each file, also for clean and unusable ones.
+//! `docs/check.schema.json` is its JSON Schema:
 //!
 //! ```json
 //! {"version":1,"file":"model.onnx","status":"errors","errors":1,"warnings":0,"known":0,"hidden":0,
@@ -31,7 +31,8 @@ use crate::list::{Content, FileReport, ListRenderer};
 /// The version of the records.
 const VERSION: u32 = 1;
 
-/// A value as JSON on one line, in which each [unsafe](typeloom_onnx::text::is_unsafe) character is an escape of hexadecimal digits.
+/// A value as JSON on one line, in which each [unsafe](typeloom_onnx::text::is_unsafe) character is an escape
+/// of hexadecimal digits.
 #[must_use]
 pub fn text(value: &Value) -> String {
     escape_json(&value.to_string()).into_owned()

@@ -1,8 +1,9 @@
 //! JUnit XML for test reports of CI systems.
 //!
-//! Source: the schema `junit-10.xsd` of the Jenkins xUnit plugin. A file is a test suite. Each error is a failed test case,
-//! each warning a passed one with its text as output, and a file that cannot be used is a test case with an error. A clean
-//! file has one passed test case. A run is written file by file, so the root element has no totals.
+//! Source: the schema `junit-10.xsd` of the Jenkins xUnit plugin. A file is a test suite. Each error is a
+//! failed test case, each warning a passed one with its text as output, and a file that cannot be used is a
+//! test case with an error. A clean file has one passed test case. A run is written file by file, so the root
+//! element has no totals.
 
 use typeloom_onnx::text::{escape, escape_lines};
 use typeloom_solver::diagnostic::Severity;

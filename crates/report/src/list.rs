@@ -1,7 +1,8 @@
 //! Reports of commands over several files, written file by file.
 //!
-//! [`renderer`] returns a [`ListRenderer`] for a [`Format`]. It is called once at the start, once for each file in order, and once
-//! at the end; the texts that it returns are concatenated. So a report of any length needs memory for one file only.
+//! [`renderer`] returns a [`ListRenderer`] for a [`Format`]. It is called once at the start, once for each
+//! file in order, and once at the end; the texts that it returns are concatenated. So a report of any length
+//! needs memory for one file only.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! A page of Markdown, for the summary of a job.
 //!
-//! A table has one row for each finding, with the explanation in a section that can be unfolded. Files without findings are
-//! counted in the last line only.
+//! A table has one row for each finding, with the explanation in a section that can be unfolded. Files
+//! without findings are counted in the last line only.
 
 use typeloom_onnx::text::{escape, escape_lines};
 

@@ -100,8 +100,8 @@ pub fn summary(repair: &Repair) -> String {
     text
 }
 
-/// The effect of a conversion on a stored tensor: `2 of 9 elements change: 1 overflowed (70000 becomes inf), 1 rounded (0.1 becomes
-/// 0.09997559)`.
+/// The effect of a conversion on a stored tensor: `2 of 9 elements change: 1 overflowed (70000 becomes inf),
+/// 1 rounded (0.1 becomes 0.09997559)`.
 fn changes(loss: &TensorLoss) -> String {
     let kinds = loss
         .changes

@@ -4,8 +4,8 @@
 //! file, so the location of a result is *logical*: the node or value, with its graph and function. A line of
 //! the program that exported the model is a related, physical location.
 //!
-//! The results precede the description of the tool, so that the document is written file by file and contains only the
-//! rules that were used. A file that cannot be read is a notification of the invocation.
+//! The results precede the description of the tool, so that the document is written file by file and contains
+//! only the rules that were used. A file that cannot be read is a notification of the invocation.
 
 use serde_json::{Value, json};
 use typeloom_onnx::text::escape_json;

@@ -1,4 +1,5 @@
-//! A selection of the values of a model: by name, by patterns for names and operators, and by patterns for types.
+//! A selection of the values of a model: by name, by patterns for names and operators, and by patterns for
+//! types.
 //!
 //! | filter | selects |
 //! |---|---|
@@ -10,8 +11,8 @@
 //! | `seq(float*)`, `optional([...])` | containers, with a pattern for the content |
 //! | `type:GLOB` | a type that is none of these forms, such as `type:peer_*` |
 //!
-//! Types are matched as they are printed, with dims compared as text without spaces. The part before the brackets is a glob.
-//! A value matches several filters if it matches all of them.
+//! Types are matched as they are printed, with dims compared as text without spaces. The part before the
+//! brackets is a glob. A value matches several filters if it matches all of them.
 
 use std::collections::BTreeSet;
 
@@ -234,7 +235,8 @@ impl TypePattern {
     }
 }
 
-/// Matches axes with a pattern. After a mismatch, the last `...` takes one more axis, so the cost is the product of the lengths.
+/// Matches axes with a pattern. After a mismatch, the last `...` takes one more axis, so the cost is the
+/// product of the lengths.
 fn match_axes(pattern: &[String], axes: &[String]) -> bool {
     if axes == [ANY_DIMS] {
         return pattern == [ANY_DIMS];

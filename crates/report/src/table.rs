@@ -34,8 +34,8 @@ const ELLIPSIS: char = '\u{2026}';
 /// The name, type and note of a value.
 pub(crate) type Row = [String; 3];
 
-/// Adds rows under their titles, with names and types aligned. If a width is given, long texts are shortened, so that lines have at
-/// most this width.
+/// Adds rows under their titles, with names and types aligned. If a width is given, long texts are shortened,
+/// so that lines have at most this width.
 pub(crate) fn push_sections(
     text: &mut String,
     indent: &str,
@@ -96,7 +96,8 @@ fn shorten(text: &str, width: usize) -> Cow<'_, str> {
 pub struct TableOptions<'s> {
     /// The values to show. Undecided equations are shown if these are all.
     pub selection: &'s Selection,
-    /// The maximum width of a line of a value, in characters. Long names and types are shortened in the middle.
+    /// The maximum width of a line of a value, in characters. Long names and types are shortened in the
+    /// middle.
     pub width: Option<usize>,
 }
 

@@ -1,15 +1,17 @@
-//! Verification of the fixes of diagnostics: each fix is applied to a copy of the model, and the copy is checked.
+//! Verification of the fixes of diagnostics: each fix is applied to a copy of the model, and the copy is
+//! checked.
 //!
-//! The solver proposes a fix for some kinds of errors. For element types, the conversion that [`repair`](crate::coerce::repair) inserts
-//! at the node is tried first. A fix is kept if it alone removes the diagnostic and causes no other. If it removes the diagnostic and
-//! reveals others, the [`Fix`] is dropped and the help is kept. If it does not remove the diagnostic, both are dropped. A conversion
-//! that changes stored integers is unsafe, and the help names the change instead.
+//! The solver proposes a fix for some kinds of errors. For element types, the conversion that
+//! [`repair`](crate::coerce::repair) inserts at the node is tried first. A fix is kept if it alone removes
+//! the diagnostic and causes no other. If it removes the diagnostic and reveals others, the [`Fix`] is
+//! dropped and the help is kept. If it does not remove the diagnostic, both are dropped. A conversion that
+//! changes stored integers is unsafe, and the help names the change instead.
 //!
-//! Copies are made of the *skeleton* of a model, in which references to a file replace large payloads, because no check
-//! reads them. The cost is a few checks of the graph, and only for models with diagnostics.
+//! Copies are made of the *skeleton* of a model, in which references to a file replace large payloads,
+//! because no check reads them. The cost is a few checks of the graph, and only for models with diagnostics.
 //!
-//! Limits: fixes are tried for the first `MAX_TRIED` diagnostics, and after the first `MIN_TRIED` only while all copies
-//! together have less than `MAX_BYTES`. Further diagnostics lose their fix and keep their help.
+//! Limits: fixes are tried for the first `MAX_TRIED` diagnostics, and after the first `MIN_TRIED` only while
+//! all copies together have less than `MAX_BYTES`. Further diagnostics lose their fix and keep their help.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,7 +45,8 @@ const MAX_BYTES: usize = 1 << 21;
 /// The minimum length in bytes of payloads that a skeleton replaces.
 const LARGE: usize = 1 << 16;
 
-/// Returns the diagnostics of a checked model with tested fixes: applying one removes its diagnostic and adds no other.
+/// Returns the diagnostics of a checked model with tested fixes: applying one removes its diagnostic and adds
+/// no other.
 ///
 /// `bytes` is the model that was checked, with the same operators, type tree and options.
 pub fn advised(
@@ -170,7 +173,8 @@ pub fn applied(
     }
 }
 
-/// Another form of a fix: an integer that becomes an input is a scalar for some operators, and a list of one for others.
+/// Another form of a fix: an integer that becomes an input is a scalar for some operators, and a list of one
+/// for others.
 pub(crate) fn alternative(fix: &Fix) -> Option<Fix> {
     let Fix::PassAsInputs { ports } = fix else { return None };
     let as_list = |port: &AttributeAsInput| AttributeAsInput { is_list: true, ..port.clone() };
@@ -178,8 +182,8 @@ pub(crate) fn alternative(fix: &Fix) -> Option<Fix> {
     (lists != *fix).then_some(lists)
 }
 
-/// The kind of diagnostic that a fix repairs in the whole model, independent of the location of its diagnostic; `None` for a fix of one
-/// location.
+/// The kind of diagnostic that a fix repairs in the whole model, independent of the location of its
+/// diagnostic; `None` for a fix of one location.
 pub(crate) fn repair_of_model(fix: &Fix) -> Option<Code> {
     match fix {
         Fix::SortNodes => Some(Code::NodeOrder),

@@ -1,20 +1,22 @@
 //! Solved types in a model file: written by [`annotate()`], removed by [`strip`].
 //!
-//! Extents that the caller assumes are written into all declarations that name them, so that the types are those of the
-//! written model.
+//! Extents that the caller assumes are written into all declarations that name them, so that the types are
+//! those of the written model.
 //!
-//! [`annotate()`] adds an entry to `value_info` for every value with a proved and undeclared type, in each graph in the
-//! order of nodes, and completes declarations of inputs, outputs and values. The [splice writer](typeloom_onnx::splice)
-//! copies all other bytes, so weights are neither read nor moved, and the cost depends on the size of the graph alone.
+//! [`annotate()`] adds an entry to `value_info` for every value with a proved and undeclared type, in each
+//! graph in the order of nodes, and completes declarations of inputs, outputs and values. The [splice
+//! writer](typeloom_onnx::splice) copies all other bytes, so weights are neither read nor moved, and the cost
+//! depends on the size of the graph alone.
 //!
-//! Every added or changed entry has a tag in its `metadata_props`, under [`MARK`]: [`ADDED`], or [`FILLED`] and the old
-//! record in hexadecimal. [`strip`] needs only the tags: neither the old file nor a log that other tools could invalidate.
+//! Every added or changed entry has a tag in its `metadata_props`, under [`MARK`]: [`ADDED`], or [`FILLED`]
+//! and the old record in hexadecimal. [`strip`] needs only the tags: neither the old file nor a log that
+//! other tools could invalidate.
 //!
-//! **Invariant:** only proved types are written: single element types, named extents, and in a function the types that
-//! hold for every call in the model.
+//! **Invariant:** only proved types are written: single element types, named extents, and in a function the
+//! types that hold for every call in the model.
 //!
-//! **Invariant:** `strip(annotate(model)) = model`, byte for byte, if the lengths of messages are encoded in their shortest
-//! form, as by every known writer; and `annotate(annotate(model)) = annotate(model)`.
+//! **Invariant:** `strip(annotate(model)) = model`, byte for byte, if the lengths of messages are encoded in
+//! their shortest form, as by every known writer; and `annotate(annotate(model)) = annotate(model)`.
 
 mod strip;
 
@@ -154,8 +156,8 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Adds entries for the undeclared values of a function and of the graphs nested in it. Declarations in functions are
-    /// not completed.
+    /// Adds entries for the undeclared values of a function and of the graphs nested in it. Declarations in
+    /// functions are not completed.
     fn function(&mut self, checked: &Checked<'a>, function: &FunctionTypes<'a>) -> Result<(), AnnotateError> {
         let body = &function.body;
         for (graph, source) in Source::of_body(body)? {

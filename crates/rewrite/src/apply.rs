@@ -1,7 +1,7 @@
 //! Application of the fix of a diagnostic to a serialized model.
 //!
-//! Only the records of the edited nodes, imports and outputs change, see the [splice writer](typeloom_onnx::splice).
-//! [`mend`](crate::mend) applies fixes of a whole model.
+//! Only the records of the edited nodes, imports and outputs change, see the [splice
+//! writer](typeloom_onnx::splice). [`mend`](crate::mend) applies fixes of a whole model.
 
 mod casts;
 mod ports;
@@ -29,8 +29,8 @@ pub(crate) struct Edited {
     pub(crate) hunks: Vec<Hunk>,
 }
 
-/// Applies fixes at the locations of their diagnostics; `None` if one cannot be applied. The nodes of one graph are in
-/// any order, and no node has two fixes.
+/// Applies fixes at the locations of their diagnostics; `None` if one cannot be applied. The nodes of one
+/// graph are in any order, and no node has two fixes.
 pub(crate) fn apply(bytes: &[u8], fixes: &[(&Location, &Fix)]) -> Option<Edited> {
     // A model that was checked can be read.
     let mut editor = Editor::new(bytes).ok()?;

@@ -2,17 +2,18 @@
 //!
 //! # Problem
 //!
-//! [`ports`](typeloom_solver::model::ports) separates a model into classes of ports that one node ties together, each with the
-//! element types that it can have. A repair chooses an element type per class so that the conversions between the classes
-//! cost least under a [`Policy`]. The conversions become `Cast` nodes in front of the first node that reads them. One
-//! `Cast` of a value into an element type serves all readers, those in nested graphs included.
+//! [`ports`](typeloom_solver::model::ports) separates a model into classes of ports that one node ties
+//! together, each with the element types that it can have. A repair chooses an element type per class so that
+//! the conversions between the classes cost least under a [`Policy`]. The conversions become `Cast` nodes in
+//! front of the first node that reads them. One `Cast` of a value into an element type serves all readers,
+//! those in nested graphs included.
 //!
 //! A conversion in the body of a function counts once, however often the function is called.
 //!
 //! # Algorithm
 //!
-//! Bucket elimination, exact on problems of bounded width; `choose::eliminate` states the complexity. The steps exchange
-//! plain data:
+//! Bucket elimination, exact on problems of bounded width; `choose::eliminate` states the complexity. The
+//! steps exchange plain data:
 //!
 //! | module | step |
 //! |---|---|
@@ -23,9 +24,10 @@
 //!
 //! # Invariants
 //!
-//! - A model without diagnostics is left as it is, byte for byte. A repair with [`Repair::is_ok`] type-checks.
-//! - The interface of a model does not change: inputs and outputs keep their names and types. Declared types of other
-//!   values follow the repair.
+//! - A model without diagnostics is left as it is, byte for byte. A repair with [`Repair::is_ok`]
+//!   type-checks.
+//! - The interface of a model does not change: inputs and outputs keep their names and types. Declared types
+//!   of other values follow the repair.
 //! - The repairs of [`mend`](crate::mend) come first.
 
 mod cast_operator;
@@ -259,10 +261,12 @@ pub enum RepairError {
     Write(#[from] WriteError),
 }
 
-/// Repairs a serialized model: first the order of nodes and declared shapes (see [`mend`](crate::mend)), then element types.
+/// Repairs a serialized model: first the order of nodes and declared shapes (see [`mend`](crate::mend)), then
+/// element types.
 ///
 /// # Errors
-/// [`RepairError`] for a model that cannot be read. Errors that conversions cannot repair remain, see [`Repair::is_ok`].
+/// [`RepairError`] for a model that cannot be read. Errors that conversions cannot repair remain, see
+/// [`Repair::is_ok`].
 pub fn repair(
     bytes: &[u8],
     catalogue: &dyn Catalogue,

@@ -93,7 +93,8 @@ pub enum Repairs {
     All,
     /// Repairs of the order of nodes and of shapes that some exporters write for unknown ones.
     Exporters,
-    /// Repairs of declared types, with tags by which [`strip`](crate::annotate::strip) restores them if the form has tags.
+    /// Repairs of declared types, with tags by which [`strip`](crate::annotate::strip) restores them if the
+    /// form has tags.
     Declarations(AnnotationForm),
     /// The repair of one kind of diagnostic.
     Only(Code),
@@ -131,7 +132,8 @@ impl Repairs {
 /// The maximum number of rounds. A repair can reveal other errors.
 const MAX_ROUNDS: usize = 16;
 
-/// Repairs the order of nodes, false declared types and, with [`Repairs::All`], nodes and imports of a serialized model.
+/// Repairs the order of nodes, false declared types and, with [`Repairs::All`], nodes and imports of a
+/// serialized model.
 ///
 /// `applied` is the greatest safety class of repairs that are applied.
 ///

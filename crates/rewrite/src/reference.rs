@@ -1,6 +1,7 @@
 //! Solved types in the form that ONNX's reference implementation writes.
 //!
-//! [`infer()`] returns the model that `onnx.shape_inference.infer_shapes` returns for it, as far as types are concerned:
+//! [`infer()`] returns the model that `onnx.shape_inference.infer_shapes` returns for it, as far as types are
+//! concerned:
 //!
 //! | part of a graph | content |
 //! |---|---|
@@ -9,11 +10,12 @@
 //! | an output without a type | the type, in addition to its entry of `value_info` |
 //! | an input of a nested graph | completed |
 //!
-//! An extent is a number or one name. The reference has no expressions: each unknown extent of a value that a node defines
-//! gets a name `unk__0`, `unk__1`, ... that no other extent has. Two extents that are proved equal have the same name.
+//! An extent is a number or one name. The reference has no expressions: each unknown extent of a value that a
+//! node defines gets a name `unk__0`, `unk__1`, ... that no other extent has. Two extents that are proved
+//! equal have the same name.
 //!
-//! Declarations count as true, as in the reference: types are those of [`Checked::type_of`], including assumed ones.
-//! [`annotate`](crate::annotate) writes proved types instead.
+//! Declarations count as true, as in the reference: types are those of [`Checked::type_of`], including
+//! assumed ones. [`annotate`](crate::annotate) writes proved types instead.
 //!
 //! **Invariant:** all bytes that do not concern types are unchanged.
 

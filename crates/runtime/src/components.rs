@@ -4,9 +4,9 @@
 //! value per slot with the contract that it implements, and derives the bindings of the slots, so that the
 //! two agree.
 //!
-//! A node of a contract is resolved once, when a module is prepared, to the method that its stamp
-//! names: a closure over the component that converts the inputs of the node, calls the component and converts the results. Calls look
-//! up no names.
+//! A node of a contract is resolved once, when a module is prepared, to the method that its stamp names: a
+//! closure over the component that converts the inputs of the node, calls the component and converts the
+//! results. Calls look up no names.
 //!
 //! | contract | concurrency | module |
 //! |---|---|---|
@@ -101,7 +101,8 @@ pub(crate) type LinkedProgram =
 /// Results of a method; most methods have one.
 pub(crate) type Results = SmallVec<[Datum; 1]>;
 
-/// Resolves a method by name, with the attributes of a node; `None` for a method that the contract does not have.
+/// Resolves a method by name, with the attributes of a node; `None` for a method that the contract does not
+/// have.
 pub(crate) type Resolve = Arc<dyn Fn(&str, &NodeProto) -> Option<Method> + Send + Sync>;
 
 fn method(

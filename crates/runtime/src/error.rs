@@ -222,8 +222,8 @@ impl RunError {
         }
     }
 
-    /// The diagnostics of an error that concerns the model or its values. Missing and unknown inputs, limits and
-    /// interrupts of a run, errors that a component returns, and those of the network have none.
+    /// The diagnostics of an error that concerns the model or its values. Missing and unknown inputs, limits
+    /// and interrupts of a run, errors that a component returns, and those of the network have none.
     #[must_use]
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         if let Self::Precondition { .. } = self {

@@ -30,8 +30,8 @@ pub struct RunLimits {
     /// Bytes of all tensors of the process while the model is prepared and run, see
     /// [`budget`]. Weights in a mapped file do not count.
     pub memory: usize,
-    /// Units of work of all kernels, see [`work`]. A unit is about a nanosecond of one core. A kernel whose shapes ask for more than
-    /// is left does not start.
+    /// Units of work of all kernels, see [`work`]. A unit is about a nanosecond of one core. A kernel whose
+    /// shapes ask for more than is left does not start.
     pub work: u64,
 }
 
@@ -53,8 +53,8 @@ impl Default for RunLimits {
 
 /// Ends runs from another thread. Clones share one state.
 ///
-/// A run asks before each node of its program, and ends with an error. A node that runs is not interrupted; [`RunLimits::work`] bounds
-/// its time.
+/// A run asks before each node of its program, and ends with an error. A node that runs is not interrupted;
+/// [`RunLimits::work`] bounds its time.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt(Arc<AtomicBool>);
 

@@ -140,8 +140,8 @@ struct SolvedTypes<'m> {
 impl SolvedTypes<'_> {
     /// The types of the values of a graph, by name.
     ///
-    /// The inputs of the main graph are part of the model's interface: their declarations are kept, and solved
-    /// types complete them.
+    /// The inputs of the main graph are part of the model's interface: their declarations are kept, and
+    /// solved types complete them.
     fn of_graph(&self, graph: &GraphProto) -> Option<HashMap<String, ValueType>> {
         let number = *self.graphs.get(&std::ptr::from_ref(graph))?;
         let inputs = graph.input.iter().map(ValueInfoProto::name);

@@ -61,8 +61,8 @@ pub(crate) trait Operands<T: ToOwned + ?Sized> {
     }
 }
 
-/// Decodes the primitive `op` with the attributes of a node; `None` for other operators and for forms that the
-/// primitive does not support, see [`is_primitive_form`](typeloom_module::dispatch::is_primitive_form).
+/// Decodes the primitive `op` with the attributes of a node; `None` for other operators and for forms that
+/// the primitive does not support, see [`is_primitive_form`](typeloom_module::dispatch::is_primitive_form).
 pub(crate) fn decode<B: Backend<Tensor: ToOwned>>(op: &str, node: &NodeProto) -> Option<Primitive<B>> {
     let int = |name: &str, default: i64| node.find_attribute(name).map_or(default, AttributeProto::i);
     let list = |name: &str| node.find_attribute(name).map(|attribute| attribute.ints.clone());

@@ -143,7 +143,8 @@ fn the_fast_path_and_the_plan_compute_equal_results() {
     }
 }
 
-/// Convolutions of one tensor with different windows, groups and numbers of channels, whose results are concatenated.
+/// Convolutions of one tensor with different windows, groups and numbers of channels, whose results are
+/// concatenated.
 fn fan(random: &mut Random) -> ModelProto {
     let (mut lines, mut weights, mut branches) = (String::new(), Vec::new(), Vec::new());
     for branch in 0..2 + below(random, 2) {

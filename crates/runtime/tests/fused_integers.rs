@@ -237,7 +237,8 @@ fn nodes_between_dequantisation_and_quantisation_differ_by_at_most_one_unit() {
     assert!(different * 100 <= count, "{different} of {count} results differ");
 }
 
-/// A chain of nodes between dequantisations and quantisations: functions, arithmetic, and movement of elements.
+/// A chain of nodes between dequantisations and quantisations: functions, arithmetic, and movement of
+/// elements.
 fn elementwise(random: &mut Random, layers: usize) -> ModelProto {
     let mut graph = Graph::default();
     let scales = [0.02_f32, 0.05, 0.013];

@@ -1,10 +1,12 @@
 //! Calls of every operator with hostile shapes and numbers, and with refused memory.
 //!
-//! The recorded calls are altered: extents of 0 next to huge ones, large extents, and extreme numbers in attributes and in inputs.
-//! An altered call returns a result or an error, does not panic, and takes no more memory than its budget.
+//! The recorded calls are altered: extents of 0 next to huge ones, large extents, and extreme numbers in
+//! attributes and in inputs. An altered call returns a result or an error, does not panic, and takes no more
+//! memory than its budget.
 //!
-//! A test of its own, because it measures the memory of the process. `TYPELOOM_OPS=Relu,Conv` restricts it to these operators.
-//! `TYPELOOM_PATIENCE=20` ends the process, with the call, if a call takes more than 20 seconds.
+//! A test of its own, because it measures the memory of the process. `TYPELOOM_OPS=Relu,Conv` restricts it to
+//! these operators. `TYPELOOM_PATIENCE=20` ends the process, with the call, if a call takes more than 20
+//! seconds.
 
 #[path = "hostile/altered.rs"]
 mod altered;
@@ -48,7 +50,8 @@ fn rounds() -> usize {
     given.unwrap_or_else(|| number(2, 6))
 }
 
-/// Maximum growth of the process: lists that are admitted, but not counted together, and memory of the allocator.
+/// Maximum growth of the process: lists that are admitted, but not counted together, and memory of the
+/// allocator.
 const MAX_GROWTH: u64 = 3 * MEMORY as u64;
 
 /// Tests of this file run one after the other, so that one does not change the memory that another measures.

@@ -1,8 +1,8 @@
 //! Recorded results of ONNX Runtime for operators outside ONNX's default domain.
 //!
-//! `tools/facts/runtime_values.py` writes the cases: random calls of one operator with inputs and results. The test
-//! also reads the files of the folder `TYPELOOM_RUNTIME_VALUES`; `TYPELOOM_OPS=Gelu,Attention` restricts it to
-//! these operators.
+//! `tools/facts/runtime_values.py` writes the cases: random calls of one operator with inputs and results.
+//! The test also reads the files of the folder `TYPELOOM_RUNTIME_VALUES`; `TYPELOOM_OPS=Gelu,Attention`
+//! restricts it to these operators.
 
 use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -74,8 +74,8 @@ fn floats(list: &[Json]) -> Vec<f64> {
     list.iter().map(number).collect()
 }
 
-/// A value of a line `name dtype [shape] [elements]`. Maps have the keys and the values in this form; those of a sequence have the same
-/// keys, and a row of values each.
+/// A value of a line `name dtype [shape] [elements]`. Maps have the keys and the values in this form; those
+/// of a sequence have the same keys, and a row of values each.
 fn value(line: &str) -> (String, Datum) {
     let (name, rest) = line.split_once(' ').expect("a name and a value");
     let value = match rest.split_once(' ') {

@@ -1,4 +1,5 @@
-//! Writes the signature of every public item of crates to a bundle and checks that reading it yields the same term.
+//! Writes the signature of every public item of crates to a bundle and checks that reading it yields the same
+//! term.
 //!
 //! `cargo run --release -p typeloom-rust-api --example round_trip target/doc/*.json`
 

@@ -1,12 +1,12 @@
 //! Comparison of two versions of a crate, as types.
 //!
-//! Items are paired by path, impls by trait and self type. For each pair, [`substitutable`] checks whether the new item
-//! can replace the old one, and the old one the new one. If the first check fails, the change is a break; if either
-//! fails, there is a change. If other crates implement an item too, such as the methods of a trait, every change is a
-//! break.
+//! Items are paired by path, impls by trait and self type. For each pair, [`substitutable`] checks whether
+//! the new item can replace the old one, and the old one the new one. If the first check fails, the change is
+//! a break; if either fails, there is a change. If other crates implement an item too, such as the methods of
+//! a trait, every change is a break.
 //!
-//! A change is described at the part that changed. A *widened* parameter accepts more values and a *narrowed* result is
-//! more specific than before; both are harmless.
+//! A change is described at the part that changed. A *widened* parameter accepts more values and a *narrowed*
+//! result is more specific than before; both are harmless.
 
 mod blanket_impls;
 mod default_arguments;
@@ -78,8 +78,8 @@ pub fn diff(old: &Api, new: &Api, symbols: &mut Symbols) -> Result<Vec<ItemChang
     Ok(changes)
 }
 
-/// Returns the items that cannot be proven substitutable for themselves: none, if the proofs are complete enough for the
-/// crate. [`diff`] skips identical items, so this function tests the proofs on real crates.
+/// Returns the items that cannot be proven substitutable for themselves: none, if the proofs are complete
+/// enough for the crate. [`diff`] skips identical items, so this function tests the proofs on real crates.
 ///
 /// # Errors
 /// As [`diff`].
@@ -102,7 +102,8 @@ fn prepared(items: &[Item], world: &World, symbols: &mut Symbols) -> Result<Vec<
 fn prepared_item(item: &Item, world: &World, symbols: &mut Symbols) -> Result<Item, TermError> {
     let mut item = item.clone();
     if item.kind == Kind::Impl {
-        // The types in an impl are well formed; rustdoc omits the bounds of this kind from impls of auto traits.
+        // The types in an impl are well formed; rustdoc omits the bounds of this kind from impls of auto
+        // traits.
         for part in &item.parts {
             item.context.extend(world.clauses_of(&part.ty)?);
         }
@@ -196,7 +197,8 @@ struct ApiComparison<'c> {
 }
 
 impl ApiComparison<'_> {
-    /// Checks that one item can replace the other: the new one replaces the old one for [`Direction::Backward`].
+    /// Checks that one item can replace the other: the new one replaces the old one for
+    /// [`Direction::Backward`].
     fn check(
         &mut self,
         old: &Item,
@@ -278,7 +280,8 @@ impl ApiComparison<'_> {
         self.changes.push(ItemChange { item, kind, change, breaking, path, old, new });
     }
 
-    /// Pairs the items of one path. There is one of each version, or several methods in impls for different arguments.
+    /// Pairs the items of one path. There is one of each version, or several methods in impls for different
+    /// arguments.
     fn group(&mut self, old: &[&Item], new: &[&Item], parents: &HashMap<&str, &Item>) {
         let mut left: Vec<&Item> = Vec::new();
         let mut free: Vec<&Item> = new.to_vec();
@@ -469,8 +472,8 @@ impl ApiComparison<'_> {
             .is_implemented(item)
     }
 
-    /// The impl that replaces an old one: a substitutable one, or else one for the same types with other conditions or
-    /// associated types.
+    /// The impl that replaces an old one: a substitutable one, or else one for the same types with other
+    /// conditions or associated types.
     fn counterpart(&mut self, item: &Item, new: &[&Item], candidates: &[usize]) -> Option<usize> {
         let mut similar = None;
         for index in candidates {
@@ -510,8 +513,8 @@ fn impl_trait(item: &Item) -> String {
     of.split(['<', ' ']).next().unwrap_or(of).to_owned()
 }
 
-/// Whether two items are equal, so that no check is needed. Of their worlds, only variances could distinguish them, and
-/// these are attributes.
+/// Whether two items are equal, so that no check is needed. Of their worlds, only variances could distinguish
+/// them, and these are attributes.
 fn is_identical(old: &Item, new: &Item) -> bool {
     let of = |item: &Item| Item { required: false, closed: false, ..item.clone() };
     (old == new || of(old) == of(new)) && !old.has_error()

@@ -1,8 +1,9 @@
 //! The futures of the `async fn`s of a crate, as far as their signatures determine them.
 //!
-//! A future holds the arguments of the function from its creation, and later values of its body, which rustdoc JSON does
-//! not contain. So a future has an auto trait only if its [witness](crate::item::Item::witness) has it. The witness of the
-//! arguments is the witness of the future of a function whose body holds no other value over an `.await`.
+//! A future holds the arguments of the function from its creation, and later values of its body, which
+//! rustdoc JSON does not contain. So a future has an auto trait only if its
+//! [witness](crate::item::Item::witness) has it. The witness of the arguments is the witness of the future of
+//! a function whose body holds no other value over an `.await`.
 
 use typeloom_term::{Arity, Boxed, InferenceTable, Symbols, TermError};
 
@@ -22,8 +23,9 @@ pub struct AsyncFuture<'a> {
     pub item: &'a Item,
     /// The types of the arguments that the future holds, with the lifetimes of the function bound.
     pub witness: &'a Type,
-    /// `Send` and `Sync`, if all arguments are proven to have them for every value of the function's parameters. A future
-    /// without the trait in this list does not have it, or depends on types of other crates.
+    /// `Send` and `Sync`, if all arguments are proven to have them for every value of the function's
+    /// parameters. A future without the trait in this list does not have it, or depends on types of other
+    /// crates.
     pub traits: Vec<&'static str>,
 }
 

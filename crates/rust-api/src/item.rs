@@ -1,12 +1,12 @@
 //! Public items of a crate, with the parts of their signatures as terms.
 //!
-//! *Describing* prints an item and adds it to a bundle. *Comparing* decides whether everything that is possible with an
-//! old item is possible with the new one. The [`Variance`] of a part states in which direction it is used;
-//! [`Attribute::allows`] defines the same for properties that are not types.
+//! *Describing* prints an item and adds it to a bundle. *Comparing* decides whether everything that is
+//! possible with an old item is possible with the new one. The [`Variance`] of a part states in which
+//! direction it is used; [`Attribute::allows`] defines the same for properties that are not types.
 //!
-//! **Invariant:** every generic parameter in the parts of an item is a named placeholder of the root universe and one of
-//! [`Item::params`]; its symbol is unique within the item.
-//! **Invariant:** a predicate is a term: `{forall for<..> fn() -> {trait Clone<T>}}`, see [`crate::predicate`].
+//! **Invariant:** every generic parameter in the parts of an item is a named placeholder of the root universe
+//! and one of [`Item::params`]; its symbol is unique within the item. **Invariant:** a predicate is a term:
+//! `{forall for<..> fn() -> {trait Clone<T>}}`, see [`crate::predicate`].
 
 use typeloom_term::{Boxed, GenericArg, Name, Symbol, Ty, TyData, Variance};
 
@@ -93,7 +93,8 @@ impl Kind {
 pub enum Role {
     /// The user writes it, by position.
     Explicit,
-    /// The compiler infers it: lifetimes of functions, parameters of the impl around a method, `impl Trait` in parameters.
+    /// The compiler infers it: lifetimes of functions, parameters of the impl around a method, `impl Trait`
+    /// in parameters.
     Inferred,
     /// The item chooses it and the user knows its bounds: `impl Trait` in results.
     Existential,
@@ -346,7 +347,8 @@ impl Attribute {
         }
     }
 
-    /// Whether an item with this property can replace one with the other property, which is about the same subject.
+    /// Whether an item with this property can replace one with the other property, which is about the same
+    /// subject.
     #[must_use]
     pub fn allows(&self, other: &Self) -> bool {
         match (self, other) {
@@ -384,7 +386,8 @@ pub struct Item {
     pub params: Vec<Param>,
     /// Late-bound lifetimes of a function: those that its function pointer is general over.
     pub late: Vec<Symbol>,
-    /// Predicates that hold wherever the item is mentioned, because the definition or trait around it requires them.
+    /// Predicates that hold wherever the item is mentioned, because the definition or trait around it
+    /// requires them.
     pub context: Vec<Type>,
     /// Predicates that a use of the item has to satisfy.
     pub predicates: Vec<Type>,
@@ -392,15 +395,17 @@ pub struct Item {
     pub promises: Vec<Type>,
     /// Types of the signature.
     pub parts: Vec<SignaturePart>,
-    /// The witness of the future of an `async fn`: the arguments that the future holds from its creation, each for some
-    /// lifetimes. As in the compiler, two occurrences of a lifetime, also of `'static`, are two unknown lifetimes. The JSON
-    /// does not contain bodies, so the values that the future holds later are not known.
+    /// The witness of the future of an `async fn`: the arguments that the future holds from its creation,
+    /// each for some lifetimes. As in the compiler, two occurrences of a lifetime, also of `'static`, are two
+    /// unknown lifetimes. The JSON does not contain bodies, so the values that the future holds later are not
+    /// known.
     pub witness: Option<Type>,
     /// Properties that are not types.
     pub attributes: Vec<Attribute>,
     /// Whether other crates implement the item too, so that every change is a break.
     pub implemented_by_others: bool,
-    /// Whether a new part is a break: a variant of an exhaustive enum, a field of a struct that other crates build.
+    /// Whether a new part is a break: a variant of an exhaustive enum, a field of a struct that other crates
+    /// build.
     pub closed: bool,
     /// Whether an impl of the parent must provide the item.
     pub required: bool,

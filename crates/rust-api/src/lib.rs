@@ -1,8 +1,8 @@
 //! Rust's own types as terms: the public items of a crate, and the changes between two versions.
 //!
-//! rustdoc describes the public items of a crate as JSON. [`read()`] parses it, [`lower()`] converts every public item to
-//! terms, [`bundle`] adds the signatures to a pool, and [`diff()`] compares two versions *as types*. [`describe`] and
-//! [`compare`] do the same from the bytes of the JSON:
+//! rustdoc describes the public items of a crate as JSON. [`read()`] parses it, [`lower()`] converts every
+//! public item to terms, [`bundle`] adds the signatures to a pool, and [`diff()`] compares two versions *as
+//! types*. [`describe`] and [`compare`] do the same from the bytes of the JSON:
 //!
 //! ```no_run
 //! use typeloom_rust_api::{Edition, compare, describe, print, signature};
@@ -107,7 +107,8 @@ pub fn describe(json: &[u8], edition: Edition, symbols: &mut Symbols) -> Result<
 pub struct ApiDiff {
     /// Every item that differs.
     pub changes: Vec<ItemChange>,
-    /// Whether the captures of some `impl Trait` depend on the edition. Only then can other editions yield other changes.
+    /// Whether the captures of some `impl Trait` depend on the edition. Only then can other editions yield
+    /// other changes.
     pub by_edition: bool,
 }
 

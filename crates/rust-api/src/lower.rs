@@ -224,7 +224,8 @@ pub(crate) struct Lower<'a> {
     /// Number of types that may still be lowered.
     budget: usize,
     fresh: usize,
-    /// Whether an associated type was lowered without the arguments of its trait, which no bound so far contains.
+    /// Whether an associated type was lowered without the arguments of its trait, which no bound so far
+    /// contains.
     has_later_bound: bool,
     traits: HashMap<Symbol, TraitDef>,
     adts: BTreeMap<Symbol, AdtDef>,

@@ -19,8 +19,8 @@ pub fn arg(arg: &Arg, symbols: &Symbols) -> String {
     elide_lifetimes(&Printer::new(symbols).arg(arg))
 }
 
-/// Replaces the internal names of elided lifetimes in a text: `&'_0#1 u8` becomes `&u8`, `Ref<'_0, u8>` becomes
-/// `Ref<'_, u8>`.
+/// Replaces the internal names of elided lifetimes in a text: `&'_0#1 u8` becomes `&u8`, `Ref<'_0, u8>`
+/// becomes `Ref<'_, u8>`.
 #[must_use]
 pub fn elide_lifetimes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

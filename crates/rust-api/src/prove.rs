@@ -220,9 +220,9 @@ impl<'w> Prover<'w> {
 
     /// Proves a goal with variables by the only impl that can apply, which determines the variables.
     ///
-    /// The parameters in the goal are types that callers choose, so each other impl has to apply for none of them: a
-    /// negative goal. With `impl<T> Get<u8> for Vec<T>` and `impl Get<u16> for Vec<u32>`, the goal `Vec<T>: Get<?0>` does
-    /// not determine `?0`, because `T` can be `u32`.
+    /// The parameters in the goal are types that callers choose, so each other impl has to apply for none of
+    /// them: a negative goal. With `impl<T> Get<u8> for Vec<T>` and `impl Get<u16> for Vec<u32>`, the goal
+    /// `Vec<T>: Get<?0>` does not determine `?0`, because `T` can be `u32`.
     fn by_only_impl(&self, table: &mut Table, of: Symbol, args: &[Arg], depth: usize) -> bool {
         let Ok(goal) = Ty::apply(table.cx(), Name::Trait(of), args) else { return false };
         let open = Flags::TY_INFER.union(Flags::CONST_INFER);
@@ -248,8 +248,9 @@ impl<'w> Prover<'w> {
         })
     }
 
-    /// Whether an impl covers the types in the header of another impl, so that the other one conflicts with it. A condition
-    /// of the first impl only prevents the conflict if it does not follow from the assumptions and is known to be false.
+    /// Whether an impl covers the types in the header of another impl, so that the other one conflicts with
+    /// it. A condition of the first impl only prevents the conflict if it does not follow from the
+    /// assumptions and is known to be false.
     pub(crate) fn conflicts(&self, of: Symbol, args: &[Arg], is_known: impl Fn(&Type) -> bool) -> bool {
         let mut table = InferenceTable::new(self.knowledge.world.cx);
         let Ok(goal) = Ty::apply(table.cx(), Name::Trait(of), args) else { return false };
@@ -268,7 +269,8 @@ impl<'w> Prover<'w> {
         })
     }
 
-    /// Whether some values of the variables satisfy a goal by an impl, and the other goals. The answer no is a proof.
+    /// Whether some values of the variables satisfy a goal by an impl, and the other goals. The answer no is
+    /// a proof.
     fn can_apply(
         &self,
         table: &mut Table,
@@ -288,8 +290,8 @@ impl<'w> Prover<'w> {
         self.can_hold(table, others, depth + 1)
     }
 
-    /// Whether some values of the variables satisfy goals. Only traits of the crate have known impls, and only for types
-    /// whose constructor is known.
+    /// Whether some values of the variables satisfy goals. Only traits of the crate have known impls, and
+    /// only for types whose constructor is known.
     fn can_hold(&self, table: &mut Table, mut goals: Vec<Type>, depth: usize) -> bool {
         let Some(left) = self.steps.get().checked_sub(1).filter(|_| depth < MAX_DEPTH) else { return true };
         self.steps.set(left);
@@ -377,7 +379,8 @@ impl<'w> Prover<'w> {
                 (is_inherited && self.all(table, of, args, depth)).then_some(true)
             }
             TyData::Fn(_) => (copied || auto || structural && !name.ends_with("::Default")).then_some(true),
-            // The lifetimes are unknown, so the types have to implement the trait for all of them. A future cannot move.
+            // The lifetimes are unknown, so the types have to implement the trait for all of them. A future
+            // cannot move.
             TyData::GeneratorWitness(witness) if auto && name != predicate::UNPIN => {
                 let held = self.open(table, witness.arity, witness.types)?;
                 self.all(table, of, &held, depth).then_some(true)

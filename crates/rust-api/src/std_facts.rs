@@ -1,8 +1,8 @@
-//! Facts about the standard library, which no rustdoc JSON of another crate contains: variances, default arguments,
-//! aliases, supertraits, associated types and impls.
+//! Facts about the standard library, which no rustdoc JSON of another crate contains: variances, default
+//! arguments, aliases, supertraits, associated types and impls.
 //!
-//! The facts are in `std_facts/std.txt`, which `tools/facts/std_facts.py` generates from the documentation of the standard
-//! library and the answers of rustc. A line of the table is one of
+//! The facts are in `std_facts/std.txt`, which `tools/facts/std_facts.py` generates from the documentation of
+//! the standard library and the answers of rustc. A line of the table is one of
 //!
 //! ```text
 //! type path::of::definition public::path<+'a, =T, -U, const N, V = Default, Global> where T: 'a
@@ -15,12 +15,12 @@
 //! value <Type as Trait>::Item = Type where T: Condition
 //! ```
 //!
-//! Signs in front of parameters are variances. A `?` after the sign means that the type is unsized if the argument is.
-//! `_` is the trait of the impl. Items are written with their public paths, and traits with unique names without paths;
-//! rustdoc JSON uses the paths of definitions.
+//! Signs in front of parameters are variances. A `?` after the sign means that the type is unsized if the
+//! argument is. `_` is the trait of the impl. Items are written with their public paths, and traits with
+//! unique names without paths; rustdoc JSON uses the paths of definitions.
 //!
-//! **Invariant:** a missing fact is conservative. A type that is not in the table is invariant, implements nothing and
-//! evaluates to nothing, so that a comparison reports a change rather than hides it.
+//! **Invariant:** a missing fact is conservative. A type that is not in the table is invariant, implements
+//! nothing and evaluates to nothing, so that a comparison reports a change rather than hides it.
 
 // Next to the other tests, because it runs the compiler, which is not allowed in `src`.
 #[cfg(test)]
@@ -392,7 +392,8 @@ impl StdFacts {
         self.item(item).is_some_and(|own| own.bounds.iter().any(|bound| self.definition(bound) == Some(of)))
     }
 
-    /// The associated type of the same trait that the declaration of `outer` equates with `<outer as _>::inner`.
+    /// The associated type of the same trait that the declaration of `outer` equates with
+    /// `<outer as _>::inner`.
     pub(crate) fn equal_item(&self, outer: &str, inner: &str) -> Option<String> {
         let (inner_trait, inner) = inner.rsplit_once("::")?;
         let own =
@@ -467,7 +468,8 @@ pub(crate) const LOOKED_UP: &[&str] = &[
     "core::future::into_future::IntoFuture::Output",
 ];
 
-/// Traits that a tuple implements if all of its elements do. Function pointers implement all of them but `Default`.
+/// Traits that a tuple implements if all of its elements do. Function pointers implement all of them but
+/// `Default`.
 pub(crate) const STRUCTURAL_TRAITS: &[&str] = &[
     "core::fmt::Debug",
     "core::cmp::PartialEq",
@@ -490,8 +492,8 @@ pub(crate) const AUTO_TRAITS: &[&str] = &[
     "core::panic::unwind_safe::UnwindSafe",
 ];
 
-/// Auto traits of which a type loses at least one by a field that makes a parameter invariant: `&mut`, a cell or a trait
-/// object.
+/// Auto traits of which a type loses at least one by a field that makes a parameter invariant: `&mut`, a cell
+/// or a trait object.
 pub(crate) const LOST_BY_INVARIANCE: &[&str] = &[
     "core::panic::unwind_safe::UnwindSafe",
     "core::panic::unwind_safe::RefUnwindSafe",

@@ -1,5 +1,5 @@
-//! Comparison of two versions of a crate: every break is found, no harmless change is reported as a break, and no rewrite
-//! is reported.
+//! Comparison of two versions of a crate: every break is found, no harmless change is reported as a break,
+//! and no rewrite is reported.
 
 use crate::json;
 use std::collections::BTreeSet;

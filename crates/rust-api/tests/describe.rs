@@ -1,4 +1,5 @@
-//! Description of a crate: all names resolve, the bundle contains every signature, and bad input is rejected with a reason.
+//! Description of a crate: all names resolve, the bundle contains every signature, and bad input is rejected
+//! with a reason.
 
 use crate::json;
 use crate::sources::{NEW, OLD};

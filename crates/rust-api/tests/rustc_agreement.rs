@@ -10,9 +10,9 @@
 //! | `lifetimes` | which types outlive a lifetime; impls for some lifetimes | a comparison of two versions |
 //! | `unresolved` | which items contain a name that is not resolved | the errors of the items |
 //!
-//! A question is a statement on one line: a function, or a module. rustc compiles many at once, and the lines of its errors
-//! identify the statements that it rejects. Every disagreement is an error of this crate, so a test fails at the first one.
-//! `TYPELOOM_RUSTC_SEEDS` selects the seeds.
+//! A question is a statement on one line: a function, or a module. rustc compiles many at once, and the lines
+//! of its errors identify the statements that it rejects. Every disagreement is an error of this crate, so a
+//! test fails at the first one. `TYPELOOM_RUSTC_SEEDS` selects the seeds.
 
 #![allow(clippy::print_stdout, reason = "results are printed")]
 

@@ -1,5 +1,5 @@
-//! Cases with both versions in `cases/*.txt`: the old one, `---`, the new one. Every break is found, no harmless change is
-//! reported as a break, and no rewrite is reported.
+//! Cases with both versions in `cases/*.txt`: the old one, `---`, the new one. Every break is found, no
+//! harmless change is reported as a break, and no rewrite is reported.
 
 use crate::cases::{Case, cases, modules};
 use crate::compare::compare;

@@ -1,10 +1,10 @@
-//! Items that are not documented: those with `#[doc(hidden)]`, and private ones, in JSON that contains them. They are not public, and
-//! hiding an item does not remove it.
+//! Items that are not documented: those with `#[doc(hidden)]`, and private ones, in JSON that contains them.
+//! They are not public, and hiding an item does not remove it.
 //!
-//! Each list of options has a file of cases in `cases`: the old version, the new one, and the expected changes, as paths with an
-//! exclamation mark for a break. The cases of a file are the modules of one crate, because a process of rustdoc takes the same time for
-//! a crate with one case. `sample::` in an expected path is the module of the case. With `...` at the end, there may be other changes
-//! that are no breaks.
+//! Each list of options has a file of cases in `cases`: the old version, the new one, and the expected
+//! changes, as paths with an exclamation mark for a break. The cases of a file are the modules of one crate,
+//! because a process of rustdoc takes the same time for a crate with one case. `sample::` in an expected path
+//! is the module of the case. With `...` at the end, there may be other changes that are no breaks.
 
 use crate::cases::{Case, cases, modules};
 use crate::json;

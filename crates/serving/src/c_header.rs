@@ -1,11 +1,12 @@
 //! A header in C99, which is also C++, with the inputs and outputs of a model as structures.
 //!
-//! For each port: constants for its name, element type, rank and extents, a structure with a pointer to its elements and one
-//! field for each extent that is no number, and a function for the number of elements. Two axes of one symbol in a port are
-//! one field. `typeloom header` generates another header, for the C interface of typeloom.
+//! For each port: constants for its name, element type, rank and extents, a structure with a pointer to its
+//! elements and one field for each extent that is no number, and a function for the number of elements. Two
+//! axes of one symbol in a port are one field. `typeloom header` generates another header, for the C
+//! interface of typeloom.
 //!
-//! **Invariant:** identifiers are distinct. Constants and functions append a suffix or prefix of a fixed set to the
-//! identifier of a port, and these identifiers are distinct.
+//! **Invariant:** identifiers are distinct. Constants and functions append a suffix or prefix of a fixed set
+//! to the identifier of a port, and these identifiers are distinct.
 
 use typeloom_types::dtype::{Dtype, DtypeClass};
 

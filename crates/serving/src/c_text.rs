@@ -19,7 +19,8 @@ pub fn comment(text: &str) -> String {
     written
 }
 
-/// A string constant with the bytes of the text. Octal escapes have three digits, so that no following digit belongs to them.
+/// A string constant with the bytes of the text. Octal escapes have three digits, so that no following digit
+/// belongs to them.
 #[must_use]
 pub fn literal(text: &str) -> String {
     let mut written = String::with_capacity(text.len() + 2);

@@ -2,17 +2,19 @@
 //!
 //! # Projection
 //!
-//! A contract states less than an interface. Before a comparison, [`Contract::project`] replaces the interface of a model by
-//! the part that the format can express:
+//! A contract states less than an interface. Before a comparison, [`Contract::project`] replaces the
+//! interface of a model by the part that the format can express:
 //!
 //! - each extent without a number is a variable of its own: equal symbols and expressions are not stated;
 //! - conditions are left out;
 //! - in a format without optional inputs, a listed input is required;
 //! - a tensor without axes has the dims of one element in Triton.
 //!
-//! Everything that is left out is returned as a note. Ports are compared by name, because serving systems bind by name.
+//! Everything that is left out is returned as a note. Ports are compared by name, because serving systems
+//! bind by name.
 //!
-//! **Invariant:** the projection of an interface on a contract that was written from it has no difference to the contract.
+//! **Invariant:** the projection of an interface on a contract that was written from it has no difference to
+//! the contract.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -28,7 +30,8 @@ use crate::{Format, json, mlflow, oip, textproto, triton};
 /// The maximum size of a contract that is read.
 pub const MAX_BYTES: usize = 1 << 22;
 
-/// The name of a single tensor to which a contract gives none. It is compared with the first one of the model.
+/// The name of a single tensor to which a contract gives none. It is compared with the first one of the
+/// model.
 pub(crate) const UNNAMED: &str = "0";
 
 /// A contract that was read.
@@ -188,8 +191,8 @@ impl Contract {
         parameter
     }
 
-    /// A type with new variables in place of symbols. Types that are no dense tensors differ from every contract, so their
-    /// extents do not matter.
+    /// A type with new variables in place of symbols. Types that are no dense tensors differ from every
+    /// contract, so their extents do not matter.
     fn ty(&self, interface: &Interface, ty: &Type, listed: Option<&Port>, dims: &mut Dims) -> Type {
         let Type::Tensor(TensorType { elem, shape }) = ty else { return without_extents(ty) };
         let Some(shape) = shape else { return ty.clone() };

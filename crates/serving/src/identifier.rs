@@ -59,14 +59,15 @@ pub fn c_keywords() -> impl Iterator<Item = &'static str> {
     KEYWORDS_C.lines()
 }
 
-/// A name as part of a constant: upper case, with one `_` in place of other characters; `other` if nothing is left.
+/// A name as part of a constant: upper case, with one `_` in place of other characters; `other` if nothing is
+/// left.
 #[must_use]
 pub fn constant(name: &str, other: &str) -> String {
     joined(name, other).to_ascii_uppercase()
 }
 
-/// A name as that of a variable: lower case, with one `_` in place of other characters; `other` if nothing is left. It begins
-/// with a letter.
+/// A name as that of a variable: lower case, with one `_` in place of other characters; `other` if nothing is
+/// left. It begins with a letter.
 #[must_use]
 pub fn variable(name: &str, other: &str) -> String {
     let name = joined(name, other).to_ascii_lowercase();

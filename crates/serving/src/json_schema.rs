@@ -1,8 +1,9 @@
 //! JSON Schema (2020-12) of requests and responses as objects with one nested array for each tensor.
 //!
-//! The document is the schema of a request, and contains that of a response as `$defs/response`. An extent that is a number
-//! limits the number of items; symbols are named in descriptions, because no schema can require that two arrays have the same
-//! length. Infinities and NaN are no JSON numbers, so the schemas reject them.
+//! The document is the schema of a request, and contains that of a response as `$defs/response`. An extent
+//! that is a number limits the number of items; symbols are named in descriptions, because no schema can
+//! require that two arrays have the same length. Infinities and NaN are no JSON numbers, so the schemas
+//! reject them.
 
 use serde_json::{Map, Value, json};
 use typeloom_types::dtype::{Dtype, DtypeClass};
@@ -55,7 +56,8 @@ fn object(
     Ok(object)
 }
 
-/// The schema of a tensor as nested arrays. That of unknown rank is a recursive schema, which is added to `shared`.
+/// The schema of a tensor as nested arrays. That of unknown rank is a recursive schema, which is added to
+/// `shared`.
 fn nested(port: &Port, format: Format, shared: &mut Map<String, Value>) -> Result<Value, Reason> {
     let element = element(port.element, format)?;
     let Some(shape) = &port.shape else {

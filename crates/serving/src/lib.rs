@@ -1,19 +1,19 @@
 //! Contracts for serving: the formats in which systems that serve models describe inputs and outputs.
 //!
-//! [`write()`] generates a contract from an [`Interface`]; [`Contract::read`] reads one, and [`Contract::project`] prepares an
-//! interface for the comparison with it by [`typeloom_interface::compare`].
+//! [`write()`] generates a contract from an [`Interface`]; [`Contract::read`] reads one, and
+//! [`Contract::project`] prepares an interface for the comparison with it by [`typeloom_interface::compare`].
 //!
-//! Every format has one file, and converts from or to a [`Signature`], a list of named tensors. No
-//! format states all facts of an interface: `docs/serving.md` has the table. Formats with comments or descriptions contain
-//! the missing facts as text.
+//! Every format has one file, and converts from or to a [`Signature`], a list of named tensors. No format
+//! states all facts of an interface: `docs/serving.md` has the table. Formats with comments or descriptions
+//! contain the missing facts as text.
 //!
 //! **Invariant:** the text of a contract depends on the interface and the [`Options`] only.
 //!
-//! **Invariant:** names of a model are arbitrary text. They are escaped in strings and comments, and converted to distinct
-//! [identifiers](identifier) elsewhere.
+//! **Invariant:** names of a model are arbitrary text. They are escaped in strings and comments, and
+//! converted to distinct [identifiers](identifier) elsewhere.
 //!
-//! Limits: dense tensors only, with at most [`MAX_RANK`](signature::MAX_RANK) axes. Contracts that are read have at most
-//! [`MAX_BYTES`] bytes.
+//! Limits: dense tensors only, with at most [`MAX_RANK`](signature::MAX_RANK) axes. Contracts that are read
+//! have at most [`MAX_BYTES`] bytes.
 //!
 //! ```
 //! use typeloom_interface::{Interface, PortIdentity, compare};
@@ -123,11 +123,11 @@ impl fmt::Display for Format {
 /// Settings of a contract.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Options {
-    /// The name under which the model is served. Without one, a configuration of Triton has none, so that it applies to the
-    /// model of its folder; other formats use `model`.
+    /// The name under which the model is served. Without one, a configuration of Triton has none, so that it
+    /// applies to the model of its folder; other formats use `model`.
     pub name: Option<String>,
-    /// Of [`Format::Triton`]: the maximum batch size. The first axis of all inputs and outputs is then the axis of batches,
-    /// which the configuration leaves out.
+    /// Of [`Format::Triton`]: the maximum batch size. The first axis of all inputs and outputs is then the
+    /// axis of batches, which the configuration leaves out.
     pub max_batch: Option<u32>,
 }
 

@@ -1,15 +1,17 @@
 //! The model signature of MLflow.
 //!
-//! Source: `ModelSignature.to_dict` and `TensorSpec.to_dict` of MLflow. The JSON that [`write`] returns is the value of the key
-//! `signature` in the file `MLmodel`, which is YAML and contains the lists of tensors as JSON texts.
+//! Source: `ModelSignature.to_dict` and `TensorSpec.to_dict` of MLflow. The JSON that [`write`] returns is
+//! the value of the key `signature` in the file `MLmodel`, which is YAML and contains the lists of tensors as
+//! JSON texts.
 //!
-//! Element types have NumPy's names; those that NumPy lacks cannot be expressed. A signature has no optional tensors: an
-//! input with a default value is listed like the others.
+//! Element types have NumPy's names; those that NumPy lacks cannot be expressed. A signature has no optional
+//! tensors: an input with a default value is listed like the others.
 //!
 //! # Reading
 //!
-//! [`read`] accepts that JSON, alone or under `signature`, and an `MLmodel`. Of the YAML, it reads the two texts only, see
-//! [`yaml`]. A signature of columns instead of tensors is an error. A single tensor may have no name.
+//! [`read`] accepts that JSON, alone or under `signature`, and an `MLmodel`. Of the YAML, it reads the two
+//! texts only, see [`yaml`]. A signature of columns instead of tensors is an error. A single tensor may have
+//! no name.
 
 mod yaml;
 
@@ -56,8 +58,8 @@ pub(crate) fn write(signature: &Signature) -> Result<String, ContractError> {
     Ok(json::pretty(&signature))
 }
 
-/// A JSON text with other characters than those of ASCII as escapes, as Python writes it. The text is inside of a string, whose
-/// own escapes for pairs of surrogates would not be read by YAML.
+/// A JSON text with other characters than those of ASCII as escapes, as Python writes it. The text is inside
+/// of a string, whose own escapes for pairs of surrogates would not be read by YAML.
 fn ascii(json: &str) -> String {
     let mut written = String::with_capacity(json.len());
     for c in json.chars() {

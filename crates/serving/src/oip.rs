@@ -1,7 +1,8 @@
 //! Model metadata of the Open Inference Protocol, version 2.
 //!
-//! Source: <https://github.com/kserve/open-inference-protocol>, `required_api.md`, and the table of data types in it. The
-//! JSON is that of `GET v2/models/NAME`, and the JSON form of the message `ModelMetadataResponse`.
+//! Source: <https://github.com/kserve/open-inference-protocol>, `required_api.md`, and the table of data
+//! types in it. The JSON is that of `GET v2/models/NAME`, and the JSON form of the message
+//! `ModelMetadataResponse`.
 //!
 //! The protocol has no optional inputs: an input with a default value is listed like the others.
 

@@ -1,10 +1,11 @@
 //! An OpenAPI 3.1 document with the inference path of the Open Inference Protocol for one model.
 //!
-//! The request and the response are those of the protocol with the tensors of the model: each has its name and data type as
-//! constants, and the extents that are numbers. `data` is flat or nested, in row-major order.
+//! The request and the response are those of the protocol with the tensors of the model: each has its name
+//! and data type as constants, and the extents that are numbers. `data` is flat or nested, in row-major
+//! order.
 //!
-//! Sources: the OpenAPI Specification 3.1, and `required_api.md` of the protocol, see [`crate::oip`]. Element types are
-//! those of the protocol.
+//! Sources: the OpenAPI Specification 3.1, and `required_api.md` of the protocol, see [`crate::oip`]. Element
+//! types are those of the protocol.
 
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
 //! A Python module with the inputs and outputs of a model as dataclasses of NumPy arrays.
 //!
-//! `check` compares element types and shapes at run time. It binds each symbol to the first extent that it meets and compares
-//! the others; the outputs are checked with the symbols of the inputs. Types are annotated such that `mypy --strict` and
-//! `pyright` in strict mode accept the module.
+//! `check` compares element types and shapes at run time. It binds each symbol to the first extent that it
+//! meets and compares the others; the outputs are checked with the symbols of the inputs. Types are annotated
+//! such that `mypy --strict` and `pyright` in strict mode accept the module.
 
 use typeloom_onnx::text::{escape, is_unsafe};
 use typeloom_types::dtype::Dtype;

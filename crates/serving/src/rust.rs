@@ -1,9 +1,9 @@
 //! A Rust module with the inputs and outputs of a model as structures, and a trait for the model.
 //!
-//! A structure has one slice for each tensor and one number for each symbol: two axes of one symbol are one field, so they
-//! cannot differ. Extents that are neither numbers nor symbols are fields of their own. `check` compares the lengths of the
-//! slices with the shapes. Elements that Rust has no type for are given by their bits; those of less than a byte take one byte
-//! each. The module has no dependencies.
+//! A structure has one slice for each tensor and one number for each symbol: two axes of one symbol are one
+//! field, so they cannot differ. Extents that are neither numbers nor symbols are fields of their own.
+//! `check` compares the lengths of the slices with the shapes. Elements that Rust has no type for are given
+//! by their bits; those of less than a byte take one byte each. The module has no dependencies.
 
 use typeloom_onnx::text::escape;
 use typeloom_types::dtype::{Dtype, DtypeClass};

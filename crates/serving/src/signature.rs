@@ -2,8 +2,9 @@
 //!
 //! [`Signature::of`] reads an interface, [`Signature::to_interface`] makes one of a contract that was read.
 //!
-//! **Invariant:** a signature from [`Signature::of`] has no two inputs, and no two outputs, of one name, and no tensor of
-//! more than [`MAX_RANK`] axes. So a format can use the names as keys, and recursion over axes is bounded.
+//! **Invariant:** a signature from [`Signature::of`] has no two inputs, and no two outputs, of one name, and
+//! no tensor of more than [`MAX_RANK`] axes. So a format can use the names as keys, and recursion over axes
+//! is bounded.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -86,8 +87,8 @@ impl Signature {
     /// The signature of an interface.
     ///
     /// # Errors
-    /// [`ContractError`] for an input or output that is not a dense tensor of one known element type of ONNX, that has too
-    /// many axes, or whose name occurs twice.
+    /// [`ContractError`] for an input or output that is not a dense tensor of one known element type of ONNX,
+    /// that has too many axes, or whose name occurs twice.
     pub fn of(interface: &Interface) -> Result<Self, ContractError> {
         let list = |parameters: &[Parameter], side| -> Result<Vec<Port>, ContractError> {
             let mut names = HashSet::new();
@@ -108,7 +109,8 @@ impl Signature {
         })
     }
 
-    /// The interface with these inputs and outputs. Each extent without a number or symbol is a variable of its own.
+    /// The interface with these inputs and outputs. Each extent without a number or symbol is a variable of
+    /// its own.
     #[must_use]
     pub fn to_interface(&self) -> Interface {
         let mut dims = Dims::new();
@@ -148,8 +150,8 @@ impl Signature {
         extents.filter_map(Extent::symbol).filter(|symbol| known.insert(*symbol)).collect()
     }
 
-    /// The relations between extents, and the conditions on them, that no list of tensors expresses, one per text. Extents have
-    /// the paths of [`typeloom_interface::compare`], such as `inputs.x.shape[0]`.
+    /// The relations between extents, and the conditions on them, that no list of tensors expresses, one per
+    /// text. Extents have the paths of [`typeloom_interface::compare`], such as `inputs.x.shape[0]`.
     #[must_use]
     pub fn relations(&self) -> Vec<String> {
         let mut axes: HashMap<&str, Vec<String>> = HashMap::new();

@@ -1,15 +1,15 @@
 //! The text format of protocol buffers, without a schema.
 //!
-//! [`parse`] returns a tree of fields in their order, each with its position. Libraries for the format read a message of a
-//! known schema and reject other fields; a configuration has fields of newer servers and of backends, which this reader
-//! keeps.
+//! [`parse`] returns a tree of fields in their order, each with its position. Libraries for the format read a
+//! message of a known schema and reject other fields; a configuration has fields of newer servers and of
+//! backends, which this reader keeps.
 //!
-//! Syntax: <https://protobuf.dev/reference/protobuf/textformat-spec/>. Fields of any name, scalar values, messages in `{}`
-//! or `<>`, lists, adjacent strings, comments, and `,` or `;` after a field. Extension names and `Any` URLs in `[]` are
-//! names.
+//! Syntax: <https://protobuf.dev/reference/protobuf/textformat-spec/>. Fields of any name, scalar values,
+//! messages in `{}` or `<>`, lists, adjacent strings, comments, and `,` or `;` after a field. Extension names
+//! and `Any` URLs in `[]` are names.
 //!
-//! Algorithm: a lexer and a loop over tokens with a stack of open messages; time and memory are linear in the text.
-//! Messages and lists nest at most [`MAX_NESTING`] levels.
+//! Algorithm: a lexer and a loop over tokens with a stack of open messages; time and memory are linear in the
+//! text. Messages and lists nest at most [`MAX_NESTING`] levels.
 
 mod lexer;
 

@@ -1,22 +1,22 @@
 //! `config.pbtxt`: the model configuration of Triton Inference Server.
 //!
-//! Source: `model_config.proto` of <https://github.com/triton-inference-server/common>, and the checks of the server in
-//! `model_config_utils.cc`.
+//! Source: `model_config.proto` of <https://github.com/triton-inference-server/common>, and the checks of the
+//! server in `model_config_utils.cc`.
 //!
 //! # Shapes
 //!
-//! An extent without a number is -1. With a maximum batch size above 0, the first axis of all inputs and outputs is the
-//! batch, which `dims` leaves out. [`write`] does so only if the types prove that the axis is one symbol on which no other
-//! axis depends.
+//! An extent without a number is -1. With a maximum batch size above 0, the first axis of all inputs and
+//! outputs is the batch, which `dims` leaves out. [`write`] does so only if the types prove that the axis is
+//! one symbol on which no other axis depends.
 //!
-//! The server refuses empty `dims`, and an empty `reshape` unless there are batches. A tensor without axes has the dims
-//! `[ 1 ]`: the ONNX Runtime backend passes one element of such dims as a tensor without axes (since its version of September
-//! 2023). The server also refuses extents of 0.
+//! The server refuses empty `dims`, and an empty `reshape` unless there are batches. A tensor without axes
+//! has the dims `[ 1 ]`: the ONNX Runtime backend passes one element of such dims as a tensor without axes
+//! (since its version of September 2023). The server also refuses extents of 0.
 //!
 //! # Reading
 //!
-//! The shape of the model is that of `reshape`, if there is one. Fields by which the server adds inputs or outputs to those
-//! that are listed are reported in a note.
+//! The shape of the model is that of `reshape`, if there is one. Fields by which the server adds inputs or
+//! outputs to those that are listed are reported in a note.
 
 use typeloom_onnx::text::escape;
 use typeloom_types::dtype::Dtype;
@@ -27,7 +27,8 @@ use crate::signature::{Extent, MAX_RANK, Port, Side, Signature};
 use crate::textproto::{self, Kind, Message, Value};
 use crate::{Format, Options};
 
-/// The element types with their enumerators, without the prefix `TYPE_`, in the order of their numbers from 1.
+/// The element types with their enumerators, without the prefix `TYPE_`, in the order of their numbers from
+/// 1.
 const TYPES: [(Dtype, &str); 14] = [
     (Dtype::Bool, "BOOL"),
     (Dtype::U8, "UINT8"),
@@ -132,7 +133,8 @@ fn prove_batches(signature: &Signature) -> Result<(), ContractError> {
     Ok(())
 }
 
-/// A string with the bytes of the text. Octal escapes have three digits, so that no following digit belongs to them.
+/// A string with the bytes of the text. Octal escapes have three digits, so that no following digit belongs
+/// to them.
 fn literal(text: &str) -> String {
     let mut written = "\"".to_owned();
     for c in text.chars() {

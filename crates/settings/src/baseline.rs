@@ -10,9 +10,9 @@
 //! }
 //! ```
 //!
-//! An entry belongs to a file, because the models of one exporter have nodes with the same names. An entry whose file no
-//! longer exists is matched by any file: so a renamed model keeps its entries. `code` and `node` are for people. A diagnostic
-//! of several nodes is known if each of them is.
+//! An entry belongs to a file, because the models of one exporter have nodes with the same names. An entry
+//! whose file no longer exists is matched by any file: so a renamed model keeps its entries. `code` and
+//! `node` are for people. A diagnostic of several nodes is known if each of them is.
 //!
 //! **Invariant:** the text of a baseline depends on its set of entries only.
 
@@ -164,7 +164,8 @@ impl Baseline {
         self.files.is_empty()
     }
 
-    /// Prepares the comparison with the problems of files. `gone` are the files of the baseline that no longer exist.
+    /// Prepares the comparison with the problems of files. `gone` are the files of the baseline that no
+    /// longer exist.
     #[must_use]
     pub fn comparison(&self, gone: &BTreeSet<String>) -> Comparison {
         let mut comparison = Comparison::default();
@@ -218,7 +219,8 @@ impl Comparison {
         before - diagnostics.len()
     }
 
-    /// The number of entries that no longer occur: those of compared files and those of files that no longer exist.
+    /// The number of entries that no longer occur: those of compared files and those of files that no longer
+    /// exist.
     #[must_use]
     pub fn fixed(&self) -> usize {
         self.fixed + self.unowned.values().sum::<usize>()

@@ -1,7 +1,7 @@
 //! The settings of one model, merged from a settings file and the command line.
 //!
-//! [`Settings::extend`] adds settings that take precedence: a single value and an entry with the same name are replaced,
-//! lists grow, and rules of severities are appended, because the last one that matches decides.
+//! [`Settings::extend`] adds settings that take precedence: a single value and an entry with the same name
+//! are replaced, lists grow, and rules of severities are appended, because the last one that matches decides.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -1,10 +1,11 @@
 //! Exceptions that a model contains: entries of `metadata_props` with the key [`KEY`].
 //!
-//! The value is a list of codes, globs and groups, separated by commas or blanks. An entry of the model or of its main graph
-//! concerns the whole file, an entry of a node in the main graph or in a graph nested in it the problems of that node.
+//! The value is a list of codes, globs and groups, separated by commas or blanks. An entry of the model or of
+//! its main graph concerns the whole file, an entry of a node in the main graph or in a graph nested in it
+//! the problems of that node.
 //!
-//! **Limits:** nodes in functions have no exceptions of their own. A model has at most `MAX_GLOBS` different globs, and each is compiled
-//! once.
+//! **Limits:** nodes in functions have no exceptions of their own. A model has at most `MAX_GLOBS` different
+//! globs, and each is compiled once.
 
 use std::collections::BTreeMap;
 

@@ -14,9 +14,9 @@
 //! seeds = { x = "float[batch, 3]" }
 //! ```
 //!
-//! Settings of `overrides` apply to the files that match, the later ones first. The order of severities has no meaning: a
-//! code takes precedence over a glob, a glob over a group, a group over `warnings`, and that over `all`. Paths are relative
-//! to the folder of the file.
+//! Settings of `overrides` apply to the files that match, the later ones first. The order of severities has
+//! no meaning: a code takes precedence over a glob, a glob over a group, a group over `warnings`, and that
+//! over `all`. Paths are relative to the folder of the file.
 
 mod table;
 
@@ -130,8 +130,8 @@ impl SettingsFile {
         Ok(Some(Self { name, folder: folder.to_owned(), general, exclude, exclude_texts, files, overrides }))
     }
 
-    /// The overrides that apply to a path, by position. The path is relative to the folder of the settings file and
-    /// separated by `/`.
+    /// The overrides that apply to a path, by position. The path is relative to the folder of the settings
+    /// file and separated by `/`.
     #[must_use]
     pub fn overrides_of(&self, path: &str) -> Vec<usize> {
         self.files.lists_of(path)

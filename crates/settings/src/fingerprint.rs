@@ -1,8 +1,9 @@
 //! Fingerprints of problems, which are equal from one version of a model to the next.
 //!
-//! A fingerprint is a digest of the code, the function and nested graph without positions, the node (its name, or its
-//! operator and first output), and the names that the problem concerns. It contains no position, type, extent or name of a
-//! file: inserting nodes, renaming the file or changing a batch size leaves it as it is.
+//! A fingerprint is a digest of the code, the function and nested graph without positions, the node (its
+//! name, or its operator and first output), and the names that the problem concerns. It contains no position,
+//! type, extent or name of a file: inserting nodes, renaming the file or changing a batch size leaves it as
+//! it is.
 
 use std::fmt;
 
@@ -51,7 +52,8 @@ impl Fingerprint {
         Self(bytes)
     }
 
-    /// The fingerprints of a diagnostic: that of its location, then those of the other locations with the same cause.
+    /// The fingerprints of a diagnostic: that of its location, then those of the other locations with the
+    /// same cause.
     #[must_use]
     pub fn all(diagnostic: &Diagnostic) -> Vec<Self> {
         let locations = std::iter::once(&diagnostic.location).chain(&diagnostic.also);

@@ -11,9 +11,9 @@
 //!
 //! In globs of paths, `*`, `?` and sets match no `/`.
 //!
-//! **Limits:** a glob has at most [`MAX_LENGTH`] bytes. The automaton of a glob takes a multiple of its length in memory, so globs of files
-//! that are not trusted are compiled together (`Globs`) or replaced by what they match
-//! ([`Selector`](crate::levels::Selector)), and their number is bounded.
+//! **Limits:** a glob has at most [`MAX_LENGTH`] bytes. The automaton of a glob takes a multiple of its
+//! length in memory, so globs of files that are not trusted are compiled together (`Globs`) or replaced by
+//! what they match ([`Selector`](crate::levels::Selector)), and their number is bounded.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use thiserror::Error;

@@ -1,8 +1,9 @@
-//! Severities that a caller chooses: [`Levels`] is a list of rules, of which the last that matches a code decides.
+//! Severities that a caller chooses: [`Levels`] is a list of rules, of which the last that matches a code
+//! decides.
 //!
-//! A rule selects codes by name, by glob (`*-mismatch`), by group (`types`), all of them (`all`), or the codes that the
-//! rules before it leave as warnings (`warnings`). A code without a rule keeps the severity that the solver gives it,
-//! which depends on the mode and on the error.
+//! A rule selects codes by name, by glob (`*-mismatch`), by group (`types`), all of them (`all`), or the
+//! codes that the rules before it leave as warnings (`warnings`). A code without a rule keeps the severity
+//! that the solver gives it, which depends on the mode and on the error.
 
 use std::fmt;
 
@@ -160,7 +161,8 @@ impl Selector {
         }
     }
 
-    /// How narrow it is. In a settings file, in which order has no meaning, a narrower selector precedes a wider one.
+    /// How narrow it is. In a settings file, in which order has no meaning, a narrower selector precedes a
+    /// wider one.
     pub(crate) fn precision(&self) -> (u8, usize) {
         match self {
             Self::All => (0, 0),

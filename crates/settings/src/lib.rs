@@ -13,7 +13,8 @@
 //!
 //! **Invariant:** the crate performs no input or output; texts of files and paths are arguments.
 //!
-//! **Invariant:** each setting has a [`Source`](effective::Source), and each error of a settings file a position.
+//! **Invariant:** each setting has a [`Source`](effective::Source), and each error of a settings file a
+//! position.
 
 pub mod baseline;
 pub mod effective;

@@ -1,8 +1,9 @@
-//! Globs of files: [`Paths`] in settings, relative to the folder of a settings file, and [`Search`] as an argument.
+//! Globs of files: [`Paths`] in settings, relative to the folder of a settings file, and [`Search`] as an
+//! argument.
 //!
-//! A glob matches a file or a folder with everything in it. `*` and `?` match no `/`; `**` matches any folders. A glob
-//! without `/` matches at any depth in settings: `*.tmp.onnx`, `vendor`. As an argument it matches in the current folder
-//! only, as in a shell.
+//! A glob matches a file or a folder with everything in it. `*` and `?` match no `/`; `**` matches any
+//! folders. A glob without `/` matches at any depth in settings: `*.tmp.onnx`, `vendor`. As an argument it
+//! matches in the current folder only, as in a shell.
 
 use crate::glob::{Glob, GlobError, Globs, Subject, parsed};
 

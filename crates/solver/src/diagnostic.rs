@@ -1,22 +1,22 @@
 //! Diagnostics: the problems of a model as messages.
 //!
-//! The solver reports problems as [`SolveError`](crate::solve_error::SolveError)s, which hold ids. [`diagnose`] converts
-//! each into a [`Diagnostic`]: a code, a message with the expected and the found type, the printed node with labels that
-//! name the origin of each side, notes, at most one help and a structured [`Fix`]. This module neither decides
-//! whether a model is valid nor lays out text; renderers do the latter.
+//! The solver reports problems as [`SolveError`](crate::solve_error::SolveError)s, which hold ids.
+//! [`diagnose`] converts each into a [`Diagnostic`]: a code, a message with the expected and the found type,
+//! the printed node with labels that name the origin of each side, notes, at most one help and a structured
+//! [`Fix`]. This module neither decides whether a model is valid nor lays out text; renderers do the latter.
 //!
-//! Each code has one file in `codes`, with its severity, message and fix, and one page in `pages/`. The files next to
-//! `codes` contain shared parts: `Scope` (names, types and printed nodes of one body), causes of types, lineages of
-//! extents, tables of shapes, and the order and grouping of diagnostics.
+//! Each code has one file in `codes`, with its severity, message and fix, and one page in `pages/`. The files
+//! next to `codes` contain shared parts: `Scope` (names, types and printed nodes of one body), causes of
+//! types, lineages of extents, tables of shapes, and the order and grouping of diagnostics.
 //!
-//! **Invariant:** messages are in lower case without a final full stop, and show names of the model in backticks, never an
-//! internal id. Each name is on one line; unsafe characters are escaped.
+//! **Invariant:** messages are in lower case without a final full stop, and show names of the model in
+//! backticks, never an internal id. Each name is on one line; unsafe characters are escaped.
 //!
-//! **Invariant:** the same model gives the same diagnostics in the same order: values without a node, then node by node,
-//! then outputs of the graph. Those of a function are listed at its first call.
+//! **Invariant:** the same model gives the same diagnostics in the same order: values without a node, then
+//! node by node, then outputs of the graph. Those of a function are listed at its first call.
 //!
-//! **Invariant:** the cost is linear in the graph and in the number of diagnostics. Causes and suggestions, which search
-//! the graph, are given for the first [`MAX_EXPLAINED`] only.
+//! **Invariant:** the cost is linear in the graph and in the number of diagnostics. Causes and suggestions,
+//! which search the graph, are given for the first [`MAX_EXPLAINED`] only.
 
 mod calls;
 mod cases;

@@ -1,11 +1,11 @@
 //! Element types as the solver stores them: dense numbers, and sets of them as bit masks.
 //!
 //! [`Dtype`] is the table of ONNX's element types; an [`Elem`] of an ONNX type has the type's ONNX number. A
-//! [`Universe`](crate::universe::Universe) assigns the numbers from [`Elem::FIRST_CUSTOM`] on to the element types that a
-//! lattice adds, in tree order.
+//! [`Universe`](crate::universe::Universe) assigns the numbers from [`Elem::FIRST_CUSTOM`] on to the element
+//! types that a lattice adds, in tree order.
 //!
-//! **Invariant:** an [`ElemSet`] never contains number 0 (`UNDEFINED`). The empty set is a contradiction; an unknown
-//! element type is [`ElemSet::ALL`].
+//! **Invariant:** an [`ElemSet`] never contains number 0 (`UNDEFINED`). The empty set is a contradiction; an
+//! unknown element type is [`ElemSet::ALL`].
 
 use std::num::NonZeroU8;
 
@@ -87,7 +87,8 @@ impl Elem {
         Dtype::from_onnx_number(self.number().into())
     }
 
-    /// ONNX's name, or `None` for a custom element type; see [`Universe::elem_name`](crate::universe::Universe::elem_name).
+    /// ONNX's name, or `None` for a custom element type; see
+    /// [`Universe::elem_name`](crate::universe::Universe::elem_name).
     #[must_use]
     pub fn onnx_name(self) -> Option<&'static str> {
         self.dtype().map(Dtype::onnx_name)

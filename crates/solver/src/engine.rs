@@ -279,8 +279,8 @@ impl<'a, 'p> Engine<'a, 'p> {
         }
     }
 
-    /// Types the outputs of a node with graphs and an input of an element type that the operator does not allow. The
-    /// outputs do not depend on it.
+    /// Types the outputs of a node with graphs and an input of an element type that the operator does not
+    /// allow. The outputs do not depend on it.
     fn recover_exit(&mut self, frame: &mut Frame<'a>, body: &Body<'a>, step: StepId, first: StepId) {
         let Some(error) = frame.rare.errors.get(&first) else { return };
         let is_input = matches!(error.kind, SolveErrorKind::NotAllowed { port: Port::In(_), .. });

@@ -1,5 +1,5 @@
-//! Hash maps with the hash of the workspace, whose seeds differ between processes. Nothing may depend on their order of
-//! iteration.
+//! Hash maps with the hash of the workspace, whose seeds differ between processes. Nothing may depend on
+//! their order of iteration.
 
 use foldhash::fast::RandomState;
 

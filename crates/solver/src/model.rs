@@ -54,7 +54,8 @@ pub struct Options {
     pub functions: bool,
     /// The results that the caller uses; all by default.
     pub detail: Detail,
-    /// The source of tensors in other files, whose values decide shapes as those of tensors in the model do; none by default.
+    /// The source of tensors in other files, whose values decide shapes as those of tensors in the model do;
+    /// none by default.
     pub side_data: Option<Arc<dyn SideData>>,
 }
 

@@ -188,7 +188,8 @@ impl<'a> Operators<'a> {
         self.catalogue.replacement(op.domain, op.name)
     }
 
-    /// Whether the replacement of an operator that a version withdrew has, in the imported version, its ports and attributes.
+    /// Whether the replacement of an operator that a version withdrew has, in the imported version, its ports
+    /// and attributes.
     pub(crate) fn has_ports_of(&self, op: &Op<'a>, since: u32, replacement: &str) -> bool {
         let Some(imported) = self.imported(op) else { return false };
         let old = self.catalogue.lookup(op.domain, op.name, i64::from(since) - 1);
@@ -205,8 +206,8 @@ impl<'a> Operators<'a> {
             && old.attributes.iter().all(|attribute| new.attributes.contains(attribute))
     }
 
-    /// Whether all operators in the scope of an import have the same form in another version of the domain. An operator
-    /// that the imported version lacks has none to keep.
+    /// Whether all operators in the scope of an import have the same form in another version of the domain.
+    /// An operator that the imported version lacks has none to keep.
     pub(crate) fn keeps_forms(&self, op: &Op<'a>, version: i64) -> bool {
         self.ops.iter().filter(|other| other.imports == op.imports && other.domain == op.domain).all(|other| {
             let Some(known) = other.kind.schema().filter(|_| other.name != op.name) else { return true };

@@ -94,8 +94,8 @@ pub struct Control {
 pub enum GraphTypes {
     /// They decide the types of the node's outputs.
     Decide,
-    /// They are checked only. [`Detail::Types`](crate::model::Detail::Types) leaves such graphs out, as the reference does, and
-    /// applies the operator's rules for a node without graphs.
+    /// They are checked only. [`Detail::Types`](crate::model::Detail::Types) leaves such graphs out, as the
+    /// reference does, and applies the operator's rules for a node without graphs.
     Check,
 }
 

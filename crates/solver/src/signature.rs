@@ -60,10 +60,12 @@ impl Schema {
     }
 }
 
-/// Whether two names are equal, as `a == b`, which is used wherever a comparison is not part of every node or port.
+/// Whether two names are equal, as `a == b`, which is used wherever a comparison is not part of every node or
+/// port.
 ///
-/// Comparing slices calls `memcmp`, which takes longer for a few bytes. It is very slow for empty strings on a processor with
-/// AVX-512: it loads no byte of their addresses, but these are not mapped, and such loads are slow. Most domains are empty.
+/// Comparing slices calls `memcmp`, which takes longer for a few bytes. It is very slow for empty strings on
+/// a processor with AVX-512: it loads no byte of their addresses, but these are not mapped, and such loads
+/// are slow. Most domains are empty.
 #[inline]
 #[must_use]
 pub fn is_same_name(a: &[u8], b: &[u8]) -> bool {
@@ -175,8 +177,9 @@ impl AllowedTypes {
         others.iter().all(|set| set.is_empty()) && map.is_empty() && seq_map.is_empty()
     }
 
-    /// The types as text, one item for each constructor in the order of the fields. `brackets` are the texts before
-    /// and after each item; `elems` and `pairs` append element types and types of maps to the text before.
+    /// The types as text, one item for each constructor in the order of the fields. `brackets` are the texts
+    /// before and after each item; `elems` and `pairs` append element types and types of maps to the text
+    /// before.
     pub fn texts(
         &self,
         brackets: [(&str, &str); 6],

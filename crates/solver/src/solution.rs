@@ -45,8 +45,8 @@ pub enum Type {
 pub struct Composite<T> {
     /// The names and types of the children, sorted by name.
     pub children: Box<[(Arc<str>, T)]>,
-    /// Whether the value can have further children. True for a value from outside of the program, whose known children
-    /// are those that the program reads.
+    /// Whether the value can have further children. True for a value from outside of the program, whose known
+    /// children are those that the program reads.
     pub is_open: bool,
 }
 
@@ -217,8 +217,8 @@ pub(crate) fn composite_text<N: AsRef<str>>(
     format!("composite{{{}}}", children.join(", "))
 }
 
-/// The shape of a tensor as text. As in ONNX's textual syntax, rank 0 has no brackets. An unknown rank is `[...]`, because
-/// ONNX's `[]` reads as a scalar.
+/// The shape of a tensor as text. As in ONNX's textual syntax, rank 0 has no brackets. An unknown rank is
+/// `[...]`, because ONNX's `[]` reads as a scalar.
 pub(crate) fn write_shape(
     f: &mut std::fmt::Formatter<'_>,
     shape: Option<impl Iterator<Item = impl std::fmt::Display>>,

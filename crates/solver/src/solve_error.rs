@@ -1,7 +1,7 @@
 //! The errors of a solve, as data.
 //!
-//! A [`SolveError`] refers to steps, values and types by id. [`crate::diagnostic`] turns the errors that are shown into
-//! messages with printed nodes and causes, after solving.
+//! A [`SolveError`] refers to steps, values and types by id. [`crate::diagnostic`] turns the errors that are
+//! shown into messages with printed nodes and causes, after solving.
 
 use typeloom_onnx::DecodeError;
 use typeloom_types::relation::RelationError;
@@ -198,7 +198,8 @@ pub enum SolveErrorKind<'a> {
         /// The initializer's type.
         found: Type,
     },
-    /// A value is declared with the shape of a scalar and has axes: some exporters write an empty shape for an unknown one.
+    /// A value is declared with the shape of a scalar and has axes: some exporters write an empty shape for
+    /// an unknown one.
     EmptyShape {
         value: ValueId,
         /// The list that contains the declaration.
@@ -254,7 +255,8 @@ pub enum SolveErrorKind<'a> {
         /// The operator in the body that needs it; `None` if it is an output of the body.
         reader: Option<&'a str>,
     },
-    /// A function is called with more different types and shapes than are solved; this call is typed without shapes.
+    /// A function is called with more different types and shapes than are solved; this call is typed without
+    /// shapes.
     TooManyInstances {
         /// The number of combinations that are solved.
         most: usize,
@@ -303,10 +305,11 @@ pub enum SolveErrorKind<'a> {
         fitting: Vec<i64>,
         /// The equation that excludes all other values.
         equation: Equation,
-        /// Whether a constant of the graph restricts the symbol, and not the declared extent of another input.
+        /// Whether a constant of the graph restricts the symbol, and not the declared extent of another
+        /// input.
         by_constant: bool,
-        /// Whether a contradiction of two declarations is an error: several inputs declare the symbol, or the operator is none of
-        /// ONNX. The reference accepts models of other operators with one such symbol.
+        /// Whether a contradiction of two declarations is an error: several inputs declare the symbol, or the
+        /// operator is none of ONNX. The reference accepts models of other operators with one such symbol.
         is_certain: bool,
     },
     /// Several symbols that the model declares as free have finitely many admissible values together.
@@ -355,7 +358,8 @@ pub enum SolveErrorKind<'a> {
     InCase {
         /// The case, by its position among those of the model.
         case: usize,
-        /// The branches that cause it: the first step of each node, and the graph. `None` if every case has an error.
+        /// The branches that cause it: the first step of each node, and the graph. `None` if every case has
+        /// an error.
         branches: Option<Vec<(StepId, GraphId)>>,
         /// The error, in terms of the case.
         error: Box<SolveErrorKind<'a>>,
@@ -407,7 +411,8 @@ pub enum Axes {
 }
 
 impl SolveErrorKind<'_> {
-    /// Converts a contradiction to [`SolveErrorKind::EmptyShape`] if a value with axes is declared as a scalar.
+    /// Converts a contradiction to [`SolveErrorKind::EmptyShape`] if a value with axes is declared as a
+    /// scalar.
     pub(crate) fn specific(self, value: ValueId) -> Self {
         let is_false = |declared: &Type, found: &Type| match (declared, found) {
             (Type::Tensor(declared), Type::Tensor(found)) => {
@@ -445,8 +450,8 @@ pub enum CaseOwner {
 pub enum Reach {
     /// It is: data or every binding of symbols can choose the branch.
     Free,
-    /// The condition of the branch depends on extents that are not known, is computed, holds for empty tensors only, or is
-    /// one that a caller can avoid by the choice of symbols.
+    /// The condition of the branch depends on extents that are not known, is computed, holds for empty
+    /// tensors only, or is one that a caller can avoid by the choice of symbols.
     Doubtful,
 }
 

@@ -6,8 +6,8 @@
 //!
 //! Algorithm: first-order unification by union-find with path compression (Huet, 1976), near-linear in the
 //! number of equations. An element class has the set of possible element types, which only shrinks; a class
-//! with one member is replaced by that constant. Every constructor but [`Head::Composite`] has one child, so a
-//! term without composites is a chain and is visited by a loop. `composite` visits the others.
+//! with one member is replaced by that constant. Every constructor but [`Head::Composite`] has one child, so
+//! a term without composites is a chain and is visited by a loop. `composite` visits the others.
 //!
 //! **Invariant:** a handle below [`Elem::LIMIT`] is the tensor of a known element type, so reading the type
 //! of most values is a comparison with a constant.

@@ -110,8 +110,8 @@ impl TypeSolver {
     /// `""` or `ai.onnx`: if the spelling in the graph has no result, the other one is tried.
     ///
     /// # Errors
-    /// All errors of the graph's structure, as [`TypeError::InvalidGraph`]: values that are defined twice, nodes that
-    /// wait for each other, graphs that are nested too deep.
+    /// All errors of the graph's structure, as [`TypeError::InvalidGraph`]: values that are defined twice,
+    /// nodes that wait for each other, graphs that are nested too deep.
     pub fn from_graph(
         graph: &GraphProto,
         declaration: impl FnMut(&str, &str) -> Option<&'static AtomicOpDecl>,

@@ -4,9 +4,9 @@
 //! The element types of ONNX have the numbers of ONNX. Further leaves below `tensor` or `scalar` have numbers
 //! from [`Elem::FIRST_CUSTOM`] on, in tree order.
 //!
-//! The *name* of a leaf is its id without `tensor.` or `scalar.`. A tensor leaf and a scalar leaf of one name share one
-//! number. If the name is that of an element type of ONNX or of another leaf of the kind, it keeps the prefix, so that two
-//! leaves of one kind never share a number.
+//! The *name* of a leaf is its id without `tensor.` or `scalar.`. A tensor leaf and a scalar leaf of one name
+//! share one number. If the name is that of an element type of ONNX or of another leaf of the kind, it keeps
+//! the prefix, so that two leaves of one kind never share a number.
 
 use std::sync::{Arc, OnceLock};
 

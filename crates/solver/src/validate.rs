@@ -1,8 +1,9 @@
 //! Structural validation of messages by the rules of the ONNX specification.
 //!
-//! Type checking reports wrong computations. Validation reports malformed messages, independent of the computation:
-//! required fields, versions, names, the order of nodes, the fields of tensors and attributes, the ports
-//! and attributes that an operator declares. It stops at the first violation, as the reference's checker does.
+//! Type checking reports wrong computations. Validation reports malformed messages, independent of the
+//! computation: required fields, versions, names, the order of nodes, the fields of tensors and attributes,
+//! the ports and attributes that an operator declares. It stops at the first violation, as the reference's
+//! checker does.
 //!
 //! | module | messages |
 //! |---|---|
@@ -12,7 +13,8 @@
 //! | `tensor` | dense and sparse tensors |
 //! | `value` | declarations of values |
 //!
-//! **Invariant:** no recursion deeper than [`MAX_NESTING`], and no I/O: the caller looks for files of external data.
+//! **Invariant:** no recursion deeper than [`MAX_NESTING`], and no I/O: the caller looks for files of
+//! external data.
 
 mod graph;
 mod model;
@@ -151,7 +153,8 @@ impl Context<'_> {
     }
 }
 
-/// Whether the operators of a function must mean the same in the versions that the model and the function import.
+/// Whether the operators of a function must mean the same in the versions that the model and the function
+/// import.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OpsetCompatibility {
     /// They must.

@@ -176,8 +176,8 @@ impl ValueType {
         Self { node: Some(node), element, shape: None }
     }
 
-    /// A composite of these children; an open one can have further children. The later one of two children of one name
-    /// counts.
+    /// A composite of these children; an open one can have further children. The later one of two children of
+    /// one name counts.
     ///
     /// ```
     /// use typeloom_solver::value_type::ValueType;
@@ -266,8 +266,8 @@ impl ValueType {
     }
 }
 
-/// As ONNX's textual syntax: `float` is of rank 0. `float[...]` is of unknown rank. Leaves are printed as their
-/// ids.
+/// As ONNX's textual syntax: `float` is of rank 0. `float[...]` is of unknown rank. Leaves are printed as
+/// their ids.
 impl std::fmt::Display for ValueType {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.element {

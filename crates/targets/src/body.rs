@@ -159,7 +159,8 @@ fn nodes<'a>(
     }
 }
 
-/// Whether a graph of the body has a sparse initializer. The loader stores them densely, so types are not those that are solved.
+/// Whether a graph of the body has a sparse initializer. The loader stores them densely, so types are not
+/// those that are solved.
 pub(crate) fn has_sparse_initializer(body: &Body<'_>) -> bool {
     let constants = body.values().filter_map(|value| body.value(value).origin.initializer());
     constants.map(|constant| body.initializer(constant)).any(|it| matches!(it, Initializer::Sparse(_)))

@@ -1,6 +1,7 @@
 //! Model-local functions: their imports, and their calls.
 //!
-//! The loader reads domains literally there: `ai.onnx` in a node is not the domain `""` that a function imports.
+//! The loader reads domains literally there: `ai.onnx` in a node is not the domain `""` that a function
+//! imports.
 
 use std::collections::BTreeSet;
 

@@ -32,14 +32,16 @@
 //!                                       file; `ranked` before the names: if it knows the rank of the first input
 //! ```
 //!
-//! Conditions precede types, with `|` between both: `function 18 20 mode=tanh | T=4`. All must hold. A condition is an attribute
-//! with its value, and `?` if an absent attribute has this value. `p<=0` and `p>=3` compare numbers; a list is compared if one of its
-//! elements is. `inputs=2` and `outputs>=2` are about the number of present ports, `absent=intercepts` requires that an attribute is
-//! absent, `missing=scales` that an input is, and `constant=scales` that an input is a constant. `mode!=a,b` requires a present attribute with another value,
-//! `rank.X!=2,3` is about the rank of an input, and `always` holds for all nodes.
+//! Conditions precede types, with `|` between both: `function 18 20 mode=tanh | T=4`. All must hold. A
+//! condition is an attribute with its value, and `?` if an absent attribute has this value. `p<=0` and `p>=3`
+//! compare numbers; a list is compared if one of its elements is. `inputs=2` and `outputs>=2` are about the
+//! number of present ports, `absent=intercepts` requires that an attribute is absent, `missing=scales` that
+//! an input is, and `constant=scales` that an input is a constant. `mode!=a,b` requires a present attribute
+//! with another value, `rank.X!=2,3` is about the rank of an input, and `always` holds for all nodes.
 //!
-//! A kernel supports a node if, for each of its names, the first present value with this variable (or at the port with this
-//! name) has one of the types; inputs precede outputs. A `function` names all variables at present inputs.
+//! A kernel supports a node if, for each of its names, the first present value with this variable (or at the
+//! port with this name) has one of the types; inputs precede outputs. A `function` names all variables at
+//! present inputs.
 
 mod parse;
 
@@ -95,7 +97,8 @@ pub struct Signature<'t> {
     pub doubts: Vec<Rule<'t>>,
     /// Nodes that need a locale of the machine.
     pub locale: Vec<Rule<'t>>,
-    /// Pairs of attributes: each element of the first must be smaller than the element of its axis in the second.
+    /// Pairs of attributes: each element of the first must be smaller than the element of its axis in the
+    /// second.
     pub below: Vec<(&'t str, &'t str)>,
     /// Operators that the loader fuses into this one, with the types for which the result has no kernel.
     pub fuses: Vec<(&'t str, Vec<(&'t str, TypeSet)>)>,

@@ -1,7 +1,7 @@
 //! Branches of `If` that the loader removes.
 //!
-//! The loader computes nodes with constant inputs before it looks for kernels. If the condition of an `If` is a constant then, it
-//! replaces the node by the branch that is taken, and the other branch is gone.
+//! The loader computes nodes with constant inputs before it looks for kernels. If the condition of an `If` is
+//! a constant then, it replaces the node by the branch that is taken, and the other branch is gone.
 
 use std::collections::BTreeMap;
 
@@ -67,8 +67,8 @@ impl<'b, 'a> Branches<'b, 'a> {
         worst
     }
 
-    /// Whether the loader decides an `If`, and a branch reads constants from outside of it: the loader computes with these constants
-    /// in the branch that is not taken, too, and can fail there.
+    /// Whether the loader decides an `If`, and a branch reads constants from outside of it: the loader
+    /// computes with these constants in the branch that is not taken, too, and can fail there.
     pub(crate) fn may_fail(&self, owner: StepId) -> bool {
         let body = self.body;
         let mut graphs: Vec<GraphId> = body.graphs_of(owner).map(|(id, _)| id).collect();

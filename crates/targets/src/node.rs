@@ -1,8 +1,8 @@
 //! The verdict about one node.
 //!
-//! The loader compares a node with the operator's signature, then looks for a kernel. If there is none, it inserts the function
-//! body of the operator, if it has one. If a node without kernel has an input of `float16`, it casts all of them to `float`
-//! and looks again.
+//! The loader compares a node with the operator's signature, then looks for a kernel. If there is none, it
+//! inserts the function body of the operator, if it has one. If a node without kernel has an input of
+//! `float16`, it casts all of them to `float` and looks again.
 
 use std::collections::{BTreeMap, BTreeSet};
 

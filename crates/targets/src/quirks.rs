@@ -1,4 +1,5 @@
-//! Properties of single operators for which the loader fails, or may fail: its own shape inference, fusions and constants.
+//! Properties of single operators for which the loader fails, or may fail: its own shape inference, fusions
+//! and constants.
 
 use typeloom_solver::program::{Body, StepId, ValueId};
 use typeloom_solver::solution::Type;
@@ -36,7 +37,8 @@ const DIRECTIONS: &[&str] = &["directions", "scan_input_directions", "scan_outpu
 /// The maximum number of nodes that are visited to find the readers of a value.
 const MAX_READERS: usize = 256;
 
-/// The largest rank of a result that is decided. The loader allocates a dim for each axis before it runs a node.
+/// The largest rank of a result that is decided. The loader allocates a dim for each axis before it runs a
+/// node.
 const MAX_RANK: i64 = 1 << 12;
 
 /// The maximum number of divisors that are searched for a zero.
@@ -76,7 +78,8 @@ pub(crate) fn has_huge_rank(cx: &mut NodeCx<'_, '_>) -> bool {
     })
 }
 
-/// Whether the node is a `Resize` with computed `sizes` of an unknown number. The loader rejects them if the rank of the data is known.
+/// Whether the node is a `Resize` with computed `sizes` of an unknown number. The loader rejects them if the
+/// rank of the data is known.
 pub(crate) fn has_open_sizes(cx: &mut NodeCx<'_, '_>) -> bool {
     let body = std::sync::Arc::clone(&cx.body.body);
     let (data, sizes) = match body.inputs(cx.step) {
@@ -103,8 +106,8 @@ pub(crate) fn has_open_end(cx: &NodeCx<'_, '_>) -> bool {
     matches!(body.inputs(cx.step), [.., None]) && (!is_safe || is_computed)
 }
 
-/// Whether the node repeats a graph with types that are not proven. The loader infers the types of that graph itself, and
-/// rejects declared types of another rank.
+/// Whether the node repeats a graph with types that are not proven. The loader infers the types of that graph
+/// itself, and rejects declared types of another rank.
 pub(crate) fn has_assumed_loop(cx: &mut NodeCx<'_, '_>) -> bool {
     let body = std::sync::Arc::clone(&cx.body.body);
     if !matches!(body.op_name(cx.step), "Loop" | "Scan") {
@@ -130,8 +133,8 @@ pub(crate) fn has_assumed_loop(cx: &mut NodeCx<'_, '_>) -> bool {
     body.op_name(cx.step) == "Loop" && outer.is_some_and(|outer| rank(outer) != rank(*inner))
 }
 
-/// Whether the node has an operator of the runtime with inputs of known ranks and a result of unknown rank. The loader's inference
-/// may compare these inputs.
+/// Whether the node has an operator of the runtime with inputs of known ranks and a result of unknown rank.
+/// The loader's inference may compare these inputs.
 pub(crate) fn is_unknown_inference(cx: &mut NodeCx<'_, '_>) -> bool {
     let body = std::sync::Arc::clone(&cx.body.body);
     if cx.checked.domain_of(&body, cx.step) != MICROSOFT {
@@ -146,8 +149,8 @@ pub(crate) fn is_unknown_inference(cx: &mut NodeCx<'_, '_>) -> bool {
     inputs.any(|input| is_ranked(*input)) && !outputs.iter().flatten().all(|output| is_ranked(*output))
 }
 
-/// Whether the loader fuses the transposition that makes an input: the last axis of the data must be one of the last two of the
-/// result. Casts between both nodes are fused as well.
+/// Whether the loader fuses the transposition that makes an input: the last axis of the data must be one of
+/// the last two of the result. Casts between both nodes are fused as well.
 pub(crate) fn is_fused(cx: &mut NodeCx<'_, '_>, input: ValueId, operator: &str) -> bool {
     let body = std::sync::Arc::clone(&cx.body.body);
     let Some(mut maker) = body.maker(input) else { return false };
@@ -281,7 +284,8 @@ pub(crate) fn reason(
     }
 }
 
-/// Whether the loader may exchange the int8 between the node and a reader by uint8, which depends on the processor.
+/// Whether the loader may exchange the int8 between the node and a reader by uint8, which depends on the
+/// processor.
 fn is_changed_to_unsigned(cx: &NodeCx<'_, '_>) -> bool {
     let body = &cx.body.body;
     let asks_for_int8 = attribute(cx, "output_dtype").and_then(|it| it.i) == Some(INT8);
@@ -290,8 +294,8 @@ fn is_changed_to_unsigned(cx: &NodeCx<'_, '_>) -> bool {
     asks_for_int8 && readers.any(|reader| body.op_name(*reader) == "DequantizeLinear")
 }
 
-/// Whether only `Shape`, `Size` and shapes of `Reshape` depend on the node. The loader computes them from known extents, and removes nodes
-/// without readers.
+/// Whether only `Shape`, `Size` and shapes of `Reshape` depend on the node. The loader computes them from
+/// known extents, and removes nodes without readers.
 pub(crate) fn is_read_for_extents(body: &Body<'_>, step: StepId) -> bool {
     let root = &body.graph(body.root()).outputs;
     let mut open = vec![step];
@@ -320,7 +324,8 @@ pub(crate) fn is_read_for_extents(body: &Body<'_>, step: StepId) -> bool {
     is_read
 }
 
-/// Whether a node with nested graphs has fewer outputs than they have, or a repeated graph has one without a name.
+/// Whether a node with nested graphs has fewer outputs than they have, or a repeated graph has one without a
+/// name.
 fn has_fewer_outputs(body: &Body<'_>, step: StepId) -> bool {
     let outputs = body.outputs(body.last_step(step));
     if body.op_name(step) != "If" && outputs.contains(&None) {
@@ -357,7 +362,8 @@ fn has_uneven_windows(cx: &NodeCx<'_, '_>) -> bool {
     others.any(|other| other.len() != window.len())
 }
 
-/// Whether the solved shape of a state of a `Scan` differs before and after it. The loader infers the nested graph with the first one.
+/// Whether the solved shape of a state of a `Scan` differs before and after it. The loader infers the nested
+/// graph with the first one.
 fn has_changing_state(cx: &mut NodeCx<'_, '_>) -> bool {
     let body = std::sync::Arc::clone(&cx.body.body);
     let given = inputs(cx);

@@ -278,7 +278,8 @@ fn has_negative(cx: &NodeCx<'_, '_>, name: &str) -> bool {
     ints(cx, name).unwrap_or_default().iter().any(|element| *element < 0)
 }
 
-/// Whether each element of one attribute is smaller than that of its axis in another. Lists of pads have two elements per axis.
+/// Whether each element of one attribute is smaller than that of its axis in another. Lists of pads have two
+/// elements per axis.
 fn is_below(cx: &NodeCx<'_, '_>, small: &str, large: &str) -> bool {
     // Pads are computed if `auto_pad` is given.
     if string_attribute(cx, "auto_pad").is_some_and(|mode| mode != b"NOTSET") {
@@ -308,8 +309,8 @@ pub(crate) fn has_undefined_tensor(cx: &NodeCx<'_, '_>) -> bool {
     attributes(cx).filter_map(|attribute| attribute.t?.header().ok()).any(|header| header.data_type == 0)
 }
 
-/// The verdict about an operator that the loader computes from the extents of its input; `None` for another operator, or if
-/// an extent is unknown.
+/// The verdict about an operator that the loader computes from the extents of its input; `None` for another
+/// operator, or if an extent is unknown.
 pub(crate) fn folded(cx: &mut NodeCx<'_, '_>) -> Option<Option<TargetIssue>> {
     let body = std::sync::Arc::clone(&cx.body.body);
     let [Some(input)] = body.inputs(cx.step) else { return None };
@@ -327,7 +328,8 @@ pub(crate) fn folded(cx: &mut NodeCx<'_, '_>) -> Option<Option<TargetIssue>> {
     }
 }
 
-/// Whether the loader may remove the node although it has no kernel: optimizations remove nodes that pass a value on.
+/// Whether the loader may remove the node although it has no kernel: optimizations remove nodes that pass a
+/// value on.
 pub(crate) fn may_be_removed(cx: &NodeCx<'_, '_>) -> bool {
     let body = &cx.body.body;
     let outputs = &body.graph(body.step(cx.step).graph).outputs;

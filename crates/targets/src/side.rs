@@ -1,7 +1,8 @@
 //! Constants in other files that the loader needs to infer shapes.
 //!
-//! The loader infers shapes before it has the files of a model, and fails if it has to read elements from one of them. Whether it reads
-//! them depends on the other constants of the node and, for most operators, on the rank of the first input.
+//! The loader infers shapes before it has the files of a model, and fails if it has to read elements from one
+//! of them. Whether it reads them depends on the other constants of the node and, for most operators, on the
+//! rank of the first input.
 
 use typeloom_onnx::view::TensorView;
 use typeloom_solver::diagnostic::TargetIssue;

@@ -45,7 +45,8 @@ const NODES: &[&str] = &[
     "nodes_values",
 ];
 
-/// Whether a list of a classifier or a regressor of trees is missing, or has another length than those of the same table.
+/// Whether a list of a classifier or a regressor of trees is missing, or has another length than those of the
+/// same table.
 pub(crate) fn has_uneven_lists(cx: &NodeCx<'_, '_>) -> bool {
     let leaves: [&str; 4] = match cx.body.body.op_name(cx.step) {
         "TreeEnsembleClassifier" => ["class_ids", "class_nodeids", "class_treeids", "class_weights"],
@@ -69,8 +70,8 @@ pub(crate) fn has_uneven_lists(cx: &NodeCx<'_, '_>) -> bool {
     is_uneven(NODES) || is_uneven(&leaves)
 }
 
-/// Whether the tables of n-grams of a `TfIdfVectorizer` contradict each other: the pool contains the unigrams from the first position
-/// of `ngram_counts` on, the bigrams from the second one on, and so on.
+/// Whether the tables of n-grams of a `TfIdfVectorizer` contradict each other: the pool contains the unigrams
+/// from the first position of `ngram_counts` on, the bigrams from the second one on, and so on.
 pub(crate) fn has_wrong_grams(cx: &NodeCx<'_, '_>) -> bool {
     if cx.body.body.op_name(cx.step) != "TfIdfVectorizer" {
         return false;

@@ -79,8 +79,9 @@ impl Target {
         verdict(self, checked)
     }
 
-    /// The verdict about a model, with its reasons as diagnostics. A model with errors of its own gets no positive verdict, because a
-    /// loader can reject it for these: such a model is undecided, without diagnostics, unless the target rejects it anyway.
+    /// The verdict about a model, with its reasons as diagnostics. A model with errors of its own gets no
+    /// positive verdict, because a loader can reject it for these: such a model is undecided, without
+    /// diagnostics, unless the target rejects it anyway.
     #[must_use]
     pub fn judge(&self, checked: &mut Checked<'_>, is_valid: bool) -> (Outcome, Vec<Diagnostic>) {
         let verdict = self.check(checked);
@@ -90,7 +91,8 @@ impl Target {
         }
     }
 
-    /// The diagnostics of [`check`](Self::check): an error for each reason of a rejection, a warning for each undecided node.
+    /// The diagnostics of [`check`](Self::check): an error for each reason of a rejection, a warning for each
+    /// undecided node.
     #[must_use]
     pub fn diagnose(&self, checked: &mut Checked<'_>) -> Vec<Diagnostic> {
         self.check(checked).diagnostics(self.name, checked)

@@ -1,7 +1,7 @@
 //! The verdict about a model: what the loader checks in the file as a whole, and all nodes of all bodies.
 //!
-//! The loader inserts the bodies of model-local functions into the graph and reads their nodes with the versions that the
-//! *model* imports. It validates the imports of every function, called or not.
+//! The loader inserts the bodies of model-local functions into the graph and reads their nodes with the
+//! versions that the *model* imports. It validates the imports of every function, called or not.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -11,11 +11,12 @@
 //! | folds | cache nodes that have several handles | cache every node |
 //! | order | none: it would compare whole terms | none: addresses differ from run to run |
 //!
-//! A term is `Copy` and `Ord` if the handles of its family are. A family can also be a view of foreign types that maps
-//! them when they are looked at; `tests/foreign_family.rs` of the crate `rust-api` does so for the types of rustdoc.
+//! A term is `Copy` and `Ord` if the handles of its family are. A family can also be a view of foreign types
+//! that maps them when they are looked at; `tests/foreign_family.rs` of the crate `rust-api` does so for the
+//! types of rustdoc.
 //!
-//! Example of [`TypeFamily`], a family that leaks its nodes: handles are `Copy` and can be sent to other threads. Equality
-//! compares node by node; [`boxed`] shows how to avoid that for shared nodes.
+//! Example of [`TypeFamily`], a family that leaks its nodes: handles are `Copy` and can be sent to other
+//! threads. Equality compares node by node; [`boxed`] shows how to avoid that for shared nodes.
 //!
 //! ```
 //! use typeloom_term::family::Node;

@@ -1,7 +1,7 @@
 //! Declarations that types refer to: variances, aliases, equations between constants.
 //!
-//! Example of [`Program`], a language with a producer type `Source`, a consumer type `Sink`, and one projection that is
-//! known for sources:
+//! Example of [`Program`], a language with a producer type `Source`, a consumer type `Sink`, and one
+//! projection that is known for sources:
 //!
 //! ```
 //! use typeloom_term::infer::RegionFacts;

@@ -37,7 +37,8 @@ use crate::ty::Ty;
 /// Its `Display` text states the kind of reason; [`Reason::describe`] names the types.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Reason<F: TypeFamily = Boxed> {
-    /// The types differ. A function for one lifetime that is used as one for all lifetimes is reported here too.
+    /// The types differ. A function for one lifetime that is used as one for all lifetimes is reported here
+    /// too.
     #[error(transparent)]
     Types(RelationError<F>),
     /// The types agree except for a lifetime that is too short.

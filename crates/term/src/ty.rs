@@ -34,8 +34,8 @@ macro_rules! term_handle {
 
         impl<F: TypeFamily> Copy for $name<F> where F::$interned: Copy {}
 
-        /// Requires an order of the handles of the family. Those of the families of this crate have none: the order of
-        /// addresses differs from run to run, and [`normal`](crate::normal) orders by names.
+        /// Requires an order of the handles of the family. Those of the families of this crate have none: the
+        /// order of addresses differs from run to run, and [`normal`](crate::normal) orders by names.
         impl<F: TypeFamily> PartialOrd for $name<F>
         where
             F::$interned: Ord,
@@ -157,11 +157,11 @@ impl<F: TypeFamily> Ty<F> {
         Self::new(cx, TyData::Fn(FnTy { name, arity, signature }))
     }
 
-    /// Builds the witness of a coroutine: the types that it holds while it is suspended. The lifetimes `inside` exist only
-    /// inside the coroutine; the witness binds them existentially.
+    /// Builds the witness of a coroutine: the types that it holds while it is suspended. The lifetimes
+    /// `inside` exist only inside the coroutine; the witness binds them existentially.
     ///
-    /// Laws: the names of `inside` and those that no type mentions do not matter; a witness with other lifetimes in their
-    /// positions is a subtype, because it holds the types for some lifetimes.
+    /// Laws: the names of `inside` and those that no type mentions do not matter; a witness with other
+    /// lifetimes in their positions is a subtype, because it holds the types for some lifetimes.
     ///
     /// ```
     /// use typeloom_term::parse::{Scope, parse_ty};

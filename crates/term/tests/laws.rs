@@ -424,9 +424,9 @@ fn conversion<F: TypeFamily<Name = Name>>(cx: &F) {
     });
 }
 
-/// For all types ts and lifetimes ls: witness(ls, ts) mentions none of ls; it depends neither on their names nor on their
-/// order; witness({}, ts[ls := rs]) <: witness(ls, ts) for all rs, and the reverse holds without occurrences of ls;
-/// witness(ks, ts) <: witness(ls, ts) for ks within ls.
+/// For all types ts and lifetimes ls: witness(ls, ts) mentions none of ls; it depends neither on their names
+/// nor on their order; witness({}, ts[ls := rs]) <: witness(ls, ts) for all rs, and the reverse holds without
+/// occurrences of ls; witness(ks, ts) <: witness(ls, ts) for ks within ls.
 fn witnesses<F: TypeFamily<Name = Name>>(cx: &F) {
     check(CASES, &(shapes(), shapes(), any::<[u8; 2]>()), |(s, t, turns)| {
         let mut program = Declarations::new();

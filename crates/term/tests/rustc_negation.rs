@@ -1,5 +1,5 @@
-//! Negative goals agree with rustc: two impls of one trait are accepted exactly if their headers are equal for no
-//! substitution of their parameters.
+//! Negative goals agree with rustc: two impls of one trait are accepted exactly if their headers are equal
+//! for no substitution of their parameters.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a failed test panics; results are printed")]
 

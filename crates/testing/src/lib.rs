@@ -1,9 +1,9 @@
-//! Shared by the tests of the workspace: the number of cases that a test takes, random numbers, and the runner of the documents in
-//! `spec/` (feature `spec`).
+//! Shared by the tests of the workspace: the number of cases that a test takes, random numbers, and the
+//! runner of the documents in `spec/` (feature `spec`).
 //!
-//! A test takes all its cases with `TYPELOOM_TESTS=all`, which `.ci/long` sets, and a part of them otherwise. A plain
-//! run is a quick check during development: a test that takes seconds with all cases takes a tenth to a fifth of them. What it asserts
-//! about the number of cases of a kind holds for both runs.
+//! A test takes all its cases with `TYPELOOM_TESTS=all`, which `.ci/long` sets, and a part of them otherwise.
+//! A plain run is a quick check during development: a test that takes seconds with all cases takes a tenth to
+//! a fifth of them. What it asserts about the number of cases of a kind holds for both runs.
 
 #[cfg(feature = "spec")]
 pub mod spec;
@@ -13,12 +13,14 @@ pub fn is_all() -> bool {
     std::env::var("TYPELOOM_TESTS").as_deref() == Ok("all")
 }
 
-/// `all` if tests take all their cases, and `few` otherwise: a count, a size, or a step through a list of cases (`number(10, 1)`).
+/// `all` if tests take all their cases, and `few` otherwise: a count, a size, or a step through a list of
+/// cases (`number(10, 1)`).
 pub fn number<T>(few: T, all: T) -> T {
     if is_all() { all } else { few }
 }
 
-/// Random numbers of a seed: SplitMix64 (Steele, Lea and Flood, 2014). A seed gives the same numbers on every machine.
+/// Random numbers of a seed: SplitMix64 (Steele, Lea and Flood, 2014). A seed gives the same numbers on every
+/// machine.
 #[derive(Clone, Debug)]
 pub struct Random(pub u64);
 

@@ -1,7 +1,7 @@
 //! `typeloom-pictures FOLDER DOCUMENT...`: draws the diagnostics that Markdown documents show.
 //!
-//! Run in the root of the repository, with documents relative to it. The picture of the n-th snapshot of `docs/a.md` is
-//! `FOLDER/docs/a-n.svg`.
+//! Run in the root of the repository, with documents relative to it. The picture of the n-th snapshot of
+//! `docs/a.md` is `FOLDER/docs/a-n.svg`.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! Executes the reference manual: the fenced blocks of `spec/**/*.md` and `docs/start/*.md` are tests.
 //!
-//! A document is prose with fences. A fence is a statement in a notation that a reader understands without the
-//! runner. The runner checks whether it is true:
+//! A document is prose with fences. A fence is a statement in a notation that a reader understands without
+//! the runner. The runner checks whether it is true:
 //!
 //! | fence | statement |
 //! |---|---|
@@ -20,8 +20,9 @@
 //! **Invariant:** nothing is skipped silently. A fence of an unknown kind, a comment in a graph without a
 //! statement, a document that cannot be read: each is a failing test that reports file and line.
 //!
-//! **Invariant:** a fence is checked by computing its corrected text ([`kinds::Kind::truth`]). A test passes if the
-//! document contains that text. A failure is the difference of the two, and blessing replaces one by the other.
+//! **Invariant:** a fence is checked by computing its corrected text ([`kinds::Kind::truth`]). A test passes
+//! if the document contains that text. A failure is the difference of the two, and blessing replaces one by
+//! the other.
 //!
 //! The command `typeloom-pictures` renders the problems in documents as pictures for the site ([`pictures`]).
 //!

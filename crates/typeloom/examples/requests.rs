@@ -1,8 +1,8 @@
 //! A request to a peer that only its address makes reachable, and the answer: `cargo run --example requests`.
 //!
-//! The client sends a question with `net_out`. The result is the id of the request, with which the client waits for the
-//! answer. Each peer has an address and an address book. The client installs the address of the server; the server finds
-//! the client by the address that is in the client's message.
+//! The client sends a question with `net_out`. The result is the id of the request, with which the client
+//! waits for the answer. Each peer has an address and an address book. The client installs the address of the
+//! server; the server finds the client by the address that is in the client's message.
 
 use std::collections::HashMap;
 use std::error::Error;

@@ -28,8 +28,8 @@
 //! | text with a rule in Rust ([`Described::with_rule`], [`OperatorCx`]) | sets of ONNX's element types | a closure, on symbolic dims |
 //! | static ([`AtomicOpsetDecl`](crate::types::operators::AtomicOpsetDecl), [`Operators::with_opset`]) | nodes of the type tree, also registered leaves | built-in relations, on symbolic dims; a custom relation can pass on symbolic dims, but not compute with them |
 //!
-//! A text and a rule can be created at run time: the text is parsed, and the rule is a closure that owns its data. `docs/operator-files.md`
-//! describes the text.
+//! A text and a rule can be created at run time: the text is parsed, and the rule is a closure that owns its
+//! data. `docs/operator-files.md` describes the text.
 
 mod checked;
 
@@ -177,7 +177,8 @@ pub use typeloom_solver::model::Options;
 pub use typeloom_solver::model::{CheckError, Detail, FollowedValues, Mode, Seed};
 /// The solved type of a value: node of the type tree, kind and element type, dims.
 ///
-/// The text form is that of ONNX: `float[N, 3]`, `float` for rank 0, `float[...]` for unknown rank, `float[?]` for an unknown dim.
+/// The text form is that of ONNX: `float[N, 3]`, `float` for rank 0, `float[...]` for unknown rank,
+/// `float[?]` for an unknown dim.
 ///
 /// ```
 /// use typeloom::check::{Dim, Element, ValueType};

@@ -32,8 +32,9 @@
 //! | bundle | pool types | `pool.import(bundle.as_bytes())` |
 //!
 //! A bundle of interfaces is written and read in one call: [`export`](crate::interface::export),
-//! [`import`](crate::interface::import). [`compare`](crate::interface::compare) decides whether one interface can replace another;
-//! `Pool::compat` compares types of data, for which a symbol in the place of a number is an incompatible change.
+//! [`import`](crate::interface::import). [`compare`](crate::interface::compare) decides whether one interface
+//! can replace another; `Pool::compat` compares types of data, for which a symbol in the place of a number is
+//! an incompatible change.
 //!
 //! ```
 //! use typeloom::check::{Dim, ValueType, check};

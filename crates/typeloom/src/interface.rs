@@ -18,8 +18,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The interface of a model is a type scheme: names of symbols do not affect its digest. [`Interface::of`] does not report
-//! type errors; [`Checked::interface`](crate::check::Checked::interface) returns the interface of a model that was checked.
+//! The interface of a model is a type scheme: names of symbols do not affect its digest. [`Interface::of`]
+//! does not report type errors; [`Checked::interface`](crate::check::Checked::interface) returns the
+//! interface of a model that was checked.
 
 /// Inputs, outputs, symbols and conditions of a model. An input or an output is a [`Parameter`].
 ///
@@ -117,8 +118,9 @@ pub fn export(interfaces: &[(&str, &Interface)]) -> Result<Bundle, BundleError> 
     typeloom_interface::bundle::export_interfaces(&exported.collect::<Result<Vec<_>, _>>()?)
 }
 
-/// Returns a C header with the C interface, the registered leaves of the type tree, and constants for the ports of the
-/// functions of a program, of which the first is the main one. Without functions, the header has no program.
+/// Returns a C header with the C interface, the registered leaves of the type tree, and constants for the
+/// ports of the functions of a program, of which the first is the main one. Without functions, the header has
+/// no program.
 ///
 /// ```
 /// use typeloom::interface::{Interface, c_header};

@@ -1,5 +1,5 @@
-//! typeloom proves the type of every value in a tensor program, and transfers those types across modules, processes
-//! and languages.
+//! typeloom proves the type of every value in a tensor program, and transfers those types across modules,
+//! processes and languages.
 //!
 //! ```
 //! let model = typeloom::onnx::model_from_text(r#"<ir_version: 10, opset_import: ["" : 21]>
@@ -11,8 +11,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Each module covers one task and starts with a complete program. [`guide`] explains which of the type representations
-//! to use, and how to convert between them. Submodules contain items for special tasks:
+//! Each module covers one task and starts with a complete program. [`guide`] explains which of the type
+//! representations to use, and how to convert between them. Submodules contain items for special tasks:
 //!
 //! | submodule | special task |
 //! |---|---|

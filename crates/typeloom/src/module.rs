@@ -58,8 +58,8 @@ pub use typeloom_compiler::artifact::Artifact;
 /// [`Artifact`] has an example.
 #[doc(inline)]
 pub use typeloom_compiler::artifact::LoadError;
-/// The compiler: bindings of slots, policies for casts, [passes]. A [`BuildError`] lists all errors of a module's author,
-/// each with its source location.
+/// The compiler: bindings of slots, policies for casts, [passes]. A [`BuildError`] lists all errors of a
+/// module's author, each with its source location.
 ///
 /// ```
 /// use typeloom::module::{BuildError, Coercion, Compiler, Graph, Module, OperatorMethods as _};
@@ -87,7 +87,8 @@ pub use typeloom_compiler::compiler::Compiler;
 #[doc(inline)]
 pub use typeloom_compiler::{error::BuildError, unit::Coercion};
 /// Backends. A backend implements [`Backend`], or one of the other two traits, which
-/// [`ByExecution`](crate::run::engine::ByExecution) and [`ByPrimitives`](crate::run::engine::ByPrimitives) complete.
+/// [`ByExecution`](crate::run::engine::ByExecution) and [`ByPrimitives`](crate::run::engine::ByPrimitives)
+/// complete.
 ///
 /// ```
 /// use typeloom::module::{Backend, GraphExecutor, Primitives};
@@ -123,8 +124,8 @@ pub use typeloom_compiler::{error::BuildError, unit::Coercion};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A backend without one of the methods does not compile, and neither does an adapter around a type with neither half. No
-/// method that computes has a default, so no call can recurse.
+/// A backend without one of the methods does not compile, and neither does an adapter around a type with
+/// neither half. No method that computes has a default, so no call can recurse.
 ///
 /// ```compile_fail,E0046
 /// struct Empty;
@@ -278,8 +279,8 @@ pub use typeloom_contracts::peer_selector::PeerSelector;
 /// ```
 #[doc(inline)]
 pub use typeloom_contracts::protocol::Protocol;
-/// Registers an operator set with the compiler, for the whole program. [`Compiler::with_operators`] adds operators to one
-/// compilation.
+/// Registers an operator set with the compiler, for the whole program. [`Compiler::with_operators`] adds
+/// operators to one compilation.
 ///
 /// ```standalone_crate
 /// use typeloom::check::{Described, Operators};

@@ -13,9 +13,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! In ONNX's textual syntax, constants follow the outputs, and a constant with the name of an input is its default. Attributes
-//! follow the name of an operator, which begins with its domain if that is not ONNX's own. `float x` is of rank 0, and
-//! `float[] x` of unknown rank.
+//! In ONNX's textual syntax, constants follow the outputs, and a constant with the name of an input is its
+//! default. Attributes follow the name of an operator, which begins with its domain if that is not ONNX's
+//! own. `float x` is of rank 0, and `float[] x` of unknown rank.
 //!
 //! ```
 //! let model = typeloom::onnx::model_from_text(
@@ -33,8 +33,8 @@
 //!
 //! Messages are built with `Default`: `NodeProto { op_type: "Relu".into(), ..NodeProto::default() }`.
 
-/// Messages of an ONNX file. Fields are optional as in the format; `Default` leaves all of them unset. Strings convert
-/// into a [`Text`], which is empty if it is unset.
+/// Messages of an ONNX file. Fields are optional as in the format; `Default` leaves all of them unset.
+/// Strings convert into a [`Text`], which is empty if it is unset.
 ///
 /// ```
 /// use typeloom::check::{Dim, ValueType};

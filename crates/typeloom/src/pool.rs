@@ -58,7 +58,8 @@ pub use typeloom_pool::Bundle;
 /// ```
 #[doc(inline)]
 pub use typeloom_pool::Descriptor;
-/// Generic and recursive types: the sorts of the variables of a scheme, and references between the nodes of a recursive type.
+/// Generic and recursive types: the sorts of the variables of a scheme, and references between the nodes of a
+/// recursive type.
 ///
 /// ```
 /// use typeloom::pool::{Descriptor, GraphRef, Pool, Sort, Tag};
@@ -81,8 +82,9 @@ pub use typeloom_pool::Descriptor;
 /// ```
 #[doc(inline)]
 pub use typeloom_pool::GraphRef;
-/// The set of interned types, its ids, and the 256-bit identity of a type. A pool has one method for each kind of type
-/// ([`Pool::structure`], [`Pool::enumeration`], [`Pool::function`], [`Pool::tensor`], ...); names are interned first.
+/// The set of interned types, its ids, and the 256-bit identity of a type. A pool has one method for each
+/// kind of type ([`Pool::structure`], [`Pool::enumeration`], [`Pool::function`], [`Pool::tensor`], ...);
+/// names are interned first.
 ///
 /// ```
 /// use typeloom::pool::{Digest, Idx, NameId, Pool, PoolError, Tag};

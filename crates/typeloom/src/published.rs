@@ -1,12 +1,13 @@
 //! Published calls: code from the documents of the three proposals that this crate implements.
 //!
-//! Such code compiles after one line, `use typeloom as bb;`. All published names are at the root of the crate as well as
-//! in the module of their task, which documents them. The examples are the published calls, unchanged.
+//! Such code compiles after one line, `use typeloom as bb;`. All published names are at the root of the crate
+//! as well as in the module of their task, which documents them. The examples are the published calls,
+//! unchanged.
 //!
 //! # Messages
 //!
-//! A text of a message is a [`Text`](crate::onnx::Text): strings convert into it, and `as_str` reads it. Absent and empty
-//! texts are distinct in a file and equal to readers.
+//! A text of a message is a [`Text`](crate::onnx::Text): strings convert into it, and `as_str` reads it.
+//! Absent and empty texts are distinct in a file and equal to readers.
 //!
 //! ```
 //! use typeloom as bb;
@@ -21,8 +22,8 @@
 //!
 //! # Solver
 //!
-//! `from_graph` fails for a malformed graph: a value that is defined twice, nodes that wait for each other, graphs that are
-//! nested too deep. `type_of` returns the static of the node.
+//! `from_graph` fails for a malformed graph: a value that is defined twice, nodes that wait for each other,
+//! graphs that are nested too deep. `type_of` returns the static of the node.
 //!
 //! ```
 //! use typeloom as bb;
@@ -92,9 +93,9 @@
 //!
 //! # Custom relations
 //!
-//! A rule that only reads and a rule that narrows ports have one type: a rule borrows its context as shared, and the
-//! context records what narrows. (Rust has no conversion between functions of `&T` and of `&mut T`, so one field could
-//! not take both.)
+//! A rule that only reads and a rule that narrows ports have one type: a rule borrows its context as shared,
+//! and the context records what narrows. (Rust has no conversion between functions of `&T` and of `&mut T`,
+//! so one field could not take both.)
 //!
 //! ```
 //! use typeloom as bb;
@@ -151,7 +152,8 @@
 //! assert!(bb::Lattice::get().is_subtype("tensor.bf16", &bb::TYPE_TENSOR));
 //! ```
 //!
-//! A different node with the same id is an error. `Lattice::get` panics with its message, `Lattice::try_get` returns it.
+//! A different node with the same id is an error. `Lattice::get` panics with its message, `Lattice::try_get`
+//! returns it.
 //!
 //! ```standalone_crate
 //! use typeloom as bb;

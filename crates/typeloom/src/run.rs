@@ -19,8 +19,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`Executor`] runs a compiled module with the components of its slots, and [`Part`] runs it on several peers. The modules
-//! [`components`], [`engine`], [`values`], [`wire`] and [`host`] serve these two; their items can change between versions.
+//! [`Executor`] runs a compiled module with the components of its slots, and [`Part`] runs it on several
+//! peers. The modules [`components`], [`engine`], [`values`], [`wire`] and [`host`] serve these two; their
+//! items can change between versions.
 
 pub mod components;
 pub mod engine;
@@ -142,7 +143,8 @@ pub use typeloom_runtime::error::RunError;
 /// ```
 #[doc(inline)]
 pub use typeloom_runtime::executor::Executor;
-/// The program of one class of peers, connected to the others by a transport; a run returns a [`PartOutcome`](wire::PartOutcome).
+/// The program of one class of peers, connected to the others by a transport; a run returns a
+/// [`PartOutcome`](wire::PartOutcome).
 ///
 /// ```
 /// use typeloom::module::{Compiler, Graph, Module, OperatorMethods as _};
@@ -233,7 +235,8 @@ use typeloom_runtime::options::ExternalData;
 
 use crate::check::Checked;
 
-/// Prepares a checked model for the embedded backend. Use [`session_with`] if tensors are stored in other files.
+/// Prepares a checked model for the embedded backend. Use [`session_with`] if tensors are stored in other
+/// files.
 ///
 /// ```
 /// use typeloom::run::session;

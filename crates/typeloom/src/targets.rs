@@ -18,11 +18,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A target is one version of a runtime with one provider. Its facts are generated from the pinned package of the runtime and
-//! embedded in this crate. `docs/targets.md` of the repository lists their sources, and the limits of verdicts.
+//! A target is one version of a runtime with one provider. Its facts are generated from the pinned package of
+//! the runtime and embedded in this crate. `docs/targets.md` of the repository lists their sources, and the
+//! limits of verdicts.
 //!
-//! **Invariant:** a verdict is [`Outcome::Rejected`] or [`Outcome::Runs`] only if the facts show it; a verdict that the loader
-//! contradicts is a defect.
+//! **Invariant:** a verdict is [`Outcome::Rejected`] or [`Outcome::Runs`] only if the facts show it; a
+//! verdict that the loader contradicts is a defect.
 
 use typeloom_solver::diagnostic::Diagnostic;
 use typeloom_solver::model::CheckError;

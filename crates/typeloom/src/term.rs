@@ -14,8 +14,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Terms are generic over a [`TypeFamily`]: [`Boxed`] terms are independent values, and those of [`build`] are handles into an
-//! arena. Names of nominal types, parameters and lifetimes are [symbols](Symbols). [`infer`] determines types with variables.
+//! Terms are generic over a [`TypeFamily`]: [`Boxed`] terms are independent values, and those of [`build`]
+//! are handles into an arena. Names of nominal types, parameters and lifetimes are [symbols](Symbols).
+//! [`infer`] determines types with variables.
 
 pub mod build;
 pub mod infer;
@@ -86,7 +87,8 @@ pub use typeloom_term::Ty;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Known relations of lifetimes are facts. Declarations of a program are those of a [`Program`](infer::Program).
+/// Known relations of lifetimes are facts. Declarations of a program are those of a
+/// [`Program`](infer::Program).
 ///
 /// ```
 /// use typeloom::term::infer::NoProgram;
@@ -115,8 +117,8 @@ pub use typeloom_term::{Const, GenericArguments, Region};
 /// [`is_subtype`] has an example.
 #[doc(inline)]
 pub use typeloom_term::{Reason, infer::RegionFacts, subtype::check_subtype};
-/// Terms written and printed in Rust's syntax, and tensor types as `Tensor<f32, [N, 3]>`. A name in the position of an extent is a
-/// constant if the [`Scope`] declares it.
+/// Terms written and printed in Rust's syntax, and tensor types as `Tensor<f32, [N, 3]>`. A name in the
+/// position of an extent is a constant if the [`Scope`] declares it.
 ///
 /// ```
 /// use typeloom::term::{Boxed, Scope, Symbols, parse_ty, print};

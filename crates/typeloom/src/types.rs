@@ -1,4 +1,5 @@
-//! The tree of types, Rust types that store tensors, and operators that declare relations between their ports.
+//! The tree of types, Rust types that store tensors, and operators that declare relations between their
+//! ports.
 //!
 //! ```standalone_crate
 //! use typeloom::check::{Operators, Options, check_with};
@@ -141,8 +142,8 @@ pub mod operators {
     /// [`AtomicOpDecl`] has an example.
     #[doc(inline)]
     pub use typeloom_types::op::{AtomicOpKind, AtomicOpsetDecl, PortDecl};
-    /// Named lists of relations for declarations. All of them relate element types: an operator whose output has another
-    /// element type than its input lists [`TypeRelation`]s of its own.
+    /// Named lists of relations for declarations. All of them relate element types: an operator whose output
+    /// has another element type than its input lists [`TypeRelation`]s of its own.
     ///
     /// ```
     /// use typeloom::types::operators::{
@@ -161,8 +162,9 @@ pub mod operators {
     pub use typeloom_types::relation::ELEMENTWISE;
     /// Relations written in Rust, as functions on the ports of a node.
     ///
-    /// A function sees a symbolic dim as unknown (`None`), and `None` leaves a dim unchanged; `cx.copy_extents` passes symbolic dims
-    /// from one port to another, as the built-in relations do. An operator that computes with symbolic dims is [`Described`](crate::check::Described).
+    /// A function sees a symbolic dim as unknown (`None`), and `None` leaves a dim unchanged;
+    /// `cx.copy_extents` passes symbolic dims from one port to another, as the built-in relations do. An
+    /// operator that computes with symbolic dims is [`Described`](crate::check::Described).
     ///
     /// ```
     /// use typeloom::types::operators::{CustomRelationCtx, PortRef, RelationError, RelationResult, TypeRelation};
@@ -202,8 +204,9 @@ pub mod operators {
     pub use typeloom_types::relation::{PortRef, RelationError, RelationResult, custom::CustomRelationCtx};
 }
 
-/// A tensor at run time, and the table of element types. Its Rust types are `f32`, `f64`, `half::f16`, `half::bf16`, the integers
-/// from `u8` and `i8` to `u64` and `i64`, and `bool`; strings and packed types have their own constructors.
+/// A tensor at run time, and the table of element types. Its Rust types are `f32`, `f64`, `half::f16`,
+/// `half::bf16`, the integers from `u8` and `i8` to `u64` and `i64`, and `bool`; strings and packed types
+/// have their own constructors.
 ///
 /// ```
 /// use typeloom::types::{AnyTensor, Dtype};

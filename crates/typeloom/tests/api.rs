@@ -1,11 +1,13 @@
-//! The public API of the facade, as `typeloom rust describe` prints it, is recorded in `crates/typeloom/api.txt`.
+//! The public API of the facade, as `typeloom rust describe` prints it, is recorded in
+//! `crates/typeloom/api.txt`.
 //!
-//! The JSON of a facade contains re-exports only as names. Each re-exported name is therefore followed by the lines of the
-//! crate that defines it, with the public path in place of the internal one.
+//! The JSON of a facade contains re-exports only as names. Each re-exported name is therefore followed by the
+//! lines of the crate that defines it, with the public path in place of the internal one.
 //!
-//! The JSON of all crates takes a minute to produce, so the test is skipped unless `TYPELOOM_API=1` (`.ci/run`) or
-//! `TYPELOOM_BLESS=1` is set; the second records the API. rustdoc's JSON is unstable, which `RUSTC_BOOTSTRAP=1` permits;
-//! the artifacts are in a folder of their own, because this variable invalidates those of other builds.
+//! The JSON of all crates takes a minute to produce, so the test is skipped unless `TYPELOOM_API=1`
+//! (`.ci/run`) or `TYPELOOM_BLESS=1` is set; the second records the API. rustdoc's JSON is unstable, which
+//! `RUSTC_BOOTSTRAP=1` permits; the artifacts are in a folder of their own, because this variable invalidates
+//! those of other builds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -40,7 +42,8 @@ const CRATES: [&str; 19] = [
 /// Auto traits that follow from the fields of a type and are not listed.
 const UNLISTED: [&str; 3] = ["core::marker::Unpin", "UnwindSafe", "core::marker::Freeze"];
 
-/// Bounds of the numbers of names in the modules of the facade. A name of `published/names.rs` is not counted.
+/// Bounds of the numbers of names in the modules of the facade. A name of `published/names.rs` is not
+/// counted.
 const MAX_NAMES: [(&str, usize); 22] = [
     ("check", 27),
     ("interface", 12),
@@ -159,8 +162,8 @@ fn declared(line: &str) -> Option<&str> {
     pieces(text).find(|piece| piece.starts_with("typeloom_"))
 }
 
-/// Re-exports name the module that defines an item; the description of its crate uses a shorter path if the module is
-/// private. Returns the public path for each of these paths.
+/// Re-exports name the module that defines an item; the description of its crate uses a shorter path if the
+/// module is private. Returns the public path for each of these paths.
 fn visible_paths(declared: &BTreeSet<&str>, public: &BTreeMap<String, String>) -> Vec<(String, String)> {
     let shorter = |(from, to): (&String, &String)| {
         let (modules, name) = from.rsplit_once("::")?;

@@ -1,5 +1,5 @@
-//! The language of comments, documents, messages and names: the words that `CONTRIBUTING.md` lists do not occur, names
-//! follow its rules, and documentation starts with a noun phrase or a verb.
+//! The language of comments, documents, messages and names: the words that `CONTRIBUTING.md` lists do not
+//! occur, names follow its rules, and documentation starts with a noun phrase or a verb.
 
 #[expect(dead_code, reason = "each test of the repository uses a part of the module")]
 #[path = "repository/files.rs"]

@@ -37,8 +37,8 @@ struct Model {
     bytes: Vec<u8>,
 }
 
-/// The models available to the tests: all with `TYPELOOM_TESTS=all`, which `.ci/long` sets. Otherwise every 30th generated or recorded
-/// one, from `first`, which differs by law.
+/// The models available to the tests: all with `TYPELOOM_TESTS=all`, which `.ci/long` sets. Otherwise every
+/// 30th generated or recorded one, from `first`, which differs by law.
 fn models(first: usize) -> Vec<Model> {
     let (first, step) = (number(first, 0), number(30, 1));
     let mut models: Vec<Model> = (first as u64..400)

@@ -155,7 +155,8 @@ fn every_crate_has_a_description() {
     none("crates without a module doc", &silent.map(|path| shown(&path)).collect::<Vec<_>>());
 }
 
-/// Documents whose links are checked: those next to the workspace's manifest, and those in `docs/`, `crates/` and `bench/`.
+/// Documents whose links are checked: those next to the workspace's manifest, and those in `docs/`, `crates/`
+/// and `bench/`.
 fn documents() -> Vec<PathBuf> {
     let beside = std::fs::read_dir(root()).expect("the repository can be read");
     let mut documents: Vec<_> = beside.map(|entry| entry.expect("a file of the repository").path()).collect();
@@ -174,7 +175,8 @@ fn links(text: &str) -> Vec<&str> {
         if fenced {
             continue;
         }
-        // A link is outside code if an even number of backticks precedes it, which includes links with code as text.
+        // A link is outside code if an even number of backticks precedes it, which includes links with code
+        // as text.
         let targets =
             line.match_indices("](").filter(|(at, _)| line[..*at].matches('`').count().is_multiple_of(2));
         found.extend(targets.filter_map(|(at, _)| line[at + 2..].split([')', ' ']).next()));

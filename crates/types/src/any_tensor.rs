@@ -181,8 +181,8 @@ impl AnyTensor {
         self.buffer.into_memory()
     }
 
-    /// Returns the tensor's memory to `home` when the last tensor that shares it is dropped. Without effect if the memory is
-    /// shared now, belongs to another owner, or has at most 16 bytes.
+    /// Returns the tensor's memory to `home` when the last tensor that shares it is dropped. Without effect
+    /// if the memory is shared now, belongs to another owner, or has at most 16 bytes.
     pub fn return_to(&mut self, home: &Arc<Returned>) {
         self.buffer.return_to(home);
     }

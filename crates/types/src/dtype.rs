@@ -190,7 +190,8 @@ impl Dtype {
     #[must_use]
     pub fn packed_len(self, elements: usize) -> Option<usize> {
         let bits = self.size_bits()? as usize;
-        // Eight elements take `bits` bytes. Counting in groups of eight avoids an overflow of the number of bits.
+        // Eight elements take `bits` bytes. Counting in groups of eight avoids an overflow of the number of
+        // bits.
         let whole = (elements / 8).checked_mul(bits)?;
         whole.checked_add((elements % 8 * bits).div_ceil(8))
     }

@@ -4,18 +4,19 @@
 //! interval of numbers:
 //!
 //! - `a <: b` iff `a` is in the interval of `b`: two comparisons;
-//! - the *join* (least upper bound) is the lowest common ancestor: the smallest parent number in the preorder range after
-//!   the smaller and up to the larger of the two nodes. A sparse table answers this range-minimum query in O(1) (Bender and
-//!   Farach-Colton's reduction, on preorder numbers);
+//! - the *join* (least upper bound) is the lowest common ancestor: the smallest parent number in the preorder
+//!   range after the smaller and up to the larger of the two nodes. A sparse table answers this range-minimum
+//!   query in O(1) (Bender and Farach-Colton's reduction, on preorder numbers);
 //! - the *meet* (greatest lower bound) is the deeper of two related nodes; unrelated nodes have none.
 //!
-//! With an added bottom element the tree is a lattice in the mathematical sense. The bottom has no node; [`Lattice::meet`]
-//! returns `None` for it.
+//! With an added bottom element the tree is a lattice in the mathematical sense. The bottom has no node;
+//! [`Lattice::meet`] returns `None` for it.
 //!
-//! **Invariant:** a lattice is immutable. Queries by number take no locks, compute no hashes and allocate nothing.
+//! **Invariant:** a lattice is immutable. Queries by number take no locks, compute no hashes and allocate
+//! nothing.
 //!
-//! **Invariant:** numbers depend on the set of nodes only, not on their order of declaration. They differ between sets of
-//! nodes and are never serialised.
+//! **Invariant:** numbers depend on the set of nodes only, not on their order of declaration. They differ
+//! between sets of nodes and are never serialised.
 
 use std::sync::OnceLock;
 
@@ -115,8 +116,9 @@ impl Lattice {
         DEFAULT.get_or_init(|| Self::builder().with_registered().build()).as_ref()
     }
 
-    /// Adds nodes that are known only at run time to the default lattice, such as those of a file. They become statics, so
-    /// that everything that uses the default lattice knows them. To be called once, before the first use of the lattice.
+    /// Adds nodes that are known only at run time to the default lattice, such as those of a file. They
+    /// become statics, so that everything that uses the default lattice knows them. To be called once, before
+    /// the first use of the lattice.
     ///
     /// ```
     /// use typeloom_types::lattice::Lattice;
@@ -133,7 +135,8 @@ impl Lattice {
     /// ```
     ///
     /// # Errors
-    /// If the nodes and the registered ones do not form a lattice, or if the default lattice is in use. Nothing is added then.
+    /// If the nodes and the registered ones do not form a lattice, or if the default lattice is in use.
+    /// Nothing is added then.
     pub fn extend(nodes: impl IntoIterator<Item = NodeSpec>) -> Result<(), ExtendError> {
         if DEFAULT.get().is_some() {
             return Err(ExtendError::InUse);

@@ -13,10 +13,11 @@
 //! | [`relation`] | constraints between the ports of one operator, and the context of custom ones |
 //! | [`op`] | operators declared as constants, and the thirty tensor primitives |
 //!
-//! **Invariant:** this crate does not infer types. It defines types and their relations; the solver applies them to a graph.
+//! **Invariant:** this crate does not infer types. It defines types and their relations; the solver applies
+//! them to a graph.
 //!
-//! **Invariant:** an unknown type is [`tree::builtin::TYPE_ANY`], the root of the tree, and never a concrete leaf such as
-//! `bytes`.
+//! **Invariant:** an unknown type is [`tree::builtin::TYPE_ANY`], the root of the tree, and never a concrete
+//! leaf such as `bytes`.
 
 pub mod any_tensor;
 pub mod dtype;

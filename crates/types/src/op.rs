@@ -1,8 +1,8 @@
 //! Operators declared as constants.
 //!
-//! A component declares its own operators here: ports, side effects and relations. The solver needs nothing else
-//! to type a graph that uses the operator. ONNX operators are in the operator catalogue instead, with attributes,
-//! type variables and versions.
+//! A component declares its own operators here: ports, side effects and relations. The solver needs nothing
+//! else to type a graph that uses the operator. ONNX operators are in the operator catalogue instead, with
+//! attributes, type variables and versions.
 //!
 //! **Invariant:** declarations are plain data that can be stored in statics. [`AtomicOpDecl::check`]
 //! validates a declaration; a test applies it to the built-in ones.

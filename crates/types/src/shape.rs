@@ -2,7 +2,8 @@
 //!
 //! The rules of the solver and the kernels share these functions, so inferred and computed shapes agree.
 
-/// The position of an axis or index among `count`; a negative one counts from the end. `None` if it is out of range.
+/// The position of an axis or index among `count`; a negative one counts from the end. `None` if it is out of
+/// range.
 #[must_use]
 pub fn position(index: i64, count: usize) -> Option<usize> {
     let signed = i64::try_from(count).ok()?;

@@ -123,8 +123,8 @@ pub(crate) const fn wire_tag(
 ///
 /// FNV-1a (64 bit) over the length-prefixed fields, with the highest bit set so that derived tags differ from
 /// 0 and from the small declared tags. The tag identifies a type on a wire whose ends use the same lattice;
-/// building a lattice rejects collisions. Processes that do not trust each other identify a type by the digest
-/// of its descriptor instead.
+/// building a lattice rejects collisions. Processes that do not trust each other identify a type by the
+/// digest of its descriptor instead.
 #[must_use]
 pub const fn derived_wire_tag(id: &str, parent: Option<&str>, ffi_name: &str, denotation: &str) -> u64 {
     const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;

@@ -1,13 +1,13 @@
 //! The changes from one scene to another, as data and as text.
 //!
-//! The changes are those of a [`Matching`]: each pair is compared, and each node or value without a pair was removed or added. The interface
-//! is first, then the nodes of each graph in the order of the file (with removed nodes behind their old predecessors), then values whose
-//! type or evidence changed.
+//! The changes are those of a [`Matching`]: each pair is compared, and each node or value without a pair was
+//! removed or added. The interface is first, then the nodes of each graph in the order of the file (with
+//! removed nodes behind their old predecessors), then values whose type or evidence changed.
 //!
-//! - A node has changed if its operator, an attribute, the source of an input, or the type or the elements of a stored input has. A change
-//!   of its name, of its types or of its nested graphs is no change of the node.
-//! - Symbols are compared by their use: if `N` is `batch` in the same axes of the inputs of the new model, types are compared with `batch`
-//!   for `N`, and the renaming is one change.
+//! - A node has changed if its operator, an attribute, the source of an input, or the type or the elements of
+//!   a stored input has. A change of its name, of its types or of its nested graphs is no change of the node.
+//! - Symbols are compared by their use: if `N` is `batch` in the same axes of the inputs of the new model,
+//!   types are compared with `batch` for `N`, and the renaming is one change.
 //!
 //! **Cost:** linear in both scenes. The differences of a node are cut after [`MAX_DIFFERENCES`].
 
@@ -300,7 +300,8 @@ impl Comparer<'_> {
         (found, others)
     }
 
-    /// Whether an input of a pair of nodes has the same source. Stored tensors without names in common are compared by their contents only.
+    /// Whether an input of a pair of nodes has the same source. Stored tensors without names in common are
+    /// compared by their contents only.
     fn is_same_source(&self, old: Option<ValueId>, new: Option<ValueId>) -> bool {
         let (Some(old), Some(new)) = (old, new) else { return old.is_none() && new.is_none() };
         let values = &self.matching.values;

@@ -1,6 +1,7 @@
 //! DOT, the language of Graphviz. Expanded groups, nested graphs and functions are clusters.
 //!
-//! **Invariant:** all text of a model is in double-quoted strings, in which quotes and backslashes are escaped.
+//! **Invariant:** all text of a model is in double-quoted strings, in which quotes and backslashes are
+//! escaped.
 
 use std::fmt::Write as _;
 

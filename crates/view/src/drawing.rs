@@ -1,7 +1,7 @@
 //! The geometry of a planned picture: boxes with lines of text, and links, in absolute coordinates.
 //!
-//! Frames are laid out from the inside out; an expanded item has the size of its contents. The widths of texts are estimated:
-//! the font has a fixed width, and wide characters have two columns.
+//! Frames are laid out from the inside out; an expanded item has the size of its contents. The widths of
+//! texts are estimated: the font has a fixed width, and wide characters have two columns.
 //!
 //! **Invariant:** boxes of one frame do not overlap, and the boxes of an inner frame are inside of its item.
 
@@ -174,7 +174,8 @@ fn is_incomplete(scene: &Scene, value: ValueId) -> bool {
     scene.value(value).evidence == Evidence::Incomplete
 }
 
-/// The change of a link: that of its ends if one was added or removed, or else of all of its values, or of one.
+/// The change of a link: that of its ends if one was added or removed, or else of all of its values, or of
+/// one.
 fn change_of(scene: &Scene, ends: [Item; 2], values: &[ValueId]) -> Change {
     let of_end = ends.iter().map(|end| match end {
         Item::Child(Child::Node(node)) => scene.node(*node).change,

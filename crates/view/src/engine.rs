@@ -1,15 +1,15 @@
 //! The engine of an interactive page: it answers requests about a scene.
 //!
-//! A page sends a [`Request`] as JSON and receives an [`Answer`] as JSON. The page keeps the state (expanded groups, the
-//! selected item); the engine keeps the scene, an index, and the levels and layouts of
-//! the last pictures.
+//! A page sends a [`Request`] as JSON and receives an [`Answer`] as JSON. The page keeps the state (expanded
+//! groups, the selected item); the engine keeps the scene, an index, and the levels and layouts of the last
+//! pictures.
 //!
-//! **Invariant:** every request has an answer: malformed ones get a [`Failure`]. There are no threads, clocks or files, so
-//! that the engine runs as WebAssembly.
+//! **Invariant:** every request has an answer: malformed ones get a [`Failure`]. There are no threads, clocks
+//! or files, so that the engine runs as WebAssembly.
 //!
-//! **Cost:** a search and the index are linear in the scene. Everything else depends on the parts that are shown: lists
-//! are cut, pictures have a maximum number of boxes, and a level costs the reads of the nodes below its group once. Nothing
-//! recurses.
+//! **Cost:** a search and the index are linear in the scene. Everything else depends on the parts that are
+//! shown: lists are cut, pictures have a maximum number of boxes, and a level costs the reads of the nodes
+//! below its group once. Nothing recurses.
 
 pub mod answers;
 pub(crate) mod item;
@@ -105,7 +105,8 @@ impl Engine {
                 error: crate::text::short(&refusal.to_string(), crate::text::MAX_DETAIL),
             })
         });
-        // The types of answers have no maps with other keys than strings, so their serialization does not fail.
+        // The types of answers have no maps with other keys than strings, so their serialization does not
+        // fail.
         serde_json::to_string(&answer).unwrap_or_else(|_| r#"{"error":"the answer is no JSON"}"#.to_owned())
     }
 

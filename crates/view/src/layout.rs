@@ -2,8 +2,9 @@
 //!
 //! # Choice of the library
 //!
-//! [`dugong`] is a port of dagre: ranks by network simplex, crossing reduction by barycenters, coordinates after Brandes and
-//! Köpf, routes of links between ranks, and space for labels on links. The alternatives, tried on graphs of 200 boxes:
+//! [`dugong`] is a port of dagre: ranks by network simplex, crossing reduction by barycenters, coordinates
+//! after Brandes and Köpf, routes of links between ranks, and space for labels on links. The alternatives,
+//! tried on graphs of 200 boxes:
 //!
 //! | crate | version | licence | result |
 //! |---|---|---|---|
@@ -17,9 +18,9 @@
 //!
 //! # Bounds
 //!
-//! A layout is layered if it has at most [`MAX_BOXES`] boxes and [`MAX_LINKS`] links and needs at most [`MAX_WORK`] units of work,
-//! which the library counts. Otherwise it is [linear](Method::Linear): the boxes in rows in their order. So the time is bounded,
-//! and the result does not depend on the machine.
+//! A layout is layered if it has at most [`MAX_BOXES`] boxes and [`MAX_LINKS`] links and needs at most
+//! [`MAX_WORK`] units of work, which the library counts. Otherwise it is [linear](Method::Linear): the boxes
+//! in rows in their order. So the time is bounded, and the result does not depend on the machine.
 //!
 //! # Invariants
 //!
@@ -39,7 +40,8 @@ pub const MAX_BOXES: usize = 400;
 /// Maximum number of links of a layered layout.
 pub const MAX_LINKS: usize = 1200;
 
-/// Maximum work of a layered layout, in units that the library counts. The example `measure` prints the time of layouts.
+/// Maximum work of a layered layout, in units that the library counts. The example `measure` prints the time
+/// of layouts.
 pub const MAX_WORK: usize = 4_000_000;
 
 /// The distance between boxes next to each other.

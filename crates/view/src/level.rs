@@ -1,12 +1,15 @@
 //! The contents of one group: its children, its ports and the links between them.
 //!
-//! A level is computed on demand. It shows one group without the inside of its children: values that enter or leave the group
-//! end at ports. The ports of the root of a graph are its inputs and outputs, and the values that it captures.
+//! A level is computed on demand. It shows one group without the inside of its children: values that enter or
+//! leave the group end at ports. The ports of the root of a graph are its inputs and outputs, and the values
+//! that it captures.
 //!
-//! **Invariant:** a level has at most [`MAX_CHILDREN`](crate::scene::MAX_CHILDREN) children and `MAX_PORTS` ports and one
-//! port for the others on each side. Two items have at most one link in each direction, which lists its values in order.
+//! **Invariant:** a level has at most [`MAX_CHILDREN`](crate::scene::MAX_CHILDREN) children and `MAX_PORTS`
+//! ports and one port for the others on each side. Two items have at most one link in each direction, which
+//! lists its values in order.
 //!
-//! **Cost:** linear in the reads of the nodes below the group and of the values that they make, times the depth of the tree.
+//! **Cost:** linear in the reads of the nodes below the group and of the values that they make, times the
+//! depth of the tree.
 
 use std::ops::Range;
 
@@ -159,8 +162,8 @@ impl<'s> Contents<'s> {
         nodes.flat_map(|node| self.scene.reads(node).map(move |value| (node, value)))
     }
 
-    /// The values that enter the group: the inputs of a graph, and the values from outside that its nodes read or that are its
-    /// outputs.
+    /// The values that enter the group: the inputs of a graph, and the values from outside that its nodes
+    /// read or that are its outputs.
     fn entering(&self) -> OrderedSet<ValueId> {
         let mut entering = unique(if self.group.kind.is_root() { &self.group.inputs } else { &[] });
         entering.extend(self.reads().map(|(_, value)| value).filter(|value| !self.makes(*value)));
@@ -174,7 +177,8 @@ impl<'s> Contents<'s> {
         entering
     }
 
-    /// The values that leave the group: the outputs of a graph, or the values of the group with other readers.
+    /// The values that leave the group: the outputs of a graph, or the values of the group with other
+    /// readers.
     fn leaving(&self) -> OrderedSet<ValueId> {
         let Self { scene, group, nodes } = self;
         let mut leaving = unique(&group.outputs);

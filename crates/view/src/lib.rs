@@ -23,14 +23,16 @@
 //! | [`wire`] | scenes as bytes |
 //! | [`text`] | short, escaped texts and their widths |
 //!
-//! **Invariant:** every group has at most [`scene::MAX_CHILDREN`] children, so each level is small, for any model.
+//! **Invariant:** every group has at most [`scene::MAX_CHILDREN`] children, so each level is small, for any
+//! model.
 //!
 //! **Invariant:** nothing recurses over the nesting of groups, graphs or functions.
 //!
-//! **Invariant:** the same scene gives the same bytes on every machine. There is no clock: the work of a layout is counted.
+//! **Invariant:** the same scene gives the same bytes on every machine. There is no clock: the work of a
+//! layout is counted.
 //!
-//! **Invariant:** text of a model is escaped by the writers. A [`scene::Scene`] contains the names as they are in the file, so
-//! that they can be searched.
+//! **Invariant:** text of a model is escaped by the writers. A [`scene::Scene`] contains the names as they
+//! are in the file, so that they can be searched.
 
 pub mod changes;
 pub mod dot;

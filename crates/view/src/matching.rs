@@ -2,43 +2,46 @@
 //!
 //! # Algorithm
 //!
-//! Pairs of graphs are matched from the outside in: the models' graphs, functions with the same name, and then the nested graphs of
-//! matched nodes with the same attribute. For one pair of graphs:
+//! Pairs of graphs are matched from the outside in: the models' graphs, functions with the same name, and
+//! then the nested graphs of matched nodes with the same attribute. For one pair of graphs:
 //!
-//! 1. The inputs and outputs are matched: those of models and functions by name, then in order by type without extents; those of nested
-//!    graphs by position (`interface`).
-//! 2. **Colours** (`colour`): each node gets hashes of the expression that it computes, of all that is computed from it, and of its
-//!    surroundings up to distance [`ROUNDS`] (colour refinement, Weisfeiler and Lehman 1968). Nodes with the same colour that is
-//!    **unique** in both graphs match. Names are second: of nodes with the same colour, those with the same unique (operator, name,
-//!    scope) match. So a name never outweighs the structure, because exporters number names and an inserted node renames all later ones.
-//! 3. **Propagation** (`spread`): from each pair along edges, to makers and readers at the same port with the same label and without a
-//!    contradicting input.
-//! 4. **Alignment** (`sequence`): the nodes in the order of the expression, and then in that of the file, with the pairs as anchors.
-//!    Patience and a bounded greedy Myers search find a common subsequence of nodes with the same colour, then with the same label, then
-//!    with the same operator; each is followed by propagation. This matches chains and repeated layers between two edits, where no
-//!    colour is unique.
-//! 5. **Correction** (`votes`): nodes without a pair, or with different inputs, get the node for which most matched neighbours vote
-//!    (similarity flooding, Melnik, Garcia-Molina, Rahm 2002, with a fixed number of rounds). This also matches nodes whose operator
-//!    changed. Pairs without a common neighbour, name or label are removed.
+//! 1. The inputs and outputs are matched: those of models and functions by name, then in order by type
+//!    without extents; those of nested graphs by position (`interface`).
+//! 2. **Colours** (`colour`): each node gets hashes of the expression that it computes, of all that is
+//!    computed from it, and of its surroundings up to distance [`ROUNDS`] (colour refinement, Weisfeiler and
+//!    Lehman 1968). Nodes with the same colour that is **unique** in both graphs match. Names are second: of
+//!    nodes with the same colour, those with the same unique (operator, name, scope) match. So a name never
+//!    outweighs the structure, because exporters number names and an inserted node renames all later ones.
+//! 3. **Propagation** (`spread`): from each pair along edges, to makers and readers at the same port with the
+//!    same label and without a contradicting input.
+//! 4. **Alignment** (`sequence`): the nodes in the order of the expression, and then in that of the file,
+//!    with the pairs as anchors. Patience and a bounded greedy Myers search find a common subsequence of
+//!    nodes with the same colour, then with the same label, then with the same operator; each is followed by
+//!    propagation. This matches chains and repeated layers between two edits, where no colour is unique.
+//! 5. **Correction** (`votes`): nodes without a pair, or with different inputs, get the node for which most
+//!    matched neighbours vote (similarity flooding, Melnik, Garcia-Molina, Rahm 2002, with a fixed number of
+//!    rounds). This also matches nodes whose operator changed. Pairs without a common neighbour, name or
+//!    label are removed.
 //!
-//! Steps 2 to 4 run with labels of all that is local to a node (operator, attributes, types of stored inputs, nested graphs), and then
-//! with the operator alone, only for the nodes that are left.
+//! Steps 2 to 4 run with labels of all that is local to a node (operator, attributes, types of stored inputs,
+//! nested graphs), and then with the operator alone, only for the nodes that are left.
 //!
 //! # Guarantees
 //!
-//! - A matching never states that two nodes are equal: [`changes`](crate::changes) compares all pairs. A wrong pair costs additional
-//!   changes, so hash collisions and limits are harmless.
+//! - A matching never states that two nodes are equal: [`changes`](crate::changes) compares all pairs. A
+//!   wrong pair costs additional changes, so hash collisions and limits are harmless.
 //! - `matching(old, new)` is the inverse of `matching(new, old)`: the scenes are ordered by a digest first.
-//! - The result does not depend on names if the structure is unique, nor on the order in the file, except for nodes that are equal in
-//!   all colours and names.
-//! - The work is counted in [`Work`] and linear in the sizes of the scenes, times [`ROUNDS`] and the limits of `sequence` and
-//!   `votes`. Nothing recurses.
+//! - The result does not depend on names if the structure is unique, nor on the order in the file, except for
+//!   nodes that are equal in all colours and names.
+//! - The work is counted in [`Work`] and linear in the sizes of the scenes, times [`ROUNDS`] and the limits
+//!   of `sequence` and `votes`. Nothing recurses.
 //!
 //! # Limits
 //!
-//! A minimum set of changes is a maximum common subgraph, which is hard to approximate; the matching can miss it. In graphs with few
-//! operators, many equal nodes and many edits, it reports more changes than the edits. Attributes and stored tensors are compared as the
-//! short texts of a scene: long lists that differ behind their first elements only are equal, and so are weights of the same type.
+//! A minimum set of changes is a maximum common subgraph, which is hard to approximate; the matching can miss
+//! it. In graphs with few operators, many equal nodes and many edits, it reports more changes than the edits.
+//! Attributes and stored tensors are compared as the short texts of a scene: long lists that differ behind
+//! their first elements only are equal, and so are weights of the same type.
 
 mod colour;
 mod hash;
@@ -99,7 +102,8 @@ pub struct Matching {
     pub values: Pairs<ValueId>,
     /// The matched roots of graphs.
     pub graphs: Pairs<GroupId>,
-    /// The inputs and outputs of each pair of graphs, from the outside in; the first is that of the models' graphs.
+    /// The inputs and outputs of each pair of graphs, from the outside in; the first is that of the models'
+    /// graphs.
     pub interfaces: Vec<Interface>,
     /// The counted work.
     pub work: Work,
@@ -430,8 +434,8 @@ impl<'s> Matcher<'s> {
         self.values.are(old, new) || self.sides[0].is_stored(old) && self.sides[1].is_stored(new)
     }
 
-    /// Matches stored tensors: those with the same name if most tensors at the same inputs of matched nodes have the same name, then those
-    /// at the same inputs.
+    /// Matches stored tensors: those with the same name if most tensors at the same inputs of matched nodes
+    /// have the same name, then those at the same inputs.
     fn stored(&mut self) {
         let [old, new] = self.sides.each_ref().map(|side| side.scene);
         let mut at_ports: Vec<[ValueId; 2]> = Vec::new();

@@ -1,9 +1,10 @@
 //! Mermaid, which code hosts draw in Markdown. Expanded groups, nested graphs and functions are subgraphs.
 //!
-//! Mermaid's own default limits are 500 links and 50,000 characters; [`Options::default`] stays below them for most models.
+//! Mermaid's own default limits are 500 links and 50,000 characters; [`Options::default`] stays below them
+//! for most models.
 //!
-//! **Invariant:** all text of a model is in double-quoted strings, in which every character except letters, digits and a few
-//! harmless ones is an entity code of Mermaid, so that it is neither Markdown nor HTML.
+//! **Invariant:** all text of a model is in double-quoted strings, in which every character except letters,
+//! digits and a few harmless ones is an entity code of Mermaid, so that it is neither Markdown nor HTML.
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,5 @@
-//! The nodes of two scenes in one order: graph by graph, from the outside in, each in the order of the new file, with removed nodes behind
-//! their last predecessor in the old file that is still there.
+//! The nodes of two scenes in one order: graph by graph, from the outside in, each in the order of the new
+//! file, with removed nodes behind their last predecessor in the old file that is still there.
 
 use crate::map::Map;
 use crate::matching::Matching;

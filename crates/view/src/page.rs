@@ -1,18 +1,21 @@
 //! A page: one HTML file with the graph of a model, for browsers.
 //!
-//! The file contains everything that it needs: the [`scene`](crate::scene), the engine (this crate as WebAssembly, see `engine::wasm`),
-//! the script and the style. Without scripts or WebAssembly, its [`table`] of values and diagnostics stays.
+//! The file contains everything that it needs: the [`scene`](crate::scene), the engine (this crate as
+//! WebAssembly, see `engine::wasm`), the script and the style. Without scripts or WebAssembly, its [`table`]
+//! of values and diagnostics stays.
 //!
 //! # Security
 //!
-//! A content security policy allows the script and the style of this file by their SHA-256, and nothing else: no other script, no
-//! attribute with script or style, no request to any host. The page of `typeloom view --serve` also asks its own server for changes.
-//! The scene and the engine are base64 in elements that browsers do not run. Text of a model is escaped in the table, and the script
-//! inserts it as text.
+//! A content security policy allows the script and the style of this file by their SHA-256, and nothing else:
+//! no other script, no attribute with script or style, no request to any host. The page of
+//! `typeloom view --serve` also asks its own server for changes. The scene and the engine are base64 in
+//! elements that browsers do not run. Text of a model is escaped in the table, and the script inserts it as
+//! text.
 //!
 //! **Invariant:** the same scene gives the same bytes on every machine.
 //!
-//! **Limits:** the table has [`table::MAX_ROWS`] values and as many diagnostics. The script shows all of them.
+//! **Limits:** the table has [`table::MAX_ROWS`] values and as many diagnostics. The script shows all of
+//! them.
 
 pub mod table;
 
@@ -45,7 +48,8 @@ pub enum Delivery {
     /// As a file.
     #[default]
     File,
-    /// By a server, which names the version of the page at `version`; the page loads itself again when that changes.
+    /// By a server, which names the version of the page at `version`; the page loads itself again when that
+    /// changes.
     Server {
         /// The version of this page.
         version: u64,

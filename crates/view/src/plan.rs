@@ -1,11 +1,13 @@
 //! The choice of the groups that a picture shows expanded.
 //!
-//! A picture is a tree of [`Frame`]s: the level of the model's graph, and inside of it the levels of the expanded groups, of the
-//! nested graphs of expanded nodes and of the functions that they call. Groups are expanded breadth first, a whole level at a
-//! time, as long as the picture has at most [`Options::max_items`] items and frames are at most [`Options::depth`] deep. So a
-//! large model is shown by its groups. A function is not expanded inside of itself.
+//! A picture is a tree of [`Frame`]s: the level of the model's graph, and inside of it the levels of the
+//! expanded groups, of the nested graphs of expanded nodes and of the functions that they call. Groups are
+//! expanded breadth first, a whole level at a time, as long as the picture has at most [`Options::max_items`]
+//! items and frames are at most [`Options::depth`] deep. So a large model is shown by its groups. A function
+//! is not expanded inside of itself.
 //!
-//! An interactive picture has a [`Selection`] of expanded groups instead, which the reader of the picture chooses.
+//! An interactive picture has a [`Selection`] of expanded groups instead, which the reader of the picture
+//! chooses.
 //!
 //! **Invariant:** frames are in breadth-first order: a frame is behind the one that contains it.
 //!
@@ -88,8 +90,8 @@ impl Plan {
     /// The maximum depth of a selected group.
     pub const MAX_DEPTH: usize = 256;
 
-    /// Plans a picture. Of a scene that shows two models, groups without changes inside and those that were added or removed as a
-    /// whole are not expanded.
+    /// Plans a picture. Of a scene that shows two models, groups without changes inside and those that were
+    /// added or removed as a whole are not expanded.
     #[must_use]
     pub fn of(scene: &Scene, options: &Options) -> Self {
         Self::of_cached(scene, options, &mut Cache::default())
@@ -107,8 +109,8 @@ impl Plan {
         plan
     }
 
-    /// Plans a picture with the selected groups expanded. Those beyond `max_items` items or [`Plan::MAX_DEPTH`] are
-    /// [refused](Plan::refused), the innermost first.
+    /// Plans a picture with the selected groups expanded. Those beyond `max_items` items or
+    /// [`Plan::MAX_DEPTH`] are [refused](Plan::refused), the innermost first.
     #[must_use]
     pub fn selected(scene: &Scene, selection: &Selection, max_items: usize) -> Self {
         Self::selected_cached(scene, selection, max_items, &mut Cache::default())
@@ -154,8 +156,9 @@ impl Plan {
         plan
     }
 
-    /// Expands groups within the options: for each item with groups, those that `choose` selects, all or none. `size` is the
-    /// number of items of a group. Returns the number of the groups for which there is no space.
+    /// Expands groups within the options: for each item with groups, those that `choose` selects, all or
+    /// none. `size` is the number of items of a group. Returns the number of the groups for which there is no
+    /// space.
     fn grow(
         &mut self,
         scene: &Scene,
@@ -220,7 +223,8 @@ impl Plan {
         std::iter::successors(Some(frame), outer).any(|at| self.frames[at].level.group == group)
     }
 
-    /// The number of nodes below items that are not expanded. Functions are not counted: they are not part of the total.
+    /// The number of nodes below items that are not expanded. Functions are not counted: they are not part of
+    /// the total.
     fn hidden_nodes(&self, scene: &Scene) -> usize {
         let mut hidden = 0;
         for frame in &self.frames {
@@ -273,7 +277,8 @@ impl Plan {
         }
     }
 
-    /// The frame and item in the graph of a frame that make a value: a node, a group that is not expanded, or a port of the graph.
+    /// The frame and item in the graph of a frame that make a value: a node, a group that is not expanded, or
+    /// a port of the graph.
     #[must_use]
     pub fn source(&self, scene: &Scene, frame: usize, value: ValueId) -> Option<(usize, usize)> {
         let root = self.frames[frame].root;
@@ -286,8 +291,8 @@ impl Plan {
         }
     }
 
-    /// The links between the innermost items of all frames: from a frame and item to another, with their values. The ports of
-    /// scopes and parts are left out: their links go through.
+    /// The links between the innermost items of all frames: from a frame and item to another, with their
+    /// values. The ports of scopes and parts are left out: their links go through.
     #[must_use]
     pub fn through_links(&self, scene: &Scene) -> Vec<(At, At, Vec<ValueId>)> {
         let mut links: OrderedMap<(At, At), Vec<ValueId>> = OrderedMap::default();

@@ -2,31 +2,38 @@
 //!
 //! # Contents
 //!
-//! - A [`Node`] is a node of the model, with its operator, name, attributes as short texts, source line and ports. Initializers
-//!   and `Constant` nodes are no nodes: they are [stored](Maker::Stored) values, listed at the nodes that read them.
-//! - A [`Value`] has its solved type in the symbols of the model, how far it is proven, and the port that makes it. An edge is a
-//!   read of a value by a node: [`Node::inputs`] and [`Node::captures`], the values that nested graphs read from outside.
-//! - [`Group`]s are trees: one for the model's graph, one for each nested graph and one for each called function. A node refers
-//!   to its nested graphs and to the function that it calls, so a function has one group for all its calls.
+//! - A [`Node`] is a node of the model, with its operator, name, attributes as short texts, source line and
+//!   ports. Initializers and `Constant` nodes are no nodes: they are [stored](Maker::Stored) values, listed
+//!   at the nodes that read them.
+//! - A [`Value`] has its solved type in the symbols of the model, how far it is proven, and the port that
+//!   makes it. An edge is a read of a value by a node: [`Node::inputs`] and [`Node::captures`], the values
+//!   that nested graphs read from outside.
+//! - [`Group`]s are trees: one for the model's graph, one for each nested graph and one for each called
+//!   function. A node refers to its nested graphs and to the function that it calls, so a function has one
+//!   group for all its calls.
 //! - [`Mark`]s attach diagnostics to nodes and values.
 //!
 //! # Groups
 //!
-//! The scope of a node is that of its exporter (see `scopes`), or else the part of its name before the last `/`. The groups of
-//! one graph are built in four steps, each in linear time:
+//! The scope of a node is that of its exporter (see `scopes`), or else the part of its name before the last
+//! `/`. The groups of one graph are built in four steps, each in linear time:
 //!
 //! 1. The scopes form a tree of prefixes, cut at [`MAX_SCOPES`] levels.
 //! 2. A group with one child is replaced by the child; if that is a group, it gets both labels.
-//! 3. A group with more than [`MAX_CHILDREN`] children is split into consecutive parts of nearly equal size, in the order of
-//!    the nodes in the file, and the parts again, until each group has at most [`MAX_CHILDREN`] children. So 100,000 nodes without
-//!    scopes become 3 parts of about 167 parts of 200 nodes.
+//! 3. A group with more than [`MAX_CHILDREN`] children is split into consecutive parts of nearly equal size,
+//!    in the order of the nodes in the file, and the parts again, until each group has at most
+//!    [`MAX_CHILDREN`] children. So 100,000 nodes without scopes become 3 parts of about 167 parts of 200
+//!    nodes.
 //! 4. Groups and nodes are numbered in pre-order.
 //!
 //! # Invariants
 //!
-//! - Every node is a child of exactly one group, and every group except the roots of graphs is a child of exactly one.
-//! - The nodes below a group, without those of nested graphs and functions, are [`Group::nodes`], a contiguous range.
-//! - `value.maker` is a port of a node that lists the value, and [`Scene::readers`] lists a node once for each value that it reads.
+//! - Every node is a child of exactly one group, and every group except the roots of graphs is a child of
+//!   exactly one.
+//! - The nodes below a group, without those of nested graphs and functions, are [`Group::nodes`], a
+//!   contiguous range.
+//! - `value.maker` is a port of a node that lists the value, and [`Scene::readers`] lists a node once for
+//!   each value that it reads.
 //! - The size of a scene and the time to build it are linear in the model. Nothing recurses.
 
 mod about;
@@ -164,8 +171,8 @@ pub struct Value {
     pub cause: Option<Cause>,
     /// The diagnostics of the value.
     pub marks: Vec<MarkId>,
-    /// The change of the value. It is changed if its type or its evidence is, or its name as an input or output of the
-    /// model.
+    /// The change of the value. It is changed if its type or its evidence is, or its name as an input or
+    /// output of the model.
     pub change: Change,
     /// The type in the old model, if it is another.
     pub old_type: Option<TypeId>,
@@ -296,7 +303,8 @@ pub struct Mark {
     pub report: String,
     /// The nodes that it concerns.
     pub nodes: Vec<NodeId>,
-    /// The values that it concerns: those with a problem of their declaration, and the operands that its report points at.
+    /// The values that it concerns: those with a problem of their declaration, and the operands that its
+    /// report points at.
     pub values: Vec<ValueId>,
 }
 
@@ -385,8 +393,8 @@ impl Scene {
         }
     }
 
-    /// The values that a node reads and that are drawn as edges: its inputs and captures without stored ones, and the removed
-    /// ones that it read in an old model, each once.
+    /// The values that a node reads and that are drawn as edges: its inputs and captures without stored ones,
+    /// and the removed ones that it read in an old model, each once.
     pub fn reads(&self, node: NodeId) -> impl Iterator<Item = ValueId> + '_ {
         let node = self.node(node);
         let mut seen = Seen::default();

@@ -1,12 +1,12 @@
 //! SVG: a picture that is complete in itself.
 //!
-//! The style is part of the file, with a light and a dark theme (`prefers-color-scheme`). There is no script, no font and no
-//! reference to another file. A title and a description make it accessible; each box has its full name and the messages of its
-//! diagnostics as a title, which browsers show on demand. Diagnostics are shown by their codes, not by colour alone; links of
-//! incomplete types are dashed.
+//! The style is part of the file, with a light and a dark theme (`prefers-color-scheme`). There is no script,
+//! no font and no reference to another file. A title and a description make it accessible; each box has its
+//! full name and the messages of its diagnostics as a title, which browsers show on demand. Diagnostics are
+//! shown by their codes, not by colour alone; links of incomplete types are dashed.
 //!
-//! The picture of a page is interactive: it has no style of its own, and boxes and links can be focused and name their items, see
-//! `svg/interactive.rs`.
+//! The picture of a page is interactive: it has no style of its own, and boxes and links can be focused and
+//! name their items, see `svg/interactive.rs`.
 //!
 //! **Invariant:** text of a model is character data of XML 1.0: the result is well-formed for any scene.
 
@@ -215,7 +215,8 @@ fn number(value: f64) -> String {
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
-/// Text as character data of XML. The other characters that XML does not allow are escaped before, see [`short`].
+/// Text as character data of XML. The other characters that XML does not allow are escaped before, see
+/// [`short`].
 pub(crate) fn escaped(text: &str) -> std::borrow::Cow<'_, str> {
     let is_plain = |c: char| !matches!(c, '&' | '<' | '>' | '"' | '\'' | '\u{fffe}' | '\u{ffff}');
     if text.chars().all(is_plain) {

@@ -70,8 +70,8 @@ pub(crate) fn float(name: &str) -> ValueInfoProto {
     ValueInfoProto { name: name.into(), r#type: Some(ty), ..ValueInfoProto::default() }
 }
 
-/// The recorded models and those of the repository, in order; every twelfth recorded one without `TYPELOOM_TESTS=all`. If the
-/// recorded ones are missing, prints a note.
+/// The recorded models and those of the repository, in order; every twelfth recorded one without
+/// `TYPELOOM_TESTS=all`. If the recorded ones are missing, prints a note.
 pub(crate) fn models() -> Vec<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let recorded = std::env::var_os("TYPELOOM_CONFORMANCE")

@@ -1,6 +1,7 @@
 //! Short texts of a model for pictures, and their widths without font files.
 //!
-//! **Invariant:** a short text has one line, and no character that controls a terminal, reverses text or is invisible.
+//! **Invariant:** a short text has one line, and no character that controls a terminal, reverses text or is
+//! invisible.
 
 use typeloom_solver::diagnostic::text::clip;
 use unicode_width::UnicodeWidthStr as _;
@@ -17,7 +18,8 @@ pub const MAX_DETAIL: usize = 240;
 /// Maximum size of a name of which the middle is searched, in bytes.
 const MAX_BYTES: usize = 1 << 12;
 
-/// A text on one line with its middle left out beyond `max` characters. The cost does not depend on the length of the text.
+/// A text on one line with its middle left out beyond `max` characters. The cost does not depend on the
+/// length of the text.
 #[must_use]
 pub fn short(text: &str, max: usize) -> String {
     let shown = if text.len() <= MAX_BYTES {

@@ -2,8 +2,9 @@
 //!
 //! # Format
 //!
-//! The magic bytes, the version, and columns: for each of them its length and its bytes, in the order of `wire/columns.rs`. A
-//! column has one field of all nodes, values or groups, so that a compressor finds similar bytes next to each other.
+//! The magic bytes, the version, and columns: for each of them its length and its bytes, in the order of
+//! `wire/columns.rs`. A column has one field of all nodes, values or groups, so that a compressor finds
+//! similar bytes next to each other.
 //!
 //! | content | encoding |
 //! |---|---|
@@ -19,9 +20,10 @@
 //!
 //! # Decoding
 //!
-//! Any bytes can be decoded: the result is a scene that keeps the invariants of [`scene`](crate::scene), or an [`Error`].
-//! Counts are limited by the lengths of columns and shared parts of texts by `MAX_SHARED`, so memory is bounded by a
-//! multiple of the input. Graphs are at most [`MAX_GRAPHS`] deep, groups of one graph at most [`MAX_GROUPS`].
+//! Any bytes can be decoded: the result is a scene that keeps the invariants of [`scene`](crate::scene), or
+//! an [`Error`]. Counts are limited by the lengths of columns and shared parts of texts by `MAX_SHARED`, so
+//! memory is bounded by a multiple of the input. Graphs are at most [`MAX_GRAPHS`] deep, groups of one graph
+//! at most [`MAX_GROUPS`].
 //!
 //! Encoding requires the invariants of the scene, including the order of nodes and groups.
 

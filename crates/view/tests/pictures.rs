@@ -1,4 +1,5 @@
-//! The pictures of small models, compared with the recorded ones in `golden`. `TYPELOOM_BLESS=1` records them.
+//! The pictures of small models, compared with the recorded ones in `golden`. `TYPELOOM_BLESS=1` records
+//! them.
 
 use std::path::Path;
 

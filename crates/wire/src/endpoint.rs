@@ -29,7 +29,8 @@ pub struct EndpointConfig {
     pub limits: MessageLimits,
     /// Timing of attempts.
     pub retry: Retry,
-    /// Limits of accepted messages that are not committed. Further messages are refused with [`Refusal::Busy`].
+    /// Limits of accepted messages that are not committed. Further messages are refused with
+    /// [`Refusal::Busy`].
     pub mailbox: Capacity,
     /// Limits of posted messages that are not acknowledged. Further posts are errors, see
     /// [`SendError::OutboxFull`](super::send::SendError::OutboxFull).

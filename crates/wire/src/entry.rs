@@ -24,7 +24,8 @@ pub(crate) enum Key {
     Identity,
     /// State of the program.
     State,
-    /// An accepted message that is not committed, by its number in the order of arrival: an [`Accepted`] and the message.
+    /// An accepted message that is not committed, by its number in the order of arrival: an [`Accepted`] and
+    /// the message.
     Accepted { arrival: u64 },
     /// Incarnation and floor of a sender.
     Window { from: PeerId },

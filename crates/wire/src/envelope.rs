@@ -14,8 +14,8 @@ use typeloom_contracts::datum::Datum;
 pub const MAGIC: [u8; 4] = *b"TLWE";
 /// Newest version of the format.
 ///
-/// A frame has the lowest version that can express it, so that earlier readers accept it: receipts and messages
-/// without addresses have version 1, messages with addresses of the sender version 2.
+/// A frame has the lowest version that can express it, so that earlier readers accept it: receipts and
+/// messages without addresses have version 1, messages with addresses of the sender version 2.
 pub const FORMAT_VERSION: u8 = 2;
 
 /// Version of frames that the first readers accept.

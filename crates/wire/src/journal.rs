@@ -1,8 +1,8 @@
 //! Journals: durable storage of an endpoint's state.
 //!
-//! A journal is a map from keys to values, both byte strings; `docs/wire-format.md` specifies the entries. It contains the present
-//! state only: an entry is removed as soon as it is no longer needed. Its size therefore depends on the messages that are open,
-//! and not on the messages that were exchanged before.
+//! A journal is a map from keys to values, both byte strings; `docs/wire-format.md` specifies the entries. It
+//! contains the present state only: an entry is removed as soon as it is no longer needed. Its size therefore
+//! depends on the messages that are open, and not on the messages that were exchanged before.
 
 use core::ops::Bound;
 use std::collections::BTreeMap;
@@ -14,13 +14,15 @@ use crate::error::Malformed;
 /// Stores entries.
 ///
 /// # Laws
-/// 1. When [`write`](Journal::write) returns, its changes are durable: a journal that is reopened contains them even if the
-///    process was killed. The implementation defines which failures of the machine it survives.
-/// 2. The changes of one call are stored atomically, and calls in order: a journal that is reopened contains the changes of all
-///    calls up to some call, which is not before the last one that returned.
+/// 1. When [`write`](Journal::write) returns, its changes are durable: a journal that is reopened contains
+///    them even if the process was killed. The implementation defines which failures of the machine it
+///    survives.
+/// 2. The changes of one call are stored atomically, and calls in order: a journal that is reopened contains
+///    the changes of all calls up to some call, which is not before the last one that returned.
 /// 3. [`read`](Journal::read) and [`next`](Journal::next) return the entries after the last call of `write`.
 ///
-/// After an error nothing more is written to a journal: the endpoint neither accepts nor sends messages until it is reopened.
+/// After an error nothing more is written to a journal: the endpoint neither accepts nor sends messages until
+/// it is reopened.
 pub trait Journal: Send {
     /// Returns the entry with the lowest key that is greater than the given one. No key is empty.
     ///

@@ -3,10 +3,10 @@
 //! A request is answered synchronously on the calling thread. Messages cannot be lost, and runs of a program
 //! are deterministic.
 //!
-//! A peer that [joins](LocalNetwork::join) by its id reaches every peer of the network. A peer that
-//! [joins at an address](LocalNetwork::join_at) reaches the peers in its address book only, as on a network between
-//! machines: the peers whose addresses the program has installed, and those that have sent it a message, until their
-//! addresses expire.
+//! A peer that [joins](LocalNetwork::join) by its id reaches every peer of the network. A peer that [joins at
+//! an address](LocalNetwork::join_at) reaches the peers in its address book only, as on a network between
+//! machines: the peers whose addresses the program has installed, and those that have sent it a message,
+//! until their addresses expire.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -76,8 +76,8 @@ impl LocalNetwork {
         LocalTransport { network: self.clone(), peer }
     }
 
-    /// Returns the transport of a peer that other peers reach at an address, and which looks up the addresses of others
-    /// in an address book. If several peers join at one address, it is that of the last one.
+    /// Returns the transport of a peer that other peers reach at an address, and which looks up the addresses
+    /// of others in an address book. If several peers join at one address, it is that of the last one.
     #[must_use]
     pub fn join_at(&self, peer: PeerId, address: Multiaddress, clock: Arc<dyn Clock>) -> AddressedTransport {
         self.joined().addresses.insert(address.clone(), peer.clone());
@@ -130,8 +130,8 @@ pub struct AddressedTransport {
 }
 
 impl AddressedTransport {
-    /// Adds addresses of a peer to the book, which expire after `lifetime`, or never. Returns whether the book had the
-    /// capacity for all of them.
+    /// Adds addresses of a peer to the book, which expire after `lifetime`, or never. Returns whether the
+    /// book had the capacity for all of them.
     pub fn install(
         &self,
         peer: &PeerId,

@@ -129,16 +129,16 @@ impl PortType {
         declared == self.digest || self.admitted.contains(&declared)
     }
 
-    /// Whether values are composites of known children. Such a port compares the children of a value whose declared
-    /// type has another digest.
+    /// Whether values are composites of known children. Such a port compares the children of a value whose
+    /// declared type has another digest.
     pub(crate) fn is_composite(&self) -> bool {
         is_composite(&self.ty)
     }
 
     /// Whether an endpoint accepts a value that its sender declares as the type with this digest.
     ///
-    /// The sender of a composite has checked it against the declared type, so the children are checked only if the
-    /// digests differ. A reader checks the children that it uses, since a sender can be wrong.
+    /// The sender of a composite has checked it against the declared type, so the children are checked only
+    /// if the digests differ. A reader checks the children that it uses, since a sender can be wrong.
     pub(crate) fn accepts(&self, value: &Datum, declared: Digest) -> bool {
         match self.is_composite() && declared == self.digest {
             true => matches!(value, Datum::Composite(_)),
@@ -146,8 +146,8 @@ impl PortType {
         }
     }
 
-    /// Binds the symbols of a received composite: visits the children whose types have symbols. Other values are checked
-    /// against the type.
+    /// Binds the symbols of a received composite: visits the children whose types have symbols. Other values
+    /// are checked against the type.
     ///
     /// # Errors
     /// [`Mismatch`].

@@ -414,7 +414,8 @@ mod tests {
         PortType::of_message(&parse_type(&text).expect("a type")).expect("a port type")
     }
 
-    /// Takes a composite whose first child is a number or a trigger; returns the verdict and the number of checks.
+    /// Takes a composite whose first child is a number or a trigger; returns the verdict and the number of
+    /// checks.
     fn taken(digest: Digest, is_right: bool, at: &PortType) -> (Verdict, usize) {
         let (sender, port) =
             (PeerId(vec![1]), PortId { program: "p".into(), peer_class: "c".into(), wire: "w".into() });

@@ -61,8 +61,8 @@ pub trait Transport: Send + Sync {
         Vec::new()
     }
 
-    /// Passes on the addresses that a peer reported in a message of its own. They replace no addresses that the
-    /// program has set.
+    /// Passes on the addresses that a peer reported in a message of its own. They replace no addresses that
+    /// the program has set.
     fn learn(&self, _peer: &PeerId, _addresses: &[Multiaddress]) {}
 
     /// Sends a request to a peer and waits for the answer until the timeout.

@@ -239,7 +239,8 @@ impl SymbolBindings {
     }
 }
 
-/// Converts a tensor of rank 0 to a scalar if the type is a scalar type, also in composites. Returns other values unchanged.
+/// Converts a tensor of rank 0 to a scalar if the type is a scalar type, also in composites. Returns other
+/// values unchanged.
 #[must_use]
 pub fn to_declared_form(value: Datum, ty: &ValueType) -> Datum {
     match (&ty.element, ty.node, value) {

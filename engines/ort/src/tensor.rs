@@ -10,8 +10,8 @@ use ort::value::{DynValue, PrimitiveTensorElementType, Tensor, TensorElementType
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-/// Calls `$then!` with the element types that are plain memory on both sides: ours, the library's and Rust's. The library's
-/// safe interface does not expose its 8-bit and 4-bit floats and integers.
+/// Calls `$then!` with the element types that are plain memory on both sides: ours, the library's and Rust's.
+/// The library's safe interface does not expose its 8-bit and 4-bit floats and integers.
 macro_rules! plain {
     ($then:ident) => {
         $then! {

@@ -5,8 +5,8 @@ use tract_onnx::prelude::{DatumType, IntoTValue as _, IntoTensor as _, TValue, T
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-/// Calls `$then!` with the element types that tract shares with ONNX. Strings are excluded because they are not one
-/// contiguous block of memory.
+/// Calls `$then!` with the element types that tract shares with ONNX. Strings are excluded because they are
+/// not one contiguous block of memory.
 macro_rules! plain {
     ($then:ident) => {
         $then! {

@@ -18,7 +18,8 @@ pub fn contract(bytes: &[u8]) {
 
 /// Writes an interface in all formats.
 ///
-/// Law: a contract that is written from an interface and can be read has no difference to the projection of the interface.
+/// Law: a contract that is written from an interface and can be read has no difference to the projection of
+/// the interface.
 pub(crate) fn write_all(interface: &Interface, name: Option<&str>) {
     let options = Options { name: name.map(str::to_owned), max_batch: None };
     for format in Format::ALL {

@@ -12,10 +12,11 @@ const MAX_LENGTH: usize = 1 << 20;
 /// Maximum number of connections that are tried alone.
 const MAX_CONNECTIONS: usize = 4;
 
-/// Links the bytes with themselves: some output with some input, under the strictest and the most permissive options.
+/// Links the bytes with themselves: some output with some input, under the strictest and the most permissive
+/// options.
 ///
-/// A refusal because of the interface is no failure: extents beyond the range of integers are unknown extents, at another node in
-/// the result than in the sequence.
+/// A refusal because of the interface is no failure: extents beyond the range of integers are unknown
+/// extents, at another node in the result than in the sequence.
 ///
 /// # Panics
 /// If a linked model does not check.

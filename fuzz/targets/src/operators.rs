@@ -1,7 +1,7 @@
 //! Models of one operator with hostile shapes and numbers, checked and run.
 //!
-//! The bytes choose the operator and its version, then the types, shapes and elements of its inputs, and its attributes: extents of
-//! 0 next to huge ones, high ranks, and the extremes of integers.
+//! The bytes choose the operator and its version, then the types, shapes and elements of its inputs, and its
+//! attributes: extents of 0 next to huge ones, high ranks, and the extremes of integers.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

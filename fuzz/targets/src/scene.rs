@@ -23,7 +23,8 @@ const REQUESTS: [&str; 14] = [
     r#"{"ask":"neighbours","item":"n1"}"#,
 ];
 
-/// Decodes the bytes as a scene, checks them as a model, and answers requests about both; also sends them as a request.
+/// Decodes the bytes as a scene, checks them as a model, and answers requests about both; also sends them as
+/// a request.
 ///
 /// # Panics
 /// If a scene is not decoded as it was encoded.

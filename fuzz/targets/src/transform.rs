@@ -15,8 +15,8 @@ use crate::contract::write_all;
 /// Maximum input length for the comparison of annotations; it needs too much memory for longer inputs.
 const MAX_LENGTH: usize = 1 << 20;
 
-/// Annotates and strips the bytes, writes contracts for serving, converts the interface to a bundle and back, and repairs the element
-/// types.
+/// Annotates and strips the bytes, writes contracts for serving, converts the interface to a bundle and back,
+/// and repairs the element types.
 ///
 /// # Panics
 /// If the interface changes in the bundle, a repaired model does not check, or the repair changes a model

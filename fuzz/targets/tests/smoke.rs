@@ -41,8 +41,8 @@ fn all_binary(bytes: &[u8]) {
     BINARY.iter().for_each(|target| target(bytes));
 }
 
-/// Runs inputs by name on the targets of [`BINARY`]: on all, or in a plain run on every sixth, counted over all names. So each name
-/// has a target, and the target differs between neighbours.
+/// Runs inputs by name on the targets of [`BINARY`]: on all, or in a plain run on every sixth, counted over
+/// all names. So each name has a target, and the target differs between neighbours.
 fn survive_binary(cases: impl IntoIterator<Item = (String, Vec<Vec<u8>>)>) {
     let step = number(6, 1);
     for (case, (name, inputs)) in cases.into_iter().enumerate() {

@@ -26,8 +26,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Addresses of peers are in an address book: those of [`Libp2p::find`], and those that known peers report in their
-//! messages, which end after a time. A peer that starts can therefore answer all peers that send to it.
+//! Addresses of peers are in an address book: those of [`Libp2p::find`], and those that known peers report in
+//! their messages, which end after a time. A peer that starts can therefore answer all peers that send to it.
 //!
 //! **Invariant:** the network runs on a dedicated thread. Calls block the caller until their timeout at most,
 //! and must not be used in asynchronous code.

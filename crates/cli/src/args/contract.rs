@@ -10,12 +10,12 @@ pub(crate) struct ContractArgs {
     /// Write a contract for serving (see docs/serving.md)
     #[arg(long = "as", value_enum, value_name = "FORMAT", id = "contract", conflicts_with = "format")]
     pub(crate) format: Option<FormatName>,
-    /// The name under which the model is served (default: the name of the file without its extension; none in `triton`, where the
-    /// name is that of the folder)
+    /// The name under which the model is served (default: the name of the file without its extension; none in
+    /// `triton`, where the name is that of the folder)
     #[arg(long, value_name = "NAME", requires = "contract")]
     pub(crate) model_name: Option<String>,
-    /// Of `triton`: let the server form batches of at most NUMBER; refused unless one symbol is the first axis of all inputs and
-    /// outputs
+    /// Of `triton`: let the server form batches of at most NUMBER; refused unless one symbol is the first
+    /// axis of all inputs and outputs
     #[arg(long, value_name = "NUMBER", requires = "contract")]
     pub(crate) max_batch: Option<u32>,
 }

@@ -69,8 +69,8 @@ impl std::str::FromStr for FormatArg {
 /// The formats and destinations of reports.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReportArgs {
-    /// The format of the report: human, concise, json, sarif, github, markdown or junit. With `=FILE` it is written to that
-    /// file; repeat the option for several reports
+    /// The format of the report: human, concise, json, sarif, github, markdown or junit. With `=FILE` it is
+    /// written to that file; repeat the option for several reports
     #[arg(long, value_name = "FORMAT[=FILE]")]
     pub(crate) format: Vec<FormatArg>,
     /// Write the report without a file of its own to FILE instead of standard output

@@ -33,8 +33,8 @@ pub(crate) struct GraphArgs {
     /// Write the picture into FILE instead of standard output
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<String>,
-    /// Expand groups, nested graphs and functions up to this depth, up to 5,000 boxes; 0: none (default: as many as fit into 150
-    /// boxes, from the outside in)
+    /// Expand groups, nested graphs and functions up to this depth, up to 5,000 boxes; 0: none (default: as
+    /// many as fit into 150 boxes, from the outside in)
     #[arg(long, value_name = "NUMBER")]
     pub(crate) depth: Option<usize>,
     #[command(flatten)]

@@ -17,16 +17,17 @@ pub(crate) enum InferFormat {
 /// `typeloom infer`
 #[derive(Debug, ClapArgs)]
 pub(crate) struct InferArgs {
-    /// A model, a folder with models, a glob (`models/**/*.onnx`), `@LIST` for a file with one of these on each line, or `-` for
-    /// standard input
+    /// A model, a folder with models, a glob (`models/**/*.onnx`), `@LIST` for a file with one of these on
+    /// each line, or `-` for standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: String,
     /// Show these values only; each model has to have them
     #[arg(value_name = "VALUE")]
     pub(crate) values: Vec<String>,
-    /// Show values that match PATTERN only; with several patterns, those that match all. A printed type such as `float16`,
-    /// `[*, seq, *]` or `float[batch, ...]` selects by type: `*` is any dim, `...` any number of dims. Another pattern is a glob of
-    /// names and operators, such as `MatMul` or `*attention*`. The prefixes `type:`, `name:` and `op:` select one of the three
+    /// Show values that match PATTERN only; with several patterns, those that match all. A printed type such
+    /// as `float16`, `[*, seq, *]` or `float[batch, ...]` selects by type: `*` is any dim, `...` any number
+    /// of dims. Another pattern is a glob of names and operators, such as `MatMul` or `*attention*`. The
+    /// prefixes `type:`, `name:` and `op:` select one of the three
     #[arg(long = "filter", short, value_name = "PATTERN")]
     pub(crate) filters: Vec<String>,
     #[command(flatten)]
@@ -36,8 +37,8 @@ pub(crate) struct InferArgs {
     /// How to show types
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: InferFormat,
-    /// Shorten names and types so that the table has at most this many columns; 0: never (default: the columns of the terminal, or
-    /// COLUMNS; without a terminal, never)
+    /// Shorten names and types so that the table has at most this many columns; 0: never (default: the
+    /// columns of the terminal, or COLUMNS; without a terminal, never)
     #[arg(long, value_name = "NUMBER")]
     pub(crate) width: Option<usize>,
     /// When to use colours

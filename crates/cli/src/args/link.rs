@@ -35,7 +35,8 @@ pub(crate) struct LinkArgs {
     /// The model that runs on outputs of the first one
     #[arg(value_name = "B")]
     pub(crate) second: String,
-    /// Connect an output of A with an input of B; can be repeated (default: outputs and inputs of equal names)
+    /// Connect an output of A with an input of B; can be repeated (default: outputs and inputs of equal
+    /// names)
     #[arg(long = "map", value_name = "OUTPUT=INPUT")]
     pub(crate) map: Vec<String>,
     /// Write the result
@@ -50,8 +51,8 @@ pub(crate) struct LinkArgs {
     /// Accept types that are not proved to fit; a run can then fail
     #[arg(long)]
     pub(crate) accept_unproven: bool,
-    /// Keep this output, by its name in the result; can be repeated (default: the outputs of A that are not connected,
-    /// and all outputs of B)
+    /// Keep this output, by its name in the result; can be repeated (default: the outputs of A that are not
+    /// connected, and all outputs of B)
     #[arg(long = "keep", value_name = "NAME", conflicts_with = "keep_all")]
     pub(crate) keep: Vec<String>,
     /// Keep all outputs of both models

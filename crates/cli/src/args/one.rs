@@ -1,7 +1,7 @@
 //! Parses the arguments of one command without the definitions of the others.
 //!
-//! Building the definitions of all commands takes longer than checking a small model, and `check` is the command that tools
-//! start for each file.
+//! Building the definitions of all commands takes longer than checking a small model, and `check` is the
+//! command that tools start for each file.
 
 use std::ffi::OsString;
 
@@ -25,7 +25,8 @@ enum Check {
     Check(CheckArgs),
 }
 
-/// The arguments of this process. `Err` is the exit code after `--help`, `--version`, or arguments that are not understood.
+/// The arguments of this process. `Err` is the exit code after `--help`, `--version`, or arguments that are
+/// not understood.
 pub(crate) fn parse(arguments: &[OsString]) -> Result<Args, u8> {
     let is_check = arguments.get(1).is_some_and(|command| command == "check");
     // The other parser writes help and errors, because it knows all commands.

@@ -22,8 +22,8 @@ pub(crate) struct RegistryArgs {
 /// The location of a registry.
 #[derive(Debug, Default, Args)]
 pub(crate) struct RegistryLocation {
-    /// A folder, or `s3://BUCKET/FOLDER`, `gs://...`, `az://...` with the credentials of the environment (default:
-    /// TYPELOOM_REGISTRY, then `registry` in the settings, then `.typeloom-registry`)
+    /// A folder, or `s3://BUCKET/FOLDER`, `gs://...`, `az://...` with the credentials of the environment
+    /// (default: TYPELOOM_REGISTRY, then `registry` in the settings, then `.typeloom-registry`)
     #[arg(long, value_name = "URL", global = true)]
     pub(crate) registry: Option<String>,
 }
@@ -31,8 +31,8 @@ pub(crate) struct RegistryLocation {
 /// `--against` of `check`.
 #[derive(Debug, Args)]
 pub(crate) struct AgainstArgs {
-    /// Report the differences from a version of a registry, or from those with which `registry push` compares: exit 1 if the
-    /// model violates the compatibility mode
+    /// Report the differences from a version of a registry, or from those with which `registry push`
+    /// compares: exit 1 if the model violates the compatibility mode
     #[arg(long, value_name = "SUBJECT[@VERSION]")]
     pub(crate) against: Option<Reference>,
     /// The registry of --against, as in `typeloom registry`
@@ -43,7 +43,8 @@ pub(crate) struct AgainstArgs {
 /// A command for a registry.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RegistryCommand {
-    /// Add the interface of a file as a new version: exit 1 if it violates the compatibility mode of the subject
+    /// Add the interface of a file as a new version: exit 1 if it violates the compatibility mode of the
+    /// subject
     Push(PushArgs),
     /// Write a version into a bundle, after its verification
     Pull(PullArgs),
@@ -82,8 +83,8 @@ pub(crate) struct PushArgs {
 /// Settings of a subject.
 #[derive(Debug, Args)]
 pub(crate) struct StateArgs {
-    /// The compatibility mode from now on: none, backward, backward_transitive, forward, forward_transitive, full or
-    /// full_transitive (default of a new subject: backward)
+    /// The compatibility mode from now on: none, backward, backward_transitive, forward, forward_transitive,
+    /// full or full_transitive (default of a new subject: backward)
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: Option<Mode>,
     /// From now on, callers bind inputs and outputs by name alone, so that their order does not matter

@@ -23,8 +23,8 @@ pub(crate) struct RunArgs {
     /// The model
     #[arg(value_name = "FILE")]
     pub(crate) file: String,
-    /// An input: a file with an array (`.npy`) or a stored tensor, sequence, optional or map (`.pb`), or a value such as
-    /// `4`, `[[1, 0.5]]`, `true`, `"text"` or `{"key": 1}`
+    /// An input: a file with an array (`.npy`) or a stored tensor, sequence, optional or map (`.pb`), or a
+    /// value such as `4`, `[[1, 0.5]]`, `true`, `"text"` or `{"key": 1}`
     #[arg(long = "input", short, value_name = "NAME=VALUE")]
     pub(crate) inputs: Vec<String>,
     /// The extent of a symbol in generated inputs
@@ -36,13 +36,14 @@ pub(crate) struct RunArgs {
     /// Compare every computed value with its solved type
     #[arg(long)]
     pub(crate) verify: bool,
-    /// Run the same inputs in another implementation, and show the largest difference of each output: `ort` is ONNX Runtime, as the
-    /// package of Python (`python3`, or the interpreter that TYPELOOM_PYTHON names). The exit code is 1 if a difference exceeds
-    /// the tolerance
+    /// Run the same inputs in another implementation, and show the largest difference of each output: `ort`
+    /// is ONNX Runtime, as the package of Python (`python3`, or the interpreter that TYPELOOM_PYTHON names).
+    /// The exit code is 1 if a difference exceeds the tolerance
     #[arg(long, value_enum, value_name = "NAME")]
     pub(crate) compare: Option<ReferenceArg>,
-    /// The tolerance of numbers in outputs, absolute for numbers up to 1 and relative above (default: 1e-4 for float and double,
-    /// eight steps of the smallest float that the output is computed from, 0 for integers)
+    /// The tolerance of numbers in outputs, absolute for numbers up to 1 and relative above (default: 1e-4
+    /// for float and double, eight steps of the smallest float that the output is computed from, 0 for
+    /// integers)
     #[arg(long, value_name = "NUMBER", requires = "compare", value_parser = tolerance)]
     pub(crate) tolerance: Option<f64>,
     /// The maximum number of iterations of all loops of the model together, on the embedded backend
@@ -53,14 +54,14 @@ pub(crate) struct RunArgs {
     /// one for each 16 bytes of the model)
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_steps: Option<u64>,
-    /// The maximum work of the run, on the embedded backend, in units of about a nanosecond of one core, which are estimated from the
-    /// shapes before a node runs (default: 2,147,483,648 plus 1,024 for each byte of the model, its external data and the given
-    /// inputs)
+    /// The maximum work of the run, on the embedded backend, in units of about a nanosecond of one core,
+    /// which are estimated from the shapes before a node runs (default: 2,147,483,648 plus 1,024 for each
+    /// byte of the model, its external data and the given inputs)
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_work: Option<u64>,
     /// The maximum memory that tensors may take, in bytes or with a unit: `512M`, `4G` (default: 192 MiB plus
-    /// eight times the size of the model, the used parts of its external data, and the given inputs); weights that are used
-    /// directly from the mapped file do not count
+    /// eight times the size of the model, the used parts of its external data, and the given inputs); weights
+    /// that are used directly from the mapped file do not count
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) max_memory: Option<u64>,
     /// Save the outputs in this folder: as `.npy`, or as `.pb` if NumPy has no such type

@@ -32,7 +32,8 @@ pub(crate) struct RustDescribeArgs {
     #[arg(long, short, value_name = "BUNDLE")]
     pub(crate) output: Option<String>,
     /// The edition of the crate (default: that of the manifest, or 2024 for JSON, which does not contain it).
-    /// Before 2024, `impl Trait` in the result of a function outside of traits captures only the lifetimes that it names
+    /// Before 2024, `impl Trait` in the result of a function outside of traits captures only the lifetimes
+    /// that it names
     #[arg(long, value_enum, value_name = "YEAR")]
     pub(crate) edition: Option<RustEdition>,
 }
@@ -80,8 +81,9 @@ pub(crate) struct RustDiffArgs {
     /// The format of the output
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: TextFormat,
-    /// The edition of both versions (default: that of the manifest, or 2024 for JSON, which does not contain it). Before 2024,
-    /// `impl Trait` in the result of a function outside of traits captures only the lifetimes that it names
+    /// The edition of both versions (default: that of the manifest, or 2024 for JSON, which does not contain
+    /// it). Before 2024, `impl Trait` in the result of a function outside of traits captures only the
+    /// lifetimes that it names
     #[arg(long, value_enum, value_name = "YEAR")]
     pub(crate) edition: Option<RustEdition>,
     /// The edition of the new version, if it differs

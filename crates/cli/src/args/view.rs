@@ -13,14 +13,16 @@ pub(crate) struct ViewArgs {
     /// Another version of the model: show the changes from FILE to NEW
     #[arg(value_name = "NEW", conflicts_with = "serve")]
     pub(crate) new: Option<String>,
-    /// Write the page into FILE, or to standard output with `-` (default: the name of the model with `.html`, or of NEW with
-    /// `.diff.html`, in the current folder; a file that is no page of this command is not replaced)
+    /// Write the page into FILE, or to standard output with `-` (default: the name of the model with `.html`,
+    /// or of NEW with `.diff.html`, in the current folder; a file that is no page of this command is not
+    /// replaced)
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<String>,
     /// Open the page in a browser
     #[arg(long)]
     pub(crate) open: bool,
-    /// Serve the page to browsers on this computer until Ctrl-C, and load it again when the model changes; no file is written
+    /// Serve the page to browsers on this computer until Ctrl-C, and load it again when the model changes; no
+    /// file is written
     #[arg(long, conflicts_with = "output")]
     pub(crate) serve: bool,
     /// The port of `--serve`; 0: a free one

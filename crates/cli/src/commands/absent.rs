@@ -1,6 +1,7 @@
 //! Commands that this build does not have: each names the feature that it needs.
 //!
-//! A build without default features has the commands that check, explain and repair models. It compiles in a fraction of the time.
+//! A build without default features has the commands that check, explain and repair models. It compiles in a
+//! fraction of the time.
 
 /// Declares a module with the function of a command.
 macro_rules! absent {

@@ -56,11 +56,12 @@ type Item = (Source, Arc<Plan>);
 /// A model with its settings and its problems.
 type Answer = (Source, Arc<Plan>, anyhow::Result<Found>);
 
-/// The number of models that a thread takes at once, at most: passing one on takes longer than the check of a small one.
+/// The number of models that a thread takes at once, at most: passing one on takes longer than the check of a
+/// small one.
 const MAX_BATCH: usize = 16;
 
-/// The greatest file that is checked without other threads if it is the only one, in bytes. Starting a thread takes longer
-/// than the check of a small model.
+/// The greatest file that is checked without other threads if it is the only one, in bytes. Starting a thread
+/// takes longer than the check of a small model.
 const MAX_ALONE: u64 = 1 << 20;
 
 /// Time between two questions whether the command is interrupted.
@@ -198,8 +199,8 @@ impl Run {
         }
     }
 
-    /// Reports models. The progress bar is hidden meanwhile if both are on a terminal, once for all models, because drawing
-    /// it takes longer than a report.
+    /// Reports models. The progress bar is hidden meanwhile if both are on a terminal, once for all models,
+    /// because drawing it takes longer than a report.
     fn report_all(&mut self, answers: Vec<Answer>) -> anyhow::Result<()> {
         let progress = self.progress.clone();
         let number = answers.len() as u64;
@@ -332,7 +333,8 @@ fn check(source: &Source, plan: &Plan, against: Option<&Against>) -> anyhow::Res
         coverage = checked.coverage();
     }
     let mut diagnostics = checker.diagnose(bytes, &mut checked);
-    // The last one of a list that was cut states how many follow, which may be of any code, so it is not removed.
+    // The last one of a list that was cut states how many follow, which may be of any code, so it is not
+    // removed.
     let cut = if diagnostics.len() >= MAX_LISTED { diagnostics.pop() } else { None };
     let targets = match &mut checked {
         Ok(checked) => verdicts(checked, targets, &mut diagnostics),
@@ -355,8 +357,8 @@ fn check(source: &Source, plan: &Plan, against: Option<&Against>) -> anyhow::Res
     Ok(Found { diagnostics, coverage, excepted, known: 0, targets, against })
 }
 
-/// The verdict of each target. Its reasons follow the diagnostics of the model. A model with errors of its own runs nowhere, so
-/// for such a model only rejections are listed.
+/// The verdict of each target. Its reasons follow the diagnostics of the model. A model with errors of its
+/// own runs nowhere, so for such a model only rejections are listed.
 fn verdicts(
     checked: &mut model::Checked<'_>,
     targets: &[&'static Target],

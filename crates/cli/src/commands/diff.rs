@@ -1,4 +1,5 @@
-//! `typeloom diff OLD NEW`: checks whether one program can replace another, or the programs of a folder those of another.
+//! `typeloom diff OLD NEW`: checks whether one program can replace another, or the programs of a folder those
+//! of another.
 
 mod folders;
 

@@ -1,4 +1,5 @@
-//! `typeloom graph FILE`: the graph of a model as a picture. A model with problems is drawn, with the problems marked.
+//! `typeloom graph FILE`: the graph of a model as a picture. A model with problems is drawn, with the
+//! problems marked.
 
 use typeloom_view::plan::Options;
 use typeloom_view::text::counted;

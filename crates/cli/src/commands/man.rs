@@ -1,4 +1,5 @@
-//! `typeloom man [COMMAND]` and `typeloom man --output FOLDER`: manual pages, generated from the definitions of the arguments.
+//! `typeloom man [COMMAND]` and `typeloom man --output FOLDER`: manual pages, generated from the definitions
+//! of the arguments.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! `typeloom view FILE`: the graph of a model as a page for browsers. A model with problems has a page, with the problems marked.
-//! `typeloom view FILE NEW` shows both models and the changes.
+//! `typeloom view FILE`: the graph of a model as a page for browsers. A model with problems has a page, with
+//! the problems marked. `typeloom view FILE NEW` shows both models and the changes.
 
 use std::ffi::OsStr;
 use std::fs::File;

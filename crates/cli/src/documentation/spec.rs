@@ -100,8 +100,8 @@ impl CrateSpec {
     }
 }
 
-/// Whether the registry can have `found` as the version `asked`. Its build metadata may be omitted: a registry has one
-/// package per version without it.
+/// Whether the registry can have `found` as the version `asked`. Its build metadata may be omitted: a
+/// registry has one package per version without it.
 pub(crate) fn is_version(asked: &Version, found: &str) -> bool {
     Version::parse(found).is_ok_and(|found| {
         asked.cmp_precedence(&found).is_eq() && (asked.build.is_empty() || asked.build == found.build)

@@ -21,7 +21,8 @@ const MEMORY_PER_BYTE: u64 = 8;
 /// Work limit for an empty model.
 const BASE_WORK: u64 = 1 << 31;
 
-/// Additional units of work per byte of input. Convolutions of large images take up to some thousand products per byte of weights.
+/// Additional units of work per byte of input. Convolutions of large images take up to some thousand products
+/// per byte of weights.
 const WORK_PER_BYTE: u64 = 1 << 10;
 
 /// Step limit for an empty model.

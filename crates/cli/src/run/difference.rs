@@ -1,8 +1,8 @@
 //! Differences between two results of one output.
 //!
-//! The absolute difference of two numbers is |a - b|, the relative one |a - b| / max(|a|, |b|). Two numbers are within a tolerance t
-//! if |a - b| <= t * max(1, |a|, |b|): absolutely for small numbers, relatively for large ones. Two values that are not a number
-//! are equal.
+//! The absolute difference of two numbers is |a - b|, the relative one |a - b| / max(|a|, |b|). Two numbers
+//! are within a tolerance t if |a - b| <= t * max(1, |a|, |b|): absolutely for small numbers, relatively for
+//! large ones. Two values that are not a number are equal.
 
 use typeloom_contracts::datum::Datum;
 use typeloom_types::any_tensor::AnyTensor;

@@ -1,9 +1,10 @@
 //! Inputs that are written on the command line: `4`, `[1, 0, 1]`, `[[0.5, nan]]`, `true`, `"text"`,
 //! `{"key": 0.5}`.
 //!
-//! The notation is that of JSON, with `nan`, `inf` and `-inf`. Nested lists are the axes of a tensor. The element type is that of the
-//! input; a number that it does not contain exactly is an error, except that floats are rounded. A bool is also written as 0 or 1,
-//! and a single text without quotes. A map is an object of JSON, whose keys are also integers in quotes.
+//! The notation is that of JSON, with `nan`, `inf` and `-inf`. Nested lists are the axes of a tensor. The
+//! element type is that of the input; a number that it does not contain exactly is an error, except that
+//! floats are rounded. A bool is also written as 0 or 1, and a single text without quotes. A map is an object
+//! of JSON, whose keys are also integers in quotes.
 
 use std::collections::BTreeMap;
 

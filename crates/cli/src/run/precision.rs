@@ -1,7 +1,7 @@
 //! The narrowest element types on the way from the inputs of a model to its outputs.
 //!
-//! A result of `float` is no more exact than a value of `float16` that it was computed from. Inputs and stored tensors are given
-//! exactly; each value that a node makes is rounded to its element type.
+//! A result of `float` is no more exact than a value of `float16` that it was computed from. Inputs and
+//! stored tensors are given exactly; each value that a node makes is rounded to its element type.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -12,8 +12,8 @@ use typeloom_types::dtype::{Dtype, DtypeClass};
 
 use super::difference::step;
 
-/// The narrowest float type of a value that each output of the model is computed from, itself included, by its name. The values of
-/// functions are known if the check kept them.
+/// The narrowest float type of a value that each output of the model is computed from, itself included, by
+/// its name. The values of functions are known if the check kept them.
 pub(crate) fn narrowest(checked: &mut Checked<'_>) -> HashMap<String, Dtype> {
     let body = checked.shared_body();
     let outputs = body.graph(body.root()).outputs.clone();

@@ -1,7 +1,8 @@
 //! Runs a model in ONNX Runtime for `typeloom run --compare ort`.
 //!
-//! The command does not link ONNX Runtime. A child process with Python and the package `onnxruntime` runs the embedded script
-//! `reference.py`; values are exchanged as files in a temporary folder. `TYPELOOM_PYTHON` names the interpreter.
+//! The command does not link ONNX Runtime. A child process with Python and the package `onnxruntime` runs the
+//! embedded script `reference.py`; values are exchanged as files in a temporary folder. `TYPELOOM_PYTHON`
+//! names the interpreter.
 
 use std::collections::HashMap;
 use std::ffi::OsString;

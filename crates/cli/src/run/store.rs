@@ -53,7 +53,8 @@ fn decode_message(bytes: &[u8], ty: &ValueType) -> anyhow::Result<Datum> {
     })
 }
 
-/// Writes a value to a folder under a name; elements of sequences, and keys and values of maps, get separate files. Returns the files.
+/// Writes a value to a folder under a name; elements of sequences, and keys and values of maps, get separate
+/// files. Returns the files.
 pub(crate) fn write(folder: &Path, name: &str, value: &Datum) -> anyhow::Result<Vec<String>> {
     let file_name: String = name
         .chars()

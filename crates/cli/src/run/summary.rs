@@ -46,7 +46,8 @@ fn entries(value: &Datum) -> Option<String> {
 /// Number of elements that are converted together: whole bytes of any type.
 const PART: usize = 1 << 16;
 
-/// Passes the elements as numbers, part by part, so that they take little memory. False if they are no numbers.
+/// Passes the elements as numbers, part by part, so that they take little memory. False if they are no
+/// numbers.
 fn each_number(tensor: &AnyTensor, mut each: impl FnMut(f64)) -> bool {
     let (dtype, len) = (tensor.dtype(), tensor.len());
     let bytes = |elements: usize| AnyTensor::byte_len(dtype, &[elements]).unwrap_or(0);

@@ -73,8 +73,9 @@ pub(super) fn read(stream: &mut impl Read, port: u16) -> Result<Request, Status>
     }
 }
 
-/// Ends a connection after the answer to a request that was not read to its end. A connection that is closed while bytes are unread is
-/// reset, and the client may lose the answer, so the rest is received first, as far as it arrives within [`TIMEOUT`].
+/// Ends a connection after the answer to a request that was not read to its end. A connection that is closed
+/// while bytes are unread is reset, and the client may lose the answer, so the rest is received first, as far
+/// as it arrives within [`TIMEOUT`].
 pub(super) fn finish(mut stream: TcpStream) -> std::io::Result<()> {
     stream.shutdown(Shutdown::Write)?;
     let (start, mut chunk) = (Instant::now(), [0; 1024]);

@@ -1,7 +1,8 @@
 //! Temporary files, which are renamed to their targets when they are complete.
 //!
-//! A writer locks its file. A file of such a name without a lock has lost its writer, and the next writer of the same target removes it.
-//! Numbers of processes are no evidence: a writer in another container has a number of another namespace.
+//! A writer locks its file. A file of such a name without a lock has lost its writer, and the next writer of
+//! the same target removes it. Numbers of processes are no evidence: a writer in another container has a
+//! number of another namespace.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Error, ErrorKind, Result};
@@ -19,7 +20,8 @@ pub(super) struct Temporary {
 }
 
 impl Temporary {
-    /// Creates a file in the folder of `path`, so that renaming it to `path` is atomic. Removes the files of writers that were killed.
+    /// Creates a file in the folder of `path`, so that renaming it to `path` is atomic. Removes the files of
+    /// writers that were killed.
     pub(super) fn create(path: &Path) -> Result<Self> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         remove_stale(path, &name);

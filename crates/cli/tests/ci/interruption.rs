@@ -6,8 +6,8 @@ use std::sync::mpsc::channel;
 
 use super::support::{BOUND, CLEAN, Folder, MIXED, Process};
 
-/// Sends a signal to `typeloom` when standard output contains a text. Returns the exit code and all of standard output and
-/// standard error.
+/// Sends a signal to `typeloom` when standard output contains a text. Returns the exit code and all of
+/// standard output and standard error.
 fn interrupt(folder: &Folder, arguments: &[&str], signal: &str, text: &'static str) -> (i32, String, String) {
     let mut command = folder.command(arguments);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -40,7 +40,8 @@ fn validate(validator: &Validator, document: &Value) {
 pub(crate) fn sarif(text: &str) -> Value {
     static VALIDATOR: LazyLock<Validator> = LazyLock::new(|| {
         let mut schema = schema("tests/schemas/sarif-2.1.0.json");
-        // Two patterns have an unmatched bracket, which is no regular expression of JSON Schema. Our logs have no such property.
+        // Two patterns have an unmatched bracket, which is no regular expression of JSON Schema. Our logs
+        // have no such property.
         for owner in ["run", "toolComponent"] {
             let path = format!("/definitions/{owner}/properties/language");
             let language = schema.pointer_mut(&path).and_then(Value::as_object_mut);

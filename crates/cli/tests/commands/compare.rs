@@ -1,7 +1,7 @@
 //! `typeloom run --compare ort`.
 //!
-//! The tests with ONNX Runtime need a Python interpreter with the package `onnxruntime`, as `TYPELOOM_PYTHON` or `python3`. Without
-//! it they report that they are skipped, and fail under `CI=true`.
+//! The tests with ONNX Runtime need a Python interpreter with the package `onnxruntime`, as `TYPELOOM_PYTHON`
+//! or `python3`. Without it they report that they are skipped, and fail under `CI=true`.
 
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
@@ -143,7 +143,8 @@ fn external_data_is_found_next_to_the_model() {
         compared.out
     );
     assert!(compared.out.contains("4, 5"), "{}", compared.out);
-    // ONNX Runtime rejects nodes in a wrong order. Permissive mode sorts them, so the model that runs is not the file.
+    // ONNX Runtime rejects nodes in a wrong order. Permissive mode sorts them, so the model that runs is not
+    // the file.
     model.graph.as_mut().expect("the model has a graph").node.swap(0, 1);
     folder.write("m.onnx", model.encode_to_vec());
     let sorted = run(&folder, &python, &["-i", "x=[1, 1]", "--permissive"]);

@@ -1,5 +1,5 @@
-//! Commands for users at a terminal: completions, manual pages, selected values, pictures, written inputs, comparisons, operator
-//! files.
+//! Commands for users at a terminal: completions, manual pages, selected values, pictures, written inputs,
+//! comparisons, operator files.
 
 use super::ci::support;
 

@@ -12,8 +12,8 @@
 //!
 //! A stamp on the result of an unknown operator cannot be computed again, so it is rejected.
 //!
-//! The dispatch is an exception: any method is accepted whose operator has the types of the node, because the executor
-//! runs the stamped method.
+//! The dispatch is an exception: any method is accepted whose operator has the types of the node, because the
+//! executor runs the stamped method.
 
 use std::collections::HashSet;
 
@@ -44,8 +44,8 @@ fn label(node: &NodeProto) -> String {
     output.map_or_else(|| format!("`{}`", node.op_type()), |output| format!("node of `{output}`"))
 }
 
-/// Checks the stamps of all nodes. If a node runs the method of another operator, returns the model with the operators
-/// that run, to be typed.
+/// Checks the stamps of all nodes. If a node runs the method of another operator, returns the model with the
+/// operators that run, to be typed.
 pub(super) fn check_nodes(
     model: &ModelProto,
     components: &Bindings,
@@ -114,7 +114,8 @@ fn operator<'n>(node: &'n NodeProto, components: &Bindings) -> Result<Option<(&'
     found.map(Some).ok_or_else(|| format!("{role} has no method `{method}`"))
 }
 
-/// Rejects stamped results of operators that neither ONNX nor the registry nor a function of the model defines.
+/// Rejects stamped results of operators that neither ONNX nor the registry nor a function of the model
+/// defines.
 pub(super) fn check_operators(model: &ModelProto, components: &Bindings) -> Result<(), LoadError> {
     let registry = Registry::of(components).map_err(BuildError::from)?;
     let is_function = |node: &NodeProto| {
@@ -167,7 +168,8 @@ pub(super) fn check_types(model: &ModelProto, types: &ValueTypes) -> Result<(), 
     error.map_or(Ok(()), Err)
 }
 
-/// Whether the denotation and the element type of a stamp are those of a solved type, as far as the stamp has them.
+/// Whether the denotation and the element type of a stamp are those of a solved type, as far as the stamp has
+/// them.
 fn agrees(stamped: &TypeProto, solved: &TypeProto) -> bool {
     let denotation = |ty: &TypeProto| Some(ty.denotation.clone()).filter(|text| !text.is_empty());
     let elem = |ty: &TypeProto| match &ty.value {

@@ -40,8 +40,8 @@ pub const MAX_NODES: usize = 1 << 16;
 /// Maximum factor by which the number of nodes of a larger program grows.
 pub const MAX_GROWTH: usize = 64;
 
-/// Maximum memory of the nodes that are copied from functions, in bytes, if it is more than [`MAX_GROWTH`] times the encoded size of the
-/// functions and nodes.
+/// Maximum memory of the nodes that are copied from functions, in bytes, if it is more than [`MAX_GROWTH`]
+/// times the encoded size of the functions and nodes.
 pub const MAX_COPIED: usize = 1 << 25;
 
 /// Expands calls of functions and unbundles bundles.

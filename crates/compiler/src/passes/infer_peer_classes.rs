@@ -1,14 +1,14 @@
 //! `infer_peer_classes`: assigns nodes and values to classes of peers, and inserts the receives of sends.
 //!
-//! The *class* of a send is determined by the value at its peer port, traced back through `Identity`, `Slice`,
-//! `Gather`, `Concat`, `Squeeze` and `Unsqueeze`. It is
+//! The *class* of a send is determined by the value at its peer port, traced back through `Identity`,
+//! `Slice`, `Gather`, `Concat`, `Squeeze` and `Unsqueeze`. It is
 //!
 //! - the name of the graph input, if the value is one;
 //! - the name of the selector's slot, if a selector computes the value;
 //! - the class of the sender, if a receive returns the value as the sender.
 //!
-//! Lists of peers are traced through messages and bundles too: peers that a peer receives are of the class of the input
-//! that the sender read.
+//! Lists of peers are traced through messages and bundles too: peers that a peer receives are of the class of
+//! the input that the sender read.
 //!
 //! Values computed from a received value are on the class of the receive. Values computed from the module's
 //! inputs are on the module's own peer, whose name is empty. Constants are on every class that reads them.
@@ -133,9 +133,9 @@ struct Receive {
     sender: String,
 }
 
-/// Inserts a receive for every send, before the first node that reads the sent value: earlier nodes run while the value is
-/// on its way. A receive in the module marks this position, and becomes an alias. Returns the receives, by the received
-/// value.
+/// Inserts a receive for every send, before the first node that reads the sent value: earlier nodes run while
+/// the value is on its way. A receive in the module marks this position, and becomes an alias. Returns the
+/// receives, by the received value.
 fn make_receives(unit: &mut Unit) -> IndexMap<String, Receive> {
     let graph = unit.model.graph.get_or_insert_default();
     let mut taken = nested::value_names(graph);

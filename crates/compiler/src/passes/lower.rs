@@ -3,8 +3,8 @@
 //! Every backend computes the thirty primitives and declares further operators, by name and with the types of
 //! their ports. Other operators are rewritten as primitives on the same slot. Each operator has one rule, in
 //! the file of its family, which sees the solved types of the node's ports. The solver types the rewritten
-//! program again, so a rule that would change a type is an error. A node that no rule can rewrite is kept, and
-//! `resolve_dispatch` reports the reason.
+//! program again, so a rule that would change a type is an error. A node that no rule can rewrite is kept,
+//! and `resolve_dispatch` reports the reason.
 //!
 //! | file | operators |
 //! |---|---|

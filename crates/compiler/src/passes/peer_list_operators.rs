@@ -4,12 +4,13 @@
 //! a graph input and the peer port of a `wire.Send` they are operators on lists of peers, unless a value is
 //! declared as a tensor.
 //!
-//! The published name of the pass is `refine_polymorphic_value_info`. Its published task is to replace the abstract types of
-//! values, such as `tensor`, by the storage types of the bound components. In this compiler, `bind_slots` adds the storage
-//! types to the nodes, `type_solver` determines the values, and `stamp` writes them. A pass before the solver reaches only
-//! the values next to a slot. In the solver an abstract type is a bound, which the storage of a component narrows in both
-//! directions, through any number of nodes and into nested graphs. The pass does the one refinement that the solver cannot
-//! do: it changes the domain of a node, which selects its relations.
+//! The published name of the pass is `refine_polymorphic_value_info`. Its published task is to replace the
+//! abstract types of values, such as `tensor`, by the storage types of the bound components. In this
+//! compiler, `bind_slots` adds the storage types to the nodes, `type_solver` determines the values, and
+//! `stamp` writes them. A pass before the solver reaches only the values next to a slot. In the solver an
+//! abstract type is a bound, which the storage of a component narrows in both directions, through any number
+//! of nodes and into nested graphs. The pass does the one refinement that the solver cannot do: it changes
+//! the domain of a node, which selects its relations.
 
 use std::collections::{HashMap, HashSet};
 

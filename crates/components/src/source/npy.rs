@@ -4,8 +4,8 @@
 //! numbers are converted to row-major and little-endian. Element types that NumPy does not have cannot be
 //! written.
 //!
-//! The crates for this format parse the header with a parser of Python literals whose time is exponential in the
-//! nesting of the header (decision 0025), so this reader is our own.
+//! The crates for this format parse the header with a parser of Python literals whose time is exponential in
+//! the nesting of the header (decision 0025), so this reader is our own.
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::any_tensor::error::TensorError;

@@ -200,7 +200,8 @@ pub(super) struct Elementwise {
     links: Vec<Link>,
     /// Clamping after [`Kind::Pair`].
     clamps: Vec<(f32, f32)>,
-    /// The quantisation, and a table for each source of other kinds. `None` as long as the kernel is incomplete.
+    /// The quantisation, and a table for each source of other kinds. `None` as long as the kernel is
+    /// incomplete.
     result: Option<(Quantisation, Vec<Table>)>,
 }
 

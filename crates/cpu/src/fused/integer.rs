@@ -1,7 +1,7 @@
 //! Products and convolutions of 8-bit integers, and the nodes that follow them.
 //!
-//! A kernel begins with `MatMulInteger`, `ConvInteger`, `QLinearMatMul` or `QLinearConv` with constant weights,
-//! or with a `MatMul`, `Gemm` or `Conv` whose operands are dequantised 8-bit integers.
+//! A kernel begins with `MatMulInteger`, `ConvInteger`, `QLinearMatMul` or `QLinearConv` with constant
+//! weights, or with a `MatMul`, `Gemm` or `Conv` whose operands are dequantised 8-bit integers.
 //!
 //! Rounding: sums of products of integers are exact. The nodes that follow are applied to each sum in `f32`,
 //! each with its own rounding, so results equal those of the separate nodes in every bit. The exception are

@@ -1,7 +1,7 @@
 //! Float convolutions whose results are concatenated along the channels.
 //!
-//! Their products are computed together, so that threads wait for each other once, and each writes to its part of
-//! the result, so that nothing is copied.
+//! Their products are computed together, so that threads wait for each other once, and each writes to its
+//! part of the result, so that nothing is copied.
 
 use typeloom_contracts::datum::Datum;
 use typeloom_types::any_tensor::AnyTensor;
@@ -19,7 +19,8 @@ use crate::ops::sliding::Windows;
 pub(super) struct Joined(Vec<Convolution>);
 
 impl Joined {
-    /// Whether the node concatenates the results of these convolutions, and a kernel can compute them together.
+    /// Whether the node concatenates the results of these convolutions, and a kernel can compute them
+    /// together.
     pub(super) fn fits(parts: &[&Convolution], node: &Node<'_>) -> bool {
         let Some(first) = parts.first() else { return false };
         let rank = first.filter().shape().len();

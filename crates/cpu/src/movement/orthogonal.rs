@@ -1,8 +1,8 @@
 //! Selection of elements by one list of indices per axis.
 //!
-//! The result at `(i, j, ...)` is the element at `(lists[0][i], lists[1][j], ...)`. Axes that keep all of their
-//! elements at the end of the shape are copied as one block; a row that selects the same source row as the row
-//! before it is copied from there.
+//! The result at `(i, j, ...)` is the element at `(lists[0][i], lists[1][j], ...)`. Axes that keep all of
+//! their elements at the end of the shape are copied as one block; a row that selects the same source row as
+//! the row before it is copied from there.
 
 use typeloom_types::any_tensor::AnyTensor;
 

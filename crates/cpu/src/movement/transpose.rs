@@ -136,8 +136,8 @@ fn fill<const N: usize>(source: &[[u8; N]], axes: &[Axis], out: &mut [[u8; N]]) 
     });
 }
 
-/// Transposes a block: the source has `columns` rows of `rows` adjacent elements. Not inlined, so that its registers do not depend on
-/// the loops around it.
+/// Transposes a block: the source has `columns` rows of `rows` adjacent elements. Not inlined, so that its
+/// registers do not depend on the loops around it.
 #[inline(never)]
 fn block<T: Copy>(from: &[T], step: usize, to: &mut [T], pitch: usize, rows: usize, columns: usize) {
     if rows == EDGE && columns == EDGE {

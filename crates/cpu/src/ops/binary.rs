@@ -71,8 +71,8 @@ impl<A: Copy, B: Copy> Pairs<'_, A, B> {
     }
 }
 
-/// A loop over the rows of two operands. Functions use it as a trait object, so that they are not compiled for each function of
-/// two elements.
+/// A loop over the rows of two operands. Functions use it as a trait object, so that they are not compiled
+/// for each function of two elements.
 pub(super) trait PairLoop<A, B, C>: Sync {
     /// Combines operands of one shape.
     fn fill_equal(&self, left: &[A], right: &[B], out: &mut [C]);

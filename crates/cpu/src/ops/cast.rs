@@ -239,7 +239,8 @@ fn is_plain(dtype: Dtype) -> bool {
     on_elements!(dtype, T => Ok(T::DTYPE)).is_ok()
 }
 
-/// Elements that are converted to `T`. A trait object, so that only the loop is compiled for each pair of types.
+/// Elements that are converted to `T`. A trait object, so that only the loop is compiled for each pair of
+/// types.
 trait ConvertTo<T>: Sync {
     /// Converts the elements from `start` on.
     fn convert(&self, start: usize, out: &mut [T]);

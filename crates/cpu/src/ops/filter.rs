@@ -1,7 +1,7 @@
 //! Prepared convolution weights and their application.
 //!
-//! If windows reach past the input, it is first copied with a border of zeros. Most convolutions are matrix products,
-//! see [`products`]. Depthwise convolutions are not, see [`planes`].
+//! If windows reach past the input, it is first copied with a border of zeros. Most convolutions are matrix
+//! products, see [`products`]. Depthwise convolutions are not, see [`planes`].
 
 use std::borrow::Cow;
 
@@ -171,7 +171,8 @@ impl Filter {
         !matches!(self.weights, Weights::Planes(_))
     }
 
-    /// Computes convolutions of one element type, and concatenates their results along the channels to this shape.
+    /// Computes convolutions of one element type, and concatenates their results along the channels to this
+    /// shape.
     ///
     /// # Errors
     /// With the index of the convolution that failed, or with their number if the result is too large.

@@ -1,11 +1,11 @@
 //! Sliding windows over one plane, as sums of shifted planes.
 //!
 //! Windows of any stride become windows of stride 1 over sub-planes: the sub-plane of a phase holds every
-//! `stride`-th element of each axis (polyphase decomposition). A plane with its padding is copied to a frame of
-//! sub-planes of equal shape. At any kernel position, adjacent windows then read adjacent elements of the frame,
-//! and the elements of all windows are one range of it, which a loop with a constant number of accumulators
-//! visits. The range includes the elements between the last window of a row and the first of the next; their
-//! results are dropped.
+//! `stride`-th element of each axis (polyphase decomposition). A plane with its padding is copied to a frame
+//! of sub-planes of equal shape. At any kernel position, adjacent windows then read adjacent elements of the
+//! frame, and the elements of all windows are one range of it, which a loop with a constant number of
+//! accumulators visits. The range includes the elements between the last window of a row and the first of the
+//! next; their results are dropped.
 
 use super::sliding::Windows;
 use crate::shape::{count, each_index, strides};
@@ -56,7 +56,8 @@ impl Polyphase {
         let sub: Vec<usize> =
             reach.iter().zip(&windows.strides).map(|(reach, step)| reach.div_ceil(*step)).collect();
         let (along, size) = (strides(&sub), count(&sub));
-        // Large strides, of which most phases have no windows, and windows with many elements, whose list is not small.
+        // Large strides, of which most phases have no windows, and windows with many elements, whose list is
+        // not small.
         let is_sparse = work::times(&windows.strides).saturating_mul(size as u64) > 4 * work::times(&reach);
         if is_sparse || work::times(&windows.kernel) > MAX_TAPS {
             return None;
@@ -158,7 +159,8 @@ impl Polyphase {
         }
     }
 
-    /// For every window, folds its elements in the order of the kernel positions, whose numbers `each` receives.
+    /// For every window, folds its elements in the order of the kernel positions, whose numbers `each`
+    /// receives.
     #[inline(always)]
     pub(super) fn fold<T: Copy, A: Copy>(
         &self,

@@ -102,8 +102,8 @@ fn greater<T: Number>(best: T, value: T) -> T {
     if value > best || value.is_nan() { value } else { best }
 }
 
-/// Folds the elements of each window, from `first` on, which is also the value of the padding. `finish` receives the
-/// number of the window.
+/// Folds the elements of each window, from `first` on, which is also the value of the padding. `finish`
+/// receives the number of the window.
 fn folded<T: Number, A: Number>(
     x: &AnyTensor,
     layout: &Polyphase,

@@ -2,8 +2,8 @@
 //!
 //! A scale is a scalar, one value per index of an axis, or one value per block along an axis.
 //!
-//! Conversions between `f32` and 8-bit integers are direct loops (`linear`), products of 8-bit integers use the
-//! integer kernel (`product`, `convolution`). All other types take the general path through `f64`, which
+//! Conversions between `f32` and 8-bit integers are direct loops (`linear`), products of 8-bit integers use
+//! the integer kernel (`product`, `convolution`). All other types take the general path through `f64`, which
 //! defines the results: the direct loops return the same bits.
 
 use typeloom_types::any_tensor::AnyTensor;

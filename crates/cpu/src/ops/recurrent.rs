@@ -184,8 +184,8 @@ impl Net {
         activation.apply(sums);
     }
 
-    /// Updates the state of a simple cell or of an LSTM for one row of the batch. `gates` are the sums of input
-    /// and recurrent gates, biases included.
+    /// Updates the state of a simple cell or of an LSTM for one row of the batch. `gates` are the sums of
+    /// input and recurrent gates, biases included.
     #[inline(always)]
     fn next<T: Real>(&self, weights: &Weights<'_, T>, gates: &mut [T], h: &mut [T], c: &mut [T]) {
         let n = self.hidden;

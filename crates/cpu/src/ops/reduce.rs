@@ -1,7 +1,7 @@
 //! Reductions along axes, `ArgMin`/`ArgMax`, and cumulative sums and products.
 //!
-//! Adjacent axes of floats are reduced without copies, see [`floats`]. Otherwise the reduced axes are transposed to
-//! the end, so that each result is computed from one contiguous row.
+//! Adjacent axes of floats are reduced without copies, see [`floats`]. Otherwise the reduced axes are
+//! transposed to the end, so that each result is computed from one contiguous row.
 
 use std::mem;
 use std::ops::Range;
@@ -222,8 +222,8 @@ fn running(call: &mut Call<'_>, product: bool) -> Outcome {
     one(x)
 }
 
-/// Mean and variance of each row of floats; those of an empty row are not numbers. The number of empty rows has no
-/// bound in the data, so it is admitted like the elements of a tensor.
+/// Mean and variance of each row of floats; those of an empty row are not numbers. The number of empty rows
+/// has no bound in the data, so it is admitted like the elements of a tensor.
 pub(crate) fn moments(x: &AnyTensor, rows: usize, width: usize) -> Result<Vec<(f64, f64)>, KernelErrorKind> {
     check_size(&[rows], size_of::<(f64, f64)>())?;
     let mut all = vec![(f64::NAN, f64::NAN); rows];
@@ -255,8 +255,9 @@ fn part(extent: usize, inner: usize) -> usize {
     if inner == 1 { enough.max(1) } else { enough.next_multiple_of(BLOCK).max(BLOCK) }
 }
 
-/// Divides consecutive results of a reduction from `[outer, extent, inner]` to `[outer, inner]` where a new index of
-/// `outer` begins. Yields each part with the range of the elements from its first one to the end of its index.
+/// Divides consecutive results of a reduction from `[outer, extent, inner]` to `[outer, inner]` where a new
+/// index of `outer` begins. Yields each part with the range of the elements from its first one to the end of
+/// its index.
 struct Blocks<'a, T> {
     rest: &'a mut [T],
     /// Indices of the first result of the rest.

@@ -206,8 +206,8 @@ impl Windows {
         Ok(all)
     }
 
-    /// The first `width` windows of a row whose element at a kernel position of the last axis is inside the input,
-    /// as a range, and the index of the element of the first one.
+    /// The first `width` windows of a row whose element at a kernel position of the last axis is inside the
+    /// input, as a range, and the index of the element of the first one.
     pub(super) fn inside_of_row(&self, tap: usize, width: usize) -> (usize, usize, usize) {
         let Some(last) = self.input.len().checked_sub(1) else { return (0, 0, 0) };
         let (stride, extent) = (self.strides[last], self.input[last]);

@@ -17,8 +17,8 @@ pub(super) const OPERATORS: &[Operator] = &[widened("DFT", dft), widened("STFT",
 /// Units of work for each sample of a transform: about four times the logarithm of a long signal.
 const WORK_PER_SAMPLE: usize = 64;
 
-/// The transform of signals of one length, without normalisation. [`FftPlannerScalar`] computes the same results
-/// on every processor.
+/// The transform of signals of one length, without normalisation. [`FftPlannerScalar`] computes the same
+/// results on every processor.
 struct Transform {
     plan: Arc<dyn Fft<f64>>,
     scratch: Vec<Complex64>,

@@ -1,9 +1,9 @@
 //! Transposed convolution and `Col2Im`.
 //!
-//! A transposed convolution is a matrix product of the transposed weights and the input, followed by `col2im`:
-//! the columns of the product are added to the windows of the result. [`Scatter`] computes row by row of the
-//! result. The elements of a row at the same distance from a multiple of the stride receive adjacent columns,
-//! so they are summed in a buffer of their own and interleaved at the end.
+//! A transposed convolution is a matrix product of the transposed weights and the input, followed by
+//! `col2im`: the columns of the product are added to the windows of the result. [`Scatter`] computes row by
+//! row of the result. The elements of a row at the same distance from a multiple of the stride receive
+//! adjacent columns, so they are summed in a buffer of their own and interleaved at the end.
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;

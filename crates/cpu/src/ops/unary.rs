@@ -47,7 +47,8 @@ pub(super) const OPERATORS: &[Operator] = &[
 /// Minimum number of elements for which splitting across threads pays.
 const MIN_PARALLEL: usize = 1 << 16;
 
-/// A loop over elements. Functions use it as a trait object, so that they are not compiled for each function of an element.
+/// A loop over elements. Functions use it as a trait object, so that they are not compiled for each function
+/// of an element.
 trait ElementLoop<T>: Sync {
     fn fill(&self, from: &[T], to: &mut [T]);
     fn replace(&self, data: &mut [T]);
@@ -170,7 +171,8 @@ pub(super) fn each_of(data: &mut [f32], function: impl Fn(f32) -> f32) {
     );
 }
 
-/// Replaces every angle by the value of a function, which is `near` up to [`math::MAX_ANGLE`], and `any` beyond.
+/// Replaces every angle by the value of a function, which is `near` up to [`math::MAX_ANGLE`], and `any`
+/// beyond.
 fn each_angle(data: &mut [f32], near: impl Fn(f32) -> f32, any: impl Fn(f64) -> f64) {
     for data in data.chunks_mut(BLOCK) {
         if data.iter().fold(true, |all, x| all & (x.abs() <= math::MAX_ANGLE)) {

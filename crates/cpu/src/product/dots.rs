@@ -1,12 +1,12 @@
 //! Products of few rows with a column-major matrix, as dot products.
 //!
-//! Both sides are adjacent in memory along the inner axis, so both are read without packing. A tile computes a
-//! few rows and columns; its partial sums are vectors along the inner axis, whose elements are added at the end.
-//! A packed product is faster for many rows, because its sums need no such addition; for few rows, packing takes
-//! longer than the product.
+//! Both sides are adjacent in memory along the inner axis, so both are read without packing. A tile computes
+//! a few rows and columns; its partial sums are vectors along the inner axis, whose elements are added at the
+//! end. A packed product is faster for many rows, because its sums need no such addition; for few rows,
+//! packing takes longer than the product.
 //!
-//! **Invariant:** the order in which the products of a result are added depends on the shapes of both matrices
-//! only, so the bits do not depend on the number of threads.
+//! **Invariant:** the order in which the products of a result are added depends on the shapes of both
+//! matrices only, so the bits do not depend on the number of threads.
 
 use pulp::{Simd, WithSimd};
 
@@ -42,8 +42,8 @@ pub(super) struct Dots<'a, T> {
     pub(super) addend: Option<&'a [T]>,
 }
 
-/// Whether this product of a row-major and a column-major matrix is computed faster without packing, which each
-/// column needs once, while each result needs a summation.
+/// Whether this product of a row-major and a column-major matrix is computed faster without packing, which
+/// each column needs once, while each result needs a summation.
 pub(crate) fn fits<T: Lane>(rows: usize, depth: usize, columns: usize) -> bool {
     let few = rows.min(columns);
     T::IS_FLOAT && (few == 1 || few <= MAX_FEW && few * SUMMATION <= depth)
@@ -131,7 +131,8 @@ impl<T: Lane> Part<'_, T> {
         }
     }
 
-    /// Adds the products of a block of the inner axis, beginning at the step `first`, to a tile of the result.
+    /// Adds the products of a block of the inner axis, beginning at the step `first`, to a tile of the
+    /// result.
     #[inline(always)]
     fn tile<S: Simd, const R: usize>(&mut self, simd: S, row: usize, column: usize, first: usize) {
         let Self { dots, block, first_row, first_column, ref mut lines } = *self;

@@ -1,7 +1,7 @@
 //! Cuts a result into the parts that tasks write: blocks of columns by bands of rows.
 //!
-//! The parts of all rows are one list, which the thread of the caller allocates and frees. A list for each task would be freed by
-//! the thread that computes the task, which takes longer.
+//! The parts of all rows are one list, which the thread of the caller allocates and frees. A list for each
+//! task would be freed by the thread that computes the task, which takes longer.
 
 /// A row-major result, cut.
 pub(super) struct Grid<'a, T> {
@@ -27,7 +27,8 @@ pub(super) struct Part<'g, 'a, T> {
 }
 
 impl<'a, T> Grid<'a, T> {
-    /// Cuts a result of this many rows into blocks of these widths, which are one row together, and bands of `band` rows.
+    /// Cuts a result of this many rows into blocks of these widths, which are one row together, and bands of
+    /// `band` rows.
     pub(super) fn new(out: &'a mut [T], rows: usize, widths: &[usize], band: usize) -> Self {
         let columns: usize = widths.iter().sum();
         let mut parts: Vec<&mut [T]> = Vec::new();

@@ -7,11 +7,12 @@
 //! overflows 32 bits, because the left side is in `-255..=255` and the right side in `-128..=127`.
 //!
 //! Unsigned elements of the right side are stored as `element - 128`, and so are their zero points. A zero
-//! point `z` of the right side is not subtracted from its elements: `sum(a * (b - z)) = sum(a * b) - z * sum(a)`,
-//! and the row sums of `a` are known once the left side is packed. Symmetric weights need no correction.
+//! point `z` of the right side is not subtracted from its elements:
+//! `sum(a * (b - z)) = sum(a * b) - z * sum(a)`, and the row sums of `a` are known once the left side is
+//! packed. Symmetric weights need no correction.
 //!
-//! There is one block along the inner axis: the width of a block of columns is chosen so that all of its steps
-//! fit in the L2 cache, and sums stay in registers until they are complete.
+//! There is one block along the inner axis: the width of a block of columns is chosen so that all of its
+//! steps fit in the L2 cache, and sums stay in registers until they are complete.
 //!
 //! **Limit:** the multiply-add of pairs is used on x86-64 with AVX2 or AVX-512. Other processors run the same
 //! loops over arrays, which the compiler vectorises. Results are equal.

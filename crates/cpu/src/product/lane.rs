@@ -197,8 +197,8 @@ macro_rules! whole_lanes {
 
 whole_lanes!(i8, i16, i32, i64);
 
-/// Runs work on vectors of `T` with the widest ones of the processor. Debug builds do not vectorise the arrays of integers, so they
-/// compile such work once.
+/// Runs work on vectors of `T` with the widest ones of the processor. Debug builds do not vectorise the
+/// arrays of integers, so they compile such work once.
 #[inline(always)]
 pub(super) fn dispatch<T: Lane, W: WithSimd>(work: W) -> W::Output {
     // A constant condition, so that the other branch is not compiled.

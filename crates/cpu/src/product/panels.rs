@@ -12,8 +12,8 @@ const EDGE: usize = 16;
 /// Width of a panel in vectors, which is that of floats.
 const ACROSS: usize = 3;
 
-/// The right side of a product, packed into panels of columns, step by step along the inner axis. The last panel
-/// is padded with zeros.
+/// The right side of a product, packed into panels of columns, step by step along the inner axis. The last
+/// panel is padded with zeros.
 #[derive(Clone, Debug)]
 pub(crate) struct Panels<T> {
     data: Vec<T>,

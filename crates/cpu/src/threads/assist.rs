@@ -1,12 +1,12 @@
 //! Threads of the pool that wait for tasks without sleeping while a run is inside [`within`](super::within).
 //!
 //! A thread of `rayon` sleeps after some microseconds without work. To wake it takes about as long as a small
-//! kernel, and a run of a model consists of short kernels. An assistant is a job that executes other jobs until
-//! the run ends, or until it has found none for a while; the next divided kernel then calls it again.
+//! kernel, and a run of a model consists of short kernels. An assistant is a job that executes other jobs
+//! until the run ends, or until it has found none for a while; the next divided kernel then calls it again.
 //!
-//! A thread that waits for a job can start an assistant meanwhile, and then notices the end of that job late. An
-//! assistant therefore returns at once on the thread of a run, on a thread that waits for divided work, and on
-//! one that already assists.
+//! A thread that waits for a job can start an assistant meanwhile, and then notices the end of that job late.
+//! An assistant therefore returns at once on the thread of a run, on a thread that waits for divided work,
+//! and on one that already assists.
 
 use std::cell::Cell;
 use std::hint;
@@ -44,7 +44,8 @@ impl Drop for Engaged {
     }
 }
 
-/// Calls assistants if a run needs them and none is there: the threads of a pool, or of that of the current thread.
+/// Calls assistants if a run needs them and none is there: the threads of a pool, or of that of the current
+/// thread.
 pub(super) fn call(pool: Option<&ThreadPool>) {
     if IN_USE.load(Ordering::Relaxed) && ASSISTANTS.load(Ordering::Relaxed) == 0 {
         match pool {
@@ -64,8 +65,8 @@ fn assist() {
     ASSISTANTS.fetch_sub(1, Ordering::Relaxed);
 }
 
-/// Waits while a condition holds, until [`PATIENCE`] searches for a job in a row have found none. A thread of a pool
-/// executes the jobs that it finds.
+/// Waits while a condition holds, until [`PATIENCE`] searches for a job in a row have found none. A thread of
+/// a pool executes the jobs that it finds.
 pub(super) fn while_busy(condition: &dyn Fn() -> bool) {
     let mut idle = 0;
     while idle < PATIENCE && condition() {

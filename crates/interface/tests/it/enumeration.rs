@@ -1,8 +1,9 @@
 //! Verdicts about random pairs of interfaces, compared with a slow model that enumerates calls.
 //!
-//! The model has numbers instead of symbols. A program can replace another if it accepts each call that the other accepts,
-//! and if the other can return each result that it then returns. Random extents are numbers, `times * symbol + plus`, and
-//! unknown extents. The numbers that are tried decide these, because they exceed each random number.
+//! The model has numbers instead of symbols. A program can replace another if it accepts each call that the
+//! other accepts, and if the other can return each result that it then returns. Random extents are numbers,
+//! `times * symbol + plus`, and unknown extents. The numbers that are tried decide these, because they exceed
+//! each random number.
 
 use proptest::prelude::Rng as _;
 use proptest::test_runner::{RngAlgorithm, TestRng};
@@ -246,8 +247,8 @@ impl Drawn {
     }
 }
 
-/// The pairs of ports with the names of a list. `None` if a port is absent, or if a type of the wide list does not contain
-/// that of the narrow one for any extents.
+/// The pairs of ports with the names of a list. `None` if a port is absent, or if a type of the wide list
+/// does not contain that of the narrow one for any extents.
 fn paired<'d>(wide: &'d [Port], narrow: &'d [Port], names: &'d [Port]) -> Option<Vec<(&'d Port, &'d Port)>> {
     let find = |list: &'d [Port], name: &str| list.iter().find(|port| port.name == name);
     let mut pairs = Vec::new();
@@ -278,7 +279,8 @@ fn replaces(given: &Drawn, expected: &Drawn) -> bool {
     if inputs.iter().any(|(given, expected)| expected.optional && !given.optional) {
         return false;
     }
-    // The ports whose ranks the acceptor knows come first, so that numbers of other ports are at the end of a call.
+    // The ports whose ranks the acceptor knows come first, so that numbers of other ports are at the end of a
+    // call.
     let known = |pairs: &[(&Port, &Port)]| -> [Vec<Extent>; 3] {
         let (known, unknown): (Vec<_>, Vec<_>) =
             pairs.iter().copied().partition(|(wide, _)| wide.shape.is_some());
@@ -299,8 +301,8 @@ fn replaces(given: &Drawn, expected: &Drawn) -> bool {
     )
 }
 
-/// Whether callers that bind by position find the ports that they expect: inputs that they do not know are omitted, and
-/// outputs that they do not know follow the others.
+/// Whether callers that bind by position find the ports that they expect: inputs that they do not know are
+/// omitted, and outputs that they do not know follow the others.
 fn keeps_positions(given: &Drawn, expected: &Drawn) -> bool {
     let names = |list: &[Port]| list.iter().map(|port| port.name).collect::<Vec<_>>();
     let (before, after) = (names(&expected.inputs), names(&given.inputs));

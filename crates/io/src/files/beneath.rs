@@ -1,7 +1,8 @@
 //! Opens a file inside a folder without following a link.
 //!
-//! Each part of the path is opened relative to the folder before it, and must not be a link. So a part that another program replaces
-//! meanwhile does not lead out of the folder, as it would for paths that are tested first and opened afterwards.
+//! Each part of the path is opened relative to the folder before it, and must not be a link. So a part that
+//! another program replaces meanwhile does not lead out of the folder, as it would for paths that are tested
+//! first and opened afterwards.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -24,7 +25,8 @@ pub(crate) fn open(folder: &Path, parts: &[&OsStr]) -> Result<Found> {
     let Some((last, folders)) = parts.split_last() else {
         return Err(std::io::Error::from(std::io::ErrorKind::InvalidInput));
     };
-    // A pipe that replaces the file after the test does not block, and a terminal does not become that of the process.
+    // A pipe that replaces the file after the test does not block, and a terminal does not become that of the
+    // process.
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let mut at = File::open(folder)?;
     let kind_of = |at: &File, part: &OsStr| -> Result<FileType> {
@@ -50,7 +52,8 @@ pub(crate) fn open(folder: &Path, parts: &[&OsStr]) -> Result<Found> {
     Ok(Found::File(file))
 }
 
-/// As above, with a test before the opening: there is no portable way to open a part of a path without following it.
+/// As above, with a test before the opening: there is no portable way to open a part of a path without
+/// following it.
 #[cfg(not(unix))]
 pub(crate) fn open(folder: &Path, parts: &[&OsStr]) -> Result<Found> {
     let mut path = folder.to_path_buf();

@@ -1,10 +1,12 @@
 //! Locations of side files in a model that is made from other models.
 //!
-//! A location in a model is relative to the folder of the model. A result in the same folder or above refers to the same
-//! files: their locations get the path from the folder of the result to that of the model. Other files have to be copied, as
-//! `RESULT.NAME`. A second run replaces the copies of the first one: those that the model at the path of the result refers to.
+//! A location in a model is relative to the folder of the model. A result in the same folder or above refers
+//! to the same files: their locations get the path from the folder of the result to that of the model. Other
+//! files have to be copied, as `RESULT.NAME`. A second run replaces the copies of the first one: those that
+//! the model at the path of the result refers to.
 //!
-//! **Invariant:** two models never refer to one new location for two different files, and no copy replaces an unrelated file.
+//! **Invariant:** two models never refer to one new location for two different files, and no copy replaces an
+//! unrelated file.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
@@ -189,7 +191,8 @@ pub fn relocate(
     Ok(relocated)
 }
 
-/// The files that a model at a path refers to; none if there is no model. `folder` is the absolute one of the path.
+/// The files that a model at a path refers to; none if there is no model. `folder` is the absolute one of the
+/// path.
 fn side_files(path: &Path, folder: &Path) -> HashSet<PathBuf> {
     let Ok(bytes) = crate::files::open(path) else { return HashSet::new() };
     let locations = ModelView::new(&bytes).map(|model| locations(&model)).unwrap_or_default();

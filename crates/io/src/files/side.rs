@@ -1,9 +1,10 @@
 //! Tensors that a model stores in separate files.
 //!
-//! A model is not trusted. Its side files are named by relative paths inside its folder. Links, files with other hard links
-//! and ranges outside the file are refused.
+//! A model is not trusted. Its side files are named by relative paths inside its folder. Links, files with
+//! other hard links and ranges outside the file are refused.
 //!
-//! **Invariant:** [`report_missing`] reports exactly the files that [`SideFiles`] refuses: both go through [`open`] and [`range`].
+//! **Invariant:** [`report_missing`] reports exactly the files that [`SideFiles`] refuses: both go through
+//! [`open`] and [`range`].
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -99,7 +100,8 @@ pub fn report_missing_by(checked: &mut Checked<'_>, mut size_of: impl FnMut(&str
     let mut sizes: HashMap<&str, Result<u64, String>> = HashMap::new();
     for external in checked.external_data() {
         let ExternalTensor { site, location, offset, bytes } = external;
-        // An empty location and sizes that are unknown are errors of the model, which are reported without files.
+        // An empty location and sizes that are unknown are errors of the model, which are reported without
+        // files.
         let (false, Some(bytes)) = (location.is_empty(), bytes) else { continue };
         let size = sizes.entry(location).or_insert_with(|| size_of(location));
         let read = size.clone().and_then(|size| range(location, offset, bytes, size));
@@ -116,8 +118,8 @@ fn range(location: &str, offset: u64, bytes: u64, size: u64) -> Result<u64, Stri
     })
 }
 
-/// The number of bytes of side files that the tensors of a model use. A part that several tensors share counts once, and files that
-/// cannot be read have none.
+/// The number of bytes of side files that the tensors of a model use. A part that several tensors share
+/// counts once, and files that cannot be read have none.
 #[must_use]
 pub fn used(checked: &Checked<'_>, folder: Option<&Path>) -> u64 {
     let mut sizes: HashMap<&str, u64> = HashMap::new();

@@ -1,7 +1,7 @@
 //! Small tensors in side files, whose values decide shapes.
 //!
-//! A check reads only the tensors that its rules ask for, each at most [`MAX_BYTES`] long. A tensor that cannot be read has no
-//! value; [`report_missing`](crate::files::report_missing) states the reason.
+//! A check reads only the tensors that its rules ask for, each at most [`MAX_BYTES`] long. A tensor that
+//! cannot be read has no value; [`report_missing`](crate::files::report_missing) states the reason.
 
 use std::collections::HashMap;
 use std::fs::File;

@@ -1,8 +1,9 @@
 //! Reads a file by byte ranges with adaptive read-ahead.
 //!
-//! Records that follow each other are read in blocks that double up to `MAX_BLOCK`. After a jump over a payload, blocks
-//! start again at `MIN_BLOCK`, because the next payload is often a few hundred bytes away. Short payloads are read and
-//! discarded while that is cheap, since a request takes longer than a few kilobytes do.
+//! Records that follow each other are read in blocks that double up to `MAX_BLOCK`. After a jump over a
+//! payload, blocks start again at `MIN_BLOCK`, because the next payload is often a few hundred bytes away.
+//! Short payloads are read and discarded while that is cheap, since a request takes longer than a few
+//! kilobytes do.
 //!
 //! **Invariant:** no request and no allocation exceeds what is left of [`Limits`].
 

@@ -1,23 +1,26 @@
 //! The skeleton of a model: the same graph without the payloads of large tensors.
 //!
-//! The walk reads the records of models, graphs, nodes, attributes and tensors, and copies them. A message that loses a
-//! payload is written again with its new length; all other records are copied verbatim. Of a tensor,
+//! The walk reads the records of models, graphs, nodes, attributes and tensors, and copies them. A message
+//! that loses a payload is written again with its new length; all other records are copied verbatim. Of a
+//! tensor,
 //!
 //! - payloads up to `SMALL` bytes, and integers that may decide shapes, stay;
-//! - a larger payload is replaced by the declaration of external data in the file [`OMITTED`], with its length, so that
-//!   the checker still compares the length with type and dims. For `int32_data`, `int64_data` and `uint64_data` it does
-//!   not, because their number of elements is not known without reading them;
-//! - payloads that are wrong in another way (two of them, the wrong field) are replaced by short ones that are wrong in
-//!   the same way.
+//! - a larger payload is replaced by the declaration of external data in the file [`OMITTED`], with its
+//!   length, so that the checker still compares the length with type and dims. For `int32_data`, `int64_data`
+//!   and `uint64_data` it does not, because their number of elements is not known without reading them;
+//! - payloads that are wrong in another way (two of them, the wrong field) are replaced by short ones that
+//!   are wrong in the same way.
 //!
-//! Strings above `SMALL` bytes in attributes and in tensors of strings are cut. Malformed records are copied in part, so
-//! that the checker reports them. Byte offsets in its messages are those of the skeleton, and a message about the wrong size
-//! of an omitted payload names `external_data`.
+//! Strings above `SMALL` bytes in attributes and in tensors of strings are cut. Malformed records are copied
+//! in part, so that the checker reports them. Byte offsets in its messages are those of the skeleton, and a
+//! message about the wrong size of an omitted payload names `external_data`.
 //!
-//! **Invariant:** a check of the skeleton finds the problems of the file, except: payload sizes in the three fields above,
-//! the order of more than `SMALL` bytes of sparse indices, and shapes that more than 1024 floats decide.
+//! **Invariant:** a check of the skeleton finds the problems of the file, except: payload sizes in the three
+//! fields above, the order of more than `SMALL` bytes of sparse indices, and shapes that more than 1024
+//! floats decide.
 //!
-//! **Invariant:** the walk terminates for any bytes. It descends at most `MAX_DEPTH` messages; deeper ones are copied.
+//! **Invariant:** the walk terminates for any bytes. It descends at most `MAX_DEPTH` messages; deeper ones
+//! are copied.
 
 use std::collections::BTreeSet;
 
@@ -86,7 +89,8 @@ impl Message {
     }
 }
 
-/// The skeleton of a file of `size` bytes whose first bytes are `first`, with the counts of reads including the first.
+/// The skeleton of a file of `size` bytes whose first bytes are `first`, with the counts of reads including
+/// the first.
 ///
 /// # Errors
 /// The source fails, or a limit is reached.
@@ -220,7 +224,8 @@ impl Walk<'_> {
     /// Copies the beginning of the rest of a message, so that the checker finds the malformed record in it.
     fn malformed(&mut self, at: u64, end: u64, out: &mut Vec<u8>) -> Result<(), FetchError> {
         let is_group = self.reader.bytes(at, at + 1)?.first().is_some_and(|key| key & 7 == 3);
-        // Groups are well formed. No program writes them into models, so they are copied with all that follows.
+        // Groups are well formed. No program writes them into models, so they are copied with all that
+        // follows.
         let stop = if is_group { end } else { end.min(at + PREFIX) };
         self.copy(at, stop, out)
     }

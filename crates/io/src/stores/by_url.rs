@@ -71,7 +71,8 @@ impl Threads {
 }
 
 impl Drop for Threads {
-    /// Ends the threads without waiting for them: a name lookup may take seconds, and after a fork there are none.
+    /// Ends the threads without waiting for them: a name lookup may take seconds, and after a fork there are
+    /// none.
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
@@ -80,7 +81,8 @@ impl Drop for Threads {
 }
 
 impl Stores {
-    /// Stores with options, by their names in `object_store`, and with `max_retries` and `retry_timeout` (in seconds).
+    /// Stores with options, by their names in `object_store`, and with `max_retries` and `retry_timeout` (in
+    /// seconds).
     ///
     /// # Errors
     /// No store has such an option, or the threads cannot be started.

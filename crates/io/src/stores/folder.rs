@@ -127,7 +127,8 @@ impl Folder {
         }
     }
 
-    /// Creates an object that does not exist yet. Of several writers at the same time, one gets [`Created::Written`].
+    /// Creates an object that does not exist yet. Of several writers at the same time, one gets
+    /// [`Created::Written`].
     ///
     /// # Errors
     /// The store refuses the request, or does not answer. In the second case, the object may exist.
@@ -247,8 +248,9 @@ impl Folder {
         Ok((folders, objects))
     }
 
-    /// Of a local folder: the files that interrupted writes of objects left directly in `folder`, if they were last changed at `before` or
-    /// earlier (seconds of the Unix epoch). `is_object` tests the names of objects. Readers never see these files. Other stores have none.
+    /// Of a local folder: the files that interrupted writes of objects left directly in `folder`, if they
+    /// were last changed at `before` or earlier (seconds of the Unix epoch). `is_object` tests the names of
+    /// objects. Readers never see these files. Other stores have none.
     ///
     /// # Errors
     /// The folder cannot be listed.

@@ -1,5 +1,5 @@
-//! Local folders of objects. They have regular files and folders only: a link leads to files of others, and opening a pipe waits for a
-//! writer.
+//! Local folders of objects. They have regular files and folders only: a link leads to files of others, and
+//! opening a pipe waits for a writer.
 
 use std::io;
 use std::path::Path;
@@ -9,7 +9,8 @@ use crate::stores::error::StoreError;
 use crate::stores::folder::Listed;
 use crate::stores::staging;
 
-/// Returns an error if an object or folder below a root is a link or another special file, or is reached through a link.
+/// Returns an error if an object or folder below a root is a link or another special file, or is reached
+/// through a link.
 pub(crate) fn check(root: &Path, name: &str) -> Result<(), StoreError> {
     let mut path = root.to_path_buf();
     for part in name.split('/') {
@@ -29,7 +30,8 @@ fn check_kind(path: &Path, kind: std::fs::FileType) -> Result<(), StoreError> {
     Err(StoreError::Irregular(path.display().to_string(), what))
 }
 
-/// The objects below a folder in any order, those after the name `after` only; `None` if there are more than `max`.
+/// The objects below a folder in any order, those after the name `after` only; `None` if there are more than
+/// `max`.
 pub(crate) fn list(
     root: &Path,
     folder: &str,

@@ -1,14 +1,15 @@
 //! Leftovers of interrupted writes in local folders.
 //!
-//! `object_store` writes to `NAME#NUMBER`, synchronises it, and renames it or links it to `NAME`. It ignores files of such names
-//! otherwise, so they can be removed only by their paths.
+//! `object_store` writes to `NAME#NUMBER`, synchronises it, and renames it or links it to `NAME`. It ignores
+//! files of such names otherwise, so they can be removed only by their paths.
 
 use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// The names of the files of interrupted writes of objects directly in a folder. `is_object` tests the names of objects: files of other
-/// programs are not listed. Times are compared as whole seconds, as those of objects.
+/// The names of the files of interrupted writes of objects directly in a folder. `is_object` tests the names
+/// of objects: files of other programs are not listed. Times are compared as whole seconds, as those of
+/// objects.
 pub(crate) fn find(folder: &Path, before: i64, is_object: impl Fn(&str) -> bool) -> io::Result<Vec<String>> {
     let after = u64::try_from(before.saturating_add(1)).unwrap_or_default();
     let after = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(after));

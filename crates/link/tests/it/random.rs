@@ -1,7 +1,7 @@
 //! Random programs, cut in two and linked again.
 //!
-//! A cut yields two models. All their values get names from one short list, so most names of one model also occur in the
-//! other one. The linked model must have the types and the results of both models in sequence.
+//! A cut yields two models. All their values get names from one short list, so most names of one model also
+//! occur in the other one. The linked model must have the types and the results of both models in sequence.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -72,7 +72,8 @@ pub(crate) fn run(model: &Bytes, inputs: HashMap<String, Datum>) -> Result<HashM
     Ok(outcome.outputs.into_iter().collect())
 }
 
-/// Whether two values are equal, up to the rounding of floats: kernels that are fused across the cut add in another order.
+/// Whether two values are equal, up to the rounding of floats: kernels that are fused across the cut add in
+/// another order.
 pub(crate) fn equal(left: &Datum, right: &Datum) -> bool {
     match (left, right) {
         (Datum::Tensor(left), Datum::Tensor(right)) => {

@@ -189,8 +189,8 @@ macro_rules! value_method {
     };
 }
 
-/// Defines the operators of a table. A line contains the operator with its version, its first input if that is
-/// a single value, the other inputs, the required and the optional attributes, and the methods.
+/// Defines the operators of a table. A line contains the operator with its version, its first input if that
+/// is a single value, the other inputs, the required and the optional attributes, and the methods.
 macro_rules! operators {
     ($(
         $op:literal $since:literal $first:tt $inputs:tt $required:tt $attrs:tt

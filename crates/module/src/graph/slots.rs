@@ -191,7 +191,8 @@ operators! {
         params "Params"(when: Option<&ValueRef>);
     }
     AggregatorSlot {
-        /// Adds the contribution of a peer (`peer_id`) with optional metadata (`bytes`). Returns a trigger of completion.
+        /// Adds the contribution of a peer (`peer_id`) with optional metadata (`bytes`). Returns a trigger of
+        /// completion.
         contribute "Contribute"(source: &ValueRef, element: &ValueRef, metadata: Option<&ValueRef>);
         /// Returns the aggregate of the contributions, after an optional trigger.
         #[must_use]
@@ -230,7 +231,8 @@ operators! {
 }
 
 impl IndexSlot {
-    /// Returns the ids of the `k` vectors nearest to a query as a `uint64` tensor, and their distances as a `float` tensor.
+    /// Returns the ids of the `k` vectors nearest to a query as a `uint64` tensor, and their distances as a
+    /// `float` tensor.
     #[track_caller]
     #[must_use]
     pub fn search(&self, query: &ValueRef, k: i64) -> (ValueRef, ValueRef) {

@@ -41,8 +41,8 @@ impl Graph {
         (payload, sender)
     }
 
-    /// Adds an output of the module that goes to peers instead of the caller, and returns the id of the request, of
-    /// type `wire_req_id`. The value is an output of the part that runs at the peers.
+    /// Adds an output of the module that goes to peers instead of the caller, and returns the id of the
+    /// request, of type `wire_req_id`. The value is an output of the part that runs at the peers.
     ///
     /// The program that runs the module can wait for the answers of the peers.
     #[track_caller]

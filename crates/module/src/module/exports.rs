@@ -1,9 +1,9 @@
 //! Public functions of a program.
 //!
-//! The main function of a program is public. A module that it calls is a *private* function: it becomes a part of its
-//! caller, and neither its name nor its types are exported. A module that is exported is a public function: it is compiled
-//! as a program of its own, with slots bound by the same compiler, and other programs can import it next to the main
-//! function. A program can call a module that it also exports.
+//! The main function of a program is public. A module that it calls is a *private* function: it becomes a
+//! part of its caller, and neither its name nor its types are exported. A module that is exported is a public
+//! function: it is compiled as a program of its own, with slots bound by the same compiler, and other
+//! programs can import it next to the main function. A program can call a module that it also exports.
 
 use super::Module;
 use crate::authoring::AuthoringErrorKind;
@@ -11,8 +11,8 @@ use crate::graph::Graph;
 use crate::location::SourceLocation;
 
 impl Graph {
-    /// Exports a module as a public function of the program. The exports of an exported module are exported too; those of a
-    /// module that is only called are not.
+    /// Exports a module as a public function of the program. The exports of an exported module are exported
+    /// too; those of a module that is only called are not.
     #[track_caller]
     pub fn export(&self, module: &dyn Module) {
         let location = SourceLocation::here();

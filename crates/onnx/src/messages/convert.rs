@@ -22,8 +22,8 @@ impl AttributeProto {
 
     /// The types with non-empty value fields, singular types first.
     pub(crate) fn filled(&self) -> impl Iterator<Item = AttributeType> {
-        // A field with the default value counts as absent, unless the attribute has no declared type: then every
-        // present field implies a type.
+        // A field with the default value counts as absent, unless the attribute has no declared type: then
+        // every present field implies a type.
         let untyped = self.r#type() == AttributeType::Undefined;
         let fields = [
             (AttributeType::Float, self.f.is_some_and(|f| untyped || f.to_bits() != 0)),

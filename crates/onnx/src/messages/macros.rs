@@ -1,9 +1,9 @@
 //! The declaration macros of the message structs.
 //!
-//! `messages!` resembles `#[derive(prost::Message)]` and also preserves unknown fields. The derive macros of prost would also add a
-//! fifth to the time until this crate compiles, because they need a parser of Rust. From one line per field
-//! it generates the struct, its [`prost::Message`] implementation, the getters of optional fields and the
-//! [`schema`](super::schema). A line has the form
+//! `messages!` resembles `#[derive(prost::Message)]` and also preserves unknown fields. The derive macros of
+//! prost would also add a fifth to the time until this crate compiles, because they need a parser of Rust.
+//! From one line per field it generates the struct, its [`prost::Message`] implementation, the getters of
+//! optional fields and the [`schema`](super::schema). A line has the form
 //! `pub name: RustType = label kind number`, with the labels
 //!
 //! | label | Rust type | wire form |
@@ -14,8 +14,8 @@
 //! | `enumeration` | `Option<i32>` | an open enum: unknown numbers are kept |
 //! | `oneof` | `Option<E>` | at most one of several numbers, `E` is declared by `oneofs!` |
 //!
-//! and as `kind` the name of a module of [`encoding`](super::encoding). Fields are declared and encoded in the order of their
-//! numbers.
+//! and as `kind` the name of a module of [`encoding`](super::encoding). Fields are declared and encoded in
+//! the order of their numbers.
 
 macro_rules! messages {
     ($(

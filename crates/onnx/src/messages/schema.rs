@@ -1,7 +1,7 @@
 //! The schema of the messages as data: numbers, names and kinds of fields.
 //!
-//! prost does not report the offset of an error. [`find_error`] decodes the bytes by the schema and
-//! returns the first error with its offset; [`read`](super::read) calls it after an error of prost. Tests generate
+//! prost does not report the offset of an error. [`find_error`] decodes the bytes by the schema and returns
+//! the first error with its offset; [`read`](super::read) calls it after an error of prost. Tests generate
 //! random messages from the schema and compare it with the descriptors of the reference package.
 
 use crate::error::{DecodeError, ErrorKind, FieldName};

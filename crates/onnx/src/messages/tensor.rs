@@ -16,7 +16,8 @@ messages! {
         pub segment: Option<tensor_proto::Segment> = optional message 3,
         /// Elements of float and complex64.
         pub float_data: Vec<f32> = packed float 4,
-        /// Elements of the integer types up to 32 bits, of bool and of the float types of 16 bits and less, as bits.
+        /// Elements of the integer types up to 32 bits, of bool and of the float types of 16 bits and less,
+        /// as bits.
         pub int32_data: Vec<i32> = packed int32 5,
         /// Elements of string.
         pub string_data: Vec<Bytes> = repeated bytes 6,

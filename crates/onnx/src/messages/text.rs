@@ -1,7 +1,7 @@
 //! Text fields of messages.
 //!
-//! proto2 distinguishes an absent text from an empty one, and a message keeps the difference, so that it is written as it
-//! was read. To authors and readers both are the empty text.
+//! proto2 distinguishes an absent text from an empty one, and a message keeps the difference, so that it is
+//! written as it was read. To authors and readers both are the empty text.
 //!
 //! ```
 //! use typeloom_onnx::messages::NodeProto;

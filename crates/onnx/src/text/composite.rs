@@ -1,7 +1,7 @@
 //! The notation of composite types.
 //!
-//! ONNX has no type with named parts. A composite is the opaque type of the domain [`COMPOSITE_DOMAIN`] whose name is
-//! the list of its children, each a type in the textual syntax:
+//! ONNX has no type with named parts. A composite is the opaque type of the domain [`COMPOSITE_DOMAIN`] whose
+//! name is the list of its children, each a type in the textual syntax:
 //!
 //! ```text
 //! composite{a: float[N], "my part": ?@"ai.bytesandbrains.peer_id", inner: composite{b: int64}}

@@ -3,10 +3,11 @@
 /// The endings of names of files in the textual syntax; the first two are those of the reference.
 pub const SUFFIXES: [&str; 3] = [".onnxtxt", ".onnxtext", ".onnx.txt"];
 
-/// Whether a file with these bytes is a model in the textual syntax that begins with its header, `<ir_version: ...>`.
+/// Whether a file with these bytes is a model in the textual syntax that begins with its header,
+/// `<ir_version: ...>`.
 ///
-/// No serialized model begins with these bytes: read as the key of a field, each has a wire type that its field in a model
-/// cannot have.
+/// No serialized model begins with these bytes: read as the key of a field, each has a wire type that its
+/// field in a model cannot have.
 #[must_use]
 pub fn is_text(file: &[u8]) -> bool {
     let mut rest = file.trim_ascii_start();

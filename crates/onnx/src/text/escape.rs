@@ -70,8 +70,8 @@ pub fn escape_lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(lines.join("\n"))
 }
 
-/// A JSON text in which each [unsafe](is_unsafe) character is an escape of hexadecimal digits (RFC 8259, section 7). They occur in
-/// strings only, apart from the line breaks of the layout, which are preserved.
+/// A JSON text in which each [unsafe](is_unsafe) character is an escape of hexadecimal digits (RFC 8259,
+/// section 7). They occur in strings only, apart from the line breaks of the layout, which are preserved.
 #[must_use]
 pub fn escape_json(json: &str) -> Cow<'_, str> {
     let is_unsafe_in_json = |c: char| is_unsafe(c) && c != '\n';

@@ -81,7 +81,8 @@ pub fn parse_node(text: &str) -> std::result::Result<NodeProto, ParseError> {
 
 /// Parses a type, such as `float[batch, 3, 224, 224]` or `seq(map(int64, float))`.
 ///
-/// As in ONNX's syntax, `float` is a scalar and `float[]` a tensor of unknown rank, for which `float[...]` is another notation.
+/// As in ONNX's syntax, `float` is a scalar and `float[]` a tensor of unknown rank, for which `float[...]` is
+/// another notation.
 pub fn parse_type(text: &str) -> std::result::Result<TypeProto, ParseError> {
     whole(text, Parser::ty)
 }

@@ -9,7 +9,8 @@ views! {
     NodeView,
 }
 
-// Reading nodes is the hottest loop of checking a model; without inlining it takes a quarter more instructions.
+// Reading nodes is the hottest loop of checking a model; without inlining it takes a quarter more
+// instructions.
 fields! {
     #[inline(always)]
     pub enum NodeField of NodeView ("NodeProto"), NodeFields;

@@ -32,7 +32,8 @@ impl Storage {
         Some(Self { dtype, field: TypedField::of(dtype) })
     }
 
-    /// Size in bytes of `count` elements in `raw_data`, rounded up from bits; `None` for strings, which `raw_data` cannot hold.
+    /// Size in bytes of `count` elements in `raw_data`, rounded up from bits; `None` for strings, which
+    /// `raw_data` cannot hold.
     fn bytes(self, count: u64) -> Option<u64> {
         let bits = u64::from(self.dtype.size_bits()?);
         // Groups of eight elements take a whole number of bytes.
@@ -69,8 +70,8 @@ impl Storage {
     }
 }
 
-/// The number of the typed field (`float_data`, `int32_data`, ...) for elements of a type, by the type's number; `None` for
-/// an unknown type.
+/// The number of the typed field (`float_data`, `int32_data`, ...) for elements of a type, by the type's
+/// number; `None` for an unknown type.
 #[must_use]
 pub fn typed_field(data_type: i32) -> Option<u32> {
     Storage::of(data_type).map(|storage| storage.field.number())

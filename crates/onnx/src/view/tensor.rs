@@ -99,8 +99,8 @@ impl TensorHeader<'_> {
         Ok(self.extend_ints(limit, &mut list)?.then_some(list))
     }
 
-    /// Appends the elements to a list. If it returns `false`, [`TensorHeader::int_values`] returns `None`, and elements that the
-    /// list received are no values of the tensor.
+    /// Appends the elements to a list. If it returns `false`, [`TensorHeader::int_values`] returns `None`,
+    /// and elements that the list received are no values of the tensor.
     pub fn extend_ints(&self, limit: usize, list: &mut impl Extend<i64>) -> Result<bool, DecodeError> {
         let Some(storage) = Storage::of(self.data_type).filter(|it| it.is_integer()) else {
             return Ok(false);
@@ -176,7 +176,8 @@ impl TensorHeader<'_> {
 
 getters! {
     TensorView of "TensorProto";
-    /// Location of the elements, if they are in another file: entries `location`, `offset`, `length`, `checksum`.
+    /// Location of the elements, if they are in another file: entries `location`, `offset`, `length`,
+    /// `checksum`.
     13 "external_data" all EntryView external_data;
     /// Metadata entries.
     16 "metadata_props" all EntryView metadata_props;

@@ -1,8 +1,8 @@
 //! Shape rules written in Rust for described operators.
 //!
-//! A description supplies the signature; the closure reads and sets symbolic dims through [`OperatorCx`], a small
-//! subset of the solver's rule interface. The closure must be a pure function of the data it reads, because the solver
-//! memoises rule applications.
+//! A description supplies the signature; the closure reads and sets symbolic dims through [`OperatorCx`], a
+//! small subset of the solver's rule interface. The closure must be a pure function of the data it reads,
+//! because the solver memoises rule applications.
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::{Port, RuleCx, RuleError, RuleResult, ShapeRule};
@@ -130,8 +130,8 @@ impl OperatorCx<'_, '_, '_> {
         dims.variables_of(dim).is_empty().then(|| dims.display(dim).to_string())
     }
 
-    /// Parses the text of a dim. `named` are dims that the text refers to by names of the caller; all other names are
-    /// symbols of the model.
+    /// Parses the text of a dim. `named` are dims that the text refers to by names of the caller; all other
+    /// names are symbols of the model.
     ///
     /// # Errors
     /// [`OperatorError`] if the text is no dim.
@@ -169,7 +169,8 @@ impl OperatorCx<'_, '_, '_> {
         self.0.set_shape(Port::Out(output), &shape).map_err(OperatorError)
     }
 
-    /// Requires an axis of one input to equal an axis of another. An undecided requirement becomes a condition of the model.
+    /// Requires an axis of one input to equal an axis of another. An undecided requirement becomes a
+    /// condition of the model.
     ///
     /// # Errors
     /// [`OperatorError`] if the two are never equal.

@@ -257,7 +257,8 @@ impl<'r> Bindings<'r> {
         Ok(ClauseState::Done)
     }
 
-    /// Requires an extent to be one of several values. What is left open is a condition only if one value is 1.
+    /// Requires an extent to be one of several values. What is left open is a condition only if one value is
+    /// 1.
     fn one_of(&mut self, cx: &mut RuleCx<'_, '_>, values: &[Expr], at: Extent) -> RuleResult<ClauseState> {
         let mut known = DimVec::new();
         for value in values {

@@ -1,20 +1,22 @@
 //! The affine analysis of positions: which elements the index tensors of a model have.
 //!
-//! Gather and its relatives fail in a run if an index is outside of its axis. Exporters compute indices from ranges, so
-//! a decoder with a cache reads its mask at `Range(0, past + sequence)`, at `Range(0, batch)*length + Range(..)` in a
-//! flattened mask, or at tuples that Concat makes. The lengths of these ranges are symbols, so no element can be
-//! computed. But each element is an affine function of its position ([`Affine`]), and the greatest one gives the
-//! condition under which the model runs: `past + sequence <= length`.
+//! Gather and its relatives fail in a run if an index is outside of its axis. Exporters compute indices from
+//! ranges, so a decoder with a cache reads its mask at `Range(0, past + sequence)`, at
+//! `Range(0, batch)*length + Range(..)` in a flattened mask, or at tuples that Concat makes. The lengths of
+//! these ranges are symbols, so no element can be computed. But each element is an affine function of its
+//! position ([`Affine`]), and the greatest one gives the condition under which the model runs:
+//! `past + sequence <= length`.
 //!
-//! Algorithm: abstract interpretation with affine forms over symbolic counts. [`arithmetic`] has the transfer functions
-//! of operators that compute with elements, [`moves`] those of operators that move them. A result is exact as long as
-//! it is affine; a monotone function of forms on different axes has the elements between two symbolic ends that both
-//! occur ([`Variable::Function`]). Any other result is not followed. So the ends of a form occur in every tensor without
-//! empty axes, and [`require_positions`] reports conditions that are necessary, never approximations.
+//! Algorithm: abstract interpretation with affine forms over symbolic counts. [`arithmetic`] has the transfer
+//! functions of operators that compute with elements, [`moves`] those of operators that move them. A result
+//! is exact as long as it is affine; a monotone function of forms on different axes has the elements between
+//! two symbolic ends that both occur ([`Variable::Function`]). Any other result is not followed. So the ends
+//! of a form occur in every tensor without empty axes, and [`require_positions`] reports conditions that are
+//! necessary, never approximations.
 //!
-//! A form has at most [`MAX_TERMS`] terms and a tensor at most [`MAX_PARTS`] parts, so one node costs a bounded number of
-//! operations on dims. A listed operand, which has at most [`MAX_ELEMENTS`](typeloom_solver::rule::MAX_ELEMENTS)
-//! elements, is read once.
+//! A form has at most [`MAX_TERMS`] terms and a tensor at most [`MAX_PARTS`] parts, so one node costs a
+//! bounded number of operations on dims. A listed operand, which has at most
+//! [`MAX_ELEMENTS`](typeloom_solver::rule::MAX_ELEMENTS) elements, is read once.
 
 use std::sync::Arc;
 
@@ -114,7 +116,8 @@ fn is_natural(cx: &mut RuleCx<'_, '_>, dim: DimId) -> bool {
     cx.is_positive_in_runs(next)
 }
 
-/// The least and the greatest element of a tensor without empty axes; `None` if the sign of a coefficient is unknown.
+/// The least and the greatest element of a tensor without empty axes; `None` if the sign of a coefficient is
+/// unknown.
 fn ends(cx: &mut RuleCx<'_, '_>, form: &Form) -> Option<(DimId, DimId)> {
     let (mut least, mut greatest) = (form.base, form.base);
     for term in &form.terms {
@@ -171,7 +174,8 @@ pub(super) fn require_positions(cx: &mut RuleCx<'_, '_>, port: Port, axis: Exten
     affine.parts.iter().try_for_each(|part| require_part(cx, port, part, &extents, axis))
 }
 
-/// Requires the elements of each column, along the last axis of a port, to be positions along one of the axes.
+/// Requires the elements of each column, along the last axis of a port, to be positions along one of the
+/// axes.
 pub(super) fn require_columns(cx: &mut RuleCx<'_, '_>, port: Port, axes: &[Extent]) -> RuleResult {
     let (Some(affine), Some(extents)) = (cx.affine(port), cx.shape(port)) else { return Ok(()) };
     let Some((last, outer)) = extents.split_last() else { return Ok(()) };
@@ -240,7 +244,8 @@ fn require_part(
     require_ends(cx, port, ends, &lengths, axis)
 }
 
-/// Requires the least and the greatest of the elements to be positions along an axis, where the lengths are positive.
+/// Requires the least and the greatest of the elements to be positions along an axis, where the lengths are
+/// positive.
 fn require_ends(
     cx: &mut RuleCx<'_, '_>,
     port: Port,
@@ -257,11 +262,11 @@ fn require_ends(
     require_elements(cx, (port, needed).into(), lengths, axis)
 }
 
-/// Requires an axis to have the elements that an index needs, where all lengths are positive. A condition that holds
-/// wherever named extents are positive is not recorded.
+/// Requires an axis to have the elements that an index needs, where all lengths are positive. A condition
+/// that holds wherever named extents are positive is not recorded.
 ///
-/// If `length <= 0` is possible and does not imply the condition, the condition is `needed <= max(extent, needed - length)`,
-/// which holds there too.
+/// If `length <= 0` is possible and does not imply the condition, the condition is
+/// `needed <= max(extent, needed - length)`, which holds there too.
 fn require_elements(
     cx: &mut RuleCx<'_, '_>,
     needed: Extent,

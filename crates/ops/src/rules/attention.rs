@@ -305,7 +305,8 @@ fn set(cx: &mut RuleCx<'_, '_>, port: Port, extents: &[Shared]) -> RuleResult {
     set_extents(cx, port, extents.iter().map(|extent| extent.get()))
 }
 
-/// Attributes with a range. Source: Attention, `qk_matmul_output_mode`, `softmax_precision`, `left_window_size`.
+/// Attributes with a range. Source: Attention, `qk_matmul_output_mode`, `softmax_precision`,
+/// `left_window_size`.
 fn ranges(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let mode = cx.attr_int("qk_matmul_output_mode")?.unwrap_or(0);
     if !(0..=3).contains(&mode) {

@@ -185,8 +185,8 @@ pub(crate) fn require_at_most(
     cx.require_at_most(left, right, relation)
 }
 
-/// Requires an extent to be a multiple of a number. Returns the quotient; rounding does not matter, because a run fails
-/// unless it is exact.
+/// Requires an extent to be a multiple of a number. Returns the quotient; rounding does not matter, because a
+/// run fails unless it is exact.
 pub(crate) fn require_multiple(
     cx: &mut RuleCx<'_, '_>,
     extent: impl Into<Extent>,

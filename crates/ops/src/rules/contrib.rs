@@ -210,8 +210,8 @@ fn gather(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     gathered_blocks(cx, &data, per_byte)
 }
 
-/// A scale for each block along an axis of the data, and zero points as many; several of these share a byte along the last axis.
-/// Source: GatherBlockQuantized, `scales`, `zero_points`, `block_size`, `quantize_axis`.
+/// A scale for each block along an axis of the data, and zero points as many; several of these share a byte
+/// along the last axis. Source: GatherBlockQuantized, `scales`, `zero_points`, `block_size`, `quantize_axis`.
 fn gathered_blocks(cx: &mut RuleCx<'_, '_>, data: &[DimId], per_byte: i64) -> RuleResult {
     let rank = data.len();
     let axis = cx.axis_attr(In(0), "quantize_axis", 1, rank)?;

@@ -184,8 +184,8 @@ fn loop_enter(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     Ok(())
 }
 
-/// `loop.iterations`: state variables keep their type; collected values get a leading axis with one element per
-/// iteration. Source: Loop, "Outputs".
+/// `loop.iterations`: state variables keep their type; collected values get a leading axis with one element
+/// per iteration. Source: Loop, "Outputs".
 fn loop_exit(cx: &mut RuleCx<'_, '_>) -> RuleResult<Exit> {
     let LoopPorts { body, state, scans } = loop_ports(cx)?;
     // Checked after solving, so that an error about the type of a state variable is reported at the loop, not
@@ -277,8 +277,8 @@ pub(super) fn last_value(
     }
 }
 
-/// Whether a state variable is an optional before each iteration and its content afterwards. Runtimes accept a
-/// value for an optional.
+/// Whether a state variable is an optional before each iteration and its content afterwards. Runtimes accept
+/// a value for an optional.
 fn is_unwrapped(cx: &mut RuleCx<'_, '_>, before: Port, next: Port) -> bool {
     cx.kind(before) == Kind::Optional && matches!(cx.kind(next), Kind::Sequence | Kind::Other)
 }

@@ -49,7 +49,8 @@ const CONV_INTEGER_CHANNELS: Rule = Rule { name: "convinteger.channels", run: |c
 /// As Conv. Source: ConvInteger, `kernel_shape`.
 const CONV_INTEGER_KERNEL: Rule = Rule { name: "convinteger.kernel", run: |cx| kernel(cx, INTEGER) };
 
-/// As Conv, on the quantised tensors among the inputs. Source: QLinearConv, `auto_pad`, `kernel_shape`, `pads`.
+/// As Conv, on the quantised tensors among the inputs. Source: QLinearConv, `auto_pad`, `kernel_shape`,
+/// `pads`.
 const QLINEAR_CONV: Rule = Rule { name: "qlinearconv.windows", run: |cx| convolve(cx, QLINEAR) };
 /// As Conv. Source: QLinearConv, `w`, `group`.
 const QLINEAR_CONV_CHANNELS: Rule = Rule { name: "qlinearconv.channels", run: |cx| channels(cx, QLINEAR) };

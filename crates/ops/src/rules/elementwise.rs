@@ -98,8 +98,8 @@ fn broadcast(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     }
 }
 
-/// The remainder of floats has the sign of the dividend, which `fmod` requests. Source: Mod-10 and Mod-13, `fmod`; version 28 also
-/// defines the remainder with the sign of the divisor.
+/// The remainder of floats has the sign of the dividend, which `fmod` requests. Source: Mod-10 and Mod-13,
+/// `fmod`; version 28 also defines the remainder with the sign of the divisor.
 fn fmod(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let dtype = cx.elem(In(0)).and_then(Elem::dtype);
     let is_float = dtype.is_some_and(|dtype| dtype.class() == DtypeClass::Float);

@@ -12,8 +12,8 @@ mod einsum;
 #[cfg(test)]
 mod tests;
 
-/// The last axis of the first operand and the second to last of the second are contracted; leading axes broadcast; an operand
-/// of rank 1 is a row or a column. Source: MatMul, as `numpy.matmul`.
+/// The last axis of the first operand and the second to last of the second are contracted; leading axes
+/// broadcast; an operand of rank 1 is a row or a column. Source: MatMul, as `numpy.matmul`.
 const MATMUL: Rule = Rule { name: "matmul.contract", run: |cx| contract(cx, In(0), In(1)) };
 
 /// Zero points of both operands. Source: MatMulInteger, `a_zero_point`, `b_zero_point`.
@@ -95,8 +95,9 @@ pub(super) enum Side {
     Columns,
 }
 
-/// Requires a quantisation parameter to be a single number, one per row or column of a matrix, or a tensor that has 1 in place of the
-/// other axis of the matrices. Source: MatMulInteger, `a_zero_point`, `b_zero_point`.
+/// Requires a quantisation parameter to be a single number, one per row or column of a matrix, or a tensor
+/// that has 1 in place of the other axis of the matrices. Source: MatMulInteger, `a_zero_point`,
+/// `b_zero_point`.
 pub(super) fn parameter(cx: &mut RuleCx<'_, '_>, port: Port, operand: Port, side: Side) -> RuleResult {
     let relation = ExtentRelation::of_broadcast(match side {
         Side::Rows => "are one number, or one for each row",

@@ -13,8 +13,8 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("CenterCropPad", &[rule("centercroppad.shape", center_crop_pad)]),
     // As `pad.pads`, with another attribute name. Source: Pad version 1, `paddings`.
     Entry::of("Pad", &[rule("pad.paddings", |cx| pad(cx, "paddings"))]).until(2),
-    // Each padded axis grows by its pads at both ends, or shrinks if they are negative. Source: Pad, `pads` and
-    // `axes`.
+    // Each padded axis grows by its pads at both ends, or shrinks if they are negative. Source: Pad, `pads`
+    // and `axes`.
     Entry::of("Pad", &[rule("pad.pads", |cx| pad(cx, "pads"))]).since(2),
 ];
 

@@ -83,7 +83,8 @@ fn move_back(cx: &mut RuleCx<'_, '_>, positions: &[usize], moved: &[DimId]) -> R
 
 fn block_size(cx: &RuleCx<'_, '_>) -> RuleResult<i64> {
     match cx.attr_int("blocksize")? {
-        // The number of channels is multiplied or divided by the square of the size, which fits into an `i64`.
+        // The number of channels is multiplied or divided by the square of the size, which fits into an
+        // `i64`.
         Some(size @ 1..=0x7fff_ffff) => Ok(size),
         Some(size) if size < 1 => {
             Err(RuleError::attribute("blocksize", format!("is {size}, but must be at least 1")))

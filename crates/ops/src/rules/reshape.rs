@@ -174,8 +174,8 @@ fn may_be_zero(cx: &mut RuleCx<'_, '_>, item: DimId, copied: DimId) -> bool {
     !is_plain && !cx.is_positive_in_runs(item)
 }
 
-/// Replaces each item that may be a copy by the named extent, if the numbers of elements never agree with the copy, and
-/// otherwise by an expression for both cases.
+/// Replaces each item that may be a copy by the named extent, if the numbers of elements never agree with the
+/// copy, and otherwise by an expression for both cases.
 fn settle_copies(cx: &mut RuleCx<'_, '_>, read: &mut [Item], count: Option<DimId>) {
     for axis in 0..read.len() {
         let Item::OrCopied { named, copied } = read[axis] else { continue };
@@ -191,8 +191,8 @@ fn settle_copies(cx: &mut RuleCx<'_, '_>, read: &mut [Item], count: Option<DimId
     }
 }
 
-/// The product of the extents of the target with a copy at one axis, and its relation to the number of elements of the
-/// input; `None` if an extent is unknown.
+/// The product of the extents of the target with a copy at one axis, and its relation to the number of
+/// elements of the input; `None` if an extent is unknown.
 fn with_copy(
     cx: &mut RuleCx<'_, '_>,
     read: &[Item],

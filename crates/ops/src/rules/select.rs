@@ -153,8 +153,8 @@ fn different_elements(cx: &mut RuleCx<'_, '_>) -> Option<DimId> {
     Some(cx.dims().constant(i64::try_from(items.len()).ok()?))
 }
 
-/// Number of distinct slices among `all`: the same unknown extent in all outputs. If there is at most one slice,
-/// it is distinct.
+/// Number of distinct slices among `all`: the same unknown extent in all outputs. If there is at most one
+/// slice, it is distinct.
 fn unique_count(cx: &mut RuleCx<'_, '_>, axis: usize, all: DimId) -> DimId {
     if let Some(0 | 1) = cx.const_dim(all) {
         return all;

@@ -130,7 +130,8 @@ pub(super) fn one_sided_bins(cx: &mut RuleCx<'_, '_>, length: DimId) -> DimId {
     cx.dims().add(half, DimId::ONE)
 }
 
-/// Signal length of a one-sided transform with this number of elements. Of the two possible lengths, the even one.
+/// Signal length of a one-sided transform with this number of elements. Of the two possible lengths, the even
+/// one.
 fn doubled(cx: &mut RuleCx<'_, '_>, bins: DimId) -> DimId {
     let half = cx.dims().sub(bins, DimId::ONE);
     cx.scaled(half, 2)

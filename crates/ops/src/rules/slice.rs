@@ -26,8 +26,8 @@ const MIN_UNBOUNDED: i64 = 0x7fff_ffff;
 /// Bounds that are tried for the position of a negative start or end, which is less than the extent.
 const STEEPNESS: [i64; 4] = [1, 2, 4, 8];
 
-/// Maximum length, as text, of an extent between a start and an end of unknown sign. A longer one is unknown: it depends on
-/// many cases, of which only the one without negative numbers is meant.
+/// Maximum length, as text, of an extent between a start and an end of unknown sign. A longer one is unknown:
+/// it depends on many cases, of which only the one without negative numbers is meant.
 const MAX_TEXT: usize = 160;
 
 /// The known part of the range along one axis.

@@ -6,8 +6,8 @@
 //! rounded up, and from version 22 on a window that would start in the padding after the input is omitted.
 //!
 //! **Invariant:** a number on which versions of the specification and runtimes disagree is unknown: before
-//! version 22 the specification of `ceil_mode` counts windows that no runtime visits, and for `VALID` it rounds
-//! down, but runtimes round up.
+//! version 22 the specification of `ceil_mode` counts windows that no runtime visits, and for `VALID` it
+//! rounds down, but runtimes round up.
 //!
 //! Source: Conv, `auto_pad`, `pads`, `strides`, `dilations`; MaxPool, the formulas of its description.
 
@@ -119,8 +119,8 @@ impl Windows {
         )
     }
 
-    /// The inverse of [`Windows::positions`]: the extent that windows at `positions` positions along a spatial axis
-    /// cover, without the explicit padding.
+    /// The inverse of [`Windows::positions`]: the extent that windows at `positions` positions along a
+    /// spatial axis cover, without the explicit padding.
     pub(super) fn covered(
         &self,
         cx: &mut RuleCx<'_, '_>,

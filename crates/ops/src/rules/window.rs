@@ -35,7 +35,8 @@ fn window(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     set_extents(cx, Out(0), [size])
 }
 
-/// The matrix is `[dft_length/2 + 1, num_mel_bins]`. Source: MelWeightMatrix, `num_mel_bins` and `dft_length`.
+/// The matrix is `[dft_length/2 + 1, num_mel_bins]`. Source: MelWeightMatrix, `num_mel_bins` and
+/// `dft_length`.
 fn mel(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     output_type(cx)?;
     let bins = extent(cx, 1)?.map(|length| one_sided_bins(cx, length));

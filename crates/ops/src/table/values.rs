@@ -3,8 +3,8 @@
 //! `data/attribute_values.txt` lists them by operator, attribute and range of versions, and describes its
 //! format. They are stored in a schema when it is decoded, so each schema needs one lookup.
 //!
-//! **Invariant:** a malformed line fails a test and never panics. The lines are split once per process, and the values of
-//! a line at its first use.
+//! **Invariant:** a malformed line fails a test and never panics. The lines are split once per process, and
+//! the values of a line at its first use.
 
 use std::sync::OnceLock;
 

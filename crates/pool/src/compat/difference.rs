@@ -8,8 +8,8 @@ use crate::tag::display_name;
 /// replace the new one, or both.
 ///
 /// For types of *data*, `Backward` means that readers of `new` accept values of `old`: `old` is a subtype of
-/// `new`. For items that are *called or imported*, it means that users of `old` can use `new`. Then `new` must
-/// be a subtype of `old`, so their types are compared in the [reversed](Self::reversed) direction.
+/// `new`. For items that are *called or imported*, it means that users of `old` can use `new`. Then `new`
+/// must be a subtype of `old`, so their types are compared in the [reversed](Self::reversed) direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// The new version accepts all inputs of the old one.

@@ -1,7 +1,7 @@
 //! Verification of one subject.
 //!
-//! The hint is read first, then the listings, then the entries in order. Writers that append meanwhile so never
-//! cause a finding: the log only grows, and grows in order.
+//! The hint is read first, then the listings, then the entries in order. Writers that append meanwhile so
+//! never cause a finding: the log only grows, and grows in order.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -150,7 +150,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Verifies one entry after those before it. `previous` is `None` for the first entry, and if the entry before cannot be read.
+    /// Verifies one entry after those before it. `previous` is `None` for the first entry, and if the entry
+    /// before cannot be read.
     fn entry(&mut self, entry: &Entry, previous: Option<&Entry>) -> Result<(), RegistryError> {
         let object = self.log.url_of(entry.entry);
         for (what, link) in [("link to the previous entry", entry.previous), ("jump", entry.jump)] {

@@ -17,8 +17,8 @@ use crate::support::{bundles, memory, push, reference, registry, stores, subject
 /// Operations of the longest scenario, at most.
 const MAX_OPERATIONS: usize = 60;
 
-/// Runs an operation with each failure at each step, in memory and in a folder. `check` gets the store after it, and whether the
-/// operation succeeded.
+/// Runs an operation with each failure at each step, in memory and in a folder. `check` gets the store after
+/// it, and whether the operation succeeded.
 fn at_every_step(
     prepare: impl Fn(&Registry),
     operation: impl Fn(&Registry) -> Result<(), RegistryError>,

@@ -72,7 +72,8 @@ pub(crate) fn bundles() -> &'static [Bytes] {
     })
 }
 
-/// Whether bundle `new` can follow bundle `old`, by their interfaces: `compatible()[direction][ports][old][new]`.
+/// Whether bundle `new` can follow bundle `old`, by their interfaces:
+/// `compatible()[direction][ports][old][new]`.
 pub(crate) fn compatible(direction: Direction, ports: Ports, old: usize, new: usize) -> bool {
     type Table = Vec<(Direction, Ports, Vec<Vec<bool>>)>;
     static TABLE: OnceLock<Table> = OnceLock::new();

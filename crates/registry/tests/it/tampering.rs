@@ -70,7 +70,8 @@ fn small() -> Arc<dyn ObjectStore> {
 const REFERENCES: [(&str, usize); 7] =
     [("a", 3), ("a@1", 0), ("a@2", 1), ("a@3", 2), ("a@production", 0), ("a@stable", 1), ("b", 2)];
 
-/// Verification reports the change, and each pull fails or returns what was pushed. Returns the number of pulls that fail.
+/// Verification reports the change, and each pull fails or returns what was pushed. Returns the number of
+/// pulls that fail.
 fn detected(objects: &Objects, context: &str) -> usize {
     detected_by(objects, &REFERENCES, context)
 }

@@ -1,7 +1,7 @@
 //! Many clients at the same time, which fail and end at random operations.
 //!
-//! Afterwards the log is the reference: every acknowledged push is in it once, every other push at most once, and every
-//! rejection is compared with a plain evaluation of the modes at the entry on which it was based.
+//! Afterwards the log is the reference: every acknowledged push is in it once, every other push at most once,
+//! and every rejection is compared with a plain evaluation of the modes at the entry on which it was based.
 
 use std::collections::HashMap;
 use std::sync::Arc;

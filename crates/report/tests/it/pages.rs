@@ -1,4 +1,5 @@
-//! Tests the pages of the codes: every example fails with its code and the printed report, and every fix passes.
+//! Tests the pages of the codes: every example fails with its code and the printed report, and every fix
+//! passes.
 //!
 //! `TYPELOOM_BLESS=1 cargo test -p typeloom-report --test pages` updates the pages.
 

@@ -100,8 +100,8 @@ impl Context<'_, '_, '_> {
         Some(new)
     }
 
-    /// Adds a constant and returns its name. It is the result of a new node, because a function has no initializers, unless
-    /// the version has `Constant` for floats only.
+    /// Adds a constant and returns its name. It is the result of a new node, because a function has no
+    /// initializers, unless the version has `Constant` for floats only.
     fn constant(&mut self, stem: &str, value: TensorProto, nodes: &mut Vec<NodeProto>) -> String {
         let output = self.names.fresh(stem);
         let is_graph = matches!(self.site.graph.source, Source::Graph(_));

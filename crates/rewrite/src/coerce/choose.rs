@@ -1,9 +1,10 @@
 //! Choice of an element type for every class, and of the conversions that follow.
 //!
-//! A value in a body with one call costs one conversion for each element type among its uses that differs from the type of
-//! the value. In a body with several calls, a conversion is one node for all calls. It converts into one element type, or, by
-//! `CastLike`, into the type of another value. If no set of conversions suits all calls, each call is solved
-//! separately, and [`write`](super::write) copies the function for calls with different conversions.
+//! A value in a body with one call costs one conversion for each element type among its uses that differs
+//! from the type of the value. In a body with several calls, a conversion is one node for all calls. It
+//! converts into one element type, or, by `CastLike`, into the type of another value. If no set of
+//! conversions suits all calls, each call is solved separately, and [`write`](super::write) copies the
+//! function for calls with different conversions.
 //!
 //! [`assign`] states the costs as factors over variables, and [`eliminate`] minimises their sum exactly.
 
@@ -115,8 +116,8 @@ impl<'p, 'a> Chooser<'p, '_, 'a> {
             let shared_groups: Vec<SharedGroup> = shared.iter().map(|it| it.group.clone()).collect();
             (self.assign(&groups, &shared_groups, self.policy, self.support.applied), shared)
         };
-        // An exact answer over all candidates can be too expensive. With fewer candidates it may be found, and an answer with
-        // one conversion cannot be improved.
+        // An exact answer over all candidates can be too expensive. With fewer candidates it may be found,
+        // and an answer with one conversion cannot be improved.
         let (mut best, mut shared) = attempt(LikeScope::None);
         let wider = if problem.calls.len() > MAX_CALLS_WITH_LIKES {
             &[][..]
@@ -151,7 +152,8 @@ impl<'p, 'a> Chooser<'p, '_, 'a> {
         Some(solution)
     }
 
-    /// Conversions for each call separately. A call whose conversions the policy forbids does not affect the others.
+    /// Conversions for each call separately. A call whose conversions the policy forbids does not affect the
+    /// others.
     fn separately(&self) -> Solution<'p, 'a> {
         let problem = self.problem;
         let parts: Vec<(usize, &Uses<'a>, CallId)> = problem
@@ -222,8 +224,8 @@ impl<'p, 'a> Chooser<'p, '_, 'a> {
         SharedUses { uses, group, sites, likes }
     }
 
-    /// The values whose types a value can be converted into, and whether these are all. Of values with the same class in
-    /// every call one suffices.
+    /// The values whose types a value can be converted into, and whether these are all. Of values with the
+    /// same class in every call one suffices.
     fn likes(
         &self,
         uses: &Uses<'a>,

@@ -1,7 +1,8 @@
 //! Collection of the constraint problem from a checked model.
 //!
-//! [`ports`] separates the model into classes of ports that one node ties together. This module relates the classes to
-//! the bodies of the original model: a value of a function with several calls has one class per call.
+//! [`ports`] separates the model into classes of ports that one node ties together. This module relates the
+//! classes to the bodies of the original model: a value of a function with several calls has one class per
+//! call.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -43,8 +44,8 @@ pub(super) fn find<'a>(checked: &mut Checked<'a>, origins: Origins<'_>) -> Optio
     Some(finder.finish(ports))
 }
 
-/// Narrows the classes of ports that no error affects to their element types, so that their values keep their results. The
-/// borders of calls are not part of the model.
+/// Narrows the classes of ports that no error affects to their element types, so that their values keep their
+/// results. The borders of calls are not part of the model.
 fn keep_settled(ports: &mut Ports, body: &Body<'_>, origins: Origins<'_>) {
     for SettledPort { step, class, elem } in &ports.settled {
         let is_border = |step| origins.node(body, step).is_some_and(|origin| origin.role != Role::Node);

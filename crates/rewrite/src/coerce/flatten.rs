@@ -1,11 +1,11 @@
 //! Inlining of all calls of a model into one graph, with the origin of every node.
 //!
-//! Every call has separate classes, so the cost of a conversion in a body is known for each call. In contrast to `expand` of
-//! the compiler, a border node separates each argument from the formal name in the callee, so both can be
-//! converted independently. The flattened model is only checked, never written.
+//! Every call has separate classes, so the cost of a conversion in a body is known for each call. In contrast
+//! to `expand` of the compiler, a border node separates each argument from the formal name in the callee, so
+//! both can be converted independently. The flattened model is only checked, never written.
 //!
-//! The names of a call's values start with a prefix that is unique to the call. Operators of another version than the
-//! model imports are moved to a domain per version, which [`VersionedCatalogue`] resolves.
+//! The names of a call's values start with a prefix that is unique to the call. Operators of another version
+//! than the model imports are moved to a domain per version, which [`VersionedCatalogue`] resolves.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -25,7 +25,8 @@ use super::layout::{BodyId, Layout, NodeId};
 use super::problem::{BodyCalls, Call, CallId};
 use crate::names::Names;
 
-/// The first character of generated prefixes and domains. Models with names that contain it are not flattened.
+/// The first character of generated prefixes and domains. Models with names that contain it are not
+/// flattened.
 const MARK: char = '\u{1}';
 
 /// The domain of [`BORDER`]. Only this module adds nodes of it.
@@ -221,8 +222,8 @@ impl<'l, 'a> Flattening<'l, 'a> {
         (self.nodes <= MAX_NODES && self.calls.len() <= MAX_CALLS).then_some(())
     }
 
-    /// Returns the replacement of a call: the borders of its inputs, the nodes of the function and the borders of its
-    /// outputs.
+    /// Returns the replacement of a call: the borders of its inputs, the nodes of the function and the
+    /// borders of its outputs.
     fn call(
         &mut self,
         node: &NodeProto,

@@ -1,7 +1,7 @@
 //! The bodies of a model, the main graph and the functions, as trees of graphs over the bytes of the file.
 //!
-//! **Invariant:** the graphs of a body are numbered in pre-order, in the order of nodes and attributes, from 0 for the
-//! outermost. The solver numbers the graphs of a body in the same order, so both use [`GraphId`].
+//! **Invariant:** the graphs of a body are numbered in pre-order, in the order of nodes and attributes, from
+//! 0 for the outermost. The solver numbers the graphs of a body in the same order, so both use [`GraphId`].
 
 use std::collections::HashMap;
 
@@ -249,8 +249,8 @@ impl<'a> Layout<'a> {
         Some(self.graph(graph)?.parent?.node.graph)
     }
 
-    /// The position in `graph` of the node that contains a use, directly or in a nested graph; `None` for outputs of
-    /// `graph` and for uses outside.
+    /// The position in `graph` of the node that contains a use, directly or in a nested graph; `None` for
+    /// outputs of `graph` and for uses outside.
     pub(crate) fn position_in(&self, graph: GraphId, site: Site) -> Option<usize> {
         let mut node = match site.node() {
             Some(node) => node,

@@ -1,11 +1,12 @@
 //! The effect of conversions on stored tensors, element by element.
 //!
-//! [ONNX's `Cast`](https://onnx.ai/onnx/operators/onnx__Cast.html) rounds to the nearest float, saturates eight-bit floats,
-//! truncates floats to integers, and keeps the low bits of integers. Elements outside of the range of an integer type have
-//! no defined result if they are floats.
+//! [ONNX's `Cast`](https://onnx.ai/onnx/operators/onnx__Cast.html) rounds to the nearest float, saturates
+//! eight-bit floats, truncates floats to integers, and keeps the low bits of integers. Elements outside of
+//! the range of an integer type have no defined result if they are floats.
 //!
-//! Limits: strings, complex numbers, sparse tensors and unsigned integers above the greatest `i64` are not read, nor are tensors in other
-//! files that the [source](SideData) of the check does not read. Their conversions are judged by their element types.
+//! Limits: strings, complex numbers, sparse tensors and unsigned integers above the greatest `i64` are not
+//! read, nor are tensors in other files that the [source](SideData) of the check does not read. Their
+//! conversions are judged by their element types.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -44,7 +45,8 @@ pub struct LossOfKind {
 /// The ways in which a conversion changes an element.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum LossKind {
-    /// An element is outside of the range of an integer type, so the result has other low bits or is undefined.
+    /// An element is outside of the range of an integer type, so the result has other low bits or is
+    /// undefined.
     Wrapped,
     /// A finite element becomes infinite, or the greatest value of the type.
     Overflowed,

@@ -3,7 +3,8 @@
 use typeloom_solver::elem::Elem;
 use typeloom_types::dtype::DtypeClass;
 
-/// The number format of an element type. An integer is a float without exponents below 0 and without special values.
+/// The number format of an element type. An integer is a float without exponents below 0 and without special
+/// values.
 pub(super) struct NumberFormat {
     /// The bits of the significand.
     pub(super) significand: i32,
@@ -102,7 +103,8 @@ pub fn keeps_values(from: Elem, to: Elem) -> bool {
         && keeps_specials
 }
 
-/// Whether a conversion keeps the size of numbers except for rounding, so that its input is as good as its result.
+/// Whether a conversion keeps the size of numbers except for rounding, so that its input is as good as its
+/// result.
 pub(super) fn rounds(from: Elem, to: Elem) -> bool {
     let is_number = from != Elem::BOOL && number_format(from).is_some();
     keeps_values(from, to) || is_number && is_float(to)

@@ -2,13 +2,14 @@
 //!
 //! Costs are compared lexicographically by these components:
 //!
-//! 1. the conversions that the policy avoids (`widest`: conversions that lose values), and unsafe conversions, if they are
-//!    permitted;
+//! 1. the conversions that the policy avoids (`widest`: conversions that lose values), and unsafe
+//!    conversions, if they are permitted;
 //! 2. the number of conversions;
 //! 3. `minority`: the number of conversions of floats to integers;
 //! 4. the number of conversions that lose values (`to`: those into other types);
 //! 5. `minority`: the number of conversions of computed values, rather than of stored tensors;
-//! 6. `minority`: the rarity of the new types in the model, so that the rare type is converted and not the common one;
+//! 6. `minority`: the rarity of the new types in the model, so that the rare type is converted and not the
+//!    common one;
 //! 7. the number of readers that get a converted value;
 //! 8. the number of declarations that have to change;
 //! 9. the narrowness of the new types.
@@ -34,7 +35,8 @@ pub enum Policy {
     Widest,
     /// As few conversions as possible, regardless of loss.
     Fewest,
-    /// As few conversions as possible: into one element type regardless of loss, or conversions that keep every value.
+    /// As few conversions as possible: into one element type regardless of loss, or conversions that keep
+    /// every value.
     To(Dtype),
 }
 
@@ -65,7 +67,8 @@ pub(crate) fn plus(a: Cost, b: Cost) -> Cost {
     a.saturating_add(b).min(IMPOSSIBLE)
 }
 
-/// The element types of the conversion operator in the operator set of a model, and the usage of element types in the model.
+/// The element types of the conversion operator in the operator set of a model, and the usage of element
+/// types in the model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Support {
     pub(crate) from: ElemSet,
@@ -146,7 +149,8 @@ impl Policy {
         }
     }
 
-    /// The cost of a conversion in front of a comparison; `None` if it is forbidden. Different values must stay different.
+    /// The cost of a conversion in front of a comparison; `None` if it is forbidden. Different values must
+    /// stay different.
     pub(crate) fn of_comparison(to: Elem, elements: Elements, support: Support) -> Option<Cost> {
         match (elements, support.applied) {
             (Elements::Kept, Safety::Safe | Safety::Unsafe) => Some(0),

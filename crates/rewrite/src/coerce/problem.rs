@@ -44,10 +44,11 @@ pub(super) struct LocalValue<'a> {
 pub(super) struct Uses<'a> {
     pub(super) body: BodyId,
     pub(super) value: LocalValue<'a>,
-    /// The graph of the conversions. An output of a nested graph is converted in that graph, because graphs return only
-    /// values that they define.
+    /// The graph of the conversions. An output of a nested graph is converted in that graph, because graphs
+    /// return only values that they define.
     pub(super) graph: GraphId,
-    /// Whether the value can be converted. Sequences cannot, nor can model inputs that are also model outputs.
+    /// Whether the value can be converted. Sequences cannot, nor can model inputs that are also model
+    /// outputs.
     pub(super) converts: bool,
     /// The tensor, if the value is one that the model stores.
     pub(super) stored: Option<StoredTensor<'a>>,
@@ -62,8 +63,8 @@ pub(super) struct Uses<'a> {
 }
 
 impl<'a> Uses<'a> {
-    /// The input of the `Cast` that makes the value, if all readers can read it instead. An output of a graph must be a value that
-    /// the graph defines.
+    /// The input of the `Cast` that makes the value, if all readers can read it instead. An output of a graph
+    /// must be a value that the graph defines.
     pub(super) fn readable_source(&self) -> Option<CastSource<'a>> {
         self.source.filter(|_| self.readers.keys().all(|site| site.node.is_some()))
     }
@@ -216,7 +217,8 @@ impl<'a> Solution<'_, 'a> {
         if self.unsolved_values.contains(&(call, value)) { None } else { self.elems[class.index()] }
     }
 
-    /// Refuses the conversions of stored integers that do not keep them, with all conversions that follow from the same choice.
+    /// Refuses the conversions of stored integers that do not keep them, with all conversions that follow
+    /// from the same choice.
     pub(super) fn withhold_wrapping(&mut self) {
         let problem = self.problem;
         let stored =

@@ -1,7 +1,8 @@
 //! Edits of the file for a solution.
 //!
-//! Every body is edited by the [splice writer](typeloom_onnx::splice), so bytes outside of the edits stay as they are.
-//! Calls of a function with the same conversions share one copy of it; the first copy replaces the function.
+//! Every body is edited by the [splice writer](typeloom_onnx::splice), so bytes outside of the edits stay as
+//! they are. Calls of a function with the same conversions share one copy of it; the first copy replaces the
+//! function.
 
 mod body;
 mod copies;

@@ -43,8 +43,8 @@ enum Naming {
 
 /// Corrects declared shapes; `None` if none is false.
 ///
-/// If one empty shape is false, the empty shapes of all computed values are removed, and the outputs of the model get the
-/// shapes that are proved without them.
+/// If one empty shape is false, the empty shapes of all computed values are removed, and the outputs of the
+/// model get the shapes that are proved without them.
 pub(super) fn correct(
     bytes: &[u8],
     settings: Settings<'_>,

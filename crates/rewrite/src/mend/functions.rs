@@ -1,7 +1,7 @@
 //! Correction of declared types in functions that the bodies contradict.
 //!
-//! A declaration in a function is true if it holds for every call. So it is replaced by the type that is proved for all calls together, and
-//! dropped if there is none.
+//! A declaration in a function is true if it holds for every call. So it is replaced by the type that is
+//! proved for all calls together, and dropped if there is none.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -38,7 +38,8 @@ struct Declaration<'a> {
     is_port: bool,
 }
 
-/// Replaces the declared types that the bodies of functions contradict; `None` if there are none, or they are not to be corrected.
+/// Replaces the declared types that the bodies of functions contradict; `None` if there are none, or they are
+/// not to be corrected.
 pub(super) fn correct(
     bytes: &[u8],
     settings: Settings<'_>,

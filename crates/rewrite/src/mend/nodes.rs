@@ -1,6 +1,7 @@
 //! Application of the fixes of nodes and imports that diagnostics propose.
 //!
-//! One round applies the safe fixes of all nodes at once. If the result is not as expected, they are tried one by one.
+//! One round applies the safe fixes of all nodes at once. If the result is not as expected, they are tried
+//! one by one.
 
 use std::collections::HashSet;
 
@@ -116,8 +117,8 @@ fn site(diagnostic: &Diagnostic, fix: &Fix) -> (Option<String>, String, Option<u
     }
 }
 
-/// Whether a fix changes a node, an import or an output. Casts are [chosen together](crate::coerce), and the fixes of a
-/// whole model are repairs of their own.
+/// Whether a fix changes a node, an import or an output. Casts are [chosen together](crate::coerce), and the
+/// fixes of a whole model are repairs of their own.
 fn is_of_node(fix: &Fix) -> bool {
     repair_of_model(fix).is_none() && !matches!(fix, Fix::InsertCast { .. })
 }

@@ -1,13 +1,13 @@
 //! Topological order with few moves.
 //!
-//! Algorithm: two stable orders are computed, and the one that moves fewer nodes is used. The first is a depth-first search
-//! in file order, which moves definitions in front of their first reader. The second is Kahn's algorithm with the first
-//! ready node in file order, which moves readers behind their inputs. The nodes outside of a longest increasing
-//! subsequence of old positions move. The first order is best for constants at the end, the second for a reader that comes
-//! too early; neither is always minimal.
+//! Algorithm: two stable orders are computed, and the one that moves fewer nodes is used. The first is a
+//! depth-first search in file order, which moves definitions in front of their first reader. The second is
+//! Kahn's algorithm with the first ready node in file order, which moves readers behind their inputs. The
+//! nodes outside of a longest increasing subsequence of old positions move. The first order is best for
+//! constants at the end, the second for a reader that comes too early; neither is always minimal.
 //!
-//! One call sorts the outermost unsorted graphs. The next call sorts graphs nested in moved nodes, because no edit may be
-//! inside a record that another edit replaces.
+//! One call sorts the outermost unsorted graphs. The next call sorts graphs nested in moved nodes, because no
+//! edit may be inside a record that another edit replaces.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -21,7 +21,8 @@ use super::MovedNode;
 use crate::coerce::WriteError;
 use crate::coerce::layout::{GraphLayout, Layout};
 
-/// Sorts the outermost graphs and functions that are not in topological order; `None` if there are none, or only cycles.
+/// Sorts the outermost graphs and functions that are not in topological order; `None` if there are none, or
+/// only cycles.
 pub(super) fn sort(bytes: &[u8], moved: &mut Vec<MovedNode>) -> Result<Option<Vec<u8>>, WriteError> {
     let mut splice = Splice::new::<ModelProto>(bytes);
     for layout in &Layout::of_model(&ModelView::new(bytes)?)? {
@@ -88,7 +89,8 @@ fn reads<'a>(node: NodeView<'a>) -> Result<Vec<&'a str>, DecodeError> {
     Ok(found)
 }
 
-/// The names that a graph reads and does not define. The recursion is bounded, because a check has limited the nesting.
+/// The names that a graph reads and does not define. The recursion is bounded, because a check has limited
+/// the nesting.
 fn captures<'a>(graph: GraphView<'a>) -> Result<Vec<&'a str>, DecodeError> {
     let mut own: HashSet<&str> = HashSet::new();
     for input in graph.inputs() {

@@ -14,7 +14,8 @@ use crate::Settings;
 use crate::coerce::{RepairError, WriteError};
 use crate::fields::{GRAPH_INITIALIZER, GRAPH_INPUT};
 
-/// Drops the records of inputs and initializers that repeat an earlier one byte by byte; `None` if there are none.
+/// Drops the records of inputs and initializers that repeat an earlier one byte by byte; `None` if there are
+/// none.
 pub(super) fn drop(
     bytes: &[u8],
     settings: Settings<'_>,

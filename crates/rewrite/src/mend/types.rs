@@ -1,8 +1,8 @@
 //! Correction of declared types that the graph contradicts.
 //!
-//! The types that replace them are those which a check without these declarations proves. An input of the model keeps its
-//! type unless an initializer contradicts it, and an output of the model keeps its element type, because callers rely on
-//! both: [`coerce`](crate::coerce) converts the value instead.
+//! The types that replace them are those which a check without these declarations proves. An input of the
+//! model keeps its type unless an initializer contradicts it, and an output of the model keeps its element
+//! type, because callers rely on both: [`coerce`](crate::coerce) converts the value instead.
 
 use std::collections::{HashMap, HashSet};
 
@@ -35,7 +35,8 @@ struct Declaration<'a> {
     kind: DeclarationKind,
 }
 
-/// Replaces the declared types that the graph contradicts; `None` if there are none, or they are not to be corrected.
+/// Replaces the declared types that the graph contradicts; `None` if there are none, or they are not to be
+/// corrected.
 pub(super) fn correct(
     bytes: &[u8],
     settings: Settings<'_>,

@@ -1,8 +1,9 @@
 //! Completion of declared tensor types in wire format.
 //!
-//! A declaration of a dense tensor, or of sequences and optionals of one, has few records, which are read and written here
-//! without the messages of [`super::merge`]. Both ways complete the same extents and write the same bytes. Declarations with
-//! other contents (denotations, documentation, maps, repeated records) are left to the messages.
+//! A declaration of a dense tensor, or of sequences and optionals of one, has few records, which are read and
+//! written here without the messages of [`super::merge`]. Both ways complete the same extents and write the
+//! same bytes. Declarations with other contents (denotations, documentation, maps, repeated records) are left
+//! to the messages.
 
 use smallvec::SmallVec;
 use typeloom_onnx::prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint};

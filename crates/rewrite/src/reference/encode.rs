@@ -1,7 +1,7 @@
 //! Types in wire format.
 //!
-//! A type has a few nested records. They are written into one buffer from the inside out, so no length is computed twice
-//! and no message is built. The bytes are those of the messages.
+//! A type has a few nested records. They are written into one buffer from the inside out, so no length is
+//! computed twice and no message is built. The bytes are those of the messages.
 
 use smallvec::SmallVec;
 use typeloom_onnx::prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint};
@@ -97,8 +97,8 @@ impl TypeRecords {
         self.encode_within(&[], names, dims, (TENSOR_TYPE, elem, shape))
     }
 
-    /// Encodes a tensor in containers, given from the outside in. The extents are written first, and the headers before
-    /// them from the inside out.
+    /// Encodes a tensor in containers, given from the outside in. The extents are written first, and the
+    /// headers before them from the inside out.
     fn encode_within(
         &mut self,
         containers: &[Container],

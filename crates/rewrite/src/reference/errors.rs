@@ -5,8 +5,9 @@
 //! | `check_type` | element types that an operator does not allow |
 //! | `strict_mode` | all others, without those that the reference does not test; element types of stored shapes |
 //!
-//! In strict mode the reference also refuses a few nodes that are not in error: it does not infer without the element
-//! type of an input, or past an overflow of 64 bits. These conditions are tested here and in [`super::overflow`].
+//! In strict mode the reference also refuses a few nodes that are not in error: it does not infer without the
+//! element type of an input, or past an overflow of 64 bits. These conditions are tested here and in
+//! [`super::overflow`].
 
 use typeloom_solver::diagnostic::{Code, Diagnostic, messages_where};
 use typeloom_solver::dim::Dims;
@@ -52,7 +53,8 @@ pub(super) fn errors(checked: &mut Checked<'_>, options: InferenceOptions) -> Ve
     texts
 }
 
-/// Whether the reference raises an exception. For typeloom, a shape that is declared empty may be an unknown one.
+/// Whether the reference raises an exception. For typeloom, a shape that is declared empty may be an unknown
+/// one.
 fn is_raised(error: &SolveError<'_>) -> bool {
     error.is_error(Mode::Permissive) || matches!(error.kind, SolveErrorKind::EmptyShape { .. })
 }
@@ -79,8 +81,8 @@ fn kind_of(kind: &SolveErrorKind<'_>) -> Kind {
     if is_element { Kind::Element } else { Kind::Other }
 }
 
-/// Operators that read integers from an input to infer a shape. Other elements than those they allow are not read. Names
-/// of the reductions begin with `Reduce`.
+/// Operators that read integers from an input to infer a shape. Other elements than those they allow are not
+/// read. Names of the reductions begin with `Reduce`.
 const READERS: [&str; 13] = [
     "CenterCropPad",
     "Col2Im",
@@ -97,7 +99,8 @@ const READERS: [&str; 13] = [
     "Unsqueeze",
 ];
 
-/// Whether the inference of a node depends on an element type that is in error. Then strict mode reports it too.
+/// Whether the inference of a node depends on an element type that is in error. Then strict mode reports it
+/// too.
 fn is_inferred_from(body: &Body<'_>, error: &SolveError<'_>) -> bool {
     let ErrorSite::Step(step) = error.site else { return false };
     let operator = body.op_name(step);
@@ -120,7 +123,8 @@ fn is_tensor(ty: &Type) -> bool {
 
 /// Contradictions of declared types that the reference does not test.
 ///
-/// It compares numbers only, so a symbol contradicts nothing and may have a single value. It does not compare the shapes of the state of a Loop.
+/// It compares numbers only, so a symbol contradicts nothing and may have a single value. It does not compare
+/// the shapes of the state of a Loop.
 fn is_tolerated(body: &Body<'_>, dims: &Dims, error: &SolveError<'_>) -> bool {
     match &error.kind {
         SolveErrorKind::ForcedSymbol { .. } | SolveErrorKind::ForcedSymbols { .. } => true,

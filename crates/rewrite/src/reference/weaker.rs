@@ -1,10 +1,10 @@
 //! Operators whose outputs the reference describes less precisely than typeloom.
 //!
-//! A type without some of its proved extents is still correct, so only the written type changes: the readers of a value
-//! see all that is known.
+//! A type without some of its proved extents is still correct, so only the written type changes: the readers
+//! of a value see all that is known.
 //!
-//! The reference infers forward only, from the types of the inputs of a node. An output that it cannot infer keeps its
-//! declaration, also if a reader of the output determines its extents.
+//! The reference infers forward only, from the types of the inputs of a node. An output that it cannot infer
+//! keeps its declaration, also if a reader of the output determines its extents.
 
 use smallvec::SmallVec;
 use typeloom_onnx::view::{Attribute, GraphView, TypeKindView};
@@ -170,7 +170,8 @@ fn output(checked: &Checked<'_>, value: ValueId) -> usize {
     outputs.iter().position(|output| *output == Some(value)).unwrap_or_default()
 }
 
-/// The parts of an axis whose extent is not a number. Their extents are not inferred, also if they are stored.
+/// The parts of an axis whose extent is not a number. Their extents are not inferred, also if they are
+/// stored.
 fn parts(checked: &mut Checked<'_>, step: StepId, whole: Option<ValueId>) -> Lost {
     let Some(shape) = whole.and_then(|whole| shape_of(checked, whole)) else { return Lost::Nothing };
     let axis = attribute(checked, step, "axis").and_then(|attribute| attribute.i).unwrap_or(0);

@@ -1,7 +1,7 @@
 //! The splice of inferred types into the bytes of a model.
 //!
-//! Most values have the type of another one, so the encoded types of tensors are kept by [`TensorKey`]. A new entry of
-//! `value_info` then costs a lookup and a copy of the name and the type.
+//! Most values have the type of another one, so the encoded types of tensors are kept by [`TensorKey`]. A new
+//! entry of `value_info` then costs a lookup and a copy of the name and the type.
 //!
 //! **Invariant:** a name that a graph defines twice gets the type of its last definition.
 

@@ -124,7 +124,8 @@ fn a_cast_is_inserted_before_its_first_reader() {
 
 #[test]
 fn one_cast_after_a_join_is_better_than_one_on_each_path() {
-    // The nodes that combine three float16 inputs meet a float input: their result is cast, not the three inputs.
+    // The nodes that combine three float16 inputs meet a float input: their result is cast, not the three
+    // inputs.
     let text = "g (float16[N] a, float16[N] b, float16[N] c, float[N] x) => (float[N] z) {
         ab = Add(a, b)
         abc = Mul(ab, c)
@@ -247,7 +248,8 @@ fn errors_that_casts_cannot_repair_change_nothing() {
     }
 }
 
-/// A model with another element type for one input, unless that is not a tensor, has the type, or has a default.
+/// A model with another element type for one input, unless that is not a tensor, has the type, or has a
+/// default.
 fn with_input(model: &ModelProto, at: usize, to: Elem) -> Option<ModelProto> {
     let mut changed = model.clone();
     let graph = changed.graph.as_mut()?;

@@ -1,4 +1,5 @@
-//! Checks for types only: the types are those of a full check without cases, and without a proof no type counts as proved.
+//! Checks for types only: the types are those of a full check without cases, and without a proof no type
+//! counts as proved.
 
 use typeloom_onnx::messages::{ModelProto, read};
 use typeloom_ops::catalogue::Standard;

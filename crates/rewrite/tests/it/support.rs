@@ -27,8 +27,8 @@ pub(crate) fn solved(bytes: &[u8], mode: Mode) -> Result<Checked<'_>, CheckError
     check(bytes, &Standard, universe(), &Options { mode, functions: true, ..Options::default() })
 }
 
-/// The models of the repository, and the recorded cases if they are present: all of them with `TYPELOOM_TESTS=all`, and every tenth
-/// otherwise.
+/// The models of the repository, and the recorded cases if they are present: all of them with
+/// `TYPELOOM_TESTS=all`, and every tenth otherwise.
 pub(crate) fn model_files() -> Vec<PathBuf> {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut found = Vec::new();

@@ -13,8 +13,9 @@
 //!   of arrival.
 //! - *Triggers join.* A step that depends on messages only through triggers runs once, after all of them:
 //!   `contribute` runs per peer, and `aggregate` after the last contribution.
-//! - A received bundle whose declared type has the digest of the port is not checked on receipt. Its children are
-//!   checked where they are read: when they are unbundled, sent, passed to a component, or leave as an output.
+//! - A received bundle whose declared type has the digest of the port is not checked on receipt. Its children
+//!   are checked where they are read: when they are unbundled, sent, passed to a component, or leave as an
+//!   output.
 //! - Nodes on one slot run in the order in which they were recorded.
 //! - A step that depends on messages of several peers of two classes is an error of the run.
 //!

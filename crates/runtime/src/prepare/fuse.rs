@@ -2,8 +2,8 @@
 //!
 //! Folding computes nodes whose operands are constant, as long as the results are small. Fusion merges a
 //! convolution, a product, or a node on dequantised integers with the nodes after it, as long as each is the
-//! only reader of the preceding result, which is then never stored. Convolutions whose results are concatenated
-//! along the channels become one kernel with the concatenation.
+//! only reader of the preceding result, which is then never stored. Convolutions whose results are
+//! concatenated along the channels become one kernel with the concatenation.
 //!
 //! Dequantised constants are folded last: a fused kernel on integers reads the integers, and four times as
 //! large floats are computed only where another step reads them. A kernel that reads the integers of a

@@ -1,7 +1,7 @@
 //! Nodes that occur in compiled modules only: components, messages and structural operators.
 //!
-//! The metadata of a node states its slot, the contract of the slot and the method that the compiler resolved it to,
-//! see [`typeloom_module::dispatch`].
+//! The metadata of a node states its slot, the contract of the slot and the method that the compiler resolved
+//! it to, see [`typeloom_module::dispatch`].
 
 use typeloom_cpu::attributes::Attributes;
 use typeloom_cpu::ops;

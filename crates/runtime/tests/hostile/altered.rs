@@ -196,7 +196,8 @@ fn apply(call: &mut Baseline, change: &Change) {
     }
 }
 
-/// A tensor of another shape, whose elements are those of the first, again and again. The same tensor if it would be large.
+/// A tensor of another shape, whose elements are those of the first, again and again. The same tensor if it
+/// would be large.
 fn reshaped(tensor: &AnyTensor, shape: &[usize]) -> AnyTensor {
     let count = if shape.contains(&0) {
         Some(0)

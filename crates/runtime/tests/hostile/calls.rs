@@ -1,4 +1,5 @@
-//! The recorded calls of one operator: those of the ONNX reference, and those of ONNX Runtime in this repository.
+//! The recorded calls of one operator: those of the ONNX reference, and those of ONNX Runtime in this
+//! repository.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -37,7 +37,8 @@ use crate::modules::support::seeds;
 use bases::{Base, Functions, bases, compiled};
 use reference::interpret;
 
-/// Number of alterations of each artifact: with `TYPELOOM_TESTS=all`, which makes 10,800 together, and without it.
+/// Number of alterations of each artifact: with `TYPELOOM_TESTS=all`, which makes 10,800 together, and
+/// without it.
 const EACH: usize = 1_200;
 const FEW_OF_EACH: usize = 20;
 
@@ -361,7 +362,8 @@ fn alter_base(base: &Base, seed: u64, functions: &Functions, results: &mut Found
         match run(base, &altered, &fresh()) {
             Err((message, diagnostics)) => {
                 rejected += 1;
-                // The choice of inputs and parts is the caller's, and a component decides which operators it has.
+                // The choice of inputs and parts is the caller's, and a component decides which operators it
+                // has.
                 let is_outside = message.starts_with("input `")
                     || ["has no input", "has no part", ": no operator `"]
                         .iter()

@@ -1,9 +1,9 @@
-//! Random modules with bundles, sends, casts and calls on two and three peers: every value that arrives is of the type of
-//! its stamp.
+//! Random modules with bundles, sends, casts and calls on two and three peers: every value that arrives is of
+//! the type of its stamp.
 //!
-//! The generator computes the type and the content of each value by itself. A run compares the stamps with these types,
-//! and the values with both. A program that fails is reduced, and printed with its seed: `TYPELOOM_SEED=N` runs one seed,
-//! `TYPELOOM_SEEDS=N` that number of seeds.
+//! The generator computes the type and the content of each value by itself. A run compares the stamps with
+//! these types, and the values with both. A program that fails is reduced, and printed with its seed:
+//! `TYPELOOM_SEED=N` runs one seed, `TYPELOOM_SEEDS=N` that number of seeds.
 
 #[path = "composites/program.rs"]
 mod program;
@@ -241,8 +241,8 @@ fn a_wrong_declaration_of_a_child_does_not_compile() {
     assert!(wrong > 0 || seeds.count() == 1);
 }
 
-/// Parts of two programs that differ in the type of an input: what arrives is of the type that its receiver states, and
-/// a message with another type is refused.
+/// Parts of two programs that differ in the type of an input: what arrives is of the type that its receiver
+/// states, and a message with another type is refused.
 #[test]
 fn a_sender_with_another_type_is_refused() {
     let mut refused = 0;
@@ -327,8 +327,8 @@ fn lie(artifact: &Artifact, network: &LocalNetwork, part: &Part, value: Datum) -
     Ok(Receipt::from_bytes(&answer).map_err(|error| failed(&error))?.verdict)
 }
 
-/// A bundle that is declared as the type of its port is accepted without a check of its children. A wrong child is
-/// found where it is read.
+/// A bundle that is declared as the type of its port is accepted without a check of its children. A wrong
+/// child is found where it is read.
 #[test]
 fn a_wrong_child_of_a_bundle_is_found_where_it_is_read() -> Outcome {
     let sends: [fn(&mut Graph, &ValueRef); 3] = [

@@ -129,7 +129,8 @@ fn the_extension_operators_of_a_backend_are_typed_and_run() -> Outcome {
     Ok(())
 }
 
-/// Operators of the backend [`Singles`]: over any tensor, with an index, and with a result that it does not store.
+/// Operators of the backend [`Singles`]: over any tensor, with an index, and with a result that it does not
+/// store.
 static OVER_TENSORS: [AtomicOpsetDecl; 1] = [AtomicOpsetDecl {
     domain: "org.example.singles",
     version: 1,

@@ -1,8 +1,9 @@
 //! Blanket impls that can overlap with impls of other crates.
 //!
-//! A crate that depends on this one may implement its traits, and traits of the standard library applied to its types,
-//! for its own types. An impl whose self type (or the source of a conversion) is a parameter, plain or behind `&`,
-//! `&mut`, `Box` or `Pin`, covers those types too. If it is new, the impls of other crates no longer compile.
+//! A crate that depends on this one may implement its traits, and traits of the standard library applied to
+//! its types, for its own types. An impl whose self type (or the source of a conversion) is a parameter,
+//! plain or behind `&`, `&mut`, `Box` or `Pin`, covers those types too. If it is new, the impls of other
+//! crates no longer compile.
 
 use std::collections::HashMap;
 
@@ -40,8 +41,9 @@ impl<'i> OpenTraits<'i> {
         if !self.is_open(symbols.resolve(name)) {
             return false;
         }
-        // Other crates apply the traits of this crate to their types, and make their types convertible. Impls of other
-        // foreign traits for foreign types are not expected, nor impls for some instances of a generic type.
+        // Other crates apply the traits of this crate to their types, and make their types convertible. Impls
+        // of other foreign traits for foreign types are not expected, nor impls for some instances of a
+        // generic type.
         let path = symbols.resolve(name);
         let is_plain = |this: &Type| {
             type_param(&this.clone().into()).is_some()
@@ -57,11 +59,13 @@ impl<'i> OpenTraits<'i> {
         })
     }
 
-    /// Whether the impls of a version conflict with each impl of another crate that an impl of the next version covers. The
-    /// parameters of the impl represent types of the other crate, which implement only what the impl requires.
+    /// Whether the impls of a version conflict with each impl of another crate that an impl of the next
+    /// version covers. The parameters of the impl represent types of the other crate, which implement only
+    /// what the impl requires.
     ///
-    /// The other crate knows which traits its own types do not implement, so a condition about one of them can prevent a
-    /// conflict. Types without a known size do not count: an impl that gains `?Sized` is not expected to conflict.
+    /// The other crate knows which traits its own types do not implement, so a condition about one of them
+    /// can prevent a conflict. Types without a known size do not count: an impl that gains `?Sized` is not
+    /// expected to conflict.
     pub(crate) fn were_covered(
         &self,
         item: &Item,

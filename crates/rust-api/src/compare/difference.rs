@@ -1,7 +1,7 @@
 //! The first difference between two types.
 //!
-//! Both types are walked side by side. Parameters are compared by the order in which the signatures first use them, not
-//! by their names.
+//! Both types are walked side by side. Parameters are compared by the order in which the signatures first use
+//! them, not by their names.
 
 use std::collections::HashMap;
 

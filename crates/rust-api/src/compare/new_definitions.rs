@@ -5,8 +5,8 @@
 //!
 //! A type without a public path is used through a public alias. If an argument in the alias changed, and the
 //! old or the new argument has no public path either, only the alias is visible to users. The old items are
-//! then compared with the new target of the alias, and the impls and methods of the type are compared for each
-//! of its aliases.
+//! then compared with the new target of the alias, and the impls and methods of the type are compared for
+//! each of its aliases.
 
 use std::collections::{HashMap, HashSet};
 
@@ -65,8 +65,8 @@ impl NewDefinitions {
         map_types(item, &self.cx, |ty| self.replacement(ty, symbols))
     }
 
-    /// An impl or method of a type that users see through changed aliases, for each of these aliases. Any other item is
-    /// returned as it is.
+    /// An impl or method of a type that users see through changed aliases, for each of these aliases. Any
+    /// other item is returned as it is.
     pub(crate) fn instances(&self, item: Item) -> Result<Vec<Item>, TermError> {
         let this = item.part(&PartLabel::SelfType).map(|part| part.ty.clone());
         let aliases = this.as_ref().and_then(application).and_then(|(symbol, _)| self.aliases.get(&symbol));

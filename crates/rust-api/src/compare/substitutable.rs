@@ -1,10 +1,10 @@
 //! Substitutability of items: whether one item can replace another.
 //!
-//! The check covers all uses at once. The parameters of the item that is replaced (`sup`) are placeholders and its
-//! conditions are assumptions. The parameters of the item that replaces it (`sub`) are those that the user writes, or
-//! variables where they are inferred; its conditions are goals. For existential parameters
-//! (`impl Trait` in a result) the roles are exchanged. Each part then relates at its variance. The goals and the constraints between lifetimes have to
-//! be proven.
+//! The check covers all uses at once. The parameters of the item that is replaced (`sup`) are placeholders
+//! and its conditions are assumptions. The parameters of the item that replaces it (`sub`) are those that the
+//! user writes, or variables where they are inferred; its conditions are goals. For existential parameters
+//! (`impl Trait` in a result) the roles are exchanged. Each part then relates at its variance. The goals and
+//! the constraints between lifetimes have to be proven.
 
 use typeloom_term::subst::replace_params;
 use typeloom_term::ty::InferVar;
@@ -99,7 +99,8 @@ fn substitute_all(cx: &Boxed, list: &[Type], map: &ParamMap) -> Result<Vec<Type>
     list.iter().map(|ty| substitute(cx, ty, map)).collect()
 }
 
-/// The types of the fields of a definition that do not contain the definition: they imply bounds only without it.
+/// The types of the fields of a definition that do not contain the definition: they imply bounds only without
+/// it.
 fn fields_of(world: &World, of: Symbol, args: &[Arg]) -> Result<Vec<Type>, TermError> {
     let Some(adt) = world.adts.get(&of) else { return Ok(Vec::new()) };
     let value = values(adt.params.iter().map(|(symbol, _)| *symbol), args);
@@ -241,7 +242,8 @@ impl SubstitutionCheck<'_> {
         };
         goals.sort_by_key(|(goal, _)| !is_equation(goal));
         let mut open = table.retry(knowledge, open).map_err(|_| Mismatch::Generics)?;
-        // An equation can also determine an associated type in an open obligation. Its own proof follows below.
+        // An equation can also determine an associated type in an open obligation. Its own proof follows
+        // below.
         for (goal, _) in goals.iter().filter(|(goal, _)| is_equation(goal)) {
             if open.iter().all(is_harmless) {
                 break;
@@ -253,8 +255,8 @@ impl SubstitutionCheck<'_> {
             let label = sup.parts.last().map(|part| part.label.clone());
             return Err(label.map_or(Mismatch::Generics, Mismatch::Part));
         }
-        // A goal with a variable is tried again, if the proofs of others may have determined the variable. Any assumption
-        // could prove a goal whose type is a variable, so such goals are last.
+        // A goal with a variable is tried again, if the proofs of others may have determined the variable.
+        // Any assumption could prove a goal whose type is a variable, so such goals are last.
         loop {
             let before = goals.len();
             let mut ordered = Vec::new();
@@ -421,8 +423,8 @@ fn is_less_general(table: &InferenceTable<Boxed>, pair: &Pair<'_>) -> bool {
     })
 }
 
-/// Whether a function without explicit parameters gained a parameter that no call can determine: neither the inputs nor
-/// a condition on a determined parameter mention it.
+/// Whether a function without explicit parameters gained a parameter that no call can determine: neither the
+/// inputs nor a condition on a determined parameter mention it.
 fn is_unrelated_to_inputs(symbols: &Symbols, sub: &Item, sup: &Item) -> bool {
     let is_function = matches!(sub.kind, Kind::Function | Kind::Method);
     if !is_function || sup.explicit_params().next().is_some() {

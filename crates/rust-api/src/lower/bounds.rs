@@ -89,7 +89,8 @@ impl Lower<'_> {
         self.symbols.intern(&text)
     }
 
-    /// The symbol and the arguments of an associated type that a bound names: of the trait itself or of a supertrait.
+    /// The symbol and the arguments of an associated type that a bound names: of the trait itself or of a
+    /// supertrait.
     fn associated_type(&mut self, path: &Path, of: &TraitRef, item: &str) -> (Symbol, Vec<Arg>) {
         let name = self.symbols.resolve(of.of).to_owned();
         let declaring = match self.get(path.id) {
@@ -110,7 +111,8 @@ impl Lower<'_> {
         }
     }
 
-    /// The arguments of a supertrait of a trait of the crate, if its definition is known already and gives one answer.
+    /// The arguments of a supertrait of a trait of the crate, if its definition is known already and gives
+    /// one answer.
     fn supertrait_args(&self, of: &TraitRef, above: Symbol) -> Option<Vec<Arg>> {
         self.traits.get(&of.of)?;
         let this = predicate::implements(&self.cx, Arity::NONE, of.of, &of.args).ok()?;
@@ -127,7 +129,8 @@ impl Lower<'_> {
         found.all(|other| other == args).then_some(args)
     }
 
-    /// The trait that declares an associated type of a trait of the crate, and whether it has the same arguments.
+    /// The trait that declares an associated type of a trait of the crate, and whether it has the same
+    /// arguments.
     fn declaring(&self, id: Id, item: &str, seen: &mut Vec<Id>) -> Option<(String, bool)> {
         if seen.contains(&id) || seen.len() >= super::MAX_ALIASES {
             return None;
@@ -301,9 +304,9 @@ impl Lower<'_> {
         Ok(Ty::new(&self.cx, TyData::Dyn(DynTy { bounds: &bounds, region }))?)
     }
 
-    /// The associated types whose values the supertraits of the bounds declare: with `trait P: Iterator<Item = u8>`,
-    /// `dyn P` and `dyn P<Item = u8>` are one type. An implied trait is no part of the type: with `trait P: Send`, `dyn P`
-    /// and `dyn P + Send` differ.
+    /// The associated types whose values the supertraits of the bounds declare: with
+    /// `trait P: Iterator<Item = u8>`, `dyn P` and `dyn P<Item = u8>` are one type. An implied trait is no
+    /// part of the type: with `trait P: Send`, `dyn P` and `dyn P + Send` differ.
     fn implied_items(
         &mut self,
         this: &Type,

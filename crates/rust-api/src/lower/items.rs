@@ -46,7 +46,8 @@ impl<'a> Lower<'a> {
             if let Some(item) = self.get(*id)
                 && done.insert((*namespace, *id))
             {
-                // The item may be lowered under its path in the older version, which is not public in this one.
+                // The item may be lowered under its path in the older version, which is not public in this
+                // one.
                 let reachable = self.paths.public.get(&(*namespace, name.to_owned())) == Some(id);
                 let (first, errors) = (self.items.len(), self.errors.len());
                 self.item(item, name, &mut impls).map_err(|error| error.at(name))?;
@@ -73,9 +74,9 @@ impl<'a> Lower<'a> {
         Ok(())
     }
 
-    /// Lowers impls, and the fields, methods and impls of private types in public signatures, which users can reach
-    /// through values. The types themselves are not items, because they have no public path. An impl whose header
-    /// mentions a private type is public only if that type is reached.
+    /// Lowers impls, and the fields, methods and impls of private types in public signatures, which users can
+    /// reach through values. The types themselves are not items, because they have no public path. An impl
+    /// whose header mentions a private type is public only if that type is reached.
     fn impls_and_reached(&mut self, mut impls: BTreeSet<Id>) -> Result<(), LowerError> {
         let mut unreached = self.unnamed.clone();
         let mut lowered: BTreeSet<Id> = BTreeSet::new();
@@ -473,7 +474,8 @@ impl<'a> Lower<'a> {
         Ok(())
     }
 
-    /// Adds the impls of auto traits that rustc derives. rustdoc lists them, except for a type with `#[doc(hidden)]`.
+    /// Adds the impls of auto traits that rustc derives. rustdoc lists them, except for a type with
+    /// `#[doc(hidden)]`.
     fn derive_auto_traits(
         &mut self,
         path: &str,
@@ -511,8 +513,8 @@ impl<'a> Lower<'a> {
         Ok(())
     }
 
-    /// The restriction of hidden fields by the auto traits of a type. Only impls that rustc derives, with conditions
-    /// on parameters alone, count.
+    /// The restriction of hidden fields by the auto traits of a type. Only impls that rustc derives, with
+    /// conditions on parameters alone, count.
     fn hidden_fields(&self, impls: &[Id]) -> HiddenFields {
         let found: Vec<&Impl> = impls
             .iter()

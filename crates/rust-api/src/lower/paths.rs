@@ -74,8 +74,8 @@ struct Route<'r> {
     hidden: bool,
 }
 
-/// Whether `#[doc(hidden)]` removes an item from the public API. Deprecated items are often hidden to keep the
-/// documentation short, and remain public.
+/// Whether `#[doc(hidden)]` removes an item from the public API. Deprecated items are often hidden to keep
+/// the documentation short, and remain public.
 pub(crate) fn is_hidden(item: &Item) -> bool {
     let hides = |attribute: &Attribute| match attribute {
         Attribute::Other(text) => text

@@ -88,7 +88,8 @@ pub(super) fn distinct(
     symbols: &mut Symbols,
     types: &[Type],
 ) -> Result<(Vec<Type>, Vec<Name>), TermError> {
-    // A shared part of a term has other names at each occurrence, so a large graph would become a larger tree.
+    // A shared part of a term has other names at each occurrence, so a large graph would become a larger
+    // tree.
     if types.iter().any(|ty| ty.meta().weight == u16::MAX) {
         return Err(TermError::TooMany);
     }

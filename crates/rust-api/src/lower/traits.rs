@@ -167,8 +167,8 @@ impl<'a> Lower<'a> {
         Ok((sig, args, supertraits))
     }
 
-    /// Whether other crates can implement a trait, as far as its own declaration and its supertraits determine it.
-    /// `of` is the trait and `below` the traits that have it as a supertrait.
+    /// Whether other crates can implement a trait, as far as its own declaration and its supertraits
+    /// determine it. `of` is the trait and `below` the traits that have it as a supertrait.
     fn is_open(&self, of: Id, below: &mut Vec<Id>) -> bool {
         let Some(JsonItem { inner: ItemEnum::Trait(definition), .. }) = self.get(of) else { return true };
         if below.contains(&of) {
@@ -194,8 +194,8 @@ impl<'a> Lower<'a> {
         self.krate.paths.get(&id).map_or_else(|| self.get(id).is_some(), |summary| summary.crate_id == 0)
     }
 
-    /// Whether an impl of the crate covers every type that could implement a trait. Types that implement one of the traits
-    /// in `known` are sufficient.
+    /// Whether an impl of the crate covers every type that could implement a trait. Types that implement one
+    /// of the traits in `known` are sufficient.
     fn is_for_all(&self, symbol: Symbol, known: &[Symbol]) -> bool {
         let Some(TraitDef { params: own, supertraits, .. }) = self.traits.get(&symbol) else { return false };
         self.impls.iter().filter(|found| found.of == symbol).any(|found| {
@@ -227,7 +227,8 @@ impl<'a> Lower<'a> {
         })
     }
 
-    /// The supertraits that can be named from outside. Those that cannot are replaced by their own supertraits.
+    /// The supertraits that can be named from outside. Those that cannot are replaced by their own
+    /// supertraits.
     fn named_supertraits(&self, supertraits: Vec<Type>) -> Result<Vec<Type>, ItemError> {
         let mut named: Vec<Type> = Vec::new();
         let mut seen: Vec<Type> = Vec::new();
@@ -266,7 +267,8 @@ impl<'a> Lower<'a> {
         of.is_some_and(|of| self.unnamed.contains_key(&of))
     }
 
-    /// A bound of a private trait with other arguments, under the binder of these; `None` if the bound has a binder too.
+    /// A bound of a private trait with other arguments, under the binder of these; `None` if the bound has a
+    /// binder too.
     fn under(
         &self,
         arity: Arity,
@@ -292,8 +294,8 @@ impl<'a> Lower<'a> {
         })
     }
 
-    /// Whether no other crate can write the signature of a required method or constant, because a type or trait in it is
-    /// private.
+    /// Whether no other crate can write the signature of a required method or constant, because a type or
+    /// trait in it is private.
     fn has_private_part(&self, item: &Item) -> bool {
         let is_private = |name: &Name| match name {
             Name::Adt(symbol) | Name::Trait(symbol) => {

@@ -383,8 +383,8 @@ impl Lower<'_> {
         Ok((list, None))
     }
 
-    /// The parameters and the result of a function type, and the names of the elided lifetimes of the parameters, which
-    /// belong to its binder.
+    /// The parameters and the result of a function type, and the names of the elided lifetimes of the
+    /// parameters, which belong to its binder.
     fn function_types<'j>(
         &mut self,
         inputs: impl IntoIterator<Item = &'j JsonType>,

@@ -1,4 +1,5 @@
-//! Names of the JSON that cannot be resolved. The term of such a name is an error, which equals no type in a comparison.
+//! Names of the JSON that cannot be resolved. The term of such a name is an error, which equals no type in a
+//! comparison.
 //!
 //! rustdoc resolves every name, so its own output contains none of these errors. They occur in JSON of other
 //! tools, and if a newer rustdoc has a primitive type that this crate does not know.

@@ -66,7 +66,8 @@ impl Knowledge<'_> {
         self.world.matched_value(&self.world.pattern(arity, signature)?, args)
     }
 
-    /// The value that a trait of the standard library declares for its associated types: `X::IntoIter` yields `X::Item`.
+    /// The value that a trait of the standard library declares for its associated types: `X::IntoIter` yields
+    /// `X::Item`.
     fn of_item(&self, item: Symbol, this: &Type) -> Option<Type> {
         let TyData::Alias(AliasTy { name: Name::Projection(outer), args }) = this.data() else { return None };
         let value = std_facts().equal_item(self.symbols.resolve(outer), self.symbols.resolve(item))?;

@@ -75,7 +75,8 @@ fn merged(cx: &Boxed, outer: Arity, predicate: FnTy<'_, Boxed>) -> Result<Option
     normal_form(cx, &merged).map(Some)
 }
 
-/// The supertraits of any level of a trait of the standard library. A trait without a symbol occurs in no goal.
+/// The supertraits of any level of a trait of the standard library. A trait without a symbol occurs in no
+/// goal.
 fn of_std(symbols: &Symbols, arity: Arity, of: Symbol, args: &[Arg]) -> Result<Vec<Type>, TermError> {
     let cx = &Boxed::new();
     let mut found = Vec::new();

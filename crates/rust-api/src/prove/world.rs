@@ -101,8 +101,8 @@ impl World {
     }
 
     fn add_equation(&mut self, item: Symbol, vars: &[Symbol], args: Vec<Arg>, value: Type) {
-        // A parameter that only a condition determines, such as `A` of `impl<A, P: Deref<Target = A>> Tr for P`, would remain
-        // in the value.
+        // A parameter that only a condition determines, such as `A` of
+        // `impl<A, P: Deref<Target = A>> Tr for P`, would remain in the value.
         let bound: Vec<Symbol> = args
             .iter()
             .chain(&subterms(args.iter().filter_map(GenericArg::as_ty)))
@@ -183,7 +183,8 @@ impl World {
         self.rules.get(&of).map_or(&[], Vec::as_slice)
     }
 
-    /// The conditions under which a rule proves that `args[0]` implements `of`, and the lifetimes that have to be equal.
+    /// The conditions under which a rule proves that `args[0]` implements `of`, and the lifetimes that have
+    /// to be equal.
     pub(crate) fn apply(&self, rule: &Rule, of: Symbol, args: &[Arg]) -> Option<(Vec<Type>, EqualLifetimes)> {
         if rule.of != of || rule.args.len() != args.len() {
             return None;
@@ -192,7 +193,8 @@ impl World {
         Some((self.substitute(&rule.conditions, &bindings)?, lifetimes))
     }
 
-    /// An impl with variables of a table for its parameters: the trait with its arguments, and the conditions.
+    /// An impl with variables of a table for its parameters: the trait with its arguments, and the
+    /// conditions.
     pub(crate) fn open(
         &self,
         rule: &Rule,
@@ -205,8 +207,8 @@ impl World {
         Ok((terms.remove(0), conditions))
     }
 
-    /// Terms under a binder as patterns, with [`Self::higher`] for its lifetimes. `None` for binders with more lifetimes or
-    /// with other variables.
+    /// Terms under a binder as patterns, with [`Self::higher`] for its lifetimes. `None` for binders with
+    /// more lifetimes or with other variables.
     pub(crate) fn pattern(&self, arity: Arity, args: &[Arg]) -> Option<Vec<Arg>> {
         let names = self
             .higher
@@ -260,8 +262,8 @@ fn matched(patterns: &[Arg], terms: &[Arg], vars: &[Symbol]) -> Option<(Bindings
         .then_some((bindings, lifetimes))
 }
 
-/// Whether a term matches a pattern up to lifetimes; sets the variables of the pattern, and collects the lifetimes that
-/// have to be equal. Lifetimes under binders are not collected.
+/// Whether a term matches a pattern up to lifetimes; sets the variables of the pattern, and collects the
+/// lifetimes that have to be equal. Lifetimes under binders are not collected.
 pub(crate) fn matches_arg(
     pattern: &Arg,
     term: &Arg,

@@ -22,7 +22,8 @@ pub(crate) fn with(name: &str, source: &str, options: &[&str]) -> Vec<u8> {
 /// The same, in another edition.
 pub(crate) fn in_edition(year: &str, name: &str, source: &str, options: &[&str]) -> Vec<u8> {
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
-    // Many tests compare variants with one crate. Threads that need the same crate wait for the first one of them.
+    // Many tests compare variants with one crate. Threads that need the same crate wait for the first one of
+    // them.
     static WRITTEN: Mutex<Option<Written>> = Mutex::new(None);
     let key = format!("{year}\n{name}\n{options:?}\n{source}");
     let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,7 +1,8 @@
-//! Auto traits of the futures of `async fn`s, with arguments and with values that a body holds over an `.await`.
+//! Auto traits of the futures of `async fn`s, with arguments and with values that a body holds over an
+//! `.await`.
 //!
-//! The future of a function that holds a local value has the witness of a function with that value as another argument.
-//! The product answers for the function with more arguments, rustc for the function with a body.
+//! The future of a function that holds a local value has the witness of a function with that value as another
+//! argument. The product answers for the function with more arguments, rustc for the function with a body.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,5 @@
-//! Associated types of types that mention a bound lifetime: subtypes and equal types among function pointers and objects.
+//! Associated types of types that mention a bound lifetime: subtypes and equal types among function pointers
+//! and objects.
 //!
 //! `X` is a subtype of `Y` exactly if a parameter of type `X` may become one of type `Y`.
 

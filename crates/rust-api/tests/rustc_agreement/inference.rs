@@ -1,7 +1,7 @@
 //! Parameters that impls determine: a function over `A` and `T: Get<A>` replaces a function over one type.
 //!
-//! Callers do not write `A`, so the change is harmless exactly if the impls determine it for all arguments that the old
-//! function accepted.
+//! Callers do not write `A`, so the change is harmless exactly if the impls determine it for all arguments
+//! that the old function accepted.
 
 use typeloom_testing::number;
 

@@ -1,6 +1,7 @@
 //! Outlives bounds, and impls for some lifetimes only.
 //!
-//! A goal about a type `X` is asked as the change from a parameter of type `X` to one of any type that satisfies the goal.
+//! A goal about a type `X` is asked as the change from a parameter of type `X` to one of any type that
+//! satisfies the goal.
 
 use typeloom_testing::number;
 

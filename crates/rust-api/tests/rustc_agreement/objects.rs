@@ -1,5 +1,5 @@
-//! Random hierarchies of traits: the traits that a trait object implements, and the equality of trait objects, agree with
-//! rustc.
+//! Random hierarchies of traits: the traits that a trait object implements, and the equality of trait
+//! objects, agree with rustc.
 //!
 //! A goal `dyn A: B` is tested as the change from `fn f(_: &dyn A)` to `fn f<T: B + ?Sized>(_: &T)`, which is
 //! harmless exactly if the goal holds. Equality is tested as a change of a field's type, which is harmless
@@ -88,7 +88,8 @@ impl Hierarchy {
         }
     }
 
-    /// A trait object, and the statement that it is well formed: that it implements its own trait, without contradiction.
+    /// A trait object, and the statement that it is well formed: that it implements its own trait, without
+    /// contradiction.
     fn object(&mut self) -> (String, String) {
         let auto = self.random.pick(&["", "", " + Sync + Send", " + Send + Sync"]);
         let of = self.applied(Parameter::None);

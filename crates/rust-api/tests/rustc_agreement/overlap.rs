@@ -1,12 +1,13 @@
 //! New impls that conflict with impls of other crates: rustc's overlap check decides.
 //!
-//! The old and the new version of a crate are compiled, and the same statements of another crate against both. A change is
-//! a break if some statement compiles with the old version only. All parameters are `?Sized`, because an impl that gains
-//! `?Sized` counts as harmless. Other crates do not apply a trait to their types for instances of generic types, as in
-//! `impl Tr<Own> for W<Own>`, because a comparison does not expect such impls.
+//! The old and the new version of a crate are compiled, and the same statements of another crate against
+//! both. A change is a break if some statement compiles with the old version only. All parameters are
+//! `?Sized`, because an impl that gains `?Sized` counts as harmless. Other crates do not apply a trait to
+//! their types for instances of generic types, as in `impl Tr<Own> for W<Own>`, because a comparison does not
+//! expect such impls.
 //!
-//! Each question belongs to a [`Family`], whose lists contain the impls of the crate, and for each of them the types and impls
-//! of other crates that can be affected.
+//! Each question belongs to a [`Family`], whose lists contain the impls of the crate, and for each of them
+//! the types and impls of other crates that can be affected.
 
 use typeloom_testing::number;
 

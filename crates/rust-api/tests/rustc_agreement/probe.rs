@@ -1,8 +1,8 @@
 //! Questions to rustc and to the comparison of crates, and random choices.
 //!
-//! A test calls [`for_each_seed`] and collects questions in a [`Probe`]: the declarations of an old and a new crate, and for
-//! each name a statement that rustc accepts exactly if the new declaration can replace the old one. [`Probe::ask`] compiles
-//! the statements, compares the crates, and records both answers.
+//! A test calls [`for_each_seed`] and collects questions in a [`Probe`]: the declarations of an old and a new
+//! crate, and for each name a statement that rustc accepts exactly if the new declaration can replace the old
+//! one. [`Probe::ask`] compiles the statements, compares the crates, and records both answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -36,8 +36,8 @@ impl Random {
     }
 }
 
-/// Seeds selected by `TYPELOOM_RUSTC_SEEDS`: a number of seeds from 0, or a range such as `1000..1060`; one seed by
-/// default.
+/// Seeds selected by `TYPELOOM_RUSTC_SEEDS`: a number of seeds from 0, or a range such as `1000..1060`; one
+/// seed by default.
 fn seeds() -> std::ops::Range<u64> {
     let Ok(text) = std::env::var("TYPELOOM_RUSTC_SEEDS") else { return 0..1 };
     let (from, to) = text.split_once("..").unwrap_or(("0", &text));
@@ -80,7 +80,8 @@ pub(crate) fn accepted(source: &str, statements: &Statements) -> Option<BTreeSet
     accepted_in(&Folder::new(), "probe", source, statements, &[])
 }
 
-/// The same, for a crate of a given name in a folder. Its metadata stays there if all statements are accepted.
+/// The same, for a crate of a given name in a folder. Its metadata stays there if all statements are
+/// accepted.
 pub(crate) fn accepted_in(
     folder: &Folder,
     name: &str,
@@ -155,8 +156,8 @@ impl Probe {
         writeln!(self.new, "{new}").expect("text");
     }
 
-    /// Adds a question: the declarations, and the statement about them. The paths of these declarations contain the name of
-    /// the question, and no others do.
+    /// Adds a question: the declarations, and the statement about them. The paths of these declarations
+    /// contain the name of the question, and no others do.
     pub(crate) fn question(&mut self, name: &str, old: &str, new: &str, statement: String) {
         self.declare(old, new);
         self.questions.insert(name.to_owned(), statement);

@@ -1,6 +1,8 @@
-//! Names that are not resolved: the items that rustc rejects are those with an error, and no other item changes.
+//! Names that are not resolved: the items that rustc rejects are those with an error, and no other item
+//! changes.
 //!
-//! In the source, `u128` becomes a type that does not exist; in the JSON, a primitive type that does not exist.
+//! In the source, `u128` becomes a type that does not exist; in the JSON, a primitive type that does not
+//! exist.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -1,9 +1,9 @@
 //! The texts of a signature in an `MLmodel`.
 //!
-//! An `MLmodel` is written by a program: PyYAML in block style. This reader finds the key `signature` of the top level, and in
-//! its block the keys `inputs` and `outputs`, whose values are scalars in single or double quotes, folded over several lines,
-//! or `null`. It is no YAML parser: another notation is an error, and the rest of the file is skipped. A parser of YAML
-//! would be a large dependency for two strings.
+//! An `MLmodel` is written by a program: PyYAML in block style. This reader finds the key `signature` of the
+//! top level, and in its block the keys `inputs` and `outputs`, whose values are scalars in single or double
+//! quotes, folded over several lines, or `null`. It is no YAML parser: another notation is an error, and the
+//! rest of the file is skipped. A parser of YAML would be a large dependency for two strings.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -51,8 +51,8 @@ fn at(line: usize, column: usize, message: &str) -> ReadError {
     ReadError::At { line, column, message: message.to_owned() }
 }
 
-/// Reads a quoted scalar, with its first line without the indentation. Line breaks are folded: one is a space, and each
-/// further one is a line break.
+/// Reads a quoted scalar, with its first line without the indentation. Line breaks are folded: one is a
+/// space, and each further one is a line break.
 fn scalar<'t>(
     first: &'t str,
     number: usize,

@@ -14,8 +14,8 @@
 //! | `d` mentions another extent that has no name, or the rank is unknown | the claim is open: it can only be assumed |
 //! | `d` changes from one iteration of a loop to the next | ignored: the declaration may hold in one of them |
 //!
-//! A name that an inner value declares for an axis is a label ([`ClaimWeight::Label`]): if the derived extent refutes it, that is a
-//! warning.
+//! A name that an inner value declares for an axis is a label ([`ClaimWeight::Label`]): if the derived extent
+//! refutes it, that is a warning.
 //!
 //! If a claim is open, the model is solved again with [`Trust::Assumed`]: the readers of a value see its
 //! declared extents instead of the unknown ones. The first solve remains the proof. Results that need the
@@ -108,8 +108,9 @@ impl Verifier<'_, '_> {
         inputs.get_or_insert_with(symbols).contains(&symbol)
     }
 
-    /// Gives each symbol in a declared shape that no input declares the extent of the derived shape, if that is known.
-    /// Before any claim is compared, so that the meaning of a symbol does not depend on the order of its uses.
+    /// Gives each symbol in a declared shape that no input declares the extent of the derived shape, if that
+    /// is known. Before any claim is compared, so that the meaning of a symbol does not depend on the order
+    /// of its uses.
     fn define_names(&mut self, value: ValueId, derived: Option<ShapeId>, claimed: Option<ShapeId>) {
         let pairs =
             derived.zip(claimed).and_then(|(derived, claimed)| paired(&self.core.shapes, derived, claimed));
@@ -297,8 +298,8 @@ impl Verifier<'_, '_> {
         }
     }
 
-    /// Whether a false declaration of a value is false in every run. A value of a nested graph exists only in runs that reach
-    /// it, for which the symbols may be restricted.
+    /// Whether a false declaration of a value is false in every run. A value of a nested graph exists only in
+    /// runs that reach it, for which the symbols may be restricted.
     fn is_decidable(&self, value: ValueId) -> bool {
         self.frame.number == 0 && !self.frame.is_conditional_in(self.frame.body.value(value).graph)
     }
@@ -343,7 +344,8 @@ impl<'a> Core<'a> {
         self.shapes.intern(&dims)
     }
 
-    /// The extents of input axes without a name on which an operator puts no condition together with other unknown extents.
+    /// The extents of input axes without a name on which an operator puts no condition together with other
+    /// unknown extents.
     pub(crate) fn unnamed_extents(&mut self, frame: &Frame<'a>) -> Set<DimId> {
         let mut unnamed = frame.unnamed.clone();
         if unnamed.is_empty() {

@@ -24,9 +24,10 @@
 //! `batch*seq = 7*batch` leaves one value for `seq`.
 //!
 //! Algorithm: [`Dims::examine`](crate::dim::Dims::examine) decides each equation over the domain of the
-//! equations before it, in the order of nodes. The equation then joins the domain. Undecided equations, and those with
-//! a long result, are decided once more at the end, under all others. Restrictions of one symbol are joined. The procedure is incomplete: an equation that is neither proved nor violated
-//! stays open and is reported as such.
+//! equations before it, in the order of nodes. The equation then joins the domain. Undecided equations, and
+//! those with a long result, are decided once more at the end, under all others. Restrictions of one symbol
+//! are joined. The procedure is incomplete: an equation that is neither proved nor violated stays open and is
+//! reported as such.
 //!
 //! The cost is at most [`MAX_EQUATIONS`] decisions, each of which is bounded. Further equations stay open.
 
@@ -425,7 +426,8 @@ impl<'a> Facts<'a> {
         self.report(equation, kind);
     }
 
-    /// Finds the values of symbols that all conditions of the model and its declared types admit, for the proposed repairs.
+    /// Finds the values of symbols that all conditions of the model and its declared types admit, for the
+    /// proposed repairs.
     fn combine(&mut self, core: &mut Core<'a>) {
         for condition in std::mem::take(&mut self.declared) {
             self.domain.assume(&mut core.dims, condition);
@@ -454,7 +456,8 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Simplifies the long equations of reports for extents that are at least as large as the reported conditions require.
+    /// Simplifies the long equations of reports for extents that are at least as large as the reported
+    /// conditions require.
     fn shorten(&mut self, core: &mut Core<'a>) {
         let mut bounds = Domain::nonempty();
         for condition in self.decided.requirements.iter().filter(|it| it.is_decided).map(|it| it.condition) {

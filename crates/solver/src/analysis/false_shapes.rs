@@ -2,9 +2,9 @@
 //!
 //! An empty shape declares a scalar. If the value's node gives it axes, the declaration is false
 //! ([`SolveErrorKind::specific`]). If only declarations give the value a type, as for an input of the model,
-//! the model is solved again without the declaration. If fewer errors remain, the declaration is false, and the
-//! shape is typed as unknown. Several suspects are tried together first: fewer declarations give no additional
-//! errors, so if all of them explain none, none of them does.
+//! the model is solved again without the declaration. If fewer errors remain, the declaration is false, and
+//! the shape is typed as unknown. Several suspects are tried together first: fewer declarations give no
+//! additional errors, so if all of them explain none, none of them does.
 //!
 //! **Limits:** at most [`MAX_SUSPECTS`] declarations are tried, with one solve each, and only in a model with
 //! errors about shapes.
@@ -55,8 +55,8 @@ pub(crate) fn suspects(core: &Core<'_>, frame: &Frame<'_>) -> Vec<(ValueId, Step
     found
 }
 
-/// The kind of the declaration that gives a value an empty shape; `None` for an initializer and an input with a default,
-/// whose tensors have dims.
+/// The kind of the declaration that gives a value an empty shape; `None` for an initializer and an input with
+/// a default, whose tensors have dims.
 fn declared_empty(frame: &Frame<'_>, value: ValueId) -> Option<DeclarationKind> {
     let body = &frame.body;
     if body.value(value).origin.initializer().is_some() {

@@ -142,8 +142,8 @@ impl<'a> Search<'_, 'a> {
     /// The one of two element types that the rest of the model confirms.
     ///
     /// Precedence: if an operand has its element type from an input of the model, the type in the interface;
-    /// the type of operands behind the node; the type of more constants; the type of the computed operand, not
-    /// the stored one.
+    /// the type of operands behind the node; the type of more constants; the type of the computed operand,
+    /// not the stored one.
     fn confirmed(
         &mut self,
         step: StepId,

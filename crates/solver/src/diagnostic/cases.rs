@@ -1,6 +1,7 @@
 //! Errors that occur in some branches only.
 //!
-//! The message is that of the same problem in the case in which it was found. The branch and its result are added.
+//! The message is that of the same problem in the case in which it was found. The branch and its result are
+//! added.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -15,8 +16,8 @@ use crate::state::cases::{Literal, Question};
 /// The maximum number of outputs of a node that are shown with their types in a branch.
 const MAX_OUTPUTS: usize = 3;
 
-/// The diagnostic of an error of one case; `None` for other errors. `varying` are the values whose shape depends on the
-/// case.
+/// The diagnostic of an error of one case; `None` for other errors. `varying` are the values whose shape
+/// depends on the case.
 pub(super) fn in_case<'a>(
     plain: Scope<'_, 'a>,
     leaf: &mut Leaf<'a>,

@@ -1,8 +1,8 @@
 //! The origin of a value's type, as text that follows the type: `float, because ...`.
 //!
-//! It is derived from the shortest chain of recorded facts (see [`crate::state::trace`]) from the value to a declaration,
-//! an initializer, a seed or a rule. The chain does not pass through nodes that are in error, because their facts are
-//! in doubt.
+//! It is derived from the shortest chain of recorded facts (see [`crate::state::trace`]) from the value to a
+//! declaration, an initializer, a seed or a rule. The chain does not pass through nodes that are in error,
+//! because their facts are in doubt.
 
 use super::text::{Ports, verb, way};
 use super::{Scope, quote};

@@ -1,8 +1,8 @@
 //! The diagnostic codes, each with its name, severity, summary, page and message in one file.
 //!
-//! A code is stable once released. To add one, write `codes/NAME.rs` and `pages/NAME.md`, and list the code in
-//! the [`codes!`] call below, with the solve errors that have it; the index in `pages/README.md` is generated from
-//! that list.
+//! A code is stable once released. To add one, write `codes/NAME.rs` and `pages/NAME.md`, and list the code
+//! in the [`codes!`] call below, with the solve errors that have it; the index in `pages/README.md` is
+//! generated from that list.
 
 mod assumed_type;
 mod attribute_kind;

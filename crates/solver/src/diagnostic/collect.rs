@@ -39,8 +39,8 @@ pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
     collect(checked, Content::Causes, &|_, _, _| true)
 }
 
-/// As [`diagnose`], for selected errors, and with their codes, locations and messages only. Functions that cannot be read
-/// are always reported.
+/// As [`diagnose`], for selected errors, and with their codes, locations and messages only. Functions that
+/// cannot be read are always reported.
 #[must_use]
 pub fn messages_where(checked: &mut Checked<'_>, selection: Selection<'_>) -> Vec<Diagnostic> {
     collect(checked, Content::Message, selection)
@@ -122,7 +122,8 @@ struct List<'s> {
     found: Vec<Diagnostic>,
     hidden: usize,
     budget: usize,
-    /// The reported errors of functions: a node can have the same error for all types of its function's arguments.
+    /// The reported errors of functions: a node can have the same error for all types of its function's
+    /// arguments.
     reported: BTreeSet<(FunctionId, ErrorSite, Code)>,
     /// The parts of the first [`MAX_EXPLAINED`] diagnostics.
     content: Content,
@@ -291,8 +292,8 @@ fn in_functions<'i, 'a>(body: &Body<'a>, instances: &'i [Instance<'a>]) -> Vec<(
 /// Position in the order of diagnostics.
 type Order = (usize, usize);
 
-/// Position of a site: values without a node, then the nodes, then the outputs of the graph. The parts of a nested graph
-/// have its position.
+/// Position of a site: values without a node, then the nodes, then the outputs of the graph. The parts of a
+/// nested graph have its position.
 fn order(body: &Body<'_>, site: ErrorSite) -> Order {
     const BEFORE: usize = 0;
     const NODES: usize = 1;

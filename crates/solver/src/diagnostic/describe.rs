@@ -31,8 +31,9 @@ impl SolveErrorKind<'_> {
     /// The severity in a mode. Some kinds differ from their code.
     pub(crate) fn severity(&self, mode: Mode) -> Severity {
         let level = match self {
-            // Two declarations that contradict each other: a caller can choose a symbol that is broadcast against the declared
-            // extent of another input, or that only one input of an operator of ONNX declares.
+            // Two declarations that contradict each other: a caller can choose a symbol that is broadcast
+            // against the declared extent of another input, or that only one input of an operator of ONNX
+            // declares.
             Self::ForcedSymbol { by_constant: false, values, is_certain, .. }
                 if values.len() > 1 || !is_certain =>
             {

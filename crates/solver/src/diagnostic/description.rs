@@ -1,8 +1,9 @@
 //! A first description of an unknown operator in the format of operator files, for its diagnostic.
 //!
-//! The ports are those of one node: inputs have the element types that are known there, and an output without a known one has
-//! that of the first input. Attributes have the kinds of the node. Shapes are left to the author. The format is that of
-//! `docs/operator-files.md`; a test of the command parses descriptions and checks models with them.
+//! The ports are those of one node: inputs have the element types that are known there, and an output without
+//! a known one has that of the first input. Attributes have the kinds of the node. Shapes are left to the
+//! author. The format is that of `docs/operator-files.md`; a test of the command parses descriptions and
+//! checks models with them.
 
 use std::fmt::Write as _;
 
@@ -20,7 +21,8 @@ const MAX_LINES: usize = 40;
 const ASSUMED: &str = "float";
 
 impl Scope<'_, '_> {
-    /// A description of the operator of a step; `None` if a name cannot be written in the format, or if it is long.
+    /// A description of the operator of a step; `None` if a name cannot be written in the format, or if it is
+    /// long.
     pub(super) fn description(&mut self, step: StepId) -> Option<String> {
         let op = self.op(step);
         let domain = if op.domain.is_empty() { "ai.onnx" } else { op.domain };

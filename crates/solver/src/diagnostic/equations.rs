@@ -62,8 +62,8 @@ impl Scope<'_, '_> {
         }
     }
 
-    /// The conjunction of conditions, in backticks and in full: `28 <= N <= 41 and N is divisible by 2`. The sides of a long
-    /// one are named, see [`Scope::named_texts`].
+    /// The conjunction of conditions, in backticks and in full: `28 <= N <= 41 and N is divisible by 2`. The
+    /// sides of a long one are named, see [`Scope::named_texts`].
     pub(super) fn conditions_text(&self, conditions: &[Condition]) -> String {
         let text = self.core.dims.conditions_text(conditions, |text| text);
         let shown = match text.chars().count() > MAX_INLINE {

@@ -92,10 +92,12 @@ pub fn explain_value(checked: &mut Checked<'_>, name: &str) -> Option<Explanatio
     Some(Explanation { value: name.to_owned(), location, ty: scope.show(&ty), reasons, hidden, extents })
 }
 
-/// One link of the chain of causes of each value of the main graph and its nested graphs, by position; `None` without a
-/// recorded cause. The model has to be checked with [`Options::trace`](crate::model::Options::trace).
+/// One link of the chain of causes of each value of the main graph and its nested graphs, by position; `None`
+/// without a recorded cause. The model has to be checked with
+/// [`Options::trace`](crate::model::Options::trace).
 ///
-/// Following the links from a value gives the chain of [`explain_value`], for all values at a cost that is linear in the graph.
+/// Following the links from a value gives the chain of [`explain_value`], for all values at a cost that is
+/// linear in the graph.
 #[must_use]
 pub fn next_causes(checked: &mut Checked<'_>) -> Vec<Option<NextCause>> {
     let Checked { operators, core, frame, .. } = checked;

@@ -11,8 +11,8 @@ use crate::signature::AttributeKind;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Safety {
-    /// Every value whose type was right has the same result as before, bit for bit. The repair defines only the results of
-    /// nodes in error.
+    /// Every value whose type was right has the same result as before, bit for bit. The repair defines only
+    /// the results of nodes in error.
     #[default]
     Safe,
     /// The repair changes results, makes different values equal, or is one of several with different results.

@@ -1,9 +1,9 @@
 //! Errors with one cause as one diagnostic.
 //!
-//! A value of the wrong type or shape causes an error at every node that reads it. Such errors form one group, whose first
-//! is shown with the number of the others. If an error concerns two values, the cause is the value with more
-//! errors of the same code, unless the solver found which of the two element types contradicts the rest of the model. These also
-//! form one group:
+//! A value of the wrong type or shape causes an error at every node that reads it. Such errors form one
+//! group, whose first is shown with the number of the others. If an error concerns two values, the cause is
+//! the value with more errors of the same code, unless the solver found which of the two element types
+//! contradicts the rest of the model. These also form one group:
 //!
 //! - a false declaration of an element type, and the readers of the value that need the declared type;
 //! - declarations of one dim for extents that are equal;
@@ -84,7 +84,8 @@ impl<'f, 'a> ErrorGroup<'f, 'a> {
         groups
     }
 
-    /// Adds the other errors of the group to the diagnostic of the first. `value` is the value that it concerns.
+    /// Adds the other errors of the group to the diagnostic of the first. `value` is the value that it
+    /// concerns.
     pub(super) fn complete(
         self,
         mut diagnostic: Diagnostic,
@@ -140,8 +141,8 @@ impl<'f, 'a> ErrorGroup<'f, 'a> {
     }
 }
 
-/// The error of a false declaration, if an error of a reader of the value follows from it: the reader needs the declared
-/// element type.
+/// The error of a false declaration, if an error of a reader of the value follows from it: the reader needs
+/// the declared element type.
 fn refuted_declaration<'f, 'a>(frame: &'f Frame<'a>, error: &SolveError<'_>) -> Option<&'f SolveError<'a>> {
     let ErrorSite::Step(step) = error.site else { return None };
     let (port, needed) = match &error.kind {
@@ -229,7 +230,8 @@ fn candidates(
     values
 }
 
-/// The value from which another one has its element type: the first one backward through type variables of signatures.
+/// The value from which another one has its element type: the first one backward through type variables of
+/// signatures.
 fn type_origin(operators: &Operators<'_>, body: &Body<'_>, value: ValueId) -> ValueId {
     let mut at = value;
     for _ in 0..MAX_STEPS {

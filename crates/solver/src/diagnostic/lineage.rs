@@ -1,8 +1,8 @@
 //! The lineage of an extent: the nodes that pass it on, back to the input or constant that introduces it.
 //!
-//! A solve records no lineage. Equal dims have one id, so the lineage is found by a walk backward: from a value to the input
-//! of its node with the same dim, as an extent or as an element of a computed shape. Numbers can be equal by
-//! chance, so for a number the walk continues only if exactly one input has it.
+//! A solve records no lineage. Equal dims have one id, so the lineage is found by a walk backward: from a
+//! value to the input of its node with the same dim, as an extent or as an element of a computed shape.
+//! Numbers can be equal by chance, so for a number the walk continues only if exactly one input has it.
 
 use super::Scope;
 use super::text::way;

@@ -26,12 +26,14 @@ pub struct Location {
     /// Byte offset in the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<usize>,
-    /// The names of the values, attributes or symbols that a problem at this location concerns, in order of importance.
+    /// The names of the values, attributes or symbols that a problem at this location concerns, in order of
+    /// importance.
     #[serde(skip)]
     pub subjects: Vec<String>,
 }
 
-/// The nodes that own a nested graph, from the outermost graph inwards. It is displayed as `/3:If.then_branch`.
+/// The nodes that own a nested graph, from the outermost graph inwards. It is displayed as
+/// `/3:If.then_branch`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GraphPath(pub Vec<GraphPathStep>);
 

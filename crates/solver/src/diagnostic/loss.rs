@@ -1,8 +1,8 @@
 //! The loss of an extent or a rank: the first value without it, and the reason.
 //!
-//! An unknown extent is a variable of the solve, and every value that gets it from another one has the same variable. So the
-//! first value without the extent is found by a walk backward through the inputs with the variable. For a rank, these are the
-//! inputs of unknown rank.
+//! An unknown extent is a variable of the solve, and every value that gets it from another one has the same
+//! variable. So the first value without the extent is found by a walk backward through the inputs with the
+//! variable. For a rank, these are the inputs of unknown rank.
 
 use super::Scope;
 use crate::dim::DimId;
@@ -58,7 +58,8 @@ impl Scope<'_, '_> {
         }
     }
 
-    /// The first of the values with a property that lead to a value with it, each an input of the node that makes the next one.
+    /// The first of the values with a property that lead to a value with it, each an input of the node that
+    /// makes the next one.
     fn first(&mut self, value: ValueId, has: impl Fn(&mut Self, ValueId) -> bool) -> ValueId {
         let body = self.body();
         let mut at = value;
@@ -108,7 +109,8 @@ impl Scope<'_, '_> {
         }
     }
 
-    /// Whether a value is an integer or a list of integers, as shapes are computed from, of which the elements are not known.
+    /// Whether a value is an integer or a list of integers, as shapes are computed from, of which the
+    /// elements are not known.
     fn has_unknown_elements(&mut self, value: ValueId) -> bool {
         let is_short =
             self.frame.shape_read(value).is_some_and(|shape| self.core.shapes.get(shape).len() <= 1);

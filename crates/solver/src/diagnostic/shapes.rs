@@ -11,7 +11,8 @@ use crate::solution::Type;
 
 /// The maximum rank of a shape in a note.
 pub(super) const MAX_AXES: usize = 16;
-/// Maximum number of characters of a name or an extent in a picture of shapes. Widths of formats have 16 bits.
+/// Maximum number of characters of a name or an extent in a picture of shapes. Widths of formats have 16
+/// bits.
 const MAX_WIDTH: usize = 1 << 10;
 
 /// One of several shapes that are shown below each other.

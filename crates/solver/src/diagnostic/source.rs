@@ -1,9 +1,9 @@
 //! The line of the author's program that a node comes from, out of the node's metadata.
 //!
-//! Exporters keep a stack trace with each node; PyTorch's writes it as Python prints one, the
-//! innermost call last. Frames of installed libraries are rarely part of the user's program, so the innermost frame outside
-//! of them is taken. A model of an installed library has no other frames than theirs: then it is the innermost frame outside
-//! of PyTorch and of Python itself.
+//! Exporters keep a stack trace with each node; PyTorch's writes it as Python prints one, the innermost call
+//! last. Frames of installed libraries are rarely part of the user's program, so the innermost frame outside
+//! of them is taken. A model of an installed library has no other frames than theirs: then it is the
+//! innermost frame outside of PyTorch and of Python itself.
 
 use std::fmt;
 
@@ -114,7 +114,8 @@ pub(super) fn of_node(node: NodeView<'_>) -> Option<SourceLine> {
     if trace.len() > MAX_BYTES { None } else { innermost(trace) }
 }
 
-/// The innermost frame of a Python stack trace that is outside of libraries; otherwise the innermost one outside of the exporter.
+/// The innermost frame of a Python stack trace that is outside of libraries; otherwise the innermost one
+/// outside of the exporter.
 fn innermost(trace: &str) -> Option<SourceLine> {
     let lines: Vec<&str> = trace.lines().collect();
     let frames = lines.iter().enumerate().rev().filter_map(|(at, line)| Some((at, frame(line)?)));

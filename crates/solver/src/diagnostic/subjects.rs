@@ -1,7 +1,7 @@
 //! The subjects of an error: the names of the values, attributes or symbols that it concerns.
 //!
-//! With the code and the node, the subjects identify a problem from one version of a model to the next. They contain no
-//! position, type or extent, which change more often than names.
+//! With the code and the node, the subjects identify a problem from one version of a model to the next. They
+//! contain no position, type or extent, which change more often than names.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,8 @@ use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 const MAX_SUBJECTS: usize = 16;
 
 impl Scope<'_, '_> {
-    /// The subjects of an error, in ascending order. `value` is the value that an error of a declaration concerns.
+    /// The subjects of an error, in ascending order. `value` is the value that an error of a declaration
+    /// concerns.
     pub(super) fn subjects(&self, error: &SolveError<'_>, value: Option<ValueId>) -> Vec<String> {
         let mut names = BTreeSet::new();
         names.extend(value.map(|value| self.plain_name(value)));

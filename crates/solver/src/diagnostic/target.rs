@@ -1,7 +1,7 @@
 //! Diagnostics about a runtime that is to run a model.
 //!
-//! The facts about runtimes, and the decision whether one runs a node, are in another crate. It passes a [`TargetIssue`] to
-//! [`diagnose_target`], which prints the node and locates it.
+//! The facts about runtimes, and the decision whether one runs a node, are in another crate. It passes a
+//! [`TargetIssue`] to [`diagnose_target`], which prints the node and locates it.
 
 use std::cell::RefCell;
 
@@ -26,7 +26,8 @@ pub enum TargetIssue {
     ElementType { value: ValueId, element: Option<String> },
     /// The runtime has no such operator in the imported version.
     Operator { reason: String },
-    /// The runtime has the operator, but no kernel for the types of this node. The first port has a type that none supports.
+    /// The runtime has the operator, but no kernel for the types of this node. The first port has a type that
+    /// none supports.
     Kernel { since: i64, port: Option<Port>, found: String, supported: Vec<String> },
     /// The runtime rejects an attribute, or its value.
     Attribute { name: String, value: Option<String> },

@@ -57,8 +57,8 @@ pub(super) fn with_scope<T>(text: &str, run: impl FnOnce(&mut Scope<'_, '_>) -> 
     })
 }
 
-/// The diagnostics of a model with the standard operators, each as `error[code]: message`. A text that begins with a graph
-/// is a model of opset 21.
+/// The diagnostics of a model with the standard operators, each as `error[code]: message`. A text that begins
+/// with a graph is a model of opset 21.
 pub(super) fn reports(text: &str) -> Vec<String> {
     let header = if text.starts_with('<') { "" } else { "<ir_version: 10, opset_import: [\"\": 21]> " };
     let bytes = parse_model(&format!("{header}{text}")).unwrap().encode_to_vec();

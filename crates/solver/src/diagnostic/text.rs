@@ -9,7 +9,8 @@ use crate::universe::Universe;
 /// Maximum length of a displayed name, in characters.
 pub(super) const MAX_NAME: usize = 96;
 
-/// Maximum length of a displayed expression, in characters. Dims are smaller, unless the model has symbols with huge names.
+/// Maximum length of a displayed expression, in characters. Dims are smaller, unless the model has symbols
+/// with huge names.
 const MAX_EXPRESSION: usize = 1 << 14;
 
 /// Maximum number of displayed items of a list.
@@ -87,7 +88,8 @@ pub struct Ports {
     pub reads: bool,
 }
 
-/// The verb for a node that relates the types of a value and of another one: the node "takes it from" the other value.
+/// The verb for a node that relates the types of a value and of another one: the node "takes it from" the
+/// other value.
 pub fn verb(value: Ports, other: Ports) -> &'static str {
     match (value.makes, other.makes, value.reads, other.reads) {
         (true, false, _, true) => "takes it from",
@@ -120,7 +122,8 @@ pub fn article(noun: &str) -> &'static str {
     if noun.starts_with(['a', 'e', 'i', 'o', 'A', 'E', 'I', 'O']) { "an" } else { "a" }
 }
 
-/// `a -> b -> c`; of a long path, its ends. `hidden` is the number of items that `items` already leaves out in its middle.
+/// `a -> b -> c`; of a long path, its ends. `hidden` is the number of items that `items` already leaves out
+/// in its middle.
 pub fn arrow_list(items: &[String], hidden: usize) -> String {
     let length = items.len() + hidden;
     if length <= 2 * MAX_ENDS {

@@ -1,9 +1,9 @@
-//! Other versions of an operator: attributes that became inputs and the reverse, removed attributes, and versions that
-//! accept the ports of a node.
+//! Other versions of an operator: attributes that became inputs and the reverse, removed attributes, and
+//! versions that accept the ports of a node.
 //!
-//! All of this is derived from the forms of the operator in the catalogue. An attribute and an input of two forms are one
-//! port if neither form has both, and their names are equal regardless of case or the name of the input ends with that of
-//! the attribute (`value` and `constant_value`).
+//! All of this is derived from the forms of the operator in the catalogue. An attribute and an input of two
+//! forms are one port if neither form has both, and their names are equal regardless of case or the name of
+//! the input ends with that of the attribute (`value` and `constant_value`).
 
 use typeloom_onnx::view::Attribute;
 
@@ -26,7 +26,8 @@ struct OtherForm<'a> {
 }
 
 impl<'a> Scope<'_, 'a> {
-    /// Adds the advice for attributes that are inputs in the version that the model imports; `None` if there are none.
+    /// Adds the advice for attributes that are inputs in the version that the model imports; `None` if there
+    /// are none.
     pub(super) fn with_attributes_as_inputs(
         &mut self,
         step: StepId,
@@ -86,8 +87,8 @@ impl<'a> Scope<'_, 'a> {
         Some(diagnostic.clone().with_help(help).with_fix(fix, Safety::Safe))
     }
 
-    /// Adds the advice for more ports than the operator has: attributes that other versions have as inputs, or another
-    /// version with as many ports.
+    /// Adds the advice for more ports than the operator has: attributes that other versions have as inputs,
+    /// or another version with as many ports.
     pub(super) fn with_fitting_version(
         &self,
         step: StepId,
@@ -136,7 +137,8 @@ impl<'a> Scope<'_, 'a> {
         diagnostic.with_help(help).with_fix(Fix::PassAsAttributes { ports }, Safety::Safe)
     }
 
-    /// Adds the advice for an attribute that the operator has in other versions only; `None` if no version has it.
+    /// Adds the advice for an attribute that the operator has in other versions only; `None` if no version
+    /// has it.
     pub(super) fn with_version_of_attribute(
         &self,
         step: StepId,
@@ -178,8 +180,8 @@ impl<'a> Scope<'_, 'a> {
         Some(self.nearest_form(step, |_| true)?.version)
     }
 
-    /// Adds the import of another version of the operator's domain as fix. It is safe if the other operators of the domain
-    /// have the same form in that version.
+    /// Adds the import of another version of the operator's domain as fix. It is safe if the other operators
+    /// of the domain have the same form in that version.
     pub(super) fn with_import(&self, diagnostic: Diagnostic, step: StepId, version: i64) -> Diagnostic {
         let op = self.op(step);
         let safety = match self.operators.keeps_forms(op, version) {
@@ -220,8 +222,8 @@ impl<'a> Scope<'_, 'a> {
         Some(OtherForm { schema, version: i64::from(self.first_after(step, schema)?) - 1 })
     }
 
-    /// The inputs of a node that are attributes in the form of its operator, if all others are inputs there; `form` is the
-    /// one that the node is written for.
+    /// The inputs of a node that are attributes in the form of its operator, if all others are inputs there;
+    /// `form` is the one that the node is written for.
     fn inputs_as_attributes(
         &self,
         step: StepId,
@@ -315,7 +317,8 @@ fn is_default(given: &Attribute<'_>, declared: &AttributeDecl) -> bool {
     }
 }
 
-/// The type of an input that replaces an attribute: `int64[2]`, or the element type alone for a single number.
+/// The type of an input that replaces an attribute: `int64[2]`, or the element type alone for a single
+/// number.
 fn type_text(elem: &str, attribute: &Attribute<'_>) -> String {
     let count = match AttributeKind::from_onnx(attribute.kind) {
         Some(AttributeKind::Ints) => Some(attribute.ints().count()),

@@ -51,8 +51,8 @@ impl Interval {
     pub(super) const ALL: Self = Self { low: i64::MIN, high: i64::MAX };
     pub(super) const EXTENT: Self = Self { low: 0, high: i64::MAX };
 
-    /// Creates an interval of finite or unbounded ends. A low end of `i64::MAX` and a high end of `i64::MIN` are moved
-    /// outward by one, because these values never mean unbounded there.
+    /// Creates an interval of finite or unbounded ends. A low end of `i64::MAX` and a high end of `i64::MIN`
+    /// are moved outward by one, because these values never mean unbounded there.
     const fn new(low: i64, high: i64) -> Self {
         Self {
             low: if low == i64::MAX { i64::MAX - 1 } else { low },
@@ -243,8 +243,8 @@ impl Dims {
         })
     }
 
-    /// The position, in the factors of a monomial, of the floor by a positive constant, or of the minimum, whose
-    /// other factors are never negative.
+    /// The position, in the factors of a monomial, of the floor by a positive constant, or of the minimum,
+    /// whose other factors are never negative.
     fn relaxable_at(&self, factors: &[DimId]) -> Option<usize> {
         let at = factors.iter().position(|&factor| match self.kind(factor) {
             Some(Kind::Floor { denominator, .. }) => {
@@ -317,8 +317,8 @@ impl Dims {
         best
     }
 
-    /// The better of `best` and the bound of the terms `replaced.0`, in which the atom of the term at `replaced.1` is replaced
-    /// by its linear bound.
+    /// The better of `best` and the bound of the terms `replaced.0`, in which the atom of the term at
+    /// `replaced.1` is replaced by its linear bound.
     fn try_bound(
         &mut self,
         best: i64,
@@ -351,8 +351,9 @@ impl Dims {
         }
     }
 
-    /// The interval of the terms after the replacement, if the atom is the only one that can be replaced, and its argument is
-    /// a symbol or variable in no other term. This is the common case, and needs no new terms.
+    /// The interval of the terms after the replacement, if the atom is the only one that can be replaced, and
+    /// its argument is a symbol or variable in no other term. This is the common case, and needs no new
+    /// terms.
     fn with_leaf(&self, (terms, at): (&[Term], usize), bound: LinearBound) -> Option<Interval> {
         let LinearBound { argument, shift, divisor, rest } = bound;
         if rest != DimId::ONE || !self.is_leaf(argument) {

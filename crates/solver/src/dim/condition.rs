@@ -119,7 +119,8 @@ impl Dims {
         DisplayCondition { dims: self, condition }
     }
 
-    /// The conjunction of conditions as text: `28 <= N <= 41 and N is divisible by 2`. `side` may replace the text of a side.
+    /// The conjunction of conditions as text: `28 <= N <= 41 and N is divisible by 2`. `side` may replace the
+    /// text of a side.
     pub(crate) fn conditions_text(
         &self,
         conditions: &[Condition],

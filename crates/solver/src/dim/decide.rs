@@ -1,6 +1,7 @@
 //! Comparison of two dims for all values of their symbols.
 //!
-//! Two dims are equal if their difference is the zero polynomial. They are different if it is never zero because
+//! Two dims are equal if their difference is the zero polynomial. They are different if it is never zero
+//! because
 //!
 //! - its bounds exclude zero (see [`super::bounds`]);
 //! - the coefficients have a common divisor that does not divide the constant (`2*N` is never `2*M + 1`);

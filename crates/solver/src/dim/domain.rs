@@ -3,15 +3,15 @@
 //! A domain contains bounds of single leaves, values of symbols in terms of others, and further conditions,
 //! called facts.
 //!
-//! A symbol that is known to be divisible by a number is written as a multiple of a symbol without a name, its
-//! quotient: for `h` divisible by 7, `h = 7*k`, so that `h//7` is `k` and `h*w - 49*(h//7)*(w//7)` has no floor left.
-//! Results about quotients are translated back, see [`Domain::restore`].
+//! A symbol that is known to be divisible by a number is written as a multiple of a symbol without a name,
+//! its quotient: for `h` divisible by 7, `h = 7*k`, so that `h//7` is `k` and `h*w - 49*(h//7)*(w//7)` has no
+//! floor left. Results about quotients are translated back, see [`Domain::restore`].
 //!
 //! **Invariant:** the value of a symbol contains no symbol that has a value itself.
 //!
 //! A query about a few symbols uses the part of the domain that is connected with them by values and facts
-//! (see [`Domain::connected_part`]), so its cost does not grow with the size of the model. The part is limited to
-//! [`MAX_CONNECTED`] symbols and [`MAX_FACTS`] facts; further ones are not used.
+//! (see [`Domain::connected_part`]), so its cost does not grow with the size of the model. The part is
+//! limited to [`MAX_CONNECTED`] symbols and [`MAX_FACTS`] facts; further ones are not used.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -131,7 +131,8 @@ impl Domain {
         self.bounds.entry(leaf).and_modify(|known| *known = known.intersect(bounds)).or_insert(bounds);
     }
 
-    /// Adds a condition that holds. A condition that bounds or determines one symbol becomes its bound or value.
+    /// Adds a condition that holds. A condition that bounds or determines one symbol becomes its bound or
+    /// value.
     pub fn assume(&mut self, dims: &mut Dims, condition: Condition) {
         let condition = self.substituted(dims, condition);
         let Condition { relation, left, right } = condition;

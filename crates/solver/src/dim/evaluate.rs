@@ -1,7 +1,7 @@
 //! Evaluation of dims at given values of their leaves.
 //!
-//! A dim is first compiled to a [`DimProgram`], a list of steps in which operands precede their uses, so that a
-//! search can evaluate it at thousands of bindings. Compilation visits every node once, follows bound
+//! A dim is first compiled to a [`DimProgram`], a list of steps in which operands precede their uses, so that
+//! a search can evaluate it at thousands of bindings. Compilation visits every node once, follows bound
 //! variables, and uses an explicit stack.
 //!
 //! Arithmetic is checked 128-bit arithmetic. A step that overflows, divides by zero, or has an undefined

@@ -418,7 +418,8 @@ impl Dims {
         Some(conditions)
     }
 
-    /// The bounds and the remainder that describe all values of a symbol, if these are at least three at equal distances.
+    /// The bounds and the remainder that describe all values of a symbol, if these are at least three at
+    /// equal distances.
     pub(crate) fn range_of_values(
         &mut self,
         symbol: DimId,

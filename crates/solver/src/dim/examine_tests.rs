@@ -355,8 +355,8 @@ fn facts_about_one_symbol_are_used_together() {
     assert_eq!(binding(&dims, example), "a=2 b=2 c=2");
 }
 
-/// With one wide range and one narrow range, each sum has few distributions. The search tries thousands of sums, so it must not go through
-/// those that leave something over.
+/// With one wide range and one narrow range, each sum has few distributions. The search tries thousands of
+/// sums, so it must not go through those that leave something over.
 #[test]
 fn a_search_distributes_a_sum_only_to_symbols_that_can_take_it() {
     let mut dims = Dims::new();

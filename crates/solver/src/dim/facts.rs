@@ -1,8 +1,8 @@
 //! Facts: assumptions about dims in one case of a model.
 //!
-//! A fact states that a dim is not zero, or that it is at least zero. The arena stores the facts, but normal forms
-//! do not depend on them: only [`Dims::compare`] and [`Dims::bounds`] use them, for queries that are undecided
-//! otherwise. So dims that are built under one set of facts have the same meaning under another.
+//! A fact states that a dim is not zero, or that it is at least zero. The arena stores the facts, but normal
+//! forms do not depend on them: only [`Dims::compare`] and [`Dims::bounds`] use them, for queries that are
+//! undecided otherwise. So dims that are built under one set of facts have the same meaning under another.
 //!
 //! Incomplete: a fact decides a query only if the two dims differ by a constant, up to the sign.
 

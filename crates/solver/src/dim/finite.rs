@@ -21,7 +21,8 @@ use super::poly::{constant_term, without_constant};
 use super::solutions::MAX_VALUES;
 use super::work::Effort;
 
-/// Distances from the lower bound. If solutions are finitely many, there is often a proof that none is that far.
+/// Distances from the lower bound. If solutions are finitely many, there is often a proof that none is that
+/// far.
 const FAR: [i64; 5] = [1 << 31, 1 << 16, 1 << 12, 1 << 8, 1 << 4];
 /// A value that a symbol of an equation with finitely many solutions does not have.
 const MAX_FAR: i64 = 1 << 40;
@@ -49,7 +50,8 @@ impl Dims {
         self.with_effort(|dims, effort| dims.finite(condition, &goals, symbol, domain, effort))
     }
 
-    /// Whether finitely many bindings satisfy a condition that is no inequality: it bounds each of its symbols.
+    /// Whether finitely many bindings satisfy a condition that is no inequality: it bounds each of its
+    /// symbols.
     pub(crate) fn leaves_few(&mut self, condition: Condition) -> bool {
         let symbols = symbols_of(self, condition);
         if condition.relation == Relation::AtMost || symbols.len() > MAX_BOUNDED {

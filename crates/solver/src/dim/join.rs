@@ -8,8 +8,8 @@ use super::examine::Verdict;
 use super::id::DimId;
 
 impl Dims {
-    /// Conditions whose conjunction is equivalent to that of some conditions in one symbol; `None` if these are not
-    /// simpler, or if few values remain.
+    /// Conditions whose conjunction is equivalent to that of some conditions in one symbol; `None` if these
+    /// are not simpler, or if few values remain.
     pub(crate) fn joined(
         &mut self,
         conditions: &[Condition],

@@ -10,8 +10,8 @@
 //! 3. by cases: each argument of a minimum is the least one, which adds facts; each remainder of a symbol by
 //!    the divisor of a floor; a symbol in a product is at its least value, or above it.
 //!
-//! Proofs are sound; `false` means that none was found. [`MAX_WORK`] and [`MAX_PROOF`] limit the work of one proof, and
-//! [`MAX_FACTS`] the conditions of the domain.
+//! Proofs are sound; `false` means that none was found. [`MAX_WORK`] and [`MAX_PROOF`] limit the work of one
+//! proof, and [`MAX_FACTS`] the conditions of the domain.
 
 use std::collections::HashMap;
 
@@ -66,8 +66,8 @@ pub(super) struct Prover<'d> {
     splits: u32,
 }
 
-/// The arena of a prover before its first statement. Consecutive statements are often about one domain, whose conditions
-/// take as long to copy as a proof.
+/// The arena of a prover before its first statement. Consecutive statements are often about one domain, whose
+/// conditions take as long to copy as a proof.
 #[derive(Clone)]
 pub(super) struct Prepared {
     domain: Domain,

@@ -1,8 +1,8 @@
 //! Quotients of symbols in results: from `h = 7*k`, a result about `k` becomes one about `h`.
 //!
-//! A [`Domain`] introduces a quotient for each symbol that is known to be divisible by a number. In a sum, `7*k` is
-//! `h`; elsewhere `k` is `h//7`. Conditions on a quotient alone are translated to conditions on its symbol, which are
-//! equivalent: `2` divides `k` exactly if `14` divides `h`.
+//! A [`Domain`] introduces a quotient for each symbol that is known to be divisible by a number. In a sum,
+//! `7*k` is `h`; elsewhere `k` is `h//7`. Conditions on a quotient alone are translated to conditions on its
+//! symbol, which are equivalent: `2` divides `k` exactly if `14` divides `h`.
 //!
 //! **Invariant:** under the domain, a translated dim or condition equals the original.
 
@@ -17,8 +17,8 @@ use super::poly::{Term, Terms, constant_term, gcd, merge, without_constant};
 const MAX_CHAIN: usize = 16;
 
 impl Dims {
-    /// The symbol that a divisibility by a constant determines up to a multiple: `4` divides `6*h + 2` exactly if
-    /// `h = 2*k + 1`.
+    /// The symbol that a divisibility by a constant determines up to a multiple: `4` divides `6*h + 2`
+    /// exactly if `h = 2*k + 1`.
     pub(super) fn divided_symbol(&self, divisor: i64, dividend: DimId) -> Option<Quotient> {
         let terms = self.terms(dividend);
         let &[Term { coefficient, monomial: symbol }] = without_constant(&terms) else { return None };

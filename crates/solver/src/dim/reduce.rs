@@ -171,7 +171,8 @@ impl Dims {
         dim
     }
 
-    /// The condition with both sides simplified, see [`Dims::simplify`], with the symbols that the domain introduced.
+    /// The condition with both sides simplified, see [`Dims::simplify`], with the symbols that the domain
+    /// introduced.
     pub(super) fn simplify_within(&mut self, condition: Condition, domain: &Domain) -> Condition {
         condition.map(|side| self.simplified(side, domain))
     }

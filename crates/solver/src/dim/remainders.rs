@@ -1,11 +1,11 @@
 //! Goals that hold only for multiples: `h*w = 49*(h//7)*(w//7)`.
 //!
-//! Each symbol `h` in a floor by a constant is written as `d*q + s` with a quotient `q` and a remainder `s < d`. If the
-//! goal fails whenever `s` is at least 1, it implies that `d` divides `h`. With all these remainders 0 the goal has no
-//! floor left, and is decided as usual.
+//! Each symbol `h` in a floor by a constant is written as `d*q + s` with a quotient `q` and a remainder
+//! `s < d`. If the goal fails whenever `s` is at least 1, it implies that `d` divides `h`. With all these
+//! remainders 0 the goal has no floor left, and is decided as usual.
 //!
-//! Proofs by cases: a symbol in a minimum is at its least value or above it, and a symbol with few values has each of
-//! them.
+//! Proofs by cases: a symbol in a minimum is at its least value or above it, and a symbol with few values has
+//! each of them.
 
 use smallvec::SmallVec;
 

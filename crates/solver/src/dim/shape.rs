@@ -1,7 +1,7 @@
 //! Shapes: interned lists of dims.
 //!
-//! **Invariant:** equal lists have equal ids. An unknown rank is `None` of an `Option<ShapeId>`, which has the size of the
-//! id.
+//! **Invariant:** equal lists have equal ids. An unknown rank is `None` of an `Option<ShapeId>`, which has
+//! the size of the id.
 
 use std::fmt;
 use std::num::NonZeroU32;

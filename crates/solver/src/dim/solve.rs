@@ -3,7 +3,8 @@
 //! The difference of the two sides, divided by its content, is handled by the first rule that applies:
 //!
 //! 1. It is always or never zero.
-//! 2. All terms are non-negative and there is no constant: each term is zero, so a term that is a symbol makes it zero.
+//! 2. All terms are non-negative and there is no constant: each term is zero, so a term that is a symbol
+//!    makes it zero.
 //! 3. An anonymous variable, or else a symbol, is alone in a term with coefficient 1 or -1 and occurs nowhere
 //!    else: it equals the rest.
 //! 4. It is a polynomial in one symbol that grows with it: bisection finds its only possible root.

@@ -7,7 +7,8 @@
 //! 2. bindings in which at most two symbols differ from their least value, and these have values around the
 //!    constants that occur in the condition.
 //!
-//! A quotient that the domain introduces for a symbol (see [`super::quotients`]) is counted instead of the symbol.
+//! A quotient that the domain introduces for a symbol (see [`super::quotients`]) is counted instead of the
+//! symbol.
 //!
 //! The first result in the first set is the smallest binding of all, and the first result in the second set
 //! is the smallest of that set. Every result is evaluated.
@@ -149,8 +150,9 @@ impl Search {
         self.free.get(at).map_or(0, |free| free.capacity)
     }
 
-    /// Distributes the remaining sum, at most their capacity, over the symbols from `at` on. A symbol takes at least what those after it
-    /// cannot take, so every call evaluates a binding: the time is the number of bindings times that of symbols.
+    /// Distributes the remaining sum, at most their capacity, over the symbols from `at` on. A symbol takes
+    /// at least what those after it cannot take, so every call evaluates a binding: the time is the number of
+    /// bindings times that of symbols.
     fn with_offset(&mut self, at: usize, offset: i64, limit: usize) -> Option<Vec<(DimId, i64)>> {
         if self.budget < limit {
             return None;

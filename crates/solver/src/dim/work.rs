@@ -1,10 +1,10 @@
 //! Counted work, which bounds examinations.
 //!
-//! The arena counts the terms that its operations visit: those that are interned, bounded, merged into minima, solved and
-//! evaluated. An examination ends as undecided beyond [`MAX_QUERY`] terms, one proof finds nothing beyond [`MAX_PROOF`],
-//! and all examinations of one pass over a model share a total that grows with the model. Beyond a limit on all work of
-//! the pass, products and minima are unknown, as for results that are too large. The counts depend on nothing except the
-//! model, so the results do not either.
+//! The arena counts the terms that its operations visit: those that are interned, bounded, merged into
+//! minima, solved and evaluated. An examination ends as undecided beyond [`MAX_QUERY`] terms, one proof finds
+//! nothing beyond [`MAX_PROOF`], and all examinations of one pass over a model share a total that grows with
+//! the model. Beyond a limit on all work of the pass, products and minima are unknown, as for results that
+//! are too large. The counts depend on nothing except the model, so the results do not either.
 
 use super::arena::Dims;
 

@@ -6,8 +6,8 @@
 //! frame is stored as a [`Summary`]. Every call with the key copies the summary with fresh variables into the
 //! caller: let-polymorphism (Damas and Milner, 1982), extended to shapes.
 //!
-//! The number of frames is linear in the number of distinct keys, even if the number of calls is exponential in
-//! their depth. A function whose shapes differ in every call has at most [`MAX_INSTANCES`] precise
+//! The number of frames is linear in the number of distinct keys, even if the number of calls is exponential
+//! in their depth. A function whose shapes differ in every call has at most [`MAX_INSTANCES`] precise
 //! instances. Its further calls are typed without shapes, and the first of them is reported, because their
 //! shapes are not proved.
 //!

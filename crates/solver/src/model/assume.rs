@@ -71,8 +71,8 @@ pub(crate) fn read<'a>(
     Ok(assumed)
 }
 
-/// Whether a text can be a new name: letters, digits, `_`, `.` and `:`, not a digit first. The values of other languages
-/// that are no extents would be names too.
+/// Whether a text can be a new name: letters, digits, `_`, `.` and `:`, not a digit first. The values of
+/// other languages that are no extents would be names too.
 fn is_plain_name(text: &str) -> bool {
     const VALUES: [&str; 9] = ["None", "True", "False", "none", "true", "false", "null", "nan", "inf"];
     let is_letter = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':');

@@ -1,6 +1,7 @@
 //! The solved bodies of a model: its graph, and each function once for every tuple of argument types.
 //!
-//! Functions are listed only with [`Options::functions`](crate::model::Options::functions), or if they have errors.
+//! Functions are listed only with [`Options::functions`](crate::model::Options::functions), or if they have
+//! errors.
 
 use std::sync::Arc;
 

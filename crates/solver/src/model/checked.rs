@@ -46,8 +46,8 @@ impl<'a> Checked<'a> {
         &self.errors
     }
 
-    /// A declared dim under the assumptions of the caller; `None` if they do not concern it. `declared` is the name, if the
-    /// dim has one.
+    /// A declared dim under the assumptions of the caller; `None` if they do not concern it. `declared` is
+    /// the name, if the dim has one.
     pub fn assumed_dim(&mut self, declared: Option<&str>, kind: DeclarationKind) -> Option<Dim> {
         let Core { dims, assumptions, .. } = &mut *self.core;
         if assumptions.is_empty() {
@@ -64,8 +64,8 @@ impl<'a> Checked<'a> {
         Some(Dim::of(assumed?, dims))
     }
 
-    /// The declarations of the main graph and of the graphs nested in it that contradict the graph, each value with the list
-    /// that declares it.
+    /// The declarations of the main graph and of the graphs nested in it that contradict the graph, each
+    /// value with the list that declares it.
     #[must_use]
     pub fn contradicted_declarations(&self) -> Vec<(ValueId, DeclarationKind)> {
         let of_value = self.frame.rare.value_errors.iter().filter_map(|(value, error)| match &error.kind {
@@ -89,8 +89,8 @@ impl<'a> Checked<'a> {
         of_value.chain(refuted).collect()
     }
 
-    /// The values of functions with a declaration that the body contradicts, each with the body; a value can be listed for several
-    /// calls.
+    /// The values of functions with a declaration that the body contradicts, each with the body; a value can
+    /// be listed for several calls.
     #[must_use]
     pub fn contradictions_in_functions(&self) -> Vec<(Arc<Body<'a>>, ValueId)> {
         let mut found = Vec::new();
@@ -108,8 +108,8 @@ impl<'a> Checked<'a> {
         self.errors.iter().chain(in_functions)
     }
 
-    /// Whether there is more to report than unknown operators and names of nodes. A model with functions always has more,
-    /// because their errors are reported at their calls.
+    /// Whether there is more to report than unknown operators and names of nodes. A model with functions
+    /// always has more, because their errors are reported at their calls.
     #[must_use]
     pub fn has_findings(&self) -> bool {
         !self.errors.is_empty()
@@ -178,7 +178,8 @@ impl<'a> Checked<'a> {
         ints.items.iter().map(|item| self.core.dims.as_constant(*item)).collect()
     }
 
-    /// The elements of a value as text, in terms of symbols: `[N, 4]`. `None` if they are unknown or more than `max`.
+    /// The elements of a value as text, in terms of symbols: `[N, 4]`. `None` if they are unknown or more
+    /// than `max`.
     #[must_use]
     pub fn elements_text(&self, value: ValueId, max: usize) -> Option<String> {
         let data = self.frame.slots[value.index()].data?;
@@ -201,8 +202,8 @@ impl<'a> Checked<'a> {
         data.is_some_and(|data| *self.core.constants.get(data) != Data::Opaque)
     }
 
-    /// The inputs of the main graph that are declared without an element type, each with the nodes whose outputs have
-    /// its element type by their signature.
+    /// The inputs of the main graph that are declared without an element type, each with the nodes whose
+    /// outputs have its element type by their signature.
     #[must_use]
     pub fn undefined_operands(&self) -> Vec<(StepId, ValueId)> {
         let body = &self.frame.body;
@@ -295,8 +296,8 @@ impl<'a> Checked<'a> {
         self.core.snapshot(&self.frame, value)
     }
 
-    /// The key of the type of a value; `None` if the value is no dense tensor of a known element type, or if its type
-    /// is not the one in its slot.
+    /// The key of the type of a value; `None` if the value is no dense tensor of a known element type, or if
+    /// its type is not the one in its slot.
     #[inline]
     pub fn tensor_key(&mut self, value: ValueId) -> Option<TensorKey> {
         if !self.frame.open_inputs.is_empty() && self.frame.open_inputs.contains_key(&value) {

@@ -1,8 +1,8 @@
 //! Types inside functions: for every value, its type in all calls.
 //!
-//! A function is solved once for each distinct tuple of argument types. The join of these solves holds for every
-//! call in the model: equal element types, equal ranks and equal constant extents. Symbols belong to the caller
-//! and have no meaning inside.
+//! A function is solved once for each distinct tuple of argument types. The join of these solves holds for
+//! every call in the model: equal element types, equal ranks and equal constant extents. Symbols belong to
+//! the caller and have no meaning inside.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Checks of the header and structure of a model that other loaders also make: versions, names of nodes, sizes
-//! of tensors.
+//! Checks of the header and structure of a model that other loaders also make: versions, names of nodes,
+//! sizes of tensors.
 //!
 //! **Invariant:** these checks do not depend on the meaning of operators. They are linear in the number of
 //! imports, shapes and nodes.

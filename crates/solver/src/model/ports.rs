@@ -9,7 +9,8 @@
 //! Declared types of inputs, initializers and outputs of the model are used. Declared types of other values
 //! are derived from these and are ignored.
 //!
-//! [`Ports::settled`] lists the ports whose element types are right although the model has errors. A repair keeps them.
+//! [`Ports::settled`] lists the ports whose element types are right although the model has errors. A repair
+//! keeps them.
 //!
 //! **Invariant:** operators are not known by name: all relations come from signatures and rules.
 
@@ -189,8 +190,9 @@ fn input_declaration(body: &Body<'_>, next: Option<DeclarationId>) -> Option<Dec
     next
 }
 
-/// Narrows the classes of node outputs that contain no use to the element types of the check. Relations between ports do not
-/// determine them: a rule derives them from another port, or they are declared results of unknown operators.
+/// Narrows the classes of node outputs that contain no use to the element types of the check. Relations
+/// between ports do not determine them: a rule derives them from another port, or they are declared results
+/// of unknown operators.
 fn pin_unrelated(ports: &mut Ports, body: &Body<'_>, kinds: &[Type]) {
     let mut read = vec![false; ports.classes.len()];
     for Read { class, .. } in &ports.reads {

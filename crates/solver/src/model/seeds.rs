@@ -65,7 +65,8 @@ pub(crate) fn bind_symbols<'a>(
         for declared in core.declared_shapes(body, value) {
             for (given, declared) in paired(&core.shapes, given, declared).unwrap_or_default() {
                 if core.dims.as_constant(given).is_some() && core.dims.as_symbol(declared).is_some() {
-                    // A contradiction with an assumption is reported when the declared type and the seed are unified.
+                    // A contradiction with an assumption is reported when the declared type and the seed are
+                    // unified.
                     let _ = core.assumptions.add(&mut core.dims, declared, given);
                 }
             }

@@ -307,8 +307,8 @@ impl<'a> Passes<'_, 'a> {
         Ok(errors)
     }
 
-    /// Assumes the declared shapes that the model neither confirms nor refutes. Returns the types without these
-    /// assumptions, which are proved; `None` if there are no such shapes.
+    /// Assumes the declared shapes that the model neither confirms nor refutes. Returns the types without
+    /// these assumptions, which are proved; `None` if there are no such shapes.
     fn assume_declared(
         &self,
         solved: &mut PassResult<'a>,
@@ -440,8 +440,8 @@ fn assumed<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<SolveError<'a>> {
     open.into_iter().map(error).collect()
 }
 
-/// The type of the first declaration with a shape that is a claim. The types that readers see are no replacement: they have the derived
-/// extents where these are known.
+/// The type of the first declaration with a shape that is a claim. The types that readers see are no
+/// replacement: they have the derived extents where these are known.
 fn declared_type<'a>(core: &mut Core<'a>, frame: &Frame<'a>, value: ValueId) -> Type {
     let body = Arc::clone(&frame.body);
     let claims = body.declarations(value).filter(|it| !is_given(frame, value, it.kind));

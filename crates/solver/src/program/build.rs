@@ -434,9 +434,9 @@ impl<'a, 'r> Builder<'a, 'r> {
         Ok(exit)
     }
 
-    /// Returns the operator of a node. Models have many nodes of few operators, so recent results are kept in a small table,
-    /// which must have the results of `resolve_op` (a test of `ops` compares them): with a lookup there for each node, a check
-    /// of 5,000 nodes takes 1.1 times as long.
+    /// Returns the operator of a node. Models have many nodes of few operators, so recent results are kept in
+    /// a small table, which must have the results of `resolve_op` (a test of `ops` compares them): with a
+    /// lookup there for each node, a check of 5,000 nodes takes 1.1 times as long.
     fn operator(
         &mut self,
         domain: Text<'a>,

@@ -42,9 +42,10 @@ impl<'a> Names<'a> {
         table.reserve(additional, |id| hash(hasher, names[id.index()]));
     }
 
-    /// As [`Names::intern_bytes`], for an input of a node; `None` for an omitted one. Most nodes read the output of the node
-    /// before them, so the newest name is compared first: with a lookup for each, a check of 5,000 nodes takes 1.07 times as
-    /// long. The id must be that of [`Names::intern_bytes`], which a test compares.
+    /// As [`Names::intern_bytes`], for an input of a node; `None` for an omitted one. Most nodes read the
+    /// output of the node before them, so the newest name is compared first: with a lookup for each, a check
+    /// of 5,000 nodes takes 1.07 times as long. The id must be that of [`Names::intern_bytes`], which a test
+    /// compares.
     #[inline]
     pub(super) fn intern_input(&mut self, name: &'a [u8]) -> Result<Option<NameId>, Utf8Error> {
         match self.names.last() {

@@ -81,8 +81,8 @@ fn one_cycle(body: &Body<'_>, steps: &BTreeSet<StepId>) -> Option<Vec<(StepId, V
     }
 }
 
-/// Nodes in topological order, each with the nodes that it needs: repeatedly the first node whose needs precede
-/// it (Kahn's algorithm). `None` if there is a cycle.
+/// Nodes in topological order, each with the nodes that it needs: repeatedly the first node whose needs
+/// precede it (Kahn's algorithm). `None` if there is a cycle.
 #[must_use]
 pub fn topological_order(needs: &[Vec<usize>]) -> Option<Vec<usize>> {
     let mut missing: Vec<usize> = needs.iter().map(Vec::len).collect();

@@ -21,8 +21,8 @@ impl<'a> RuleCx<'_, 'a> {
         self.with_attr(name, |attribute| *attribute)
     }
 
-    /// Reads the attribute that [`RuleCx::attr`] returns. A decoded attribute takes more than 200 bytes, so it is not
-    /// copied.
+    /// Reads the attribute that [`RuleCx::attr`] returns. A decoded attribute takes more than 200 bytes, so
+    /// it is not copied.
     fn with_attr<T>(
         &self,
         name: &str,

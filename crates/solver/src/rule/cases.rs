@@ -98,8 +98,8 @@ impl RuleCx<'_, '_> {
         core.dims.sub(one, truth)
     }
 
-    /// `a` where an undecided comparison holds, and `b` elsewhere, as a dim: the smaller or the greater one of both, or
-    /// an expression in one symbol. `None` for other numbers.
+    /// `a` where an undecided comparison holds, and `b` elsewhere, as a dim: the smaller or the greater one
+    /// of both, or an expression in one symbol. `None` for other numbers.
     pub fn chosen(&mut self, truth: DimId, a: DimId, b: DimId) -> Option<DimId> {
         let truth = self.dims().resolve(truth);
         let negated = self.dims().sub(DimId::ONE, truth);
@@ -274,8 +274,8 @@ impl RuleCx<'_, '_> {
     }
 }
 
-/// Whether the data of model inputs can change a value. Shapes of inputs do not count as data. `true` if more than
-/// [`MAX_ANCESTORS`] values would have to be visited.
+/// Whether the data of model inputs can change a value. Shapes of inputs do not count as data. `true` if more
+/// than [`MAX_ANCESTORS`] values would have to be visited.
 fn depends_on_data(body: &Body<'_>, value: ValueId) -> bool {
     let mut open = vec![value];
     let mut seen: Set<ValueId> = Set::default();

@@ -4,9 +4,9 @@
 //! `Shape -> Gather -> Concat -> Reshape`. Booleans are the integers 0 and 1. An unknown element is a fresh
 //! integer. Tensors with more than [`MAX_ELEMENTS`] elements are not followed.
 //!
-//! A `float` or `double` tensor of whole numbers that are not all constants is also followed as integers, because
-//! exporters compute sizes in floats. A rule that has to distinguish them reads the element type. The element
-//! types represent integers up to 2^24 or 2^53 exactly; larger extents do not occur in practice.
+//! A `float` or `double` tensor of whole numbers that are not all constants is also followed as integers,
+//! because exporters compute sizes in floats. A rule that has to distinguish them reads the element type. The
+//! element types represent integers up to 2^24 or 2^53 exactly; larger extents do not occur in practice.
 
 use std::sync::Arc;
 
@@ -42,8 +42,8 @@ impl RuleCx<'_, '_> {
         self.set_data(port, Data::Affine(Arc::new(affine)));
     }
 
-    /// Whether a port holds floats of the file that no rule has read so far. Reading them decodes up to [`MAX_ELEMENTS`]
-    /// elements, so a rule that may not need them reads its other inputs first.
+    /// Whether a port holds floats of the file that no rule has read so far. Reading them decodes up to
+    /// [`MAX_ELEMENTS`] elements, so a rule that may not need them reads its other inputs first.
     #[must_use]
     pub fn has_unread_floats(&self, port: Port) -> bool {
         self.is_unread(port) && self.known_ty(port).and_then(Ty::constant_elem).is_some_and(is_float)

@@ -436,14 +436,16 @@ impl RuleCx<'_, '_> {
         Some(data)
     }
 
-    /// As [`RuleCx::data`], for a form of constants that rules compute and files do not have: decodes no initializer.
+    /// As [`RuleCx::data`], for a form of constants that rules compute and files do not have: decodes no
+    /// initializer.
     pub(crate) fn computed_data(&mut self, port: Port) -> Option<Data> {
         let value = self.value(port)?;
         self.misses_constant(port);
         self.core.data_of(self.frame, value).cloned()
     }
 
-    /// The integers or whole floats at a port as affine functions of their positions, if they are known in that form.
+    /// The integers or whole floats at a port as affine functions of their positions, if they are known in
+    /// that form.
     pub fn affine(&mut self, port: Port) -> Option<Arc<Affine>> {
         let value = self.value(port)?;
         self.misses_constant(port);

@@ -76,7 +76,8 @@ impl RuleCx<'_, '_> {
         self.assume(port, next, Some((graph, first)))
     }
 
-    /// Keeps the conditions of the body in its first iteration. The inputs `states` have the initial shapes unless they were widened.
+    /// Keeps the conditions of the body in its first iteration. The inputs `states` have the initial shapes
+    /// unless they were widened.
     pub fn keep_first_iteration(&mut self, graph: GraphId, states: impl Iterator<Item = Port>) {
         let states: Vec<ValueId> = states.filter_map(|port| self.value(port)).collect();
         let frame = self.frame();
@@ -88,8 +89,8 @@ impl RuleCx<'_, '_> {
         }
     }
 
-    /// The shape of a state at the end of an iteration. A declared shape that the solve assumes may be that of one iteration
-    /// only.
+    /// The shape of a state at the end of an iteration. A declared shape that the solve assumes may be that
+    /// of one iteration only.
     pub fn next_shape(&mut self, port: Port) -> Option<DimVec> {
         self.derived_shape(port).map(|shape| self.core().resolved(shape))
     }

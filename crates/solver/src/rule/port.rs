@@ -67,7 +67,8 @@ impl Extent {
 /// A relation that a rule requires between two extents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ExtentRelation {
-    /// Completes the sentence "these dims ..." (`are contracted`), or "this dim ..." (`is squeezed`) if it starts with `is`.
+    /// Completes the sentence "these dims ..." (`are contracted`), or "this dim ..." (`is squeezed`) if it
+    /// starts with `is`.
     pub text: &'static str,
     /// Whether the shapes of the extents are broadcast, so that their last axes correspond.
     pub is_broadcast: bool,

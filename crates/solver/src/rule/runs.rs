@@ -1,11 +1,11 @@
 //! Conclusions from the conditions of earlier nodes, which every successful run satisfies.
 //!
-//! A convolution may need `height >= 2`, and a reshape that 7 divides `width`. From such conditions a rule concludes
-//! that an extent is positive, that a case of its operator never happens, or that an extent has a simpler form. Symbols
-//! count as at least 1.
+//! A convolution may need `height >= 2`, and a reshape that 7 divides `width`. From such conditions a rule
+//! concludes that an extent is positive, that a case of its operator never happens, or that an extent has a
+//! simpler form. Symbols count as at least 1.
 //!
-//! Conditions are decided when a rule first asks for a conclusion, in the order of nodes, each under those before it. At
-//! most [`MAX_DECIDED`] are used.
+//! Conditions are decided when a rule first asks for a conclusion, in the order of nodes, each under those
+//! before it. At most [`MAX_DECIDED`] are used.
 
 use std::collections::HashMap;
 
@@ -105,8 +105,8 @@ impl KnownConditions {
     }
 }
 
-/// Simplifies the extents of a solved body under the conditions of all its nodes, so that they do not depend on the order of
-/// independent nodes.
+/// Simplifies the extents of a solved body under the conditions of all its nodes, so that they do not depend
+/// on the order of independent nodes.
 pub(crate) fn simplify_shapes(core: &mut Core<'_>, frame: &mut Frame<'_>) {
     if frame.equations.is_empty() {
         return;
@@ -205,7 +205,8 @@ impl RuleCx<'_, '_> {
         })
     }
 
-    /// The extents without minima that the conditions so far decide. The form of a dim does not change once it is simpler.
+    /// The extents without minima that the conditions so far decide. The form of a dim does not change once
+    /// it is simpler.
     pub(super) fn simplify_in_runs(&mut self, extents: &[DimId]) -> DimVec {
         let mut simple = DimVec::from_slice(extents);
         for dim in &mut simple {
@@ -246,8 +247,8 @@ impl RuleCx<'_, '_> {
         }
     }
 
-    /// The number of elements of a shape. With an extent that is an exact quotient of a number of elements, it is that
-    /// number: `[b*h//(4*m), 4, m]` has `b*h` elements.
+    /// The number of elements of a shape. With an extent that is an exact quotient of a number of elements,
+    /// it is that number: `[b*h//(4*m), 4, m]` has `b*h` elements.
     pub fn element_count(&mut self, shape: &[DimId]) -> DimId {
         let is_quotient = |cx: &mut Self, dim: DimId| {
             cx.dims().has_floor(dim) && cx.frame().rare.known.exact.contains_key(&dim)

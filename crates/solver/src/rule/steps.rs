@@ -19,7 +19,8 @@ impl RuleCx<'_, '_> {
         Ok(self.shape(port))
     }
 
-    /// The position of the axis in an attribute, of `rank` axes of the tensor at a port. Negative axes count from the end.
+    /// The position of the axis in an attribute, of `rank` axes of the tensor at a port. Negative axes count
+    /// from the end.
     ///
     /// # Errors
     /// As [`RuleCx::axis_of`].

@@ -1,20 +1,22 @@
 //! Integer tensors whose extents are not constants, as affine functions of the positions of their elements.
 //!
-//! The elements of such a tensor cannot be listed. But exporters compute positions from ranges by linear operations, so
-//! most elements have the form
+//! The elements of such a tensor cannot be listed. But exporters compute positions from ranges by linear
+//! operations, so most elements have the form
 //!
 //! ```text
 //! base + c1*v1 + c2*v2 + ...
 //! ```
 //!
-//! with dims as coefficients, where each variable `v` takes values in `0..count`. This is the form of an array access in
-//! the polyhedral model (Feautrier, *Dataflow analysis of array and scalar references*, 1991). The least and the greatest
-//! element follow from the signs of the coefficients (interval analysis; Moore, *Interval analysis*, 1966).
+//! with dims as coefficients, where each variable `v` takes values in `0..count`. This is the form of an
+//! array access in the polyhedral model (Feautrier, *Dataflow analysis of array and scalar references*,
+//! 1991). The least and the greatest element follow from the signs of the coefficients (interval analysis;
+//! Moore, *Interval analysis*, 1966).
 //!
 //! Axes are counted from the last one, which is 0: broadcasting does not renumber them.
 //!
-//! **Invariant:** the variables of one form depend on different axes, and each takes the values 0 and `count - 1`. So a
-//! tensor without empty axes has the least and the greatest element of its form, and not only bounds of its elements.
+//! **Invariant:** the variables of one form depend on different axes, and each takes the values 0 and
+//! `count - 1`. So a tensor without empty axes has the least and the greatest element of its form, and not
+//! only bounds of its elements.
 //!
 //! The crate of operators has the operations on forms. The number of parts, terms and axes is
 //! limited; a tensor beyond a limit is not followed.

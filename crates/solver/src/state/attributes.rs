@@ -1,7 +1,7 @@
 //! The attributes of the node whose rules run, by name.
 //!
-//! Rules look up attributes by name, some of them several times. The check of a node against its schema decodes all of them
-//! and keeps them here, so that a lookup decodes none.
+//! Rules look up attributes by name, some of them several times. The check of a node against its schema
+//! decodes all of them and keeps them here, so that a lookup decodes none.
 
 use typeloom_onnx::view::Attribute;
 

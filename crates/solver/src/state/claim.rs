@@ -32,8 +32,8 @@ pub struct NamedAxis {
 pub enum ClaimWeight {
     /// A number, or the extent of an output of the model, on which callers rely. A false one is an error.
     Promise,
-    /// The name of an axis of an inner value. ONNX defines it as a name; some tools write texts that look like arithmetic. A
-    /// false one is a warning.
+    /// The name of an axis of an inner value. ONNX defines it as a name; some tools write texts that look
+    /// like arithmetic. A false one is a warning.
     Label,
 }
 

@@ -49,8 +49,8 @@ pub struct Floats {
     pub items: Items<f64>,
 }
 
-/// A tensor of equal elements, as ConstantOfShape makes for weights. Its elements are listed only for a rule that reads
-/// them.
+/// A tensor of equal elements, as ConstantOfShape makes for weights. Its elements are listed only for a rule
+/// that reads them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Splat {
     shape: Extents,

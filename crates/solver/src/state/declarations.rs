@@ -93,7 +93,8 @@ impl<'a> Core<'a> {
         self.read_type_with(view, None, 0)
     }
 
-    /// Decodes a type with an assumed extent for axes without a name. `depth` is the number of composites around it.
+    /// Decodes a type with an assumed extent for axes without a name. `depth` is the number of composites
+    /// around it.
     fn read_type_with(
         &mut self,
         view: TypeView<'_>,
@@ -339,8 +340,8 @@ impl<'a> Core<'a> {
         self.type_within(ty, shape, parts, &mut Budget { depth: 0, left: MAX_CHILDREN })
     }
 
-    /// The number of children of a composite, with those of nested composites; more than [`MAX_CHILDREN`] for a
-    /// composite that is too large or nested too deeply.
+    /// The number of children of a composite, with those of nested composites; more than [`MAX_CHILDREN`] for
+    /// a composite that is too large or nested too deeply.
     pub(crate) fn composite_size(&mut self, ty: Ty) -> usize {
         let mut budget = Budget { depth: 0, left: MAX_CHILDREN };
         match self.count_children(ty, &mut budget) {

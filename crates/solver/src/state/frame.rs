@@ -219,7 +219,8 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Schedules the readers of a value whose declared shape is assumed. Its node uses derived shapes of its outputs only.
+    /// Schedules the readers of a value whose declared shape is assumed. Its node uses derived shapes of its
+    /// outputs only.
     pub(crate) fn wake_readers(&mut self, value: ValueId) {
         let body = Arc::clone(&self.body);
         let is_new = body.value(value).origin.step().is_some_and(|maker| self.is_front(maker));
@@ -268,13 +269,16 @@ impl<'a> Frame<'a> {
         true
     }
 
-    /// Keeps the conditions of the body of a loop that is solved for one iteration. The solve of the next iteration
-    /// forgets them.
+    /// Keeps the conditions of the body of a loop that is solved for one iteration. The solve of the next
+    /// iteration forgets them.
     pub(crate) fn keep_iteration(&mut self, graph: GraphId) {
         let own = self.equations.iter().filter(|equation| self.runs_with(equation.step, graph));
-        let inner = self.rare.loops.of_iterations.iter().filter(|((inner, ..), _)| {
-            *inner != graph && self.iterates_with(*inner, graph)
-        });
+        let inner = self
+            .rare
+            .loops
+            .of_iterations
+            .iter()
+            .filter(|((inner, ..), _)| *inner != graph && self.iterates_with(*inner, graph));
         let kept: Vec<Equation> = own.chain(inner.map(|(_, equation)| equation)).copied().collect();
         for equation in kept {
             let key = (graph, equation.left, equation.right, equation.need);

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::constants::DataId;
-use crate::dim::{DimId, Relation};
 use crate::dim::shape::{DimVec, ShapeId};
+use crate::dim::{DimId, Relation};
 use crate::map::Set;
 use crate::program::id::{GraphId, ValueId};
 use crate::solution::Equation;
@@ -22,8 +22,8 @@ pub(crate) struct Loops {
     pub(crate) growth: BTreeMap<(ValueId, usize), Growth>,
     /// The index of the iteration, and the number of iterations if nothing better is known.
     pub(crate) numbers: BTreeMap<GraphId, (DimId, DimId)>,
-    /// Conditions that nodes of a body need in some iteration, whose state has other shapes than the state of all iterations. They
-    /// hold if the body has an iteration.
+    /// Conditions that nodes of a body need in some iteration, whose state has other shapes than the state of
+    /// all iterations. They hold if the body has an iteration.
     pub(crate) of_iterations: BTreeMap<IterationKey, Equation>,
 }
 

@@ -56,9 +56,10 @@ struct Entry<'a> {
     /// Start of its outputs.
     outputs: usize,
     reads_constants: bool,
-    /// The entry of the application that followed this one last time. Layers repeat in one order, so it is compared before
-    /// the key is hashed for [`Memo::index`], which would find the same entry: with a hash for each node, a check of 5,000
-    /// nodes takes 1.1 times as long. Tests compare solves with the memo with solves that record causes, which have none.
+    /// The entry of the application that followed this one last time. Layers repeat in one order, so it is
+    /// compared before the key is hashed for [`Memo::index`], which would find the same entry: with a hash
+    /// for each node, a check of 5,000 nodes takes 1.1 times as long. Tests compare solves with the memo with
+    /// solves that record causes, which have none.
     successor: u32,
 }
 
@@ -70,8 +71,8 @@ pub(crate) struct Memo<'a> {
     /// The results of applications; empty for an omitted output.
     outputs: Vec<Slot>,
     index: HashTable<(u64, u32)>,
-    /// The inputs of each operator, as bits, whose constants its cached applications read. Their constants are part of the
-    /// hash of a key, so that applications that differ only in these have different hashes.
+    /// The inputs of each operator, as bits, whose constants its cached applications read. Their constants
+    /// are part of the hash of a key, so that applications that differ only in these have different hashes.
     reads: Vec<u16>,
     hasher: RandomState,
     /// The entry of the previous application.
@@ -100,8 +101,8 @@ impl Default for Key {
 struct Counters {
     variables: usize,
     bindings: usize,
-    /// The number of equations. In a nested graph, which may never run, the number of times that an equation was
-    /// stated, including repeated ones.
+    /// The number of equations. In a nested graph, which may never run, the number of times that an equation
+    /// was stated, including repeated ones.
     equations: usize,
     errors: usize,
 }
@@ -271,8 +272,8 @@ impl<'a> Memo<'a> {
         hasher.finish()
     }
 
-    /// Adds the inputs whose constants the running application read to those of its operator, and updates the hash of its
-    /// key: the rules may have decoded the constants.
+    /// Adds the inputs whose constants the running application read to those of its operator, and updates the
+    /// hash of its key: the rules may have decoded the constants.
     fn add_reads(&mut self, frame: &Frame<'_>, body: &Body<'_>, step: StepId, inputs: &[Option<ValueId>]) {
         let op = self.key.0[0] as usize;
         if self.reads.len() <= op {

@@ -26,11 +26,12 @@ pub enum Detail {
     /// Types, errors with their causes, and conditions on symbols.
     #[default]
     Full,
-    /// Types, with declared shapes assumed where nothing confirms or refutes them. In a model with such a shape no type
-    /// counts as proved. Nodes in error are found, because they change types, but without causes and similar names.
-    /// The outputs of branches that differ in shape are joined, without a solve for each case. Conditions on symbols are not
-    /// decided, so a model that runs for no binding of its symbols has no error for it.
-    /// Nested graphs that decide no type of their node are not typed, see [`GraphTypes::Check`](crate::rule::GraphTypes::Check).
-    /// Other errors that change no type are left out too: versions of operator sets, extents that overflow, and warnings.
+    /// Types, with declared shapes assumed where nothing confirms or refutes them. In a model with such a
+    /// shape no type counts as proved. Nodes in error are found, because they change types, but without
+    /// causes and similar names. The outputs of branches that differ in shape are joined, without a solve for
+    /// each case. Conditions on symbols are not decided, so a model that runs for no binding of its symbols
+    /// has no error for it. Nested graphs that decide no type of their node are not typed, see
+    /// [`GraphTypes::Check`](crate::rule::GraphTypes::Check). Other errors that change no type are left out
+    /// too: versions of operator sets, extents that overflow, and warnings.
     Types,
 }

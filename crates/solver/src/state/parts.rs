@@ -1,8 +1,8 @@
 //! Shapes of the children of composites.
 //!
-//! A slot has the shape of a tensor. The shapes inside a composite are stored here, by value, so that programs without
-//! composites do not pay for them. They flow from a bundle to its readers only, also through calls: an unknown shape is
-//! always right.
+//! A slot has the shape of a tensor. The shapes inside a composite are stored here, by value, so that
+//! programs without composites do not pay for them. They flow from a bundle to its readers only, also through
+//! calls: an unknown shape is always right.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -76,7 +76,8 @@ impl Trace {
         self.fixed.entry((frame, value)).or_insert(Cause::Rule { step, rule });
     }
 
-    /// Records that a value is given a type. A declaration is not the cause of a type that a rule gives as well.
+    /// Records that a value is given a type. A declaration is not the cause of a type that a rule gives as
+    /// well.
     pub(crate) fn given(&mut self, frame: u32, value: ValueId, cause: Cause) {
         let is_known = matches!(self.fixed.get(&(frame, value)), Some(Cause::Rule { .. }));
         if !(is_known && matches!(cause, Cause::Declared(_))) {
@@ -126,8 +127,8 @@ impl Trace {
 }
 
 impl Trace {
-    /// The first links of the shortest chains of the values 0 to `count`, as [`Trace::search`] finds them. `end` is whether a
-    /// value has a cause of its own.
+    /// The first links of the shortest chains of the values 0 to `count`, as [`Trace::search`] finds them.
+    /// `end` is whether a value has a cause of its own.
     ///
     /// **Cost:** linear in the facts.
     pub(crate) fn first_links(

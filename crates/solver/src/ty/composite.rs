@@ -1,8 +1,8 @@
 //! Composites: types with named children.
 //!
-//! The children of a composite are sorted by name. An *open* composite has at least its children: it is the type of a
-//! value of which only some children are known, because it comes from outside and some of them are unbundled.
-//! Unification adds the children of the other composite to an open one.
+//! The children of a composite are sorted by name. An *open* composite has at least its children: it is the
+//! type of a value of which only some children are known, because it comes from outside and some of them are
+//! unbundled. Unification adds the children of the other composite to an open one.
 //!
 //! Algorithm: unification of rational terms would need no occurs check; these terms are finite, so a variable
 //! is never bound to a composite that contains it. A pair of composites is linked after its children were

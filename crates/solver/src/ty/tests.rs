@@ -342,7 +342,8 @@ fn encodings_are_equal_iff_types_are_equal_up_to_their_variables() {
         words
     };
     let equal = std::cell::Cell::new(0);
-    // Short programs, and often the second is the first with additional steps, so that equal outcomes are common.
+    // Short programs, and often the second is the first with additional steps, so that equal outcomes are
+    // common.
     let short = || prop::collection::vec(any_op(), 0..4);
     run(1500, &(short(), short(), any::<bool>()), |(first, second, same)| {
         let (mut one, mut other) = (Table::new(), Table::new());

@@ -1,8 +1,8 @@
 //! Waiters of variables: singly linked lists in one vector, joined in constant time.
 //!
 //! A list is a pair of positions, its first and last entry, so unifying two variables joins their lists
-//! without visiting them. Entries of woken lists are not reused. A run of a rule adds a bounded number of entries, so
-//! their total is bounded by the number of runs.
+//! without visiting them. Entries of woken lists are not reused. A run of a rule adds a bounded number of
+//! entries, so their total is bounded by the number of runs.
 
 /// A step that waits for a type.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -147,7 +147,8 @@ impl TypeError {
 }
 
 impl TypeError {
-    /// The diagnostics of the errors that concern the graph; a wrong seed and an unusable type tree have none.
+    /// The diagnostics of the errors that concern the graph; a wrong seed and an unusable type tree have
+    /// none.
     #[must_use]
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         self.errors().iter().filter_map(Self::diagnostic).collect()

@@ -1,9 +1,9 @@
 //! Conversion of a graph message for the engine: encoded, in topological order, with all inputs declared.
 //!
 //! The engine reads borrowed views of bytes, so the message is encoded once. Unused parts are omitted:
-//! declared types (they are seeds) and the payloads of constants that are too large to decide
-//! shapes. Nodes are sorted topologically (Kahn's algorithm; of several ready nodes the first one of the graph
-//! comes first). A graph with a cycle keeps its order, and the engine reports the cycle.
+//! declared types (they are seeds) and the payloads of constants that are too large to decide shapes. Nodes
+//! are sorted topologically (Kahn's algorithm; of several ready nodes the first one of the graph comes
+//! first). A graph with a cycle keeps its order, and the engine reports the cycle.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

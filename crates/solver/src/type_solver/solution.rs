@@ -32,8 +32,8 @@ pub struct SolvedValue {
     pub ty: Type,
     /// The lowest node of the tree above its type; the root for types outside of the tree.
     pub bound: NodeNo,
-    /// Whether its kind (tensor or scalar) is assumed, because related values have this kind. Its element type is
-    /// proved. A seed can make an assumed tensor a scalar.
+    /// Whether its kind (tensor or scalar) is assumed, because related values have this kind. Its element
+    /// type is proved. A seed can make an assumed tensor a scalar.
     pub assumed: bool,
 }
 
@@ -66,9 +66,9 @@ impl TypeSolution {
         Self { universe: Arc::clone(core.types.universe()), dims: *core.dims, values, by_name }
     }
 
-    /// The concrete node of a value's type; `None` if the type is unresolved or has no node (sequences, optionals,
-    /// maps, sparse tensors), or if the node has no static: [`node_of`](Self::node_of) returns nodes that are declared
-    /// at run time too.
+    /// The concrete node of a value's type; `None` if the type is unresolved or has no node (sequences,
+    /// optionals, maps, sparse tensors), or if the node has no static: [`node_of`](Self::node_of) returns
+    /// nodes that are declared at run time too.
     #[must_use]
     pub fn type_of(&self, name: &str) -> Option<&'static TypeNode> {
         self.node_of(name)?.as_static()

@@ -9,9 +9,9 @@ use crate::value_type::ValueType;
 
 /// Writes the solved types into the declarations of inputs, values and outputs of a graph.
 ///
-/// A stamp is the denotation of the concrete node, and for tensors the element type. Undeclared extents are filled
-/// in. Values without a declaration get one in `value_info`, in the order of the nodes; initializers need none.
-/// Unresolved values are unchanged, and nothing is removed. Stamping twice changes nothing.
+/// A stamp is the denotation of the concrete node, and for tensors the element type. Undeclared extents are
+/// filled in. Values without a declaration get one in `value_info`, in the order of the nodes; initializers
+/// need none. Unresolved values are unchanged, and nothing is removed. Stamping twice changes nothing.
 pub fn apply_solution_to_value_info(graph: &mut GraphProto, solution: &TypeSolution) {
     let GraphProto { input, output, value_info, .. } = &mut *graph;
     for info in input.iter_mut().chain(output).chain(value_info) {

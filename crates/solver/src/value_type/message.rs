@@ -1,7 +1,7 @@
 //! Value types as ONNX messages: the format of model files.
 //!
-//! **Invariant:** [`ValueType::fill`] never changes a declaration in a message. It adds undeclared facts that are
-//! proved: a known element type, a rank, dims that are numbers or expressions over the model's symbols.
+//! **Invariant:** [`ValueType::fill`] never changes a declaration in a message. It adds undeclared facts that
+//! are proved: a known element type, a rank, dims that are numbers or expressions over the model's symbols.
 
 use std::sync::Arc;
 
@@ -92,7 +92,8 @@ impl ValueType {
         message
     }
 
-    /// The message of a child of a composite. The denotation of a tensor of ONNX follows from its element type.
+    /// The message of a child of a composite. The denotation of a tensor of ONNX follows from its element
+    /// type.
     fn to_child(&self) -> TypeProto {
         let mut message = self.to_message();
         if self.dtype().is_some_and(|dtype| self.node.is_none_or(|node| node.id == dtype.type_node().id)) {

@@ -85,8 +85,8 @@ impl ValueTypes {
         })
     }
 
-    /// The types that hold without assuming any declared shape. A session verifies values against them. Types that
-    /// are not concrete are unknown.
+    /// The types that hold without assuming any declared shape. A session verifies values against them. Types
+    /// that are not concrete are unknown.
     #[must_use]
     pub fn proven(checked: &mut Checked<'_>) -> Self {
         let order = graphs_in_order(checked.body());

@@ -20,8 +20,8 @@ pub(crate) struct Plan {
     seeds: Vec<(usize, usize)>,
 }
 
-/// The operators and seeds of a program. Three features of the primitives constrain ranks. A program has at most one of
-/// them, so that only types can contradict each other.
+/// The operators and seeds of a program. Three features of the primitives constrain ranks. A program has at
+/// most one of them, so that only types can contradict each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Flavour {
     /// Scalars, which have no axes, and few operators, so that scalars are often related to tensors.

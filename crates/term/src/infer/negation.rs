@@ -1,8 +1,9 @@
 //! Negative goals: a relation that holds for no substitution of the placeholders.
 //!
-//! A placeholder of a positive goal is universal: the goal has to hold for every type in its position. Under a negation it
-//! is existential, so the placeholders become inference variables ([`InferenceTable::invert`]), and the negation holds if
-//! the relation between the inverted terms fails. Coherence asks this question of the headers of two impls.
+//! A placeholder of a positive goal is universal: the goal has to hold for every type in its position. Under
+//! a negation it is existential, so the placeholders become inference variables ([`InferenceTable::invert`]),
+//! and the negation holds if the relation between the inverted terms fails. Coherence asks this question of
+//! the headers of two impls.
 //!
 //! **Invariant:** the answer [`Negation::Holds`] is a proof. An alias that mentions an inverted variable may
 //! evaluate for some substitution, even if it is rigid for the placeholder, so it never proves a negation.

@@ -447,8 +447,9 @@ impl<F: TypeFamily, P: Program<F>> Relation<F> for Relating<'_, F, P> {
             return relate_args(self, variance, kind, a.value, b.value);
         }
         let flipped = Variance::Contravariant.compose(variance);
-        // A function is a type for all lifetimes, so those of the supertype are placeholders. A witness is a type for some
-        // lifetimes: those of the subtype are placeholders, and the supertype may choose its lifetimes by them.
+        // A function is a type for all lifetimes, so those of the supertype are placeholders. A witness is a
+        // type for some lifetimes: those of the subtype are placeholders, and the supertype may choose its
+        // lifetimes by them.
         let is_existential = kind == BinderKind::Witness;
         match variance {
             Variance::Covariant if is_existential => self.exists_for_all(flipped, kind, b, a),

@@ -1,8 +1,8 @@
 //! Messages about terms: errors and obligations.
 //!
 //! The `Display` text of an error states only its kind, because names are stored in a separate table. The
-//! functions here take that table and name the terms. A placeholder for a bound variable has a generated name, the same
-//! in all terms of a message.
+//! functions here take that table and name the terms. A placeholder for a bound variable has a generated
+//! name, the same in all terms of a message.
 
 use super::names::with_placeholders;
 use super::{DEFAULT_LIMIT, Printer};

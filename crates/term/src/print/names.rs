@@ -1,10 +1,11 @@
 //! Generated names of bound variables.
 //!
-//! Terms and pool types have no names of bound variables, so printers generate them: `T` to `Z` for types, `'x` to
-//! `'z` for lifetimes, `A` to `S` for constants, and then the same letters with a number.
+//! Terms and pool types have no names of bound variables, so printers generate them: `T` to `Z` for types,
+//! `'x` to `'z` for lifetimes, `A` to `S` for constants, and then the same letters with a number.
 //!
-//! **Invariant:** the name of a variable depends on the names that the printed term uses and on the binders around the
-//! variable only. Equal terms therefore have equal texts, and a part of a term is printed with the names of the whole.
+//! **Invariant:** the name of a variable depends on the names that the printed term uses and on the binders
+//! around the variable only. Equal terms therefore have equal texts, and a part of a term is printed with the
+//! names of the whole.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::ControlFlow;

@@ -5,8 +5,8 @@
 //! z = Add(y, i)           # error[element-type-mismatch]: `Add` needs one element type, ...
 //! ```
 //!
-//! **Invariant:** every comment is a statement. Prose is outside of the fence, so a misspelt statement is never
-//! taken for prose.
+//! **Invariant:** every comment is a statement. Prose is outside of the fence, so a misspelt statement is
+//! never taken for prose.
 
 use typeloom_solver::diagnostic::{Code, Severity};
 
@@ -119,8 +119,8 @@ struct Problems {
 }
 
 impl Problems {
-    /// Pairs each stated problem with a found one: by position if there are as many of both, else with the next
-    /// that has the same text.
+    /// Pairs each stated problem with a found one: by position if there are as many of both, else with the
+    /// next that has the same text.
     fn pair(lines: &[Line<'_>], found: Vec<String>) -> Self {
         let problem = |(number, line): (usize, &Line<'_>)| match &line.statement {
             Some(Statement::Problem { head, message }) => Some((number, format!("{head}: {message}"))),
@@ -159,8 +159,8 @@ impl Problems {
     }
 }
 
-/// The lines of a fence with other comments, then further lines. A line that would be empty without its comment is
-/// removed.
+/// The lines of a fence with other comments, then further lines. A line that would be empty without its
+/// comment is removed.
 fn write(lines: &[Line<'_>], comments: Vec<Option<String>>, more: &[String]) -> String {
     let mut text = String::new();
     for (Line { code, statement }, comment) in lines.iter().zip(comments) {
@@ -179,8 +179,8 @@ fn write(lines: &[Line<'_>], comments: Vec<Option<String>>, more: &[String]) -> 
     text
 }
 
-/// The corrected text of a fence. `ty` returns the type of a value by its name, and `check` takes the position of the found
-/// problem that a line states; both take the number of the line.
+/// The corrected text of a fence. `ty` returns the type of a value by its name, and `check` takes the
+/// position of the found problem that a line states; both take the number of the line.
 ///
 /// # Errors
 /// The first error of `ty` and of `check`.

@@ -1,7 +1,7 @@
 //! The kinds of fences, and the checks of their statements.
 //!
-//! A kind's `truth` reads a fence and returns its corrected text. True statements are copied byte for byte, with
-//! their elisions, so a fence is true if its text does not change.
+//! A kind's `truth` reads a fence and returns its corrected text. True statements are copied byte for byte,
+//! with their elisions, so a fence is true if its text does not change.
 
 use std::str::FromStr;
 

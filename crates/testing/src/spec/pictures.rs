@@ -1,8 +1,8 @@
 //! Pictures of diagnostics: the problems that documents show as text, as a terminal with colours shows them.
 //!
-//! A picture belongs to a fence `snapshot human` or `snapshot`, and shows the problems of the model in the preceding
-//! fence: a `graph` of the manual, or an `onnx` example on the page of a code. The model is checked again; the text of the
-//! picture is the text of the fence, or it is an error.
+//! A picture belongs to a fence `snapshot human` or `snapshot`, and shows the problems of the model in the
+//! preceding fence: a `graph` of the manual, or an `onnx` example on the page of a code. The model is checked
+//! again; the text of the picture is the text of the fence, or it is an error.
 //!
 //! **Invariant:** the text of a model is escaped: `anstyle-svg` writes it as character data of XML.
 //!

@@ -24,7 +24,8 @@ pub struct Checked<'a> {
     options: Options,
 }
 
-/// A value of a model with its solved type. `Display` prints `name: type` and honours the width of the format.
+/// A value of a model with its solved type. `Display` prints `name: type` and honours the width of the
+/// format.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TypedValue {
     name: String,
@@ -81,8 +82,8 @@ impl<'a> Checked<'a> {
         self.typed(value, &mut Converter::default())
     }
 
-    /// All problems, in graph order, one per cause. A fix in a diagnostic has been tested: it removes the diagnostic and
-    /// adds no other.
+    /// All problems, in graph order, one per cause. A fix in a diagnostic has been tested: it removes the
+    /// diagnostic and adds no other.
     pub fn diagnostics(&mut self) -> Vec<Diagnostic> {
         advise::advised(self.bytes, &mut self.solved, self.operators, Universe::standard(), &self.options)
     }
@@ -225,8 +226,8 @@ impl TypedValue {
         &self.name
     }
 
-    /// The solved type. Axes in which the branches of an `If` differ are unknown, and several possible element types are
-    /// their common node; `Display` lists the alternatives.
+    /// The solved type. Axes in which the branches of an `If` differ are unknown, and several possible
+    /// element types are their common node; `Display` lists the alternatives.
     #[must_use]
     pub fn ty(&self) -> &ValueType {
         &self.ty

@@ -11,7 +11,8 @@
 //! | `peer_selector(slot)` | [`PeerSelectorSlot`] | `select`, `sample`, `current_view` |
 //! | `protocol(slot, domain)` | [`ProtocolSlot`] | `call` |
 //!
-//! An operation without a result returns a trigger. An argument `when` is a trigger that an operation waits for.
+//! An operation without a result returns a trigger. An argument `when` is a trigger that an operation waits
+//! for.
 //!
 //! ```
 //! use typeloom::module::slots::{BackendSlot, IndexSlot, ModelSlot};

@@ -1,4 +1,5 @@
-//! Pools of long-running programs: shared by threads, with cached comparisons and limits for the input of others.
+//! Pools of long-running programs: shared by threads, with cached comparisons and limits for the input of
+//! others.
 //!
 //! ```
 //! use typeloom::interface::Direction;

@@ -1,7 +1,7 @@
 //! Re-exports under the published paths. The modules of their tasks document the names.
 //!
-//! **Invariant:** each item is hidden from the documentation by an attribute of its own: that of a glob does not apply to the
-//! items that the glob re-exports.
+//! **Invariant:** each item is hidden from the documentation by an attribute of its own: that of a glob does
+//! not apply to the items that the glob re-exports.
 
 #[doc(hidden)]
 pub use half;

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// A journal in a file of the embedded store `redb`.
 ///
-/// An entry is durable when the call that writes it returns. A file with an error is reported and not changed, and a file is
-/// compacted when it is four times as large as its entries.
+/// An entry is durable when the call that writes it returns. A file with an error is reported and not
+/// changed, and a file is compacted when it is four times as large as its entries.
 ///
 /// ```
 /// use typeloom::run::host::{Durability, FileJournal, OpenJournalError};
@@ -31,7 +31,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 pub use journal::FileJournal;
 /// [`FileJournal`] has an example.
 pub use journal::{Durability, OpenJournalError};
-/// Ends runs of a session from another thread, see [`Session::with_interrupt`](super::Session::with_interrupt).
+/// Ends runs of a session from another thread, see
+/// [`Session::with_interrupt`](super::Session::with_interrupt).
 ///
 /// ```
 /// use typeloom::run::host::Interrupt;

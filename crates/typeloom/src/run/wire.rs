@@ -50,7 +50,8 @@ pub use typeloom_contracts::address::Segment;
 /// ```
 #[doc(inline)]
 pub use typeloom_contracts::datum::WireReqId;
-/// The outcome of a run of a part, requests of its network outputs, and errors of their answers. `cargo run --example requests` is a program.
+/// The outcome of a run of a part, requests of its network outputs, and errors of their answers.
+/// `cargo run --example requests` is a program.
 ///
 /// ```
 /// use std::time::Duration;
@@ -168,8 +169,8 @@ pub use typeloom_wire::limits::MessageLimits;
 /// [`LocalNetwork`] has an example.
 #[doc(inline)]
 pub use typeloom_wire::memory::AddressedTransport;
-/// Transports between peers of one process. [`LocalNetwork::join`] reaches all peers; the [module](self) has an example.
-/// [`LocalNetwork::join_at`] reaches the peers of an address book:
+/// Transports between peers of one process. [`LocalNetwork::join`] reaches all peers; the [module](self) has
+/// an example. [`LocalNetwork::join_at`] reaches the peers of an address book:
 ///
 /// ```
 /// use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! Construction of terms beyond applications: binders, and terms in an arena.
 //!
-//! A bound variable is numbered from the innermost binder. Terms in an arena are `Copy`, and equal terms are the same handle.
+//! A bound variable is numbered from the innermost binder. Terms in an arena are `Copy`, and equal terms are
+//! the same handle.
 //!
 //! ```
 //! use typeloom::term::build::{Arena, Arity, Binder, BoundVar, Interned};

@@ -50,7 +50,8 @@
 /// ```
 #[doc(inline)]
 pub use typeloom_term::InferenceTable;
-/// The declarations of a program: variances of its types, definitions of its aliases, equations of its constants.
+/// The declarations of a program: variances of its types, definitions of its aliases, equations of its
+/// constants.
 ///
 /// ```
 /// use typeloom::term::infer::{AliasTy, ConstEquation, InferenceTable, Normalized, Program, Variance};

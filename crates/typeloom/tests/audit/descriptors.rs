@@ -497,7 +497,8 @@ fn bundles_are_canonical_and_damage_is_found() -> Outcome {
     }
     let again: Vec<(&str, Idx)> = imported.iter().map(|root| (root.label.as_str(), root.ty)).collect();
     assert_eq!(other.export(&again)?.into_bytes(), bytes);
-    // Every changed byte is an error, or yields types with other digests or labels; a failed import adds nothing.
+    // Every changed byte is an error, or yields types with other digests or labels; a failed import adds
+    // nothing.
     for at in (0..bytes.len()).step_by(3) {
         let mut damaged = bytes.clone();
         damaged[at] ^= 0x15;

@@ -155,7 +155,8 @@ fn applications_placeholders_and_functions_are_equal_as_published() {
         ("P", "P", true),
         ("P", "Q", false),
         ("P", "u8", false),
-        // Under binders, the names and the order of variables do not matter, and equality is not mutual subtyping.
+        // Under binders, the names and the order of variables do not matter, and equality is not mutual
+        // subtyping.
         ("for<'x, 'y> fn(&'x u8, &'y u16)", "for<'q, 'p> fn(&'p u8, &'q u16)", true),
         ("for<'x, 'y> fn(&'x u8, &'y u8)", "for<'x> fn(&'x u8, &'x u8)", false),
         ("dyn A + Sync + Send + 'static", "dyn A + Send + Sync + Send + 'static", true),
@@ -441,8 +442,9 @@ fn objects_aliases_and_negative_goals_in_crates_are_decided_as_promised() -> Out
         text.replace(from, to)
     });
     let breaks = broken(&old, &json::of("probe", &new))?;
-    // A trait object implements the supertraits that the crate declares. Equality of trait objects is equality of the bounds
-    // with what they determine, as in the compiler; auto traits of supertraits do not count.
+    // A trait object implements the supertraits that the crate declares. Equality of trait objects is
+    // equality of the bounds with what they determine, as in the compiler; auto traits of supertraits do not
+    // count.
     assert_eq!(breaks, ["DifferentAuto::f", "other_argument", "other_lifetime", "unrelated"]);
     // The negative goal: another impl can apply for some type that a caller chooses.
     let ambiguous = new.replace("for Option<u32>", "for Vec<u32>");
@@ -480,7 +482,8 @@ fn an_unresolved_type_is_an_error_with_a_reason() -> Outcome {
     let reasons: Vec<String> = item.unresolved.iter().map(ToString::to_string).collect();
     assert!(reasons.len() == 1 && reasons[0].contains("u777"), "{reasons:?}");
     assert!(item.parts.iter().any(|part| matches!(part.ty.data(), TyData::Error(_))));
-    // It is never compared as a name: the item is not even compatible with itself, and no other item is affected.
+    // It is never compared as a name: the item is not even compatible with itself, and no other item is
+    // affected.
     assert_eq!(broken(&bad, &bad)?, ["resolved"]);
     assert_eq!(broken(&old, &bad)?, ["resolved"]);
     assert_eq!(broken(&old, &old)?, [""; 0]);

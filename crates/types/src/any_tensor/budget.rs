@@ -3,7 +3,8 @@
 //! A process-wide counter contains the memory of all live tensors: an allocation adds to it, dropping the
 //! last owner subtracts. Clones and views of foreign bytes add nothing. [`within`] sets a limit for a closure
 //! on the current thread. Every fallible constructor compares with the limit *before* it allocates, so a
-//! shape from a file cannot exhaust the memory. Scratch memory of kernels is counted while its [`Reserved`] exists.
+//! shape from a file cannot exhaust the memory. Scratch memory of kernels is counted while its [`Reserved`]
+//! exists.
 //!
 //! **Invariant:** without a limit every request is admitted.
 //!
@@ -60,8 +61,8 @@ pub fn within<T>(limit: usize, run: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Runs a closure in which the first `requests` requests are admitted and all later ones are refused. Returns whether one was
-/// refused.
+/// Runs a closure in which the first `requests` requests are admitted and all later ones are refused. Returns
+/// whether one was refused.
 pub fn failing_after<T>(requests: u64, run: impl FnOnce() -> T) -> (T, bool) {
     // A request is only counted if there is a limit.
     within(usize::MAX - 1, || {

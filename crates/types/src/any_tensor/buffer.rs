@@ -4,8 +4,8 @@
 //! copied on write. Foreign bytes (a mapped file) are used in place. Every operator moves tensors, so a
 //! buffer has only 24 bytes.
 //!
-//! **Invariant:** in allocated memory, the bytes after the end of the data in their last word are zero. Reused memory can have more
-//! words, with arbitrary contents, which are never read or copied.
+//! **Invariant:** in allocated memory, the bytes after the end of the data in their last word are zero.
+//! Reused memory can have more words, with arbitrary contents, which are never read or copied.
 
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Weak};
@@ -45,8 +45,8 @@ impl Words {
         home.receive(Memory { words: Self { list, home: Weak::new() } });
     }
 
-    /// Extends the words to at least `len`; new words are zero. Longer memory keeps its length: if it were cut, its next
-    /// longer use would fill it with zeros again.
+    /// Extends the words to at least `len`; new words are zero. Longer memory keeps its length: if it were
+    /// cut, its next longer use would fill it with zeros again.
     fn extended(mut self, len: usize) -> Self {
         let before = self.list.capacity();
         if self.list.len() < len {
@@ -280,7 +280,8 @@ mod tests {
         assert_eq!(short.bytes(), [&[7; 96][..], &[0; 4]].concat());
         assert!(copy.into_memory().is_some_and(|memory| memory.capacity() < 1000));
         let memory = short.into_memory().unwrap_or_default();
-        // Words after the last one of the short tensor were not filled. The last word of the long one is zero.
+        // Words after the last one of the short tensor were not filled. The last word of the long one is
+        // zero.
         let again = Buffer::reused(memory, 1000);
         assert_eq!(again.bytes()[112..992], [7; 880]);
     }

@@ -7,9 +7,11 @@ use super::Memory;
 /// Maximum number of bytes that are kept.
 const MAX_KEPT: usize = 1 << 27;
 
-/// The memory of tensors that [return to it](super::AnyTensor::return_to) when they are dropped, on any thread.
+/// The memory of tensors that [return to it](super::AnyTensor::return_to) when they are dropped, on any
+/// thread.
 ///
-/// It keeps at most 128 MiB; the budget counts them as held. If a tensor is dropped after this, its memory is freed.
+/// It keeps at most 128 MiB; the budget counts them as held. If a tensor is dropped after this, its memory is
+/// freed.
 #[derive(Debug, Default)]
 pub struct Returned(Mutex<Kept>);
 

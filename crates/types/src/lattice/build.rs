@@ -1,11 +1,10 @@
 //! Validation of a set of nodes, and construction of the tables of a lattice.
 //!
 //! Declarations are first sorted by their whole content, so the result is independent of their order (the
-//! order of registered nodes is the linker's). Equal declarations are one node, so that two crates can declare the
-//! same one. If an id is declared with several contents, every declaration is
-//! validated, and the first one in sorted order is used as the parent of other nodes. Cycles are found by
-//! colouring: every node has at most one parent, so walking up from each node until a coloured one visits
-//! each node once.
+//! order of registered nodes is the linker's). Equal declarations are one node, so that two crates can
+//! declare the same one. If an id is declared with several contents, every declaration is validated, and the
+//! first one in sorted order is used as the parent of other nodes. Cycles are found by colouring: every node
+//! has at most one parent, so walking up from each node until a coloured one visits each node once.
 //!
 //! The construction uses no recursion, so a chain of any length needs constant stack. Time and memory are O(n
 //! log n).
@@ -266,7 +265,8 @@ fn cycles(declared: &[Declared], parents: &[Parent]) -> Vec<LatticeViolation> {
                 Parent::None | Parent::Unknown => break,
             }
         }
-        // The walk ended at a root, at a node of an earlier walk, or at one of its own nodes, which is a cycle.
+        // The walk ended at a root, at a node of an earlier walk, or at one of its own nodes, which is a
+        // cycle.
         if walk_of[at] == start && matches!(parents[at], Parent::At(_)) {
             violations.push(LatticeViolation::Cycle { ids: cycle_through(declared, parents, at) });
         }

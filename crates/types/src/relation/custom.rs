@@ -1,11 +1,11 @@
 //! The interface between a custom relation and the node it is applied to.
 //!
-//! The solver implements [`PortAccess`] for one node. A relation receives it as [`CustomRelationCtx`], which adds
-//! derived operations.
+//! The solver implements [`PortAccess`] for one node. A relation receives it as [`CustomRelationCtx`], which
+//! adds derived operations.
 //!
-//! A rule borrows the context as shared, whether it only reads or also narrows: the field of a relation has one function
-//! type, and Rust converts a function with a parameter `&T` to a pointer to one with `&mut T`, or the reverse, in no
-//! place. The context tracks what narrows.
+//! A rule borrows the context as shared, whether it only reads or also narrows: the field of a relation has
+//! one function type, and Rust converts a function with a parameter `&T` to a pointer to one with `&mut T`,
+//! or the reverse, in no place. The context tracks what narrows.
 //!
 //! Types are nodes of one lattice: an abstract node is an upper bound, the root means unknown. An extent is a
 //! number or unknown (`None`). A relation sees a symbolic dim as unknown, and narrowing to `None` leaves an
@@ -70,8 +70,8 @@ pub trait PortAccess {
     /// If the rank or an extent contradicts a known one.
     fn refine_shape(&self, port: PortRef, dims: &[Option<u64>]) -> Result<bool, RelationError>;
 
-    /// Narrows the shape of `port` to as many axes as `from` has entries; an axis with an entry has the extent of that axis of
-    /// that port, also if it is symbolic. Returns whether it changed.
+    /// Narrows the shape of `port` to as many axes as `from` has entries; an axis with an entry has the
+    /// extent of that axis of that port, also if it is symbolic. Returns whether it changed.
     ///
     /// # Errors
     /// If the rank or an extent contradicts a known one.
@@ -123,8 +123,8 @@ pub trait PortAccess {
         Ok(false)
     }
 
-    /// Unifies the type of the port with the type variable `name`, which all nodes of the graph share; returns
-    /// whether the port was narrowed.
+    /// Unifies the type of the port with the type variable `name`, which all nodes of the graph share;
+    /// returns whether the port was narrowed.
     ///
     /// # Errors
     /// If the types do not unify.
@@ -136,8 +136,8 @@ pub trait PortAccess {
     /// type, it has the proposed one.
     fn fall_back(&self, _port: PortRef, _node: NodeNo) {}
 
-    /// Makes the type at `composite` the composite of the named values at these ports, and of no others. Returns whether
-    /// a port changed.
+    /// Makes the type at `composite` the composite of the named values at these ports, and of no others.
+    /// Returns whether a port changed.
     ///
     /// # Errors
     /// If a type cannot be the one that the relation needs.
@@ -145,8 +145,8 @@ pub trait PortAccess {
         Ok(false)
     }
 
-    /// Relates the values at these ports to the children of these names of the composite at `composite`, which can have
-    /// further children. Returns whether a port changed.
+    /// Relates the values at these ports to the children of these names of the composite at `composite`,
+    /// which can have further children. Returns whether a port changed.
     ///
     /// # Errors
     /// If the composite has no child of a name, or one of another type.

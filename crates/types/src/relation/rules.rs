@@ -1,7 +1,7 @@
 //! Custom relations of the tensor primitives.
 //!
-//! Each relation is monotone and uses all known information. It also narrows the operands if the result determines
-//! them.
+//! Each relation is monotone and uses all known information. It also narrows the operands if the result
+//! determines them.
 
 use super::custom::{CustomRelationCtx, KnownExtents};
 use super::{PortRef, Progress, RelationError};

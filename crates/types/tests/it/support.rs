@@ -37,8 +37,8 @@ pub(crate) fn parents(max: usize) -> impl Strategy<Value = Vec<usize>> {
     })
 }
 
-/// Declarations of a random tree: leaves are concrete, `n0` is the root, and the order of ids differs from the
-/// order of positions.
+/// Declarations of a random tree: leaves are concrete, `n0` is the root, and the order of ids differs from
+/// the order of positions.
 pub(crate) fn specs(parents: &[usize]) -> Vec<NodeSpec> {
     let count = parents.len() + 1;
     let mut has_child = vec![false; count];

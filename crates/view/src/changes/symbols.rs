@@ -26,8 +26,8 @@ pub(super) struct Renaming {
 const MAX_INPUTS: usize = 1 << 12;
 
 impl Renaming {
-    /// The renaming by the matched inputs: the names of an axis that is a symbol in both models. It is one-to-one: of two new names of a
-    /// symbol, and of two symbols with the same new name, the first counts.
+    /// The renaming by the matched inputs: the names of an axis that is a symbol in both models. It is
+    /// one-to-one: of two new names of a symbol, and of two symbols with the same new name, the first counts.
     pub(super) fn of(old: &Scene, new: &Scene, matching: &Matching) -> Self {
         let mut renaming = Self { names: OrderedMap::default(), is_identity: true };
         let mut taken: Set<&str> = Set::default();
@@ -63,7 +63,8 @@ impl Renaming {
         changed.map(|(old, new)| SymbolChange { old: old.clone(), new: new.clone() }).collect()
     }
 
-    /// A type of the old model with the new names. A symbol without a pair whose name is that of another symbol now is marked.
+    /// A type of the old model with the new names. A symbol without a pair whose name is that of another
+    /// symbol now is marked.
     pub(super) fn renamed<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if self.is_identity || !text.contains('[') {
             return Cow::Borrowed(text);

@@ -1,12 +1,13 @@
-//! The answers to requests. `page/src/answers.ts` has the same types for the page; a test generates and compares it.
+//! The answers to requests. `page/src/answers.ts` has the same types for the page; a test generates and
+//! compares it.
 //!
-//! An item is `g12` for a group, `n34` for a node, `v56` for a value or `d7` for a diagnostic. A `place` is the path of a box
-//! in the picture: the items around it from the model's graph on, and the item itself, joined by `/`. The path of a node is
-//! followed by the group of one of its graphs: `g3/n17/g22/n25`. Inputs end with `in-v5` or `in`, outputs with `out-v5` or
-//! `out`.
+//! An item is `g12` for a group, `n34` for a node, `v56` for a value or `d7` for a diagnostic. A `place` is
+//! the path of a box in the picture: the items around it from the model's graph on, and the item itself,
+//! joined by `/`. The path of a node is followed by the group of one of its graphs: `g3/n17/g22/n25`. Inputs
+//! end with `in-v5` or `in`, outputs with `out-v5` or `out`.
 //!
-//! All texts except links are short and on one line, without control characters; [`Section::pre`] and [`Details::text`] have
-//! several lines.
+//! All texts except links are short and on one line, without control characters; [`Section::pre`] and
+//! [`Details::text`] have several lines.
 
 use serde::Serialize;
 use typeloom_solver::diagnostic::Severity;
@@ -344,7 +345,8 @@ pub struct Reveal {
     pub expanded: Vec<String>,
     /// The item with a box: of a stored value, the node that reads it.
     pub shown: String,
-    /// The path of the box; of a value that a node makes, the box of the node. Empty for the model's graph itself.
+    /// The path of the box; of a value that a node makes, the box of the node. Empty for the model's graph
+    /// itself.
     pub place: String,
 }
 

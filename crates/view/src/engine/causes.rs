@@ -1,13 +1,15 @@
-//! The causes of types: the chain of a value back to a declaration, and the origins of the extents of its shape.
+//! The causes of types: the chain of a value back to a declaration, and the origins of the extents of its
+//! shape.
 //!
 //! The chain follows the recorded links of the scene. The sentences are those of `typeloom explain`, see
 //! [`explain_value`](typeloom_solver::diagnostic::explain_value).
 //!
-//! A scene has no record of extents. The origin of an extent is found by a walk backward: from a value to an input of its node
-//! with the same extent as text, in its shape or among its elements. Numbers can be equal by chance, so for a
-//! number the walk continues only if exactly one input has it.
+//! A scene has no record of extents. The origin of an extent is found by a walk backward: from a value to an
+//! input of its node with the same extent as text, in its shape or among its elements. Numbers can be equal
+//! by chance, so for a number the walk continues only if exactly one input has it.
 //!
-//! **Cost:** a chain has at most [`MAX_CHAIN`] links, a walk [`MAX_WALK`] nodes, and each node costs its first inputs.
+//! **Cost:** a chain has at most [`MAX_CHAIN`] links, a walk [`MAX_WALK`] nodes, and each node costs its
+//! first inputs.
 
 use typeloom_solver::diagnostic::text::{Ports, quote, verb, way};
 
@@ -62,8 +64,8 @@ impl Engine {
 }
 
 impl Engine {
-    /// The chains of the values that a diagnostic concerns, one after the other: those it names, and the inputs of its nodes. Links
-    /// that chains share are listed once.
+    /// The chains of the values that a diagnostic concerns, one after the other: those it names, and the
+    /// inputs of its nodes. Links that chains share are listed once.
     pub(super) fn causes_of_mark(&self, mark: MarkId) -> Causes {
         let shown = self.scene.mark(mark);
         let mut values: OrderedSet<ValueId> = shown.values.iter().copied().collect();

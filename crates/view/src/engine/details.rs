@@ -1,6 +1,7 @@
 //! Facts about one item, in sections.
 //!
-//! **Invariant:** a section has at most [`MAX_ROWS`] rows and one with the number of the others; texts have a maximum length.
+//! **Invariant:** a section has at most [`MAX_ROWS`] rows and one with the number of the others; texts have a
+//! maximum length.
 
 use typeloom_solver::diagnostic::Severity;
 

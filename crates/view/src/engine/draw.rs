@@ -47,8 +47,8 @@ impl Drawn {
         }
     }
 
-    /// The frames and items of the picture in reading order: from the top, then from the left, and inside of a box before the
-    /// next one. Each has the position of its box in the drawing.
+    /// The frames and items of the picture in reading order: from the top, then from the left, and inside of
+    /// a box before the next one. Each has the position of its box in the drawing.
     fn reading_order(&self) -> Vec<(usize, usize, usize)> {
         let mut first = vec![0; self.plan.frames.len() + 1];
         for block in &self.drawing.blocks {

@@ -1,6 +1,7 @@
 //! Extents in the texts of types and of small tensors.
 
-/// The extents in the text of a shape after its `[`, up to its `]`. They are separated by commas outside of parentheses.
+/// The extents in the text of a shape after its `[`, up to its `]`. They are separated by commas outside of
+/// parentheses.
 pub(super) fn extents(shape: &str) -> Vec<&str> {
     let (mut depth, mut from) = (0_usize, 0);
     let mut found = Vec::new();

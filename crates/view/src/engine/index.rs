@@ -1,4 +1,5 @@
-//! Tables of a scene that its own structure does not have: the readers of stored values, and the calls of functions.
+//! Tables of a scene that its own structure does not have: the readers of stored values, and the calls of
+//! functions.
 //!
 //! **Cost:** linear in the scene.
 

@@ -104,8 +104,8 @@ pub(crate) fn selection(scene: &Scene, paths: &[String]) -> Selection {
     selection
 }
 
-/// The paths to be expanded from the model's graph to a group, from the outside in, without the model's graph; `None` if the
-/// group is in a function that no node calls, or deeper than a picture shows.
+/// The paths to be expanded from the model's graph to a group, from the outside in, without the model's
+/// graph; `None` if the group is in a function that no node calls, or deeper than a picture shows.
 pub(crate) fn path_to(
     scene: &Scene,
     callers: &dyn Fn(GroupId) -> Option<NodeId>,

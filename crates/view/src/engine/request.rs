@@ -18,7 +18,8 @@ pub enum Request {
         /// The item.
         item: String,
     },
-    /// The chain of causes of the type of a value, or of the values that a diagnostic concerns. Answer: `Causes`.
+    /// The chain of causes of the type of a value, or of the values that a diagnostic concerns. Answer:
+    /// `Causes`.
     Causes {
         /// The item of the value.
         item: String,
@@ -66,8 +67,8 @@ pub enum Request {
 #[cfg_attr(test, derive(serde::Serialize, ts_rs::TS))]
 #[serde(default, deny_unknown_fields)]
 pub struct View {
-    /// The paths of expanded groups, or null for the default picture. The path of a node expands all its graphs. A path has an
-    /// effect only if the groups around it are expanded.
+    /// The paths of expanded groups, or null for the default picture. The path of a node expands all its
+    /// graphs. A path has an effect only if the groups around it are expanded.
     #[cfg_attr(test, ts(optional = nullable))]
     pub expanded: Option<Vec<String>>,
     /// The selected item.

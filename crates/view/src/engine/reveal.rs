@@ -28,8 +28,8 @@ enum Part {
 }
 
 impl Engine {
-    /// The expanded groups that show an item, in addition to those that are expanded already. If they are too many for one
-    /// picture, the groups that do not show the item are left out.
+    /// The expanded groups that show an item, in addition to those that are expanded already. If they are too
+    /// many for one picture, the groups that do not show the item are left out.
     pub(super) fn reveal(&mut self, subject: Subject, expanded: Option<&[String]>) -> Reveal {
         let Target { group, shown, part } = self.target(subject);
         let already: Vec<String> = match expanded {

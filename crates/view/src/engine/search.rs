@@ -2,8 +2,8 @@
 //!
 //! # Queries
 //!
-//! An item is a result if it matches all terms of the query. Terms are separated by spaces; text in double quotes and a shape
-//! in brackets are one term. Letters of ASCII match in both cases, except in symbols.
+//! An item is a result if it matches all terms of the query. Terms are separated by spaces; text in double
+//! quotes and a shape in brackets are one term. Letters of ASCII match in both cases, except in symbols.
 //!
 //! | term | matching items |
 //! |---|---|
@@ -19,16 +19,17 @@
 //!
 //! # Patterns of types
 //!
-//! The notation of `typeloom infer --filter`: `ELEMENT[AXIS, ...]`, of which both parts can be missing. `ELEMENT` is the name of
-//! an element type, in which `*` is any text. An axis is `*` for any extent, an extent such as `8`, `seq` or `2*seq` that is
-//! equal as text without spaces, or `~seq` for an extent that mentions a symbol. One `...` matches any number of axes.
-//! `float[]` is a scalar, `[...]` any tensor, `seq(float[N])` a sequence. A type that depends on branches matches if one
-//! alternative does.
+//! The notation of `typeloom infer --filter`: `ELEMENT[AXIS, ...]`, of which both parts can be missing.
+//! `ELEMENT` is the name of an element type, in which `*` is any text. An axis is `*` for any extent, an
+//! extent such as `8`, `seq` or `2*seq` that is equal as text without spaces, or `~seq` for an extent that
+//! mentions a symbol. One `...` matches any number of axes. `float[]` is a scalar, `[...]` any tensor,
+//! `seq(float[N])` a sequence. A type that depends on branches matches if one alternative does.
 //!
 //! # Order and cost
 //!
-//! Items with exactly the searched name come first, then nodes, values, groups and diagnostics in their order. A search is
-//! linear in the items and the lengths of their texts: types and operators are compared once each.
+//! Items with exactly the searched name come first, then nodes, values, groups and diagnostics in their
+//! order. A search is linear in the items and the lengths of their texts: types and operators are compared
+//! once each.
 
 mod pattern;
 mod query;

@@ -23,7 +23,8 @@ impl Session {
         Some(&mut self.buffer)
     }
 
-    /// Takes the buffer as a scene; returns whether it is one. The buffer is then empty, or contains an error message.
+    /// Takes the buffer as a scene; returns whether it is one. The buffer is then empty, or contains an error
+    /// message.
     pub(crate) fn open(&mut self) -> bool {
         let bytes = std::mem::take(&mut self.buffer);
         let opened = Engine::open(&bytes);

@@ -3,11 +3,13 @@
 //! The page and the module exchange bytes in one buffer:
 //!
 //! 1. `page_reserve(size)` returns the address of a buffer of this size. The page writes its bytes there.
-//! 2. `page_open()` takes the buffer as a scene; `page_answer()` takes it as a request in JSON. The buffer then contains the answer.
+//! 2. `page_open()` takes the buffer as a scene; `page_answer()` takes it as a request in JSON. The buffer
+//!    then contains the answer.
 //! 3. `page_address()` and `page_length()` are the answer's position in the memory of the module.
 //!
-//! **Invariant:** no function reads memory through an address. Rust sees the buffer as a vector, and the page writes only inside of
-//! it, between two calls: a WebAssembly module without threads runs nothing at that time.
+//! **Invariant:** no function reads memory through an address. Rust sees the buffer as a vector, and the page
+//! writes only inside of it, between two calls: a WebAssembly module without threads runs nothing at that
+//! time.
 //!
 //! **Limit:** one scene for each instance of the module.
 //!

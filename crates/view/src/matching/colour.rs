@@ -1,9 +1,10 @@
 //! Colours of the nodes of one graph: hashes of their surroundings.
 //!
-//! - [`Graph::upstream`] and [`Graph::downstream`]: all that a node is computed from, and all that is computed from it, in one
-//!   pass over a topological order. Equal colours mean equal expressions: this is hash-based value numbering (Cocke 1970).
-//! - [`Graph::refined`]: colour refinement (Weisfeiler and Lehman 1968) with a given number of rounds: after `r` rounds, equal
-//!   colours mean equal surroundings up to the distance `r`, in both directions.
+//! - [`Graph::upstream`] and [`Graph::downstream`]: all that a node is computed from, and all that is
+//!   computed from it, in one pass over a topological order. Equal colours mean equal expressions: this is
+//!   hash-based value numbering (Cocke 1970).
+//! - [`Graph::refined`]: colour refinement (Weisfeiler and Lehman 1968) with a given number of rounds: after
+//!   `r` rounds, equal colours mean equal surroundings up to the distance `r`, in both directions.
 //!
 //! Inputs have positions; readers and captured values have none and are added as multisets.
 //!
@@ -42,7 +43,8 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    /// The graph of a root. Inputs and values of surrounding graphs have tokens, and so have the outputs, by position.
+    /// The graph of a root. Inputs and values of surrounding graphs have tokens, and so have the outputs, by
+    /// position.
     pub(super) fn of(
         side: &Side<'_>,
         root: GroupId,
@@ -205,8 +207,9 @@ impl Graph {
         all
     }
 
-    /// The nodes in depth-first post-order from the outputs, along the inputs in their order: that of the expression, which does not
-    /// depend on the order of nodes in the file. Nodes without a path to an output are last.
+    /// The nodes in depth-first post-order from the outputs, along the inputs in their order: that of the
+    /// expression, which does not depend on the order of nodes in the file. Nodes without a path to an output
+    /// are last.
     pub(super) fn expression_order(&self, work: &mut Work) -> Vec<usize> {
         work.ports += self.len() + self.sources.len();
         let mut is_known = vec![false; self.len()];
@@ -252,7 +255,8 @@ pub(super) fn input_positions(scene: &Scene, root: GroupId) -> Map<ValueId, usiz
     inputs.map(|(at, value)| (*value, at)).collect()
 }
 
-/// Adds the hashes of nested graphs to the labels of their nodes. Nested graphs have later groups than the graphs around them.
+/// Adds the hashes of nested graphs to the labels of their nodes. Nested graphs have later groups than the
+/// graphs around them.
 pub(super) fn add_bodies(side: &mut Side<'_>) {
     let mut work = Work::default();
     for root in (0..side.scene.groups.len()).rev().map(GroupId::new) {

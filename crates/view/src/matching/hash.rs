@@ -1,9 +1,11 @@
-//! Hashes of structure, equal on every machine. A collision can cost a better match and never states an equality.
+//! Hashes of structure, equal on every machine. A collision can cost a better match and never states an
+//! equality.
 
 /// The hash of nothing.
 pub(super) const EMPTY: u64 = 0x5851_f42d_4c95_7f2d;
 
-/// Adds a word to a hash. The finalizer is that of SplitMix64, so that sums of hashes are hashes of multisets.
+/// Adds a word to a hash. The finalizer is that of SplitMix64, so that sums of hashes are hashes of
+/// multisets.
 pub(super) fn mix(hash: u64, word: u64) -> u64 {
     let mut mixed = (hash.rotate_left(29) ^ word).wrapping_add(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -4,7 +4,8 @@ use super::{Matcher, hash, sequence};
 use crate::map::Map;
 use crate::scene::{GroupId, Scene, ValueId};
 
-/// A matched input or output: positions in the lists of the old and the new graph; `None` if it was added or removed.
+/// A matched input or output: positions in the lists of the old and the new graph; `None` if it was added or
+/// removed.
 pub type Port = [Option<usize>; 2];
 
 /// The matched inputs and outputs of a pair of graphs.
@@ -115,7 +116,8 @@ fn kind(text: &str) -> String {
     text.chars().filter(keep).collect()
 }
 
-/// Matches ports that are still free by their nodes: inputs that matched nodes read at the same port, and outputs that they make.
+/// Matches ports that are still free by their nodes: inputs that matched nodes read at the same port, and
+/// outputs that they make.
 pub(super) fn complete(matcher: &mut Matcher<'_>, graphs: [GroupId; 2], at: usize) {
     let scenes = matcher.sides.each_ref().map(|side| side.scene);
     let mut interface = matcher.interfaces[at].clone();

@@ -1,18 +1,19 @@
 //! Alignment of two sequences: patience, and bounded Myers between its anchors.
 //!
 //! 1. Common ends are aligned.
-//! 2. Patience (Cohen 2010): tokens that occur once in each sequence are anchors, as far as their order agrees: a longest
-//!    increasing subsequence (Schensted 1961).
-//! 3. Between anchors: the greedy algorithm of Myers ("An O(ND) difference algorithm and its variations", 1986) up to [`MAX_EDITS`]
-//!    edits; then the path that reaches furthest is kept, and the search starts again from its end.
+//! 2. Patience (Cohen 2010): tokens that occur once in each sequence are anchors, as far as their order
+//!    agrees: a longest increasing subsequence (Schensted 1961).
+//! 3. Between anchors: the greedy algorithm of Myers ("An O(ND) difference algorithm and its variations",
+//!    1986) up to [`MAX_EDITS`] edits; then the path that reaches furthest is kept, and the search starts
+//!    again from its end.
 //!
 //! **Invariant:** the result is a common subsequence: positions increase in both, and the tokens are equal.
 //!
-//! **Cost:** O(n log n) for the anchors, O(n [`MAX_EDITS`]) between them. An alignment with at most [`MAX_EDITS`] edits between two
-//! anchors is the longest there.
+//! **Cost:** O(n log n) for the anchors, O(n [`MAX_EDITS`]) between them. An alignment with at most
+//! [`MAX_EDITS`] edits between two anchors is the longest there.
 //!
-//! The crates `similar` and `imara-diff` were considered. The first is bounded by a clock only, and the work of a comparison is
-//! counted here; both recurse over the input.
+//! The crates `similar` and `imara-diff` were considered. The first is bounded by a clock only, and the work
+//! of a comparison is counted here; both recurse over the input.
 
 use super::Work;
 use crate::map::Map;
@@ -95,8 +96,8 @@ fn between(old: &[u64], new: &[u64], window: [At; 2], found: &mut Vec<At>, work:
     }
 }
 
-/// The progress in `old` on each diagonal after some edits: diagonal `at` of `edits` is the one with `2 at - edits` more tokens of
-/// `old` than of `new`. `None` is outside of the window.
+/// The progress in `old` on each diagonal after some edits: diagonal `at` of `edits` is the one with
+/// `2 at - edits` more tokens of `old` than of `new`. `None` is outside of the window.
 type Round = Vec<Option<usize>>;
 
 /// The progress with one more edit, before equal tokens: a token of `old` or of `new` is skipped.

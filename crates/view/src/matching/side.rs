@@ -131,7 +131,8 @@ fn name(scene: &Scene, node: &Node, scope: u64) -> u64 {
     outputs.fold(0, |sum, name| mix(mix(sum, name), scope))
 }
 
-/// The hash of the labels of scopes around each group, without parts. A group is behind the one that lists it.
+/// The hash of the labels of scopes around each group, without parts. A group is behind the one that lists
+/// it.
 fn scopes(scene: &Scene) -> Vec<u64> {
     let mut hashes: Vec<u64> = Vec::with_capacity(scene.groups.len());
     for group in &scene.groups {

@@ -1,11 +1,12 @@
 //! Propagation of pairs along edges.
 //!
-//! From each pair, once: the makers of the values at the same input match if they make them at the same output and have the same
-//! label; of the readers of a matched output, those match whose label and port are unique among the free readers, or unique together
-//! with the colour after one round of refinement. No pair is added that has an input whose values are matched differently.
+//! From each pair, once: the makers of the values at the same input match if they make them at the same
+//! output and have the same label; of the readers of a matched output, those match whose label and port are
+//! unique among the free readers, or unique together with the colour after one round of refinement. No pair
+//! is added that has an input whose values are matched differently.
 //!
-//! **Cost:** each pair is visited once, with its ports and the uses of its outputs; the check of a candidate looks at the first
-//! [`MAX_PORTS`] ports only.
+//! **Cost:** each pair is visited once, with its ports and the uses of its outputs; the check of a candidate
+//! looks at the first [`MAX_PORTS`] ports only.
 
 use super::side::Use;
 use super::{Matcher, Pair, Strength, hash};
@@ -87,8 +88,8 @@ fn keys_of(
     [hash::mix(plain, near), plain]
 }
 
-/// Whether two nodes are free, are in the graphs of a pair, have the same label, and have no input whose values are matched
-/// differently.
+/// Whether two nodes are free, are in the graphs of a pair, have the same label, and have no input whose
+/// values are matched differently.
 fn is_candidate(matcher: &mut Matcher<'_>, pair: &Pair, strength: Strength, nodes: [NodeId; 2]) -> bool {
     let is_free =
         |side: usize| matcher.nodes.mate(side, nodes[side]).is_none() && pair.contains(side, nodes[side]);

@@ -227,7 +227,8 @@ fn positions(program: &Program) -> HashMap<usize, usize> {
     program.steps.iter().enumerate().map(|(at, step)| (step.key, at)).collect()
 }
 
-/// The number of changes that a matching reports: nodes without a pair, and pairs and outputs with differences.
+/// The number of changes that a matching reports: nodes without a pair, and pairs and outputs with
+/// differences.
 pub(crate) fn cost(old: &Program, new: &Program, map: &Map) -> usize {
     cost_at([old, new], [&positions(old), &positions(new)], map)
 }

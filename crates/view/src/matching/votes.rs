@@ -1,10 +1,12 @@
 //! Correction of pairs by the votes of matched neighbours.
 //!
-//! For each old node without a pair, or whose pair has another label or other inputs, the candidates are the new nodes that read matched
-//! values at the same ports, and those that make the values that matched readers read at the same ports. The candidate with the best
-//! score replaces the pair if its score is better than those of the pairs that it breaks. Then pairs without support are removed.
+//! For each old node without a pair, or whose pair has another label or other inputs, the candidates are the
+//! new nodes that read matched values at the same ports, and those that make the values that matched readers
+//! read at the same ports. The candidate with the best score replaces the pair if its score is better than
+//! those of the pairs that it breaks. Then pairs without support are removed.
 //!
-//! **Cost:** [`MAX_ROUNDS`] rounds; a node looks at [`MAX_CANDIDATES`] candidates, and a score at the first ports and uses of two nodes.
+//! **Cost:** [`MAX_ROUNDS`] rounds; a node looks at [`MAX_CANDIDATES`] candidates, and a score at the first
+//! ports and uses of two nodes.
 
 use super::side::{CAPTURE, nodes_of};
 use super::spread::{self, MAX_PORTS};
@@ -46,8 +48,8 @@ impl Evidence {
             - count(self.other_readers)
     }
 
-    /// Whether the nodes can be a pair: a neighbour, the name or the label states it. Nodes with different operators need neighbours on
-    /// both sides.
+    /// Whether the nodes can be a pair: a neighbour, the name or the label states it. Nodes with different
+    /// operators need neighbours on both sides.
     fn is_support(&self) -> bool {
         let spread::Agreement { equal, conflicts, open: _ } = self.inputs;
         if self.is_same_operator {

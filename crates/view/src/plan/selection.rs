@@ -1,7 +1,8 @@
 //! The groups that the reader of an interactive picture expands.
 //!
-//! A selection is a tree of [`Step`]s from the model's graph: a group, a node, or a node and one of its graphs. A node as the
-//! last step selects all its graphs. So a function that is called twice can be expanded in one call only.
+//! A selection is a tree of [`Step`]s from the model's graph: a group, a node, or a node and one of its
+//! graphs. A node as the last step selects all its graphs. So a function that is called twice can be expanded
+//! in one call only.
 
 use crate::level::Item;
 use crate::map::Map;

@@ -42,8 +42,8 @@ pub struct Symbol {
 }
 
 impl Scene {
-    /// Sets the rendered messages of the first 1,000 diagnostics, without colours, in their order; the others have their
-    /// messages only.
+    /// Sets the rendered messages of the first 1,000 diagnostics, without colours, in their order; the others
+    /// have their messages only.
     pub fn set_reports(&mut self, reports: impl IntoIterator<Item = String>) {
         for (mark, report) in self.marks.iter_mut().zip(reports).take(MAX_REPORTS) {
             mark.report = report;

@@ -21,8 +21,9 @@ use crate::text::short;
 
 /// The scene of a checked model. The diagnostics are attached in their order.
 ///
-/// Values have causes if the check had a [trace](typeloom_solver::model::Options::trace). Functions have groups if the check
-/// kept their types, see [`Options::functions`](typeloom_solver::model::Options::functions).
+/// Values have causes if the check had a [trace](typeloom_solver::model::Options::trace). Functions have
+/// groups if the check kept their types, see
+/// [`Options::functions`](typeloom_solver::model::Options::functions).
 #[must_use]
 pub fn scene(checked: &mut Checked<'_>, diagnostics: &[Diagnostic]) -> Scene {
     let mut builder = Builder {
@@ -359,8 +360,8 @@ impl<'a> Builder<'_, 'a> {
         }
     }
 
-    /// Lists the values of surrounding graphs that nested graphs read, at every node between the graph of the value and the
-    /// read.
+    /// Lists the values of surrounding graphs that nested graphs read, at every node between the graph of the
+    /// value and the read.
     fn captures(
         &mut self,
         body: &Body<'a>,

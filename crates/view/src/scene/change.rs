@@ -1,7 +1,7 @@
 //! Changes between two models, as parts of a scene that shows both.
 //!
-//! A scene of one model has no changes: all fields have their defaults. The scene of a [`Comparison`] is that of the new model with
-//! the removed nodes and values of the old one.
+//! A scene of one model has no changes: all fields have their defaults. The scene of a [`Comparison`] is that
+//! of the new model with the removed nodes and values of the old one.
 
 use super::{Group, NodeId, ValueId};
 

@@ -1,5 +1,5 @@
-//! The parts of a scene that follow from the others: readers of values, numbers of nodes, marks of items, counts of
-//! changes and diagnostics.
+//! The parts of a scene that follow from the others: readers of values, numbers of nodes, marks of items,
+//! counts of changes and diagnostics.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,5 @@
-//! Attaches diagnostics to nodes and values by their locations, and to the values that the main labels of their nodes point at.
+//! Attaches diagnostics to nodes and values by their locations, and to the values that the main labels of
+//! their nodes point at.
 
 use std::collections::{HashMap, HashSet};
 

@@ -22,8 +22,8 @@ enum Item {
 /// The order of the nodes of a graph: for each new position the old one, with the group and slot of the node.
 pub(super) type Order = Vec<(usize, GroupId, u32)>;
 
-/// Adds the groups of one graph below `root`, which is in `groups` and becomes the first of them. The nodes are numbered from
-/// `first`.
+/// Adds the groups of one graph below `root`, which is in `groups` and becomes the first of them. The nodes
+/// are numbered from `first`.
 pub(super) fn arrange(
     groups: &mut Vec<Group>,
     root: GroupId,

@@ -1,8 +1,9 @@
 //! One scene for two models: the new one, with the removed nodes and values of the old one.
 //!
 //! - The values of the new model keep their ids; removed values follow.
-//! - Removed nodes are behind their last predecessor that is still there, in the groups of their scopes. Scopes are taken from the groups of
-//!   the old scene, so a node that is alone in its scope is in the group around it.
+//! - Removed nodes are behind their last predecessor that is still there, in the groups of their scopes.
+//!   Scopes are taken from the groups of the old scene, so a node that is alone in its scope is in the group
+//!   around it.
 //! - A node that read a removed value in the old model still reads it, see [`Node::old_reads`].
 //! - Diagnostics are those of the new model.
 //!

@@ -1,4 +1,5 @@
-//! The TypeScript types of requests and answers, generated from the Rust types. `TYPELOOM_BLESS=1` records them.
+//! The TypeScript types of requests and answers, generated from the Rust types. `TYPELOOM_BLESS=1` records
+//! them.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! The column of changes between two models: lists of changed nodes and values only, so that it is short for one model.
+//! The column of changes between two models: lists of changed nodes and values only, so that it is short for
+//! one model.
 
 use super::Error;
 use super::bytes::{Reader, Writer};

@@ -399,7 +399,8 @@ impl<T: Clone + Eq + Hash> Table<T> {
 }
 
 impl Table<Vec<u8>> {
-    /// The reference to an item: 0 for none, 1 for a long one, which is written to `long`, or its position from 2 on.
+    /// The reference to an item: 0 for none, 1 for a long one, which is written to `long`, or its position
+    /// from 2 on.
     fn reference(&mut self, item: Option<Vec<u8>>, long: &mut Writer) -> usize {
         match item {
             None => 0,

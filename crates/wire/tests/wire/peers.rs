@@ -41,7 +41,8 @@ const LONG: Duration = Duration::from_secs(60);
 /// The wait for several answers, of which some do not arrive.
 const A_WHILE: Duration = Duration::from_secs(2);
 
-/// A clock that only [`Stopped::pass`] advances; a pause takes a millisecond of the real time, so that threads wait for each other.
+/// A clock that only [`Stopped::pass`] advances; a pause takes a millisecond of the real time, so that
+/// threads wait for each other.
 #[derive(Default)]
 struct Stopped(Mutex<Duration>);
 
@@ -61,7 +62,8 @@ impl Clock for Stopped {
     }
 }
 
-/// Runs a call of `a` that sends to several peers, of which one does not answer: the time passes when all others have answered.
+/// Runs a call of `a` that sends to several peers, of which one does not answer: the time passes when all
+/// others have answered.
 fn while_one_is_pending<T>(a: &Endpoint, clock: &Stopped, call: impl FnOnce() -> T) -> T {
     let started = Instant::now();
     std::thread::scope(|scope| {

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! The peer stores numbers in the journal in its directory. In mode `send`, it posts the numbers below a
-//! count, each once, to its partner; in mode `keep`, it stores the received numbers. It prints its address and
-//! its progress, one line each.
+//! count, each once, to its partner; in mode `keep`, it stores the received numbers. It prints its address
+//! and its progress, one line each.
 
 use std::error::Error;
 use std::io::Write as _;

@@ -26,7 +26,8 @@ pub(super) struct Result {
 }
 
 impl Against {
-    /// The version of the arguments. It is read once here, so a wrong reference ends the command before the first model.
+    /// The version of the arguments. It is read once here, so a wrong reference ends the command before the
+    /// first model.
     pub(super) fn open(args: &AgainstArgs, settings: &mut Resolver) -> anyhow::Result<Option<Self>> {
         let Some(reference) = args.against.clone() else { return Ok(None) };
         let settings = settings.settings(&source("-"))?;

@@ -1,9 +1,10 @@
 //! Declared types of functions at their calls.
 //!
-//! A function is typed for each call, so the symbols of its declarations belong to the call: a parameter that is declared as
-//! `float[N]` takes a `float[2]`, and a `float[3]` in another call. A declared parameter becomes a value of its own, so
-//! that its type does not declare the argument, which other nodes read. An argument that is an undeclared input of
-//! the program is the exception: the parameter declares it, and its symbols become symbols of the program.
+//! A function is typed for each call, so the symbols of its declarations belong to the call: a parameter that
+//! is declared as `float[N]` takes a `float[2]`, and a `float[3]` in another call. A declared parameter
+//! becomes a value of its own, so that its type does not declare the argument, which other nodes read. An
+//! argument that is an undeclared input of the program is the exception: the parameter declares it, and its
+//! symbols become symbols of the program.
 //!
 //! | symbol of the function | at a call |
 //! |---|---|

@@ -146,7 +146,8 @@ fn an_argument_of_another_type_is_rejected_with_both_sides() {
     }
 }
 
-/// Each wrong argument of a call is named by its position and name: another element type, rank, extent or leaf.
+/// Each wrong argument of a call is named by its position and name: another element type, rank, extent or
+/// leaf.
 #[test]
 fn a_wrong_argument_is_named() {
     let exported = Of("mixed", |g: &mut Graph| {

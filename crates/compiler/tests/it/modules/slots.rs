@@ -365,8 +365,8 @@ fn an_open_input_of_a_backend_of_any_tensor_has_the_type_of_its_other_data() {
     assert!(matches!(error, BuildError::UnresolvedType(_)), "{error}");
 }
 
-/// Random modules over components that store `AnyTensor`: two inputs are declared, and a reference relates all other
-/// values by the slots that they pass.
+/// Random modules over components that store `AnyTensor`: two inputs are declared, and a reference relates
+/// all other values by the slots that they pass.
 #[test]
 fn types_flow_through_random_modules_of_components_that_store_any_tensor() {
     let first: u64 = std::env::var("TYPELOOM_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);

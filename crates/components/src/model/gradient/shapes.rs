@@ -67,8 +67,8 @@ impl Sweep<'_> {
         self.tape.number(dtype, number)
     }
 
-    /// Adds the operators of a formula, such as `Mul(d, Sub(1, y))`. Its operands are named values and numbers
-    /// of the element type of `like`.
+    /// Adds the operators of a formula, such as `Mul(d, Sub(1, y))`. Its operands are named values and
+    /// numbers of the element type of `like`.
     pub(super) fn formula(&mut self, like: &str, formula: &str, values: &[(&str, &str)]) -> String {
         let Some((op, operands)) = formula.strip_suffix(')').and_then(|rest| rest.split_once('(')) else {
             return match values.iter().find(|(name, _)| *name == formula) {

@@ -1,7 +1,7 @@
 //! Softmax and its logarithm over the middle of three axes.
 //!
-//! Rows along the last axis are reduced in a fixed number of partial results. Otherwise a block of adjacent rows
-//! is computed at a time, element by element of the axis, so that all loops are over adjacent elements.
+//! Rows along the last axis are reduced in a fixed number of partial results. Otherwise a block of adjacent
+//! rows is computed at a time, element by element of the axis, so that all loops are over adjacent elements.
 
 use crate::element::{Number, Real};
 use crate::ops::reduce::floats::{fold, fold_with};

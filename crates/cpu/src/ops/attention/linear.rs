@@ -1,8 +1,8 @@
 //! Linear attention: a recurrent state that every token updates.
 //!
-//! Heads are independent: each computes all tokens, while its state is in the caches. Tensors of `double` are computed in `f64`,
-//! all others in `f32`, as ONNX Runtime does. In `com.microsoft`, several heads of keys may share a head of queries, and
-//! `state_window` keeps the states after the last tokens.
+//! Heads are independent: each computes all tokens, while its state is in the caches. Tensors of `double` are
+//! computed in `f64`, all others in `f32`, as ONNX Runtime does. In `com.microsoft`, several heads of keys
+//! may share a head of queries, and `state_window` keeps the states after the last tokens.
 
 use std::borrow::Cow;
 
@@ -229,7 +229,8 @@ impl<T: Real> Recurrence<'_, T> {
                 rate,
                 is_delta: self.beta.is_some(),
             };
-            // The results of this head: one for each query head that shares it, or one of several heads for a query head.
+            // The results of this head: one for each query head that shares it, or one of several heads for a
+            // query head.
             for at in 0..shared {
                 let query_head = (head * shared + at) * query_heads / results;
                 let query = &self.q[(token * query_heads + query_head) * keys..][..keys];

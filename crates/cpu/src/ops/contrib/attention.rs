@@ -1,7 +1,7 @@
 //! Multi-head attention: `Attention` and `MultiHeadAttention`.
 //!
-//! Masks are additive: a masked key has the score `mask_filter_value`. If the attention is unidirectional, keys
-//! after the query have the least score.
+//! Masks are additive: a masked key has the score `mask_filter_value`. If the attention is unidirectional,
+//! keys after the query have the least score.
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
@@ -47,7 +47,8 @@ pub(super) struct Mask<'c> {
     values: Option<Vec<f32>>,
     /// Bias of each score, and whether it has an axis of batches and of heads.
     bias: Option<(&'c [f32], bool, bool)>,
-    /// The bias of batch `b` is that at `b / beams`: ONNX Runtime uses only the first ones in a search with beams.
+    /// The bias of batch `b` is that at `b / beams`: ONNX Runtime uses only the first ones in a search with
+    /// beams.
     pub(super) beams: usize,
 }
 

@@ -1,7 +1,7 @@
 //! Attention of one new token with a buffer of keys and values: `DecoderMaskedMultiHeadAttention`.
 //!
-//! The buffer has a fixed number of positions, of which the first ones are used. In a search with beams, a past token of a batch may
-//! be that of another beam.
+//! The buffer has a fixed number of positions, of which the first ones are used. In a search with beams, a
+//! past token of a batch may be that of another beam.
 
 use typeloom_types::any_tensor::AnyTensor;
 
@@ -36,7 +36,8 @@ fn decoder(call: &mut Call<'_>) -> Outcome {
     let is_packed = !call.has(KEY);
     let width = if is_packed { row / 3 } else { row };
     let bias = floats(call, BIAS)?;
-    // The heads in the elements from `start` of an input with `row` elements, with the bias from `bias_start`.
+    // The heads in the elements from `start` of an input with `row` elements, with the bias from
+    // `bias_start`.
     let project = |index: usize, row: usize, start: usize, width: usize, bias_start: usize| {
         if !width.is_multiple_of(count) {
             return invalid(format!("{count} heads do not divide {width}"));
@@ -150,7 +151,8 @@ impl Past {
         Ok(Self { length, is_buffer, beams })
     }
 
-    /// The buffer with the new token, and the keys or values of all tokens up to it, which are the first ones.
+    /// The buffer with the new token, and the keys or values of all tokens up to it, which are the first
+    /// ones.
     fn with(
         &self,
         call: &Call<'_>,

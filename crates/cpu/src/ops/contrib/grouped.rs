@@ -1,7 +1,8 @@
 //! Attention with a cache of keys and values, where several query heads share those of one head.
 //!
-//! The cache has a fixed number of positions; each batch uses its first ones. A query attends to the keys up to its own position:
-//! in `GroupQueryAttention` optionally only to the last ones (`local_window_size`), in `SparseAttention` to some blocks of them.
+//! The cache has a fixed number of positions; each batch uses its first ones. A query attends to the keys up
+//! to its own position: in `GroupQueryAttention` optionally only to the last ones (`local_window_size`), in
+//! `SparseAttention` to some blocks of them.
 
 use super::attention::{heads, scale};
 use super::heads::{Extents, Heads, Part, softmax};
@@ -122,8 +123,8 @@ impl Tokens {
         Ok(Self { q, k, v, batches, queries, heads, key_heads, size })
     }
 
-    /// The number of cached tokens of each batch, from its numbers of tokens with the new ones. `total` is the maximum of these
-    /// numbers, and `keys` the number of positions of the cache.
+    /// The number of cached tokens of each batch, from its numbers of tokens with the new ones. `total` is
+    /// the maximum of these numbers, and `keys` the number of positions of the cache.
     fn past(&self, lengths: &[i64], total: usize, keys: usize) -> Result<Vec<usize>, KernelErrorKind> {
         if lengths.len() != self.batches {
             return invalid(format!("{} lengths for {} batches", lengths.len(), self.batches));
@@ -141,7 +142,8 @@ impl Tokens {
         past.collect()
     }
 
-    /// Rotates queries and keys by the tables in two inputs, if the operator does. `position` has the position of a token of a batch.
+    /// Rotates queries and keys by the tables in two inputs, if the operator does. `position` has the
+    /// position of a token of a batch.
     fn rotate(
         &mut self,
         call: &Call<'_>,
@@ -250,8 +252,8 @@ fn grouped(call: &mut Call<'_>) -> Outcome {
     Ok(vec![y.into(), k.into(), v.into()])
 }
 
-/// The blocks of keys that each block of queries attends to, in layouts that the heads use in turn. The sparse rows of a layout are
-/// compressed: those of block `b` are `columns[rows[b]..rows[b + 1]]`.
+/// The blocks of keys that each block of queries attends to, in layouts that the heads use in turn. The
+/// sparse rows of a layout are compressed: those of block `b` are `columns[rows[b]..rows[b + 1]]`.
 struct Blocks {
     rows: Vec<i64>,
     columns: Vec<i64>,
@@ -312,7 +314,8 @@ impl Blocks {
     }
 }
 
-/// Attention to blocks of keys. A query whose blocks have no key before it attends to all keys before it, as in ONNX Runtime.
+/// Attention to blocks of keys. A query whose blocks have no key before it attends to all keys before it, as
+/// in ONNX Runtime.
 fn sparse(call: &mut Call<'_>) -> Outcome {
     let mut tokens = Tokens::read(call)?;
     let blocks = Blocks::read(call, tokens.heads)?;

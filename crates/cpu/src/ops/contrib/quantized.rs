@@ -74,8 +74,8 @@ trait Byte: Element + Bounded + AsPrimitive<i32> + AsPrimitive<f32> {
         self.as_()
     }
 
-    /// As [`Byte::nearest`], in arithmetic that vectorises: after the addition of `1.5 * 2^23`, the lowest bits of
-    /// a float are those of the rounded number.
+    /// As [`Byte::nearest`], in arithmetic that vectorises: after the addition of `1.5 * 2^23`, the lowest
+    /// bits of a float are those of the rounded number.
     #[inline(always)]
     fn rounded(value: f32) -> Self {
         const MAGIC: f32 = 12_582_912.0;
@@ -180,8 +180,8 @@ enum Binary {
     Mul,
 }
 
-/// A function of two quantised numbers in units of the result: `x * y * product + x * left + y * right`, plus a
-/// constant.
+/// A function of two quantised numbers in units of the result: `x * y * product + x * left + y * right`, plus
+/// a constant.
 #[derive(Clone, Copy)]
 struct Bilinear {
     product: f32,

@@ -1,7 +1,7 @@
 //! Products with weights in blocks of a few bits.
 //!
-//! A panel of rows of the weights is dequantised, multiplied with all rows of the input, and discarded, so that
-//! the weights are never in memory as floats.
+//! A panel of rows of the weights is dequantised, multiplied with all rows of the input, and discarded, so
+//! that the weights are never in memory as floats.
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
@@ -160,8 +160,9 @@ impl Blocks<'_> {
 const PAIRS: usize = 16;
 
 impl Blocks<'_> {
-    /// Products of one row with weights of 4 bits, without dequantised weights: the sum of `(q - zero) * x` is
-    /// the sum of `q * x` less `zero` times the sum of `x`. Blocks are whole, with a multiple of 32 elements.
+    /// Products of one row with weights of 4 bits, without dequantised weights: the sum of `(q - zero) * x`
+    /// is the sum of `q * x` less `zero` times the sum of `x`. Blocks are whole, with a multiple of 32
+    /// elements.
     fn row_product(&self, x: &[f32], columns: usize) -> Result<Vec<f32>, KernelErrorKind> {
         // The elements for the low and for the high halves of the bytes, and the sum of each block.
         let pairs = x.as_chunks::<2>().0;

@@ -155,8 +155,8 @@ impl<'a, T: Packed> Operands<'a, T> {
     }
 }
 
-/// Computes convolutions of one element type, whose weights are packed, and concatenates their results along the
-/// channels to this shape.
+/// Computes convolutions of one element type, whose weights are packed, and concatenates their results along
+/// the channels to this shape.
 ///
 /// # Errors
 /// With the index of the convolution that failed, or with their number if the result is too large.

@@ -1,8 +1,9 @@
 //! Decision trees in a flat array.
 //!
 //! Both children of a node are adjacent, so that a step is `next + (comparison is false)`. All ordered
-//! comparisons are stored as `<=`: with `next_down(t)` the next smaller float, `x < t` is `x <= next_down(t)`,
-//! and `>=` and `>` are negations with the children exchanged. A node also states its child for NaN.
+//! comparisons are stored as `<=`: with `next_down(t)` the next smaller float, `x < t` is
+//! `x <= next_down(t)`, and `>=` and `>` are negations with the children exchanged. A node also states its
+//! child for NaN.
 //!
 //! **Invariant:** every index of a child is greater than that of its parent, so a walk ends.
 

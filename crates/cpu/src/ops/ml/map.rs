@@ -1,7 +1,8 @@
 //! Conversions between maps and tables.
 //!
-//! As in ONNX Runtime, entries are in the order of their keys, the last of equal class labels counts, a missing text of `CastMap` is `0.f`
-//! and a number as text has six decimals. Texts are read, and numbers beyond `int64` converted, as `Cast` does.
+//! As in ONNX Runtime, entries are in the order of their keys, the last of equal class labels counts, a
+//! missing text of `CastMap` is `0.f` and a number as text has six decimals. Texts are read, and numbers
+//! beyond `int64` converted, as `Cast` does.
 
 use typeloom_contracts::datum::Datum;
 use typeloom_contracts::map::MapDatum;

@@ -68,8 +68,8 @@ pub(super) fn logistic<T: Real>(score: T) -> T {
     if score < T::ZERO { T::ONE - positive } else { positive }
 }
 
-/// `sqrt(2) * erfinv(2 * p - 1)`, with the approximation of the inverse error function by Winitzki (2008) that
-/// ONNX Runtime uses.
+/// `sqrt(2) * erfinv(2 * p - 1)`, with the approximation of the inverse error function by Winitzki (2008)
+/// that ONNX Runtime uses.
 fn probit<T: Real>(p: T) -> T {
     let x = 2.0 * p.to_f64() - 1.0;
     let log = ((1.0 - x) * (1.0 + x)).ln();

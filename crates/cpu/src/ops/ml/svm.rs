@@ -2,7 +2,8 @@
 //!
 //! A classifier with support vectors compares each pair of classes (one against one, as in LIBSVM): a pair's
 //! decision is a weighted sum of kernel values, and each decision is a vote. With `prob_a` and `prob_b`, the
-//! decisions become pairwise probabilities, which are coupled by the second method of Wu, Lin and Weng (2004).
+//! decisions become pairwise probabilities, which are coupled by the second method of Wu, Lin and Weng
+//! (2004).
 
 use super::linear::products;
 use super::scores::{Opposite, Transform, logistic};

@@ -1,8 +1,8 @@
 //! Convolutions of 8-bit integers.
 //!
-//! As for floats, a convolution is a product of the weights (one row per output channel) and the windows of the
-//! input, which are packed block by block. Where windows reach past the input, it is copied with a border of
-//! zero points. Depthwise convolutions accumulate plane by plane.
+//! As for floats, a convolution is a product of the weights (one row per output channel) and the windows of
+//! the input, which are packed block by block. Where windows reach past the input, it is copied with a border
+//! of zero points. Depthwise convolutions accumulate plane by plane.
 
 use pulp::bytemuck::cast_slice_mut;
 use typeloom_types::any_tensor::AnyTensor;
@@ -181,7 +181,8 @@ impl Filter {
         let stride = windows.strides.last().copied().unwrap_or(1);
         let width = windows.width();
         let (signs, zero) = (input.bytes.signs, input.zero);
-        // With stride 1, windows are numbered like the elements of the plane, and the sums between rows are dropped.
+        // With stride 1, windows are numbered like the elements of the plane, and the sums between rows are
+        // dropped.
         let last = lines.last().map_or(0, |last| last + width);
         let slides = windows.strides.iter().all(|stride| *stride == 1) && last <= 2 * positions;
         let all = if slides { last } else { positions };

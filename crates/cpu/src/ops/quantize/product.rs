@@ -51,7 +51,8 @@ fn matrix(bytes: Bytes<'_>, columns: usize) -> Windowed<'_> {
     Windowed { bytes, steps: Steps::Even(columns), columns: Offsets::Even(1) }
 }
 
-/// Zero points as integers: one, or one per index of `axis`, which is the only other axis of an extent above 1.
+/// Zero points as integers: one, or one per index of `axis`, which is the only other axis of an extent above
+/// 1.
 pub(super) fn zeros(x: &AnyTensor, zero: Option<&AnyTensor>, axis: usize) -> Option<Zeros> {
     let Some(zero) = zero else { return Some(Zeros::One(0)) };
     let bytes = Bytes::of(zero).ok().filter(|_| zero.dtype() == x.dtype())?;

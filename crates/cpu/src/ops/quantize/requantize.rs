@@ -1,8 +1,8 @@
 //! Requantisation of 32-bit sums: `round(sum * factor / scale) + zero`, rounded half to even and saturated.
 //!
 //! The formula is defined in `f64`. It is evaluated in `f32` first, whose error is at most
-//! `3 * 2^-24 * |quotient|`: below `10^-4` for all quotients that do not saturate. Where the `f32` quotient is
-//! within [`MARGIN`] of a tie, the rounding could differ, and the `f64` formula decides (a floating-point
+//! `3 * 2^-24 * |quotient|`: below `10^-4` for all quotients that do not saturate. Where the `f32` quotient
+//! is within [`MARGIN`] of a tie, the rounding could differ, and the `f64` formula decides (a floating-point
 //! filter, as in exact geometric predicates). Results therefore always equal the formula.
 
 use typeloom_types::any_tensor::AnyTensor;

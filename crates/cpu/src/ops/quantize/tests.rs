@@ -37,7 +37,8 @@ fn call<'a>(attributes: &'a Attributes, inputs: &[Option<&AnyTensor>]) -> Call<'
     Call { version: 21, attributes, inputs, outputs: 1 }
 }
 
-/// Calls a kernel of this module directly, because the table of its operators contains products, which the tests would compile too.
+/// Calls a kernel of this module directly, because the table of its operators contains products, which the
+/// tests would compile too.
 fn run(
     kernel: fn(&mut Call<'_>) -> Outcome,
     attributes: &Attributes,

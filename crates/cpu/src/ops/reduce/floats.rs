@@ -1,7 +1,7 @@
 //! Reductions of floats over the middle of three axes, in partial results so that the loops vectorise.
 //!
-//! Sums accumulate in `f64`. A row along the last axis is reduced in a fixed number of partial results; otherwise
-//! the elements of adjacent rows are reduced together, element by element of the axis.
+//! Sums accumulate in `f64`. A row along the last axis is reduced in a fixed number of partial results;
+//! otherwise the elements of adjacent rows are reduced together, element by element of the axis.
 
 use super::{BLOCK, Blocks, Reduction, part};
 use crate::element::{Number, Real, vectorised};

@@ -177,7 +177,8 @@ fn deep_nesting_ends() {
     assert!(skeleton.len() <= file.len() + 10);
 }
 
-/// The models of the repository, and the recorded ones, where they are available: every sixth of them in a plain run.
+/// The models of the repository, and the recorded ones, where they are available: every sixth of them in a
+/// plain run.
 fn models() -> Vec<PathBuf> {
     let repository = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     let beside = repository.join("../shared/conformance");

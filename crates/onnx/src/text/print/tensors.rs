@@ -173,8 +173,8 @@ impl Printer<'_> {
         });
     }
 
-    /// An element from its little-endian bits. 8-bit floats, bool, and types of fewer than 8 bits are printed as
-    /// uninterpreted bytes.
+    /// An element from its little-endian bits. 8-bit floats, bool, and types of fewer than 8 bits are printed
+    /// as uninterpreted bytes.
     fn raw_element(&mut self, dtype: Dtype, bits: u64, width: usize) {
         match TypedField::of(dtype) {
             TypedField::Float => self.float(f32::from_bits(bits as u32)),
@@ -187,7 +187,8 @@ impl Printer<'_> {
         }
     }
 
-    /// The shortest text that parses to the same float, with a point or an exponent unless it is `inf` or `nan`.
+    /// The shortest text that parses to the same float, with a point or an exponent unless it is `inf` or
+    /// `nan`.
     pub(super) fn float(&mut self, value: f32) {
         if value.is_nan() {
             let canonical = value.to_bits() & (u32::MAX >> 1) == f32::NAN.to_bits();

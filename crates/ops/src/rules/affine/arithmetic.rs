@@ -15,7 +15,8 @@ pub(crate) type Binary = fn(&mut RuleCx<'_, '_>, &Form, &Form) -> Option<Form>;
 /// A function of two integers.
 pub(crate) type Function = fn(&mut RuleCx<'_, '_>, DimId, DimId) -> DimId;
 
-/// Applies a function to the elements of the first input, if they are followed in this form. Returns whether they are.
+/// Applies a function to the elements of the first input, if they are followed in this form. Returns whether
+/// they are.
 pub(crate) fn apply(cx: &mut RuleCx<'_, '_>, function: Unary) -> bool {
     let Some(affine) = cx.affine(In(0)) else { return false };
     let mut affine = Affine::clone(&affine);
@@ -26,8 +27,8 @@ pub(crate) fn apply(cx: &mut RuleCx<'_, '_>, function: Unary) -> bool {
     true
 }
 
-/// Applies a function to the elements of all inputs in turn, if one of them is followed in this form. Returns whether
-/// one is.
+/// Applies a function to the elements of all inputs in turn, if one of them is followed in this form. Returns
+/// whether one is.
 pub(crate) fn combine(
     cx: &mut RuleCx<'_, '_>,
     function: impl Fn(&mut RuleCx<'_, '_>, &Form, &Form) -> Option<Form>,
@@ -296,8 +297,8 @@ pub(crate) fn compare(cx: &mut RuleCx<'_, '_>, a: &Form, b: &Form, comparison: C
     Some(Form::equal(cx.dims().constant(i64::from(truth))))
 }
 
-/// The operator `Where` with one truth value for all positions: the elements of one input. Returns whether an operand is followed in
-/// this form.
+/// The operator `Where` with one truth value for all positions: the elements of one input. Returns whether an
+/// operand is followed in this form.
 pub(crate) fn choose(cx: &mut RuleCx<'_, '_>) -> bool {
     if ![In(0), In(1), In(2)].into_iter().any(|port| cx.affine(port).is_some()) {
         return false;

@@ -225,7 +225,8 @@ pub(crate) fn slice(cx: &mut RuleCx<'_, '_>, axes: &[Sliced], to: Port) {
     }
 }
 
-/// Concat of the inputs along an axis, counted from the first one. Returns whether one of them is followed in this form.
+/// Concat of the inputs along an axis, counted from the first one. Returns whether one of them is followed in
+/// this form.
 pub(crate) fn concat(cx: &mut RuleCx<'_, '_>, ports: &[Port], axis: usize) -> bool {
     if !ports.iter().any(|port| cx.affine(*port).is_some()) {
         return false;
@@ -374,7 +375,8 @@ struct Group {
     old_extents: Vec<DimId>,
 }
 
-/// The least groups of adjacent axes with the same number of elements before and after. Axes of extent 1 are in none.
+/// The least groups of adjacent axes with the same number of elements before and after. Axes of extent 1 are
+/// in none.
 fn groups(cx: &mut RuleCx<'_, '_>, old: &[DimId], new: &[DimId]) -> Vec<Group> {
     let long = |extents: &[DimId]| -> Vec<(usize, DimId)> {
         let axes = extents.iter().copied().enumerate().filter(|(_, extent)| *extent != DimId::ONE);

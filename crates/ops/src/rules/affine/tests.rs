@@ -123,7 +123,8 @@ fn a_flat_index_is_taken_apart_exactly() {
 
 #[test]
 fn elements_that_depend_on_one_axis_in_two_ways_are_not_followed() {
-    // The greatest element of the sum is unknown: the terms have their greatest values at different positions.
+    // The greatest element of the sum is unknown: the terms have their greatest values at different
+    // positions.
     let sum = "r = Range (zero, n0, one) up = Min (r, two) back = Sub (two, r) i = Add (up, back)
                y = Gather <axis = 1> (x, i)";
     assert_eq!(needed(INPUTS, sum), [""; 0]);

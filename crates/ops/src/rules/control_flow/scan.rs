@@ -91,8 +91,8 @@ fn ports(cx: &RuleCx<'_, '_>, form: Form) -> RuleResult<Ports> {
     Ok(Ports { body, state, scanned, collected: outputs - state })
 }
 
-/// `scan.state`: the inputs of the body are the state variables and one element of each scanned input. Source:
-/// Scan, "Inputs", `body` and `scan_input_axes`.
+/// `scan.state`: the inputs of the body are the state variables and one element of each scanned input.
+/// Source: Scan, "Inputs", `body` and `scan_input_axes`.
 fn enter(cx: &mut RuleCx<'_, '_>, form: Form) -> RuleResult {
     let Ports { body, state, scanned, .. } = ports(cx, form)?;
     let (skip, batch) = (form.leading(), form.leading());
@@ -128,8 +128,8 @@ fn enter(cx: &mut RuleCx<'_, '_>, form: Form) -> RuleResult {
     Ok(())
 }
 
-/// `scan.iterations`: state variables keep their type; collected values get an axis of the scanned extent. Source:
-/// Scan, "Outputs" and `scan_output_axes`.
+/// `scan.iterations`: state variables keep their type; collected values get an axis of the scanned extent.
+/// Source: Scan, "Outputs" and `scan_output_axes`.
 fn exit(cx: &mut RuleCx<'_, '_>, form: Form) -> RuleResult<Exit> {
     let Ports { body, state, scanned, collected } = ports(cx, form)?;
     let skip = form.leading();

@@ -180,8 +180,8 @@ fn or_fractions(cx: &mut RuleCx<'_, '_>, compute: fn(&mut RuleCx<'_, '_>) -> Opt
     Ok(())
 }
 
-/// Integers are divided element by element. Quotients of floats are tracked if all are integral, or as fractions if the
-/// divisor is one constant.
+/// Integers are divided element by element. Quotients of floats are tracked if all are integral, or as
+/// fractions if the divisor is one constant.
 fn quotient(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if !cx.elem(Out(0)).is_some_and(follows_whole) {
         return binary(cx, |cx, a, b| affine::div(cx, a, b, divide), divide, |a, b| a / b);

@@ -1,13 +1,13 @@
 //! Sizes that are computed in floats with dyadic fractions: `h * 0.5`, `h * 1.5`, `h * 0.25 + 0.5`.
 //!
-//! A tensor of such sizes is a tensor of integers with a common divisor. Products, sums and quotients of numbers whose
-//! divisor is a power of two are exact in floats, so rounding the result equals a division of integers. With another
-//! divisor, as in `h / 7`, only the quotient itself is rounded in floats; it is close enough to be rounded to the same
-//! integer, but further arithmetic on it is not followed.
+//! A tensor of such sizes is a tensor of integers with a common divisor. Products, sums and quotients of
+//! numbers whose divisor is a power of two are exact in floats, so rounding the result equals a division of
+//! integers. With another divisor, as in `h / 7`, only the quotient itself is rounded in floats; it is close
+//! enough to be rounded to the same integer, but further arithmetic on it is not followed.
 //!
-//! Floats represent integers up to 2^24 (`float`) or 2^53 (`double`) exactly. Larger extents do not occur in practice,
-//! and factors have small numerators ([`MAX_NUMERATOR`]): 0.3 is the dyadic fraction 5033165/2^24 as a `float`, whose
-//! products are rounded.
+//! Floats represent integers up to 2^24 (`float`) or 2^53 (`double`) exactly. Larger extents do not occur in
+//! practice, and factors have small numerators ([`MAX_NUMERATOR`]): 0.3 is the dyadic fraction 5033165/2^24
+//! as a `float`, whose products are rounded.
 
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! The costs of element types as factors over variables.
 //!
-//! Each class whose element type is open is a variable. A value is a factor over the classes of its definition and its uses.
-//! A value with more than two open uses gets another variable, the set of element types that it is converted into: each use
-//! then depends on the set and not on the other uses. Values that share an open class form a component, and [`minimise`]
-//! solves each component.
+//! Each class whose element type is open is a variable. A value is a factor over the classes of its
+//! definition and its uses. A value with more than two open uses gets another variable, the set of element
+//! types that it is converted into: each use then depends on the set and not on the other uses. Values that
+//! share an open class form a component, and [`minimise`] solves each component.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -73,7 +73,8 @@ impl Assignment {
 /// Up to this number of element types, all subsets are tried as the conversions of one value.
 const MAX_ALL_SUBSETS: usize = 8;
 
-/// The size of the largest subsets that are tried of more types. An answer with fewer conversions is still optimal.
+/// The size of the largest subsets that are tried of more types. An answer with fewer conversions is still
+/// optimal.
 const MAX_SUBSET: Cost = 3;
 
 /// Chooses an element type for every class.
@@ -135,7 +136,8 @@ pub(super) struct Component<'p> {
     policy: Policy,
     pub(super) support: Support,
     ports: BTreeMap<ClassId, Port>,
-    /// The values of each variable: for a class one element type each, for a set of conversions its element types.
+    /// The values of each variable: for a class one element type each, for a set of conversions its element
+    /// types.
     domains: Vec<Vec<ElemSet>>,
     factors: Vec<Factor>,
     /// A lower bound of the cost of assignments that are not tried.
@@ -275,8 +277,8 @@ impl<'p> Component<'p> {
         if from == to { 0 } else { self.policy.cost(from, to, elements, self.support).unwrap_or(IMPOSSIBLE) }
     }
 
-    /// The cost of the conversions of a value into a set of element types. `source` is the element type of the input of the
-    /// `Cast` that makes the value.
+    /// The cost of the conversions of a value into a set of element types. `source` is the element type of
+    /// the input of the `Cast` that makes the value.
     fn conversions(&self, group: &Group<'_>, from: Elem, to: ElemSet, source: Option<Elem>) -> Cost {
         let each = |elem: Elem| match group.converts || elem == from {
             true if elem == from => 0,
@@ -300,8 +302,8 @@ impl<'p> Component<'p> {
         }
     }
 
-    /// Adds one factor for up to two open readers. For more, adds a variable for the set of conversions, a factor for their
-    /// cost, and a factor per reader that requires its element type to be in the set.
+    /// Adds one factor for up to two open readers. For more, adds a variable for the set of conversions, a
+    /// factor for their cost, and a factor per reader that requires its element type to be in the set.
     fn add_group(&mut self, group: &Group<'_>) {
         let maker = self.port(group.maker);
         let (mut fixed, mut open) = (ElemSet::EMPTY, Vec::new());
@@ -425,11 +427,12 @@ fn subsets(elems: &[Elem], largest: Cost) -> Vec<ElemSet> {
     sets
 }
 
-/// The element types to consider, best first: those of the fixed classes, and every type that no other type in the result
-/// dominates.
+/// The element types to consider, best first: those of the fixed classes, and every type that no other type
+/// in the result dominates.
 ///
-/// A type `t` dominates a type `u` if every class that can have `u` can have `t`, and if conversions from and to `t` are
-/// allowed wherever those from and to `u` are. Replacing `u` by `t` in a repair adds no conversion.
+/// A type `t` dominates a type `u` if every class that can have `u` can have `t`, and if conversions from and
+/// to `t` are allowed wherever those from and to `u` are. Replacing `u` by `t` in a repair adds no
+/// conversion.
 fn candidates(distinct: &[ElemSet], mut kept: BTreeSet<Elem>, policy: Policy, support: Support) -> Vec<Elem> {
     let is_no_dearer = |from: (Elem, Elem), than: (Elem, Elem)| {
         let level = |(from, to)| match from == to {

@@ -1,14 +1,15 @@
 //! Exact minimisation of a sum of cost factors over variables with finite domains.
 //!
-//! Algorithm: bucket elimination (Dechter 1999), which is nonserial dynamic programming (Bertele and Brioschi 1972). The
-//! variable whose neighbours have the fewest combinations of values is eliminated first: its factors are replaced by one
-//! factor over its neighbours, with the minimum over its values. Time and memory are exponential in the induced width of
-//! the elimination order (the maximum number of neighbours of a variable when it is eliminated), and linear in the number
-//! of variables. Neural networks are long chains with short bridges, so their width is small.
+//! Algorithm: bucket elimination (Dechter 1999), which is nonserial dynamic programming (Bertele and Brioschi
+//! 1972). The variable whose neighbours have the fewest combinations of values is eliminated first: its
+//! factors are replaced by one factor over its neighbours, with the minimum over its values. Time and memory
+//! are exponential in the induced width of the elimination order (the maximum number of neighbours of a
+//! variable when it is eliminated), and linear in the number of variables. Neural networks are long chains
+//! with short bridges, so their width is small.
 //!
-//! Limits: the problem is NP-hard, because it generalises multiway cut, so the size of factors is bounded. If every elimination
-//! would exceed [`MAX_COMBINATIONS`], the variable in most factors is fixed to its cheapest value in those factors. The
-//! result is then not proved to be minimal, see [`Minimum::is_proved`].
+//! Limits: the problem is NP-hard, because it generalises multiway cut, so the size of factors is bounded. If
+//! every elimination would exceed [`MAX_COMBINATIONS`], the variable in most factors is fixed to its cheapest
+//! value in those factors. The result is then not proved to be minimal, see [`Minimum::is_proved`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -225,7 +226,8 @@ impl Elimination<'_> {
         Eliminated { variable, neighbours, best }
     }
 
-    /// For each variable of `scope`, its stride in the costs of a factor; 0 if the factor does not contain it.
+    /// For each variable of `scope`, its stride in the costs of a factor; 0 if the factor does not contain
+    /// it.
     fn strides(&self, factor: &Factor, scope: &[Variable]) -> Vec<usize> {
         let stride = |variable: &Variable| {
             let Some(at) = factor.scope.iter().position(|other| other == variable) else { return 0 };

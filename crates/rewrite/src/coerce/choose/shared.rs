@@ -1,11 +1,12 @@
 //! Values of functions with several calls: one conversion in the body serves every call.
 //!
-//! The definition and the uses of the value can have different element types in each call. The source of each use is chosen
-//! once for all calls: the value itself, its conversion into an element type, or its conversion into the type of another
-//! value in the same call. A conversion counts once; its loss of precision counts for each use in each call.
+//! The definition and the uses of the value can have different element types in each call. The source of each
+//! use is chosen once for all calls: the value itself, its conversion into an element type, or its conversion
+//! into the type of another value in the same call. A conversion counts once; its loss of precision counts
+//! for each use in each call.
 //!
-//! One variable is the set of conversions, and one variable per use is its source. Each factor relates them to the classes
-//! of one call, so calls depend on each other only through these variables.
+//! One variable is the set of conversions, and one variable per use is its source. Each factor relates them
+//! to the classes of one call, so calls depend on each other only through these variables.
 
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::model::ports::ClassId;
@@ -24,7 +25,8 @@ const MAX_SUBSET: u32 = 2;
 /// The maximum number of conversions; sets of them are bits of a `u32`.
 const MAX_CONVERSIONS: usize = 12;
 
-/// A value with its readers in all calls of its function. The entry of a call that does not reach a port is `None`.
+/// A value with its readers in all calls of its function. The entry of a call that does not reach a port is
+/// `None`.
 #[derive(Clone, Debug)]
 pub(super) struct SharedGroup {
     /// The class of the value, by call.
@@ -127,8 +129,8 @@ impl Component<'_> {
         SourceVariables { sources, readers }
     }
 
-    /// The value itself, and the conversions to consider: into a type that a reader accepts, or into the type of another
-    /// value.
+    /// The value itself, and the conversions to consider: into a type that a reader accepts, or into the type
+    /// of another value.
     fn sources(&self, group: &SharedGroup) -> Vec<Source> {
         let mut sources = vec![Source::Direct];
         if !group.converts {

@@ -39,10 +39,11 @@ pub(super) struct BodyWriter<'w, 'p, 'a> {
     outputs: BTreeMap<NodeId, Ports>,
     /// The new names of outputs of graphs.
     results: BTreeMap<(GraphId, usize), String>,
-    /// The new nodes before each node. Those at the end of a graph are stored by the position after its last node.
+    /// The new nodes before each node. Those at the end of a graph are stored by the position after its last
+    /// node.
     new_nodes: BTreeMap<NodeId, Vec<NodeProto>>,
-    /// Values of the main graph that are renamed because a conversion takes their name as an output of the model, with the
-    /// element type of the conversion.
+    /// Values of the main graph that are renamed because a conversion takes their name as an output of the
+    /// model, with the element type of the conversion.
     renamed: BTreeMap<String, Elem>,
     /// The operators of nodes with conversions: a node with many inputs is read once.
     operators: HashMap<NodeId, &'w str>,

@@ -45,7 +45,8 @@ impl BodyCopy {
 /// Calls share a copy if they have the same conversions and their nodes call the same copies.
 pub(super) fn copies(layouts: &[Layout<'_>], solution: &Solution<'_, '_>) -> Vec<BodyCopy> {
     let calls = &solution.problem.calls;
-    // For each call: the call whose copy it shares. Callees come after their callers, so the loop runs backwards.
+    // For each call: the call whose copy it shares. Callees come after their callers, so the loop runs
+    // backwards.
     let mut representatives: Vec<CallId> = (0..calls.len()).map(CallId::new).collect();
     let mut callees: Vec<BTreeMap<NodeId, CallId>> = vec![BTreeMap::new(); calls.len()];
     let mut known: HashMap<BodyId, Vec<CallId>> = HashMap::new();

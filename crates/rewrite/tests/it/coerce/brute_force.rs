@@ -1,4 +1,5 @@
-//! Repairs of small random graphs: the checker rejects all repairs with fewer conversions that keep the values that were right.
+//! Repairs of small random graphs: the checker rejects all repairs with fewer conversions that keep the
+//! values that were right.
 
 use std::collections::BTreeMap;
 

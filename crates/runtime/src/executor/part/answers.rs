@@ -67,8 +67,8 @@ fn answer_port(wire: &WireValue) -> PortId {
 }
 
 impl Part {
-    /// Declares the type of answers to a network output. The requesting and the answering part declare the same
-    /// type.
+    /// Declares the type of answers to a network output. The requesting and the answering part declare the
+    /// same type.
     ///
     /// # Errors
     /// [`AnswerError::NoOutput`].

@@ -1,7 +1,7 @@
 //! Values of a part that depend on messages.
 //!
-//! The steps of a part run in the order of the program: nodes that send, receive or change the state of a component are
-//! never moved.
+//! The steps of a part run in the order of the program: nodes that send, receive or change the state of a
+//! component are never moved.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;

@@ -1,9 +1,11 @@
 //! Random programs with bundles, sends, casts and calls, as data.
 //!
-//! A program is a list of steps. A step names its operands by numbers that are reduced modulo the number of values of
-//! its site, so every sublist of steps is a program too, and a failing program is reduced by removing steps.
+//! A program is a list of steps. A step names its operands by numbers that are reduced modulo the number of
+//! values of its site, so every sublist of steps is a program too, and a failing program is reduced by
+//! removing steps.
 //!
-//! Recording a program also computes the type and the content of every value, without the solver and the runtime.
+//! Recording a program also computes the type and the content of every value, without the solver and the
+//! runtime.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

@@ -170,8 +170,8 @@ impl<'a> Facts<'a> {
         })))
     }
 
-    /// A dim that a declared symbol has to equal so that the claim holds: the derived extent, or the sum of one of its symbols
-    /// and another one, as for the length of a cache.
+    /// A dim that a declared symbol has to equal so that the claim holds: the derived extent, or the sum of
+    /// one of its symbols and another one, as for the length of a cache.
     fn assumption(&self, core: &mut Core<'a>, frame: &Frame<'a>, claim: &Claim) -> Option<(DimId, DimId)> {
         let symbol = claim.declared;
         core.dims.as_symbol(symbol)?;

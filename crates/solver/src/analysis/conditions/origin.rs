@@ -13,8 +13,8 @@ use crate::state::frame::Frame;
 /// Maximum number of values that are visited for one equation.
 const MAX_ANCESTORS: usize = 64;
 
-/// Whether the constants in an equation come from the graph itself, or from declared inputs with a symbol of the
-/// equation. False if one comes from another declared input.
+/// Whether the constants in an equation come from the graph itself, or from declared inputs with a symbol of
+/// the equation. False if one comes from another declared input.
 ///
 /// Visits at most [`MAX_ANCESTORS`] values backward from the ports of the equation; beyond that the answer is
 /// yes.

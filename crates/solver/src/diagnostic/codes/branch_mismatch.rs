@@ -8,8 +8,8 @@ use crate::solution::Type;
 super::code!("branch-mismatch", Error, "the branches of a node give different types");
 
 impl<'a> Scope<'_, 'a> {
-    /// The outputs of two branches for two contradicting ports. If one port is an output of the node, its type comes from
-    /// the other branch, whose output replaces it.
+    /// The outputs of two branches for two contradicting ports. If one port is an output of the node, its
+    /// type comes from the other branch, whose output replaces it.
     pub(crate) fn branches(&self, step: StepId, left: Port, right: Port) -> Option<[Port; 2]> {
         match (left, right) {
             (Port::BodyOut(a, _), Port::BodyOut(b, _)) if a != b => Some([left, right]),

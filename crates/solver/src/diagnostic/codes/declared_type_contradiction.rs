@@ -80,8 +80,8 @@ impl Scope<'_, '_> {
         diagnostic.with_fix(Fix::CorrectDeclarations, Safety::Safe)
     }
 
-    /// The repair of a declared type, or of the attribute that chooses another element type. `readers` need the declared element
-    /// type.
+    /// The repair of a declared type, or of the attribute that chooses another element type. `readers` need
+    /// the declared element type.
     pub(crate) fn correction(
         &self,
         value: ValueId,

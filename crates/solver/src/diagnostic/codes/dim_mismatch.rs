@@ -69,8 +69,8 @@ impl Scope<'_, '_> {
         self.with_axis(diagnostic, step, left, right)
     }
 
-    /// Adds the only axis that fits, if the operator takes the axis of the data at which the extents differ from its
-    /// attribute `axis`.
+    /// Adds the only axis that fits, if the operator takes the axis of the data at which the extents differ
+    /// from its attribute `axis`.
     fn with_axis(
         &mut self,
         diagnostic: Diagnostic,

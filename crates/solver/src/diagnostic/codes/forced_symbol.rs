@@ -51,7 +51,8 @@ fn are_all_divisors(values: &[i64]) -> bool {
 const MAX_DIVIDED: i64 = 1 << 16;
 
 impl Scope<'_, '_> {
-    /// A symbol has finitely many admissible values. `fitting` are those that the rest of the model admits too.
+    /// A symbol has finitely many admissible values. `fitting` are those that the rest of the model admits
+    /// too.
     pub(crate) fn forced_symbol(
         &mut self,
         site: ErrorSite,
@@ -95,8 +96,8 @@ impl Scope<'_, '_> {
             })
     }
 
-    /// Several symbols have finitely many admissible values together. `fitting` are their values, if the rest of the model
-    /// leaves one for each.
+    /// Several symbols have finitely many admissible values together. `fitting` are their values, if the rest
+    /// of the model leaves one for each.
     pub(crate) fn forced_symbols(
         &mut self,
         site: ErrorSite,
@@ -155,8 +156,8 @@ impl Scope<'_, '_> {
             .with_help(format!("correct the declared type, or declare {name} as {}", numbers(fitting)))
     }
 
-    /// A side of an equation that a graph input declares as an expression of other symbols, as `past + 1`: the expression, the
-    /// input and the axis.
+    /// A side of an equation that a graph input declares as an expression of other symbols, as `past + 1`:
+    /// the expression, the input and the axis.
     fn declared_expression(&mut self, equation: &Equation, symbol: DimId) -> Option<(String, String, usize)> {
         let sides = [equation.left, equation.right];
         let (axis, input, dim) = self.declared_at(|dims, dim| {

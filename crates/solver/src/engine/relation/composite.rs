@@ -1,7 +1,8 @@
 //! Bundles: the relation between a composite and its children.
 //!
-//! The type of a composite consists of the types of its children, so both directions are unification. The shapes of
-//! children flow from a bundle to the values that are unbundled from it, as shapes do between all nodes.
+//! The type of a composite consists of the types of its children, so both directions are unification. The
+//! shapes of children flow from a bundle to the values that are unbundled from it, as shapes do between all
+//! nodes.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! Custom relations: [`PortAccess`] over the slots of the solver.
 //!
 //! Types are nodes of the tree, and constant extents are numbers. Both are read and narrowed in place, so a
-//! relation sees its own narrowing. Malformed attributes are reported after the relation ran, independently of
-//! its result.
+//! relation sees its own narrowing. Malformed attributes are reported after the relation ran, independently
+//! of its result.
 
 use std::cell::RefCell;
 use std::sync::Arc;

@@ -143,7 +143,8 @@ fn children(
     Ok(())
 }
 
-/// The shapes of the children of a composite, of which some are `known`. The depth is bounded by the notation.
+/// The shapes of the children of a composite, of which some are `known`. The depth is bounded by the
+/// notation.
 fn parts(
     cx: &mut RuleCx<'_, '_>,
     port: Port,

@@ -330,9 +330,9 @@ fn is_known(plain: &SolveError<'_>, step: StepId, error: Option<&&SolveError<'_>
 
 /// Whether an error of a case makes the whole model wrong.
 ///
-/// A declared type must be valid in every possible case. An error of a node counts if few bindings avoid the case and
-/// every run in the case reaches the node; a condition without an assumption may depend on an assumed one.
-/// Conditions of a node on symbols count only if a caller chooses the case by data.
+/// A declared type must be valid in every possible case. An error of a node counts if few bindings avoid the
+/// case and every run in the case reaches the node; a condition without an assumption may depend on an
+/// assumed one. Conditions of a node on symbols count only if a caller chooses the case by data.
 fn is_certain(body: &Body<'_>, spot: Spot, leaf: &Leaf<'_>) -> bool {
     let is_possible = !is_doubtful(leaf);
     match spot {

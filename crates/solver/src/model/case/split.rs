@@ -1,9 +1,9 @@
 //! Enumeration of the cases of a model.
 //!
-//! Algorithm: depth-first search over a binary tree of assumptions. A pass under some assumptions ends at its first
-//! open question, which splits the case in two. Beyond the limits it goes on. Cases that contradict themselves or the model
-//! are dropped, because no run belongs to them. All passes share one arena of dims, so symbols mean the same in
-//! all of them; anonymous variables belong to one pass.
+//! Algorithm: depth-first search over a binary tree of assumptions. A pass under some assumptions ends at its
+//! first open question, which splits the case in two. Beyond the limits it goes on. Cases that contradict
+//! themselves or the model are dropped, because no run belongs to them. All passes share one arena of dims,
+//! so symbols mean the same in all of them; anonymous variables belong to one pass.
 
 use super::{CaseRequest, Literal, MAX_CASES, MAX_DEPTH, Question};
 use crate::dim::{Decision, DimId, Dims, Domain, Facts, Solved, Verdict, progression};

@@ -1,10 +1,11 @@
 //! The parts of a model that its errors do not affect.
 //!
-//! Types are derived forwards, from the inputs and constants of the model alone. A step is *settled* if it has no error in this
-//! pass and reads settled values only. Its values have the same results in every repaired model, so a repair must not
-//! change the element type of any of its ports.
+//! Types are derived forwards, from the inputs and constants of the model alone. A step is *settled* if it
+//! has no error in this pass and reads settled values only. Its values have the same results in every
+//! repaired model, so a repair must not change the element type of any of its ports.
 //!
-//! The inputs of nested graphs depend on the node of the graph: a loop in error settles none of the nodes that use its state.
+//! The inputs of nested graphs depend on the node of the graph: a loop in error settles none of the nodes
+//! that use its state.
 
 use std::sync::Arc;
 

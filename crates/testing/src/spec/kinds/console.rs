@@ -7,10 +7,10 @@
 //! ? 1
 //! ```
 //!
-//! A command runs in the repository, without a terminal and without colours. It is `typeloom` with words,
-//! in quotes where they have blanks, and `< FILE` for standard input. What it prints to standard error
-//! follows the text that it prints to standard output. Without `?`, the exit code is 0. In the output, `...`
-//! matches any text of a line, and alone on a line any lines. Each fence has a registry of its own, which is empty at
+//! A command runs in the repository, without a terminal and without colours. It is `typeloom` with words, in
+//! quotes where they have blanks, and `< FILE` for standard input. What it prints to standard error follows
+//! the text that it prints to standard output. Without `?`, the exit code is 0. In the output, `...` matches
+//! any text of a line, and alone on a line any lines. Each fence has a registry of its own, which is empty at
 //! first.
 
 use std::fs::File;

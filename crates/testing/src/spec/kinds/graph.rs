@@ -6,8 +6,8 @@
 //! }
 //! ```
 //!
-//! The model is checked strictly. The comments state all of its problems, in order. A problem in the comment of a
-//! whole node is a problem of that node.
+//! The model is checked strictly. The comments state all of its problems, in order. A problem in the comment
+//! of a whole node is a problem of that node.
 
 use typeloom_onnx::messages::{ModelProto, NodeProto};
 use typeloom_onnx::prost::Message as _;

@@ -1,13 +1,16 @@
 //! A journal in a file, on the embedded store `redb`.
 //!
-//! All entries are in one table. A call of [`write`](Journal::write) is one transaction with two-phase commit: its pages are
-//! written and synchronised before the byte that makes them valid. Decision 0024 states the reasons for the store.
+//! All entries are in one table. A call of [`write`](Journal::write) is one transaction with two-phase
+//! commit: its pages are written and synchronised before the byte that makes them valid. Decision 0024 states
+//! the reasons for the store.
 //!
-//! **Invariant:** opening verifies the checksums of all pages, and writes nothing before. A file that cannot be opened is left
-//! as it is. With two-phase commits, a page that does not verify was damaged, and is not the result of an interrupted write.
+//! **Invariant:** opening verifies the checksums of all pages, and writes nothing before. A file that cannot
+//! be opened is left as it is. With two-phase commits, a page that does not verify was damaged, and is not
+//! the result of an interrupted write.
 //!
-//! **Invariant:** memory contains a cache of fixed size, and the entries of the transaction that is written. The file is
-//! compacted when it is [`RATIO`] times as large as its entries. Neither grows with the number of transactions.
+//! **Invariant:** memory contains a cache of fixed size, and the entries of the transaction that is written.
+//! The file is compacted when it is [`RATIO`] times as large as its entries. Neither grows with the number of
+//! transactions.
 
 #[cfg(test)]
 mod faults;
@@ -200,7 +203,8 @@ impl FileJournal {
     fn compact(&mut self) -> Result<(), redb::Error> {
         let (len, live) = (self.storage.len()?, self.live);
         let (last_len, last_live) = self.compacted;
-        // The second condition bounds the cost: the file has grown, or the entries have shrunk, by a factor of two.
+        // The second condition bounds the cost: the file has grown, or the entries have shrunk, by a factor
+        // of two.
         if len > RATIO.saturating_mul(live).saturating_add(self.slack)
             && (len > 2 * last_len || live < last_live / 2)
         {

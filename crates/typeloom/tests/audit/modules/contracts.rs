@@ -1,7 +1,7 @@
 //! Every method of every contract, called through a compiled module, for every storage type.
 //!
-//! One component implements five contracts for a storage type `S` and records its calls. One module calls all methods on
-//! values of `S`; a second one sends such a value to a peer, which computes on it and returns it.
+//! One component implements five contracts for a storage type `S` and records its calls. One module calls all
+//! methods on values of `S`; a second one sends such a value to a peer, which computes on it and returns it.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

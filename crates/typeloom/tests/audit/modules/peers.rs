@@ -79,7 +79,8 @@ fn values_of_every_leaf_travel_to_a_peer_and_back() -> Outcome {
     Ok(())
 }
 
-/// `Send(value, peers) -> (data, handle)` in the wire domain, and a `Recv -> (payload, sender)` that the compiler makes.
+/// `Send(value, peers) -> (data, handle)` in the wire domain, and a `Recv -> (payload, sender)` that the
+/// compiler makes.
 #[test]
 fn a_send_has_data_and_handle_and_the_compiler_makes_the_receive() -> Outcome {
     let artifact = compiled(|g| {
@@ -204,7 +205,8 @@ fn composite_types_are_parts_of_port_digests_and_are_checked_on_receipt() -> Out
     Ok(())
 }
 
-/// Two peers answer in any order; answers are in the order of the peers. Wrong types and missing answers are errors.
+/// Two peers answer in any order; answers are in the order of the peers. Wrong types and missing answers are
+/// errors.
 #[test]
 fn a_network_output_returns_a_request_id_that_the_runtime_awaits() -> Outcome {
     let artifact = compiled(|g| {

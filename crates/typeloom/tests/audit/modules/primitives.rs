@@ -1,4 +1,5 @@
-//! The Backend contract: a method for each of the thirty primitives, whole graphs, and the adapters between the halves.
+//! The Backend contract: a method for each of the thirty primitives, whole graphs, and the adapters between
+//! the halves.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

@@ -89,7 +89,8 @@ fn unresolved_and_contradicting_types_are_published_errors() {
     assert!(["left", "right", "uint8", "int16", "Add"].iter().all(|name| text.contains(name)), "{text}");
 }
 
-/// `Never` refuses, `Lossless` inserts casts that keep values, `AsDeclared` all; casts are nodes with `from` and `to`.
+/// `Never` refuses, `Lossless` inserts casts that keep values, `AsDeclared` all; casts are nodes with `from`
+/// and `to`.
 #[test]
 fn coercions_are_visible_nodes_by_policy() -> Outcome {
     let narrowing = || {
@@ -156,7 +157,8 @@ fn the_ir_is_printed_after_every_pass() -> Outcome {
     Ok(())
 }
 
-/// A pass of a user sees the stamps and can change the program, which the solver has typed; nodes with side effects stay.
+/// A pass of a user sees the stamps and can change the program, which the solver has typed; nodes with side
+/// effects stay.
 #[test]
 fn a_pass_cannot_remove_a_node_with_side_effects() {
     struct RemoveFirst;
@@ -321,7 +323,8 @@ fn an_imported_call_names_the_wrong_argument() -> Outcome {
     Ok(())
 }
 
-/// The header lists all public functions and parts with their ports, and the leaves of the type tree with custom ones.
+/// The header lists all public functions and parts with their ports, and the leaves of the type tree with
+/// custom ones.
 #[test]
 fn a_header_lists_every_exported_function_with_its_ports() -> Outcome {
     let compiler = Compiler::new().bind_aggregator::<FederatedAverage<[f32]>>("mean");
@@ -365,7 +368,8 @@ fn a_model_compiles_and_an_artifact_is_a_model() -> Outcome {
     Ok(())
 }
 
-/// Undeclared ports are resolved by their connections: forwards, backwards, and by the storage types of components.
+/// Undeclared ports are resolved by their connections: forwards, backwards, and by the storage types of
+/// components.
 #[test]
 fn ports_need_no_annotations() -> Outcome {
     let artifact = Compiler::new().bind_codec::<Int8<[f64]>>("packing").compile(Body("inferred", |g| {

@@ -92,7 +92,8 @@ fn constructors_of_types_are_solved() {
     assert!(found.len() == 1 && found[0].contains("seq(float[2])"), "{found:?}");
 }
 
-/// An error names the operator, both values and both types; the rendered text the node and where each side comes from.
+/// An error names the operator, both values and both types; the rendered text the node and where each side
+/// comes from.
 #[test]
 fn an_error_names_node_ports_values_types_and_causes() {
     let graph = "g (float[2] image, int64[2] mask) => (y) { [first] h = Relu(image)  [second] k = Identity(mask)  [third] y = Mul(h, k) }";
@@ -250,7 +251,8 @@ fn functions_are_polymorphic() -> Outcome {
     Ok(())
 }
 
-/// A function of ten calls of the function before it, thirty levels deep, has 10^30 nodes when it is expanded.
+/// A function of ten calls of the function before it, thirty levels deep, has 10^30 nodes when it is
+/// expanded.
 #[test]
 fn calls_of_functions_are_solved_once_for_each_type() -> Outcome {
     let mut text = String::from(

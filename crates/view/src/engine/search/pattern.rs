@@ -76,7 +76,8 @@ fn is_tensor(ty: &str) -> bool {
     ty.rsplit('(').next().is_some_and(|ty| ty.split('|').all(|name| Dtype::from_onnx_name(name).is_some()))
 }
 
-/// Whether a name matches a pattern, in which `*` is any text. After a mismatch, the last `*` takes one more character.
+/// Whether a name matches a pattern, in which `*` is any text. After a mismatch, the last `*` takes one more
+/// character.
 fn is_match(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut at, mut from) = (0, 0);

@@ -14,7 +14,8 @@ use crate::wire;
 /// Maximum size of an answer in these tests, in bytes.
 const MAX_ANSWER: usize = 1 << 20;
 
-/// Texts with unsafe characters in an answer. Links contain names as they are, and some texts have several lines.
+/// Texts with unsafe characters in an answer. Links contain names as they are, and some texts have several
+/// lines.
 fn unsafe_texts(answer: &Value) -> Vec<String> {
     let mut found = Vec::new();
     let mut open = vec![("", answer)];

@@ -152,8 +152,8 @@ impl<'f> Operand<'f> {
         self.apply("Reshape", &[self.form.list(target)], Vec::new(), Some(shape))
     }
 
-    /// Reshapes to dims that may be unknown. An unknown dim becomes 0, which keeps the operand's extent, if both
-    /// shapes are equal up to it. At most one other unknown dim becomes -1.
+    /// Reshapes to dims that may be unknown. An unknown dim becomes 0, which keeps the operand's extent, if
+    /// both shapes are equal up to it. At most one other unknown dim becomes -1.
     pub(in super::super) fn reshape_to(self, wanted: &[Dim]) -> Lowered<'f> {
         let own = self.shape().unwrap_or_default();
         let mut target = Vec::with_capacity(wanted.len());

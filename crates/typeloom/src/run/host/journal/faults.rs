@@ -1,7 +1,8 @@
 //! Fault injection into the storage of a journal: at every write, change of the length and synchronisation.
 //!
-//! Two peers exchange numbers. An operation of the storage of one of them fails, or ends the machine; then the peer is reopened
-//! from the bytes that survive. Each number must have the effects of exactly one delivery at each peer.
+//! Two peers exchange numbers. An operation of the storage of one of them fails, or ends the machine; then
+//! the peer is reopened from the bytes that survive. Each number must have the effects of exactly one
+//! delivery at each peer.
 
 use std::io;
 use std::path::Path;
@@ -46,7 +47,8 @@ enum Fault {
     PartAndError,
     /// The machine ends. No operation since the last synchronisation has an effect.
     PowerLoss,
-    /// The machine ends. Some operations since the last synchronisation have an effect, some of them on a part of their bytes.
+    /// The machine ends. Some operations since the last synchronisation have an effect, some of them on a
+    /// part of their bytes.
     PowerLossWithSome(u64),
 }
 

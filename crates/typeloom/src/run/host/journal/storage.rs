@@ -1,4 +1,5 @@
-//! Storage whose writes are held back until its content is verified, so that a file with an error is not changed.
+//! Storage whose writes are held back until its content is verified, so that a file with an error is not
+//! changed.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
