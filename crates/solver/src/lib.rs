@@ -16,6 +16,7 @@
 //! | [`program`] | a model with dense ids and flattened nested graphs |
 //! | [`signature`], [`catalogue`] | declarations of operators, and the trait that looks them up |
 //! | [`operators`] | the operators that a model uses |
+//! | [`mode`] | the mode of a check |
 //! | `state` | the tables of one solve, its frames, the memo and the trace |
 //! | [`rule`] | the interface of rules, the check against a schema, relations |
 //! | `analysis` | declared shapes, conditions on symbols, branches, recovery from errors |
@@ -36,6 +37,7 @@ pub mod catalogue;
 pub mod diagnostic;
 pub mod dim;
 pub mod elem;
+pub mod mode;
 pub mod model;
 pub mod operators;
 pub mod program;

@@ -30,7 +30,7 @@ use crate::state::Core;
 use crate::state::frame::Frame;
 use crate::universe::Universe;
 
-pub use crate::state::mode::{Detail, FollowedValues, Mode};
+pub use crate::mode::{Detail, FollowedValues, Mode};
 pub use crate::state::side_data::{ExternalTensor, SideData};
 pub use checked::TensorKey;
 

@@ -15,9 +15,9 @@ use typeloom_onnx::view::TensorHeader;
 use super::{DimVec, Port, RuleCx, RuleError};
 use crate::dim::DimId;
 use crate::elem::Elem;
+use crate::mode::FollowedValues;
 use crate::state::affine::Affine;
 use crate::state::constants::{Data, Extents, Floats, Ints, MAX_ELEMENTS, is_float, is_followed};
-use crate::state::mode::FollowedValues;
 use crate::ty::Ty;
 
 impl RuleCx<'_, '_> {

@@ -17,7 +17,7 @@ impl<'a> Facts<'a> {
         let mut refuted: BTreeMap<ValueId, SolveError<'a>> = BTreeMap::new();
         let mut unnamed: Option<Unnamed> = None;
         // Many values of a model have the same extents.
-        let mut undecided: BTreeSet<(DimId, DimId, Option<(DimId, DimId)>)> = BTreeSet::new();
+        let mut undecided = BTreeSet::new();
         for (at, claim) in frame.rare.claims.iter().enumerate() {
             if frame.rare.value_errors.contains_key(&claim.value) {
                 continue;
