@@ -21,8 +21,10 @@ from pathlib import Path
 STEPS = {
     "first": ["cargo", "run", "--locked", "-p", "typeloom-cli", "--no-default-features", "--", "check", "models/decoder.onnx"],
     "command": ["cargo", "build", "--locked", "-p", "typeloom-cli"],
+    "release": ["cargo", "build", "--locked", "--release", "-p", "typeloom-cli"],
     "tests": ["cargo", "test", "--locked", "--workspace"],
-    "gate": [".ci/run"],
+    "pip": [sys.executable, "-m", "pip", "install", "--target", "installed", "--no-deps", "."],
+    "ci": [".ci/run"],
 }
 DEFAULT = ["first", "tests"]
 

@@ -7,7 +7,8 @@ the machine's speed concern both. Printed are medians in milliseconds, the ratio
 that both spend to serialise the message and to parse the result.
 
 The models are chains of residual blocks with 10 to 100,000 nodes, and with ``--models`` every file of a folder (for example the
-small models of ``conformance/inference/models``), whose ratios are summarized.
+small models of ``conformance/inference/models``), whose ratios are summarized. Exit code 1 if a promise is broken: at least 4 times as
+fast as the reference at 1,001 nodes; of the small models, a median ratio of at least 1.2, and none below 0.8. The machine must be idle.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ from typeloom.onnx import shape_inference
 
 SIZES = (10, 100, 1_000, 10_000, 100_000)
 MAX_ROUNDS = 200
+CHAIN = 4.0
+MEDIAN = 1.2
+LEAST = 0.8
 
 
 def chain(nodes: int) -> onnx.ModelProto:
@@ -97,9 +101,12 @@ def main() -> int:
     options = parser.parse_args()
     out = sys.stdout.write
     out(f"{'nodes':>8} {'reference ms':>13} {'typeloom ms':>12} {'ratio':>7} {'protobuf ms':>12}\n")
+    broken: list[str] = []
     for size in SIZES:
         model = chain(size)
         theirs, ours = compare(model, options.seconds)
+        if size == 1_000 and theirs / ours < CHAIN:
+            broken.append(f"{theirs / ours:.2f} times at {size + 1} nodes, {CHAIN} promised")
         common = protobuf(model, options.seconds / 4)
         out(f"{len(model.graph.node):>8} {theirs * 1e3:>13.3f} {ours * 1e3:>12.3f} {theirs / ours:>7.2f} {common * 1e3:>12.3f}\n")
     if options.models is not None:
@@ -112,7 +119,12 @@ def main() -> int:
         middle = ratios[len(ratios) // 2][0]
         out(f"{len(ratios)} small models: least ratio {ratios[0][0]:.2f} ({ratios[0][1]}), median {middle:.2f}, ")
         out(f"{slower} slower than the reference\n")
-    return 0
+        if middle < MEDIAN:
+            broken.append(f"median {middle:.2f} of the small models, {MEDIAN} promised")
+        broken.extend(f"{ratio:.2f} times for {name}, {LEAST} promised" for ratio, name in ratios if ratio < LEAST)
+    for promise in broken:
+        out(f"broken: {promise}\n")
+    return int(bool(broken))
 
 
 if __name__ == "__main__":

@@ -294,7 +294,7 @@ impl Report {
     fn text(&self, color: bool) -> String {
         let color = if color { Color::Always } else { Color::Never };
         let mut text = report::human::diagnostics(&self.name, &self.diagnostics, color);
-        let differences = report::human::differences(self.differences());
+        let differences = report::finding::differences(self.differences());
         if !(text.is_empty() || differences.is_empty()) {
             text.push('\n');
         }
@@ -355,7 +355,7 @@ fn problem_of(file: &str, difference: &Difference) -> Value {
         "snippets": [],
         "notes": [],
         "value": null,
-        "text": report::human::differences(std::slice::from_ref(difference)),
+        "text": report::finding::differences(std::slice::from_ref(difference)),
     })
 }
 

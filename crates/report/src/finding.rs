@@ -2,6 +2,7 @@
 //!
 //! The formats for lists of findings use this common view of both.
 
+use typeloom_onnx::text::escape;
 use typeloom_settings::fingerprint::Fingerprint;
 use typeloom_solver::diagnostic::{Code, Diagnostic, Location, Severity};
 
@@ -182,6 +183,15 @@ pub(crate) fn at(location: &Location) -> String {
         text.push_str(&other);
     }
     if text.is_empty() { "model".to_owned() } else { text }
+}
+
+/// Differences for people, one line each.
+#[must_use]
+pub fn differences(differences: &[Difference]) -> String {
+    let line = |it: &Difference| {
+        format!("{}\n", escape(&format!("{}: {}", Finding::Difference(it).at(), it.message)))
+    };
+    differences.iter().map(line).collect()
 }
 
 #[cfg(test)]

@@ -21,10 +21,6 @@ use typeloom_solver::diagnostic::{
     Diagnostic, Explanation, Label, Location, Reason, Severity, Snippet as Printed, SourceLine,
 };
 
-use crate::concise::{closing, summary};
-use crate::finding::{Difference, Finding};
-use crate::list::{Content, FileReport, ListRenderer, Style, Totals};
-
 /// A width that no line exceeds, so that no line is cut.
 const WIDTH: usize = 1 << 24;
 
@@ -70,51 +66,6 @@ pub fn diagnostic(file: &str, diagnostic: &Diagnostic, color: Color) -> String {
 pub fn diagnostics(file: &str, diagnostics: &[Diagnostic], color: Color) -> String {
     let texts: Vec<String> = diagnostics.iter().map(|one| diagnostic(file, one, color)).collect();
     texts.join("\n")
-}
-
-/// Differences, one line each.
-#[must_use]
-pub fn differences(differences: &[Difference]) -> String {
-    let line = |it: &Difference| {
-        format!("{}\n", escape(&format!("{}: {}", Finding::Difference(it).at(), it.message)))
-    };
-    differences.iter().map(line).collect()
-}
-
-/// The report of a run: the problems of each file, and a summary.
-pub(crate) struct List {
-    style: Style,
-}
-
-impl List {
-    pub(crate) fn new(style: Style) -> Self {
-        Self { style }
-    }
-}
-
-impl ListRenderer for List {
-    fn file(&mut self, report: &FileReport<'_>) -> String {
-        let text = match &report.content {
-            Content::Checked(checked) => {
-                let mut text = diagnostics(report.file, checked.listed(), self.style.color);
-                if !(text.is_empty() || checked.differences().is_empty()) {
-                    text.push('\n');
-                }
-                text.push_str(&differences(checked.differences()));
-                if !text.is_empty() {
-                    text.push('\n');
-                }
-                text
-            }
-            Content::Compared(compared) => differences(compared.differences),
-            Content::Unusable { .. } => String::new(),
-        };
-        text + &summary(report, self.style.files)
-    }
-
-    fn end(&mut self, totals: &Totals) -> String {
-        closing(totals)
-    }
 }
 
 /// The explanation of a value's type: the chain of its causes.

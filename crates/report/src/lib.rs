@@ -21,6 +21,8 @@
 //! | [`repair`] | people and programs: the changes of a repair |
 //! | `rust` | people and programs: the API of Rust crates and its changes; needs the feature `rust` |
 //!
+//! Without the feature `lists`, the crate has [`human`] only.
+//!
 //! **Invariant:** every renderer returns a `String` or a JSON value. The crate does not print, read a
 //! terminal or read a clock; colour is a parameter.
 //!
@@ -29,24 +31,36 @@
 
 #[cfg(feature = "interfaces")]
 pub mod c_header;
+#[cfg(feature = "lists")]
 pub mod concise;
 #[cfg(feature = "interfaces")]
 pub mod exports;
+#[cfg(feature = "lists")]
 pub mod finding;
+#[cfg(feature = "lists")]
 pub mod github;
 pub mod human;
+#[cfg(feature = "lists")]
 pub mod infer;
 #[cfg(feature = "interfaces")]
 pub mod interface;
+#[cfg(feature = "lists")]
 pub mod json;
+#[cfg(feature = "lists")]
 pub mod junit;
 #[cfg(feature = "interfaces")]
 pub mod link;
+#[cfg(feature = "lists")]
 pub mod list;
+#[cfg(feature = "lists")]
 pub mod markdown;
+#[cfg(feature = "lists")]
 pub mod repair;
 #[cfg(feature = "rust")]
 pub mod rust;
+#[cfg(feature = "lists")]
 pub mod sarif;
+#[cfg(feature = "lists")]
 pub mod selection;
+#[cfg(feature = "lists")]
 pub mod table;

@@ -4,6 +4,8 @@
 //! file in order, and once at the end; the texts that it returns are concatenated. So a report of any length
 //! needs memory for one file only.
 
+mod people;
+
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
@@ -13,7 +15,7 @@ use typeloom_solver::model::Coverage;
 
 use crate::finding::{Difference, Finding};
 use crate::human::Color;
-use crate::{concise, github, human, json, junit, markdown, sarif};
+use crate::{concise, github, json, junit, markdown, sarif};
 
 /// A format of a report.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -398,7 +400,7 @@ pub trait ListRenderer {
 #[must_use]
 pub fn renderer(format: Format, style: Style) -> Box<dyn ListRenderer> {
     match format {
-        Format::Human => Box::new(human::List::new(style)),
+        Format::Human => Box::new(people::List::new(style)),
         Format::Concise => Box::new(concise::List::new(style)),
         Format::Json => Box::new(json::List),
         Format::Sarif => Box::new(sarif::List::new(style.paths)),

@@ -26,12 +26,16 @@
 //!
 //! | feature | adds | default |
 //! |---|---|---|
-//! | `cpu` | the kernels of the embedded backend | yes |
+//! | `interfaces` | [`interface`], [`link`](mod@link), [`pool`]: what a model accepts, as portable types | yes |
+//! | `modules` | [`module`]: modules of components, and the compiler; implies `interfaces` | yes |
+//! | `cpu` | the kernels of the embedded backend; implies `modules` | yes |
 //! | `runtime` | [`run`](mod@run): sessions, executors, components, messages; implies `cpu` | yes |
 //! | `rust` | [`rust`](mod@rust): the public types of Rust crates | yes |
 //! | `targets` | [`targets`](mod@targets): facts about runtimes, and verdicts whether they load a model | yes |
 //! | `approximate` | the approximate index of [`run::components`] | no |
 //! | `images` | `ImageDecoder` on the embedded backend | no |
+//!
+//! A program that only checks models needs none of them: `default-features = false`.
 //!
 //! This crate is the only one with a stability promise.
 
@@ -39,10 +43,14 @@
 
 pub mod check;
 pub mod guide;
+#[cfg(feature = "interfaces")]
 pub mod interface;
+#[cfg(feature = "interfaces")]
 pub mod link;
+#[cfg(feature = "modules")]
 pub mod module;
 pub mod onnx;
+#[cfg(feature = "interfaces")]
 pub mod pool;
 pub mod published;
 #[cfg(feature = "runtime")]

@@ -8,13 +8,13 @@ use object_store::ObjectStore;
 use object_store::memory::InMemory;
 use object_store::path::Path as Key;
 use typeloom_interface::Interface;
+use typeloom_io::stores::Stores;
 use typeloom_registry::entry::{Hash, SourceFile};
 use typeloom_registry::mode::Mode;
 use typeloom_registry::push::Push;
 use typeloom_registry::registry::Contention;
 use typeloom_registry::settings::Settings;
 use typeloom_registry::{Registry, Timestamp};
-use typeloom_io::stores::Stores;
 
 use super::{Family, Work, interfaces, linear};
 

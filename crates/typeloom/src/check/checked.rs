@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+#[cfg(feature = "interfaces")]
 use typeloom_interface::Interface;
 use typeloom_rewrite::advise;
 use typeloom_rewrite::annotate::{AnnotateError, AnnotationForm, annotate};
@@ -170,6 +171,7 @@ impl<'a> Checked<'a> {
     }
 
     /// The inputs, outputs and conditions of the model.
+    #[cfg(feature = "interfaces")]
     pub fn interface(&mut self) -> Interface {
         Interface::of_checked(&mut self.solved)
     }

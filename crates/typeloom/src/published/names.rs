@@ -15,6 +15,7 @@ pub use typeloom_types::op::primitives::TENSOR_PRIMITIVES_OPS;
 pub use typeloom_types::tree::{TypeNodeReg, builtin::*, onnx::*};
 
 #[doc(hidden)]
+#[cfg(feature = "modules")]
 pub use crate::module::{
     Aggregator, Backend, BuildError, Codec, Compiler, DataSource, Graph, Index, Model, Module, PeerId,
     PeerSelector, Protocol, register_protocol,
@@ -22,6 +23,7 @@ pub use crate::module::{
 #[doc(hidden)]
 pub use crate::onnx::{AttributeProto, GraphProto, ModelProto, NodeProto, Text, TypeProto, ValueInfoProto};
 #[doc(hidden)]
+#[cfg(feature = "interfaces")]
 pub use crate::pool::{Idx, Pool, Tag, TypeDescriptor, TypedModule, VariantDescriptor};
 #[doc(hidden)]
 pub use crate::term::{ApplicationTy, GenericArguments, Ty, TyData, TypeFamily};
@@ -40,6 +42,7 @@ pub type TypeName<F> = <F as TypeFamily>::Name;
 
 /// The contracts of components.
 #[doc(hidden)]
+#[cfg(feature = "modules")]
 pub mod contracts {
     pub use crate::module::{Aggregator, Backend, Codec, DataSource, Index, Model, PeerSelector};
 }

@@ -51,8 +51,8 @@ expanded?: Array<string> | null, };
  */
 export type View = {
 /**
- * The paths of expanded groups, or null for the default picture. The path of a node expands all its graphs. A path has an
- * effect only if the groups around it are expanded.
+ * The paths of expanded groups, or null for the default picture. The path of a node expands all its
+ * graphs. A path has an effect only if the groups around it are expanded.
  */
 expanded?: Array<string> | null,
 /**
@@ -471,7 +471,8 @@ expanded: Array<string>,
  */
 shown: string,
 /**
- * The path of the box; of a value that a node makes, the box of the node. Empty for the model's graph itself.
+ * The path of the box; of a value that a node makes, the box of the node. Empty for the model's graph
+ * itself.
  */
 place: string, };
 
