@@ -1,5 +1,6 @@
 /*
- The version of the interface. It changes when a program that was compiled with an older header no longer works.
+ The version of the interface. It changes when a program that was compiled with an older header no longer
+ works.
  */
 #define TYPELOOM_ABI_VERSION 1
 
@@ -24,7 +25,8 @@ typedef enum {
    */
   TYPELOOM_STATUS_BAD_INDEX = 3,
   /*
-   Another argument is not usable: a misaligned pointer, a count that is out of range, text that is not UTF-8.
+   Another argument is not usable: a misaligned pointer, a count that is out of range, text that is not
+   UTF-8.
    */
   TYPELOOM_STATUS_BAD_ARGUMENT = 4,
   /*
@@ -87,7 +89,8 @@ typedef struct {
    */
   uint64_t wire_hash;
   /*
-   The extents of the axes; -1 for those that a call chooses. Null if the rank is unknown, 0, or does not apply.
+   The extents of the axes; -1 for those that a call chooses. Null if the rank is unknown, 0, or does not
+   apply.
    */
   const int64_t *dims;
   /*
@@ -105,8 +108,8 @@ typedef struct {
 } typeloom_port;
 
 /*
- A value: the wire hash of its leaf of the type tree, and a pointer to the structure of that leaf. Both are 0 for an
- input that is left out.
+ A value: the wire hash of its leaf of the type tree, and a pointer to the structure of that leaf. Both are
+ 0 for an input that is left out.
  */
 typedef struct {
   /*
@@ -143,9 +146,9 @@ typedef struct {
 typedef uint64_t typeloom_result;
 
 /*
- A tensor. `data` are `length` bytes: the elements in row-major order, in little-endian order and without gaps;
- elements of fewer than 8 bits share bytes, the first one in the lowest bits. A tensor of n strings is n + 1 offsets
- (64 bits each, starting at 0), followed by the text of all strings.
+ A tensor. `data` are `length` bytes: the elements in row-major order, in little-endian order and without
+ gaps; elements of fewer than 8 bits share bytes, the first one in the lowest bits. A tensor of n strings
+ is n + 1 offsets (64 bits each, starting at 0), followed by the text of all strings.
 
  An input is borrowed during the call. A tensor of a result belongs to the result.
  */
@@ -229,27 +232,28 @@ typedef struct {
 } typeloom_fields;
 
 /*
- Writes the version of the library's interface. It is compatible with a header if it equals TYPELOOM_ABI_VERSION.
+ Writes the version of the library's interface. It is compatible with a header if it equals
+ TYPELOOM_ABI_VERSION.
  */
 typeloom_status typeloom_abi_version(uint32_t *version);
 
 /*
- The text of the last error in this thread, never null; empty if there was none. It is valid until the next error in
- this thread.
+ The text of the last error in this thread, never null; empty if there was none. It is valid until the next
+ error in this thread.
  */
 const char *typeloom_last_error(void);
 
 /*
- Loads an artifact or an ONNX model from memory. The bytes are not used after the call. Slots for backends are bound
- to the embedded backend. The program is freed by typeloom_program_free.
+ Loads an artifact or an ONNX model from memory. The bytes are not used after the call. Slots for backends
+ are bound to the embedded backend. The program is freed by typeloom_program_free.
  */
 typeloom_status typeloom_load_bytes(const void *bytes,
                                     size_t length,
                                     typeloom_program *program);
 
 /*
- As typeloom_load_bytes, from a file. The path is in UTF-8 and ends in a zero byte. Tensors in other files are not
- read.
+ As typeloom_load_bytes, from a file. The path is in UTF-8 and ends in a zero byte. Tensors in other files
+ are not read.
  */
 typeloom_status typeloom_load_file(const char *path,
                                    typeloom_program *program);
@@ -260,15 +264,16 @@ typeloom_status typeloom_load_file(const char *path,
 typeloom_status typeloom_program_free(typeloom_program program);
 
 /*
- Writes the digest of the program's interface in hexadecimal. It belongs to the program. The header of an equal
- program has the same text as ..._DIGEST.
+ Writes the digest of the program's interface in hexadecimal. It belongs to the program. The header of an
+ equal program has the same text as ..._DIGEST.
  */
 typeloom_status typeloom_program_digest(typeloom_program program,
                                         const char **digest);
 
 /*
- Writes a public function of a program, by its name, which is in the header as ..._FUNCTION. The function is a program
- of its own with ports of its own: it is freed by typeloom_program_free, before or after the first program.
+ Writes a public function of a program, by its name, which is in the header as ..._FUNCTION. The function
+ is a program of its own with ports of its own: it is freed by typeloom_program_free, before or after the
+ first program.
  */
 typeloom_status typeloom_program_function(typeloom_program program,
                                           const char *name,
@@ -295,9 +300,9 @@ typeloom_status typeloom_input(typeloom_program program, size_t index, typeloom_
 typeloom_status typeloom_output(typeloom_program program, size_t index, typeloom_port *description);
 
 /*
- Runs a program on one value for each input, in the order of the inputs. A value of zeros leaves out an input with a
- default. Limits may be null. The inputs are not used after the call. The results are freed by typeloom_result_free.
- Several threads can run one program at a time.
+ Runs a program on one value for each input, in the order of the inputs. A value of zeros leaves out an
+ input with a default. Limits may be null. The inputs are not used after the call. The results are freed by
+ typeloom_result_free. Several threads can run one program at a time.
  */
 typeloom_status typeloom_run(typeloom_program program,
                              const typeloom_value *inputs,
