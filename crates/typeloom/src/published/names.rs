@@ -14,16 +14,16 @@ pub use typeloom_types::op::primitives::TENSOR_PRIMITIVES_OPS;
 #[doc(hidden)]
 pub use typeloom_types::tree::{TypeNodeReg, builtin::*, onnx::*};
 
-#[doc(hidden)]
 #[cfg(feature = "modules")]
+#[doc(hidden)]
 pub use crate::module::{
     Aggregator, Backend, BuildError, Codec, Compiler, DataSource, Graph, Index, Model, Module, PeerId,
     PeerSelector, Protocol, register_protocol,
 };
 #[doc(hidden)]
 pub use crate::onnx::{AttributeProto, GraphProto, ModelProto, NodeProto, Text, TypeProto, ValueInfoProto};
-#[doc(hidden)]
 #[cfg(feature = "interfaces")]
+#[doc(hidden)]
 pub use crate::pool::{Idx, Pool, Tag, TypeDescriptor, TypedModule, VariantDescriptor};
 #[doc(hidden)]
 pub use crate::term::{ApplicationTy, GenericArguments, Ty, TyData, TypeFamily};
@@ -41,8 +41,8 @@ pub use crate::types::{AnyTensor, Dtype, Lattice, Storage, TypeKind, TypeNode, r
 pub type TypeName<F> = <F as TypeFamily>::Name;
 
 /// The contracts of components.
-#[doc(hidden)]
 #[cfg(feature = "modules")]
+#[doc(hidden)]
 pub mod contracts {
     pub use crate::module::{Aggregator, Backend, Codec, DataSource, Index, Model, PeerSelector};
 }
