@@ -222,8 +222,9 @@ impl Maker<'_> {
 
     fn add(&mut self, op: &'static str, inputs: Vec<String>, elem: Option<Elem>, attributes: String) {
         let output = format!("v{}", self.model.nodes.len());
-        // The output of `Concat` and `ArgMax` has another shape.
-        if let Some(elem) = elem {
+        // The output of `Concat` and `ArgMax` has another shape, as have nodes of constants.
+        let is_full = |name: &String| self.values.iter().any(|(value, _)| value == name);
+        if let Some(elem) = elem.filter(|_| op == "If" || inputs.iter().any(is_full)) {
             self.values.push((output.clone(), elem));
         }
         self.model.nodes.push(Node { op, inputs, output, to: None, attributes });
@@ -262,7 +263,13 @@ impl Maker<'_> {
                 self.add("Where", vec![condition, first, other], Some(elem), String::new());
             }
             12 | 13 => {
-                let to = self.elem();
+                // ONNX Runtime 1.31 gathers rows of text wrongly, and the text of a number is not one of a truth
+                // value: these casts fail when they run.
+                let to = match self.elem() {
+                    _ if elem == Elem::STRING => Elem::STRING,
+                    Elem::BOOL if self.has_text() => Elem::FLOAT,
+                    to => to,
+                };
                 self.add("Cast", vec![first], Some(to), String::new());
                 if let Some(node) = self.model.nodes.last_mut() {
                     node.to = Some(to);
@@ -293,6 +300,13 @@ impl Maker<'_> {
                 self.add("MatMul", vec![first, weights], Some(elem), String::new());
             }
         }
+    }
+
+    /// Whether a value of the model, perhaps one behind other nodes, is text.
+    fn has_text(&self) -> bool {
+        let mut elems = self.values.iter().map(|(_, elem)| *elem);
+        elems.any(|elem| elem == Elem::STRING)
+            || self.model.constants.iter().any(|(port, _)| port.elem == Elem::STRING)
     }
 
     fn branch(&mut self, elem: Elem) {

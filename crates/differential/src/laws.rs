@@ -156,8 +156,13 @@ pub fn examine(case: &Case) -> Report {
         return report;
     }
     if report.runs == Runs::Once {
-        let warned = if report.reported { " (warned of)" } else { "" };
-        let signature = format!("{}{warned}", last_operator(case));
+        let reason = match report.reported {
+            true => " (warned of)",
+            false if counts_data(case) => " (a size is counted in data)",
+            false if report.anonymous => " (an extent has no name)",
+            false => "",
+        };
+        let signature = format!("{}{reason}", last_operator(case));
         let detail = "it runs at the first binding only, and has no errors".to_owned();
         report.add(Law::Rejection, signature, detail);
     }
@@ -228,6 +233,17 @@ fn further(case: &Case) -> Further {
     let worlds: Vec<World> = bindings.into_iter().map(inputs).collect();
     let executions = worlds.iter().map(|world| execute(&case.program, world)).collect();
     Further { worlds, executions }
+}
+
+/// Whether a node counts elements of its data: whether its extents fit others is then not known before it runs.
+fn counts_data(case: &Case) -> bool {
+    let program = &case.program;
+    let counts = |op: &str| matches!(op, "NonZero" | "Unique" | "Compress" | "NonMaxSuppression");
+    let mut found = false;
+    for graph in std::iter::once(&program.graph).chain(program.functions.iter().map(|it| &it.graph)) {
+        graph.walk(&mut |graph| found |= graph.nodes.iter().any(|node| counts(&node.op)));
+    }
+    found
 }
 
 /// The operator of the first node that fails.

@@ -69,10 +69,26 @@ fn if_enter(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     Ok(())
 }
 
-/// `if.join`: each output has the type of both branches, and the dims on which they agree. Source: If,
-/// `outputs`.
+/// Whether two shapes have different ranks, or an axis with different numbers.
+fn are_unequal(cx: &mut RuleCx<'_, '_>, a: Port, b: Port) -> bool {
+    let (Some(a), Some(b)) = (cx.shape(a), cx.shape(b)) else { return false };
+    let dims = cx.dims();
+    let mut numbers = a.iter().zip(&b).filter_map(|(a, b)| dims.as_constant(*a).zip(dims.as_constant(*b)));
+    a.len() != b.len() || numbers.any(|(a, b)| a != b)
+}
+
+/// `if.join`: each output has the type of both branches, and the dims on which they agree. Before version 11,
+/// the shapes must be equal, too; runtimes reject those that cannot be. Source: If, `outputs`.
 fn if_exit(cx: &mut RuleCx<'_, '_>) -> RuleResult<Exit> {
     let (then, other) = (graph(cx, "then_branch")?, graph(cx, "else_branch")?);
+    let allows_equal_only = cx.since_version() < 11;
+    for at in 0..cx.output_count() {
+        let (a, b) = (BodyOut(then, at), BodyOut(other, at));
+        if allows_equal_only && are_unequal(cx, a, b) {
+            let message = "branches may give different shapes since opset 11";
+            return Err(RuleError::shapes(&[a, b], message));
+        }
+    }
     // A constant condition selects one branch, whose shapes are those of the node.
     let live = match cx.truth(In(0)) {
         Some(false) => {

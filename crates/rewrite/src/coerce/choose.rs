@@ -14,7 +14,7 @@ mod shared;
 
 use std::collections::{BTreeMap, HashSet};
 
-use typeloom_solver::elem::Elem;
+use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::model::ports::ClassId;
 use typeloom_solver::program::GraphId;
 
@@ -109,7 +109,7 @@ impl<'p, 'a> Chooser<'p, '_, 'a> {
         let problem = self.problem;
         let (single, several): (Vec<&Uses<'a>>, Vec<&Uses<'a>>) =
             problem.uses.iter().partition(|uses| problem.calls_of(uses.body).len() < 2);
-        let groups: Vec<Group<'_>> = single.iter().flat_map(|uses| groups(uses)).collect();
+        let groups: Vec<Group<'_>> = single.iter().flat_map(|uses| groups(uses, &problem.classes)).collect();
         let attempt = |scope: LikeScope| {
             let shared: Vec<SharedUses<'_, '_>> =
                 several.iter().map(|uses| self.shared_uses(uses, scope)).collect();
@@ -162,7 +162,8 @@ impl<'p, 'a> Chooser<'p, '_, 'a> {
             .enumerate()
             .flat_map(|(at, uses)| uses.makers.keys().map(move |call| (at, uses, *call)))
             .collect();
-        let groups: Vec<Group<'_>> = problem.uses.iter().flat_map(groups).collect();
+        let groups: Vec<Group<'_>> =
+            problem.uses.iter().flat_map(|uses| groups(uses, &problem.classes)).collect();
         let applied = self.support.applied;
         let assignment = self.assign(&groups, &[], self.policy, applied);
         let mut solution = self.solution(&assignment);
@@ -284,8 +285,8 @@ impl<'p, 'a> Chooser<'p, '_, 'a> {
 }
 
 /// One group for each call.
-fn groups<'u, 'a>(uses: &'u Uses<'a>) -> impl Iterator<Item = Group<'u>> + use<'u, 'a> {
-    let source = uses.readable_source();
+fn groups<'u, 'a>(uses: &'u Uses<'a>, sets: &[ElemSet]) -> impl Iterator<Item = Group<'u>> + use<'u, 'a> {
+    let source = uses.readable_source(sets);
     uses.makers.iter().map(move |(call, maker)| Group {
         maker: *maker,
         readers: uses.readers.values().filter_map(|classes| classes.get(call).copied()).collect(),
@@ -308,7 +309,8 @@ fn conversions<'a>(uses: &Uses<'a>, call: CallId, elems: &[Option<Elem>]) -> Vec
     }
     let conversion = |(to, readers): (Elem, Vec<Site>)| {
         let is_source = |source: &CastSource<'_>| elems[source.class.index()] == Some(to) && rounds(to, from);
-        let source = uses.readable_source().filter(is_source);
+        let are_nodes = readers.iter().all(|site| site.node.is_some());
+        let source = uses.source.filter(|source| are_nodes && is_source(source));
         let target = source.map_or(Target::Elem(to), |source| Target::Source(source.value));
         Conversion { value: uses.value, graph: uses.graph, target, readers, from, to }
     };

@@ -63,10 +63,16 @@ pub(super) struct Uses<'a> {
 }
 
 impl<'a> Uses<'a> {
-    /// The input of the `Cast` that makes the value, if all readers can read it instead. An output of a graph
-    /// must be a value that the graph defines.
-    pub(super) fn readable_source(&self) -> Option<CastSource<'a>> {
-        self.source.filter(|_| self.readers.keys().all(|site| site.node.is_some()))
+    /// The input of the `Cast` that makes the value, if all readers of another type can read it instead. An
+    /// output of a graph must be a value that the graph defines, so it has to have the type of the value.
+    pub(super) fn readable_source(&self, sets: &[ElemSet]) -> Option<CastSource<'a>> {
+        let set = |class: &ClassId| sets[class.index()];
+        let can_keep = |(call, reader): (&CallId, &ClassId)| {
+            self.makers.get(call).is_some_and(|maker| !set(maker).intersect(set(reader)).is_empty())
+        };
+        let mut sites = self.readers.iter();
+        self.source
+            .filter(|_| sites.all(|(site, classes)| site.node.is_some() || classes.iter().all(can_keep)))
     }
 }
 

@@ -489,6 +489,11 @@ fn a_value_is_read_before_its_cast() {
     let repair = repaired(&graph(text), Policy::default());
     assert!(repair.is_ok && repair.casts.is_empty());
     assert_eq!((repair.bypassed[0].value.as_str(), repair.bypassed[0].source.as_str()), ("h0", "x"));
+    // An output of the graph keeps the type of the cast, and does not prevent that others read its input.
+    let text = "g (int32[2] x, int32[2] w) => (h, int32[2] y) { h = Cast <to = 11> (x) y = Add(h, w) }";
+    let repair = repaired(&graph(text), Policy::default());
+    assert!(repair.is_ok && repair.casts.is_empty());
+    assert_eq!((repair.bypassed[0].value.as_str(), repair.bypassed[0].source.as_str()), ("h", "x"));
     // The integer is truncated on purpose.
     let text = "g (float[2] x, float[2] w) => (float[2] y) { i = Cast <to = 7> (x) y = Add(i, w) }";
     assert_eq!(nodes(text, Policy::default())[1], "i_as_float = Cast <to = 1> (i)");
