@@ -53,6 +53,7 @@ pub(crate) mod values;
 pub(crate) mod words;
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
@@ -75,6 +76,8 @@ pub struct Domain {
     pub newest: u32,
     /// The positions of its schemas.
     schemas: Range<usize>,
+    /// The positions of the schemas of each operator.
+    operators: HashMap<Box<str>, Range<usize>>,
     /// The end of their lines in [`Table::text`].
     end: usize,
 }
@@ -228,7 +231,7 @@ impl Table {
 
     /// The schemas of one operator, oldest first; empty for an unknown operator or domain.
     pub fn versions(&self, domain: &str, name: &str) -> impl DoubleEndedIterator<Item = &Schema> {
-        let found = self.domain(domain).map(|domain| (domain, self.positions(domain, name)));
+        let found = self.domain(domain).and_then(|domain| Some((domain, domain.operators.get(name)?.clone())));
         found
             .into_iter()
             .flat_map(move |(domain, positions)| positions.map(move |at| self.schema(domain, at)))
@@ -248,22 +251,12 @@ impl Table {
     /// As [`Table::at`], with the rules of the operator.
     pub(crate) fn located(&self, domain: &str, name: &str, opset: i64) -> Located<'_> {
         let Some(domain) = self.domain(domain) else { return Located::UnknownDomain };
-        let positions = self.positions(domain, name);
-        let since = |at: &usize| self.heads[*at].since;
-        let Some(oldest) = positions.clone().next() else { return Located::UnknownOperator };
-        match positions.rev().find(|at| i64::from(since(at)) <= opset) {
+        let Some(positions) = domain.operators.get(name) else { return Located::UnknownOperator };
+        let since = |at: usize| self.heads[at].since;
+        match positions.clone().rev().find(|at| i64::from(since(*at)) <= opset) {
             Some(position) => Located::Schema(self.decoded(domain, position)),
-            None => Located::NewerThanOpset { since: since(&oldest) },
+            None => Located::NewerThanOpset { since: since(positions.start) },
         }
-    }
-
-    /// The positions of an operator's schemas.
-    fn positions(&self, domain: &Domain, name: &str) -> Range<usize> {
-        let Range { start, end } = domain.schemas;
-        let heads = &self.heads[start..end];
-        let first = heads.partition_point(|head| &self.text[head.name.clone()] < name);
-        let count = heads[first..].partition_point(|head| &self.text[head.name.clone()] == name);
-        start + first..start + first + count
     }
 
     fn name(&self, position: usize) -> &str {

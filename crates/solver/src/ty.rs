@@ -144,8 +144,12 @@ impl Types {
     #[must_use]
     pub fn new(universe: Arc<Universe>) -> Self {
         let tensors = (0..u32::from(Elem::LIMIT)).map(|number| Cell::Elems(Holder::Tensor, ElemRef(number)));
+        // Variables follow.
+        let mut cells = Vec::with_capacity(2 * usize::from(Elem::LIMIT));
+        cells.extend(tensors);
+        cells.push(Cell::Error);
         Self {
-            cells: tensors.chain([Cell::Error]).collect(),
+            cells,
             elems: Vec::new(),
             watchers: Watchers::default(),
             composites: Vec::new(),

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -125,7 +126,14 @@ impl Index {
         let here = self.heads.len();
         self.end_domain(start);
         let schemas = here..here;
-        self.domains.push(Domain { name: name.into(), oldest, newest, schemas, end: 0 });
+        self.domains.push(Domain {
+            name: name.into(),
+            oldest,
+            newest,
+            schemas,
+            operators: HashMap::new(),
+            end: 0,
+        });
         words.end()
     }
 
@@ -150,6 +158,10 @@ impl Index {
             Some((Ordering::Equal, since)) if *since >= since_version => return Err(out_of_order()),
             Some((Ordering::Equal, _)) => {}
             Some((Ordering::Less, _)) | None => self.operators += 1,
+        }
+        let at = self.heads.len();
+        if let Some(domain) = self.domains.last_mut() {
+            domain.operators.entry(name.into()).or_insert(at..at).end = at + 1;
         }
         self.last = Some((name.into(), since_version));
         self.heads.push(head);

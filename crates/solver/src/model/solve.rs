@@ -38,6 +38,9 @@ use crate::state::{Core, Payloads};
 use crate::ty::Types;
 use crate::universe::Universe;
 
+/// The number of steps from which a solve looks up earlier applications of rules.
+const MEMO_FROM: usize = 16;
+
 /// The configuration of one pass.
 #[derive(Default)]
 pub(crate) struct Pass {
@@ -176,8 +179,10 @@ impl<'a> Passes<'_, 'a> {
         let mut core = Core::new(Arc::clone(self.universe));
         core.trust = trust;
         core.trace = trace.then(Box::default);
-        // With a trace, each step has its own causes.
-        core.memo = (!trace).then(Box::default);
+        // With a trace, each step has its own causes. A small model hardly repeats a node: its check would
+        // spend more on the memo than on rules.
+        let is_small = body.steps.len() < MEMO_FROM && self.functions.is_empty();
+        core.memo = (!trace && !is_small).then(Box::default);
         core.payloads = match self.conflict {
             SeedConflict::RejectSeed => Payloads::Required,
             SeedConflict::ReportNode => Payloads::Optional,
