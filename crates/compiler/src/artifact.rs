@@ -230,7 +230,7 @@ impl Artifact {
     pub fn load(bytes: &[u8], components: &Bindings) -> Result<Self, LoadError> {
         let mut model: ModelProto =
             typeloom_onnx::messages::read(Bytes::copy_from_slice(bytes)).map_err(not_an_artifact)?;
-        let hex = ir::lookup(&model.metadata_props, INTERFACE).ok_or_else(|| NotAnArtifact::NoInterface)?;
+        let hex = ir::lookup(&model.metadata_props, INTERFACE).ok_or(NotAnArtifact::NoInterface)?;
         let bundle = hex::decode(hex).map_err(|_| NotAnArtifact::InterfaceNotHex)?;
         model.metadata_props.retain(|entry| entry.key() != INTERFACE);
         let functions = functions_of(&mut model, components)?;
