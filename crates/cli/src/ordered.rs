@@ -12,7 +12,7 @@
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Builder;
 use std::time::Duration;
@@ -25,20 +25,11 @@ const STACK: usize = 8 << 20;
 
 /// Threads that work on items.
 pub(crate) struct Pool<T, R> {
-    items: Sender<(u64, T)>,
-    results: Receiver<(u64, Option<R>)>,
-    /// The items without a returned result, the oldest first.
-    pending: VecDeque<Slot<R>>,
-    /// The number of results that were returned.
-    returned: u64,
+    /// Each item with the channel of its result. A thread that panics drops the channel.
+    items: Sender<(T, SyncSender<R>)>,
+    /// The results that were not returned, the oldest first.
+    pending: VecDeque<Receiver<R>>,
     window: usize,
-}
-
-/// The state of a submitted item.
-enum Slot<R> {
-    Waiting,
-    Done(R),
-    Panicked,
 }
 
 /// The answer of [`Pool::next`].
@@ -51,40 +42,22 @@ pub(crate) enum Next<R> {
     Done,
 }
 
-/// Reports a panic of the work on an item.
-struct Sentinel<'s, R> {
-    results: &'s Sender<(u64, Option<R>)>,
-    at: u64,
-}
-
-impl<R> Drop for Sentinel<'_, R> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            // The pool may have been dropped.
-            let _ = self.results.send((self.at, None));
-        }
-    }
-}
-
 impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
     /// Starts threads that do this work.
     pub(crate) fn start(
         jobs: NonZeroUsize,
         work: impl Fn(T) -> R + Send + Sync + 'static,
     ) -> std::io::Result<Self> {
-        let (items, receiver) = channel::<(u64, T)>();
-        let (sender, results) = channel();
+        let (items, receiver) = channel::<(T, SyncSender<R>)>();
         let (receiver, work) = (Arc::new(Mutex::new(receiver)), Arc::new(work));
         for _ in 0..jobs.get() {
-            let (receiver, sender, work) = (Arc::clone(&receiver), sender.clone(), Arc::clone(&work));
+            let (receiver, work) = (Arc::clone(&receiver), Arc::clone(&work));
             let run = move || {
                 loop {
                     let item = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
-                    let Ok((at, item)) = item else { return };
-                    let sentinel = Sentinel { results: &sender, at };
-                    let result = work(item);
-                    drop(sentinel);
-                    if sender.send((at, Some(result))).is_err() {
+                    let Ok((item, result)) = item else { return };
+                    if result.send(work(item)).is_err() {
+                        // The pool was dropped.
                         return;
                     }
                 }
@@ -92,7 +65,7 @@ impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
             Builder::new().name("check".to_owned()).stack_size(STACK).spawn(run)?;
         }
         let window = jobs.get().saturating_mul(WINDOW);
-        Ok(Self { items, results, pending: VecDeque::new(), returned: 0, window })
+        Ok(Self { items, pending: VecDeque::new(), window })
     }
 
     /// Whether a result has to be taken before the next item is submitted.
@@ -102,34 +75,22 @@ impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
 
     /// Passes an item to the threads.
     pub(crate) fn submit(&mut self, item: T) {
-        let at = self.returned + self.pending.len() as u64;
-        self.pending.push_back(Slot::Waiting);
-        // If all threads have panicked, `next` panics too.
-        let _ = self.items.send((at, item));
+        let (sender, receiver) = sync_channel(1);
+        self.pending.push_back(receiver);
+        // If all threads have panicked, the sender is dropped here, and `next` panics too.
+        let _ = self.items.send((item, sender));
     }
 
     /// The result of the oldest item, if it arrives within this time.
     pub(crate) fn next(&mut self, patience: Duration) -> Next<R> {
-        loop {
-            match self.pending.pop_front() {
-                None => return Next::Done,
-                Some(Slot::Done(result)) => {
-                    self.returned += 1;
-                    return Next::Result(result);
-                }
-                Some(Slot::Panicked) => continue_panic(),
-                Some(Slot::Waiting) => self.pending.push_front(Slot::Waiting),
+        let Some(oldest) = self.pending.front() else { return Next::Done };
+        match oldest.recv_timeout(patience) {
+            Ok(result) => {
+                self.pending.pop_front();
+                Next::Result(result)
             }
-            match self.results.recv_timeout(patience) {
-                Ok((at, result)) => {
-                    let slot = usize::try_from(at - self.returned).ok();
-                    if let Some(slot) = slot.and_then(|slot| self.pending.get_mut(slot)) {
-                        *slot = result.map_or(Slot::Panicked, Slot::Done);
-                    }
-                }
-                Err(RecvTimeoutError::Disconnected) => continue_panic(),
-                Err(RecvTimeoutError::Timeout) => return Next::Waiting,
-            }
+            Err(RecvTimeoutError::Disconnected) => continue_panic(),
+            Err(RecvTimeoutError::Timeout) => Next::Waiting,
         }
     }
 }

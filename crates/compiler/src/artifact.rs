@@ -31,7 +31,10 @@ use crate::solve_program::{Solution, solve};
 use crate::stage::{Dispatch, Exported};
 use crate::unit::Unit;
 
+pub mod not_an_artifact;
 mod stamps;
+
+use not_an_artifact::NotAnArtifact;
 
 /// A compiled program.
 #[derive(Clone)]
@@ -49,8 +52,8 @@ pub struct Artifact {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LoadError {
     /// The bytes are not a compiled program.
-    #[error("{message}")]
-    NotAnArtifact { message: String },
+    #[error(transparent)]
+    NotAnArtifact(#[from] NotAnArtifact),
     /// The IR does not type-check.
     #[error(transparent)]
     IllTyped(#[from] BuildError),
@@ -79,8 +82,8 @@ pub enum LoadError {
     },
 }
 
-fn not_an_artifact(reason: impl ToString) -> LoadError {
-    LoadError::NotAnArtifact { message: reason.to_string() }
+fn not_an_artifact(reason: impl Into<NotAnArtifact>) -> LoadError {
+    LoadError::NotAnArtifact(reason.into())
 }
 
 impl LoadError {
@@ -89,7 +92,7 @@ impl LoadError {
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         let code = match self {
             Self::IllTyped(error) => return error.diagnostics(),
-            Self::NotAnArtifact { .. } => Code::MalformedFile,
+            Self::NotAnArtifact(_) => Code::MalformedFile,
             Self::InterfaceDiffers { .. } | Self::Stamp { .. } => Code::ProgramInterface,
             Self::Component { .. } => Code::SlotBinding,
         };
@@ -227,9 +230,8 @@ impl Artifact {
     pub fn load(bytes: &[u8], components: &Bindings) -> Result<Self, LoadError> {
         let mut model: ModelProto =
             typeloom_onnx::messages::read(Bytes::copy_from_slice(bytes)).map_err(not_an_artifact)?;
-        let hex = ir::lookup(&model.metadata_props, INTERFACE)
-            .ok_or_else(|| not_an_artifact("the model contains no interface: it was not compiled"))?;
-        let bundle = hex::decode(hex).map_err(|_| not_an_artifact("the interface is not in hexadecimal"))?;
+        let hex = ir::lookup(&model.metadata_props, INTERFACE).ok_or(NotAnArtifact::NoInterface)?;
+        let bundle = hex::decode(hex).map_err(|_| NotAnArtifact::InterfaceNotHex)?;
         model.metadata_props.retain(|entry| entry.key() != INTERFACE);
         let functions = functions_of(&mut model, components)?;
         let mut pool = Pool::new();
@@ -255,10 +257,10 @@ fn functions_of(
     for entry in &model.metadata_props {
         let Some(name) = entry.key().strip_prefix(FUNCTION) else { continue };
         let program = hex::decode(entry.value())
-            .map_err(|_| not_an_artifact(format!("function `{name}` is not in hexadecimal")))?;
+            .map_err(|_| NotAnArtifact::FunctionNotHex { name: name.to_owned() })?;
         let program = Artifact::load(&program, components)?;
         if !program.functions.is_empty() || functions.insert(name.to_owned(), program).is_some() {
-            return Err(not_an_artifact(format!("function `{name}` has functions or a second program")));
+            return Err(NotAnArtifact::NestedFunctions { name: name.to_owned() }.into());
         }
     }
     model.metadata_props.retain(|entry| !entry.key().starts_with(FUNCTION));
@@ -320,7 +322,7 @@ fn check_interface(
     let name = model.graph.as_ref().map(GraphProto::name).unwrap_or_default();
     let name = if name.is_empty() { interface::MAIN } else { name };
     let Some(claimed) = recorded.get(name) else {
-        return Err(not_an_artifact(format!("the interface has no export `{name}`")));
+        return Err(NotAnArtifact::NoExport { name: name.to_owned() }.into());
     };
     if let Some(model) = stamps::check_nodes(model, components)? {
         typed(&model, components)?;

@@ -7,8 +7,11 @@ use typeloom_module::names::{self, keys};
 use typeloom_onnx::messages::{ModelProto, NodeProto, SharedText};
 use typeloom_onnx::nested;
 use typeloom_ops::catalogue::Standard;
+use typeloom_ops::table::Table;
 use typeloom_solver::catalogue::{Catalogue as _, Lookup};
+use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::model::Mode;
+use typeloom_solver::signature::{AttributeKind, Formal, FormalType};
 use typeloom_types::op::AtomicOpsetDecl;
 
 use crate::error::BuildError;
@@ -16,22 +19,8 @@ use crate::passes::lower::VisibleTypes;
 use crate::program_operators::data_ports;
 use crate::solve_program::solve;
 
-/// Operators that the session runs: their attributes are graphs, they read no elements, or their values are
-/// not tensors of numbers.
-const RUN_BY_SESSION: [&str; 12] = [
-    "Shape",
-    "Size",
-    "If",
-    "Loop",
-    "Scan",
-    "ConcatFromSequence",
-    "SplitToSequence",
-    "StringConcat",
-    "StringNormalizer",
-    "StringSplit",
-    "RegexFullMatch",
-    "TfIdfVectorizer",
-];
+/// Operators that read no elements.
+const OF_SHAPES: [&str; 2] = ["Shape", "Size"];
 
 /// Assigns every ONNX operator without a slot, and every extension operator of the backend, to the slot of a
 /// backend. If the backend stores a single element type, only ONNX nodes whose data has this type are
@@ -95,8 +84,63 @@ fn is_run_by_session(node: &NodeProto, opsets: &[AtomicOpsetDecl]) -> bool {
     let op = node.op_type();
     let is_extension = || opsets.iter().any(|opset| opset.domain == node.domain() && opset.op(op).is_some());
     (!is_onnx(node) && !is_extension())
-        || RUN_BY_SESSION.contains(&op)
-        || op.starts_with("Sequence")
-        || op.starts_with("Optional")
+        || OF_SHAPES.contains(&op)
+        || !computes_numbers(op)
         || ir::metadata(node, names::SLOT_ID).is_some()
+}
+
+/// Whether an operator of ONNX has tensors of numbers as operands and results, and no graphs as attributes.
+/// Other operators are run by the session.
+fn computes_numbers(op: &str) -> bool {
+    let Some(schema) = Table::get().versions("", op).next_back() else { return true };
+    let tensors = |formal: &Formal| match formal.ty {
+        FormalType::Var(at) => schema.type_vars.get(usize::from(at)).map(|variable| variable.allowed.tensor),
+        FormalType::Tensor(elem) => Some(ElemSet::of(elem)),
+    };
+    let is_numeric =
+        |formal: &Formal| tensors(formal).is_some_and(|elems| elems.iter().any(|elem| elem != Elem::STRING));
+    let is_text = |formal: &Formal| {
+        tensors(formal).is_some_and(|elems| elems.contains(Elem::STRING) && !elems.contains(Elem::FLOAT))
+    };
+    let has_graph =
+        schema.attributes.iter().any(|it| matches!(it.kind, AttributeKind::Graph | AttributeKind::Graphs));
+    // Tensors that an optional value can be.
+    let is_optional = op.starts_with("Optional");
+    !has_graph
+        && !is_optional
+        && !schema.inputs.iter().any(is_text)
+        && schema.inputs.iter().chain(&schema.outputs).all(is_numeric)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operators_of_graphs_sequences_and_texts_compute_no_numbers() {
+        let others: Vec<&str> = Table::get().names("").filter(|op| !computes_numbers(op)).collect();
+        let expected = [
+            "ConcatFromSequence",
+            "If",
+            "Loop",
+            "Optional",
+            "OptionalGetElement",
+            "OptionalHasElement",
+            "RegexFullMatch",
+            "Scan",
+            "SequenceAt",
+            "SequenceConstruct",
+            "SequenceEmpty",
+            "SequenceErase",
+            "SequenceInsert",
+            "SequenceLength",
+            "SequenceMap",
+            "SplitToSequence",
+            "StringConcat",
+            "StringNormalizer",
+            "StringSplit",
+            "TfIdfVectorizer",
+        ];
+        assert_eq!(others, expected);
+    }
 }

@@ -11,6 +11,12 @@ use typeloom_solver::diagnostic::{Code, Diagnostic, Location};
 
 use crate::report::CastReport;
 
+pub mod invalid_interface;
+pub mod invalid_program;
+
+use invalid_interface::InvalidInterface;
+use invalid_program::InvalidProgram;
+
 /// Error of a compilation.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BuildError {
@@ -24,8 +30,8 @@ pub enum BuildError {
     #[error("{}", list(.0.iter().map(in_full)))]
     TypeConstraintFailed(Vec<Diagnostic>),
     /// The bytes or messages are not a program.
-    #[error("{message}")]
-    InvalidProgram { message: String },
+    #[error(transparent)]
+    InvalidProgram(#[from] InvalidProgram),
     /// Registered operators are malformed or contradict each other.
     #[error("{}", list(.0))]
     Operators(Vec<RegistryError>),
@@ -110,8 +116,8 @@ pub enum BuildError {
         path: Vec<String>,
     },
     /// The interface cannot be described.
-    #[error("the interface of the program cannot be described: {message}")]
-    Interface { message: String },
+    #[error("the interface of the program cannot be described: {0}")]
+    Interface(#[from] InvalidInterface),
     /// A pass of a user failed.
     #[error("pass `{pass}`: {message}")]
     Pass { pass: String, message: String },
@@ -121,8 +127,8 @@ pub enum BuildError {
 }
 
 impl BuildError {
-    pub(crate) fn interface(error: impl ToString) -> Self {
-        Self::Interface { message: error.to_string() }
+    pub(crate) fn interface(error: impl Into<InvalidInterface>) -> Self {
+        Self::Interface(error.into())
     }
 
     /// Combines errors; `Ok` if there are none.
@@ -149,7 +155,7 @@ impl BuildError {
                 let message = recursion(path);
                 return vec![Diagnostic::new(Code::RecursiveFunction, message, Location::default())];
             }
-            Self::InvalidProgram { .. } => Code::MalformedFile,
+            Self::InvalidProgram(_) => Code::MalformedFile,
             Self::Operators(_) => Code::InvalidModule,
             Self::UnboundSlot { .. }
             | Self::SlotRole { .. }
@@ -159,7 +165,7 @@ impl BuildError {
             Self::NotDispatchable { .. } => Code::UnsupportedNode,
             Self::TooLarge { .. } | Self::TooLong { .. } => Code::ProgramTooLarge,
             Self::NestingTooDeep { .. } => Code::NestingTooDeep,
-            Self::Interface { .. } => Code::ProgramInterface,
+            Self::Interface(_) => Code::ProgramInterface,
             Self::UnknownPass { .. }
             | Self::RequiredPass { .. }
             | Self::WrongStage { .. }
@@ -173,7 +179,7 @@ impl From<ProgramError> for BuildError {
     fn from(error: ProgramError) -> Self {
         match error {
             ProgramError::Authoring(errors) => Self::Authoring(errors),
-            ProgramError::Decode(error) => Self::InvalidProgram { message: error.to_string() },
+            ProgramError::Decode(error) => Self::InvalidProgram(error.into()),
         }
     }
 }
@@ -241,7 +247,8 @@ mod tests {
 
     #[test]
     fn errors_of_the_program_have_diagnostics() {
-        let interface = BuildError::Interface { message: "it is too large".to_owned() };
+        let reserved = InvalidInterface::ReservedName { name: "slot a".to_owned(), prefix: "slot " };
+        let interface = BuildError::Interface(reserved);
         let bound = BuildError::BoundTwice { slot: "compute".to_owned() };
         let node =
             BuildError::NotDispatchable { message: "no kernel".to_owned(), source_line: String::new() };

@@ -13,6 +13,7 @@ use typeloom_solver::universe::Universe;
 use typeloom_solver::value_type::ValueTypes;
 
 use crate::error::BuildError;
+use crate::error::invalid_program::InvalidProgram;
 use crate::program_operators::Operators;
 use crate::unit::Unit;
 
@@ -31,13 +32,11 @@ impl Solution {
 
 /// Solves a program.
 pub(crate) fn solve(model: &ModelProto, bindings: &Bindings, mode: Mode) -> Result<Solution, BuildError> {
-    let universe = Universe::try_standard()
-        .map_err(|error| BuildError::InvalidProgram { message: error.to_string() })?;
+    let universe = Universe::try_standard().map_err(|error| InvalidProgram::from(error.clone()))?;
     let bytes = model.encode_to_vec();
     let operators = Operators::of(model, bindings, universe)?;
     let options = Options { mode, ..Options::default() };
-    let mut checked = model::check(&bytes, &operators, universe, &options)
-        .map_err(|error| BuildError::InvalidProgram { message: error.to_string() })?;
+    let mut checked = model::check(&bytes, &operators, universe, &options).map_err(InvalidProgram::from)?;
     let diagnostics = if checked.is_ok() { Vec::new() } else { diagnose(&mut checked) };
     let interface = Interface::of_checked(&mut checked);
     Ok(Solution { types: ValueTypes::of_program(&mut checked), diagnostics, interface })

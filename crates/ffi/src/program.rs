@@ -185,7 +185,7 @@ fn digest(interface: &Interface) -> std::result::Result<String, Box<dyn std::err
 
 fn load_error(error: LoadError) -> Error {
     let status = match &error {
-        LoadError::NotAnArtifact { .. } => Status::Malformed,
+        LoadError::NotAnArtifact(_) => Status::Malformed,
         LoadError::IllTyped(_) | LoadError::InterfaceDiffers { .. } | LoadError::Stamp { .. } => {
             Status::IllTyped
         }

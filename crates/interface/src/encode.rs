@@ -9,6 +9,7 @@ use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::solution::{Composite, TensorType, Type};
 use typeloom_solver::ty::Constructor;
 use typeloom_solver::universe::Universe;
+use typeloom_types::dtypes;
 
 use crate::leaves::Leaves;
 use crate::{Interface, Parameter};
@@ -29,16 +30,12 @@ pub(crate) const OPEN_COMPOSITE: &str = "open composite";
 pub(crate) const SPARSE: &str = "sparse";
 
 macro_rules! elements {
-    ($($elem:ident $tag:ident),* $(,)?) => { [$((Elem::$elem, Tag::$tag)),*] };
+    ($($(#[$doc:meta])* $dtype:ident / $elem:ident / $tag:ident $facts:tt)*) => {
+        /// The element types with a primitive type in pools.
+        pub(crate) const ELEMENTS: [(Elem, Tag); 28] = [$((Elem::$elem, Tag::$tag)),*];
+    };
 }
-
-/// The element types with a primitive type in pools.
-pub(crate) const ELEMENTS: [(Elem, Tag); 28] = elements![
-    FLOAT F32, UINT8 U8, INT8 I8, UINT16 U16, INT16 I16, INT32 I32, INT64 I64, STRING Str, BOOL Bool,
-    FLOAT16 F16, DOUBLE F64, UINT32 U32, UINT64 U64, COMPLEX64 Complex64, COMPLEX128 Complex128, BFLOAT16 Bf16,
-    FLOAT8E4M3FN F8E4M3Fn, FLOAT8E4M3FNUZ F8E4M3FnUz, FLOAT8E5M2 F8E5M2, FLOAT8E5M2FNUZ F8E5M2FnUz, UINT4 U4,
-    INT4 I4, FLOAT4E2M1 F4E2M1, FLOAT8E8M0 F8E8M0, UINT2 U2, INT2 I2, FLOAT6E2M3 F6E2M3, FLOAT6E3M2 F6E3M2,
-];
+dtypes!(elements);
 
 /// Error of [`Interface::to_pool`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

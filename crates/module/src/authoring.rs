@@ -1,6 +1,7 @@
 //! Errors in the recording of a module.
 
 use typeloom_contracts::role::Role;
+use typeloom_interface::NotAnInterface;
 use typeloom_solver::diagnostic::text::article;
 use typeloom_solver::diagnostic::{Code, Diagnostic, Location, SourceLine};
 
@@ -74,8 +75,8 @@ pub enum AuthoringErrorKind {
     )]
     UnknownExport { name: String, known: String },
     /// An imported export that cannot be called.
-    #[error("`{name}` of the imported module cannot be called: {message}")]
-    NotCallable { name: String, message: String },
+    #[error("`{name}` of the imported module cannot be called: {reason}")]
+    NotCallable { name: String, reason: NotAnInterface },
     /// A bundle without children, or with two children of one name.
     #[error("a bundle needs children with different names, but {message}")]
     BadBundle { message: String },

@@ -12,7 +12,7 @@ use typeloom_contracts::role::Role;
 use typeloom_onnx::messages::{AttributeProto, NodeProto, StringStringEntryProto};
 use typeloom_types::dtype::Dtype;
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
-use typeloom_types::op::{AtomicOpDecl, AtomicOpsetDecl};
+use typeloom_types::op::{AtomicOpDecl, AtomicOpsetDecl, PortDecl};
 
 use crate::graph::operators::method_name;
 use crate::ir::metadata;
@@ -146,22 +146,28 @@ pub fn primitive(method: &str) -> Option<&'static AtomicOpDecl> {
 /// executed as graphs.
 #[must_use]
 pub fn is_primitive_form(node: &NodeProto) -> bool {
-    if !matches!(node.domain(), "" | "ai.onnx") || TENSOR_PRIMITIVES.op(node.op_type()).is_none() {
-        return false;
-    }
+    matches!(node.domain(), "" | "ai.onnx") && fits_primitive(node.op_type(), node)
+}
+
+/// Whether the method of a primitive has the attributes of a node.
+#[must_use]
+pub fn fits_primitive(primitive: &str, node: &NodeProto) -> bool {
+    let Some(AtomicOpDecl { inputs, .. }) = TENSOR_PRIMITIVES.op(primitive) else { return false };
     let int = |name: &str, default: i64| node.find_attribute(name).map_or(default, AttributeProto::i);
-    match node.op_type() {
-        "Add" | "Sub" | "Mul" | "Div" | "Pow" | "MatMul" | "Equal" | "Greater" | "Less" => {
-            node.attribute.is_empty()
-        }
+    match primitive {
         "Reshape" => int("allowzero", 0) == 0 && node.input.len() == 2,
         "Concat" => node.find_attribute("axis").is_some(),
         "Cast" => {
             let to = i32::try_from(int("to", 0)).ok().and_then(Dtype::from_onnx_number);
             to.is_some() && int("saturate", 1) != 0 && node.find_attribute("round_mode").is_none()
         }
-        _ => true,
+        // The former versions have attributes for broadcasting.
+        _ => !is_binary(inputs) || node.attribute.is_empty(),
     }
+}
+
+fn is_binary(inputs: &[PortDecl]) -> bool {
+    matches!(inputs, [a, b] if a.bound == b.bound)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use chrono::{DateTime, SecondsFormat};
 use serde::{Deserialize, Serialize};
 
 /// A time in UTC with a resolution of one second, written as in RFC 3339: `2026-01-31T23:59:59Z`.
@@ -32,34 +33,10 @@ impl Timestamp {
     }
 }
 
-/// Days from the Unix epoch to a date of the Gregorian calendar, by the algorithm `days_from_civil` of
-/// Hinnant (*chrono-Compatible Low-Level Date Algorithms*, 2021).
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let (of_era, of_year) = (year - era * 400, (153 * ((month + 9) % 12) + 2) / 5 + day - 1);
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
-}
-
-/// The date of a number of days from the Unix epoch: the inverse of [`days`].
-fn date(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let of_era = days.rem_euclid(146_097);
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (year + era * 400 + i64::from(month <= 2), month, day)
-}
-
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (year, month, day) = date(self.0.div_euclid(86_400));
-        let second = self.0.rem_euclid(86_400);
-        let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+        let time = DateTime::from_timestamp(self.0, 0).ok_or(fmt::Error)?;
+        f.write_str(&time.to_rfc3339_opts(SecondsFormat::Secs, true))
     }
 }
 
@@ -67,15 +44,10 @@ impl FromStr for Timestamp {
     type Err = TimeError;
 
     fn from_str(text: &str) -> Result<Self, TimeError> {
-        let number = |from: usize, to: usize| -> Result<i64, TimeError> {
-            let digits = text.get(from..to).filter(|part| part.bytes().all(|byte| byte.is_ascii_digit()));
-            digits.and_then(|part| part.parse().ok()).ok_or(TimeError)
-        };
-        let day = days(number(0, 4)?, number(5, 7)?, number(8, 10)?);
-        let time = Self(day * 86_400 + number(11, 13)? * 3600 + number(14, 16)? * 60 + number(17, 19)?);
-        // Fields out of range and wrong separators do not survive the way back.
-        let is_in_range = (0..END).contains(&time.0);
-        if is_in_range && time.to_string() == text { Ok(time) } else { Err(TimeError) }
+        let time = DateTime::parse_from_rfc3339(text).map_err(|_| TimeError)?;
+        let time = Self::from_unix(time.timestamp());
+        // RFC 3339 has other notations of a time.
+        if time.to_string() == text { Ok(time) } else { Err(TimeError) }
     }
 }
 

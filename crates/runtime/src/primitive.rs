@@ -10,8 +10,10 @@ use smallvec::{SmallVec, smallvec};
 use typeloom_contracts::backend::Backend;
 use typeloom_contracts::datum::Datum;
 use typeloom_cpu::attributes::Attributes;
+use typeloom_module::dispatch::fits_primitive;
 use typeloom_onnx::messages::{AttributeProto, NodeProto, TensorProto};
 use typeloom_types::dtype::Dtype;
+use typeloom_types::primitives;
 use typeloom_types::shape::position;
 
 use crate::error::ComponentError;
@@ -61,43 +63,50 @@ pub(crate) trait Operands<T: ToOwned + ?Sized> {
     }
 }
 
+/// Selects the call of a primitive by its form as a node; `None` for forms that have code of their own.
+macro_rules! by_form {
+    ($name:ident $node:ident ([a])) => {
+        Some(unary(B::$name))
+    };
+    ($name:ident $node:ident ([a, b])) => {
+        Some(binary(B::$name))
+    };
+    ($name:ident $node:ident ([a, axes]; keepdims: keepdims)) => {
+        Some(reduction(B::$name, $node))
+    };
+    ($name:ident $node:ident $other:tt) => {
+        None
+    };
+}
+
+macro_rules! decode_uniform {
+    ($($(#[doc = $doc:literal])* $op:literal $name:ident $args:tt -> $out:ty = $form:tt $ports:tt;)*) => {
+        /// Decodes a primitive of which others have the form too.
+        fn decode_uniform<B: Backend<Tensor: ToOwned>>(op: &str, node: &NodeProto) -> Option<Primitive<B>> {
+            match op {
+                $($op => by_form!($name node $form),)*
+                _ => None,
+            }
+        }
+    };
+}
+primitives!(decode_uniform);
+
 /// Decodes the primitive `op` with the attributes of a node; `None` for other operators and for forms that
-/// the primitive does not support, see [`is_primitive_form`](typeloom_module::dispatch::is_primitive_form).
+/// the primitive does not support, see [`fits_primitive`].
 pub(crate) fn decode<B: Backend<Tensor: ToOwned>>(op: &str, node: &NodeProto) -> Option<Primitive<B>> {
+    if !fits_primitive(op, node) {
+        return None;
+    }
+    if let Some(primitive) = decode_uniform(op, node) {
+        return Some(primitive);
+    }
     let int = |name: &str, default: i64| node.find_attribute(name).map_or(default, AttributeProto::i);
     let list = |name: &str| node.find_attribute(name).map(|attribute| attribute.ints.clone());
     let axis = int("axis", 0);
     let axes = list("axes");
-    let binary = |op: Binary<B>| {
-        let run = move |backend: &B, given: &dyn Operands<B::Tensor>| {
-            one(op(backend, &*given.tensor(0)?, &*given.tensor(1)?))
-        };
-        node.attribute.is_empty().then(|| -> Primitive<B> { Box::new(run) })
-    };
-    let unary = |op: Unary<B>| -> Primitive<B> {
-        Box::new(move |backend, given| one(op(backend, &*given.tensor(0)?)))
-    };
     Some(match op {
-        "Add" => binary(B::add)?,
-        "Sub" => binary(B::sub)?,
-        "Mul" => binary(B::mul)?,
-        "Div" => binary(B::div)?,
-        "Pow" => binary(B::pow)?,
-        "MatMul" => binary(B::matmul)?,
-        "Equal" => binary(B::equal)?,
-        "Greater" => binary(B::greater)?,
-        "Less" => binary(B::less)?,
-        "Neg" => unary(B::neg),
-        "Abs" => unary(B::abs),
-        "Sqrt" => unary(B::sqrt),
-        "Exp" => unary(B::exp),
-        "Log" => unary(B::log),
-        "Identity" => unary(B::identity),
-        "ReduceSum" => reduction(B::reduce_sum, node),
-        "ReduceMean" => reduction(B::reduce_mean, node),
-        "ReduceMax" => reduction(B::reduce_max, node),
-        "ReduceMin" => reduction(B::reduce_min, node),
-        "Reshape" if int("allowzero", 0) == 0 && node.input.len() == 2 => Box::new(|backend, given| {
+        "Reshape" => Box::new(|backend, given| {
             let shape = given.ints(1)?.ok_or(ComponentError::Missing(1))?;
             one(backend.reshape(&*given.tensor(0)?, &shape))
         }),
@@ -114,7 +123,7 @@ pub(crate) fn decode<B: Backend<Tensor: ToOwned>>(op: &str, node: &NodeProto) ->
                 one(backend.transpose(&*given.tensor(0)?, &perm))
             })
         }
-        "Concat" if node.find_attribute("axis").is_some() => Box::new(move |backend, given| {
+        "Concat" => Box::new(move |backend, given| {
             let parts = (0..given.count()).map(|at| given.tensor(at)).collect::<Result<Vec<_>, _>>()?;
             let parts: Vec<&B::Tensor> = parts.iter().map(|part| &**part).collect();
             one(backend.concat(&parts, axis))
@@ -153,7 +162,7 @@ pub(crate) fn decode<B: Backend<Tensor: ToOwned>>(op: &str, node: &NodeProto) ->
             let axes = given.ints(1)?.or_else(|| axes.clone()).ok_or(ComponentError::Missing(1))?;
             one(backend.unsqueeze(&*given.tensor(0)?, &axes))
         }),
-        "Cast" if int("saturate", 1) != 0 && node.find_attribute("round_mode").is_none() => {
+        "Cast" => {
             let to = i32::try_from(int("to", 0)).ok().and_then(Dtype::from_onnx_number)?;
             Box::new(move |backend, given| one(backend.cast(&*given.tensor(0)?, to)))
         }
@@ -175,6 +184,14 @@ fn one<T, E: std::error::Error + Send + Sync + 'static>(
     result: Result<T, E>,
 ) -> Result<SmallVec<[T; 1]>, ComponentError> {
     Ok(smallvec![result.map_err(ComponentError::failed)?])
+}
+
+fn unary<B: Backend<Tensor: ToOwned>>(op: Unary<B>) -> Primitive<B> {
+    Box::new(move |backend, given| one(op(backend, &*given.tensor(0)?)))
+}
+
+fn binary<B: Backend<Tensor: ToOwned>>(op: Binary<B>) -> Primitive<B> {
+    Box::new(move |backend, given| one(op(backend, &*given.tensor(0)?, &*given.tensor(1)?)))
 }
 
 fn reduction<B: Backend<Tensor: ToOwned>>(op: Reduction<B>, node: &NodeProto) -> Primitive<B> {

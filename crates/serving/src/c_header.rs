@@ -8,12 +8,16 @@
 //! **Invariant:** identifiers are distinct. Constants and functions append a suffix or prefix of a fixed set
 //! to the identifier of a port, and these identifiers are distinct.
 
+use std::collections::HashMap;
+
+use serde::Serialize;
 use typeloom_types::dtype::{Dtype, DtypeClass};
 
 use crate::Options;
 use crate::c_text::{comment, element, literal};
 use crate::identifier::{Names, c_keywords, constant, variable};
 use crate::signature::{Extent, Port, Side, Signature};
+use crate::template::render;
 
 /// Names that the header uses, and macros of compilers.
 const RESERVED: [&str; 16] = [
@@ -26,120 +30,102 @@ fn fields() -> Names {
     Names::reserving(c_keywords().chain(RESERVED))
 }
 
+#[derive(Serialize)]
+struct Header {
+    name: String,
+    relations: Vec<String>,
+    stem: String,
+    /// The beginning of the names of constants.
+    upper: String,
+    lists: [List; 2],
+}
+
+/// The inputs or the outputs.
+#[derive(Serialize)]
+struct List {
+    side: &'static str,
+    tensors: Vec<Tensor>,
+}
+
+/// A port with its identifiers.
+#[derive(Serialize)]
+struct Tensor {
+    /// The name for a comment.
+    shown: String,
+    /// The type for a comment.
+    shown_type: String,
+    /// The name as a string of C.
+    literal: String,
+    element: &'static str,
+    /// The number of the element type.
+    number: i32,
+    optional: bool,
+    /// The name of the structure.
+    ty: String,
+    /// The beginning of the names of constants.
+    constants: String,
+    /// The name of the function for the number of elements.
+    count: String,
+    /// The name of the field in the structure of all ports.
+    member: String,
+    pointer: String,
+    layout: &'static str,
+    /// The extents, -1 for those that are no numbers; `None` if the rank is unknown.
+    extents: Option<Vec<i64>>,
+    /// The fields for extents that are no numbers, each with its extent for a comment.
+    fields: Vec<(String, String)>,
+    /// The factors of the number of elements.
+    factors: Vec<String>,
+}
+
 /// Writes a header.
 pub(crate) fn write(signature: &Signature, options: &Options) -> String {
     let stem = variable(options.name_or_default(), "model");
-    let upper = stem.to_ascii_uppercase();
-    let mut text = format!(
-        "/* Interface of `{}`, written by `typeloom describe --as c-header`. */\n",
-        comment(options.name_or_default())
-    );
-    for relation in signature.relations() {
-        text.push_str(&format!("/* Not expressed: {}. */\n", comment(&relation)));
-    }
-    text.push_str(&format!(
-        "#ifndef {upper}_INTERFACE_H\n#define {upper}_INTERFACE_H\n\n#include <stdint.h>\n"
-    ));
-    for side in [Side::Input, Side::Output] {
-        let ports: Vec<&Port> =
-            signature.ports().filter(|(of, _)| *of == side).map(|(_, port)| port).collect();
-        text.push_str(&format!(
-            "\n#define {upper}_{}_COUNT {}\n",
-            side.to_string().to_ascii_uppercase(),
-            ports.len()
-        ));
-        let (mut names, mut members) = (Names::default(), fields());
-        let mut all = String::new();
-        for port in ports {
-            let own = names.declare_numbered(constant(&port.name, "PORT"));
-            let name = Named { stem: &stem, side, own: &own };
-            text.push_str(&tensor(port, &name));
-            let member = members.declare_numbered(variable(&port.name, "port"));
-            all.push_str(&format!("  {} {member};\n", name.ty()));
+    let header = Header {
+        name: comment(options.name_or_default()),
+        relations: signature.relations().iter().map(|relation| comment(relation)).collect(),
+        upper: stem.to_ascii_uppercase(),
+        lists: [
+            List { side: "input", tensors: tensors(&signature.inputs, Side::Input, &stem) },
+            List { side: "output", tensors: tensors(&signature.outputs, Side::Output, &stem) },
+        ],
+        stem,
+    };
+    render(include_str!("../templates/c_header.h.txt"), &header)
+}
+
+fn tensors(ports: &[Port], side: Side, stem: &str) -> Vec<Tensor> {
+    let (mut names, mut members) = (Names::default(), fields());
+    let tensor = |port: &Port| {
+        let own = names.declare_numbered(constant(&port.name, "PORT"));
+        let ty = format!("{stem}_{side}_{own}").to_ascii_lowercase();
+        let (fields, factors) = extents(port);
+        Tensor {
+            shown: comment(&port.name),
+            shown_type: comment(&port.to_string()),
+            literal: literal(&port.name),
+            element: port.element.onnx_name(),
+            number: port.element.onnx_number(),
+            optional: port.optional,
+            constants: ty.to_ascii_uppercase(),
+            ty,
+            count: format!("{stem}_count_{side}_{own}").to_ascii_lowercase(),
+            member: members.declare_numbered(variable(&port.name, "port")),
+            pointer: pointer(port.element, side),
+            layout: layout(port.element),
+            extents: port.shape.as_ref().map(|shape| shape.iter().map(Extent::or_minus_one).collect()),
+            fields,
+            factors,
         }
-        if !all.is_empty() {
-            text.push_str(&format!("\ntypedef struct {stem}_{side}s {{\n{all}}} {stem}_{side}s;\n"));
-        }
-    }
-    text + "\n#endif\n"
-}
-
-/// The identifiers of a port.
-struct Named<'n> {
-    /// That of the model.
-    stem: &'n str,
-    side: Side,
-    /// That of the port as a constant.
-    own: &'n str,
-}
-
-impl Named<'_> {
-    fn ty(&self) -> String {
-        format!("{}_{}_{}", self.stem, self.side, self.own).to_ascii_lowercase()
-    }
-
-    fn count(&self) -> String {
-        format!("{}_count_{}_{}", self.stem, self.side, self.own).to_ascii_lowercase()
-    }
-}
-
-fn tensor(port: &Port, name: &Named<'_>) -> String {
-    let (ty, count) = (name.ty(), name.count());
-    let constants = ty.to_ascii_uppercase();
-    let optional = if port.optional { ", optional: `data` is a null pointer if it is omitted" } else { "" };
-    let mut text = format!(
-        "\n/* {} `{}`: {}{optional} */\n",
-        name.side,
-        comment(&port.name),
-        comment(&port.to_string())
-    );
-    let number = port.element.onnx_number();
-    text.push_str(&format!("#define {constants}_NAME {}\n", literal(&port.name)));
-    text.push_str(&format!(
-        "#define {constants}_DTYPE {number} /* {}, as in ONNX */\n",
-        port.element.onnx_name()
-    ));
-    let rank = port.shape.as_ref().map_or("-1".to_owned(), |shape| shape.len().to_string());
-    text.push_str(&format!("#define {constants}_RANK {rank}\n"));
-    if !port.extents().is_empty() {
-        let extents: Vec<String> =
-            port.extents().iter().map(|extent| extent.or_minus_one().to_string()).collect();
-        text.push_str(&format!("#define {constants}_EXTENTS {{{}}}\n", extents.join(", ")));
-    }
-    text.push_str(&format!("#define {constants}_OPTIONAL {}\n", u8::from(port.optional)));
-    let (members, factors) = members(port);
-    text.push_str(&format!(
-        "typedef struct {ty} {{\n  {}data;{}\n",
-        pointer(port.element, name.side),
-        layout(port.element)
-    ));
-    text.push_str(&format!("{members}}} {ty};\n"));
-    text.push_str(&format!(
-        "/* The number of elements. */\nstatic inline int64_t {count}(const {ty} *tensor) {{\n"
-    ));
-    if port.shape.is_none() {
-        text.push_str(
-            "  uint64_t count = 1;\n  uint32_t axis;\n  for (axis = 0; axis < tensor->rank; axis++) {\n",
-        );
-        text.push_str("    count *= (uint64_t)tensor->dims[axis];\n  }\n  return (int64_t)count;\n}\n");
-    } else if factors.is_empty() {
-        text.push_str("  (void)tensor;\n  return 1;\n}\n");
-    } else {
-        let is_used = factors.iter().any(|factor| factor.contains("tensor"));
-        text.push_str(if is_used { "" } else { "  (void)tensor;\n" });
-        text.push_str(&format!("  return (int64_t)({});\n}}\n", factors.join(" * ")));
-    }
-    text
+    };
+    ports.iter().map(tensor).collect()
 }
 
 /// The fields for extents that are no numbers, and the factors of the number of elements.
-fn members(port: &Port) -> (String, Vec<String>) {
-    if port.shape.is_none() {
-        return ("  const int64_t *dims;\n  uint32_t rank;\n".to_owned(), Vec::new());
-    }
+fn extents(port: &Port) -> (Vec<(String, String)>, Vec<String>) {
     let mut names = fields();
-    let (mut text, mut factors) = (String::new(), Vec::new());
-    let mut known: Vec<(&str, String)> = Vec::new();
+    let (mut members, mut factors) = (Vec::new(), Vec::new());
+    let mut known: HashMap<&str, String> = HashMap::new();
     for (axis, extent) in port.extents().iter().enumerate() {
         let member = match extent {
             Extent::Fixed(value) => {
@@ -147,20 +133,20 @@ fn members(port: &Port) -> (String, Vec<String>) {
                 continue;
             }
             Extent::Symbol(symbol) => {
-                if let Some((_, member)) = known.iter().find(|(name, _)| name == symbol) {
+                if let Some(member) = known.get(symbol.as_str()) {
                     factors.push(format!("(uint64_t)tensor->{member}"));
                     continue;
                 }
                 let member = names.declare_numbered(variable(symbol, "symbol"));
-                known.push((symbol, member.clone()));
+                known.insert(symbol, member.clone());
                 member
             }
             Extent::Expression { .. } | Extent::Free => names.declare_numbered(format!("axis_{axis}")),
         };
-        text.push_str(&format!("  int64_t {member}; /* {} */\n", comment(&extent.to_string())));
         factors.push(format!("(uint64_t)tensor->{member}"));
+        members.push((member, comment(&extent.to_string())));
     }
-    (text, factors)
+    (members, factors)
 }
 
 /// The declaration of a pointer to elements up to its name.

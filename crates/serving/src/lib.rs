@@ -44,6 +44,7 @@ mod oip;
 mod openapi;
 mod python;
 mod rust;
+mod template;
 mod textproto;
 mod triton;
 

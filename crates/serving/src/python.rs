@@ -4,12 +4,16 @@
 //! meets and compares the others; the outputs are checked with the symbols of the inputs. Types are annotated
 //! such that `mypy --strict` and `pyright` in strict mode accept the module.
 
+use std::borrow::Cow;
+
+use serde::Serialize;
 use typeloom_onnx::text::{escape, is_unsafe};
 use typeloom_types::dtype::Dtype;
 
 use crate::Options;
 use crate::identifier::{Names, variable};
 use crate::signature::{Extent, Port, Signature};
+use crate::template::render;
 
 /// Names that no field has: keywords, builtins that annotations use, and members of the classes.
 const RESERVED: [&str; 45] = [
@@ -60,126 +64,64 @@ const RESERVED: [&str; 45] = [
     "to_dict",
 ];
 
-const CHECK: &str = r#"
-_Spec = tuple[str, tuple[int | str | None, ...] | None]
+#[derive(Serialize)]
+struct Module<'m> {
+    name: Cow<'m, str>,
+    relations: Vec<String>,
+    uses_numpy: bool,
+    classes: [Class; 2],
+}
 
+/// The class of the inputs or of the outputs.
+#[derive(Serialize)]
+struct Class {
+    name: &'static str,
+    list: &'static str,
+    fields: Vec<Field>,
+}
 
-def _check(name: str, array: npt.NDArray[Any], spec: _Spec, symbols: dict[str, int]) -> None:
-    """Compares an array with its specification, and binds new symbols."""
-    element, shape = spec
-    own = "str" if array.dtype.kind in "OUST" else str(array.dtype)
-    if own != element:
-        raise TypeError(f"{name!r} has elements of {own}, not of {element}")
-    if shape is None:
-        return
-    if len(array.shape) != len(shape):
-        raise ValueError(f"{name!r} has the shape {array.shape}, not {shape}")
-    for extent, expected in zip(array.shape, shape):
-        if isinstance(expected, str):
-            expected = symbols.setdefault(expected, extent)
-        if expected is not None and extent != expected:
-            raise ValueError(f"{name!r} has the shape {array.shape}, not {shape} with {symbols}")
-"#;
-
-const MODEL: &str = r#"
-
-class Model(Protocol):
-    """A model with this interface."""
-
-    def __call__(self, inputs: Inputs, /) -> Outputs: ...
-"#;
+#[derive(Serialize)]
+struct Field {
+    name: String,
+    /// The name of the port as a string of Python.
+    key: String,
+    element: &'static str,
+    shape: String,
+    /// The name and the type for a comment.
+    shown: String,
+    /// The annotation.
+    array: String,
+    optional: bool,
+}
 
 /// Writes a module.
 pub(crate) fn write(signature: &Signature, options: &Options) -> String {
-    let mut text = format!(
-        "# Interface of {}, written by `typeloom describe --as python`.\n",
-        escape(options.name_or_default())
-    );
-    for relation in signature.relations() {
-        text.push_str(&format!("# {}\n", escape(&relation)));
-    }
-    let classes =
-        class("Inputs", "inputs", &signature.inputs) + &class("Outputs", "outputs", &signature.outputs);
-    let numpy = if classes.contains("NDArray[np.") { "import numpy as np\n" } else { "" };
-    text.push_str(&format!(
-        "\
-from __future__ import annotations
-
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
-
-{numpy}import numpy.typing as npt
-{CHECK}{classes}{MODEL}"
-    ));
-    text
+    let classes = [
+        Class { name: "Inputs", list: "inputs", fields: fields(&signature.inputs) },
+        Class { name: "Outputs", list: "outputs", fields: fields(&signature.outputs) },
+    ];
+    let mut all = classes.iter().flat_map(|class| &class.fields);
+    let module = Module {
+        name: escape(options.name_or_default()),
+        relations: signature.relations().iter().map(|relation| escape(relation).into_owned()).collect(),
+        uses_numpy: all.any(|field| field.array.contains("NDArray[np.")),
+        classes,
+    };
+    render(include_str!("../templates/python.py.txt"), &module)
 }
 
-fn class(name: &str, list: &str, ports: &[Port]) -> String {
+fn fields(ports: &[Port]) -> Vec<Field> {
     let mut names = Names::reserving(RESERVED);
-    let fields: Vec<String> =
-        ports.iter().map(|port| names.declare_numbered(variable(&port.name, "port"))).collect();
-    let mut specs = String::new();
-    let mut members = String::new();
-    let (mut to, mut optional, mut from) = (String::new(), String::new(), String::new());
-    for (port, field) in ports.iter().zip(&fields) {
-        let key = literal(&port.name);
-        specs.push_str(&format!("    {key}: (\"{}\", {}),\n", element_name(port.element), shape(port)));
-        let array = array(port.element);
-        let shown = format!("    #: {}: {}\n", escape(&port.name), escape(&port.to_string()));
-        members.push_str(&shown);
-        if port.optional {
-            members.push_str(&format!("    {field}: {array} | None = None\n"));
-            optional.push_str(&format!(
-                "        if self.{field} is not None:\n            arrays[{key}] = self.{field}\n"
-            ));
-            from.push_str(&format!("            {field}=arrays.get({key}),\n"));
-        } else {
-            members.push_str(&format!("    {field}: {array}\n"));
-            to.push_str(&format!("            {key}: self.{field},\n"));
-            from.push_str(&format!("            {field}=arrays[{key}],\n"));
-        }
-    }
-    let upper = name.to_ascii_uppercase();
-    let arguments = if from.is_empty() { "cls()".to_owned() } else { format!("cls(\n{from}        )") };
-    let unused = if from.is_empty() { "        del arrays\n" } else { "" };
-    let literals = if to.is_empty() { "{}".to_owned() } else { format!("{{\n{to}        }}") };
-    format!(
-        r#"
-
-#: The {list} by name: element type and shape.
-_{upper}: dict[str, _Spec] = {{
-{specs}}}
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class {name}:
-    """The {list} of the model."""
-
-{members}
-    def to_dict(self) -> dict[str, npt.NDArray[Any]]:
-        """The arrays by the names of the model, without those that are omitted."""
-        arrays: dict[str, npt.NDArray[Any]] = {literals}
-{optional}        return arrays
-
-    @classmethod
-    def from_dict(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> {name}:
-        """The {list} from arrays by the names of the model."""
-{unused}        return {arguments}
-
-    def check(self, symbols: Mapping[str, int] | None = None) -> dict[str, int]:
-        """Compares the arrays with the model. Returns the extent of each symbol, given some of them.
-
-        Raises:
-            TypeError: an element type differs.
-            ValueError: a shape differs.
-        """
-        bound = dict(symbols or {{}})
-        for name, array in self.to_dict().items():
-            _check(name, array, _{upper}[name], bound)
-        return bound
-"#
-    )
+    let field = |port: &Port| Field {
+        name: names.declare_numbered(variable(&port.name, "port")),
+        key: literal(&port.name),
+        element: element_name(port.element),
+        shape: shape(port),
+        shown: format!("{}: {}", escape(&port.name), escape(&port.to_string())),
+        array: array(port.element),
+        optional: port.optional,
+    };
+    ports.iter().map(field).collect()
 }
 
 fn shape(port: &Port) -> String {

@@ -5,12 +5,16 @@
 //! `check` compares the lengths of the slices with the shapes. Elements that Rust has no type for are given
 //! by their bits; those of less than a byte take one byte each. The module has no dependencies.
 
+use std::borrow::Cow;
+
+use serde::Serialize;
 use typeloom_onnx::text::escape;
 use typeloom_types::dtype::{Dtype, DtypeClass};
 
 use crate::Options;
 use crate::identifier::{Names, variable};
 use crate::signature::{Extent, Port, Side, Signature};
+use crate::template::render;
 
 /// Names that no field has: keywords in lower case, with those that are reserved.
 const KEYWORDS: [&str; 54] = [
@@ -71,136 +75,116 @@ const KEYWORDS: [&str; 54] = [
     "check_tensor",
 ];
 
-const ERROR: &str = "
-/// A tensor whose number of elements is not that of its shape.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ShapeError {
-    /// The name of the tensor.
-    pub name: &'static str,
-    /// The shape.
-    pub shape: Vec<usize>,
-    /// The number of elements.
-    pub elements: usize,
+#[derive(Serialize)]
+struct Module<'m> {
+    name: Cow<'m, str>,
+    relations: Vec<String>,
+    structures: [Structure; 2],
 }
 
-impl std::fmt::Display for ShapeError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, \"{:?} has {} elements, and the shape {:?}\", self.name, self.elements, self.shape)
-    }
+/// The structure of the inputs or of the outputs.
+#[derive(Serialize)]
+struct Structure {
+    name: &'static str,
+    list: &'static str,
+    /// Whether the fields are slices.
+    is_borrowed: bool,
+    has_lifetime: bool,
+    members: Vec<Member>,
+    extents: Vec<ExtentField>,
 }
 
-impl std::error::Error for ShapeError {}
-";
-
-const CHECK: &str = "
-fn check_tensor(name: &'static str, elements: usize, shape: &[usize]) -> Result<(), ShapeError> {
-    let expected = shape.iter().try_fold(1_usize, |count, extent| count.checked_mul(*extent));
-    if expected == Some(elements) {
-        return Ok(());
-    }
-    Err(ShapeError { name, shape: shape.to_vec(), elements })
+/// The field of a tensor.
+#[derive(Serialize)]
+struct Member {
+    field: String,
+    ty: String,
+    /// The name of the port for a comment.
+    shown: String,
+    /// The type of the port for a comment.
+    shown_type: String,
+    /// The name of the port as a string of Rust.
+    literal: String,
+    shape: Shape,
+    optional: bool,
 }
-";
+
+/// A field for an extent that is no number, or for a whole shape.
+#[derive(Serialize)]
+struct ExtentField {
+    field: String,
+    ty: &'static str,
+    shown: String,
+}
 
 /// Writes a module.
 pub(crate) fn write(signature: &Signature, options: &Options) -> String {
-    let mut text = format!(
-        "// Interface of `{}`, written by `typeloom describe --as rust`.\n",
-        escape(options.name_or_default())
-    );
-    for relation in signature.relations() {
-        text.push_str(&format!("// {}\n", escape(&relation)));
-    }
-    text.push_str(&structure(&signature.inputs, Side::Input));
-    text.push_str(&structure(&signature.outputs, Side::Output));
-    let lifetime = if signature.inputs.is_empty() { "" } else { "<'_>" };
-    text.push_str(&format!(
-        "\n/// A model with this interface.\npub trait Model {{\n    /// Error of a run.\n    type Error;\n\n    \
-         /// Runs the model.\n    ///\n    /// # Errors\n    /// If the run fails.\n    \
-         fn run(&self, inputs: Inputs{lifetime}) -> Result<Outputs, Self::Error>;\n}}\n"
-    ));
-    text.push_str(ERROR);
-    if signature.ports().next().is_some() {
-        text.push_str(CHECK);
-    }
-    text
+    let module = Module {
+        name: escape(options.name_or_default()),
+        relations: signature.relations().iter().map(|relation| escape(relation).into_owned()).collect(),
+        structures: [
+            Structure::of(&signature.inputs, Side::Input),
+            Structure::of(&signature.outputs, Side::Output),
+        ],
+    };
+    render(include_str!("../templates/rust.rs.txt"), &module)
 }
 
-fn structure(ports: &[Port], side: Side) -> String {
-    let (name, lifetime) = match side {
-        Side::Input if ports.is_empty() => ("Inputs", ""),
-        Side::Input => ("Inputs", "<'a>"),
-        Side::Output => ("Outputs", ""),
-    };
-    let copy = if side == Side::Input { "Clone, Copy, Debug" } else { "Clone, Debug" };
-    let mut text =
-        format!("\n/// The {side}s of the model.\n#[derive({copy})]\npub struct {name}{lifetime} {{\n");
-    let mut fields = Fields { names: Names::reserving(KEYWORDS), symbols: Vec::new() };
-    let members: Vec<String> =
-        ports.iter().map(|port| fields.names.declare_numbered(variable(&port.name, "port"))).collect();
-    let (mut extents, mut methods, mut checks) = (String::new(), String::new(), String::new());
-    for (port, member) in ports.iter().zip(&members) {
-        let shown = format!("`{}`: {}", escape(&port.name), escape(&port.to_string()));
-        text.push_str(&format!("    /// {shown}\n    pub {member}: {},\n", field_type(port, side)));
-        let shape = fields.shape(port, member, side, &mut extents);
-        methods.push_str(&format!(
-            "\n    /// The shape of `{}`.\n    #[must_use]\n    pub fn {member}_shape(&self) -> {} {{\n        {}\n    }}\n",
-            escape(&port.name),
-            shape.ty,
-            shape.value,
-        ));
-        let check = |elements: &str| {
-            let literal = literal(&port.name);
-            let borrow = if port.shape.is_some() { "&" } else { "" };
-            format!("check_tensor({literal}, {elements}.len(), {borrow}self.{member}_shape())?;")
+impl Structure {
+    fn of(ports: &[Port], side: Side) -> Self {
+        let mut fields =
+            Fields { names: Names::reserving(KEYWORDS), symbols: Vec::new(), extents: Vec::new() };
+        let names: Vec<String> =
+            ports.iter().map(|port| fields.names.declare_numbered(variable(&port.name, "port"))).collect();
+        let member = |(port, field): (_, String)| Member {
+            ty: field_type(port, side),
+            shown: escape(&port.name).into_owned(),
+            shown_type: escape(&port.to_string()).into_owned(),
+            literal: literal(&port.name),
+            shape: fields.shape(port, &field, side),
+            optional: port.optional,
+            field,
         };
-        checks.push_str(&if port.optional {
-            let check = check(member);
-            format!("        if let Some({member}) = self.{member} {{\n            {check}\n        }}\n")
-        } else {
-            format!("        {}\n", check(&format!("self.{member}")))
-        });
+        let members: Vec<Member> = ports.iter().zip(names).map(member).collect();
+        let (name, list) = match side {
+            Side::Input => ("Inputs", "inputs"),
+            Side::Output => ("Outputs", "outputs"),
+        };
+        let is_borrowed = side == Side::Input;
+        let has_lifetime = is_borrowed && !ports.is_empty();
+        Self { name, list, is_borrowed, has_lifetime, members, extents: fields.extents }
     }
-    text.push_str(&extents);
-    text.push_str("}\n");
-    if ports.is_empty() {
-        return text;
-    }
-    let anonymous = if lifetime.is_empty() { "" } else { "<'_>" };
-    let methods = methods.trim_start_matches('\n');
-    text.push_str(&format!("\nimpl {name}{anonymous} {{\n{methods}"));
-    text.push_str(&format!(
-        "\n    /// Compares the number of elements of each tensor with its shape.\n    ///\n    /// # Errors\n    \
-         /// [`ShapeError`] for the first tensor that differs.\n    \
-         pub fn check(&self) -> Result<(), ShapeError> {{\n{checks}        Ok(())\n    }}\n}}\n"
-    ));
-    text
 }
 
 /// The fields of a structure.
 struct Fields<'s> {
     names: Names,
     symbols: Vec<(&'s str, String)>,
+    extents: Vec<ExtentField>,
 }
 
 /// The type of a shape and its value.
+#[derive(Serialize)]
 struct Shape {
     ty: String,
     value: String,
+    /// The operator before a call of the method that passes a slice on.
+    borrow: &'static str,
 }
 
 impl<'s> Fields<'s> {
     /// The shape of a tensor, with new fields for its extents.
-    fn shape(&mut self, port: &'s Port, member: &str, side: Side, extents: &mut String) -> Shape {
+    fn shape(&mut self, port: &'s Port, member: &str, side: Side) -> Shape {
         let Some(shape) = &port.shape else {
             let field = self.names.declare_numbered(format!("{member}_extents"));
-            let ty = if side == Side::Input { "&'a [usize]" } else { "Vec<usize>" };
-            extents.push_str(&format!(
-                "    /// The shape of `{}`.\n    pub {field}: {ty},\n",
-                escape(&port.name)
-            ));
-            let borrow = if side == Side::Input { "" } else { "&" };
-            return Shape { ty: "&[usize]".to_owned(), value: format!("{borrow}self.{field}") };
+            let (ty, borrow) = match side {
+                Side::Input => ("&'a [usize]", ""),
+                Side::Output => ("Vec<usize>", "&"),
+            };
+            let value = format!("{borrow}self.{field}");
+            let shown = format!("shape of `{}`", escape(&port.name));
+            self.extents.push(ExtentField { field, ty, shown });
+            return Shape { ty: "&[usize]".to_owned(), value, borrow: "" };
         };
         let mut values = Vec::with_capacity(shape.len());
         for (axis, extent) in shape.iter().enumerate() {
@@ -224,11 +208,12 @@ impl<'s> Fields<'s> {
                     self.names.declare_numbered(format!("{member}_axis_{axis}"))
                 }
             };
-            let shown = escape(&extent.to_string()).into_owned();
-            extents.push_str(&format!("    /// The extent `{shown}`.\n    pub {field}: usize,\n"));
             values.push(format!("self.{field}"));
+            let shown = format!("extent `{}`", escape(&extent.to_string()));
+            self.extents.push(ExtentField { field, ty: "usize", shown });
         }
-        Shape { ty: format!("[usize; {}]", shape.len()), value: format!("[{}]", values.join(", ")) }
+        let (ty, value) = (format!("[usize; {}]", shape.len()), format!("[{}]", values.join(", ")));
+        Shape { ty, value, borrow: "&" }
     }
 }
 

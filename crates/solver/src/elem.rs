@@ -10,30 +10,23 @@
 use std::num::NonZeroU8;
 
 use typeloom_types::dtype::Dtype;
+use typeloom_types::dtypes;
 
 /// The number of one element type in a universe.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Elem(NonZeroU8);
 
 macro_rules! onnx_elems {
-    ($($name:ident = $dtype:ident),* $(,)?) => {
+    ($($(#[$doc:meta])* $dtype:ident / $elem:ident / $tag:ident $facts:tt)*) => {
         impl Elem {
             $(
                 #[doc = concat!("[`Dtype::", stringify!($dtype), "`].")]
-                pub const $name: Self = Self::of(Dtype::$dtype);
+                pub const $elem: Self = Self::of(Dtype::$dtype);
             )*
         }
     };
 }
-
-onnx_elems! {
-    FLOAT = F32, UINT8 = U8, INT8 = I8, UINT16 = U16, INT16 = I16, INT32 = I32, INT64 = I64, STRING = String,
-    BOOL = Bool, FLOAT16 = F16, DOUBLE = F64, UINT32 = U32, UINT64 = U64, COMPLEX64 = Complex64,
-    COMPLEX128 = Complex128, BFLOAT16 = BF16, FLOAT8E4M3FN = Float8E4M3Fn, FLOAT8E4M3FNUZ = Float8E4M3Fnuz,
-    FLOAT8E5M2 = Float8E5M2, FLOAT8E5M2FNUZ = Float8E5M2Fnuz, UINT4 = Uint4, INT4 = Int4,
-    FLOAT4E2M1 = Float4E2M1, FLOAT8E8M0 = Float8E8M0, UINT2 = Uint2, INT2 = Int2, FLOAT6E2M3 = Float6E2M3,
-    FLOAT6E3M2 = Float6E3M2,
-}
+dtypes!(onnx_elems);
 
 impl Elem {
     /// The largest ONNX element type number.

@@ -42,8 +42,79 @@ struct Facts {
     node: &'static TypeNode,
 }
 
+/// Invokes `$then!` with the rows of the table. The three names are those of the variant of [`Dtype`], of the
+/// constant of the solver, and of the tag in pools. In braces: ONNX's number, the short name, ONNX's name in
+/// lower case, the size in bits, the class, and the leaf.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! dtypes {
-    ($($(#[$doc:meta])* $variant:ident = $number:literal, $name:literal, $onnx:literal, $bits:expr, $class:ident, $node:path;)*) => {
+    ($then:ident) => {
+        $then! {
+            /// 32-bit floats.
+            F32 / FLOAT / F32 { 1, "f32", "float", Some(32), Float, builtin::TYPE_TENSOR_F32 }
+            /// 8-bit unsigned integers.
+            U8 / UINT8 / U8 { 2, "u8", "uint8", Some(8), UnsignedInt, builtin::TYPE_TENSOR_U8 }
+            /// 8-bit signed integers.
+            I8 / INT8 / I8 { 3, "i8", "int8", Some(8), SignedInt, builtin::TYPE_TENSOR_I8 }
+            /// 16-bit unsigned integers.
+            U16 / UINT16 / U16 { 4, "u16", "uint16", Some(16), UnsignedInt, builtin::TYPE_TENSOR_U16 }
+            /// 16-bit signed integers.
+            I16 / INT16 / I16 { 5, "i16", "int16", Some(16), SignedInt, builtin::TYPE_TENSOR_I16 }
+            /// 32-bit signed integers.
+            I32 / INT32 / I32 { 6, "i32", "int32", Some(32), SignedInt, builtin::TYPE_TENSOR_I32 }
+            /// 64-bit signed integers.
+            I64 / INT64 / I64 { 7, "i64", "int64", Some(64), SignedInt, builtin::TYPE_TENSOR_I64 }
+            /// UTF-8 strings.
+            String / STRING / Str { 8, "string", "string", None, String, onnx::TYPE_TENSOR_STRING }
+            /// Truth values, one byte each.
+            Bool / BOOL / Bool { 9, "bool", "bool", Some(8), Bool, builtin::TYPE_TENSOR_BOOL }
+            /// IEEE 754 half-precision floats.
+            F16 / FLOAT16 / F16 { 10, "f16", "float16", Some(16), Float, builtin::TYPE_TENSOR_F16 }
+            /// 64-bit floats.
+            F64 / DOUBLE / F64 { 11, "f64", "double", Some(64), Float, builtin::TYPE_TENSOR_F64 }
+            /// 32-bit unsigned integers.
+            U32 / UINT32 / U32 { 12, "u32", "uint32", Some(32), UnsignedInt, builtin::TYPE_TENSOR_U32 }
+            /// 64-bit unsigned integers.
+            U64 / UINT64 / U64 { 13, "u64", "uint64", Some(64), UnsignedInt, builtin::TYPE_TENSOR_U64 }
+            /// Complex numbers of two 32-bit floats, the real part first.
+            Complex64 / COMPLEX64 / Complex64 { 14, "complex64", "complex64", Some(64), Complex, onnx::TYPE_TENSOR_COMPLEX64 }
+            /// Complex numbers of two 64-bit floats, the real part first.
+            Complex128 / COMPLEX128 / Complex128 { 15, "complex128", "complex128", Some(128), Complex, onnx::TYPE_TENSOR_COMPLEX128 }
+            /// bfloat16 floats.
+            BF16 / BFLOAT16 / Bf16 { 16, "bf16", "bfloat16", Some(16), Float, builtin::TYPE_TENSOR_BF16 }
+            /// 8-bit floats with 4 bits of exponent and 3 of mantissa; finite, with NaN.
+            Float8E4M3Fn / FLOAT8E4M3FN / F8E4M3Fn { 17, "float8e4m3fn", "float8e4m3fn", Some(8), Float, onnx::TYPE_TENSOR_FLOAT8E4M3FN }
+            /// 8-bit floats with 4 bits of exponent and 3 of mantissa; finite, one NaN, no negative zero.
+            Float8E4M3Fnuz / FLOAT8E4M3FNUZ / F8E4M3FnUz { 18, "float8e4m3fnuz", "float8e4m3fnuz", Some(8), Float, onnx::TYPE_TENSOR_FLOAT8E4M3FNUZ }
+            /// 8-bit floats with 5 bits of exponent and 2 of mantissa; with infinities.
+            Float8E5M2 / FLOAT8E5M2 / F8E5M2 { 19, "float8e5m2", "float8e5m2", Some(8), Float, onnx::TYPE_TENSOR_FLOAT8E5M2 }
+            /// 8-bit floats with 5 bits of exponent and 2 of mantissa; finite, one NaN, no negative zero.
+            Float8E5M2Fnuz / FLOAT8E5M2FNUZ / F8E5M2FnUz { 20, "float8e5m2fnuz", "float8e5m2fnuz", Some(8), Float, onnx::TYPE_TENSOR_FLOAT8E5M2FNUZ }
+            /// 4-bit unsigned integers.
+            Uint4 / UINT4 / U4 { 21, "uint4", "uint4", Some(4), UnsignedInt, onnx::TYPE_TENSOR_UINT4 }
+            /// 4-bit signed integers.
+            Int4 / INT4 / I4 { 22, "int4", "int4", Some(4), SignedInt, onnx::TYPE_TENSOR_INT4 }
+            /// 4-bit floats with 2 bits of exponent and 1 of mantissa.
+            Float4E2M1 / FLOAT4E2M1 / F4E2M1 { 23, "float4e2m1", "float4e2m1", Some(4), Float, onnx::TYPE_TENSOR_FLOAT4E2M1 }
+            /// 8-bit powers of two.
+            Float8E8M0 / FLOAT8E8M0 / F8E8M0 { 24, "float8e8m0", "float8e8m0", Some(8), Float, onnx::TYPE_TENSOR_FLOAT8E8M0 }
+            /// 2-bit unsigned integers.
+            Uint2 / UINT2 / U2 { 25, "uint2", "uint2", Some(2), UnsignedInt, onnx::TYPE_TENSOR_UINT2 }
+            /// 2-bit signed integers.
+            Int2 / INT2 / I2 { 26, "int2", "int2", Some(2), SignedInt, onnx::TYPE_TENSOR_INT2 }
+            /// 6-bit floats with 2 bits of exponent and 3 of mantissa.
+            Float6E2M3 / FLOAT6E2M3 / F6E2M3 { 27, "float6e2m3", "float6e2m3", Some(6), Float, onnx::TYPE_TENSOR_FLOAT6E2M3 }
+            /// 6-bit floats with 3 bits of exponent and 2 of mantissa.
+            Float6E3M2 / FLOAT6E3M2 / F6E3M2 { 28, "float6e3m2", "float6e3m2", Some(6), Float, onnx::TYPE_TENSOR_FLOAT6E3M2 }
+        }
+    };
+}
+
+macro_rules! declare_dtypes {
+    ($(
+        $(#[$doc:meta])* $variant:ident / $elem:ident / $tag:ident
+        { $number:literal, $name:literal, $onnx:literal, $bits:expr, $class:ident, $node:path }
+    )*) => {
         /// The type of one element of a tensor.
         ///
         /// The discriminant is the number in ONNX's `TensorProto.DataType`.
@@ -73,65 +144,7 @@ macro_rules! dtypes {
         }
     };
 }
-
-dtypes! {
-    /// 32-bit floats.
-    F32 = 1, "f32", "float", Some(32), Float, builtin::TYPE_TENSOR_F32;
-    /// 8-bit unsigned integers.
-    U8 = 2, "u8", "uint8", Some(8), UnsignedInt, builtin::TYPE_TENSOR_U8;
-    /// 8-bit signed integers.
-    I8 = 3, "i8", "int8", Some(8), SignedInt, builtin::TYPE_TENSOR_I8;
-    /// 16-bit unsigned integers.
-    U16 = 4, "u16", "uint16", Some(16), UnsignedInt, builtin::TYPE_TENSOR_U16;
-    /// 16-bit signed integers.
-    I16 = 5, "i16", "int16", Some(16), SignedInt, builtin::TYPE_TENSOR_I16;
-    /// 32-bit signed integers.
-    I32 = 6, "i32", "int32", Some(32), SignedInt, builtin::TYPE_TENSOR_I32;
-    /// 64-bit signed integers.
-    I64 = 7, "i64", "int64", Some(64), SignedInt, builtin::TYPE_TENSOR_I64;
-    /// UTF-8 strings.
-    String = 8, "string", "string", None, String, onnx::TYPE_TENSOR_STRING;
-    /// Truth values, one byte each.
-    Bool = 9, "bool", "bool", Some(8), Bool, builtin::TYPE_TENSOR_BOOL;
-    /// IEEE 754 half-precision floats.
-    F16 = 10, "f16", "float16", Some(16), Float, builtin::TYPE_TENSOR_F16;
-    /// 64-bit floats.
-    F64 = 11, "f64", "double", Some(64), Float, builtin::TYPE_TENSOR_F64;
-    /// 32-bit unsigned integers.
-    U32 = 12, "u32", "uint32", Some(32), UnsignedInt, builtin::TYPE_TENSOR_U32;
-    /// 64-bit unsigned integers.
-    U64 = 13, "u64", "uint64", Some(64), UnsignedInt, builtin::TYPE_TENSOR_U64;
-    /// Complex numbers of two 32-bit floats, the real part first.
-    Complex64 = 14, "complex64", "complex64", Some(64), Complex, onnx::TYPE_TENSOR_COMPLEX64;
-    /// Complex numbers of two 64-bit floats, the real part first.
-    Complex128 = 15, "complex128", "complex128", Some(128), Complex, onnx::TYPE_TENSOR_COMPLEX128;
-    /// bfloat16 floats.
-    BF16 = 16, "bf16", "bfloat16", Some(16), Float, builtin::TYPE_TENSOR_BF16;
-    /// 8-bit floats with 4 bits of exponent and 3 of mantissa; finite, with NaN.
-    Float8E4M3Fn = 17, "float8e4m3fn", "float8e4m3fn", Some(8), Float, onnx::TYPE_TENSOR_FLOAT8E4M3FN;
-    /// 8-bit floats with 4 bits of exponent and 3 of mantissa; finite, one NaN, no negative zero.
-    Float8E4M3Fnuz = 18, "float8e4m3fnuz", "float8e4m3fnuz", Some(8), Float, onnx::TYPE_TENSOR_FLOAT8E4M3FNUZ;
-    /// 8-bit floats with 5 bits of exponent and 2 of mantissa; with infinities.
-    Float8E5M2 = 19, "float8e5m2", "float8e5m2", Some(8), Float, onnx::TYPE_TENSOR_FLOAT8E5M2;
-    /// 8-bit floats with 5 bits of exponent and 2 of mantissa; finite, one NaN, no negative zero.
-    Float8E5M2Fnuz = 20, "float8e5m2fnuz", "float8e5m2fnuz", Some(8), Float, onnx::TYPE_TENSOR_FLOAT8E5M2FNUZ;
-    /// 4-bit unsigned integers.
-    Uint4 = 21, "uint4", "uint4", Some(4), UnsignedInt, onnx::TYPE_TENSOR_UINT4;
-    /// 4-bit signed integers.
-    Int4 = 22, "int4", "int4", Some(4), SignedInt, onnx::TYPE_TENSOR_INT4;
-    /// 4-bit floats with 2 bits of exponent and 1 of mantissa.
-    Float4E2M1 = 23, "float4e2m1", "float4e2m1", Some(4), Float, onnx::TYPE_TENSOR_FLOAT4E2M1;
-    /// 8-bit powers of two.
-    Float8E8M0 = 24, "float8e8m0", "float8e8m0", Some(8), Float, onnx::TYPE_TENSOR_FLOAT8E8M0;
-    /// 2-bit unsigned integers.
-    Uint2 = 25, "uint2", "uint2", Some(2), UnsignedInt, onnx::TYPE_TENSOR_UINT2;
-    /// 2-bit signed integers.
-    Int2 = 26, "int2", "int2", Some(2), SignedInt, onnx::TYPE_TENSOR_INT2;
-    /// 6-bit floats with 2 bits of exponent and 3 of mantissa.
-    Float6E2M3 = 27, "float6e2m3", "float6e2m3", Some(6), Float, onnx::TYPE_TENSOR_FLOAT6E2M3;
-    /// 6-bit floats with 3 bits of exponent and 2 of mantissa.
-    Float6E3M2 = 28, "float6e3m2", "float6e3m2", Some(6), Float, onnx::TYPE_TENSOR_FLOAT6E3M2;
-}
+dtypes!(declare_dtypes);
 
 impl Dtype {
     /// The leaf for tensors of this element type.

@@ -183,7 +183,7 @@ macro_rules! register_type_node {
 
 /// Declares and registers static nodes.
 macro_rules! nodes {
-    ($($(#[$doc:meta])* $name:ident = $id:literal, $parent:expr, $kind:ident, $ffi:literal, $wire:literal, $denotation:literal;)*) => {
+    ($($(#[$doc:meta])* $name:ident = $id:expr, $parent:expr, $kind:ident, $ffi:expr, $wire:literal, $denotation:expr;)*) => {
         $(
             $(#[$doc])*
             pub static $name: $crate::tree::TypeNode = $crate::tree::TypeNode {

@@ -29,6 +29,7 @@ mod parameters;
 use parameters::{Declarations, at_call};
 
 use crate::error::BuildError;
+use crate::error::invalid_program::InvalidProgram;
 use crate::recursion;
 use crate::solve_program::{failed, solve};
 use crate::stage::{Expanded, Parsed};
@@ -267,8 +268,11 @@ fn unbundle(graph: &mut GraphProto) -> Result<(), BuildError> {
             for (key, output) in ir::keys(&node).iter().zip(&node.output) {
                 let child = names.iter().position(|name| name == key).and_then(|at| children.get(at));
                 let Some(child) = child else {
-                    let message = format!("the bundle has no child `{key}`; it has {}", names.join(", "));
-                    return Err(BuildError::InvalidProgram { message });
+                    return Err(InvalidProgram::NoChild {
+                        key: key.to_string(),
+                        known: names.iter().map(ToString::to_string).collect(),
+                    }
+                    .into());
                 };
                 expanded.push(ir::types_node("Identity", child, output, node.metadata_props.clone()));
             }

@@ -12,6 +12,7 @@ use typeloom_onnx::messages::FunctionProto;
 use typeloom_pool::{Idx, ModuleItem, NotPortable, Pool, TypedModule, Visibility};
 
 use crate::error::BuildError;
+use crate::error::invalid_interface::InvalidInterface;
 use crate::passes::partition::PARTITION_DOMAIN;
 use crate::stage::{Dispatched, Exported};
 
@@ -22,9 +23,7 @@ pub(crate) fn run(dispatched: Dispatched) -> Result<Exported, BuildError> {
     let mut exports: Vec<(String, Idx)> = Vec::new();
     let name = if unit.name().is_empty() { typeloom_interface::MAIN } else { unit.name() };
     if let Some(prefix) = [SLOTS, PARTS].into_iter().find(|prefix| name.starts_with(prefix)) {
-        let message =
-            format!("the name `{name}` begins with `{prefix}`, which is reserved for other exports");
-        return Err(BuildError::Interface { message });
+        return Err(InvalidInterface::ReservedName { name: name.to_owned(), prefix }.into());
     }
     exports.push((name.to_owned(), encode(&interface, &mut pool)?));
     for part in unit.model.functions.iter().filter(|it| it.domain() == PARTITION_DOMAIN) {

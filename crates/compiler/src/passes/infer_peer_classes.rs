@@ -27,6 +27,7 @@ use typeloom_onnx::nested;
 
 use super::peer_list_operators::is_structural;
 use crate::error::BuildError;
+use crate::error::invalid_program::InvalidProgram;
 use crate::report::ReceiveReport;
 use crate::stage::Solved;
 use crate::unit::Unit;
@@ -73,11 +74,7 @@ pub(crate) fn is_wire(node: &NodeProto, op: &str) -> bool {
 
 /// Checks that sends and receives are in the main graph, and that every receive follows a send.
 fn check_sends(graph: &GraphProto) -> Result<(), BuildError> {
-    let invalid = |message: &str, node: &NodeProto| {
-        let location = ir::metadata(node, names::SOURCE_LOCATION)
-            .map_or_else(String::new, |location| format!(" (at {location})"));
-        Err(BuildError::InvalidProgram { message: format!("{message}{location}") })
-    };
+    let location = |node| ir::metadata(node, names::SOURCE_LOCATION).unwrap_or_default().to_owned();
     let sent: HashSet<&str> = graph
         .node
         .iter()
@@ -87,7 +84,7 @@ fn check_sends(graph: &GraphProto) -> Result<(), BuildError> {
         .collect();
     for node in &graph.node {
         if is_wire(node, "Recv") && !node.input.first().is_some_and(|data| sent.contains(data.as_str())) {
-            return invalid("this receive has no matching send", node);
+            return Err(InvalidProgram::NoSend { location: location(node) }.into());
         }
         let mut inside = None;
         for nested in nested::graphs(node) {
@@ -98,30 +95,11 @@ fn check_sends(graph: &GraphProto) -> Result<(), BuildError> {
             });
         }
         if let Some(inner) = inside {
-            let op = node.op_type();
-            return invalid(&format!("a value is sent inside of `{op}`: {}", instead(op)), inner);
+            let op = node.op_type().to_owned();
+            return Err(InvalidProgram::SendInside { op, location: location(inner) }.into());
         }
     }
     Ok(())
-}
-
-/// Returns the reason why a nested graph cannot send, and the code to write instead.
-fn instead(op: &str) -> String {
-    let gives = match op {
-        "If" => "return the value from both branches, and send the result",
-        _ => {
-            "return the values from the body (the values of all iterations can be an output of the loop), and send the result"
-        }
-    };
-    format!(
-        "a branch or loop runs on one class of peers, and a receiving peer does not know whether or how often a value \
-         is sent; {gives}: `let out = g.{}(..); let (data, _) = g.send(&out[0], &peers);`",
-        match op {
-            "If" => "if_",
-            "Scan" => "scan",
-            _ => "loop_",
-        }
-    )
 }
 
 /// The receive of a sent value.

@@ -15,14 +15,14 @@ use typeloom_onnx::nested;
 use typeloom_solver::program::MAX_NESTING;
 
 use crate::error::BuildError;
+use crate::error::invalid_program::InvalidProgram;
 use crate::stage::Parsed;
 
 /// Checks the program and adds the slots that its nodes use.
 pub(crate) fn run(mut parsed: Parsed) -> Result<Parsed, BuildError> {
     let Parsed { unit } = &mut parsed;
-    let invalid = |message: String| BuildError::InvalidProgram { message };
     let Some(graph) = &unit.model.graph else {
-        return Err(invalid("the program has no graph".to_owned()));
+        return Err(InvalidProgram::NoGraph.into());
     };
     let mut deepest = 0;
     nested::each_graph(graph, |_, depth| deepest = deepest.max(depth));
@@ -32,7 +32,7 @@ pub(crate) fn run(mut parsed: Parsed) -> Result<Parsed, BuildError> {
         }
     }
     if deepest > MAX_NESTING {
-        return Err(invalid(format!("graphs are nested more than {MAX_NESTING} deep")));
+        return Err(InvalidProgram::NestedTooDeep.into());
     }
     let mut errors = Vec::new();
     let mut found: IndexMap<String, Vec<Role>> = IndexMap::new();
@@ -47,7 +47,7 @@ pub(crate) fn run(mut parsed: Parsed) -> Result<Parsed, BuildError> {
             }
         }
         Ok(None) => {}
-        Err(message) => errors.push(invalid(message)),
+        Err(error) => errors.push(error.into()),
     };
     nested::each_node(graph, &mut look);
     for node in unit.model.functions.iter().flat_map(|function| &function.node) {
@@ -56,8 +56,8 @@ pub(crate) fn run(mut parsed: Parsed) -> Result<Parsed, BuildError> {
     }
     for (slot, roles) in found {
         let known = unit.slots.get(&slot).map_or(roles[0], |info| info.role);
-        if let Some(role) = roles.into_iter().find(|role| *role != known) {
-            errors.push(invalid(format!("slot `{slot}` is used as {known} and as {role}")));
+        if let Some(other) = roles.into_iter().find(|role| *role != known) {
+            errors.push(InvalidProgram::SlotRoles { slot: slot.clone(), known, other }.into());
         }
         unit.slots.entry(slot).or_insert(SlotInfo { role: known, location: None });
     }
@@ -72,22 +72,22 @@ pub(crate) fn run(mut parsed: Parsed) -> Result<Parsed, BuildError> {
 }
 
 /// Returns the slot of a node and the contract that the node requires; `None` for a node without a slot.
-fn slot_of(node: &NodeProto) -> Result<Option<(&str, Role)>, String> {
-    let op = node.op_type();
+fn slot_of(node: &NodeProto) -> Result<Option<(&str, Role)>, InvalidProgram> {
+    let op = || node.op_type().to_owned();
     let domain = node.domain();
     let of_contract = Role::ALL.iter().find(|role| !domain.is_empty() && role.domain() == domain);
     let Some(slot) = ir::metadata(node, names::SLOT_ID) else {
         return match of_contract {
-            Some(role) => Err(format!("node `{op}` needs a slot: it is an operator of {role}")),
+            Some(role) => Err(InvalidProgram::NoSlot { op: op(), role: *role }),
             None => Ok(None),
         };
     };
     let role = ir::metadata(node, names::REQUIRED_TRAIT).and_then(Role::from_trait_name);
     let Some(role) = role else {
-        return Err(format!("node `{op}` runs on slot `{slot}`, but declares no contract"));
+        return Err(InvalidProgram::NoContract { op: op(), slot: slot.to_owned() });
     };
     if slot.is_empty() {
-        return Err(format!("node `{op}` runs on a slot without a name"));
+        return Err(InvalidProgram::NamelessSlot { op: op() });
     }
     let fits = if role == Role::Backend {
         operators::OPSETS.iter().all(|opset| opset.domain != domain)
@@ -97,9 +97,8 @@ fn slot_of(node: &NodeProto) -> Result<Option<(&str, Role)>, String> {
         role.domain() == domain
     };
     if !fits {
-        return Err(format!(
-            "`{op}` of domain `{domain}` is not an operator of {role}, the contract of slot `{slot}`"
-        ));
+        let (domain, slot) = (domain.to_owned(), slot.to_owned());
+        return Err(InvalidProgram::OtherContract { op: op(), domain, role, slot });
     }
     Ok(Some((slot, role)))
 }

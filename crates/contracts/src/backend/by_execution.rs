@@ -11,9 +11,9 @@ use typeloom_onnx::messages::{
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::op::AtomicOpsetDecl;
+use typeloom_types::primitives;
 
 use super::{Backend, GraphExecutor};
-use crate::primitives;
 
 /// A backend implemented by a graph executor.
 ///
@@ -121,7 +121,7 @@ macro_rules! call {
 }
 
 macro_rules! as_graphs {
-    ($($(#[doc = $doc:literal])* $op:literal $name:ident($($arg:ident: $ty:ty),*) -> $out:ty = $form:tt;)*) => {
+    ($($(#[doc = $doc:literal])* $op:literal $name:ident($($arg:ident: $ty:ty),*) -> $out:ty = $form:tt $ports:tt;)*) => {
         impl<E: GraphExecutor<Tensor: Clone>> Backend for ByExecution<E> {
             type Tensor = E::Tensor;
             type Error = E::Error;

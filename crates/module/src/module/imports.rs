@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use typeloom_onnx::messages::TypeProto;
-use typeloom_pool::{Idx, Pool, TypedModule};
-use typeloom_solver::universe::Universe;
+use typeloom_pool::{Idx, Pool, ReconstructError, TypedModule};
+use typeloom_solver::universe::{Universe, UniverseError};
 
 use crate::authoring::AuthoringErrorKind;
 use crate::graph::Graph;
@@ -16,13 +16,13 @@ use crate::graph::operators::record;
 use crate::graph::value::ValueRef;
 use crate::location::SourceLocation;
 use crate::names::{IMPORT_DOMAIN, PARAMS, PARAMS_NAMES, RESULTS, RESULTS_NAMES};
-use typeloom_interface::{Interface, Parameter};
+use typeloom_interface::{Interface, NotAnInterface, Parameter};
 use typeloom_onnx::messages::IntoAttribute;
 
 /// The signatures of another module's exports, to be called with [`Graph::call_import`].
 #[derive(Clone, Debug, Default)]
 pub struct Imported {
-    exports: BTreeMap<String, Result<Signature, String>>,
+    exports: BTreeMap<String, Result<Signature, NotAnInterface>>,
 }
 
 #[derive(Clone, Debug)]
@@ -40,9 +40,14 @@ struct Formal {
 
 /// Error of exports that cannot be imported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct ImportError {
-    pub message: String,
+#[error(transparent)]
+pub enum ImportError {
+    /// The descriptors are incomplete or malformed.
+    Descriptors(#[from] ReconstructError),
+    /// The bundle does not verify.
+    Bundle(#[from] typeloom_pool::ImportError),
+    /// The registered types are no tree.
+    Universe(#[from] UniverseError),
 }
 
 impl Imported {
@@ -52,7 +57,7 @@ impl Imported {
     /// [`ImportError`] if the descriptors are incomplete or malformed.
     pub fn new(module: &TypedModule) -> Result<Self, ImportError> {
         let mut pool = Pool::new();
-        let exports = module.import(&mut pool).map_err(|error| ImportError { message: error.to_string() })?;
+        let exports = module.import(&mut pool)?;
         Self::of(&pool, exports)
     }
 
@@ -62,15 +67,14 @@ impl Imported {
     /// [`ImportError`] if the bundle does not verify.
     pub fn from_bundle(bytes: &[u8]) -> Result<Self, ImportError> {
         let mut pool = Pool::new();
-        let roots = pool.import(bytes).map_err(|error| ImportError { message: error.to_string() })?;
+        let roots = pool.import(bytes)?;
         Self::of(&pool, roots.into_iter().map(|root| (root.label, root.ty)).collect())
     }
 
     fn of(pool: &Pool, exports: BTreeMap<String, Idx>) -> Result<Self, ImportError> {
-        let universe =
-            Universe::try_standard().map_err(|error| ImportError { message: error.to_string() })?;
-        let signature = |ty: Idx| -> Result<Signature, String> {
-            let interface = Interface::from_pool(pool, ty, universe).map_err(|error| error.to_string())?;
+        let universe = Universe::try_standard().map_err(Clone::clone)?;
+        let signature = |ty: Idx| -> Result<Signature, NotAnInterface> {
+            let interface = Interface::from_pool(pool, ty, universe)?;
             let formals = |list: &[Parameter]| {
                 let formal = |parameter: &Parameter| Formal {
                     name: parameter.name.clone(),
@@ -97,9 +101,9 @@ impl Graph {
         let location = SourceLocation::here();
         let signature = match module.exports.get(name) {
             Some(Ok(signature)) => signature,
-            Some(Err(message)) => {
-                let (name, message) = (name.to_owned(), message.clone());
-                self.recorder.borrow_mut().error(AuthoringErrorKind::NotCallable { name, message }, location);
+            Some(Err(reason)) => {
+                let (name, reason) = (name.to_owned(), reason.clone());
+                self.recorder.borrow_mut().error(AuthoringErrorKind::NotCallable { name, reason }, location);
                 return Vec::new();
             }
             None => {

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NoReturn, TypeAlias, TypeVar, cast
+from operator import methodcaller
+from typing import Any, Generic, NamedTuple, NoReturn, TypeAlias, TypeVar, cast
 
 __all__ = [
     "Applied",
@@ -109,6 +110,10 @@ class Descriptor(Generic[R]):
     """
 
     def _raw(self) -> _Raw:
+        for cls in type(self).__mro__:
+            if cls in _FORMS:
+                kind, fields = _FORMS[cls]
+                return {"kind": kind, **{name: codec.write(getattr(self, name)) for name, codec in fields.items()}}
         raise TypeError("a descriptor is an instance of one of the classes of typeloom.pool, such as Primitive")
 
 
@@ -193,9 +198,6 @@ class Borrowed(Descriptor[R]):
     inner: R
     lifetime: R
 
-    def _raw(self) -> _Raw:
-        return {"kind": "borrowed", "inner": _reference(self.inner), "lifetime": _reference(self.lifetime)}
-
 
 @dataclass(frozen=True, slots=True)
 class Function(Descriptor[R]):
@@ -209,9 +211,6 @@ class Function(Descriptor[R]):
     params: tuple[R, ...]
     returns: R
 
-    def _raw(self) -> _Raw:
-        return {"kind": "function", "params": _references(self.params), "returns": _reference(self.returns)}
-
 
 @dataclass(frozen=True, slots=True)
 class Tuple(Descriptor[R]):
@@ -222,9 +221,6 @@ class Tuple(Descriptor[R]):
     """
 
     elements: tuple[R, ...]
-
-    def _raw(self) -> _Raw:
-        return {"kind": "tuple", "elements": _references(self.elements)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,9 +271,6 @@ class Enum(Descriptor[R]):
     name: str
     variants: tuple[VariantDescriptor[R], ...]
 
-    def _raw(self) -> _Raw:
-        return {"kind": "enum", "name": self.name, "variants": [variant._raw() for variant in self.variants]}
-
 
 @dataclass(frozen=True, slots=True)
 class Applied(Descriptor[R]):
@@ -291,9 +284,6 @@ class Applied(Descriptor[R]):
     name: str
     args: tuple[R, ...]
 
-    def _raw(self) -> _Raw:
-        return {"kind": "applied", "name": self.name, "args": _references(self.args)}
-
 
 @dataclass(frozen=True, slots=True)
 class Opaque(Descriptor[NoReturn]):
@@ -304,9 +294,6 @@ class Opaque(Descriptor[NoReturn]):
     """
 
     name: str
-
-    def _raw(self) -> _Raw:
-        return {"kind": "opaque", "name": self.name}
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,9 +310,6 @@ class Declared(Descriptor[R]):
     params: tuple[str, ...]
     body: R
 
-    def _raw(self) -> _Raw:
-        return {"kind": "declared", "name": self.name, "params": list(self.params), "body": _reference(self.body)}
-
 
 @dataclass(frozen=True, slots=True)
 class Instance(Descriptor[R]):
@@ -339,9 +323,6 @@ class Instance(Descriptor[R]):
     declaration: R
     args: tuple[R, ...]
 
-    def _raw(self) -> _Raw:
-        return {"kind": "instance", "declaration": _reference(self.declaration), "args": _references(self.args)}
-
 
 @dataclass(frozen=True, slots=True)
 class Named(Descriptor[NoReturn]):
@@ -353,9 +334,6 @@ class Named(Descriptor[NoReturn]):
 
     name: str
 
-    def _raw(self) -> _Raw:
-        return {"kind": "named", "name": self.name}
-
 
 @dataclass(frozen=True, slots=True)
 class Rigid(Descriptor[NoReturn]):
@@ -366,9 +344,6 @@ class Rigid(Descriptor[NoReturn]):
     """
 
     name: str
-
-    def _raw(self) -> _Raw:
-        return {"kind": "rigid", "name": self.name}
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,9 +357,6 @@ class Scheme(Descriptor[R]):
 
     vars: tuple[str, ...]
     body: R
-
-    def _raw(self) -> _Raw:
-        return {"kind": "scheme", "vars": list(self.vars), "body": _reference(self.body)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -406,9 +378,6 @@ class Bound(Variable):
     index: int
     sort: str
 
-    def _raw(self) -> _Raw:
-        return {"kind": "bound", "depth": self.depth, "index": self.index, "sort": self.sort}
-
 
 @dataclass(frozen=True, slots=True)
 class Infer(Variable):
@@ -422,9 +391,6 @@ class Infer(Variable):
     number: int
     sort: str
 
-    def _raw(self) -> _Raw:
-        return {"kind": "infer", "number": self.number, "sort": self.sort}
-
 
 @dataclass(frozen=True, slots=True)
 class Lifetime(Descriptor[NoReturn]):
@@ -435,9 +401,6 @@ class Lifetime(Descriptor[NoReturn]):
     """
 
     name: str
-
-    def _raw(self) -> _Raw:
-        return {"kind": "lifetime", "name": self.name}
 
 
 @dataclass(frozen=True, slots=True)
@@ -477,9 +440,6 @@ class Int(Const[NoReturn]):
 
     value: int
 
-    def _raw(self) -> _Raw:
-        return {"kind": "const", "value": self.value}
-
 
 @dataclass(frozen=True, slots=True)
 class Symbol(Const[NoReturn]):
@@ -490,9 +450,6 @@ class Symbol(Const[NoReturn]):
     """
 
     name: str
-
-    def _raw(self) -> _Raw:
-        return {"kind": "symbol", "name": self.name}
 
 
 @dataclass(frozen=True, slots=True)
@@ -507,10 +464,6 @@ class Sum(Const[R]):
     constant: int
     terms: tuple[tuple[int, R], ...]
 
-    def _raw(self) -> _Raw:
-        terms = [(coefficient, _reference(monomial)) for coefficient, monomial in self.terms]
-        return {"kind": "sum", "constant": self.constant, "terms": terms}
-
 
 @dataclass(frozen=True, slots=True)
 class _Operation(Const[R]):
@@ -521,9 +474,6 @@ class _Operation(Const[R]):
     """
 
     of: tuple[R, ...]
-
-    def _raw(self) -> _Raw:
-        return {"kind": type(self).__name__.lower(), "of": _references(self.of)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -589,9 +539,6 @@ class Mod(Const[R]):
 class Unknown(Const[NoReturn]):
     """An unknown extent, which equals no other one."""
 
-    def _raw(self) -> _Raw:
-        return {"kind": "unknown"}
-
 
 @dataclass(frozen=True, slots=True)
 class Recursive(Descriptor[NoReturn]):
@@ -604,9 +551,6 @@ class Recursive(Descriptor[NoReturn]):
 
     group: tuple[Descriptor[Digest | Member], ...]
     member: int
-
-    def _raw(self) -> _Raw:
-        return {"kind": "recursive", "group": [member._raw() for member in self.group], "member": self.member}
 
 
 def _read_reference(raw: Any) -> Any:
@@ -628,43 +572,88 @@ def _variant(raw: _Raw) -> VariantDescriptor[Any]:
     return VariantDescriptor(raw["name"], *_read_fields(raw["fields"]))
 
 
-_READERS: dict[str, Callable[[_Raw], Descriptor[Any]]] = {
-    "borrowed": lambda raw: Borrowed(*_all((raw["inner"], raw["lifetime"]))),
-    "function": lambda raw: Function(_all(raw["params"]), _read_reference(raw["returns"])),
-    "tuple": lambda raw: Tuple(_all(raw["elements"])),
-    "struct": lambda raw: Struct(raw["name"], *_read_fields(raw["fields"])),
-    "enum": lambda raw: Enum(raw["name"], tuple(_variant(variant) for variant in raw["variants"])),
-    "applied": lambda raw: Applied(raw["name"], _all(raw["args"])),
-    "opaque": lambda raw: Opaque(raw["name"]),
-    "declared": lambda raw: Declared(raw["name"], tuple(raw["params"]), _read_reference(raw["body"])),
-    "instance": lambda raw: Instance(_read_reference(raw["declaration"]), _all(raw["args"])),
-    "named": lambda raw: Named(raw["name"]),
-    "rigid": lambda raw: Rigid(raw["name"]),
-    "scheme": lambda raw: Scheme(tuple(raw["vars"]), _read_reference(raw["body"])),
-    "bound": lambda raw: Bound(raw["depth"], raw["index"], raw["sort"]),
-    "infer": lambda raw: Infer(raw["number"], raw["sort"]),
-    "lifetime": lambda raw: Lifetime(raw["name"]),
-    "tensor": lambda raw: Tensor(_read_reference(raw["element"]), _all(raw["dims"])),
-    "tensor_unranked": lambda raw: Tensor(_read_reference(raw["element"]), None),
-    "const": lambda raw: Int(raw["value"]),
-    "symbol": lambda raw: Symbol(raw["name"]),
-    "sum": lambda raw: Sum(raw["constant"], tuple((factor, _read_reference(of)) for factor, of in raw["terms"])),
-    "product": lambda raw: Product(_all(raw["of"])),
-    "min": lambda raw: Min(_all(raw["of"])),
-    "max": lambda raw: Max(_all(raw["of"])),
-    "floor_div": lambda raw: FloorDiv(*_all(raw["of"])),
-    "mod": lambda raw: Mod(*_all(raw["of"])),
-    "unknown": lambda raw: Unknown(),
-    "recursive": lambda raw: Recursive(tuple(read(member) for member in raw["group"]), raw["member"]),
-}
+class _Codec(NamedTuple):
+    """Conversion of a field to the value in the dictionary, and back."""
+
+    write: Callable[[Any], Any]
+    read: Callable[[Any], Any]
+
+
+def _each(write: Callable[[Any], Any], read: Callable[[Any], Any]) -> _Codec:
+    def write_all(values: Sequence[Any]) -> list[Any]:
+        return [write(value) for value in values]
+
+    def read_all(values: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(read(value) for value in values)
+
+    return _Codec(write_all, read_all)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _term(term: tuple[int, Any]) -> tuple[int, object]:
+    return term[0], _reference(term[1])
+
+
+def _read_term(term: tuple[int, Any]) -> tuple[int, Any]:
+    return term[0], _read_reference(term[1])
 
 
 def read(raw: _Raw) -> Descriptor[Any]:
     """The descriptor with the dictionary of the extension module."""
     kind: str = raw["kind"]
-    reader = _READERS.get(kind)
-    if reader is not None:
-        return reader(raw)
-    if kind in ("map", "result"):
-        return TwoChild(kind, *_all(raw["of"]))
-    return Container(kind, _read_reference(raw["of"])) if "of" in raw else Primitive(kind)
+    if kind in _CLASSES:
+        cls, fields = _CLASSES[kind]
+        return cls(*(codec.read(raw[name]) for name, codec in fields.items()))
+    match kind:
+        case "struct":
+            return Struct(raw["name"], *_read_fields(raw["fields"]))
+        case "tensor" | "tensor_unranked":
+            dims = _all(raw["dims"]) if kind == "tensor" else None
+            return Tensor(_read_reference(raw["element"]), dims)
+        case "floor_div":
+            return FloorDiv(*_all(raw["of"]))
+        case "mod":
+            return Mod(*_all(raw["of"]))
+        case "map" | "result":
+            return TwoChild(kind, *_all(raw["of"]))
+        case _:
+            return Container(kind, _read_reference(raw["of"])) if "of" in raw else Primitive(kind)
+
+
+_PLAIN = _Codec(_same, _same)
+_PLAINS = _each(_same, _same)
+_ONE = _Codec(_reference, _read_reference)
+_MANY = _each(_reference, _read_reference)
+_TERMS = _each(_term, _read_term)
+_VARIANTS = _each(methodcaller("_raw"), _variant)
+_GROUP = _each(methodcaller("_raw"), read)
+
+#: The kind of each class, and its fields in order, whose names are the keys of the dictionary. Other classes have a `_raw` of their own.
+_FORMS: dict[type[Descriptor[Any]], tuple[str, dict[str, _Codec]]] = {
+    Borrowed: ("borrowed", {"inner": _ONE, "lifetime": _ONE}),
+    Function: ("function", {"params": _MANY, "returns": _ONE}),
+    Tuple: ("tuple", {"elements": _MANY}),
+    Enum: ("enum", {"name": _PLAIN, "variants": _VARIANTS}),
+    Applied: ("applied", {"name": _PLAIN, "args": _MANY}),
+    Opaque: ("opaque", {"name": _PLAIN}),
+    Declared: ("declared", {"name": _PLAIN, "params": _PLAINS, "body": _ONE}),
+    Instance: ("instance", {"declaration": _ONE, "args": _MANY}),
+    Named: ("named", {"name": _PLAIN}),
+    Rigid: ("rigid", {"name": _PLAIN}),
+    Scheme: ("scheme", {"vars": _PLAINS, "body": _ONE}),
+    Bound: ("bound", {"depth": _PLAIN, "index": _PLAIN, "sort": _PLAIN}),
+    Infer: ("infer", {"number": _PLAIN, "sort": _PLAIN}),
+    Lifetime: ("lifetime", {"name": _PLAIN}),
+    Int: ("const", {"value": _PLAIN}),
+    Symbol: ("symbol", {"name": _PLAIN}),
+    Sum: ("sum", {"constant": _PLAIN, "terms": _TERMS}),
+    Product: ("product", {"of": _MANY}),
+    Min: ("min", {"of": _MANY}),
+    Max: ("max", {"of": _MANY}),
+    Unknown: ("unknown", {}),
+    Recursive: ("recursive", {"group": _GROUP, "member": _PLAIN}),
+}
+_CLASSES = {kind: (cls, fields) for cls, (kind, fields) in _FORMS.items()}

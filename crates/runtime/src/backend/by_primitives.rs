@@ -10,11 +10,11 @@ use std::error::Error;
 
 use typeloom_contracts::backend::{Backend, Primitives};
 use typeloom_contracts::datum::Datum;
-use typeloom_contracts::primitives;
 use typeloom_module::dispatch::is_primitive_form;
 use typeloom_onnx::messages::{AttributeProto, GraphProto, TensorProto};
 use typeloom_types::dtype::Dtype;
 use typeloom_types::op::AtomicOpsetDecl;
+use typeloom_types::primitives;
 
 use crate::convert::{FromDatum, IntoDatum};
 use crate::error::ComponentError;
@@ -67,7 +67,7 @@ impl<T: FromDatum + IntoDatum + Clone> Operands<T> for Given<'_, T> {
 }
 
 macro_rules! forwarded {
-    ($($(#[doc = $doc:literal])* $op:literal $name:ident($($arg:ident: $ty:ty),*) -> $out:ty = $form:tt;)*) => {
+    ($($(#[doc = $doc:literal])* $op:literal $name:ident($($arg:ident: $ty:ty),*) -> $out:ty = $form:tt $ports:tt;)*) => {
         impl<P: Primitives<Tensor: FromDatum + IntoDatum + Clone>> Backend for ByPrimitives<P> {
             type Tensor = P::Tensor;
             type Error = WalkError<P::Error>;

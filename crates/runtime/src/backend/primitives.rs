@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use typeloom_contracts::backend::by_execution::Operand;
 use typeloom_contracts::backend::{Backend, GraphExecutor, Primitives};
 use typeloom_contracts::datum::Datum;
-use typeloom_contracts::{operands, primitives};
+use typeloom_contracts::operands;
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::decode;
@@ -19,6 +19,7 @@ use typeloom_onnx::messages::{AttributeProto, GraphProto, TensorProto};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::op::AtomicOpsetDecl;
+use typeloom_types::primitives;
 
 use super::{Cpu, CpuError, VERSION, expect_tensor};
 
@@ -117,7 +118,7 @@ macro_rules! attributes {
 }
 
 macro_rules! as_kernels {
-    ($($(#[doc = $doc:literal])* $op:literal $name:ident($($arg:ident: $ty:ty),*) -> $out:ty = $form:tt;)*) => {
+    ($($(#[doc = $doc:literal])* $op:literal $name:ident($($arg:ident: $ty:ty),*) -> $out:ty = $form:tt $ports:tt;)*) => {
         impl Primitives for Cpu {
             type Tensor = AnyTensor;
             type Error = CpuError;

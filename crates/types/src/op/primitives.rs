@@ -16,50 +16,126 @@ use crate::tree::builtin::{TYPE_ANY, TYPE_TENSOR, TYPE_TENSOR_BOOL, TYPE_TENSOR_
 pub static TENSOR_PRIMITIVES: AtomicOpsetDecl =
     AtomicOpsetDecl { domain: "ai.onnx", version: 18, ops: TENSOR_PRIMITIVES_OPS };
 
-/// The tensor primitives.
-pub const TENSOR_PRIMITIVES_OPS: &[AtomicOpDecl] = &[
-    binary("Add", BROADCAST_BINARY, &[data("C")]),
-    binary("Sub", BROADCAST_BINARY, &[data("C")]),
-    binary("Mul", BROADCAST_BINARY, &[data("C")]),
-    binary("Div", BROADCAST_BINARY, &[data("C")]),
-    unary("Neg", ELEMENTWISE),
-    unary("Abs", ELEMENTWISE),
-    unary("Sqrt", ELEMENTWISE),
-    op("Pow", &[data("X"), data("Y")], &[data("Z")], POW),
-    unary("Exp", ELEMENTWISE),
-    unary("Log", ELEMENTWISE),
-    op("MatMul", &[data("A"), data("B")], &[data("Y")], MATMUL_BINARY),
-    reduce("ReduceSum"),
-    reduce("ReduceMean"),
-    reduce("ReduceMax"),
-    reduce("ReduceMin"),
-    op("Reshape", &[data("data"), required_ints("shape")], &[data("reshaped")], UNARY_SAME_ELEMENT),
-    op("Transpose", &[data("data")], &[data("transposed")], UNARY_SAME_ELEMENT),
-    op("Concat", &[rest("inputs")], &[data("concat_result")], CONCAT),
-    op(
-        "Slice",
-        &[
-            data("data"),
-            required_indices("starts"),
-            required_indices("ends"),
-            optional_indices("axes"),
-            optional_indices("steps"),
-        ],
-        &[data("output")],
-        SLICE,
-    ),
-    op("Split", &[data("input"), optional_ints("split")], &[rest("outputs")], SPLIT),
-    op("Squeeze", &[data("data"), optional_ints("axes")], &[data("squeezed")], UNARY_SAME_ELEMENT),
-    op("Unsqueeze", &[data("data"), required_ints("axes")], &[data("expanded")], UNARY_SAME_ELEMENT),
-    op("Identity", &[data("input")], &[data("output")], IDENTITY),
-    op("Cast", &[data("input")], &[data("output")], CAST),
-    binary("Equal", COMPARE, &[bools("C")]),
-    binary("Greater", COMPARE, &[bools("C")]),
-    binary("Less", COMPARE, &[bools("C")]),
-    op("Where", &[bools("condition"), data("X"), data("Y")], &[data("output")], WHERE),
-    op("Constant", &[], &[data("output")], CONSTANT),
-    op("Gather", &[data("data"), required_indices("indices")], &[data("output")], GATHER),
-];
+/// Invokes `$then!` with the thirty primitives. A row is the single definition of a primitive: its
+/// documentation, ONNX operator name and method of a backend, the method's form as a node, and its declared
+/// ports and relations. The form is `([inputs]; attribute: value)`, and the list with an entry for each output
+/// if there are several. The calling module must import the names that it uses from the rows, such as
+/// `TensorProto` and `Dtype` in the signatures.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! primitives {
+    ($then:ident) => {
+        $then! {
+            /// `a + b` with broadcasting.
+            "Add" add(a: &Self::Tensor, b: &Self::Tensor) -> Self::Tensor = ([a, b])
+                { [data("A"), data("B")] => [data("C")], BROADCAST_BINARY };
+            /// `a - b` with broadcasting.
+            "Sub" sub(a: &Self::Tensor, b: &Self::Tensor) -> Self::Tensor = ([a, b])
+                { [data("A"), data("B")] => [data("C")], BROADCAST_BINARY };
+            /// `a * b` with broadcasting.
+            "Mul" mul(a: &Self::Tensor, b: &Self::Tensor) -> Self::Tensor = ([a, b])
+                { [data("A"), data("B")] => [data("C")], BROADCAST_BINARY };
+            /// `a / b` with broadcasting; integer division truncates.
+            "Div" div(a: &Self::Tensor, b: &Self::Tensor) -> Self::Tensor = ([a, b])
+                { [data("A"), data("B")] => [data("C")], BROADCAST_BINARY };
+            /// `-a`, elementwise.
+            "Neg" neg(a: &Self::Tensor) -> Self::Tensor = ([a])
+                { [data("X")] => [data("Y")], ELEMENTWISE };
+            /// `|a|`, elementwise.
+            "Abs" abs(a: &Self::Tensor) -> Self::Tensor = ([a])
+                { [data("X")] => [data("Y")], ELEMENTWISE };
+            /// Square root, elementwise.
+            "Sqrt" sqrt(a: &Self::Tensor) -> Self::Tensor = ([a])
+                { [data("X")] => [data("Y")], ELEMENTWISE };
+            /// `a` to the power of `b` with broadcasting; the result has the element type of `a`.
+            "Pow" pow(a: &Self::Tensor, b: &Self::Tensor) -> Self::Tensor = ([a, b])
+                { [data("X"), data("Y")] => [data("Z")], POW };
+            /// `e` to the power of `a`, elementwise.
+            "Exp" exp(a: &Self::Tensor) -> Self::Tensor = ([a])
+                { [data("X")] => [data("Y")], ELEMENTWISE };
+            /// Natural logarithm, elementwise.
+            "Log" log(a: &Self::Tensor) -> Self::Tensor = ([a])
+                { [data("X")] => [data("Y")], ELEMENTWISE };
+            /// Product of matrices, or of stacks of matrices.
+            "MatMul" matmul(a: &Self::Tensor, b: &Self::Tensor) -> Self::Tensor = ([a, b])
+                { [data("A"), data("B")] => [data("Y")], MATMUL_BINARY };
+            /// Sum along the given axes, or along all axes for `None`.
+            "ReduceSum" reduce_sum(a: &Self::Tensor, axes: Option<&[i64]>, keepdims: bool) -> Self::Tensor = ([a, axes]; keepdims: keepdims)
+                { [data("data"), optional_ints("axes")] => [data("reduced")], REDUCE_AXIS };
+            /// Mean along the given axes, or along all axes for `None`.
+            "ReduceMean" reduce_mean(a: &Self::Tensor, axes: Option<&[i64]>, keepdims: bool) -> Self::Tensor = ([a, axes]; keepdims: keepdims)
+                { [data("data"), optional_ints("axes")] => [data("reduced")], REDUCE_AXIS };
+            /// Maximum along the given axes, or along all axes for `None`.
+            "ReduceMax" reduce_max(a: &Self::Tensor, axes: Option<&[i64]>, keepdims: bool) -> Self::Tensor = ([a, axes]; keepdims: keepdims)
+                { [data("data"), optional_ints("axes")] => [data("reduced")], REDUCE_AXIS };
+            /// Minimum along the given axes, or along all axes for `None`.
+            "ReduceMin" reduce_min(a: &Self::Tensor, axes: Option<&[i64]>, keepdims: bool) -> Self::Tensor = ([a, axes]; keepdims: keepdims)
+                { [data("data"), optional_ints("axes")] => [data("reduced")], REDUCE_AXIS };
+            /// Changes the shape and keeps the elements; 0 copies an extent, -1 is inferred.
+            "Reshape" reshape(a: &Self::Tensor, shape: &[i64]) -> Self::Tensor = ([a, shape])
+                { [data("data"), required_ints("shape")] => [data("reshaped")], UNARY_SAME_ELEMENT };
+            /// Permutes the axes.
+            "Transpose" transpose(a: &Self::Tensor, perm: &[i64]) -> Self::Tensor = ([a]; perm: perm)
+                { [data("data")] => [data("transposed")], UNARY_SAME_ELEMENT };
+            /// Concatenates tensors along an axis.
+            "Concat" concat(parts: &[&Self::Tensor], axis: i64) -> Self::Tensor = ([..parts]; axis: axis)
+                { [rest("inputs")] => [data("concat_result")], CONCAT };
+            /// Selects every `steps`-th element from `starts` up to but excluding `ends` along `axes`.
+            "Slice" slice(a: &Self::Tensor, starts: &[i64], ends: &[i64], axes: &[i64], steps: &[i64]) -> Self::Tensor = ([a, starts, ends, axes, steps])
+                { [data("data"), required_indices("starts"), required_indices("ends"), optional_indices("axes"), optional_indices("steps")] => [data("output")], SLICE };
+            /// Splits a tensor into parts of the given sizes along an axis.
+            "Split" split(a: &Self::Tensor, sizes: &[i64], axis: i64) -> Vec<Self::Tensor> = ([a, sizes]; axis: axis; sizes)
+                { [data("input"), optional_ints("split")] => [rest("outputs")], SPLIT };
+            /// Removes the given axes of extent 1, or all axes of extent 1 for `None`.
+            "Squeeze" squeeze(a: &Self::Tensor, axes: Option<&[i64]>) -> Self::Tensor = ([a, axes])
+                { [data("data"), optional_ints("axes")] => [data("squeezed")], UNARY_SAME_ELEMENT };
+            /// Inserts axes of extent 1 at the given positions of the result.
+            "Unsqueeze" unsqueeze(a: &Self::Tensor, axes: &[i64]) -> Self::Tensor = ([a, axes])
+                { [data("data"), required_ints("axes")] => [data("expanded")], UNARY_SAME_ELEMENT };
+            /// Returns its argument.
+            "Identity" identity(a: &Self::Tensor) -> Self::Tensor = ([a])
+                { [data("input")] => [data("output")], IDENTITY };
+            /// Converts the elements to another element type.
+            "Cast" cast(a: &Self::Tensor, dtype: Dtype) -> Self::Tensor = ([a]; to: dtype)
+                { [data("input")] => [data("output")], CAST };
+            /// `a == b`, elementwise with broadcasting.
+            "Equal" equal(a: &Self::Tensor, b: &Self::Tensor) -> Self::Tensor = ([a, b])
+                { [data("A"), data("B")] => [bools("C")], COMPARE };
+            /// `a > b`, elementwise with broadcasting.
+            "Greater" greater(a: &Self::Tensor, b: &Self::Tensor) -> Self::Tensor = ([a, b])
+                { [data("A"), data("B")] => [bools("C")], COMPARE };
+            /// `a < b`, elementwise with broadcasting.
+            "Less" less(a: &Self::Tensor, b: &Self::Tensor) -> Self::Tensor = ([a, b])
+                { [data("A"), data("B")] => [bools("C")], COMPARE };
+            /// Selects `a` where the condition is true and `b` elsewhere, with broadcasting.
+            "Where" where_(condition: &Self::Tensor, a: &Self::Tensor, b: &Self::Tensor) -> Self::Tensor = ([condition, a, b])
+                { [bools("condition"), data("X"), data("Y")] => [data("output")], WHERE };
+            /// Creates a tensor from a constant.
+            "Constant" constant(value: &TensorProto) -> Self::Tensor = ([]; value: value)
+                { [] => [data("output")], CONSTANT };
+            /// Selects the entries at `indices` along an axis.
+            "Gather" gather(data: &Self::Tensor, indices: &Self::Tensor, axis: i64) -> Self::Tensor = ([data, indices]; axis: axis)
+                { [data("data"), required_indices("indices")] => [data("output")], GATHER };
+        }
+    };
+}
+
+macro_rules! declare_operators {
+    ($(
+        $(#[doc = $doc:literal])* $op:literal $name:ident $args:tt -> $out:ty = $form:tt
+        { $inputs:expr => $outputs:expr, $relations:expr };
+    )*) => {
+        /// The tensor primitives.
+        pub const TENSOR_PRIMITIVES_OPS: &[AtomicOpDecl] = &[$(AtomicOpDecl {
+            name: $op,
+            inputs: &$inputs,
+            outputs: &$outputs,
+            kind: AtomicOpKind::Pure,
+            type_relations: $relations,
+        }),*];
+    };
+}
+primitives!(declare_operators);
 
 /// The exponent may have a different element type than the base.
 const POW: &[TypeRelation] = &[
@@ -99,31 +175,6 @@ const GATHER: &[TypeRelation] = &[
     TypeRelation::SameElementType(&[Input(0), Output(0)]),
     TypeRelation::Custom { name: "gather.indices", run: |cx| indices(cx, Input(1)).into() },
 ];
-
-const fn op(
-    name: &'static str,
-    inputs: &'static [PortDecl],
-    outputs: &'static [PortDecl],
-    type_relations: &'static [TypeRelation],
-) -> AtomicOpDecl {
-    AtomicOpDecl { name, inputs, outputs, kind: AtomicOpKind::Pure, type_relations }
-}
-
-const fn binary(
-    name: &'static str,
-    type_relations: &'static [TypeRelation],
-    outputs: &'static [PortDecl],
-) -> AtomicOpDecl {
-    op(name, const { &[data("A"), data("B")] }, outputs, type_relations)
-}
-
-const fn unary(name: &'static str, type_relations: &'static [TypeRelation]) -> AtomicOpDecl {
-    op(name, const { &[data("X")] }, const { &[data("Y")] }, type_relations)
-}
-
-const fn reduce(name: &'static str) -> AtomicOpDecl {
-    op(name, const { &[data("data"), optional_ints("axes")] }, const { &[data("reduced")] }, REDUCE_AXIS)
-}
 
 const fn data(name: &'static str) -> PortDecl {
     PortDecl::required(name, &TYPE_ANY)

@@ -78,7 +78,7 @@ fn a_program_that_differs_from_its_interface_is_rejected() {
     let mut model = ModelProto::decode(&file()[..]).expect("it is a model");
     model.metadata_props.clear();
     let error = Artifact::load(&model.encode_to_vec(), &components()).err();
-    assert!(matches!(error, Some(LoadError::NotAnArtifact { .. })));
+    assert!(matches!(error, Some(LoadError::NotAnArtifact(_))));
 }
 
 #[test]
