@@ -5,7 +5,7 @@
 Methods: `memory` and `memory-values` call the C++ inference on bytes read beforehand, without and with
 propagation of values; `file` calls it on paths and so reads and writes files. All are strict and check
 types. A call is repeated until the calls have taken LEAST nanoseconds, and NANOSECONDS is their mean. PEAK is the most memory this process ever held, IDLE what it had held at most before this request, in bytes.
-The protocol is spoken by `src/server.rs` on the other side.
+The other side of the protocol is `src/contender.rs`.
 """
 
 import os

@@ -1,4 +1,4 @@
-//! Serving side of the protocol: one contender with one model in one process.
+//! Serving side of the protocol of the runtime benchmark: one contender with one model in one process.
 //!
 //! `run N` runs the model N times and returns the total in nanoseconds. `memory` returns the peak memory of
 //! the process and its memory before the model was loaded, in bytes. `output` returns the bits of the
@@ -10,7 +10,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use typeloom_bench_process::{one_line, peak, reset_peak};
+
+use crate::memory::{peak, reset_peak};
+use crate::one_line;
 
 /// A loaded model with its inputs; returns the elements of the first output on request.
 pub type Running = Box<dyn FnMut(Wanted) -> Result<Vec<f32>>>;

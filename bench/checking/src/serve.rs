@@ -9,12 +9,10 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use typeloom_bench_process::{one_line, peak};
+use typeloom_bench_process::memory::peak;
+use typeloom_bench_process::one_line;
 
-#[cfg(feature = "facade")]
-use crate::ours;
-#[cfg(feature = "peer")]
-use crate::peer;
+use crate::{ours, peer};
 
 /// The measured operation on the model of a request.
 type Call = Box<dyn FnMut() -> Result<()>>;
@@ -22,14 +20,9 @@ type Call = Box<dyn FnMut() -> Result<()>>;
 /// Answers requests for one contender until the input ends.
 pub fn serve(contender: &str) -> Result<()> {
     let version = match contender {
-        #[cfg(feature = "facade")]
         "typeloom" => ours::VERSION,
-        #[cfg(feature = "peer")]
         "peer" => peer::VERSION,
-        other => {
-            println!("built without {other}");
-            return Ok(());
-        }
+        other => bail!("there is no contender {other}"),
     };
     let mut replies = io::stdout().lock();
     writeln!(replies, "ready\t{version}")?;
@@ -53,14 +46,11 @@ pub fn serve(contender: &str) -> Result<()> {
 /// The call that a request names. A file is read now for a method that starts from memory.
 fn call(contender: &str, method: &str, path: PathBuf) -> Result<Call> {
     Ok(match (contender, method) {
-        #[cfg(feature = "facade")]
         ("typeloom", "file") => Box::new(move || ours::check_file(&path)),
-        #[cfg(feature = "facade")]
         ("typeloom", "memory") => {
             let model = std::fs::read(path)?;
             Box::new(move || ours::check_bytes(&model))
         }
-        #[cfg(feature = "peer")]
         ("peer", "file") => Box::new(move || peer::load_file(&path)),
         _ => bail!("{contender} has no method {method} for {}", path.display()),
     })

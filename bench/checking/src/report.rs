@@ -3,9 +3,10 @@
 use std::fmt::Write;
 use std::time::Duration;
 
+use typeloom_bench_process::machine;
+
 use crate::contender::Contender;
 use crate::families::{Family, grouped};
-use crate::machine;
 use crate::measure::{METHODS, Row, Timing, ours, position};
 use crate::targets;
 

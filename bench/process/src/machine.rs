@@ -4,6 +4,7 @@
 use std::{env, fs, thread};
 
 /// Processor, cores, memory and system.
+#[must_use]
 pub fn describe() -> String {
     let processor = field("/proc/cpuinfo", "model name").unwrap_or_else(|| env::consts::ARCH.to_owned());
     let cores = thread::available_parallelism().map_or(1, usize::from);

@@ -8,7 +8,7 @@ use super::{Case, Model, Scale};
 /// The nine networks of the recorded cases, if available.
 pub(super) fn light(_: Scale) -> io::Result<Vec<Case>> {
     let cases = env::var_os("TYPELOOM_CONFORMANCE")
-        .map_or_else(|| here().join("../../shared/conformance"), PathBuf::from)
+        .map_or_else(|| here().join("../../../shared/conformance"), PathBuf::from)
         .join("backend/light");
     if !cases.is_dir() {
         eprintln!("  no recorded cases here; set TYPELOOM_CONFORMANCE to their folder");
@@ -19,7 +19,7 @@ pub(super) fn light(_: Scale) -> io::Result<Vec<Case>> {
 
 /// The models of this repository.
 pub(super) fn models(_: Scale) -> io::Result<Vec<Case>> {
-    folder(&here().join("../models"))
+    folder(&here().join("../../models"))
 }
 
 fn here() -> &'static Path {

@@ -1,6 +1,6 @@
 """Compares `typeloom.check` with the command of the same package, without the start of its process.
 
-    python bench/python/check.py [MODEL ...]
+    cargo run --release -- package [MODEL ...]
 
 Runs are interleaved; the table has medians in milliseconds. `start` is `typeloom --version`; `command` is the whole command minus
 `start`. `import` is the start of an interpreter that imports the package, minus one that does not. Without arguments, the models are

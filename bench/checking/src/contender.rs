@@ -1,19 +1,19 @@
 //! Contender processes, each of which answers one request at a time.
 //!
-//! Separate processes isolate the results from crashes, hangs and leaks of other contenders, and allow memory
-//! to be measured per contender. **Invariant:** a process that timed out or died receives no further
+//! **Invariant:** a process that timed out or died receives no further
 //! requests; the next request starts a new one.
 
-use std::io::{BufRead, BufReader, Write};
+use std::env;
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::process::Command;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
-use std::{env, thread};
 
 use anyhow::{Context, Result, bail};
+use typeloom_bench_process::{KEEP_PAGES, Process};
 
-use crate::python;
+/// The server of the reference.
+const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/reference.py");
 
 /// The measured implementations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,18 +39,20 @@ impl Contender {
 
     fn command(self, pages: Pages) -> Result<Command> {
         let mut command = match self {
-            Self::Reference => python::command(&["reference.py"]),
+            Self::Reference => {
+                let mut command = Command::new(env::var_os("TYPELOOM_PYTHON").context("no Python")?);
+                command.arg(REFERENCE);
+                command
+            }
             Self::Typeloom | Self::Peer => {
                 let mut command = Command::new(env::current_exe()?);
                 command.args(["serve", self.name()]);
                 command
             }
         };
-        match pages {
-            Pages::Kept => command.envs(KEEP_PAGES),
-            Pages::Returned => &mut command,
-        };
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        if pages == Pages::Kept {
+            command.envs(KEEP_PAGES);
+        }
         Ok(command)
     }
 }
@@ -63,11 +65,6 @@ pub enum Pages {
     /// Default: returns them at the allocator's discretion.
     Returned,
 }
-
-/// By default, the GNU allocator keeps the pages of small requests and returns those of large ones, so only
-/// large models would pay for new pages in every run.
-const KEEP_PAGES: [(&str, &str); 2] =
-    [("MALLOC_MMAP_MAX_", "0"), ("MALLOC_TRIM_THRESHOLD_", "18446744073709551615")];
 
 /// Result of one request.
 #[derive(Clone, Debug)]
@@ -93,9 +90,7 @@ pub struct Answer {
 }
 
 pub struct Server {
-    process: Child,
-    requests: ChildStdin,
-    replies: Receiver<String>,
+    process: Process,
     /// Name and version that the contender reports.
     pub version: String,
 }
@@ -103,48 +98,26 @@ pub struct Server {
 impl Server {
     /// Starts the process and waits until it is ready.
     pub fn start(contender: Contender, pages: Pages) -> Result<Self> {
-        let mut process = contender.command(pages)?.spawn().context("cannot start the process")?;
-        let requests = process.stdin.take().context("the process has no input")?;
-        let output = process.stdout.take().context("the process has no output")?;
-        let (sender, replies) = channel();
-        thread::spawn(move || {
-            for line in BufReader::new(output).lines().map_while(Result::ok) {
-                if sender.send(line).is_err() {
-                    break;
-                }
-            }
-        });
-        let mut server = Self { process, requests, replies, version: String::new() };
-        match server.replies.recv_timeout(Duration::from_secs(60)).as_deref().map(str::to_owned) {
-            Ok(line) => match line.strip_prefix("ready\t") {
-                Some(version) => version.clone_into(&mut server.version),
-                None => bail!("unexpected reply `{line}`"),
-            },
-            Err(_) => bail!("the process did not start in time"),
+        let process = Process::start(&mut contender.command(pages)?)?;
+        let line = process.reply(Duration::from_secs(60)).context("the process did not start in time")?;
+        match line.strip_prefix("ready\t") {
+            Some(version) => Ok(Self { process, version: version.to_owned() }),
+            None => bail!("unexpected reply `{line}`"),
         }
-        Ok(server)
     }
 
     /// Sends one request, which repeats its call for at least the time `least`. After any result except an
     /// answer or a rejection, the server must not be used again.
     pub fn ask(&mut self, method: &str, model: &Path, least: Duration, limit: Duration) -> Outcome {
-        let request = format!("{method}\t{}\t{}\n", model.display(), least.as_nanos());
-        if self.requests.write_all(request.as_bytes()).and_then(|()| self.requests.flush()).is_err() {
+        let request = format!("{method}\t{}\t{}", model.display(), least.as_nanos());
+        if self.process.send(&request).is_err() {
             return Outcome::Crashed;
         }
-        match self.replies.recv_timeout(limit) {
+        match self.process.reply(limit) {
             Ok(line) => reply(&line).unwrap_or(Outcome::Crashed),
             Err(RecvTimeoutError::Timeout) => Outcome::TooSlow,
             Err(RecvTimeoutError::Disconnected) => Outcome::Crashed,
         }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // Both calls fail only if the process has already ended.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 
