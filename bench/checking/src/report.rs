@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn the_recorded_report_has_the_same_introduction() {
-        assert!(include_str!("../results/checking.md").starts_with(INTRODUCTION));
+        assert!(include_str!("../../results/checking.md").starts_with(INTRODUCTION));
     }
 
     #[test]
