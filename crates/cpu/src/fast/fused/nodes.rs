@@ -7,8 +7,8 @@ use typeloom_types::dtype::Dtype;
 use super::{Dequantised, Node, Operand};
 use crate::attributes::{Attribute, Attributes};
 use crate::call::Call;
+use crate::fast::product::integer::Bytes;
 use crate::ops::find;
-use crate::product::integer::Bytes;
 
 /// The single element of an `f32` tensor.
 pub(super) fn scalar(tensor: &AnyTensor) -> Option<f32> {

@@ -6,8 +6,10 @@
 //! frame, and the elements of all windows are one range of it, which a loop with a constant number of
 //! accumulators visits. The range includes the elements between the last window of a row and the first of the
 //! next; their results are dropped.
+//!
+//! Plain form: the loops over the elements of windows in `ops::pool` and `planes`, which take all other windows.
 
-use super::sliding::Windows;
+use crate::ops::sliding::Windows;
 use crate::shape::{count, each_index, strides};
 use crate::work;
 
@@ -25,7 +27,7 @@ struct Part {
 }
 
 /// The layout of the frame of a plane.
-pub(super) struct Polyphase {
+pub(crate) struct Polyphase {
     /// Offset of each source row, and of its elements of the first phase in the frame.
     rows: Vec<(usize, usize)>,
     /// The elements of a source row for each phase of the last axis.
@@ -47,7 +49,7 @@ pub(super) struct Polyphase {
 
 impl Polyphase {
     /// The layout for these windows; `None` if most of the work would be for dropped windows.
-    pub(super) fn of(windows: &Windows) -> Option<Self> {
+    pub(crate) fn of(windows: &Windows) -> Option<Self> {
         let last = windows.input.len().checked_sub(1)?;
         let reach = windows.reach();
         if windows.output.contains(&0) || windows.input.contains(&0) {
@@ -117,33 +119,33 @@ impl Polyphase {
     }
 
     /// Number of elements of a plane.
-    pub(super) fn plane(&self) -> usize {
+    pub(crate) fn plane(&self) -> usize {
         self.plane
     }
 
     /// Number of windows of a plane.
-    pub(super) fn windows(&self) -> usize {
+    pub(crate) fn windows(&self) -> usize {
         self.lines.len() * self.width
     }
 
     /// Number of operations for a plane.
-    pub(super) fn work(&self) -> usize {
+    pub(crate) fn work(&self) -> usize {
         self.columns * self.taps.len()
     }
 
     /// Number of elements of a frame.
-    pub(super) fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         self.size
     }
 
     /// Number of results of [`Polyphase::fold`].
-    pub(super) fn columns(&self) -> usize {
+    pub(crate) fn columns(&self) -> usize {
         self.columns
     }
 
     /// Copies a function of the elements of a plane to a frame. The padding of the frame is not written.
     #[inline(always)]
-    pub(super) fn fill<T: Copy, A>(&self, plane: &[T], frame: &mut [A], each: impl Fn(T) -> A) {
+    pub(crate) fn fill<T: Copy, A>(&self, plane: &[T], frame: &mut [A], each: impl Fn(T) -> A) {
         for (source, target) in &self.rows {
             for part in &self.parts {
                 let from = &plane[source + part.source..];
@@ -162,7 +164,7 @@ impl Polyphase {
     /// For every window, folds its elements in the order of the kernel positions, whose numbers `each`
     /// receives.
     #[inline(always)]
-    pub(super) fn fold<T: Copy, A: Copy>(
+    pub(crate) fn fold<T: Copy, A: Copy>(
         &self,
         frame: &[T],
         first: A,
@@ -183,7 +185,7 @@ impl Polyphase {
 
     /// Calls a function with the results of each row of windows and the row of the output plane.
     #[inline(always)]
-    pub(super) fn each_line<T, A>(
+    pub(crate) fn each_line<T, A>(
         &self,
         results: &[A],
         out: &mut [T],

@@ -24,13 +24,13 @@ use crate::attributes::Attributes;
 use crate::call::Call;
 use crate::element::{to_f64s, widest};
 use crate::error::{KernelError, KernelErrorKind};
+use crate::fast::product::integer::{self, Sink};
+use crate::fast::quantised::convolution::Filter;
+use crate::fast::quantised::linear::Target;
+use crate::fast::quantised::product::{Columns, with_columns};
+use crate::fast::quantised::requantize::{Lanes, Requantizer};
 use crate::memory;
 use crate::ops::Operator;
-use crate::ops::quantize::convolution::Filter;
-use crate::ops::quantize::linear::Target;
-use crate::ops::quantize::product::{Columns, with_columns};
-use crate::ops::quantize::requantize::{Lanes, Requantizer};
-use crate::product::integer::{self, Sink};
 
 /// Number of sums that are finished together.
 const CHUNK: usize = 256;

@@ -2,6 +2,8 @@
 //!
 //! Results equal those of the general path in every bit: `f32` division and multiplication round as the
 //! general path's `f64` operations do after rounding to `f32`, because the operands have 24 bits.
+//!
+//! Plain form: `quantize_any` and `dequantize_any` in `ops::quantize`.
 
 use pulp::bytemuck::cast_slice_mut;
 use typeloom_contracts::datum::Datum;
@@ -10,16 +12,16 @@ use typeloom_types::dtype::Dtype;
 
 use crate::element::{build_over, dispatch, widest};
 use crate::error::KernelErrorKind;
-use crate::product::integer::{Bytes, Signs};
+use crate::fast::product::integer::{Bytes, Signs};
+use crate::fast::threads;
 use crate::shape::around;
-use crate::threads;
 
 /// Minimum number of elements for which splitting across threads pays.
 const MIN_PARALLEL: usize = 1 << 16;
 
 /// Assignment of scales to elements.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Layout {
+pub(crate) enum Layout {
     /// One scale.
     Whole,
     /// One scale per index of an axis.
@@ -95,7 +97,7 @@ fn fill<T: Send>(
 }
 
 /// Quantises to 8 bits: divides by the scale, rounds half to even, adds the zero point, and saturates.
-pub(super) fn quantize(
+pub(crate) fn quantize(
     x: &AnyTensor,
     layout: Layout,
     parameters: (&[f32], &[f32]),
@@ -169,7 +171,7 @@ impl Target {
 }
 
 /// Dequantises integers: subtracts the zero point, and multiplies by the scale.
-pub(super) fn dequantize(
+pub(crate) fn dequantize(
     x: &AnyTensor,
     layout: Layout,
     parameters: (&[f32], &[f32]),
@@ -261,7 +263,7 @@ fn dynamic_parameters(least: f64, most: f64) -> (f32, u8) {
 }
 
 /// `DynamicQuantizeLinear` of `f32`.
-pub(super) fn dynamic(x: &AnyTensor) -> Result<Vec<Datum>, KernelErrorKind> {
+pub(crate) fn dynamic(x: &AnyTensor) -> Result<Vec<Datum>, KernelErrorKind> {
     let data = x.as_slice::<f32>()?;
     let (least, most) = extremes(data);
     let (scale, zero) = dynamic_parameters(f64::from(least), f64::from(most));

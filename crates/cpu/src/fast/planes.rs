@@ -1,22 +1,25 @@
 //! Depthwise convolutions: each output plane is a weighted sum of shifted copies of one input plane.
+//!
+//! Plain form: `by_rows` for windows that [`Polyphase`] does not support, and for all of them the sum over each
+//! window in `tests/windows.rs`.
 
 use typeloom_types::any_tensor::AnyTensor;
 
-use super::{Filter, Finishing, finish, framed};
 use crate::element::{Number, build_over, vectorised};
 use crate::error::KernelErrorKind;
+use crate::fast::polyphase::Polyphase;
+use crate::fast::product::Finish;
+use crate::fast::product::lane::Lane;
+use crate::fast::threads;
 use crate::memory;
-use crate::ops::polyphase::Polyphase;
+use crate::ops::filter::{Filter, Finishing, finish, framed};
 use crate::ops::sliding::Windows;
-use crate::product::Finish;
-use crate::product::lane::Lane;
 use crate::shape::{count, each_strided};
-use crate::threads;
 
 /// Minimum number of operations for which splitting across threads pays.
 const MIN_PARALLEL: usize = 1 << 17;
 
-pub(super) fn by_planes<T: Lane>(
+pub(crate) fn by_planes<T: Lane>(
     filter: &Filter,
     w: &AnyTensor,
     windows: &Windows,

@@ -1,7 +1,7 @@
 //! Comparison of the product with sums of single products.
 
 use super::*;
-use crate::product::{Offsets, Steps};
+use crate::fast::product::{Offsets, Steps};
 
 /// Numbers of a fixed sequence (splitmix64).
 struct Sequence(u64);

@@ -2,23 +2,25 @@
 //!
 //! Rows along the last axis are reduced in a fixed number of partial results. Otherwise a block of adjacent
 //! rows is computed at a time, element by element of the axis, so that all loops are over adjacent elements.
+//!
+//! Plain form: the definition in `tests/fast_paths.rs`.
 
 use crate::element::{Number, Real};
-use crate::ops::reduce::floats::{fold, fold_with};
+use crate::fast::reductions::{fold, fold_with};
 
 /// Number of adjacent rows that are computed together.
 const BLOCK: usize = 64;
 
 /// The function of a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Softmax,
     LogSoftmax,
 }
 
 /// Applies the function to blocks of `extent` by `inner` elements. There is at least one element.
 #[inline(always)]
-pub(super) fn blocks<T: Real>(data: &mut [T], extent: usize, inner: usize, kind: Kind) {
+pub(crate) fn blocks<T: Real>(data: &mut [T], extent: usize, inner: usize, kind: Kind) {
     if inner == 1 {
         // `for_each` would be compiled without the instructions of the caller.
         for row in data.chunks_exact_mut(extent) {

@@ -4,6 +4,8 @@
 //! `3 * 2^-24 * |quotient|`: below `10^-4` for all quotients that do not saturate. Where the `f32` quotient
 //! is within [`MARGIN`] of a tie, the rounding could differ, and the `f64` formula decides (a floating-point
 //! filter, as in exact geometric predicates). Results therefore always equal the formula.
+//!
+//! Plain form: `requantised` in `ops::quantize`.
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
@@ -11,7 +13,7 @@ use typeloom_types::dtype::Dtype;
 use super::linear::{ROUNDS, Target};
 use crate::element::widest;
 use crate::error::{KernelErrorKind, invalid};
-use crate::product::integer::Bytes;
+use crate::fast::product::integer::Bytes;
 
 /// Distance from a tie within which `f32` does not decide.
 const MARGIN: f32 = 1e-4;

@@ -2,16 +2,18 @@
 //!
 //! Sums accumulate in `f64`. A row along the last axis is reduced in a fixed number of partial results;
 //! otherwise the elements of adjacent rows are reduced together, element by element of the axis.
+//!
+//! Plain form: `row` in `ops::reduce`, which reduces integers.
 
-use super::{BLOCK, Blocks, Reduction, part};
 use crate::element::{Number, Real, vectorised};
-use crate::threads;
+use crate::fast::threads;
+use crate::ops::reduce::{BLOCK, Blocks, Reduction, part};
 
 /// Number of partial results of a row.
 const LANES: usize = 16;
 
 /// Reduces `[outer, extent, inner]` to `[outer, inner]`. No extent is 0.
-pub(super) fn reduce<T: Real>(data: &[T], extent: usize, inner: usize, kind: Reduction, out: &mut [T]) {
+pub(crate) fn reduce<T: Real>(data: &[T], extent: usize, inner: usize, kind: Reduction, out: &mut [T]) {
     let each = |at: usize, out: &mut [T]| {
         vectorised::<T, _>(
             #[inline(always)]
@@ -196,7 +198,7 @@ pub(crate) fn mean_square<T: Real>(row: &[T]) -> f64 {
 
 /// Mean and variance of a row.
 #[inline(always)]
-pub(super) fn moments<T: Real>(row: &[T]) -> (f64, f64) {
+pub(crate) fn moments<T: Real>(row: &[T]) -> (f64, f64) {
     let mean = sum(row, |value| value) / row.len() as f64;
     let variance = sum(row, |value| square(value - mean)) / row.len() as f64;
     (mean, variance)

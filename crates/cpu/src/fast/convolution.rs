@@ -6,20 +6,22 @@
 //!
 //! Convolutions whose results are concatenated along the channels write to one tensor, and their products are
 //! computed together.
+//!
+//! Plain form: the sum over each window in `tests/windows.rs`.
 
 use typeloom_types::any_tensor::AnyTensor;
 
-use super::{Filter, Finishing, Framed, Weights, finish, framed};
 use crate::element::{build_over, check_size};
 use crate::error::KernelErrorKind;
+use crate::fast::product::in_place::{InPlace, SLACK, Sliding};
+use crate::fast::product::lane::Lane;
+use crate::fast::product::{Columns, Finish, Job, Lines, Memory, Offsets, Products, Rows, Steps};
+use crate::ops::filter::{Filter, Finishing, Framed, Weights, finish, framed};
 use crate::ops::sliding::Windows;
-use crate::product::in_place::{InPlace, SLACK, Sliding};
-use crate::product::lane::Lane;
-use crate::product::{Columns, Finish, Job, Lines, Memory, Offsets, Products, Rows, Steps};
 use crate::shape::count;
 
 /// Element types of packed weights.
-pub(super) trait Packed: Lane + Memory {
+pub(crate) trait Packed: Lane + Memory {
     /// The weights, if they are packed and of this type.
     fn rows(weights: &Weights) -> Option<&[Rows<Self>]>;
 }
@@ -160,7 +162,7 @@ impl<'a, T: Packed> Operands<'a, T> {
 ///
 /// # Errors
 /// With the index of the convolution that failed, or with their number if the result is too large.
-pub(super) fn concatenated<T: Packed>(
+pub(crate) fn concatenated<T: Packed>(
     parts: &[Convolved<'_>],
     shape: &[usize],
 ) -> Result<AnyTensor, (usize, KernelErrorKind)> {

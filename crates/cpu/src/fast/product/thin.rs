@@ -4,7 +4,7 @@ use pulp::{Simd, WithSimd};
 
 use super::MIN_PARALLEL;
 use super::lane::{Lane, dispatch};
-use crate::threads;
+use crate::fast::threads;
 
 /// Largest number of columns that are accumulated together.
 const BLOCK: usize = 1024;

@@ -16,6 +16,8 @@
 //!
 //! **Limit:** the multiply-add of pairs is used on x86-64 with AVX2 or AVX-512. Other processors run the same
 //! loops over arrays, which the compiler vectorises. Results are equal.
+//!
+//! Plain form: `expected` in `tests.rs`.
 
 use pulp::Arch;
 

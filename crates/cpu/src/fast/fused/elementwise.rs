@@ -22,12 +22,12 @@ use crate::attributes::Attributes;
 use crate::call::Call;
 use crate::element::{check_size, widest};
 use crate::error::{KernelError, KernelErrorKind};
+use crate::fast::quantised::linear::Target;
+use crate::fast::threads;
 use crate::memory;
 use crate::movement::write_chunks;
-use crate::ops::quantize::linear::Target;
 use crate::ops::{Operator, find};
 use crate::shape::{Rows, broadcast, broadcast_strides};
-use crate::threads;
 
 /// Minimum number of elements for which splitting across threads pays.
 const MIN_PARALLEL: usize = 1 << 17;

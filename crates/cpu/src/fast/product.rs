@@ -7,6 +7,9 @@
 //!
 //! `pulp` selects the widest vectors of the processor. Blocks are distributed over the `rayon` pool. Each
 //! thread writes disjoint parts of rows, so no locks are needed.
+//!
+//! Plain form: the sum over the inner axis, in `tests/windows.rs`, `tests/laws.rs` and, for few rows,
+//! `tests/fast_paths.rs`.
 
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
@@ -27,7 +30,7 @@ mod tile;
 
 use crate::element::Number;
 use crate::error::{KernelErrorKind, invalid};
-use crate::threads;
+use crate::fast::threads;
 use dots::Dots;
 pub(crate) use dots::fits as reads_columns;
 use grid::{Grid, Part, even};

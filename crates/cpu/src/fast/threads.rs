@@ -1,5 +1,7 @@
 //! Parallel execution of large kernels on the `rayon` pool.
 //!
+//! Plain form: the same work on one thread; `tests/threads.rs` compares the bits.
+//!
 //! Kernels call `should_split` to decide whether to split their work. A share takes about ten microseconds or
 //! more: in less time, one thread completes the work before another notices it.
 //!

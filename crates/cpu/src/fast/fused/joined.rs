@@ -9,8 +9,9 @@ use typeloom_types::any_tensor::AnyTensor;
 use super::convolution::Convolution;
 use super::{FusedError, Node};
 use crate::error::{KernelError, KernelErrorKind};
+use crate::fast::convolution::Convolved;
 use crate::memory;
-use crate::ops::filter::{Convolved, Filter};
+use crate::ops::filter::Filter;
 use crate::ops::slice::joined_shape;
 use crate::ops::sliding::Windows;
 
