@@ -1,4 +1,4 @@
-//! Kernels for speed. Each has a plain form, which says what it computes, and tests compare the two.
+//! Kernels for speed. Each computes what its plain form defines, and tests compare the two.
 //!
 //! | kernels | plain form | compared in |
 //! |---|---|---|
