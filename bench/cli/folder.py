@@ -1,10 +1,10 @@
 """Measures `typeloom check` on a folder with many small models: models per second, and peak memory.
 
-    python bench/cli/folder.py [--models 100000] [--jobs 1,2] [--command target/release/typeloom] [--keep FOLDER]
+    cargo run --release -- folder [--models 100000] [--jobs 1,2] [--keep FOLDER]
 
 Writes the models, of 10 to 30 nodes each, with names, extents and symbols of their own, in folders of 10,000; then runs the command
-on a tenth of them and on all of them. Prints a table in Markdown for `bench/results/command.md`. Needs Linux, the package `onnx`, and
-about 4 KB of disk space for each model. Each figure is of one run after one that reads all files; the machine must be idle.
+on a tenth of them and on all of them. Prints a table in Markdown for `bench/results/command.md`. Needs Linux, and about 4 KB of
+disk space for each model. Each figure is of one run after one that reads all files; the machine must be idle.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from onnx import TensorProto, helper
 
 SEED = 18
 PER_FOLDER = 10_000
-ROOT = Path(__file__).parents[2]
 
 
 def model(number: int) -> bytes:
@@ -102,7 +101,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", type=int, default=100_000)
     parser.add_argument("--jobs", default="1,2")
-    parser.add_argument("--command", default=str(ROOT / "target" / "release" / "typeloom"))
     parser.add_argument("--keep", type=Path, help="write the models here, and keep them")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
@@ -114,9 +112,9 @@ def main() -> None:
         print("| models | jobs | seconds | processor seconds | models/s | peak memory, MB |")
         print("|---:|---:|---:|---:|---:|---:|")
         for part, models in (("tenth", tenth), ("all", options.models)):
-            run(options.command, folder / part, 2)
+            run(os.environ["TYPELOOM_COMMAND"], folder / part, 2)
             for jobs in map(int, options.jobs.split(",")):
-                seconds, busy, peak = run(options.command, folder / part, jobs)
+                seconds, busy, peak = run(os.environ["TYPELOOM_COMMAND"], folder / part, jobs)
                 print(f"| {models:,} | {jobs} | {seconds:.2f} | {busy:.2f} | {models / seconds:,.0f} | {peak:.1f} |")
 
 

@@ -1,12 +1,12 @@
 """Measures a process of `typeloom check` on one file, next to a process that does nothing.
 
-    python bench/cli/start.py [--command target/release/typeloom] [--runs 101] [MODEL ...]
+    cargo run --release -- start [--runs 101] [MODEL ...]
 
 Without models, it takes the light networks of the package `onnx` and those of `models/`. For each model, the table in Markdown
 for `bench/results/command.md` has the medians of interleaved runs: of `true`, whose time is that of `exec`, of a process's memory and of its
 end; and of the command minus that of `true`. The command is copied first, as by an installation: the system maps a file that a linker wrote
 in smaller parts, which takes longer. Ends with an error if a model of at most 40 nodes takes 5 ms or more. Needs
-Linux and the package `onnx`; the machine must be idle.
+Linux; the machine must be idle.
 """
 
 from __future__ import annotations
@@ -50,14 +50,13 @@ def defaults() -> list[Path]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", type=Path)
-    parser.add_argument("--command", default=str(ROOT / "target" / "release" / "typeloom"))
     parser.add_argument("--runs", type=int, default=101)
     options = parser.parse_args()
     print("| model | nodes | `true`, ms | `typeloom check` minus `true`, ms |")
     print("|---|---:|---:|---:|")
     late = []
     with open(os.devnull, "wb") as devnull, tempfile.TemporaryDirectory() as folder:
-        command = shutil.copy(options.command, folder)
+        command = shutil.copy(os.environ["TYPELOOM_COMMAND"], folder)
         for path in options.models or defaults():
             nodes = len(onnx.load(path, load_external_data=False).graph.node)
             check = [command, "check", "--no-config", str(path)]

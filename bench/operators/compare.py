@@ -1,7 +1,6 @@
 """Times single operators and whole models on typeloom's embedded backend and on ONNX Runtime, interleaved in one run.
 
-    pip install -r bench/operators/requirements.txt
-    python bench/operators/compare.py [--family NAME] [--only WORD] [--threads N] [--model FILE]...
+    cargo run --release -- operators [--family NAME] [--only WORD] [--threads N] [--model FILE]...
 
 Prints a line per case: the median time of each, the ratio of typeloom's to ONNX Runtime's, the ratio of their peak memory in addition
 to the process without the model, and the greatest relative difference of the outputs (relative to the greatest element). Each case

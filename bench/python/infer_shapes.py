@@ -1,6 +1,6 @@
 """Compares `typeloom.onnx.shape_inference.infer_shapes` with the reference in one run.
 
-    python bench/python/infer_shapes.py [--models FOLDER] [--seconds S]
+    cargo run --release -- infer_shapes [--models FOLDER] [--seconds S]
 
 Both functions get the same `onnx.ModelProto` and return one; serialisation is part of the time. Calls alternate, so that changes of
 the machine's speed concern both. Printed are medians in milliseconds, the ratio of the reference's median to typeloom's, and the time

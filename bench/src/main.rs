@@ -1,142 +1,158 @@
-//! `typeloom-bench`: times typeloom, the ONNX reference and a Rust peer on the same models in one run.
+//! `cargo run --release -- NAME [ARGUMENTS]` runs a benchmark; without a name, it lists the benchmarks.
 //!
-//! The families of models are in `families` and in the package of that name, each contender is a process
-//! (`contender`, `serve`, `reference.py`), `measure` interleaves the runs, `report` writes the tables and
-//! `targets` the verdicts. Numbers from different runs or machines are not comparable; ratios within one run
-//! are.
+//! A benchmark is a member of this workspace or a script in Python. Cargo builds and starts the member alone,
+//! so that its features are its own. Packages of Python are installed in `.venv`, at the versions in
+//! `requirements.txt`, unless `TYPELOOM_PYTHON` names an interpreter that has them. A script that measures the
+//! command finds it in `TYPELOOM_COMMAND`; unless that is set, the command is built.
 
-use std::fs;
-use std::path::PathBuf;
-use std::time::Duration;
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
 
-use anyhow::{Context, Result, bail};
-use clap::{Parser, Subcommand};
+use anyhow::{Context, Result, bail, ensure};
 
-use crate::families::{FAMILIES, Family, Model, Scale};
-use crate::measure::{Bench, Plan};
-
-mod contender;
-mod families;
-mod machine;
-mod measure;
-#[cfg(feature = "facade")]
-mod ours;
-#[cfg(feature = "peer")]
-mod peer;
-mod python;
-mod report;
-mod serve;
-mod targets;
-
-/// Compare the speed of typeloom with the ONNX reference and a Rust peer.
-#[derive(Parser)]
-struct Arguments {
-    #[command(subcommand)]
-    verb: Option<Verb>,
-    /// Small sizes and few runs; prints the report and writes no file unless `--output` is given
-    #[arg(long)]
-    quick: bool,
-    /// One family only; may be given several times
-    #[arg(long, value_name = "FAMILY")]
-    only: Vec<String>,
-    /// Path of the report [default: results/checking.md]
-    #[arg(long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// Maximum number of runs of each column on each model
-    #[arg(long)]
-    runs: Option<usize>,
-    /// Time limit of one run in seconds
-    #[arg(long, default_value_t = LIMIT)]
-    limit: u64,
+#[derive(Clone, Copy)]
+enum Program {
+    /// The member with the name of the benchmark, built with a profile. Without the packages, some of its
+    /// columns are empty.
+    Member(&'static str),
+    /// A script.
+    Script(&'static str),
+    /// A script that measures the command.
+    OfCommand(&'static str),
 }
 
-/// Default of `--limit` in seconds.
-const LIMIT: u64 = 60;
+use Program::{Member, OfCommand, Script};
 
-#[derive(Subcommand)]
-enum Verb {
-    /// Answer requests as one contender (used by the bench itself)
-    #[command(hide = true)]
-    Serve { contender: String },
-    /// Write one generated model to a file
-    Write { family: String, size: u64, file: PathBuf },
-}
+/// Name, program, packages of Python, description, other needs.
+type Benchmark = (&'static str, Program, &'static [&'static str], &'static str, &'static str);
 
-fn main() -> Result<()> {
-    let arguments = Arguments::parse();
-    match &arguments.verb {
-        Some(Verb::Serve { contender }) => serve::serve(contender),
-        Some(Verb::Write { family, size, file }) => write(family, *size, file),
-        None => run(&arguments),
-    }
-}
+/// The package of this repository.
+const TYPELOOM: &str = "typeloom";
 
-fn run(arguments: &Arguments) -> Result<()> {
-    let families = chosen(&arguments.only)?;
-    python::prepare().unwrap_or_else(|problem| eprintln!("no reference: {problem:#}"));
-    let plan = Plan {
-        scale: if arguments.quick { Scale::Quick } else { Scale::Full },
-        runs: arguments.runs.unwrap_or(if arguments.quick { 3 } else { 9 }),
-        limit: Duration::from_secs(arguments.limit),
-        budget: Duration::from_secs(if arguments.quick { 2 } else { 10 }),
+#[rustfmt::skip]
+static BENCHMARKS: &[Benchmark] = &[
+    ("checking", Member("release"), &["onnx"],
+        "checks of models, next to the ONNX reference and a Rust peer", "15 minutes, 10 GB of memory, 5 GB of disk space"),
+    ("compiler", Member("lto"), &[],
+        "recording and compiling modules", "2 minutes, 2 GB of memory"),
+    ("dispatch", Member("release"), &[],
+        "the cost of dispatch in chains of operators", "2 minutes"),
+    ("fleet", Script("python/fleet.py"), &[TYPELOOM, "pytest"],
+        "`typeloom.fleet`: models per second, bytes fetched", "10 minutes, 3 GB of memory, a folder of models"),
+    ("folder", OfCommand("cli/folder.py"), &["onnx"],
+        "`typeloom check` on a folder of 100,000 models", "5 minutes, 500 MB of disk space"),
+    ("guards", Member("guards"), &[],
+        "counts of instructions, next to recorded ones", "5 minutes, valgrind"),
+    ("infer_shapes", Script("python/infer_shapes.py"), &[TYPELOOM, "onnx"],
+        "`infer_shapes` of the Python package, next to the reference", "1 minute, 1 GB of memory"),
+    ("operators", Script("operators/compare.py"), &["numpy", "onnx", "onnxruntime"],
+        "single operators and real models, next to ONNX Runtime", "20 minutes, 4 GB of memory"),
+    ("package", Script("python/package.py"), &[TYPELOOM],
+        "`typeloom.check` of the Python package, next to the command", "5 minutes, 2 GB of memory"),
+    ("pool", Member("lto"), &[],
+        "interned types, next to the published design", "2 minutes, 1 GB of memory"),
+    ("runtime", Member("release"), &["onnxruntime"],
+        "runs of models, next to other engines", "10 minutes after a build of 10, 4 GB of memory"),
+    ("start", OfCommand("cli/start.py"), &["onnx"],
+        "a process of `typeloom check` for one file", "1 minute"),
+    ("term", Member("lto"), &[],
+        "terms, next to chalk-ir and polytype", "1 minute"),
+    ("threads", Script("operators/threads.py"), &["numpy", "onnx", "onnxruntime"],
+        "the gain of a second thread, next to that of ONNX Runtime", "5 minutes"),
+    ("view", OfCommand("view/compare.py"), &["netron", "onnx", "playwright", "psutil"],
+        "pages of `typeloom view`, next to Netron", "10 minutes, 8 GB of memory, Chromium"),
+];
+
+fn main() -> Result<ExitCode> {
+    let mut arguments = env::args_os().skip(1);
+    let Some(name) = arguments.next() else {
+        list();
+        return Ok(ExitCode::SUCCESS);
     };
-    let mut bench = Bench::new(plan);
-    let mut measured = Vec::new();
-    for family in families {
-        let rows = bench.family(family).with_context(|| format!("family {}", family.name))?;
-        if !rows.is_empty() {
-            measured.push((family, rows));
+    let Some(benchmark) = BENCHMARKS.iter().find(|(own, ..)| name == *own) else {
+        list();
+        bail!("there is no benchmark `{}`", name.display());
+    };
+    let mut command = prepared(benchmark)?;
+    let status = command.args(arguments).status().with_context(|| format!("cannot run {command:?}"))?;
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
+}
+
+fn list() {
+    println!("cargo run --release -- NAME [ARGUMENTS]\n");
+    for (name, _, packages, about, needs) in BENCHMARKS {
+        let python = if packages.is_empty() { "" } else { ", Python with " };
+        println!("{name:<13} {about} ({needs}{python}{})", packages.join(", "));
+    }
+}
+
+/// The command that runs a benchmark, after its preparation.
+fn prepared((name, program, packages, ..): &Benchmark) -> Result<Command> {
+    let mut command = match program {
+        Member(profile) => {
+            let mut command = cargo("run", "Cargo.toml");
+            command.args(["--profile", profile, "--package", &format!("typeloom-bench-{name}"), "--"]);
+            if !packages.is_empty() {
+                match python(packages) {
+                    Ok(python) => drop(command.env("TYPELOOM_PYTHON", python)),
+                    Err(problem) => eprintln!("without Python: {problem:#}"),
+                }
+            }
+            command
         }
+        Script(path) | OfCommand(path) => {
+            let mut command = Command::new(python(packages)?);
+            command.arg(here().join(path));
+            command
+        }
+    };
+    if let OfCommand(_) = program
+        && env::var_os("TYPELOOM_COMMAND").is_none()
+    {
+        run(cargo("build", "../Cargo.toml").args(["--release", "--package", "typeloom-cli"]))?;
+        let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| here().join("../target"), PathBuf::from);
+        command.env("TYPELOOM_COMMAND", target.join("release/typeloom"));
     }
-    let text = report::document(&command(arguments), &bench.versions, &measured);
-    println!("{text}");
-    // A partial run must not overwrite the full report.
-    let whole = !arguments.quick && arguments.only.is_empty();
-    let standard = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/results/checking.md"));
-    if let Some(output) = arguments.output.clone().or(whole.then_some(standard)) {
-        fs::write(&output, text).with_context(|| format!("cannot write {}", output.display()))?;
-        eprintln!("written to {}", output.display());
+    Ok(command)
+}
+
+/// An interpreter that has the packages.
+fn python(packages: &[&str]) -> Result<OsString> {
+    if let Some(own) = env::var_os("TYPELOOM_PYTHON") {
+        return Ok(own);
     }
+    let environment = here().join(".venv");
+    let python = environment.join("bin/python");
+    if !python.exists() {
+        run(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
+    }
+    let mut install = Command::new(&python);
+    install.args(["-m", "pip", "install", "--quiet", "--constraint"]).arg(here().join("requirements.txt"));
+    for package in packages {
+        if *package == TYPELOOM {
+            install.arg(here().join(".."))
+        } else {
+            install.arg(package)
+        };
+    }
+    run(&mut install)?;
+    Ok(python.into())
+}
+
+fn cargo(verb: &str, manifest: &str) -> Command {
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args([verb, "--manifest-path"]).arg(here().join(manifest));
+    cargo
+}
+
+fn run(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("cannot run {command:?}"))?;
+    ensure!(status.success(), "{command:?} failed");
     Ok(())
 }
 
-fn write(family: &str, size: u64, file: &PathBuf) -> Result<()> {
-    let [family] = chosen(&[family.to_owned()])?[..] else { bail!("give exactly one family") };
-    let made = (family.cases)(Scale::Quick)?.into_iter().find_map(|case| match case.model {
-        Model::Made(write) => Some(write),
-        Model::Stored(_) => None,
-    });
-    let Some(make) = made else { bail!("the family `{}` is not generated", family.name) };
-    let nodes = make(size, &mut std::io::BufWriter::new(fs::File::create(file)?))?;
-    println!("{nodes} nodes");
-    Ok(())
-}
-
-fn chosen(names: &[String]) -> Result<Vec<&'static Family>> {
-    for name in names {
-        if !FAMILIES.iter().any(|family| family.name == name) {
-            let known: Vec<&str> = FAMILIES.iter().map(|family| family.name).collect();
-            bail!("no family is called `{name}`; there are {}", known.join(", "));
-        }
-    }
-    let wanted = |family: &&Family| names.is_empty() || names.iter().any(|name| name == family.name);
-    Ok(FAMILIES.iter().filter(wanted).collect())
-}
-
-/// The command to repeat the run, without paths.
-fn command(arguments: &Arguments) -> String {
-    let mut command = String::from("cargo run --release");
-    let mut words = Vec::new();
-    if arguments.quick {
-        words.push("--quick".to_owned());
-    }
-    words.extend(arguments.only.iter().map(|family| format!("--only {family}")));
-    words.extend(arguments.runs.map(|runs| format!("--runs {runs}")));
-    // The limit determines which runs are too slow.
-    words.extend((arguments.limit != LIMIT).then(|| format!("--limit {}", arguments.limit)));
-    if !words.is_empty() {
-        command.push_str(" -- ");
-        command.push_str(&words.join(" "));
-    }
-    command
+fn here() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
 }

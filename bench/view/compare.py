@@ -1,9 +1,8 @@
 """Compares the page of `typeloom view` with Netron on the same models, in the same browser.
 
-    python bench/view/compare.py --typeloom target/release/typeloom
+    cargo run --release -- view [--rounds N] [--sizes N ...]
 
-Needs Chromium and the packages of `bench/view/requirements.txt`. Each measurement starts a new browser; the tools take turns, and the table
-has the median of the rounds.
+Needs Chromium. Each measurement starts a new browser; the tools take turns, and the table has the median of the rounds.
 
 - *first picture*: seconds from the request of the page until the first node is visible. For typeloom, the time of the command that
   writes the page is added. Netron reads the model in the browser, from its own local server, which runs before the measurement.
@@ -20,6 +19,7 @@ import argparse
 import dataclasses
 import gzip
 import math
+import os
 import pathlib
 import platform
 import random
@@ -216,7 +216,6 @@ def row(name: str, tool: str, pictures: list[Picture]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--typeloom", required=True, help="the command, built with --release")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--sizes", type=int, nargs="*", default=[1000, 10_000, 100_000])
     parser.add_argument("--chromium", default=shutil.which("chromium") or shutil.which("chromium-browser"))
@@ -224,7 +223,7 @@ def main() -> int:
     if args.chromium is None:
         print("no Chromium was found: install it, or name it with --chromium", file=sys.stderr)
         return 2
-    command = str(pathlib.Path(args.typeloom).resolve())
+    command = os.environ["TYPELOOM_COMMAND"]
     print(f"typeloom view and Netron {netron.__version__} on {platform.processor() or platform.machine()}, {args.rounds} rounds\n")
     print("| model | tool | first picture | memory | boxes | edges and ports with a type | problems |")
     print("|---|---|---:|---:|---:|---:|---:|")

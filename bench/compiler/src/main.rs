@@ -1,4 +1,4 @@
-//! Time to record and compile modules, by number of nodes: `cargo run --release`.
+//! Time to record and compile modules, by number of nodes: `cargo run --release -- compiler`.
 //!
 //! Compile time covers all steps from the recorded module to the artifact: all passes, strict, with a backend
 //! bound to the slot of every second node. Targets: 50,000 nodes in under 0.2 s; ten times as many in at most
@@ -12,7 +12,7 @@
 //! paging; memory is measured in that process.
 //!
 //! With a number of nodes as argument, the program compiles one module of that size and prints nothing, for
-//! profilers: `valgrind --tool=callgrind target/release/typeloom-bench-compiler 50000`. `once N` prints the
+//! profilers: `valgrind --tool=callgrind ../target/lto/typeloom-bench-compiler 50000`. `once N` prints the
 //! values for the columns of a new process.
 
 use std::hint::black_box;
@@ -20,12 +20,9 @@ use std::process::Command;
 
 use cpu_time::ThreadTime;
 use typeloom_bench_families::modules::{compiler, record};
-use typeloom_bench_process::peak;
+use typeloom_bench_process::KEEP_PAGES;
+use typeloom_bench_process::memory::peak;
 use typeloom_compiler::compiler::Compiler;
-
-/// Environment in which the GNU allocator keeps its pages.
-const KEEP_PAGES: [(&str, &str); 2] =
-    [("MALLOC_MMAP_MAX_", "0"), ("MALLOC_TRIM_THRESHOLD_", "18446744073709551615")];
 
 const SIZES: [usize; 3] = [5_000, 50_000, 500_000];
 

@@ -1,13 +1,13 @@
 //! Cost of dispatch: nanoseconds per node in excess of the bare kernel, in chains of operators on one
-//! element: `cargo run --release`.
+//! element: `cargo run --release -- dispatch`.
 //!
 //! A chain is run by the runtime and, interleaved with it, as a loop over the bare kernel: the same calls of
 //! [`Operator::run`] with the same inputs, moved at their last use. A run without nodes also has a cost:
 //! inputs are looked up by name and checked against their types, and registers are allocated. The first table
 //! shows this cost, which is subtracted from each run. The remainder per node, minus the kernel, is reported
-//! as dispatch. `-- --limit 200` fails if a node costs more.
+//! as dispatch. `--limit 200` fails if a node costs more.
 //!
-//! `-- --run module-slot 1000 100` only runs such a chain a hundred times, for counting instructions
+//! `--run module-slot 1000 100` only runs such a chain a hundred times, for counting instructions
 //! (`valgrind --tool=callgrind`).
 
 use std::hint::black_box;

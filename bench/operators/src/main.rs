@@ -19,7 +19,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use typeloom_bench_process::{one_line, peak, reset_peak};
+use typeloom_bench_process::memory::{peak, reset_peak};
+use typeloom_bench_process::one_line;
 use typeloom_contracts::datum::Datum;
 use typeloom_cpu::decode;
 use typeloom_onnx::messages::TensorProto;

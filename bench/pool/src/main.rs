@@ -1,4 +1,4 @@
-//! Compares the pool with the published design in one run: `cargo run --release`.
+//! Compares the pool with the published design in one run: `cargo run --release -- pool`.
 //!
 //! Times are medians of interleaved runs, in nanoseconds per type; ratios are pool / baseline, so below 1 is
 //! faster. Known types are interned again in the order of construction and then in a random order; only the

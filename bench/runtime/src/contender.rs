@@ -1,15 +1,13 @@
 //! Contender processes, one for each pair of contender and model.
 
-use std::env;
-use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::thread;
+use std::process::Command;
 use std::time::Duration;
+use std::{env, thread};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
+use typeloom_bench_process::Process;
 
 /// Number of threads that every contender may use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -84,22 +82,19 @@ impl Contender {
     }
 }
 
-/// The folder of the separate program that contains candle.
-fn candle_folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("candle")
-}
-
 /// Path of the program that cargo builds.
 fn candle_program() -> PathBuf {
-    let own = || candle_folder().join("target");
+    let own = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../target");
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(own, PathBuf::from);
     target.join(format!("release/typeloom-bench-candle{}", env::consts::EXE_SUFFIX))
 }
 
-/// Builds candle's program. Its importer needs `protoc`, which a crate provides as a binary.
+/// Builds candle's program, so that its features are not those of the others. Its importer needs `protoc`,
+/// which a crate provides as a binary.
 pub fn build_candle() -> Result<()> {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--release", "--quiet"]).current_dir(candle_folder());
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/candle/Cargo.toml");
+    cargo.args(["build", "--release", "--quiet", "--manifest-path", manifest]);
     if env::var_os("PROTOC").is_none() {
         cargo.env("PROTOC", protoc_bin_vendored::protoc_bin_path()?);
     }
@@ -110,11 +105,7 @@ pub fn build_candle() -> Result<()> {
 /// Result of a request: numbers, or an error message.
 pub type Answer = Result<Vec<u64>, String>;
 
-pub struct Server {
-    process: Child,
-    requests: ChildStdin,
-    replies: Receiver<String>,
-}
+pub struct Server(Process);
 
 impl Server {
     /// Starts the process, which loads the model. Returns the load time in nanoseconds, or the error.
@@ -133,19 +124,7 @@ impl Server {
         command.arg(threads.count().to_string());
         let extents = |shape: &[usize]| shape.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
         command.arg(model).args(inputs.iter().map(|(name, shape)| format!("{name}={}", extents(shape))));
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut process = command.spawn().context("cannot start the process")?;
-        let requests = process.stdin.take().context("the process has no input")?;
-        let output = process.stdout.take().context("the process has no output")?;
-        let (sender, replies) = channel();
-        thread::spawn(move || {
-            for line in BufReader::new(output).lines().map_while(Result::ok) {
-                if sender.send(line).is_err() {
-                    break;
-                }
-            }
-        });
-        let server = Self { process, requests, replies };
+        let server = Self(Process::start(&mut command)?);
         let answer = server.answer(limit);
         Ok((server, answer))
     }
@@ -167,22 +146,13 @@ impl Server {
     }
 
     fn ask(&mut self, request: &str, limit: Duration) -> Answer {
-        let sent = writeln!(self.requests, "{request}").and_then(|()| self.requests.flush());
-        sent.map_err(|_| "the process ended".to_owned())?;
+        self.0.send(request).map_err(|_| "the process ended".to_owned())?;
         self.answer(limit)
     }
 
     fn answer(&self, limit: Duration) -> Answer {
-        let line = self.replies.recv_timeout(limit).map_err(|_| "no reply in time".to_owned())?;
+        let line = self.0.reply(limit).map_err(|_| "no reply in time".to_owned())?;
         read(&line).unwrap_or_else(|error| Err(error.to_string()))
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // Both calls fail only if the process has already ended.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 

@@ -18,11 +18,8 @@ use crate::measure::{Plan, measure};
 mod cases;
 mod contender;
 mod library;
-#[path = "../../src/machine.rs"]
-mod machine;
 mod measure;
 mod promises;
-mod protocol;
 mod report;
 mod serve;
 
@@ -40,7 +37,7 @@ struct Arguments {
     /// Leave a contender out; may be given several times
     #[arg(long, value_name = "CONTENDER")]
     without: Vec<Contender>,
-    /// Path of the report [default: ../results/running.md]
+    /// Path of the report [default: bench/results/running.md]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Maximum number of batches of each process
@@ -76,7 +73,9 @@ fn main() -> Result<()> {
 }
 
 fn run(arguments: &Arguments) -> Result<()> {
-    library::prepare().unwrap_or_else(|problem| eprintln!("no ONNX Runtime: {problem:#}"));
+    if let Err(problem) = library::find() {
+        eprintln!("no ONNX Runtime: {problem:#}");
+    }
     if !arguments.without.contains(&Contender::Candle) {
         contender::build_candle().unwrap_or_else(|problem| eprintln!("no candle: {problem:#}"));
     }
@@ -111,7 +110,7 @@ fn run(arguments: &Arguments) -> Result<()> {
 
 /// The command to repeat the run, without paths.
 fn command(arguments: &Arguments) -> String {
-    let mut words = Vec::new();
+    let mut words = vec!["cargo run --release -- runtime".to_owned()];
     if arguments.quick {
         words.push("--quick".to_owned());
     }
@@ -119,6 +118,5 @@ fn command(arguments: &Arguments) -> String {
     words.extend(arguments.without.iter().map(|contender| format!("--without {}", contender.name())));
     words.extend(arguments.runs.map(|runs| format!("--runs {runs}")));
     words.extend(arguments.budget.map(|budget| format!("--budget {budget}")));
-    let words = if words.is_empty() { String::new() } else { format!(" -- {}", words.join(" ")) };
-    format!("cargo run --release{words}")
+    words.join(" ")
 }

@@ -3,15 +3,17 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use typeloom_bench_process::machine;
+
 use crate::cases::Kind;
 use crate::contender::Contender;
 use crate::measure::{Measured, Plan, Row};
-use crate::{machine, promises};
+use crate::promises;
 
 pub fn document(command: &str, plan: &Plan, rows: &[Row]) -> String {
     let mut text = String::from(INTRODUCTION);
     let _ = writeln!(text, "\n- Machine: {}", machine::describe());
-    let _ = writeln!(text, "- Command: `{command}` in `bench/runtime/`");
+    let _ = writeln!(text, "- Command: `{command}` in `bench/`");
     text.push_str(VERSIONS);
     text.push_str(&promises::section(rows));
     for (title, about, kind) in SECTIONS {

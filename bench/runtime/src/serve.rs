@@ -11,6 +11,7 @@ use tract_onnx::prelude::{
     Framework as _, InferenceModelExt as _, IntoRunnable as _, IntoTValue, TValue, TVec, Tensor,
 };
 use typeloom::run::Datum;
+use typeloom_bench_process::protocol::{Input, Running, Wanted, inputs, serve as answer};
 use typeloom_onnx::prost::bytes::Bytes;
 use typeloom_runtime::engine::Engine;
 use typeloom_runtime::engine::session::EngineSession;
@@ -23,7 +24,6 @@ use typeloom_types::any_tensor::AnyTensor;
 
 use crate::contender::Contender;
 use crate::library;
-use crate::protocol::{Input, Running, Wanted, inputs, serve as answer};
 
 /// Answers requests for one contender, which may use `threads` threads.
 pub fn serve(contender: Contender, threads: usize, model: &Path, arguments: &[String]) -> Result<()> {

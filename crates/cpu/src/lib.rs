@@ -4,10 +4,11 @@
 //! |---|---|
 //! | run one operator | [`ops::find`], then [`ops::Operator::run`] on a [`call::Call`] |
 //! | represent inputs and results of operators | [`Datum`](typeloom_contracts::datum::Datum) |
-//! | fuse a convolution with the nodes that follow it | [`fused::Fused`] |
-//! | compute concatenated convolutions as one kernel | [`fused::Fused::join`] |
+//! | fuse a convolution with the nodes that follow it | [`fast::fused::Fused`] |
+//! | compute concatenated convolutions as one kernel | [`fast::fused::Fused::join`] |
 //! | reuse the memory of dead tensors | [`memory`] |
 //! | limit the work of operators | [`work`] |
+//! | know which kernels exist for speed only | [`fast`] |
 //! | read attributes and stored tensors | [`attributes::Attributes`], [`decode`] |
 //!
 //! Operators work on [`AnyTensor`](typeloom_types::any_tensor::AnyTensor)s of every element type that ONNX
@@ -26,13 +27,11 @@ pub mod call;
 pub mod decode;
 mod element;
 pub mod error;
-pub mod fused;
+pub mod fast;
 mod math;
 pub mod memory;
 mod minifloat;
 mod movement;
 pub mod ops;
-mod product;
 mod shape;
-pub mod threads;
 pub mod work;

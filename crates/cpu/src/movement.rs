@@ -9,9 +9,9 @@ use typeloom_types::dtype::Dtype;
 
 use crate::element::check_size;
 use crate::error::{KernelErrorKind, invalid};
+use crate::fast::threads;
 use crate::memory;
 use crate::shape::count;
-use crate::threads;
 
 mod orthogonal;
 

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use smallvec::SmallVec;
 use typeloom_contracts::datum::Datum;
 use typeloom_cpu::attributes::Attributes;
-use typeloom_cpu::fused::Fused;
+use typeloom_cpu::fast::fused::Fused;
 use typeloom_cpu::ops::Operator;
 use typeloom_solver::value_type::ValueType;
 use typeloom_types::any_tensor::AnyTensor;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use typeloom_contracts::datum::Datum;
-use typeloom_cpu::threads;
+use typeloom_cpu::fast::threads;
 use typeloom_onnx::messages::{GraphProto, ModelProto, read};
 use typeloom_solver::model::Checked;
 use typeloom_solver::model::preconditions::Preconditions;

@@ -7,11 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use candle_core::{Device, Tensor};
-
-use crate::protocol::{Input, Running, Wanted, inputs, serve};
-
-#[path = "../../src/protocol.rs"]
-mod protocol;
+use typeloom_bench_process::protocol::{Input, Running, Wanted, inputs, serve};
 
 fn main() -> Result<()> {
     let mut arguments = env::args().skip(1);

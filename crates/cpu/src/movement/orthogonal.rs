@@ -9,9 +9,9 @@ use typeloom_types::any_tensor::AnyTensor;
 use super::{Run, assemble, write_chunks};
 use crate::element::check_size;
 use crate::error::{KernelErrorKind, invalid};
+use crate::fast::threads;
 use crate::memory::scratch_list;
 use crate::shape::{count, each_index, strides};
-use crate::threads;
 
 /// Minimum number of elements for which splitting across threads pays.
 const MIN_PARALLEL: usize = 1 << 17;

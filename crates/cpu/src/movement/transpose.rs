@@ -9,8 +9,8 @@ use typeloom_types::any_tensor::AnyTensor;
 use super::{Run, assemble, write_chunks};
 use crate::element::check_size;
 use crate::error::{KernelErrorKind, invalid};
+use crate::fast::threads;
 use crate::shape::Rows;
-use crate::threads;
 
 /// Minimum number of elements for which splitting across threads pays.
 const MIN_PARALLEL: usize = 1 << 17;

@@ -9,11 +9,9 @@ use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, Real, from_slice, narrow, on_floats, on_numbers, vectorised, widen};
 use crate::error::{KernelErrorKind, invalid};
+use crate::fast::{softmax, threads};
 use crate::math;
 use crate::shape::{around, axis, count, lanes};
-use crate::threads;
-
-mod softmax;
 
 pub(super) const OPERATORS: &[Operator] = &[
     widened("Relu", |call| {
@@ -248,7 +246,7 @@ pub(crate) fn rows<T: Real>(
 }
 
 fn greatest<T: Real>(row: &[T]) -> T {
-    super::reduce::floats::fold(row, T::LOWEST, Number::max_of)
+    crate::fast::reductions::fold(row, T::LOWEST, Number::max_of)
 }
 
 /// Softmax along the axis. 16-bit floats are rounded after every step of the operator's definition (maximum,

@@ -10,10 +10,10 @@ use super::{CONTRIB_DOMAIN, Operator, native, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, Real, check_size, from_slice, of_f64s, on_floats, to_f64s};
 use crate::error::{KernelErrorKind, invalid};
+use crate::fast::product::{self, Matrix};
+use crate::fast::threads;
 use crate::movement::reshape;
-use crate::product::{self, Matrix};
 use crate::shape::{broadcast, count};
-use crate::threads;
 use crate::work;
 
 mod linear;

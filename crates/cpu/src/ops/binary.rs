@@ -8,8 +8,8 @@ use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, Real, build_over, of_f64s, on_floats, on_numbers, to_f64s};
 use crate::error::{KernelErrorKind, invalid};
+use crate::fast::threads;
 use crate::shape::{Rows, broadcast, broadcast_strides};
-use crate::threads;
 
 pub(super) const OPERATORS: &[Operator] = &[
     widened("Add", |call| arithmetic(call, Arithmetic::Add)),

@@ -13,8 +13,8 @@ use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
 use crate::element::{build, build_over, check_size, dispatch, is_half, narrow, widen};
 use crate::error::{KernelErrorKind, invalid};
+use crate::fast::threads;
 use crate::minifloat::{self, Overflow, PowerRounding};
-use crate::threads;
 use crate::work;
 
 /// Minimum number of elements for which splitting across threads pays.

@@ -9,8 +9,8 @@ use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{of_f64s, to_f64s};
 use crate::error::{KernelErrorKind, invalid};
+use crate::fast::product::{self, Matrix};
 use crate::memory::scratch;
-use crate::product::{self, Matrix};
 use crate::shape::{count, each_index, strides};
 use crate::work;
 

@@ -1,7 +1,7 @@
 //! Prepared convolution weights and their application.
 //!
 //! If windows reach past the input, it is first copied with a border of zeros. Most convolutions are matrix
-//! products, see [`products`]. Depthwise convolutions are not, see [`planes`].
+//! products, see [`convolution`](crate::fast::convolution). Depthwise convolutions are not, see [`planes`](crate::fast::planes).
 
 use std::borrow::Cow;
 
@@ -13,18 +13,13 @@ use crate::attributes::Attributes;
 use crate::call::Call;
 use crate::element::{Number, build_over, check_size, dispatch};
 use crate::error::{KernelErrorKind, invalid};
+use crate::fast::convolution::{Convolved, concatenated};
+use crate::fast::planes::by_planes;
+use crate::fast::product::lane::Lane;
+use crate::fast::product::{self, Finish, Rows};
 use crate::memory;
-use crate::product::lane::Lane;
-use crate::product::{self, Finish, Rows};
 use crate::shape::{count, extents};
 use crate::work;
-use planes::by_planes;
-pub(crate) use products::Convolved;
-use products::concatenated;
-
-mod planes;
-
-mod products;
 
 /// Groups with one input channel and at most this many output channels are accumulated plane by plane.
 const MAX_PLANES: usize = 3;
@@ -33,13 +28,13 @@ const MAX_PLANES: usize = 3;
 #[derive(Clone, Debug)]
 pub(crate) struct Filter {
     dtype: Dtype,
-    shape: Vec<usize>,
-    groups: usize,
-    weights: Weights,
+    pub(crate) shape: Vec<usize>,
+    pub(crate) groups: usize,
+    pub(crate) weights: Weights,
 }
 
 #[derive(Clone, Debug)]
-enum Weights {
+pub(crate) enum Weights {
     /// One packed matrix per group.
     F32(Vec<Rows<f32>>),
     F64(Vec<Rows<f64>>),
@@ -69,7 +64,7 @@ impl Finishing<'_> {
 const GROUP_BYTES: usize = 64;
 
 /// Number of groups, validated against the channel counts.
-pub(super) fn groups(
+pub(crate) fn groups(
     attributes: &Attributes,
     channels: usize,
     outputs: usize,
@@ -246,7 +241,7 @@ fn rows<T: Lane>(
 }
 
 /// [`Finishing`] converted to one element type.
-fn finish<'a, T: Number>(finishing: &Finishing<'a>) -> Result<Finish<'a, T>, KernelErrorKind> {
+pub(crate) fn finish<'a, T: Number>(finishing: &Finishing<'a>) -> Result<Finish<'a, T>, KernelErrorKind> {
     let list = |tensor: Option<&'a AnyTensor>| tensor.map(AnyTensor::as_slice::<T>).transpose();
     Ok(Finish {
         scale: list(finishing.scale)?,
@@ -257,19 +252,19 @@ fn finish<'a, T: Number>(finishing: &Finishing<'a>) -> Result<Finish<'a, T>, Ker
 }
 
 /// An input whose planes contain every element that the windows read.
-struct Framed<'a> {
-    tensor: Cow<'a, AnyTensor>,
+pub(crate) struct Framed<'a> {
+    pub(crate) tensor: Cow<'a, AnyTensor>,
     /// Extents of a plane.
-    extents: Vec<usize>,
+    pub(crate) extents: Vec<usize>,
 }
 
 impl Framed<'_> {
-    fn elements<T: Number>(&self) -> Result<&[T], KernelErrorKind> {
+    pub(crate) fn elements<T: Number>(&self) -> Result<&[T], KernelErrorKind> {
         Ok(self.tensor.as_slice::<T>()?)
     }
 
     /// Keeps the memory of a copy for later tensors.
-    fn recycle(self) {
+    pub(crate) fn recycle(self) {
         if let Cow::Owned(tensor) = self.tensor {
             memory::recycle_tensor(tensor);
         }
@@ -277,7 +272,7 @@ impl Framed<'_> {
 }
 
 /// The input, zero-padded if windows reach past it, followed by `slack` extra elements.
-fn framed<'a, T: Number>(
+pub(crate) fn framed<'a, T: Number>(
     windows: &Windows,
     x: &'a AnyTensor,
     slack: usize,

@@ -9,10 +9,10 @@ use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, build_over, on_numbers};
 use crate::error::{KernelErrorKind, invalid};
+use crate::fast::product::{self, Matrix};
+use crate::fast::threads;
 use crate::memory;
-use crate::product::{self, Matrix};
 use crate::shape::{broadcast, broadcast_strides, count, each_index, offset};
-use crate::threads;
 use crate::work;
 
 pub(super) const OPERATORS: &[Operator] =

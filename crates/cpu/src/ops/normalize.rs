@@ -5,14 +5,14 @@ use typeloom_types::dtype::Dtype;
 
 use super::cast::convert;
 use super::layout::broadcast_to;
-use super::reduce::floats::mean_square;
 use super::reduce::{Reduction, moments, reduce_axes};
 use super::{Operator, native, widened, widened_to};
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, build_over, narrow, of_f64s, on_floats, to_f64s, vectorised, widen};
 use crate::error::{KernelErrorKind, invalid};
+use crate::fast::reductions::mean_square;
+use crate::fast::threads;
 use crate::shape::{around, axes, axis, broadcast, count};
-use crate::threads;
 use crate::work;
 
 /// Minimum number of elements for which splitting across threads pays.

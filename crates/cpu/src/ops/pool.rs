@@ -3,16 +3,16 @@
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-use super::polyphase::Polyphase;
 use super::reduce::{Reduction, reduce_axes};
 use super::sliding::{Stretch, Windows, pads, per_axis};
 use super::{Operator, widened, widened_to};
 use crate::call::{Call, Outcome, integers, one};
 use crate::element::{Number, build, build_over, check_extents, check_size, dispatch, on_floats, vectorised};
 use crate::error::{KernelErrorKind, invalid};
+use crate::fast::polyphase::Polyphase;
+use crate::fast::threads;
 use crate::memory::{self, scratch};
 use crate::shape::{count, each_strided, extents, strides};
-use crate::threads;
 use crate::work;
 
 pub(super) const OPERATORS: &[Operator] = &[

@@ -2,8 +2,8 @@
 //!
 //! A scale is a scalar, one value per index of an axis, or one value per block along an axis.
 //!
-//! Conversions between `f32` and 8-bit integers are direct loops (`linear`), products of 8-bit integers use
-//! the integer kernel (`product`, `convolution`). All other types take the general path through `f64`, which
+//! Conversions between `f32` and 8-bit integers are direct loops, and products of 8-bit integers use a
+//! kernel of their own ([`quantised`](crate::fast::quantised)). All other types take the general path through `f64`, which
 //! defines the results: the direct loops return the same bits.
 
 use typeloom_types::any_tensor::AnyTensor;
@@ -15,15 +15,12 @@ use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
 use crate::element::{of_f64s, to_f64s};
 use crate::error::{KernelErrorKind, invalid};
+use crate::fast::quantised::linear::{self, Layout};
 use crate::minifloat::Overflow;
 use crate::shape::{axis, count, each_index, strides};
 
 pub(crate) mod convolution;
-pub(crate) mod linear;
 pub(crate) mod product;
-pub(crate) mod requantize;
-
-use linear::Layout;
 
 pub(super) const OPERATORS: &[Operator] = &[
     native("QuantizeLinear", quantize_linear),

@@ -11,8 +11,8 @@ use super::{Operator, widened};
 use crate::call::{Call, Outcome};
 use crate::element::{Number, Real, check_size, from_slice, on_floats, widest};
 use crate::error::{KernelErrorKind, invalid};
-use crate::product::lane::Lane;
-use crate::product::{self, Factor, Matrix, Panels};
+use crate::fast::product::lane::Lane;
+use crate::fast::product::{self, Factor, Matrix, Panels};
 use crate::work;
 
 pub(super) const OPERATORS: &[Operator] = &[

@@ -1,6 +1,6 @@
 //! Reductions along axes, `ArgMin`/`ArgMax`, and cumulative sums and products.
 //!
-//! Adjacent axes of floats are reduced without copies, see [`floats`]. Otherwise the reduced axes are
+//! Adjacent axes of floats are reduced without copies, see [`reductions`]. Otherwise the reduced axes are
 //! transposed to the end, so that each result is computed from one contiguous row.
 
 use std::mem;
@@ -14,10 +14,8 @@ use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, build, build_over, check_size, on_floats, on_numbers, vectorised};
 use crate::error::{KernelErrorKind, invalid};
+use crate::fast::{reductions, threads};
 use crate::shape::{around, axes, axis, count};
-use crate::threads;
-
-pub(crate) mod floats;
 
 pub(super) const OPERATORS: &[Operator] = &[
     widened("ReduceSum", |call| reduce(call, Reduction::Sum)),
@@ -92,7 +90,7 @@ pub(crate) fn reduce_axes(
         let inner = count(&x.shape()[last + 1..]);
         return on_floats!(x.dtype(), T => {
             let data = x.as_slice::<T>()?;
-            build_over::<T>(&shape, |out| floats::reduce(data, width, inner, kind, out))
+            build_over::<T>(&shape, |out| reductions::reduce(data, width, inner, kind, out))
         });
     }
     let order: Vec<usize> = kept.iter().chain(&reduced).copied().collect();
@@ -100,7 +98,7 @@ pub(crate) fn reduce_axes(
     if let (Dtype::F32 | Dtype::F64, 1..) = (x.dtype(), rows.len()) {
         return on_floats!(x.dtype(), T => {
             let data = rows.as_slice::<T>()?;
-            build_over::<T>(&shape, |out| floats::reduce(data, width, 1, kind, out))
+            build_over::<T>(&shape, |out| reductions::reduce(data, width, 1, kind, out))
         });
     }
     on_numbers!(x.dtype(), T => {
@@ -233,7 +231,7 @@ pub(crate) fn moments(x: &AnyTensor, rows: usize, width: usize) -> Result<Vec<(f
             threads::in_parts(&mut all, part.max(1), &|at, all| {
                 vectorised::<T, _>(#[inline(always)] || {
                     for (moments, row) in all.iter_mut().zip(data[at * width..].chunks_exact(width)) {
-                        *moments = floats::moments(row);
+                        *moments = reductions::moments(row);
                     }
                 });
             });
@@ -244,13 +242,13 @@ pub(crate) fn moments(x: &AnyTensor, rows: usize, width: usize) -> Result<Vec<(f
 }
 
 /// Number of adjacent rows that are reduced together.
-const BLOCK: usize = 128;
+pub(crate) const BLOCK: usize = 128;
 
 /// Minimum number of elements for which splitting across threads pays.
 const MIN_PARALLEL: usize = 1 << 16;
 
 /// Number of results of a task.
-fn part(extent: usize, inner: usize) -> usize {
+pub(crate) fn part(extent: usize, inner: usize) -> usize {
     let enough = MIN_PARALLEL / extent;
     if inner == 1 { enough.max(1) } else { enough.next_multiple_of(BLOCK).max(BLOCK) }
 }
@@ -258,7 +256,7 @@ fn part(extent: usize, inner: usize) -> usize {
 /// Divides consecutive results of a reduction from `[outer, extent, inner]` to `[outer, inner]` where a new
 /// index of `outer` begins. Yields each part with the range of the elements from its first one to the end of
 /// its index.
-struct Blocks<'a, T> {
+pub(crate) struct Blocks<'a, T> {
     rest: &'a mut [T],
     /// Indices of the first result of the rest.
     outer: usize,
@@ -269,7 +267,7 @@ struct Blocks<'a, T> {
 
 impl<'a, T> Blocks<'a, T> {
     /// Divides results from the index `at` in `[outer, inner]`.
-    fn new(at: usize, results: &'a mut [T], extent: usize, inner: usize) -> Self {
+    pub(crate) fn new(at: usize, results: &'a mut [T], extent: usize, inner: usize) -> Self {
         Self { rest: results, outer: at / inner, column: at % inner, extent, inner }
     }
 }

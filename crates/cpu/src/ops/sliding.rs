@@ -3,34 +3,34 @@
 use crate::call::Call;
 use crate::element::{check_extents, check_size};
 use crate::error::{KernelErrorKind, invalid};
+use crate::fast::threads;
 use crate::memory::{Scratch, scratch_list};
 use crate::shape::{count, each_index, extents, strides};
-use crate::threads;
 use crate::work;
 
 /// Sliding windows over the spatial axes.
 #[derive(Clone, Debug)]
 pub(crate) struct Windows {
-    pub(super) input: Vec<usize>,
-    pub(super) kernel: Vec<usize>,
-    pub(super) strides: Vec<usize>,
-    pub(super) dilations: Vec<usize>,
-    pub(super) begin: Vec<i64>,
-    pub(super) end: Vec<i64>,
-    pub(super) output: Vec<usize>,
+    pub(crate) input: Vec<usize>,
+    pub(crate) kernel: Vec<usize>,
+    pub(crate) strides: Vec<usize>,
+    pub(crate) dilations: Vec<usize>,
+    pub(crate) begin: Vec<i64>,
+    pub(crate) end: Vec<i64>,
+    pub(crate) output: Vec<usize>,
 }
 
 /// A run of adjacent windows, and the input element of each at one kernel position.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stretch {
-    pub(super) window: usize,
-    pub(super) len: usize,
+pub(crate) struct Stretch {
+    pub(crate) window: usize,
+    pub(crate) len: usize,
     /// Element of the first window; the elements of the others follow at a fixed stride.
-    pub(super) start: usize,
+    pub(crate) start: usize,
 }
 
 /// An attribute with one number per axis; ones by default.
-pub(super) fn per_axis(call: &Call<'_>, name: &str, rank: usize) -> Result<Vec<usize>, KernelErrorKind> {
+pub(crate) fn per_axis(call: &Call<'_>, name: &str, rank: usize) -> Result<Vec<usize>, KernelErrorKind> {
     let Some(given) = call.attributes.ints(name)? else { return Ok(vec![1; rank]) };
     let values = extents(given)?;
     if values.len() != rank || values.iter().any(|value| !(1..1 << 31).contains(value)) {
@@ -40,7 +40,7 @@ pub(super) fn per_axis(call: &Call<'_>, name: &str, rank: usize) -> Result<Vec<u
 }
 
 /// The explicit pads: begin and end.
-pub(super) fn pads(call: &Call<'_>, rank: usize) -> Result<(Vec<i64>, Vec<i64>), KernelErrorKind> {
+pub(crate) fn pads(call: &Call<'_>, rank: usize) -> Result<(Vec<i64>, Vec<i64>), KernelErrorKind> {
     let Some(pads) = call.attributes.ints("pads")? else { return Ok((vec![0; rank], vec![0; rank])) };
     if pads.len() != 2 * rank || pads.iter().any(|pad| pad.unsigned_abs() > 1 << 31) {
         return invalid(format!("`pads` = {pads:?} does not have two numbers for each of {rank} axes"));
@@ -50,7 +50,7 @@ pub(super) fn pads(call: &Call<'_>, rank: usize) -> Result<(Vec<i64>, Vec<i64>),
 
 impl Windows {
     /// Reads the window attributes of a convolution or pooling node.
-    pub(super) fn of(call: &Call<'_>, input: &[usize], kernel: &[usize]) -> Result<Self, KernelErrorKind> {
+    pub(crate) fn of(call: &Call<'_>, input: &[usize], kernel: &[usize]) -> Result<Self, KernelErrorKind> {
         let rank = input.len();
         if kernel.len() != rank || kernel.iter().any(|extent| !(1..1 << 31).contains(extent)) {
             return invalid(format!("the window {kernel:?} does not fit {rank} axes"));
@@ -102,7 +102,7 @@ impl Windows {
     }
 
     /// Whether all windows have one element and together cover the input exactly.
-    pub(super) fn is_pointwise(&self) -> bool {
+    pub(crate) fn is_pointwise(&self) -> bool {
         self.input == self.output && self.kernel.iter().all(|extent| *extent == 1)
     }
 
@@ -121,7 +121,7 @@ impl Windows {
     /// Visits all pairs of a kernel position and a row of windows. Passes the offset in the column matrix
     /// (kernel positions by windows), the offset of the input row (`None` outside the input), and the kernel
     /// position along the last axis.
-    pub(super) fn each_row(&self, mut visit: impl FnMut(usize, Option<usize>, usize)) {
+    pub(crate) fn each_row(&self, mut visit: impl FnMut(usize, Option<usize>, usize)) {
         let rank = self.input.len();
         let Some(last) = rank.checked_sub(1).filter(|_| !self.output.contains(&0)) else { return };
         let input_strides = strides(&self.input);
@@ -135,7 +135,7 @@ impl Windows {
     }
 
     /// Extent of each axis, padding included, that the windows cover.
-    pub(super) fn reach(&self) -> Vec<usize> {
+    pub(crate) fn reach(&self) -> Vec<usize> {
         let axes = 0..self.input.len();
         axes.map(|axis| match self.output[axis] {
             0 => 0,
@@ -147,26 +147,26 @@ impl Windows {
     }
 
     /// Offset of each channel and kernel position, in planes of these extents.
-    pub(super) fn steps(&self, channels: usize, extents: &[usize]) -> Vec<usize> {
+    pub(crate) fn steps(&self, channels: usize, extents: &[usize]) -> Vec<usize> {
         let shape = [&[channels], &self.kernel[..]].concat();
         let within = strides(extents).into_iter().zip(&self.dilations).map(|(along, step)| along * step);
         offsets(&shape, [count(extents)].into_iter().chain(within))
     }
 
     /// Offset of the first element of each row of windows, in a plane of these extents.
-    pub(super) fn lines(&self, extents: &[usize]) -> Vec<usize> {
+    pub(crate) fn lines(&self, extents: &[usize]) -> Vec<usize> {
         let along = strides(extents).into_iter().zip(&self.strides);
         let axes = self.output.len().saturating_sub(1);
         offsets(&self.output[..axes], along.map(|(along, step)| along * step))
     }
 
     /// Number of windows in a row.
-    pub(super) fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         self.output.last().copied().unwrap_or(1)
     }
 
     /// The way to copy a plane with its padding into extents of `reach`.
-    pub(super) fn frame(&self, reach: &[usize]) -> Frame {
+    pub(crate) fn frame(&self, reach: &[usize]) -> Frame {
         let mut frame = Frame { width: 0, front: 0, len: 0, rows: Vec::new(), plane: count(&self.input) };
         let Some(last) = reach.len().checked_sub(1) else { return frame };
         let input_strides = strides(&self.input);
@@ -190,7 +190,7 @@ impl Windows {
 
     /// Pairs plane elements with windows: for each kernel position and each row of windows, a run of windows
     /// and their evenly spaced elements.
-    pub(super) fn stretches(&self) -> Result<Scratch<Stretch>, KernelErrorKind> {
+    pub(crate) fn stretches(&self) -> Result<Scratch<Stretch>, KernelErrorKind> {
         let Some(last) = self.input.len().checked_sub(1) else { return scratch_list(0) };
         let rows = work::times(&self.kernel).saturating_mul(work::times(&self.output[..last]));
         let mut all = scratch_list(usize::try_from(rows).unwrap_or(usize::MAX))?;
@@ -208,7 +208,7 @@ impl Windows {
 
     /// The first `width` windows of a row whose element at a kernel position of the last axis is inside the
     /// input, as a range, and the index of the element of the first one.
-    pub(super) fn inside_of_row(&self, tap: usize, width: usize) -> (usize, usize, usize) {
+    pub(crate) fn inside_of_row(&self, tap: usize, width: usize) -> (usize, usize, usize) {
         let Some(last) = self.input.len().checked_sub(1) else { return (0, 0, 0) };
         let (stride, extent) = (self.strides[last], self.input[last]);
         let first = (tap * self.dilations[last]) as i64 - self.begin[last];
@@ -219,7 +219,7 @@ impl Windows {
     }
 
     /// Number of kernel positions inside the padded input, for every window.
-    pub(super) fn padded_counts(&self) -> Result<Scratch<usize>, KernelErrorKind> {
+    pub(crate) fn padded_counts(&self) -> Result<Scratch<usize>, KernelErrorKind> {
         let inside = |axis: usize, window: usize| {
             let end = self.input[axis] as i64 + self.begin[axis] + self.end[axis];
             let inside = usize::try_from(end).unwrap_or(0).saturating_sub(window * self.strides[axis]);
@@ -233,7 +233,7 @@ impl Windows {
     }
 
     /// For every window, the offsets of its elements inside the input.
-    pub(super) fn elements(&self) -> Result<Scratch<Vec<usize>>, KernelErrorKind> {
+    pub(crate) fn elements(&self) -> Result<Scratch<Vec<usize>>, KernelErrorKind> {
         let input_strides = strides(&self.input);
         check_size(&self.output, size_of::<usize>().saturating_mul(count(&self.kernel)))?;
         let mut all = scratch_list(count(&self.output))?;
@@ -260,7 +260,7 @@ fn offsets(shape: &[usize], strides: impl IntoIterator<Item = usize>) -> Vec<usi
 }
 
 /// The way to copy planes of equal extents with their padding.
-pub(super) struct Frame {
+pub(crate) struct Frame {
     /// Extent of the last axis with padding.
     width: usize,
     /// Padding at the start of a row.
@@ -278,7 +278,7 @@ const MIN_FRAME: usize = 1 << 13;
 
 impl Frame {
     /// Copies planes, in parallel if there is enough work. The padding becomes `zero`. No extent is 0.
-    pub(super) fn copy<T: Copy + Send + Sync>(&self, planes: &[T], zero: T, out: &mut [T]) {
+    pub(crate) fn copy<T: Copy + Send + Sync>(&self, planes: &[T], zero: T, out: &mut [T]) {
         let part = MIN_FRAME.div_ceil(self.width) * self.width;
         threads::in_parts(out, part, &|at, out| self.copy_rows(planes, at / self.width, zero, out));
     }

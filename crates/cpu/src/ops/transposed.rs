@@ -15,10 +15,10 @@ use super::{Operator, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, build_over, check_extents, check_size, dispatch, on_floats, vectorised};
 use crate::error::{KernelErrorKind, invalid};
+use crate::fast::product::{self, Matrix};
+use crate::fast::threads;
 use crate::memory;
-use crate::product::{self, Matrix};
 use crate::shape::{count, extents};
-use crate::threads;
 use crate::work;
 
 pub(super) const OPERATORS: &[Operator] =

@@ -8,8 +8,8 @@ use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, build, build_over, on_floats, on_numbers, to_f64s, widest};
 use crate::error::KernelErrorKind;
+use crate::fast::threads;
 use crate::math;
-use crate::threads;
 
 pub(super) const OPERATORS: &[Operator] = &[
     widened("Neg", |call| numbers(call, Numeric::Neg)),

@@ -21,7 +21,7 @@ use smallvec::SmallVec;
 use typeloom_contracts::datum::Datum;
 use typeloom_cpu::attributes::Attribute;
 use typeloom_cpu::call::Call;
-use typeloom_cpu::fused::{Absorbed, Dequantised, Fused, Node, Operand};
+use typeloom_cpu::fast::fused::{Absorbed, Dequantised, Fused, Node, Operand};
 use typeloom_solver::value_type::{Dim, ValueType};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_wire::value_check::to_declared_form;

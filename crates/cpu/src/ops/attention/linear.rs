@@ -13,10 +13,10 @@ use super::{MIN_PARALLEL, heads};
 use crate::call::{Call, Outcome};
 use crate::element::{Real, build_over, check_size, of_f64s, to_f64s, vectorised};
 use crate::error::{KernelErrorKind, invalid};
+use crate::fast::threads;
 use crate::memory::scratch;
 use crate::movement::reshape;
 use crate::ops::layout::permute;
-use crate::threads;
 use crate::work;
 
 pub(super) fn linear_attention(call: &mut Call<'_>) -> Outcome {

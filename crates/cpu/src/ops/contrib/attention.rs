@@ -12,9 +12,9 @@ use super::{floats, required};
 use crate::call::{Call, Outcome, integers};
 use crate::element::{build_over, check_size, from_slice};
 use crate::error::{KernelErrorKind, invalid};
+use crate::fast::product::{Matrix, multiply};
 use crate::memory;
 use crate::ops::{CONTRIB_DOMAIN, Operator, native, widened};
-use crate::product::{Matrix, multiply};
 use crate::work;
 
 pub(in crate::ops) const OPERATORS: &[Operator] = &[

@@ -7,9 +7,9 @@ use crate::attributes::{Attribute, Attributes};
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, build_over, of_f64s, on_floats};
 use crate::error::{KernelErrorKind, invalid};
+use crate::fast::product::{self, Matrix};
 use crate::ops::layout::permute;
 use crate::ops::{CONTRIB_DOMAIN, Operator, native, widened};
-use crate::product::{self, Matrix};
 use crate::shape::{broadcast, broadcast_strides, count, each_index, offset};
 
 pub(in crate::ops) const OPERATORS: &[Operator] = &[

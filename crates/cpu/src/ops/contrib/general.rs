@@ -8,9 +8,9 @@ use crate::attributes::{Attribute, Attributes};
 use crate::call::{Call, Outcome, one};
 use crate::element::{build, check_size, from_slice, ints, on_floats, to_f64s};
 use crate::error::{KernelErrorKind, invalid};
+use crate::fast::product::{Matrix, multiply};
 use crate::movement::{Run, assemble, reshape};
 use crate::ops::{CONTRIB_DOMAIN, Operator, native, run_nested, widened};
-use crate::product::{Matrix, multiply};
 use crate::shape::{around, axis, count};
 use crate::work;
 

@@ -8,9 +8,9 @@ use typeloom_types::dtype::Dtype;
 
 use crate::element::{build_over, check_size};
 use crate::error::{KernelErrorKind, invalid};
+use crate::fast::product::{Matrix, multiply};
 use crate::memory;
 use crate::ops::activation::softmax_row;
-use crate::product::{Matrix, multiply};
 use crate::work;
 
 /// Extents of an attention.

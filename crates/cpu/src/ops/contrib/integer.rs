@@ -8,8 +8,8 @@ use crate::attributes::Attributes;
 use crate::call::{Call, Outcome, one};
 use crate::element::{build_over, to_f64s, widest};
 use crate::error::{KernelErrorKind, invalid};
+use crate::fast::quantised::product::product;
 use crate::ops::layout::permute;
-use crate::ops::quantize::product::product;
 use crate::ops::{CONTRIB_DOMAIN, Operator, native, run_nested};
 use typeloom_contracts::datum::Datum;
 

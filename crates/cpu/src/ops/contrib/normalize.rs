@@ -6,10 +6,10 @@ use super::{floats, owned, required, sum_of};
 use crate::call::{Call, Outcome, integers, one};
 use crate::element::{build, build_over, check_size, from_slice, widest};
 use crate::error::{KernelErrorKind, invalid};
+use crate::fast::threads;
 use crate::math::sigmoid;
 use crate::ops::{CONTRIB_DOMAIN, Operator, widened, widened_to};
 use crate::shape::{axis, count};
-use crate::threads;
 
 /// Minimum number of elements for which splitting across threads pays.
 const MIN_PARALLEL: usize = 1 << 17;

@@ -14,12 +14,12 @@ use crate::attributes::{Attribute, Attributes};
 use crate::call::{Call, Outcome, one};
 use crate::element::{build_over, dispatch, to_f64s, widest};
 use crate::error::{KernelErrorKind, invalid};
+use crate::fast::threads;
 use crate::memory;
 use crate::ops::binary::map2;
 use crate::ops::layout::permute;
 use crate::ops::slice::join;
 use crate::ops::{CONTRIB_DOMAIN, Operator, native, run_nested};
-use crate::threads;
 
 /// Minimum number of elements for which splitting across threads pays.
 const MIN_PARALLEL: usize = 1 << 18;

@@ -10,11 +10,11 @@ use super::{floats, required};
 use crate::call::{Call, Outcome, integers, one};
 use crate::element::{build_over, check_size, from_slice, to_f64s, widest};
 use crate::error::{KernelErrorKind, invalid};
+use crate::fast::product::{Matrix, multiply};
+use crate::fast::threads;
 use crate::movement::slices;
 use crate::ops::{CONTRIB_DOMAIN, Operator, widened};
-use crate::product::{Matrix, multiply};
 use crate::shape::{around, axis, count};
-use crate::threads;
 use crate::work;
 
 pub(in crate::ops) const OPERATORS: &[Operator] = &[

@@ -9,8 +9,8 @@ use super::{Labels, argmax, numbers, table};
 use crate::call::{Call, Outcome, one};
 use crate::element::{check_size, from_slice};
 use crate::error::{KernelErrorKind, invalid};
+use crate::fast::product::{Matrix, multiply};
 use crate::ops::{ML_DOMAIN, Operator, native};
-use crate::product::{Matrix, multiply};
 use crate::work;
 
 pub(in crate::ops) const OPERATORS: &[Operator] =

@@ -12,8 +12,8 @@ use crate::attributes::Attributes;
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, Real, check_size, from_slice, to_f64s};
 use crate::error::{KernelErrorKind, invalid};
+use crate::fast::threads;
 use crate::ops::{ML_DOMAIN, Operator, native};
-use crate::threads;
 use crate::work;
 use typeloom_types::dtype::Dtype;
 

@@ -1,8 +1,8 @@
 //! The direct paths compared with the general ones, which widen elements to `f64` or to 32-bit integers.
 
-use super::requantize::{Lanes, Requantizer};
 use super::*;
 use crate::attributes::{Attribute, Attributes};
+use crate::fast::quantised::requantize::{Lanes, Requantizer};
 use crate::ops::generate::Random;
 use random::{below, bytes};
 

@@ -9,8 +9,8 @@ use typeloom_types::any_tensor::AnyTensor;
 
 use crate::element::{Number, Real, build_over, vectorised};
 use crate::error::KernelErrorKind;
+use crate::fast::threads;
 use crate::shape::count;
-use crate::threads;
 use crate::work;
 
 /// Minimum number of operations for which splitting across threads pays.
