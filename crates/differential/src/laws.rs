@@ -156,12 +156,7 @@ pub fn examine(case: &Case) -> Report {
         return report;
     }
     if report.runs == Runs::Once {
-        let reason = match report.reported {
-            true => " (warned of)",
-            false if counts_data(case) => " (a size is counted in data)",
-            false if report.anonymous => " (an extent has no name)",
-            false => "",
-        };
+        let reason = if report.reported { " (warned of)" } else { excuse(case, report.anonymous) };
         let signature = format!("{}{reason}", last_operator(case));
         let detail = "it runs at the first binding only, and has no errors".to_owned();
         report.add(Law::Rejection, signature, detail);
@@ -235,15 +230,24 @@ fn further(case: &Case) -> Further {
     Further { worlds, executions }
 }
 
-/// Whether a node counts elements of its data: whether its extents fit others is then not known before it runs.
-fn counts_data(case: &Case) -> bool {
+/// Why a program that runs at the first binding only may have no error: no check can know it before it runs.
+fn excuse(case: &Case, anonymous: bool) -> &'static str {
     let program = &case.program;
-    let counts = |op: &str| matches!(op, "NonZero" | "Unique" | "Compress" | "NonMaxSuppression");
-    let mut found = false;
+    let (mut counts_data, mut leaves_ones_out) = (false, false);
     for graph in std::iter::once(&program.graph).chain(program.functions.iter().map(|it| &it.graph)) {
-        graph.walk(&mut |graph| found |= graph.nodes.iter().any(|node| counts(&node.op)));
+        graph.walk(&mut |graph| {
+            for node in &graph.nodes {
+                counts_data |= matches!(&*node.op, "NonZero" | "Unique" | "Compress" | "NonMaxSuppression");
+                leaves_ones_out |= node.op == "Squeeze" && node.inputs.len() == 1;
+            }
+        });
     }
-    found
+    match (counts_data, leaves_ones_out) {
+        (true, _) => " (a size is counted in data)",
+        (false, true) => " (a rank depends on an extent)",
+        (false, false) if anonymous => " (an extent has no name)",
+        (false, false) => "",
+    }
 }
 
 /// The operator of the first node that fails.
