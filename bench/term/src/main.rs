@@ -203,7 +203,27 @@ fn repeat(phase: &str, rounds: usize) {
                 black_box(table.eq(&NoProgram, &variables, &ground).is_ok());
                 table.rollback_to(snapshot);
             }
-            _ => panic!("phases: substitute unify"),
+            _ => panic!("phases: substitute unify repeated fresh"),
+        }
+    }
+}
+
+/// Repeats the construction of pairs in the interned family: `-- repeated 1000` or `-- fresh 1000`. A round
+/// is 10,000 pairs.
+fn repeat_pairs(phase: &str, rounds: usize) {
+    const PAIRS: usize = 10_000;
+    let mut symbols = Symbols::new();
+    let names: Vec<Symbol> = (0..PAIRS).map(|i| symbols.intern(&format!("P{i}"))).collect();
+    let arena = Arena::new();
+    let cx = Interned::new(&arena);
+    let unit = leaf(&cx);
+    let mut ty = unit;
+    for _ in 0..rounds {
+        if phase == "fresh" {
+            ty = pair(&cx, names[0], &ty, &ty);
+        }
+        for name in &names {
+            black_box(pair(&cx, if phase == "fresh" { *name } else { names[0] }, &ty, &unit));
         }
     }
 }
@@ -211,7 +231,10 @@ fn repeat(phase: &str, rounds: usize) {
 fn main() {
     if let Some(phase) = std::env::args().nth(1) {
         let rounds = std::env::args().nth(2).and_then(|rounds| rounds.parse().ok()).unwrap_or(20_000);
-        return repeat(&phase, rounds);
+        return match &*phase {
+            "fresh" | "repeated" => repeat_pairs(&phase, rounds),
+            _ => repeat(&phase, rounds),
+        };
     }
     let mut symbols = Symbols::new();
     let boxed = measure(&Boxed::new(), &mut symbols);

@@ -334,7 +334,7 @@ impl Pool {
                 Local { tag: node.tag, words }
             })
             .collect();
-        let hash = self.hasher.long(Tag::Bound, &flat);
+        let hash = self.hasher.long(Tag::Bound, &flat).spread();
         let absolute = |base: u32, member: &Local| {
             map_children(member, |child| if child & LOCAL == 0 { child } else { base + (child & !LOCAL) })
         };

@@ -8,9 +8,10 @@ use hashbrown::HashTable;
 use smallvec::SmallVec;
 
 use crate::error::PoolError;
+use crate::hash::TypeHash;
 use crate::layout;
 use crate::name::NameId;
-use crate::pool::{GroupMember, GroupSpan, ID_LIMIT, Idx, Node, Pool, SPILLED, inline_words, meta};
+use crate::pool::{GroupMember, GroupSpan, ID_LIMIT, Idx, Indexed, Node, Pool, SPILLED, inline_words, meta};
 use crate::tag::Tag;
 
 /// Words of a type that is being built.
@@ -82,14 +83,19 @@ impl Pool {
     }
 
     #[inline]
-    fn find_short(&self, hash: u64, tag: Tag, len: u8, words: [u32; 3]) -> Option<u32> {
-        self.index.find(hash, |&id| self.nodes[id as usize].is(tag, len, words)).copied()
+    fn find_short(&self, hash: TypeHash, tag: Tag, len: u8, words: [u32; 3]) -> Option<u32> {
+        self.find(hash, |node| node.is(tag, len, words))
     }
 
     #[inline]
-    fn find_long(&self, hash: u64, tag: Tag, words: &[u32]) -> Option<u32> {
-        let same = |&id: &u32| self.nodes[id as usize].is_long(&self.extra, tag, words);
-        self.index.find(hash, same).copied()
+    fn find_long(&self, hash: TypeHash, tag: Tag, words: &[u32]) -> Option<u32> {
+        self.find(hash, |node| node.is_long(&self.extra, tag, words))
+    }
+
+    #[inline(always)]
+    fn find(&self, hash: TypeHash, same: impl Fn(&Node) -> bool) -> Option<u32> {
+        let same = |entry: &Indexed| entry.hash == hash && same(&self.nodes[entry.id as usize]);
+        self.index.find(hash.spread(), same).map(|entry| entry.id)
     }
 
     /// The id of a type that is in the pool already.
@@ -111,7 +117,7 @@ impl Pool {
         if plain { Ok((0, 0)) } else { self.check_completely(tag, words) }
     }
 
-    fn push(&mut self, hash: u64, node: Node, meta: u8) -> Result<u32, PoolError> {
+    fn push(&mut self, hash: TypeHash, node: Node, meta: u8) -> Result<u32, PoolError> {
         let id = self.nodes.len() as u32;
         if id >= ID_LIMIT {
             return Err(PoolError::Full);
@@ -121,8 +127,7 @@ impl Pool {
         }
         self.nodes.push(node);
         self.meta.push(meta);
-        let Pool { nodes, extra, index, hasher, .. } = self;
-        index.insert_unique(hash, id, |&id| hasher.node(&nodes[id as usize], extra));
+        self.index.insert_unique(hash.spread(), Indexed { hash, id }, |entry| entry.hash.spread());
         Ok(id)
     }
 
@@ -130,8 +135,7 @@ impl Pool {
     pub(crate) fn reserve(&mut self, more: usize) {
         self.nodes.reserve_exact(more);
         self.meta.reserve_exact(self.nodes.capacity() - self.meta.len());
-        let Pool { nodes, extra, index, hasher, .. } = self;
-        index.reserve(more, |&id| hasher.node(&nodes[id as usize], extra));
+        self.index.reserve(more, |entry| entry.hash.spread());
     }
 
     /// Appends words to the shared array. Returns the inline words that refer to them.

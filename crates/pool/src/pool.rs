@@ -35,7 +35,7 @@ use hashbrown::HashTable;
 
 use crate::check::sort_of;
 use crate::error::PoolError;
-use crate::hash::Hasher;
+use crate::hash::{Hasher, TypeHash};
 use crate::hashing::Digests;
 use crate::intern::remove_ids;
 use crate::layout;
@@ -129,6 +129,16 @@ pub(crate) mod meta {
     pub(crate) const INHERITED: u8 = INFER | OPEN;
 }
 
+/// Entry of the index of types.
+///
+/// The index grows by the hashes in its entries; hashing the types again would read them in random order.
+/// A lookup compares hashes first, so that it reads no other type.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Indexed {
+    pub(crate) hash: TypeHash,
+    pub(crate) id: u32,
+}
+
 /// A recursive group: members `base .. base + len`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GroupSpan {
@@ -150,7 +160,7 @@ pub struct Pool {
     pub(crate) nodes: Vec<Node>,
     pub(crate) meta: Vec<u8>,
     pub(crate) extra: Vec<u32>,
-    pub(crate) index: HashTable<u32>,
+    pub(crate) index: HashTable<Indexed>,
     pub(crate) names: Names,
     pub(crate) groups: Vec<GroupSpan>,
     pub(crate) group_index: HashTable<u32>,
@@ -399,8 +409,13 @@ impl Pool {
 
     /// Removes everything added since the checkpoint.
     pub(crate) fn rollback(&mut self, to: Checkpoint) {
-        let Pool { nodes, extra, index, hasher, groups, group_index, .. } = self;
-        remove_ids(index, to.nodes, nodes.len(), |id| hasher.node(&nodes[id as usize], extra));
+        for id in to.nodes..self.nodes.len() {
+            let hash = self.hasher.node(&self.nodes[id], &self.extra);
+            if let Ok(entry) = self.index.find_entry(hash.spread(), |own| own.id as usize == id) {
+                entry.remove();
+            }
+        }
+        let Pool { groups, group_index, .. } = self;
         remove_ids(group_index, to.groups, groups.len(), |group| groups[group as usize].hash);
         self.names.truncate(&self.hasher, to.names);
         self.nodes.truncate(to.nodes);

@@ -16,12 +16,12 @@ use crate::ty::{
     AliasTy, ApplicationTy, DynTy, ErrorProof, FnTy, InferVar, Placeholder, TyData, WitnessTy, args_meta,
 };
 use bumpalo::Bump;
-use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
+use rustc_hash::FxHasher;
 use std::cell::RefCell;
 use std::fmt::Debug;
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
 /// Arena of the nodes of an interned family. Must outlive every term.
@@ -237,15 +237,18 @@ macro_rules! handle {
 }
 handle!(InternedTy, InternedConst);
 
-/// Hash of the content of a node.
+/// Hash of the content of a node: a few integers, for which the hash of rustc's interners needs one
+/// multiplication each and no buffer. Collisions only cost time.
 fn hash(value: &impl Hash) -> u64 {
-    FixedState::default().hash_one(value)
+    let mut hasher = FxHasher::default();
+    value.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Hash of an application: its name and the identities of its arguments.
 #[inline]
 fn hash_application<N: InternedName>(name: N, args: &[GenericArg<Interned<'_, N>>]) -> u64 {
-    let mut hasher = FixedState::default().build_hasher();
+    let mut hasher = FxHasher::default();
     name.hash(&mut hasher);
     for arg in args {
         match arg {
