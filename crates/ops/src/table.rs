@@ -231,7 +231,8 @@ impl Table {
 
     /// The schemas of one operator, oldest first; empty for an unknown operator or domain.
     pub fn versions(&self, domain: &str, name: &str) -> impl DoubleEndedIterator<Item = &Schema> {
-        let found = self.domain(domain).and_then(|domain| Some((domain, domain.operators.get(name)?.clone())));
+        let found =
+            self.domain(domain).and_then(|domain| Some((domain, domain.operators.get(name)?.clone())));
         found
             .into_iter()
             .flat_map(move |(domain, positions)| positions.map(move |at| self.schema(domain, at)))
