@@ -230,7 +230,7 @@ fn further(case: &Case) -> Further {
     Further { worlds, executions }
 }
 
-/// Why a program that runs at the first binding only may have no error: no check can know it before it runs.
+/// The reason that no check can know before a program runs that it does so at the first binding only.
 fn excuse(case: &Case, anonymous: bool) -> &'static str {
     let program = &case.program;
     let (mut counts_data, mut leaves_ones_out) = (false, false);
