@@ -8,7 +8,9 @@ that both spend to serialise the message and to parse the result.
 
 The models are chains of residual blocks with 10 to 100,000 nodes, and with ``--models`` every file of a folder (for example the
 small models of ``conformance/inference/models``), whose ratios are summarized. Exit code 1 if a promise is broken: at least 4 times as
-fast as the reference at 1,001 nodes; of the small models, a median ratio of at least 1.2, and none below 0.8. The machine must be idle.
+fast as the reference at 1,001 nodes; of the small models, a median ratio of at least 1.2, and none below 0.8. They are promises about the
+wheels of releases (``maturin build --profile dist``); a package that pip builds from the sources has a median of about 1.15. The machine
+must be idle.
 """
 
 from __future__ import annotations

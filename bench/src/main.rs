@@ -129,6 +129,8 @@ fn python(packages: &[&str]) -> Result<OsString> {
         run(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
     }
     let mut install = Command::new(&python);
+    // The package as releases have it.
+    install.env("MATURIN_PEP517_ARGS", "--profile dist");
     install.args(["-m", "pip", "install", "--quiet", "--constraint"]).arg(here().join("requirements.txt"));
     for package in packages {
         if *package == TYPELOOM {
