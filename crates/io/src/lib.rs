@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | [`files`] | models and the files that they refer to on disk | |
 //! | `stores` | object stores and local folders by URL; other stores than folders need the feature `cloud` | `stores` |
-//! | `fleet` | the parts of models in object stores that checks need | `fleet` |
+//! | `fleet` | the parts of models in stores that checks need | `fleet` |
 
 pub mod files;
 

@@ -56,6 +56,10 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _core {
+    /// Whether this build has object stores.
+    #[pymodule_export]
+    const HAS_STORES: bool = cfg!(feature = "cloud");
+
     #[pymodule_export]
     use crate::array::Tensor;
     #[pymodule_export]

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from typeloom import _core
+
 if TYPE_CHECKING:
     from registry_stores import Server
 
@@ -34,9 +36,23 @@ def wrong() -> str:
     return HEAD + "g (float[N, 3] x, float[4, 5] w) => (y) { y = MatMul(x, w) }"
 
 
+def needs_stores() -> None:
+    """Skips a test if the package reads folders only; with `CI`, fails it."""
+    if not _core.HAS_STORES:
+        if os.environ.get("CI") == "true":
+            pytest.fail("the package has no object stores (feature `cloud`)")
+        pytest.skip("the package has no object stores (feature `cloud`)")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("stores") is not None:
+        needs_stores()
+
+
 @pytest.fixture(scope="session")
 def s3() -> Iterator[Server]:
     """An S3 server with faults. It is optional: tests that need it skip without moto, and fail if `CI` is set."""
+    needs_stores()
     if any(find_spec(module) is None for module in ("moto", "flask")):
         if os.environ.get("CI") == "true":
             pytest.fail("moto is not installed")

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import types
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,13 @@ def documents() -> list[str]:
     return sorted(path.relative_to(DOCUMENTS).as_posix() for path in with_programs)
 
 
-@pytest.mark.parametrize("name", documents())
+def arguments() -> list[Any]:
+    """The documents, with the marks of those that read object stores."""
+    of_stores = {"python/fleet.md"}
+    return [pytest.param(name, marks=pytest.mark.stores) if name in of_stores else name for name in documents()]
+
+
+@pytest.mark.parametrize("name", arguments())
 def test_a_document_works_as_written(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for package in NEEDS.get(name, []):
         if os.environ.get("CI") != "true":

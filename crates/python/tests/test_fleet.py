@@ -344,6 +344,7 @@ def test_an_interrupt_ends_the_check(folder: Path) -> None:
         _run({"a": None, "b": None}, "threads", interrupted, 1, False)
 
 
+@pytest.mark.stores
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
 def test_an_interrupt_ends_waiting_for_a_store() -> None:
     # A process whose parent ignores interrupts, such as a job in the background, would ignore them too.
@@ -368,6 +369,7 @@ typeloom.fleet.check([f"s3://b/{at}.onnx" for at in range(100)], storage_options
     assert process.returncode != 0
 
 
+@pytest.mark.stores
 def test_objects_are_checked_like_files(moto: S3Server) -> None:
     uris = [
         "s3://models/many/m00.onnx",
@@ -391,6 +393,7 @@ def test_objects_are_checked_like_files(moto: S3Server) -> None:
     assert (found["code"], found["message"], found["node"]) == (expected.code, expected.message, expected.node)
 
 
+@pytest.mark.stores
 def test_objects_are_listed(moto: S3Server) -> None:
     def found(uri: str) -> list[str]:
         result = tl.fleet.check(uri, progress=False, storage_options=options(moto.url))
@@ -406,12 +409,14 @@ def test_objects_are_listed(moto: S3Server) -> None:
     assert found("s3://models/none*") == ["none*"]
 
 
+@pytest.mark.stores
 def test_options_come_from_the_environment(moto: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in options(moto.url).items():
         monkeypatch.setenv(name.upper(), value)
     assert tl.fleet.check("s3://models/many/m00.onnx", progress=False)
 
 
+@pytest.mark.stores
 def test_tensors_in_other_objects_are_looked_for(moto: S3Server) -> None:
     entry = field(1, b"location") + field(2, b"w.bin")
     tensor = field(1, 4) + field(2, 1) + field(8, b"w") + field(13, entry) + field(14, 1)
@@ -433,6 +438,7 @@ def test_tensors_in_other_objects_are_looked_for(moto: S3Server) -> None:
     assert found() == []
 
 
+@pytest.mark.stores
 def test_throttled_requests_are_repeated(moto: S3Server) -> None:
     refused = 9
 
@@ -474,6 +480,7 @@ def test_throttled_requests_are_repeated(moto: S3Server) -> None:
         server.server_close()
 
 
+@pytest.mark.stores
 @pytest.mark.parametrize(("layers", "width"), [(32, 4096), (220, 1600), (2, 16384)])
 def test_two_gigabytes_cost_less_than_a_megabyte(layers: int, width: int) -> None:
     pieces = large_model(layers, width)
@@ -489,6 +496,7 @@ def test_two_gigabytes_cost_less_than_a_megabyte(layers: int, width: int) -> Non
         assert row["typed"] == row["values"]
 
 
+@pytest.mark.stores
 @pytest.mark.parametrize(
     ("uri", "endpoint", "store"),
     [
@@ -508,6 +516,7 @@ def test_other_stores_read_ranges(uri: str, endpoint: str, store: dict[str, str]
         assert row["fetched"] == server.sent < BOUND
 
 
+@pytest.mark.stores
 def test_the_size_of_weights_is_checked_without_them() -> None:
     with virtual(large_model(4, 1024, declared=1023)) as server:
         result = tl.fleet.check("s3://bucket/large.onnx", progress=False, storage_options=options(server.url))
@@ -515,6 +524,7 @@ def test_the_size_of_weights_is_checked_without_them() -> None:
         assert column(result.models, "fetched")[0] < BOUND
 
 
+@pytest.mark.stores
 def test_the_limit_of_a_model_is_a_row() -> None:
     with virtual(large_model(2000, 64)) as server:
         result = tl.fleet.check(
@@ -525,6 +535,7 @@ def test_the_limit_of_a_model_is_a_row() -> None:
         assert server.sent <= 200_000
 
 
+@pytest.mark.stores
 def test_a_large_object_of_a_real_server(moto: S3Server) -> None:
     pieces = large_model(12, 2048)
     body = b"".join(bytes(piece) if isinstance(piece, int) else piece for piece in pieces)
@@ -583,6 +594,7 @@ def checker_for(endpoint: str) -> _Checker:
     )
 
 
+@pytest.mark.stores
 def test_ray_answers_like_threads(cluster: Any, moto: S3Server) -> None:
     uris = ["s3://models/many/", "s3://models/other/missing.onnx", "s3://models/other/", "s3://nobucket/m.onnx"]
     store = options(moto.url)
@@ -598,6 +610,7 @@ def test_ray_answers_like_threads(cluster: Any, moto: S3Server) -> None:
     assert plain(ray.diagnostics) == plain(threads.diagnostics)
 
 
+@pytest.mark.stores
 def test_a_killed_worker_is_replaced(cluster: Any, moto: S3Server, tmp_path: Path) -> None:
     checker = checker_for(moto.url)
     entries = _expand(["s3://models/many/"], checker.fleet)
@@ -609,6 +622,7 @@ def test_a_killed_worker_is_replaced(cluster: Any, moto: S3Server, tmp_path: Pat
     assert column(result.models, "ok") == [at % 4 != 3 for at in range(12)]
 
 
+@pytest.mark.stores
 def test_a_model_that_ends_every_worker_is_a_row(cluster: Any, moto: S3Server) -> None:
     checker = checker_for(moto.url)
     entries = _expand(["s3://models/many/"], checker.fleet)

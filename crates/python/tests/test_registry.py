@@ -328,6 +328,7 @@ def test_a_registry_is_sent_to_other_processes(store: Store) -> None:
     assert clone.url == store.registry().url and clone.pull("net") == interface(1)
 
 
+@pytest.mark.stores
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
 @pytest.mark.parametrize("call", ["push(data, 'net')", "pull('net')", "verify()", "subjects()"])
 def test_an_interrupt_ends_waiting_for_a_store(call: str) -> None:
@@ -382,6 +383,7 @@ def test_a_missing_bucket_is_a_clear_error(s3: Server) -> None:
             call(registry)
 
 
+@pytest.mark.stores
 def test_an_unreachable_store_is_an_error_after_a_few_retries() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
@@ -393,6 +395,7 @@ def test_an_unreachable_store_is_an_error_after_a_few_retries() -> None:
         assert not isinstance(caught.value, FileNotFoundError)
 
 
+@pytest.mark.stores
 def test_refused_credentials_are_a_permission_error() -> None:
     from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 

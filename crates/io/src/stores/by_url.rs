@@ -98,8 +98,10 @@ impl Stores {
             match key.as_str() {
                 "max_retries" => retry.times = Some(number()? as usize),
                 "retry_timeout" => retry.timeout = Some(Duration::from_secs(number()?.into())),
-                _ if is_option(&key) => kept.push((key, value)),
-                _ => return Err(StoreError::Usage(format!("no object store has an option `{key}`"))),
+                _ => {
+                    check_option(&key)?;
+                    kept.push((key, value));
+                }
             }
         }
         Ok(Self { runtime: Arc::new(Threads::start()?), options: kept, retry, buckets: Mutex::default() })
@@ -161,10 +163,7 @@ impl Stores {
     fn open(&self, remote: &Remote<'_>) -> Result<Arc<dyn ObjectStore>, StoreError> {
         // Options are of the stores that this build leaves out.
         let _ = (&self.options, self.retry.times, self.retry.timeout, remote.scheme);
-        let root = remote.root;
-        Err(StoreError::Usage(format!(
-            "cannot open `{root}`: this build has no object stores (feature `cloud`)"
-        )))
+        Err(absent(&format!("cannot open `{}`", remote.root)))
     }
 }
 
@@ -172,14 +171,23 @@ fn local_store(path: &Path) -> object_store::Result<LocalFileSystem> {
     LocalFileSystem::new_with_prefix(path)
 }
 
-/// Whether a kind of store has this option.
+/// Refuses an option that no kind of store has.
 #[cfg(feature = "cloud")]
-fn is_option(key: &str) -> bool {
-    cloud::is_option(key)
+fn check_option(option: &str) -> Result<(), StoreError> {
+    if cloud::is_option(option) {
+        return Ok(());
+    }
+    Err(StoreError::Usage(format!("no object store has an option `{option}`")))
 }
 
-/// Whether a kind of store has this option.
+/// Refuses an option: folders have none.
 #[cfg(not(feature = "cloud"))]
-fn is_option(_: &str) -> bool {
-    false
+fn check_option(option: &str) -> Result<(), StoreError> {
+    Err(absent(&format!("cannot use the option `{option}`")))
+}
+
+/// The error of a build without object stores.
+#[cfg(not(feature = "cloud"))]
+fn absent(problem: &str) -> StoreError {
+    StoreError::Usage(format!("{problem}: this build has no object stores (feature `cloud`)"))
 }

@@ -22,6 +22,9 @@ _Imported: TypeAlias = tuple[
 _Failure: TypeAlias = tuple[str, str, Any]
 _Changes: TypeAlias = tuple[str | None, bool | None, Sequence[tuple[str, str]], Sequence[str]]
 
+HAS_STORES: bool
+"""Whether the package reads object stores (feature `cloud`)."""
+
 class CoreError(Exception):
     """Error of typeloom that is not a problem of a model."""
 
