@@ -55,7 +55,7 @@ pub(crate) fn to_backend(model: &mut ModelProto, slot: &str, bindings: &Bindings
     nested::each_numbered_graph_mut(graph, |graph, number| {
         let visible = VisibleTypes { types: &types, graph: number };
         for node in graph.node.iter_mut().filter(|node| !is_run_by_session(node, opsets)) {
-            if !is_onnx(node) {
+            if !node.is_onnx() {
                 assign(node);
                 continue;
             }
@@ -76,14 +76,10 @@ pub(crate) fn to_backend(model: &mut ModelProto, slot: &str, bindings: &Bindings
     Ok(())
 }
 
-fn is_onnx(node: &NodeProto) -> bool {
-    matches!(node.domain(), "" | "ai.onnx")
-}
-
 fn is_run_by_session(node: &NodeProto, opsets: &[AtomicOpsetDecl]) -> bool {
     let op = node.op_type();
     let is_extension = || opsets.iter().any(|opset| opset.domain == node.domain() && opset.op(op).is_some());
-    (!is_onnx(node) && !is_extension())
+    (!node.is_onnx() && !is_extension())
         || OF_SHAPES.contains(&op)
         || !computes_numbers(op)
         || ir::metadata(node, names::SLOT_ID).is_some()

@@ -20,6 +20,7 @@ use typeloom_module::ir;
 use typeloom_module::names;
 use typeloom_module::operators::{self, SLOT_STORAGE};
 use typeloom_module::registry::{Registry, RegistryError};
+use typeloom_onnx::domain::is_onnx;
 use typeloom_onnx::messages::ModelProto;
 use typeloom_onnx::nested;
 use typeloom_ops::catalogue::Standard;
@@ -66,8 +67,9 @@ impl Operators {
         let mut prepared = BTreeMap::new();
         let Some(graph) = &model.graph else { return Ok(Self { prepared, registry }) };
         nested::each_node(graph, |node| {
-            let standard = matches!(node.domain(), "" | "ai.onnx");
-            if !standard || ir::metadata(node, TENSOR_KEY).is_none() || prepared.contains_key(node.op_type())
+            if !node.is_onnx()
+                || ir::metadata(node, TENSOR_KEY).is_none()
+                || prepared.contains_key(node.op_type())
             {
                 return;
             }
@@ -183,7 +185,7 @@ fn extension_storage(cx: &mut RuleCx<'_, '_>, decl: &'static AtomicOpDecl) -> Re
 
 impl Catalogue for Operators {
     fn lookup(&self, domain: &str, name: &str, version: i64) -> Lookup<'_> {
-        if matches!(domain, "" | "ai.onnx") {
+        if is_onnx(domain) {
             return match self.prepared.get(name) {
                 Some(Prepared { schema, rules, control }) => {
                     Lookup::Found(Operator { schema, rules, control: control.as_ref(), described: None })

@@ -19,6 +19,7 @@ use crate::error::{KernelError, KernelErrorKind};
 use crate::memory;
 use crate::work;
 use typeloom_contracts::datum::Datum;
+use typeloom_onnx::domain::canonical;
 use typeloom_types::any_tensor::AnyTensor;
 
 mod activation;
@@ -213,7 +214,7 @@ const FAMILIES: &[&[Operator]] = &[
 pub fn find(domain: &str, name: &str) -> Option<&'static Operator> {
     static TABLE: OnceLock<HashMap<(&'static str, &'static str), &'static Operator>> = OnceLock::new();
     let table = TABLE.get_or_init(|| all().map(|op| ((op.domain, op.name), op)).collect());
-    table.get(&(if domain == "ai.onnx" { "" } else { domain }, name)).copied()
+    table.get(&(canonical(domain), name)).copied()
 }
 
 /// All operators, grouped by family.

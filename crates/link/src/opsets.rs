@@ -13,12 +13,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
+use typeloom_onnx::domain::{canonical, shown};
 use typeloom_onnx::messages::{FunctionProto, NodeProto, OperatorSetIdProto, opset_import};
 use typeloom_onnx::nested;
 use typeloom_solver::catalogue::{Catalogue, Lookup};
 
 use crate::error::OpsetConflict;
-use crate::source::{Source, canonical};
+use crate::source::Source;
 
 /// A changed version of a domain.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,7 +132,7 @@ pub(crate) fn reconcile<'a>(
         if a == *b {
             continue;
         }
-        let shown = if domain.is_empty() { "ai.onnx" } else { domain };
+        let shown = shown(domain);
         match choose(catalogue, domain, [a, *b], &all) {
             Ok(version) => {
                 versions.insert(domain, version);

@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 
 use indexmap::IndexSet;
+use typeloom_onnx::domain::canonical;
 use typeloom_onnx::messages::tensor_shape_proto::dimension;
 use typeloom_onnx::messages::{NodeProto, SharedText, Text};
 use typeloom_solver::dim::{Dims, is_placeholder};
 
-use crate::source::{Source, canonical};
+use crate::source::Source;
 use crate::walk::{Edit, Scope, Walk};
 
 /// Domain, name and overload of an operator or function.

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use indexmap::IndexMap;
 use typeloom_interface::Interface;
 use typeloom_onnx::DecodeError;
+use typeloom_onnx::domain::canonical;
 use typeloom_onnx::messages::{
     FunctionProto, GraphProto, ModelProto, NodeProto, OnnxMessage, TensorAnnotation, ValueInfoProto, read,
 };
@@ -213,11 +214,6 @@ impl<'a> Source<'a> {
 
 /// The first IR version in which an initializer with the name of an input is a default.
 pub(crate) const FIRST_WITH_DEFAULTS: i64 = 4;
-
-/// Maps the two names of the default domain to one.
-pub(crate) fn canonical(domain: &str) -> &str {
-    if domain == "ai.onnx" { "" } else { domain }
-}
 
 fn record<M: OnnxMessage>(bytes: &Bytes, field: &Field<'_>) -> Result<Record<M>, DecodeError> {
     let old = field.offset..field.end;

@@ -146,7 +146,7 @@ pub fn primitive(method: &str) -> Option<&'static AtomicOpDecl> {
 /// executed as graphs.
 #[must_use]
 pub fn is_primitive_form(node: &NodeProto) -> bool {
-    matches!(node.domain(), "" | "ai.onnx") && fits_primitive(node.op_type(), node)
+    node.is_onnx() && fits_primitive(node.op_type(), node)
 }
 
 /// Whether the method of a primitive has the attributes of a node.

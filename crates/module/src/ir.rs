@@ -1,5 +1,6 @@
 //! Helpers for the IR, which consists of ONNX messages.
 
+use typeloom_onnx::domain::canonical;
 use typeloom_onnx::messages::{
     ModelProto, NodeProto, SharedText, StringStringEntryProto, TypeProto, ValueInfoProto, metadata_entry,
 };
@@ -15,7 +16,6 @@ pub type Set<K> = std::collections::HashSet<K, foldhash::fast::RandomState>;
 
 /// Returns the version of a domain that a model imports.
 pub fn imported(model: &ModelProto, domain: &str) -> Option<i64> {
-    let canonical = |domain: &str| if domain == "ai.onnx" { String::new() } else { domain.to_owned() };
     let wanted = canonical(domain);
     let found = model.opset_import.iter().find(|import| canonical(import.domain()) == wanted)?;
     Some(found.version())

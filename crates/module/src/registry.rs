@@ -23,6 +23,7 @@ use std::sync::Arc;
 
 use typeloom_contracts::opset::registered;
 use typeloom_contracts::protocol::Protocols;
+use typeloom_onnx::domain::canonical;
 use typeloom_onnx::messages::{ModelProto, NodeProto, opset_import};
 use typeloom_onnx::nested;
 use typeloom_ops::described::{Described, Operators};
@@ -68,10 +69,6 @@ pub enum RegistryError {
     /// The domain belongs to ONNX or to the IR.
     #[error("operator set `{domain}`: the domain is reserved")]
     Reserved { domain: &'static str },
-}
-
-fn canonical(domain: &str) -> &str {
-    if domain == "ai.onnx" { "" } else { domain }
 }
 
 /// Whether the operators of a domain are those of this crate.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::domain::canonical;
 use crate::messages::{AttributeProto, FunctionProto, GraphProto, NodeProto};
 use crate::nested;
 use prost::Message as _;
@@ -10,8 +11,7 @@ use prost::Message as _;
 pub type Key = (String, String, String);
 
 pub fn key(domain: &str, name: &str, overload: &str) -> Key {
-    let domain = if domain == "ai.onnx" { "" } else { domain };
-    (domain.to_owned(), name.to_owned(), overload.to_owned())
+    (canonical(domain).to_owned(), name.to_owned(), overload.to_owned())
 }
 
 /// The key of the function that a node calls, if there is one.

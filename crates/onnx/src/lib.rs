@@ -5,6 +5,7 @@
 //! | check a file | [`view`]: borrowed and lazy, does not read weights |
 //! | build or edit a model | [`messages`]: owned and complete, with unknown fields |
 //! | traverse or rename nested graphs, inline function calls | [`nested`], [`inline`] |
+//! | compare the names of operator domains | [`domain`] |
 //! | find the files with tensors | [`external`] |
 //! | change a few fields of a large file | [`splice`]: copies all other bytes verbatim |
 //! | print or parse a model | [`text`]: ONNX's textual syntax |
@@ -13,6 +14,7 @@
 //! **Invariant:** for any input, this crate does not panic, overflow the stack or allocate more than a
 //! multiple of the input's size. Malformed bytes are a [`DecodeError`] with an offset.
 
+pub mod domain;
 pub mod error;
 pub mod external;
 pub mod header;

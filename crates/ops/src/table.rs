@@ -57,6 +57,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
+use typeloom_onnx::domain::canonical;
 use typeloom_solver::elem::ElemSet;
 use typeloom_solver::signature::Schema;
 
@@ -217,7 +218,7 @@ impl Table {
     /// The domain with this name; `ai.onnx` equals the empty name.
     #[must_use]
     pub fn domain(&self, name: &str) -> Option<&Domain> {
-        let name = in_memory(name);
+        let name = canonical(name);
         self.domains.iter().find(|domain| *domain.name == *name)
     }
 
@@ -286,9 +287,4 @@ impl Table {
     fn decode(&self, domain: &Domain, position: usize) -> Result<Schema, (usize, TableErrorKind)> {
         decode::schema(&self.text[self.lines_of(domain, position)], &domain.name, &self.groups)
     }
-}
-
-/// The name of a domain in a [`Domain`] and a [`Schema`]; the text calls the default domain `ai.onnx`.
-pub(crate) fn in_memory(domain: &str) -> &str {
-    if domain == "ai.onnx" { "" } else { domain }
 }

@@ -6,6 +6,7 @@
 mod casts;
 mod ports;
 
+use typeloom_onnx::domain::canonical;
 use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::{AttributeProto, ModelProto, NodeProto, ValueInfoProto, opset_import, read};
 use typeloom_onnx::splice::{Records, Splice};
@@ -234,10 +235,6 @@ fn imported(model: &ModelView<'_>, source: Source<'_>, domain: &str) -> Option<i
     let of_model = || model.opset_imports().flatten().map(|it| (it.domain.to_owned(), it.version)).collect();
     let imports: Vec<(String, i64)> = if own.is_empty() { of_model() } else { own };
     imports.into_iter().find(|(name, _)| canonical(name) == domain).map(|(_, version)| version)
-}
-
-fn canonical(domain: &str) -> &str {
-    if domain == "ai.onnx" { "" } else { domain }
 }
 
 fn int_attribute(name: &str, value: i64) -> AttributeProto {

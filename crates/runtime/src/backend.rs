@@ -32,6 +32,7 @@ use typeloom_cpu::call::Call;
 use typeloom_cpu::decode::DecodeTensorError;
 use typeloom_cpu::error::KernelError;
 use typeloom_cpu::ops;
+use typeloom_onnx::domain::LONG_NAME;
 use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::{
     AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, ValueInfoProto,
@@ -175,5 +176,5 @@ static NATIVE: LazyLock<[AtomicOpsetDecl; 1]> = LazyLock::new(|| {
         };
         ops::all().filter(|op| op.domain().is_empty()).map(|it| op(it.name())).collect()
     });
-    [AtomicOpsetDecl { domain: "ai.onnx", version: NEWEST as u32, ops: &OPS }]
+    [AtomicOpsetDecl { domain: LONG_NAME, version: NEWEST as u32, ops: &OPS }]
 });

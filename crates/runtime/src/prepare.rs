@@ -20,6 +20,7 @@ use typeloom_cpu::ops::Operator;
 use typeloom_cpu::{decode, ops};
 use typeloom_module::ir::metadata;
 use typeloom_module::names;
+use typeloom_onnx::domain::canonical;
 use typeloom_onnx::header::header;
 use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::tensor_proto::DataLocation;
@@ -334,7 +335,7 @@ impl<'m> Preparation<'m> {
         while inputs.last().is_some_and(Option::is_none) {
             inputs.pop();
         }
-        let domain = if node.domain() == "ai.onnx" { "" } else { node.domain() };
+        let domain = canonical(node.domain());
         let on_slot = self.linked.and_then(|_| metadata(node, names::SLOT_ID)).map(str::to_owned);
         let info = NodeInfo { label, on_slot, domain: domain.to_owned(), op: node.op_type().to_owned() };
         let action = self.action(node, &info, imports, depth)?;

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use typeloom_onnx::DecodeError;
+use typeloom_onnx::domain::canonical;
 use typeloom_onnx::view::ModelView;
 
 use crate::catalogue::Catalogue;
@@ -22,7 +23,7 @@ use crate::diagnostic::text::suggestion;
 use crate::engine::call::Instance;
 use crate::map::Set;
 use crate::model::case::{Alternatives, Leaf};
-use crate::operators::{Function, FunctionId, Imports, Operators, canonical};
+use crate::operators::{Function, FunctionId, Imports, Operators};
 use crate::program::build::{self, BuildError, Defaults};
 use crate::solution::{Requirement, Type};
 use crate::solve_error::SolveError;

@@ -7,6 +7,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use smallvec::SmallVec;
 use std::hash::BuildHasher;
+use typeloom_onnx::domain::canonical;
 use typeloom_onnx::view::FunctionView;
 use typeloom_types::op::AtomicOpDecl;
 
@@ -344,9 +345,4 @@ impl<'a> Operators<'a> {
         let functions = self.local.list.iter().filter(|function| canonical(function.domain) == domain);
         nearest(name, operators().into_iter().chain(functions.map(|function| function.name)))
     }
-}
-
-/// Maps the two names of the default domain to one.
-pub(crate) fn canonical(domain: &str) -> &str {
-    if domain == "ai.onnx" { "" } else { domain }
 }

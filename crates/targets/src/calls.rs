@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use typeloom_onnx::domain::{LONG_NAME, canonical, shown};
 use typeloom_onnx::view::{FunctionView, ModelView};
 use typeloom_solver::diagnostic::{TargetIssue, TargetSite};
 use typeloom_solver::elem::Elem;
@@ -14,10 +15,6 @@ use typeloom_solver::program::{Body, BodySource, StepId, ValueId};
 
 use crate::node::{operator, undecided};
 use crate::target::Target;
-use crate::verdict::canonical;
-
-/// The long name of ONNX's own domain.
-pub(crate) const LONG_NAME: &str = "ai.onnx";
 
 /// The issues of the functions of the model, called or not: a function imports the domains of all its nodes.
 pub(crate) fn functions<'a>(checked: &Checked<'a>, issues: &mut Vec<(TargetSite<'a>, TargetIssue)>) {
@@ -25,7 +22,7 @@ pub(crate) fn functions<'a>(checked: &Checked<'a>, issues: &mut Vec<(TargetSite<
     for function in model.functions().flatten() {
         let name = function.name().unwrap_or_default();
         if let Some(domain) = missing_import(function) {
-            let shown = if domain.is_empty() { LONG_NAME } else { domain };
+            let shown = shown(domain);
             let reason = format!("the function `{name}` does not import the domain `{shown}` of its nodes");
             issues.push((TargetSite::Model, operator(reason)));
         } else if domains(function).any(|domain| domain == LONG_NAME) {

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use typeloom_onnx::domain::LONG_NAME;
 use typeloom_solver::diagnostic::{Code, TargetIssue};
 use typeloom_solver::model::Checked;
 use typeloom_solver::model::bodies::SolvedBody;
@@ -14,7 +15,6 @@ use typeloom_solver::rule::Port;
 use typeloom_solver::solution::Type;
 use typeloom_solver::ty::Constructor;
 
-use crate::calls::LONG_NAME;
 use crate::facts::{Certainty, Facts, Formal, FunctionBody, Signature, TypeSet};
 use crate::rules;
 

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use typeloom_onnx::domain::canonical;
 use typeloom_solver::diagnostic::{Diagnostic, MAX_LISTED, TargetIssue, TargetSite, diagnose_target};
 use typeloom_solver::model::Checked;
 
@@ -112,11 +113,6 @@ fn file<'a>(
         issues.push((TargetSite::Model, TargetIssue::Opset { domain: domain.to_owned(), imported, newest }));
     }
     versions
-}
-
-/// The domain by its short name.
-pub(crate) fn canonical(domain: &str) -> &str {
-    if domain == calls::LONG_NAME { "" } else { domain }
 }
 
 #[cfg(test)]

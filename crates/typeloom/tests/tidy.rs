@@ -78,6 +78,30 @@ fn unsafe_code_is_confined_and_explained() {
     none("files with unsafe code that `ARCHITECTURE.md` does not list", &missing);
 }
 
+/// The files that may write the long name of ONNX's own domain: the module that compares domains, and the
+/// published operator set of the primitives.
+const LONG_DOMAIN: &[&str] = &["crates/onnx/src/domain.rs", "crates/types/src/op/primitives.rs"];
+
+#[test]
+fn one_module_knows_both_names_of_the_domain_of_onnx() {
+    let mut found = Vec::new();
+    for path in rust_files() {
+        let name = shown(&path);
+        let is_product = name.contains("/src/") && !name.contains("tests") && !name.starts_with("tools/");
+        if !is_product || LONG_DOMAIN.contains(&name.as_str()) {
+            continue;
+        }
+        let text = read(&path);
+        let code = text.split_once("#[cfg(test)]\nmod tests {").map_or(text.as_str(), |(code, _)| code);
+        let lines = code.lines().enumerate();
+        let literals = lines.filter(|(_, line)| {
+            !line.trim_start().starts_with("//") && line.contains(concat!("\"ai", ".onnx\""))
+        });
+        found.extend(literals.map(|(at, _)| format!("{name}:{}", at + 1)));
+    }
+    none("uses of the long name outside of `typeloom_onnx::domain`", &found);
+}
+
 /// The manifests of the main workspace.
 fn manifests() -> impl Iterator<Item = PathBuf> {
     let manifests = ["crates", "fuzz/targets"].into_iter().flat_map(|folder| files(folder, "toml"));

@@ -7,7 +7,7 @@ use typeloom_types::dtype::Dtype;
 
 /// Reason for not offering a node to ONNX Runtime.
 pub(crate) fn of(offer: &Offer<'_>) -> Option<String> {
-    if !matches!(offer.node.domain(), "" | "ai.onnx") {
+    if !offer.node.is_onnx() {
         return None;
     }
     let coordinates = offer.text("coordinate_transformation_mode");

@@ -5,6 +5,7 @@
 //! nodes. Types are solved for the original model.
 
 use typeloom::ModelProto;
+use typeloom_onnx::domain::is_onnx;
 use typeloom_onnx::nested;
 use typeloom_ops::table::{Found, Table};
 
@@ -16,7 +17,7 @@ const OPSET: i64 = 26;
 
 /// The model with lowered version numbers; `None` if no change is needed or possible.
 pub(crate) fn lowered(model: &ModelProto) -> Option<ModelProto> {
-    let import = model.opset_import.iter().position(|it| matches!(it.domain(), "" | "ai.onnx"));
+    let import = model.opset_import.iter().position(|it| is_onnx(it.domain()));
     let version = import.map_or(0, |at| model.opset_import[at].version());
     let has_new_operators = version > OPSET && model.functions.is_empty() && is_the_same(model, version);
     if model.ir_version() <= IR && !has_new_operators {
@@ -40,7 +41,7 @@ fn is_the_same(model: &ModelProto, version: i64) -> bool {
     let mut graphs: Vec<_> = model.graph.iter().collect();
     while let Some(graph) = graphs.pop() {
         for node in &graph.node {
-            let of_onnx = matches!(node.domain(), "" | "ai.onnx");
+            let of_onnx = node.is_onnx();
             let (old, new) = (since(node.op_type(), OPSET), since(node.op_type(), version));
             if of_onnx && (old.is_none() || old != new) {
                 return false;

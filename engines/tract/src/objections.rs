@@ -9,10 +9,9 @@ use typeloom_types::dtype::Dtype;
 
 /// Reason for not offering a node to tract.
 pub(crate) fn of(offer: &Offer<'_>) -> Option<String> {
-    match offer.node.domain() {
-        "" | "ai.onnx" => {}
-        // tract looks operators up by name and would treat an operator of another domain as ONNX's.
-        domain => return Some(format!("it does not know the domain `{domain}`")),
+    // tract looks operators up by name and would treat an operator of another domain as ONNX's.
+    if !offer.node.is_onnx() {
+        return Some(format!("it does not know the domain `{}`", offer.node.domain()));
     }
     let is_half = offer.input_dtype(0) == Some(Dtype::F16);
     let crops = offer.text("coordinate_transformation_mode") == Some("tf_crop_and_resize");

@@ -21,6 +21,7 @@ use std::collections::{HashMap, HashSet};
 
 use half::f16;
 use typeloom::{GraphProto, ModelProto, NodeProto};
+use typeloom_onnx::domain::is_onnx;
 use typeloom_onnx::messages::{IntoAttribute as _, OperatorSetIdProto, TensorProto, type_proto};
 use typeloom_onnx::nested;
 use typeloom_ops::table::{Found, Table};
@@ -32,7 +33,7 @@ const OURS: &str = "typeloom/tract/";
 
 /// Rewrites a model whose graphs are nested no deeper than the limit for engines.
 pub(crate) fn respell(model: &mut ModelProto) {
-    let is_onnx = |it: &&OperatorSetIdProto| matches!(it.domain(), "" | "ai.onnx");
+    let is_onnx = |it: &&OperatorSetIdProto| is_onnx(it.domain());
     let version = model.opset_import.iter().find(is_onnx).map_or(1, OperatorSetIdProto::version);
     let Some(graph) = &mut model.graph else { return };
     let mut read = HashSet::new();
@@ -110,7 +111,7 @@ fn respell_graph(
 
 /// Removes trailing outputs that are not read.
 fn leave_out(node: &mut NodeProto, version: i64, read: &HashSet<String>) {
-    if !matches!(node.domain(), "" | "ai.onnx") {
+    if !node.is_onnx() {
         return;
     }
     let Found::Schema(schema) = Table::get().at("", node.op_type(), version) else { return };

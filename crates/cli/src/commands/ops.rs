@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::bail;
+use typeloom_onnx::domain::shown;
 use typeloom_ops::described::Operators;
 use typeloom_ops::table::Table;
 use typeloom_solver::catalogue::{Catalogue as _, Lookup, Operator};
@@ -70,7 +71,7 @@ fn describe(operators: &Operators, domain: &str, name: &str, opset: Option<i64>)
 fn signature(operator: &Operator<'_>) -> String {
     let Operator { schema, rules, control, described } = operator;
     let mut text = String::new();
-    let domain = if schema.domain.is_empty() { "ai.onnx" } else { &schema.domain };
+    let domain = shown(&schema.domain);
     let withdrawn = if schema.deprecated { ", deprecated" } else { "" };
     let _ = writeln!(
         text,

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::bail;
+use typeloom_onnx::domain::shown;
 use typeloom_solver::diagnostic::text::suggestion;
 use typeloom_solver::suggest::nearest;
 use typeloom_targets::Target;
@@ -20,8 +21,7 @@ pub(crate) fn run() -> anyhow::Result<Outcome> {
         let _ = writeln!(text, "  IR versions  up to {}", facts.ir);
         for (domain, newest) in &facts.domains {
             if facts.operators_of(domain) > 0 {
-                let domain = if domain.is_empty() { "ai.onnx" } else { domain };
-                let _ = writeln!(text, "  {domain} up to {newest}");
+                let _ = writeln!(text, "  {} up to {newest}", shown(domain));
             }
         }
         let _ = writeln!(text, "  operators    {}", facts.operator_count());

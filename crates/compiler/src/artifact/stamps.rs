@@ -22,6 +22,7 @@ use typeloom_module::dispatch::{Stamp, operator_of};
 use typeloom_module::names::{self, PEER_CLASS};
 use typeloom_module::registry::Registry;
 use typeloom_module::{ir, operators};
+use typeloom_onnx::domain::canonical;
 use typeloom_onnx::messages::{
     FunctionProto, GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto, type_proto,
 };
@@ -74,10 +75,6 @@ pub(super) fn check_nodes(
     };
     nested::each_node_mut(model.graph.get_or_insert_default(), run_stamped);
     Ok(Some(model))
-}
-
-fn canonical(domain: &str) -> &str {
-    if domain == "ai.onnx" { "" } else { domain }
 }
 
 fn each_node<'m>(model: &'m ModelProto, mut look: impl FnMut(&'m NodeProto)) {

@@ -160,8 +160,7 @@ impl<'f> Expansion<'f> {
     }
 
     fn function(&self, node: &NodeProto) -> Option<&'f FunctionProto> {
-        let of_standard = matches!(node.domain(), "" | "ai.onnx");
-        if of_standard && self.functions.is_empty() {
+        if node.is_onnx() && self.functions.is_empty() {
             return None;
         }
         self.functions.get(&inline::callee(node))
@@ -258,7 +257,7 @@ fn unbundle(graph: &mut GraphProto) -> Result<(), BuildError> {
             if let Some(output) = node.output.first() {
                 bundles.insert(output.clone(), (ir::keys(&node), node.input.clone()));
             }
-        } else if node.op_type() == "Identity" && matches!(node.domain(), "" | "ai.onnx" | TYPES_DOMAIN) {
+        } else if node.op_type() == "Identity" && (node.is_onnx() || node.domain() == TYPES_DOMAIN) {
             if let (Some(output), Some(bundle)) = (node.output.first(), &first) {
                 bundles.insert(output.clone(), bundle.clone());
             }

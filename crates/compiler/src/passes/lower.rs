@@ -25,6 +25,7 @@ use indexmap::IndexMap;
 use typeloom_module::bindings::{Binding, Bindings};
 use typeloom_module::ir::{self, Map, Set};
 use typeloom_module::names;
+use typeloom_onnx::domain::canonical;
 use typeloom_onnx::messages::{GraphProto, NodeProto};
 use typeloom_onnx::nested;
 use typeloom_solver::value_type::{ValueType, ValueTypes};
@@ -181,7 +182,7 @@ fn may_need_lowering(graph: &GraphProto, bindings: &Bindings) -> bool {
 
 /// Returns the slot and the backend of an ONNX operator.
 fn on_backend<'n, 'b>(node: &'n NodeProto, bindings: &'b Bindings) -> Option<(&'n str, &'b Binding)> {
-    if !matches!(node.domain(), "" | "ai.onnx") {
+    if !node.is_onnx() {
         return None;
     }
     let slot = ir::metadata(node, names::SLOT_ID)?;
@@ -190,7 +191,7 @@ fn on_backend<'n, 'b>(node: &'n NodeProto, bindings: &'b Bindings) -> Option<(&'
 
 /// Whether a node is one of the thirty primitives.
 pub(crate) fn is_primitive(node: &NodeProto) -> bool {
-    matches!(node.domain(), "" | "ai.onnx") && TENSOR_PRIMITIVES.op(node.op_type()).is_some()
+    node.is_onnx() && TENSOR_PRIMITIVES.op(node.op_type()).is_some()
 }
 
 /// Whether a backend computes a node: a primitive, or a declared operator on types within the bounds of its
@@ -203,8 +204,7 @@ pub(crate) fn computes(
     if is_primitive(node) {
         return true;
     }
-    let domain = |domain: &str| if domain == "ai.onnx" { String::new() } else { domain.to_owned() };
-    let own = bound.opsets.iter().filter(|opset| domain(opset.domain) == domain(node.domain()));
+    let own = bound.opsets.iter().filter(|opset| canonical(opset.domain) == canonical(node.domain()));
     own.filter_map(|opset| opset.op(node.op_type())).any(|decl| takes(decl, node, &leaf_of))
 }
 

@@ -14,7 +14,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use typeloom_module::names::{PEERS_DOMAIN, WIRE_DOMAIN};
+use typeloom_module::names::{PEERS_DOMAIN, TYPES_DOMAIN, WIRE_DOMAIN};
 use typeloom_onnx::messages::{GraphProto, NodeProto, ValueInfoProto, type_proto};
 
 use crate::error::BuildError;
@@ -29,7 +29,7 @@ pub(crate) fn run(mut expanded: Expanded) -> Result<Expanded, BuildError> {
     let on_the_way = to_peer_ports(graph);
     for at in on_the_way {
         let node = &mut graph.node[at];
-        if matches!(node.domain(), "" | "ai.onnx") {
+        if node.is_onnx() {
             node.domain = PEERS_DOMAIN.into();
         }
     }
@@ -38,7 +38,7 @@ pub(crate) fn run(mut expanded: Expanded) -> Result<Expanded, BuildError> {
 
 /// Whether a node is a structural operator, on tensors or on lists of peers.
 pub(crate) fn is_structural(node: &NodeProto) -> bool {
-    matches!(node.domain(), "" | "ai.onnx" | PEERS_DOMAIN | typeloom_module::names::TYPES_DOMAIN)
+    (node.is_onnx() || matches!(node.domain(), PEERS_DOMAIN | TYPES_DOMAIN))
         && STRUCTURAL.contains(&node.op_type())
 }
 

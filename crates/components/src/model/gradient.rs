@@ -14,6 +14,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use typeloom_onnx::domain::{is_onnx, qualified};
 use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, ValueInfoProto};
 use typeloom_solver::value_type::ValueType;
 
@@ -58,7 +59,7 @@ pub(super) const SEED: &str = "output.gradient";
 pub(super) fn differentiate(solved: &Solved, wrt: &[String]) -> Result<ModelProto, GradientError> {
     let empty = GraphProto::default();
     let graph = solved.model.graph.as_ref().unwrap_or(&empty);
-    let version = solved.model.opset_import.iter().find(|it| ["", "ai.onnx"].contains(&it.domain()));
+    let version = solved.model.opset_import.iter().find(|it| is_onnx(it.domain()));
     let version = version.map_or(1, typeloom_onnx::messages::OperatorSetIdProto::version);
     if version < FIRST_VERSION {
         return Err(GradientError::Version { found: version });
@@ -140,10 +141,7 @@ impl NodeSite<'_> {
     }
 
     fn operator(&self) -> GradientError {
-        let op = match self.node.domain() {
-            "" | "ai.onnx" => self.node.op_type().to_owned(),
-            domain => format!("{domain}.{}", self.node.op_type()),
-        };
+        let op = qualified(self.node.domain(), self.node.op_type());
         GradientError::Operator { node: self.describe(), op }
     }
 }
@@ -181,7 +179,7 @@ impl Sweep<'_> {
             [0] => {}
             [..] => return Err(site.form("its outputs after the first are used")),
         }
-        if !["", "ai.onnx"].contains(&node.domain()) {
+        if !node.is_onnx() {
             return Err(site.operator());
         }
         let gradient = self.gradients[&node.output[0]].clone();

@@ -101,6 +101,12 @@ pub fn metadata_entry(key: impl Into<SharedText>, value: impl Into<SharedText>) 
 }
 
 impl NodeProto {
+    /// Whether the operator is of ONNX's own domain.
+    #[must_use]
+    pub fn is_onnx(&self) -> bool {
+        crate::domain::is_onnx(self.domain())
+    }
+
     /// The attribute with a name.
     #[must_use]
     pub fn find_attribute(&self, name: &str) -> Option<&AttributeProto> {

@@ -3,6 +3,7 @@
 use std::collections::btree_map::Entry as MapEntry;
 use std::sync::{Arc, OnceLock};
 
+use typeloom_onnx::domain::canonical;
 use typeloom_solver::catalogue::{Catalogue as _, Lookup};
 use typeloom_solver::rule::ShapeRule;
 use typeloom_solver::signature::Schema;
@@ -12,9 +13,9 @@ use super::expr::{self, Action, Clause, Mention, Names};
 use super::run::Shapes;
 use super::{Decoded, Described, Entry, Groups, intern_rule_name};
 use crate::catalogue::Standard;
+use crate::table::Group;
 use crate::table::decode::{Draft, FindGroup, group, name_and_version};
 use crate::table::words::{WordReader, lines};
-use crate::table::{Group, in_memory};
 
 const HEADER: &str = "typeloom-operators 1";
 
@@ -168,7 +169,7 @@ impl Reader {
     }
 
     fn begin_domain(&mut self, words: &mut WordReader<'_>) -> Result<(), DescribeErrorKind> {
-        let name: Box<str> = in_memory(words.word("a domain")?).into();
+        let name: Box<str> = canonical(words.word("a domain")?).into();
         let newest = words.number("the domain's newest version")?;
         words.end()?;
         let domain = self.described.domains.entry(name.clone()).or_default();

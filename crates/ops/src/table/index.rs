@@ -10,7 +10,8 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::words::{WordReader, lines, unexpected};
-use super::{Domain, Group, Table, TableErrorKind, decode, in_memory};
+use super::{Domain, Group, Table, TableErrorKind, decode};
+use typeloom_onnx::domain::canonical;
 
 /// The table of a text with undecoded schemas.
 ///
@@ -117,7 +118,7 @@ impl Index {
 
     fn domain(&mut self, words: &mut WordReader<'_>, start: usize) -> Result<(), TableErrorKind> {
         self.in_operator = false;
-        let name = in_memory(words.word("a domain")?);
+        let name = canonical(words.word("a domain")?);
         if self.domains.last().is_some_and(|before| *before.name >= *name) {
             return Err(TableErrorKind::OutOfOrder(name.into()));
         }

@@ -8,6 +8,7 @@
 
 use std::sync::OnceLock;
 
+use typeloom_onnx::domain::canonical;
 use typeloom_solver::signature::Choices;
 
 const TEXT: &str = include_str!("../../data/attribute_values.txt");
@@ -88,7 +89,7 @@ fn read(text: &'static str) -> Result<Vec<Line>, &'static str> {
             continue;
         }
         if let Some(name) = line.strip_prefix("domain ") {
-            domain = super::in_memory(name);
+            domain = canonical(name);
             continue;
         }
         lines.push(Line::read(domain, line).ok_or(line)?);

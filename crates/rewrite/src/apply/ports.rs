@@ -1,6 +1,7 @@
 //! Edits of the ports of a node: attributes as constant inputs and the reverse, and an axis for a scalar.
 
 use half::{bf16, f16};
+use typeloom_onnx::domain::canonical;
 use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::{AttributeProto, NodeProto, TensorProto, read};
 use typeloom_onnx::prost::Message as _;
@@ -10,7 +11,7 @@ use typeloom_solver::elem::Elem;
 use typeloom_solver::program::GraphId;
 use typeloom_solver::signature::AttributeKind;
 
-use super::{Site, canonical};
+use super::Site;
 use crate::coerce::layout::Source;
 use crate::names::Names;
 

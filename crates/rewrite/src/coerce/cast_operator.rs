@@ -1,5 +1,6 @@
 //! `Cast` and `CastLike` in the operator set of a model.
 
+use typeloom_onnx::domain::is_onnx;
 use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::{AttributeProto, NodeProto, OperatorSetIdProto, opset_import};
 use typeloom_onnx::view::ModelView;
@@ -36,7 +37,7 @@ impl CastOperator {
         let mut imported = None;
         for import in model.opset_imports() {
             let import = import?;
-            if matches!(import.domain, "" | "ai.onnx") {
+            if is_onnx(import.domain) {
                 imported = Some(import.version);
             }
         }

@@ -8,6 +8,7 @@ mod body;
 mod copies;
 
 use typeloom_onnx::DecodeError;
+use typeloom_onnx::domain::is_onnx;
 use typeloom_onnx::messages::{FunctionProto, ModelProto, opset_import};
 use typeloom_onnx::splice::{Records, Splice, SpliceError};
 use typeloom_onnx::view::FunctionView;
@@ -89,7 +90,7 @@ fn add_import(
 ) -> Result<(), WriteError> {
     let Source::Function(function) = layout.source() else { return Ok(()) };
     let imports: Vec<_> = function.opset_imports().collect::<Result<_, _>>()?;
-    let has_default = imports.iter().any(|import| matches!(import.domain, "" | "ai.onnx"));
+    let has_default = imports.iter().any(|import| is_onnx(import.domain));
     if writer.has_conversions() && !imports.is_empty() && !has_default {
         splice.append(
             function.offset(),

@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use typeloom_onnx::domain::{canonical, qualified};
 use typeloom_onnx::messages::tensor_proto::DataLocation;
 use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto};
 use typeloom_types::dtype::Dtype;
@@ -87,9 +88,11 @@ pub(super) fn offer(
     external: &ExternalData<'_>,
 ) -> Result<Nodes, EngineError> {
     let imported = imports(&model.opset_import);
-    let domain = |domain: &str| if domain == "ai.onnx" { String::new() } else { domain.to_owned() };
-    let functions =
-        model.functions.iter().map(|it| (domain(it.domain()), it.name().to_owned())).collect::<HashSet<_>>();
+    let functions = model
+        .functions
+        .iter()
+        .map(|it| (canonical(it.domain()).to_owned(), it.name().to_owned()))
+        .collect::<HashSet<_>>();
     let read = reads(model);
     let mut walk = Walk { engine, external, functions, read, nodes: Nodes::default(), scopes: Vec::new() };
     if let Some(graph) = &mut model.graph {
@@ -175,20 +178,20 @@ impl Walk<'_> {
                 self.read_external(tensor)?;
             }
         }
-        let domain = if node.domain() == "ai.onnx" { "" } else { node.domain() };
         let known = |name: &String| (!name.is_empty()).then(|| self.known(name));
         let inputs: Vec<Option<Known>> = node.input.iter().map(known).collect();
         let outputs: Vec<Option<Known>> = node.output.iter().map(known).collect();
         let offer = Offer {
             node,
-            version: imports.get(domain).copied().unwrap_or(1),
+            version: imports.get(canonical(node.domain())).copied().unwrap_or(1),
             read: node.output.iter().map(|name| self.read.contains(name)).collect(),
             constant: inputs.iter().map(|it| it.as_ref().is_some_and(|it| it.is_constant)).collect(),
             inputs: inputs.into_iter().map(|known| known.map(|it| it.ty)).collect(),
             outputs: outputs.into_iter().map(|known| known.map(|it| it.ty)).collect(),
         };
         let description = describe(&offer, at);
-        let is_call = self.functions.contains(&(domain.to_owned(), node.op_type().to_owned()));
+        let is_call =
+            self.functions.contains(&(canonical(node.domain()).to_owned(), node.op_type().to_owned()));
         let objection = if is_call {
             (!self.engine.calls_functions()).then(|| "it does not support model-local functions".to_owned())
         } else {
@@ -199,7 +202,7 @@ impl Walk<'_> {
             let NodeDescription { label: node, operator, types } = description;
             return Err(EngineError::Unsupported { engine, node, operator, types, reason });
         }
-        let makes_constant = domain.is_empty() && node.op_type() == "Constant";
+        let makes_constant = node.is_onnx() && node.op_type() == "Constant";
         let number = self.nodes.list.len();
         self.nodes.list.push(description);
         for output in node.output.iter().filter(|name| !name.is_empty()) {
@@ -262,10 +265,7 @@ fn type_of(tensor: &TensorProto) -> ValueType {
 fn describe(offer: &Offer<'_>, at: usize) -> NodeDescription {
     let node = offer.node;
     let label = if node.name().is_empty() { format!("node {at}") } else { format!("`{}`", node.name()) };
-    let operator = match node.domain() {
-        "" | "ai.onnx" => node.op_type().to_owned(),
-        domain => format!("{domain}.{}", node.op_type()),
-    };
+    let operator = qualified(node.domain(), node.op_type());
     let name = |ty: &Option<ValueType>| match ty {
         None => "nothing".to_owned(),
         Some(ty) => ty.dtype().map_or_else(|| ty.to_string(), |dtype| dtype.onnx_name().to_owned()),

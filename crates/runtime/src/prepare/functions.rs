@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use typeloom_onnx::domain::canonical;
 use typeloom_onnx::inline::replace_references;
 use typeloom_onnx::messages::{AttributeProto, FunctionProto, ModelProto, NodeProto, OperatorSetIdProto};
 use typeloom_onnx::nested::{each_node_mut, graphs, graphs_mut};
@@ -54,8 +55,7 @@ pub(crate) struct Functions<'m> {
 
 impl<'m> Functions<'m> {
     pub(crate) fn of(model: &'m ModelProto) -> Self {
-        let domain = |domain: &'m str| if domain == "ai.onnx" { "" } else { domain };
-        let name = |f: &'m FunctionProto| (domain(f.domain()), f.name(), f.overload());
+        let name = |f: &'m FunctionProto| (canonical(f.domain()), f.name(), f.overload());
         let names = model.functions.iter().enumerate().map(|(at, function)| (name(function), at)).collect();
         Self { list: &model.functions, names, imports: imports(&model.opset_import) }
     }
@@ -80,8 +80,7 @@ impl<'m> Functions<'m> {
 
 /// Versions of the imported operator sets, by domain.
 pub(crate) fn imports(list: &[OperatorSetIdProto]) -> Imports {
-    let domain = |domain: &str| if domain == "ai.onnx" { String::new() } else { domain.to_owned() };
-    list.iter().map(|import| (domain(import.domain()), import.version())).collect()
+    list.iter().map(|import| (canonical(import.domain()).to_owned(), import.version())).collect()
 }
 
 /// A node in which references to attributes of the function, also in nested graphs, are replaced.

@@ -7,6 +7,7 @@
 
 use std::fmt::Write as _;
 
+use typeloom_onnx::domain::shown;
 use typeloom_onnx::text::is_unsafe;
 
 use super::Scope;
@@ -25,7 +26,7 @@ impl Scope<'_, '_> {
     /// long.
     pub(super) fn description(&mut self, step: StepId) -> Option<String> {
         let op = self.op(step);
-        let domain = if op.domain.is_empty() { "ai.onnx" } else { op.domain };
+        let domain = shown(op.domain);
         let newest = u32::try_from(self.operators.imported(op).unwrap_or(1)).ok().filter(|it| *it > 0)?;
         let (inputs, outputs) = (self.body().inputs(step), self.body().outputs(step));
         let attributes = self.attributes(step)?;

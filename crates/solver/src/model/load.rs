@@ -4,11 +4,12 @@
 //! **Invariant:** these checks do not depend on the meaning of operators. They are linear in the number of
 //! imports, shapes and nodes.
 
+use typeloom_onnx::domain::canonical;
 use typeloom_onnx::view::ModelView;
 
 use crate::dim::shape::ShapeId;
 use crate::map::Map;
-use crate::operators::{Operators, canonical};
+use crate::operators::Operators;
 use crate::program::{Body, GraphId, Origin, StepId, StepKind};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::state::Core;

@@ -12,6 +12,7 @@ use crate::program::{Body, GraphId, Origin, StepId, ValueId};
 use crate::solve_error::Reach;
 use crate::state::cases::{CaseRequest, Question};
 use crate::state::constants::Data;
+use typeloom_onnx::domain::is_onnx;
 
 /// Maximum number of values visited to decide whether a condition depends on data.
 const MAX_ANCESTORS: usize = 256;
@@ -295,11 +296,14 @@ fn depends_on_data(body: &Body<'_>, value: ValueId) -> bool {
             Origin::Initializer(_) | Origin::Undefined => {}
             Origin::Step(step) => {
                 let first = body.first_step(step);
-                match (body.step(first).node.domain(), body.op_name(first)) {
-                    (Ok("" | "ai.onnx"), "Shape" | "Size") => continue,
-                    (Ok("" | "ai.onnx"), name) if !is_random(name) => {}
-                    // The results of other operators are unknown.
-                    _ => return true,
+                // The results of other operators are unknown.
+                if !body.step(first).node.domain().is_ok_and(is_onnx) {
+                    return true;
+                }
+                match body.op_name(first) {
+                    "Shape" | "Size" => continue,
+                    name if is_random(name) => return true,
+                    _ => {}
                 }
                 open.extend(body.inputs(first).iter().flatten());
                 open.extend(body.graphs_of(first).flat_map(|(_, graph)| graph.outputs.iter()));

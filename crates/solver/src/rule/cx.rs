@@ -19,6 +19,7 @@ use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 use typeloom_onnx::DecodeError;
+use typeloom_onnx::domain::is_onnx;
 use typeloom_onnx::view::{Attribute, NodeView};
 
 use super::{Extent, ExtentRelation, Port, Rule, RuleError};
@@ -533,6 +534,5 @@ fn original(body: &Body<'_>, mut value: ValueId) -> ValueId {
 
 /// Whether a step is an `Identity` node of ONNX.
 fn is_identity(body: &Body<'_>, step: StepId) -> bool {
-    let domain = body.step(step).node.domain().unwrap_or_default();
-    matches!(domain, "" | "ai.onnx") && body.op_name(step) == "Identity"
+    body.step(step).node.domain().is_ok_and(is_onnx) && body.op_name(step) == "Identity"
 }

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use prost::Message;
+use typeloom_onnx::domain::{LONG_NAME, canonical};
 use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto};
 use typeloom_onnx::nested;
 use typeloom_types::op::AtomicOpDecl;
@@ -16,7 +17,6 @@ use typeloom_types::op::AtomicOpDecl;
 use crate::catalogue::{Catalogue, Lookup};
 use crate::map::{Map, Set};
 use crate::model::CheckError;
-use crate::operators::canonical;
 use crate::program::{MAX_NESTING, topological_order};
 use crate::state::constants::MAX_ELEMENTS;
 
@@ -62,8 +62,8 @@ impl Declarations {
         }
         let Some(known) = self.0.get_mut(domain).filter(|known| !known.contains_key(name)) else { return };
         let other = match written {
-            "" => Some("ai.onnx"),
-            "ai.onnx" => Some(""),
+            "" => Some(LONG_NAME),
+            LONG_NAME => Some(""),
             _ => None,
         };
         let decl = ask(written, name).or_else(|| ask(other?, name));

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use typeloom_onnx::domain::shown;
 use typeloom_onnx::messages::{AttributeProto, NodeProto};
 
 use super::{Context, Depth, Invalid, Scope, Validity, ensure, graph, present, required, tensor};
@@ -44,8 +45,7 @@ pub(super) fn validate(cx: &Context<'_>, node: &NodeProto, scope: &Scope<'_>, de
         node.name.as_str()
     );
     let domain = node.domain.as_str();
-    let alias = if domain.is_empty() { "ai.onnx" } else { domain };
-    let version = cx.opset_imports.get(domain).or_else(|| cx.opset_imports.get(alias)).copied();
+    let version = cx.opset_imports.get(domain).or_else(|| cx.opset_imports.get(shown(domain))).copied();
     let is_own = OWN_DOMAINS.contains(&domain);
     let Some(version) = version else {
         return Err(Invalid(format!("No opset import for domain '{domain}'")));

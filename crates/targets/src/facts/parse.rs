@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{
     Certainty, Comparison, Condition, Facts, Formal, FunctionBody, Kernel, Reads, Rule, Signature, TypeSet,
 };
+use typeloom_onnx::domain::canonical;
 
 /// Error in the text of a target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -68,8 +69,7 @@ fn header<'t>(facts: &mut Facts<'t>, keyword: &str, line: &'t str, mut words: Wo
         "ir" => facts.ir = number(&mut words)?,
         "domain" => {
             let name = words.next().ok_or("a domain has a name")?;
-            let name = if name == "ai.onnx" { "" } else { name };
-            facts.domains.insert(name, number(&mut words)?);
+            facts.domains.insert(canonical(name), number(&mut words)?);
         }
         "unknown" => facts.unknown = words.collect(),
         "removed" => facts.removed = words.collect(),

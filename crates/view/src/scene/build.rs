@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use typeloom_onnx::domain::canonical;
 use typeloom_solver::diagnostic::{self, Diagnostic, NextCause, SourceLine, graph_path, next_causes};
 use typeloom_solver::model::Checked;
 use typeloom_solver::model::bodies::SolvedBody;
@@ -402,9 +403,7 @@ impl<'a> Builder<'_, 'a> {
 fn function_key(
     view: typeloom_onnx::view::FunctionView<'_>,
 ) -> Result<FunctionKey<'_>, typeloom_onnx::DecodeError> {
-    // The two names of ONNX's own domain.
-    let domain = Some(view.domain()?).filter(|domain| *domain != "ai.onnx").unwrap_or_default();
-    Ok((domain, view.name()?, view.overload()?))
+    Ok((canonical(view.domain()?), view.name()?, view.overload()?))
 }
 
 /// The nodes and values of each graph of a body.
