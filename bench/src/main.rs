@@ -2,8 +2,8 @@
 //!
 //! A benchmark is a member of this workspace or a script in Python. Cargo builds and starts the member alone,
 //! so that its features are its own. Packages of Python are installed in `.venv`, at the versions in
-//! `requirements.txt`, unless `TYPELOOM_PYTHON` names an interpreter that has them. A script that measures the
-//! command finds it in `TYPELOOM_COMMAND`; unless that is set, the command is built.
+//! `requirements.txt`, unless `TYPELOOM_PYTHON` names an interpreter that has them. A script that measures
+//! the command finds it in `TYPELOOM_COMMAND`; unless that is set, the command is built.
 
 use std::env;
 use std::ffi::OsString;

@@ -1,4 +1,5 @@
-//! `typeloom-bench-checking`: times typeloom, the ONNX reference and a Rust peer on the same models in one run.
+//! `typeloom-bench-checking`: times typeloom, the ONNX reference and a Rust peer on the same models in one
+//! run.
 //!
 //! The families of models are in `families` and in the package of that name, each contender is a process
 //! (`contender`, `serve`, `reference.py`), `measure` interleaves the runs, `report` writes the tables and

@@ -1,5 +1,5 @@
-//! Location of the shared library of ONNX Runtime: `ORT_DYLIB_PATH`, or the pinned wheel in the environment of
-//! Python that the benchmarks share.
+//! Location of the shared library of ONNX Runtime: `ORT_DYLIB_PATH`, or the pinned wheel in the environment
+//! of Python that the benchmarks share.
 
 use std::env;
 use std::path::PathBuf;

@@ -263,8 +263,8 @@ impl Maker<'_> {
                 self.add("Where", vec![condition, first, other], Some(elem), String::new());
             }
             12 | 13 => {
-                // ONNX Runtime 1.31 gathers rows of text wrongly, and the text of a number is not one of a truth
-                // value: these casts fail when they run.
+                // ONNX Runtime 1.31 gathers rows of text wrongly, and the text of a number is not one of a
+                // truth value: these casts fail when they run.
                 let to = match self.elem() {
                     _ if elem == Elem::STRING => Elem::STRING,
                     Elem::BOOL if self.has_text() => Elem::FLOAT,

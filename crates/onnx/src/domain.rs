@@ -1,7 +1,8 @@
 //! The two names of ONNX's own operators.
 //!
-//! An operator belongs to a domain, and ONNX's own domain has two names: the empty one, and `ai.onnx`. A model
-//! may import one of them and use the other in its nodes. This module is the only place that knows both:
+//! An operator belongs to a domain, and ONNX's own domain has two names: the empty one, and `ai.onnx`. A
+//! model may import one of them and use the other in its nodes. This module is the only place that knows
+//! both:
 //!
 //! ```
 //! use typeloom_onnx::domain::{canonical, is_onnx, shown};

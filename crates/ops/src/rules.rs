@@ -1,5 +1,34 @@
 //! The rules of the catalogue: one file per operator family, one function per rule.
 //!
+//! # What a rule is
+//!
+//! A schema lists the element types of an operator. Shapes are what it leaves out: `MatMul` has a sentence of
+//! prose. A rule states that sentence as code, over *known and unknown* shapes.
+//!
+//! The usual form is a function from input shapes to output shapes. It answers for `[2, 3] x [3, 4]`, and
+//! has to guess or give up for `[N, K] x [3, 4]`: one guess loses the fact that the model runs only if `K` is
+//! 3. A rule here is a relation. It *requires* that two extents are equal, and the solver decides what that
+//! means: nothing for equal extents, an error for 2 and 3, and a condition on the model for `K` and 3.
+//!
+//! ```
+//! use typeloom_onnx::text::model_bytes;
+//! use typeloom_ops::catalogue::Standard;
+//! use typeloom_solver::model::{Options, check};
+//! use typeloom_solver::universe::Universe;
+//!
+//! let text = r#"<ir_version: 10, opset_import: ["" : 21]>
+//!     g (float[N, K] x, float[3, 4] w) => (y) { y = MatMul (x, w) }"#;
+//! let bytes = model_bytes(text)?;
+//! let mut checked = check(&bytes, &Standard, Universe::try_standard()?, &Options::default())?;
+//! let y = checked.find("y").ok_or("no value `y`")?;
+//! assert_eq!(checked.display_type(y), "float[N, 4]");
+//! // `K = 3`, with the node that requires it.
+//! assert_eq!(checked.requirements().len(), 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Where a new operator goes
+//!
 //! A family lists its operators in a table of [`Entry`]s:
 //!
 //! ```text
@@ -16,6 +45,12 @@
 //! entry if its signature determines the element types and its shapes are not inferred.
 //!
 //! Every rule cites its source: the operator's page in the ONNX specification and the relevant part of it.
+//!
+//! # Cost and limits
+//!
+//! A rule runs in time linear in the ranks of its inputs and the elements that it reads, which
+//! [`typeloom_solver::rule::RuleCx`] bounds. It has no state: all that it finds is in the slots of its node,
+//! so a run with the same inputs has the same effect.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

@@ -1,8 +1,26 @@
 //! Interning of graphs of types, including recursive ones.
 //!
+//! # The question
+//!
+//! A pool gives equal types equal ids. For a type without cycles that is hash-consing: intern the children,
+//! then look up `(tag, ids of children)`. A recursive type has no first child:
+//!
+//! ```text
+//! A = list<A>                  one node
+//! B = list<C>, C = list<B>     two nodes, and the same infinite type list<list<list<...
+//! ```
+//!
+//! Looking up `A` needs the id of `A`. Naming the cycle by its text, or comparing graphs node by node, finds
+//! that `A` and `B` differ, although no program can tell them apart. Types are equal if their infinite
+//! unfoldings are, which is bisimilarity of the graphs.
+//!
+//! # The idea
+//!
 //! A graph is a list of nodes whose children are types of the pool or nodes of the graph. Its strongly
-//! connected components are interned children first. A component without a cycle is
-//! an ordinary type. A cycle is minimized by partition refinement. Then there are three cases:
+//! connected components are interned children first. A component without a cycle is an ordinary type. A cycle
+//! is minimized by partition refinement (Moore, 1956, for automata: a node is a state, its children are its
+//! transitions): nodes start in one class for each tag, and classes are split until the members of a class
+//! have their children in the same classes. `B` and `C` end in one class. Then there are three cases:
 //!
 //! 1. The cycle is an unfolding of a group that it refers to (`A = (A, E)` where `E = (E, E)`): refining its
 //!    nodes together with that group's members maps every node to a member.
@@ -15,6 +33,21 @@
 //! is in that group, case 1 applies; otherwise the minimized cycle is that group up to the order of members,
 //! which is case 2.
 //!
+//! ```
+//! use typeloom_pool::{Descriptor, GraphRef, Pool, Tag};
+//! let list = |child| Descriptor::Container { tag: Tag::List, child: GraphRef::Member(child) };
+//! let mut pool = Pool::new();
+//! let a = pool.intern_graph(&[list(0)])?;
+//! let b_and_c = pool.intern_graph(&[list(1), list(0)])?;
+//! assert_eq!(b_and_c, [a[0], a[0]]);
+//! // A list of that type is that type.
+//! assert_eq!(pool.list(a[0])?, a[0]);
+//! # Ok::<(), typeloom_pool::PoolError>(())
+//! ```
+//!
+//! # Cost and limits
+//!
+//! Minimizing a graph takes at most [`MAX_WORK`] steps, and a group has at most [`MAX_GROUP`] members.
 //! Schemes are normalized first, while the graph is still a graph: renumbering or removing variables copies
 //! the open part of the body.
 //!

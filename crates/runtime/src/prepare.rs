@@ -1,11 +1,37 @@
 //! Preparation: converts graphs to plans.
 //!
-//! Names become slots, attributes and initializers become values, nodes become actions, and lifetimes are
-//! computed. A name that a nested graph does not define is resolved in the enclosing graphs; each graph in
-//! between gets a slot that captures the value. [`module_nodes`] reads the compiler's resolution of module
-//! nodes from their metadata. This module neither solves types nor selects implementations.
+//! # The question
 //!
-//! Equal nodes share attributes, types and component methods to keep the working set of long chains small.
+//! A graph refers to values by name and to operators by domain, name and imported version. A session that
+//! interprets the messages looks each name up in a hash table for each run, decodes each attribute again, and
+//! keeps every intermediate value until the end: a chain of 100 `Relu`s of 1 MB needs 100 MB. What can be
+//! decided once, before the first run?
+//!
+//! # The idea
+//!
+//! All but the values. Preparation makes a plan in which
+//!
+//! - a name is a slot, a number in an array of the run. A name that a nested graph does not define is
+//!   resolved in the enclosing graphs, and each graph in between gets a slot that captures the value;
+//! - attributes and initializers are values, decoded, those above 4 KiB on first use;
+//! - a node is an action: a kernel of the embedded backend, a method of a component, a nested plan, or a
+//!   call;
+//! - the last use of a slot is marked, so that its buffer is freed, or overwritten in place, at once. The
+//!   chain above needs 2 MB.
+//!
+//! ```text
+//! y = Relu (x)  z = Add (y, w)      slots  x=0 w=1 y=2 z=3
+//!                                   steps  2 <- Relu(0, last)    3 <- Add(2 last, 1)
+//! ```
+//!
+//! [`module_nodes`] reads the compiler's resolution of module nodes from their metadata. This module neither
+//! solves types nor selects implementations: types of slots are those that the solver proved, and runs verify
+//! values against them.
+//!
+//! # Cost and limits
+//!
+//! Linear in the model; a function is prepared once for each set of attributes that it is called with. Equal
+//! nodes share attributes, types and component methods to keep the working set of long chains small.
 //!
 //! **Invariant:** recursion is over nested graphs and functions, at most [`MAX_DEPTH`] deep.
 

@@ -1,10 +1,55 @@
 //! The engine: runs the steps of a body until no slot changes, one frame at a time.
 //!
-//! Algorithm: chaotic iteration to the greatest fixed point with a worklist (Kildall, 1973) and step order as
-//! priority. Slots only narrow, so every step runs a bounded number of times. A graph in which types flow
-//! forward needs one run per step. Loops are the exception: they widen the shapes of their state, see
+//! # The question
+//!
+//! Each node relates the types of its inputs to those of its outputs. Which types fulfil the relations of all
+//! nodes at once?
+//!
+//! The nodes of a model are in topological order, so a single pass from the first node to the last seems
+//! enough; ONNX's shape inference is such a pass. It loses what flows against the order. In
+//!
+//! ```text
+//! g (x) => (float[N, 4] y) { a = Relu (x)  y = Abs (a) }
+//! ```
+//!
+//! nothing is known about `x` when `Relu` is reached; that it holds floats follows from the last line.
+//! Repeated passes find it, but a chain of `n` nodes that is typed from its end then needs `n` passes.
+//!
+//! # The idea
+//!
+//! Types are terms with variables, and nodes unify them: `x`, `a` and `y` share one element variable, so the
+//! declaration of `y` is known everywhere without another run ([`crate::ty`]). A step has to run again only
+//! if its rule asked for something that was unknown, such as whether a value is a tensor or a sequence. Such
+//! a step waits at the variable, and is woken when the variable narrows.
+//!
+//! This is chaotic iteration with a worklist (Kildall, 1973), with the order of steps as priority: of several
+//! woken steps, the first one runs next, so that its readers run after it. The result is the greatest fixed
+//! point, and does not depend on the order of runs.
+//!
+//! ```
+//! use typeloom_onnx::text::model_bytes;
+//! use typeloom_ops::catalogue::Standard;
+//! use typeloom_solver::model::{Options, check};
+//! use typeloom_solver::universe::Universe;
+//!
+//! let text = r#"<ir_version: 10, opset_import: ["" : 21]>
+//!     g (x) => (float[N, 4] y) { a = Relu (x)  y = Abs (a) }"#;
+//! let bytes = model_bytes(text)?;
+//! let mut checked = check(&bytes, &Standard, Universe::try_standard()?, &Options::default())?;
+//! let x = checked.find("x").ok_or("no value `x`")?;
+//! // The element type comes from the end of the chain. Shapes are computed in the direction of data.
+//! assert_eq!(checked.display_type(x), "float[...]");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Cost and limits
+//!
+//! A slot only narrows, and a type has a bounded number of narrower ones, so each step runs a bounded number
+//! of times; where types flow forward, once. States of loops are the exception: their shapes *widen*, see
 //! [`crate::rule::RuleCx::assume_shape`]. A call of a function suspends the caller on an explicit stack, so
-//! neither deep graphs nor long chains of calls use the machine stack.
+//! neither deep graphs nor long chains of calls use the machine stack. A frame ends with three questions that
+//! only a complete frame can answer: which kind to assume for values that nothing decides, which types
+//! `fallback` supplies, and whether declared shapes hold ([`claims`]).
 //!
 //! # Order of the layers
 //!

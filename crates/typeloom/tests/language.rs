@@ -171,8 +171,9 @@ fn documentation_does_not_start_with_a_clause() {
         for (at, line) in source.lines().enumerate() {
             let line = line.trim_start();
             let text = line.strip_prefix("///").or_else(|| line.strip_prefix("//!")).map(str::trim_start);
-            if let Some(text) = text.filter(|text| is_first && !text.ends_with('?') && pattern.is_match(text))
-            {
+            let is_question =
+                |text: &str| text.split_inclusive(['.', '?']).next().is_some_and(|it| it.ends_with('?'));
+            if let Some(text) = text.filter(|text| is_first && !is_question(text) && pattern.is_match(text)) {
                 found.push(format!("{}:{}: {text}", shown(&path), at + 1));
             }
             is_first = text.is_none_or(str::is_empty);

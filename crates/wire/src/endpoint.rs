@@ -1,6 +1,41 @@
 //! Endpoints: outbox and mailbox of a peer on top of a transport.
 //!
-//! The [crate documentation](crate) states the delivery guarantees.
+//! # The question
+//!
+//! Two peers run parts of one program. A value that one sends must be used by the other exactly once,
+//! although messages are lost, arrive twice, and either process can end at any moment. Sending until an
+//! acknowledgement arrives loses nothing and duplicates: the acknowledgement can be lost. Sending once
+//! duplicates nothing and loses.
+//!
+//! # The idea
+//!
+//! At least once on the wire, at most once in the program (as in the session layer of Birrell and Nelson,
+//! 1984):
+//!
+//! - The *outbox* numbers a message and writes it to the journal before the first attempt. It keeps its
+//!   number in all attempts and after a restart.
+//! - The *mailbox* accepts a number once, for each sender and incarnation, writes it to its journal, and only
+//!   then acknowledges. A number that it has is acknowledged again, and not delivered again.
+//! - A program takes a value, computes, and *commits*: one record of the journal contains that the value was
+//!   used, the new state of the program, and the messages that result. After a restart either all of them
+//!   happened or none.
+//!
+//! ```text
+//! a: post 7 -> journal    send 7  ----x        lost
+//!                         send 7  ---->  b: journal has 7, Taken
+//!                              x----  ack      lost
+//!                         send 7  ---->  b: TakenBefore
+//!                         <----  ack           7 leaves the outbox
+//! ```
+//!
+//! The [crate documentation](crate) states the delivery guarantees; `tests/` interrupts every step of them.
+//!
+//! # Cost and limits
+//!
+//! One write to the journal for each message at each peer, and one for each commit. Memory is bounded by the
+//! [`Capacity`] of both boxes: a full mailbox refuses with [`Refusal::Busy`], and the sender tries again
+//! after a pause that doubles. A message that is not acknowledged before its deadline is an error for the
+//! sender, who cannot know whether it arrived; no protocol can tell.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 

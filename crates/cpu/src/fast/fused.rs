@@ -11,8 +11,8 @@
 //!   8-bit integers (`elementwise`).
 //! - Float convolutions whose results are concatenated along the channels write to one tensor (`joined`).
 //!
-//! Plain form: the nodes one by one (`link`). `tests/fused.rs` and `tests/fused_integers.rs` of the runtime compare
-//! both.
+//! Plain form: the nodes one by one (`link`). `tests/fused.rs` and `tests/fused_integers.rs` of the runtime
+//! compare both.
 //!
 //! This module has no access to the graph. The caller passes a node, then the only consumer of its result,
 //! and so on, as long as nodes are [absorbed](Fused::absorb).

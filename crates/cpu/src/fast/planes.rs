@@ -1,7 +1,7 @@
 //! Depthwise convolutions: each output plane is a weighted sum of shifted copies of one input plane.
 //!
-//! Plain form: `by_rows` for windows that [`Polyphase`] does not support, and for all of them the sum over each
-//! window in `tests/windows.rs`.
+//! Plain form: `by_rows` for windows that [`Polyphase`] does not support, and for all of them the sum over
+//! each window in `tests/windows.rs`.
 
 use typeloom_types::any_tensor::AnyTensor;
 

@@ -7,7 +7,8 @@
 //! accumulators visits. The range includes the elements between the last window of a row and the first of the
 //! next; their results are dropped.
 //!
-//! Plain form: the loops over the elements of windows in `ops::pool` and `planes`, which take all other windows.
+//! Plain form: the loops over the elements of windows in `ops::pool` and `planes`, which take all other
+//! windows.
 
 use crate::ops::sliding::Windows;
 use crate::shape::{count, each_index, strides};

@@ -1,7 +1,8 @@
 //! Prepared convolution weights and their application.
 //!
 //! If windows reach past the input, it is first copied with a border of zeros. Most convolutions are matrix
-//! products, see [`convolution`](crate::fast::convolution). Depthwise convolutions are not, see [`planes`](crate::fast::planes).
+//! products, see [`convolution`](crate::fast::convolution). Depthwise convolutions are not, see
+//! [`planes`](crate::fast::planes).
 
 use std::borrow::Cow;
 

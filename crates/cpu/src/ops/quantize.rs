@@ -2,9 +2,9 @@
 //!
 //! A scale is a scalar, one value per index of an axis, or one value per block along an axis.
 //!
-//! Conversions between `f32` and 8-bit integers are direct loops, and products of 8-bit integers use a
-//! kernel of their own ([`quantised`](crate::fast::quantised)). All other types take the general path through `f64`, which
-//! defines the results: the direct loops return the same bits.
+//! Conversions between `f32` and 8-bit integers are direct loops, and products of 8-bit integers use a kernel
+//! of their own ([`quantised`](crate::fast::quantised)). All other types take the general path through `f64`,
+//! which defines the results: the direct loops return the same bits.
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::{Dtype, DtypeClass};

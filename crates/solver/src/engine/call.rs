@@ -1,10 +1,43 @@
 //! Calls of model-local functions. A body is solved once for each distinct tuple of argument types.
 //!
-//! The key of a call consists of the function, the types, shapes and constants of the arguments with all
-//! unknowns renumbered from zero, and the attributes. A new key creates a frame whose parameters are fresh
-//! copies of the arguments, so that its result does not depend on the variables of the caller. The finished
-//! frame is stored as a [`Summary`]. Every call with the key copies the summary with fresh variables into the
-//! caller: let-polymorphism (Damas and Milner, 1982), extended to shapes.
+//! # The question
+//!
+//! What is the type of a call? Copying the body of the function into the caller answers it, and multiplies: a
+//! chain of 40 functions that each call the next one twice has 2^40 nodes. Solving each function once, for
+//! all calls, is linear, but then every call has the type of the first one:
+//!
+//! ```text
+//! g (float[N, 4] x, int64[K] i) => (y, j) { y = my.twice (x)  j = my.twice (i) }
+//! twice (a) => (b) { b = Add (a, a) }
+//! ```
+//!
+//! # The idea
+//!
+//! A body is solved once for each *distinct* question. The key of a call consists of the function, the types,
+//! shapes and constants of the arguments with all unknowns renumbered from zero, and the attributes. A new
+//! key creates a frame whose parameters are fresh copies of the arguments, so that its result does not depend
+//! on the variables of the caller. The finished frame is stored as a [`Summary`]. Every call with the key
+//! copies the summary with fresh variables into the caller: let-polymorphism (Damas and Milner, 1982),
+//! extended to shapes.
+//!
+//! ```
+//! use typeloom_onnx::text::model_bytes;
+//! use typeloom_ops::catalogue::Standard;
+//! use typeloom_solver::model::{Options, check};
+//! use typeloom_solver::universe::Universe;
+//!
+//! let text = r#"<ir_version: 10, opset_import: ["" : 21, "my" : 1]>
+//!     g (float[N, 4] x, int64[K] i) => (y, j) { y = my.twice (x)  j = my.twice (i) }
+//!     <domain: "my", opset_import: ["" : 21]> twice (a) => (b) { b = Add (a, a) }"#;
+//! let bytes = model_bytes(text)?;
+//! let mut checked = check(&bytes, &Standard, Universe::try_standard()?, &Options::default())?;
+//! let mut shown = |name| checked.find(name).map(|value| checked.display_type(value));
+//! assert_eq!(shown("y").as_deref(), Some("float[N, 4]"));
+//! assert_eq!(shown("j").as_deref(), Some("int64[K]"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Cost and limits
 //!
 //! The number of frames is linear in the number of distinct keys, even if the number of calls is exponential
 //! in their depth. A function whose shapes differ in every call has at most [`MAX_INSTANCES`] precise

@@ -1,8 +1,28 @@
 //! A body during a solve: its slots and its worklist.
 //!
-//! Steps run in step order. A step that has not run is at or after [`Frame::front`] and needs no entry in a
-//! queue. A step that has to run again is before it and waits in a heap; the first step in the heap runs
-//! next. In a graph where types only flow forward the heap stays empty, and the solve is one pass.
+//! # The question
+//!
+//! Which step runs next? A queue of all steps is the usual answer, and wakes a step by adding it to the end.
+//! A model of 100,000 nodes then starts with 100,000 entries, and a woken step runs after its readers:
+//!
+//! ```text
+//! steps   0  1  2  3      3 finds out that the result of 0 is a sequence
+//! queue   0  1  2  3  0   then 0 runs, which wakes 1, which wakes 2
+//! ```
+//!
+//! # The idea
+//!
+//! Steps are numbered so that a step comes after those that make its inputs. One number, the *front*,
+//! replaces the queue: all steps before it have run, all others have not and need no entry. A step before the
+//! front that has to run again waits in a heap, and the first step in the heap runs before the step at the
+//! front. So a change passes through the steps in order, and a step runs again once for any number of changed
+//! inputs.
+//!
+//! In a graph where types only flow forward, the heap stays empty, and the solve is a loop over a counter.
+//! Waking costs `O(log w)` with `w` waiting steps; `waiting` keeps a step from being in the heap twice.
+//!
+//! **Invariant:** a step is in the heap exactly if `waiting` marks it, and only steps before the front are.
+//!
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,4 +1,49 @@
 //! Operations that narrow types: unification, and narrowing to a set or to a node of the tree.
+//!
+//! # The question
+//!
+//! `Add` wants both inputs and the result to have one type, which must be among the types that its schema
+//! lists. What is left of two types that must be equal?
+//!
+//! Unification as in textbooks knows variables and constants: a variable takes any value, and two constants
+//! are equal or clash. That is too coarse for `T in {float, double, int32}`, which is neither: an input of
+//! `T` and one of `U in {double, int64}` leave one possibility, and a solver that only records "unknown"
+//! finds the contradiction with a third input late or never.
+//!
+//! # The idea
+//!
+//! Each unknown has the set of what it can still be, and unifying two unknowns intersects their sets (a
+//! finite-domain constraint, as in CLP(FD)). There are two kinds:
+//!
+//! - An *element class* has a set of element types, a bit mask ([`ElemSet`]). A class with one member is
+//!   replaced by that constant, an empty intersection is a [`Clash`].
+//! - A *type variable* has a bound, a node of the type tree, if its constructor (tensor, sequence, ...) is
+//!   unknown. Two bounds meet in the deeper one if it is below the other.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use typeloom_solver::elem::{Elem, ElemSet};
+//! use typeloom_solver::ty::{Clash, Types};
+//! use typeloom_solver::universe::Universe;
+//!
+//! let mut types = Types::new(Arc::clone(Universe::try_standard()?));
+//! let of = |elems: &[Elem]| elems.iter().copied().collect::<ElemSet>();
+//! let t = types.tensor_of(of(&[Elem::FLOAT, Elem::DOUBLE, Elem::INT32]));
+//! let u = types.tensor_of(of(&[Elem::DOUBLE, Elem::INT64]));
+//! types.unify(t, u).map_err(|Clash| "no common type")?;
+//! assert_eq!(types.elems(t), Some(of(&[Elem::DOUBLE])));
+//! // A clash changes nothing.
+//! assert!(types.unify(t, Types::tensor(Elem::INT64)).is_err());
+//! assert_eq!(types.elems(u), Some(of(&[Elem::DOUBLE])));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Cost
+//!
+//! Links between handles are compressed (union-find), so a sequence of equations is near-linear in their
+//! number. An operation that narrows wakes the steps that wait at the class or variable.
+//!
+//! **Invariant:** each operation decides before it writes, so a failed one leaves the table as it was.
 
 use typeloom_types::lattice::NodeNo;
 

@@ -18,8 +18,8 @@ pub static TENSOR_PRIMITIVES: AtomicOpsetDecl =
 
 /// Invokes `$then!` with the thirty primitives. A row is the single definition of a primitive: its
 /// documentation, ONNX operator name and method of a backend, the method's form as a node, and its declared
-/// ports and relations. The form is `([inputs]; attribute: value)`, and the list with an entry for each output
-/// if there are several. The calling module must import the names that it uses from the rows, such as
+/// ports and relations. The form is `([inputs]; attribute: value)`, and the list with an entry for each
+/// output if there are several. The calling module must import the names that it uses from the rows, such as
 /// `TensorProto` and `Dtype` in the signatures.
 #[doc(hidden)]
 #[macro_export]

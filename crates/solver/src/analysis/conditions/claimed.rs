@@ -39,7 +39,8 @@ impl<'a> Facts<'a> {
                     self.domain.assume(&mut core.dims, condition);
                 }
             }
-            // Only a promise without a name can restrict a symbol, so only it is decided by finitely many values.
+            // Only a promise without a name can restrict a symbol, so only it is decided by finitely many
+            // values.
             let is_strict = claim.weight == ClaimWeight::Promise && claim.named.is_none();
             let condition = (claim.derived, claim.declared, claim.broadcast, is_strict);
             let is_decided = at < MAX_CLAIMS && !undecided.contains(&condition);
