@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use indexmap::IndexSet;
+use typeloom_dim::{Dims, is_placeholder};
 use typeloom_onnx::messages::tensor_shape_proto::dimension;
 use typeloom_onnx::messages::{NodeProto, SharedText, Text};
-use typeloom_solver::dim::{Dims, is_placeholder};
 
 use crate::source::{Source, canonical};
 use crate::walk::{Edit, Scope, Walk};

@@ -10,7 +10,7 @@
 //!
 //! Each layer uses only those before it:
 //!
-//! 1. [`crate::ty`], [`crate::dim`]: terms and their tables;
+//! 1. [`crate::ty`], [`typeloom_dim`]: terms and their tables;
 //! 2. [`crate::program`]: the bodies;
 //! 3. [`crate::solution`], [`crate::solve_error`], [`crate::rule::port`], [`crate::rule::error`]: results as
 //!    data;

@@ -11,8 +11,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`elem`], [`universe`] | element types as bits, and their leaves in the type tree |
-//! | [`ty`] | types during a solve: terms and unification |
-//! | [`dim`] | extents as polynomials over symbols, and shapes |
+//! | [`ty`] | types during a solve: terms and unification; extents are those of [`typeloom_dim`] |
 //! | [`program`] | a model with dense ids and flattened nested graphs |
 //! | [`signature`], [`catalogue`] | declarations of operators, and the trait that looks them up |
 //! | [`operators`] | the operators that a model uses |
@@ -35,7 +34,6 @@
 
 pub mod catalogue;
 pub mod diagnostic;
-pub mod dim;
 pub mod elem;
 pub mod mode;
 pub mod model;

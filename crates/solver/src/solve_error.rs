@@ -3,10 +3,10 @@
 //! A [`SolveError`] refers to steps, values and types by id. [`crate::diagnostic`] turns the errors that are
 //! shown into messages with printed nodes and causes, after solving.
 
+use typeloom_dim::{Condition, DimId};
 use typeloom_onnx::DecodeError;
 use typeloom_types::relation::RelationError;
 
-use crate::dim::{Condition, DimId};
 use crate::elem::ElemSet;
 use crate::program::id::{DeclarationKind, GraphId, StepId, ValueId};
 use crate::rule::error::RuleError;

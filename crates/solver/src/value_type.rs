@@ -46,11 +46,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use typeloom_dim::DimExpression;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::tree::TypeNode;
 use typeloom_types::tree::builtin::{TYPE_COMPOSITE, TYPE_SCALAR, TYPE_TENSOR};
 
-use crate::dim::DimExpression;
 use crate::solution::{Composite, composite_text, write_shape};
 use crate::universe::Universe;
 

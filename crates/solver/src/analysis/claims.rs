@@ -30,9 +30,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
+use typeloom_dim::shape::{DimVec, ShapeId, paired};
+use typeloom_dim::{Bind, Decision, DimId};
 
-use crate::dim::shape::{DimVec, ShapeId, paired};
-use crate::dim::{Bind, Decision, DimId};
 use crate::map::{Map, Set};
 use crate::program::{DeclarationKind, ValueId};
 use crate::state::Core;

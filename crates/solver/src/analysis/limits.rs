@@ -7,7 +7,8 @@
 //!
 //! **Invariant:** if no limit was reached, only two empty lists are checked.
 
-use crate::dim::DimId;
+use typeloom_dim::DimId;
+
 use crate::map::Set;
 use crate::program::{StepId, ValueId};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};

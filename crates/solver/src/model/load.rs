@@ -4,9 +4,9 @@
 //! **Invariant:** these checks do not depend on the meaning of operators. They are linear in the number of
 //! imports, shapes and nodes.
 
+use typeloom_dim::shape::ShapeId;
 use typeloom_onnx::view::ModelView;
 
-use crate::dim::shape::ShapeId;
 use crate::map::Map;
 use crate::operators::{Operators, canonical};
 use crate::program::{Body, GraphId, Origin, StepId, StepKind};

@@ -14,12 +14,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use typeloom_dim::Dims;
 use typeloom_onnx::view::ModelView;
 
 use super::case::{self, Alternatives, Leaf};
 use super::{CheckError, Checked, Detail, Findings, Options, SeedConflict, assume, load, seeds};
 use crate::analysis::{conditions, false_shapes, limits};
-use crate::dim::Dims;
 use crate::engine::call::{self, Bodies, Calls};
 use crate::engine::{Engine, initial};
 use crate::map::Set;

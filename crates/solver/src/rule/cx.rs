@@ -18,12 +18,12 @@
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
+use typeloom_dim::shape::ShapeId;
+use typeloom_dim::{DimId, Dims, Relation};
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::{Attribute, NodeView};
 
 use super::{Extent, ExtentRelation, Port, Rule, RuleError};
-use crate::dim::shape::ShapeId;
-use crate::dim::{DimId, Dims, Relation};
 use crate::elem::ElemSet;
 use crate::program::{Body, GraphId, Initializer, Origin, Span, StepId, ValueId};
 use crate::signature::Schema;

@@ -9,8 +9,10 @@
 
 use std::collections::HashMap;
 
-use super::{DimVec, RuleCx};
-use crate::dim::{Condition, DimId, Dims, Domain, Relation, Verdict, symbols_of};
+use typeloom_dim::shape::DimVec;
+use typeloom_dim::{Condition, DimId, Dims, Domain, Relation, Verdict, symbols_of};
+
+use super::RuleCx;
 use crate::map::Map;
 use crate::solution::Equation;
 use crate::state::Core;

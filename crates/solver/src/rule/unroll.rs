@@ -10,8 +10,10 @@
 
 use std::sync::Arc;
 
+use typeloom_dim::shape::DimVec;
+
 use super::cx::Uncached;
-use super::{DimVec, Ints, Port, RuleCx};
+use super::{Ints, Port, RuleCx};
 use crate::program::{GraphId, ValueId};
 use crate::state::constants::Data;
 use crate::state::frame::Frame;

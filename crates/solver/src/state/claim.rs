@@ -1,6 +1,7 @@
 //! Claims: declared shapes that are compared with derived ones. See [`crate::analysis::claims`].
 
-use crate::dim::DimId;
+use typeloom_dim::DimId;
+
 use crate::program::id::{DeclarationKind, ValueId};
 
 /// A declared extent that differs from the derived one as an expression over the symbols of inputs.

@@ -8,10 +8,10 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
+use typeloom_dim::shape::ShapeId;
+use typeloom_dim::{DimId, Relation};
 use typeloom_onnx::view::Attribute;
 
-use crate::dim::shape::ShapeId;
-use crate::dim::{DimId, Relation};
 use crate::map::{Map, Set};
 use crate::program::{Body, GraphId, Origin, StepId, ValueId};
 use crate::rule::runs::KnownConditions;

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use typeloom_dim::{Condition, Decision, DimId, Relation, Verdict};
+
 use super::{Facts, MAX_CLAIMS, MAX_EQUATIONS, declared_symbols};
-use crate::dim::{Condition, Decision, DimId, Relation, Verdict};
 use crate::program::ValueId;
 use crate::solution::{Equation, EquationSource, Requirement};
 use crate::solve_error::{RefutedClaim, SolveError, SolveErrorKind};

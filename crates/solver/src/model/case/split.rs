@@ -5,8 +5,9 @@
 //! themselves or the model are dropped, because no run belongs to them. All passes share one arena of dims,
 //! so symbols mean the same in all of them; anonymous variables belong to one pass.
 
+use typeloom_dim::{Decision, DimId, Dims, Domain, Facts, Solved, Verdict, progression};
+
 use super::{CaseRequest, Literal, MAX_CASES, MAX_DEPTH, Question};
-use crate::dim::{Decision, DimId, Dims, Domain, Facts, Solved, Verdict, progression};
 use crate::engine::call::{Calls, Instance};
 use crate::model::CheckError;
 use crate::model::solve::{Pass, PassResult, Passes};
