@@ -6,21 +6,8 @@
 //! [`crate::rule::RuleCx::assume_shape`]. A call of a function suspends the caller on an explicit stack, so
 //! neither deep graphs nor long chains of calls use the machine stack.
 //!
-//! # Order of the layers
-//!
-//! Each layer uses only those before it:
-//!
-//! 1. [`crate::ty`], [`typeloom_dim`]: terms and their tables;
-//! 2. [`crate::program`]: the bodies;
-//! 3. [`crate::solution`], [`crate::solve_error`], [`crate::rule::port`], [`crate::rule::error`]: results as
-//!    data;
-//! 4. [`crate::state`]: tables, frames, memo and trace of a solve;
-//! 5. [`crate::rule`]: the context of rules;
-//! 6. [`crate::catalogue`]: operators with their rules;
-//! 7. [`crate::analysis`]: analyses of frames;
-//! 8. `initial`, `schema`, `fallback`, [`relation`], [`call`]: the actions of a step;
-//! 9. this module: the worklist;
-//! 10. [`crate::model`]: the passes over a model.
+//! The documentation of the [crate] lists the layers below. Of the modules here, `initial`, `schema`, `fallback`,
+//! [`relation`] and [`call`] are the actions of a step.
 
 pub(crate) mod call;
 mod fallback;
@@ -33,7 +20,7 @@ use std::sync::Arc;
 use crate::analysis::{claims, recovery};
 use crate::catalogue::Operator;
 use crate::engine::call::{Call, Calls};
-use crate::model::{Detail, Mode};
+use crate::mode::{Detail, Mode};
 use crate::operators::{OpKind, Operators};
 use crate::program::{Body, StepId, StepKind};
 use crate::rule::{Exit, GraphTypes, Port, RuleCx, RuleError};

@@ -9,7 +9,7 @@ pub(crate) mod constants;
 pub(crate) mod declarations;
 pub(crate) mod fallback;
 pub(crate) mod frame;
-pub(crate) mod limit;
+pub(crate) mod known;
 pub(crate) mod loops;
 pub(crate) mod memo;
 pub(crate) mod parts;

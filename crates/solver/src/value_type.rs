@@ -56,12 +56,10 @@ use crate::universe::Universe;
 
 mod convert;
 mod message;
-mod table;
 #[cfg(test)]
 mod tests;
 
 pub use convert::Converter;
-pub use table::{TypeNo, ValueTypes};
 
 /// The solved type of a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -35,8 +35,9 @@ use typeloom_dim::{Bind, Decision, DimId};
 
 use crate::map::{Map, Set};
 use crate::program::{DeclarationKind, ValueId};
+use crate::solve_error::{ClaimWeight, NamedAxis};
 use crate::state::Core;
-use crate::state::claim::{Claim, ClaimWeight, NamedAxis, Trust};
+use crate::state::claim::{Claim, Trust};
 use crate::state::declarations::{Declared, is_given};
 use crate::state::frame::Frame;
 use crate::ty::Types;

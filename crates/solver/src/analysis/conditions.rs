@@ -43,10 +43,10 @@ use typeloom_dim::{Condition, DimId, Domain, Relation, Verdict, drop_redundant, 
 use crate::program::{Body, Origin, StepId, ValueId};
 use crate::rule::RuleError;
 use crate::solution::{Equation, EquationSource, Requirement};
+use crate::solve_error::Limit;
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::state::Core;
 use crate::state::frame::Frame;
-use crate::state::limit::Limit;
 
 /// Maximum number of decided equations.
 const MAX_EQUATIONS: usize = 1024;

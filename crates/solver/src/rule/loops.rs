@@ -18,7 +18,7 @@ use typeloom_dim::{Decision, DimId};
 use super::cx::Uncached;
 use super::{Ints, Port, RuleCx};
 use crate::program::{GraphId, ValueId};
-use crate::state::limit::Limit;
+use crate::solve_error::Limit;
 use crate::state::loops::Growth;
 
 /// Maximum number of widenings of one input before its rank is dropped.

@@ -11,12 +11,12 @@ use super::{CaseRequest, Literal, MAX_CASES, MAX_DEPTH, Question};
 use crate::engine::call::{Calls, Instance};
 use crate::model::CheckError;
 use crate::model::solve::{Pass, PassResult, Passes};
+use crate::solve_error::Limit;
 use crate::solve_error::{SolveError, SolveErrorKind};
 use crate::state::Core;
 use crate::state::assumptions::Assumptions;
 use crate::state::cases::AtQuestion;
 use crate::state::frame::Frame;
-use crate::state::limit::Limit;
 use crate::state::rare::Rare;
 
 /// A solved case. The dims of its core are empty, because all cases share those of the model.

@@ -7,10 +7,10 @@ use std::ops::Index;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
-use super::{Converter, ValueType};
 use crate::model::Checked;
 use crate::program::{Body, GraphId, ValueId};
 use crate::solution::Type;
+use crate::value_type::{Converter, ValueType};
 
 /// The types of all values of a program.
 ///
