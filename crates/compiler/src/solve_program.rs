@@ -8,9 +8,9 @@ use typeloom_module::bindings::Bindings;
 use typeloom_onnx::messages::ModelProto;
 use typeloom_onnx::prost::Message as _;
 use typeloom_solver::diagnostic::{Code, Diagnostic, SourceLine, diagnose};
+use typeloom_solver::model::value_types::ValueTypes;
 use typeloom_solver::model::{self, Mode, Options};
 use typeloom_solver::universe::Universe;
-use typeloom_solver::value_type::ValueTypes;
 
 use crate::error::BuildError;
 use crate::error::invalid_program::InvalidProgram;

@@ -15,7 +15,7 @@ use typeloom_contracts::role::Role;
 use typeloom_interface::Interface;
 use typeloom_module::ir::Map;
 use typeloom_pool::TypedModule;
-use typeloom_solver::value_type::ValueTypes;
+use typeloom_solver::model::value_types::ValueTypes;
 
 use crate::planned_casts::PlannedCast;
 use crate::unit::Unit;

@@ -17,10 +17,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use typeloom_contracts::datum::Datum;
 use typeloom_differential::choices::Choices;
+use typeloom_dim::{Condition, DimId};
 use typeloom_ops::check::check;
 use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::Session;
-use typeloom_solver::dim::{Condition, DimId};
 use typeloom_solver::model::{Mode, Options};
 use typeloom_solver::solution::{Equation, Type};
 use typeloom_types::any_tensor::AnyTensor;

@@ -36,9 +36,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use typeloom_dim::DimId;
 use typeloom_pool::Pool;
 use typeloom_pool::compat::{Breaks, Difference, Direction, PathStep, TypePath};
-use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::ElemSet;
 use typeloom_solver::solution::{Composite, TensorType, Type};
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use typeloom_dim::{Condition, DimId, Dims, Relation};
 use typeloom_pool::{ConstDescriptor, Descriptor, Idx, Pool, Tag, Variable};
-use typeloom_solver::dim::{Condition, DimId, Dims, Relation};
 use typeloom_solver::elem::ElemSet;
 use typeloom_solver::solution::{Composite, TensorType, Type};
 use typeloom_solver::ty::Constructor;

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use typeloom_dim::{Condition, DimId, DimView, Dims};
 use typeloom_pool::{Idx, Pool, PoolError, Sort, Tag};
-use typeloom_solver::dim::{Condition, DimId, DimView, Dims};
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::solution::{Composite, TensorType, Type};
 use typeloom_solver::ty::Constructor;
@@ -224,7 +224,7 @@ impl<'i, 'p> Encoder<'i, 'p> {
         dims.iter().map(|dim| self.dim(*dim)).collect()
     }
 
-    /// Dims nest by a bounded number of levels, see [`typeloom_solver::dim`].
+    /// Dims nest by a bounded number of levels, see [`typeloom_dim`].
     fn dim(&mut self, dim: DimId) -> Result<Idx, PoolError> {
         match self.interface.dims.view(dim) {
             DimView::Constant(value) => self.pool.dim_const(value),

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use typeloom_solver::dim::DimId;
+use typeloom_dim::DimId;
 
 use crate::{Interface, Parameter, extents};
 

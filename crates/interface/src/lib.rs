@@ -57,8 +57,8 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
+use typeloom_dim::{Condition, DimId, Dims};
 use typeloom_ops::catalogue::Standard;
-use typeloom_solver::dim::{Condition, DimId, Dims};
 use typeloom_solver::model::{CheckError, Checked, Options, check};
 use typeloom_solver::program::Origin;
 use typeloom_solver::solution::Type;

@@ -14,7 +14,7 @@
 
 use std::collections::HashMap;
 
-use typeloom_solver::dim::{Condition, Decision, DimId, Dims, Domain, Solved, Verdict};
+use typeloom_dim::{Condition, Decision, DimId, Dims, Domain, Solved, Verdict};
 
 use crate::Interface;
 use crate::leaves::{Leaves, dims_of};

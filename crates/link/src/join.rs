@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use typeloom_dim::DimId;
 use typeloom_onnx::messages::{
     DeviceConfigurationProto, GraphProto, ModelProto, NodeProto, OnnxMessage, StringStringEntryProto,
     TypeProto, ValueInfoProto, tensor_shape_proto, type_proto,
@@ -10,7 +11,6 @@ use typeloom_onnx::messages::{
 use typeloom_rewrite::coerce::{NewNode, cast};
 use typeloom_rewrite::names::Names;
 use typeloom_solver::catalogue::Catalogue;
-use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::solution::Type;
 use typeloom_solver::universe::Universe;

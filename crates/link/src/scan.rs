@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use indexmap::IndexSet;
+use typeloom_dim::{Dims, is_placeholder};
 use typeloom_onnx::domain::canonical;
 use typeloom_onnx::messages::tensor_shape_proto::dimension;
 use typeloom_onnx::messages::{NodeProto, SharedText, Text};
-use typeloom_solver::dim::{Dims, is_placeholder};
 
 use crate::source::Source;
 use crate::walk::{Edit, Scope, Walk};

@@ -10,9 +10,9 @@
 use std::collections::{HashMap, HashSet};
 
 use indexmap::IndexMap;
+use typeloom_dim::{DimId, Dims, is_placeholder};
 use typeloom_onnx::messages::tensor_shape_proto::dimension;
 use typeloom_rewrite::names::Names;
-use typeloom_solver::dim::{DimId, Dims, is_placeholder};
 
 use crate::plan::Rename;
 use crate::scan::Scan;

@@ -26,9 +26,9 @@
 use std::collections::{HashMap, HashSet};
 
 use indexmap::IndexMap;
+use typeloom_dim::{Bind, Condition, Decision, DimId, Dims, Domain, Solved, Verdict};
 use typeloom_interface::{Interface, Parameter};
 use typeloom_rewrite::coerce::keeps_values;
-use typeloom_solver::dim::{Bind, Condition, Decision, DimId, Dims, Domain, Solved, Verdict};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::solution::{TensorType, Type};
 

@@ -6,11 +6,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use typeloom_dim::{Condition, DimId};
 use typeloom_interface::{Interface, InterfaceDifference, Parameter, PortIdentity, compare};
 use typeloom_pool::compat::{Direction, PathStep};
 use typeloom_solver::catalogue::Catalogue;
 use typeloom_solver::diagnostic::diagnose;
-use typeloom_solver::dim::{Condition, DimId};
 use typeloom_solver::model::{Mode, Options, check};
 use typeloom_solver::solution::{TensorType, Type};
 use typeloom_solver::universe::Universe;

@@ -17,6 +17,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use typeloom_dim::{Condition, Decision, DimId, Dims};
 use typeloom_onnx::messages::tensor_shape_proto::Dimension;
 use typeloom_onnx::messages::tensor_shape_proto::dimension::Value as DimValue;
 use typeloom_onnx::messages::type_proto::{Tensor, Value as TypeValue};
@@ -24,7 +25,6 @@ use typeloom_onnx::messages::{GraphProto, ModelProto, TensorShapeProto, TypeProt
 use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::text::{parse_model, parse_type};
 use typeloom_ops::described::Operators;
-use typeloom_solver::dim::{Condition, Decision, DimId, Dims};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::{Checked, Mode, Options, check};
 use typeloom_solver::solution::{Equation, TensorType, Type};

@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use typeloom_solver::dim::Dims;
+use typeloom_dim::Dims;
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::{GraphId, ValueId};
 use typeloom_solver::solution::{Composite, Equation, EquationSource, TensorType, Type};

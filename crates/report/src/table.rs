@@ -13,9 +13,9 @@
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
+use typeloom_dim::Condition;
 use typeloom_onnx::text::escape;
 use typeloom_solver::diagnostic::graph_path;
-use typeloom_solver::dim::Condition;
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::{Body, GraphId, Origin, StepId, StepKind, ValueId};
 use typeloom_solver::solution::{Equation, EquationSource};

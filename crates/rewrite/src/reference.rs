@@ -30,12 +30,12 @@ use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use smallvec::SmallVec;
+use typeloom_dim::{DimId, Dims};
 use typeloom_onnx::messages::tensor_shape_proto::dimension;
 use typeloom_onnx::messages::{TensorShapeProto, TypeProto, ValueInfoProto, read, type_proto};
 use typeloom_onnx::splice::Spliced;
 use typeloom_onnx::view::ValueInfoView;
 use typeloom_onnx::wire::Field;
-use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::model::Checked;
 
 use crate::annotate::AnnotateError;

@@ -55,7 +55,8 @@ use typeloom_onnx::messages::{
 };
 use typeloom_onnx::nested::each_graph;
 use typeloom_onnx::prost::Message as _;
-use typeloom_solver::value_type::{ValueType, ValueTypes};
+use typeloom_solver::model::value_types::ValueTypes;
+use typeloom_solver::value_type::ValueType;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 

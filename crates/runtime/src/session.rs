@@ -10,7 +10,8 @@ use typeloom_cpu::fast::threads;
 use typeloom_onnx::messages::{GraphProto, ModelProto, read};
 use typeloom_solver::model::Checked;
 use typeloom_solver::model::preconditions::Preconditions;
-use typeloom_solver::value_type::{ValueType, ValueTypes};
+use typeloom_solver::model::value_types::ValueTypes;
+use typeloom_solver::value_type::ValueType;
 use typeloom_wire::value_check::{SymbolBindings, to_declared_form};
 
 use crate::error::{PrepareError, RunError};

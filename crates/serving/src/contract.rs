@@ -19,8 +19,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use typeloom_dim::Dims;
 use typeloom_interface::{Interface, Parameter};
-use typeloom_solver::dim::Dims;
 use typeloom_solver::solution::{TensorType, Type};
 
 use crate::error::ReadError;

@@ -10,8 +10,8 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
+use typeloom_dim::{DimId, Dims};
 use typeloom_interface::{Interface, Parameter};
-use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::solution::{TensorType, Type};
 use typeloom_solver::universe::Universe;

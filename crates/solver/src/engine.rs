@@ -51,21 +51,8 @@
 //! only a complete frame can answer: which kind to assume for values that nothing decides, which types
 //! `fallback` supplies, and whether declared shapes hold ([`claims`]).
 //!
-//! # Order of the layers
-//!
-//! Each layer uses only those before it:
-//!
-//! 1. [`crate::ty`], [`crate::dim`]: terms and their tables;
-//! 2. [`crate::program`]: the bodies;
-//! 3. [`crate::solution`], [`crate::solve_error`], [`crate::rule::port`], [`crate::rule::error`]: results as
-//!    data;
-//! 4. [`crate::state`]: tables, frames, memo and trace of a solve;
-//! 5. [`crate::rule`]: the context of rules;
-//! 6. [`crate::catalogue`]: operators with their rules;
-//! 7. [`crate::analysis`]: analyses of frames;
-//! 8. `initial`, `schema`, `fallback`, [`relation`], [`call`]: the actions of a step;
-//! 9. this module: the worklist;
-//! 10. [`crate::model`]: the passes over a model.
+//! The documentation of the [crate] lists the layers below. Of the modules here, `initial`, `schema`, `fallback`,
+//! [`relation`] and [`call`] are the actions of a step.
 
 pub(crate) mod call;
 mod fallback;
@@ -78,7 +65,7 @@ use std::sync::Arc;
 use crate::analysis::{claims, recovery};
 use crate::catalogue::Operator;
 use crate::engine::call::{Call, Calls};
-use crate::model::{Detail, Mode};
+use crate::mode::{Detail, Mode};
 use crate::operators::{OpKind, Operators};
 use crate::program::{Body, StepId, StepKind};
 use crate::rule::{Exit, GraphTypes, Port, RuleCx, RuleError};

@@ -8,25 +8,30 @@
 //!       -> solution::Type of every value, solve_error::SolveError -> diagnostic::Diagnostic
 //! ```
 //!
+//! The modules are layers, from the bottom up: a module uses those in rows above it, and those of its own row.
+//! A test checks this (`crates/typeloom/tests/layers.rs`).
+//!
 //! | module | contents |
 //! |---|---|
-//! | [`elem`], [`universe`] | element types as bits, and their leaves in the type tree |
-//! | [`ty`] | types during a solve: terms and unification |
-//! | [`dim`] | extents as polynomials over symbols, and shapes |
+//! | `map`, [`elem`], [`universe`], [`mode`], [`suggest`] | maps; element types as bits, and their leaves in the type tree; the mode of a check; similar names |
+//! | `program::id`, `rule::port` | ids of the parts of a program; ports of nodes and extents at them |
+//! | [`signature`] | declarations of operators |
+//! | [`diagnostic::text`] | fragments of messages |
+//! | [`ty`] | types during a solve: terms and unification; extents are those of [`typeloom_dim`] |
+//! | [`solution`] | solved types, as data |
+//! | `rule::error`, [`solve_error`] | errors, as data |
 //! | [`program`] | a model with dense ids and flattened nested graphs |
-//! | [`signature`], [`catalogue`] | declarations of operators, and the trait that looks them up |
-//! | [`operators`] | the operators that a model uses |
-//! | [`mode`] | the mode of a check |
+//! | [`value_type`] | solved types that are independent of the solve, and their ONNX messages |
 //! | `state` | the tables of one solve, its frames, the memo and the trace |
 //! | [`rule`] | the interface of rules, the check against a schema, relations |
+//! | [`catalogue`] | operators with their rules, and the trait that looks them up |
+//! | [`operators`] | the operators that a model uses |
 //! | `analysis` | declared shapes, conditions on symbols, branches, recovery from errors |
 //! | `engine` | the worklist and calls of functions |
 //! | [`model`] | the entry point: checks a whole model |
-//! | [`type_solver`] | the entry point for graphs of plainly declared operators |
-//! | [`solution`] | solved types, as data |
-//! | [`value_type`] | solved types that are independent of the solve, and their ONNX messages |
-//! | [`solve_error`], [`diagnostic`] | errors, as data and as messages |
+//! | [`diagnostic`] | errors as messages |
 //! | [`validate`] | structural rules of the format |
+//! | [`type_solver`] | the entry point for graphs of plainly declared operators |
 //!
 //! **Invariant:** this crate knows no operator by name. Operators come from a [`catalogue::Catalogue`].
 //!
@@ -35,7 +40,6 @@
 
 pub mod catalogue;
 pub mod diagnostic;
-pub mod dim;
 pub mod elem;
 pub mod mode;
 pub mod model;

@@ -10,6 +10,7 @@ pub mod ports;
 pub mod preconditions;
 mod seeds;
 pub(crate) mod solve;
+pub mod value_types;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

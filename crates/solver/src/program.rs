@@ -35,7 +35,7 @@ use typeloom_onnx::view::{
 };
 
 use crate::map::Map;
-use crate::rule::Port;
+use crate::rule::port::Port;
 use crate::solve_error::SolveError;
 
 /// A graph with all nested graphs, or a function.

@@ -40,7 +40,6 @@ pub(crate) mod tree;
 mod types;
 mod unroll;
 
-pub use crate::dim::shape::DimVec;
 pub use crate::state::affine::{Affine, Form, Part, Term, Variable};
 pub use crate::state::constants::{Extents, Floats, Ints, Items, MAX_ELEMENTS};
 pub use cases::ComparisonOp;

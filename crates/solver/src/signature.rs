@@ -4,7 +4,7 @@
 //! interprets them. Rules express the rest (see [`crate::rule`]).
 
 use crate::elem::{Elem, ElemSet};
-use crate::rule::Port;
+use crate::rule::port::Port;
 
 /// The declared interface of an operator in the versions of its domain from `since_version` on.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,10 +9,10 @@ pub(crate) use difference::Difference;
 
 use std::sync::Arc;
 
+use typeloom_dim::{Condition, DimId, Dims, Relation};
 use typeloom_onnx::text::child_name;
 use typeloom_types::lattice::NodeNo;
 
-use crate::dim::{Condition, DimId, Dims, Relation};
 use crate::elem::ElemSet;
 use crate::program::id::{StepId, ValueId};
 use crate::rule::port::{Extent, ExtentRelation};

@@ -3,10 +3,12 @@
 //! A [`SolveError`] refers to steps, values and types by id. [`crate::diagnostic`] turns the errors that are
 //! shown into messages with printed nodes and causes, after solving.
 
+mod limit;
+
+use typeloom_dim::{Condition, DimId};
 use typeloom_onnx::DecodeError;
 use typeloom_types::relation::RelationError;
 
-use crate::dim::{Condition, DimId};
 use crate::elem::ElemSet;
 use crate::program::id::{DeclarationKind, GraphId, StepId, ValueId};
 use crate::rule::error::RuleError;
@@ -14,8 +16,7 @@ use crate::rule::port::Port;
 use crate::signature::{AllowedTypes, AttributeKind, Choices};
 use crate::solution::{Equation, Type};
 
-pub use crate::state::claim::{ClaimWeight, NamedAxis};
-pub use crate::state::limit::Limit;
+pub use limit::Limit;
 
 /// An error or warning of one body.
 #[derive(Clone, Debug)]
@@ -399,6 +400,25 @@ pub struct RefutedClaim {
     /// The axis that gave a declared name its meaning, if no input declares the name.
     pub named: Option<NamedAxis>,
     pub weight: ClaimWeight,
+}
+
+/// The axis that gives a declared name its meaning.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NamedAxis {
+    /// The name.
+    pub name: DimId,
+    pub value: ValueId,
+    pub axis: usize,
+}
+
+/// The meaning of a declared extent for those who read it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ClaimWeight {
+    /// A number, or the extent of an output of the model, on which callers rely. A false one is an error.
+    Promise,
+    /// The name of an axis of an inner value. ONNX defines it as a name; some tools write texts that look
+    /// like arithmetic. A false one is a warning.
+    Label,
 }
 
 /// Evidence that a value has axes.

@@ -9,7 +9,7 @@ pub(crate) mod constants;
 pub(crate) mod declarations;
 pub(crate) mod fallback;
 pub(crate) mod frame;
-pub(crate) mod limit;
+pub(crate) mod known;
 pub(crate) mod loops;
 pub(crate) mod memo;
 pub(crate) mod parts;
@@ -20,11 +20,11 @@ pub(crate) mod trace;
 
 use std::sync::Arc;
 
+use typeloom_dim::shape::{ShapeId, Shapes};
+use typeloom_dim::{Bind, Decision, DimId, Dims};
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::TensorHeader;
 
-use crate::dim::shape::{ShapeId, Shapes};
-use crate::dim::{Bind, Decision, DimId, Dims};
 use crate::elem::Elem;
 use crate::map::Map;
 use crate::mode::{Detail, FollowedValues};

@@ -46,22 +46,20 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use typeloom_dim::DimExpression;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::tree::TypeNode;
 use typeloom_types::tree::builtin::{TYPE_COMPOSITE, TYPE_SCALAR, TYPE_TENSOR};
 
-use crate::dim::DimExpression;
 use crate::solution::{Composite, composite_text, write_shape};
 use crate::universe::Universe;
 
 mod convert;
 mod message;
-mod table;
 #[cfg(test)]
 mod tests;
 
 pub use convert::Converter;
-pub use table::{TypeNo, ValueTypes};
 
 /// The solved type of a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

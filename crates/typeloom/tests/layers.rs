@@ -1,4 +1,5 @@
-//! A crate depends only on crates above it in the code map of `ARCHITECTURE.md`.
+//! A crate depends only on crates above it in the code map of `ARCHITECTURE.md`, and a module of the solver only
+//! on modules above it in the documentation of the solver.
 
 #[expect(dead_code, reason = "each test of the repository uses a part of the module")]
 #[path = "repository/files.rs"]
@@ -52,6 +53,124 @@ fn is_core(folder: &str) -> bool {
 fn inner<'m>(manifest: &'m Manifest, all: &'m [Manifest]) -> impl Iterator<Item = &'m str> {
     let named = |package: &String| all.iter().find(|other| other.package == *package);
     manifest.dependencies.iter().filter_map(named).map(|other| other.folder.as_str())
+}
+
+/// The modules of a crate from the bottom up: the rows of the table in its documentation, each with the paths of
+/// its modules.
+fn module_rows(text: &str) -> Vec<Vec<String>> {
+    let rows = text.lines().filter_map(|line| line.strip_prefix("//! | ")?.split_once(" | "));
+    let rows = rows.filter(|(modules, _)| modules.contains('`'));
+    rows.map(|(modules, _)| {
+        modules.split(", ").map(|name| name.trim_matches(['[', '`', ']']).to_owned()).collect()
+    })
+    .collect()
+}
+
+/// The row of the longest listed module that contains the item at `path`.
+fn row_of(path: &str, rows: &[Vec<String>]) -> Option<usize> {
+    let is_in = |module: &str| {
+        path.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+    };
+    let length = |row: &Vec<String>| row.iter().filter(|it| is_in(it)).map(String::len).max();
+    rows.iter().enumerate().filter_map(|(at, row)| Some((length(row)?, at))).max().map(|(_, at)| at)
+}
+
+/// The paths of the code that start with `crate` or `super`, from the root of the crate. A list in braces gives
+/// one path for each of its items.
+fn inner_paths(code: &str, module: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (keyword, mut base) in [("crate::", Vec::new()), ("super::", module.split("::").collect())] {
+        base.pop();
+        for (at, _) in code.match_indices(keyword) {
+            let before = code[..at].chars().next_back();
+            if before.is_some_and(|c| c.is_alphanumeric() || "_:$".contains(c)) {
+                continue;
+            }
+            expand(&base, &code[at + keyword.len()..], &mut found);
+        }
+    }
+    found
+}
+
+/// Adds the paths of the items that a path with lists in braces names.
+fn expand(base: &[&str], text: &str, found: &mut Vec<String>) {
+    let mut lists = vec![base.to_vec()];
+    let mut path = base.to_vec();
+    // Whether `path` has a name after the start of its list.
+    let mut is_named = false;
+    let mut rest = text.trim_start();
+    loop {
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+        let (name, after) = rest.split_at(end.max(1).min(rest.len()));
+        match name {
+            "::" | ":" => {}
+            "super" => drop(path.pop()),
+            "{" => {
+                lists.push(path.clone());
+                is_named = false;
+            }
+            "," | "}" if lists.len() > 1 => {
+                found.extend(is_named.then(|| path.join("::")));
+                if name == "}" {
+                    lists.pop();
+                }
+                path.clone_from(&lists[lists.len() - 1]);
+                is_named = false;
+            }
+            _ if end > 0 => {
+                path.push(name);
+                is_named = true;
+            }
+            _ => break,
+        }
+        rest = if lists.len() > 1 { after.trim_start() } else { after };
+        if lists.len() == 1 && (name == "}" || end > 0 && !rest.starts_with("::")) {
+            break;
+        }
+    }
+    found.extend(is_named.then(|| path.join("::")));
+}
+
+#[test]
+fn modules_of_the_solver_follow_their_layers() {
+    let rows = module_rows(&read(&root().join("crates/solver/src/lib.rs")));
+    assert!(rows.len() > 10, "the table of modules was not read");
+    let mut uses = 0;
+    let mut odd = Vec::new();
+    for path in files("crates/solver/src", "rs") {
+        let name = shown(&path);
+        let Some(module) = name.strip_prefix("crates/solver/src/").and_then(|it| it.strip_suffix(".rs"))
+        else {
+            continue;
+        };
+        if module == "lib" || module.ends_with("tests") {
+            continue;
+        }
+        let module = module.replace('/', "::");
+        let Some(own) = row_of(&module, &rows) else {
+            odd.push(format!("{module} is in no row"));
+            continue;
+        };
+        let code = source::code_of(&read(&path));
+        let code = code.split_once("#[cfg(test)]\nmod ").map_or(code.as_str(), |(code, _)| code);
+        for used in inner_paths(code, &module) {
+            uses += 1;
+            if row_of(&used, &rows).is_some_and(|row| row > own) {
+                odd.push(format!("{module} -> {used}"));
+            }
+        }
+    }
+    assert!(uses > 1000, "only {uses} paths were read");
+    none("uses of upper layers in the solver", &odd);
+}
+
+#[test]
+fn paths_are_read_with_their_lists() {
+    let code = "use crate::a::{B, c::{self, D}, e};\nuse super::f::G;\nlet x = crate::h::i(super::super::J);";
+    assert_eq!(
+        inner_paths(code, "k::l::m"),
+        ["a::B", "a::c::self", "a::c::D", "a::e", "h::i", "k::l::f::G", "k::J"]
+    );
 }
 
 #[test]

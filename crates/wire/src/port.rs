@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use typeloom_contracts::datum::Datum;
+use typeloom_dim::{DimId, Dims};
 use typeloom_interface::{EncodeError, value_to_pool};
 use typeloom_onnx::messages::TypeProto;
 use typeloom_pool::{Digest, NotPortable, Pool};
-use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::solution::{Composite, TensorType, Type};
 use typeloom_solver::ty::Constructor;

@@ -28,7 +28,8 @@ use typeloom_onnx::messages::{
 };
 use typeloom_onnx::nested;
 use typeloom_solver::catalogue::{Catalogue as _, Lookup};
-use typeloom_solver::value_type::{ValueType, ValueTypes};
+use typeloom_solver::model::value_types::ValueTypes;
+use typeloom_solver::value_type::ValueType;
 
 use super::LoadError;
 use crate::error::BuildError;

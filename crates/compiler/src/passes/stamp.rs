@@ -4,7 +4,8 @@ use typeloom_module::ir::Set;
 use typeloom_module::ir::value_info;
 use typeloom_onnx::messages::{GraphProto, TensorProto, TypeProto, ValueInfoProto, type_proto};
 use typeloom_onnx::nested;
-use typeloom_solver::value_type::{ValueType, ValueTypes};
+use typeloom_solver::model::value_types::ValueTypes;
+use typeloom_solver::value_type::ValueType;
 
 use crate::error::BuildError;
 use crate::stage::Solved;

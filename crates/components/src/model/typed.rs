@@ -7,9 +7,10 @@ use typeloom_onnx::messages::ModelProto;
 use typeloom_ops::catalogue::Standard;
 use typeloom_runtime::session::Session;
 use typeloom_solver::diagnostic::{Diagnostic, diagnose};
+use typeloom_solver::model::value_types::ValueTypes;
 use typeloom_solver::model::{Options, check};
 use typeloom_solver::universe::Universe;
-use typeloom_solver::value_type::{ValueType, ValueTypes};
+use typeloom_solver::value_type::ValueType;
 
 use super::ModelError;
 

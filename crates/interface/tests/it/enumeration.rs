@@ -7,9 +7,9 @@
 
 use proptest::prelude::Rng as _;
 use proptest::test_runner::{RngAlgorithm, TestRng};
+use typeloom_dim::{Condition, DimId, Dims, Relation};
 use typeloom_interface::{Interface, Parameter, PortIdentity, compare};
 use typeloom_pool::compat::Direction;
-use typeloom_solver::dim::{Condition, DimId, Dims, Relation};
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::solution::{TensorType, Type};
 use typeloom_testing::number;

@@ -4,7 +4,7 @@
 //! small subset of the solver's rule interface. The closure must be a pure function of the data it reads,
 //! because the solver memoises rule applications.
 
-use typeloom_solver::dim::DimId;
+use typeloom_dim::DimId;
 use typeloom_solver::rule::{Port, RuleCx, RuleError, RuleResult, ShapeRule};
 use typeloom_solver::signature::AttributeKind;
 use typeloom_types::dtype::Dtype;

@@ -7,11 +7,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use typeloom_dim::shape::DimVec;
+use typeloom_dim::{Decision, DimId};
 use typeloom_solver::catalogue::{Catalogue as _, Lookup};
 use typeloom_solver::diagnostic::text;
-use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::rule::Port::Out;
-use typeloom_solver::rule::{DimVec, Extent, ExtentRelation, Port, RuleCx, RuleError, RuleResult, ShapeRule};
+use typeloom_solver::rule::{Extent, ExtentRelation, Port, RuleCx, RuleError, RuleResult, ShapeRule};
 use typeloom_types::shape::position;
 
 use super::expr::{Action, AxesNo, Clause, Condition, Expr, Item, Mention, NameNo, Operation};

@@ -20,11 +20,10 @@
 
 use std::sync::Arc;
 
-use typeloom_solver::dim::{Condition, Decision, DimId, Domain, Relation, Verdict};
+use typeloom_dim::shape::DimVec;
+use typeloom_dim::{Condition, Decision, DimId, Domain, Relation, Verdict};
 use typeloom_solver::elem::Elem;
-use typeloom_solver::rule::{
-    Affine, DimVec, Extent, Form, Ints, Part, Port, RuleCx, RuleResult, Term, Variable,
-};
+use typeloom_solver::rule::{Affine, Extent, Form, Ints, Part, Port, RuleCx, RuleResult, Term, Variable};
 
 use super::common::element_count;
 use super::items::{MAX_ITEMS, constant_shape, strides, whole_items};

@@ -3,7 +3,7 @@
 //! The operands of attention have either an axis for the heads, `[batch, heads, sequence, size]`, or packed
 //! heads, `[batch, sequence, heads * size]`. For packed operands, attributes determine the number of heads.
 
-use typeloom_solver::dim::DimId;
+use typeloom_dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Extent, Port, RuleCx, RuleError, RuleResult};
 

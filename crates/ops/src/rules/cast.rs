@@ -1,6 +1,6 @@
 //! Operators that change the element type: Cast, CastLike, BitCast.
 
-use typeloom_solver::dim::{Decision, DimId};
+use typeloom_dim::{Decision, DimId};
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Floats, Ints, Rule, RuleCx, RuleError, RuleResult};

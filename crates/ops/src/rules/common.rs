@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 
 use smallvec::SmallVec;
+use typeloom_dim::DimId;
+use typeloom_dim::shape::DimVec;
 use typeloom_solver::diagnostic::text;
-use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::In;
-use typeloom_solver::rule::{DimVec, Extent, Extents, MAX_ELEMENTS, Port, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{Extent, Extents, MAX_ELEMENTS, Port, RuleCx, RuleError, RuleResult};
 use typeloom_solver::signature::FormalType;
 use typeloom_types::dtype::DtypeClass;
 use typeloom_types::shape;

@@ -1,10 +1,11 @@
 //! Operators that join and split along one axis: Concat and Split.
 
 use smallvec::SmallVec;
-use typeloom_solver::dim::{Decision, DimId};
+use typeloom_dim::shape::DimVec;
+use typeloom_dim::{Decision, DimId};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Ints, Port, Rule, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{Ints, Port, Rule, RuleCx, RuleError, RuleResult};
 
 use super::common::{Source, const_extents, list, require_multiple, unknown_extent};
 use super::items::{Items, MAX_ITEMS, picked, whole_items};

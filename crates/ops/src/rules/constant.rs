@@ -1,8 +1,9 @@
 //! Operators that create tensors from attributes and sizes: Constant, ConstantOfShape, EyeLike.
 
+use typeloom_dim::shape::DimVec;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Extents, Floats, Ints, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{Extents, Floats, Ints, RuleCx, RuleError, RuleResult};
 
 use super::affine::put_equal;
 use super::common::{

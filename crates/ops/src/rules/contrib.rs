@@ -6,10 +6,11 @@
 //! `tests/runtime_shapes/contrib.txt`.
 
 use smallvec::SmallVec;
-use typeloom_solver::dim::DimId;
+use typeloom_dim::DimId;
+use typeloom_dim::shape::DimVec;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Extent, Port, Rule, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{Extent, Port, Rule, RuleCx, RuleError, RuleResult};
 
 use super::common::{MAX_AXES, require_at_most, require_single, unknown_extent};
 use super::concat::concat_ports;

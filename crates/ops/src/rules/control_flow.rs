@@ -6,13 +6,14 @@
 //! the assumption is widened until it holds for every iteration (see `RuleCx::assume_shape`). The number of
 //! iterations can be 0, so an output has the shape of the initial value or of the body's result.
 
-use typeloom_solver::dim::DimId;
+use typeloom_dim::DimId;
+use typeloom_dim::shape::DimVec;
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::program::GraphId;
 use typeloom_solver::rule::Port::{BodyIn, BodyOut, In, Out};
 use typeloom_solver::rule::{
-    Control, DimVec, Exit, ExitRule, GraphTypes, Ints, Kind, Knowledge, Port, Rule, RuleCx, RuleError,
-    RuleResult, Trips, Unroll,
+    Control, Exit, ExitRule, GraphTypes, Ints, Kind, Knowledge, Port, Rule, RuleCx, RuleError, RuleResult,
+    Trips, Unroll,
 };
 
 use super::Entry;

@@ -4,9 +4,10 @@
 //! M / group, k1, ..., kn]`), the output is `[N, M, O1, ..., On]`. [`super::sliding`] computes the spatial
 //! extents.
 
-use typeloom_solver::dim::DimId;
+use typeloom_dim::DimId;
+use typeloom_dim::shape::DimVec;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Extent, Port, Rule, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{Extent, Port, Rule, RuleCx, RuleError, RuleResult};
 
 use super::common::{MAX_AXES, require_single, unknown_extent};
 use super::sliding::{self, Rounding, Windows};

@@ -1,8 +1,9 @@
 //! Operators that repeat elements: Expand and Tile.
 
-use typeloom_solver::dim::{Decision, DimId};
+use typeloom_dim::shape::DimVec;
+use typeloom_dim::{Decision, DimId};
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{Rule, RuleCx, RuleError, RuleResult};
 
 use super::affine::moves::repeat;
 use super::common::{list, product, require_extent, single, unknown_extent};

@@ -1,9 +1,10 @@
 //! Operators that select elements or slices by index: Gather, GatherElements, GatherND.
 
 use smallvec::SmallVec;
-use typeloom_solver::dim::DimId;
+use typeloom_dim::DimId;
+use typeloom_dim::shape::DimVec;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Extent, Ints, Rule, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{Extent, Ints, Rule, RuleCx, RuleError, RuleResult};
 use typeloom_types::shape::position;
 
 use super::affine::{require_columns, require_positions, require_symbolic};

@@ -1,9 +1,10 @@
 //! Products of matrices: MatMul and its quantised forms, Gemm, Einsum, Det.
 
 use smallvec::SmallVec;
-use typeloom_solver::dim::DimId;
+use typeloom_dim::DimId;
+use typeloom_dim::shape::DimVec;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Extent, ExtentRelation, Port, Rule, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{Extent, ExtentRelation, Port, Rule, RuleCx, RuleError, RuleResult};
 
 use super::common::unknown_extent;
 use super::{Entry, rule};

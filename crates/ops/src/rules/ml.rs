@@ -1,9 +1,10 @@
 //! The operators of classical machine learning, domain `ai.onnx.ml`.
 
-use typeloom_solver::dim::DimId;
+use typeloom_dim::DimId;
+use typeloom_dim::shape::DimVec;
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Port, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{Port, RuleCx, RuleError, RuleResult};
 
 use super::common::{choice, require_at_most, set_extents, unknown_extent};
 use super::elementwise::SAME_SHAPE;

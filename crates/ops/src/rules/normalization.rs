@@ -1,6 +1,6 @@
 //! Normalisations and Dropout: the output has the input's shape, and the parameters have its channels.
 
-use typeloom_solver::dim::DimId;
+use typeloom_dim::DimId;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{ExtentRelation, Rule, RuleCx, RuleError, RuleResult};

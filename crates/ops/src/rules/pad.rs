@@ -1,6 +1,6 @@
 //! Operators that extend or truncate axes: Pad and CenterCropPad.
 
-use typeloom_solver::dim::DimId;
+use typeloom_dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{RuleCx, RuleResult};
 

@@ -1,8 +1,9 @@
 //! Pooling over sliding windows, over whole channels and over regions, and its inverse.
 
-use typeloom_solver::dim::DimId;
+use typeloom_dim::DimId;
+use typeloom_dim::shape::DimVec;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{RuleCx, RuleError, RuleResult};
 
 use super::common::{MAX_AXES, Shared, set_extents, unknown_extent};
 use super::sliding::{self, Rounding, Windows};

@@ -1,6 +1,6 @@
 //! Linear quantisation: QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear.
 
-use typeloom_solver::dim::DimId;
+use typeloom_dim::DimId;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError, RuleResult};

@@ -1,7 +1,8 @@
 //! Operators that generate random numbers.
 
+use typeloom_dim::shape::DimVec;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, RuleCx, RuleResult};
+use typeloom_solver::rule::{RuleCx, RuleResult};
 
 use super::common::{Source, require_extent, set_elem_attr, set_elem_attr_or_same, set_extents};
 use super::elementwise::SAME_SHAPE;

@@ -3,7 +3,7 @@
 //! The length is computed with dims if all three operands are integral, and with floats if all are float
 //! constants. A short range is tracked as a constant.
 
-use typeloom_solver::dim::DimId;
+use typeloom_dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Floats, Ints, Rule, RuleCx, RuleError, RuleResult};
 

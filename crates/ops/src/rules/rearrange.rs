@@ -1,9 +1,10 @@
 //! Operators that permute the elements of a tensor: Transpose, DepthToSpace, SpaceToDepth, ReverseSequence;
 //! and Trilu, which clears some.
 
-use typeloom_solver::dim::{Decision, DimId};
+use typeloom_dim::shape::DimVec;
+use typeloom_dim::{Decision, DimId};
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{RuleCx, RuleError, RuleResult};
 
 use super::common::{Source, require_at_most, require_multiple, require_single};
 use super::elementwise::SAME_SHAPE;

@@ -12,7 +12,7 @@
 //!
 //! With `layout` 1, the batch axis is the first one in X, Y and the states.
 
-use typeloom_solver::dim::DimId;
+use typeloom_dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError, RuleResult};
 

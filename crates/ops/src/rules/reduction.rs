@@ -1,8 +1,9 @@
 //! Operators that reduce, search or accumulate along axes.
 
-use typeloom_solver::dim::DimId;
+use typeloom_dim::DimId;
+use typeloom_dim::shape::DimVec;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{Rule, RuleCx, RuleError, RuleResult};
 
 use super::common::require_at_most;
 use super::elementwise::SAME_SHAPE;

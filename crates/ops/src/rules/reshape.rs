@@ -1,8 +1,9 @@
 //! Operators that change the shape but not the order of elements: Reshape, Flatten, Squeeze, Unsqueeze.
 
-use typeloom_solver::dim::{Condition, Decision, DimId, Relation};
+use typeloom_dim::shape::DimVec;
+use typeloom_dim::{Condition, Decision, DimId, Relation};
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Rule, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{Rule, RuleCx, RuleError, RuleResult};
 
 use super::common::{List, Source, list, list_or_single, members, require_multiple, unknown_extent};
 use super::items::relabel;
@@ -273,7 +274,7 @@ fn rest_of(cx: &mut RuleCx<'_, '_>, target: &List, count: DimId, known: DimId) -
 }
 
 fn shape_text(cx: &mut RuleCx<'_, '_>, extents: &[DimId]) -> String {
-    typeloom_solver::dim::shape::display(cx.dims(), extents).to_string()
+    typeloom_dim::shape::display(cx.dims(), extents).to_string()
 }
 
 /// The axes before `axis` are merged, and so are those from it on. Source: Flatten, `axis`.

@@ -5,7 +5,7 @@
 //! symbolic extent is scaled if the scale is a simple fraction.
 
 use smallvec::SmallVec;
-use typeloom_solver::dim::DimId;
+use typeloom_dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError, RuleResult};
 

@@ -1,8 +1,9 @@
 //! Operators that write elements or slices by index into a copy of a tensor: Scatter, ScatterElements,
 //! ScatterND, TensorScatter.
 
+use typeloom_dim::shape::DimVec;
 use typeloom_solver::rule::Port::In;
-use typeloom_solver::rule::{DimVec, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{RuleCx, RuleError, RuleResult};
 
 use super::common::require_at_most;
 use super::elementwise::SAME_SHAPE;

@@ -1,8 +1,9 @@
 //! Operators whose output shape depends on elements: NonZero, Compress, Unique; and OneHot.
 
-use typeloom_solver::dim::{Decision, DimId};
+use typeloom_dim::shape::DimVec;
+use typeloom_dim::{Decision, DimId};
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Ints, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{Ints, RuleCx, RuleError, RuleResult};
 
 use super::affine::equal_elements;
 use super::affine::moves::all_positions;

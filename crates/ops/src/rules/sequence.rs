@@ -5,10 +5,11 @@
 //!
 //! The constant tracked for a sequence is the number of its elements, if it is known.
 
-use typeloom_solver::dim::DimId;
+use typeloom_dim::DimId;
+use typeloom_dim::shape::DimVec;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Ints, Kind, Port, Rule, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{Ints, Kind, Port, Rule, RuleCx, RuleError, RuleResult};
 
 use super::common::{dtype_attr, require_at_most};
 use super::{Entry, rule};

@@ -2,7 +2,7 @@
 //!
 //! The last axis holds real numbers (extent 1) or complex ones (extent 2).
 
-use typeloom_solver::dim::DimId;
+use typeloom_dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Port, Rule, RuleCx, RuleError, RuleResult};
 

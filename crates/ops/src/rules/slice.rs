@@ -6,7 +6,7 @@
 //! or end `-n` with a symbol `n` counts from the end for `n >= 1` and from the beginning for `n = 0`, that
 //! is, `min(n, 1)*(d - n)`. A bound of unknown sign gives an unknown extent.
 
-use typeloom_solver::dim::{Condition, DimId, Dims, Domain, Relation, Verdict};
+use typeloom_dim::{Condition, DimId, Dims, Domain, Relation, Verdict};
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Rule, RuleCx, RuleError, RuleResult};
 

@@ -12,7 +12,7 @@
 //! Source: Conv, `auto_pad`, `pads`, `strides`, `dilations`; MaxPool, the formulas of its description.
 
 use smallvec::{SmallVec, smallvec};
-use typeloom_solver::dim::{Decision, DimId};
+use typeloom_dim::{Decision, DimId};
 use typeloom_solver::rule::{Extent, Port, RuleCx, RuleError, RuleResult};
 
 use super::common::{choice, require_at_most, unknown_extent};

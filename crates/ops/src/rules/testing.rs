@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use prost::Message;
-use typeloom_solver::dim::Condition;
+use typeloom_dim::Condition;
 use typeloom_solver::model::{Mode, Options, check};
 use typeloom_solver::program::ValueId;
 use typeloom_solver::rule::{Extent, Port, RuleError};

@@ -1,8 +1,9 @@
 //! Operators on images and boxes: GridSample, AffineGrid, NonMaxSuppression, ImageDecoder.
 
-use typeloom_solver::dim::DimId;
+use typeloom_dim::DimId;
+use typeloom_dim::shape::DimVec;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{RuleCx, RuleError, RuleResult};
 
 use super::common::{Deferred, MAX_AXES, Shared, choice, require_single, set_extents, unknown_extent};
 use super::sliding::require_extents;

@@ -1,6 +1,6 @@
 //! Operators that create tables for signal processing: windows and the mel scale.
 
-use typeloom_solver::dim::DimId;
+use typeloom_dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{RuleCx, RuleError, RuleResult};
 

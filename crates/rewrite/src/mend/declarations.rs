@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use typeloom_dim::is_placeholder;
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::messages::tensor_shape_proto::dimension::Value as DimValue;
 use typeloom_onnx::messages::type_proto::Value as TypeValue;
@@ -9,7 +10,6 @@ use typeloom_onnx::messages::{ModelProto, TensorShapeProto, TypeProto, ValueInfo
 use typeloom_onnx::splice::{Records, Splice};
 use typeloom_onnx::text::print_type;
 use typeloom_solver::diagnostic::{Code, graph_path};
-use typeloom_solver::dim::is_placeholder;
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::{GraphId, Origin, ValueId};
 use typeloom_solver::solve_error::SolveErrorKind;

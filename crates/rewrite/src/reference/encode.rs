@@ -4,9 +4,9 @@
 //! computed twice and no message is built. The bytes are those of the messages.
 
 use smallvec::SmallVec;
+use typeloom_dim::{DimId, Dims};
 use typeloom_onnx::prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint};
 use typeloom_onnx::splice::put_header;
-use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::solution::Type;
 use typeloom_solver::ty::Constructor;
@@ -210,12 +210,12 @@ fn encode_dim(names: &mut Names<'_>, dims: &Dims, dim: DimId, to: &mut Vec<u8>) 
 
 #[cfg(test)]
 mod tests {
+    use typeloom_dim::{DimId, Dims};
     use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
     use typeloom_onnx::messages::{TensorShapeProto, TypeProto, type_proto};
     use typeloom_onnx::prost::Message as _;
     use typeloom_onnx::splice::Records;
     use typeloom_ops::described::Operators;
-    use typeloom_solver::dim::{DimId, Dims};
     use typeloom_solver::elem::{Elem, ElemSet};
     use typeloom_solver::model::{self, Options};
     use typeloom_solver::solution::{TensorType, Type};

@@ -9,8 +9,8 @@
 //! element type of an input, or past an overflow of 64 bits. These conditions are tested here and in
 //! [`super::overflow`].
 
+use typeloom_dim::Dims;
 use typeloom_solver::diagnostic::{Code, Diagnostic, messages_where};
-use typeloom_solver::dim::Dims;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::{Checked, Mode};
 use typeloom_solver::program::{Body, DeclarationKind, StepId, ValueId};

@@ -7,8 +7,8 @@
 //! keeps its declaration, also if a reader of the output determines its extents.
 
 use smallvec::SmallVec;
+use typeloom_dim::DimId;
 use typeloom_onnx::view::{Attribute, GraphView, TypeKindView};
-use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::{Body, GraphId, StepId, ValueId};

@@ -1,8 +1,8 @@
 //! Interfaces from signatures in the notation of `Interface`.
 
+use typeloom_dim::{Condition, Relation};
 use typeloom_interface::{Interface, Parameter};
 use typeloom_serving::signature::{Extent, Port, Signature};
-use typeloom_solver::dim::{Condition, Relation};
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::solution::{TensorType, Type};
 use typeloom_types::dtype::Dtype;

@@ -30,13 +30,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
+use typeloom_dim::shape::{DimVec, ShapeId, paired};
+use typeloom_dim::{Bind, Decision, DimId};
 
-use crate::dim::shape::{DimVec, ShapeId, paired};
-use crate::dim::{Bind, Decision, DimId};
 use crate::map::{Map, Set};
 use crate::program::{DeclarationKind, ValueId};
+use crate::solve_error::{ClaimWeight, NamedAxis};
 use crate::state::Core;
-use crate::state::claim::{Claim, ClaimWeight, NamedAxis, Trust};
+use crate::state::claim::{Claim, Trust};
 use crate::state::declarations::{Declared, is_given};
 use crate::state::frame::Frame;
 use crate::ty::Types;

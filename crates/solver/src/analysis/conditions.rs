@@ -23,7 +23,7 @@
 //! Extents count as at least 1 here, because a caller does not expect a graph for empty tensors only. So
 //! `batch*seq = 7*batch` leaves one value for `seq`.
 //!
-//! Algorithm: [`Dims::examine`](crate::dim::Dims::examine) decides each equation over the domain of the
+//! Algorithm: [`Dims::examine`](typeloom_dim::Dims::examine) decides each equation over the domain of the
 //! equations before it, in the order of nodes. The equation then joins the domain. Undecided equations, and
 //! those with a long result, are decided once more at the end, under all others. Restrictions of one symbol
 //! are joined. The procedure is incomplete: an equation that is neither proved nor violated stays open and is
@@ -38,15 +38,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use origin::has_fixed_constants;
+use typeloom_dim::{Condition, DimId, Domain, Relation, Verdict, drop_redundant, symbols_of};
 
-use crate::dim::{Condition, DimId, Domain, Relation, Verdict, drop_redundant, symbols_of};
 use crate::program::{Body, Origin, StepId, ValueId};
 use crate::rule::RuleError;
 use crate::solution::{Equation, EquationSource, Requirement};
+use crate::solve_error::Limit;
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::state::Core;
 use crate::state::frame::Frame;
-use crate::state::limit::Limit;
 
 /// Maximum number of decided equations.
 const MAX_EQUATIONS: usize = 1024;
@@ -578,7 +578,7 @@ fn narrowed_inputs<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<SolveError
     let mut inputs: Vec<(ValueId, usize, i64)> = Vec::new();
     for (value, shape) in &frame.open_inputs {
         let Some(shape) = shape else { continue };
-        let dims: crate::dim::shape::DimVec = core.shapes.get(*shape).into();
+        let dims: typeloom_dim::shape::DimVec = core.shapes.get(*shape).into();
         for (axis, dim) in dims.into_iter().enumerate() {
             let solved = core.dims.resolve(dim);
             if solved != dim

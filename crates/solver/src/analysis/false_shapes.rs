@@ -11,10 +11,10 @@
 
 use std::collections::VecDeque;
 
+use typeloom_dim::is_placeholder;
 use typeloom_onnx::view::{DimValue, TypeKindView};
 
 use crate::analysis::recovery::concerns_elements;
-use crate::dim::is_placeholder;
 use crate::program::{DeclarationKind, StepId, ValueId};
 use crate::solve_error::{Axes, SolveError, SolveErrorKind};
 use crate::state::Core;

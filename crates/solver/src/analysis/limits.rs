@@ -7,13 +7,14 @@
 //!
 //! **Invariant:** if no limit was reached, only two empty lists are checked.
 
-use crate::dim::DimId;
+use typeloom_dim::DimId;
+
 use crate::map::Set;
 use crate::program::{StepId, ValueId};
+use crate::solve_error::Limit;
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::state::Core;
 use crate::state::frame::Frame;
-use crate::state::limit::Limit;
 
 /// The values of a solved body whose shapes are unknown because of a limit, in step order.
 pub(crate) fn errors<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<SolveError<'a>> {

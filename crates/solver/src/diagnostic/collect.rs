@@ -3,13 +3,14 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
+use typeloom_dim::Dims;
+
 use super::cases::in_case;
 use super::codes::malformed_file::malformed;
 use super::codes::nesting_too_deep::too_deep;
 use super::group::ErrorGroup;
 use super::scope::Content;
 use super::{Code, Diagnostic, Location, Scope, count};
-use crate::dim::Dims;
 use crate::engine::call::Instance;
 use crate::map::{Map, Set};
 use crate::model::{Checked, Findings, Mode};

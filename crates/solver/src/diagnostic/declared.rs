@@ -1,8 +1,9 @@
 //! Declarations as the file contains them.
 
+use typeloom_dim::{DimId, Dims};
+
 use super::shapes::MAX_AXES;
 use super::{Role, Scope, Snippet, declaration, type_text};
-use crate::dim::{DimId, Dims};
 use crate::elem::Elem;
 use crate::program::{DeclarationKind, ValueId};
 

@@ -1,8 +1,9 @@
 //! Text of equations between dims and of the nodes that require them.
 
+use typeloom_dim::{Condition, DimId};
+
 use super::text::quote_whole;
 use super::{Align, Diagnostic, Mark, Part, Scope, list, quote, subject};
-use crate::dim::{Condition, DimId};
 use crate::rule::Port;
 use crate::solution::{Equation, EquationSource};
 use crate::solve_error::ErrorSite;

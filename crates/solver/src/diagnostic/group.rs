@@ -12,10 +12,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use smallvec::SmallVec;
+use typeloom_dim::DimId;
 
 use super::{Code, Diagnostic, Fix, Location, MAX_LISTED, Reader, Scope, count, list};
 use crate::analysis::recovery::variable_of;
-use crate::dim::DimId;
 use crate::elem::ElemSet;
 use crate::operators::Operators;
 use crate::program::{Body, DeclarationKind, StepId, ValueId};

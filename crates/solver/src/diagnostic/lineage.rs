@@ -4,9 +4,10 @@
 //! value to the input of its node with the same dim, as an extent or as an element of a computed shape.
 //! Numbers can be equal by chance, so for a number the walk continues only if exactly one input has it.
 
+use typeloom_dim::DimId;
+
 use super::Scope;
 use super::text::way;
-use crate::dim::DimId;
 use crate::program::{Origin, StepId, ValueId};
 use crate::state::constants::Data;
 
@@ -70,7 +71,7 @@ impl Scope<'_, '_> {
     pub(super) fn has_dim(&mut self, value: ValueId, dim: DimId) -> bool {
         let core = &mut *self.core;
         let of_shape = self.frame.shape_read(value).is_some_and(|shape| {
-            let dims: crate::dim::shape::DimVec = core.shapes.get(shape).into();
+            let dims: typeloom_dim::shape::DimVec = core.shapes.get(shape).into();
             dims.iter().any(|other| core.dims.resolve(*other) == dim)
         });
         if of_shape {

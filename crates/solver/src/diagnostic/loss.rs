@@ -4,8 +4,9 @@
 //! variable. So the first value without the extent is found by a walk backward through the inputs with the
 //! variable. For a rank, these are the inputs of unknown rank.
 
+use typeloom_dim::DimId;
+
 use super::Scope;
-use crate::dim::DimId;
 use crate::elem::Elem;
 use crate::operators::OpKind;
 use crate::program::{Origin, StepId, ValueId};

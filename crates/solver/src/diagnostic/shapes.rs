@@ -1,10 +1,11 @@
 //! Shapes in notes and labels.
 
+use typeloom_dim::{Decision, DimId};
+
 use super::equations::MAX_INLINE;
 use super::scope::escaped;
 use super::text::quote_whole;
 use super::{Mark, Scope};
-use crate::dim::{Decision, DimId};
 use crate::program::StepId;
 use crate::rule::{Extent, ExtentRelation, Port};
 use crate::solution::Type;

@@ -5,8 +5,9 @@
 
 use std::collections::BTreeSet;
 
+use typeloom_dim::Condition;
+
 use super::Scope;
-use crate::dim::Condition;
 use crate::program::{StepId, ValueId};
 use crate::rule::{Port, RuleError};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};

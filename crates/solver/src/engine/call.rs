@@ -49,11 +49,11 @@
 
 use std::sync::Arc;
 
+use typeloom_dim::DimId;
+use typeloom_dim::shape::{DimVec, ShapeId};
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::{Attribute, NodeView};
 
-use crate::dim::DimId;
-use crate::dim::shape::{DimVec, ShapeId};
 use crate::engine::initial;
 use crate::map::{Map, Set};
 use crate::operators::{FunctionId, Operators};

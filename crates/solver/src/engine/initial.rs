@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use typeloom_dim::shape::{DimVec, ShapeId};
 use typeloom_onnx::view::TensorHeader;
 use typeloom_onnx::{DecodeError, ErrorKind};
 
-use crate::dim::shape::{DimVec, ShapeId};
 use crate::elem::{Elem, ElemSet};
 use crate::program::{Body, Initializer, InitializerId, Origin, ValueId};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};

@@ -22,11 +22,11 @@ mod shapes;
 mod tests;
 
 use smallvec::SmallVec;
+use typeloom_dim::shape::DimVec;
 use typeloom_types::op::{AtomicOpDecl, PortArity, PortDecl};
 use typeloom_types::relation::{PortRef, RelationError, TypeRelation};
 
 use crate::catalogue::DeclaredRule;
-use crate::dim::shape::DimVec;
 use crate::engine::schema::side_arity;
 use crate::program::StepId;
 use crate::rule::{Port, RuleCx, RuleError};

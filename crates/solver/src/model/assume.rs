@@ -6,10 +6,10 @@
 
 use std::collections::BTreeSet;
 
+use typeloom_dim::{Decision, DimId, is_placeholder};
 use typeloom_onnx::view::DimValue;
 
 use crate::analysis::conditions::declared_symbols;
-use crate::dim::{Decision, DimId, is_placeholder};
 use crate::model::CheckError;
 use crate::program::Body;
 use crate::state::Core;

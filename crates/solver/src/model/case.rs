@@ -8,7 +8,7 @@
 //!
 //! A [`Question`] is a condition with two possible outcomes. A question about dims becomes a fact about
 //! symbols, which holds for the whole model: `k = 1` is substituted, and `k != 1` is a fact of
-//! [`crate::dim`]. Every other condition is a value of the main graph, which is a constant in each case. The
+//! [`typeloom_dim`]. Every other condition is a value of the main graph, which is a constant in each case. The
 //! condition of a graph that runs repeatedly differs between iterations, so it is never assumed, and the
 //! outputs of such a node are joined.
 //!
@@ -24,6 +24,8 @@ mod display;
 mod merge;
 mod split;
 
+use typeloom_dim::DimId;
+
 use crate::state::cases::{CaseRequest, Literal, Question};
 
 pub(crate) use blame::{decide, open_claims, prune};
@@ -31,7 +33,6 @@ pub(crate) use display::display_union;
 pub(crate) use merge::{Alternatives, merge};
 pub(crate) use split::{Leaf, split, trace};
 
-use crate::dim::DimId;
 use crate::state::Core;
 use crate::state::frame::Frame;
 

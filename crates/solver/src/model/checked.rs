@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use typeloom_dim::shape::{DimVec, ShapeId};
+use typeloom_dim::{Condition, Decision, DimId, Dims, is_placeholder};
 use typeloom_onnx::view::{ModelView, TensorView, TypeKindView};
 
 use super::{Checked, Coverage, ExternalTensor, SideData, case};
 use crate::analysis::conditions;
-use crate::dim::shape::{DimVec, ShapeId};
-use crate::dim::{Condition, Decision, DimId, Dims, is_placeholder};
 use crate::elem::Elem;
 use crate::program::{Body, DeclarationKind, Initializer, Origin, StepId, StepKind, ValueId};
 use crate::rule::Port;

@@ -7,7 +7,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::dim::{DimId, Dims};
+use typeloom_dim::{DimId, Dims};
+
 use crate::model::Checked;
 use crate::operators::FunctionId;
 use crate::program::Body;

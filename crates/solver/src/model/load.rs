@@ -4,10 +4,10 @@
 //! **Invariant:** these checks do not depend on the meaning of operators. They are linear in the number of
 //! imports, shapes and nodes.
 
+use typeloom_dim::shape::ShapeId;
 use typeloom_onnx::domain::canonical;
 use typeloom_onnx::view::ModelView;
 
-use crate::dim::shape::ShapeId;
 use crate::map::Map;
 use crate::operators::Operators;
 use crate::program::{Body, GraphId, Origin, StepId, StepKind};

@@ -5,7 +5,8 @@
 
 use std::collections::HashMap;
 
-use crate::dim::{Condition, DimId, Dims, symbols_of};
+use typeloom_dim::{Condition, DimId, Dims, symbols_of};
+
 use crate::model::Checked;
 use crate::solution::EquationSource;
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::dim::shape::{ShapeId, paired};
+use typeloom_dim::shape::{ShapeId, paired};
+
 use crate::elem::Elem;
 use crate::map::Map;
 use crate::model::{CheckError, Seed};

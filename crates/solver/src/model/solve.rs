@@ -14,19 +14,18 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use typeloom_dim::Dims;
 use typeloom_onnx::view::ModelView;
 
 use super::case::{self, Alternatives, Leaf};
 use super::{CheckError, Checked, Detail, Findings, Options, SeedConflict, assume, load, seeds};
 use crate::analysis::{conditions, false_shapes, limits};
-use crate::dim::Dims;
 use crate::engine::call::{self, Bodies, Calls};
 use crate::engine::{Engine, initial};
 use crate::map::Set;
 use crate::model::Mode;
 use crate::operators::Operators;
 use crate::program::{Body, Origin, StepId, ValueId};
-use crate::rule::runs;
 use crate::solution::{Requirement, Type};
 use crate::solve_error::{ClaimWeight, SolveError, SolveErrorKind};
 use crate::state::assumptions::Assumptions;
@@ -34,7 +33,7 @@ use crate::state::cases::{AtQuestion, Cases, Literal};
 use crate::state::claim::Trust;
 use crate::state::declarations::{Declared, is_given};
 use crate::state::frame::Frame;
-use crate::state::{Core, Payloads};
+use crate::state::{Core, Payloads, known};
 use crate::ty::Types;
 use crate::universe::Universe;
 
@@ -211,7 +210,7 @@ impl<'a> Passes<'_, 'a> {
         let mut engine = Engine::new(core, self.operators, calls, options.mode);
         let mut frame = engine.run(frame);
         let Engine { mut core, calls, .. } = engine;
-        runs::simplify_shapes(&mut core, &mut frame);
+        known::simplify_shapes(&mut core, &mut frame);
         let (errors, requirements) = match core.cases.ends_pass() {
             true => (Vec::new(), Vec::new()),
             false => collect(&mut core, &frame, options),

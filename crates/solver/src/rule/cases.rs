@@ -4,9 +4,10 @@
 
 use std::cmp::Ordering;
 
+use typeloom_dim::{Bind, Decision, DimId, Dims, Facts};
+
 use super::cx::Uncached;
 use super::{Port, RuleCx};
-use crate::dim::{Bind, Decision, DimId, Dims, Facts};
 use crate::map::Set;
 use crate::program::{Body, GraphId, Origin, StepId, ValueId};
 use crate::solve_error::Reach;

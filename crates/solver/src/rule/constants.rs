@@ -10,10 +10,11 @@
 
 use std::sync::Arc;
 
+use typeloom_dim::DimId;
+use typeloom_dim::shape::DimVec;
 use typeloom_onnx::view::TensorHeader;
 
-use super::{DimVec, Port, RuleCx, RuleError};
-use crate::dim::DimId;
+use super::{Port, RuleCx, RuleError};
 use crate::elem::Elem;
 use crate::mode::FollowedValues;
 use crate::state::affine::Affine;

@@ -18,23 +18,23 @@
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
+use typeloom_dim::shape::ShapeId;
+use typeloom_dim::{DimId, Dims, Relation};
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::domain::is_onnx;
 use typeloom_onnx::view::{Attribute, NodeView};
 
 use super::{Extent, ExtentRelation, Port, Rule, RuleError};
-use crate::dim::shape::ShapeId;
-use crate::dim::{DimId, Dims, Relation};
 use crate::elem::ElemSet;
 use crate::program::{Body, GraphId, Initializer, Origin, Span, StepId, ValueId};
 use crate::signature::Schema;
 use crate::solution::{Equation, EquationSource, Type};
+use crate::solve_error::Limit;
 use crate::solve_error::SolveErrorKind;
 use crate::state::Core;
 use crate::state::affine::Affine;
 use crate::state::constants::{Data, MAX_ELEMENTS, MAX_PASSED_ELEMENTS, is_followed};
 use crate::state::frame::{Frame, Slot};
-use crate::state::limit::Limit;
 use crate::state::parts::Parts;
 use crate::state::recovery::Purpose;
 use crate::ty::{Ty, Types, Waiter};

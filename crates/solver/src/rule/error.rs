@@ -1,11 +1,11 @@
 //! The error of a rule.
 
 use smallvec::SmallVec;
+use typeloom_dim::shape::DimVec;
 use typeloom_onnx::DecodeError;
 use typeloom_types::relation::RelationError;
 
 use super::port::{Extent, ExtentRelation, Port};
-use crate::dim::shape::DimVec;
 use crate::elem::ElemSet;
 use crate::program::id::GraphId;
 

@@ -12,11 +12,13 @@
 //! and extents that widening created) do not leave the body: outside, they become fresh, because a condition
 //! on the last iteration need not hold for the others.
 
+use typeloom_dim::shape::DimVec;
+use typeloom_dim::{Decision, DimId};
+
 use super::cx::Uncached;
-use super::{DimVec, Ints, Port, RuleCx};
-use crate::dim::{Decision, DimId};
+use super::{Ints, Port, RuleCx};
 use crate::program::{GraphId, ValueId};
-use crate::state::limit::Limit;
+use crate::solve_error::Limit;
 use crate::state::loops::Growth;
 
 /// Maximum number of widenings of one input before its rank is dropped.

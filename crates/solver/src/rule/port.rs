@@ -2,9 +2,9 @@
 
 use std::fmt;
 
+use typeloom_dim::DimId;
 use typeloom_types::relation::PortRef;
 
-use crate::dim::DimId;
 use crate::program::id::GraphId;
 
 /// A position of a value at a node.

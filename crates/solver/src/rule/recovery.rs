@@ -1,7 +1,8 @@
 //! Recovery from errors in shapes. See [`crate::analysis::recovery`].
 
+use typeloom_dim::DimId;
+
 use super::{Extent, ExtentRelation, Port, RuleCx, RuleError};
-use crate::dim::DimId;
 use crate::state::Core;
 use crate::state::recovery::Purpose;
 

@@ -1,150 +1,17 @@
 //! Conclusions from the conditions of earlier nodes, which every successful run satisfies.
 //!
-//! A convolution may need `height >= 2`, and a reshape that 7 divides `width`. From such conditions a rule
-//! concludes that an extent is positive, that a case of its operator never happens, or that an extent has a
-//! simpler form. Symbols count as at least 1.
-//!
-//! Conditions are decided when a rule first asks for a conclusion, in the order of nodes, each under those
-//! before it. At most [`MAX_DECIDED`] are used.
+//! From the [`KnownConditions`] a rule concludes that an extent is positive, that a case of its operator never
+//! happens, or that an extent has a simpler form.
 
-use std::collections::HashMap;
+use typeloom_dim::shape::DimVec;
+use typeloom_dim::{Condition, DimId, Dims, Domain, Relation, Verdict, symbols_of};
 
-use super::{DimVec, RuleCx};
-use crate::dim::{Condition, DimId, Dims, Domain, Relation, Verdict, symbols_of};
-use crate::map::Map;
+use super::RuleCx;
 use crate::solution::Equation;
-use crate::state::Core;
-use crate::state::frame::Frame;
+use crate::state::known::KnownConditions;
 
-/// Maximum number of conditions that are used.
-const MAX_DECIDED: usize = 1024;
-/// Maximum number of dims that are simplified.
-const MAX_SIMPLIFIED: usize = 1024;
 /// Maximum number of inequalities that [`RuleCx::is_positive_by_conditions`] uses.
 const MAX_BOUNDS: usize = 32;
-
-/// The conditions of the nodes of a body so far.
-#[derive(Debug)]
-pub(crate) struct KnownConditions {
-    domain: Domain,
-    /// The conditions over symbols from 0 on: types hold for empty tensors too.
-    extents: Domain,
-    /// The number of equations of the body that `domain` includes.
-    decided: usize,
-    /// The simpler forms of dims.
-    simplified: Map<DimId, Simplified>,
-    /// The quotients that are exact in every successful run, with dividend and divisor.
-    exact: Map<DimId, (DimId, DimId)>,
-}
-
-/// The simpler form of a dim under a number of equations.
-#[derive(Clone, Copy, Debug)]
-struct Simplified {
-    dim: DimId,
-    decided: usize,
-}
-
-impl Default for KnownConditions {
-    fn default() -> Self {
-        Self {
-            domain: Domain::nonempty(),
-            extents: Domain::extents(),
-            decided: 0,
-            simplified: Map::default(),
-            exact: Map::default(),
-        }
-    }
-}
-
-impl KnownConditions {
-    /// Decides the equations that were added.
-    fn update(&mut self, dims: &mut Dims, frame: &Frame<'_>) {
-        if self.decided == 0 {
-            for dim in dims.non_negative_facts().to_vec() {
-                if !dims.is_anonymous(dim) {
-                    self.assume(dims, Condition::new(Relation::AtMost, DimId::ZERO, dim));
-                }
-            }
-        }
-        let last = frame.equations.len().min(MAX_DECIDED);
-        for equation in frame.equations.get(self.decided..last).unwrap_or_default() {
-            let condition = equation.condition();
-            // That two symbols broadcast restricts neither of them.
-            let are_symbols =
-                dims.as_symbol(condition.left).is_some() && dims.as_symbol(condition.right).is_some();
-            if [condition.left, condition.right].iter().any(|dim| dims.is_anonymous(*dim))
-                || (condition.relation == Relation::Broadcast && are_symbols)
-                || !frame.runs_with_body(equation.step)
-            {
-                continue;
-            }
-            match dims.examine(condition, &self.domain) {
-                Verdict::Always | Verdict::Never => {}
-                Verdict::Restricted { conditions } => {
-                    conditions.into_iter().for_each(|simple| self.assume(dims, simple));
-                }
-                Verdict::Equals { symbol, value } => {
-                    self.assume(dims, Condition::new(Relation::Equal, symbol, value));
-                }
-                Verdict::Only { .. } => self.assume(dims, condition),
-                Verdict::Undecided if condition.relation == Relation::AtMost => {
-                    self.assume(dims, condition);
-                }
-                Verdict::Undecided => {}
-            }
-        }
-        self.decided = self.decided.max(last);
-    }
-
-    fn assume(&mut self, dims: &mut Dims, condition: Condition) {
-        self.domain.assume(dims, condition);
-        // Their values would replace symbols that callers may leave apart.
-        if condition.relation != Relation::Equal {
-            self.extents.assume(dims, condition);
-        }
-    }
-}
-
-/// Simplifies the extents of a solved body under the conditions of all its nodes, so that they do not depend
-/// on the order of independent nodes.
-pub(crate) fn simplify_shapes(core: &mut Core<'_>, frame: &mut Frame<'_>) {
-    if frame.equations.is_empty() {
-        return;
-    }
-    let mut known: Option<KnownConditions> = None;
-    let mut simplified: HashMap<DimId, DimId> = HashMap::new();
-    for at in 0..frame.slots.len() {
-        let Some(shape) = frame.slots[at].shape else { continue };
-        let mut dims = core.resolved(shape);
-        let mut is_changed = false;
-        for dim in &mut dims {
-            if !core.dims.has_minimum(*dim)
-                || core.dims.is_anonymous(*dim)
-                || core.broadcast_of(*dim).is_some()
-                || (simplified.len() >= MAX_SIMPLIFIED && !simplified.contains_key(dim))
-            {
-                continue;
-            }
-            let known = known.get_or_insert_with(|| {
-                let mut known = std::mem::take(&mut frame.rare.known);
-                known.update(&mut core.dims, frame);
-                known
-            });
-            let simple = *simplified.entry(*dim).or_insert_with(|| {
-                let simple = core.dims.simplify(*dim, &known.extents);
-                if core.dims.is_anonymous(simple) { *dim } else { core.dims.simpler(*dim, simple) }
-            });
-            is_changed |= simple != *dim;
-            *dim = simple;
-        }
-        if is_changed {
-            frame.slots[at].shape = Some(core.shapes.intern(&dims));
-        }
-    }
-    if let Some(known) = known {
-        frame.rare.known = known;
-    }
-}
 
 impl RuleCx<'_, '_> {
     /// Evaluates a function of the conditions so far.
@@ -205,8 +72,7 @@ impl RuleCx<'_, '_> {
         })
     }
 
-    /// The extents without minima that the conditions so far decide. The form of a dim does not change once
-    /// it is simpler.
+    /// The extents without minima that the conditions so far decide.
     pub(super) fn simplify_in_runs(&mut self, extents: &[DimId]) -> DimVec {
         let mut simple = DimVec::from_slice(extents);
         for dim in &mut simple {
@@ -216,26 +82,11 @@ impl RuleCx<'_, '_> {
                 || dims.is_anonymous(*dim)
                 || self.tables().broadcast_of(*dim).is_some()
                 || self.frame().equations.is_empty()
-                || self.frame().rare.known.simplified.len() >= MAX_SIMPLIFIED
+                || self.frame().rare.known.is_full()
             {
                 continue;
             }
-            *dim = self.in_runs(|dims, known| {
-                let decided = known.decided;
-                if !dims.symbols_of(*dim).iter().any(|symbol| known.extents.restricts(*symbol)) {
-                    return *dim;
-                }
-                match known.simplified.get(dim) {
-                    Some(found) if found.dim != *dim || found.decided == decided => found.dim,
-                    Some(_) | None => {
-                        let shorter = dims.simplify(*dim, &known.extents);
-                        let shorter =
-                            if dims.is_anonymous(shorter) { *dim } else { dims.simpler(*dim, shorter) };
-                        known.simplified.insert(*dim, Simplified { dim: shorter, decided });
-                        shorter
-                    }
-                }
-            });
+            *dim = self.in_runs(|dims, known| known.simplify(dims, *dim));
         }
         simple
     }

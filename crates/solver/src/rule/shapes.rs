@@ -4,8 +4,10 @@
 
 use std::ops::RangeBounds;
 
-use super::{DimVec, Extent, ExtentRelation, Port, RuleCx, RuleError};
-use crate::dim::{Bind, Condition, Decision, DimId, DimView, Dims, Domain, Relation, Solved, Verdict};
+use typeloom_dim::shape::DimVec;
+use typeloom_dim::{Bind, Condition, Decision, DimId, DimView, Dims, Domain, Relation, Solved, Verdict};
+
+use super::{Extent, ExtentRelation, Port, RuleCx, RuleError};
 use crate::state::recovery::Purpose;
 
 impl RuleCx<'_, '_> {
@@ -55,7 +57,7 @@ impl RuleCx<'_, '_> {
             let table = cx.dims();
             let known: DimVec = known.iter().map(|dim| table.resolve(*dim)).collect();
             let computed: DimVec = dims.iter().map(|dim| table.resolve(*dim)).collect();
-            let shown = |shape: &[DimId]| crate::dim::shape::display(table, shape).to_string();
+            let shown = |shape: &[DimId]| typeloom_dim::shape::display(table, shape).to_string();
             let message = format!("the shape is {}, but {} is needed", shown(&known), shown(&computed));
             RuleError::Contradiction { port, known, computed, message }
         };

@@ -2,8 +2,10 @@
 
 use std::ops::RangeBounds;
 
-use super::{DimVec, Port, RuleCx, RuleError, RuleResult};
-use crate::dim::DimId;
+use typeloom_dim::DimId;
+use typeloom_dim::shape::DimVec;
+
+use super::{Port, RuleCx, RuleError, RuleResult};
 
 impl RuleCx<'_, '_> {
     /// The shape at a port, if its rank is known.

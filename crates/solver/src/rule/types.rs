@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use typeloom_dim::shape::DimVec;
 use typeloom_types::lattice::NodeNo;
 use typeloom_types::relation::RelationError;
 
 use super::tree::tree_name;
-use super::{DimVec, Port, RuleCx, RuleError};
+use super::{Port, RuleCx, RuleError};
 use crate::elem::{Elem, ElemSet};
 use crate::ty::{Clash, Constructor, Head, Ty};
 

@@ -10,12 +10,14 @@
 
 use std::sync::Arc;
 
+use typeloom_dim::shape::DimVec;
+
 use super::cx::Uncached;
-use super::{DimVec, Ints, Port, RuleCx};
+use super::{Ints, Port, RuleCx};
 use crate::program::{GraphId, ValueId};
+use crate::solve_error::Limit;
 use crate::state::constants::Data;
 use crate::state::frame::Frame;
-use crate::state::limit::Limit;
 use crate::state::loops::Progress;
 
 /// Maximum number of iterations of an unrolled loop.

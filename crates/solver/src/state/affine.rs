@@ -23,7 +23,7 @@
 
 use smallvec::SmallVec;
 
-use crate::dim::DimId;
+use typeloom_dim::DimId;
 
 /// An integer tensor as one part, or as parts that are joined along an axis.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

@@ -1,6 +1,7 @@
 //! Values that the caller assumes for symbols.
 
-use crate::dim::{Decision, DimId, Dims};
+use typeloom_dim::{Decision, DimId, Dims};
+
 use crate::map::Map;
 
 /// Substitutions for symbols. A substituted dim has none of the symbols before it.

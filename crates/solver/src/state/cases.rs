@@ -1,6 +1,7 @@
 //! Conditions that only a run decides. See [`crate::model::case`].
 
-use crate::dim::{Condition, DimId, Dims, Facts, Relation};
+use typeloom_dim::{Condition, DimId, Dims, Facts, Relation};
+
 use crate::map::Map;
 use crate::program::id::ValueId;
 use crate::solve_error::Reach;

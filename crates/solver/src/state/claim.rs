@@ -1,7 +1,9 @@
 //! Claims: declared shapes that are compared with derived ones. See [`crate::analysis::claims`].
 
-use crate::dim::DimId;
+use typeloom_dim::DimId;
+
 use crate::program::id::{DeclarationKind, ValueId};
+use crate::solve_error::{ClaimWeight, NamedAxis};
 
 /// A declared extent that differs from the derived one as an expression over the symbols of inputs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,25 +18,6 @@ pub(crate) struct Claim {
     /// The axis with the extent `declared`, if the declaration has a name that no input declares.
     pub(crate) named: Option<NamedAxis>,
     pub(crate) weight: ClaimWeight,
-}
-
-/// The axis that gives a declared name its meaning.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NamedAxis {
-    /// The name.
-    pub name: DimId,
-    pub value: ValueId,
-    pub axis: usize,
-}
-
-/// The meaning of a declared extent for those who read it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ClaimWeight {
-    /// A number, or the extent of an output of the model, on which callers rely. A false one is an error.
-    Promise,
-    /// The name of an axis of an inner value. ONNX defines it as a name; some tools write texts that look
-    /// like arithmetic. A false one is a warning.
-    Label,
 }
 
 /// Whether readers of a value see its declared extents if the derived ones are unknown.

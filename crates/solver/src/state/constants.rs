@@ -11,9 +11,9 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use indexmap::IndexSet;
 use smallvec::{SmallVec, smallvec};
+use typeloom_dim::DimId;
 
 use super::affine::Affine;
-use crate::dim::DimId;
 use crate::elem::Elem;
 
 /// Maximum number of elements of a constant that the solver follows.
@@ -275,7 +275,7 @@ mod tests {
     use smallvec::smallvec;
 
     use super::{Constants, Data, DataId, Extents, Floats, Ints, MIN_SPLAT};
-    use crate::dim::DimId;
+    use typeloom_dim::DimId;
 
     fn floats(items: &[f64]) -> Data {
         Data::Floats(Arc::new(Floats { shape: smallvec![items.len()], items: items.into() }))

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use smallvec::SmallVec;
+use typeloom_dim::shape::{DimVec, ShapeId, paired};
+use typeloom_dim::{Decision, DimId, is_placeholder};
 use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::text::CompositeText;
 use typeloom_onnx::view::{DimValue, ShapeView, TypeKindView, TypeView};
 use typeloom_onnx::{DecodeError, ErrorKind};
 
-use crate::dim::shape::{DimVec, ShapeId, paired};
-use crate::dim::{Decision, DimId, is_placeholder};
 use crate::elem::{Elem, ElemSet};
 use crate::program::{Body, Declaration, DeclarationKind, Origin, ValueId};
 use crate::solution::{Composite, TensorType, Type};

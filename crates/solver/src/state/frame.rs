@@ -28,16 +28,16 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
+use typeloom_dim::shape::ShapeId;
+use typeloom_dim::{DimId, Relation};
 use typeloom_onnx::view::Attribute;
 
-use crate::dim::shape::ShapeId;
-use crate::dim::{DimId, Relation};
 use crate::map::{Map, Set};
 use crate::program::{Body, GraphId, Origin, StepId, ValueId};
-use crate::rule::runs::KnownConditions;
 use crate::solution::{Equation, EquationSource};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::state::constants::DataId;
+use crate::state::known::KnownConditions;
 use crate::state::parts::Parts;
 use crate::state::rare::Rare;
 use crate::ty::{Ty, Waiter};

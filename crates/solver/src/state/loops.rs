@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use typeloom_dim::shape::{DimVec, ShapeId};
+use typeloom_dim::{DimId, Relation};
+
 use super::constants::DataId;
-use crate::dim::shape::{DimVec, ShapeId};
-use crate::dim::{DimId, Relation};
 use crate::map::Set;
 use crate::program::id::{GraphId, ValueId};
 use crate::solution::Equation;

@@ -21,10 +21,10 @@ use std::hash::{BuildHasher, Hasher};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
+use typeloom_dim::Dims;
+use typeloom_dim::shape::ShapeId;
 
 use super::frame::{Frame, Slot};
-use crate::dim::Dims;
-use crate::dim::shape::ShapeId;
 use crate::program::{Body, GraphId, ProgramStep, StepId, ValueId};
 use crate::ty::Types;
 

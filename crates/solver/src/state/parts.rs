@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::dim::shape::ShapeId;
+use typeloom_dim::shape::ShapeId;
 
 /// The known shapes of the children of a composite. Clones share them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

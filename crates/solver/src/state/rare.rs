@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use crate::map::{Map, Set};
 use crate::program::{GraphId, StepId, ValueId};
-use crate::rule::runs::KnownConditions;
+use crate::solve_error::Limit;
 use crate::solve_error::SolveError;
 use crate::state::claim::Claim;
 use crate::state::fallback::{Fallbacks, SharedTypes};
-use crate::state::limit::Limit;
+use crate::state::known::KnownConditions;
 use crate::state::loops::{Loops, Unrolled};
 use crate::state::parts::Parts;
 

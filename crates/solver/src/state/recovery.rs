@@ -1,6 +1,7 @@
 //! The state of error recovery. See [`crate::analysis::recovery`].
 
-use crate::dim::DimId;
+use typeloom_dim::DimId;
+
 use crate::elem::Elem;
 use crate::map::Map;
 use crate::program::id::ValueId;

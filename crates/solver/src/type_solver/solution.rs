@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use typeloom_dim::{DimId, Dims};
 use typeloom_types::lattice::{Lattice, NodeNo, NodeRef};
 use typeloom_types::tree::TypeNode;
 
-use crate::dim::{DimId, Dims};
 use crate::map::Map;
 use crate::model::Checked;
 use crate::rule::tree::node_of;

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use typeloom_dim::{DimId, Dims};
 use typeloom_types::dtype::Dtype;
 use typeloom_types::lattice::NodeNo;
 use typeloom_types::tree::TypeNode;
 
 use super::{Dim, Element, ValueType};
-use crate::dim::{DimId, Dims};
 use crate::elem::{Elem, ElemSet};
 use crate::solution::{Composite, Type};
 use crate::ty::Constructor;
@@ -103,7 +103,7 @@ impl Dim {
     /// Parses a dim as models write it. Placeholders such as `?` are unknown.
     #[must_use]
     pub fn parse(text: &str) -> Self {
-        if text.trim().is_empty() || crate::dim::is_placeholder(text) {
+        if text.trim().is_empty() || typeloom_dim::is_placeholder(text) {
             return Self::Unknown;
         }
         let mut dims = Dims::new();

@@ -1,11 +1,11 @@
 use std::sync::Arc;
 
+use typeloom_dim::Dims;
 use typeloom_onnx::messages::{TypeProto, type_proto};
 use typeloom_types::dtype::Dtype;
 use typeloom_types::tree::builtin::{TYPE_PEER_ID, TYPE_SCALAR_F32, TYPE_TENSOR, TYPE_TENSOR_F32};
 
 use super::{Converter, Dim, Element, ValueType};
-use crate::dim::Dims;
 use crate::elem::{Elem, ElemSet};
 use crate::solution::{TensorType, Type};
 use crate::ty::Constructor;

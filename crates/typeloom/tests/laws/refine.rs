@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
-use typeloom_solver::dim::Dims;
+use typeloom_dim::Dims;
 
 /// Description of the first difference.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use typeloom_solver::dim::DimId;
+use typeloom_dim::DimId;
 use typeloom_solver::model::Checked;
 use typeloom_solver::program;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use typeloom_solver::dim::{Decision, DimId};
+use typeloom_dim::{Decision, DimId};
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Affine, ComparisonOp, Form, Part, Port, RuleCx, Term, Variable};
 

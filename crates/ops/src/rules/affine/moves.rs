@@ -1,7 +1,7 @@
 //! Operators that move elements, and those that create elements from positions.
 
 use smallvec::SmallVec;
-use typeloom_solver::dim::{Decision, DimId};
+use typeloom_dim::{Decision, DimId};
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Affine, Form, Ints, Part, Port, RuleCx, Term, Variable};
 

@@ -1,11 +1,10 @@
 //! FlexAttention: attention with graphs that modify the scores and the probabilities.
 
+use typeloom_dim::shape::DimVec;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::program::GraphId;
 use typeloom_solver::rule::Port::{BodyIn, BodyOut, In, Out};
-use typeloom_solver::rule::{
-    Control, DimVec, Exit, ExitRule, GraphTypes, Rule, RuleCx, RuleError, RuleResult,
-};
+use typeloom_solver::rule::{Control, Exit, ExitRule, GraphTypes, Rule, RuleCx, RuleError, RuleResult};
 
 use super::{Extents, grouped, set, softmax_precision, unpacked};
 use crate::rules::common::{Deferred, Shared};

@@ -1,6 +1,6 @@
 //! Layers with a state instead of a cache: LinearAttention, CausalConvWithState.
 
-use typeloom_solver::dim::DimId;
+use typeloom_dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Port, RuleCx, RuleError, RuleResult};
 

@@ -1,6 +1,6 @@
 //! RotaryEmbedding: rotates pairs of elements of each head by an angle that depends on the position.
 
-use typeloom_solver::dim::DimId;
+use typeloom_dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Port, RuleCx, RuleError, RuleResult};
 

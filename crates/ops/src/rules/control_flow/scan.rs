@@ -1,11 +1,12 @@
 //! Scan: a loop over one axis of its inputs, with one iteration per element of that axis.
 
-use typeloom_solver::dim::DimId;
+use typeloom_dim::DimId;
+use typeloom_dim::shape::DimVec;
 use typeloom_solver::elem::ElemSet;
 use typeloom_solver::program::GraphId;
 use typeloom_solver::rule::Port::{BodyIn, BodyOut, In, Out};
 use typeloom_solver::rule::{
-    Control, DimVec, Exit, ExitRule, GraphTypes, Knowledge, Rule, RuleCx, RuleError, RuleResult, Trips,
+    Control, Exit, ExitRule, GraphTypes, Knowledge, Rule, RuleCx, RuleError, RuleResult, Trips,
 };
 
 use super::{graph, last_value, require_count, set_last};

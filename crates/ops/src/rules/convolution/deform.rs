@@ -1,6 +1,6 @@
 //! DeformConv: a convolution with offsets of the sampling positions.
 
-use typeloom_solver::dim::DimId;
+use typeloom_dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Port, Rule, RuleCx, RuleResult};
 

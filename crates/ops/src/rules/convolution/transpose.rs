@@ -7,7 +7,7 @@
 //! or the extents in `output_shape`, which then determine the padding. The `reach` of a window is
 //! `(kernel - 1) * dilation + 1`, see [`super::super::sliding`].
 
-use typeloom_solver::dim::DimId;
+use typeloom_dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Extent, Rule, RuleCx, RuleError, RuleResult};
 

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use typeloom_solver::dim::{DimId, Dims};
+use typeloom_dim::{DimId, Dims};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{ComparisonOp, Extents, Floats, Form, Ints, Rule, RuleCx, RuleResult};

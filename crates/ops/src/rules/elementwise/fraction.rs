@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use typeloom_solver::dim::{DimId, Dims};
+use typeloom_dim::{DimId, Dims};
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Extents, Ints, Port, RuleCx};
 

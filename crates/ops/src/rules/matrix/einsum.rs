@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use typeloom_dim::shape::DimVec;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Extent, Port, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{Extent, Port, RuleCx, RuleError, RuleResult};
 
 /// The part of the equation for one operand: letters before and after the ellipsis.
 struct Term {
@@ -154,7 +155,7 @@ fn broadcast_ellipsis(
     sofar: Option<DimVec>,
     port: Port,
     first: usize,
-    covered: &[typeloom_solver::dim::DimId],
+    covered: &[typeloom_dim::DimId],
 ) -> RuleResult<Option<DimVec>> {
     let Some(sofar) = sofar else { return Ok(None) };
     let rank = sofar.len().max(covered.len());

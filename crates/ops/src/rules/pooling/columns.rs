@@ -1,8 +1,9 @@
 //! Col2Im: assembles an image from blocks, one per column.
 
-use typeloom_solver::dim::DimId;
+use typeloom_dim::DimId;
+use typeloom_dim::shape::DimVec;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Port, RuleCx, RuleError, RuleResult};
+use typeloom_solver::rule::{Port, RuleCx, RuleError, RuleResult};
 
 use crate::rules::common::{self, MAX_AXES, Source, require_multiple, set_extents};
 use crate::rules::sliding::{self, Rounding, Windows};

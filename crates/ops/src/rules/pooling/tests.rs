@@ -51,7 +51,7 @@ fn rounding_up_of_a_symbol_agrees_with_rounding_up_of_numbers() {
             "kernel_shape = [{kernel}], strides = [{stride}], pads = [{padding}, {padding}], ceil_mode = 1"
         );
         let formula = max_pool(22, "h", &attributes);
-        let mut dims = typeloom_solver::dim::Dims::new();
+        let mut dims = typeloom_dim::Dims::new();
         let last = formula.trim_start_matches("float[1, 1, ").trim_end_matches(']');
         let parsed = dims.parse(last).unwrap();
         let symbol = dims.symbol("h");

@@ -1,6 +1,6 @@
 //! Reductions of small vectors of integers or integral floats, with which exporters compute shapes.
 
-use typeloom_solver::dim::DimId;
+use typeloom_dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Ints, Rule, RuleCx, RuleResult};
 

@@ -5,7 +5,7 @@
 //! size.
 
 use smallvec::SmallVec;
-use typeloom_solver::dim::DimId;
+use typeloom_dim::DimId;
 use typeloom_solver::rule::Port::In;
 use typeloom_solver::rule::{RuleCx, RuleResult};
 

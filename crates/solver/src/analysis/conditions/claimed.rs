@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use typeloom_dim::{Condition, Decision, DimId, Relation, Verdict};
+
 use super::{Facts, MAX_CLAIMS, MAX_EQUATIONS, declared_symbols};
-use crate::dim::{Condition, Decision, DimId, Relation, Verdict};
 use crate::program::ValueId;
 use crate::solution::{Equation, EquationSource, Requirement};
-use crate::solve_error::{RefutedClaim, SolveError, SolveErrorKind};
+use crate::solve_error::{ClaimWeight, RefutedClaim, SolveError, SolveErrorKind};
 use crate::state::Core;
-use crate::state::claim::{Claim, ClaimWeight};
+use crate::state::claim::Claim;
 use crate::state::frame::Frame;
 
 impl<'a> Facts<'a> {

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use typeloom_dim::symbols_of;
+
 use super::declared_symbols;
-use crate::dim::symbols_of;
 use crate::program::{Origin, ValueId};
 use crate::rule::Port;
 use crate::solution::{Equation, EquationSource};

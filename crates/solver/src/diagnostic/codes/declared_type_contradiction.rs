@@ -1,9 +1,10 @@
 //! Diagnostic code `declared-type-contradiction`.
 
+use typeloom_dim::DimId;
+
 use crate::diagnostic::{
     Code, Diagnostic, Doubt, Fix, Location, Safety, Scope, clip, declaration, list, quote,
 };
-use crate::dim::DimId;
 use crate::program::{DeclarationKind, Origin, ValueId};
 use crate::solution::{Difference, Type};
 use crate::solve_error::{ClaimWeight, ErrorSite, RefutedClaim};

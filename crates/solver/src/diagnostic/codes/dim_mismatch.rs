@@ -1,7 +1,8 @@
 //! Diagnostic code `dim-mismatch`.
 
+use typeloom_dim::Decision;
+
 use crate::diagnostic::{Align, Code, Diagnostic, Fix, Mark, Safety, Scope};
-use crate::dim::Decision;
 use crate::program::StepId;
 use crate::rule::{Extent, ExtentRelation, Port};
 use crate::signature::AttributeDefault;

@@ -1,7 +1,8 @@
 //! Diagnostic code `forced-equality`.
 
+use typeloom_dim::DimId;
+
 use crate::diagnostic::{Code, Diagnostic, Scope};
-use crate::dim::DimId;
 use crate::solution::Equation;
 use crate::solve_error::ErrorSite;
 

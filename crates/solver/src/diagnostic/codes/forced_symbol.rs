@@ -1,7 +1,8 @@
 //! Diagnostic code `forced-symbol`.
 
+use typeloom_dim::{Condition, DimId, progression, symbols_of};
+
 use crate::diagnostic::{Code, Diagnostic, Scope, list, quote};
-use crate::dim::{Condition, DimId, progression, symbols_of};
 use crate::program::{StepId, ValueId};
 use crate::rule::Extent;
 use crate::solution::{Equation, EquationSource};

@@ -1,7 +1,8 @@
 //! Diagnostic code `restricted-symbol`.
 
+use typeloom_dim::{Condition, DimId};
+
 use crate::diagnostic::{Code, Diagnostic, Scope, declaration};
-use crate::dim::{Condition, DimId};
 use crate::program::ValueId;
 use crate::solution::Equation;
 use crate::solve_error::ErrorSite;

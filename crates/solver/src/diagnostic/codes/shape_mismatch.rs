@@ -1,7 +1,8 @@
 //! Diagnostic code `shape-mismatch`.
 
+use typeloom_dim::DimId;
+
 use crate::diagnostic::{Align, Code, Diagnostic, Row, Scope, list};
-use crate::dim::DimId;
 use crate::program::StepId;
 use crate::rule::Port;
 use crate::solution::Type;

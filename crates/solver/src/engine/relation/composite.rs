@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
+use typeloom_dim::shape::DimVec;
 use typeloom_types::relation::RelationError;
 
-use crate::dim::shape::DimVec;
 use crate::rule::{Port, RuleCx, RuleError};
 use crate::solution::{Difference, Type};
 use crate::state::declarations::MAX_CHILDREN;

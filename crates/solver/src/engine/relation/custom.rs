@@ -7,14 +7,14 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use typeloom_dim::DimId;
+use typeloom_dim::shape::DimVec;
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::text::escape;
 use typeloom_types::lattice::{Lattice, NodeNo};
 use typeloom_types::relation::custom::{KnownExtents, PortAccess};
 use typeloom_types::relation::{CustomRelation, PortRef, RelationError, RelationResult};
 
-use crate::dim::DimId;
-use crate::dim::shape::DimVec;
 use crate::elem::Elem;
 use crate::program::Initializer;
 use crate::rule::tree::{node_of, tree_name};
@@ -289,7 +289,7 @@ fn ports_of<'c>(children: &[(&'c str, PortRef)]) -> Vec<(&'c str, Port)> {
 }
 
 fn text(cx: &RuleCx<'_, '_>, shape: &[DimId]) -> String {
-    crate::dim::shape::display(&cx.tables().dims, shape).to_string()
+    typeloom_dim::shape::display(&cx.tables().dims, shape).to_string()
 }
 
 fn show(dims: &[Option<u64>]) -> String {

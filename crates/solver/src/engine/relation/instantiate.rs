@@ -6,13 +6,13 @@
 
 use std::sync::Arc;
 
+use typeloom_dim::shape::DimVec;
+use typeloom_dim::{Decision, DimId};
 use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::text::{CompositeText, escape};
 use typeloom_onnx::view::{DimValue, ShapeView, TypeKindView, TypeView};
 use typeloom_types::relation::RelationError;
 
-use crate::dim::shape::DimVec;
-use crate::dim::{Decision, DimId};
 use crate::elem::{Elem, ElemSet};
 use crate::rule::tree::tree_name;
 use crate::rule::{Port, RuleCx, RuleError};
@@ -162,7 +162,7 @@ fn parts(
             let known = known.and_then(|known| known.shape).map(|shape| cx.core().resolved(shape));
             let dims = instances(cx, shape, known.as_deref(), symbols);
             if let Some(known) = known.filter(|known| differ(cx, known, &dims)) {
-                let show = |dims: &[DimId]| crate::dim::shape::display(&cx.tables().dims, dims).to_string();
+                let show = |dims: &[DimId]| typeloom_dim::shape::display(&cx.tables().dims, dims).to_string();
                 let message =
                     format!("the shape of child `{name}` is {}, but {} is needed", show(&known), show(&dims));
                 return Err(RelationError::new(message, port.to_ref(), show(&dims), show(&known)));
@@ -222,7 +222,7 @@ fn extents(
     let known = cx.shape(port);
     let dims = instances(cx, shape, known.as_deref(), symbols);
     cx.set_shape(port, &dims).map_err(|failure| {
-        let show = |dims: &[DimId]| crate::dim::shape::display(&cx.tables().dims, dims).to_string();
+        let show = |dims: &[DimId]| typeloom_dim::shape::display(&cx.tables().dims, dims).to_string();
         let message = match failure {
             RuleError::Shapes { message, .. } | RuleError::Contradiction { message, .. } => message,
             _ => String::new(),

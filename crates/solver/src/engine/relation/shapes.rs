@@ -3,8 +3,9 @@
 //! A scalar has no axes. Dims are symbolic, as in all rules. In a nested graph that may never run, shapes
 //! only flow forward.
 
+use typeloom_dim::shape::DimVec;
+
 use super::Ports;
-use crate::dim::shape::DimVec;
 use crate::rule::{Port, RuleCx, RuleError};
 use crate::ty::Head;
 

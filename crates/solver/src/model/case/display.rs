@@ -1,6 +1,7 @@
 //! Text of types whose shape depends on the case.
 
-use crate::dim::Dims;
+use typeloom_dim::Dims;
+
 use crate::solution::Type;
 use crate::universe::Universe;
 

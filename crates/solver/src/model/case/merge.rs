@@ -6,10 +6,11 @@
 
 use std::collections::BTreeMap;
 
+use typeloom_dim::shape::DimVec;
+use typeloom_dim::{Decision, DimId, Dims};
+
 use super::Leaf;
 use super::split::compare_in;
-use crate::dim::shape::DimVec;
-use crate::dim::{Decision, DimId, Dims};
 use crate::program::{Origin, ValueId};
 use crate::solution::Type;
 use crate::state::Core;

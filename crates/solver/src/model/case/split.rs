@@ -5,17 +5,18 @@
 //! themselves or the model are dropped, because no run belongs to them. All passes share one arena of dims,
 //! so symbols mean the same in all of them; anonymous variables belong to one pass.
 
+use typeloom_dim::{Decision, DimId, Dims, Domain, Facts, Solved, Verdict, progression};
+
 use super::{CaseRequest, Literal, MAX_CASES, MAX_DEPTH, Question};
-use crate::dim::{Decision, DimId, Dims, Domain, Facts, Solved, Verdict, progression};
 use crate::engine::call::{Calls, Instance};
 use crate::model::CheckError;
 use crate::model::solve::{Pass, PassResult, Passes};
+use crate::solve_error::Limit;
 use crate::solve_error::{SolveError, SolveErrorKind};
 use crate::state::Core;
 use crate::state::assumptions::Assumptions;
 use crate::state::cases::AtQuestion;
 use crate::state::frame::Frame;
-use crate::state::limit::Limit;
 use crate::state::rare::Rare;
 
 /// A solved case. The dims of its core are empty, because all cases share those of the model.

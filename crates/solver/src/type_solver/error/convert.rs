@@ -123,7 +123,7 @@ impl<'a> Converter<'_, 'a> {
         let value = self.checked.body().at_port(step, port)?;
         let ty = self.checked.type_of(value);
         let shape = ty.tensor().and_then(|tensor| tensor.shape.as_deref());
-        let shape = shape.map(|shape| crate::dim::shape::display(self.checked.dims(), shape).to_string());
+        let shape = shape.map(|shape| typeloom_dim::shape::display(self.checked.dims(), shape).to_string());
         Some(ConstraintSide {
             port: side,
             value: self.value(value),

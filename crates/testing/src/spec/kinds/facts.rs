@@ -15,7 +15,7 @@
 //!
 //! ` # ` starts prose. Dims of one fence share their symbols.
 
-use typeloom_solver::dim::{Decision, DimId, Dims, Solved};
+use typeloom_dim::{Decision, DimId, Dims, Solved};
 use typeloom_solver::universe::Universe;
 use typeloom_types::lattice::{Lattice, NodeNo};
 
