@@ -73,7 +73,7 @@ impl Documentation {
     pub(crate) fn of(&mut self, argument: &str) -> anyhow::Result<CrateJson> {
         let spec = CrateSpec::parse(argument)?;
         if let CrateSpec::Json(file) = &spec {
-            return Ok(CrateJson { json: input::source(file).open()?, edition: None });
+            return Ok(CrateJson { json: input::source(file).open()?.into_model(), edition: None });
         }
         let bar = crate::progress::progress(None, "documenting {msg}");
         bar.set_message(argument.to_owned());

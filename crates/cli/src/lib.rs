@@ -15,8 +15,6 @@ mod commands;
 #[cfg(feature = "rust")]
 mod documentation;
 mod input;
-#[cfg(feature = "interfaces")]
-mod interfaces;
 mod interrupt;
 mod ordered;
 mod output;

@@ -1,16 +1,17 @@
-//! The scene of a model: the model is checked with its settings, and its diagnostics are rendered. Two scenes
-//! have one for both.
+//! The scene of a model, with the findings of its check. Two scenes have one for both.
 
 use anyhow::bail;
-use typeloom_report::human;
+use typeloom_project::file::File;
+use typeloom_project::plan::Plan;
 use typeloom_solver::diagnostic::Diagnostic;
 use typeloom_view::page::{self, Delivery};
 use typeloom_view::scene::{self, Scene};
 use typeloom_view::text::counted;
 
 use crate::args::SolveArgs;
+use crate::baselines;
 use crate::exit::Outcome;
-use crate::input::{Checker, Source};
+use crate::input::Source;
 use crate::target::Target;
 
 /// A scene.
@@ -22,26 +23,24 @@ pub(crate) struct Drawn {
 
 /// The scene of a model, or the problems of a file that is not one.
 pub(crate) fn of(solve: &SolveArgs, source: &Source) -> anyhow::Result<Result<Drawn, Vec<Diagnostic>>> {
-    let bytes = source.open()?;
-    of_bytes(crate::settings::checker(solve, source)?, source, &bytes)
+    let plan = crate::settings::plan_of_check(solve, source)?;
+    of_file(&plan, source, &source.open()?)
 }
 
-/// The scene of the bytes of a model.
-fn of_bytes(
-    mut checker: Checker,
+/// The scene of a file.
+pub(crate) fn of_file(
+    plan: &Plan,
     source: &Source,
-    bytes: &[u8],
+    file: &File,
 ) -> anyhow::Result<Result<Drawn, Vec<Diagnostic>>> {
-    checker.options.functions = true;
-    checker.options.trace = true;
-    let mut checked = checker.check(source, bytes)?;
-    let diagnostics = checker.diagnose(bytes, &mut checked);
-    let Ok(mut checked) = checked else { return Ok(Err(diagnostics)) };
-    let outcome = if checked.is_ok() { Outcome::Typed } else { Outcome::Problems };
-    let mut scene = scene::scene(&mut checked, &diagnostics);
-    scene.about.title.clone_from(&source.name);
-    scene.set_reports(diagnostics.iter().map(|it| human::diagnostic(&source.name, it, human::Color::Never)));
-    Ok(Ok(Drawn { scene, outcome }))
+    let plan = plan.for_pages();
+    let mut examined = source.with_side_files(|side| plan.check(file, side))?;
+    baselines::apply(&plan, source, &mut examined.findings)?;
+    let outcome = if examined.findings.is_ok() { Outcome::Typed } else { Outcome::Problems };
+    Ok(match examined.scene(file) {
+        Some(scene) => Ok(Drawn { scene, outcome }),
+        None => Err(examined.findings.to_vec()),
+    })
 }
 
 /// The scene of two models; the number of its changes is in it.
@@ -76,12 +75,13 @@ pub(crate) fn target(file: Option<&str>, model: Option<&Target>) -> anyhow::Resu
 pub(crate) fn write_changes(
     solve: &SolveArgs,
     source: &Source,
-    [old, new]: [&[u8]; 2],
+    [old, new]: [&File; 2],
     target: &Target,
     output: Option<&Target>,
 ) -> anyhow::Result<()> {
-    let scene = |bytes: &[u8]| -> anyhow::Result<Drawn> {
-        match of_bytes(crate::settings::checker(solve, source)?, source, bytes)? {
+    let plan = crate::settings::plan_of_check(solve, source)?;
+    let scene = |file: &File| -> anyhow::Result<Drawn> {
+        match of_file(&plan, source, file)? {
             Ok(drawn) => Ok(drawn),
             Err(_) => bail!("`{}` has no graph that can be shown", source.name),
         }

@@ -22,11 +22,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use typeloom_onnx::text::SUFFIXES as TEXT;
+use typeloom_project::settings::{Resolver, relative};
 use typeloom_settings::paths::{Match, Search};
 
 use crate::input::{Source, read, source};
 use crate::reads::{self, Use};
-use crate::settings::{Resolver, relative};
 
 /// The deepest folder that is searched for models.
 const MAX_DEPTH: usize = 64;

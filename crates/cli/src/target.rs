@@ -11,13 +11,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
 use typeloom_onnx::text::escape;
+use typeloom_project::file::is_text_name;
 
 use crate::args::TargetArgs;
 use typeloom_io::files::Bytes;
 #[cfg(feature = "interfaces")]
 use typeloom_link::Piece;
 
-use crate::input::{self, Source};
+use crate::input::Source;
 use crate::output;
 use crate::reads::{self, Replaces, Use};
 use temporary::Temporary;
@@ -37,7 +38,7 @@ pub(crate) enum Target {
 impl Target {
     /// The destination of a changed model.
     pub(crate) fn of(args: &TargetArgs, source: &Source) -> anyhow::Result<Self> {
-        let is_text_name = args.output.as_deref().is_some_and(|name| input::is_text_name(OsStr::new(name)));
+        let is_text_name = args.output.as_deref().is_some_and(|name| is_text_name(OsStr::new(name)));
         if is_text_name || (args.in_place && source.is_text()?) {
             bail!("changed models are written in binary form, not as a text; use --output with another name");
         }

@@ -7,9 +7,17 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// Crates that are meant to differ: the command, its reports and its input have features, and `clap` one for
-/// terminals.
-const BY_FEATURE: &[&str] = &["clap", "clap_builder", "typeloom-cli", "typeloom-io", "typeloom-report"];
+/// Crates that are meant to differ: the command and the facade, with the crates that the command reads and
+/// reports by, have features, and `clap` one for terminals.
+const BY_FEATURE: &[&str] = &[
+    "clap",
+    "clap_builder",
+    "typeloom",
+    "typeloom-cli",
+    "typeloom-io",
+    "typeloom-project",
+    "typeloom-report",
+];
 
 /// Each package with its version and its features, as Cargo resolves them for a selection.
 fn resolved(selection: &[&str]) -> BTreeSet<String> {

@@ -6,6 +6,7 @@ mod ci;
 #[path = "commands/main.rs"]
 mod commands;
 mod compiled_once;
+mod faces;
 #[path = "files/main.rs"]
 mod files;
 mod hostile;

@@ -22,6 +22,7 @@ use typeloom::run::Datum;
 use typeloom::run::values::{LeafDatum, Scalar};
 use typeloom::run::wire::{Multiaddress, WireReqId};
 use typeloom::types::{AnyTensor, Dtype, Lattice};
+use typeloom_project::file::File;
 
 use crate::layout::{Bytes, Fields, Limits, List, Port, Tensor, Value};
 use crate::program::{Program, file, port};
@@ -71,7 +72,8 @@ pub unsafe extern "C" fn typeloom_load_bytes(
     // SAFETY: the caller's promise.
     guard(|| unsafe {
         let bytes = slice(bytes.cast::<u8>(), length, "bytes")?;
-        write(program, "program", || Program::load(bytes).map(registry::insert_program))
+        let load = || Program::load(&File::of_bytes("<model>", bytes.to_vec()));
+        write(program, "program", || load().map(registry::insert_program))
     })
 }
 

@@ -3,15 +3,18 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::CString;
 
-use typeloom::check::{Dim, Options, ValueType, check};
+use typeloom::check::{Dim, ValueType};
 use typeloom::interface::{Interface, Recorded};
 use typeloom::module::{Artifact, LoadError};
 use typeloom::pool::Pool;
 use typeloom::run::{
     Components, Cpu, Datum, Executor, PrepareError, RunError, RunLimits, RunOutcome, Session, Verify,
-    session_with,
 };
 use typeloom::types::{Dtype, TypeNode};
+
+use typeloom_project::check::SideFiles;
+use typeloom_project::file::File;
+use typeloom_project::plan::Plan;
 
 use crate::layout::{self, Limits};
 use crate::status::{Error, Result, Status};
@@ -47,10 +50,13 @@ pub(crate) struct Description {
 
 impl Program {
     /// Loads an artifact or a model.
-    pub(crate) fn load(bytes: &[u8]) -> Result<Self> {
-        let recorded = Recorded::read(bytes).map_err(|error| Error::new(Status::Malformed, error))?;
+    pub(crate) fn load(file: &File) -> Result<Self> {
+        if let Some(problem) = file.problem() {
+            return Err(Error::new(Status::Malformed, &problem.message));
+        }
+        let recorded = Recorded::read(file.model()).map_err(|error| Error::new(Status::Malformed, error))?;
         // Every slot for a backend is bound to the embedded one.
-        let Some(recorded) = recorded else { return Self::model(bytes) };
+        let Some(recorded) = recorded else { return Self::model(file) };
         let mut components = Components::new();
         for slot in &recorded.slots {
             if slot.contract.as_deref() != Some("Backend") {
@@ -60,7 +66,7 @@ impl Program {
             }
             components = components.backend(&slot.name, Cpu);
         }
-        let artifact = Artifact::load(bytes, components.bindings()).map_err(load_error)?;
+        let artifact = Artifact::load(file.model(), components.bindings()).map_err(load_error)?;
         let executor = Executor::new(&artifact, &components).map_err(prepare_error)?;
         let program = Self::new(Form::Module(executor), &recorded.main.digest.to_string());
         Ok(Self { functions: artifact.functions, components, ..program })
@@ -82,9 +88,11 @@ impl Program {
         Ok(Self::new(Form::Module(executor), &digest))
     }
 
-    fn model(bytes: &[u8]) -> Result<Self> {
-        let mut checked =
-            check(bytes, &Options::default()).map_err(|error| Error::new(Status::Malformed, error))?;
+    fn model(file: &File) -> Result<Self> {
+        let plan = Plan::standard();
+        let solved = plan.solve(file, SideFiles::Unchecked);
+        let solved = solved.map_err(|error| Error::new(Status::Malformed, error))?;
+        let mut checked = solved.map_err(|problem| Error::new(Status::Malformed, problem.message))?;
         if !checked.is_ok() {
             let diagnostics = checked.diagnostics();
             let lines: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
@@ -92,7 +100,11 @@ impl Program {
         }
         let digest = digest(&checked.interface()).map_err(|error| Error::new(Status::IllTyped, error))?;
         let no_files = "the C interface reads no other files: store the tensor in the model";
-        let session = session_with(&mut checked, &|_| Err(no_files.to_owned())).map_err(prepare_error)?;
+        // Tensors are views of the bytes of the file.
+        let (bytes, limits) = (file.model().shared(), RunLimits::default());
+        let session =
+            Session::of_checked_file(checked.solved(), bytes, &|_| Err(no_files.to_owned()), limits);
+        let session = session.map_err(prepare_error)?;
         Ok(Self::new(Form::Model(session), &digest))
     }
 
@@ -139,14 +151,16 @@ impl Program {
     }
 }
 
-/// The bytes of a regular file. Other kinds are refused, because opening a named pipe waits for a writer.
-pub(crate) fn file(path: &str) -> Result<Vec<u8>> {
+/// A regular file. Other kinds are refused, because opening a named pipe waits for a writer.
+pub(crate) fn file(path: &str) -> Result<File> {
     let cannot = |reason: String| Error::new(Status::File, format!("cannot read `{path}`: {reason}"));
     let meta = std::fs::metadata(path).map_err(|error| cannot(error.to_string()))?;
     if !meta.is_file() {
         return Err(cannot("it is not a regular file".to_owned()));
     }
-    std::fs::read(path).map_err(|error| cannot(error.to_string()))
+    // The file is read, not mapped: the program of the caller can outlive it.
+    let contents = std::fs::read(path).map_err(|error| cannot(error.to_string()))?;
+    Ok(File::at(path.into(), contents))
 }
 
 /// The description of a port for C code; it points into `ports`.

@@ -111,12 +111,14 @@ pub(crate) fn live() -> usize {
 
 #[cfg(test)]
 mod tests {
+    use typeloom_project::file::File;
+
     use super::*;
 
     fn loaded() -> u64 {
         let text = r#"<ir_version: 10, opset_import: ["" : 21]> g (float[N] x) => (y) { y = Relu(x) }"#;
         let model = typeloom::onnx::model_from_text(text).expect("the text is a model");
-        insert_program(Program::load(&model).expect("the model is well typed"))
+        insert_program(Program::load(&File::of_bytes("<model>", model)).expect("the model is well typed"))
     }
 
     #[test]

@@ -25,7 +25,7 @@ fn cycles() -> String {
 
 /// A compiler, or `None` with a message.
 #[expect(clippy::print_stderr, reason = "reports that a test is skipped")]
-fn compiler(variable: &str, default: &str) -> Option<String> {
+pub(crate) fn compiler(variable: &str, default: &str) -> Option<String> {
     let program = std::env::var(variable).unwrap_or_else(|_| default.to_owned());
     if Command::new(&program).arg("--version").output().is_ok_and(|output| output.status.success()) {
         return Some(program);
@@ -36,19 +36,19 @@ fn compiler(variable: &str, default: &str) -> Option<String> {
 }
 
 /// An empty folder for the files of a test.
-fn folder(test: &str) -> PathBuf {
+pub(crate) fn folder(test: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("ffi-{test}"));
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).expect("the folder for tests is writable");
     folder
 }
 
-fn write(folder: &Path, name: &str, content: impl AsRef<[u8]>) {
+pub(crate) fn write(folder: &Path, name: &str, content: impl AsRef<[u8]>) {
     std::fs::write(folder.join(name), content).expect("the folder for tests is writable");
 }
 
 /// Runs a command, which succeeds; returns its output.
-fn run(command: &mut Command) -> String {
+pub(crate) fn run(command: &mut Command) -> String {
     let shown = format!("{command:?}");
     let Output { status, stdout, stderr } = command.output().expect("the program starts");
     let (stdout, stderr) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
@@ -57,18 +57,18 @@ fn run(command: &mut Command) -> String {
 }
 
 /// A compiler with the flags of the tests.
-fn strict(compiler: &str, standard: &str) -> Command {
+pub(crate) fn strict(compiler: &str, standard: &str) -> Command {
     let mut command = Command::new(compiler);
     command.args([standard, "-pedantic", "-Wall", "-Wextra", "-Werror"]);
     command
 }
 
-fn source(name: &str) -> PathBuf {
+pub(crate) fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(name)
 }
 
 /// The folder in which cargo puts the library.
-fn libraries() -> PathBuf {
+pub(crate) fn libraries() -> PathBuf {
     let test = std::env::current_exe().expect("the test has a path");
     test.parent().expect("the test is in a folder").to_path_buf()
 }

@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use pyo3::PyErr;
 use pyo3::exceptions::{PyException, PyOSError};
+use typeloom_project::error::Error;
 
 pyo3::create_exception!(
     typeloom,
@@ -22,6 +23,15 @@ pub(crate) fn file_error(error: std::io::Error, path: &std::path::Path) -> PyErr
     match error.raw_os_error() {
         Some(code) => PyOSError::new_err((code, text_of(&error), path.to_path_buf())),
         None => PyOSError::new_err(format!("`{}`: {error}", path.display())),
+    }
+}
+
+/// The exception of an error that is not a problem of a model.
+pub(crate) fn project_error(error: Error) -> PyErr {
+    match error {
+        Error::Check { source, .. } => core_error(source),
+        Error::Interface { source, .. } => core_error(source),
+        error => core_error(error.chain()),
     }
 }
 

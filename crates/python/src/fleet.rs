@@ -9,14 +9,17 @@ use std::sync::Arc;
 
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyPermissionError};
 use pyo3::prelude::*;
+use typeloom_io::files::Bytes;
 use typeloom_io::fleet::{Client, FetchError, Limits, OMITTED};
 use typeloom_io::stores::{StoreError, is_remote};
 use typeloom_onnx::view::ModelView;
+use typeloom_project::check::SideFiles;
+use typeloom_project::file::File;
 
 use crate::error::{core_error, file_error};
-use crate::model::{Model, ModelBytes};
+use crate::model::Model;
 use crate::report::{Keep, Report};
-use crate::settings::Settings;
+use crate::settings::{Settings, side_files};
 
 /// Maximum number of files that the tensors of one model in an object store refer to.
 const MAX_SIDE_FILES: u64 = 4096;
@@ -65,12 +68,11 @@ impl Fleet {
 
 impl Fleet {
     fn remote(&self, uri: &str, settings: &Settings) -> PyResult<Answer> {
-        let (options, operators) = (&settings.options, Arc::clone(&settings.operators));
         let fetched = self.client.fetch(uri).map_err(fetch_error)?;
         let nodes = node_count(&fetched.skeleton);
         let mut requests = fetched.counts.requests;
         let mut files = 0;
-        let size_of = |location: &str| {
+        let mut size_of = |location: &str| {
             if location == OMITTED {
                 return Ok(u64::MAX);
             }
@@ -81,12 +83,9 @@ impl Fleet {
             requests += 1;
             self.client.size(uri, location)
         };
-        let bytes = ModelBytes::of(fetched.skeleton);
-        let report = Report::with(bytes, options, operators, uri.to_owned(), &[], Keep::Nothing, |solved| {
-            if settings.external_data {
-                typeloom_io::files::report_missing_by(solved, size_of);
-            }
-        })?;
+        let file = File::new(uri.to_owned(), None, Bytes::Read(fetched.skeleton));
+        let side = SideFiles::By(&mut size_of);
+        let report = Report::new(file, Arc::clone(&settings.plan), side, false, Keep::Nothing)?;
         Ok((report, nodes, fetched.size, fetched.counts.bytes, requests, fetched.version))
     }
 }
@@ -95,9 +94,9 @@ fn local(uri: &str, settings: &Settings) -> PyResult<Answer> {
     let path = PathBuf::from(uri);
     let bytes = Model::Path(path.clone()).open()?;
     let (nodes, size) = (node_count(&bytes), bytes.len() as u64);
-    let (options, operators) = (&settings.options, Arc::clone(&settings.operators));
-    let folder = settings.folder(&bytes);
-    let report = Report::new(bytes, options, operators, uri.to_owned(), folder, &[], Keep::Nothing)?;
+    let file = settings.file(&bytes, uri);
+    let side = side_files(&file);
+    let report = Report::new(file, Arc::clone(&settings.plan), side, bytes.is_mapped(), Keep::Nothing)?;
     Ok((report, nodes, size, 0, 0, modified(&path).map_err(|error| file_error(error, &path))?))
 }
 

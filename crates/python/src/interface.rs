@@ -1,20 +1,21 @@
 //! `describe` and `diff`: interfaces of models, and contracts for serving.
 
+use std::sync::Arc;
+
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
-use typeloom::check::{Diagnostic, check_with};
 use typeloom::interface::{Parameter, PortIdentity, compare};
 use typeloom_interface::MAIN;
 use typeloom_interface::bundle::{Exported, export_interfaces};
+use typeloom_project::interfaces;
 use typeloom_report as report;
 use typeloom_serving::{Contract, Format, Options};
 
 use crate::convert::{self, parse_direction};
-use crate::error::core_error;
+use crate::error::{core_error, project_error};
 use crate::interrupt::interruptible;
 use crate::model::Model;
-use crate::report::problem;
 use crate::settings::Settings;
 use crate::types::type_tuple;
 
@@ -41,20 +42,11 @@ pub(crate) fn describe<'py>(
     name: &str,
 ) -> PyResult<(Option<Interface>, Vec<Bound<'py, PyAny>>)> {
     let bytes = model.open()?;
-    let (options, operators) = (settings.options_of(&bytes), settings.operators.clone());
-    let described =
-        interruptible(py, bytes.len(), move || -> PyResult<Result<Exported, Vec<Diagnostic>>> {
-            let mut checked = match check_with(&bytes, &options, &operators) {
-                Ok(checked) => checked,
-                Err(error) => return Ok(Err(vec![problem(&error)?])),
-            };
-            if !checked.is_ok() {
-                return Ok(Err(checked.diagnostics()));
-            }
-            Exported::new(MAIN, checked.interface()).map(Ok).map_err(core_error)
-        })??;
-    Ok(match described {
-        Ok(exported) => (Some(exported.into()), Vec::new()),
+    let (file, plan) = (settings.file(&bytes, name), Arc::clone(&settings.plan));
+    let described = interruptible(py, bytes.len(), move || interfaces::of_model(&file, &plan))?;
+    Ok(match described.map_err(project_error)? {
+        // The main function is the first one.
+        Ok(interfaces) => (interfaces.functions.into_iter().next().map(Interface::from), Vec::new()),
         Err(diagnostics) => (None, convert::diagnostics(py, name, &diagnostics)?),
     })
 }

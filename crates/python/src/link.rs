@@ -65,7 +65,7 @@ impl Options {
                 Kept::Named(names) => Outputs::Named(names.clone()),
             },
             prefixes: self.prefixes.clone(),
-            mode: settings.options.mode,
+            mode: settings.plan.options.mode,
             ..LinkOptions::default()
         })
     }
@@ -85,7 +85,7 @@ pub(crate) fn link<'py>(
     let models = [first.open()?, second.open()?];
     let size = models.iter().map(|model| model.len()).sum();
     let copies = place(&models, &names, &options, &mut linking)?;
-    let operators = settings.operators.clone();
+    let operators = settings.plan.operators.clone();
     let own_names = names.clone();
     let result = interruptible(py, size, move || -> Result<(Vec<u8>, Linked), LinkError> {
         let part = |at: usize| Part { name: &own_names[at], bytes: models[at].shared() };

@@ -73,11 +73,6 @@ fn nodes(model: &[u8]) -> usize {
 }
 
 impl ModelBytes {
-    /// Bytes in memory that are not those of a file.
-    pub(crate) fn of(bytes: Bytes) -> Self {
-        Self { bytes, is_mapped: false, path: None }
-    }
-
     /// The bytes, reference-counted.
     pub(crate) fn shared(&self) -> &Bytes {
         &self.bytes
@@ -86,6 +81,11 @@ impl ModelBytes {
     /// Whether the bytes are those of a mapped file, which must be released before the call ends.
     pub(crate) fn is_mapped(&self) -> bool {
         self.is_mapped
+    }
+
+    /// The path of the file; `None` for bytes.
+    pub(crate) fn path(&self) -> Option<PathBuf> {
+        self.path.clone()
     }
 
     /// The folder of the file; `None` for bytes.

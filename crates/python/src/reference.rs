@@ -154,10 +154,10 @@ pub(crate) fn infer_shapes<'py>(
         && bytes.len() < HELD
     {
         let write = |inferred: Inferred<'_>| write_shared(py, &inferred, bytes);
-        return run(|| infer(bytes, &settings.options, &settings.operators, inference, write))??;
+        return run(|| infer(bytes, &settings.plan.options, &settings.plan.operators, inference, write))??;
     }
     let bytes = model.open()?;
-    let (options, operators) = (settings.options.clone(), settings.operators.clone());
+    let (options, operators) = (settings.plan.options.clone(), settings.plan.operators.clone());
     let (size, model) = (bytes.len() / INLINE_FACTOR, bytes.shared().clone());
     let work = move || infer(&model, &options, &operators, inference, |it| Inference::of(it, &model));
     let inferred = interruptible(py, size, work)??;
@@ -215,7 +215,7 @@ pub(crate) fn infer_node<'py>(
         ..ModelProto::default()
     };
     let bytes = model.encode_to_vec();
-    let (options, operators) = (settings.options.clone(), settings.operators.clone());
+    let (options, operators) = (settings.plan.options.clone(), settings.plan.operators.clone());
     let inference = InferenceOptions {
         check_type: true,
         strict_mode: true,
@@ -346,7 +346,7 @@ pub(crate) fn validate(
     skip_compatibility: bool,
 ) -> PyResult<Option<String>> {
     let bytes = model.open()?;
-    let operators = settings.operators.clone();
+    let operators = settings.plan.operators.clone();
     let compatibility =
         if skip_compatibility { OpsetCompatibility::Ignored } else { OpsetCompatibility::Required };
     interruptible(py, bytes.len(), move || {

@@ -12,9 +12,10 @@ use bytes::Bytes;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
-use typeloom::check::{Diagnostic, check_with};
+use typeloom::check::Diagnostic;
 use typeloom_io::stores::{Missing, Stores};
 use typeloom_pool::Bundle;
+use typeloom_project::interfaces;
 use typeloom_registry::entry::{Hash, Ports, SourceFile};
 use typeloom_registry::gc::{Collection, Effect};
 use typeloom_registry::log::Located;
@@ -25,11 +26,11 @@ use typeloom_registry::verify::Checkpoint;
 use typeloom_registry::{Alias, Reference, RegistryError, Selector, Subject, Timestamp, json as objects};
 
 use crate::convert;
-use crate::error::core_error;
+use crate::error::{core_error, project_error};
 use crate::fleet::store_error;
 use crate::interrupt::{interruptible, interruptible_by};
 use crate::model::Model;
-use crate::report::{Against, Report, bundle, bundle_of, problem, recorded};
+use crate::report::{Against, Report};
 use crate::settings::Settings;
 
 /// Name, size and digest of a source file.
@@ -329,24 +330,17 @@ pub(crate) fn registry_content<'py>(
     name: &str,
 ) -> PyResult<(Option<Content<'py>>, Vec<Bound<'py, PyAny>>)> {
     let bytes = model.open()?;
-    let (options, operators) = (settings.options_of(&bytes), Arc::clone(&settings.operators));
+    let (file, plan) = (settings.file(&bytes, name), Arc::clone(&settings.plan));
     type Read = PyResult<Result<(Bytes, u64, Hash), Vec<Diagnostic>>>;
     let read = interruptible(py, bytes.len(), move || -> Read {
         let of = |bundle: Bytes| (bundle, bytes.len() as u64, Hash::of(&bytes));
         if Bundle::is_like(&bytes) {
             return Ok(Ok(of(Bytes::copy_from_slice(&bytes))));
         }
-        if let Some(recorded) = recorded(&bytes)? {
-            return Ok(Ok(of(bundle(&recorded)?)));
-        }
-        let mut checked = match check_with(&bytes, &options, &operators) {
-            Ok(checked) => checked,
-            Err(error) => return Ok(Err(vec![problem(&error)?])),
-        };
-        if !checked.is_ok() {
-            return Ok(Err(checked.diagnostics()));
-        }
-        Ok(Ok(of(bundle_of(&bytes, &mut checked)?)))
+        Ok(match interfaces::of_model(&file, &plan).map_err(project_error)? {
+            Ok(interfaces) => Ok(of(interfaces.bundle().map_err(core_error)?.into_bytes().into())),
+            Err(diagnostics) => Err(diagnostics),
+        })
     })??;
     Ok(match read {
         Ok((bundle, size, digest)) => {

@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
@@ -13,30 +12,28 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use self_cell::self_cell;
 use serde_json::{Value, json};
-use typeloom::check::{
-    CheckError, Checked, Code, Color, Diagnostic, Dim, Element, Operators, Options, Origin, TypedValue,
-    check_with,
-};
+use typeloom::check::{CheckError, Checked, Code, Color, Diagnostic, Dim, Element, Origin, TypedValue};
 use typeloom::targets::{Outcome, Target};
 use typeloom::types::Dtype;
-use typeloom_interface::MAIN;
-use typeloom_interface::bundle::{Exported, export_interfaces};
-use typeloom_interface::recorded::Recorded;
-use typeloom_io::files::SmallTensors;
+use typeloom_project::check::SideFiles;
+use typeloom_project::file::File;
+use typeloom_project::findings::Findings;
+use typeloom_project::interfaces;
+use typeloom_project::plan::Plan;
 use typeloom_report as report;
 use typeloom_report::finding::{Difference, Finding};
 use typeloom_solver::diagnostic::{diagnose_error, text::suggestion};
 
 use crate::convert;
-use crate::error::core_error;
+use crate::error::{core_error, project_error};
 use crate::interrupt::interruptible;
-use crate::model::{Model, ModelBytes};
-use crate::settings::Settings;
+use crate::model::Model;
+use crate::settings::{Settings, side_files};
 use crate::types::type_tuple;
 
 struct Owned {
-    bytes: ModelBytes,
-    operators: Arc<Operators>,
+    file: File,
+    plan: Arc<Plan>,
 }
 
 self_cell! {
@@ -58,10 +55,14 @@ enum Values {
 pub(crate) struct Report {
     name: String,
     diagnostics: Vec<Diagnostic>,
+    /// The target that each diagnostic is about.
+    targets: Vec<Option<&'static str>>,
     values: Mutex<Values>,
     conditions: Vec<String>,
     coverage: [usize; 6],
-    verdicts: Vec<Verdict>,
+    verdicts: Vec<(&'static str, Outcome)>,
+    /// The number of excepted problems of each code.
+    excepted: Vec<(&'static str, usize)>,
     interface: Option<Bytes>,
     against: OnceLock<Against>,
 }
@@ -80,14 +81,6 @@ pub(crate) enum Keep {
     Interface,
 }
 
-/// The verdict of a target: its name, the outcome, and the number of its diagnostics. Those of all targets
-/// end the list.
-struct Verdict {
-    target: &'static str,
-    outcome: Outcome,
-    diagnostics: usize,
-}
-
 /// Checks a model. `name` is its name in texts.
 #[pyfunction]
 #[pyo3(signature = (model, settings, name, interface=false))]
@@ -100,102 +93,78 @@ pub(crate) fn check(
 ) -> PyResult<Report> {
     let keep = if interface { Keep::Interface } else { Keep::Nothing };
     let bytes = model.open()?;
-    let (options, operators) = (settings.options.clone(), Arc::clone(&settings.operators));
-    let (size, targets, folder) = (bytes.len(), settings.targets.clone(), settings.folder(&bytes));
-    interruptible(py, size, move || Report::new(bytes, &options, operators, name, folder, &targets, keep))?
+    let (size, is_mapped) = (bytes.len(), bytes.is_mapped());
+    let (file, plan) = (settings.file(&bytes, &name), Arc::clone(&settings.plan));
+    drop(bytes);
+    interruptible(py, size, move || {
+        let side = side_files(&file);
+        Report::new(file, plan, side, is_mapped, keep)
+    })?
 }
 
 impl Report {
-    /// `folder` is that of the files with tensors; `None` if these are not looked for.
+    /// Checks a file. A report of a mapped one lists all values, so that it does not keep the file.
     pub(crate) fn new(
-        bytes: ModelBytes,
-        options: &Options,
-        operators: Arc<Operators>,
-        name: String,
-        folder: Option<PathBuf>,
-        targets: &[Target],
+        file: File,
+        plan: Arc<Plan>,
+        side: SideFiles<'_>,
+        is_mapped: bool,
         keep: Keep,
     ) -> PyResult<Self> {
-        let Some(folder) = folder else {
-            return Self::with(bytes, options, operators, name, targets, keep, |_| {});
-        };
-        let tensors = Arc::new(SmallTensors::new(folder.clone()));
-        let options = &Options { side_data: Some(tensors.clone()), ..options.clone() };
-        let report = Self::with(bytes, options, operators, name, targets, keep, |solved| {
-            typeloom_io::files::report_missing(solved, Some(&folder));
-        });
-        // A program can have many reports.
-        tensors.close();
-        report
-    }
-
-    /// `look` reports the tensors whose data is in a file that cannot be used.
-    pub(crate) fn with(
-        bytes: ModelBytes,
-        options: &Options,
-        operators: Arc<Operators>,
-        name: String,
-        targets: &[Target],
-        keep: Keep,
-        look: impl FnOnce(&mut typeloom_solver::model::Checked<'_>),
-    ) -> PyResult<Self> {
-        let is_mapped = bytes.is_mapped();
-        let solved = Solved::try_new(Owned { bytes, operators }, |owned| {
-            check_with(&owned.bytes, options, &owned.operators)
+        let name = file.name.clone();
+        let mut findings = Findings::default();
+        let solved = Solved::try_new(Owned { file, plan }, |owned| {
+            let examined = owned.plan.check(&owned.file, side).map_err(|error| Some(project_error(error)))?;
+            findings = examined.findings;
+            examined.checked.ok_or(None)
         });
         let mut solved = match solved {
             Ok(solved) => solved,
-            Err(error) => return Ok(Self::refused(name, problem(&error)?)),
+            // The file is not a model, which is its only problem.
+            Err(None) => return Ok(Self::of(name, &findings, listed(Vec::new()), Vec::new(), None)),
+            Err(Some(error)) => return Err(error),
         };
-        let found = solved.with_dependent_mut(|owned, checked| {
-            look(checked.solved());
-            let counts = checked.coverage();
-            let coverage = [
+        let (conditions, interface) = solved.with_dependent_mut(|owned, checked| {
+            // A model with errors has no interface.
+            let interface = match keep {
+                Keep::Interface if checked.is_ok() => Some(bundle_of(&owned.file, checked)),
+                Keep::Interface | Keep::Nothing => None,
+            };
+            (checked.preconditions(), interface)
+        });
+        let values = if is_mapped {
+            listed(solved.with_dependent_mut(|_, checked| checked.values()))
+        } else {
+            Values::Solved(Box::new(solved))
+        };
+        Ok(Self::of(name, &findings, values, conditions, interface.transpose()?))
+    }
+
+    fn of(
+        name: String,
+        findings: &Findings,
+        values: Values,
+        conditions: Vec<String>,
+        interface: Option<Bytes>,
+    ) -> Self {
+        let counts = findings.coverage;
+        Self {
+            name,
+            diagnostics: findings.to_vec(),
+            targets: findings.targets().map(|target| target.map(Target::name)).collect(),
+            values: Mutex::new(values),
+            conditions,
+            coverage: [
                 counts.values,
                 counts.typed,
                 counts.unknown_extents,
                 counts.unknown_rank,
                 counts.assumed,
                 counts.open_conditions,
-            ];
-            let mut diagnostics = checked.diagnostics();
-            // A model with errors has no interface.
-            let interface = match keep {
-                Keep::Interface if checked.is_ok() => Some(bundle_of(&owned.bytes, checked)),
-                Keep::Interface | Keep::Nothing => None,
-            };
-            let mut verdicts = Vec::with_capacity(targets.len());
-            for target in targets {
-                let verdict = target.check(checked)?;
-                let (outcome, count) = (verdict.outcome, verdict.diagnostics.len());
-                verdicts.push(Verdict { target: target.name(), outcome, diagnostics: count });
-                diagnostics.extend(verdict.diagnostics);
-            }
-            Ok((diagnostics, checked.preconditions(), coverage, verdicts, interface))
-        });
-        let (diagnostics, conditions, coverage, verdicts, interface) = match found {
-            Ok(found) => found,
-            Err(error) => return Ok(Self::refused(name, problem(&error)?)),
-        };
-        let values = if is_mapped {
-            listed(solved.with_dependent_mut(|_, checked| checked.values()))
-        } else {
-            Values::Solved(Box::new(solved))
-        };
-        let (values, interface, against) = (Mutex::new(values), interface.transpose()?, OnceLock::new());
-        Ok(Self { name, diagnostics, values, conditions, coverage, verdicts, interface, against })
-    }
-
-    /// The report of a file that is not a model.
-    fn refused(name: String, problem: Diagnostic) -> Self {
-        Self {
-            name,
-            diagnostics: vec![problem],
-            values: Mutex::new(listed(Vec::new())),
-            conditions: Vec::new(),
-            coverage: [0; 6],
-            verdicts: Vec::new(),
-            interface: None,
+            ],
+            verdicts: findings.verdicts.iter().map(|it| (it.target.name(), it.outcome)).collect(),
+            excepted: findings.excepted.codes.iter().map(|(code, count)| (code.name(), *count)).collect(),
+            interface,
             against: OnceLock::new(),
         }
     }
@@ -269,10 +238,10 @@ impl Report {
     /// Those of a target have its name as `target`. The differences from a version are the last ones.
     fn diagnostics<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let mut found = convert::diagnostics(py, &self.name, &self.diagnostics)?;
-        let names = self.verdicts.iter().flat_map(|it| std::iter::repeat_n(it.target, it.diagnostics));
-        let names: Vec<&str> = names.collect();
-        for (diagnostic, name) in found.iter().rev().zip(names.iter().rev()) {
-            diagnostic.set_item("target", name)?;
+        for (diagnostic, target) in found.iter().zip(&self.targets) {
+            if let Some(name) = target {
+                diagnostic.set_item("target", name)?;
+            }
         }
         for difference in self.differences() {
             found.push(convert::json(py, &problem_of(&self.name, difference))?);
@@ -287,7 +256,13 @@ impl Report {
             Outcome::Rejected => "rejected",
             Outcome::Undecided => "undecided",
         };
-        self.verdicts.iter().map(|verdict| (verdict.target, outcome(verdict.outcome))).collect()
+        self.verdicts.iter().map(|(name, verdict)| (*name, outcome(*verdict))).collect()
+    }
+
+    /// The number of problems of each code that the model excepts.
+    #[getter]
+    fn excepted(&self) -> Vec<(&'static str, usize)> {
+        self.excepted.clone()
     }
 
     /// The diagnostics as the command prints them.
@@ -360,26 +335,9 @@ fn problem_of(file: &str, difference: &Difference) -> Value {
 }
 
 /// The interfaces of a model without errors, or those that a compiled model records, as a bundle.
-pub(crate) fn bundle_of(bytes: &[u8], checked: &mut Checked<'_>) -> PyResult<Bytes> {
-    let exported = match recorded(bytes)? {
-        Some(recorded) => recorded,
-        None => vec![Exported::new(MAIN, checked.interface()).map_err(core_error)?],
-    };
-    bundle(&exported)
-}
-
-/// The interfaces that a compiled model records; `None` for another model.
-pub(crate) fn recorded(bytes: &[u8]) -> PyResult<Option<Vec<Exported>>> {
-    let recorded = Recorded::read(bytes).map_err(core_error)?;
-    Ok(recorded.map(|mut recorded| {
-        recorded.main.label = MAIN.to_owned();
-        recorded.exports().cloned().collect()
-    }))
-}
-
-/// Interfaces as a bundle.
-pub(crate) fn bundle(exported: &[Exported]) -> PyResult<Bytes> {
-    Ok(export_interfaces(exported).map_err(core_error)?.into_bytes().into())
+fn bundle_of(file: &File, checked: &mut Checked<'_>) -> PyResult<Bytes> {
+    let interfaces = interfaces::of_checked(file, checked).map_err(project_error)?;
+    Ok(interfaces.bundle().map_err(core_error)?.into_bytes().into())
 }
 
 fn value_tuple<'py>(
@@ -406,10 +364,11 @@ pub(crate) fn explain(
     value: String,
 ) -> PyResult<(Py<PyAny>, String)> {
     let bytes = model.open()?;
-    let options = Options { trace: true, ..settings.options_of(&bytes) };
-    let operators = Arc::clone(&settings.operators);
+    let (file, mut plan) = (settings.file(&bytes, &name), Plan::clone(&settings.plan));
+    plan.options.trace = true;
     let explained = interruptible(py, bytes.len(), move || {
-        let mut checked = check_with(&bytes, &options, &operators).map_err(core_error)?;
+        let solved = plan.solve(&file, SideFiles::Unchecked).map_err(project_error)?;
+        let mut checked = solved.map_err(|problem| core_error(problem.message))?;
         let explanation = checked.explain(&value).ok_or_else(|| {
             let near = suggestion(&checked.solved().names_like(&value));
             core_error(format!("`{name}` has no value `{value}`{near}"))

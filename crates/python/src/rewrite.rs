@@ -4,24 +4,23 @@
 //! errors.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use typeloom::check::{Checked, Diagnostic, Options, Policy, check_with};
-use typeloom::module::Compiler;
-use typeloom::types::Dtype;
-use typeloom_compiler::unit::Coercion;
+use typeloom::check::{Diagnostic, Policy};
+use typeloom::module::{Coercion, Compiler};
+use typeloom_project::check::SideFiles;
+use typeloom_project::plan::Plan;
 use typeloom_report as report;
 use typeloom_rewrite::annotate::AnnotationForm;
-use typeloom_rewrite::coerce::{Preferences, repair};
+use typeloom_rewrite::coerce::Preferences;
 use typeloom_solver::diagnostic::Safety;
-use typeloom_solver::universe::Universe;
 
 use crate::convert;
-use crate::error::core_error;
+use crate::error::{core_error, project_error};
 use crate::interrupt::interruptible;
 use crate::model::Model;
-use crate::report::problem;
 use crate::settings::Settings;
 
 /// New bytes or `None`, and diagnostics as dictionaries.
@@ -65,18 +64,18 @@ pub(crate) fn annotate<'py>(
         other => return Err(core_error(format!("there is no form `{other}`"))),
     };
     let bytes = model.open()?;
-    let options = Options { functions: true, ..settings.options_of(&bytes) };
-    let operators = settings.operators.clone();
+    let (file, mut plan) = (settings.file(&bytes, name), Plan::clone(&settings.plan));
+    plan.options.functions = true;
     let result = interruptible(py, bytes.len(), move || -> PyResult<_> {
-        let mut checked: Checked<'_> = match check_with(&bytes, &options, &operators) {
+        let mut checked = match plan.solve(&file, SideFiles::Unchecked).map_err(project_error)? {
             Ok(checked) => checked,
-            Err(error) => return Ok(Err(vec![problem(&error)?])),
+            Err(problem) => return Ok(Err(vec![*problem])),
         };
         if !partial && !checked.is_ok() {
             return Ok(Err(checked.diagnostics()));
         }
         let annotated = typeloom_rewrite::annotate::annotate(checked.solved(), form).map_err(core_error)?;
-        Ok(Ok(changed(&bytes, annotated.file.pieces())))
+        Ok(Ok(changed(file.model(), annotated.file.pieces())))
     })??;
     rewritten(py, name, result)
 }
@@ -106,36 +105,15 @@ pub(crate) fn fix<'py>(
     unsafe_fixes: bool,
 ) -> PyResult<Fixed<'py>> {
     let applied = if unsafe_fixes { Safety::Unsafe } else { Safety::Safe };
-    let preferences = Preferences { policy: read_policy(policy)?, applied };
+    let preferences = Preferences { policy: Policy::parse(policy).map_err(core_error)?, applied };
     let bytes = model.open()?;
-    let (options, operators) = (settings.options_of(&bytes), settings.operators.clone());
-    let repair = interruptible(py, bytes.len(), move || {
-        repair(&bytes, &*operators, Universe::standard(), &options, preferences)
-    })?
-    .map_err(core_error)?;
+    let (model, plan) = (settings.file(&bytes, name), Arc::clone(&settings.plan));
+    let repair = interruptible(py, bytes.len(), move || plan.repair(&model, preferences))?;
+    let repair = repair.map_err(core_error)?;
     let text = format!("{}{}", report::repair::diff(name, name, &repair), report::repair::summary(&repair));
     let changes = convert::json(py, &report::repair::value(&repair))?;
     let file = repair.file.as_deref().map(|file| PyBytes::new(py, file));
     Ok((file, repair.is_ok, changes, text))
-}
-
-fn read_policy(text: &str) -> PyResult<Policy> {
-    Ok(match text {
-        "minority" => Policy::Minority,
-        "lossless" => Policy::Lossless,
-        "widest" => Policy::Widest,
-        "fewest" => Policy::Fewest,
-        other => {
-            let dtype = other
-                .strip_prefix("to=")
-                .and_then(|name| Dtype::ALL.into_iter().find(|dtype| dtype.onnx_name() == name));
-            Policy::To(dtype.ok_or_else(|| {
-                core_error(format!(
-                    "there is no policy `{other}`; there are minority, lossless, widest, fewest and to=TYPE"
-                ))
-            })?)
-        }
-    })
 }
 
 /// Runs the passes of the compiler on a model.

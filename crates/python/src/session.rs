@@ -1,20 +1,21 @@
 //! `Session`: runs checked models.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use typeloom::check::{Diagnostic, check_with};
+use typeloom::check::Diagnostic;
 use typeloom::run::host::Interrupt;
 use typeloom::run::{Port, RunLimits, Verify};
 use typeloom_io::files::SideFiles;
+use typeloom_project::check;
 
 use crate::array::{datum, object};
 use crate::convert;
-use crate::error::core_error;
+use crate::error::{core_error, project_error};
 use crate::interrupt::{interruptible, interruptible_by};
 use crate::model::Model;
-use crate::report::problem;
 use crate::settings::Settings;
 use crate::types::type_tuple;
 
@@ -49,22 +50,18 @@ impl Session {
     ) -> PyResult<(Option<Self>, Vec<Bound<'py, PyAny>>)> {
         let bytes = model.open()?;
         let size = bytes.len();
-        let (options, operators) = (settings.options_of(&bytes), settings.operators.clone());
-        let folder = settings.folder(&bytes);
+        let plan = Arc::clone(&settings.plan);
+        // Weights are used where they are: a session keeps the bytes, so those of a mapped file are copied.
+        let file = settings.file(&bytes, name);
+        let file = if bytes.is_mapped() { file.with_model(bytes.to_vec()) } else { file };
         let prepare = move || -> PyResult<Result<typeloom::run::Session, Vec<Diagnostic>>> {
-            // Weights are used where they are: a session keeps the bytes, so those of a mapped file are
-            // copied.
-            let file =
-                if bytes.is_mapped() { bytes.shared().to_vec().into() } else { bytes.shared().clone() };
-            let mut checked = match check_with(&file, &options, &operators) {
-                Ok(checked) => checked,
-                Err(error) => return Ok(Err(vec![problem(&error)?])),
-            };
-            typeloom_io::files::report_missing(checked.solved(), folder.as_deref());
-            if !checked.is_ok() {
-                return Ok(Err(checked.diagnostics()));
-            }
-            let side_files = SideFiles::new(folder.as_deref());
+            let file = plan.file_to_run(&file).unwrap_or(file);
+            let mut checked =
+                match plan.well_typed(&file, check::SideFiles::InFolder).map_err(project_error)? {
+                    Ok(checked) => checked,
+                    Err(diagnostics) => return Ok(Err(diagnostics)),
+                };
+            let side_files = SideFiles::new(file.folder());
             let read = |tensor: &_| side_files.read(tensor).map(|bytes| bytes.to_vec().into());
             let default = RunLimits::default();
             let limits = RunLimits {
@@ -73,7 +70,12 @@ impl Session {
                 work: max_work.unwrap_or(default.work),
                 ..default
             };
-            let session = typeloom::run::Session::of_checked_file(checked.solved(), &file, &read, limits);
+            let session = typeloom::run::Session::of_checked_file(
+                checked.solved(),
+                file.model().shared(),
+                &read,
+                limits,
+            );
             Ok(Ok(session.map_err(core_error)?))
         };
         Ok(match interruptible(py, size, prepare)?? {

@@ -4,23 +4,24 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use typeloom::check::{Mode, Options, Seed};
+use typeloom::check::Seed;
 use typeloom::targets::Target;
-use typeloom_io::files::SmallTensors;
+use typeloom_io::files::Bytes;
+use typeloom_project::check::SideFiles;
+use typeloom_project::file::File;
+use typeloom_project::plan::Plan;
+use typeloom_settings::effective::{SeedText, Settings as Effective, Sourced};
+use typeloom_settings::levels::{Level, Rule, Selector};
 
-use crate::error::core_error;
+use crate::error::{core_error, project_error};
 use crate::model::ModelBytes;
 use crate::operators::Operators;
 
 /// Options of a check with its operators.
 #[pyclass(frozen, module = "typeloom._core")]
 pub(crate) struct Settings {
-    pub(crate) options: Options,
-    pub(crate) operators: Arc<typeloom::check::Operators>,
-    pub(crate) targets: Vec<Target>,
-    /// Whether files with tensors are looked for.
-    pub(crate) external_data: bool,
-    /// Their folder; that of the model by default.
+    pub(crate) plan: Arc<Plan>,
+    /// The folder of files with tensors; that of the model by default.
     external_data_dir: Option<PathBuf>,
 }
 
@@ -29,7 +30,7 @@ impl Settings {
     #[new]
     #[pyo3(signature = (
         *, strict=true, seeds=Vec::new(), assume=Vec::new(), merge_symbols=false, operators=None, targets=Vec::new(),
-        external_data=true, external_data_dir=None
+        external_data=true, external_data_dir=None, severities=Vec::new(), inline=true
     ))]
     #[expect(clippy::too_many_arguments, reason = "the caller is one Python function with keyword arguments")]
     fn new(
@@ -41,28 +42,37 @@ impl Settings {
         targets: Vec<String>,
         external_data: bool,
         external_data_dir: Option<PathBuf>,
+        severities: Vec<(String, String)>,
+        inline: bool,
     ) -> PyResult<Self> {
-        let seed = |(name, ty): (String, String)| match Seed::parse(&ty) {
-            Ok(seed) => Ok((name, seed)),
-            Err(error) => Err(core_error(format!("`{ty}` is no type: {error}"))),
+        let seed = |(name, text): (String, String)| match Seed::parse(&text) {
+            Ok(seed) => Ok((name, Sourced::of_command_line(SeedText { text, seed }))),
+            Err(error) => Err(core_error(format!("`{text}` is no type: {error}"))),
         };
-        let seeds = seeds.into_iter().map(seed).collect::<PyResult<_>>()?;
-        let mode = if strict { Mode::Strict } else { Mode::Permissive };
-        let targets = targets.iter().map(|name| target(name)).collect::<PyResult<Vec<_>>>()?;
-        // Verdicts depend on the types inside functions.
-        let functions = !targets.is_empty();
-        let options = Options { mode, seeds, assume, merge_symbols, functions, ..Options::default() };
+        let rule = |(selector, level): (String, String)| {
+            let selector = Selector::parse(&selector).map_err(core_error)?;
+            let level = Level::from_name(&level).ok_or_else(|| {
+                core_error(format!("there is no level `{level}`; there are allow, warn and deny"))
+            })?;
+            Ok(Sourced::of_command_line(Rule { selector, level }))
+        };
+        let assume = assume.into_iter().map(|(symbol, dim)| (symbol, Sourced::of_command_line(dim)));
+        let settings = Effective {
+            severities: severities.into_iter().map(rule).collect::<PyResult<_>>()?,
+            seeds: seeds.into_iter().map(seed).collect::<PyResult<_>>()?,
+            assume: assume.collect(),
+            targets: targets.into_iter().map(Sourced::of_command_line).collect(),
+            permissive: Some(Sourced::of_command_line(!strict)),
+            merge_symbols: Some(Sourced::of_command_line(merge_symbols)),
+            inline: Some(Sourced::of_command_line(inline)),
+            external_data: Some(Sourced::of_command_line(external_data)),
+            ..Effective::default()
+        };
         let operators =
             operators.map_or_else(|| Arc::new(typeloom::check::Operators::standard()), |it| it.0.clone());
-        Ok(Self { options, operators, targets, external_data, external_data_dir })
+        let plan = Plan::new(settings, operators).map_err(project_error)?;
+        Ok(Self { plan: Arc::new(plan), external_data_dir })
     }
-}
-
-fn target(name: &str) -> PyResult<Target> {
-    Target::named(name).ok_or_else(|| {
-        let names: Vec<&str> = Target::all().map(Target::name).collect();
-        core_error(format!("there is no target `{name}`; there are {}", names.join(", ")))
-    })
 }
 
 /// The names of all targets, newest first.
@@ -72,17 +82,18 @@ pub(crate) fn targets() -> Vec<&'static str> {
 }
 
 impl Settings {
-    /// The folder of the files with tensors of a model; `None` if these are not looked for.
-    pub(crate) fn folder(&self, model: &ModelBytes) -> Option<PathBuf> {
-        if !self.external_data {
-            return None;
+    /// A model as a file of the project, with its name in texts.
+    pub(crate) fn file(&self, model: &ModelBytes, name: &str) -> File {
+        let file = File::new(name.to_owned(), model.path(), Bytes::Read(model.shared().clone()));
+        match &self.external_data_dir {
+            Some(folder) => file.in_folder(folder.clone()),
+            None => file,
         }
-        self.external_data_dir.clone().or_else(|| model.folder())
     }
+}
 
-    /// The options for a model, whose small tensors in other files are read.
-    pub(crate) fn options_of(&self, model: &ModelBytes) -> Options {
-        let side_data = self.folder(model).map(|folder| Arc::new(SmallTensors::new(folder)) as _);
-        Options { side_data, ..self.options.clone() }
-    }
+/// The place of the files with tensors, for a report: a model in memory has no folder, so nothing is looked
+/// for.
+pub(crate) fn side_files(file: &File) -> SideFiles<'static> {
+    if file.folder().is_some() { SideFiles::InFolder } else { SideFiles::Unchecked }
 }

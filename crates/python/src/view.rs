@@ -1,16 +1,15 @@
 //! `view`: the graph of a model as a page for browsers.
 
 use pyo3::prelude::*;
-use typeloom::check::{Color, Diagnostic, Options, check_with};
-use typeloom_report::human;
+use typeloom::check::Diagnostic;
 use typeloom_view::page::{self, Delivery};
 use typeloom_view::scene::{self, Scene};
 
 use crate::convert;
+use crate::error::project_error;
 use crate::interrupt::interruptible;
 use crate::model::Model;
-use crate::report::problem;
-use crate::settings::Settings;
+use crate::settings::{Settings, side_files};
 
 /// A page, the number of nodes of its model, of its errors, and of changes from an old model.
 type View = (String, usize, usize, Option<usize>);
@@ -60,17 +59,9 @@ fn scene_of(
     name: &str,
 ) -> PyResult<Result<Scene, Vec<Diagnostic>>> {
     let bytes = model.open()?;
-    let options = Options { functions: true, trace: true, ..settings.options_of(&bytes) };
-    let (operators, file) = (settings.operators.clone(), name.to_owned());
+    let (plan, file) = (settings.plan.for_pages(), settings.file(&bytes, name));
     interruptible(py, bytes.len(), move || -> PyResult<Result<Scene, Vec<Diagnostic>>> {
-        let mut checked = match check_with(&bytes, &options, &operators) {
-            Ok(checked) => checked,
-            Err(error) => return Ok(Err(vec![problem(&error)?])),
-        };
-        let diagnostics = checked.diagnostics();
-        let mut scene = scene::scene(checked.solved(), &diagnostics);
-        scene.about.title.clone_from(&file);
-        scene.set_reports(diagnostics.iter().map(|it| human::diagnostic(&file, it, Color::Never)));
-        Ok(Ok(scene))
+        let mut examined = plan.check(&file, side_files(&file)).map_err(project_error)?;
+        Ok(examined.scene(&file).ok_or_else(|| examined.findings.to_vec()))
     })?
 }

@@ -67,7 +67,7 @@ use write::write;
 pub use cast_operator::{NewNode, cast};
 pub use loss::{LossKind, LossOfKind, TensorLoss};
 pub use number_format::keeps_values;
-pub use policy::Policy;
+pub use policy::{Policy, PolicyError};
 pub use write::WriteError;
 
 /// The maximum number of rounds. Where a rule reads an element type, a conversion can reveal another error.

@@ -210,13 +210,21 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Removes the known diagnostics of a file. Returns their number.
-    pub fn remove_known(&mut self, file: &str, diagnostics: &mut Vec<Diagnostic>) -> usize {
+    /// Removes the known diagnostics of a file from the lists that contain all of them. Returns their number.
+    pub fn remove_known<'d>(
+        &mut self,
+        file: &str,
+        lists: impl IntoIterator<Item = &'d mut Vec<Diagnostic>>,
+    ) -> usize {
         let mut own = self.owned.remove(file).unwrap_or_default();
-        let before = diagnostics.len();
-        diagnostics.retain(|diagnostic| !take(&mut own, &mut self.unowned, &Fingerprint::all(diagnostic)));
+        let mut known = 0;
+        for list in lists {
+            let before = list.len();
+            list.retain(|diagnostic| !take(&mut own, &mut self.unowned, &Fingerprint::all(diagnostic)));
+            known += before - list.len();
+        }
         self.fixed += own.values().sum::<usize>();
-        before - diagnostics.len()
+        known
     }
 
     /// The number of entries that no longer occur: those of compared files and those of files that no longer

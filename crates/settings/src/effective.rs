@@ -123,6 +123,13 @@ impl Settings {
         replace(&mut self.registry, registry);
     }
 
+    /// The settings of the solver, for commands that use a model and report only why they cannot.
+    #[must_use]
+    pub fn of_solver(self) -> Self {
+        let Self { seeds, assume, ops, permissive, merge_symbols, .. } = self;
+        Self { seeds, assume, ops, permissive, merge_symbols, ..Self::default() }
+    }
+
     /// The severities.
     #[must_use]
     pub fn levels(&self) -> Levels {

@@ -1,10 +1,11 @@
-//! Shared by the tests of the workspace: the number of cases that a test takes, random numbers, and the
-//! runner of the documents in `spec/` (feature `spec`).
+//! Shared by the tests of the workspace: the number of cases that a test takes, random numbers, recorded models,
+//! and the runner of the documents in `spec/` (feature `spec`).
 //!
 //! A test takes all its cases with `TYPELOOM_TESTS=all`, which `.ci/long` sets, and a part of them otherwise.
 //! A plain run is a quick check during development: a test that takes seconds with all cases takes a tenth to
 //! a fifth of them. What it asserts about the number of cases of a kind holds for both runs.
 
+pub mod recorded;
 #[cfg(feature = "spec")]
 pub mod spec;
 

@@ -7,7 +7,6 @@ mod against;
 mod against;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::num::NonZeroUsize;
@@ -16,37 +15,34 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 
+use typeloom::targets::Outcome as Verdict;
 use typeloom_onnx::text::escape;
+use typeloom_project::baselines::{BaselineMode, Baselines};
+use typeloom_project::findings::Findings;
+use typeloom_project::plan::Plan;
+use typeloom_project::settings::Resolver;
 use typeloom_report::list::{Checked, Content, FileReport, ListedFiles, TargetOutcome, TargetVerdict};
 use typeloom_settings::effective::{Settings, Sourced};
-use typeloom_settings::exceptions::{Excepted, Exceptions};
-use typeloom_solver::diagnostic::{Diagnostic, MAX_LISTED};
-use typeloom_solver::model::{self, Coverage};
-use typeloom_targets::{Outcome as Verdict, Target};
 
 use against::Against;
 
 use crate::args::CheckArgs;
 use crate::barrier;
-use crate::baselines::{BaselineMode, Baselines};
+use crate::baselines;
 use crate::exit::Outcome;
-use crate::input::Source;
+use crate::input::{Source, read};
 use crate::interrupt::Interrupt;
 use crate::ordered::{Next, Pool};
 use crate::output::{complain, note};
 use crate::progress::{ProgressBar, progress};
 use crate::reports::Reports;
-use crate::settings::{Plan, Resolver};
+use crate::settings::{self, current, model_of};
 use crate::sources::{Sources, sources};
 use crate::worker::{self, Worker};
 
-/// The problems of one file.
+/// The problems of one file, and its comparison with a version.
 struct Found {
-    diagnostics: Vec<Diagnostic>,
-    coverage: Coverage,
-    excepted: Excepted,
-    known: usize,
-    targets: Vec<TargetVerdict>,
+    findings: Findings,
     against: Option<against::Result>,
 }
 
@@ -74,12 +70,14 @@ thread_local! {
 
 /// The command; `arguments` are those of the process.
 pub(crate) fn run(args: &CheckArgs, arguments: &[OsString]) -> anyhow::Result<Outcome> {
-    let mut settings = Resolver::new(&args.solve, command_line(args))?.excluding(&args.inputs.exclude)?;
+    let settings = settings::resolver(&args.solve, command_line(args))?;
+    let mut settings = settings::excluding(settings, &args.inputs.exclude)?;
     if let Some(limit) = args.max_memory.filter(|_| worker::is_worker()) {
         worker::work(limit, |source| {
             // This process reports nothing.
-            let _ =
-                settings.plan(source).and_then(|plan| guarded(source, &plan, &Barrier::default()).map(drop));
+            if let Ok(plan) = settings.plan(source) {
+                let _ = guarded(source, &plan, &Barrier::default());
+            }
         })?;
         return Ok(Outcome::Typed);
     }
@@ -96,7 +94,8 @@ pub(crate) fn run(args: &CheckArgs, arguments: &[OsString]) -> anyhow::Result<Ou
     };
     let reports = Reports::open(&args.report, args.color, listed)?;
     let is_terminal = std::io::stdout().is_terminal();
-    let mut run = Run { mode, baselines: Baselines::new(mode), reports, progress, is_terminal };
+    let mut run =
+        Run { mode, baselines: Baselines::new(mode, current(), read), reports, progress, is_terminal };
     let interrupt;
     let ended = if is_alone {
         // A signal ends the process: nothing has been reported that a summary could follow.
@@ -177,7 +176,7 @@ impl Run {
                     match settings.plan(&source) {
                         Ok(plan) => batch.push((source, plan)),
                         Err(error) => {
-                            failed = Some(error);
+                            failed = Some(error.into());
                             break;
                         }
                     }
@@ -223,7 +222,7 @@ impl Run {
             Ok(mut found) => {
                 match &plan.settings.baseline {
                     Some(path) => {
-                        found.known = self.baselines.apply(&path.value, &source, &mut found.diagnostics)?;
+                        self.baselines.apply(&path.value, model_of(&source), &mut found.findings)?;
                     }
                     None if self.mode == BaselineMode::Update => {
                         bail!(
@@ -239,17 +238,18 @@ impl Run {
                 Err(escape(&format!("{error:#}")).into_owned())
             }
         };
+        let diagnostics = found.as_ref().map(|found| found.findings.to_vec()).unwrap_or_default();
         let content = match &found {
-            Ok(Found { diagnostics, coverage, excepted, known, targets, against }) => {
+            Ok(Found { findings, against }) => {
                 let max = plan.settings.max_problems.as_ref().map_or(usize::MAX, |max| max.value);
                 Content::Checked(Checked {
-                    diagnostics,
+                    diagnostics: &diagnostics,
                     shown: max.min(diagnostics.len()),
-                    known: *known,
-                    excepted: excepted.codes.clone(),
-                    unknown_exceptions: excepted.unknown.clone(),
-                    coverage: *coverage,
-                    targets: targets.clone(),
+                    known: findings.known,
+                    excepted: findings.excepted.codes.clone(),
+                    unknown_exceptions: findings.excepted.unknown.clone(),
+                    coverage: findings.coverage,
+                    targets: verdicts(findings),
                     against: against.as_ref().map(against::Result::report),
                 })
             }
@@ -264,7 +264,7 @@ impl Run {
         self.reports.totals.fixed = self.baselines.fixed();
         let totals = self.reports.totals;
         self.reports.finish()?;
-        self.baselines.finish()?;
+        baselines::write(self.baselines)?;
         Ok(match totals.unusable {
             0 if totals.errors == 0 => Outcome::Typed,
             0 => Outcome::Problems,
@@ -314,69 +314,26 @@ fn guarded(source: &Source, plan: &Plan, barrier: &Barrier) -> anyhow::Result<Fo
 }
 
 fn check(source: &Source, plan: &Plan, against: Option<&Against>) -> anyhow::Result<Found> {
-    let Plan { settings, levels, checker, targets } = plan;
-    let is_on = |flag: &Option<Sourced<bool>>| flag.as_ref().is_none_or(|flag| flag.value);
-    let read = source.read()?;
-    let mut checked = match &read {
-        Ok(bytes) => checker.check(source, bytes)?,
-        Err(problem) => Err(Diagnostic::clone(problem)),
-    };
-    let bytes = read.as_deref().unwrap_or_default();
-    let mut coverage = Coverage::default();
-    if let Ok(checked) = &mut checked {
-        if is_on(&settings.external_data) {
-            typeloom_io::files::report_missing_by(checked, |location| {
-                source.record_side_file(location);
-                typeloom_io::files::size(source.folder(), location)
-            });
-        }
-        coverage = checked.coverage();
-    }
-    let mut diagnostics = checker.diagnose(bytes, &mut checked);
-    // The last one of a list that was cut states how many follow, which may be of any code, so it is not
-    // removed.
-    let cut = if diagnostics.len() >= MAX_LISTED { diagnostics.pop() } else { None };
-    let targets = match &mut checked {
-        Ok(checked) => verdicts(checked, targets, &mut diagnostics),
-        Err(_) => Vec::new(),
-    };
-    levels.apply(&mut diagnostics);
-    let mut excepted = Excepted { codes: BTreeMap::new(), unknown: Vec::new() };
-    if is_on(&settings.inline)
-        && !diagnostics.is_empty()
-        && let Some(model) = checked.as_ref().ok().and_then(|checked| checked.model())
-    {
-        excepted = Exceptions::of_model(model).apply(&mut diagnostics);
-    }
-    diagnostics.extend(cut);
+    let file = source.read()?;
+    let mut examined = source.with_side_files(|side| plan.check(&file, side))?;
     // A model with errors has no interface.
-    let against = match (&mut checked, against) {
-        (Ok(checked), Some(against)) if checked.is_ok() => Some(against.compare(source, bytes, checked)?),
+    let against = match (&mut examined.checked, against) {
+        (Some(checked), Some(against)) if checked.is_ok() => Some(against.compare(&file, checked)?),
         (_, _) => None,
     };
-    Ok(Found { diagnostics, coverage, excepted, known: 0, targets, against })
+    Ok(Found { findings: examined.findings, against })
 }
 
-/// The verdict of each target. Its reasons follow the diagnostics of the model. A model with errors of its
-/// own runs nowhere, so for such a model only rejections are listed.
-fn verdicts(
-    checked: &mut model::Checked<'_>,
-    targets: &[&'static Target],
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Vec<TargetVerdict> {
-    let is_valid = !diagnostics.iter().any(Diagnostic::is_error);
-    let mut verdicts = Vec::new();
-    for target in targets {
-        let verdict = target.check(checked);
-        let outcome = match verdict.outcome() {
-            Verdict::Runs => TargetOutcome::Runs,
-            Verdict::Rejected => TargetOutcome::Rejected,
-            Verdict::Undecided => TargetOutcome::Undecided,
-        };
-        if is_valid || outcome == TargetOutcome::Rejected {
-            verdicts.push(TargetVerdict { target: target.name().to_owned(), outcome });
-            diagnostics.extend(verdict.diagnostics(target.name(), checked));
-        }
-    }
+/// The verdicts that are reported. A model with errors of its own runs nowhere, so for such a model only
+/// rejections are listed.
+fn verdicts(findings: &Findings) -> Vec<TargetVerdict> {
+    let outcome = |verdict| match verdict {
+        Verdict::Runs => TargetOutcome::Runs,
+        Verdict::Rejected => TargetOutcome::Rejected,
+        Verdict::Undecided => TargetOutcome::Undecided,
+    };
+    let verdicts = findings.verdicts.iter().filter(|it| findings.is_valid || it.outcome == Verdict::Rejected);
     verdicts
+        .map(|it| TargetVerdict { target: it.target.name().to_owned(), outcome: outcome(it.outcome) })
+        .collect()
 }

@@ -20,7 +20,7 @@ use crate::target::Target;
 
 pub(crate) fn run(args: &CompileArgs) -> anyhow::Result<Outcome> {
     let source = input::source(&args.file);
-    let bytes = source.open()?;
+    let file = source.open()?;
     let mut compiler = Compiler::new().with_coercion(match args.cast {
         CastPolicy::Never => Coercion::Never,
         CastPolicy::Lossless => Coercion::Lossless,
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &CompileArgs) -> anyhow::Result<Outcome> {
     if let (Some(_), Some(pass)) = (&view, args.after.last()) {
         compiler = compiler.with_pass_after(pass, kept.clone());
     }
-    let artifact = match compiler.compile(&bytes[..]) {
+    let artifact = match compiler.compile(&file.model()[..]) {
         Ok(artifact) => artifact,
         Err(error) => {
             let diagnostics = error.diagnostics();
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &CompileArgs) -> anyhow::Result<Outcome> {
     }
     if let Some(page) = &view {
         let model = kept.0.borrow_mut().take().unwrap_or_default();
-        scenes::write_changes(&SolveArgs::default(), &source, [&bytes, &model], page, None)?;
+        scenes::write_changes(&SolveArgs::default(), &source, [&file, &file.with_model(model)], page, None)?;
     }
     Ok(Outcome::Typed)
 }

@@ -7,11 +7,11 @@ use crate::args::ConfigArgs;
 use crate::exit::Outcome;
 use crate::input;
 use crate::output::{MAX_COLUMN, write};
-use crate::settings::Resolver;
+use crate::settings;
 
 pub(crate) fn run(args: &ConfigArgs) -> anyhow::Result<Outcome> {
     let command_line = Settings { severities: args.levels.settings(), ..Settings::default() };
-    let mut resolver = Resolver::new(&args.solve, command_line)?.excluding(&args.exclude)?;
+    let mut resolver = settings::excluding(settings::resolver(&args.solve, command_line)?, &args.exclude)?;
     let source = input::source(&args.file);
     let found = resolver.find(&source)?;
     let settings = resolver.settings(&source)?;

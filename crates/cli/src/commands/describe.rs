@@ -7,18 +7,18 @@ use serde_json::json;
 use typeloom_interface::bundle::export_interfaces;
 use typeloom_onnx::text::escape;
 use typeloom_pool::Pool;
+use typeloom_project::interfaces::{self, Content};
 use typeloom_report as report;
 
 use crate::args::{DescribeArgs, TextFormat};
 use crate::exit::Outcome;
 use crate::input;
-use crate::interfaces::{self, Content};
 use crate::output::{refuse, write};
 use crate::target::export;
 
 pub(crate) fn run(args: &DescribeArgs) -> anyhow::Result<Outcome> {
     let source = input::source(&args.file);
-    let interfaces = match interfaces::read(&source, &crate::settings::checker(&args.solve, &source)?)? {
+    let interfaces = match interfaces::read(&source.open()?, &crate::settings::plan(&args.solve, &source)?)? {
         Ok(Content::Interfaces(interfaces)) if args.contract.format.is_some() => {
             return contract::run(args, &source, &interfaces);
         }

@@ -9,6 +9,8 @@ use typeloom_interface::PortIdentity;
 use typeloom_interface::exports::{ExportChanges, ExportsComparison, Incomparable};
 use typeloom_onnx::text::escape;
 use typeloom_pool::compat::Direction;
+use typeloom_project::interfaces::{self, Content};
+use typeloom_project::settings::Resolver;
 use typeloom_report as report;
 use typeloom_report::list::{Compared, Content as Reported, FileReport, ListedFiles};
 use typeloom_settings::effective::Settings;
@@ -17,13 +19,13 @@ use crate::args::{Color, DiffArgs, DiffMode};
 use crate::barrier;
 use crate::exit::Outcome;
 use crate::input::{Source, source};
-use crate::interfaces::{self, Content};
 use crate::output::{complain, note};
 use crate::reports::Reports;
-use crate::settings::Resolver;
+use crate::settings;
 
 pub(crate) fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
-    let mut settings = Resolver::new(&args.solve, Settings::default())?.excluding(&args.exclude)?;
+    let settings = settings::resolver(&args.solve, Settings::default())?;
+    let mut settings = settings::excluding(settings, &args.exclude)?;
     let mut reports = Reports::open(&args.report, Color::Never, ListedFiles::All)?;
     let (old, new) = (source(&args.old), source(&args.new));
     let is_folder = |source: &Source| source.path().is_some_and(std::path::Path::is_dir);
@@ -102,7 +104,7 @@ fn pair(args: &DiffArgs, old: &Source, new: &Source, settings: &mut Resolver) ->
 /// The content of a file. A file with errors cannot be compared.
 fn read(source: &Source, settings: &mut Resolver) -> anyhow::Result<Content> {
     let file = &source.name;
-    interfaces::read(source, &settings.plan(source)?.checker)?.or_else(|diagnostics| {
+    interfaces::read(&source.open()?, &*settings.plan(source)?)?.or_else(|diagnostics| {
         let first = diagnostics.first().map(|diagnostic| report::concise::diagnostic(file, diagnostic));
         bail!("`{file}` is not well typed, see `typeloom check`: {}", first.unwrap_or_default().trim_end())
     })

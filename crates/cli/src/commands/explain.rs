@@ -1,17 +1,18 @@
 //! `typeloom explain CODE`, `typeloom explain FILE VALUE` and `typeloom explain --list`.
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
+use typeloom_project::check::SideFiles;
 use typeloom_report as report;
 use typeloom_settings::effective::Settings;
 use typeloom_solver::diagnostic::text::suggestion;
-use typeloom_solver::diagnostic::{Code, Group, explain_value};
+use typeloom_solver::diagnostic::{Code, Group};
 use typeloom_solver::suggest::nearest;
 
 use crate::args::{Color, ExplainArgs};
 use crate::exit::Outcome;
 
 use crate::output::write;
-use crate::settings::{Resolver, checker};
+use crate::settings::{plan, resolver};
 use crate::sources::sources;
 
 pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Outcome> {
@@ -47,18 +48,20 @@ fn explain_code(name: &str) -> anyhow::Result<Outcome> {
 }
 
 fn explain_type(args: &ExplainArgs, subject: &str, value: &str) -> anyhow::Result<Outcome> {
-    let sources = sources(&[subject.to_owned()], &mut Resolver::new(&args.solve, Settings::default())?)?;
+    let sources = sources(&[subject.to_owned()], &mut resolver(&args.solve, Settings::default())?)?;
     let mut sources = sources.iter();
     let (Some(source), None) = (sources.next(), sources.next()) else {
         bail!("`{subject}` is not one model");
     };
-    let mut checker = checker(&args.solve, &source)?;
-    checker.options.trace = true;
-    let bytes = source.open()?;
-    let mut checked =
-        checker.check_bytes(&source, &bytes).with_context(|| format!("cannot check `{}`", source.name))?;
-    let Some(explanation) = explain_value(&mut checked, value) else {
-        let near = suggestion(&checked.names_like(value));
+    let mut plan = plan(&args.solve, &source)?;
+    plan.options.trace = true;
+    let file = source.open()?;
+    let mut checked = match plan.solve(&file, SideFiles::Unchecked)? {
+        Ok(checked) => checked,
+        Err(problem) => bail!("cannot check `{}`: {}", source.name, problem.message),
+    };
+    let Some(explanation) = checked.explain(value) else {
+        let near = suggestion(&checked.solved().names_like(value));
         bail!("`{}` has no value `{value}`{near}", source.name);
     };
     write(&report::human::explanation(&source.name, &explanation, Color::Auto.paint()))?;

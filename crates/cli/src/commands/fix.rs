@@ -4,15 +4,16 @@
 
 use anyhow::bail;
 use serde_json::Value;
+use typeloom_project::check::problem;
+use typeloom_project::file::File;
+use typeloom_project::plan::Plan;
 use typeloom_report as report;
 use typeloom_rewrite::coerce::{Policy, Preferences, Repair, RepairError};
 use typeloom_solver::diagnostic::{Code, Diagnostic, Safety};
-use typeloom_solver::elem::Elem;
-use typeloom_solver::universe::Universe;
 
 use crate::args::{FixArgs, TextFormat};
 use crate::exit::Outcome;
-use crate::input::{self, Checker, Source};
+use crate::input::{self, Source};
 use crate::output::write;
 use crate::scenes;
 use crate::target::Target;
@@ -21,30 +22,33 @@ pub(crate) fn run(args: &FixArgs) -> anyhow::Result<Outcome> {
     let source = input::source(&args.file);
     let target = if args.dry_run { None } else { Some(Target::of(&args.target, &source)?) };
     let view = scenes::target(args.view.as_deref(), target.as_ref())?;
-    let bytes = source.open()?;
-    let checker = crate::settings::checker(&args.solve, &source)?;
+    let file = source.open()?;
+    let plan = crate::settings::plan(&args.solve, &source)?;
     let applied = if args.unsafe_fixes { Safety::Unsafe } else { Safety::Safe };
-    let preferences = Preferences { policy: policy(&args.policy)?, applied };
-    let repair = match checker.repair(&source, &bytes, preferences) {
+    let preferences = Preferences { policy: Policy::parse(&args.policy)?, applied };
+    let repair = match plan.repair(&file, preferences) {
         Ok(repair) => repair,
         Err(RepairError::Check(error)) => {
-            let problem = input::problem(&source, error)?;
+            let problem = problem(&file, error)?;
             return refuse(args, &source, &Repair::default(), &[problem], "it cannot be checked");
         }
         Err(error) => bail!("cannot change `{}`: {error}", source.name),
     };
     if !repair.is_ok {
-        return incomplete(args, &source, &bytes, &checker, [target.as_ref(), view.as_ref()], &repair);
+        return incomplete(args, &source, &file, &plan, [target.as_ref(), view.as_ref()], &repair);
     }
     if let Some(target) = &target {
         match &repair.file {
-            Some(file) => target.write(file)?,
-            None => target.write_changed(&bytes, &[std::borrow::Cow::Borrowed(&bytes[..])])?,
+            Some(model) => target.write(model)?,
+            None => {
+                let model = file.model();
+                target.write_changed(model, &[std::borrow::Cow::Borrowed(&model[..])])?;
+            }
         }
     }
     announce(args, &source, target.as_ref(), &repair, &[], "")?;
-    let new = repair.file.as_deref().unwrap_or(&bytes);
-    show(args, &source, [&bytes, new], [target.as_ref(), view.as_ref()])?;
+    let new = repair.file.map(|model| file.with_model(model));
+    show(args, &source, [&file, new.as_ref().unwrap_or(&file)], [target.as_ref(), view.as_ref()])?;
     Ok(Outcome::Typed)
 }
 
@@ -52,7 +56,7 @@ pub(crate) fn run(args: &FixArgs) -> anyhow::Result<Outcome> {
 fn show(
     args: &FixArgs,
     source: &Source,
-    models: [&[u8]; 2],
+    models: [&File; 2],
     [target, view]: [Option<&Target>; 2],
 ) -> anyhow::Result<()> {
     match view {
@@ -89,43 +93,23 @@ fn announce(
     })
 }
 
-/// `lossless`, `widest`, `fewest`, or `to=TYPE`.
-fn policy(text: &str) -> anyhow::Result<Policy> {
-    match text {
-        "minority" => return Ok(Policy::Minority),
-        "lossless" => return Ok(Policy::Lossless),
-        "widest" => return Ok(Policy::Widest),
-        "fewest" => return Ok(Policy::Fewest),
-        _ => {}
-    }
-    let Some(name) = text.strip_prefix("to=") else {
-        bail!("there is no policy `{text}`; there are minority, lossless, widest, fewest and to=TYPE");
-    };
-    match Universe::standard().elem_named(name).and_then(Elem::dtype) {
-        Some(dtype) => Ok(Policy::To(dtype)),
-        None => bail!("`{name}` is not an element type"),
-    }
-}
-
 /// A repair after which errors remain: written if the arguments request it.
 fn incomplete(
     args: &FixArgs,
     source: &Source,
-    bytes: &[u8],
-    checker: &Checker,
+    file: &File,
+    plan: &Plan,
     [target, view]: [Option<&Target>; 2],
     repair: &Repair,
 ) -> anyhow::Result<Outcome> {
-    let remaining = |bytes: &[u8]| -> anyhow::Result<Vec<Diagnostic>> {
-        Ok(checker.diagnose(bytes, &mut checker.check(source, bytes)?))
-    };
-    let before = remaining(bytes)?;
-    let after = match repair.file.as_deref() {
-        Some(file) => Some((file, remaining(file)?)),
+    let before = plan.problems(file)?;
+    let repaired = repair.file.as_ref().map(|model| file.with_model(model.clone()));
+    let after = match &repaired {
+        Some(repaired) => Some((repaired, plan.problems(repaired)?)),
         None => None,
     };
     let errors = |left: &[Diagnostic]| left.iter().filter(|diagnostic| diagnostic.is_error()).count();
-    let Some((file, left)) = after.filter(|(_, left)| errors(left) < errors(&before)) else {
+    let Some((repaired, left)) = after.filter(|(_, left)| errors(left) < errors(&before)) else {
         return refuse(args, source, repair, &before, reason(repair, &before));
     };
     let (left_over, all) = (errors(&left), errors(&before));
@@ -134,10 +118,10 @@ fn incomplete(
         return refuse(args, source, repair, &before, &why);
     }
     if let Some(target) = target {
-        target.write(file)?;
+        target.write(repaired.model())?;
     }
     announce(args, source, target, repair, &left, &format!("; {left_over} of {all} errors remain"))?;
-    show(args, source, [bytes, file], [target, view])?;
+    show(args, source, [file, repaired], [target, view])?;
     Ok(Outcome::Problems)
 }
 

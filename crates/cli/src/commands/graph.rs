@@ -3,27 +3,24 @@
 
 use typeloom_view::plan::Options;
 use typeloom_view::text::counted;
-use typeloom_view::{dot, mermaid, scene, svg};
+use typeloom_view::{dot, mermaid, svg};
 
 use crate::args::{GraphArgs, GraphFormat};
 use crate::exit::Outcome;
 use crate::input;
 use crate::output::refuse;
+use crate::scenes::{self, Drawn};
 use crate::target::Target;
 
 pub(crate) fn run(args: &GraphArgs) -> anyhow::Result<Outcome> {
     let source = input::source(&args.file);
     let target = Target::output(args.output.as_deref().unwrap_or("-"))?;
-    let bytes = source.open()?;
-    let mut checker = crate::settings::checker(&args.solve, &source)?;
-    checker.options.functions = true;
-    let mut checked = checker.check(&source, &bytes)?;
-    let diagnostics = checker.diagnose(&bytes, &mut checked);
-    let Ok(mut checked) = checked else {
-        return refuse(&source.name, &diagnostics, crate::args::Color::Auto, "no graph");
+    let Drawn { scene, outcome } = match scenes::of(&args.solve, &source)? {
+        Ok(drawn) => drawn,
+        Err(diagnostics) => {
+            return refuse(&source.name, &diagnostics, crate::args::Color::Auto, "no graph");
+        }
     };
-    let outcome = if checked.is_ok() { Outcome::Typed } else { Outcome::Problems };
-    let scene = scene::scene(&mut checked, &diagnostics);
     let options = args.depth.map_or_else(Options::default, Options::to_depth);
     let render = match args.format() {
         GraphFormat::Dot => dot::render,

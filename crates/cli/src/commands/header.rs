@@ -2,13 +2,13 @@
 
 use anyhow::{Context as _, bail};
 use typeloom_interface::MAIN;
+use typeloom_project::interfaces::{self, Content, Interfaces};
 use typeloom_report::c_header::{Program, c_header};
 use typeloom_types::lattice::Lattice;
 
 use crate::args::HeaderArgs;
 use crate::exit::Outcome;
 use crate::input;
-use crate::interfaces::{self, Content, Interfaces};
 use crate::output::refuse;
 use crate::target::Target;
 
@@ -20,7 +20,7 @@ pub(crate) fn run(args: &HeaderArgs) -> anyhow::Result<Outcome> {
     };
     let source = input::source(file);
     let target = Target::output(output)?;
-    let interfaces = match interfaces::read(&source, &crate::settings::checker(&args.solve, &source)?)? {
+    let interfaces = match interfaces::read(&source.open()?, &crate::settings::plan(&args.solve, &source)?)? {
         Ok(Content::Interfaces(interfaces)) => interfaces,
         Ok(Content::Types(_)) => bail!("`{}` has types, but no interfaces", source.name),
         Err(diagnostics) => return refuse(&source.name, &diagnostics, args.color, "no header"),

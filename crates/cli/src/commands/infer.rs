@@ -4,29 +4,31 @@ use std::path::Path;
 
 use anyhow::bail;
 use serde_json::{Map, json};
+use typeloom_project::check::SideFiles;
+use typeloom_project::plan::Plan;
 use typeloom_report as report;
 use typeloom_report::selection::Selection;
 use typeloom_report::table::TableOptions;
 use typeloom_settings::effective::Settings;
-use typeloom_solver::diagnostic::Diagnostic;
 use typeloom_solver::diagnostic::text::{quote, suggestion};
-use typeloom_solver::model::Checked;
 
 use crate::args::{InferArgs, InferFormat};
 use crate::barrier;
+use crate::baselines;
 use crate::exit::Outcome;
-use crate::input::{Checker, Source};
+use crate::input::Source;
 use crate::output::{complain, terminal_width, write};
-use crate::settings::Resolver;
+use crate::settings;
 use crate::sources::sources;
 
 pub(crate) fn run(args: &InferArgs) -> anyhow::Result<Outcome> {
-    let mut settings = Resolver::new(&args.solve, Settings::default())?.excluding(&args.exclude)?;
+    let settings = settings::resolver(&args.solve, Settings::default())?;
+    let mut settings = settings::excluding(settings, &args.exclude)?;
     let selection = Selection::new(args.values.iter().cloned(), &args.filters)?;
     let mut outcome = Outcome::Typed;
     for source in sources(std::slice::from_ref(&args.file), &mut settings)?.iter() {
         let plan = settings.plan(&source)?;
-        let one = || one(args, &selection, &plan.checker, &source);
+        let one = || one(args, &selection, &plan, &source);
         outcome = outcome.max(barrier::guard(&source.name, one).unwrap_or_else(|error| {
             complain(&error);
             Outcome::Unusable
@@ -36,19 +38,15 @@ pub(crate) fn run(args: &InferArgs) -> anyhow::Result<Outcome> {
 }
 
 /// Shows the types of a model. An invalid file is a problem of the file, not of the command.
-fn one(
-    args: &InferArgs,
-    selection: &Selection,
-    checker: &Checker,
-    source: &Source,
-) -> anyhow::Result<Outcome> {
-    let read = source.read()?;
-    let mut checked = match &read {
-        Ok(bytes) => checker.check(source, bytes)?,
-        Err(problem) => Err(Diagnostic::clone(problem)),
-    };
-    let bytes = read.as_deref().unwrap_or_default();
-    if let Ok(checked) = &checked
+fn one(args: &InferArgs, selection: &Selection, plan: &Plan, source: &Source) -> anyhow::Result<Outcome> {
+    let file = source.read()?;
+    // The types do not depend on weights, so a model without them has types and no problem here.
+    let mut examined = plan.check(&file, SideFiles::Unchecked)?;
+    baselines::apply(plan, source, &mut examined.findings)?;
+    let diagnostics = examined.findings.to_vec();
+    let is_ok = examined.findings.is_ok();
+    let mut checked = examined.checked.as_mut().map(|checked| checked.solved());
+    if let Some(checked) = &checked
         && let Some(name) = selection.missing(checked)
     {
         let near = checked.names_like(name);
@@ -61,26 +59,24 @@ fn one(
         }
         bail!("`{}` has no value {}{}", source.name, quote(name), suggestion(&near));
     }
-    let is_ok = checked.as_ref().is_ok_and(Checked::is_ok);
     let text = match args.format {
         InferFormat::Json => {
             let mut object = Map::new();
             object.insert("ok".to_owned(), json!(is_ok));
-            if let Ok(checked) = &mut checked {
+            if let Some(checked) = &mut checked {
                 object.extend(report::infer::types_of(checked, selection));
                 let equations = report::infer::equations(checked);
                 if selection.is_all() && !equations.is_empty() {
                     object.insert("equations".to_owned(), json!(equations));
                 }
             }
-            let diagnostics = checker.diagnose(bytes, &mut checked);
             let diagnostics = report::json::values(&source.name, &diagnostics);
             object.insert("diagnostics".to_owned(), diagnostics);
             report::json::line(&source.name, object)
         }
         InferFormat::Table => {
             let mut text = String::new();
-            if let Ok(checked) = &mut checked {
+            if let Some(checked) = &mut checked {
                 let width = args.width.map_or_else(terminal_width, |width| (width > 0).then_some(width));
                 let table = report::table::render_with(checked, TableOptions { selection, width });
                 text = match &table[..] {
@@ -88,7 +84,6 @@ fn one(
                     table => format!("{}\n{table}", source.name),
                 };
             }
-            let diagnostics = checker.diagnose(bytes, &mut checked);
             if !(text.is_empty() || diagnostics.is_empty()) {
                 text.push('\n');
             }

@@ -8,17 +8,18 @@ use std::path::Path;
 use anyhow::bail;
 use serde_json::{Map, Value, json};
 use typeloom_io::files::relocate::{Model, Placement, RelocateError, Relocated, relocate};
-use typeloom_io::files::{Bytes, report_missing};
 use typeloom_link::{
     Casts, Connection, LinkError, LinkOptions, Narrowing, Outputs, Part, Unproven, external_locations,
 };
+use typeloom_project::file::{File, is_text_name};
+use typeloom_project::plan::Plan;
 use typeloom_report as report;
 
 use crate::args::{ExternalData, LinkArgs, LinkCasts, SolveArgs, TextFormat};
 use crate::exit::Outcome;
-use crate::input::{self, Checker, Source};
+use crate::input::{self, Source};
 use crate::output::{self, complain, write};
-use crate::settings::checker;
+use crate::settings::plan;
 use crate::target::Target;
 
 pub(crate) fn run(args: &LinkArgs) -> anyhow::Result<Outcome> {
@@ -28,17 +29,17 @@ pub(crate) fn run(args: &LinkArgs) -> anyhow::Result<Outcome> {
     }
     let target = target(args)?;
     let settings = SolveArgs { read: args.read.clone(), ..SolveArgs::default() };
-    let checker = checker(&settings, &sources[0])?;
+    let plan = plan(&settings, &sources[0])?;
     let files = [sources[0].open()?, sources[1].open()?];
     let Relocated { locations, copies } = external(args, &sources, &files, &target)?;
-    let options = options(args, locations, &checker)?;
-    for (source, bytes) in sources.iter().zip(&files) {
-        if let Some(outcome) = unusable(args, &checker, source, bytes)? {
+    let options = options(args, locations, &plan)?;
+    for (source, file) in sources.iter().zip(&files) {
+        if let Some(outcome) = unusable(args, &plan, source, file)? {
             return Ok(outcome);
         }
     }
-    let part = |at: usize| Part { name: &sources[at].name, bytes: files[at].shared() };
-    let linked = match checker.link(&[part(0), part(1)], &options) {
+    let part = |at: usize| Part { name: &sources[at].name, bytes: files[at].model().shared() };
+    let linked = match plan.link(&[part(0), part(1)], &options) {
         Ok(linked) => linked,
         Err(error) => return refuse(args, &sources, &target, &error),
     };
@@ -47,7 +48,7 @@ pub(crate) fn run(args: &LinkArgs) -> anyhow::Result<Outcome> {
     for (copied, to) in &copies {
         to.write_copy(copied.open().map_err(|reason| anyhow::anyhow!("cannot copy: {reason}"))?)?;
     }
-    target.write_pieces(&[&files[0], &files[1]], &linked.pieces)?;
+    target.write_pieces(&[files[0].model(), files[1].model()], &linked.pieces)?;
     if target.is_stdout() {
         return Ok(Outcome::Typed);
     }
@@ -72,7 +73,7 @@ fn copied(from: &Path, to: &Target) -> String {
 
 /// The file to write, which is neither of the models.
 fn target(args: &LinkArgs) -> anyhow::Result<Target> {
-    if input::is_text_name(std::ffi::OsStr::new(&args.output)) {
+    if is_text_name(std::ffi::OsStr::new(&args.output)) {
         bail!("linked models are written in binary form, not as a text; use --output with another name");
     }
     Target::output(&args.output)
@@ -81,7 +82,7 @@ fn target(args: &LinkArgs) -> anyhow::Result<Target> {
 fn options(
     args: &LinkArgs,
     locations: Vec<BTreeMap<String, String>>,
-    checker: &Checker,
+    plan: &Plan,
 ) -> anyhow::Result<LinkOptions> {
     let map = args.map.iter().map(|text| connection(text)).collect::<anyhow::Result<_>>()?;
     let outputs = match (args.keep_all, args.keep.is_empty()) {
@@ -101,7 +102,7 @@ fn options(
         outputs,
         prefixes: [args.prefix_a.clone(), args.prefix_b.clone()],
         locations: locations.try_into().unwrap_or_default(),
-        mode: checker.options.mode,
+        mode: plan.options.mode,
     })
 }
 
@@ -118,17 +119,12 @@ fn connection(text: &str) -> anyhow::Result<Connection> {
 }
 
 /// The outcome of a model with problems of its own, which are shown.
-fn unusable(
-    args: &LinkArgs,
-    checker: &Checker,
-    source: &Source,
-    bytes: &Bytes,
-) -> anyhow::Result<Option<Outcome>> {
-    let mut checked = checker.check(source, bytes)?;
-    if let Ok(checked) = &mut checked {
-        report_missing(checked, source.folder());
-    }
-    let Err(diagnostics) = checker.well_typed(bytes, checked) else { return Ok(None) };
+fn unusable(args: &LinkArgs, plan: &Plan, source: &Source, file: &File) -> anyhow::Result<Option<Outcome>> {
+    let Err(diagnostics) =
+        source.with_side_files(|side| plan.well_typed(file, side).map(|it| it.map(drop)))?
+    else {
+        return Ok(None);
+    };
     match args.format {
         TextFormat::Json => {
             let mut object = Map::new();
@@ -185,14 +181,14 @@ fn json(_: &LinkArgs, sources: &[Source; 2], target: &Target, object: Map<String
 fn external(
     args: &LinkArgs,
     sources: &[Source; 2],
-    files: &[Bytes; 2],
+    files: &[File; 2],
     target: &Target,
 ) -> anyhow::Result<Relocated> {
     let model = |at: usize| Model {
         name: &sources[at].name,
         folder: sources[at].folder(),
         // Malformed files are reported by the check.
-        locations: external_locations(files[at].shared()).unwrap_or_default(),
+        locations: external_locations(files[at].model().shared()).unwrap_or_default(),
     };
     let placement = match args.external {
         ExternalData::Keep => Placement::Keep,

@@ -1,11 +1,13 @@
 //! `typeloom ops [NAME]`: the operators, or the signature and rules of one.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use anyhow::bail;
 use typeloom_onnx::domain::shown;
 use typeloom_ops::described::Operators;
 use typeloom_ops::table::Table;
+use typeloom_project::settings::operators;
 use typeloom_solver::catalogue::{Catalogue as _, Lookup, Operator};
 use typeloom_solver::diagnostic::text::suggestion;
 use typeloom_solver::elem::{Elem, ElemSet};
@@ -17,7 +19,7 @@ use crate::input;
 use crate::output::write;
 
 pub(crate) fn run(args: &OpsArgs) -> anyhow::Result<Outcome> {
-    let operators = input::operators(&args.ops)?;
+    let operators = operators(args.ops.iter().map(PathBuf::as_path), input::read)?;
     let text = match &args.name {
         None => list(&operators),
         Some(name) => {

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 use typeloom_io::stores::Missing;
+use typeloom_project::interfaces;
+use typeloom_project::settings::Resolver;
 use typeloom_registry::entry::{Hash, Ports, SourceFile};
 use typeloom_registry::gc::{Collection, Effect};
 use typeloom_registry::push::Push;
@@ -24,9 +26,8 @@ use crate::args::registry::{
 use crate::args::{Color, SolveArgs, TextFormat};
 use crate::exit::Outcome;
 use crate::input::{self, Source};
-use crate::interfaces;
 use crate::output::{refuse, write};
-use crate::settings::Resolver;
+use crate::settings;
 use crate::target::Target;
 
 pub(crate) use open::{now, open};
@@ -59,7 +60,7 @@ fn show(
 
 /// The settings of the current folder.
 fn resolver() -> anyhow::Result<Resolver> {
-    Resolver::new(&SolveArgs::default(), Settings::default())
+    settings::resolver(&SolveArgs::default(), Settings::default())
 }
 
 /// The settings of a subject that an argument changes.
@@ -82,8 +83,8 @@ struct Input {
 /// Reads the interface of a file; `Err` contains the outcome for a model with errors, which are shown.
 fn read(file: &str, solve: &SolveArgs, verdict: &str) -> anyhow::Result<Result<Input, Outcome>> {
     let source = input::source(file);
-    let mut settings = Resolver::new(solve, Settings::default())?;
-    let content = match interfaces::read(&source, &settings.plan(&source)?.checker)? {
+    let mut settings = settings::resolver(solve, Settings::default())?;
+    let content = match interfaces::read(&source.open()?, &*settings.plan(&source)?)? {
         Ok(content) => content,
         Err(diagnostics) => return Ok(Err(refuse(&source.name, &diagnostics, Color::Auto, verdict)?)),
     };

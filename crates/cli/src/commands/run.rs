@@ -9,7 +9,7 @@ use typeloom_contracts::datum::Datum;
 use typeloom_cpu::ops::generate::Random;
 use typeloom_onnx::text::escape;
 use typeloom_runtime::session::Port;
-use typeloom_solver::model::{Checked, Mode};
+use typeloom_solver::model::Checked;
 use typeloom_solver::program::ValueId;
 use typeloom_solver::value_type::{Dim, Element, ValueType};
 use typeloom_types::any_tensor;
@@ -49,33 +49,28 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
     }
     let engine = make.map(|make| make(args.library.as_deref())).transpose()?;
     let source = input::source(&args.file);
-    let mut checker = crate::settings::checker(&args.solve, &source)?;
-    checker.options.functions |= args.compare.is_some();
-    let mut bytes = source.open()?.shared().clone();
-    let mut is_mended = false;
-    if checker.options.mode == Mode::Permissive
-        && let Ok(Some(mended)) = checker.mend(&source, &bytes)
-    {
-        // What cannot be read is reported by the check.
-        bytes = mended.into();
-        is_mended = true;
+    let mut plan = crate::settings::plan(&args.solve, &source)?;
+    plan.options.functions |= args.compare.is_some();
+    let mut file = source.open()?;
+    let mended = plan.file_to_run(&file);
+    let is_mended = mended.is_some();
+    if let Some(mended) = mended {
+        file = mended;
     }
-    let mut checked = checker.check(&source, &bytes)?;
-    if let Ok(checked) = &mut checked {
-        typeloom_io::files::report_missing(checked, source.folder());
-    }
-    let mut checked = match checker.well_typed(&bytes, checked) {
+    let bytes = file.model().shared();
+    let mut checked = match source.with_side_files(|side| plan.well_typed(&file, side))? {
         Ok(checked) => checked,
         Err(diagnostics) => return refuse(&source.name, &diagnostics, args.color, "not run"),
     };
+    let checked = checked.solved();
     let side_files = SideFiles::new(source.folder());
     let read = |tensor: &_| side_files.read(tensor);
-    let limits = budget::limits(args, &checked, bytes.len(), source.folder());
-    let narrowed = narrowed(&mut checked);
-    let narrowest = args.compare.map(|_| precision::narrowest(&mut checked)).unwrap_or_default();
+    let limits = budget::limits(args, checked, bytes.len(), source.folder());
+    let narrowed = narrowed(checked);
+    let narrowest = args.compare.map(|_| precision::narrowest(checked)).unwrap_or_default();
     let prepared = match engine {
-        None => Prepared::embedded(&mut checked, &bytes, &read, limits, args.verify),
-        Some(engine) => Prepared::hosted(engine, &mut checked, &read, args.verify),
+        None => Prepared::embedded(checked, bytes, &read, limits, args.verify),
+        Some(engine) => Prepared::hosted(engine, checked, &read, args.verify),
     };
     let prepared = match prepared {
         Ok(prepared) => prepared,
@@ -125,8 +120,8 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
     let mut verdict = Outcome::Typed;
     if let Some((ReferenceArg::Ort, inputs)) = compared {
         let model = match source.path() {
-            Some(path) if !is_mended && is_content(path, &bytes)? => Model::File(path),
-            _ => Model::Bytes(&bytes, source.folder()),
+            Some(path) if !is_mended && is_content(path, bytes)? => Model::File(path),
+            _ => Model::Bytes(bytes, source.folder()),
         };
         // The outputs are shown even if the comparison fails.
         let comparison = compare(args, &model, &inputs, &outcome.outputs, &narrowest)

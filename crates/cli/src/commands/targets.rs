@@ -2,10 +2,7 @@
 
 use std::fmt::Write as _;
 
-use anyhow::bail;
 use typeloom_onnx::domain::shown;
-use typeloom_solver::diagnostic::text::suggestion;
-use typeloom_solver::suggest::nearest;
 use typeloom_targets::Target;
 
 use crate::exit::Outcome;
@@ -29,17 +26,4 @@ pub(crate) fn run() -> anyhow::Result<Outcome> {
     }
     write(&text)?;
     Ok(Outcome::Typed)
-}
-
-/// The targets with these names.
-pub(crate) fn find<'n>(names: impl Iterator<Item = &'n str>) -> anyhow::Result<Vec<&'static Target>> {
-    let mut targets = Vec::new();
-    for name in names {
-        let Some(target) = Target::find(name) else {
-            let near = nearest(name, Target::all().iter().map(Target::name));
-            bail!("there is no target `{name}`{}; `typeloom targets` lists all", suggestion(&near));
-        };
-        targets.push(target);
-    }
-    Ok(targets)
 }

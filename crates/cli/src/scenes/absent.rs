@@ -1,5 +1,7 @@
 //! The pages of changes, in a build without the feature `view`: the option `--view` is an error.
 
+use typeloom_project::file::File;
+
 use crate::args::SolveArgs;
 use crate::commands;
 use crate::input::Source;
@@ -17,7 +19,7 @@ pub(crate) fn target(file: Option<&str>, _: Option<&Target>) -> anyhow::Result<O
 pub(crate) fn write_changes(
     _: &SolveArgs,
     _: &Source,
-    _: [&[u8]; 2],
+    _: [&File; 2],
     _: &Target,
     _: Option<&Target>,
 ) -> anyhow::Result<()> {

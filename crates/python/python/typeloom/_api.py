@@ -46,6 +46,8 @@ def _settings(
     targets: Sequence[str] = (),
     external_data: bool = True,
     external_data_dir: _Path | None = None,
+    severities: Mapping[str, str] | None = None,
+    inline: bool = True,
 ) -> _core.Settings:
     return _core.Settings(
         strict=strict,
@@ -56,6 +58,8 @@ def _settings(
         targets=list(targets),
         external_data=external_data,
         external_data_dir=external_data_dir,
+        severities=list((severities or {}).items()),
+        inline=inline,
     )
 
 
@@ -71,6 +75,8 @@ def check(
     external_data: bool = ...,
     external_data_dir: _Path | None = ...,
     targets: Sequence[str] = ...,
+    severities: Mapping[str, str] | None = ...,
+    inline: bool = ...,
     against: str | None = ...,
     registry: Registry | _Path | None = ...,
 ) -> list[Report]: ...
@@ -86,6 +92,8 @@ def check(
     external_data: bool = ...,
     external_data_dir: _Path | None = ...,
     targets: Sequence[str] = ...,
+    severities: Mapping[str, str] | None = ...,
+    inline: bool = ...,
     against: str | None = ...,
     registry: Registry | _Path | None = ...,
 ) -> Report: ...
@@ -100,6 +108,8 @@ def check(
     external_data: bool = True,
     external_data_dir: _Path | None = None,
     targets: Sequence[str] = (),
+    severities: Mapping[str, str] | None = None,
+    inline: bool = True,
     against: str | None = None,
     registry: Registry | _Path | None = None,
 ) -> Report | list[Report]:
@@ -123,13 +133,18 @@ def check(
         external_data_dir: the folder of these files; that of the model by default.
         targets: runtimes that are to load the model, by name; `targets` lists them. `Report.targets` has the verdicts, and
             their reasons are diagnostics.
+        severities: the severity of problems, as in the table ``severities`` of a settings file: ``allow``, ``warn`` or ``deny``
+            for a code, a glob of codes, a group, ``all`` or ``warnings``. The last entry that matches a code decides.
+        inline: exceptions that the model contains, ``typeloom.allow`` in its metadata, count. `Report.excepted` has their number.
         against: a version in a registry, such as ``vision/net@production``, or a subject, for the versions that a push would be
             compared with. The differences are diagnostics of a model without errors, and errors if they break the compatibility
             mode; `Report.against` has the comparison.
         registry: the registry of `against`, or its URL or folder; see `typeloom.registry.Registry` for the default.
 
     Returns:
-        A report for each model. Problems of a model are diagnostics in its report, also of a file that is no model.
+        A report for each model. Problems of a model are diagnostics in its report, also of a file that is no model. They are
+        those of ``typeloom check`` with the same options. The arguments are the only settings: settings files and baselines
+        are for the command, because a call has the same result in every folder.
 
     Raises:
         OSError: the file or the registry cannot be read.
@@ -138,7 +153,16 @@ def check(
     """
     comparison = None if against is None else _comparison(registry, against)
     settings = _settings(
-        strict, seeds, assume, merge_symbols, operators, targets, external_data, external_data_dir
+        strict,
+        seeds,
+        assume,
+        merge_symbols,
+        operators,
+        targets,
+        external_data,
+        external_data_dir,
+        severities,
+        inline,
     )
 
     def one(model: ModelLike) -> Report:
@@ -531,7 +555,10 @@ def view(
     assume: Mapping[str, DimLike] | None = None,
     merge_symbols: bool = False,
     operators: Operators | None = None,
+    external_data: bool = True,
     external_data_dir: _Path | None = None,
+    severities: Mapping[str, str] | None = None,
+    inline: bool = True,
 ) -> View:
     """The graph of a model with types, problems and their causes, as a page for browsers.
 
@@ -544,14 +571,25 @@ def view(
 
     With ``new``, the page shows both models, and the added, removed and changed nodes and types.
 
-    For the arguments see `check`.
+    The page has the problems that `check` reports. For the arguments see `check`.
 
     Raises:
         OSError: the file cannot be read.
         ModelError: the file is no model.
     """
     form = form_of(model)
-    settings = _settings(strict, seeds, assume, merge_symbols, operators, external_data_dir=external_data_dir)
+    settings = _settings(
+        strict,
+        seeds,
+        assume,
+        merge_symbols,
+        operators,
+        (),
+        external_data,
+        external_data_dir,
+        severities,
+        inline,
+    )
     other = None if new is None else form_of(new)
     page, problems = _core.view(form.model, None if other is None else (other.model, other.name), settings, form.name)
     if page is None:

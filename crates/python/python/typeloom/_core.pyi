@@ -45,6 +45,8 @@ class Settings:
         targets: Sequence[str] = ...,
         external_data: bool = True,
         external_data_dir: str | PathLike[str] | None = None,
+        severities: Sequence[tuple[str, str]] = ...,
+        inline: bool = True,
     ) -> Settings: ...
 
 class Report:
@@ -54,6 +56,8 @@ class Report:
     def conditions(self) -> list[str]: ...
     @property
     def coverage(self) -> list[int]: ...
+    @property
+    def excepted(self) -> list[tuple[str, int]]: ...
     @property
     def has_interface(self) -> bool: ...
     @property

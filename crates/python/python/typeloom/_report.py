@@ -292,6 +292,11 @@ class Report:
         return self._core.conditions
 
     @property
+    def excepted(self) -> dict[str, int]:
+        """The number of problems of each code that the model excepts in its metadata; they are not diagnostics."""
+        return dict(self._core.excepted)
+
+    @property
     def coverage(self) -> Coverage:
         """The number of values that are fully typed, assumed or unknown."""
         return Coverage(self._core.coverage)

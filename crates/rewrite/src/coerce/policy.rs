@@ -22,6 +22,7 @@ use typeloom_types::dtype::Dtype;
 use super::loss::StoredTensor;
 use super::number_format::{is_float, width};
 use typeloom_solver::diagnostic::Safety;
+use typeloom_solver::universe::Universe;
 
 /// Permitted conversions, and the preference between repairs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -38,6 +39,37 @@ pub enum Policy {
     /// As few conversions as possible: into one element type regardless of loss, or conversions that keep
     /// every value.
     To(Dtype),
+}
+
+/// The error of a text that is not a policy.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum PolicyError {
+    /// There is no policy with this name.
+    #[error("there is no policy `{0}`; there are minority, lossless, widest, fewest and to=TYPE")]
+    Unknown(String),
+    /// The type of `to=TYPE` is not an element type.
+    #[error("`{0}` is not an element type")]
+    Type(String),
+}
+
+impl Policy {
+    /// The policy with a name: `minority`, `lossless`, `widest`, `fewest` or `to=TYPE`.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn parse(text: &str) -> Result<Self, PolicyError> {
+        Ok(match text {
+            "minority" => Self::Minority,
+            "lossless" => Self::Lossless,
+            "widest" => Self::Widest,
+            "fewest" => Self::Fewest,
+            _ => {
+                let name = text.strip_prefix("to=").ok_or_else(|| PolicyError::Unknown(text.to_owned()))?;
+                let dtype = Universe::standard().elem_named(name).and_then(Elem::dtype);
+                Self::To(dtype.ok_or_else(|| PolicyError::Type(name.to_owned()))?)
+            }
+        })
+    }
 }
 
 /// The cost of a repair, see the module documentation.

@@ -1,16 +1,18 @@
 //! `typeloom check --against SUBJECT[@VERSION]`: differences from a version of a registry.
 
 use serde_json::{Value, json};
+use typeloom::check::Checked;
 use typeloom_io::stores::Missing;
+use typeloom_project::file::File;
+use typeloom_project::interfaces;
+use typeloom_project::settings::Resolver;
 use typeloom_registry::{Reference, Registry, json as objects};
 use typeloom_report::finding::Difference;
 use typeloom_report::list;
 
 use crate::args::registry::AgainstArgs;
 use crate::commands::registry::open;
-use crate::input::{Source, source};
-use crate::interfaces;
-use crate::settings::Resolver;
+use crate::input::source;
 
 /// The version to compare with.
 pub(super) struct Against {
@@ -37,17 +39,8 @@ impl Against {
     }
 
     /// Compares a model without errors.
-    pub(super) fn compare(
-        &self,
-        source: &Source,
-        bytes: &[u8],
-        checked: &mut typeloom_solver::model::Checked<'_>,
-    ) -> anyhow::Result<Result> {
-        let content = match interfaces::recorded(source, bytes)? {
-            Some(content) => content,
-            None => interfaces::of_checked(source, checked)?,
-        };
-        let bundle = content.bundle()?;
+    pub(super) fn compare(&self, file: &File, checked: &mut Checked<'_>) -> anyhow::Result<Result> {
+        let bundle = interfaces::of_checked(file, checked)?.bundle()?;
         let verdict = self.registry.check(&self.reference, bundle.as_bytes(), None)?;
         let mut object = objects::verdict(&verdict);
         object["reference"] = json!(self.reference.to_string());

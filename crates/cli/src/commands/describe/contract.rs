@@ -1,12 +1,12 @@
 //! `typeloom describe FILE --as FORMAT`: writes a contract for serving.
 
 use anyhow::{Context as _, bail};
+use typeloom_project::interfaces::Interfaces;
 use typeloom_serving::{Format, Options, write};
 
 use crate::args::DescribeArgs;
 use crate::exit::Outcome;
 use crate::input::Source;
-use crate::interfaces::Interfaces;
 use crate::target::Target;
 
 /// Writes a contract of the main function.

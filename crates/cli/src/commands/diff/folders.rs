@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
+use typeloom_project::settings::Resolver;
 use typeloom_report::exports::labels;
 use typeloom_report::finding::Difference;
 use typeloom_report::list::{Compared, Content, FileReport};
@@ -13,7 +14,6 @@ use crate::args::DiffArgs;
 use crate::exit::Outcome;
 use crate::input::Source;
 use crate::reports::Reports;
-use crate::settings::Resolver;
 use crate::sources::models_in;
 
 /// Compares the models of both folders in the order of their names.

@@ -1,11 +1,12 @@
 //! `typeloom check --against`, in a build without the feature `registry`.
 
+use typeloom::check::Checked;
+use typeloom_project::file::File;
+use typeloom_project::settings::Resolver;
 use typeloom_report::list;
 
 use crate::args::AgainstArgs;
 use crate::commands;
-use crate::input::Source;
-use crate::settings::Resolver;
 
 /// There is no version to compare with.
 pub(super) enum Against {}
@@ -21,12 +22,7 @@ impl Against {
         }
     }
 
-    pub(super) fn compare(
-        &self,
-        _: &Source,
-        _: &[u8],
-        _: &mut typeloom_solver::model::Checked<'_>,
-    ) -> anyhow::Result<Result> {
+    pub(super) fn compare(&self, _: &File, _: &mut Checked<'_>) -> anyhow::Result<Result> {
         match *self {}
     }
 }
