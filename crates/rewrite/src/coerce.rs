@@ -1,5 +1,30 @@
 //! Repairs of element types: the fewest conversions that make a model type-check.
 //!
+//! # The question
+//!
+//! Two nodes disagree about the element type of a value. Which casts repair the model?
+//!
+//! A cast in front of each input that is in error is the obvious repair. In
+//!
+//! ```text
+//! g (float[N] score, int64[N] id, float[N] weight) => (y, z) {
+//!   a = Mul (score, id)
+//!   y = Add (a, weight)
+//!   z = Mul (id, weight)
+//! }
+//! ```
+//!
+//! it casts `id` twice. Casting `score` to `int64` looks as good at the first node, and then `a` is an integer
+//! and `weight` has to be cast as well. The choice at one node decides what is in error at others, so local
+//! choices add up to more casts than needed, or to a loss of values that another choice avoids. Here one cast
+//! is enough:
+//!
+//! ```text
+//! id_as_float = Cast <to = 1> (id)
+//! a = Mul (score, id_as_float)
+//! z = Mul (id_as_float, weight)
+//! ```
+//!
 //! # Problem
 //!
 //! [`ports`](typeloom_solver::model::ports) separates a model into classes of ports that one node ties

@@ -1,5 +1,44 @@
 //! Inference: a table of variables and the relations between types that bind them.
 //!
+//! # The question
+//!
+//! `f` takes `&'a T` for any `T`, and is called with `&'b Vec<u8>`. Is the call well typed, and which `T` and
+//! which relation of `'a` and `'b` does it imply?
+//!
+//! Textbook unification finds `T = Vec<u8>` and would conclude `'a = 'b`. That rejects programs: a longer borrow
+//! may be passed where a shorter one is expected, so the regions are *ordered*, and variance decides in which
+//! direction. It also accepts programs that are wrong: a function for all lifetimes and a function for one
+//! lifetime unify if the binder is opened with a variable on both sides.
+//!
+//! # The idea
+//!
+//! Three separate mechanisms, as in rustc and chalk:
+//!
+//! - Type variables are solved by unification (union-find). Where only subtyping is known between two
+//!   variables, the pair is returned as an obligation instead of a guess.
+//! - Regions are never unified. A relation adds constraints `'a: 'b`, and the caller checks them against what
+//!   its environment implies.
+//! - Binders use universes: opening one on the side that must hold *for all* creates a placeholder, which no
+//!   older variable may name.
+//!
+//! ```
+//! use typeloom_term::parse::{Scope, parse_ty};
+//! use typeloom_term::program::NoProgram;
+//! use typeloom_term::{Boxed, InferenceTable, Symbols};
+//!
+//! let cx = Boxed::new();
+//! let mut symbols = Symbols::new();
+//! let mut parse = |text| parse_ty(&cx, &mut symbols, &Scope::new(), text);
+//! let (argument, parameter) = (parse("&'b u8")?, parse("&'a u8")?);
+//! let mut table = InferenceTable::new(cx);
+//! // Nothing is left open, and `'b: 'a` has to hold.
+//! assert!(table.sub(&NoProgram, &argument, &parameter)?.is_empty());
+//! assert_eq!(table.regions().outlives().len(), 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Operations
+//!
 //! | operation | effect |
 //! |---|---|
 //! | [`InferenceTable::eq`], [`InferenceTable::sub`] | binds variables, adds region constraints and returns obligations, or fails with a [`RelationError`] and changes nothing |

@@ -1,5 +1,25 @@
 //! The graph of a checked model as it is shown: plain data, without references to the model or the solve.
 //!
+//! # The question
+//!
+//! A model has 100,000 nodes and a screen shows about 100. Which part is drawn, and what represents the
+//! rest?
+//!
+//! Drawing everything and zooming is the usual answer. At the size of a screen, 100,000 nodes in layers are a
+//! line of dots. Collapsing by the names of nodes (`/encoder/layer.0/...`) works for exports of
+//! PyTorch only: other models have no scopes, or one scope with 50,000 nodes.
+//!
+//! Here the nodes form a tree in which every group has at most [`MAX_CHILDREN`] children, with or without
+//! scopes, so each picture is small:
+//!
+//! ```text
+//! names                         groups
+//! /encoder/layer.0/MatMul       encoder
+//! /encoder/layer.0/Add            layer.0   MatMul Add
+//! /encoder/layer.1/MatMul         layer.1   MatMul
+//! /head/MatMul                  head        MatMul
+//! ```
+//!
 //! # Contents
 //!
 //! - A [`Node`] is a node of the model, with its operator, name, attributes as short texts, source line and
