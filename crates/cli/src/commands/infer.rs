@@ -45,7 +45,7 @@ fn one(args: &InferArgs, selection: &Selection, plan: &Plan, source: &Source) ->
     baselines::apply(plan, source, &mut examined.findings)?;
     let diagnostics = examined.findings.to_vec();
     let is_ok = examined.findings.is_ok();
-    let mut checked = examined.checked.as_mut().map(|checked| checked.solved());
+    let mut checked = examined.checked.as_mut().map(typeloom::check::Checked::solved);
     if let Some(checked) = &checked
         && let Some(name) = selection.missing(checked)
     {
