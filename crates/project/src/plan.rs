@@ -85,7 +85,7 @@ impl Plan {
 
     /// The options for one file.
     pub(crate) fn options_of(&self, tensors: Option<&Arc<SmallTensors>>) -> Options {
-        let side_data = tensors.map(|tensors| -> Arc<dyn SideData> { tensors.clone() });
+        let side_data = tensors.map(|tensors| Arc::clone(tensors) as Arc<dyn SideData>);
         Options { side_data, ..self.options.clone() }
     }
 
