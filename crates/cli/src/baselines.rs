@@ -7,14 +7,14 @@ use typeloom_solver::diagnostic::text::count;
 
 use crate::input::{Source, read};
 use crate::output::note;
-use crate::settings::{current, model_of};
+use crate::settings::current;
 use crate::target::Target;
 
 /// Removes the known problems of a model, in a command that shows one model.
 pub(crate) fn apply(plan: &Plan, source: &Source, findings: &mut Findings) -> anyhow::Result<()> {
     if let Some(path) = &plan.settings.baseline {
         let mut baselines = Baselines::new(BaselineMode::Compare, current(), read);
-        baselines.apply(&path.value, model_of(source), findings)?;
+        baselines.apply(&path.value, source, findings)?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The settings of the command line, and where settings files are looked for.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use typeloom_project::plan::Plan;
@@ -40,13 +40,8 @@ pub(crate) fn plan(args: &SolveArgs, source: &Source) -> anyhow::Result<Plan> {
 }
 
 /// The current folder.
-pub(crate) fn current() -> std::path::PathBuf {
+pub(crate) fn current() -> PathBuf {
     std::env::current_dir().unwrap_or_default()
-}
-
-/// The path of a model for a baseline, or its name if it is standard input.
-pub(crate) fn model_of(source: &Source) -> Result<&Path, &str> {
-    source.path().ok_or(&source.name)
 }
 
 /// The settings of these arguments.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use typeloom_settings::baseline::{Baseline, Comparison};
 
 use crate::error::Error;
+use crate::file::Source;
 use crate::findings::Findings;
 use crate::settings::{ReadFile, normal, relative, text_of};
 
@@ -61,25 +62,19 @@ impl Baselines {
         Self { mode, current, open: BTreeMap::new(), read }
     }
 
-    /// Removes the known problems of a model from its findings. `model` is its path, or its name if it has
-    /// none.
+    /// Removes the known problems of a model from its findings.
     ///
     /// # Errors
     /// If the baseline cannot be read.
-    pub fn apply(
-        &mut self,
-        baseline: &Path,
-        model: Result<&Path, &str>,
-        findings: &mut Findings,
-    ) -> Result<(), Error> {
+    pub fn apply(&mut self, baseline: &Path, model: &Source, findings: &mut Findings) -> Result<(), Error> {
         if !self.open.contains_key(baseline) {
             let open = self.read(baseline)?;
             self.open.insert(baseline.to_owned(), open);
         }
         let Some(open) = self.open.get_mut(baseline) else { return Ok(()) };
-        let name = match model {
-            Ok(path) => relative(&normal(&self.current.join(path)), &open.folder),
-            Err(name) => name.to_owned(),
+        let name = match model.path() {
+            Some(path) => relative(&normal(&self.current.join(path)), &open.folder),
+            None => model.name.clone(),
         };
         if self.mode == BaselineMode::Update {
             open.baseline.record(&name, &findings.to_vec());

@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use pyo3::PyErr;
 use pyo3::exceptions::{PyException, PyOSError};
+use typeloom::targets::Target;
 use typeloom_project::error::Error;
 
 pyo3::create_exception!(
@@ -31,6 +32,10 @@ pub(crate) fn project_error(error: Error) -> PyErr {
     match error {
         Error::Check { source, .. } => core_error(source),
         Error::Interface { source, .. } => core_error(source),
+        Error::Target { name, .. } => {
+            let names: Vec<&str> = Target::all().map(Target::name).collect();
+            core_error(format!("there is no target `{name}`; there are {}", names.join(", ")))
+        }
         error => core_error(error.chain()),
     }
 }

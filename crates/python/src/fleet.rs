@@ -18,7 +18,7 @@ use typeloom_project::file::File;
 
 use crate::error::{core_error, file_error};
 use crate::model::Model;
-use crate::report::{Keep, Report};
+use crate::report::{Keep, Listing, Report};
 use crate::settings::{Settings, side_files};
 
 /// Maximum number of files that the tensors of one model in an object store refer to.
@@ -85,7 +85,7 @@ impl Fleet {
         };
         let file = File::new(uri.to_owned(), None, Bytes::Read(fetched.skeleton));
         let side = SideFiles::By(&mut size_of);
-        let report = Report::new(file, Arc::clone(&settings.plan), side, false, Keep::Nothing)?;
+        let report = Report::new(file, Arc::clone(&settings.plan), side, Listing::OnDemand, Keep::Nothing)?;
         Ok((report, nodes, fetched.size, fetched.counts.bytes, requests, fetched.version))
     }
 }
@@ -96,7 +96,7 @@ fn local(uri: &str, settings: &Settings) -> PyResult<Answer> {
     let (nodes, size) = (node_count(&bytes), bytes.len() as u64);
     let file = settings.file(&bytes, uri);
     let side = side_files(&file);
-    let report = Report::new(file, Arc::clone(&settings.plan), side, bytes.is_mapped(), Keep::Nothing)?;
+    let report = Report::new(file, Arc::clone(&settings.plan), side, bytes.listing(), Keep::Nothing)?;
     Ok((report, nodes, size, 0, 0, modified(&path).map_err(|error| file_error(error, &path))?))
 }
 

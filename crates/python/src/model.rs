@@ -10,6 +10,7 @@ use typeloom::onnx::{Message as _, ModelProto};
 use typeloom_onnx::view::{GraphField, ModelView};
 
 use crate::error::{core_error, file_error};
+use crate::report::Listing;
 
 /// A file up to this size, in bytes, is read.
 const MAX_READ: u64 = 16 << 20;
@@ -81,6 +82,11 @@ impl ModelBytes {
     /// Whether the bytes are those of a mapped file, which must be released before the call ends.
     pub(crate) fn is_mapped(&self) -> bool {
         self.is_mapped
+    }
+
+    /// The time at which a report on these bytes lists the values.
+    pub(crate) fn listing(&self) -> Listing {
+        if self.is_mapped { Listing::AtOnce } else { Listing::OnDemand }
     }
 
     /// The path of the file; `None` for bytes.

@@ -81,6 +81,15 @@ pub(crate) enum Keep {
     Interface,
 }
 
+/// The time at which a report lists the values.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Listing {
+    /// When it is asked for: the report keeps the file.
+    OnDemand,
+    /// At once: the file is mapped, and must be released.
+    AtOnce,
+}
+
 /// Checks a model. `name` is its name in texts.
 #[pyfunction]
 #[pyo3(signature = (model, settings, name, interface=false))]
@@ -93,22 +102,22 @@ pub(crate) fn check(
 ) -> PyResult<Report> {
     let keep = if interface { Keep::Interface } else { Keep::Nothing };
     let bytes = model.open()?;
-    let (size, is_mapped) = (bytes.len(), bytes.is_mapped());
+    let (size, listing) = (bytes.len(), bytes.listing());
     let (file, plan) = (settings.file(&bytes, &name), Arc::clone(&settings.plan));
     drop(bytes);
     interruptible(py, size, move || {
         let side = side_files(&file);
-        Report::new(file, plan, side, is_mapped, keep)
+        Report::new(file, plan, side, listing, keep)
     })?
 }
 
 impl Report {
-    /// Checks a file. A report of a mapped one lists all values, so that it does not keep the file.
+    /// Checks a file.
     pub(crate) fn new(
         file: File,
         plan: Arc<Plan>,
         side: SideFiles<'_>,
-        is_mapped: bool,
+        listing: Listing,
         keep: Keep,
     ) -> PyResult<Self> {
         let name = file.name.clone();
@@ -132,7 +141,7 @@ impl Report {
             };
             (checked.preconditions(), interface)
         });
-        let values = if is_mapped {
+        let values = if listing == Listing::AtOnce {
             listed(solved.with_dependent_mut(|_, checked| checked.values()))
         } else {
             Values::Solved(Box::new(solved))

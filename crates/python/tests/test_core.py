@@ -302,3 +302,42 @@ def test_the_command_compares_runs_with_the_packages_of_its_interpreter(
         assert "differences from ONNX Runtime" in done.stdout
     else:
         assert done.returncode == 2 and given in done.stderr
+
+
+def test_exceptions_in_a_model_and_severities_of_the_call_change_the_report(tmp_path: Path) -> None:
+    head = '<ir_version: 10, opset_import: ["" : 21], metadata_props: ["typeloom.allow" : "element-type-mismatch"]> '
+    wrong = head + "g (float[N] x, double[N] w) => (y) { y = Mul(x, w) }"
+    report = tl.check(wrong)
+    assert report and report.excepted == {"element-type-mismatch": 1}
+    assert [it.code for it in tl.check(wrong, inline=False).diagnostics] == ["element-type-mismatch"]
+    # An exception does not make a model usable.
+    with pytest.raises(tl.ModelError):
+        tl.describe(wrong)
+    free = HEAD + "g (float[A] a, float[B] b) => (y) { y = Add(a, b) }"
+    assert [it.severity for it in tl.check(free).diagnostics] == ["warning"]
+    denied = tl.check(free, severities={"warnings": "deny"})
+    assert not denied and [it.severity for it in denied.diagnostics] == ["error"]
+    assert tl.check(free, severities={"all": "allow"}).diagnostics == []
+    with pytest.raises(tl.TypeloomError, match="no level `off`"):
+        tl.check(free, severities={"all": "off"})
+    # Settings files are for the command.
+    (tmp_path / "typeloom.toml").write_text('severities = { all = "allow" }\n')
+    path = tmp_path / "m.onnx"
+    path.write_bytes(tl.model_from_text(free))
+    assert len(tl.check(path).diagnostics) == 1
+
+
+def test_a_file_in_the_textual_syntax_is_a_model(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnxtxt"
+    path.write_text(HEAD + "g (float[N] x) => (y) { y = Relu(x) }")
+    assert str(tl.check(path).values["y"]) == "float[N]"
+    path.write_text(HEAD + "g (float[N] x) => (y) { y = ")
+    assert [it.code for it in tl.check(path).diagnostics] == ["malformed-file"]
+
+
+def test_a_page_shows_missing_files_and_leaves_out_exceptions(tmp_path: Path) -> None:
+    text = HEAD + 'g (float[2] x) => (y) <float[2] w = ["location" : "w.bin"]> { y = Add(x, w) }'
+    path = tmp_path / "m.onnx"
+    path.write_bytes(tl.model_from_text(text))
+    assert [it.code for it in tl.check(path).diagnostics] == ["missing-external-data"]
+    assert "1 error" in repr(tl.view(path)) and "error" not in repr(tl.view(path, external_data=False))

@@ -126,10 +126,14 @@ pub use typeloom_report::human::{Color, explanation as render_explanation};
 /// assert!(!checked.repair(Policy::Lossless)?.is_ok, "no cast between the two types keeps every value");
 /// assert!(checked.repair(Policy::Fewest)?.is_ok);
 /// assert_eq!(checked.repair(Policy::To(Dtype::F16))?.casts.len(), 2);
+/// assert_eq!(Policy::parse("to=float16")?, Policy::To(Dtype::F16));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
 pub use typeloom_rewrite::coerce::Policy;
+/// [`Policy`] has an example.
+#[doc(inline)]
+pub use typeloom_rewrite::coerce::PolicyError;
 /// Problems of a model: code, severity, message, location, labels, fix.
 ///
 /// ```

@@ -36,7 +36,7 @@ use crate::ordered::{Next, Pool};
 use crate::output::{complain, note};
 use crate::progress::{ProgressBar, progress};
 use crate::reports::Reports;
-use crate::settings::{self, current, model_of};
+use crate::settings::{self, current};
 use crate::sources::{Sources, sources};
 use crate::worker::{self, Worker};
 
@@ -222,7 +222,7 @@ impl Run {
             Ok(mut found) => {
                 match &plan.settings.baseline {
                     Some(path) => {
-                        self.baselines.apply(&path.value, model_of(&source), &mut found.findings)?;
+                        self.baselines.apply(&path.value, &source, &mut found.findings)?;
                     }
                     None if self.mode == BaselineMode::Update => {
                         bail!(

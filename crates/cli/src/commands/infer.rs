@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::bail;
 use serde_json::{Map, json};
+use typeloom::check::Checked;
 use typeloom_project::check::SideFiles;
 use typeloom_project::plan::Plan;
 use typeloom_report as report;
@@ -45,7 +46,7 @@ fn one(args: &InferArgs, selection: &Selection, plan: &Plan, source: &Source) ->
     baselines::apply(plan, source, &mut examined.findings)?;
     let diagnostics = examined.findings.to_vec();
     let is_ok = examined.findings.is_ok();
-    let mut checked = examined.checked.as_mut().map(typeloom::check::Checked::solved);
+    let mut checked = examined.checked.as_mut().map(Checked::solved);
     if let Some(checked) = &checked
         && let Some(name) = selection.missing(checked)
     {

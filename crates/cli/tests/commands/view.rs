@@ -164,3 +164,34 @@ fn a_signal_ends_a_server_that_a_shell_starts_in_the_background() {
         assert_eq!(served.process.end().code(), Some(130));
     }
 }
+
+#[test]
+fn a_page_shows_the_problems_that_a_check_reports() {
+    let folder = Folder::new("view-findings");
+    let head = "<ir_version: 10, opset_import: [\"\" : 21], metadata_props: [\"typeloom.allow\" : \"restricted-symbol\"]>";
+    let graph = "g (float[A] a, float[B] b) => (y, z) <float[2] w = [\"location\" : \"w.bin\"]> { y = Add(a, b) z = Neg(w) }";
+    folder.write("m.onnxtxt", format!("{head} {graph}"));
+    let problems = |arguments: &[&str]| {
+        let run = folder.run(&[&["view", "m.onnxtxt"], arguments].concat());
+        let page = folder.read("m.html");
+        let codes = ["missing-external-data", "restricted-symbol"];
+        let found = codes.into_iter().filter(|code| page.contains(&format!("<td>{code}</td>")));
+        (run.code, found.collect::<Vec<_>>())
+    };
+    assert_eq!(problems(&[]), (1, vec!["missing-external-data"]));
+    folder.write("typeloom.toml", "external-data = false\n");
+    assert_eq!(problems(&[]), (0, vec![]));
+    folder.write("typeloom.toml", "external-data = false\ninline = false\n");
+    assert_eq!(problems(&[]), (0, vec!["restricted-symbol"]));
+    folder.write(
+        "typeloom.toml",
+        "external-data = false\ninline = false\nseverities = { warnings = \"deny\" }\n",
+    );
+    assert_eq!(problems(&[]), (1, vec!["restricted-symbol"]));
+    assert_eq!(folder.run(&["check", "m.onnxtxt", "--baseline", "known.json", "--update-baseline"]).code, 0);
+    folder.write("typeloom.toml", "external-data = false\ninline = false\nbaseline = \"known.json\"\n");
+    assert_eq!(problems(&[]), (0, vec![]));
+    assert_eq!(problems(&["--no-config"]), (1, vec!["missing-external-data"]));
+    let inferred = folder.run(&["infer", "m.onnxtxt", "--no-config"]);
+    assert_eq!(inferred.code, 0, "types do not depend on weights: {inferred:?}");
+}
