@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use typeloom_contracts::datum::Datum;
+use typeloom_tensor::datum::Datum;
 use typeloom_runtime::engine::Engine;
 use typeloom_runtime::engine::session::EngineSession;
 use typeloom_runtime::options::Verify;
@@ -17,7 +17,7 @@ use typeloom_runtime::session::Port;
 use typeloom_runtime::session::Session;
 use typeloom_solver::model::Options;
 use typeloom_solver::value_type::Dim;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use crate::compare;

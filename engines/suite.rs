@@ -8,7 +8,7 @@ use typeloom_runtime::engine::Engine;
 use typeloom_runtime::engine::session::EngineSession;
 use typeloom_runtime::options::Verify;
 use typeloom_solver::model::Options;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 use crate::worker::{SERVE, Verdict, Worker, serve};
 use crate::{conformance, differential, models};

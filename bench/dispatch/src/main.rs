@@ -16,7 +16,7 @@ use std::time::Instant;
 use typeloom_bench_families::dispatch::{
     ADD, CONTENDERS, Chain, HARD, LEAKY, Outcome, kernel, module, session,
 };
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 /// Numbers of nodes in a chain.
 const CHAINS: [usize; 3] = [10, 1_000, 100_000];

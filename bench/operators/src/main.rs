@@ -21,7 +21,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use typeloom_bench_process::memory::{peak, reset_peak};
 use typeloom_bench_process::one_line;
-use typeloom_contracts::datum::Datum;
+use typeloom_tensor::datum::Datum;
 use typeloom_cpu::decode;
 use typeloom_onnx::messages::TensorProto;
 use typeloom_onnx::prost::Message as _;

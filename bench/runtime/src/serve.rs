@@ -20,7 +20,7 @@ use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::Port;
 use typeloom_runtime::session::Session;
 use typeloom_solver::model::{Checked, Options};
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 use crate::contender::Contender;
 use crate::library;

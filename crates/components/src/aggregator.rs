@@ -45,8 +45,8 @@ use std::marker::PhantomData;
 
 use typeloom_contracts::aggregator::Aggregator;
 use typeloom_runtime::components::FromMetadata;
-use typeloom_types::any_tensor::AnyTensor;
-use typeloom_types::any_tensor::error::TensorError;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::error::TensorError;
 use typeloom_types::dtype::Dtype;
 
 use crate::dense::{Dense, Floats, FloatsError, NotFloats, shown, tensor_of};

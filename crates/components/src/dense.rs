@@ -7,17 +7,17 @@
 //!
 //! ```
 //! use typeloom_components::dense::Dense;
-//! use typeloom_types::any_tensor::AnyTensor;
+//! use typeloom_tensor::any_tensor::AnyTensor;
 //!
 //! let tensor = [1.0_f32, 2.0][..].to_tensor();
 //! assert_eq!(tensor, AnyTensor::from([1.0_f32, 2.0]));
 //! assert_eq!(*<[f32]>::from_tensor(tensor)?, [1.0, 2.0]);
 //! assert!(<[f64]>::from_tensor(AnyTensor::from([1.0_f32])).is_err());
-//! # Ok::<(), typeloom_types::any_tensor::error::TensorError>(())
+//! # Ok::<(), typeloom_tensor::any_tensor::error::TensorError>(())
 //! ```
 
-use typeloom_types::any_tensor::AnyTensor;
-use typeloom_types::any_tensor::error::TensorError;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::error::TensorError;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
 use typeloom_types::storage::Storage;

@@ -34,8 +34,8 @@ use std::sync::OnceLock;
 
 use typeloom_contracts::backend::Backend;
 use typeloom_contracts::index::Index;
-use typeloom_types::any_tensor::AnyTensor;
-use typeloom_types::any_tensor::error::TensorError;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::error::TensorError;
 use typeloom_types::dtype::Dtype;
 
 use crate::dense::{Dense, Floats, NotFloats, shown};

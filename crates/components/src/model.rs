@@ -13,7 +13,6 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
-use typeloom_contracts::datum::Datum;
 use typeloom_contracts::model::Model;
 use typeloom_cpu::decode;
 use typeloom_onnx::messages::{GraphProto, ModelProto, TensorProto, ValueInfoProto, read};
@@ -21,8 +20,9 @@ use typeloom_runtime::error::{PrepareError, RunError};
 use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::Session;
 use typeloom_solver::value_type::{Dim, ValueType};
-use typeloom_types::any_tensor::AnyTensor;
-use typeloom_types::any_tensor::error::TensorError;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::error::TensorError;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 
 use crate::dense::{Dense, Floats, FloatsError, NotFloats, shown, tensor_of};

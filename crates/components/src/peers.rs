@@ -8,7 +8,8 @@
 //!
 //! ```
 //! use typeloom_components::peers::{PeerTable, Preference};
-//! use typeloom_contracts::peer_selector::{PeerId, PeerSelector};
+//! use typeloom_contracts::peer_selector::PeerSelector;
+//! use typeloom_tensor::peer::PeerId;
 //!
 //! let mut table = PeerTable::new(Preference::Score, 42);
 //! let peer = |name: &str| PeerId(name.as_bytes().to_vec());
@@ -24,7 +25,8 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use typeloom_contracts::peer_selector::{PeerId, PeerSelector};
+use typeloom_contracts::peer_selector::PeerSelector;
+use typeloom_tensor::peer::PeerId;
 
 use crate::seeded::Seeded;
 

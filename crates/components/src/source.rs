@@ -27,8 +27,8 @@ use std::io::Read;
 use std::marker::PhantomData;
 
 use typeloom_contracts::data_source::DataSource;
-use typeloom_types::any_tensor::AnyTensor;
-use typeloom_types::any_tensor::error::TensorError;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::error::TensorError;
 use typeloom_types::dtype::Dtype;
 
 use crate::dense::{Dense, shown};

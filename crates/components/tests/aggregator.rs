@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use typeloom_components::aggregator::{AggregateError, Contribution, FederatedAverage, Trim, TrimmedMean};
 use typeloom_contracts::aggregator::Aggregator;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 fn runner() -> TestRunner {
     TestRunner::new_with_rng(Config::with_cases(128), TestRng::from_seed(RngAlgorithm::ChaCha, &[3; 32]))

@@ -13,8 +13,6 @@ use typeloom_components::peers::{PeerTable, Preference};
 use typeloom_components::source::csv::Table;
 use typeloom_components::source::{Batches, Samples};
 use typeloom_contracts::backend::by_execution::ByExecution;
-use typeloom_contracts::datum::Datum;
-use typeloom_contracts::peer_selector::PeerId;
 use typeloom_module::graph::Graph;
 use typeloom_module::module::Module;
 use typeloom_onnx::text::parse_model;
@@ -22,7 +20,9 @@ use typeloom_runtime::backend::Cpu;
 use typeloom_runtime::components::Components;
 use typeloom_runtime::executor::Executor;
 use typeloom_runtime::options::Verify;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
+use typeloom_tensor::peer::PeerId;
 
 struct Everything;
 

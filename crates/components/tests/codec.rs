@@ -8,10 +8,10 @@ use typeloom_components::codec::deflated::{Deflated, DeflatedError};
 use typeloom_components::codec::int8::{Int8, Int8Error};
 use typeloom_components::codec::message::MessageError;
 use typeloom_contracts::codec::Codec;
-use typeloom_contracts::datum::Datum;
 use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::Session;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 
 fn runner() -> TestRunner {

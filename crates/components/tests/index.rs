@@ -6,7 +6,7 @@ use typeloom_components::index::{Exact, IndexError, Metric};
 use typeloom_contracts::backend::by_execution::ByExecution;
 use typeloom_contracts::index::Index;
 use typeloom_runtime::backend::Cpu;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 type OnCpu<V> = Exact<ByExecution<Cpu>, V>;
 

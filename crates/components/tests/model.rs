@@ -6,7 +6,7 @@ use typeloom_components::model::{Loss, ModelError, Network, Settings};
 use typeloom_components::seeded::Seeded;
 use typeloom_contracts::model::Model;
 use typeloom_onnx::text::parse_model;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 /// Builds a network of 64-bit floats; `graph` is the text from the inputs on.

@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use typeloom_components::peers::{PeerTable, PeersError, Preference};
-use typeloom_contracts::peer_selector::{PeerId, PeerSelector};
+use typeloom_contracts::peer_selector::PeerSelector;
+use typeloom_tensor::peer::PeerId;
 
 fn peer(number: u8) -> PeerId {
     PeerId(vec![number])

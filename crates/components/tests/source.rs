@@ -7,7 +7,7 @@ use typeloom_components::source::csv::{Columns, CsvError, FirstLine, Table};
 use typeloom_components::source::safetensors::SafeTensorsError;
 use typeloom_components::source::{Batches, Order, Rest, Samples, SourceError, npy};
 use typeloom_contracts::data_source::DataSource;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 fn counted(count: usize, batches: Batches) -> Samples {

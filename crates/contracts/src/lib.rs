@@ -21,14 +21,11 @@
 //! **Invariant:** this crate contains no computation. The adapter in [`backend::by_execution`] only forwards
 //! calls.
 
-pub mod address;
 pub mod aggregator;
 pub mod backend;
 pub mod codec;
 pub mod data_source;
-pub mod datum;
 pub mod index;
-pub mod map;
 pub mod model;
 pub mod opset;
 pub mod peer_selector;

@@ -2,9 +2,7 @@
 
 use std::error::Error;
 
-/// Identity of a peer in the byte format of the transport.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct PeerId(pub Vec<u8>);
+use typeloom_tensor::peer::PeerId;
 
 /// Maintains a set of known peers and selects from it.
 #[diagnostic::on_unimplemented(

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::{AttributeProto, TypeProto};
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 use crate::decode::{self, DecodeTensorError};
 use crate::error::KernelErrorKind;

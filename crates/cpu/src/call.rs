@@ -1,12 +1,12 @@
 //! Operator calls: inputs, attributes, and typed accessors for kernels.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 
 use crate::attributes::Attributes;
 use crate::error::{KernelErrorKind, invalid};
 use crate::memory;
-use typeloom_contracts::datum::Datum;
 
 /// One application of an operator.
 ///

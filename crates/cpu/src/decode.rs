@@ -8,12 +8,12 @@ use typeloom_onnx::header::{HeaderError, extents, header};
 use typeloom_onnx::messages::sequence_proto::DataType as Kind;
 use typeloom_onnx::messages::tensor_proto::DataLocation;
 use typeloom_onnx::messages::{MapProto, OptionalProto, SequenceProto, SparseTensorProto, TensorProto};
-use typeloom_types::any_tensor::AnyTensor;
-use typeloom_types::any_tensor::error::TensorError;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::error::TensorError;
 use typeloom_types::dtype::Dtype;
 
-use typeloom_contracts::datum::Datum;
-use typeloom_contracts::map::MapDatum;
+use typeloom_tensor::datum::Datum;
+use typeloom_tensor::map::MapDatum;
 
 use crate::movement::reshape;
 use crate::ops::slice::join;

@@ -4,8 +4,8 @@ use std::ops::{Add, Div, Mul, Rem, Sub};
 
 use half::slice::HalfFloatSliceExt as _;
 use pulp::{Arch, Simd, WithSimd};
-use typeloom_types::any_tensor::AnyTensor;
-use typeloom_types::any_tensor::error::TensorError;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::error::TensorError;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
 

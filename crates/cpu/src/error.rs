@@ -1,6 +1,6 @@
 //! Errors of operators.
 
-use typeloom_types::any_tensor::error::TensorError;
+use typeloom_tensor::any_tensor::error::TensorError;
 use typeloom_types::dtype::Dtype;
 
 /// Reason for the failure of an operator, without the operator's name.

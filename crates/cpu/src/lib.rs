@@ -3,7 +3,7 @@
 //! | to | use |
 //! |---|---|
 //! | run one operator | [`ops::find`], then [`ops::Operator::run`] on a [`call::Call`] |
-//! | represent inputs and results of operators | [`Datum`](typeloom_contracts::datum::Datum) |
+//! | represent inputs and results of operators | [`Datum`](typeloom_tensor::datum::Datum) |
 //! | fuse a convolution with the nodes that follow it | [`fast::fused::Fused`] |
 //! | compute concatenated convolutions as one kernel | [`fast::fused::Fused::join`] |
 //! | reuse the memory of dead tensors | [`memory`] |
@@ -11,7 +11,7 @@
 //! | know which kernels exist for speed only | [`fast`] |
 //! | read attributes and stored tensors | [`attributes::Attributes`], [`decode`] |
 //!
-//! Operators work on [`AnyTensor`](typeloom_types::any_tensor::AnyTensor)s of every element type that ONNX
+//! Operators work on [`AnyTensor`](typeloom_tensor::any_tensor::AnyTensor)s of every element type that ONNX
 //! allows, with ONNX semantics, including broadcasting, negative axes, empty tensors and tensors of rank 0.
 //! Operators that only move elements work on bytes and accept every type. Operators that compute support
 //! `f32`, `f64` and the integers; 16-bit floats are widened to `f32` before the kernel and rounded once after

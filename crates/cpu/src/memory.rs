@@ -9,12 +9,12 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 
-use typeloom_types::any_tensor::{AnyTensor, Memory, budget};
+use typeloom_tensor::any_tensor::{AnyTensor, Memory, budget};
+use typeloom_tensor::datum::Datum;
 
 use crate::element::MAX_BYTES;
 use crate::error::KernelErrorKind;
 use crate::work;
-use typeloom_contracts::datum::Datum;
 
 /// Minimum size in bytes of a tensor whose memory is kept. The allocator caches smaller blocks itself.
 const MIN_KEPT: usize = 1 << 12;

@@ -4,7 +4,7 @@
 //! elements that make up the result. Runs are copied as bytes. Strings, and elements that share a byte, are
 //! unpacked first.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use crate::element::check_size;

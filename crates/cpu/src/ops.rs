@@ -12,15 +12,16 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
+
 use crate::attributes::Attributes;
 use crate::call::Call;
 use crate::element::{Number, check_extents, is_half, narrow, widen};
 use crate::error::{KernelError, KernelErrorKind};
 use crate::memory;
 use crate::work;
-use typeloom_contracts::datum::Datum;
 use typeloom_onnx::domain::canonical;
-use typeloom_types::any_tensor::AnyTensor;
 
 mod activation;
 mod attention;

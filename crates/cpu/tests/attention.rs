@@ -6,7 +6,7 @@ use typeloom_cpu::call::Call;
 use typeloom_cpu::error::KernelError;
 use typeloom_cpu::ops;
 use typeloom_cpu::ops::generate::Random;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 type Inputs = Vec<Option<AnyTensor>>;
 
@@ -16,7 +16,7 @@ fn run(name: &str, numbers: &[(&str, i64)], inputs: Inputs) -> Result<Vec<Vec<f3
     let inputs = inputs.into_iter().map(|input| input.map(Into::into)).collect();
     let call = Call { version: 1, attributes: &attributes, inputs, outputs: 3 };
     let results = ops::find("com.microsoft", name).expect("the operator is known").run(call)?;
-    let list = |datum: &typeloom_contracts::datum::Datum| {
+    let list = |datum: &typeloom_tensor::datum::Datum| {
         datum.as_tensor().expect("a tensor").to_vec().expect("floats")
     };
     Ok(results.iter().map(list).collect())

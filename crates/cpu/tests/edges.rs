@@ -5,7 +5,7 @@ use half::f16;
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::ops;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::element::Element;
 
 fn tensor<T: Element>(shape: &[usize], elements: &[T]) -> AnyTensor {

@@ -5,8 +5,8 @@ use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::ops;
 use typeloom_cpu::ops::generate::Random;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_testing::number;
-use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 /// The number of random calls of a test.

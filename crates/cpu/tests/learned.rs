@@ -1,12 +1,12 @@
 //! Operators of the domain `ai.onnx.ml` without recorded cases: features, maps and a linear model.
 
-use typeloom_contracts::datum::Datum;
-use typeloom_contracts::map::MapDatum;
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::error::KernelError;
 use typeloom_cpu::ops::{self, Operator};
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
+use typeloom_tensor::map::MapDatum;
 
 fn operator(name: &str) -> &'static Operator {
     ops::find("ai.onnx.ml", name).expect("the operator is known")

@@ -9,11 +9,11 @@
 use std::io::{Error, Write as _};
 use std::path::PathBuf;
 
-use typeloom_contracts::datum::Datum;
 use typeloom_differential::broken::Broken;
 use typeloom_differential::choices::Choices;
 use typeloom_differential::repairs::{Judged, has_fewer, judge};
 use typeloom_rewrite::coerce::Policy;
+use typeloom_tensor::datum::Datum;
 
 /// The greatest number of conversions that is compared with a search.
 const MAX_SEARCHED: usize = 3;

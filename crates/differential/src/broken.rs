@@ -6,9 +6,9 @@
 
 use std::fmt::Write as _;
 
-use typeloom_contracts::datum::Datum;
 use typeloom_solver::elem::Elem;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 
 use crate::choices::Choices;

@@ -10,9 +10,9 @@
 
 use std::collections::HashMap;
 
-use typeloom_contracts::datum::Datum;
 use typeloom_cpu::attributes::Attribute;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 
 use crate::choices::Choices;

@@ -140,6 +140,6 @@ fn position(axis: i64, rank: usize) -> usize {
 
 /// The elements of a small vector of integers in the leading world.
 fn elements_of(b: &Builder<'_>, var: &Var) -> Vec<i64> {
-    let tensor = var.values[b.lead()].as_ref().and_then(typeloom_contracts::datum::Datum::as_tensor);
+    let tensor = var.values[b.lead()].as_ref().and_then(typeloom_tensor::datum::Datum::as_tensor);
     tensor.and_then(|tensor| tensor.to_vec::<i64>().ok()).unwrap_or_default()
 }

@@ -1,6 +1,6 @@
 //! Generator of whole cases: a program, its worlds, and the declared types of its values.
 
-use typeloom_contracts::datum::Datum;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 
 use crate::build::{Builder, Var};
@@ -92,7 +92,7 @@ fn with_flags(
 ) -> World {
     for (port, input) in ports.iter().zip(&mut inputs) {
         if is_flag(port)
-            && let Ok(tensor) = typeloom_types::any_tensor::AnyTensor::from_le_bytes(dtype, &[], &[flag])
+            && let Ok(tensor) = typeloom_tensor::any_tensor::AnyTensor::from_le_bytes(dtype, &[], &[flag])
         {
             *input = Datum::Tensor(tensor);
         }

@@ -7,11 +7,11 @@
 
 use std::collections::HashMap;
 
-use typeloom_contracts::datum::Datum;
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::ops;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 
 use crate::program::{Function, Graph, Node, OPSET, Program};

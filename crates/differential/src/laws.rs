@@ -13,7 +13,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use typeloom_contracts::datum::Datum;
 use typeloom_ops::described::Operators;
 use typeloom_rewrite::annotate::{AnnotationForm, annotate, strip};
 use typeloom_rewrite::coerce::{Policy, repair};
@@ -24,6 +23,7 @@ use typeloom_solver::model::{Checked, Options};
 use typeloom_solver::solution::Type;
 use typeloom_solver::universe::Universe;
 use typeloom_solver::value_type::{Dim, Element, ValueType};
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 
 use crate::choices::Choices;
@@ -316,7 +316,8 @@ fn violated(case: &Case, executions: &[Execution], assumed: &HashSet<String>) ->
             let Some(ty) = &declaration.ty else { continue };
             let Some(shape) = &ty.shape else { continue };
             for value in seen.get(&declaration.name).into_iter().flatten() {
-                let Some(actual) = value.as_tensor().map(typeloom_types::any_tensor::AnyTensor::shape) else {
+                let Some(actual) = value.as_tensor().map(typeloom_tensor::any_tensor::AnyTensor::shape)
+                else {
                     continue;
                 };
                 let known = findings.iter().any(|it| it.value.as_ref() == Some(&declaration.name));

@@ -6,7 +6,7 @@
 use std::fmt::{self, Write as _};
 
 use typeloom_cpu::attributes::{Attribute, Attributes};
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 /// The operator set that programs import.

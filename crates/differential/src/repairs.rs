@@ -9,7 +9,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use typeloom_contracts::datum::Datum;
 use typeloom_onnx::messages::{ModelProto, ValueInfoProto, read};
 use typeloom_onnx::prost::Message as _;
 use typeloom_ops::catalogue::Standard;
@@ -21,7 +20,8 @@ use typeloom_solver::elem::Elem;
 use typeloom_solver::model::{Mode, Options, check};
 use typeloom_solver::signature::{Formal, FormalType, Schema};
 use typeloom_solver::universe::Universe;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 
 use crate::broken::{Broken, Node};
 

@@ -1,7 +1,7 @@
 //! Worlds: bindings of a program's symbols, with inputs of the bound extents.
 
-use typeloom_contracts::datum::Datum;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
 

@@ -15,7 +15,6 @@
 use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use typeloom_contracts::datum::Datum;
 use typeloom_differential::choices::Choices;
 use typeloom_dim::{Condition, DimId};
 use typeloom_ops::check::check;
@@ -23,7 +22,8 @@ use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::Session;
 use typeloom_solver::model::{Mode, Options};
 use typeloom_solver::solution::{Equation, Type};
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 
 /// Number of programs of a short run.
 const PROGRAMS: u64 = 150;

@@ -21,9 +21,10 @@
 use std::cmp::Ordering;
 
 use crate::arena::Dims;
-use crate::evaluate::floor_of_quotient;
 use crate::id::DimId;
-use crate::poly::{EMPTY, Term, Terms, constant_term, content, gcd, merge, without_constant};
+use crate::poly::{
+    EMPTY, Term, Terms, constant_term, content, floor_of_quotient, gcd, merge, without_constant,
+};
 
 const ONE: [Term; 1] = [Term { coefficient: 1, monomial: DimId::ONE }];
 

@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use crate::arena::{Dims, Kind};
 use crate::bind::PostOrder;
 use crate::id::DimId;
+use crate::poly::floor_of_quotient;
 
 /// A step. Operands are positions of earlier steps.
 #[derive(Clone, Debug)]
@@ -122,12 +123,6 @@ impl DimProgram {
 /// The values of the steps of the last run, reused between runs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Results(Vec<Option<i128>>);
-
-/// The quotient rounded down; `None` for a zero divisor and on overflow.
-pub(crate) fn floor_of_quotient(a: i128, b: i128) -> Option<i128> {
-    let quotient = a.checked_div(b)?;
-    Some(if a % b != 0 && (a < 0) != (b < 0) { quotient - 1 } else { quotient })
-}
 
 impl Dims {
     /// Evaluates a dim at values of its symbols and unbound anonymous variables.

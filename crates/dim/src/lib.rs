@@ -120,7 +120,7 @@ mod laws;
 mod ops;
 mod parse;
 mod piecewise;
-mod poly;
+pub mod poly;
 mod prove;
 mod quotients;
 mod reduce;

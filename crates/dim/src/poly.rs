@@ -1,32 +1,48 @@
-//! Polynomials during a computation: sorted lists of terms.
+//! Polynomials as sorted lists of terms: the arithmetic that [`Dims`] and the constants of pools share.
+//!
+//! A polynomial is a list of [`Term`]s, each a coefficient and a *monomial*. The arithmetic needs only an order
+//! of monomials, so each arena chooses its own: [`Dims`] interns a product of atoms and uses its [`DimId`];
+//! a pool, whose ids decide digests, interns only the products of a result and multiplies lists of atoms.
 //!
 //! **Invariant:** a list of terms is sorted by monomial, and has no duplicate monomial and no zero
-//! coefficient. The monomial of the constant term is [`DimId::ONE`], which sorts last.
+//! coefficient. So equal polynomials are equal lists. In [`Dims`] the monomial of the constant term is
+//! [`DimId::ONE`], which sorts last, and the terms of an interned sum never have the coefficient `i64::MIN`, so
+//! each can be negated.
 //!
-//! **Invariant:** the terms of an interned sum never have the coefficient `i64::MIN`, so each can be negated.
+//! ```
+//! use typeloom_dim::poly::{Term, collect, merge};
+//!
+//! let term = |coefficient, monomial| Term { coefficient, monomial };
+//! // `2*n + m + n - m` is `3*n`, and `3*n - 3*n` is zero.
+//! let sum = collect(vec![term(2, "n"), term(1, "m"), term(1, "n"), term(-1, "m")]).unwrap();
+//! assert_eq!(sum[..], [term(3, "n")]);
+//! assert!(merge(&sum, &[term(1, "n")], -3).unwrap().is_empty());
+//! ```
 
 use smallvec::SmallVec;
 
 use crate::arena::{Dims, Kind, MAX_DEGREE};
 use crate::id::DimId;
 
-/// A coefficient and a monomial: [`DimId::ONE`], an atom, or a product of atoms.
+/// A coefficient and a monomial: one, an atom, or a product of atoms.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Term {
-    pub(crate) coefficient: i64,
-    pub(crate) monomial: DimId,
+pub struct Term<M = DimId> {
+    /// The coefficient.
+    pub coefficient: i64,
+    /// The monomial.
+    pub monomial: M,
 }
 
 /// A polynomial without an id.
-pub(crate) type Terms = SmallVec<[Term; 4]>;
+pub type Terms<M = DimId> = SmallVec<[Term<M>; 4]>;
 
 /// Maximum number of pairs of terms in a product.
 const MAX_PAIRS: usize = 1024;
 
 /// `a + scale * b`; `None` on overflow.
-pub(crate) fn merge(a: &[Term], b: &[Term], scale: i64) -> Option<Terms> {
+pub fn merge<M: Clone + Ord>(a: &[Term<M>], b: &[Term<M>], scale: i64) -> Option<Terms<M>> {
     let mut sum = Terms::with_capacity(a.len() + b.len());
-    let (mut a, mut b) = (a.iter().copied().peekable(), b.iter().copied().peekable());
+    let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
     loop {
         let order = match (a.peek(), b.peek()) {
             (None, None) => return Some(sum),
@@ -36,28 +52,29 @@ pub(crate) fn merge(a: &[Term], b: &[Term], scale: i64) -> Option<Terms> {
         };
         let left = if order.is_le() { a.next() } else { None };
         let right = if order.is_ge() { b.next() } else { None };
-        let monomial = left.or(right)?.monomial;
+        let monomial = &left.or(right)?.monomial;
         let right = right.map_or(Some(0), |right| right.coefficient.checked_mul(scale))?;
         let coefficient = left.map_or(0, |left| left.coefficient).checked_add(right)?;
         if coefficient != 0 {
-            sum.push(Term { coefficient, monomial });
+            sum.push(Term { coefficient, monomial: monomial.clone() });
         }
     }
 }
 
 /// Sorts terms and adds up those of the same monomial; `None` on overflow.
-pub(crate) fn collect(mut terms: Vec<Term>) -> Option<Terms> {
-    terms.sort_unstable_by_key(|term| term.monomial);
+pub fn collect<M: Clone + Ord>(mut terms: Vec<Term<M>>) -> Option<Terms<M>> {
+    terms.sort_unstable_by(|a, b| a.monomial.cmp(&b.monomial));
     let mut sum = Terms::new();
-    for term in terms {
-        match sum.last_mut() {
-            Some(last) if last.monomial == term.monomial => {
-                last.coefficient = last.coefficient.checked_add(term.coefficient)?;
-            }
-            _ => sum.push(term),
+    for equal in terms.chunk_by(|a, b| a.monomial == b.monomial) {
+        // The order of equal monomials is arbitrary, so partial sums must not overflow.
+        let coefficient: i128 = equal.iter().map(|term| i128::from(term.coefficient)).sum();
+        if coefficient != 0 {
+            sum.push(Term {
+                coefficient: i64::try_from(coefficient).ok()?,
+                monomial: equal[0].monomial.clone(),
+            });
         }
     }
-    sum.retain(|term| term.coefficient != 0);
     Some(sum)
 }
 
@@ -70,9 +87,15 @@ pub(crate) fn gcd(a: u64, b: u64) -> u64 {
     a
 }
 
-/// The greatest common divisor of all coefficients.
-pub(crate) fn content(terms: &[Term]) -> u64 {
+/// The greatest common divisor of all coefficients, which is positive unless there is none.
+pub fn content<M>(terms: &[Term<M>]) -> u64 {
     terms.iter().fold(0, |common, term| gcd(common, term.coefficient.unsigned_abs()))
+}
+
+/// The quotient of two integers, rounded down; `None` for a divisor of 0 and on overflow.
+pub fn floor_of_quotient(a: i128, b: i128) -> Option<i128> {
+    let quotient = a.checked_div(b)?;
+    Some(if a % b != 0 && (a < 0) != (b < 0) { quotient - 1 } else { quotient })
 }
 
 /// The constant term.

@@ -4,17 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use typeloom_dim::{Condition, DimId, Dims, Relation};
-use typeloom_pool::{ConstDescriptor, Descriptor, Idx, Pool, Tag, Variable};
+use typeloom_pool::{Descriptor, Idx, Pool, Tag};
 use typeloom_solver::elem::ElemSet;
 use typeloom_solver::solution::{Composite, TensorType, Type};
 use typeloom_solver::ty::Constructor;
 use typeloom_solver::universe::Universe;
 
+use crate::dims::{DecodeError, MAX_DEPTH, decode};
 use crate::encode::{COMPOSITE, CONDITIONS, DEFAULT, ELEMENTS, INPUTS, OPEN_COMPOSITE, OUTPUTS, SPARSE};
 use crate::{Interface, Parameter, extents};
-
-/// The maximum nesting of constructors and expressions.
-const MAX_DEPTH: usize = 64;
 
 /// The maximum number of parts of extents. A shared expression can unfold to more than fits in memory.
 const MAX_PARTS: usize = 1 << 20;
@@ -40,11 +38,6 @@ pub enum NotAnInterface {
         /// The name of the parameter.
         parameter: String,
     },
-}
-
-enum DecodeError {
-    Kind,
-    Size,
 }
 
 struct Decoder<'p> {
@@ -212,64 +205,15 @@ impl Decoder<'_> {
         let elem = self.element(element).ok_or(DecodeError::Kind)?;
         let shape = match dims {
             None => None,
-            Some(dims) => Some(self.dims_of(dims, 0)?.into()),
+            Some(dims) => {
+                let dims: Result<Vec<DimId>, _> = dims.into_iter().map(|dim| self.dim(dim)).collect();
+                Some(dims?.into())
+            }
         };
         Ok(TensorType { elem, shape })
     }
 
-    fn dim(&mut self, dim: Idx, depth: usize) -> Result<DimId, DecodeError> {
-        self.parts = self.parts.checked_sub(1).ok_or(DecodeError::Size)?;
-        if depth > MAX_DEPTH {
-            return Err(DecodeError::Size);
-        }
-        let inner = depth + 1;
-        Ok(match self.pool.get(dim) {
-            Descriptor::Variable(Variable::Bound { depth: 0, index, .. }) => self.dims.symbol(&letter(index)),
-            Descriptor::Const(constant) => match constant {
-                ConstDescriptor::Int(value) => self.dims.constant(value),
-                ConstDescriptor::Symbol(name) => self.dims.symbol(&name),
-                ConstDescriptor::Sum { constant, terms } => {
-                    let mut summands = vec![self.dims.constant(constant)];
-                    for (coefficient, part) in terms {
-                        let part = self.dim(part, inner)?;
-                        let coefficient = self.dims.constant(coefficient);
-                        summands.push(self.dims.mul(coefficient, part));
-                    }
-                    self.dims.sum(&summands)
-                }
-                ConstDescriptor::Product(parts) => {
-                    let parts = self.dims_of(parts, inner)?;
-                    self.dims.product(&parts)
-                }
-                ConstDescriptor::FloorDiv(dividend, divisor) => {
-                    let (dividend, divisor) = (self.dim(dividend, inner)?, self.dim(divisor, inner)?);
-                    self.dims.floor_div(dividend, divisor)
-                }
-                ConstDescriptor::Mod(dividend, divisor) => {
-                    let (dividend, divisor) = (self.dim(dividend, inner)?, self.dim(divisor, inner)?);
-                    self.dims.modulo(dividend, divisor)
-                }
-                ConstDescriptor::Min(parts) => {
-                    let parts = self.dims_of(parts, inner)?;
-                    parts.into_iter().reduce(|a, b| self.dims.min(a, b)).ok_or(DecodeError::Kind)?
-                }
-                ConstDescriptor::Max(parts) => {
-                    let parts = self.dims_of(parts, inner)?;
-                    parts.into_iter().reduce(|a, b| self.dims.max(a, b)).ok_or(DecodeError::Kind)?
-                }
-                ConstDescriptor::Unknown => self.dims.fresh(),
-            },
-            _ => return Err(DecodeError::Kind),
-        })
+    fn dim(&mut self, dim: Idx) -> Result<DimId, DecodeError> {
+        decode(self.pool, dim, 0, &mut self.dims, &mut self.parts)
     }
-
-    fn dims_of(&mut self, parts: Vec<Idx>, depth: usize) -> Result<Vec<DimId>, DecodeError> {
-        parts.into_iter().map(|part| self.dim(part, depth)).collect()
-    }
-}
-
-/// The name of a symbol: `A`, `B`, ..., `Z`, `A1`, ...
-fn letter(index: u32) -> String {
-    let letter = char::from(b'A' + u8::try_from(index % 26).unwrap_or(0));
-    if index < 26 { letter.to_string() } else { format!("{letter}{}", index / 26) }
 }

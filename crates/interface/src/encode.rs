@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use typeloom_dim::{Condition, DimId, DimView, Dims};
+use typeloom_dim::{Condition, DimId, Dims};
 use typeloom_pool::{Idx, Pool, PoolError, Sort, Tag};
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::solution::{Composite, TensorType, Type};
@@ -12,7 +12,7 @@ use typeloom_solver::universe::Universe;
 use typeloom_types::dtypes;
 
 use crate::leaves::Leaves;
-use crate::{Interface, Parameter};
+use crate::{Interface, Parameter, dims};
 
 /// The name of the struct of inputs.
 pub(crate) const INPUTS: &str = "inputs";
@@ -224,37 +224,15 @@ impl<'i, 'p> Encoder<'i, 'p> {
         dims.iter().map(|dim| self.dim(*dim)).collect()
     }
 
-    /// Dims nest by a bounded number of levels, see [`typeloom_dim`].
     fn dim(&mut self, dim: DimId) -> Result<Idx, PoolError> {
-        match self.interface.dims.view(dim) {
-            DimView::Constant(value) => self.pool.dim_const(value),
-            DimView::Symbol | DimView::Variable if self.leaves.is_idle(dim) => self.pool.dim_unknown(),
-            DimView::Symbol | DimView::Variable => {
-                let next = u32::try_from(self.variables.len()).expect("there are fewer than 2^32 dims");
-                let index = *self.variables.entry(dim).or_insert(next);
-                self.pool.bound(0, index, Sort::Const)
+        let Self { interface, pool, leaves, variables } = self;
+        dims::encode(&interface.dims, dim, pool, &mut |pool, leaf| {
+            if leaves.is_idle(leaf) {
+                return pool.dim_unknown();
             }
-            DimView::Sum(constant, terms) => {
-                let mut summands = vec![self.pool.dim_const(constant)?];
-                for (coefficient, part) in terms {
-                    let part = self.dim(part)?;
-                    let coefficient = self.pool.dim_const(coefficient)?;
-                    summands.push(self.pool.dim_mul(&[coefficient, part])?);
-                }
-                self.pool.dim_add(&summands)
-            }
-            DimView::Product(parts) => {
-                let parts = self.dims(&parts)?;
-                self.pool.dim_mul(&parts)
-            }
-            DimView::FloorDiv(dividend, divisor) => {
-                let (dividend, divisor) = (self.dim(dividend)?, self.dim(divisor)?);
-                self.pool.dim_floor_div(dividend, divisor)
-            }
-            DimView::Min(parts) => {
-                let parts = self.dims(&parts)?;
-                self.pool.dim_min(&parts)
-            }
-        }
+            let next = u32::try_from(variables.len()).expect("there are fewer than 2^32 dims");
+            let index = *variables.entry(leaf).or_insert(next);
+            pool.bound(0, index, Sort::Const)
+        })
     }
 }

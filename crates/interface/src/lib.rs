@@ -47,6 +47,7 @@
 pub mod bundle;
 mod compare;
 mod decode;
+mod dims;
 mod encode;
 pub mod exports;
 mod leaves;

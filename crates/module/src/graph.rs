@@ -25,7 +25,7 @@ use std::fmt;
 use std::rc::Rc;
 
 use typeloom_onnx::messages::{TensorProto, TypeProto};
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::tree::TypeNode;
 
 use crate::authoring::{AuthoringError, AuthoringErrorKind};

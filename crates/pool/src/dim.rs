@@ -1,4 +1,4 @@
-//! Constants in normal form: dims of tensors and other constant arguments.
+//! Constants in the normal form of bundles: dims of tensors and other constant arguments.
 //!
 //! A constant is a polynomial with integer coefficients over *atoms*: symbols, variables, quotients,
 //! remainders, minima and maxima. The normal form is the expanded polynomial: an integer plus distinct
@@ -7,14 +7,24 @@
 //!
 //! The unknown constant absorbs every operation: two unknown constants may differ, so they must not cancel.
 //!
-//! Terms have no such normal form: [`typeloom_term::normal`] only folds known values, because Rust compares
-//! constant expressions syntactically. `term` converts between the two.
+//! # Other forms of constants
+//!
+//! The polynomials are those of [`typeloom_dim::poly`]. The forms of quotients and minima differ from those of
+//! [`typeloom_dim::Dims`] for a reason: digests are computed from the form here, and every reader of a bundle
+//! has to compute the same ones, so this form is small and its rules are part of the format
+//! (`docs/bundle-format.md`). `Dims` brings more quotients to a lowest form (`(2*n + 1)//2` is `n`) and may add
+//! rules without a new format. `typeloom-interface` converts between the two, in one module (`dims`); what
+//! `Dims` writes is in this form already.
+//!
+//! Terms have no such normal form: [`typeloom_term::normal`] only folds known values, with the operators of
+//! Rust, because Rust compares constant expressions syntactically. The module `term` converts between the two.
 //!
 //! **Invariant:** a [`Tag::DimSum`] is not a single monomial with coefficient 1; monomials are atoms or
 //! products of at least two atoms; the children of commutative nodes are sorted by id inside a pool and by
 //! digest in portable forms.
 
-use std::collections::BTreeMap;
+use smallvec::SmallVec;
+use typeloom_dim::poly::{Term, Terms, collect, content, floor_of_quotient, merge};
 
 use crate::error::PoolError;
 use crate::pool::{Idx, Pool};
@@ -23,8 +33,10 @@ use crate::tag::{Sort, Tag};
 /// Maximum number of terms or factors of one constant expression.
 pub const MAX_TERMS: usize = 256;
 
-/// Coefficients by monomial (sorted atoms with repetition). The empty monomial is the integer term.
-type Poly = BTreeMap<Vec<u32>, i64>;
+/// The atoms of a product, sorted by id, with repetition. The empty product is that of the integer term, which
+/// is the first term.
+type Monomial = SmallVec<[u32; 4]>;
+type Poly = Terms<Monomial>;
 
 pub(crate) fn int_words(value: i64) -> [u32; 2] {
     [value as u32, (value >> 32) as u32]
@@ -34,15 +46,9 @@ pub(crate) fn int_of(low: u32, high: u32) -> i64 {
     (u64::from(low) | u64::from(high) << 32) as i64
 }
 
-fn add_term(poly: &mut Poly, monomial: Vec<u32>, coefficient: i64) -> Result<(), PoolError> {
-    let slot = poly.entry(monomial).or_insert(0);
-    *slot = slot.checked_add(coefficient).ok_or(PoolError::ConstOverflow)?;
-    Ok(())
-}
-
-fn floor_div(a: i64, b: i64) -> Result<i64, PoolError> {
-    let quotient = a.checked_div(b).ok_or(PoolError::ConstOverflow)?;
-    Ok(if a % b != 0 && (a < 0) != (b < 0) { quotient - 1 } else { quotient })
+fn integer(value: i64) -> Poly {
+    let term = Term { coefficient: value, monomial: Monomial::new() };
+    std::iter::once(term).filter(|term| term.coefficient != 0).collect()
 }
 
 impl Pool {
@@ -144,46 +150,45 @@ impl Pool {
         }
     }
 
-    fn factors(&self, monomial: u32) -> Vec<u32> {
+    fn factors(&self, monomial: u32) -> Monomial {
         match self.nodes[monomial as usize].tag {
-            Tag::DimProduct => self.words(monomial).to_vec(),
-            _ => vec![monomial],
+            Tag::DimProduct => Monomial::from_slice(self.words(monomial)),
+            _ => Monomial::from_slice(&[monomial]),
         }
     }
 
     fn poly(&self, dim: u32) -> Poly {
         let words = self.words(dim);
-        let mut poly = Poly::new();
         match self.nodes[dim as usize].tag {
-            Tag::DimConst => {
-                poly.insert(Vec::new(), int_of(words[0], words[1]));
-            }
+            Tag::DimConst => integer(int_of(words[0], words[1])),
             Tag::DimSum => {
-                poly.insert(Vec::new(), int_of(words[0], words[1]));
-                for term in words[2..].chunks_exact(3) {
-                    poly.insert(self.factors(term[2]), int_of(term[0], term[1]));
-                }
+                let mut poly = integer(int_of(words[0], words[1]));
+                poly.extend(words[2..].chunks_exact(3).map(|term| Term {
+                    coefficient: int_of(term[0], term[1]),
+                    monomial: self.factors(term[2]),
+                }));
+                poly.sort_unstable_by(|a, b| a.monomial.cmp(&b.monomial));
+                poly
             }
-            _ => {
-                poly.insert(self.factors(dim), 1);
-            }
+            _ => Poly::from_iter([Term { coefficient: 1, monomial: self.factors(dim) }]),
         }
-        poly
     }
 
-    fn intern_poly(&mut self, mut poly: Poly) -> Result<u32, PoolError> {
-        let int = poly.remove(&Vec::new()).unwrap_or(0);
-        poly.retain(|_, coefficient| *coefficient != 0);
+    fn intern_poly(&mut self, poly: &[Term<Monomial>]) -> Result<u32, PoolError> {
+        let (int, poly) = match poly {
+            [Term { coefficient, monomial }, rest @ ..] if monomial.is_empty() => (*coefficient, rest),
+            _ => (0, poly),
+        };
         if poly.len() > MAX_TERMS {
             return Err(PoolError::ConstTooLarge);
         }
         let mut terms = Vec::with_capacity(poly.len());
-        for (monomial, coefficient) in poly {
-            let id = match *monomial {
+        for Term { coefficient, monomial } in poly {
+            let id = match monomial[..] {
                 [atom] => atom,
-                _ => self.intern_words(Tag::DimProduct, &monomial)?,
+                _ => self.intern_words(Tag::DimProduct, monomial)?,
             };
-            terms.push((id, coefficient));
+            terms.push((id, *coefficient));
         }
         terms.sort_unstable();
         match *terms {
@@ -198,6 +203,45 @@ impl Pool {
                 self.intern_words(Tag::DimSum, &words)
             }
         }
+    }
+
+    /// The sum of an integer and multiples of constants, given as the words of a [`Tag::DimSum`].
+    fn sum(&self, words: &[u32]) -> Result<Poly, PoolError> {
+        let mut terms = integer(int_of(words[0], words[1])).into_vec();
+        for multiple in words[2..].chunks_exact(3) {
+            let scale = int_of(multiple[0], multiple[1]);
+            for Term { coefficient, monomial } in self.poly(multiple[2]) {
+                let coefficient = coefficient.checked_mul(scale).ok_or(PoolError::ConstOverflow)?;
+                terms.push(Term { coefficient, monomial });
+            }
+        }
+        collect(terms).ok_or(PoolError::ConstOverflow)
+    }
+
+    fn product(&self, factors: &[u32]) -> Result<Poly, PoolError> {
+        let mut product = integer(1);
+        for &factor in factors {
+            let right = self.poly(factor);
+            let mut next = Poly::new();
+            for Term { coefficient, monomial } in &product {
+                let mut row = right.to_vec();
+                for term in &mut row {
+                    term.monomial.extend_from_slice(monomial);
+                    term.monomial.sort_unstable();
+                    if term.monomial.len() > MAX_TERMS {
+                        return Err(PoolError::ConstTooLarge);
+                    }
+                }
+                // Products with one monomial are distinct, and may be in another order.
+                row.sort_unstable_by(|a, b| a.monomial.cmp(&b.monomial));
+                next = merge(&next, &row, *coefficient).ok_or(PoolError::ConstOverflow)?;
+                if next.len() > MAX_TERMS + 1 {
+                    return Err(PoolError::ConstTooLarge);
+                }
+            }
+            product = next;
+        }
+        Ok(product)
     }
 
     /// Interns the normal form of a constant. Its children are in the pool, but in any order.
@@ -231,39 +275,12 @@ impl Pool {
         }
         match tag {
             Tag::DimSum => {
-                let mut sum = Poly::new();
-                sum.insert(Vec::new(), int_of(words[0], words[1]));
-                for term in words[2..].chunks_exact(3) {
-                    let scale = int_of(term[0], term[1]);
-                    for (monomial, coefficient) in self.poly(term[2]) {
-                        let scaled = coefficient.checked_mul(scale).ok_or(PoolError::ConstOverflow)?;
-                        add_term(&mut sum, monomial, scaled)?;
-                    }
-                }
-                self.intern_poly(sum)
+                let sum = self.sum(words)?;
+                self.intern_poly(&sum)
             }
             Tag::DimProduct => {
-                let mut product = Poly::from([(Vec::new(), 1)]);
-                for &factor in words {
-                    let mut next = Poly::new();
-                    for (left, a) in &product {
-                        for (right, b) in self.poly(factor) {
-                            let mut monomial = [&left[..], &right].concat();
-                            monomial.sort_unstable();
-                            if monomial.len() > MAX_TERMS {
-                                return Err(PoolError::ConstTooLarge);
-                            }
-                            let scaled = a.checked_mul(b).ok_or(PoolError::ConstOverflow)?;
-                            add_term(&mut next, monomial, scaled)?;
-                            if next.len() > MAX_TERMS + 1 {
-                                return Err(PoolError::ConstTooLarge);
-                            }
-                        }
-                    }
-                    next.retain(|_, coefficient| *coefficient != 0);
-                    product = next;
-                }
-                self.intern_poly(product)
+                let product = self.product(words)?;
+                self.intern_poly(&product)
             }
             Tag::DimFloorDiv | Tag::DimMod => self.intern_division(tag, words[0], words[1]),
             Tag::DimMin | Tag::DimMax => self.intern_extreme(tag, &children),
@@ -277,23 +294,24 @@ impl Pool {
         if by == 0 {
             return Err(PoolError::DivisionByZero);
         }
-        let wide = i128::from(by);
+        let floor = |a: i64| {
+            let quotient = floor_of_quotient(a.into(), by.into());
+            quotient.ok_or(PoolError::ConstOverflow)
+        };
+        let narrow = |value: i128| i64::try_from(value).map_err(|_| PoolError::ConstOverflow);
         let mut poly = self.poly(dividend);
-        let is_multiple = poly.values().all(|&c| i128::from(c) % wide == 0);
+        let is_multiple = content(&poly).is_multiple_of(by.unsigned_abs());
         match (tag, self.as_int(dividend)) {
-            (Tag::DimFloorDiv, Some(int)) => {
-                self.intern_words(Tag::DimConst, &int_words(floor_div(int, by)?))
-            }
+            (Tag::DimFloorDiv, Some(int)) => self.dim_const(narrow(floor(int)?)?).map(Idx::number),
             (_, Some(int)) => {
-                let rest = (i128::from(int) % wide + wide) % wide;
-                let rest = i64::try_from(rest).map_err(|_| PoolError::ConstOverflow)?;
-                self.intern_words(Tag::DimConst, &int_words(rest))
+                let rest = i128::from(int) - i128::from(by) * floor(int)?;
+                self.dim_const(narrow(rest)?).map(Idx::number)
             }
             (Tag::DimFloorDiv, None) if is_multiple => {
-                for coefficient in poly.values_mut() {
-                    *coefficient = floor_div(*coefficient, by)?;
+                for term in &mut poly {
+                    term.coefficient = narrow(floor(term.coefficient)?)?;
                 }
-                self.intern_poly(poly)
+                self.intern_poly(&poly)
             }
             (_, None) if is_multiple => self.intern_words(Tag::DimConst, &[0, 0]),
             (_, None) => self.intern_words(tag, &[dividend, divisor]),

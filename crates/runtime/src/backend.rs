@@ -10,7 +10,7 @@
 //! ```
 //! use typeloom_contracts::backend::Backend;
 //! use typeloom_runtime::backend::Cpu;
-//! use typeloom_types::any_tensor::AnyTensor;
+//! use typeloom_tensor::any_tensor::AnyTensor;
 //!
 //! let a = AnyTensor::from([1.0_f32, 2.0]);
 //! let sum = Cpu.reduce_sum(&Cpu.add(&a, &a)?, None, false)?;
@@ -26,7 +26,6 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use typeloom_contracts::backend::GraphExecutor;
-use typeloom_contracts::datum::Datum;
 use typeloom_cpu::attributes::Attributes;
 use typeloom_cpu::call::Call;
 use typeloom_cpu::decode::DecodeTensorError;
@@ -37,7 +36,8 @@ use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::{
     AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, ValueInfoProto,
 };
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
 use typeloom_types::relation::NO_RELATIONS;
 use typeloom_types::tree::builtin::TYPE_ANY;

@@ -29,7 +29,7 @@
 //! use typeloom_runtime::components::Components;
 //! use typeloom_runtime::executor::Executor;
 //! use typeloom_runtime::options::Verify;
-//! use typeloom_types::any_tensor::AnyTensor;
+//! use typeloom_tensor::any_tensor::AnyTensor;
 //!
 //! struct Scorer;
 //!
@@ -80,11 +80,11 @@ use typeloom_contracts::model::Model;
 use typeloom_contracts::peer_selector::PeerSelector;
 use typeloom_module::bindings::Bindings;
 use typeloom_onnx::messages::{AttributeProto, NodeProto};
+use typeloom_tensor::datum::Datum;
 
 use crate::convert::{FromDatum, IntoDatum};
 use crate::error::{ComponentError, RunError};
 use crate::options::Verify;
-use typeloom_contracts::datum::Datum;
 
 use aggregator::AggregatorAdapter;
 pub use aggregator::FromMetadata;

@@ -47,8 +47,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use typeloom_contracts::datum::{Datum, LeafDatum, Scalar};
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::{Datum, LeafDatum, Scalar};
 use typeloom_types::element::Element;
 use typeloom_types::storage::{ElementStorage, Storage};
 

@@ -21,7 +21,7 @@
 //! The engines are in separate workspaces because their dependencies take minutes to compile.
 
 use typeloom_onnx::messages::{AttributeProto, ModelProto, NodeProto};
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use typeloom_solver::value_type::ValueType;

@@ -5,7 +5,6 @@ use std::fmt;
 use std::sync::Arc;
 
 use typeloom_compiler::artifact::LoadError;
-use typeloom_contracts::peer_selector::PeerId;
 use typeloom_contracts::role::Role;
 use typeloom_cpu::decode::DecodeTensorError;
 use typeloom_cpu::error::{KernelError, KernelErrorKind};
@@ -14,7 +13,8 @@ use typeloom_onnx::DecodeError;
 use typeloom_solver::diagnostic::{
     Code, Diagnostic, Location, Severity, diagnose_bytes, diagnose_external_data,
 };
-use typeloom_types::any_tensor::error::TensorError;
+use typeloom_tensor::any_tensor::error::TensorError;
+use typeloom_tensor::peer::PeerId;
 use typeloom_wire::delivery::ReceiveError;
 use typeloom_wire::port::PortTypeError;
 use typeloom_wire::send::{DisplayPeer, SendError};

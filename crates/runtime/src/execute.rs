@@ -10,11 +10,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::SmallVec;
-use typeloom_contracts::datum::{Datum, Scalar};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::fast::fused::FusedError;
 use typeloom_cpu::memory::{self, Store};
-use typeloom_types::any_tensor::{AnyTensor, Returned, budget};
+use typeloom_tensor::any_tensor::{AnyTensor, Returned, budget};
+use typeloom_tensor::datum::{Datum, Scalar};
 use typeloom_wire::value_check::{SymbolBindings, to_declared_form};
 
 use crate::error::{NodeError, RunError};

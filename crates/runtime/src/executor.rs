@@ -15,7 +15,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use typeloom_compiler::artifact::Artifact;
-use typeloom_contracts::datum::Datum;
+use typeloom_tensor::datum::Datum;
 use typeloom_wire::value_check::SymbolBindings;
 
 use crate::components::Components;

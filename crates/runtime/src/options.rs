@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytes::Bytes;
 use typeloom_cpu::work;
 use typeloom_onnx::messages::TensorProto;
-use typeloom_types::any_tensor::budget;
+use typeloom_tensor::any_tensor::budget;
 
 /// The values that a run checks against their solved types.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -11,13 +11,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use smallvec::SmallVec;
-use typeloom_contracts::datum::Datum;
 use typeloom_cpu::attributes::Attributes;
 use typeloom_cpu::fast::fused::Fused;
 use typeloom_cpu::ops::Operator;
 use typeloom_solver::value_type::ValueType;
-use typeloom_types::any_tensor::AnyTensor;
-use typeloom_types::any_tensor::error::TensorError;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::error::TensorError;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::tree::TypeNode;
 use typeloom_wire::envelope::PortId;

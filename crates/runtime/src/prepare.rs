@@ -40,7 +40,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use smallvec::SmallVec;
-use typeloom_contracts::datum::Datum;
 use typeloom_cpu::attributes::Attributes;
 use typeloom_cpu::ops::Operator;
 use typeloom_cpu::{decode, ops};
@@ -57,7 +56,8 @@ use typeloom_onnx::nested::each_graph;
 use typeloom_onnx::prost::Message as _;
 use typeloom_solver::model::value_types::ValueTypes;
 use typeloom_solver::value_type::ValueType;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 
 use crate::components::Components;

@@ -8,10 +8,10 @@ use std::borrow::Cow;
 
 use smallvec::{SmallVec, smallvec};
 use typeloom_contracts::backend::Backend;
-use typeloom_contracts::datum::Datum;
 use typeloom_cpu::attributes::Attributes;
 use typeloom_module::dispatch::fits_primitive;
 use typeloom_onnx::messages::{AttributeProto, NodeProto, TensorProto};
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::primitives;
 use typeloom_types::shape::position;

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
-use typeloom_contracts::datum::Datum;
 use typeloom_cpu::fast::threads;
 use typeloom_onnx::messages::{GraphProto, ModelProto, read};
 use typeloom_solver::model::Checked;
 use typeloom_solver::model::preconditions::Preconditions;
 use typeloom_solver::model::value_types::ValueTypes;
 use typeloom_solver::value_type::ValueType;
+use typeloom_tensor::datum::Datum;
 use typeloom_wire::value_check::{SymbolBindings, to_declared_form};
 
 use crate::error::{PrepareError, RunError};

@@ -8,7 +8,6 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use typeloom_contracts::datum::Datum;
 use typeloom_onnx::messages::TensorProto;
 use typeloom_onnx::prost::Message as _;
 use typeloom_ops::catalogue::Standard;
@@ -17,8 +16,9 @@ use typeloom_runtime::options::{RunLimits, Verify};
 use typeloom_runtime::session::Session;
 use typeloom_solver::model::{Mode, Options, check};
 use typeloom_solver::universe::Universe;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_testing::number;
-use typeloom_types::any_tensor::AnyTensor;
 
 const SEED: u64 = 0x14_2026;
 /// Number of programs.

@@ -6,9 +6,10 @@
 
 use std::collections::HashMap;
 
+use typeloom_tensor::datum::Datum;
+
 use crate::cases::{self, Case};
 use typeloom_compiler::compiler::Compiler;
-use typeloom_contracts::datum::Datum;
 use typeloom_ops::catalogue::Standard;
 use typeloom_runtime::components::Components;
 use typeloom_runtime::executor::Executor;

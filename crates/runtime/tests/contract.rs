@@ -2,10 +2,10 @@
 
 use typeloom_contracts::backend::Backend;
 use typeloom_contracts::backend::by_execution::ByExecution;
-use typeloom_contracts::datum::Datum;
 use typeloom_onnx::messages::TensorProto;
 use typeloom_runtime::backend::{Cpu, CpuError};
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 
 fn floats(shape: &[usize], elements: &[f32]) -> AnyTensor {

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use typeloom_contracts::backend::by_execution::ByExecution;
 use typeloom_contracts::backend::{Backend as _, GraphExecutor as _};
-use typeloom_contracts::datum::Datum;
 use typeloom_onnx::messages::{GraphProto, ModelProto};
 use typeloom_onnx::prost::Message as _;
 use typeloom_ops::catalogue::Standard;
@@ -20,7 +19,8 @@ use typeloom_runtime::session::Session;
 use typeloom_solver::model::{Options, check};
 use typeloom_solver::universe::Universe;
 use typeloom_solver::value_type::{Dim, ValueType};
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 
 /// A deliberate error of the engine.

@@ -4,14 +4,14 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use typeloom_contracts::datum::Datum;
 use typeloom_cpu::ops::generate::Random;
 use typeloom_onnx::messages::{ModelProto, TensorProto};
 use typeloom_onnx::text::parse_model;
 use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::Session;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_testing::number;
-use typeloom_types::any_tensor::AnyTensor;
 
 fn below(random: &mut Random, limit: usize) -> usize {
     usize::try_from(random.bits() % limit as u64).expect("the limit is small")

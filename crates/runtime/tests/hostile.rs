@@ -34,9 +34,9 @@ use calls::{Baseline, baselines};
 use measured::Watch;
 use typeloom_cpu::error::KernelErrorKind;
 use typeloom_cpu::work;
+use typeloom_tensor::any_tensor::budget;
+use typeloom_tensor::any_tensor::error::TensorError;
 use typeloom_testing::number;
-use typeloom_types::any_tensor::budget;
-use typeloom_types::any_tensor::error::TensorError;
 
 /// Bytes that an altered call may take.
 const MEMORY: usize = 64 << 20;

@@ -13,6 +13,9 @@ mod whole;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
+
 use crate::cases::{self, Case};
 use crate::compare;
 use typeloom_compiler::compiler::Compiler;
@@ -20,12 +23,10 @@ use typeloom_compiler::error::BuildError;
 use typeloom_compiler::passes::lower::lowered_operators;
 use typeloom_contracts::backend::GraphExecutor;
 use typeloom_contracts::backend::by_execution::ByExecution;
-use typeloom_contracts::datum::Datum;
 use typeloom_onnx::messages::{AttributeProto, GraphProto, ModelProto, NodeProto};
 use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::Session;
 use typeloom_testing::{is_all, number};
-use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
 use whole::Whole;

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use typeloom_contracts::datum::Datum;
 use typeloom_cpu::ops::generate::Random;
 use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::{
@@ -12,8 +11,9 @@ use typeloom_onnx::messages::{
 };
 use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::{RunOutcome, Session};
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_testing::number;
-use typeloom_types::any_tensor::AnyTensor;
 
 /// Number of elements of every value.
 const WIDTH: usize = 4;

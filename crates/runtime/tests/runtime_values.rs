@@ -9,8 +9,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
-use typeloom_contracts::datum::Datum;
-use typeloom_contracts::map::MapDatum;
 use typeloom_onnx::messages::{ModelProto, OperatorSetIdProto};
 use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::text::parse_graph;
@@ -19,7 +17,9 @@ use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::Session;
 use typeloom_solver::model::{Mode, Options, check};
 use typeloom_solver::universe::Universe;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
+use typeloom_tensor::map::MapDatum;
 use typeloom_types::dtype::Dtype;
 
 use crate::compare;

@@ -3,8 +3,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use typeloom_contracts::datum::Datum;
-use typeloom_contracts::map::MapDatum;
 use typeloom_onnx::prost::Message as _;
 use typeloom_ops::catalogue::Standard;
 use typeloom_runtime::error::{PrepareError, RunError};
@@ -12,7 +10,9 @@ use typeloom_runtime::options::{Interrupt, RunLimits, Verify};
 use typeloom_runtime::session::{RunOutcome, Session};
 use typeloom_solver::model::{Mode, Options, check};
 use typeloom_solver::universe::Universe;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
+use typeloom_tensor::map::MapDatum;
 use typeloom_types::dtype::Dtype;
 
 fn universe() -> Arc<Universe> {

@@ -220,9 +220,6 @@ pub use typeloom_contracts::backend::{GraphExecutor, Primitives};
 /// ```
 #[doc(inline)]
 pub use typeloom_contracts::data_source::DataSource;
-/// [`PeerSelector`] has an example.
-#[doc(inline)]
-pub use typeloom_contracts::peer_selector::PeerId;
 /// Peers and their selection.
 ///
 /// ```
@@ -486,3 +483,6 @@ pub use typeloom_module::{
     graph::{Graph, operators::OperatorMethods, value::ValueRef},
     module::Module,
 };
+/// [`PeerSelector`] has an example.
+#[doc(inline)]
+pub use typeloom_tensor::peer::PeerId;

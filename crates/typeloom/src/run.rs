@@ -29,18 +29,6 @@ pub mod host;
 pub mod values;
 pub mod wire;
 
-/// A value at run time: a tensor, a sequence, a scalar, peers, or another leaf.
-///
-/// ```
-/// use typeloom::run::Datum;
-/// use typeloom::types::AnyTensor;
-///
-/// let datum = Datum::from(AnyTensor::from([1.0_f32, 2.0]));
-/// assert_eq!(datum.as_tensor().map(AnyTensor::shape), Some(&[2][..]));
-/// assert_eq!(datum.type_node().map(|node| node.id), Some("tensor.f32"));
-/// ```
-#[doc(inline)]
-pub use typeloom_contracts::datum::Datum;
 /// The embedded backend.
 ///
 /// ```
@@ -230,6 +218,18 @@ pub use typeloom_runtime::session::Session;
 /// [`Session`] has an example.
 #[doc(inline)]
 pub use typeloom_runtime::session::{Port, RunOutcome};
+/// A value at run time: a tensor, a sequence, a scalar, peers, or another leaf.
+///
+/// ```
+/// use typeloom::run::Datum;
+/// use typeloom::types::AnyTensor;
+///
+/// let datum = Datum::from(AnyTensor::from([1.0_f32, 2.0]));
+/// assert_eq!(datum.as_tensor().map(AnyTensor::shape), Some(&[2][..]));
+/// assert_eq!(datum.type_node().map(|node| node.id), Some("tensor.f32"));
+/// ```
+#[doc(inline)]
+pub use typeloom_tensor::datum::Datum;
 
 use typeloom_runtime::options::ExternalData;
 

@@ -219,7 +219,7 @@ pub mod operators {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
-pub use typeloom_types::any_tensor::AnyTensor;
+pub use typeloom_tensor::any_tensor::AnyTensor;
 /// [`AnyTensor`] has an example.
 #[doc(inline)]
 pub use typeloom_types::dtype::Dtype;

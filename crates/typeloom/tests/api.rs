@@ -17,7 +17,7 @@ use typeloom::rust::{Edition, describe, render};
 use typeloom::term::Symbols;
 
 /// The crates whose items the facade re-exports.
-const CRATES: [&str; 19] = [
+const CRATES: [&str; 20] = [
     "typeloom",
     "typeloom-compiler",
     "typeloom-components",
@@ -34,6 +34,7 @@ const CRATES: [&str; 19] = [
     "typeloom-runtime",
     "typeloom-rust-api",
     "typeloom-solver",
+    "typeloom-tensor",
     "typeloom-term",
     "typeloom-types",
     "typeloom-wire",

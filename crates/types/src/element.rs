@@ -3,7 +3,7 @@
 //! The set is closed: each member has the size, byte order and meaning of exactly one [`Dtype`], so packed
 //! bytes and a slice of elements are the same memory. ONNX element types without a Rust type (complex
 //! numbers, 8-bit floats, types of fewer than 8 bits) are accessed as codes, see
-//! [`any_tensor`](crate::any_tensor).
+//! `typeloom_tensor::any_tensor`.
 
 use std::fmt::Debug;
 

@@ -1,5 +1,4 @@
-//! Types of values: the type tree, element types, Rust storage, tensors, and relations between the ports of
-//! operators.
+//! Types of values: the type tree, element types, Rust storage, and relations between the ports of operators.
 //!
 //! | module | content |
 //! |---|---|
@@ -8,7 +7,6 @@
 //! | [`lattice`] | a validated set of nodes with `is_subtype`, `join` and `meet` in O(1) |
 //! | [`dtype`] | the table of element types: numbers, names, sizes, classes, leaves |
 //! | [`element`], [`storage`] | Rust element types, and the mapping from Rust types to type nodes |
-//! | [`any_tensor`] | a tensor whose element type is known only at run time |
 //! | [`shape`] | axes and broadcasting of known extents |
 //! | [`relation`] | constraints between the ports of one operator, and the context of custom ones |
 //! | [`op`] | operators declared as constants, and the thirty tensor primitives |
@@ -19,7 +17,6 @@
 //! **Invariant:** an unknown type is [`tree::builtin::TYPE_ANY`], the root of the tree, and never a concrete
 //! leaf such as `bytes`.
 
-pub mod any_tensor;
 pub mod dtype;
 pub mod element;
 pub mod lattice;

@@ -1,7 +1,7 @@
 //! The mapping from Rust types to type nodes.
 //!
 //! [`Storage`] gives the type node of the values that a component stores as a Rust type. Slices of elements
-//! are tensors: `[f32]` and all its owners are `tensor.f32`. A single number is a scalar. [`AnyTensor`] maps
+//! are tensors: `[f32]` and all its owners are `tensor.f32`. A single number is a scalar. `AnyTensor` maps
 //! to the abstract `tensor`, because its element type is known only at run time.
 //!
 //! **Invariant:** ownership of a slice does not change the type: `Vec<T>`, `Box<[T]>`, `Arc<[T]>`, `[T; N]`
@@ -58,10 +58,9 @@
 
 use std::sync::Arc;
 
-use crate::any_tensor::AnyTensor;
 use crate::tree::TypeNode;
 use crate::tree::builtin::{
-    TYPE_SCALAR_F16, TYPE_SCALAR_F32, TYPE_SCALAR_F64, TYPE_SCALAR_I32, TYPE_SCALAR_U8, TYPE_TENSOR,
+    TYPE_SCALAR_F16, TYPE_SCALAR_F32, TYPE_SCALAR_F64, TYPE_SCALAR_I32, TYPE_SCALAR_U8,
 };
 
 /// A Rust type that stores values of one type node.
@@ -114,5 +113,4 @@ stored! {
     [] half::f16 => &TYPE_SCALAR_F16;
     [] u8 => &TYPE_SCALAR_U8;
     [] i32 => &TYPE_SCALAR_I32;
-    [] AnyTensor => &TYPE_TENSOR;
 }

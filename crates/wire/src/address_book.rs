@@ -12,7 +12,7 @@
 //!
 //! ```
 //! use core::time::Duration;
-//! use typeloom_contracts::peer_selector::PeerId;
+//! use typeloom_tensor::peer::PeerId;
 //! use typeloom_wire::address_book::{AddressBook, BookLimits};
 //!
 //! let mut book = AddressBook::new(BookLimits::default());
@@ -21,15 +21,15 @@
 //! assert!(book.install(&peer, [address], Some(60 * second), Duration::ZERO));
 //! assert_eq!(book.look_up(&peer, 59 * second).len(), 1);
 //! assert_eq!(book.look_up(&peer, 60 * second).len(), 0);
-//! # Ok::<(), typeloom_contracts::address::AddressError>(())
+//! # Ok::<(), typeloom_tensor::address::AddressError>(())
 //! ```
 
 use core::cmp::Reverse;
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use typeloom_contracts::address::Multiaddress;
-use typeloom_contracts::peer_selector::PeerId;
+use typeloom_tensor::address::Multiaddress;
+use typeloom_tensor::peer::PeerId;
 
 use crate::limits::MAX_ADDRESSES;
 

@@ -7,10 +7,10 @@
 //! **Invariant:** every value has exactly one encoding, and the reader rejects all others.
 
 use bytes::Bytes;
-use typeloom_contracts::address::Multiaddress;
-use typeloom_contracts::datum::WireReqId;
-use typeloom_contracts::peer_selector::PeerId;
 use typeloom_pool::Digest;
+use typeloom_tensor::address::Multiaddress;
+use typeloom_tensor::datum::WireReqId;
+use typeloom_tensor::peer::PeerId;
 
 use crate::error::{Exceeded, Flaw, Limited, Malformed, within};
 use crate::limits::{MAX_DEPTH, MessageLimits};

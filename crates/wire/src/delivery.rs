@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use typeloom_contracts::peer_selector::PeerId;
+use typeloom_tensor::datum::Datum;
+use typeloom_tensor::peer::PeerId;
 
 use crate::endpoint::{Endpoint, Shared};
 use crate::envelope::{Envelope, MessageId, PortId, RunId};
 use crate::journal::JournalError;
 use crate::send::{Outgoing, SendError, SentBy, Ticket};
-use typeloom_contracts::datum::Datum;
 
 /// Selects values to receive.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -40,7 +40,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
 use core::time::Duration;
-use typeloom_contracts::peer_selector::PeerId;
+use typeloom_tensor::peer::PeerId;
 
 use crate::clock::Clock;
 use crate::delivery::{Delivery, ReceiveError, Wanted};

@@ -3,7 +3,7 @@
 //! An entry is identified by a [`Key`]. The value of a key is the encoding of a tuple, or a message.
 
 use bytes::Bytes;
-use typeloom_contracts::peer_selector::PeerId;
+use typeloom_tensor::peer::PeerId;
 
 use crate::codec::{Encoded, Reader, Variants as _, Writer, fields, variants};
 use crate::envelope::{PortId, RunId};

@@ -1,14 +1,14 @@
 //! Messages: a value with its identity, destination and type.
 
-use typeloom_contracts::address::Multiaddress;
-use typeloom_contracts::peer_selector::PeerId;
 use typeloom_pool::Digest;
+use typeloom_tensor::address::Multiaddress;
+use typeloom_tensor::datum::Datum;
+use typeloom_tensor::peer::PeerId;
 
 use crate::codec::{Encoded, Reader, Writer, fields};
 use crate::error::{Exceeded, Flaw, Limited, Malformed, within};
 use crate::limits::{MAX_ADDRESSES, MessageLimits};
 use crate::value::tag_of;
-use typeloom_contracts::datum::Datum;
 
 /// Magic bytes at the beginning of every message and receipt.
 pub const MAGIC: [u8; 4] = *b"TLWE";

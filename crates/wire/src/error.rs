@@ -1,8 +1,8 @@
 //! Errors of decoding, and of values that exceed the limits.
 
-use typeloom_contracts::address::AddressError;
-use typeloom_contracts::map::MapError;
-use typeloom_types::any_tensor::error::TensorError;
+use typeloom_tensor::address::AddressError;
+use typeloom_tensor::any_tensor::error::TensorError;
+use typeloom_tensor::map::MapError;
 
 /// Decoding error with its position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -11,7 +11,7 @@
 //! ```
 //! use std::sync::Arc;
 //! use core::time::Duration;
-//! use typeloom_contracts::peer_selector::PeerId;
+//! use typeloom_tensor::peer::PeerId;
 //! use typeloom_wire::clock::Clock;
 //! use typeloom_wire::memory::LocalNetwork;
 //! use typeloom_wire::transport::{Transport as _, TransportError};
@@ -32,15 +32,15 @@
 //! assert_eq!(exchange(), Err(TransportError::UnknownPeer));
 //! transport.install(&other, ["/memory/2".parse()?], None);
 //! assert!(matches!(exchange(), Err(TransportError::Unreachable { .. })));
-//! # Ok::<(), typeloom_contracts::address::AddressError>(())
+//! # Ok::<(), typeloom_tensor::address::AddressError>(())
 //! ```
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use core::time::Duration;
-use typeloom_contracts::address::Multiaddress;
-use typeloom_contracts::peer_selector::PeerId;
+use typeloom_tensor::address::Multiaddress;
+use typeloom_tensor::peer::PeerId;
 
 use crate::address_book::{AddressBook, BookLimits};
 use crate::clock::Clock;

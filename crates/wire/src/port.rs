@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use typeloom_contracts::datum::Datum;
 use typeloom_dim::{DimId, Dims};
 use typeloom_interface::{EncodeError, value_to_pool};
 use typeloom_onnx::messages::TypeProto;
@@ -13,6 +12,7 @@ use typeloom_solver::solution::{Composite, TensorType, Type};
 use typeloom_solver::ty::Constructor;
 use typeloom_solver::universe::{Universe, UniverseError};
 use typeloom_solver::value_type::{Dim, Element, ValueType};
+use typeloom_tensor::datum::Datum;
 use typeloom_types::lattice::{NodeNo, lookup_denotation};
 use typeloom_types::tree::TypeNode;
 

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
 use core::time::Duration;
-use typeloom_contracts::peer_selector::PeerId;
+use typeloom_tensor::datum::Datum;
+use typeloom_tensor::peer::PeerId;
 
 use crate::delivery::{Delivery, Effects};
 use crate::endpoint::{Capacity, Endpoint, Shared};
@@ -16,7 +17,6 @@ use crate::port::PortType;
 use crate::receipt::{Receipt, Refusal, Verdict};
 use crate::state::{Commit, Link, State};
 use crate::transport::TransportError;
-use typeloom_contracts::datum::Datum;
 
 /// A value to send and its destination.
 #[derive(Clone, Copy, Debug)]

@@ -17,7 +17,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use typeloom_contracts::peer_selector::PeerId;
+use typeloom_tensor::peer::PeerId;
 
 use crate::endpoint::Capacity;
 use crate::entry::{Accepted, Key, Version, decode, decode_prefix, encode};
@@ -397,9 +397,9 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use typeloom_contracts::datum::{Datum, Scalar};
     use typeloom_onnx::text::parse_type;
     use typeloom_pool::Digest;
+    use typeloom_tensor::datum::{Datum, Scalar};
 
     use super::*;
     use crate::envelope::TypeTag;

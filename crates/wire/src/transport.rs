@@ -6,7 +6,7 @@
 //! use std::sync::{Mutex, Weak};
 //!
 //! use core::time::Duration;
-//! use typeloom_contracts::peer_selector::PeerId;
+//! use typeloom_tensor::peer::PeerId;
 //! use typeloom_wire::transport::{Inbound, Transport, TransportError};
 //!
 //! struct Loopback(PeerId, Mutex<Weak<dyn Inbound>>);
@@ -33,8 +33,8 @@
 use std::sync::Weak;
 
 use core::time::Duration;
-use typeloom_contracts::address::Multiaddress;
-use typeloom_contracts::peer_selector::PeerId;
+use typeloom_tensor::address::Multiaddress;
+use typeloom_tensor::peer::PeerId;
 
 /// Sends requests to peers and returns their answers.
 ///

@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 use half::f16;
-use typeloom_contracts::datum::{Datum, LeafDatum, Scalar};
-use typeloom_contracts::map::MapDatum;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::{Datum, LeafDatum, Scalar};
+use typeloom_tensor::map::MapDatum;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::lattice::lookup_by_id;
 use typeloom_types::tree::TypeNode;

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use typeloom_contracts::datum::{Datum, Scalar};
 use typeloom_solver::solution::Composite;
 use typeloom_solver::value_type::{Dim, Element, ValueType};
+use typeloom_tensor::datum::{Datum, Scalar};
 use typeloom_types::dtype::Dtype;
 use typeloom_types::tree::TypeNode;
 

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use half::{bf16, f16};
 use ort::session::SessionInputValue;
 use ort::value::{DynValue, PrimitiveTensorElementType, Tensor, TensorElementType, TensorRef};
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 /// Calls `$then!` with the element types that are plain memory on both sides: ours, the library's and Rust's.

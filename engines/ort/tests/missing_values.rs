@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use typeloom_onnx::messages::read;
 use typeloom_ort::Ort;
 use typeloom_runtime::engine::Engine as _;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 const MODEL: &str = r#"<ir_version: 10, opset_import: ["" : 18]>
 g (float[7] x, bool flag) => (y, z) <int64 zero = {0}, int64 two = {2}, int64[1] nine = {9}> {

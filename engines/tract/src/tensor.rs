@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use tract_onnx::prelude::{DatumType, IntoTValue as _, IntoTensor as _, TValue, Tensor, f16};
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 /// Calls `$then!` with the element types that tract shares with ONNX. Strings are excluded because they are

@@ -8,7 +8,7 @@ use typeloom_components::source::{Batches, Samples, npy};
 use typeloom_contracts::codec::Codec;
 use typeloom_contracts::data_source::DataSource;
 use typeloom_contracts::model::Model as _;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 /// Maximum decoded size of a message in bytes.
 const LIMIT: usize = 1 << 20;

@@ -6,7 +6,6 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use typeloom_contracts::datum::Datum;
 use typeloom_onnx::messages::{
     AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, ValueInfoProto,
 };
@@ -19,7 +18,8 @@ use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Options;
 use typeloom_solver::signature::{Arity, AttributeKind, FormalType, Schema};
 use typeloom_solver::value_type::Dim;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 
 /// Limits of a run: it takes less than a second in a debug build.

@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use typeloom::run::host::SystemClock;
-use typeloom_contracts::datum::Datum;
-use typeloom_contracts::peer_selector::PeerId;
 use typeloom_onnx::messages::{TypeProto, type_proto};
+use typeloom_tensor::datum::Datum;
+use typeloom_tensor::peer::PeerId;
 use typeloom_wire::delivery::Wanted;
 use typeloom_wire::endpoint::{Endpoint, EndpointConfig, EndpointParts};
 use typeloom_wire::envelope::{Envelope, MessageId, PortId, RunId};

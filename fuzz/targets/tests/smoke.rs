@@ -21,10 +21,10 @@ use typeloom_components::codec::int8::Int8;
 use typeloom_components::model::{Network, Settings};
 use typeloom_components::source::npy;
 use typeloom_contracts::codec::Codec;
-use typeloom_contracts::datum::{Datum, WireReqId};
 use typeloom_fuzz_targets as target;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::{Datum, WireReqId};
 use typeloom_testing::{Random, number};
-use typeloom_types::any_tensor::AnyTensor;
 
 /// Targets that take the bytes of a model.
 const BINARY: [fn(&[u8]); 7] = [

@@ -2,7 +2,7 @@
 
 use libp2p::identity::Keypair;
 use typeloom::PeerId;
-use typeloom_contracts::address::{AddressError, Multiaddress};
+use typeloom_tensor::address::{AddressError, Multiaddress};
 
 /// Key pair of a peer. The secret must be stored as securely as the journal: any process that has it can act
 /// as the peer.

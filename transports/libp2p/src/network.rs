@@ -15,7 +15,7 @@ use libp2p::request_response::{
 use libp2p::swarm::{NetworkBehaviour, SwarmEvent};
 use libp2p::{Multiaddr, PeerId, Swarm, SwarmBuilder, noise, tcp, yamux};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use typeloom_contracts::address::Multiaddress;
+use typeloom_tensor::address::Multiaddress;
 use typeloom_wire::address_book::AddressBook;
 use typeloom_wire::transport::TransportError;
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use libp2p::Multiaddr;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use typeloom::PeerId;
-use typeloom_contracts::address::Multiaddress;
+use typeloom_tensor::address::Multiaddress;
 use typeloom_wire::address_book::BookLimits;
 use typeloom_wire::transport::{Inbound, Transport, TransportError};
 

@@ -17,7 +17,7 @@ use typeloom::PeerId;
 use typeloom::run::host::SystemClock;
 use typeloom::types::AnyTensor;
 use typeloom::types::Dtype;
-use typeloom_contracts::datum::Datum;
+use typeloom_tensor::datum::Datum;
 use typeloom_libp2p::{Libp2p, Options, StartError, address};
 use typeloom_onnx::messages::{TypeProto, type_proto};
 use typeloom_wire::delivery::{Effects, Wanted};

@@ -4,8 +4,8 @@ use std::hint::black_box;
 
 use bytes::Bytes;
 use typeloom_bench_families::models;
-use typeloom_contracts::datum::Datum;
-use typeloom_contracts::peer_selector::PeerId;
+use typeloom_tensor::datum::Datum;
+use typeloom_tensor::peer::PeerId;
 use typeloom_link::{Connection, LinkOptions, Part, link};
 use typeloom_onnx::messages::{ModelProto, read};
 use typeloom_onnx::prost::Message as _;
@@ -16,7 +16,7 @@ use typeloom_rewrite::annotate::{AnnotationForm, annotate, strip};
 use typeloom_rewrite::coerce::{Policy, repair};
 use typeloom_solver::model::Options;
 use typeloom_solver::universe::Universe;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_wire::envelope::{Envelope, MessageId, PortId, RunId, TypeTag};
 use typeloom_wire::limits::MessageLimits;
 

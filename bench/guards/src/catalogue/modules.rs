@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use typeloom_bench_families::dispatch::{ADD, Chain, HARD, LEAKY, Outcome, module, session};
 use typeloom_bench_families::modules::{compiler, record};
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 use super::{Family, Work, linear};
 

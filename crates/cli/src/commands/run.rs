@@ -5,14 +5,14 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use typeloom_contracts::datum::Datum;
 use typeloom_cpu::ops::generate::Random;
 use typeloom_onnx::text::escape;
 use typeloom_runtime::session::Port;
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::ValueId;
 use typeloom_solver::value_type::{Dim, Element, ValueType};
-use typeloom_types::any_tensor;
+use typeloom_tensor::any_tensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 use typeloom_wire::value_check::SymbolBindings;
 

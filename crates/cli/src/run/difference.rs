@@ -4,8 +4,8 @@
 //! are within a tolerance t if |a - b| <= t * max(1, |a|, |b|): absolutely for small numbers, relatively for
 //! large ones. Two values that are not a number are equal.
 
-use typeloom_contracts::datum::Datum;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::{Dtype, DtypeClass};
 
 use super::store;

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use typeloom_contracts::datum::Datum;
 use typeloom_runtime::engine::Engine;
 use typeloom_runtime::engine::error::EngineError;
 use typeloom_runtime::engine::session::EngineSession;
@@ -13,6 +12,7 @@ use typeloom_runtime::options::{ExternalData, RunLimits, Verify};
 use typeloom_runtime::session::{Port, RunOutcome, Session};
 use typeloom_solver::diagnostic::Diagnostic;
 use typeloom_solver::model::Checked;
+use typeloom_tensor::datum::Datum;
 
 use crate::exit::Outcome;
 

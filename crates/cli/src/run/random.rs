@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
-use typeloom_contracts::datum::Datum;
-use typeloom_contracts::map::MapDatum;
 use typeloom_cpu::ops::generate::Random;
 use typeloom_solver::value_type::{Dim, Element, ValueType};
-use typeloom_types::any_tensor::AnyTensor;
-use typeloom_types::any_tensor::budget;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::budget;
+use typeloom_tensor::datum::Datum;
+use typeloom_tensor::map::MapDatum;
 use typeloom_types::dtype::Dtype;
 use typeloom_wire::value_check::SymbolBindings;
 

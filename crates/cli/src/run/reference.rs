@@ -11,9 +11,9 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, anyhow, bail};
 use serde_json::{Value, json};
-use typeloom_contracts::datum::Datum;
-use typeloom_contracts::map::MapDatum;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
+use typeloom_tensor::map::MapDatum;
 use typeloom_types::dtype::Dtype;
 
 use crate::interrupt::Removal;

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use typeloom_components::source::npy;
-use typeloom_contracts::datum::Datum;
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::error::KernelError;
@@ -12,7 +11,8 @@ use typeloom_cpu::{decode, ops};
 use typeloom_onnx::messages::{MapProto, OptionalProto, SequenceProto, TensorProto};
 use typeloom_onnx::prost::Message as _;
 use typeloom_solver::value_type::{Element, ValueType};
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 
 use crate::target::Target;

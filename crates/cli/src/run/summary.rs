@@ -1,8 +1,8 @@
 //! Short text summaries of values.
 
-use typeloom_contracts::datum::Datum;
 use typeloom_onnx::text::escape;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::dtype::DtypeClass;
 

@@ -102,7 +102,7 @@ fn a_seed_is_a_type_and_a_number_for_it_names_the_other_option() {
 fn maps_are_objects_or_stored_messages_and_others_are_refused() {
     use typeloom_onnx::messages::{MapProto, SequenceProto, TensorProto};
     use typeloom_onnx::prost::Message as _;
-    use typeloom_types::any_tensor::AnyTensor;
+    use typeloom_tensor::any_tensor::AnyTensor;
     let folder = Folder::new("maps");
     let text = "<ir_version: 9, opset_import: [\"\": 21, \"ai.onnx.ml\": 3]>\n\
         g (map(int64, float) m) => (y) { y = \"ai.onnx.ml\".DictVectorizer <int64_vocabulary = [1, 2, 3]> (m) }";

@@ -27,8 +27,8 @@
 use std::marker::PhantomData;
 
 use typeloom_contracts::codec::Codec;
-use typeloom_types::any_tensor::AnyTensor;
-use typeloom_types::any_tensor::error::TensorError;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::error::TensorError;
 
 use super::message::{MessageError, Reader, begin};
 use crate::dense::{Dense, Floats, FloatsError, NotFloats, greatest, tensor_of};

@@ -9,7 +9,7 @@
 //!
 //! All integers are little-endian.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 /// Error of decoding a malformed message.

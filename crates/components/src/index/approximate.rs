@@ -20,7 +20,7 @@ use std::sync::Arc;
 use instant_distance::{Builder, HnswMap, Point, Search};
 use typeloom_contracts::backend::Backend;
 use typeloom_contracts::index::Index;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 use super::{Exact, Found, IndexError, Metric};
 use crate::dense::{Dense, Floats};

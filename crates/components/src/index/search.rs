@@ -2,8 +2,8 @@
 //! `f64`.
 
 use typeloom_contracts::backend::Backend;
-use typeloom_types::any_tensor::AnyTensor;
-use typeloom_types::any_tensor::error::TensorError;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::error::TensorError;
 use typeloom_types::dtype::Dtype;
 
 use super::{Exact, Found, IndexError, Kind, Metric, norm};

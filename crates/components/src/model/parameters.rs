@@ -2,7 +2,7 @@
 
 use typeloom_onnx::messages::{GraphProto, TensorProto, ValueInfoProto};
 use typeloom_solver::value_type::{Dim, ValueType};
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::{ModelError, decoded};

@@ -1,8 +1,8 @@
 //! Tables of numbers in CSV files (RFC 4180, any line ending), read by the crate `csv`.
 
 use csv::{ErrorKind, ReaderBuilder, StringRecord};
-use typeloom_types::any_tensor::AnyTensor;
-use typeloom_types::any_tensor::error::TensorError;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::error::TensorError;
 use typeloom_types::dtype::Dtype;
 
 use crate::dense::{FloatsError, NotFloats, tensor_of};

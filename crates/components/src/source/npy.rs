@@ -7,8 +7,8 @@
 //! The crates for this format parse the header with a parser of Python literals whose time is exponential in
 //! the nesting of the header (decision 0025), so this reader is our own.
 
-use typeloom_types::any_tensor::AnyTensor;
-use typeloom_types::any_tensor::error::TensorError;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::error::TensorError;
 use typeloom_types::dtype::Dtype;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -224,7 +224,7 @@ pub fn written(tensor: &AnyTensor) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::{NpyError, read, written};
-    use typeloom_types::any_tensor::AnyTensor;
+    use typeloom_tensor::any_tensor::AnyTensor;
 
     fn file(header: &str, data: &[u8]) -> Vec<u8> {
         let mut bytes = b"\x93NUMPY\x01\x00".to_vec();

@@ -2,8 +2,8 @@
 //! nor leave gaps.
 
 use safetensors::{Dtype as Stored, SafeTensorError, SafeTensors};
-use typeloom_types::any_tensor::AnyTensor;
-use typeloom_types::any_tensor::error::TensorError;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::error::TensorError;
 use typeloom_types::dtype::Dtype;
 
 /// Error of reading a safetensors file.

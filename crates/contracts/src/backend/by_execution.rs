@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use typeloom_onnx::messages::{
     AttributeProto, GraphProto, IntoAttribute as _, NodeProto, TensorProto, Text, ValueInfoProto,
 };
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::op::AtomicOpsetDecl;
 use typeloom_types::primitives;
@@ -153,7 +153,7 @@ primitives!(as_graphs);
 mod tests {
     use super::*;
     use typeloom_onnx::text::PrintOptions;
-    use typeloom_types::any_tensor::AnyTensor;
+    use typeloom_tensor::any_tensor::AnyTensor;
 
     /// Returns the text of the graph as its error.
     struct Echo;

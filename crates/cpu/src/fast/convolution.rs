@@ -9,7 +9,7 @@
 //!
 //! Plain form: the sum over each window in `tests/windows.rs`.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 use crate::element::{build_over, check_size};
 use crate::error::KernelErrorKind;

@@ -17,8 +17,8 @@
 //! This module has no access to the graph. The caller passes a node, then the only consumer of its result,
 //! and so on, as long as nodes are [absorbed](Fused::absorb).
 
-use typeloom_contracts::datum::Datum;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 
 use crate::attributes::Attributes;
 use crate::error::KernelError;

@@ -3,7 +3,7 @@
 //! Plain form: `by_rows` for windows that [`Polyphase`] does not support, and for all of them the sum over
 //! each window in `tests/windows.rs`.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 use crate::element::{Number, build_over, vectorised};
 use crate::error::KernelErrorKind;

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
-use typeloom_types::any_tensor::budget;
+use typeloom_tensor::any_tensor::budget;
 
 use crate::error::KernelErrorKind;
 

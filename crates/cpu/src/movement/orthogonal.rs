@@ -4,7 +4,7 @@
 //! their elements at the end of the shape are copied as one block; a row that selects the same source row as
 //! the row before it is copied from there.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 use super::{Run, assemble, write_chunks};
 use crate::element::check_size;

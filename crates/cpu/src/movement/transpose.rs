@@ -4,7 +4,7 @@
 //! contiguous along the last axis but along another, square blocks of these two axes are transposed, so that
 //! reads and writes touch whole cache lines.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 use super::{Run, assemble, write_chunks};
 use crate::element::check_size;

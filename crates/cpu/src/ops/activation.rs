@@ -1,7 +1,7 @@
 //! Activations, and functions that normalise along one axis (softmax).
 
 use half::{bf16, f16};
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::unary::{each_of, erf, functions, map_into, reals};

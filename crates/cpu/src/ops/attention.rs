@@ -1,6 +1,6 @@
 //! Attention, rotary embeddings and linear attention.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::activation::softmax_row;

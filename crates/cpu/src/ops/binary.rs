@@ -1,6 +1,6 @@
 //! Elementwise arithmetic with broadcasting on two or more tensors.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
 

@@ -1,6 +1,6 @@
 //! Bitwise operations on integers.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::binary::map2;

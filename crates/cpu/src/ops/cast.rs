@@ -5,7 +5,7 @@
 //! bits rounds to nearest even, and saturates if `saturate` is set.
 
 use half::{bf16, f16};
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
 

@@ -4,8 +4,8 @@
 //! Operators that are a composition run the operators of the default domain as parts, so that they share
 //! their kernels.
 
-use typeloom_contracts::datum::Datum;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 
 use super::run_nested;

@@ -1,6 +1,6 @@
 //! Convolutions: plain, quantised, deformable and causal.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::filter::{Filter, Finishing, check_rank, groups, kernel_shape};

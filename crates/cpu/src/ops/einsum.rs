@@ -4,7 +4,7 @@
 //! left: each pair becomes one batched matrix product, which also sums over the labels that are not used
 //! later.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 use super::layout::permute;
 use super::matmul::multiply;

@@ -1,6 +1,6 @@
 //! Indexed reads: the gather family.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::{Operator, native};

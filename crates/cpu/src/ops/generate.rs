@@ -1,6 +1,6 @@
 //! Generators: constants, ranges, random numbers, window functions and mel weights.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::{Operator, native};

@@ -9,7 +9,7 @@ use image::{
     DynamicImage, GrayAlphaImage, GrayImage, ImageError, ImageFormat, ImageReader, Limits, RgbImage,
     RgbaImage,
 };
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::{Operator, native};

@@ -1,6 +1,6 @@
 //! Operators that reorder elements: transpose, tile, expand and space/depth blocks.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};

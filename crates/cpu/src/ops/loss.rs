@@ -1,6 +1,6 @@
 //! Loss functions.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 use super::activation::{log_softmax_row, rows};
 use super::{Operator, widened};

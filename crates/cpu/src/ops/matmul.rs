@@ -1,6 +1,6 @@
 //! Matrix products, batched and quantised.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::layout::broadcast_to;

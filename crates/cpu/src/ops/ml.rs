@@ -4,7 +4,7 @@
 //! Kernels accept every element type of the specification; ONNX Runtime rejects some of them. Attributes are
 //! checked and converted once per node, see [`Attributes::derived`](crate::attributes::Attributes::derived).
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 use crate::attributes::Attributes;
 use crate::element::{Number, from_slice};

@@ -1,6 +1,6 @@
 //! Normalisation: batch, instance, group, layer, RMS and local response.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::cast::convert;

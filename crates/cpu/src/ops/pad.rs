@@ -1,6 +1,6 @@
 //! Padding and cropping.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};

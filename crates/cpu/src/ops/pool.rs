@@ -1,6 +1,6 @@
 //! Pooling over sliding windows, global pooling, `LpPool` and `MaxUnpool`.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::reduce::{Reduction, reduce_axes};

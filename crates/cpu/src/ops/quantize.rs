@@ -6,7 +6,7 @@
 //! of their own ([`quantised`](crate::fast::quantised)). All other types take the general path through `f64`,
 //! which defines the results: the direct loops return the same bits.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::{Dtype, DtypeClass};
 
 use super::cast::{Policy, convert, convert_with, is_small_int, small_float_values};

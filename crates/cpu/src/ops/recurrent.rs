@@ -4,7 +4,7 @@
 //! and recurrent gates as matrix products: that of the inputs for all steps at once, that of the state with
 //! weights that are packed before the first step. The cell type computes the next state from the gates.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 use super::layout::permute;
 use super::{Operator, widened};

@@ -6,7 +6,7 @@
 use std::mem;
 use std::ops::Range;
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::layout::permute;

@@ -1,6 +1,6 @@
 //! Resampling. Each axis is resampled separately, as weighted sums of its elements.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::{Operator, native};

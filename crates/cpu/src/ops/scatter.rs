@@ -1,6 +1,6 @@
 //! Indexed writes: the scatter family.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::gather::{element_offsets, tuple_offset};

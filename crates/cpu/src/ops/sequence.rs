@@ -1,6 +1,7 @@
 //! Sequence and optional operators.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 
 use super::slice::{join, parts};
 use super::{Operator, native};
@@ -10,7 +11,6 @@ use crate::error::{KernelErrorKind, invalid};
 use crate::movement::reshape;
 use crate::shape::{axis, extents};
 use crate::work;
-use typeloom_contracts::datum::Datum;
 
 pub(super) const OPERATORS: &[Operator] = &[
     native("SequenceEmpty", |_| Ok(vec![Datum::Sequence(Vec::new())])),

@@ -1,6 +1,6 @@
 //! Operators that read or change only the shape.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};

@@ -1,13 +1,13 @@
 //! Slicing, splitting and concatenation.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
 use crate::error::{KernelErrorKind, invalid};
 use crate::movement::{Run, Selection, assemble, interleave, select, slices};
 use crate::shape::{around, axes, axes_or_all, axis, count, each_index, extents, strides};
-use typeloom_contracts::datum::Datum;
 
 pub(super) const OPERATORS: &[Operator] = &[
     native("Slice", slice),

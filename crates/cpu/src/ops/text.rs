@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::layout::broadcast_to;

@@ -5,7 +5,7 @@
 //! row of the result. The elements of a row at the same distance from a multiple of the stride receive
 //! adjacent columns, so they are summed in a buffer of their own and interleaved at the end.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::cast::convert;

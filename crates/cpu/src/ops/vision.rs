@@ -1,6 +1,6 @@
 //! Computer vision operators: grid sampling, region pooling, non-maximum suppression; and determinants.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::resize::cubic;

@@ -1,7 +1,7 @@
 //! `If`, `Loop`, `Scan` and calls of functions.
 
-use typeloom_contracts::datum::Datum;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 
 use super::shapes::one_extent;

@@ -1,6 +1,6 @@
 //! Operators with indices, and operators whose extents depend on data.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::{axis, extents, floats, int, is_float, is_int, optional_axis, position, signed, tensor};

@@ -223,7 +223,7 @@ pub(super) fn sliced(b: &mut Builder<'_>) -> Option<()> {
         .values
         .iter()
         .flatten()
-        .any(|it| it.as_tensor().is_some_and(typeloom_types::any_tensor::AnyTensor::is_empty));
+        .any(|it| it.as_tensor().is_some_and(typeloom_tensor::any_tensor::AnyTensor::is_empty));
     (!empty || b.choices.percent(10)).then_some(())
 }
 

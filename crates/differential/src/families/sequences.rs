@@ -1,6 +1,6 @@
 //! Sequences and optionals.
 
-use typeloom_contracts::datum::Datum;
+use typeloom_tensor::datum::Datum;
 
 use super::{axis, int, tensor};
 use crate::build::{Builder, Var};
@@ -32,7 +32,7 @@ pub(super) fn sequence(b: &mut Builder<'_>) -> Option<()> {
                 let dtype = values
                     .first()
                     .and_then(Datum::as_tensor)
-                    .map(typeloom_types::any_tensor::AnyTensor::dtype);
+                    .map(typeloom_tensor::any_tensor::AnyTensor::dtype);
                 let x = b.any(|var| var.dtype() == dtype && dtype.is_some())?;
                 b.simple("SequenceInsert", &[&sequence.name, &x.name]).map(|_| ())
             }

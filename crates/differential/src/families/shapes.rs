@@ -2,7 +2,7 @@
 //! them.
 
 use typeloom_cpu::attributes::Attribute;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::{axis, elements_of, int, is_int, signed, tensor};
@@ -69,7 +69,7 @@ pub(super) fn arithmetic(b: &mut Builder<'_>) -> Option<()> {
 }
 
 fn elements_of_all(var: &Var) -> impl Iterator<Item = i64> {
-    let tensors = var.values.iter().flatten().filter_map(typeloom_contracts::datum::Datum::as_tensor);
+    let tensors = var.values.iter().flatten().filter_map(typeloom_tensor::datum::Datum::as_tensor);
     tensors.flat_map(|tensor| tensor.to_vec::<i64>().unwrap_or_default())
 }
 

@@ -1,7 +1,7 @@
 //! Operators on images: convolutions, pools, resizing, blocks of space and depth.
 
 use typeloom_cpu::attributes::Attribute;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::layout::target;

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
-use typeloom_contracts::datum::Datum;
 use typeloom_link::{LinkError, LinkOptions, Outputs};
 use typeloom_onnx::messages::{ModelProto, metadata_entry, read};
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 
 use crate::support::{graph, interface, join, joined, mapped, run};
 

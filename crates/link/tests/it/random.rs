@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use bytes::Bytes;
 use prost::Message as _;
-use typeloom_contracts::datum::Datum;
 use typeloom_differential::choices::Choices;
 use typeloom_differential::generate::{Declarations, generate};
 use typeloom_differential::program::Program;
@@ -20,6 +19,7 @@ use typeloom_ops::catalogue::Standard;
 use typeloom_solver::model::{Options, check};
 use typeloom_solver::universe::Universe;
 use typeloom_solver::value_type::ValueType;
+use typeloom_tensor::datum::Datum;
 use typeloom_testing::number;
 
 use crate::support::{equal, join, run};

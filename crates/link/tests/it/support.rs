@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 use prost::Message as _;
-use typeloom_contracts::datum::Datum;
 use typeloom_link::error::ConflictKind;
 use typeloom_link::{Connection, LinkError, LinkOptions, Linked, Part, link};
 use typeloom_onnx::messages::{ModelProto, read};
@@ -13,7 +12,8 @@ use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::Session;
 use typeloom_solver::model::{Options, check};
 use typeloom_solver::universe::Universe;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 
 /// A model in the textual syntax, serialized.

@@ -1,7 +1,6 @@
 //! Rust values as attributes, and tensors as messages.
 
 use bytes::Bytes;
-use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::attribute_proto::AttributeType;
@@ -111,23 +110,5 @@ impl NodeProto {
     #[must_use]
     pub fn find_attribute(&self, name: &str) -> Option<&AttributeProto> {
         self.attribute.iter().find(|attribute| attribute.name() == name)
-    }
-}
-
-/// A tensor without a name. Strings are stored one by one, other elements as bytes.
-impl From<&AnyTensor> for TensorProto {
-    fn from(tensor: &AnyTensor) -> Self {
-        let message = Self {
-            dims: tensor.shape().iter().map(|extent| i64::try_from(*extent).unwrap_or(i64::MAX)).collect(),
-            data_type: Some(tensor.dtype().onnx_number()),
-            ..Self::default()
-        };
-        match tensor.strings() {
-            Ok(strings) => {
-                let string_data = strings.map(|text| Bytes::copy_from_slice(text.as_bytes())).collect();
-                Self { string_data, ..message }
-            }
-            Err(_) => Self { raw_data: Some(Bytes::copy_from_slice(tensor.bytes())), ..message },
-        }
     }
 }

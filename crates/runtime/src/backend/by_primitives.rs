@@ -9,9 +9,9 @@ use std::collections::HashMap;
 use std::error::Error;
 
 use typeloom_contracts::backend::{Backend, Primitives};
-use typeloom_contracts::datum::Datum;
 use typeloom_module::dispatch::is_primitive_form;
 use typeloom_onnx::messages::{AttributeProto, GraphProto, TensorProto};
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::op::AtomicOpsetDecl;
 use typeloom_types::primitives;

@@ -9,14 +9,14 @@ use std::sync::LazyLock;
 
 use typeloom_contracts::backend::by_execution::Operand;
 use typeloom_contracts::backend::{Backend, GraphExecutor, Primitives};
-use typeloom_contracts::datum::Datum;
 use typeloom_contracts::operands;
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::decode;
 use typeloom_cpu::ops::{self, Operator};
 use typeloom_onnx::messages::{AttributeProto, GraphProto, TensorProto};
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::op::AtomicOpsetDecl;
 use typeloom_types::primitives;

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use typeloom_contracts::aggregator::Aggregator;
-use typeloom_contracts::peer_selector::PeerId;
 use typeloom_onnx::messages::NodeProto;
+use typeloom_tensor::datum::Datum;
+use typeloom_tensor::peer::PeerId;
 
 use super::args::wrong_argument;
 use super::{Args, ComponentError, Locked, Method, Results, done, method};
 use crate::convert::{FromDatum, IntoDatum};
-use typeloom_contracts::datum::Datum;
 
 /// Metadata of a contribution, decoded from the bytes sent with it. Numbers are little-endian.
 pub trait FromMetadata: Sized {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use typeloom_contracts::backend::Backend;
 use typeloom_contracts::backend::by_execution::{Operand, graph_of_node};
-use typeloom_contracts::datum::Datum;
 use typeloom_module::dispatch::{EXECUTE, primitive};
 use typeloom_onnx::messages::NodeProto;
+use typeloom_tensor::datum::Datum;
 
 use super::{Args, ComponentError, Method, Results, method};
 use crate::convert::{FromDatum, IntoDatum};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use smallvec::smallvec;
 use typeloom_contracts::index::Index;
 use typeloom_onnx::messages::NodeProto;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 use super::args::{convert, split};
 use super::{Args, ComponentError, Locked, Method, Results, done, int, method};
@@ -75,7 +75,7 @@ fn search<I: Index<Vector: FromDatum>>(
     }
     let each = found.unwrap_or(0);
     let shape = if several { vec![rows.len(), each] } else { vec![each] };
-    let failed = |error: typeloom_types::any_tensor::error::TensorError| ComponentError::failed(error);
+    let failed = |error: typeloom_tensor::any_tensor::error::TensorError| ComponentError::failed(error);
     Ok(smallvec![
         AnyTensor::from_slice(&shape, &ids).map_err(failed)?.into(),
         AnyTensor::from_slice(&shape, &distances).map_err(failed)?.into(),

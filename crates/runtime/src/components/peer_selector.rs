@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use smallvec::smallvec;
-use typeloom_contracts::peer_selector::{PeerId, PeerSelector};
+use typeloom_contracts::peer_selector::PeerSelector;
 use typeloom_onnx::messages::NodeProto;
+use typeloom_tensor::datum::Datum;
+use typeloom_tensor::peer::PeerId;
 
 use super::{ComponentError, Locked, Method, Results, int, method};
-use typeloom_contracts::datum::Datum;
 
 pub(super) fn resolve<P: PeerSelector>(
     selector: Arc<Locked<P>>,

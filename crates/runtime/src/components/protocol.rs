@@ -6,9 +6,9 @@ use std::sync::Arc;
 use typeloom_contracts::protocol::Protocol;
 use typeloom_module::dispatch::of_method;
 use typeloom_onnx::messages::{AttributeProto, NodeProto};
+use typeloom_tensor::datum::Datum;
 
 use super::{ComponentError, Locked, Method, Results, method};
-use typeloom_contracts::datum::Datum;
 
 /// An executable protocol.
 ///

@@ -9,7 +9,7 @@ use typeloom_ops::catalogue::Standard;
 use typeloom_solver::diagnostic::diagnose;
 use typeloom_solver::model::{Options, check};
 use typeloom_solver::universe::Universe;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 use super::Engine;
 use super::error::EngineError;

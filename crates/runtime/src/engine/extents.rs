@@ -2,7 +2,7 @@
 
 use typeloom_onnx::messages::tensor_shape_proto::dimension;
 use typeloom_onnx::messages::{GraphProto, TypeProto, ValueInfoProto, type_proto};
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 use super::error::EngineError;
 use super::offer::MAX_DEPTH;

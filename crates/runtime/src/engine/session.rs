@@ -5,11 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use typeloom_contracts::datum::Datum;
 use typeloom_onnx::messages::{GraphProto, ModelProto, ValueInfoProto, read};
 use typeloom_rewrite::annotate::{AnnotationForm, annotate};
 use typeloom_solver::model::Checked;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 
 use super::error::EngineError;
 use super::extents::{fix, is_fixed};

@@ -1,8 +1,8 @@
 //! `FlexAttention`: attention whose scores and probabilities nested graphs can modify.
 
-use typeloom_contracts::datum::Datum;
 use typeloom_cpu::attributes::{Attribute, Attributes};
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 
 use super::control_flow::invalid;

@@ -3,10 +3,10 @@
 //! In version 8 the first axis of every input is the batch, and the batches are scanned one after the other.
 //! Sequence lengths are not supported.
 
-use typeloom_contracts::datum::Datum;
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_solver::value_type::ValueType;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::shape::position;
 
 use super::control_flow::{invalid, stack};

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use typeloom_contracts::datum::Datum;
 use typeloom_cpu::call::Call;
 use typeloom_solver::value_type::ValueType;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::tree::TypeNode;
 use typeloom_wire::value_check::to_declared_form;

@@ -18,12 +18,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use typeloom_contracts::datum::Datum;
 use typeloom_cpu::attributes::Attribute;
 use typeloom_cpu::call::Call;
 use typeloom_cpu::fast::fused::{Absorbed, Dequantised, Fused, Node, Operand};
 use typeloom_solver::value_type::{Dim, ValueType};
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_wire::value_check::to_declared_form;
 
 use crate::plan::{Action, Constant, Kernel, Plan, PlanStep, SlotId, Use};

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value as Json;
-use typeloom_contracts::datum::Datum;
 use typeloom_cpu::decode;
 use typeloom_onnx::messages::{OptionalProto, SequenceProto, TensorProto, read};
 use typeloom_runtime::session::{Port, Session};
 use typeloom_solver::value_type::Element;
+use typeloom_tensor::datum::Datum;
 
 pub(crate) struct Case {
     record: Json,

@@ -1,10 +1,10 @@
 //! Comparison of values with expected values.
 
-use typeloom_contracts::datum::Datum;
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::ops;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::{Dtype, DtypeClass};
 
 /// Difference of the types of two values.

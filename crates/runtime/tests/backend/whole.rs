@@ -4,7 +4,6 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use typeloom_contracts::datum::Datum;
 use typeloom_cpu::ops::generate::Random;
 use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
 use typeloom_onnx::messages::{
@@ -12,7 +11,8 @@ use typeloom_onnx::messages::{
 };
 use typeloom_runtime::session::Port;
 use typeloom_solver::value_type::{Dim, ValueType};
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::{Dtype, DtypeClass};
 use typeloom_wire::value_check::SymbolBindings;
 

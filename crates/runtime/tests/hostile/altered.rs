@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use typeloom_contracts::datum::Datum;
 use typeloom_cpu::attributes::Attribute;
 use typeloom_cpu::ops::generate::Random;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 
 use crate::calls::Baseline;

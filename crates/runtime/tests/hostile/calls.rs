@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use typeloom_contracts::datum::Datum;
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::decode;
@@ -15,6 +14,7 @@ use typeloom_ops::catalogue::Standard;
 use typeloom_runtime::session::Session;
 use typeloom_solver::model::{Mode, Options, check};
 use typeloom_solver::universe::Universe;
+use typeloom_tensor::datum::Datum;
 
 use crate::{cases, runtime_values};
 

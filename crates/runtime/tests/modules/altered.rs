@@ -14,7 +14,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use typeloom_compiler::artifact::Artifact;
-use typeloom_contracts::datum::Datum;
 use typeloom_interface::recorded::INTERFACE;
 use typeloom_module::ir::metadata;
 use typeloom_module::names;
@@ -27,6 +26,7 @@ use typeloom_runtime::components::Components;
 use typeloom_runtime::executor::Executor;
 use typeloom_runtime::executor::part::Part;
 use typeloom_runtime::options::Verify;
+use typeloom_tensor::datum::Datum;
 use typeloom_testing::{Random, is_all, number};
 use typeloom_types::lattice::Lattice;
 use typeloom_wire::envelope::RunId;

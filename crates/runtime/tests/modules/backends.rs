@@ -11,7 +11,7 @@ use typeloom_onnx::messages::{AttributeProto, GraphProto, TensorProto};
 use typeloom_runtime::backend::by_primitives::ByPrimitives;
 use typeloom_runtime::backend::{Cpu, CpuError};
 use typeloom_runtime::components::Components;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use crate::modules::support::{Outcome, TestError, floats, linked, run};
@@ -112,7 +112,7 @@ fn everything(components: &Components) -> Result<Vec<(String, AnyTensor)>, Box<d
     })?;
     let x = floats(&[2, 4], &[1.0, -2.0, 3.0, 0.5, -1.0, 2.0, 0.0, 4.0]);
     let outcome = run(&executor, [("x", x)])?;
-    let tensor = |(name, value): (String, typeloom_contracts::datum::Datum)| {
+    let tensor = |(name, value): (String, typeloom_tensor::datum::Datum)| {
         value.as_tensor().cloned().map(|tensor| (name, tensor)).ok_or_else(|| "no tensor".into())
     };
     outcome.outputs.into_iter().map(tensor).collect()

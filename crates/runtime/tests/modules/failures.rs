@@ -9,7 +9,7 @@ use typeloom_module::graph::operators::attributes::SplitAttrs;
 use typeloom_onnx::messages::{AttributeProto, GraphProto};
 use typeloom_runtime::components::Components;
 use typeloom_runtime::error::{ComponentError, NodeError, RunError};
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 use crate::modules::support::{Outcome, TestError, floats, linked, run};
 

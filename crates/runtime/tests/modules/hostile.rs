@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use typeloom_compiler::compiler::Compiler;
-use typeloom_contracts::datum::Datum;
 use typeloom_module::graph::Graph;
 use typeloom_module::graph::operators::OperatorMethods;
 use typeloom_onnx::messages::NodeProto;
@@ -12,8 +11,9 @@ use typeloom_runtime::components::Components;
 use typeloom_runtime::executor::Executor;
 use typeloom_runtime::executor::part::Part;
 use typeloom_runtime::options::Verify;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_testing::{Random, number};
-use typeloom_types::any_tensor::AnyTensor;
 
 use crate::modules::support::{Body, Outcome, floats, linked, run};
 

@@ -14,7 +14,7 @@ use typeloom_runtime::backend::Cpu;
 use typeloom_runtime::components::Components;
 use typeloom_runtime::error::{LinkError, PrepareError};
 use typeloom_runtime::executor::Executor;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 use crate::modules::support::{Body, Outcome, TestError, compile, floats, run};
 
@@ -144,16 +144,16 @@ fn inputs_are_checked_against_their_types() -> Outcome {
     })?;
     let executor = Executor::new(&artifact, &components)?;
     let two = || floats(&[2], &[0.0; 2]);
-    let text = |inputs: Vec<(&'static str, typeloom_contracts::datum::Datum)>| {
+    let text = |inputs: Vec<(&'static str, typeloom_tensor::datum::Datum)>| {
         run(&executor, inputs).err().map_or_else(String::new, |error| error.to_string())
     };
     assert_eq!(text(vec![("x", two())]), "input `y` is missing");
     assert_eq!(text(vec![("x", two()), ("y", two()), ("z", two())]), "the program has no input `z`");
     let mismatch = text(vec![("x", two()), ("y", floats(&[3], &[0.0; 3]))]);
     assert_eq!(mismatch, "input `y`: float[3] is not float[N], where N = 2");
-    let odd: typeloom_contracts::datum::Datum = AnyTensor::from([1_i64, 2]).into();
+    let odd: typeloom_tensor::datum::Datum = AnyTensor::from([1_i64, 2]).into();
     assert!(text(vec![("x", odd), ("y", two())]).contains("int64[2] is not float[N]"));
-    let peer = typeloom_contracts::datum::Datum::Trigger;
+    let peer = typeloom_tensor::datum::Datum::Trigger;
     assert_eq!(text(vec![("x", peer), ("y", two())]), "input `x`: trigger is not float[N]");
     Ok(())
 }

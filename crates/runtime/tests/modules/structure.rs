@@ -2,14 +2,14 @@
 
 use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::unit::Coercion;
-use typeloom_contracts::datum::Datum;
 use typeloom_module::graph::Graph;
 use typeloom_module::graph::operators::OperatorMethods;
 use typeloom_runtime::backend::Cpu;
 use typeloom_runtime::components::Components;
 use typeloom_runtime::executor::Executor;
 use typeloom_runtime::options::RunLimits;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 
 use crate::modules::support::{Body, Outcome, floats, linked, run};
 

@@ -6,7 +6,6 @@ use std::fmt;
 use typeloom_compiler::artifact::Artifact;
 use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::error::BuildError;
-use typeloom_contracts::datum::Datum;
 use typeloom_module::graph::Graph;
 use typeloom_module::module::Module;
 use typeloom_runtime::components::Components;
@@ -14,7 +13,8 @@ use typeloom_runtime::error::RunError;
 use typeloom_runtime::executor::Executor;
 use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::RunOutcome;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 
 pub(crate) type Outcome = Result<(), Box<dyn std::error::Error>>;
 

@@ -9,38 +9,6 @@
 //! assert!(Datum::Scalar(Scalar::I32(7)).as_tensor().is_none());
 //! ```
 
-/// [`Scalar`] has an example.
-#[doc(inline)]
-pub use typeloom_contracts::datum::LeafDatum;
-/// Values of leaves of the type tree that are not tensors.
-///
-/// ```
-/// use typeloom::run::Datum;
-/// use typeloom::run::values::{LeafDatum, Scalar};
-///
-/// let type_of = |datum: Datum| datum.type_node().map(|node| node.id);
-/// assert_eq!(type_of(Datum::Scalar(Scalar::F32(0.5))), Some("scalar.f32"));
-/// fn others(_: LeafDatum) {}
-/// ```
-#[doc(inline)]
-pub use typeloom_contracts::datum::Scalar;
-/// Maps from `int64` or `string` to tensors, such as the scores of a classifier by label.
-///
-/// ```
-/// use typeloom::run::values::{MapDatum, MapError};
-/// use typeloom::types::AnyTensor;
-///
-/// let scores = MapDatum::new(AnyTensor::from([1_i64, 5]), AnyTensor::from([0.25_f32, 0.75]))?;
-/// assert_eq!(scores.values().as_slice::<f32>().ok(), Some(&[0.25, 0.75][..]));
-/// let twice = MapDatum::new(AnyTensor::from([1_i64, 1]), AnyTensor::from([0.25_f32, 0.75]));
-/// assert_eq!(twice, Err(MapError::Order));
-/// # Ok::<(), MapError>(())
-/// ```
-#[doc(inline)]
-pub use typeloom_contracts::map::MapDatum;
-/// [`MapDatum`] has an example.
-#[doc(inline)]
-pub use typeloom_contracts::map::MapError;
 /// Metadata of contributions to an aggregator, decoded from bytes.
 ///
 /// ```
@@ -92,3 +60,35 @@ pub use typeloom_runtime::convert::FromDatum;
 /// [`FromDatum`] has an example.
 #[doc(inline)]
 pub use typeloom_runtime::convert::{DatumElement, IntoDatum};
+/// [`Scalar`] has an example.
+#[doc(inline)]
+pub use typeloom_tensor::datum::LeafDatum;
+/// Values of leaves of the type tree that are not tensors.
+///
+/// ```
+/// use typeloom::run::Datum;
+/// use typeloom::run::values::{LeafDatum, Scalar};
+///
+/// let type_of = |datum: Datum| datum.type_node().map(|node| node.id);
+/// assert_eq!(type_of(Datum::Scalar(Scalar::F32(0.5))), Some("scalar.f32"));
+/// fn others(_: LeafDatum) {}
+/// ```
+#[doc(inline)]
+pub use typeloom_tensor::datum::Scalar;
+/// Maps from `int64` or `string` to tensors, such as the scores of a classifier by label.
+///
+/// ```
+/// use typeloom::run::values::{MapDatum, MapError};
+/// use typeloom::types::AnyTensor;
+///
+/// let scores = MapDatum::new(AnyTensor::from([1_i64, 5]), AnyTensor::from([0.25_f32, 0.75]))?;
+/// assert_eq!(scores.values().as_slice::<f32>().ok(), Some(&[0.25, 0.75][..]));
+/// let twice = MapDatum::new(AnyTensor::from([1_i64, 1]), AnyTensor::from([0.25_f32, 0.75]));
+/// assert_eq!(twice, Err(MapError::Order));
+/// # Ok::<(), MapError>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_tensor::map::MapDatum;
+/// [`MapDatum`] has an example.
+#[doc(inline)]
+pub use typeloom_tensor::map::MapError;

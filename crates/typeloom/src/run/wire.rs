@@ -21,35 +21,6 @@
 //!
 //! [`host`](super::host) contains the clock of the machine and a journal in a file.
 
-/// Addresses of peers: sequences of protocol segments.
-///
-/// ```
-/// use typeloom::run::wire::{Multiaddress, Segment};
-///
-/// let address: Multiaddress = "/ip4/127.0.0.1/tcp/4001".parse()?;
-/// assert_eq!(Multiaddress::from_bytes(address.as_bytes())?.to_string(), "/ip4/127.0.0.1/tcp/4001");
-/// assert_eq!(address.segments().last(), Some(Segment::Tcp(4001)));
-/// let relayed = Multiaddress::of(address.segments().chain([Segment::P2pCircuit]))?;
-/// assert_eq!(relayed.to_string(), "/ip4/127.0.0.1/tcp/4001/p2p-circuit");
-/// assert!("/tcp/port".parse::<Multiaddress>().is_err());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[doc(inline)]
-pub use typeloom_contracts::address::Multiaddress;
-/// [`Multiaddress`] has an example.
-#[doc(inline)]
-pub use typeloom_contracts::address::Segment;
-/// Identity of a request, which answers refer to.
-///
-/// ```
-/// use typeloom::run::Datum;
-/// use typeloom::run::wire::WireReqId;
-///
-/// let request = Datum::Request(WireReqId(7));
-/// assert_eq!(request.type_node().map(|node| node.id), Some("wire_req_id"));
-/// ```
-#[doc(inline)]
-pub use typeloom_contracts::datum::WireReqId;
 /// The outcome of a run of a part, requests of its network outputs, and errors of their answers.
 /// `cargo run --example requests` is a program.
 ///
@@ -72,6 +43,35 @@ pub use typeloom_runtime::executor::part::{
     PartOutcome,
     answers::{AnswerError, Request},
 };
+/// Addresses of peers: sequences of protocol segments.
+///
+/// ```
+/// use typeloom::run::wire::{Multiaddress, Segment};
+///
+/// let address: Multiaddress = "/ip4/127.0.0.1/tcp/4001".parse()?;
+/// assert_eq!(Multiaddress::from_bytes(address.as_bytes())?.to_string(), "/ip4/127.0.0.1/tcp/4001");
+/// assert_eq!(address.segments().last(), Some(Segment::Tcp(4001)));
+/// let relayed = Multiaddress::of(address.segments().chain([Segment::P2pCircuit]))?;
+/// assert_eq!(relayed.to_string(), "/ip4/127.0.0.1/tcp/4001/p2p-circuit");
+/// assert!("/tcp/port".parse::<Multiaddress>().is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_tensor::address::Multiaddress;
+/// [`Multiaddress`] has an example.
+#[doc(inline)]
+pub use typeloom_tensor::address::Segment;
+/// Identity of a request, which answers refer to.
+///
+/// ```
+/// use typeloom::run::Datum;
+/// use typeloom::run::wire::WireReqId;
+///
+/// let request = Datum::Request(WireReqId(7));
+/// assert_eq!(request.type_node().map(|node| node.id), Some("wire_req_id"));
+/// ```
+#[doc(inline)]
+pub use typeloom_tensor::datum::WireReqId;
 /// Addresses of peers in a transport, which expire.
 ///
 /// ```

@@ -2,7 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
-mod any_tensor;
 mod dtype;
 mod lattice_errors;
 mod lattice_laws;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use half::{bf16, f16};
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::element::Element;
 use typeloom_types::lattice::Lattice;
 use typeloom_types::storage::{ElementStorage, Storage};

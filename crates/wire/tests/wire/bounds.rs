@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use typeloom_contracts::datum::Datum;
-use typeloom_contracts::peer_selector::PeerId;
+use typeloom_tensor::datum::Datum;
+use typeloom_tensor::peer::PeerId;
 use typeloom_wire::clock::Clock;
 use typeloom_wire::delivery::{Effects, Wanted};
 use typeloom_wire::endpoint::{Capacity, Endpoint, EndpointConfig, EndpointParts};

@@ -2,12 +2,12 @@
 
 use bytes::Bytes;
 use half::f16;
-use typeloom_contracts::address::Multiaddress;
-use typeloom_contracts::datum::{Datum, LeafDatum, Scalar, WireReqId};
-use typeloom_contracts::map::{MapDatum, MapError};
-use typeloom_contracts::peer_selector::PeerId;
 use typeloom_pool::Digest;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::address::Multiaddress;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::{Datum, LeafDatum, Scalar, WireReqId};
+use typeloom_tensor::map::{MapDatum, MapError};
+use typeloom_tensor::peer::PeerId;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::tree::{TypeKind, TypeNode};
 use typeloom_wire::envelope::{Envelope, MessageId, PortId, RunId, TypeTag};

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
-use typeloom_contracts::datum::Datum;
-use typeloom_contracts::peer_selector::PeerId;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
+use typeloom_tensor::peer::PeerId;
 use typeloom_testing::Random;
-use typeloom_types::any_tensor::AnyTensor;
 use typeloom_wire::clock::Clock;
 use typeloom_wire::delivery::{Effects, Wanted};
 use typeloom_wire::endpoint::{Endpoint, EndpointConfig, EndpointParts, Retry};

@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use typeloom_contracts::address::Multiaddress;
-use typeloom_contracts::datum::Datum;
-use typeloom_contracts::peer_selector::PeerId;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::address::Multiaddress;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
+use typeloom_tensor::peer::PeerId;
 use typeloom_wire::clock::Clock;
 use typeloom_wire::delivery::{Effects, ReceiveError, Wanted};
 use typeloom_wire::endpoint::{Capacity, Endpoint, EndpointConfig, EndpointParts};

@@ -1,11 +1,11 @@
 //! Tests of port types.
 
 use bytes::Bytes;
-use typeloom_contracts::datum::{Datum, Scalar};
-use typeloom_contracts::map::MapDatum;
 use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
 use typeloom_onnx::messages::{TensorShapeProto, TypeProto, type_proto};
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::{Datum, Scalar};
+use typeloom_tensor::map::MapDatum;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::tree::builtin::{
     TYPE_ANY, TYPE_BYTES, TYPE_COMPOSITE, TYPE_PEER_ID, TYPE_SCALAR_F32, TYPE_TENSOR, TYPE_TENSOR_F32,

@@ -9,7 +9,7 @@ use typeloom_contracts::index::Index;
 use typeloom_module::graph::Graph;
 use typeloom_module::module::Module;
 use typeloom_onnx::messages::{AttributeProto, GraphProto};
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
 use typeloom_types::relation::ELEMENTWISE;
 use typeloom_types::storage::{ElementStorage, Storage};

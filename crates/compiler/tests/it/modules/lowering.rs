@@ -6,7 +6,7 @@ use typeloom_compiler::error::BuildError;
 use typeloom_contracts::backend::GraphExecutor;
 use typeloom_contracts::backend::by_execution::ByExecution;
 use typeloom_onnx::messages::{AttributeProto, GraphProto, ModelProto, NodeProto, ValueInfoProto};
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
 use typeloom_types::relation::NO_RELATIONS;
 use typeloom_types::tree::builtin::TYPE_TENSOR_F32;

@@ -14,7 +14,7 @@ use typeloom_module::graph::Graph;
 use typeloom_module::graph::operators::OperatorMethods;
 use typeloom_module::graph::value::ValueRef;
 use typeloom_module::module::Module;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
 use typeloom_types::relation::NO_RELATIONS;
 use typeloom_types::storage::Storage;

@@ -132,7 +132,7 @@ fn two_types_for_one_port_across_a_wire() {
 #[test]
 fn an_unconstrained_input_has_help_that_would_resolve_it() {
     let error = refused(
-        Compiler::new().bind_index::<Flat<typeloom_types::any_tensor::AnyTensor>>("near"),
+        Compiler::new().bind_index::<Flat<typeloom_tensor::any_tensor::AnyTensor>>("near"),
         Of("m", |g: &mut Graph| {
             let x = g.input("x");
             let (ids, _) = g.index("near").search(&x, 3);

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use typeloom_onnx::messages::{AttributeProto, GraphProto, NodeProto, TensorProto};
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 /// Nodes and constants written so far.

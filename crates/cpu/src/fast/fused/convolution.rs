@@ -3,7 +3,8 @@
 //! Batch normalisation, bias, the addition of another tensor, and clamping are applied to each sum in a
 //! register. The order is fixed: scale, add, clamp.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 
 use crate::attributes::Attributes;
@@ -15,7 +16,6 @@ use crate::ops::filter::{Filter, Finishing};
 use crate::ops::{Operator, find};
 
 use super::{Absorbed, FusedError, Node, Operand};
-use typeloom_contracts::datum::Datum;
 
 /// A convolution and the epilogue applied to its sums.
 #[derive(Clone, Debug)]

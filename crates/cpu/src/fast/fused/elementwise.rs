@@ -11,8 +11,8 @@
 //! A kernel is complete when it has absorbed a quantisation. Where a run has other types than expected, the
 //! nodes run one by one.
 
-use typeloom_contracts::datum::Datum;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 
 use super::link::{Link, LinkInput};

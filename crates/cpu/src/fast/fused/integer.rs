@@ -12,8 +12,8 @@
 use std::borrow::Cow;
 
 use pulp::bytemuck::cast_slice_mut;
-use typeloom_contracts::datum::Datum;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
 

@@ -3,8 +3,8 @@
 //! Their products are computed together, so that threads wait for each other once, and each writes to its
 //! part of the result, so that nothing is copied.
 
-use typeloom_contracts::datum::Datum;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 
 use super::convolution::Convolution;
 use super::{FusedError, Node};

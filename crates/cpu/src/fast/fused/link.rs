@@ -1,7 +1,7 @@
 //! Nodes of a fused kernel that run separately, where the kernel does not support the values of a run.
 
-use typeloom_contracts::datum::Datum;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 
 use super::{FusedError, Node};
 use crate::attributes::Attributes;

@@ -1,7 +1,7 @@
 //! Recognition of the nodes and operands that fused kernels support.
 
-use typeloom_contracts::datum::Datum;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 
 use super::{Dequantised, Node, Operand};

@@ -7,7 +7,7 @@
 //! Plain form: `wide_convolution` in `ops::quantize::convolution`.
 
 use pulp::bytemuck::cast_slice_mut;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::element::Element;
 
 use super::product::zeros;

@@ -6,8 +6,8 @@
 //! Plain form: `quantize_any` and `dequantize_any` in `ops::quantize`.
 
 use pulp::bytemuck::cast_slice_mut;
-use typeloom_contracts::datum::Datum;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 
 use crate::element::{build_over, dispatch, widest};

@@ -2,7 +2,7 @@
 //!
 //! Plain form: `wide_product` in `ops::quantize::product`.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::element::Element;
 
 use crate::element::{build_over, check_size};

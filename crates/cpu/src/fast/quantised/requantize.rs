@@ -7,7 +7,7 @@
 //!
 //! Plain form: `requantised` in `ops::quantize`.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::linear::{ROUNDS, Target};

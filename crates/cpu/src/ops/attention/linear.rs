@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::{MIN_PARALLEL, heads};

@@ -3,7 +3,7 @@
 //! Masks are additive: a masked key has the score `mask_filter_value`. If the attention is unidirectional,
 //! keys after the query have the least score.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::heads::{Extents, Heads, Part, extended, softmax};

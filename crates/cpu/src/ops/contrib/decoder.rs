@@ -3,7 +3,7 @@
 //! The buffer has a fixed number of positions, of which the first ones are used. In a search with beams, a
 //! past token of a batch may be that of another beam.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 use super::attention::{Mask, heads, masked, scale};
 use super::heads::{Extents, Heads, Part, extended};

@@ -1,6 +1,6 @@
 //! Products and convolutions with an activation, a scale or transposed operands.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 use super::part;
 use crate::attributes::{Attribute, Attributes};

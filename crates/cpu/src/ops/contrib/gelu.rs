@@ -1,12 +1,13 @@
 //! Gaussian error linear units.
 
+use typeloom_tensor::any_tensor::AnyTensor;
+
 use super::part;
 use crate::attributes::{Attribute, Attributes};
 use crate::call::{Call, Outcome, one};
 use crate::element::{build_over, of_f64s};
 use crate::error::KernelErrorKind;
 use crate::ops::{CONTRIB_DOMAIN, Operator, widened};
-use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 pub(in crate::ops) const OPERATORS: &[Operator] = &[

@@ -1,6 +1,6 @@
 //! Early or specialised forms of operators of the default domain.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::part;

@@ -4,6 +4,8 @@
 //! to its own position: in `GroupQueryAttention` optionally only to the last ones (`local_window_size`), in
 //! `SparseAttention` to some blocks of them.
 
+use typeloom_tensor::any_tensor::AnyTensor;
+
 use super::attention::{heads, scale};
 use super::heads::{Extents, Heads, Part, softmax};
 use super::rotary::Rotation;
@@ -13,7 +15,6 @@ use crate::element::build_over;
 use crate::error::{KernelErrorKind, invalid};
 use crate::memory;
 use crate::ops::{CONTRIB_DOMAIN, Operator, widened};
-use typeloom_types::any_tensor::AnyTensor;
 
 pub(in crate::ops) const OPERATORS: &[Operator] = &[
     widened("GroupQueryAttention", grouped).of(CONTRIB_DOMAIN),

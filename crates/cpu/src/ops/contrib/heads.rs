@@ -3,7 +3,7 @@
 //! All attention operators of this domain convert their inputs to [`Heads`] and differ in the function that
 //! turns scores into probabilities.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use crate::element::{build_over, check_size};

@@ -1,6 +1,7 @@
 //! Products of 8-bit integers whose results are scaled.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 
 use super::part;
@@ -11,7 +12,6 @@ use crate::error::{KernelErrorKind, invalid};
 use crate::fast::quantised::product::product;
 use crate::ops::layout::permute;
 use crate::ops::{CONTRIB_DOMAIN, Operator, native, run_nested};
-use typeloom_contracts::datum::Datum;
 
 pub(in crate::ops) const OPERATORS: &[Operator] = &[
     native("MatMulIntegerToFloat", to_float).of(CONTRIB_DOMAIN),

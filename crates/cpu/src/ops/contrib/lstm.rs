@@ -3,7 +3,7 @@
 //!
 //! Products of integers are exact. A sum is multiplied by the product of both scales, as in ONNX Runtime.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::integer::quantized;

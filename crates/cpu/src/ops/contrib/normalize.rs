@@ -1,6 +1,6 @@
 //! Layer normalisation with a residual connection or embeddings.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 use super::{floats, owned, required, sum_of};
 use crate::call::{Call, Outcome, integers, one};

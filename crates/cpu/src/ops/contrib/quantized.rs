@@ -5,7 +5,7 @@
 //! arithmetic.
 
 use num_traits::{AsPrimitive, Bounded};
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
 

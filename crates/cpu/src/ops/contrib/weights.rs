@@ -3,7 +3,7 @@
 //! A panel of rows of the weights is dequantised, multiplied with all rows of the input, and discarded, so
 //! that the weights are never in memory as floats.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::{floats, required};

@@ -1,6 +1,6 @@
 //! Preparation of features: scaling, replacement of missing values, selection and concatenation of columns.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::{numbers, table};

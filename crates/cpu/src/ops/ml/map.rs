@@ -4,9 +4,9 @@
 //! missing text of `CastMap` is `0.f` and a number as text has six decimals. Texts are read, and numbers
 //! beyond `int64` converted, as `Cast` does.
 
-use typeloom_contracts::datum::Datum;
-use typeloom_contracts::map::MapDatum;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
+use typeloom_tensor::map::MapDatum;
 use typeloom_types::dtype::Dtype;
 
 use super::encode::Keys;

@@ -1,6 +1,6 @@
 //! Convolutions of 8-bit integers: the fast kernel, or the convolution of widened elements.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 use super::{requantised, scale_products, single};
 use crate::call::{Call, Outcome, one};

@@ -1,7 +1,7 @@
 //! Matrix products of 8-bit integers: the fast kernel, or the product of widened elements.
 
 use pulp::bytemuck::cast_slice_mut;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 use super::{numbers, requantised, scale_products, single};
 use crate::call::{Call, Outcome, one};

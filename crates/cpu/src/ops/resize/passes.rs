@@ -5,7 +5,7 @@
 //! sums exact. Planes of the resampled axes are computed one by one, so that intermediate results stay in the
 //! cache. Axes that shrink come first, because they leave less work for the others.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 use crate::element::{Number, Real, build_over, vectorised};
 use crate::error::KernelErrorKind;

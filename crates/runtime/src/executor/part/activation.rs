@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use core::time::Duration;
-use typeloom_contracts::datum::{Datum, WireReqId};
-use typeloom_contracts::peer_selector::PeerId;
+use typeloom_tensor::datum::{Datum, WireReqId};
+use typeloom_tensor::peer::PeerId;
 use typeloom_wire::delivery::{Delivery, Effects, ReceiveError, Wanted};
 use typeloom_wire::endpoint::Endpoint;
 use typeloom_wire::envelope::RunId;

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use typeloom_contracts::backend::Backend as _;
-use typeloom_contracts::datum::{Datum, Scalar};
 use typeloom_contracts::index::Index as _;
 use typeloom_contracts::model::Model as _;
 use typeloom_module::ir::metadata;
 use typeloom_module::names;
 use typeloom_onnx::messages::{GraphProto, NodeProto};
 use typeloom_runtime::backend::Cpu;
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::{Datum, Scalar};
 use typeloom_types::dtype::Dtype;
 
 use super::bases::{Base, Counter, Extended, Net, net};

@@ -11,14 +11,14 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use typeloom_contracts::datum::{Datum, Scalar};
-use typeloom_contracts::peer_selector::PeerId;
 use typeloom_module::graph::Graph;
 use typeloom_module::graph::value::ValueRef;
 use typeloom_module::module::Module;
 use typeloom_onnx::messages::IntoAttribute;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::{Datum, Scalar};
+use typeloom_tensor::peer::PeerId;
 use typeloom_testing::Random;
-use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 /// The value of the symbol `N` in all runs.

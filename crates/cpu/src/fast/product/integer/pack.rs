@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::super::operands::{Offsets, Steps};

@@ -1,6 +1,6 @@
 //! Random 8-bit tensors, for the unit tests and for `tests/quantized.rs`.
 
-use typeloom_types::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::Random;

@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use redb::StorageBackend;
-use typeloom_contracts::datum::Datum;
-use typeloom_contracts::peer_selector::PeerId;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
+use typeloom_tensor::peer::PeerId;
 use typeloom_testing::number;
-use typeloom_types::any_tensor::AnyTensor;
 use typeloom_wire::clock::Clock;
 use typeloom_wire::delivery::{Effects, Wanted};
 use typeloom_wire::endpoint::{Endpoint, EndpointConfig, EndpointParts};

@@ -8,7 +8,7 @@ use multiaddr::Multiaddr;
 use multiaddr::multihash::Multihash;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use typeloom_contracts::address::{AddressError, Multiaddress, Segment};
+use typeloom_tensor::address::{AddressError, Multiaddress, Segment};
 
 /// Text of a name in an address: also text with slashes, with `%` and without characters.
 fn name() -> impl Strategy<Value = String> {

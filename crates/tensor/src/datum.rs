@@ -9,9 +9,9 @@
 
 use std::fmt;
 
+use crate::any_tensor::AnyTensor;
 use bytes::Bytes;
 use half::f16;
-use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::tree::TypeNode;
 use typeloom_types::tree::builtin::{
@@ -22,7 +22,7 @@ use typeloom_types::tree::builtin::{
 
 use crate::address::Multiaddress;
 use crate::map::MapDatum;
-use crate::peer_selector::PeerId;
+use crate::peer::PeerId;
 
 /// A value of any type of the type tree. Clones of tensors and bytes share their memory.
 #[derive(Clone, Debug, PartialEq)]

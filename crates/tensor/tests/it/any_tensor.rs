@@ -4,12 +4,21 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use half::{bf16, f16};
 use proptest::prelude::*;
-use typeloom_types::any_tensor::AnyTensor;
-use typeloom_types::any_tensor::error::TensorError;
+use proptest::test_runner::RngSeed;
+use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::any_tensor::error::TensorError;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
 
-use crate::support::config;
+/// A bounded, deterministic configuration.
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases,
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(0x7970_6c6f),
+        ..Default::default()
+    }
+}
 
 /// A tensor of any element type, from packed bytes or strings.
 fn tensors() -> impl Strategy<Value = AnyTensor> {

@@ -8,7 +8,7 @@ use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
 use super::AnyTensor;
-use crate::dtype::Dtype;
+use typeloom_types::dtype::Dtype;
 
 #[derive(serde::Serialize)]
 #[serde(rename = "AnyTensor")]

@@ -3,7 +3,7 @@
 use super::buffer::Buffer;
 use super::error::{TensorError, check_count};
 use super::{AnyTensor, packed_len};
-use crate::dtype::Dtype;
+use typeloom_types::dtype::Dtype;
 
 const OFFSET: usize = size_of::<u64>();
 

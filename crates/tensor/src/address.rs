@@ -7,14 +7,14 @@
 //! **Invariant:** an address has at least one segment, and its binary form and its text determine each other.
 //!
 //! ```
-//! use typeloom_contracts::address::{Multiaddress, Segment};
+//! use typeloom_tensor::address::{Multiaddress, Segment};
 //!
 //! let address: Multiaddress = "/ip4/127.0.0.1/tcp/4001".parse()?;
 //! assert_eq!(address.segments().nth(1), Some(Segment::Tcp(4001)));
 //! assert_eq!(Multiaddress::from_bytes(address.as_bytes())?, address);
 //! assert_eq!(address.to_string(), "/ip4/127.0.0.1/tcp/4001");
 //! assert!("/ip4/localhost".parse::<Multiaddress>().is_err());
-//! # Ok::<(), typeloom_contracts::address::AddressError>(())
+//! # Ok::<(), typeloom_tensor::address::AddressError>(())
 //! ```
 
 use std::cmp::Ordering;
@@ -23,7 +23,7 @@ use std::str::FromStr;
 
 use multiaddr::Multiaddr;
 
-use crate::peer_selector::PeerId;
+use crate::peer::PeerId;
 
 /// A protocol of an address, with its parameter.
 pub type Segment<'a> = multiaddr::Protocol<'a>;

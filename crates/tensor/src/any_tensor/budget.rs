@@ -129,7 +129,7 @@ pub(super) fn subtract(bytes: usize) {
 mod tests {
     use super::super::AnyTensor;
     use super::*;
-    use crate::dtype::Dtype;
+    use typeloom_types::dtype::Dtype;
 
     #[test]
     fn a_request_above_the_limit_is_refused_before_allocation() {

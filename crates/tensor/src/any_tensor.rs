@@ -17,19 +17,21 @@
 //! Example of [`AnyTensor`]:
 //!
 //! ```
-//! use typeloom_types::any_tensor::AnyTensor;
+//! use typeloom_tensor::any_tensor::AnyTensor;
 //! use typeloom_types::dtype::Dtype;
 //!
 //! let tensor = AnyTensor::from_slice(&[2, 2], &[1.0_f32, 2.0, 3.0, 4.0])?;
 //! assert_eq!(tensor.dtype(), Dtype::F32);
 //! assert_eq!(tensor.as_slice::<f32>()?, [1.0, 2.0, 3.0, 4.0]);
 //! assert!(tensor.as_slice::<i32>().is_err());
-//! # Ok::<(), typeloom_types::any_tensor::error::TensorError>(())
+//! # Ok::<(), typeloom_tensor::any_tensor::error::TensorError>(())
 //! ```
 
-use crate::dtype::Dtype;
-use crate::element::Element;
-use crate::tree::TypeNode;
+use typeloom_types::dtype::Dtype;
+use typeloom_types::element::Element;
+use typeloom_types::storage::Storage;
+use typeloom_types::tree::TypeNode;
+use typeloom_types::tree::builtin::TYPE_TENSOR;
 
 pub mod budget;
 mod buffer;
@@ -362,4 +364,8 @@ fn check_bools(bytes: &[u8]) -> Result<(), TensorError> {
         Some(index) => Err(TensorError::NotBool { index, byte: bytes[index] }),
         None => Ok(()),
     }
+}
+
+impl Storage for AnyTensor {
+    const TYPE: &'static TypeNode = &TYPE_TENSOR;
 }

@@ -9,7 +9,7 @@
 use super::buffer::Buffer;
 use super::error::{TensorError, check_count, element_count};
 use super::{AnyTensor, packed_len};
-use crate::dtype::Dtype;
+use typeloom_types::dtype::Dtype;
 
 impl AnyTensor {
     /// Creates a tensor from codes, one `u8` per element, in row-major order.

@@ -1,6 +1,6 @@
 //! Errors of constructing and accessing tensors.
 
-use crate::dtype::Dtype;
+use typeloom_types::dtype::Dtype;
 
 /// Error of a tensor constructor or accessor.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

@@ -3,7 +3,7 @@
 //! **Limit:** keys are `int64` or `string`, and the values of one map are tensors of one element type and
 //! shape. ONNX allows more, ONNX Runtime less: its values are single numbers or strings.
 
-use typeloom_types::any_tensor::AnyTensor;
+use crate::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 /// A map from keys to tensors.

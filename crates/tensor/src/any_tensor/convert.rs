@@ -3,7 +3,7 @@
 use super::AnyTensor;
 use super::buffer::Buffer;
 use super::error::TensorError;
-use crate::element::Element;
+use typeloom_types::element::Element;
 
 impl<T: Element> From<&[T]> for AnyTensor {
     /// A tensor of rank 1.

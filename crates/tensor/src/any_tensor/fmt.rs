@@ -4,8 +4,8 @@ use std::fmt::{Debug, Display, Formatter, Result};
 
 use super::AnyTensor;
 use super::error::{Shape, TensorError};
-use crate::dtype::Dtype;
-use crate::element::Element;
+use typeloom_types::dtype::Dtype;
+use typeloom_types::element::Element;
 
 /// Maximum number of printed elements.
 const MAX_ELEMENTS: usize = 8;

@@ -1,0 +1,126 @@
+//! Dims as constants of a pool, and back: the only conversion between the two normal forms.
+//!
+//! [`Dims`] brings quotients and minima to a lowest form that can improve from version to version. A pool has a
+//! smaller normal form, which is part of the format of bundles and decides digests. Both expand polynomials
+//! ([`typeloom_dim::poly`]), so a dim is written node by node, and the pool changes nothing. A constant that
+//! was made in a pool can become simpler when it is read: `(2*N + 1)//2` is read as `N`.
+//!
+//! **Invariant:** a dim that is written and read is the same dim, up to the names of its leaves.
+
+use typeloom_dim::{DimId, DimView, Dims};
+use typeloom_pool::{ConstDescriptor, Descriptor, Idx, Pool, PoolError, Variable};
+
+/// The maximum nesting of constructors and expressions that are read.
+pub(crate) const MAX_DEPTH: usize = 64;
+
+/// Writes a dim to a pool. `leaf` writes its symbols and variables.
+///
+/// Dims nest by a bounded number of levels, see [`typeloom_dim`].
+pub(crate) fn encode(
+    dims: &Dims,
+    dim: DimId,
+    pool: &mut Pool,
+    leaf: &mut dyn FnMut(&mut Pool, DimId) -> Result<Idx, PoolError>,
+) -> Result<Idx, PoolError> {
+    let mut all = |parts: &[DimId], pool: &mut Pool| -> Result<Vec<Idx>, PoolError> {
+        parts.iter().map(|part| encode(dims, *part, pool, leaf)).collect()
+    };
+    match dims.view(dim) {
+        DimView::Constant(value) => pool.dim_const(value),
+        DimView::Symbol | DimView::Variable => leaf(pool, dim),
+        DimView::Sum(constant, terms) => {
+            let mut summands = vec![pool.dim_const(constant)?];
+            for (coefficient, part) in terms {
+                let part = encode(dims, part, pool, leaf)?;
+                summands.push(pool.dim_scale(coefficient, part)?);
+            }
+            pool.dim_add(&summands)
+        }
+        DimView::Product(parts) => {
+            let parts = all(&parts, pool)?;
+            pool.dim_mul(&parts)
+        }
+        DimView::FloorDiv(dividend, divisor) => {
+            let parts = all(&[dividend, divisor], pool)?;
+            pool.dim_floor_div(parts[0], parts[1])
+        }
+        DimView::Min(parts) => {
+            let parts = all(&parts, pool)?;
+            pool.dim_min(&parts)
+        }
+    }
+}
+
+/// The reason why a constant is not read.
+pub(crate) enum DecodeError {
+    /// It is not a constant of models.
+    Kind,
+    /// It is too large.
+    Size,
+}
+
+/// Reads a constant of a pool. The variables of the scheme around it are the symbols `A`, `B`, ...
+///
+/// `parts` is the number of parts that can still be read: a shared expression can unfold to more than fits in
+/// memory. `depth` is the number of levels around the constant.
+pub(crate) fn decode(
+    pool: &Pool,
+    constant: Idx,
+    depth: usize,
+    dims: &mut Dims,
+    parts: &mut usize,
+) -> Result<DimId, DecodeError> {
+    *parts = parts.checked_sub(1).ok_or(DecodeError::Size)?;
+    if depth > MAX_DEPTH {
+        return Err(DecodeError::Size);
+    }
+    let constant = match pool.get(constant) {
+        Descriptor::Variable(Variable::Bound { depth: 0, index, .. }) => {
+            return Ok(dims.symbol(&letter(index)));
+        }
+        Descriptor::Const(constant) => constant,
+        _ => return Err(DecodeError::Kind),
+    };
+    let mut read = |part: Idx, dims: &mut Dims| decode(pool, part, depth + 1, dims, parts);
+    Ok(match constant {
+        ConstDescriptor::Int(value) => dims.constant(value),
+        ConstDescriptor::Symbol(name) => dims.symbol(&name),
+        ConstDescriptor::Sum { constant, terms } => {
+            let mut sum = dims.constant(constant);
+            for (coefficient, part) in terms {
+                let part = read(part, dims)?;
+                let coefficient = dims.constant(coefficient);
+                let multiple = dims.mul(coefficient, part);
+                sum = dims.add(sum, multiple);
+            }
+            sum
+        }
+        ConstDescriptor::Product(factors) => {
+            let factors: Result<Vec<DimId>, _> = factors.into_iter().map(|part| read(part, dims)).collect();
+            dims.product(&factors?)
+        }
+        ConstDescriptor::FloorDiv(dividend, divisor) => {
+            let (dividend, divisor) = (read(dividend, dims)?, read(divisor, dims)?);
+            dims.floor_div(dividend, divisor)
+        }
+        ConstDescriptor::Mod(dividend, divisor) => {
+            let (dividend, divisor) = (read(dividend, dims)?, read(divisor, dims)?);
+            dims.modulo(dividend, divisor)
+        }
+        ConstDescriptor::Min(items) => {
+            let items: Result<Vec<DimId>, _> = items.into_iter().map(|part| read(part, dims)).collect();
+            items?.into_iter().reduce(|a, b| dims.min(a, b)).ok_or(DecodeError::Kind)?
+        }
+        ConstDescriptor::Max(items) => {
+            let items: Result<Vec<DimId>, _> = items.into_iter().map(|part| read(part, dims)).collect();
+            items?.into_iter().reduce(|a, b| dims.max(a, b)).ok_or(DecodeError::Kind)?
+        }
+        ConstDescriptor::Unknown => dims.fresh(),
+    })
+}
+
+/// The name of a symbol: `A`, `B`, ..., `Z`, `A1`, ...
+fn letter(index: u32) -> String {
+    let letter = char::from(b'A' + u8::try_from(index % 26).unwrap_or(0));
+    if index < 26 { letter.to_string() } else { format!("{letter}{}", index / 26) }
+}
