@@ -1,14 +1,14 @@
 //! Objects below one prefix of a store.
 //!
-//! [`Folder`] is the interface of the registry to its store. It reads, creates, replaces, deletes and lists
+//! [`Folder`] is the interface of a registry to its store. It reads, creates, replaces, deletes and lists
 //! objects by name, and has the same methods for a bucket and for a folder on disk. For the URL
 //! `s3://models/registry`:
 //!
-//! ```text
-//! read("a/log/1", 4096)              the object registry/a/log/1 of the bucket, or None
-//! create("a/log/2", bytes)           Written, or Exists if there is one already
-//! list("a", Some("a/log/1"), 100)    the objects below a/ with names after a/log/1, in order
-//! ```
+//! | call | result |
+//! |---|---|
+//! | `read("a/log/1", 4096)` | the object `registry/a/log/1` of the bucket, or `None` |
+//! | `create("a/log/2", bytes)` | `Written`, or `Exists` if there is one already |
+//! | `list("a", Some("a/log/1"), 100)` | the objects below `a/` with names after `a/log/1`, in order |
 //!
 //! `create` is a conditional write, which the store decides atomically. It is the compare-and-swap of a log:
 //! of several writers, one gets [`Created::Written`]. A store may repeat a request whose answer was lost and

@@ -3,11 +3,10 @@
 //! A solution contains conversions of values. [`BodyWriter`] converts those of one copy of a body into edits
 //! of the file, and describes each edit in the [`Repair`]. For `x` of type float and `w` of type double:
 //!
-//! ```text
-//! y = Mul (x, w)                                  before
-//! w_as_float = Cast <to = 1> (w)                  a new node, before the first reader
-//! y = Mul (x, w_as_float)                         input 1 has a new name
-//! ```
+//! | node | edit |
+//! |---|---|
+//! | `w_as_float = Cast <to = 1> (w)` | a new node, before the first reader |
+//! | `y = Mul (x, w_as_float)` | input 1, which was `w`, has a new name |
 //!
 //! A reader can also bypass a cast of the model, which needs no new node.
 //!
