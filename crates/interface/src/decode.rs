@@ -1,4 +1,24 @@
 //! Decoding of interfaces from types of a pool.
+//!
+//! [`Interface::from_pool`] is the inverse of [`Interface::to_pool`]. A bundle from another process contains
+//! types; [`compare`](crate::compare()) needs the dims and element types of the solver:
+//!
+//! ```text
+//! forall A. (struct inputs { x: Tensor<f32, [A, 2*A]> }) -> struct outputs { y: Tensor<f32, [A]> }
+//! (x: float[A, 2*A]) -> (y: float[A])
+//! ```
+//!
+//! A pool type has no names of symbols, so variable 0 of the scheme is `A`, variable 1 is `B`, and so on. The
+//! encoding loses other facts, too: [`Parameter::assumed`] is `false`, and a set of several element types is
+//! the set of all. Each unknown extent of the pool becomes an extent of its own.
+//!
+//! **Invariant:** decoding the type of an interface and encoding the result gives the same type. The names of
+//! the structs and constructors are the constants of `encode`.
+//!
+//! **Limits:** a bundle is not trusted. A type of another form is [`NotAnInterface`]. Shared parts can make a
+//! type of `n` nodes unfold to `2^n` parts, so at most [`MAX_PARTS`] extents, operands of extents and
+//! children of composites are decoded for one interface. The time is linear in their number. Constructors
+//! nest by at most [`MAX_DEPTH`] levels, and so do expressions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

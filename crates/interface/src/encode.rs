@@ -1,4 +1,29 @@
 //! Encoding of interfaces as types of a pool.
+//!
+//! [`Interface::to_pool`] gives the portable form of a model's interface, which bundles and the registry
+//! store and compare. Two models with equal interfaces have one type and so one digest, also if their symbols
+//! have different names:
+//!
+//! ```text
+//! (x: float[batch, 8], w?: double[8]) -> (y: float[batch, 8]) where batch <= 64
+//!
+//! forall A. (struct inputs { x: Tensor<f32, [A, 8]>, w: default<Tensor<f64, [8]>> },
+//!            struct conditions { 0: at-most<Tensor<bool, [A, 64]>> })
+//!           -> struct outputs { y: Tensor<f32, [A, 8]> }
+//! ```
+//!
+//! The encoding is one traversal. The first use of a symbol gives it the next variable of the scheme. Before
+//! the traversal, [`Leaves`] decides which symbols are related to no other extent; these become unknown
+//! extents. Pools have no conditions on symbols. So a condition is encoded as a relation that is applied to a
+//! tensor type, with both sides as extents, which the pool normalizes as all extents. The [crate
+//! documentation](crate) states the form of the whole type.
+//!
+//! **Invariant:** the result is closed. It depends only on the names and the order of parameters, on their
+//! types and on the conditions.
+//!
+//! **Limits:** a set of several element types becomes `any`, and so does a type that is unknown or in error.
+//! Two parameters with one name, and names and expressions beyond the limits of pools, are an
+//! [`EncodeError`].
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,29 @@
 //! Errors of linking, each with both sides.
+//!
+//! A conflict concerns two files, and the user may have written only one of them. So a message names the
+//! output and the input, and [`End`] has the file, the type in its own symbols and the origin of each side:
+//!
+//! ```text
+//! axis 1 of `y` is 16, but `x` needs 8
+//! ```
+//!
+//! The variants of [`LinkError`] are the outcomes of the steps of linking. The first step with an error ends
+//! the link; variants with a list contain all errors of their step:
+//!
+//! | step | errors |
+//! |---|---|
+//! | check of the first, then of the second model | `Check`, `IllTyped`, `Malformed`, `Unsupported` |
+//! | connections | [`LinkError::Map`] |
+//! | types | [`LinkError::Types`], a list of [`Conflict`]s |
+//! | operator sets | [`LinkError::Opsets`] |
+//! | names of the result | [`LinkError::Names`]; [`LinkError::Map`] for an unknown output in the options |
+//! | records of the result | `Unsupported`, `Splice` |
+//! | check of the result | `Check`, `IllTypedResult`, [`LinkError::Interface`] |
+//!
+//! [`LinkError::Interface`] is an error of this crate and not of the models. [`Conflict::help`] names the
+//! option that accepts a conflict, if there is one.
+//!
+//! **Invariant:** [`ConflictKind::code`] is a part of the output format, so codes do not change.
 
 use std::fmt;
 

@@ -1,4 +1,32 @@
 //! The steps of linking in order, and the graph of the result.
+//!
+//! [`join`] runs the steps that the [crate documentation](crate) lists. For two models that are connected by
+//! `y` and `x`, with casts permitted, the graph of the result is
+//!
+//! ```text
+//! a (float[N, 8] x) => (float[N, 8] y)           { y = Relu (x) }
+//! b (double[batch, 8] x) => (double[batch, 8] z) { z = Exp (x) }
+//!
+//! (float[N, 8] x) => (double[N, 8] z) {
+//!     y = Relu (x)                         the nodes of the first model
+//!     y_as_double = Cast <to = 11> (y)     the nodes between the models
+//!     z = Exp (y_as_double)                the nodes of the second model, with the names of the result
+//! }
+//! ```
+//!
+//! The nodes are in topological order without sorting, because no node of the first model reads a value of
+//! the second one. Inputs that need the same cast of an output share one node. An output of the second model
+//! that is one of its connected inputs, under another name, becomes an `Identity` node.
+//!
+//! **Invariant:** a record that does not change is a range of its file ([`put`]), so payloads are not copied.
+//! The caller receives a result only after it was checked like any other model and its interface was compared
+//! with the expected one.
+//!
+//! **Cost:** three checks, one for each model and one for the result, and time linear in the records.
+//!
+//! **Limits:** two metadata entries, or device configurations, with one name and different contents are both
+//! kept, the second under a new name. Of two quantization annotations of one value, that of the first model
+//! is kept.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;

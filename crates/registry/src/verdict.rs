@@ -1,4 +1,29 @@
 //! Comparison of new content with earlier versions of a subject.
+//!
+//! A push and a check ask whether new content may become the next version. The mode of the subject gives a
+//! direction and a reach: `backward` compares with the latest version, `backward_transitive` with all
+//! versions. With versions 1 to 5, of which the content breaks users of 4 and 5,
+//!
+//! ```text
+//! backward               compares with 5, which is violated; then searches 4 and 3
+//!                        1 of 1 version violated, nearest compatible version 3
+//! backward_transitive    compares with 5, 4, 3, 2 and 1
+//!                        2 of 5 versions violated, nearest compatible version 3
+//! ```
+//!
+//! The versions are visited from the latest down. If some are violated and none is compatible, the search for
+//! the nearest compatible version continues below them.
+//!
+//! **Invariant:** a comparison depends on the version, on the identity of ports and on the direction only,
+//! because versions do not change. So a push that is repeated after another writer was first compares only
+//! with the new versions (`Comparer`).
+//!
+//! **Invariant:** a version whose content cannot be compared with the new one counts as violated.
+//!
+//! **Cost:** for each visited version a search in the log, a read of its content, and a comparison.
+//!
+//! **Limits:** the differences of at most [`MAX_LISTED`] violated versions are kept, and the search below the
+//! compared versions visits at most [`MAX_SEARCHED`] of them.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as MapEntry;
@@ -61,7 +86,7 @@ impl Compared {
     }
 }
 
-/// The latest version before the compared ones that the content is compatible with.
+/// The latest version that the content is compatible with, among the compared ones and those before them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Nearest {
     /// There are no violations.

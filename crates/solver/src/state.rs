@@ -1,4 +1,31 @@
 //! The state that all parts of a solve share: the tables of types, dims, shapes and constants.
+//!
+//! A [`Frame`] is the solve of one body, and [`Core`] is the state that its frames and passes have in common.
+//! A model that calls a function with two types has three frames and one core, so a symbol of the main graph
+//! is the same [`DimId`] in a call:
+//!
+//! ```text
+//! g (float[N, 4] x, int64[N] i) => (y, j) { y = my.twice (x)  j = my.twice (i) }
+//!
+//! frames    g, twice for float[N, 4], twice for int64[N]
+//! core      the symbol N, the shapes [N, 4] and [N], the types, one memo
+//! ```
+//!
+//! Equal objects have one id in their table (hash-consing), so types, shapes and constants are compared by
+//! number, and a slot of a frame is a few words. [`Core::meet_dim`] is the central operation: of two extents
+//! for one axis, it keeps the more precise one, and binds an anonymous extent to the other.
+//!
+//! **Invariant:** [`Core::meet_dim`] never makes an extent less precise. If neither of two undecided extents
+//! is more precise, the older one stays, which is necessary for termination.
+//!
+//! **Invariant:** a rule that reads or writes state beyond the key of the memo calls
+//! [`Core::mark_uncacheable`].
+//!
+//! **Invariant:** the broadcast of two extents that may both be 1 is one unknown for the pair, in either
+//! order.
+//!
+//! **Limits:** only constants of at most [`MAX_ELEMENTS`] elements are decoded. A tensor in another file is
+//! requested from the caller only if it is that small.
 
 pub(crate) mod affine;
 pub(crate) mod assumptions;

@@ -1,4 +1,28 @@
 //! The texts of items, for all writers.
+//!
+//! An item of a picture is a node, a group, or a port of the shown graph. [`of_item`] gives its [`Label`], a
+//! list of lines with a role each. The writers (SVG, DOT, Mermaid, the interactive page) decide on positions,
+//! fonts and colors only, so a node has the same text in each of them:
+//!
+//! ```text
+//! Softmax                      Title
+//! attn                         Name
+//! axis = -1                    Detail
+//! element-type-mismatch        Error
+//! ```
+//!
+//! **Invariant:** the lines of a label are few and short, for any model. Each text is shortened ([`short`]),
+//! at most [`MAX_LINES`] lines of one kind are shown with the number of the others, and each code of a
+//! diagnostic is shown once, the worst first. The lines determine the size of a box, so layouts depend on
+//! this.
+//!
+//! **Invariant:** labels are not escaped for a format, which is the task of its writer.
+//!
+//! A stored value has no item of its own. Its preview and its diagnostics are in the labels of the nodes that
+//! read it. In a comparison of two models, titles begin with the mark of the change, and types name the old
+//! one.
+//!
+//! **Cost:** linear in the attributes, stored values and diagnostics of the item.
 
 use typeloom_solver::diagnostic::Severity;
 
@@ -251,7 +275,7 @@ fn short_type(scene: &Scene, value: ValueId) -> String {
     type_within(scene, value, MAX_TYPE)
 }
 
-/// As [`type_of`], longer.
+/// The type of a value with its evidence, longer than in a picture.
 pub(crate) fn long_type_of(scene: &Scene, value: ValueId) -> String {
     type_within(scene, value, MAX_DETAIL)
 }

@@ -1,4 +1,27 @@
 //! Objects below one prefix of a store.
+//!
+//! [`Folder`] is the interface of a registry to its store. It reads, creates, replaces, deletes and lists
+//! objects by name, and has the same methods for a bucket and for a folder on disk. For the URL
+//! `s3://models/registry`:
+//!
+//! | call | result |
+//! |---|---|
+//! | `read("a/log/1", 4096)` | the object `registry/a/log/1` of the bucket, or `None` |
+//! | `create("a/log/2", bytes)` | `Written`, or `Exists` if there is one already |
+//! | `list("a", Some("a/log/1"), 100)` | the objects below `a/` with names after `a/log/1`, in order |
+//!
+//! `create` is a conditional write, which the store decides atomically. It is the compare-and-swap of a log:
+//! of several writers, one gets [`Created::Written`]. A store may repeat a request whose answer was lost and
+//! then find its own object, so [`Created::Exists`] does not prove that another writer was first.
+//!
+//! **Invariant:** [`Folder::read`] and [`Folder::list`] never return more than the maximum of the caller. The
+//! size that a server announces is not trusted: bytes are counted while they arrive.
+//!
+//! **Invariant:** operations on objects of a local folder refuse a path through a link or a special file (see
+//! `local`).
+//!
+//! **Limits:** a call blocks its thread until the store answers. There are no partial reads and no
+//! transactions over several objects. [`Folder::entries`] has no maximum.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,4 +1,27 @@
 //! Views of tensors: headers without payloads, and small payloads on request.
+//!
+//! Almost all bytes of a large model are weights. A check needs their element types and extents, but not
+//! their elements. So [`TensorView::header`] steps over the payload. A small constant can decide a shape, as
+//! the second input of a `Reshape` does; its elements are decoded on request, up to a limit of the caller:
+//!
+//! ```text
+//! tensor                   header()                              int_values(1024)
+//! float[4096, 4096] w      FLOAT, [4096, 4096], raw_data         None: not integers
+//! int64[2] {0, -1}         INT64, [2], int64_data                Some([0, -1])
+//! int64[5000] table        INT64, [5000], raw_data               None: too many
+//! ```
+//!
+//! ONNX has two encodings of elements: `raw_data`, which is little-endian bytes, and a field of numbers that
+//! depends on the type (`typed_field`). Both give the same values. Integers of less than 8 bits share a byte,
+//! the first of them in the lowest bits. An empty `raw_data` is ignored if the typed field has elements.
+//!
+//! **Invariant:** only the methods with a limit and `payload_check` read elements. The number of elements is
+//! that of the extents; a payload of another length is an [`ErrorKind::PayloadSize`].
+//!
+//! **Invariant:** the fast path of [`TensorView::header`] gives the same header as [`TensorHeader::read`].
+//!
+//! **Limits:** complex numbers and floats of at most 8 bits are not decoded. Tensors in other files have no
+//! elements here; [`TensorHeader::with_raw_data`] adds them.
 
 use half::{bf16, f16};
 use typeloom_types::dtype::{Dtype, DtypeClass};

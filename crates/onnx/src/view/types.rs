@@ -1,4 +1,22 @@
 //! Views of values, types and shapes.
+//!
+//! A declared type is a tree of messages. [`TypeView::parse`] decodes one level and returns the inner type
+//! and the shape as views, so the caller decides how far it follows a type:
+//!
+//! ```text
+//! seq(float[N, 3])     parse()   Sequence(Some(inner))
+//! inner                parse()   Tensor { elem: 1, shape: Some(shape) }
+//! shape                dims()    Param("N"), Value(3)
+//! ```
+//!
+//! **Invariant:** a view has the contents of the decoded message. The members of `TypeProto` are a `oneof`,
+//! of which the last one in the file is valid; two consecutive occurrences of one member would be merged, and
+//! are an error (see [`super`]). `dim_value` and `dim_param` are a `oneof`, too.
+//!
+//! **Invariant:** nothing here recurses. An iterator over dims ends after its first error.
+//!
+//! **Limits:** the contents are not interpreted. Numbers of element types can be unknown, extents negative,
+//! and names empty. The solver decides what a declaration with such contents means.
 
 use super::{EntryView, decode, getters, name, set_once, views};
 use crate::error::DecodeError;

@@ -1,4 +1,23 @@
 //! Types in a JSON view: one table of fields for writing and reading.
+//!
+//! In a bundle, a type is a tag and a list of words; in the view, it is an object with named fields. A
+//! function for each kind and direction would define each layout twice. Instead, [`form`] lists the fields of
+//! a kind, each with a [`Form`], and both directions interpret the list:
+//!
+//! ```text
+//! form(Tag::Tensor)         element: Ref, dims: Refs
+//! tensor, words [4, 2, 3]   { "kind": "tensor", "element": 4, "dims": [2, 3] }
+//! ```
+//!
+//! Fields of fixed length take their words from the front. A list takes the remaining words, also if its
+//! field is not the last one of the object, such as the parameters of a function.
+//!
+//! **Invariant:** [`TypeReader`] accepts each object that [`type_value`] returns, and gives the same words,
+//! except for references: in the view, a reference is the number of an item, and in the bytes its distance. A
+//! [`Form::Pair`] is the only field of its kind.
+//!
+//! **Limits:** the reader checks kinds, fields, numbers and references, and not whether the pool accepts the
+//! type; the import of the bytes does. The time is linear in the words.
 
 use serde_json::{Map, Value, json};
 

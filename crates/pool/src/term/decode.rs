@@ -1,4 +1,26 @@
 //! Conversion of pool types to terms.
+//!
+//! [`Decoder`] reads a type of the pool as a term of any [`TypeFamily`], so that the relations on terms apply
+//! to types from a bundle. It inverts `encode`:
+//!
+//! ```text
+//! forall 'x. (&'x str, Vec<{ptr}<u8>>) -> &'x str       pool: scheme, function, applied, borrowed
+//! for<'a> fn(&'a str, Vec<*const u8>) -> &'a str        term
+//! ```
+//!
+//! An application of a name in braces encodes a term without an equivalent in the pool (`names`); an
+//! application of another name is a nominal type.
+//!
+//! The two representations number variables differently. A scheme of the pool has one list of variables of
+//! all sorts; a binder of a term numbers regions, types and constants separately ([`indices`]). A function is
+//! a binder of the term even if it binds nothing, and the pool has a scheme only around variables. So
+//! `levels` contains all binders of the term, and [`Decoder::var`] counts only those that are schemes.
+//!
+//! **Invariant:** a closed type is decoded once, and an open one once under each binder, so shared types are
+//! not unfolded.
+//!
+//! **Limits:** types with a definition (structs, enums, declarations, instances and recursive types) have no
+//! term. Types nest by at most [`MAX_DEPTH`] levels.
 
 use std::collections::{HashMap, HashSet};
 

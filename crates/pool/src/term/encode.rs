@@ -1,4 +1,31 @@
 //! Conversion of terms to pool types.
+//!
+//! [`Encoder`] interns a term in normal form, so that it gets a digest and can be exported. Types, lifetimes
+//! and constants that the pool has become these; every other term becomes an application of a name in braces,
+//! and [`Pool::intern_term`] lists the names:
+//!
+//! ```text
+//! &'a (u8, Tensor<f32, [N + 1]>)    borrowed, tuple, primitive, tensor: kinds of the pool
+//! *const u8                         applied `{ptr}`: a name in braces
+//! Vec<u8>                           applied `Vec`
+//! ```
+//!
+//! A name of a term that itself begins with a brace is encoded in braces, so no two terms have one encoding.
+//!
+//! Dims of tensors become polynomials of the pool, which normalizes them further than the normal form of
+//! terms does. If one dim of a tensor is no dim of the pool, the tensor is encoded as an application, with
+//! its constants as they are ([`Encoder::tensor`]).
+//!
+//! **Invariant:** the term is in normal form, which [`Pool::intern_term`] ensures. Then equal terms get one
+//! id.
+//!
+//! **Invariant:** a binder without variables has no scheme. [`Encoder::variable`] counts schemes, and
+//! `decode` does the inverse.
+//!
+//! **Cost:** a closed type is encoded once, and an open one once under each binder.
+//!
+//! **Limits:** inference variables, placeholders of inner universes and error terms are a [`ConvertError`].
+//! The caller reverts the pool then.
 
 use std::collections::HashMap;
 

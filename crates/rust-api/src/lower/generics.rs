@@ -1,4 +1,27 @@
 //! Generic parameters, and the scope for name resolution.
+//!
+//! A [`Sig`] is a signature while it is lowered: the names in scope, and the parameters and predicates found
+//! so far. The notation has many forms of one predicate; here each bound becomes a predicate of its own, and
+//! the implicit `Sized` is written out:
+//!
+//! ```text
+//! fn first<I: ?Sized, T>(of: &I) -> T where I: Index<usize, Output = T>, T: Copy
+//! parameters   I, T, '_0            `'_0` is the elided lifetime of `&I`
+//! predicates   I: Index<usize>, <I as Index<usize>>::Output == T, T: Copy, T: Sized
+//! ```
+//!
+//! An associated type such as `F::Output` omits the arguments of its trait, and the bound that has them can
+//! follow it (`where F::Output: Send, F: FnOnce(u8)`). So the conditions are lowered in order, and if an
+//! associated type lacked its bound, once more with the predicates of the first time (`Sig::later`).
+//!
+//! **Invariant:** all parameters come into scope before the first type that uses one. Their kinds and bounds
+//! can refer to any of them.
+//!
+//! **Invariant:** the parameters of a signature have different symbols. A lifetime of an inner binder gets a
+//! new symbol, and [`Lower::leave`] restores the names that [`Lower::enter`] shadows.
+//!
+//! **Cost:** conditions are lowered at most twice. A new parameter is compared with all others of its
+//! signature, so the time is quadratic in their number.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,29 @@
 //! Lowering of items other than traits and impls of traits.
+//!
+//! [`Lower::all`] converts each public path of a crate to items of the API. An item of Rust with parts
+//! becomes several items, so that a change of one part is a change of one item:
+//!
+//! ```text
+//! pub struct Point<T> { pub x: T, y: T }      in the crate `shapes`
+//!
+//! struct shapes::Point      parameter T, predicate T: Sized, not all fields public
+//! field  shapes::Point::x   type T
+//! ```
+//!
+//! The definitions of all types come first, because proofs and variances need them (`traits`). Then the
+//! public paths are visited in order. A definition becomes an item under its public name, and a re-export
+//! under any other path.
+//!
+//! A user can reach a private type through a value. So a worklist ([`Lower::impls_and_reached`]) adds the
+//! fields, methods and impls of each private type that a public signature mentions; an impl with a private
+//! type in its header waits until the type is reached. Each type is reached once, so the number of rounds is
+//! bounded by the private types, and a round visits the waiting impls and the new items.
+//!
+//! **Invariant:** a definition becomes an item once for each namespace. Code that lowers a type again only
+//! for its names, such as [`Lower::impl_scope`], does not change the counts of types.
+//!
+//! **Limits:** an item with `#[doc(hidden)]` is omitted, unless the older version of a comparison has its
+//! path. Values of constants are not compared, except for the discriminants of enums without fields.
 
 use std::collections::{BTreeSet, HashMap};
 

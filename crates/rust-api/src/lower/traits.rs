@@ -1,4 +1,35 @@
 //! Lowering of traits and impls of traits.
+//!
+//! A trait is lowered twice. As a *definition* (`TraitDef`, `ImplDef`) it serves the proofs of predicates,
+//! public or not. As *items* it is a part of the API, if it has a public path:
+//!
+//! ```text
+//! pub trait Shape: Debug { type Unit; const SIDES: u32; fn area(&self) -> Self::Unit { .. } }
+//!
+//! trait        Shape          promises Self: Debug
+//! trait type   Shape::Unit    required, promises Unit: Sized
+//! trait const  Shape::SIDES   required
+//! trait method Shape::area    provided, in the context Self: Shape, Self: Debug
+//! ```
+//!
+//! A new required method breaks the crates that implement the trait. Other crates cannot implement a sealed
+//! trait (Rust API Guidelines, C-SEALED), so [`Lower::trait_item`] decides whether another crate can write an
+//! impl. It cannot if
+//!
+//! - a required item, also of a supertrait, is hidden;
+//! - a supertrait has no public path, and no impl of the crate covers all types that could implement the
+//!   trait;
+//! - an impl of the crate covers all types already;
+//! - the signature of a required method or constant mentions a private type without a public alias.
+//!
+//! A private supertrait cannot be named. [`Lower::named_supertraits`] replaces it by its own supertraits;
+//! after [`MAX_SUPERTRAITS`] of them the crate is too large.
+//!
+//! **Invariant:** definitions of traits precede those of types, because the default lifetime of a trait
+//! object depends on supertraits.
+//!
+//! **Limits:** blanket impls of other crates and negative impls are left out. [`Lower::is_for_all`]
+//! recognizes an impl over parameters whose conditions follow from supertraits, and proves nothing else.
 
 use rustdoc_types::{
     GenericBound, Generics, Id, Impl, Item as JsonItem, ItemEnum, ItemKind, Trait, TraitBoundModifier,

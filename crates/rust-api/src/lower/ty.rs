@@ -1,4 +1,29 @@
 //! Lowering of types, constants and generic arguments.
+//!
+//! [`Lower::ty`] converts a type of the JSON to a term. The term is independent of notation: aliases are
+//! expanded, elided lifetimes are parameters or the lifetime that the rules of elision give, and default
+//! arguments are present (or absent, for the standard library).
+//!
+//! ```text
+//! pub type Pair<T> = (T, T);
+//! fn first(of: &Pair<u8>) -> &u8
+//! input    &'_0 (u8, u8)      `'_0` is a new parameter of the function
+//! output   &'_0 u8            the only lifetime of the inputs
+//! ```
+//!
+//! The conversion is a traversal of the type. The context is in the [`Sig`]: `elided` and `impl_trait` are
+//! the meaning of an elided lifetime and of `impl Trait` at this point, and `object` is the default lifetime
+//! of a trait object that comes next. The body of an alias is lowered once; each use replaces its parameters.
+//!
+//! **Invariant:** `object` is valid for one type. [`Lower::ty`] takes it and resets it to `'static`, and the
+//! places that have another default set it before each call.
+//!
+//! **Limits:** types nest by at most [`MAX_LEVEL`] levels, chains of aliases by [`MAX_ALIASES`], and the
+//! number of lowered types is limited in proportion to the items of the crate. A term that unfolds to 65,535
+//! parts or more is too large. A constant is a literal, a parameter, an arithmetic expression, or the name of
+//! a constant whose value is a literal; any other text is an opaque name. The name of a constant outside of
+//! the current module is searched in the whole crate, which is linear in its items. A name that cannot be
+//! resolved becomes an error type, and not an error of the conversion.
 
 use rustdoc_types::{
     Abi as JsonAbi, FunctionHeader, FunctionPointer, FunctionSignature, GenericArg as JsonArg, GenericArgs,

@@ -1,4 +1,26 @@
 //! Reads the keys of a table, with the position of each error. Keys that are not read are errors.
+//!
+//! A settings file is edited by hand, so an error names its line and column, and a misspelt key is an error
+//! instead of a setting without effect:
+//!
+//! ```text
+//! typeloom.toml:3:1: unknown key `severites`; did you mean `severities`?
+//! ```
+//!
+//! Derived deserialization (`serde`) loses positions and stops at types. [`Table`] instead wraps the parsed
+//! TOML. Each method reads one key and records its name in `known`; [`Table::finish`] compares the keys of
+//! the file with the recorded names, which are also the candidates for suggestions. So the list of keys is
+//! the code that reads them.
+//!
+//! **Invariant:** a caller reads every key that it knows, also if the file lacks it, and then calls
+//! [`Table::finish`].
+//!
+//! **Invariant:** entries are in the order of the file, and each value has its line ([`Sourced`]), which
+//! reports show as the origin of a setting. Severities are sorted by the precision of their selectors,
+//! because their order in the file has no meaning.
+//!
+//! **Limits:** reading ends at the first error. A file has at most [`MAX_GLOBS`] globs. Paths are relative to
+//! the folder of the file.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;

@@ -1,4 +1,28 @@
 //! Collects the diagnostics of a checked model, in order.
+//!
+//! The solver keeps errors in several lists: those of the main graph, of called functions, of cases, and of
+//! functions that cannot be read. A user reads a model from the top, and repairs one cause at a time. So
+//! [`diagnose`] sorts the errors by their sites and leaves out consequences:
+//!
+//! ```text
+//! g (float[N] x) => (y) { a = Missing (x)  b = Relu (a)  y = Abs (b) }
+//! unknown-operator at `Missing`; the unknown types of `a`, `b` and `y` follow from it
+//! ```
+//!
+//! 1. Sites are ordered: values without a node, nodes, outputs of the graph. Errors of a function are
+//!    inserted at the call in the main graph that leads to it, each once per site and code, for all calls.
+//! 2. [`Consequences`] removes unresolved types that are computed from nodes in error, and warnings about
+//!    assumed types in a model with errors.
+//! 3. [`ErrorGroup`] combines errors of one cause.
+//! 4. [`Scope::describe`] makes a diagnostic of each remaining error.
+//!
+//! **Invariant:** the same model gives the same list. No step depends on the order of a hash table.
+//!
+//! **Cost:** linear in the nodes and errors, in addition to sorting. Explanations search the graph, so only
+//! the first [`MAX_EXPLAINED`] diagnostics have them, and all searches together visit at most [`MAX_VISITED`]
+//! values.
+//!
+//! **Limits:** at most [`MAX_LISTED`] diagnostics; the last one has a note with the number of the others.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

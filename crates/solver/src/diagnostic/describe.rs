@@ -1,4 +1,23 @@
 //! The severity and the diagnostic of each kind of solve error.
+//!
+//! A [`SolveError`] consists of a site and a kind with ids of values and nodes. [`Scope::describe`] selects
+//! the function of `codes` that makes the message, and adds the parts that all diagnostics have:
+//!
+//! ```text
+//! site: step 1, kind: Disagree { left: (In(0), float), right: (In(1), int64), .. }
+//! error[element-type-mismatch]: `Add` needs one element type, but `h` is float and `mask` is int64
+//! ```
+//!
+//! The match over kinds is exhaustive, so a new kind does not compile without a message. The match over
+//! severities is not: it lists the kinds that differ from the level of their code, such as a false name of an
+//! inner axis, which is a warning although the code is an error.
+//!
+//! **Invariant:** the severity is a function of the kind and the mode. [`SolveError::is_error`] and the
+//! printed severity come from this function, so they agree.
+//!
+//! The functions `diagnose_*` are for inputs that cannot be checked at all: malformed bytes or text, a file
+//! without a graph, or external data that cannot be read. A wrong argument of the caller, such as an unknown
+//! seed, has no diagnostic.
 
 use std::cell::RefCell;
 

@@ -1,4 +1,27 @@
 //! Access to one body for messages: names, types, signatures and printed nodes.
+//!
+//! The functions of `codes` are methods of [`Scope`]. It combines the tables of the solve with one body, of
+//! the main graph or of a function, and converts ids to text:
+//!
+//! ```text
+//! name (value 3)            `h`
+//! node_text (step 1)        `attn`, or `Softmax` (#1) for a node without a name
+//! show (Tensor { .. })      float[N, 128]
+//! snippet (step 1, marks)   h = Softmax <axis = -1> (x)     with labels under its parts
+//! ```
+//!
+//! [`Content`] limits a scope. The later diagnostics of a long list have printed nodes, but no causes or
+//! suggestions, and a caller that needs messages only gets neither. `budget` is shared by all scopes of a
+//! list, so the searches of all its diagnostics are bounded together.
+//!
+//! **Invariant:** every text of the model is escaped on its way into a diagnostic: names by `quote`, types by
+//! [`Scope::show`], and messages, notes and help by the constructors of [`Diagnostic`]. So a name with line
+//! breaks or control characters cannot imitate output.
+//!
+//! **Invariant:** texts never contain an id of the solver.
+//!
+//! **Limits:** a type of more than [`MAX_SHOWN`] axes is shown with its first [`FEW`], and more than
+//! [`MAX_ELEMS`] possible element types are not listed.
 
 use std::borrow::Cow;
 use std::cell::RefCell;

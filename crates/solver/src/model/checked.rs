@@ -1,4 +1,31 @@
 //! The results of a check.
+//!
+//! [`Checked`] answers questions about a solved model. It keeps the tables of the solve, and computes an
+//! answer when it is asked: a type in a table can be a variable that was bound after it was stored, so
+//! queries of types take `&mut self`.
+//!
+//! ```text
+//! g (float[N] x) => (y) { y = NonZero (x) }
+//!
+//! type_of(x)     Tensor { elem: float, shape: [N] }
+//! type_of(y)     Tensor { elem: int64, shape: [1, ?] }, with an extent that the data decides
+//! coverage()     2 values: 1 typed, 1 with an unknown extent
+//! ```
+//!
+//! A type has up to three versions. [`Checked::type_of`] is the one to show. [`Checked::proven_type_of`] is
+//! without assumed declarations, and the only one to write into a file. [`Checked::alternatives`] lists the
+//! possible types if the shape depends on branches.
+//!
+//! **Invariant:** [`Checked::is_ok`] is decided by all errors: those of the main graph, of its calls, and of
+//! functions that cannot be read. Warnings do not count.
+//!
+//! **Invariant:** values with equal [`TensorKey`]s have equal types, so a caller can convert each type once.
+//!
+//! **Cost:** a query of a type is linear in the type. Queries by name, such as [`Checked::find`], and over
+//! all nodes, such as [`Checked::external_data`], are linear in the model.
+//!
+//! **Limits:** types inside functions are in the module `functions`, and are kept only if
+//! [`Options::functions`](super::Options::functions) asks for them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,32 @@
 //! Declared types: decoding them, and unifying them with inferred types.
+//!
+//! A model declares types in three lists: inputs, outputs and `value_info`. The three are not equal. The type
+//! of an input is a fact, because callers must fulfil it; any other declared shape is a claim that the nodes
+//! can refute:
+//!
+//! ```text
+//! g (float[N, 2] x) => (float[M, 2] y) <float16[K, 2] h> { h = Relu (x)  y = Abs (h) }
+//!
+//! x   float[N, 2]   the shape of the slot
+//! y   float[M, 2]   float is unified with the inferred element type; [M, 2] is compared later
+//! h   float16       contradicts the inferred float: an error at h
+//! ```
+//!
+//! [`Core::meet_declarations`] decodes the declarations of a value and unifies their element types. Shapes of
+//! inputs meet those of seeds; other shapes are left to [`crate::analysis::claims`]. [`Core::snapshot`] is
+//! the way back: from the tables of the solve to plain data.
+//!
+//! **Invariant:** a claim does not enter a slot here, except in a pass that assumes declarations, and there
+//! only for readers of the value.
+//!
+//! **Invariant:** a declaration is cached by its bytes, and only if all its parts are equal for all values
+//! that have it. An unknown extent or an open element type belongs to one value, so such a declaration is
+//! decoded again.
+//!
+//! **Limits:** constructors and composites nest by at most [`MAX_TYPE_DEPTH`] levels; a deeper declared type
+//! is malformed, and a deeper inferred one is shown as unknown. So is a composite with more than
+//! [`MAX_CHILDREN`] children, those of nested ones included. A number that is no element type allows every
+//! type.
 
 use std::sync::Arc;
 

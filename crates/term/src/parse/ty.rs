@@ -1,4 +1,29 @@
 //! Parsing of types, regions, arguments and bounds.
+//!
+//! Each method parses one form of the grammar, and [`Parser::any_ty`] selects it by the first token:
+//!
+//! ```text
+//! (A, B)   [T; 3]   &'a mut T   *const T   !    as in Rust; `(A)` is `A`
+//! for<'a> fn(&'a A) -> B                        a function under a binder
+//! dyn Tr<A, Item = B> + 'a                      two bounds, a trait and a projection, and a lifetime
+//! <T as Tr>::Item                               an alias
+//! Tensor<f32, [N, 3]>   Tensor<f32>             a tensor, and one of unknown rank
+//! {opaque path<A>}   {forall for<'a> fn(P)}     terms that Rust has no syntax for
+//! ```
+//!
+//! A name is resolved in this order: a variable of a binder, innermost first; a primitive type; a parameter
+//! of the [`Scope`](super::Scope); otherwise it is a nominal type. So each text has one meaning in a scope,
+//! and a name that is not known is never an error. Parts that Rust infers are explicit in a term: `&T` has an
+//! erased lifetime, `dyn Tr` the lifetime `'static`, a function without a result the unit type, and `extern
+//! fn` the convention `C`.
+//!
+//! **Invariant:** the parser accepts the output of [`crate::print`], unless the printer shortened it. A block
+//! `{ name }` is a constant, so a kind in braces is recognized only if a path follows it.
+//!
+//! **Invariant:** a method that enters a binder leaves it, unless it returns an error, which ends the parse.
+//!
+//! **Limits:** types nest by at most [`MAX_DEPTH`](crate::meta::MAX_DEPTH) levels. Whether a path exists, and
+//! how many arguments it takes, is not checked.
 
 use super::lexer::Token;
 use super::{Names, ParseError, ParseErrorKind, Parser, term_error};
@@ -304,11 +329,11 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
         Ty::function(self.cx, name, arity, &signature).map_err(term_error(at))
     }
 
-    /// Skips `name:` before a parameter's type.
     fn output(&mut self, at: usize) -> Result<Ty<F>, ParseError> {
         if self.eat("->") { self.ty() } else { self.apply(at, Name::Tuple, &[]) }
     }
 
+    /// Skips `name:` before a parameter's type.
     fn skip_parameter_name(&mut self) {
         if matches!((self.token(), self.token_at(1)), (Token::Ident(_), Token::Punct(":"))) {
             self.advance();

@@ -1,4 +1,30 @@
 //! A checked model.
+//!
+//! [`Checked`] is the result of [`check`](super::check()) and the entrance to everything that needs the types
+//! of a model:
+//!
+//! ```text
+//! values, value       y: float[N]                          owned, without a borrow of the check
+//! diagnostics         error[element-type-mismatch]: ...    with fixes that were tried
+//! apply_fix, repair   a new file
+//! annotated           the same file with its proven types
+//! explain             the chain of causes of a type
+//! ```
+//!
+//! It combines the result of the solver with the rewrites of `typeloom-rewrite`. The solver derives types
+//! from bytes, operators and options. A rewrite changes the bytes and checks them again, so [`Checked`] keeps
+//! all three.
+//!
+//! **Invariant:** a second check, for a fix or a repair, uses the operators and the options of the first one.
+//! Otherwise a repair could be valid only for other operators.
+//!
+//! **Invariant:** a [`TypedValue`] has its own copies of names and types, so it can outlive the model.
+//!
+//! **Cost:** [`Checked::values`] is linear in the model. [`Checked::diagnostics`] checks the model again for
+//! its fixes, if it has any; [`Checked::is_ok`] does not.
+//!
+//! **Limits:** element types are those of the standard universe. Values inside functions and values without a
+//! name are not listed.
 
 use std::fmt;
 

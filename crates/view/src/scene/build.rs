@@ -1,4 +1,30 @@
 //! Builds a scene from a checked model.
+//!
+//! [`scene`] copies what a picture can show out of the solve: after it, the model can be dropped.
+//!
+//! ```text
+//! g (float[N, 2] x) => (y) <float[2, 3] w = {..}> {
+//!     b = Constant <value_float = 1.0> ()  a = MatMul (x, w)  y = Add (a, b)
+//! }
+//!
+//! nodes     MatMul, Add
+//! values    x: an input; w and b: stored; a and y: outputs of nodes
+//! groups    the main graph, with both nodes
+//! ```
+//!
+//! [`Builder::body`] adds one body, the main graph or a function. All its values come first, so a value of
+//! the solver becomes the value of the scene at a fixed distance. Then the graphs of the body are visited,
+//! outer graphs before nested ones. The nodes of a graph are arranged in groups by their scopes (`tree`), and
+//! numbered in the order of the tree. Nodes of nested graphs refer to values around them, so captures are
+//! added last.
+//!
+//! **Invariant:** the nodes of each group are a contiguous range, and so are the values of each body.
+//!
+//! **Invariant:** a `Constant` node becomes a stored value only if it has no inputs and is ONNX's own
+//! operator. If two nodes define one value, the first one makes it, as in the solver.
+//!
+//! **Limits:** a function has one group for all its calls, with the types that the calls have in common, and
+//! only if the check kept them. Causes exist for values of the main graph, and only if the check had a trace.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

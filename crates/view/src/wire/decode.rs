@@ -1,4 +1,30 @@
 //! Decodes scenes.
+//!
+//! The page of a model contains its scene as bytes. They are not trusted: [`decode`] accepts any bytes, and
+//! returns a scene with the invariants of [`crate::scene`], or an [`Error`] that names the column. For a node
+//! that reads two values, the column `inputs` has two codes:
+//!
+//! ```text
+//! y = Add (a, b), after an output with the position 7
+//! codes 1, 5      1: distance 0 before the last output, so `a` is value 7
+//!                 5: distance 1, so `b` is value 6
+//! ```
+//!
+//! Columns refer to each other, so the order is fixed: tables of texts, the tree of groups, nodes, nested
+//! graphs, values, ports of graphs, marks, changes. A node refers to values before these are decoded; the
+//! number of values is at the beginning, so the positions can be checked.
+//!
+//! **Invariant:** a number from the bytes is compared with the length of its table before it is an index.
+//! After that, the decoder indexes without further checks.
+//!
+//! **Invariant:** each item of a list uses at least one byte of a column ([`counted`]), and a shared item has
+//! at most [`MAX_SHARED`] bytes. So the memory is bounded by a multiple of the input.
+//!
+//! **Invariant:** groups nest by at most [`MAX_GROUPS`] levels in [`MAX_GRAPHS`] nested graphs, and have at
+//! most [`MAX_CHILDREN`] children. The tree is read with an explicit stack.
+//!
+//! Parts that follow from others, such as the readers of a value, are computed by `derive` at the end. The
+//! bytes of other versions of the format are an error.
 
 use typeloom_solver::diagnostic::{Code, Severity, SourceLine};
 

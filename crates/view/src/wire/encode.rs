@@ -1,4 +1,31 @@
 //! Encodes scenes.
+//!
+//! [`encode`] writes a scene for the page of a model, where its size decides how fast the page loads. The
+//! fields of all nodes are in columns, one for each field, and each column encodes differences, because
+//! networks repeat their layers:
+//!
+//! ```text
+//! nodes           block/add, block/mul, each of which reads the output of the node before it
+//! node_shared     0, 6                     bytes in common with the name before
+//! node_texts      block/add mul            the rest of each name
+//! inputs          1, 1                     distance 0 from the last output
+//! ```
+//!
+//! A compressor then finds long runs of equal bytes. Attribute lists, source lines and classes of scopes are
+//! in tables in the order of their first use ([`Table`]); one of more than [`MAX_SHARED`] bytes is written
+//! where it is used.
+//!
+//! **Invariant:** this file and `decode` visit the items of a column in the same order, with the same state:
+//! the last name, the last output, the last stored value. A change of one is a change of the other and of
+//! [`VERSION`](super::VERSION).
+//!
+//! **Invariant:** nodes and values are taken apart without `..`. A new field does not compile until it is
+//! written, derived by the decoder, or listed in the column of changes.
+//!
+//! **Invariant:** the same scene gives the same bytes: maps are only searched, and never iterated.
+//!
+//! **Cost:** time and memory are linear in the scene. The scene must keep its invariants; another one can be
+//! written, and is rejected by the decoder.
 
 use std::hash::Hash;
 

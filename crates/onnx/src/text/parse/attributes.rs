@@ -1,4 +1,27 @@
-//! Attributes: `name: type = value`. The type is required for empty lists and references only.
+//! Attributes: `name: type = value`. The type is required for empty lists only.
+//!
+//! The parser infers the type of an attribute from its value, and compares it with the declared type, if
+//! there is one:
+//!
+//! ```text
+//! axis = 1                  INT
+//! alpha: float = 1          FLOAT, from an integer
+//! pads = [0, 1]             INTS
+//! scales = [1, 2.5]         FLOATS: the integers before the first float are converted
+//! value = float[2] {1, 2}   TENSOR
+//! body = g (x) => (y) {}    GRAPH
+//! axis: int = @k            the attribute `k` of the function; without `int`, the type is left out
+//! axes: ints = []           no element determines the type
+//! ```
+//!
+//! The first token of a value determines its kind, except in three cases, which the next token decides: a
+//! type is a constant if a name or data follows, and a string or the word `undefined` is the name of a graph
+//! if the body of a graph follows. Elements of a list are stored in the field of their type while they are
+//! read. The time is linear in the text.
+//!
+//! **Invariant:** the type of an attribute and the field that is set agree. A reference inside a list is an
+//! error, because `AttributeProto` cannot represent it. Nested graphs and types count as levels of
+//! [`MAX_NESTING`](super::MAX_NESTING).
 
 use bytes::Bytes;
 

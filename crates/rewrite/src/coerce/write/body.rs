@@ -1,4 +1,31 @@
 //! Edits of one body: new nodes, the ports that read them, declarations, and the printed changes.
+//!
+//! A solution contains conversions of values. [`BodyWriter`] converts those of one copy of a body into edits
+//! of the file, and describes each edit in the [`Repair`]. For `x` of type float and `w` of type double:
+//!
+//! | node | edit |
+//! |---|---|
+//! | `w_as_float = Cast <to = 1> (w)` | a new node, before the first reader |
+//! | `y = Mul (x, w_as_float)` | input 1, which was `w`, has a new name |
+//!
+//! A reader can also bypass a cast of the model, which needs no new node.
+//!
+//! There are two steps. [`BodyWriter::convert`] names the conversions and collects, by position, the new
+//! nodes and the new names of ports. Then each graph of the body, nested graphs included, is visited once,
+//! and [`replace_strings`] and the splice writer edit the records that change.
+//!
+//! An output of the model keeps its name. So if it is converted, the `Cast` takes the name, and the value is
+//! renamed where it is defined and where it is read without the conversion.
+//!
+//! **Invariant:** declarations of inputs and outputs of the main graph are not edited. Every edited or new
+//! node is in a [`Hunk`] of the repair.
+//!
+//! **Invariant:** a declaration of a value follows the solution: it gets the new element type, or none if the
+//! value has several in the calls that share the copy.
+//!
+//! **Cost:** linear in the body, in addition to one visit of the body for each renamed output. An edit is
+//! described for the call in which it loses most, which [`BodyWriter::worst`] finds among all calls of the
+//! copy.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -1,4 +1,32 @@
 //! Decisions about claims: declared extents that differ from derived ones as expressions.
+//!
+//! A declared extent of an output or of an inner value is a claim about every run (see
+//! [`crate::analysis::claims`]). It may hold although the expressions differ, because of the conditions that
+//! the graph needs anyway. This module decides the claims of a solved frame:
+//!
+//! ```text
+//! g (float[past] p, float[seq] x, int64[total] m) => (float[total] y) { y = Concat <axis = 0> (p, x) }
+//!
+//! derived past + seq, declared total: false, for example with past = 1, seq = 1, total = 1
+//!                                     it would hold under the assumption total = past + seq
+//! ```
+//!
+//! [`Dims::examine`](typeloom_dim::Dims::examine) decides the equation of both extents over the domain of the
+//! equations of the graph. If it holds for few values of a free symbol only, the symbol gets the error.
+//! Otherwise, if it does not hold always, a counterexample is searched: a binding that violates it and
+//! satisfies the known equations of the graph. An equation that a proposed binding violates joins the domain,
+//! and the search starts again (refinement by counterexamples, Clarke et al., 2000). A broadcast of two
+//! extents has three cases: the first is 1, the second is 1, or both are equal. A counterexample in one case
+//! refutes the claim.
+//!
+//! **Invariant:** a refuted claim has a binding that satisfies the known equations and for which the extents
+//! differ. A claim without a proof and without a counterexample is an open [`Requirement`], and no error.
+//!
+//! **Invariant:** a value has at most one error here. A false promise takes precedence over a false label.
+//!
+//! **Limits:** the first [`MAX_CLAIMS`] claims of a frame are decided, and equal undecided ones once. Claims
+//! about input axes without a name use at most [`MAX_EQUATIONS`] equations of these axes. An assumption that
+//! makes a claim true is proposed only if the declared extent is a symbol of an input.
 
 use std::collections::{BTreeMap, BTreeSet};
 

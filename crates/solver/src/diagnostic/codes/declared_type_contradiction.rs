@@ -1,4 +1,31 @@
 //! Diagnostic code `declared-type-contradiction`.
+//!
+//! A model declares types of outputs and of inner values. The solver derives them from the nodes, and the two
+//! can differ. `pages/declared-type-contradiction.md` has the full report for
+//!
+//! ```text
+//! activated (float[2, 3] x) => (float[3, 2] y) { y = Relu (x) }
+//! graph output `y` is declared as float[3, 2], but it is float[2, 3]
+//! ```
+//!
+//! Three errors of the solver have this code:
+//!
+//! | error | message |
+//! |---|---|
+//! | the types differ ([`Scope::contradiction`]) | both types, and the origin of the inferred one |
+//! | two declarations of an input differ | both declarations; the graph has no part in it |
+//! | an extent differs for a binding ([`Scope::refuted_claim`]) | both extents, and the binding |
+//!
+//! A seed and a default value can contradict a declaration, too. They have codes of their own, to which
+//! [`Scope::contradiction`] delegates.
+//!
+//! **Invariant:** a fix corrects a declaration that the graph refutes. There is none for two declarations of
+//! an input, nor for an output tensor whose element type or rank differs, because callers rely on these. The
+//! help also proposes another value for an attribute of the node that chooses the element type
+//! ([`Scope::correction`]).
+//!
+//! **Cost:** causes and lineages search the graph. The [`Scope`] bounds the search for all diagnostics
+//! together.
 
 use typeloom_dim::DimId;
 

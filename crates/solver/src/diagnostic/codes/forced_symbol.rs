@@ -1,4 +1,27 @@
 //! Diagnostic code `forced-symbol`.
+//!
+//! A symbol in the type of an input promises that the caller chooses the extent. If the graph works for
+//! finitely many values only, the promise is false:
+//!
+//! ```text
+//! g (float[batch, width] x) => (y) <float[2, 1] w = {1.0, 2.0}> { y = MatMul (x, w) }
+//! `width` is declared free, but it can only be 2
+//! ```
+//!
+//! [`crate::analysis::conditions`] finds the values. This file explains them: the equation of the node, the
+//! origin of the constant, the input that declares the symbol, and a repair. The origin is searched backward
+//! from the ports of the equation, along values that are known to contain the number ([`Scope::origin_of`]).
+//! The help contains only values that the rest of the model admits, too (`fitting`).
+//!
+//! Several symbols can have finitely many values together, as in `h*w = 400`. Then the report gives the
+//! equation, because each single value of a symbol may be right ([`Scope::forced_symbols`]).
+//!
+//! **Invariant:** the severity depends on the solve error and not only on the code: if no constant of the
+//! graph is involved, the report can be a warning (see `describe`).
+//!
+//! **Limits:** the search for a constant follows at most [`MAX_STEPS`] nodes. An arithmetic progression is
+//! described by its ends. Of other sets, at most [`MAX_LISTED`] values are listed; a larger set is described
+//! by its ends, or as the divisors of a number up to [`MAX_DIVIDED`].
 
 use typeloom_dim::{Condition, DimId, progression, symbols_of};
 
