@@ -17,7 +17,7 @@
 //! **Invariant:** a closure of `build_over` writes every element.
 //!
 //! **Invariant:** `build`, `build_over` and [`of_f64s`] request memory and work ([`check_size`]) before they
-//! allocate. A tensor has at most [`MAX_BYTES`]. [`from_slice`] and [`ints`] copy elements and request
+//! allocate. A result has at most [`MAX_BYTES`]. [`from_slice`] and [`ints`] copy elements and request
 //! nothing.
 //!
 //! [`widest`] compiles a loop for several instruction sets, and the processor selects one (`pulp`). Only
