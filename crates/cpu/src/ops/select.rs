@@ -1,6 +1,6 @@
 //! Operators with data-dependent results: top-k, nonzero, unique and similar.
 //!
-//! `TopK` and `Unique` order elements. [`Number::sort_key`] maps an element of any type to an integer of the
+//! `TopK` and `Unique` order elements. [`Number::sort_key`] maps a number of any type to an integer of the
 //! same order, so that one algorithm serves all types, and NaN has a position: it is the greatest.
 //!
 //! ```text

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! extent 7, kernel 3, stride 2, pads 1 and 1       span 3, 4 windows, which begin at -1, 1, 3, 5
-//!   kernel position 0     in the padding, 1, 3, 5  one stretch: windows 1..4, elements 1, 3, 5
+//!   first elements of the windows: padding, 1, 3, 5    one stretch: windows 1..4, elements 1, 3, 5
 //! ```
 //!
 //! [`Windows::of`] reads the attributes of a node. Kernels use one of three forms of the same geometry:

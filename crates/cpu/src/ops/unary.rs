@@ -10,8 +10,9 @@
 //! ```
 //!
 //! The time is linear in the elements. A function replaces the elements in place if the tensor has no other
-//! owner. Otherwise blocks of [`BLOCK`] elements are copied and computed while they are in the cache. Threads
-//! share the elements from [`MIN_PARALLEL`] on, or from [`MIN_PARALLEL_FUNCTIONS`] for elementary functions.
+//! owner. Otherwise `functions` copies blocks of [`BLOCK`] elements, and computes them while they are in the
+//! cache. Threads share the elements from [`MIN_PARALLEL`] on, or from [`MIN_PARALLEL_FUNCTIONS`] for
+//! elementary functions.
 //!
 //! A loop is a trait object ([`ElementLoop`]), so the code around it is compiled once for each type, not for
 //! each function.

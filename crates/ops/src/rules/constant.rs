@@ -13,7 +13,7 @@
 //! known, it sets the rank.
 //!
 //! The value of a small result is a list of equal elements. If extents are symbols, the number of elements is
-//! unknown, but each of them is: [`put_equal`] records an affine function without positions, which other
+//! unknown, but the element is known: [`put_equal`] records an affine function without positions, which other
 //! rules read by [`equal_elements`](super::affine::equal_elements).
 //!
 //! **Invariant:** no output gets a negative extent. Extents of tensors in the file are checked like computed
