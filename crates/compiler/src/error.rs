@@ -1,4 +1,25 @@
 //! Errors of compilations.
+//!
+//! A failed compilation reports its reason to a person, to a program that matches on the error, and to a tool
+//! that shows reports of checks. [`BuildError`] has one variant for each kind of reason, whose fields are the
+//! parts of the message. [`BuildError::diagnostics`] converts it for tools:
+//!
+//! ```text
+//! UnboundSlot { slot: "search", role: Role::Index, location: Some(model.rs:7:5) }
+//!   message      nothing is bound to slot `search`, which requires ... (at model.rs:7:5); bind one with ...
+//!   diagnostic   the same message, code slot-binding
+//! ```
+//!
+//! A pass that finds several independent errors combines them with `BuildError::of`: one error is itself, and
+//! more are [`BuildError::Several`], whose message lists them. [`InvalidProgram`] and [`InvalidInterface`]
+//! have the reasons of two variants.
+//!
+//! **Invariant:** an error that concerns the program has a diagnostic, and a wrong use of the compiler has
+//! none ([`BuildError::UnknownPass`], [`BuildError::RequiredPass`], [`BuildError::WrongStage`],
+//! [`BuildError::Pass`]). The match in `diagnostics` lists all variants, so a new one needs a decision.
+//!
+//! **Limit:** only diagnostics of the solver and of the recording have a location. The messages about slots
+//! and nodes state the line of the module, if it is known.
 
 use typeloom_contracts::role::Role;
 use typeloom_module::authoring::AuthoringError;

@@ -1,4 +1,30 @@
 //! Element type dispatch, kernel arithmetic, and tensor construction.
+//!
+//! An element type is a value at run time, and a loop needs it at compile time. The macros choose a type
+//! parameter by the element type, so that a kernel is one body for all types that it supports:
+//!
+//! ```text
+//! on_numbers!(x.dtype(), T => map_into(x, |x: T| x.times(x)))     ten types, one copy of the loop for each
+//! ```
+//!
+//! Any other type is the error [`KernelErrorKind::Dtype`]. [`Number`] and [`Real`] define the arithmetic of
+//! these bodies: integers wrap, conversions from `f64` saturate, and [`Number::sort_key`] orders all
+//! elements, NaN last.
+//!
+//! A kernel makes its result with [`build`], which passes zeroed memory, or with [`build_over`], which can
+//! pass the memory of a dead tensor.
+//!
+//! **Invariant:** a closure of `build_over` writes every element.
+//!
+//! **Invariant:** `build`, `build_over` and [`of_f64s`] request memory and work ([`check_size`]) before they
+//! allocate. A result has at most [`MAX_BYTES`]. [`from_slice`] and [`ints`] copy elements and request
+//! nothing.
+//!
+//! [`widest`] compiles a loop for several instruction sets, and the processor selects one (`pulp`). Only
+//! inlined code is compiled that way, so the closure and the functions that it calls are `#[inline(always)]`.
+//! Each instruction set multiplies the code of a kernel, so [`vectorised`] does it for `f32` only.
+//!
+//! **Limit:** [`to_f64s`] and [`of_f64s`] take 8 bytes per element, and round integers of more than 53 bits.
 
 use std::ops::{Add, Div, Mul, Rem, Sub};
 

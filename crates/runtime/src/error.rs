@@ -1,4 +1,23 @@
 //! Errors of preparing and running programs.
+//!
+//! A program is prepared, linked if it is a compiled module, and run; each of the three has its error:
+//! [`PrepareError`], [`LinkError`], [`RunError`]. A run can fail deep inside of nested graphs, functions and
+//! programs. The error has one layer for each of them:
+//!
+//! ```text
+//! RunError::Node { node: "`If`", error: Nested(RunError::Node { node: "`Div`", error: Kernel(..) }) }
+//!   message    `If`: `Div`: ...
+//! ```
+//!
+//! Messages name nodes as in the model. `diagnostics` converts an error for reports of checks: an error that
+//! concerns the model has a code. Wrong inputs, limits, interrupts, errors that components return, and errors
+//! of the network have none. `exceeds_budget` recognises limits of memory, work and steps. Both look at the
+//! innermost node of a run.
+//!
+//! **Invariant:** errors are values: they can be cloned and compared, also those of components, whose type is
+//! erased ([`ForeignError`]; errors with equal messages are equal).
+//!
+//! **Invariant:** after a [`RunError`] the session or executor is usable.
 
 use std::error::Error;
 use std::fmt;

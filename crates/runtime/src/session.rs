@@ -1,4 +1,32 @@
 //! Sessions: models that are prepared for execution.
+//!
+//! A model is run many times on inputs of different extents, so all work that depends on the model only is
+//! done once:
+//!
+//! ```text
+//! Session::of_checked      names become slots, nodes become kernels, attributes are decoded
+//! session.run              x: [2, 3]
+//!   inputs                 x fits float[N, 3] and binds N = 2
+//!   preconditions          the conditions of operators on symbols, such as N >= 1
+//!   plan                   steps in order
+//!   outputs                by name, with the values of the symbols
+//! ```
+//!
+//! A [`Session`] is a plan with the ports, limits and memory of its runs. The plan is documented at `plan`,
+//! the preparation at `prepare`, and the loop over steps at `execute`.
+//!
+//! **Invariant:** no kernel starts before all inputs are checked against their solved types. A violated
+//! condition is [`RunError::Precondition`] with the values of the symbols, not an error of some kernel.
+//!
+//! **Invariant:** runs of one session may overlap. Each has its own values and symbols. They share the plan,
+//! the memory of dropped results, and a flag that a run had work for several threads; a run that finds it set
+//! uses the thread pool.
+//!
+//! A run costs time linear in ports and steps in addition to the kernels. Memory of one run is kept for the
+//! next.
+//!
+//! Limits: a session of [`Session::new`] takes declared types as solved and has no preconditions. The steps
+//! of a run with an observer stay on the calling thread.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,32 @@
 //! Rules of the loader that are not about types: values of attributes, constants, the machine, and casts.
+//!
+//! A node with a kernel can still be rejected: by the constructor of the kernel, by the shape inference of
+//! the loader, or by its optimizations. Facts describe such nodes by conditions, and [`issue`] evaluates
+//! them:
+//!
+//! ```text
+//! rejects scale<=0              the kernel rejects these nodes: a rejection
+//! doubts size<=0                the loader accepts some of these nodes: undecided
+//! machine locale mode=LOWER     needs a locale: undecided, except for `C`
+//! ```
+//!
+//! The first issue that is found is the one of the node. Facts come first, `rejects` before `doubts`, except
+//! that a `BatchNormalization` without one of its outputs is undecided. Then follow properties that no table
+//! of facts can express: those in [`quirks`], [`side`] and [`tables`], and the flags of [`FLAGS`], for which
+//! kernels read numbers other than 0 and 1 differently.
+//!
+//! [`hold`] evaluates the conditions of a fact ([`Condition`]): on attributes, on the number of ports, on the
+//! rank and the constancy of inputs. The types of a fact are compared with the solved ones ([`Ports::fits`]).
+//!
+//! Two functions answer questions of [`node`](crate::node) about operators without a kernel: [`folded`] (the
+//! loader computes it from extents) and [`may_be_removed`] (an optimization removes it).
+//!
+//! **Invariant:** a rejection comes from a fact about the runtime. Properties that no fact states, those of
+//! [`quirks`], [`tables`] and [`FLAGS`], give undecided verdicts.
+//!
+//! The time for a node is linear in its facts times its attributes.
+//!
+//! **Limit:** a condition on a list of numbers holds if one of its elements fulfils it.
 
 use typeloom_onnx::view::Attribute;
 use typeloom_solver::diagnostic::TargetIssue;

@@ -1,4 +1,28 @@
 //! Port types: declared types of values in messages.
+//!
+//! Sender and receiver are compiled separately, perhaps from different versions of a module. The receiver
+//! decides for each message whether its program can use the value, although the sender can be wrong. So that
+//! no description of a type is sent and compared for each message, a port type has a digest:
+//!
+//! ```text
+//! sender      float[N, 3]     digest d
+//! receiver    float[M, 3]     digest d: symbols are bound variables, their names do not matter
+//! message     d, value [2, 3] the digests are equal, the value fits, and M = 2 for the rest of the run
+//! ```
+//!
+//! The digest is the one of the type in a pool (`typeloom-pool`), where equal types have equal digests on
+//! every machine. A type with another digest is refused, unless a caller compared both and admitted it
+//! ([`PortType::admit`]), or the port has a composite: then the children of the value are compared.
+//!
+//! **Invariant:** the digest decides whether types are equal, and [`PortType::fits`] whether a value has its
+//! type. A message passes both checks; a composite with the digest of the port skips the second one, because
+//! its sender has checked it, and readers check the children that they use.
+//!
+//! A digest is computed once for a port. A message costs the comparison of digests, and a check of the value
+//! that is linear in its children.
+//!
+//! Limits: the type is known down to a leaf. Sparse tensors cannot be sent. Nesting is limited by
+//! [`MAX_DEPTH`].
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,34 @@
 //! Sending: posts are written to the journal, then sent until they are acknowledged.
+//!
+//! [`endpoint`](crate::endpoint) explains the guarantees. This module has the sending half: a post is
+//! numbered and written to the journal, attempted until it is acknowledged, and then settled, which removes
+//! it.
+//!
+//! ```text
+//! send_all [a1, a2, b1], peer a does not answer
+//!   journal     a1, a2 and b1 are pending, in one record
+//!   thread 1    a1 unreachable, pause, a1 unreachable, longer pause, ...    a2 waits for a1
+//!   thread 2    b1 acknowledged
+//!   deadline    a1 and a2 are Unconfirmed, b1 is Ok
+//! ```
+//!
+//! | call | posts it sends | after the timeout |
+//! |---|---|---|
+//! | [`Endpoint::send`], [`Endpoint::send_all`] | its own | abandons them |
+//! | [`Endpoint::flush`] | all that no call is sending | they stay pending |
+//! | [`Endpoint::commit_and_send`] | as `flush`, until its own are settled | they stay pending |
+//!
+//! **Invariant:** a thread claims a message before an attempt, so two calls never send one message at a time.
+//! `send` keeps its claims until the messages are settled, other calls until the end of an attempt.
+//!
+//! **Invariant:** the messages of a call to one peer are attempted in order: one that has to wait stops those
+//! behind it. A message that the peer refuses for good is settled and stops nothing.
+//!
+//! Peers are divided among at most 16 threads, so an unreachable peer delays its own messages and those of
+//! its thread. Pauses double up to a limit of the configuration. A batch costs one write to the journal, and
+//! each settled message another one.
+//!
+//! **Limit:** a full outbox ([`Capacity`]) is an error before anything is sent.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,4 +1,26 @@
 //! Activations, and functions that normalise along one axis (softmax).
+//!
+//! The file has two kinds of kernels. Activations are functions of one element. Most have two bodies: a loop
+//! over `f32` of functions that vectorise ([`math`]), and a function of `f64`. The other kind normalises
+//! rows: the input is viewed with three axes, and a row is a lane along the middle one.
+//!
+//! ```text
+//! Softmax <axis = 1> of float[2, 3, 4]
+//!   from version 13 on    8 rows of 3 elements, which are 4 apart
+//!   before version 13     2 rows of 12 adjacent elements: a row spans all axes from `axis` on
+//! ```
+//!
+//! Softmax subtracts the greatest element of a row first. So no exponential of a finite row overflows, and
+//! the sum is at least 1.
+//!
+//! **Invariant:** 16-bit floats are computed in `f32` and rounded once, except for `Softmax`, which rounds
+//! every step of its definition. A softmax and its decomposition into primitives then have the same bits.
+//!
+//! All kernels take time linear in the number of elements, and most compute in place if the input is not
+//! shared. Rows are distributed over threads from [`MIN_PARALLEL`] elements on.
+//!
+//! Limits: the bounds of `Clip` have one element each. `Dropout` in training mode without `seed` uses the
+//! default seed of [`Random`](super::generate::Random), so it drops the same positions in each run.
 
 use half::{bf16, f16};
 use typeloom_tensor::any_tensor::AnyTensor;

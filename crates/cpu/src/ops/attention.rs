@@ -1,4 +1,31 @@
 //! Attention, rotary embeddings and linear attention.
+//!
+//! The file computes scaled dot-product attention (Vaswani et al., *Attention is all you need*, 2017), for
+//! each batch and head:
+//!
+//! ```text
+//! scores = scale * Q * transpose(K)           [queries, keys]
+//! scores = cap * tanh(scores / cap)           with a positive `softcap`
+//! scores = scores + bias                      a masked key has minus infinity
+//! result = softmax(scores) * V                [queries, width]
+//! ```
+//!
+//! Several heads of queries can share a head of keys and values (grouped-query attention, Ainslie et al.,
+//! 2023). `qk_matmul_output_mode` selects the scores of the fourth output: 0, 1 and 2 are those after the
+//! first three lines, 3 is the softmax. An input of rank 3 is `[batch, sequence, heads * size]`. Past keys
+//! and values are prepended. The mask, causality, windows and the numbers of valid keys become one bias
+//! ([`bias`]).
+//!
+//! `RotaryEmbedding` rotates pairs of elements by angles whose sines and cosines are inputs (Su et al.,
+//! *RoFormer*, 2021). [`linear`] has linear attention.
+//!
+//! **Invariant:** a query whose keys are all masked gives zeros, not NaN.
+//!
+//! The time is `batches * heads * queries * keys * (size + width)` products. Heads are independent tasks,
+//! which run on several threads from [`MIN_PARALLEL`] products on. A task has a matrix of scores; a bias is
+//! one tensor of `f64` for all heads.
+//!
+//! **Limit:** scores are not tiled as in FlashAttention, so memory is quadratic in the length of a sequence.
 
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;

@@ -1,4 +1,30 @@
 //! Elementwise arithmetic with broadcasting on two or more tensors.
+//!
+//! A result is computed row by row, where a row is the last axis of the result. In a row, an operand either
+//! advances with each result, or is one element for all of them. Four plain loops cover all cases:
+//!
+//! ```text
+//! [2, 1, 3] + [4, 3] = [2, 4, 3], 8 rows of 3 results
+//!   left rows begin at     0 0 0 0 3 3 3 3      its middle axis has stride 0
+//!   right rows begin at    0 3 6 9 0 3 6 9
+//! ```
+//!
+//! [`Pairs::fill`] has the loops, [`fill_pairs`] distributes rows over threads from [`MIN_PARALLEL`] elements
+//! on, and [`map2`] is the interface for other families. The code around the loops sees a function as a trait
+//! object ([`PairLoop`]), so it is compiled once for each type, not for each function.
+//!
+//! The time is linear in the result. Variadic operators are folds from the left, with one pass for each
+//! further input. The result replaces the first operand if both operands have one shape and the first has no
+//! other owner.
+//!
+//! **Invariant:** integers wrap. An integer division by zero is [`KernelErrorKind::DivisionByZero`], found
+//! before the loop, unless the left operand is empty.
+//!
+//! `Pow` has the element type of its base. Integers are raised by squaring, which is exact modulo 2^64. Two
+//! `f32` use the power function of `f32`, except for exponents of 2 and 3. All other pairs are computed in
+//! `f64`.
+//!
+//! **Limit:** `Mean` of integers truncates.
 
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;

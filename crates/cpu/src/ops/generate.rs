@@ -1,4 +1,27 @@
 //! Generators: constants, ranges, random numbers, window functions and mel weights.
+//!
+//! These operators make elements from attributes and a few numbers. A result can be much larger than the
+//! model, so its size is checked first:
+//!
+//! ```text
+//! Range (start, limit, step)     ceil((limit - start) / step) elements, none if that is negative
+//! Range (0.0, 1.0, 0.25)         0.0 0.25 0.5 0.75
+//! ```
+//!
+//! Floats of a `Range` are `start + i * step` in `f64`, rounded once, so rounding errors do not add up.
+//!
+//! Random operators use SplitMix64 ([`Random`]): two multiplications and three shifts per number, with the
+//! same bits for a seed on every machine. Normal samples are the Box-Muller transform of two uniform ones.
+//! `Multinomial` inverts the cumulative distribution of a row, in time linear in the number of classes for
+//! each sample.
+//!
+//! Windows are sums of cosines, `c0 - c1 * cos(a) + c2 * cos(2a)`, with the coefficients of the table of
+//! operators. `MelWeightMatrix` follows the reference implementation of ONNX.
+//!
+//! **Invariant:** a call with the same inputs gives the same result. ONNX leaves the seed open if the
+//! attribute is absent; these operators then use a fixed one.
+//!
+//! **Limit:** two nodes without a seed, or with the same one, draw the same numbers.
 
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;

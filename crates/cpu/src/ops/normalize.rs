@@ -1,4 +1,32 @@
 //! Normalisation: batch, instance, group, layer, RMS and local response.
+//!
+//! Most of these operators normalise a value by the mean and the variance of a group of elements. They differ
+//! in the group:
+//!
+//! | operator | mean and variance of |
+//! |---|---|
+//! | `BatchNormalization` | inputs; in training, each channel of all batches |
+//! | `InstanceNormalization` | each channel of each batch |
+//! | `GroupNormalization` | each group of channels of each batch |
+//! | `LayerNormalization`, `RMSNormalization` | the axes from `axis` on; RMS has a mean of 0 |
+//! | `MeanVarianceNormalization` | the axes in `axes` |
+//! | `LRN` | no group: squares of adjacent channels |
+//!
+//! Mean, variance, scale and bias of a channel are one factor and one offset ([`coefficient`]), so the first
+//! three are a single pass over the elements ([`affine`]):
+//!
+//! ```text
+//! scale 2, bias 1, mean 3, variance 4, epsilon 0     factor 2 / sqrt(4) = 1, offset 1 - 3 * 1 = -2
+//! ```
+//!
+//! **Invariant:** statistics accumulate in `f64`, and variances sum squares of differences from the mean, so
+//! that large means cancel no digits. `MeanVarianceNormalization` is the exception: its differences and
+//! squares are rounded to the element type first.
+//!
+//! The time is linear in the elements; `LRN` multiplies it by the size of its window. Rows are distributed
+//! over threads from [`MIN_PARALLEL`] elements on.
+//!
+//! **Limit:** statistics for each element (`spatial` = 0, before version 9) are rejected.
 
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;

@@ -1,4 +1,29 @@
 //! Pooling over sliding windows, global pooling, `LpPool` and `MaxUnpool`.
+//!
+//! Pooling reduces the elements in each position of a sliding window:
+//!
+//! ```text
+//! MaxPool <kernel_shape = [3], strides = [2]> ([1, 5, 2, 8, 3])     [max(1, 5, 2), max(2, 8, 3)] = [5, 8]
+//! ```
+//!
+//! A loop over windows with an inner loop over their few elements does not vectorise. The loops are
+//! exchanged: for each position in the window, one loop visits a row of adjacent windows and their evenly
+//! spaced elements ([`Stretch`], [`along`]). Windows that suit [`Polyphase`] take a faster path ([`folded`]);
+//! `tests/windows.rs` compares both. Indices of maxima need the elements of each window in order
+//! ([`Windows::elements`]). Global pooling is a reduction over the spatial axes. `MaxUnpool` inverts a
+//! pooling by its indices.
+//!
+//! The time is the number of results times the size of the window, requested as work first ([`windows`]). The
+//! list of windows is made for one plane and shared by all. Planes are distributed over threads if there is
+//! enough work ([`MIN_PARALLEL`]).
+//!
+//! **Invariant:** a maximum is NaN if an element is. Sums accumulate in `f64`.
+//!
+//! Limits:
+//!
+//! - `MaxPool`, `AveragePool` and `LpPool` need at least one spatial axis.
+//! - `MaxPool` supports floats and 8-bit integers. `AveragePool`, `LpPool` and `MaxUnpool` support floats.
+//! - A window without elements has the least number as its maximum, and NaN as its average.
 
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;

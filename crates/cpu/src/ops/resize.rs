@@ -1,4 +1,31 @@
 //! Resampling. Each axis is resampled separately, as weighted sums of its elements.
+//!
+//! Interpolation is separable: the weight of an element is the product of its weights along all axes. So each
+//! axis has a list of elements and weights (taps) for each of its indices, and axes are resampled one after
+//! the other ([`passes`]):
+//!
+//! ```text
+//! Resize <mode = "linear", coordinate_transformation_mode = "half_pixel">, [10, 20] to 4 elements
+//!   index              0          1          2          3
+//!   coordinate     -0.25       0.25       0.75       1.25       (index + 0.5) / 2 - 0.5
+//!   weight of 10       1       0.75       0.25          0       elements outside are clamped to the axis
+//!   weight of 20       0       0.25       0.75          1
+//!   result            10       12.5       17.5         20
+//! ```
+//!
+//! [`Sampling::original`] has the coordinate of an index for each mode, and [`Sampling::taps`] the elements
+//! around it. Cubic weights are those of Keys (*Cubic convolution interpolation for digital image
+//! processing*, 1981). `antialias` widens the kernel of an axis that shrinks. Nearest neighbours outside of
+//! crops are a selection of entries, which works on elements of any type.
+//!
+//! Taps take memory for the sum of the extents, not for their product. The passes take time linear in their
+//! results times the number of taps.
+//!
+//! **Invariant:** integers are resampled in `f64` and rounded to nearest, ties to even. 16-bit floats are
+//! resampled in `f32` and rounded once.
+//!
+//! Limits: [`TAPS_SIZE`] estimates the memory of taps, which a strong reduction with `antialias` exceeds. An
+//! empty input cannot be enlarged.
 
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;

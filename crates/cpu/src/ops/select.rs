@@ -1,4 +1,26 @@
 //! Operators with data-dependent results: top-k, nonzero, unique and similar.
+//!
+//! `TopK` and `Unique` order elements. [`Number::sort_key`] maps a number of any type to an integer of the
+//! same order, so that one algorithm serves all types, and NaN has a position: it is the greatest.
+//!
+//! ```text
+//! Unique <axis = 0> ([[1, 0], [1, 0], [0, 1]])
+//!   ranks of the elements    1 0    1 0    0 1      each slice is a word of ranks
+//!   sorted words             0 1    1 0    1 0
+//!   results                  [[0, 1], [1, 0]], first [2, 0], inverse [1, 1, 0], counts [1, 2]
+//! ```
+//!
+//! `TopK` keeps a heap of `k` keys if `k` is small, and partitions all keys otherwise ([`least`] states the
+//! cost; [`MIN_PER_HEAPED`] is the limit between both). `Unique` sorts: `n log n` comparisons of elements,
+//! and of words if there is an axis. It requests this work and [`SORTED_SIZE`] bytes per element first.
+//!
+//! **Invariant:** of equal elements the one with the lower index comes first. So the results of `TopK` do not
+//! depend on the algorithm.
+//!
+//! `TopK` and `Unique` copy elements of the input, which keep their bits. `NonZero` and `OneHot` take linear
+//! time.
+//!
+//! **Limit:** the depth of `OneHot` is at most `2^31`.
 
 use std::collections::BinaryHeap;
 

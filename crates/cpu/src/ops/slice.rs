@@ -1,4 +1,26 @@
 //! Slicing, splitting and concatenation.
+//!
+//! These operators copy ranges of elements. A kernel lists runs of adjacent elements, and [`assemble`] copies
+//! their bytes, so every element type is supported:
+//!
+//! ```text
+//! Slice rows 1..3 and columns 2..5 of a matrix [4, 6]     two runs of 3 elements, from 8 and from 14 on
+//! Trilu (upper) of [3, 3]                                 runs of 0 1 2 zeros, and 3 2 1 elements
+//! ```
+//!
+//! A slice with another step than 1 selects a list of indices for each axis ([`select`]). `Concat` alternates
+//! between its inputs ([`interleave`]), and `Split` copies a part of each outer block ([`parts`]).
+//!
+//! A bound of a slice counts from the end if it is negative, and is then clamped: to `0..=extent` for a
+//! positive step, to `-1..extent` for an end and `0..extent` for a start with a negative step ([`cut`]).
+//!
+//! The time is linear in the bytes of the result and the number of runs. The list of runs of a slice is
+//! checked against the memory limit before it is built.
+//!
+//! **Invariant:** the runs of a result have exactly as many elements as its shape.
+//!
+//! **Limit:** an even split has at most `2^20` parts. From version 18 on, its last part may be smaller but
+//! not empty, as in ONNX Runtime.
 
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::datum::Datum;

@@ -1,4 +1,30 @@
 //! Geometry of the sliding windows of convolution and pooling.
+//!
+//! A window of `kernel` elements, `dilation` apart, moves over an axis in steps of `stride`. It spans
+//! `dilation * (kernel - 1) + 1` elements, and has `(extent + pads - span) / stride + 1` positions, rounded
+//! down, or up with `ceil_mode` (Dumoulin and Visin, *A guide to convolution arithmetic for deep learning*,
+//! 2016):
+//!
+//! ```text
+//! extent 7, kernel 3, stride 2, pads 1 and 1       span 3, 4 windows, which begin at -1, 1, 3, 5
+//!   first elements of the windows: padding, 1, 3, 5    one stretch: windows 1..4, elements 1, 3, 5
+//! ```
+//!
+//! [`Windows::of`] reads the attributes of a node. Kernels use one of three forms of the same geometry:
+//!
+//! | form | contents | size |
+//! |---|---|---|
+//! | [`Windows::stretches`] | runs of adjacent windows | kernel positions times rows of windows |
+//! | [`Windows::elements`] | all elements of each window | kernel positions times windows |
+//! | [`Windows::frame`], [`Windows::steps`] | a plane with its padding, equal offsets | the plane |
+//!
+//! **Invariant:** the products of the outputs, of the kernel and of [`Windows::reach`] are checked when
+//! windows are made, so other methods multiply extents without checks.
+//!
+//! **Invariant:** a pad can be negative and then crops the input; no form reads an element outside of the
+//! input.
+//!
+//! **Limit:** numbers in attributes are at most `2^31`, so that sums and products of two fit in an `i64`.
 
 use crate::call::Call;
 use crate::element::{check_extents, check_size};

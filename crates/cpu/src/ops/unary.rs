@@ -1,4 +1,30 @@
 //! Elementwise functions of one tensor.
+//!
+//! An operator here is a line of a table: its name, a function of `f32` and a function of `f64`.
+//! [`functions`] takes a loop over `f32` that vectorises, because its function has no branches ([`math`]).
+//! [`floats`] takes functions of the standard library, which are called for each element:
+//!
+//! ```text
+//! Exp    functions(call, &|data| each_of(data, math::exp), f64::exp)
+//! Tan    floats(call, f32::tan, f64::tan)
+//! ```
+//!
+//! The time is linear in the elements. A function replaces the elements in place if the tensor has no other
+//! owner. Otherwise `functions` copies blocks of [`BLOCK`] elements, and computes them while they are in the
+//! cache. Threads share the elements from [`MIN_PARALLEL`] on, or from [`MIN_PARALLEL_FUNCTIONS`] for
+//! elementary functions.
+//!
+//! A loop is a trait object ([`ElementLoop`]), so the code around it is compiled once for each type, not for
+//! each function.
+//!
+//! **Invariant:** signs of zeros and NaN survive: `Neg` multiplies by -1, since `0 - x` has another zero, and
+//! `Sign` returns NaN.
+//!
+//! [`erf`] is exact up to the last bits of an `f64`, by a series near zero and a continued fraction beyond.
+//! `Sin` and `Cos` of angles above [`math::MAX_ANGLE`] are computed in `f64`, one by one.
+//!
+//! **Limit:** only `Neg`, `Abs`, `Sign` and `Erf` compute on integers. The least integer of a type is its own
+//! absolute value.
 
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;

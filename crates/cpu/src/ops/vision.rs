@@ -1,4 +1,30 @@
 //! Computer vision operators: grid sampling, region pooling, non-maximum suppression; and determinants.
+//!
+//! The sampling operators read an image at points between its elements. A point becomes a few elements with
+//! weights ([`Samples`]). They are the same for all channels, so they are computed once for a block of points
+//! and then applied to each channel:
+//!
+//! ```text
+//! GridSample, bilinear, a point at row 1.25 and column 2.5
+//!   elements    (1, 2) 0.375    (1, 3) 0.375    (2, 2) 0.125    (2, 3) 0.125
+//! ```
+//!
+//! `GridSample` has one point per result and interpolates along all axes ([`Sampler`]). `RoiAlign` averages
+//! several points of a bin, with bilinear weights. `MaxRoiPool` takes the greatest element of a bin.
+//! `AffineGrid` computes the points of a transformed grid.
+//!
+//! `NonMaxSuppression` is greedy: it visits boxes in descending order of scores, and keeps a box unless it
+//! overlaps a kept one by more than the threshold. `Det` is Gaussian elimination with partial pivoting.
+//!
+//! The time of sampling is the number of points times elements per point, times the channels. The list of
+//! elements has at most [`BLOCK`] points, and [`MAX_TAPS`] elements unless one point has more. Suppression
+//! compares each box with all kept ones, and requests the work of each box ([`OVERLAP_WORK`]), because the
+//! kept ones are not known before. `Det` takes `n^3` operations.
+//!
+//! **Invariant:** sums accumulate in `f64`. A point without elements gives 0.
+//!
+//! Limits: the maximum of `RoiAlign` is the one of weighted elements, not of interpolated points. A bin of
+//! `RoiAlign` has at most 4096 samples along an axis.
 
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;

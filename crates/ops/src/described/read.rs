@@ -1,4 +1,28 @@
 //! Parser of operator descriptions, line by line.
+//!
+//! The format of operator files (`docs/operator-files.md`) has one fact per line. A line that begins with
+//! `group`, `domain` or `op` ends the operator before it; all other lines belong to the open operator:
+//!
+//! ```text
+//! op Fold 1                                           opens an operator
+//!   in data T                                         a port
+//!   type T tensor(float)                              a type variable
+//!   shape data [batch, length]                        a clause
+//! op Next 1                                           decodes the lines of `Fold`, opens the next one
+//! ```
+//!
+//! [`Open`] collects lines by kind, so kinds can be in any order: type variables are decoded before ports,
+//! and attributes are sorted by name, because [`Draft`] expects the order of the operator table. The lines of
+//! a signature have the decoder of that table. Clauses have their own parser ([`expr`]).
+//!
+//! There are two ways to read. [`read()`] decodes the text of a user and reports errors with their lines.
+//! [`split`] finds the operators of the embedded text, and [`operator`] decodes the lines of one of them at
+//! its first lookup, because a model uses few of them. Both are linear in the text.
+//!
+//! **Invariant:** a description that was read has no unbound names: [`check_clause`] runs after all clauses
+//! of an operator are parsed. `like` names an operator of ONNX that exists.
+//!
+//! **Limit:** reading ends at the first error.
 
 use std::collections::btree_map::Entry as MapEntry;
 use std::sync::{Arc, OnceLock};

@@ -1,4 +1,32 @@
 //! Operators that change the element type: Cast, CastLike, BitCast.
+//!
+//! A cast has two results for the solver: the element type of the output, and its value if the input is a
+//! constant. The value matters, because exporters convert extents to floats and back:
+//!
+//! ```text
+//! n = Cast <to = FLOAT> (Shape (x))     x: float[N], n is followed as the integer N
+//! h = Mul (n, 0.5)                      a ratio, N / 2
+//! s = Cast <to = INT64> (h)             N//2
+//! ```
+//!
+//! | input | to a float type | to an integer type or `bool` |
+//! |---|---|---|
+//! | constant integers | if the conversion is exact | a fresh integer outside of the range |
+//! | constant floats | rounded | truncated; a fresh integer outside of the range |
+//! | symbols | kept in `float` and `double` | kept in 32 and 64 bits |
+//! | ratios | kept in `float` and `double` | floor in 32 and 64 bits, if not negative |
+//! | affine positions | kept in `float` and `double` | kept in 32 and 64 bits; equal ones of 0 or 1 in all |
+//!
+//! `BitCast` relates the sizes of two element types. If the input is unknown, its set of types is narrowed to
+//! those of the same size.
+//!
+//! **Invariant:** an element that may differ from the number of a run is a fresh integer ([`int_range`]). One
+//! assumption is made: a symbol fits in 32 bits.
+//!
+//! The time is linear in the elements of the constant.
+//!
+//! **Limit:** in half precision only whole numbers that the type represents exactly are followed, and in
+//! 8-bit floats none.
 
 use typeloom_dim::{Decision, DimId};
 use typeloom_solver::elem::{Elem, ElemSet};

@@ -1,4 +1,32 @@
 //! Helpers shared by several operator families.
+//!
+//! Rules of all families read lists, name axes and relate extents. The helpers here give these steps one
+//! meaning and one message. An example is a list that moved from an attribute to an input:
+//!
+//! ```text
+//! Squeeze 11   axes = [4]                  axes names axis 4, outside [-4, 4) for 4 axes
+//! Squeeze 13   input 1 = [4]               input 1 names axis 4, outside [-4, 4) for 4 axes
+//!              both are one `List`, whose `Source` is in the message
+//! ```
+//!
+//! | helpers | contents |
+//! |---|---|
+//! | [`list`], [`Source`], [`single`], [`choice`], [`dtype_attr`] | values of attributes and inputs |
+//! | [`Shared`], [`meet_axes`], [`Deferred`] | one extent that several axes have |
+//! | `require_*` | conditions on extents and indices |
+//! | [`unknown_extent`], [`set_extents`], [`sum`], [`product`] | extents of outputs |
+//! | [`broadcast_positions`] | positions in the operands of a broadcast constant |
+//!
+//! **Invariant:** an unknown value or extent is no error. The result is `None` or an unknown extent.
+//!
+//! **Invariant:** a rule that runs again gets the same unknown extents ([`unknown_extent`]). Another one in
+//! each run would change the outputs, and wake their readers again.
+//!
+//! **Invariant:** a condition that every non-empty tensor fulfils is not recorded ([`require_at_most`]),
+//! since it would hide the ones that matter.
+//!
+//! [`MAX_AXES`] bounds the axes that a rule processes one by one, and [`MAX_ELEMENTS`] the elements of a
+//! constant. Duplicates in up to [`MAX_PAIRWISE`] axes are found without an allocation.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,28 @@
 //! Operators that join and split along one axis: Concat and Split.
+//!
+//! `Concat` adds extents along its axis and requires equal ones along the others. `Split` is the inverse: its
+//! parts add up to the extent.
+//!
+//! ```text
+//! Concat <axis = 1> (float[B, P, 8], float[B, S, 8])     float[B, P + S, 8]
+//! Split (float[N]), 2 equal parts                        float[N//2] twice, if N = 2*(N//2)
+//! Split <num_outputs = 2> (float[N]), version 18         float[(N - 1)//2 + 1] and float[N//2], if N//2 >= 1
+//! ```
+//!
+//! Exporters assemble shapes with these operators, so their values are followed. `Concat` tries the forms of
+//! constants in order: positions as affine functions ([`affine`]), then lists of elements ([`Items`]). An
+//! input of unknown elements becomes a list of fresh integers if it is a vector of at most [`MAX_UNKNOWN`]
+//! elements, so that the extents next to it stay known. `Split` follows both forms.
+//!
+//! **Invariant:** the sum of extents that are numbers fits in an `i64`, or is an error.
+//!
+//! **Invariant:** a joined constant has elements of one kind. If a float input has symbols, all inputs are
+//! converted to whole numbers, or the result is unknown.
+//!
+//! The shapes take time linear in the inputs times their rank, the values linear in the elements, of which
+//! there are at most [`MAX_ITEMS`]. A larger constant is recorded as dropped.
+//!
+//! **Limit:** from version 18 on, an empty last part of an even split is an error, as in ONNX Runtime.
 
 use smallvec::SmallVec;
 use typeloom_dim::shape::DimVec;

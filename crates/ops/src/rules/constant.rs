@@ -1,4 +1,29 @@
 //! Operators that create tensors from attributes and sizes: Constant, ConstantOfShape, EyeLike.
+//!
+//! These operators are the sources of values that shapes are computed from:
+//!
+//! ```text
+//! shape = Shape (x)                               x: float[N, 3], the value is [N, 3]
+//! y = ConstantOfShape (shape)                     float[N, 3], all elements are 0
+//! z = ConstantOfShape <value = int64[1] {1}> (s)  int64[?, ?] for s: int64[2] of unknown value
+//! ```
+//!
+//! `Constant` has eight attributes, of which a node has exactly one ([`CONSTANT_FORMS`]). It determines the
+//! element type and the shape. `ConstantOfShape` reads the extents from its input; if only their number is
+//! known, it sets the rank.
+//!
+//! The value of a small result is a list of equal elements. If extents are symbols, the number of elements is
+//! unknown, but the element is known: [`put_equal`] records an affine function without positions, which other
+//! rules read by [`equal_elements`](super::affine::equal_elements).
+//!
+//! **Invariant:** no output gets a negative extent. Extents of tensors in the file are checked like computed
+//! ones.
+//!
+//! The time is linear in the elements of an attribute or of a listed result. Tensors are not decoded here,
+//! except for the one element of `ConstantOfShape`; the solver reads them when a rule asks for them.
+//!
+//! **Limit:** a constant of more than [`MAX_ITEMS`] elements is not followed, nor are the elements of a
+//! sparse one and of `EyeLike`.
 
 use typeloom_dim::shape::DimVec;
 use typeloom_solver::elem::Elem;

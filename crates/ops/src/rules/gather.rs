@@ -1,4 +1,29 @@
 //! Operators that select elements or slices by index: Gather, GatherElements, GatherND.
+//!
+//! Indices select slices or elements of the data. A rule determines the shape of the result, requires the
+//! indices to be inside, and follows the value:
+//!
+//! ```text
+//! Gather (table: float[V, H], ids: int64[B, S])              float[B, S, H]
+//! Gather <axis = 1> (x: float[B, S], i = [3, -2])            float[B, 2], if S >= 4
+//! Gather (Shape (x: float[A, B, 3]), i = [-1, 0])            int64[2] with the value [3, A]
+//! ```
+//!
+//! An index outside of its axis ends a run, so an index is a condition on an extent. Constants need the
+//! greatest index in each direction only. Symbols and positions are compared as affine functions
+//! ([`require_positions`], [`require_symbolic`]), and columns of tuples for `GatherND` ([`require_columns`]).
+//!
+//! A value is the input position of each output element, as in [`picked`]. An index that is known at run time
+//! only gives an unknown element. Weights of an embedding are not decoded if the indices are unknown. The
+//! rules of scatter operators use [`require_inside`] and [`require_tuples`].
+//!
+//! **Invariant:** conditions are necessary. An index that is not known requires nothing.
+//!
+//! The shape takes time linear in the ranks, the conditions linear in the known indices, and the value linear
+//! in its elements, at most [`MAX_ITEMS`].
+//!
+//! **Limit:** the length of a tuple of `GatherND` must be a number, because it determines the rank. The
+//! elements of its result are not followed.
 
 use smallvec::SmallVec;
 use typeloom_dim::DimId;

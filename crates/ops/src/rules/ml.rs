@@ -1,4 +1,32 @@
 //! The operators of classical machine learning, domain `ai.onnx.ml`.
+//!
+//! Models of tables have rows of features. These rules relate the numbers of features and of results to the
+//! lengths of attributes, and to the few attributes that are counts or indices:
+//!
+//! ```text
+//! LinearClassifier <coefficients: 12 numbers, intercepts: 3 numbers> (x: float[N, F])
+//!   y: int64[N]    z: float[N, 3]    F is at most 12 / 3
+//! ```
+//!
+//! | operators | relation |
+//! |---|---|
+//! | classifiers | labels and scores for each row ([`scores`]); the type of the labels ([`classes`]) |
+//! | regressors | targets for each row ([`targets_per_row`]) |
+//! | encoders | element types from the lists of keys and values |
+//! | vectorizers | columns from the lengths of lists |
+//! | others | the shape of the input, and checks of the attributes |
+//!
+//! The trees are in [`tree`]. A vector is one row ([`rows`]).
+//!
+//! The specification leaves the number of features of some operators open. Their rules require what ONNX
+//! Runtime requires. For example, a linear model may have more coefficients than features.
+//!
+//! **Invariant:** the labels and the scores of a classifier have the same rows.
+//!
+//! The time is linear in the attributes.
+//!
+//! Limits: values are not followed. The features of a support vector machine are compared only if the length
+//! of its list is a multiple of the number of vectors.
 
 use typeloom_dim::DimId;
 use typeloom_dim::shape::DimVec;

@@ -1,4 +1,31 @@
 //! Operators that change the shape but not the order of elements: Reshape, Flatten, Squeeze, Unsqueeze.
+//!
+//! A reshape keeps the number of elements. That is one equation between the extents of the input and of the
+//! target, and it gives an unknown extent or a condition:
+//!
+//! ```text
+//! x: float[B, S, 12, 64], target [0, 0, -1]     float[B, S, 768]
+//! x: float[B, S], target [-1, 7]                float[(B*S)//7, 7], if B*S = 7*((B*S)//7)
+//! x: float[2, 3], target [5, 5]                 an error: 25 elements, but the input has 6
+//! ```
+//!
+//! The target is often computed, so its items can be symbols, and an item means three things at run time: an
+//! extent, a copy of an extent of the input if it is 0, or the rest if it is -1. [`read_target`] classifies
+//! items ([`Item`]). A symbol that can be 0 is resolved by [`settle_copies`]: if the numbers of elements
+//! cannot agree with a copy, it is the extent; otherwise it is `named + copied * (1 - min(named, 1))`, which
+//! holds in both cases. Then the equation is solved: without an open item it is required ([`same_count`]),
+//! and with one the rest is the quotient ([`rest_of`]).
+//!
+//! **Invariant:** a quotient is exact in every run that succeeds. It is noted as such, so that later
+//! simplifications can use it.
+//!
+//! `Flatten` multiplies extents, `Squeeze` requires and `Unsqueeze` inserts ones. Values and positions are
+//! relabelled ([`relabel`]).
+//!
+//! The cost is a product of all extents, and another one for each symbol that can be 0.
+//!
+//! Limits: with two open items, the shape has unknown extents. `Squeeze` without axes needs to know of each
+//! extent whether it is 1, and has no result otherwise.
 
 use typeloom_dim::shape::DimVec;
 use typeloom_dim::{Condition, Decision, DimId, Relation};

@@ -1,4 +1,28 @@
 //! Operators whose output shape depends on elements: NonZero, Compress, Unique; and OneHot.
+//!
+//! The shape of these results depends on elements, so it is known at run time only, or if the elements are:
+//!
+//! ```text
+//! NonZero (x: float[N, 3])                              int64[2, ?]
+//! NonZero (ConstantOfShape <value = 1> ([N, 3]))        int64[2, 3*N]     all elements are equal and not 0
+//! Compress <axis = 1> (x: float[N, 3], [1, 0, 1])       float[N, 2]
+//! Unique (x: float[N])                                  float[?], int64[?], int64[N], int64[?]
+//! ```
+//!
+//! The unknown extent is one dim in all outputs that share it: the three unknown ones of `Unique` are equal,
+//! so an addition of two of them is accepted ([`unique_count`]). `NonZero` of a constant also has a value,
+//! since exporters compute indices with it.
+//!
+//! **Invariant:** a count of elements is a number only if each element is known to be zero or not
+//! ([`nonzero_elements`]).
+//!
+//! The time is linear in the elements of constants; `Unique` of a constant sorts them.
+//!
+//! Limits:
+//!
+//! - The positions of `NonZero` are listed up to [`MAX_ITEMS`] elements.
+//! - `Unique` counts elements of constants without an axis, and only if they are integers.
+//! - `OneHot` follows no value. A depth that is a float is truncated.
 
 use typeloom_dim::shape::DimVec;
 use typeloom_dim::{Decision, DimId};

@@ -1,4 +1,27 @@
 //! Second pass: decodes an `op` line and the indented lines after it into a [`Schema`].
+//!
+//! The embedded table is read in two passes, because a model uses few of its hundreds of schemas. The first
+//! one finds the `op` lines; this one decodes one operator when it is looked up:
+//!
+//! ```text
+//! op Clip 13 function-from-node           name, first version, flags       Draft::head
+//!   type T tensor(numeric+bfloat16)       a type variable and its set      Draft::line
+//!   in min T optional                     a port
+//!   attr to int required                  an attribute
+//!                                         choices of texts                 Draft::finish
+//! ```
+//!
+//! [`Draft`] is also the decoder of described operators (`described::read`), whose signatures have the same
+//! lines. Callers supply the named groups of element types ([`FindGroup`]).
+//!
+//! **Invariant:** an order of lines is a part of the format. A type variable precedes its ports. Attributes
+//! are ordered by name, which also excludes duplicates. A variadic port is the last one of its side.
+//!
+//! **Invariant:** every word of a line is read; a word too many is an error.
+//!
+//! The time is linear in the lines, except that variables and groups are found by linear search.
+//!
+//! **Limit:** an operator has at most 256 type variables, because ports refer to them by a byte.
 
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::signature::{

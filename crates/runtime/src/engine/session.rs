@@ -1,4 +1,31 @@
 //! Models that are loaded into engines.
+//!
+//! An engine is a runtime that this project does not control. A session loads a model into it and runs it,
+//! and compares inputs and results with their solved types ([`engine`](super) states the reasons):
+//!
+//! ```text
+//! x: float[N, 3], an engine that loads for fixed extents
+//!   run with [2, 3]     loads the model with N = 2, runs it
+//!   run with [2, 3]     runs it
+//!   run with [5, 3]     loads the model with N = 5, runs it
+//! ```
+//!
+//! 1. `offer` compares every node with the known limits of the engine, and gives it a unique name.
+//! 2. [`Engine::load`] gets the model, with numbers for symbols if [`Loads::ForFixedExtents`]. The types that
+//!    it reports must agree with the solved ones.
+//! 3. A run checks the inputs, which binds the symbols, calls the program, and checks all results.
+//!
+//! [`Verify::EveryValue`] makes every tensor of the main graph with a known element type an output of the
+//! program, so that its type is checked too.
+//!
+//! **Invariant:** a panic of the engine is an [`EngineError`], which names the node if the message of the
+//! engine does. The session stays usable.
+//!
+//! Checks take time linear in the number of ports. A cache keeps the last 16 programs for fixed extents. Its
+//! lock is free while a program is loaded or runs, so two threads with the same new extents may both load.
+//!
+//! Limits: inputs and outputs are tensors. The default of an input cannot be replaced, because it is a
+//! constant of the loaded model.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,4 +1,32 @@
-//! Early or specialised forms of operators of the default domain.
+//! Operators of ONNX Runtime for any tensors: early forms of ONNX's operators, and some that ONNX lacks.
+//!
+//! Exports contain operators of `com.microsoft` that later became a part of ONNX with small differences.
+//! These convert their arguments if necessary, and run the operator of the default domain as a part
+//! ([`part`], [`run_nested`]):
+//!
+//! ```text
+//! com.microsoft.Range ([2], [5])            vectors of one element, no step
+//!   Range (2, 5, 1)                         scalars
+//! ```
+//!
+//! | operators | computed by |
+//! |---|---|
+//! | `Range`, `Pad`, `Trilu`, `GatherND`, `GridSample` | the operator of ONNX |
+//! | `ConvTransposeWithDynamicPads` | `ConvTranspose` |
+//! | `GatedAdd` | `Mul` and `Add` |
+//! | `ExpandDims` | a reshape |
+//! | `CDist`, `CropAndResize`, `Inverse`, `NGramRepeatBlock`, `UnfoldTensor`, `Unique` | this file |
+//!
+//! `CDist` computes squares of distances from one matrix product, `|a|^2 + |b|^2 - 2ab`. Rounding can make
+//! them negative, so they are clamped at 0. `Inverse` is Gauss-Jordan elimination with partial pivoting in
+//! `f64`, and requests the work of `2 * n^3` operations for each matrix. `Unique` looks elements up in a hash
+//! table.
+//!
+//! **Invariant:** parts run as a fixed version of the default domain, independent of the version that the
+//! model imports.
+//!
+//! Limits: `Unique`, `CropAndResize` and `NGramRepeatBlock` compute in `f32` only. The inverse of a singular
+//! matrix has elements that are not finite; it is not an error.
 
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;

@@ -1,4 +1,26 @@
 //! Layer normalisation with a residual connection or embeddings.
+//!
+//! Transformers add a residual to a value and normalise the rows of the sum (Ba, Kiros and Hinton, *Layer
+//! normalization*, 2016). ONNX Runtime fuses both into one operator:
+//!
+//! ```text
+//! SkipLayerNormalization (x, skip, scale, offset, bias)
+//!   s = x + skip + bias
+//!   y = (s - mean(s)) / sqrt(variance(s) + epsilon) * scale + offset
+//! ```
+//!
+//! Simplified forms subtract no mean and have no offset (Zhang and Sennrich, *Root mean square layer
+//! normalization*, 2019). `EmbedLayerNormalization` normalises sums of rows of tables, and `GatedRMSNorm`
+//! multiplies the result by a function of a gate.
+//!
+//! All of them use one loop, [`normalized_rows`]: a closure writes a row of the result, and [`normalize_row`]
+//! normalises it in place while it is in the cache. The time is linear in the elements. Tasks of [`PART`]
+//! rows run on several threads from [`MIN_PARALLEL`] elements on.
+//!
+//! **Invariant:** the means and deviations of 16-bit floats stay `f32`; the table of operators lists the
+//! outputs that are rounded back.
+//!
+//! **Limit:** unlike in `ops::normalize`, sums accumulate in `f32`, and `f64` is rejected.
 
 use typeloom_tensor::any_tensor::AnyTensor;
 

@@ -1,4 +1,26 @@
 //! Mappings between labels, categories and numbers.
+//!
+//! Models of tables map categories to numbers and back. A mapping is two lists in attributes, and an element
+//! is found by its position in the first one:
+//!
+//! ```text
+//! LabelEncoder <keys_strings = ["cat", "dog"], values_int64s = [7, 9], default_int64 = -1>
+//!   positions   cat 0, dog 1, any other 2        values 7, 9, -1
+//!   ["dog", "emu", "cat"]  ->  [9, -1, 7]
+//! ```
+//!
+//! The default is the last value, so an unknown key needs no special case. A node builds its table ([`Keys`])
+//! in its first run and keeps it with its attributes ([`Attributes::derived`]). If the integers of a list
+//! differ by less than [`MAX_RANGE`], the table is an array; otherwise, and for other types, it is a hash
+//! map. Building takes time linear in the keys and their range, and encoding takes constant time per element.
+//! [`Mapping::block_by_block`] encodes 64-bit integers in blocks of [`BLOCK`], without a list of all
+//! positions.
+//!
+//! **Invariant:** all NaN are one key, and both zeros are. Of equal keys the first one counts, except in
+//! `OneHotEncoder`, where the last one does.
+//!
+//! **Limit:** an input has the kind of the keys: text for text, `float` or `double` for floats, integers of
+//! 64, 32 or 16 bits for integers. `OneHotEncoder` converts other numbers to integers.
 
 use std::collections::HashMap;
 
@@ -40,7 +62,7 @@ fn bits(value: f64) -> u64 {
     if value.is_nan() { f64::NAN.to_bits() } else { (value + 0.0).to_bits() }
 }
 
-/// Positions of keys; `keep` decides between the positions of equal keys.
+/// Positions of keys; the first of equal keys counts.
 fn positions<K: std::hash::Hash + Eq>(keys: impl Iterator<Item = K>) -> HashMap<K, usize> {
     let mut positions = HashMap::new();
     for (at, key) in keys.enumerate() {

@@ -1,4 +1,32 @@
 //! Operators that compute elements from elements at the same position.
+//!
+//! The transfer functions map the forms of the inputs of an operator to a form of its result:
+//!
+//! ```text
+//! i = Range (0, N)        i                        0 ..= N - 1
+//! Mul (i, 2), Add 1       1 + 2*i                  1 ..= 2*N - 1
+//! Div (i, 4)              function of i            0 ..= (N - 1)//4       not affine, but both ends occur
+//! ```
+//!
+//! - [`add`], [`sub`], [`neg`], and [`mul`] by equal elements are exact.
+//! - A function that does not decrease in either argument ([`monotone`]: products of natural numbers, minima,
+//!   maxima) keeps the two ends, as a [`Variable::Function`] of the axes of both arguments.
+//! - [`div`] and [`remainder`] split a form into multiples of the divisor and a rest that is less than it, as
+//!   in `(S*i + j) / S` for `j` below `S`. Otherwise they keep ends.
+//! - [`compare`] and [`choose`] have a result if it is the same for all elements.
+//!
+//! The functions for operators ([`apply`], [`combine`], [`choose`], [`clip`]) read the inputs and record the
+//! result. They return whether an input is followed in this form, so that the rule does not try other forms
+//! of constants.
+//!
+//! **Invariant:** both ends of a form occur. So arguments of `monotone` have no axis in common:
+//! `i * (N - 1 - i)` is 0 at both ends of `i`, although its factors have other ends.
+//!
+//! A function costs a number of operations on dims that is linear in the terms, of which there are at most
+//! [`MAX_TERMS`](super::MAX_TERMS). Parts are combined one by one if both operands have the same parts.
+//!
+//! **Limit:** a result is not followed if the sign of a coefficient is unknown, or if two terms depend on one
+//! axis in different ways.
 
 use std::sync::Arc;
 

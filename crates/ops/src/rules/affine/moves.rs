@@ -1,4 +1,33 @@
 //! Operators that move elements, and those that create elements from positions.
+//!
+//! An operator that moves elements changes the positions on which a form depends. Axes count from the last
+//! one:
+//!
+//! ```text
+//! Range (0, B*S), [B*S]                k
+//!   Reshape to [B, S]                  S*i + j          the count of j is S, that of i is B
+//!   Transpose to [S, B]                S*j + i          i is the first axis
+//!   Slice columns 2.. of [B, S]        2 + S*i + j
+//! ```
+//!
+//! - [`at_position`] composes the form of the data with that of an index. Negative indices count from the
+//!   end, and are followed if all indices have one sign.
+//! - [`reshape`] divides the axes into least groups with equal numbers of elements before and after. In a
+//!   group, one axis splits into several, or several with matching coefficients merge. Any other term keeps
+//!   its ends.
+//! - [`concat`] makes parts along its axis; [`slice`], [`split`] and [`transpose`] keep them if they do not
+//!   cut their axis.
+//! - [`range`], [`cumulate`] and [`all_positions`] (`Range`, `CumSum` and `NonZero` of equal elements) create
+//!   forms.
+//!
+//! **Invariant:** both ends of a result occur in it. A part of a [`Variable::Function`] could lose them, so a
+//! slice or an index of one is not followed.
+//!
+//! The cost is linear in the terms and axes, apart from `reshape`. A group of `reshape` is found by comparing
+//! products of at most [`MAX_MERGED`] axes on each side. If none is found, all axes that are left are one
+//! group.
+//!
+//! **Limit:** tensors of more than [`MAX_RANK`] axes are not followed.
 
 use smallvec::SmallVec;
 use typeloom_dim::{Decision, DimId};

@@ -1,4 +1,28 @@
 //! The primitives as methods of operands, with the shapes of their results.
+//!
+//! A rule of `lower` writes the formula of an operator. Each method here adds the node of one primitive to
+//! the form, and computes the shape of its result as far as it is known. Some primitives differ between
+//! versions of ONNX. A method writes the one of the version that the program imports:
+//!
+//! ```text
+//! x.reduce("ReduceSum", &[1], true), x: float[2, 3], result: float[2, 1]
+//!   imports 11    ReduceSum <axes = [1], keepdims = 1> (x)
+//!   imports 13    ReduceSum <keepdims = 1> (x, axes), with the initializer axes = [1]
+//! ```
+//!
+//! The form records the element types that the backend has to store, and the oldest version that has the
+//! operators. If one of these requirements is not met, the complete form is refused.
+//!
+//! **Invariant:** an operation without effect adds no node: a cast to the type of the operand, a reduction
+//! over no axes, a transposition that keeps the order, an expansion to the extents that the operand has.
+//!
+//! Limits:
+//!
+//! - Shapes follow from local rules. An extent that a rule cannot compute is [`Dim::Unknown`], and an
+//!   operator may be refused because of it.
+//! - `Expand` is no primitive. [`Operand::expand`] gathers index 0 as often as necessary. So an extent that
+//!   grows has to be a number, and its indices are a constant, whose size [`bounded`] limits.
+//! - [`Operand::reshape_to`] accepts one unknown extent, in addition to those that stay at their position.
 
 use typeloom_onnx::messages::AttributeProto;
 use typeloom_onnx::messages::IntoAttribute;

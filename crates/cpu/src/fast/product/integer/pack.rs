@@ -1,4 +1,29 @@
 //! Packing of 8-bit integers for the kernel.
+//!
+//! The kernel multiplies pairs of adjacent steps of the inner axis. Packing puts each pair in one word, and
+//! the columns that a vector computes next to each other:
+//!
+//! ```text
+//! left, zero point 3       5 7 9              words (2, 4) (6, 0)            sum of the row 12
+//! right, columns a and b   a0 a1 a2           panel a0 a1 b0 b1    steps 0 and 1
+//!                          b0 b1 b2                 a2 a2 b2 b2    step 2 and its partner
+//! ```
+//!
+//! The zero point of the left side ([`Left`]) is subtracted. An odd number of steps is padded with a zero
+//! there, so the partner of the last step of the right side may be any element. So may columns past the end.
+//! The right side keeps its bytes. Unsigned ones are converted to `i8` by inverting the highest bit, which
+//! subtracts 128 ([`Signs::bias`]).
+//!
+//! **Invariant:** words of the left side are in `-255..=255` for zero points of the element type, and
+//! elements of the right side are in `-128..=127`. So a sum of two products does not overflow 32 bits.
+//!
+//! **Invariant:** the width of a panel is the one of this processor, and a block of columns begins with a
+//! panel.
+//!
+//! Packing is one pass over each side. It takes `2 * rows * depth` bytes for the left side and
+//! `columns * depth` bytes for the right one, with `depth` and `columns` rounded up to pairs and panels. A
+//! constant right side is packed once ([`PackedRight`]). The windows of a convolution ([`Windowed`]) are
+//! packed block by block, without a matrix of all windows.
 
 use std::ops::Range;
 

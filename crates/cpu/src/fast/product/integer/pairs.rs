@@ -1,4 +1,26 @@
 //! Register tiles over pairs of steps, on each instruction set.
+//!
+//! The innermost loops of a product keep a tile of sums in registers for all steps of the inner axis (Goto
+//! and van de Geijn, *Anatomy of high-performance matrix multiplication*, 2008). A step here is a pair of
+//! steps: one instruction (`madd`) multiplies two elements of each lane and adds both products.
+//!
+//! ```text
+//! one pair of steps with AVX-512: 8 rows by 3 vectors of 16 columns
+//!   right    3 vectors of 16 pairs of 8 bits, widened to 16 bits
+//!   left     8 pairs, each repeated in all lanes of a vector
+//!   sums     24 vectors: sum += l0 * r0 + l1 * r1
+//! ```
+//!
+//! With AVX2 a tile has 4 rows by 3 vectors of 8 columns. Both tiles fit in the registers together with their
+//! operands. A tile takes `rows * vectors` multiply-adds for each pair of steps, and loads each operand once.
+//!
+//! [`Pairs`] lists the operations that differ between instruction sets. A new set implements it, and gets an
+//! arm in [`kernel`] and in [`sums`]. [`Portable`] serves all other processors with arrays.
+//!
+//! **Invariant:** all implementations give equal sums, which wrap at 32 bits; `tests.rs` compares them.
+//!
+//! **Invariant:** callers pass a power of two of rows, at most [`Kernel::rows`], and a result whose rows are
+//! whole vectors.
 
 use std::ops::Range;
 
