@@ -43,7 +43,7 @@ const BELOW_THE_FACADE: &[(&str, &[&str], &str)] = &[
     ("cli", &["rewrite"], "it shows each change of a repair, and writes annotations in pieces"),
     (
         "cli",
-        &["components", "contracts", "cpu", "runtime", "wire"],
+        &["components", "cpu", "runtime", "tensor", "wire"],
         "`run` reads and generates values, and shows them",
     ),
     ("cli", &["compiler"], "`compile --view` adds a pass that keeps the model"),
