@@ -1,4 +1,15 @@
-//! The command line.
+//! The command line: the arguments of each command, as `clap` reads them.
+//!
+//! A type here states what a user can write and nothing about its effect: `commands/NAME.rs` has the effect
+//! of the type for `NAME`. The documentation comment of a field is its `--help`. Groups that several commands
+//! share are types of their own (`SolveArgs`, `ReadArgs`, `CommonArgs`), and are flattened into them, so an
+//! option has one name and one text.
+//!
+//! A command that this build leaves out has `AbsentArgs`, which accepts any arguments: `commands/absent.rs`
+//! then names the feature that the command needs. Without it, `clap` would report an unknown command.
+//!
+//! **Invariant:** manual pages and completions are made from these types (`commands/man.rs`,
+//! `commands/completions.rs`).
 
 #[cfg(not(all(
     feature = "compile",

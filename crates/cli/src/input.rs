@@ -1,5 +1,5 @@
-//! Input files: the models and other files that the command reads are recorded, so that no output replaces one
-//! of them.
+//! Input files: the models and other files that the command reads are recorded, so that no output replaces
+//! one of them.
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};

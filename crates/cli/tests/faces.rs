@@ -1,6 +1,6 @@
-//! The faces of a check report the same problems of recorded models: the command in its formats, pages, and the function
-//! that the Python package and the C library call. `crates/python/tests/test_faces.py` and `crates/ffi/tests/faces.rs` compare
-//! these two with it.
+//! The faces of a check report the same problems of recorded models: the command in its formats, pages, and
+//! the function that the Python package and the C library call. `crates/python/tests/test_faces.py` and
+//! `crates/ffi/tests/faces.rs` compare these two with it.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

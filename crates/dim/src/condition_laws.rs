@@ -1,4 +1,18 @@
 //! The laws of conditions: every verdict is compared with brute force over a grid of bindings.
+//!
+//! [`Dims::examine`] answers for infinitely many bindings. The test draws two random expressions and a
+//! relation, and computes both sides with 128-bit integers for each binding of three symbols in a small grid
+//! ([`obeys`]):
+//!
+//! - *always* must hold at each point, *never* at none, and the listed values of a symbol must be those at
+//!   which it holds;
+//! - a counterexample must fail, with a sum no greater than that of any failing point in the grid;
+//! - an example must hold.
+//!
+//! An undecided verdict agrees with everything, so separate tests demand that certain classes of conditions
+//! are decided: windows over one symbol, joined conditions, products of quotients.
+//!
+//! A seed that fails is printed by `proptest`. The numbers of cases are for a run of some seconds.
 
 use std::cell::Cell;
 

@@ -1,13 +1,14 @@
 //! Polynomials as sorted lists of terms: the arithmetic that [`Dims`] and the constants of pools share.
 //!
-//! A polynomial is a list of [`Term`]s, each a coefficient and a *monomial*. The arithmetic needs only an order
-//! of monomials, so each arena chooses its own: [`Dims`] interns a product of atoms and uses its [`DimId`];
-//! a pool, whose ids decide digests, interns only the products of a result and multiplies lists of atoms.
+//! A polynomial is a list of [`Term`]s, each a coefficient and a *monomial*. The arithmetic needs only an
+//! order of monomials, so each arena chooses its own: [`Dims`] interns a product of atoms and uses its
+//! [`DimId`]; a pool, whose ids decide digests, interns only the products of a result and multiplies lists of
+//! atoms.
 //!
 //! **Invariant:** a list of terms is sorted by monomial, and has no duplicate monomial and no zero
 //! coefficient. So equal polynomials are equal lists. In [`Dims`] the monomial of the constant term is
-//! [`DimId::ONE`], which sorts last, and the terms of an interned sum never have the coefficient `i64::MIN`, so
-//! each can be negated.
+//! [`DimId::ONE`], which sorts last, and the terms of an interned sum never have the coefficient `i64::MIN`,
+//! so each can be negated.
 //!
 //! ```
 //! use typeloom_dim::poly::{Term, collect, merge};

@@ -1,4 +1,16 @@
 //! Programs: loaded models and artifacts, their ports, and runs.
+//!
+//! A C program loads a file without a knowledge of its form. A compiled module has a recorded interface and
+//! becomes an [`Executor`] with the embedded backend on each slot; any other file is checked as a model and
+//! becomes a [`Session`]. Both have ports with a type, and run on values, so a caller sees one kind of
+//! program.
+//!
+//! All texts that the interface returns are made when the program is loaded: a pointer to one is valid as
+//! long as its program is. A zero byte in a name, which C
+//! cannot hold, is written as `\0`.
+//!
+//! **Invariant:** no function here panics or aborts for any file or value; `abi.rs` converts each [`Error`]
+//! to a status and a message. A model with errors is refused, and the message has all of its diagnostics.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::CString;

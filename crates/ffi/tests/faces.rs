@@ -1,5 +1,5 @@
-//! The C library reports the errors of recorded models that the command reports: `crates/cli/tests/faces.rs` compares the command
-//! with the same findings.
+//! The C library reports the errors of recorded models that the command reports: `crates/cli/tests/faces.rs`
+//! compares the command with the same findings.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};

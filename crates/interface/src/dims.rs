@@ -1,7 +1,7 @@
 //! Dims as constants of a pool, and back: the only conversion between the two normal forms.
 //!
-//! [`Dims`] brings quotients and minima to a lowest form that can improve from version to version. A pool has a
-//! smaller normal form, which is part of the format of bundles and decides digests. Both expand polynomials
+//! [`Dims`] brings quotients and minima to a lowest form that can improve from version to version. A pool has
+//! a smaller normal form, which is part of the format of bundles and decides digests. Both expand polynomials
 //! ([`typeloom_dim::poly`]), so a dim is written node by node, and the pool changes nothing. A constant that
 //! was made in a pool can become simpler when it is read: `(2*N + 1)//2` is read as `N`.
 //!

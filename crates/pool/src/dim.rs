@@ -9,15 +9,16 @@
 //!
 //! # Other forms of constants
 //!
-//! The polynomials are those of [`typeloom_dim::poly`]. The forms of quotients and minima differ from those of
-//! [`typeloom_dim::Dims`] for a reason: digests are computed from the form here, and every reader of a bundle
-//! has to compute the same ones, so this form is small and its rules are part of the format
-//! (`docs/bundle-format.md`). `Dims` brings more quotients to a lowest form (`(2*n + 1)//2` is `n`) and may add
-//! rules without a new format. `typeloom-interface` converts between the two, in one module (`dims`); what
-//! `Dims` writes is in this form already.
+//! The polynomials are those of [`typeloom_dim::poly`]. The forms of quotients and minima differ from those
+//! of [`typeloom_dim::Dims`] for a reason: digests are computed from the form here, and every reader of a
+//! bundle has to compute the same ones, so this form is small and its rules are part of the format
+//! (`docs/bundle-format.md`). `Dims` brings more quotients to a lowest form (`(2*n + 1)//2` is `n`) and may
+//! add rules without a new format. `typeloom-interface` converts between the two, in one module (`dims`);
+//! what `Dims` writes is in this form already.
 //!
 //! Terms have no such normal form: [`typeloom_term::normal`] only folds known values, with the operators of
-//! Rust, because Rust compares constant expressions syntactically. The module `term` converts between the two.
+//! Rust, because Rust compares constant expressions syntactically. The module `term` converts between the
+//! two.
 //!
 //! **Invariant:** a [`Tag::DimSum`] is not a single monomial with coefficient 1; monomials are atoms or
 //! products of at least two atoms; the children of commutative nodes are sorted by id inside a pool and by
@@ -33,8 +34,8 @@ use crate::tag::{Sort, Tag};
 /// Maximum number of terms or factors of one constant expression.
 pub const MAX_TERMS: usize = 256;
 
-/// The atoms of a product, sorted by id, with repetition. The empty product is that of the integer term, which
-/// is the first term.
+/// The atoms of a product, sorted by id, with repetition. The empty product is that of the integer term,
+/// which is the first term.
 type Monomial = SmallVec<[u32; 4]>;
 type Poly = Terms<Monomial>;
 

@@ -8,8 +8,8 @@ use typeloom_ops::described::DescribeError;
 use typeloom_settings::baseline::BaselineError;
 use typeloom_settings::file::FileError;
 
-/// The reason why a file is not checked. `Display` prints what was tried, and [`source`](std::error::Error::source)
-/// the reason.
+/// The reason why a file is not checked. `Display` prints what was tried, and
+/// [`source`](std::error::Error::source) the reason.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -3,17 +3,17 @@
 //!
 //! # The question
 //!
-//! A user asks which problems a file has. The solver proves the types of a model, and a `Diagnostic` explains each
-//! contradiction. What a user sees also depends on files next to the model, on settings, and on problems that
-//! are accepted for now.
+//! A user asks which problems a file has. The solver proves the types of a model, and a `Diagnostic` explains
+//! each contradiction. What a user sees also depends on files next to the model, on settings, and on problems
+//! that are accepted for now.
 //!
 //! # The direct answer, and where it is wrong
 //!
-//! The direct answer is `typeloom::check::check(bytes)` and its diagnostics. For the model of the example below it
-//! reports `unknown-operator`, although the exporter of the model has excepted that problem in its metadata. It
-//! does not report that `bias` is stored in a file that does not exist. And the user has asked for warnings as
-//! errors. A caller that adds these steps has to find their order: an exception holds at any level, so it comes
-//! after the levels, and a baseline must not contain what an exception removes.
+//! The direct answer is `typeloom::check::check(bytes)` and its diagnostics. For the model of the example
+//! below it reports `unknown-operator`, although the exporter of the model has excepted that problem in its
+//! metadata. It does not report that `bias` is stored in a file that does not exist. And the user has asked
+//! for warnings as errors. A caller that adds these steps has to find their order: an exception holds at any
+//! level, so it comes after the levels, and a baseline must not contain what an exception removes.
 //!
 //! # The sequence
 //!
@@ -92,14 +92,14 @@
 //! | `typeloom_load_file` in C | none | no: a model with errors is not run | no: other files are not read | no |
 //!
 //! Commands and functions that need a model without errors (`run`, `describe`, `link`, `annotate`) use
-//! [`Plan::well_typed`](plan::Plan::well_typed): a level or an exception changes a report, and does not make a
-//! model usable.
+//! [`Plan::well_typed`](plan::Plan::well_typed): a level or an exception changes a report, and does not make
+//! a model usable.
 //!
 //! # Cost and limits
 //!
-//! The check takes nearly all of the time; levels and exceptions are linear in the number of problems. Nothing
-//! is printed, and no setting is read from the environment. Files are read only through [`file`](mod@file),
-//! [`settings`] and [`baselines`], and no file is written.
+//! The check takes nearly all of the time; levels and exceptions are linear in the number of problems.
+//! Nothing is printed, and no setting is read from the environment. Files are read only through
+//! [`file`](mod@file), [`settings`] and [`baselines`], and no file is written.
 
 pub mod baselines;
 pub mod check;

@@ -1,4 +1,17 @@
 //! Functions behind `typeloom.onnx`: the reference's inference and checks.
+//!
+//! The functions take and return bytes. `typeloom/onnx.py` converts between them and the messages of the
+//! package `onnx`, and raises the exceptions of that package.
+//!
+//! Three things keep a call on a model of a few nodes as short as that of the reference, whose calls take
+//! microseconds: a small model is inferred with the interpreter held ([`HELD`]), a call runs on the thread of
+//! its caller up to [`INLINE_FACTOR`] times the usual size, and a model that inference leaves unchanged is
+//! returned as the object that came in. `bench/python/infer_shapes.py` measures them.
+//!
+//! The result is the old file with spliced records, so fields that this version does not know are kept.
+//!
+//! **Invariant:** a result that differs from that of the reference is a known difference:
+//! `tests/test_onnx_differences.py` and the reference's own tests compare them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -14,10 +14,10 @@
 //! }
 //! ```
 //!
-//! it casts `id` twice. Casting `score` to `int64` looks as good at the first node, and then `a` is an integer
-//! and `weight` has to be cast as well. The choice at one node decides what is in error at others, so local
-//! choices add up to more casts than needed, or to a loss of values that another choice avoids. Here one cast
-//! is enough:
+//! it casts `id` twice. Casting `score` to `int64` looks as good at the first node, and then `a` is an
+//! integer and `weight` has to be cast as well. The choice at one node decides what is in error at others, so
+//! local choices add up to more casts than needed, or to a loss of values that another choice avoids. Here
+//! one cast is enough:
 //!
 //! ```text
 //! id_as_float = Cast <to = 1> (id)

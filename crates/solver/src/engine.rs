@@ -51,8 +51,8 @@
 //! only a complete frame can answer: which kind to assume for values that nothing decides, which types
 //! `fallback` supplies, and whether declared shapes hold ([`claims`]).
 //!
-//! The documentation of the [crate] lists the layers below. Of the modules here, `initial`, `schema`, `fallback`,
-//! [`relation`] and [`call`] are the actions of a step.
+//! The documentation of the [crate] lists the layers below. Of the modules here, `initial`, `schema`,
+//! `fallback`, [`relation`] and [`call`] are the actions of a step.
 
 pub(crate) mod call;
 mod fallback;

@@ -8,8 +8,8 @@
 //!       -> solution::Type of every value, solve_error::SolveError -> diagnostic::Diagnostic
 //! ```
 //!
-//! The modules are layers, from the bottom up: a module uses those in rows above it, and those of its own row.
-//! A test checks this (`crates/typeloom/tests/layers.rs`).
+//! The modules are layers, from the bottom up: a module uses those in rows above it, and those of its own
+//! row. A test checks this (`crates/typeloom/tests/layers.rs`).
 //!
 //! | module | contents |
 //! |---|---|

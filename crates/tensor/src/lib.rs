@@ -4,15 +4,15 @@
 //!
 //! A program that runs a model passes values whose types it learns from a file: how does it hold a tensor of
 //! bits, of 8-bit floats or of strings, when none of them has a Rust type, and how does it stop one part from
-//! reading the bytes of another type? A `Vec<f32>` for each element type would need a function for each; plain
-//! bytes would move the check to every reader.
+//! reading the bytes of another type? A `Vec<f32>` for each element type would need a function for each;
+//! plain bytes would move the check to every reader.
 //!
 //! # Idea
 //!
-//! An [`AnyTensor`](any_tensor::AnyTensor) is an element type, a shape and packed bytes that are validated once, when it is
-//! made. Reading it as a slice of a Rust type compares one tag. A [`Datum`](datum::Datum) is any value: a tensor, a
-//! sequence, an optional, a map, or a value of the other leaves of the type tree, such as a peer. The type of
-//! a value is a function of the value alone.
+//! An [`AnyTensor`](any_tensor::AnyTensor) is an element type, a shape and packed bytes that are validated
+//! once, when it is made. Reading it as a slice of a Rust type compares one tag. A [`Datum`](datum::Datum) is
+//! any value: a tensor, a sequence, an optional, a map, or a value of the other leaves of the type tree, such
+//! as a peer. The type of a value is a function of the value alone.
 //!
 //! | module | contents |
 //! |---|---|

@@ -2,8 +2,9 @@
 //!
 //! Array lengths, const generics and tensor dims are all constants: `3`, `N`, `2 * seq + 1`.
 //!
-//! Expressions are compared as they are written, as rustc compares them: `N + 1` and `1 + N` differ. Only known
-//! values are evaluated ([`ConstOp::evaluate`]), with the operators of Rust. Pools convert them to polynomials.
+//! Expressions are compared as they are written, as rustc compares them: `N + 1` and `1 + N` differ. Only
+//! known values are evaluated ([`ConstOp::evaluate`]), with the operators of Rust. Pools convert them to
+//! polynomials.
 
 use crate::arg::GenericArg;
 use crate::binder::{BoundVar, VarKind};

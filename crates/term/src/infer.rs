@@ -5,10 +5,10 @@
 //! `f` takes `&'a T` for any `T`, and is called with `&'b Vec<u8>`. Is the call well typed, and which `T` and
 //! which relation of `'a` and `'b` does it imply?
 //!
-//! Textbook unification finds `T = Vec<u8>` and would conclude `'a = 'b`. That rejects programs: a longer borrow
-//! may be passed where a shorter one is expected, so the regions are *ordered*, and variance decides in which
-//! direction. It also accepts programs that are wrong: a function for all lifetimes and a function for one
-//! lifetime unify if the binder is opened with a variable on both sides.
+//! Textbook unification finds `T = Vec<u8>` and would conclude `'a = 'b`. That rejects programs: a longer
+//! borrow may be passed where a shorter one is expected, so the regions are *ordered*, and variance decides
+//! in which direction. It also accepts programs that are wrong: a function for all lifetimes and a function
+//! for one lifetime unify if the binder is opened with a variable on both sides.
 //!
 //! # The idea
 //!

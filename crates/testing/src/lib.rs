@@ -1,5 +1,5 @@
-//! Shared by the tests of the workspace: the number of cases that a test takes, random numbers, recorded models,
-//! and the runner of the documents in `spec/` (feature `spec`).
+//! Shared by the tests of the workspace: the number of cases that a test takes, random numbers, recorded
+//! models, and the runner of the documents in `spec/` (feature `spec`).
 //!
 //! A test takes all its cases with `TYPELOOM_TESTS=all`, which `.ci/long` sets, and a part of them otherwise.
 //! A plain run is a quick check during development: a test that takes seconds with all cases takes a tenth to

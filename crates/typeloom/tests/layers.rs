@@ -1,5 +1,5 @@
-//! A crate depends only on crates above it in the code map of `ARCHITECTURE.md`, and a module of the solver only
-//! on modules above it in the documentation of the solver.
+//! A crate depends only on crates above it in the code map of `ARCHITECTURE.md`, and a module of the solver
+//! only on modules above it in the documentation of the solver.
 
 #[expect(dead_code, reason = "each test of the repository uses a part of the module")]
 #[path = "repository/files.rs"]
@@ -27,7 +27,8 @@ const FACES: &[&str] = &["cli", "io", "python"];
 const OF_FACES: &[&str] =
     &["anstream", "anyhow", "clap", "env_logger", "indicatif", "memmap2", "reqwest", "tokio", "ureq"];
 
-/// The crates that a face imports: the facade, the check of a file, and the command, which the Python package contains.
+/// The crates that a face imports: the facade, the check of a file, and the command, which the Python package
+/// contains.
 const OF_A_FACE: &[&str] = &["cli", "project", "typeloom"];
 
 /// The other crates that a face imports, with the reasons. An entry that is not needed is an error.
@@ -102,8 +103,8 @@ fn inner<'m>(manifest: &'m Manifest, all: &'m [Manifest]) -> impl Iterator<Item 
     manifest.dependencies.iter().filter_map(named).map(|other| other.folder.as_str())
 }
 
-/// The modules of a crate from the bottom up: the rows of the table in its documentation, each with the paths of
-/// its modules.
+/// The modules of a crate from the bottom up: the rows of the table in its documentation, each with the paths
+/// of its modules.
 fn module_rows(text: &str) -> Vec<Vec<String>> {
     let rows = text.lines().filter_map(|line| line.strip_prefix("//! | ")?.split_once(" | "));
     let rows = rows.filter(|(modules, _)| modules.contains('`'));
@@ -122,8 +123,8 @@ fn row_of(path: &str, rows: &[Vec<String>]) -> Option<usize> {
     rows.iter().enumerate().filter_map(|(at, row)| Some((length(row)?, at))).max().map(|(_, at)| at)
 }
 
-/// The paths of the code that start with `crate` or `super`, from the root of the crate. A list in braces gives
-/// one path for each of its items.
+/// The paths of the code that start with `crate` or `super`, from the root of the crate. A list in braces
+/// gives one path for each of its items.
 fn inner_paths(code: &str, module: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (keyword, mut base) in [("crate::", Vec::new()), ("super::", module.split("::").collect())] {

@@ -1,4 +1,17 @@
 //! `typeloom run FILE`: computes the outputs of a model on given or generated inputs.
+//!
+//! The steps: check the model as `typeloom check` does, prepare it, read the inputs that are given and
+//! generate the others, run, and print or store the outputs. A model with errors is not run.
+//!
+//! A generated input has the proven type of its port: symbols have the sizes of `--assume` or of given
+//! inputs, and otherwise a default size; numbers come from a fixed seed, so that two runs agree. A value of a
+//! type that cannot be generated is an error that names the port.
+//!
+//! `--compare` runs the same inputs in ONNX Runtime. Two results agree if they differ by no more than the
+//! least precise element type on the way to the output allows (`run/precision.rs`), or by `--tolerance`.
+//!
+//! **Invariant:** work, steps and memory are limited before anything is computed (`run/budget.rs`), from the
+//! size of the file and the options. Exit codes are those of `exit.rs`.
 
 use std::collections::HashMap;
 use std::ffi::OsString;

@@ -8,8 +8,8 @@
 //!
 //! A [`Question`] is a condition with two possible outcomes. A question about dims becomes a fact about
 //! symbols, which holds for the whole model: `k = 1` is substituted, and `k != 1` is a fact of
-//! [`typeloom_dim`]. Every other condition is a value of the main graph, which is a constant in each case. The
-//! condition of a graph that runs repeatedly differs between iterations, so it is never assumed, and the
+//! [`typeloom_dim`]. Every other condition is a value of the main graph, which is a constant in each case.
+//! The condition of a graph that runs repeatedly differs between iterations, so it is never assumed, and the
 //! outputs of such a node are joined.
 //!
 //! The truth value of an undecided comparison is a variable that maps to its question, also through

@@ -1,7 +1,7 @@
 //! Conclusions from the conditions of earlier nodes, which every successful run satisfies.
 //!
-//! From the [`KnownConditions`] a rule concludes that an extent is positive, that a case of its operator never
-//! happens, or that an extent has a simpler form.
+//! From the [`KnownConditions`] a rule concludes that an extent is positive, that a case of its operator
+//! never happens, or that an extent has a simpler form.
 
 use typeloom_dim::shape::DimVec;
 use typeloom_dim::{Condition, DimId, Dims, Domain, Relation, Verdict, symbols_of};
