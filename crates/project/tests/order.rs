@@ -66,7 +66,7 @@ fn an_exception_holds_at_any_level() {
 }
 
 #[test]
-fn a_baseline_contains_what_is_reported_and_no_more() {
+fn a_baseline_has_the_problems_that_are_reported_and_no_others() {
     fn absent(path: &Path) -> std::io::Result<Vec<u8>> {
         Err(std::io::Error::new(std::io::ErrorKind::NotFound, path.display().to_string()))
     }
