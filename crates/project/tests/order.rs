@@ -42,7 +42,7 @@ fn found(settings: Settings, file: &File) -> Findings {
 
 /// The code of each problem with its target.
 fn shown(findings: &Findings) -> Vec<(&str, Option<&str>)> {
-    let targets = findings.targets().map(|target| target.map(typeloom::targets::Target::name));
+    let targets = findings.targets().map(|target| target.map(|target| target.name()));
     findings.diagnostics().map(|it| it.code.name()).zip(targets).collect()
 }
 
@@ -66,7 +66,7 @@ fn an_exception_holds_at_any_level() {
 }
 
 #[test]
-fn a_baseline_contains_the_reported_problems_and_no_others() {
+fn a_baseline_has_the_problems_that_are_reported_and_no_others() {
     fn absent(path: &Path) -> std::io::Result<Vec<u8>> {
         Err(std::io::Error::new(std::io::ErrorKind::NotFound, path.display().to_string()))
     }

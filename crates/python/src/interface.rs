@@ -173,8 +173,9 @@ impl Interface {
             }
             None => of.exported.interface.clone(),
         };
-        let (old, new) = (part(self, new), part(new, self));
-        let comparison = compare(&old, &new, direction, identity);
+        // The notes about the new interface are the first ones, as of the command.
+        let (after, before) = (part(new, self), part(self, new));
+        let comparison = compare(&before, &after, direction, identity);
         let differences = report::interface::comparison(MAIN, &comparison);
         Ok((comparison.is_compatible(), convert::json(py, &differences.into())?, notes))
     }
