@@ -42,7 +42,7 @@ fn found(settings: Settings, file: &File) -> Findings {
 
 /// The code of each problem with its target.
 fn shown(findings: &Findings) -> Vec<(&str, Option<&str>)> {
-    let targets = findings.targets().map(|target| target.map(|target| target.name()));
+    let targets = findings.targets().map(|target| target.map(typeloom::targets::Target::name));
     findings.diagnostics().map(|it| it.code.name()).zip(targets).collect()
 }
 
