@@ -9,7 +9,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use typeloom_tensor::datum::Datum;
 use typeloom_runtime::engine::Engine;
 use typeloom_runtime::engine::session::EngineSession;
 use typeloom_runtime::options::Verify;
@@ -18,6 +17,7 @@ use typeloom_runtime::session::Session;
 use typeloom_solver::model::Options;
 use typeloom_solver::value_type::Dim;
 use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 
 use crate::compare;

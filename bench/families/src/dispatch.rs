@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::error::Error;
 
 use typeloom_compiler::compiler::Compiler;
-use typeloom_tensor::datum::Datum;
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::ops::{self, Operator};
@@ -20,6 +19,7 @@ use typeloom_runtime::executor::Executor;
 use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::Session;
 use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 
 /// A constructor of a chain with a number of nodes.
 pub type Make = fn(usize) -> Outcome<Chain>;

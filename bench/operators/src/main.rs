@@ -21,7 +21,6 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use typeloom_bench_process::memory::{peak, reset_peak};
 use typeloom_bench_process::one_line;
-use typeloom_tensor::datum::Datum;
 use typeloom_cpu::decode;
 use typeloom_onnx::messages::TensorProto;
 use typeloom_onnx::prost::Message as _;
@@ -29,6 +28,7 @@ use typeloom_onnx::prost::bytes::Bytes;
 use typeloom_runtime::options::{RunLimits, Verify};
 use typeloom_runtime::session::Session;
 use typeloom_solver::model::Options;
+use typeloom_tensor::datum::Datum;
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);

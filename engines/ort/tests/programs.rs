@@ -14,7 +14,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use libtest_mimic::{Arguments, Trial};
-use typeloom_tensor::datum::Datum;
 use typeloom_differential::choices::Choices;
 use typeloom_differential::generate::{Case, Declarations, generate};
 use typeloom_differential::laws::{Runs, examine, fits};
@@ -24,6 +23,7 @@ use typeloom_ort::Ort;
 use typeloom_runtime::engine::Engine as _;
 use typeloom_solver::model::Options;
 use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 use worker::{SERVE, Verdict, Worker, serve};
 
 /// Number of programs per run.

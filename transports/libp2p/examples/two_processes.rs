@@ -23,13 +23,13 @@ use typeloom::module::Compiler;
 use typeloom::run::host::{Durability, FileJournal, SystemClock, incarnation};
 use typeloom::types::AnyTensor;
 use typeloom::{Aggregator, Graph, Module, PeerId};
-use typeloom_tensor::address::Multiaddress;
-use typeloom_tensor::datum::Datum;
 use typeloom_contracts::model::Model;
 use typeloom_libp2p::{Identity, Libp2p, Options, address, show_address};
 use typeloom_runtime::components::Components;
 use typeloom_runtime::executor::part::Part;
 use typeloom_runtime::options::Verify;
+use typeloom_tensor::address::Multiaddress;
+use typeloom_tensor::datum::Datum;
 use typeloom_wire::endpoint::{Endpoint, EndpointConfig, EndpointParts};
 use typeloom_wire::envelope::RunId;
 

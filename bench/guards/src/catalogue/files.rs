@@ -4,8 +4,6 @@ use std::hint::black_box;
 
 use bytes::Bytes;
 use typeloom_bench_families::models;
-use typeloom_tensor::datum::Datum;
-use typeloom_tensor::peer::PeerId;
 use typeloom_link::{Connection, LinkOptions, Part, link};
 use typeloom_onnx::messages::{ModelProto, read};
 use typeloom_onnx::prost::Message as _;
@@ -17,6 +15,8 @@ use typeloom_rewrite::coerce::{Policy, repair};
 use typeloom_solver::model::Options;
 use typeloom_solver::universe::Universe;
 use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
+use typeloom_tensor::peer::PeerId;
 use typeloom_wire::envelope::{Envelope, MessageId, PortId, RunId, TypeTag};
 use typeloom_wire::limits::MessageLimits;
 

@@ -2,11 +2,11 @@
 
 use std::hint::black_box;
 
-use typeloom_tensor::datum::Datum;
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::ops::find;
 use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::datum::Datum;
 
 use super::{Family, Work, linear};
 

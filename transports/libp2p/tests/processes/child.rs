@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use typeloom::PeerId;
 use typeloom::run::host::{Durability, FileJournal, SystemClock};
-use typeloom_tensor::datum::Datum;
 use typeloom_libp2p::Identity;
+use typeloom_tensor::datum::Datum;
 use typeloom_wire::delivery::Wanted;
 use typeloom_wire::endpoint::{Endpoint, EndpointConfig, EndpointParts};
 use typeloom_wire::memory::LocalNetwork;
