@@ -1,4 +1,4 @@
-//! Errors of strict mode, each with both sides and their origins.
+//! Errors of strict mode. Messages name the parts in conflict, their origins, and the line of the author.
 
 use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::error::BuildError;
@@ -114,7 +114,7 @@ fn a_slot_bound_to_another_role() {
 }
 
 #[test]
-fn two_types_for_one_port_across_a_wire() {
+fn a_float_tensor_that_is_received_as_double_is_an_error() {
     let error = refused(
         Compiler::new(),
         Of("m", |g: &mut Graph| {
@@ -130,7 +130,7 @@ fn two_types_for_one_port_across_a_wire() {
 }
 
 #[test]
-fn an_unconstrained_input_has_help_that_would_resolve_it() {
+fn the_error_of_an_unconstrained_input_lists_ways_to_resolve_it() {
     let error = refused(
         Compiler::new().bind_index::<Flat<typeloom_tensor::any_tensor::AnyTensor>>("near"),
         Of("m", |g: &mut Graph| {
