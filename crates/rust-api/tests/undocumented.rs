@@ -1,6 +1,6 @@
 //! Comparison of items that the documentation of a crate omits: items with `#[doc(hidden)]`, and private
-//! items. Options of rustdoc add them to its JSON. They are not public, but an item that becomes hidden is not
-//! removed.
+//! items. Options of rustdoc add them to its JSON. They are not public, but an item that becomes hidden is
+//! not removed.
 //!
 //! A file in `cases` contains the cases for one list of options. A case has an old version, a new version and
 //! the expected changes. A change is a path, with an exclamation mark at its end if the change is breaking.

@@ -52,8 +52,8 @@ impl Settled {
         if body.is_unsorted {
             settled.steps.fill(false);
         }
-        // The inputs of the graph of a loop become unsettled with the loop. The nodes of the graph precede the
-        // end of the loop, so nested loops need one pass for each level.
+        // With a loop, the inputs of its graph become unsettled. The nodes of the graph precede the end of
+        // the loop, so nested loops need one pass for each level.
         while settled.propagate(body, &has_error) {}
         settled
     }
