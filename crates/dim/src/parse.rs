@@ -213,6 +213,7 @@ impl Dims {
         }
     }
 
+    /// A quotient without its denominator, if the denominator divides the numerator.
     fn lowest(&mut self, numerator: DimId, denominator: DimId) -> Quotient {
         match self.div_exact(numerator, denominator) {
             Some(whole) => Quotient::whole(whole),

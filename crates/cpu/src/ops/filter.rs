@@ -51,7 +51,7 @@ pub(crate) struct Finishing<'a> {
     pub(crate) scale: Option<&'a AnyTensor>,
     /// Bias per channel.
     pub(crate) offset: Option<&'a AnyTensor>,
-    /// Addend of the result's shape.
+    /// Addend with the shape of the result.
     pub(crate) addend: Option<&'a AnyTensor>,
     /// Clamp bounds of the results.
     pub(crate) bounds: Option<(f64, f64)>,

@@ -353,7 +353,7 @@ fn recur(call: &mut Call<'_>, cell: Cell) -> Outcome {
 fn recur_in<T: Real + Lane + Factor>(call: &mut Call<'_>, cell: Cell) -> Outcome {
     let batch_first = call.flag("layout", false)?;
     let directions = [("forward", (false, 1)), ("reverse", (true, 1)), ("bidirectional", (false, 2))];
-    let (first, directions) = call.choice("direction", &directions)?;
+    let (only_reverse, directions) = call.choice("direction", &directions)?;
     let x = if batch_first { permute(call.tensor(0)?, &[1, 0, 2])? } else { call.tensor(0)?.clone() };
     let &[steps, batches, width] = x.shape() else { return invalid("the input is not of rank 3") };
     let r = call.tensor(2)?;
@@ -417,7 +417,7 @@ fn recur_in<T: Real + Lane + Factor>(call: &mut Call<'_>, cell: Cell) -> Outcome
             activations: &activations[direction * count..][..count],
         };
         let lane = direction * batches * hidden..(direction + 1) * batches * hidden;
-        let reverse = first || direction == 1;
+        let reverse = only_reverse || direction == 1;
         net.run(&weights, data, reverse, &mut h[lane.clone()], &mut c[lane], |step, batch, state| {
             let at = ((step * directions + direction) * batches + batch) * hidden;
             y[at..at + hidden].copy_from_slice(state);

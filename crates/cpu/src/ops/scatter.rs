@@ -175,7 +175,7 @@ fn tensor_scatter(call: &mut Call<'_>) -> Outcome {
         None => vec![0; batches],
     };
     let prefix = count(&cache.shape()[1..axis]);
-    let (most, length) = (cache.shape()[axis], update.shape()[axis]);
+    let (capacity, length) = (cache.shape()[axis], update.shape()[axis]);
     let inner = count(&cache.shape()[axis + 1..]);
     check_size(&[batches, prefix, length], size_of::<usize>())?;
     let mut offsets = Vec::new();
@@ -183,12 +183,12 @@ fn tensor_scatter(call: &mut Call<'_>) -> Outcome {
         for lane in 0..prefix {
             for step in 0..length {
                 let at = start.saturating_add(step as i64);
-                let at = if circular { at.rem_euclid(most.max(1) as i64) } else { at };
+                let at = if circular { at.rem_euclid(capacity.max(1) as i64) } else { at };
                 let at = match usize::try_from(at) {
-                    Ok(at) if at < most => at,
-                    Ok(_) | Err(_) => return invalid(format!("index {at} is outside extent {most}")),
+                    Ok(at) if at < capacity => at,
+                    Ok(_) | Err(_) => return invalid(format!("index {at} is outside extent {capacity}")),
                 };
-                offsets.push((((batch * prefix) + lane) * most + at) * inner);
+                offsets.push((((batch * prefix) + lane) * capacity + at) * inner);
             }
         }
     }

@@ -24,7 +24,7 @@ const WORD: usize = size_of::<Word>();
 /// the size 32.
 type Few = [u64; WORD / size_of::<u64>()];
 
-/// Words that are counted in the budget while they are alive.
+/// Allocated words. The budget counts them until they are dropped.
 #[derive(Debug, Default)]
 pub(super) struct Words {
     list: Vec<Word>,

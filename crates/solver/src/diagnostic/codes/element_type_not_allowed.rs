@@ -23,7 +23,7 @@ fn bundle_help(op: String, port: Port) -> String {
 }
 
 impl Scope<'_, '_> {
-    /// A port has a type that the declared signature does not allow.
+    /// Diagnostic of a port whose type the declared signature does not allow.
     pub(crate) fn not_allowed(
         &mut self,
         step: StepId,
@@ -89,7 +89,7 @@ impl Scope<'_, '_> {
         }
     }
 
-    /// A rule requires other element types than the element type of a port.
+    /// Diagnostic of a port whose element type a rule does not allow.
     pub(crate) fn wrong_element(&mut self, step: StepId, port: Port, allowed: ElemSet) -> Diagnostic {
         let found = self.port_type(step, port);
         let allowed = AllowedTypes { tensor: allowed, ..AllowedTypes::default() };
