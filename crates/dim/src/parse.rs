@@ -15,7 +15,8 @@
 //! A name consists of letters, digits and `_ . : $ # @ & !`. A text that is not a well-formed expression
 //! (`batch size`, `f(x)`, `1.5*n`) is one symbol, and the text is its name. Words that only hyphens join
 //! (`batch-size`) are also one symbol, but `n-1`, `a - b` and `2*a-b` are differences. Inside an expression,
-//! such a name is written in double quotes: `2*"batch size"`. A quote in the name is doubled.
+//! a name with other characters is written in double quotes: `2*"batch size"`. A quote in the name is
+//! doubled.
 //!
 //! The text is first compiled to a postfix program. The program runs only if the whole text is well-formed,
 //! so a text that is a name creates no other dims. [`MAX_PARENTHESES`] limits the recursion.
