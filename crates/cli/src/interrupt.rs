@@ -1,12 +1,14 @@
 //! Interruption by Ctrl-C and SIGTERM.
 //!
-//! A signal ends a process at once by default, which is right as long as nothing has to be cleaned up. A
-//! command that writes a temporary file, or that reports the results before an interruption, is watched: a
-//! thread looks for a signal every [`POLL`]. It removes the temporary files and ends the process; a command
-//! that [listens](Interrupt::listen) has [`GRACE`] to end by itself before.
+//! By default, a signal ends the process at once. That is right if there is nothing to clean up. Otherwise
+//! the command calls [`watch`], which starts a thread. Every [`POLL`], the thread checks whether a signal has
+//! arrived. If so, it removes the temporary files and ends the process.
 //!
-//! A command that runs until a signal is watched too: a shell without job control starts processes in the
-//! background with SIGINT ignored, and they could be ended by SIGTERM only.
+//! A command that reports its results after a signal [listens](Interrupt::listen). It has [`GRACE`] to end by
+//! itself before the thread ends the process.
+//!
+//! A command that runs until a signal is watched too. The reason is a shell without job control: it starts
+//! background processes with SIGINT ignored, so only SIGTERM would end them.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,13 +20,13 @@ use signal_hook::flag::register;
 
 use crate::exit::Outcome;
 
-/// Time between two questions whether a signal has arrived.
+/// Time between two checks for a signal.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Time for a command that listens to end by itself.
+/// Time in which a listening command can end by itself after a signal.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Set by a signal.
+/// Whether a signal has arrived; set by the handlers.
 static SIGNAL: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
 /// Whether the command ends by itself after a signal.
@@ -33,10 +35,10 @@ static IS_LISTENING: AtomicBool = AtomicBool::new(false);
 /// The files to remove at a signal.
 static TEMPORARY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Starts the thread that looks for signals: from now on they end the process, even if it was started with
-/// signals ignored.
+/// Starts the thread that checks for signals, once. From then on, SIGINT and SIGTERM end the process, even if
+/// it was started with these signals ignored.
 ///
-/// If the system starts no thread, a signal has the effect that it had before.
+/// If the system does not start the thread, signals keep their previous effect.
 pub(crate) fn watch() {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
@@ -54,7 +56,7 @@ pub(crate) fn watch() {
         });
         if started.is_ok() {
             for number in [SIGINT, SIGTERM] {
-                // If the system accepts no handler, the signal ends the process as before.
+                // If the system does not accept the handler, the signal keeps its previous effect.
                 let _ = register(number, Arc::clone(&signal));
             }
         }
@@ -63,10 +65,10 @@ pub(crate) fn watch() {
 
 /// Removes the temporary files and ends the process.
 fn end() -> ! {
-    // The list stays locked, so that no further file is made.
+    // The list stays locked until the process ends, so no further file is created.
     let files = TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner);
     for path in &*files {
-        // A folder has the files of another program.
+        // Other programs write files into a folder, so it is removed with its contents.
         let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
     }
     signal_hook::low_level::exit(i32::from(Outcome::Interrupted.code()))
@@ -77,7 +79,8 @@ fn end() -> ! {
 pub(crate) struct Removal(PathBuf);
 
 impl Removal {
-    /// Makes a file with `make`, which returns its path. Signals wait until it is recorded.
+    /// Creates a file or folder with `make`, which returns its path, and records the path. The thread handles
+    /// a signal only after that, because both hold the lock of the list.
     pub(crate) fn of<T>(make: impl FnOnce() -> std::io::Result<(PathBuf, T)>) -> std::io::Result<(Self, T)> {
         watch();
         let mut files = TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner);
@@ -97,7 +100,7 @@ impl Drop for Removal {
     }
 }
 
-/// Listens for signals while it exists.
+/// While this value exists, the command ends by itself after a signal.
 pub(crate) struct Interrupt(());
 
 impl Interrupt {

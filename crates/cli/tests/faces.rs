@@ -1,6 +1,6 @@
-//! The faces of a check report the same problems of recorded models: the command in its formats, pages, and
-//! the function that the Python package and the C library call. `crates/python/tests/test_faces.py` and
-//! `crates/ffi/tests/faces.rs` compare these two with it.
+//! All faces of a check report the same problems. For recorded models, this test compares `typeloom check`
+//! (as JSON and as text) and the pages of `typeloom view` with [`Plan::check`]. The Python package and the C
+//! library call that function; `crates/python/tests/test_faces.py` and `crates/ffi/tests/faces.rs` test them.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -17,10 +17,10 @@ use typeloom_report::json;
 use typeloom_testing::recorded;
 use typeloom_view::scene::Scene;
 
-/// The number of models.
+/// The number of recorded models that are compared.
 const MODELS: usize = 200;
 
-/// The greatest scene of a test, in bytes.
+/// Limit of the size of a decompressed scene, in bytes.
 const MAX_SCENE: usize = 1 << 28;
 
 fn typeloom(arguments: &[&str]) -> String {
@@ -34,7 +34,7 @@ fn typeloom(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("reports are UTF-8")
 }
 
-/// Code, severity and location of each problem, as `check --format json` reports them.
+/// Code, severity and location of each problem in the list of `check --format json`.
 fn of_json(diagnostics: &Value) -> Vec<[String; 3]> {
     let list = diagnostics.as_array().expect("diagnostics are a list");
     list.iter().map(|it| ["code", "severity", "place"].map(|key| it[key].to_string())).collect()
@@ -46,7 +46,7 @@ fn scene_of(page: &str) -> Scene {
     let text = start.split_once("</script>").expect("the scene ends").0;
     let packed = STANDARD.decode(text).expect("the scene is base64");
     let bytes = miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(&packed, MAX_SCENE);
-    typeloom_view::wire::decode(&bytes.expect("the scene is a zlib stream")).expect("the scene is one")
+    typeloom_view::wire::decode(&bytes.expect("the scene is a zlib stream")).expect("a scene is decoded")
 }
 
 #[test]

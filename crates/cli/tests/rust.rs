@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// A crate with one function, without the items that rustdoc adds.
+/// The rustdoc JSON of a crate with one function of this signature, without the items that rustdoc adds.
 fn json(signature: &str) -> String {
     let function = format!(
         r#"{{"id":1,"crate_id":0,"name":"f","span":null,"visibility":"public","docs":null,"links":{{}},"attrs":[],
@@ -18,6 +18,7 @@ fn json(signature: &str) -> String {
     )
 }
 
+/// The rustdoc JSON of a crate whose function takes a `&str` with this lifetime.
 fn takes(lifetime: &str) -> String {
     let ty = format!(
         r#"{{"borrowed_ref":{{"lifetime":{lifetime},"is_mutable":false,"type":{{"primitive":"str"}}}}}}"#
@@ -55,7 +56,7 @@ impl Drop for Folder {
 }
 
 #[test]
-fn a_break_is_exit_code_1_and_a_harmless_change_is_0() {
+fn the_exit_code_is_1_for_a_breaking_change_and_0_for_other_changes() {
     let folder = Folder::new("diff");
     folder.write("any.json", &takes("null"));
     folder.write("static.json", &takes("\"'static\""));

@@ -1,16 +1,14 @@
-//! The operators of one program: those of ONNX, extended by the program's bindings, and those of its
-//! [`Registry`].
+//! The operators of one program: the operators of ONNX, extended for the program's bindings, and the
+//! operators of its [`Registry`].
 //!
-//! The data of operators on the slot of a backend are of its storage type: the rule `slot.storage` narrows
-//! them. In declared operators (those of `extension_opsets`), data are the ports whose declared bound is an
-//! abstract tensor type.
+//! A node on the slot of a backend computes on tensors of the backend's storage type, so the rule
+//! `slot.storage` narrows the *data ports* of the node to this type. Indices, conditions and shapes are not
+//! data. The data ports are:
+//! - for an ONNX operator, the ports of its first type variable that allows floats;
+//! - for a declared operator (of `extension_opsets`), the ports with an abstract tensor type as their bound.
 //!
-//! ONNX operators on the slot of a backend are extended in two ways. The rule `slot.storage` narrows their
-//! data to the storage type of the backend. If a backend stores a leaf that ONNX does not define, operators
-//! on floats accept this leaf too; the backend is responsible for computing them.
-//!
-//! *Data* are the ports of the first type variable that can be a float. Indices, conditions and shapes are
-//! not data.
+//! A backend can store a leaf type that ONNX does not define. ONNX operators on a slot that accept floats
+//! then accept this leaf too, and the backend is responsible for computing with it.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +33,7 @@ use typeloom_types::relation::{PortRef, RelationError};
 use typeloom_types::tree::TypeNode;
 use typeloom_types::tree::builtin::TYPE_TENSOR;
 
-/// The metadata key of a backend's storage type.
+/// The metadata key of a node for the id of its backend's storage type.
 const TENSOR_KEY: &str = "ai.bytesandbrains.binding.Tensor";
 
 /// An ONNX operator, extended for nodes on the slot of a backend.
@@ -81,7 +79,7 @@ impl Operators {
     }
 }
 
-/// Returns the leaves that bound backends store and ONNX does not define.
+/// Returns the element types that bound backends store, but that ONNX does not define.
 fn custom_leaves(bindings: &Bindings, universe: &Universe) -> ElemSet {
     let mut custom = ElemSet::EMPTY;
     for (_, binding) in bindings.iter() {
@@ -109,17 +107,18 @@ fn prepare(operator: Operator<'_>, custom: ElemSet) -> Prepared {
     Prepared { schema, rules, control: operator.control.copied() }
 }
 
-/// Returns a predicate for the ports of data; `None` for an operator without data.
+/// Returns a predicate for the data ports of an ONNX operator; `None` if it has none.
 pub(crate) fn data_ports(schema: &Schema) -> Option<impl Fn(Option<&Formal>) -> bool + use<>> {
     let float = schema.type_vars.iter().position(|variable| variable.allowed.tensor.contains(Elem::FLOAT))?;
     let data = FormalType::Var(u8::try_from(float).ok()?);
     Some(move |formal: Option<&Formal>| formal.is_some_and(|formal| formal.ty == data))
 }
 
-/// Narrows data to the storage type of the slot's backend.
+/// Narrows the data ports to the storage type of the slot's backend.
 ///
-/// A backend of an abstract type, such as `AnyTensor`, may compute on several element types. Inputs of the
-/// model without another source of their element type have that of the slot's other data.
+/// If the storage type is abstract, such as `AnyTensor`, the backend can compute on several element types. An
+/// input of the model may then have no source of its element type. It gets the element type of the slot's
+/// other data ports, if they have only one.
 fn slot_storage(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let Some(id) = cx.metadata(TENSOR_KEY) else { return Ok(()) };
     let Some(schema) = cx.schema() else { return Ok(()) };
@@ -145,12 +144,14 @@ fn slot_storage(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     Ok(())
 }
 
-/// Whether a port of a declared operator is for tensors that a backend stores.
+/// Whether a port with the bound `bound` is a data port of a declared operator, for a backend that stores
+/// `stored`.
 pub(crate) fn is_extension_data(bound: &TypeNode, stored: &TypeNode) -> bool {
     bound.is_abstract() && bound.is_subtype_of(&TYPE_TENSOR) && stored.is_subtype_of(bound)
 }
 
-/// Narrows the data of an extension operator to the storage type of the slot's backend, as [`slot_storage`].
+/// Narrows the data ports of a declared operator to the storage type of the slot's backend, as
+/// [`slot_storage`] does. An output of a concrete type outside of the storage type is an error.
 fn extension_storage(cx: &mut RuleCx<'_, '_>, decl: &'static AtomicOpDecl) -> Result<(), RuleError> {
     let Some(stored) = cx.metadata(TENSOR_KEY).and_then(lookup_by_id) else { return Ok(()) };
     let Some(slot) = cx.metadata(names::SLOT_ID) else { return Ok(()) };

@@ -4,26 +4,27 @@
 //! sum     = product (("+" | "-") product)*
 //! product = power (("*" | "/" | "//" | "%") power)*
 //! power   = ("+" | "-")* atom (("**" | "^") integer)?
-//! atom    = integer | name | function "(" sum ("," sum)* ")" | "(" sum ")" | "?"
+//! atom    = integer | name | quoted | function "(" sum ("," sum)* ")" | "(" sum ")" | "?"
 //! ```
 //!
-//! `//` rounds down. `/` is the true quotient, and is rounded down if an integer is needed, as exporters mean
-//! it in `floor(a/b)`, `ceil(a/b)` and a bare `a/b`. The functions are those that exporters print: `floor`,
-//! `ceil`, `ceiling`, `min`, `max`, `Mod`, `FloorDiv`, `CeilDiv`, `CleanDiv` and variants of these. `?` is an
-//! anonymous extent, a different one each time.
+//! `//` rounds down. `/` is the exact quotient: `floor(a/b)` rounds it down and `ceil(a/b)` rounds it up. The
+//! result of an expression and the arguments of `min` and `max` are integers, so an exact quotient there is
+//! rounded down. The functions are those that exporters print: `floor`, `ceil`, `ceiling`, `min`, `max`,
+//! `Mod`, `FloorDiv`, `CeilDiv`, `CleanDiv` and variants of these. Each `?` is a new anonymous extent.
 //!
-//! Letters, digits and `_ . : $ # @ & !` form a name. A text that is not a well-formed expression
-//! (`batch size`, `f(x)`, `1.5*n`) is one symbol with that text as its name. So are words that are joined by
-//! hyphens only (`batch-size`); `n-1`, `a - b` and `2*a-b` are differences. Inside an expression such a name
-//! is written in double quotes: `2*"batch size"`.
+//! A name consists of letters, digits and `_ . : $ # @ & !`. A text that is not a well-formed expression
+//! (`batch size`, `f(x)`, `1.5*n`) is one symbol, and the text is its name. Words that only hyphens join
+//! (`batch-size`) are also one symbol, but `n-1`, `a - b` and `2*a-b` are differences. Inside an expression,
+//! a name with other characters is written in double quotes: `2*"batch size"`. A quote in the name is
+//! doubled.
 //!
-//! The text is first compiled to a postfix program, and only a well-formed one is run, so a text that is a
-//! name has no side effects. [`MAX_PARENTHESES`] limits the recursion.
+//! The text is first compiled to a postfix program. The program runs only if the whole text is well-formed,
+//! so a text that is a name creates no other dims. [`MAX_PARENTHESES`] limits the recursion.
 
 use crate::arena::{Dims, MAX_DEGREE};
 use crate::id::DimId;
 
-/// Error of an expression without a dim. It can still be used as the symbol `symbol(text)`.
+/// Error of a text that has no dim. The caller can still use the text as a symbol: `dims.symbol(text)`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DimParseError {
     /// The text is empty.
@@ -54,7 +55,7 @@ impl Dims {
     /// Parses an expression or a plain name. The module documentation has the grammar.
     ///
     /// # Errors
-    /// [`DimParseError`] if the text is empty, or a well-formed expression without a dim.
+    /// [`DimParseError`] if the text is empty or too long, or a well-formed expression without a dim.
     pub fn parse(&mut self, text: &str) -> Result<DimId, DimParseError> {
         if text.is_empty() {
             return Err(DimParseError::Empty);
@@ -66,7 +67,8 @@ impl Dims {
             return Err(DimParseError::TooLong { len: text.len(), limit: MAX_LEN });
         }
         match Program::read(text) {
-            // A name with surrounding blanks, or quotes: outside an expression they belong to the name.
+            // The text is a single name with quotes, or with blanks around it. As there is no expression
+            // around it, quotes and blanks belong to the name.
             Some(Program { steps, .. })
                 if matches!(steps[..], [Step::Quoted(_)])
                     || matches!(steps[..], [Step::Name(name)] if text.trim() == name) =>
@@ -80,7 +82,8 @@ impl Dims {
 
     /// Parses a dim in a model, and records its text as the notation of equal dims.
     ///
-    /// Of two notations of one dim, the first is used. Constants and lone symbols have only one.
+    /// If a dim is declared in several notations, the first is recorded. Constants, single symbols and dims
+    /// with anonymous extents have no recorded notation.
     ///
     /// # Errors
     /// As [`Dims::parse`].
@@ -211,6 +214,7 @@ impl Dims {
         }
     }
 
+    /// A quotient without its denominator, if the denominator divides the numerator.
     fn lowest(&mut self, numerator: DimId, denominator: DimId) -> Quotient {
         match self.div_exact(numerator, denominator) {
             Some(whole) => Quotient::whole(whole),
@@ -219,7 +223,7 @@ impl Dims {
     }
 }
 
-/// A value during the computation of an expression. The denominator is not the constant zero.
+/// An intermediate value of an expression. The denominator is not the constant zero.
 #[derive(Clone, Copy)]
 struct Quotient {
     numerator: DimId,
@@ -261,18 +265,19 @@ enum Extremum {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step<'a> {
     Integer(&'a str),
-    /// The digits of a negative integer, because the least one has no positive counterpart.
+    /// The digits of a negative integer. The sign belongs to the number, because the absolute value of the
+    /// least integer does not fit into 64 bits.
     Negative(&'a str),
     Name(&'a str),
     Quoted(&'a str),
     Unknown,
     Unary(Unary),
     Binary(Binary),
-    /// Applies to this number of last values.
+    /// Replaces this number of values at the top of the stack.
     Extremum(Extremum, usize),
 }
 
-/// The step of a function; the number of arguments of an extremum is not known yet.
+/// The step of a function. For an extremum, the parser replaces the number 0 by the number of arguments.
 fn function(name: &str) -> Option<Step<'static>> {
     Some(match name {
         "floor" | "Floor" | "FloorToInt" => Step::Unary(Unary::Floor),
@@ -305,13 +310,13 @@ fn classify(word: &str) -> Option<Step<'_>> {
     (!number_like).then_some(Step::Name(word))
 }
 
-/// Whether a text is a name inside an expression without quotes.
+/// Whether a text is a name that needs no quotes inside an expression.
 pub(crate) fn is_plain_name(text: &str) -> bool {
     !text.is_empty() && word_len(text) == text.len() && matches!(classify(text), Some(Step::Name(_)))
 }
 
-/// Whether a text alone is a name: words that are joined by hyphens, where each after the first starts with a
-/// letter. `n-1` is a difference.
+/// Whether a whole text is a name: words with hyphens between them. Each word after the first starts with a
+/// letter or `_`, because `n-1` is a difference.
 fn is_lone_name(text: &str) -> bool {
     let mut words = text.split('-');
     words.next().is_some_and(is_plain_name)
@@ -328,7 +333,7 @@ struct Program<'a> {
 }
 
 impl<'a> Program<'a> {
-    /// The program of a well-formed expression.
+    /// Compiles an expression; `None` if the text is not well-formed.
     fn read(text: &'a str) -> Option<Self> {
         let mut program = Self { text, steps: Vec::new(), parentheses: 0 };
         program.sum()?;
@@ -352,7 +357,7 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// Consumes the first of the tokens that is next.
+    /// Consumes the next token if it is in the list. Earlier tokens of the list are tried first.
     fn take_any(&mut self, tokens: &[(&str, Binary)]) -> Option<Binary> {
         tokens.iter().find(|(token, _)| self.take(token)).map(|&(_, operator)| operator)
     }

@@ -9,8 +9,8 @@
 //! | `control` | branches and loops |
 //! | `recorder`, `recorded` | the state of a recording, and its result |
 //!
-//! An error does not stop the recording. It is collected with its source location, its results are poisoned
-//! values that cause no further errors, and all errors are reported together.
+//! An error does not stop the recording: it is collected with its source location. The results of the
+//! operation are *poisoned* values, which cause no further errors. All errors are reported together.
 
 pub mod control;
 pub mod operators;
@@ -135,13 +135,14 @@ impl Graph {
         ValueRef { recorder: Rc::clone(&self.recorder), scope, name: Some(name.into()), made }
     }
 
-    /// The result of an operation with an error.
+    /// Creates a poisoned value: the result of an operation with an error.
     pub(crate) fn poison(&self, made: SourceLocation) -> ValueRef {
         let scope = self.recorder.borrow().current();
         ValueRef { recorder: Rc::clone(&self.recorder), scope, name: None, made }
     }
 
-    /// Returns the name of a value that can be used in the open graph; records an error for any other.
+    /// Returns the name of a value that can be used in the innermost open graph; otherwise as
+    /// [`value::usable`].
     pub(crate) fn name_of(&self, value: &ValueRef, location: SourceLocation) -> Option<String> {
         value::usable(&self.recorder, value, location)
     }

@@ -4,8 +4,9 @@
 //! file, so the location of a result is *logical*: the node or value, with its graph and function. A line of
 //! the program that exported the model is a related, physical location.
 //!
-//! The results precede the description of the tool, so that the document is written file by file and contains
-//! only the rules that were used. A file that cannot be read is a notification of the invocation.
+//! The results precede the description of the tool. So the document can be written file by file, and the
+//! description lists only the rules of these results. A file that cannot be read is reported by a
+//! notification of the invocation.
 
 use serde_json::{Value, json};
 use typeloom_onnx::text::escape_json;
@@ -18,7 +19,7 @@ use crate::list::{Checked, Content, FileReport, ListRenderer, PathStyle, Totals}
 /// The address of the documentation.
 const DOCUMENTATION: &str = "https://docs.rs/typeloom";
 
-/// The problems of several files as one document, ending in a line break.
+/// Returns a document of the problems in several files. It ends in a line break.
 #[must_use]
 pub fn document<'d>(files: impl IntoIterator<Item = (&'d str, &'d [Diagnostic])>) -> String {
     let mut list = List::new(PathStyle::Unix);
@@ -33,7 +34,7 @@ pub fn document<'d>(files: impl IntoIterator<Item = (&'d str, &'d [Diagnostic])>
     text + &list.end(&totals)
 }
 
-/// The report of a run.
+/// A document that is written file by file.
 pub(crate) struct List {
     paths: PathStyle,
     /// The rules of the results, in the order of their first use.
@@ -112,9 +113,9 @@ impl ListRenderer for List {
     }
 }
 
-/// A value on several lines, of which all except the first are indented.
+/// Formats a value on several lines. All lines except the first are indented.
 fn indented(value: &Value, indent: &str) -> String {
-    // Line breaks in strings are escaped.
+    // Line breaks inside of strings are escaped, so they are not replaced.
     escape_json(&format!("{value:#}")).replace('\n', &format!("\n{indent}"))
 }
 
@@ -189,7 +190,7 @@ fn of_difference(file: &str, difference: &Difference, paths: PathStyle) -> Value
     })
 }
 
-/// A location in a file, with the part of the model.
+/// A SARIF location: the file, and the node or value of the model.
 fn described(file: &str, location: &Location, paths: PathStyle) -> Value {
     let mut described = json!({"physicalLocation": {"artifactLocation": {"uri": uri(file, paths)}}});
     if let Some(logical) = logical(location) {
@@ -215,7 +216,7 @@ fn logical(location: &Location) -> Option<Value> {
     Some(json!({"name": name, "fullyQualifiedName": path, "kind": kind}))
 }
 
-/// A path as a URI: relative if the path is.
+/// A path as a URI. The URI of a relative path is relative.
 fn uri(path: &str, style: PathStyle) -> String {
     let (path, has_drive) = match style {
         PathStyle::Unix => (path.to_owned(), false),
@@ -240,7 +241,7 @@ fn uri(path: &str, style: PathStyle) -> String {
                 uri.push(char::from(byte));
             }
             b':' if has_drive && at == 1 => uri.push(':'),
-            // A colon in the first segment would make it a scheme.
+            // This includes other colons: in the first segment, a colon would end the scheme of a URI.
             byte => uri.push_str(&format!("%{byte:02X}")),
         }
     }

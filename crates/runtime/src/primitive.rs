@@ -1,8 +1,9 @@
-//! Nodes as calls of the thirty primitives.
+//! Nodes as calls of the thirty primitives that every backend implements.
 //!
-//! Preparation decodes the primitive and its attributes once. Operands that ONNX passes as tensors and the
-//! contract as numbers (axes, a shape, the bounds of a slice) are read when the node runs. Operator forms
-//! outside of the primitive (`allowzero`, a non-saturating cast) are not decoded and run as graphs.
+//! [`decode`] reads the attributes of a node once, before the first run. Some inputs are tensors in ONNX but
+//! lists of integers in the method of the primitive: axes, a shape, the bounds of a slice. These are read in
+//! each run. A primitive does not support some forms of its operator, such as `Reshape` with `allowzero`.
+//! Nodes of these forms are not decoded and run as graphs.
 
 use std::borrow::Cow;
 
@@ -25,7 +26,7 @@ type Unary<B> = fn(&B, &Tensor<B>) -> Computed<B>;
 type Binary<B> = fn(&B, &Tensor<B>, &Tensor<B>) -> Computed<B>;
 type Reduction<B> = fn(&B, &Tensor<B>, Option<&[i64]>, bool) -> Computed<B>;
 
-/// Results of a primitive; most have one.
+/// Results of a primitive. Most primitives have one result.
 pub(crate) type Outputs<B> = SmallVec<[Tensor<B>; 1]>;
 
 /// A call of a primitive of a backend.
@@ -63,7 +64,8 @@ pub(crate) trait Operands<T: ToOwned + ?Sized> {
     }
 }
 
-/// Selects the call of a primitive by its form as a node; `None` for forms that have code of their own.
+/// Selects the call of a primitive by its form: the inputs and attributes of its node. Expands to `None` for
+/// forms that [`decode`] handles itself.
 macro_rules! by_form {
     ($name:ident $node:ident ([a])) => {
         Some(unary(B::$name))
@@ -81,7 +83,7 @@ macro_rules! by_form {
 
 macro_rules! decode_uniform {
     ($($(#[doc = $doc:literal])* $op:literal $name:ident $args:tt -> $out:ty = $form:tt $ports:tt;)*) => {
-        /// Decodes a primitive of which others have the form too.
+        /// Decodes a primitive with a form that `by_form` handles.
         fn decode_uniform<B: Backend<Tensor: ToOwned>>(op: &str, node: &NodeProto) -> Option<Primitive<B>> {
             match op {
                 $($op => by_form!($name node $form),)*
@@ -225,7 +227,7 @@ fn constant(node: &NodeProto) -> Option<TensorProto> {
     value.as_tensor().map(TensorProto::from)
 }
 
-/// The sizes of `parts` equal parts, the last of which can be smaller.
+/// The sizes of `parts` equal parts. If the extent is not divisible, the last parts are smaller or empty.
 fn even(shape: &[usize], axis: i64, parts: usize) -> Result<Vec<i64>, ComponentError> {
     let (Some(extent), 1..) = (position(axis, shape.len()).map(|at| shape[at]), parts) else {
         return Err(ComponentError::Inconsistent(format!("axis {axis} cannot be split in {parts} parts")));

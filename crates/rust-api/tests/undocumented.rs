@@ -1,10 +1,13 @@
-//! Items that are not documented: those with `#[doc(hidden)]`, and private ones, in JSON that contains them.
-//! They are not public, and hiding an item does not remove it.
+//! Comparison of items that the documentation of a crate omits: items with `#[doc(hidden)]`, and private
+//! items. Options of rustdoc add them to its JSON. They are not public, but an item that becomes hidden is
+//! not removed.
 //!
-//! Each list of options has a file of cases in `cases`: the old version, the new one, and the expected
-//! changes, as paths with an exclamation mark for a break. The cases of a file are the modules of one crate,
-//! because a process of rustdoc takes the same time for a crate with one case. `sample::` in an expected path
-//! is the module of the case. With `...` at the end, there may be other changes that are no breaks.
+//! A file in `cases` contains the cases for one list of options. A case has an old version, a new version and
+//! the expected changes. A change is a path, with an exclamation mark at its end if the change is breaking.
+//! `...` after the changes means that the case lists the breaking changes only.
+//!
+//! All cases of a file are modules of one crate, because rustdoc takes about as long for a crate with one
+//! case. In an expected path, `sample::` is the module of the case.
 
 use crate::cases::{Case, cases, modules};
 use crate::json;
@@ -16,13 +19,13 @@ const PRIVATE_ITEMS: &str = include_str!("cases/private_items.txt");
 /// Cases with the options that the command uses.
 const ALL_ITEMS: &str = include_str!("cases/all_items.txt");
 
-/// A crate with one of the versions of each case.
+/// The source of a crate with one version of each case: the old version for `side` 0, the new one for 1.
 fn version(cases: &[Case<'_, 3>], side: usize) -> String {
     format!("#![allow(warnings)]\n{}", modules(cases, side))
 }
 
-/// Compares the versions of all cases, documented with these options.
-fn judge(text: &str, options: &[&str]) {
+/// Checks the changes between the versions of all cases, documented with these options.
+fn check_cases(text: &str, options: &[&str]) {
     let cases = cases(text);
     let json = |source: String| json::with("sample", &source, options);
     let (old, new) = (json(version(&cases, 0)), json(version(&cases, 1)));
@@ -65,17 +68,17 @@ fn summary(changes: &[ItemChange]) -> Vec<String> {
 
 #[test]
 fn each_case_with_hidden_items_has_the_expected_changes() {
-    judge(HIDDEN_ITEMS, &["--document-hidden-items"]);
+    check_cases(HIDDEN_ITEMS, &["--document-hidden-items"]);
 }
 
 #[test]
 fn each_case_with_private_items_has_the_expected_changes() {
-    judge(PRIVATE_ITEMS, &["--document-private-items"]);
+    check_cases(PRIVATE_ITEMS, &["--document-private-items"]);
 }
 
 #[test]
 fn each_case_with_all_items_has_the_expected_changes() {
-    judge(ALL_ITEMS, &["--document-hidden-items", "--document-private-items"]);
+    check_cases(ALL_ITEMS, &["--document-hidden-items", "--document-private-items"]);
 }
 
 #[test]

@@ -2,15 +2,15 @@
 //!
 //! **Invariant:** element type, shape and bytes agree, and the bytes are canonical: the length matches the
 //! shape, booleans are 0 or 1, unused bits are zero, strings are valid UTF-8. Every constructor and
-//! deserialisation validate this and no method violates it, so two tensors are equal if and only if element
-//! type, shape and bytes are.
+//! deserialisation validate this and no method violates it. So two tensors are equal if and only if their
+//! element types, shapes and bytes are equal.
 //!
-//! The packing is that of [`Dtype`], which for fixed-width types is the packing of ONNX's `raw_data`. A
-//! tensor of `n` strings is packed as `n + 1` offsets (64-bit, little-endian, starting at 0, non-decreasing)
+//! [`Dtype`] defines the packing. For types of fixed width, it is the packing of ONNX's `raw_data`. A tensor
+//! of `n` strings is packed as `n + 1` offsets (64-bit, little-endian, starting at 0, non-decreasing)
 //! followed by the text of all strings.
 //!
-//! The bytes are aligned for their elements, so [`AnyTensor::as_slice`] is a view. They are shared between
-//! clones, and with a mapped file if they come from one, and copied on write.
+//! The bytes are aligned for their elements, so [`AnyTensor::as_slice`] is a view. Clones share the bytes,
+//! and a tensor can share the bytes of a mapped file. A write to shared bytes copies them first.
 //!
 //! This is a container: arithmetic and broadcasting are implemented by backends.
 //!
@@ -72,7 +72,7 @@ impl AnyTensor {
     /// Creates a tensor from elements in row-major order.
     ///
     /// # Errors
-    /// [`TensorError::ElementCount`] and [`TensorError::ShapeOverflow`].
+    /// [`TensorError::ElementCount`], [`TensorError::ShapeOverflow`] and [`TensorError::OverBudget`].
     pub fn from_slice<T: Element>(shape: &[usize], elements: &[T]) -> Result<Self, TensorError> {
         error::check_count(shape, elements.len())?;
         budget::admit(size_of_val(elements))?;
@@ -99,7 +99,7 @@ impl AnyTensor {
     ///
     /// # Errors
     /// [`TensorError::ByteLength`] if element type and shape require another length,
-    /// [`TensorError::ShapeOverflow`], [`TensorError::NotBool`], and for strings
+    /// [`TensorError::ShapeOverflow`], [`TensorError::NotBool`], [`TensorError::OverBudget`], and for strings
     /// [`TensorError::StringOffsets`] and [`TensorError::NotUtf8`].
     pub fn from_le_bytes(dtype: Dtype, shape: &[usize], bytes: &[u8]) -> Result<Self, TensorError> {
         check(dtype, shape, bytes)?;
@@ -111,8 +111,10 @@ impl AnyTensor {
         Ok(Self { dtype, shape: shape.into(), buffer })
     }
 
-    /// Creates a tensor that shares packed bytes until it is written to. Bytes that are not aligned for their
-    /// elements are copied, and so are elements that share a byte.
+    /// Creates a tensor that shares packed bytes until it is written to.
+    ///
+    /// Bytes are copied instead if they are not aligned for their elements, if several elements share a byte,
+    /// or if there are at most 16 bytes.
     ///
     /// # Errors
     /// As [`AnyTensor::from_le_bytes`].
@@ -125,7 +127,7 @@ impl AnyTensor {
         Ok(Self { dtype, shape: shape.into(), buffer: Buffer::view(bytes, align) })
     }
 
-    /// Creates a tensor whose packed bytes `fill` writes in place; they are zero before. Unused bits are
+    /// Creates a tensor whose packed bytes `fill` writes in place. `fill` receives zeros. Unused bits are
     /// ignored. Strings have no fixed width and are created by [`AnyTensor::from_strings`].
     ///
     /// # Errors
@@ -139,8 +141,8 @@ impl AnyTensor {
         tensor.filled(fill)
     }
 
-    /// As [`AnyTensor::from_bytes_with`], in the memory of another tensor. The contents are unspecified
-    /// before `fill` writes them, or zero if elements do not cover every bit.
+    /// As [`AnyTensor::from_bytes_with`], in the memory of another tensor. `fill` receives unspecified bytes,
+    /// or zeros for booleans, strings, and elements that share a byte.
     ///
     /// # Errors
     /// As [`AnyTensor::from_le_bytes`].
@@ -158,11 +160,11 @@ impl AnyTensor {
         Ok(tensor)
     }
 
-    /// Creates a tensor whose elements `fill` writes in place, in the memory of another tensor. The elements
-    /// are unspecified before.
+    /// Creates a tensor whose elements `fill` writes in place, in the memory of another tensor. `fill`
+    /// receives unspecified elements.
     ///
     /// # Errors
-    /// [`TensorError::ShapeOverflow`].
+    /// [`TensorError::ShapeOverflow`], and for booleans [`TensorError::OverBudget`].
     pub fn from_elements_with<T: Element>(
         shape: &[usize],
         memory: Memory,
@@ -177,14 +179,15 @@ impl AnyTensor {
         Ok(tensor)
     }
 
-    /// The tensor's memory for reuse; `None` if it is shared or too small to be worth reusing.
+    /// The tensor's memory for reuse; `None` if it is shared, belongs to another owner, or has at most 16
+    /// bytes.
     #[must_use]
     pub fn into_memory(self) -> Option<Memory> {
         self.buffer.into_memory()
     }
 
-    /// Returns the tensor's memory to `home` when the last tensor that shares it is dropped. Without effect
-    /// if the memory is shared now, belongs to another owner, or has at most 16 bytes.
+    /// Returns the tensor's memory to `home` when the last tensor that shares it is dropped. This call has no
+    /// effect if the memory is already shared, belongs to another owner, or has at most 16 bytes.
     pub fn return_to(&mut self, home: &Arc<Returned>) {
         self.buffer.return_to(home);
     }
@@ -195,7 +198,7 @@ impl AnyTensor {
         self.buffer.is_shared()
     }
 
-    /// Size of a tensor in bytes; for strings, size of the offsets.
+    /// Size of a tensor in bytes; for strings, the size of the offsets without the text.
     ///
     /// # Errors
     /// [`TensorError::ShapeOverflow`].
@@ -328,7 +331,7 @@ impl AnyTensor {
 /// Reason why a typed view of a matching element type cannot fail.
 const VIEWABLE: &str = "length, alignment and bit patterns hold for every tensor";
 
-/// Size in bytes of the elements of a shape; for strings, size of the offsets.
+/// Size in bytes of `count` elements; for strings, the size of the offsets without the text.
 fn packed_len(dtype: Dtype, shape: &[usize], count: usize) -> Result<usize, TensorError> {
     let length = if dtype == Dtype::String { strings::offsets_len(count) } else { dtype.packed_len(count) };
     length
@@ -336,7 +339,7 @@ fn packed_len(dtype: Dtype, shape: &[usize], count: usize) -> Result<usize, Tens
         .ok_or_else(|| TensorError::ShapeOverflow { shape: shape.into() })
 }
 
-/// Size in bits of elements that share bytes with others.
+/// Size of an element in bits, if several elements share a byte.
 fn partial_bits(dtype: Dtype) -> Option<u32> {
     dtype.size_bits().filter(|bits| bits % 8 != 0)
 }
@@ -356,7 +359,7 @@ fn check(dtype: Dtype, shape: &[usize], bytes: &[u8]) -> Result<(), TensorError>
 }
 
 fn check_bools(bytes: &[u8]) -> Result<(), TensorError> {
-    // A loop without an exit vectorises.
+    // The compiler vectorises a loop without an early exit.
     if bytes.iter().fold(0, |all, byte| all | byte) <= 1 {
         return Ok(());
     }

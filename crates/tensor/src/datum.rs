@@ -4,8 +4,8 @@
 //! components, and payload of messages between peers. ONNX operators use tensors, sequences, optionals
 //! and maps only; the other variants occur in modules.
 //!
-//! **Invariant:** the type of a datum is a function of the datum alone; see [`Datum::type_node`] and
-//! [`Datum::describe`].
+//! **Invariant:** the type of a datum depends only on the datum, not on the context; see
+//! [`Datum::type_node`] and [`Datum::describe`].
 
 use std::fmt;
 
@@ -132,7 +132,7 @@ impl Datum {
         })
     }
 
-    /// Displays the type of the value in the notation of models: `float[2, 3]`.
+    /// Returns the type of the value for messages, tensor types in the notation of models: `float[2, 3]`.
     #[must_use]
     pub fn describe(&self) -> String {
         match self {
@@ -166,7 +166,7 @@ impl Datum {
     }
 }
 
-/// A tensor with its first elements: `f32[2] [1.0, 2.0]`; other values as `Debug` prints them.
+/// Prints a tensor with its first elements: `f32[2] [1.0, 2.0]`. Prints other values as `Debug` does.
 impl fmt::Display for Datum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -182,7 +182,7 @@ impl From<AnyTensor> for Datum {
     }
 }
 
-/// Displays the type of a tensor; rank 0 has no brackets.
+/// Returns the type of a tensor in the notation of models. A tensor of rank 0 has no brackets.
 fn describe_tensor(dtype: Dtype, shape: &[usize]) -> String {
     let name = dtype.onnx_name();
     if shape.is_empty() {

@@ -1,7 +1,8 @@
 //! Type families: storage of terms.
 //!
-//! A family is a value that builds nodes; a handle gives access to the content without the family. Knowledge
-//! about names is not part of a family but of [`Program`](crate::program::Program).
+//! A family is a value that builds nodes. Building a node returns a handle, which gives access to the content
+//! without the family. Declarations of names are not part of a family but of
+//! [`Program`](crate::program::Program).
 //!
 //! | | [`boxed::Boxed`] | [`interned::Interned`] |
 //! |---|---|---|
@@ -11,11 +12,11 @@
 //! | folds | cache nodes that have several handles | cache every node |
 //! | order | none: it would compare whole terms | none: addresses differ from run to run |
 //!
-//! A term is `Copy` and `Ord` if the handles of its family are. A family can also be a view of foreign types
-//! that maps them when they are looked at; `tests/foreign_family.rs` of the crate `rust-api` does so for the
-//! types of rustdoc.
+//! A term is `Copy` and `Ord` if the handles of its family are. A family can also be a view of foreign types,
+//! and convert a type only when its content is requested. `tests/foreign_family.rs` of the crate `rust-api`
+//! does so for the types of rustdoc.
 //!
-//! Example of [`TypeFamily`], a family that leaks its nodes: handles are `Copy` and can be sent to other
+//! Example of [`TypeFamily`]: a family that leaks its nodes. Its handles are `Copy` and can be sent to other
 //! threads. Equality compares node by node; [`boxed`] shows how to avoid that for shared nodes.
 //!
 //! ```
@@ -64,7 +65,7 @@
 //!
 //!     fn intern_ty(&self, data: TyData<'_, Self>) -> Result<LeakedTy, TermError> {
 //!         let meta = data.meta()?;
-//!         // A view borrows its lists from the caller; a family stores them.
+//!         // The lists of `data` are borrowed from the caller, so the family copies them.
 //!         let data = match data {
 //!             TyData::Apply(ApplicationTy { name, args }) => {
 //!                 TyData::Apply(ApplicationTy { name, args: keep(args) })
@@ -137,7 +138,7 @@ pub trait Node: Clone + Eq + Hash {
     /// Identity of the node, valid as long as a handle exists.
     fn address(&self) -> usize;
 
-    /// Whether other handles of the node may exist, so that a traversal may visit it again.
+    /// Whether the node may have other handles. If so, a traversal can visit the node again.
     fn is_shared(&self) -> bool {
         true
     }
@@ -165,7 +166,7 @@ pub trait TypeFamily: Clone + Eq + Hash + Debug + Sized {
     /// Whether equal terms are always the same node.
     const IDENTITY: bool;
 
-    /// Stores a type. Computes `data.meta()` for new nodes only.
+    /// Stores a type. For a node that is stored already, `data.meta()` need not be computed.
     fn intern_ty(&self, data: TyData<'_, Self>) -> Result<Self::InternedTy, TermError>;
     /// Stores a constant.
     fn intern_const(&self, data: ConstData<'_, Self>) -> Result<Self::InternedConst, TermError>;

@@ -1,13 +1,12 @@
 //! Published calls: code from the documents of the three proposals that this crate implements.
 //!
-//! Such code compiles after one line, `use typeloom as bb;`. All published names are at the root of the crate
-//! as well as in the module of their task, which documents them. The examples are the published calls,
-//! unchanged.
+//! Such code compiles after one line: `use typeloom as bb;`. Each published name is at the root of the crate,
+//! and also in the module of its task, which documents it. The examples are the published calls, unchanged.
 //!
 //! # Messages
 //!
-//! A text of a message is a [`Text`](crate::onnx::Text): strings convert into it, and `as_str` reads it.
-//! Absent and empty texts are distinct in a file and equal to readers.
+//! Text fields of messages have the type [`Text`](crate::onnx::Text). Strings convert into it, and `as_str`
+//! reads it. A file distinguishes an absent text from an empty one, but `as_str` returns `""` for both.
 //!
 //! ```
 //! use typeloom as bb;
@@ -22,8 +21,8 @@
 //!
 //! # Solver
 //!
-//! `from_graph` fails for a malformed graph: a value that is defined twice, nodes that wait for each other,
-//! graphs that are nested too deep. `type_of` returns the static of the node.
+//! `from_graph` fails for a malformed graph: if a value is defined twice, if nodes form a cycle, or if graphs
+//! are nested too deep. `type_of` returns a reference to the static of the type node.
 //!
 //! ```
 //! use typeloom as bb;
@@ -93,9 +92,9 @@
 //!
 //! # Custom relations
 //!
-//! A rule that only reads and a rule that narrows ports have one type: a rule borrows its context as shared,
-//! and the context records what narrows. (Rust has no conversion between functions of `&T` and of `&mut T`,
-//! so one field could not take both.)
+//! Rules that narrow ports and rules that only read have the same function type: both borrow the context as
+//! shared, and the context has interior mutability. (Rust does not convert between functions of `&T` and of
+//! `&mut T`, so one field could not accept both.)
 //!
 //! ```
 //! use typeloom as bb;
@@ -131,7 +130,7 @@
 //!
 //! # Registered nodes
 //!
-//! Several crates can submit a node with the same content, which is one node.
+//! Several crates can submit a node with the same content. The lattice then contains one node.
 //!
 //! ```standalone_crate
 //! use typeloom as bb;
@@ -152,8 +151,8 @@
 //! assert!(bb::Lattice::get().is_subtype("tensor.bf16", &bb::TYPE_TENSOR));
 //! ```
 //!
-//! A different node with the same id is an error. `Lattice::get` panics with its message, `Lattice::try_get`
-//! returns it.
+//! Two nodes with the same id and different contents are an error. `Lattice::get` panics with its message,
+//! `Lattice::try_get` returns it.
 //!
 //! ```standalone_crate
 //! use typeloom as bb;
@@ -226,7 +225,8 @@
 //!
 //! # Descriptors
 //!
-//! Each description comes with its digest. `reconstruct` computes the digests again and rejects a wrong one.
+//! `describe_transitive` returns each description with its digest. `reconstruct` computes the digests again
+//! and rejects a wrong digest.
 //!
 //! ```
 //! use typeloom as bb;

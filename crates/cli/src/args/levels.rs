@@ -4,14 +4,14 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 use typeloom_settings::effective::Sourced;
 use typeloom_settings::levels::{Level, Rule, Selector};
 
-/// The severities that a command line chooses, in its order.
+/// The severity rules of a command line, in the order of its options.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LevelArgs {
     pub(crate) rules: Vec<Rule>,
 }
 
 impl LevelArgs {
-    /// The severities as settings.
+    /// The rules as settings with the command line as their source.
     pub(crate) fn settings(&self) -> Vec<Sourced<Rule>> {
         self.rules.iter().cloned().map(Sourced::of_command_line).collect()
     }

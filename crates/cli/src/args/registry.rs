@@ -157,7 +157,7 @@ pub(crate) struct SetArgs {
     pub(crate) removed: Vec<Alias>,
 }
 
-/// `ALIAS=VERSION`
+/// Parses `ALIAS=VERSION`.
 fn assignment(text: &str) -> Result<(Alias, Selector), String> {
     let (alias, selector) = text.split_once('=').ok_or("an alias is set with ALIAS=VERSION")?;
     let alias = alias.parse().map_err(|error: typeloom_registry::names::NameError| error.to_string())?;

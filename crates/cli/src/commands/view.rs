@@ -1,5 +1,5 @@
-//! `typeloom view FILE`: the graph of a model as a page for browsers. A model with problems has a page, with
-//! the problems marked. `typeloom view FILE NEW` shows both models and the changes.
+//! `typeloom view FILE`: the graph of a model as a page for browsers. If the model has problems, the page
+//! marks them. `typeloom view FILE NEW` shows both models and the changes.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -56,7 +56,10 @@ pub(crate) fn run(args: &ViewArgs) -> anyhow::Result<Outcome> {
     Ok(drawn.outcome)
 }
 
-/// The file of the page.
+/// The destination of the page or image.
+///
+/// Without `--output`, the page of a model file is written to the current folder (`m.html` for `m.onnx`). It
+/// replaces only a page of this command there. All other output goes to standard output.
 fn target(args: &ViewArgs, source: &Source) -> anyhow::Result<Target> {
     let Some(path) = source.path().filter(|_| args.output.is_none() && !args.svg) else {
         let target = Target::output(args.output.as_deref().unwrap_or("-"))?;
@@ -73,7 +76,7 @@ fn target(args: &ViewArgs, source: &Source) -> anyhow::Result<Target> {
     Target::output(&name.display().to_string())
 }
 
-/// Whether a file is a page of this command.
+/// Whether this command wrote the page in a file.
 fn is_page(path: &Path) -> bool {
     let mut start = Vec::new();
     let read = File::open(path).and_then(|file| file.take(4096).read_to_end(&mut start));
@@ -137,7 +140,8 @@ impl serve::Source for Watched<'_> {
         if version == self.version {
             return None;
         }
-        // A file that is being written is read again with its next version.
+        // The version changes even if the model cannot be read: the file may be incomplete, and is read again
+        // after the next write.
         self.version = version;
         match scenes::of(self.solve, self.source) {
             Ok(Ok(drawn)) => Some(self.page(&drawn)),
@@ -153,7 +157,7 @@ impl serve::Source for Watched<'_> {
     }
 }
 
-/// A number that changes when the file does; 0 if there is none.
+/// A number that changes when the file changes; 0 if the file cannot be accessed.
 fn version(path: &Path) -> u64 {
     let Ok(meta) = path.metadata() else { return 0 };
     let time = meta.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();

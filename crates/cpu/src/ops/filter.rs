@@ -1,4 +1,4 @@
-//! Prepared convolution weights and their application.
+//! Convolutions with weights that are packed in advance.
 //!
 //! If windows reach past the input, it is first copied with a border of zeros. Most convolutions are matrix
 //! products, see [`convolution`](crate::fast::convolution). Depthwise convolutions are not, see
@@ -51,7 +51,7 @@ pub(crate) struct Finishing<'a> {
     pub(crate) scale: Option<&'a AnyTensor>,
     /// Bias per channel.
     pub(crate) offset: Option<&'a AnyTensor>,
-    /// Addend of the result's shape.
+    /// Addend with the shape of the result.
     pub(crate) addend: Option<&'a AnyTensor>,
     /// Clamp bounds of the results.
     pub(crate) bounds: Option<(f64, f64)>,
@@ -61,7 +61,7 @@ impl Finishing<'_> {
     pub(crate) const NONE: Self = Self { scale: None, offset: None, addend: None, bounds: None };
 }
 
-/// Memory that a kernel needs for each group, at least.
+/// Lower bound of the memory that a kernel needs for each group, in bytes.
 const GROUP_BYTES: usize = 64;
 
 /// Number of groups, validated against the channel counts.
@@ -72,7 +72,7 @@ pub(crate) fn groups(
 ) -> Result<usize, KernelErrorKind> {
     let group = attributes.int("group")?.unwrap_or(1);
     match usize::try_from(group) {
-        // Any number divides zero channels.
+        // Every number divides zero channels, so the number of groups has an upper bound too.
         Ok(group)
             if (1..=channels.max(outputs).max(1)).contains(&group)
                 && channels.is_multiple_of(group)
@@ -85,7 +85,7 @@ pub(crate) fn groups(
     }
 }
 
-/// Kernel shape: that of the weights, which the attribute must match.
+/// Kernel shape: the extents of the weights after the two channel axes. The attribute must equal it.
 pub(super) fn kernel_shape(
     attributes: &Attributes,
     weights: &[usize],
@@ -148,7 +148,10 @@ impl Filter {
         self.geometry(call, x).map(|(_, shape)| shape)
     }
 
-    /// Windows over an input of the element type of the weights, and the shape of the result.
+    /// Windows over an input, and the shape of the result. Requests the work of the convolution.
+    ///
+    /// # Errors
+    /// If the input does not fit the weights in shape or element type, or the work exceeds its limit.
     pub(crate) fn windows(
         &self,
         call: &Call<'_>,
@@ -167,11 +170,11 @@ impl Filter {
         !matches!(self.weights, Weights::Planes(_))
     }
 
-    /// Computes convolutions of one element type, and concatenates their results along the channels to this
-    /// shape.
+    /// Computes convolutions of one element type, and concatenates their results along the channels. `shape`
+    /// is the shape of the concatenation.
     ///
     /// # Errors
-    /// With the index of the convolution that failed, or with their number if the result is too large.
+    /// The index of the convolution that failed; `parts.len()` if the concatenation failed.
     pub(crate) fn apply_all(
         parts: &[Convolved<'_>],
         shape: &[usize],
@@ -205,7 +208,7 @@ impl Filter {
     }
 }
 
-/// Windows of weights of a shape over an input, and the shape of the result.
+/// Windows over an input for weights of the shape `weights`, and the shape of the result.
 pub(crate) fn geometry(
     call: &Call<'_>,
     x: &AnyTensor,
@@ -264,7 +267,7 @@ impl Framed<'_> {
         Ok(self.tensor.as_slice::<T>()?)
     }
 
-    /// Keeps the memory of a copy for later tensors.
+    /// If the input was copied, keeps the memory of the copy for later tensors.
     pub(crate) fn recycle(self) {
         if let Cow::Owned(tensor) = self.tensor {
             memory::recycle_tensor(tensor);
@@ -272,7 +275,10 @@ impl Framed<'_> {
     }
 }
 
-/// The input, zero-padded if windows reach past it, followed by `slack` extra elements.
+/// The input, or a copy if windows reach past it or `slack` is not 0.
+///
+/// The planes of a copy have the extents that the windows cover, and are zero outside of the input. After the
+/// last plane, the copy has `slack` more zeros.
 pub(crate) fn framed<'a, T: Number>(
     windows: &Windows,
     x: &'a AnyTensor,
@@ -290,8 +296,8 @@ pub(crate) fn framed<'a, T: Number>(
     let (plane, larger) = (count(&windows.input), count(&reach));
     let tensor = build_over::<T>(&[count(&shape) + slack], |out| {
         let whole = out.len() - slack;
-        let (out, behind) = out.split_at_mut(whole);
-        behind.fill(T::ZERO);
+        let (out, after) = out.split_at_mut(whole);
+        after.fill(T::ZERO);
         if plane == 0 || larger == 0 {
             out.fill(T::ZERO);
             return;

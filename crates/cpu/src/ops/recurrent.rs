@@ -1,8 +1,9 @@
 //! Recurrent networks: `RNN`, `GRU` and `LSTM`.
 //!
-//! One loop serves all three operators. It iterates over the steps of each direction and computes the input
-//! and recurrent gates as matrix products: that of the inputs for all steps at once, that of the state with
-//! weights that are packed before the first step. The cell type computes the next state from the gates.
+//! One loop computes all three operators. For each direction, one matrix product multiplies the inputs of all
+//! steps with the input weights. Then each step multiplies the state with the recurrent weights, and computes
+//! the next state from the sums of both products. The recurrent weights are packed before the first step, if
+//! they are used often enough.
 
 use typeloom_tensor::any_tensor::AnyTensor;
 
@@ -46,7 +47,7 @@ impl Cell {
     }
 }
 
-/// Activations with loops of their own.
+/// Selects the loop of an activation: sigmoid and tanh have their own loops.
 #[derive(Clone, Copy)]
 enum Kind {
     Sigmoid,
@@ -94,7 +95,8 @@ impl Activation {
 
     #[inline(always)]
     fn apply<T: Real>(self, values: &mut [T]) {
-        // Loops, because `for_each` would be compiled without the instructions of the caller.
+        // These are loops, because the closure of `for_each` would be compiled without the vector
+        // instructions that the caller enables.
         match self.kind {
             Kind::Sigmoid => {
                 for x in values {
@@ -138,7 +140,7 @@ struct Weights<'a, T> {
     activations: &'a [Activation],
 }
 
-/// A matrix that states are multiplied with: columns, and these packed if they are used often.
+/// A matrix with which states are multiplied. The columns are also packed, if they are used often enough.
 struct Recurrent<'a, T> {
     columns: &'a [T],
     packed: Option<Panels<T>>,
@@ -243,7 +245,8 @@ impl Net {
         for row in gates.chunks_exact_mut(rows.max(1)) {
             row.iter_mut().zip(&weights.bias_input).for_each(|(gate, bias)| *gate += *bias);
         }
-        // The candidate of a GRU depends on the state after the reset, if that comes first.
+        // Unless `linear_before_reset` is set, a GRU multiplies the state with the candidate's weights after
+        // the reset: `later` contains these weights, `now` the weights of the first two gates.
         let early = if self.cell == Cell::Gru && !self.before_reset { 2 * n } else { rows };
         let (now, later) = weights.state.split_at(early * n);
         let (now, later) = (Recurrent::of(now, n, tokens), Recurrent::of(later, n, tokens));
@@ -350,7 +353,7 @@ fn recur(call: &mut Call<'_>, cell: Cell) -> Outcome {
 fn recur_in<T: Real + Lane + Factor>(call: &mut Call<'_>, cell: Cell) -> Outcome {
     let batch_first = call.flag("layout", false)?;
     let directions = [("forward", (false, 1)), ("reverse", (true, 1)), ("bidirectional", (false, 2))];
-    let (first, directions) = call.choice("direction", &directions)?;
+    let (only_reverse, directions) = call.choice("direction", &directions)?;
     let x = if batch_first { permute(call.tensor(0)?, &[1, 0, 2])? } else { call.tensor(0)?.clone() };
     let &[steps, batches, width] = x.shape() else { return invalid("the input is not of rank 3") };
     let r = call.tensor(2)?;
@@ -393,7 +396,7 @@ fn recur_in<T: Real + Lane + Factor>(call: &mut Call<'_>, cell: Cell) -> Outcome
     let mut c = if cell == Cell::Lstm { state(6)? } else { vec![T::ZERO; h.len()] };
     let activations = activations(call, cell, directions)?;
     work::spend_products(x.dtype(), &[directions, steps, batches, rows, width.saturating_add(hidden)])?;
-    // The sums of the gates, and the activations of an element.
+    // For each element of the gates: its sums and its activation.
     work::spend_each(&[directions, steps, batches, rows, 8])?;
     check_size(&[steps, batches, rows], size_of::<T>())?;
     check_size(&[steps, directions, batches, hidden], size_of::<T>())?;
@@ -414,7 +417,7 @@ fn recur_in<T: Real + Lane + Factor>(call: &mut Call<'_>, cell: Cell) -> Outcome
             activations: &activations[direction * count..][..count],
         };
         let lane = direction * batches * hidden..(direction + 1) * batches * hidden;
-        let reverse = first || direction == 1;
+        let reverse = only_reverse || direction == 1;
         net.run(&weights, data, reverse, &mut h[lane.clone()], &mut c[lane], |step, batch, state| {
             let at = ((step * directions + direction) * batches + batch) * hidden;
             y[at..at + hidden].copy_from_slice(state);

@@ -18,7 +18,7 @@ pub(super) const OPERATORS: &[Operator] = &[
     native("TensorScatter", tensor_scatter),
 ];
 
-/// Combination of an update with the existing element.
+/// The operation that combines an update with the existing element.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Combine {
     Replace,
@@ -66,12 +66,12 @@ fn write(
             }
         };
     }
-    let half = data.dtype();
-    if is_half(half) {
+    let dtype = data.dtype();
+    if is_half(dtype) {
         let wide = write(&widen(data.clone())?, &widen(updates.clone())?, offsets, inner, combine)?;
-        return narrow(wide, half);
+        return narrow(wide, dtype);
     }
-    if half == Dtype::Bool {
+    if dtype == Dtype::Bool {
         let bytes = |tensor: &AnyTensor| super::cast::convert(tensor, Dtype::U8);
         let written = write(&bytes(data)?, &bytes(updates)?, offsets, inner, combine)?;
         return super::cast::convert(&written, Dtype::Bool);
@@ -98,7 +98,8 @@ fn write(
     Ok(result)
 }
 
-/// A copy of `data` with runs of `inner` elements of `N` bytes replaced by those of `updates`.
+/// A copy of `data` in which runs of `inner` consecutive elements of `updates` replace the elements at the
+/// given offsets. An element has `N` bytes.
 fn replaced<const N: usize>(
     data: &AnyTensor,
     updates: &AnyTensor,
@@ -152,7 +153,7 @@ fn scatter_nd(call: &mut Call<'_>) -> Outcome {
     one(write(data, updates, &offsets, inner, call.choice("reduction", &REDUCTIONS)?)?)
 }
 
-/// Writes an update into a cache along one axis, at a separate start index per batch.
+/// Writes an update into a cache along one axis. Each batch has its own start index.
 fn tensor_scatter(call: &mut Call<'_>) -> Outcome {
     let (cache, update) = (call.tensor(0)?, call.tensor(1)?);
     let axis = axis(call.int("axis", -2)?, cache.rank())?;
@@ -174,7 +175,7 @@ fn tensor_scatter(call: &mut Call<'_>) -> Outcome {
         None => vec![0; batches],
     };
     let prefix = count(&cache.shape()[1..axis]);
-    let (most, length) = (cache.shape()[axis], update.shape()[axis]);
+    let (capacity, length) = (cache.shape()[axis], update.shape()[axis]);
     let inner = count(&cache.shape()[axis + 1..]);
     check_size(&[batches, prefix, length], size_of::<usize>())?;
     let mut offsets = Vec::new();
@@ -182,12 +183,12 @@ fn tensor_scatter(call: &mut Call<'_>) -> Outcome {
         for lane in 0..prefix {
             for step in 0..length {
                 let at = start.saturating_add(step as i64);
-                let at = if circular { at.rem_euclid(most.max(1) as i64) } else { at };
+                let at = if circular { at.rem_euclid(capacity.max(1) as i64) } else { at };
                 let at = match usize::try_from(at) {
-                    Ok(at) if at < most => at,
-                    Ok(_) | Err(_) => return invalid(format!("index {at} is outside extent {most}")),
+                    Ok(at) if at < capacity => at,
+                    Ok(_) | Err(_) => return invalid(format!("index {at} is outside extent {capacity}")),
                 };
-                offsets.push((((batch * prefix) + lane) * most + at) * inner);
+                offsets.push((((batch * prefix) + lane) * capacity + at) * inner);
             }
         }
     }

@@ -1,13 +1,13 @@
 //! Every operator of ONNX's default domain as a method.
 //!
-//! [`OperatorMethods`] takes all inputs as arguments. A [`Graph`] implements it, and so does the placeholder
-//! of a backend, whose nodes run on its slot. Operators whose first input is a single value are also methods
-//! of [`ValueRef`]: `x.conv(&w, None, ConvAttrs { group: Some(2), ..Default::default() })`. The structures
-//! are in [`attributes`].
+//! The methods of [`OperatorMethods`] take all inputs as arguments. [`Graph`] implements this trait. The
+//! placeholder of a backend implements it too, and its methods record nodes that run on the slot of the
+//! backend. Operators whose first input is a single value are also methods of [`ValueRef`]:
+//! `x.conv(&w, None, ConvAttrs { group: Some(2), ..Default::default() })`.
 //!
-//! Arguments are the inputs (an optional one as an `Option`, a variadic one as a slice), then the required
-//! attributes, then a structure of the optional attributes. Methods return the required outputs; `.._all`
-//! returns the optional ones too.
+//! The arguments are the inputs, then the required attributes, then a structure of the optional attributes
+//! (see [`attributes`]). An optional input is an `Option`, a variadic input is a slice. A method returns the
+//! required outputs; a method with the suffix `_all` returns the optional outputs too.
 //!
 //! **Invariant:** the list in `table` is generated from the operator table. A test fails if they differ, and
 //! rewrites it under `TYPELOOM_BLESS=1`. Operators with nested graphs are in
@@ -53,7 +53,7 @@ impl<'v> From<&'v [&'v ValueRef]> for Input<'v> {
 
 /// The return type of an operator method.
 pub trait FromOutputs {
-    /// Converts the outputs of a node, whose number is that of the method.
+    /// Converts the outputs of a node. Their number is the number of outputs of the method.
     fn from_outputs(values: Vec<ValueRef>) -> Self;
 }
 
@@ -108,7 +108,8 @@ pub(crate) fn record(
     names.into_iter().map(|name| graph.value(name, location)).collect()
 }
 
-/// Inserts empty names for missing optional inputs, except at the end.
+/// The input names of a node: an omitted optional input has an empty name, and empty names at the end are
+/// dropped.
 fn with_gaps(inputs: &[Input<'_>], names: Vec<String>) -> Vec<String> {
     let mut names = names.into_iter();
     let mut all = Vec::with_capacity(inputs.len());

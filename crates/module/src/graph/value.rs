@@ -15,7 +15,7 @@ use crate::location::SourceLocation;
 pub struct ValueRef {
     pub(crate) recorder: Rc<RefCell<Recorder>>,
     pub(crate) scope: ScopeId,
-    /// `None` for the result of an operation with an error.
+    /// `None` for a poisoned value: the result of an operation with an error.
     pub(crate) name: Option<Rc<str>>,
     pub(crate) made: SourceLocation,
 }
@@ -37,20 +37,21 @@ impl ValueRef {
         self
     }
 
-    /// The name of the value in the graph; `None` for the result of an operation with an error.
+    /// The name of the value in the graph; `None` for a poisoned value, the result of an operation with an
+    /// error.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// The graph that the value belongs to.
+    /// A handle of the recording that the value belongs to.
     pub(crate) fn graph(&self) -> Graph {
         Graph { recorder: Rc::clone(&self.recorder) }
     }
 }
 
-/// Returns the name of a value that can be used in the innermost open graph of a recorder; records an error
-/// for any other.
+/// Returns the name of a value that can be used in the innermost open graph of a recorder. Returns `None` for
+/// a poisoned value. Records an error and returns `None` for a value of another recorder or a closed graph.
 pub(crate) fn usable(
     recorder: &Rc<RefCell<Recorder>>,
     value: &ValueRef,

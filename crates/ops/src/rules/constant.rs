@@ -8,22 +8,23 @@
 //! z = ConstantOfShape <value = int64[1] {1}> (s)  int64[?, ?] for s: int64[2] of unknown value
 //! ```
 //!
-//! `Constant` has eight attributes, of which a node has exactly one ([`CONSTANT_FORMS`]). It determines the
-//! element type and the shape. `ConstantOfShape` reads the extents from its input; if only their number is
-//! known, it sets the rank.
+//! A node `Constant` has exactly one of eight attributes ([`CONSTANT_FORMS`]). The attribute determines the
+//! element type and the shape of the output. `ConstantOfShape` reads the extents of the output from its
+//! input. If only the number of extents is known, its rule sets the rank.
 //!
-//! The value of a small result is a list of equal elements. If extents are symbols, the number of elements is
-//! unknown, but the element is known: [`put_equal`] records an affine function without positions, which other
-//! rules read by [`equal_elements`](super::affine::equal_elements).
+//! The elements of `ConstantOfShape` are equal. If all extents are constants and the result is small, the
+//! rule records a list of equal elements. If extents are symbols, the number of elements is unknown, but the
+//! element is known: [`put_equal`] records an affine function with this constant value for all positions.
+//! Other rules read it by [`equal_elements`](super::affine::equal_elements).
 //!
-//! **Invariant:** no output gets a negative extent. Extents of tensors in the file are checked like computed
-//! ones.
+//! **Invariant:** no output gets a negative extent. Negative extents in an attribute and in an input are
+//! errors.
 //!
 //! The time is linear in the elements of an attribute or of a listed result. Tensors are not decoded here,
 //! except for the one element of `ConstantOfShape`; the solver reads them when a rule asks for them.
 //!
-//! **Limit:** a constant of more than [`MAX_ITEMS`] elements is not followed, nor are the elements of a
-//! sparse one and of `EyeLike`.
+//! **Limit:** the elements of a constant with more than [`MAX_ITEMS`] elements are not recorded. The elements
+//! of a sparse constant and of `EyeLike` are never recorded.
 
 use typeloom_dim::shape::DimVec;
 use typeloom_solver::elem::Elem;
@@ -61,7 +62,7 @@ fn constant(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let mut given = None;
     for form in cx.attr_names()? {
         let Some(form) = CONSTANT_FORMS.into_iter().find(|known| *known == form) else { continue };
-        // A reference to an unset attribute of the function.
+        // The attribute can refer to an attribute of the enclosing function that is not set.
         if !cx.has_attr(form)? {
             continue;
         }
@@ -95,7 +96,7 @@ fn constant(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     }
 }
 
-/// Sets the type of a list of `count` elements, or of a single element, and returns the constant extents.
+/// Sets the type of a list of `count` elements, or of a scalar, and returns the extents.
 fn listed(cx: &mut RuleCx<'_, '_>, elem: Elem, is_list: bool, count: usize) -> RuleResult<Extents> {
     cx.set_elem(Out(0), elem)?;
     let extents: Extents = is_list.then_some(count).into_iter().collect();
@@ -134,8 +135,8 @@ fn sparse(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.set_shape(Out(0), &shape)
 }
 
-/// The input lists the extents; all elements equal `value` or the float 0. Source: ConstantOfShape, `input`
-/// and `value`.
+/// The input lists the extents. All elements equal `value`, or the float 0 if `value` is absent. Source:
+/// ConstantOfShape, `input` and `value`.
 fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let value = cx.attr_header("value")?;
     let mut elem = Elem::FLOAT;
@@ -191,8 +192,8 @@ fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     Ok(())
 }
 
-/// The output is a matrix with the input's shape and the type of `dtype` or of the input. Source: EyeLike,
-/// `dtype`.
+/// The output is a matrix with the input's shape. Its element type is `dtype`, or the input's element type if
+/// `dtype` is absent. Source: EyeLike, `dtype`.
 fn eye_like(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(0), 2..=2)?;
     cx.set_rank(Out(0), 2)?;
@@ -267,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_with_more_axes_than_memory_is_not_followed() {
+    fn a_rank_that_is_too_large_to_store_stays_unknown() {
         assert_eq!(infer_y(9, "g (int64[2147483648] s) => (y) { y = ConstantOfShape (s) }"), "float[...]");
     }
 

@@ -13,7 +13,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("CenterCropPad", &[rule("centercroppad.shape", center_crop_pad)]),
     // As `pad.pads`, with another attribute name. Source: Pad version 1, `paddings`.
     Entry::of("Pad", &[rule("pad.paddings", |cx| pad(cx, "paddings"))]).until(2),
-    // Each padded axis grows by its pads at both ends, or shrinks if they are negative. Source: Pad, `pads`
+    // Each padded axis grows by its pads at both ends; a negative pad removes elements. Source: Pad, `pads`
     // and `axes`.
     Entry::of("Pad", &[rule("pad.pads", |cx| pad(cx, "pads"))]).since(2),
 ];
@@ -62,8 +62,10 @@ fn pad(cx: &mut RuleCx<'_, '_>, name: &'static str) -> RuleResult {
     cx.set_shape(Out(0), &shape)
 }
 
-/// Requires an axis to have the elements that negative pads remove, and as many more as pads reflect, without
-/// its edge.
+/// Requires an axis to have enough elements for constant pads.
+///
+/// Pads that reflect need the elements that negative pads remove, the elements that the largest pad reflects,
+/// and the edge, which is not reflected. Other pads need only as many elements as both together remove.
 fn require_capacity(
     cx: &mut RuleCx<'_, '_>,
     source: Source,
@@ -95,7 +97,7 @@ fn require_capacity(
     }
 }
 
-/// Requires an axis to be longer than computed pads that reflect it.
+/// Requires an axis to be longer than each of the pads that reflect it, if these are computed at run time.
 fn require_longer(cx: &mut RuleCx<'_, '_>, (axis, extent): (usize, DimId), pads: [DimId; 2]) -> RuleResult {
     for pad in pads {
         if cx.dims().is_anonymous(pad) || cx.dims().bounds(pad).1.is_some_and(|most| most <= 0) {
@@ -108,7 +110,7 @@ fn require_longer(cx: &mut RuleCx<'_, '_>, (axis, extent): (usize, DimId), pads:
     Ok(())
 }
 
-/// The axes in a list, or all axes; `None` if they are known only at run time.
+/// The axes in the list `axes`, or all axes without a list; `None` if the list is known only at run time.
 fn padded_axes(cx: &mut RuleCx<'_, '_>, axes: Option<List>, rank: usize) -> RuleResult<Option<Vec<usize>>> {
     let Some(axes) = axes else { return Ok(Some((0..rank).collect())) };
     match axes.constants(cx) {
@@ -117,7 +119,8 @@ fn padded_axes(cx: &mut RuleCx<'_, '_>, axes: Option<List>, rank: usize) -> Rule
     }
 }
 
-/// The axes in `axes`, or all axes, get the extents in `shape`. Source: CenterCropPad, `shape` and `axes`.
+/// The axes in `axes` get the extents in `shape`; without `axes`, all axes do. Source: CenterCropPad, `shape`
+/// and `axes`.
 fn center_crop_pad(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.require_rank(In(1), 1..=1)?;
     let axes = match cx.attr_ints("axes")? {
@@ -180,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn pads_come_in_pairs_and_do_not_remove_all_elements() {
+    fn pads_come_in_pairs_and_leave_no_negative_extent() {
         assert_eq!(error(13, &padded("1, 0, 1")), "pad.pads: input 1 has 3 items, and 2 axes need two each");
         assert_eq!(error(13, &padded("0, -2, 0, -3")), "pad.pads: input 1 leaves -1 elements of axis 1");
         let graph = "g (float[4] x) => (y) <int64[2] p = {1, 1}> { y = Pad <mode = \"wrap\"> (x, p) }";
@@ -199,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn computed_pads_that_reflect_are_shorter_than_the_axis() {
+    fn an_axis_must_be_longer_than_computed_pads_that_reflect_it() {
         let graph = "g (float[N] x) => (y) <int64[1] z = {0}, int64[1] k = {4}> \
             { s = Shape (x) r = Mod (s, k) p = Concat <axis = 0> (z, r) y = Pad <mode = \"reflect\"> (x, p) }";
         assert_eq!(conditions(21, graph), ["N % 4 + 1 <= N"]);

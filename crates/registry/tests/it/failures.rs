@@ -1,4 +1,4 @@
-//! One error at each operation of the store.
+//! Errors of the store: each scenario runs once for each of its store operations, which then fails.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,11 +14,11 @@ use typeloom_testing::number;
 use crate::store::{Conditions, Failing, Failure, Plan};
 use crate::support::{bundles, memory, push, reference, registry, stores, subject};
 
-/// Operations of the longest scenario, at most.
+/// Upper bound of the number of store operations in a scenario.
 const MAX_OPERATIONS: usize = 60;
 
-/// Runs an operation with each failure at each step, in memory and in a folder. `check` gets the store after
-/// it, and whether the operation succeeded.
+/// Runs an operation once for each kind of failure and each of its store operations. `check` receives the
+/// store after the run, whether the operation succeeded, and a text for messages.
 fn at_every_step(
     prepare: impl Fn(&Registry),
     operation: impl Fn(&Registry) -> Result<(), RegistryError>,
@@ -31,7 +31,7 @@ fn at_every_step(
             let temporary = tempfile::tempdir().unwrap();
             let folder = LocalFileSystem::new_with_prefix(temporary.path()).unwrap();
             let mut operations = 0;
-            // A folder takes longer than the memory.
+            // A store in a folder is slower than one in memory, so it is used only for some runs.
             let with_folder = at % number(4, 1) == 0;
             let stores = [memory(), Arc::new(folder)].into_iter().take(1 + usize::from(with_folder));
             for store in stores {
@@ -72,7 +72,7 @@ fn a_first_push_is_visible_as_a_whole_or_not_at_all() {
                 }
                 Err(error) => panic!("{context}: {error}"),
             }
-            // The same push again completes, and creates one version in total.
+            // The same push succeeds when it is repeated. In total, one version is created.
             assert_eq!(clean.push(&name, &push(&bundles()[0], "again")).unwrap().version, 1, "{context}");
             verified(store, context);
         },
@@ -105,7 +105,7 @@ fn a_later_push_is_visible_as_a_whole_or_not_at_all() {
 }
 
 #[test]
-fn a_change_of_settings_happens_or_not() {
+fn a_change_of_settings_happens_as_a_whole_or_not_at_all() {
     let name = subject("a");
     let settings = Settings { mode: Some(Mode::Full), ..Settings::default() };
     at_every_step(
@@ -163,13 +163,13 @@ fn a_push_whose_bundle_is_swept_uploads_it_again() {
     let clean = registry(&store);
     clean.push(&name, &push(&bundles()[0], "first")).unwrap();
     let (inner, is_done) = (Arc::clone(&store), AtomicBool::new(false));
-    // Collects in front of the first entry that the client creates.
+    // Runs a collection before the client creates its first entry of the log.
     let hook = move |key: &Key| {
         if !key.as_ref().contains("_log/") || is_done.swap(true, Ordering::SeqCst) {
             return;
         }
         let store = Arc::clone(&inner);
-        // A registry blocks, which a thread inside of the runtime must not.
+        // Calls of a registry block, which is not allowed on a thread of the asynchronous runtime.
         let collected = std::thread::spawn(move || {
             let time = Timestamp::from_unix(32_503_680_000);
             registry(&store).gc(None, Collection { grace: 0, time, effect: Effect::Delete })

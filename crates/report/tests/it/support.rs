@@ -9,10 +9,10 @@ use typeloom_solver::diagnostic::{Diagnostic, diagnose};
 use typeloom_solver::model::{Checked, Mode, Options, Seed, check};
 use typeloom_solver::universe::Universe;
 
-/// Types that the caller gives, by value.
+/// Types that the caller gives, with the names of their values.
 pub(crate) type Seeds = Vec<(String, Seed)>;
 
-/// Reads `seed=x:int64[3]` out of the words after a fence's language.
+/// Reads the seeds (`seed=x:int64[3]`) among the words that follow the language of a code fence.
 pub(crate) fn seeds_of<'w>(words: impl Iterator<Item = &'w str>) -> Seeds {
     words
         .filter_map(|word| word.strip_prefix("seed=")?.split_once(':'))
@@ -37,7 +37,7 @@ pub(crate) fn checked<'a>(bytes: &'a [u8], options: &Options) -> Checked<'a> {
     check(bytes, &Standard, universe(), options).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Options that record why every value has its type.
+/// Options of permissive mode that also record why each value has its type.
 pub(crate) fn traced() -> Options {
     Options { mode: Mode::Permissive, trace: true, ..Options::default() }
 }

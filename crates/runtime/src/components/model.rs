@@ -1,4 +1,5 @@
-//! Models: predictions run concurrently; parameter updates are exclusive.
+//! Methods of models. Predictions, losses and reads of parameters run concurrently. `backward` and updates of
+//! parameters have exclusive access.
 
 use std::sync::Arc;
 

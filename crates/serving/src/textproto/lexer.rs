@@ -1,4 +1,4 @@
-//! Tokens of the text format.
+//! Tokens of the protobuf text format.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -9,7 +9,7 @@ use crate::error::ReadError;
 /// A token. Adjacent strings are separate tokens.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
-    /// A name, an enumerator, or a number that is no integer.
+    /// A name, an enumerator, or a number that is not an integer.
     Word(String),
     Text(String),
     Integer(i64),
@@ -115,7 +115,7 @@ impl<'t> Lexer<'t> {
         word
     }
 
-    /// Whether a message is next.
+    /// Whether a message or the end of a list is next, which decides that `[` begins a list of messages.
     pub(super) fn is_next_message(&mut self) -> bool {
         self.skip_space();
         matches!(self.peek(), Some('{' | '<' | ']'))
@@ -143,7 +143,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// Appends the strings that follow directly.
+    /// Appends the string literals that follow without another token in between.
     pub(super) fn adjacent(&mut self, mut text: String) -> Result<String, ReadError> {
         loop {
             self.skip_space();
@@ -197,7 +197,7 @@ impl<'t> Lexer<'t> {
         Some(())
     }
 
-    /// Appends digits to a number; `None` for another number of digits.
+    /// Reads digits and appends them to the number `start`; `None` if their number is not in `count`.
     fn digits(&mut self, radix: u32, start: u32, count: RangeInclusive<usize>) -> Option<u32> {
         let (mut value, mut found) = (start, 0);
         while found < *count.end() {
@@ -215,7 +215,7 @@ fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '.')
 }
 
-/// The token of a word: an integer in decimal, octal or hexadecimal digits, or the word.
+/// The token of a word: an integer if it is written in decimal, octal or hexadecimal digits, else the word.
 fn number(sign: &str, word: &str, at: Position) -> Result<Token, ReadError> {
     let (digits, radix) = match word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")) {
         Some(digits) => (digits, 16),
@@ -226,7 +226,7 @@ fn number(sign: &str, word: &str, at: Position) -> Result<Token, ReadError> {
         return Ok(Token::Word(format!("{sign}{word}")));
     }
     let value = i64::from_str_radix(&format!("{sign}{digits}"), radix);
-    // Fields of 64 bits without a sign are not read, so their values need not be exact.
+    // Only unsigned fields can have greater values. They are not read, so a value need not be exact.
     let value =
         value.or_else(|error| u64::from_str_radix(digits, radix).map(|_| i64::MAX).map_err(|_| error));
     value.map(Token::Integer).map_err(|_| at.error("the integer has more than 64 bits"))

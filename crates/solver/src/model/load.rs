@@ -1,8 +1,9 @@
 //! Checks of the header and structure of a model that other loaders also make: versions, names of nodes,
 //! sizes of tensors.
 //!
-//! **Invariant:** these checks do not depend on the meaning of operators. They are linear in the number of
-//! imports, shapes and nodes.
+//! **Invariant:** these checks do not depend on the meaning of operators. Their time is linear in the number
+//! of imports, shapes, values and nodes. Only [`overflows`] takes longer, if shapes overflow: it searches
+//! these shapes once for each value.
 
 use typeloom_dim::shape::ShapeId;
 use typeloom_onnx::domain::canonical;
@@ -18,7 +19,8 @@ use crate::state::frame::Frame;
 /// The newest known IR version, that of ONNX 1.23.
 const NEWEST_IR_VERSION: i64 = 14;
 
-/// Reports IR and operator set versions that are missing or newer than the known ones.
+/// Reports an IR version that is missing or newer than [`NEWEST_IR_VERSION`], and imports of operator sets
+/// with a version that is newer than the newest known version of the domain.
 pub(crate) fn versions<'a>(model: &ModelView<'a>, operators: &Operators<'a>) -> Vec<SolveError<'a>> {
     let mut errors = Vec::new();
     let mut error = |kind| errors.push(SolveError { site: ErrorSite::Body, kind });
@@ -46,7 +48,8 @@ pub(crate) fn versions<'a>(model: &ModelView<'a>, operators: &Operators<'a>) -> 
     errors
 }
 
-/// Reports each name that several nodes of one graph have. Unnamed nodes are skipped.
+/// Reports each name that several nodes of one graph share, once and at the second of these nodes. Unnamed
+/// nodes are skipped.
 pub(crate) fn node_names<'a>(body: &Body<'a>) -> Vec<SolveError<'a>> {
     let mut seen: Map<(GraphId, &'a str), (StepId, usize)> = Map::default();
     let mut repeated: Vec<(StepId, GraphId, &'a str)> = Vec::new();
@@ -74,7 +77,8 @@ pub(crate) fn node_names<'a>(body: &Body<'a>) -> Vec<SolveError<'a>> {
     repeated.into_iter().filter_map(error).collect()
 }
 
-/// Reports values whose known extents have a product beyond 64 bits, once for each shape.
+/// Reports values whose number of elements does not fit into a signed 64-bit integer. Only known extents are
+/// multiplied. At most one value is reported for each shape.
 pub(crate) fn overflows<'a>(core: &Core<'a>, frame: &Frame<'a>, errors: &mut Vec<SolveError<'a>>) {
     let mut shapes: Vec<ShapeId> = Vec::new();
     for shape in core.shapes.ids() {

@@ -1,4 +1,4 @@
-//! Parses the text of a target.
+//! Parser of the text of a target, whose format [`facts`](super) describes.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use typeloom_onnx::domain::canonical;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {reason}")]
 pub struct FactsError {
-    /// The number of the line, from 1.
+    /// The number of the line. The first line has the number 1.
     pub line: usize,
     /// The reason.
     pub reason: &'static str,
 }
 
-/// A reader of one line.
+/// The words of a line that are not parsed yet.
 type Words<'t> = std::str::SplitAsciiWhitespace<'t>;
 
-/// An error without its line.
+/// A result whose error is the reason of a [`FactsError`], without the line.
 type Parsed<T> = Result<T, &'static str>;
 
 pub(super) fn facts(text: &str) -> Result<Facts<'_>, FactsError> {
@@ -180,7 +180,7 @@ fn condition(word: &str) -> Parsed<Condition<'_>> {
     Ok(Condition { name, comparison, value: value.trim_end_matches('?'), is_default })
 }
 
-/// `X:T`, with a mark after the name.
+/// A port `NAME:TYPE`. After the name, `?` marks an optional port, `*` and `+` mark a variadic one.
 fn formal(word: &str) -> Parsed<Formal<'_>> {
     let (name, ty) = word.split_once(':').ok_or("a port is NAME:TYPE")?;
     let plain = name.trim_end_matches(['?', '*', '+']);
@@ -218,13 +218,13 @@ mod tests {
     use crate::facts::{Facts, FactsError};
 
     #[test]
-    fn a_wrong_line_is_named() {
-        let reason =
+    fn an_error_has_the_number_of_its_line() {
+        let line_of =
             |text: &str| Facts::parse(text).map(|_| ()).map_err(|FactsError { line, reason: _ }| line);
-        assert_eq!(reason("typeloom-target 2"), Err(1));
-        assert_eq!(reason("typeloom-target 1\nir x"), Err(2));
-        assert_eq!(reason("typeloom-target 1\nop Relu 1\n  kernel T=0"), Err(3));
-        assert_eq!(reason("typeloom-target 1\nset 0 float\nop Relu 1\n  kernel T=0"), Ok(()));
+        assert_eq!(line_of("typeloom-target 2"), Err(1));
+        assert_eq!(line_of("typeloom-target 1\nir x"), Err(2));
+        assert_eq!(line_of("typeloom-target 1\nop Relu 1\n  kernel T=0"), Err(3));
+        assert_eq!(line_of("typeloom-target 1\nset 0 float\nop Relu 1\n  kernel T=0"), Ok(()));
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Shared bytes that are aligned for any element type.
 //!
-//! A few bytes are stored inline, so scalars need no allocation. More bytes are shared between clones and
-//! copied on write. Foreign bytes (a mapped file) are used in place. Every operator moves tensors, so a
-//! buffer has only 24 bytes.
+//! At most 16 bytes are stored inline, so scalars need no allocation. More bytes are shared between clones
+//! and copied on write. Foreign bytes (a mapped file) are used in place. Every operator moves tensors, so the
+//! size of a buffer is only 24 bytes.
 //!
-//! **Invariant:** in allocated memory, the bytes after the end of the data in their last word are zero.
-//! Reused memory can have more words, with arbitrary contents, which are never read or copied.
+//! **Invariant:** if the data end within a word of allocated memory, the rest of this word is zero. Reused
+//! memory can have more words after that. Their contents are arbitrary and never read or copied.
 
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Weak};
@@ -20,14 +20,15 @@ type Word = u128;
 
 const WORD: usize = size_of::<Word>();
 
-/// Inline bytes, aligned for every element. A `Word` would double the alignment of the enclosing type.
+/// Inline bytes, aligned for every element. With a `Word` instead, a buffer would have the alignment 16 and
+/// the size 32.
 type Few = [u64; WORD / size_of::<u64>()];
 
-/// Words that are counted in the budget while they are alive.
+/// Allocated words. The budget counts them until they are dropped.
 #[derive(Debug, Default)]
 pub(super) struct Words {
     list: Vec<Word>,
-    /// Receives the words when they are dropped, as long as it exists.
+    /// Receives the words when they are dropped, if it still exists.
     home: Weak<Returned>,
 }
 
@@ -37,7 +38,7 @@ impl Words {
         Self { list, home: Weak::new() }
     }
 
-    // Most words have no home, and dropping them is inlined.
+    // This is not inlined: most words have no home, and `drop` is inlined.
     #[cold]
     #[inline(never)]
     fn go_to(&mut self, home: &Returned) {
@@ -45,8 +46,8 @@ impl Words {
         home.receive(Memory { words: Self { list, home: Weak::new() } });
     }
 
-    /// Extends the words to at least `len`; new words are zero. Longer memory keeps its length: if it were
-    /// cut, its next longer use would fill it with zeros again.
+    /// Extends the words to at least `len`; new words are zero. Longer memory keeps its length. Otherwise,
+    /// the next tensor that needs the length would have to fill the words with zeros again.
     fn extended(mut self, len: usize) -> Self {
         let before = self.list.capacity();
         if self.list.len() < len {
@@ -69,7 +70,7 @@ impl Drop for Words {
 /// Copy-on-write bytes.
 #[derive(Clone)]
 pub(super) enum Buffer {
-    /// At most one word, stored inline.
+    /// At most 16 bytes, stored inline.
     InPlace { len: u8, few: Few },
     /// Allocated memory.
     Shared { len: usize, words: Arc<Words> },
@@ -139,7 +140,7 @@ impl Buffer {
         Self::Foreign(Arc::new(bytes))
     }
 
-    /// Reuses memory with its contents. A last word that the data do not fill becomes zero.
+    /// Reuses memory with its contents. If `len` bytes end within a word, this word becomes zero.
     pub(super) fn reused(memory: Memory, len: usize) -> Self {
         if len <= WORD {
             return Self::zeroed(len);
@@ -198,7 +199,7 @@ impl Buffer {
             Self::InPlace { len, few } => &mut bytemuck::bytes_of_mut(few)[..usize::from(*len)],
             Self::Shared { len, words } => match Arc::get_mut(words) {
                 Some(words) => &mut bytemuck::cast_slice_mut(&mut words.list)[..*len],
-                // It was copied above.
+                // Shared words were copied above.
                 None => &mut [],
             },
             // Foreign bytes were copied above.
@@ -232,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn aligned_foreign_bytes_are_viewed_and_others_copied() {
+    fn foreign_bytes_are_used_in_place_if_aligned_and_copied_otherwise() {
         let owner = Bytes::from(vec![7_u8; 256]);
         let offset = owner.as_ptr().align_offset(8);
         let aligned = Buffer::view(owner.slice(offset..offset + 64), 8);
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_is_small_and_few_bytes_are_in_it() {
+    fn a_buffer_has_24_bytes_and_stores_up_to_16_bytes_inline() {
         assert_eq!(size_of::<Buffer>(), 24);
         for len in 0..=WORD {
             let bytes: Vec<u8> = (1..=len).filter_map(|byte| u8::try_from(byte).ok()).collect();
@@ -260,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_given_back_by_its_last_owner_alone() {
+    fn only_the_last_owner_can_take_the_memory_for_reuse() {
         let buffer = Buffer::from_bytes(&[1; 100]);
         let other = buffer.clone();
         assert!(buffer.into_memory().is_none());
@@ -271,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn long_memory_stays_long_and_a_copy_of_its_short_tensor_is_short() {
+    fn reused_memory_keeps_its_length_and_a_copy_has_the_length_of_the_data() {
         let long = Buffer::from_bytes(&[7; 1000]);
         let short = Buffer::reused(long.into_memory().unwrap_or_default(), 100);
         let mut copy = short.clone();
@@ -280,8 +281,8 @@ mod tests {
         assert_eq!(short.bytes(), [&[7; 96][..], &[0; 4]].concat());
         assert!(copy.into_memory().is_some_and(|memory| memory.capacity() < 1000));
         let memory = short.into_memory().unwrap_or_default();
-        // Words after the last one of the short tensor were not filled. The last word of the long one is
-        // zero.
+        // The words after the data of the short tensor kept their contents. Only the last word of the long
+        // tensor, which its data do not fill, is zero.
         let again = Buffer::reused(memory, 1000);
         assert_eq!(again.bytes()[112..992], [7; 880]);
     }

@@ -3,13 +3,14 @@
 //! The solver implements [`PortAccess`] for one node. A relation receives it as [`CustomRelationCtx`], which
 //! adds derived operations.
 //!
-//! A rule borrows the context as shared, whether it only reads or also narrows: the field of a relation has
-//! one function type, and Rust converts a function with a parameter `&T` to a pointer to one with `&mut T`,
-//! or the reverse, in no place. The context tracks what narrows.
+//! Relations that narrow ports and relations that only read borrow the context as shared. The reason is that
+//! [`TypeRelation::Custom`](super::TypeRelation::Custom) has one function type, and Rust does not convert
+//! between functions with a parameter `&T` and functions with `&mut T`. The context has interior mutability.
 //!
-//! Types are nodes of one lattice: an abstract node is an upper bound, the root means unknown. An extent is a
-//! number or unknown (`None`). A relation sees a symbolic dim as unknown, and narrowing to `None` leaves an
-//! extent unchanged. [`PortAccess::copy_extents`] passes symbolic dims from one port to another.
+//! Types are nodes of one lattice. An abstract node is an upper bound of the type. The root is the bound of
+//! an unknown type. An extent is a number or unknown (`None`). A relation sees a symbolic dim as unknown, and
+//! narrowing to `None` leaves an extent unchanged. [`PortAccess::copy_extents`] passes symbolic dims from one
+//! port to another.
 //!
 //! Example of [`CustomRelationCtx`]:
 //!
@@ -40,10 +41,10 @@ pub type KnownExtents = Vec<Option<u64>>;
 ///
 /// **Laws.** Arguments are single ports ([`PortRef::Input`], [`PortRef::Output`]). For a missing or omitted
 /// port and for a variadic reference, reads return `None` and narrowing returns `Ok(false)`. After a
-/// successful `narrow(port, node)`, `bound(port)` is a subtype of `node` and of its previous value, and the
-/// same call returns `Ok(false)`. The same holds for shapes.
+/// successful `narrow(port, node)`, `bound(port)` is a subtype of `node` and of its previous value, and
+/// repeating the call returns `Ok(false)`. Narrowing of shapes has the same properties.
 pub trait PortAccess {
-    /// The lattice of all node numbers.
+    /// The lattice to which the node numbers belong.
     fn lattice(&self) -> &Lattice;
 
     /// Number of inputs, including omitted ones before the last.
@@ -55,7 +56,7 @@ pub trait PortAccess {
     /// The least known upper bound of the port's type.
     fn bound(&self, port: PortRef) -> Option<NodeNo>;
 
-    /// Narrows the port's type to the meet with `node`; returns whether it changed.
+    /// Narrows the port's type to the meet with `node`; returns whether the type changed.
     ///
     /// # Errors
     /// If the meet does not exist.
@@ -64,14 +65,15 @@ pub trait PortAccess {
     /// The shape of the port; `None` if its rank is unknown.
     fn shape(&self, port: PortRef) -> Option<KnownExtents>;
 
-    /// Narrows the port's shape to this rank and these extents; returns whether it changed.
+    /// Narrows the port's shape to the rank and the known extents of `dims`; returns whether it changed.
     ///
     /// # Errors
     /// If the rank or an extent contradicts a known one.
     fn refine_shape(&self, port: PortRef, dims: &[Option<u64>]) -> Result<bool, RelationError>;
 
-    /// Narrows the shape of `port` to as many axes as `from` has entries; an axis with an entry has the
-    /// extent of that axis of that port, also if it is symbolic. Returns whether it changed.
+    /// Narrows the shape of `port`. Its rank becomes the length of `from`. If the entry of an axis is
+    /// `Some((other, at))`, the axis gets the extent of axis `at` of port `other`, even if that extent is
+    /// symbolic. Returns whether the shape changed.
     ///
     /// # Errors
     /// If the rank or an extent contradicts a known one.
@@ -95,7 +97,7 @@ pub trait PortAccess {
     /// A string attribute.
     fn attr_str(&self, name: &str) -> Option<&str>;
 
-    /// The integers that the port is known to have at run time, in row-major order.
+    /// The integers of the port in row-major order, if they are known before the run.
     fn constant_ints(&self, port: PortRef) -> Option<Vec<i64>>;
 
     /// An attribute that is a list of floating-point numbers.
@@ -113,9 +115,10 @@ pub trait PortAccess {
         None
     }
 
-    /// Narrows all ports to a signature: the lists of types in the attributes `params` and `results`, with
-    /// symbols instantiated for this node. Returns whether a port changed. Errors name ports by the lists of
-    /// strings in the attributes `<params>_names` and `<results>_names`, if the node has them.
+    /// Narrows all ports to a signature. The attributes `params` and `results` are lists of the types of
+    /// inputs and outputs, and symbols in them are instantiated for this node. Errors take the names of ports
+    /// from the attributes `<params>_names` and `<results>_names`, if the node has them. Returns whether a
+    /// port changed.
     ///
     /// # Errors
     /// If a port cannot have its type.
@@ -132,24 +135,24 @@ pub trait PortAccess {
         Ok(false)
     }
 
-    /// Proposes a type for the port. If the port is an input of the model and nothing else determines its
-    /// type, it has the proposed one.
+    /// Proposes a type for the port. The type applies if the port reads an input of the model whose type
+    /// nothing else determines.
     fn fall_back(&self, _port: PortRef, _node: NodeNo) {}
 
-    /// Makes the type at `composite` the composite of the named values at these ports, and of no others.
-    /// Returns whether a port changed.
+    /// Narrows the type at `composite` to a composite with exactly these children: the name of a child, and
+    /// the port with its value. Returns whether a port changed.
     ///
     /// # Errors
-    /// If a type cannot be the one that the relation needs.
+    /// If a type contradicts this composite.
     fn bundle(&self, _composite: PortRef, _children: &[(&str, PortRef)]) -> Result<bool, RelationError> {
         Ok(false)
     }
 
-    /// Relates the values at these ports to the children of these names of the composite at `composite`,
-    /// which can have further children. Returns whether a port changed.
+    /// Relates ports to children of the composite at `composite`: each port has the type of the child with
+    /// this name. The composite can have further children. Returns whether a port changed.
     ///
     /// # Errors
-    /// If the composite has no child of a name, or one of another type.
+    /// If the composite has no child with a name, or the child has another type.
     fn unbundle(&self, _composite: PortRef, _children: &[(&str, PortRef)]) -> Result<bool, RelationError> {
         Ok(false)
     }
@@ -169,7 +172,7 @@ impl CustomRelationCtx<'_> {
         port.expand(self.input_count(), self.output_count())
     }
 
-    /// As [`bound`](PortAccess::bound), with id and kind.
+    /// The node of [`bound`](PortAccess::bound), with its id and kind.
     #[must_use]
     pub fn bound_node(&self, port: PortRef) -> Option<NodeRef<'_>> {
         self.lattice().node(self.bound(port)?)
@@ -181,8 +184,8 @@ impl CustomRelationCtx<'_> {
         self.bound_node(port).is_some_and(|node| node.is_concrete())
     }
 
-    /// Narrows the type of one port to the meet with a node, named by number, static or id; returns whether
-    /// it changed.
+    /// Narrows the type of one port to the meet with a node; returns whether the type changed. The node is
+    /// given by its number, static or id.
     ///
     /// # Errors
     /// If the meet does not exist, or the lattice does not have the node.
@@ -196,7 +199,7 @@ impl CustomRelationCtx<'_> {
         }
     }
 
-    /// Narrows the types of ports to a node. The relation is satisfied once all are concrete.
+    /// Narrows the types of ports to a node. The relation is satisfied when all ports have concrete types.
     pub fn narrow_all<K: NodeKey>(&self, ports: &[PortRef], node: K) -> RelationResult {
         self.try_narrow_all(ports, node).into()
     }

@@ -1,4 +1,4 @@
-//! The texts of items: `g12`, `n34`, `v56` and `d7`.
+//! The text form of the items of a scene: `g12` (group), `n34` (node), `v56` (value) and `d7` (mark).
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ impl fmt::Display for Subject {
 }
 
 impl Subject {
-    /// The item with this text; `None` if the scene does not have it.
+    /// Parses the text form of an item; `None` if the text is malformed or the scene does not have the item.
     pub(crate) fn parse(scene: &Scene, text: &str) -> Option<Self> {
         let number = text.get(1..)?;
         if !number.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -1,4 +1,4 @@
-//! Tests of port types.
+//! Types of ports on the wire: their digests, and the values that they accept.
 
 use bytes::Bytes;
 use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
@@ -60,7 +60,7 @@ fn values_are_checked_against_the_type() {
 }
 
 #[test]
-fn every_leaf_has_values_of_its_own() {
+fn a_leaf_type_accepts_only_its_own_values() {
     let cases = [
         (&TYPE_TRIGGER, Datum::Trigger),
         (&TYPE_BYTES, Datum::Bytes(Bytes::new())),
@@ -76,7 +76,7 @@ fn every_leaf_has_values_of_its_own() {
 }
 
 #[test]
-fn sequences_and_optionals_have_the_types_of_their_elements() {
+fn a_sequence_type_accepts_only_elements_of_its_element_type() {
     let elem_type = Some(Box::new(tensor(1, &["2"])));
     let sequence = type_proto::Sequence { elem_type, ..type_proto::Sequence::default() };
     let sequence = type_proto::Value::SequenceType(sequence);
@@ -87,7 +87,7 @@ fn sequences_and_optionals_have_the_types_of_their_elements() {
 }
 
 #[test]
-fn maps_have_the_types_of_their_keys_and_values() {
+fn a_map_type_accepts_only_its_key_and_value_types() {
     let map_type = |dims: &[&str]| {
         let value_type = Some(Box::new(tensor(1, dims)));
         let map = type_proto::Map { key_type: Some(7), value_type, ..type_proto::Map::default() };
@@ -109,7 +109,7 @@ fn maps_have_the_types_of_their_keys_and_values() {
 }
 
 #[test]
-fn values_without_a_concrete_type_are_not_sent() {
+fn a_port_type_must_be_concrete_and_known() {
     for ty in [TypeProto::default(), tensor(0, &["2"])] {
         assert!(matches!(PortType::of_message(&ty), Err(PortTypeError::NotConcrete { .. })), "{ty:?}");
     }
@@ -131,7 +131,7 @@ fn a_port_admits_types_that_were_declared_compatible() {
 }
 
 #[test]
-fn the_children_of_a_composite_are_a_part_of_its_type_and_checked() {
+fn a_composite_type_includes_its_children_and_checks_them() {
     let ty = |text: &str| port(&typeloom_onnx::text::parse_type(text).expect("a type"));
     let both = ty("composite{a: float[n], b: composite{c: scalar.f32, d: float[n]}}");
     assert_eq!(both.to_string(), "composite{a: float[n], b: composite{c: scalar.f32, d: float[n]}}");

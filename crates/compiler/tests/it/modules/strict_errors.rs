@@ -1,4 +1,4 @@
-//! Errors of strict mode, each with both sides and their origins.
+//! Errors of strict mode. Messages name the parts in conflict, their origins, and the line of the author.
 
 use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::error::BuildError;
@@ -21,7 +21,7 @@ fn assert_contains(error: &BuildError, words: &[&str]) {
 }
 
 #[test]
-fn a_peer_id_into_add() {
+fn add_rejects_a_peer_id() {
     let error = refused(
         Compiler::new(),
         Of("m", |g: &mut Graph| {
@@ -35,7 +35,7 @@ fn a_peer_id_into_add() {
 }
 
 #[test]
-fn a_trigger_into_relu() {
+fn relu_rejects_a_trigger() {
     let error = refused(
         Compiler::new(),
         Of("m", |g: &mut Graph| {
@@ -47,7 +47,7 @@ fn a_trigger_into_relu() {
 }
 
 #[test]
-fn a_float_plus_an_integer() {
+fn a_float_plus_an_integer_is_an_error() {
     let error = refused(
         Compiler::new(),
         Of("m", |g: &mut Graph| {
@@ -60,7 +60,7 @@ fn a_float_plus_an_integer() {
 }
 
 #[test]
-fn a_comparison_used_as_a_number() {
+fn the_result_of_a_comparison_is_not_a_number() {
     let error = refused(
         Compiler::new(),
         Of("m", |g: &mut Graph| {
@@ -73,7 +73,7 @@ fn a_comparison_used_as_a_number() {
 }
 
 #[test]
-fn floats_delivered_to_a_decoder() {
+fn a_decoder_of_bytes_rejects_floats() {
     let error = refused(
         Compiler::new().bind_codec::<Quantizer>("codec"),
         Of("m", |g: &mut Graph| {
@@ -86,7 +86,7 @@ fn floats_delivered_to_a_decoder() {
 }
 
 #[test]
-fn an_unbound_slot() {
+fn an_unbound_slot_is_an_error() {
     let error = refused(
         Compiler::new(),
         Of("m", |g: &mut Graph| {
@@ -100,7 +100,7 @@ fn an_unbound_slot() {
 }
 
 #[test]
-fn a_slot_bound_to_another_role() {
+fn a_slot_bound_to_another_role_is_an_error() {
     let error = refused(
         Compiler::new().bind_backend::<F32>("near"),
         Of("m", |g: &mut Graph| {
@@ -114,7 +114,7 @@ fn a_slot_bound_to_another_role() {
 }
 
 #[test]
-fn two_types_for_one_port_across_a_wire() {
+fn a_float_tensor_that_is_received_as_double_is_an_error() {
     let error = refused(
         Compiler::new(),
         Of("m", |g: &mut Graph| {
@@ -130,7 +130,7 @@ fn two_types_for_one_port_across_a_wire() {
 }
 
 #[test]
-fn an_unconstrained_input_has_help_that_would_resolve_it() {
+fn the_error_of_an_unconstrained_input_lists_ways_to_resolve_it() {
     let error = refused(
         Compiler::new().bind_index::<Flat<typeloom_tensor::any_tensor::AnyTensor>>("near"),
         Of("m", |g: &mut Graph| {

@@ -12,7 +12,7 @@ use crate::ty::Constructor;
 
 super::code!("element-type-not-allowed", Error, "the operator does not take this element type");
 
-/// ONNX has no type of bundles.
+/// Help for a bundle at an operator of ONNX, which has no type for bundles.
 fn bundle_help(op: String, port: Port) -> String {
     match port {
         Port::BodyOut(..) | Port::BodyIn(..) | Port::Out(_) => {
@@ -23,7 +23,7 @@ fn bundle_help(op: String, port: Port) -> String {
 }
 
 impl Scope<'_, '_> {
-    /// A port has a type that the declared signature does not allow.
+    /// Diagnostic of a port whose type the declared signature does not allow.
     pub(crate) fn not_allowed(
         &mut self,
         step: StepId,
@@ -77,7 +77,7 @@ impl Scope<'_, '_> {
         }
         let newer = self.newer_version_allows(step, port, found);
         match (cast_into(found, allowed.tensor), newer) {
-            // A cast would change the numbers, and the newer operator does not need it.
+            // A cast would drop fractions, and the newer version of the operator needs no cast.
             (Some(to), Some(version)) if drops_fractions(found, to) => {
                 self.with_opset(diagnostic, step, version, &shown)
             }
@@ -89,7 +89,7 @@ impl Scope<'_, '_> {
         }
     }
 
-    /// A rule needs other element types than a port has.
+    /// Diagnostic of a port whose element type a rule does not allow.
     pub(crate) fn wrong_element(&mut self, step: StepId, port: Port, allowed: ElemSet) -> Diagnostic {
         let found = self.port_type(step, port);
         let allowed = AllowedTypes { tensor: allowed, ..AllowedTypes::default() };

@@ -33,7 +33,7 @@ mod tests {
     use crate::model::{Options, Seed};
 
     #[test]
-    fn a_given_type_fits_the_declared_one() {
+    fn a_given_type_that_contradicts_the_declared_type_is_an_error() {
         let bytes = typeloom_onnx::text::model_bytes(SMALL).unwrap();
         let seeds = vec![("x".to_owned(), Seed::parse("int64[seq, past]").unwrap())];
         let found = checked(&bytes, Options { seeds, ..Options::default() }).diagnostics();

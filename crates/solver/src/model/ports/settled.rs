@@ -1,11 +1,11 @@
 //! The parts of a model that its errors do not affect.
 //!
 //! Types are derived forwards, from the inputs and constants of the model alone. A step is *settled* if it
-//! has no error in this pass and reads settled values only. Its values have the same results in every
-//! repaired model, so a repair must not change the element type of any of its ports.
+//! has no error in this pass and reads settled values only. It computes the same types in every repaired
+//! model, so a repair must not change the element type of any of its ports.
 //!
-//! The inputs of nested graphs depend on the node of the graph: a loop in error settles none of the nodes
-//! that use its state.
+//! The inputs of a nested graph depend on the node that contains the graph. If a loop has an error, the nodes
+//! that read its state are not settled.
 
 use std::sync::Arc;
 
@@ -48,11 +48,12 @@ impl Settled {
                 .any(|error| error.is_error(Mode::Strict))
         };
         let mut settled = Self { steps: vec![true; body.steps.len()], values: elems };
-        // Without an order, a value is read before it is known whether it is settled.
+        // In an unsorted body, a step can read a value before it is known whether the value is settled.
         if body.is_unsorted {
             settled.steps.fill(false);
         }
-        // A loop that is not settled affects its own graph, so nested loops need one pass for each level.
+        // With a loop, the inputs of its graph become unsettled. The nodes of the graph precede the end of
+        // the loop, so nested loops need one pass for each level.
         while settled.propagate(body, &has_error) {}
         settled
     }
@@ -67,7 +68,7 @@ impl Settled {
         self.values[value.index()]
     }
 
-    /// Removes steps and values that depend on an error; returns whether some were removed.
+    /// Marks steps and values that depend on an error as not settled; returns whether it marked any.
     fn propagate(&mut self, body: &Body<'_>, has_error: &impl Fn(StepId) -> bool) -> bool {
         let mut changed = false;
         for step in (0..body.steps.len()).map(StepId::new) {
