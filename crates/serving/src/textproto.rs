@@ -257,6 +257,7 @@ mod tests {
             ("a: [1 2]", "line 1, column 7: expected `,` or `]`, found `2`"),
             ("\u{e9}: 1", "line 1, column 1: an unexpected character"),
             ("a: 99999999999999999999", "line 1, column 4: the integer has more than 64 bits"),
+            ("a: -9223372036854775809", "line 1, column 4: the integer has more than 64 bits"),
             ("a: \"\\377\"", "line 1, column 4: the string is not UTF-8"),
             ("a { b: 1 >", "line 1, column 10: expected the name of a field, found `>`"),
         ] {

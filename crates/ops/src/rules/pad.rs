@@ -32,7 +32,11 @@ fn pad(cx: &mut RuleCx<'_, '_>, name: &'static str) -> RuleResult {
         return cx.set_rank(Out(0), shape.len());
     };
     let count = positions.len();
-    let is_reflected = cx.attr_str("mode")? == Some("reflect");
+    let fill = match cx.attr_str("mode")? {
+        Some("reflect") => Fill::Reflected,
+        Some("edge" | "wrap") => Fill::Repeated,
+        Some(_) | None => Fill::Constant,
+    };
     if let Some(len) = pads.len
         && len != 2 * count
     {
@@ -49,9 +53,11 @@ fn pad(cx: &mut RuleCx<'_, '_>, name: &'static str) -> RuleResult {
                 let ends = [items[at], items[at + count]];
                 match ends.map(|end| cx.const_dim(end)) {
                     [Some(front), Some(back)] => {
-                        require_capacity(cx, pads.source, (axis, shape[axis]), [front, back], is_reflected)?;
+                        require_capacity(cx, pads.source, (axis, shape[axis]), [front, back], fill)?;
                     }
-                    [Some(_) | None, _] if is_reflected => require_longer(cx, (axis, shape[axis]), ends)?,
+                    [Some(_) | None, _] if fill == Fill::Reflected => {
+                        require_longer(cx, (axis, shape[axis]), ends)?
+                    }
                     [Some(_) | None, _] => {}
                 }
                 grown
@@ -62,23 +68,34 @@ fn pad(cx: &mut RuleCx<'_, '_>, name: &'static str) -> RuleResult {
     cx.set_shape(Out(0), &shape)
 }
 
+/// The elements that fill a pad.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fill {
+    Constant,
+    /// Elements of the axis: those at its edge, or all of them in turn.
+    Repeated,
+    /// Elements of the axis next to its edge, in reverse order.
+    Reflected,
+}
+
 /// Requires an axis to have enough elements for constant pads.
 ///
 /// Pads that reflect need the elements that negative pads remove, the elements that the largest pad reflects,
-/// and the edge, which is not reflected. Other pads need only as many elements as both together remove.
+/// and the edge, which is not reflected. Pads that repeat elements need one that is not removed. Other pads
+/// need only as many elements as both together remove.
 fn require_capacity(
     cx: &mut RuleCx<'_, '_>,
     source: Source,
     (axis, extent): (usize, DimId),
     [front, back]: [i64; 2],
-    is_reflected: bool,
+    fill: Fill,
 ) -> RuleResult {
     let cut = front.min(0).saturating_add(back.min(0)).saturating_neg();
     let widest = front.max(back);
-    let needed = if is_reflected && widest > 0 {
-        cut.saturating_add(widest).saturating_add(1)
-    } else {
-        front.saturating_add(back).saturating_neg()
+    let needed = match fill {
+        Fill::Reflected if widest > 0 => cut.saturating_add(widest).saturating_add(1),
+        Fill::Repeated if widest > 0 => cut.saturating_add(1),
+        Fill::Constant | Fill::Repeated | Fill::Reflected => front.saturating_add(back).saturating_neg(),
     };
     match cx.const_dim(extent) {
         Some(extent) if extent < needed => {
@@ -218,6 +235,8 @@ mod tests {
         let reflected =
             "g (float[N] x) => (y) <int64[2] p = {2, -1}> { y = Pad <mode = \"reflect\"> (x, p) }";
         assert_eq!(conditions(13, reflected), ["N >= 4"]);
+        let repeated = "g (float[N] x) => (y) <int64[2] p = {2, -1}> { y = Pad <mode = \"edge\"> (x, p) }";
+        assert_eq!(conditions(13, repeated), ["N >= 2"]);
         let constant = "g (float[N] x) => (y) <int64[2] p = {2, 9}> { y = Pad (x, p) }";
         assert_eq!(conditions(13, constant), [""; 0]);
     }

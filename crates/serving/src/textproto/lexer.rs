@@ -227,7 +227,9 @@ fn number(sign: &str, word: &str, at: Position) -> Result<Token, ReadError> {
     }
     let value = i64::from_str_radix(&format!("{sign}{digits}"), radix);
     // Only unsigned fields can have greater values. They are not read, so a value need not be exact.
-    let value =
-        value.or_else(|error| u64::from_str_radix(digits, radix).map(|_| i64::MAX).map_err(|_| error));
+    let value = value.or_else(|error| match sign {
+        "" => u64::from_str_radix(digits, radix).map(|_| i64::MAX).map_err(|_| error),
+        _ => Err(error),
+    });
     value.map(Token::Integer).map_err(|_| at.error("the integer has more than 64 bits"))
 }
