@@ -273,3 +273,18 @@ fn a_fourier_transform_of_any_length_equals_its_defining_sum_and_its_inverse_res
         assert!(signal.iter().zip(&back).all(|(x, y)| (x - y).abs() < 1e-12), "length {length}");
     }
 }
+
+#[test]
+fn the_length_of_a_range_of_integers_is_exact() {
+    let range = |start: i64, limit: i64, step: i64| {
+        let inputs = [start, limit, step].map(AnyTensor::from_scalar);
+        run(11, "Range", &none(), &inputs).to_vec::<i64>().unwrap()
+    };
+    let large = 1_i64 << 60;
+    assert_eq!(range(large, large + 3, 1), [large, large + 1, large + 2]);
+    assert_eq!(range(large + 4, large, -3), [large + 4, large + 1]);
+    assert_eq!(range(large + 1, large, 1), [0; 0]);
+    assert_eq!(range(i64::MIN, i64::MAX, i64::MAX), [i64::MIN, -1, i64::MAX - 1]);
+    assert_eq!(range(0, 7, 3), [0, 3, 6]);
+    assert_eq!(range(0, 0, i64::MIN), [0; 0]);
+}
