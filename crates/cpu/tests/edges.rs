@@ -288,3 +288,20 @@ fn the_length_of_a_range_of_integers_is_exact() {
     assert_eq!(range(0, 7, 3), [0, 3, 6]);
     assert_eq!(range(0, 0, i64::MIN), [0; 0]);
 }
+
+#[test]
+fn a_crop_far_outside_the_input_has_the_extrapolation_value() {
+    let x = tensor(&[4], &[1.0_f32, 2.0, 3.0, 4.0]);
+    for mode in ["nearest", "linear", "cubic"] {
+        for roi in [[1e30_f32, 2e30], [-2e30, -1e30], [1.0, f32::INFINITY], [f32::NEG_INFINITY, 0.0]] {
+            let text = |text: &str| Attribute::Bytes(text.as_bytes().to_vec());
+            let attributes = none()
+                .with("mode", text(mode))
+                .with("coordinate_transformation_mode", text("tf_crop_and_resize"))
+                .with("extrapolation_value", Attribute::Float(7.0));
+            let inputs = [&x, &tensor(&[2], &roi), &tensor::<f32>(&[0], &[]), &tensor(&[1], &[1_i64])];
+            let y = run(13, "Resize", &attributes, &inputs.map(AnyTensor::clone));
+            assert_eq!(y.to_vec::<f32>().unwrap(), [7.0], "{mode} {roi:?}");
+        }
+    }
+}
