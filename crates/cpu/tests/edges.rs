@@ -305,3 +305,30 @@ fn a_crop_far_outside_the_input_has_the_extrapolation_value() {
         }
     }
 }
+
+#[test]
+fn a_bin_of_a_region_has_a_sample_for_each_element() {
+    let mut row = vec![0.0_f32; 10_000];
+    row[1] = 10_000.0;
+    let inputs = [
+        tensor(&[1, 1, 1, 10_000], &row),
+        tensor(&[1, 4], &[0.0_f32, 0.0, 10_000.0, 1.0]),
+        tensor(&[1], &[0_i64]),
+    ];
+    assert_eq!(run(16, "RoiAlign", &none(), &inputs).to_vec::<f32>().unwrap(), [1.0]);
+    let dense = none().with("sampling_ratio", Attribute::Int(4_100));
+    let inputs = [
+        tensor(&[1, 1, 1, 1], &[3.0_f32]),
+        tensor(&[1, 4], &[0.0_f32, 0.0, 1.0, 1.0]),
+        tensor(&[1], &[0_i64]),
+    ];
+    let inputs = inputs.iter().map(|input| Some(input.clone().into())).collect();
+    let call = Call { version: 16, attributes: &dense, inputs, outputs: 1 };
+    let error = ops::find("", "RoiAlign").unwrap().run(call).expect_err("there are too many samples");
+    assert!(
+        error
+            .to_string()
+            .ends_with("a bin of region 0 has 4100 x 4100 samples, more than the maximum of 16777216"),
+        "{error}"
+    );
+}
