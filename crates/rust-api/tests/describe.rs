@@ -276,3 +276,15 @@ pub trait Tr: Send { #[allow(async_fn_in_trait)] async fn required(self, x: &mut
     ];
     assert_eq!(found, expected);
 }
+
+#[test]
+fn conditions_in_any_order_count_once() {
+    let counts = |conditions: &str| {
+        let source = format!("pub fn f<F>(_: F) where {conditions} {{}}");
+        let mut symbols = Symbols::new();
+        let api = describe(&json::of("sample", &source), Edition::default(), &mut symbols);
+        let counts = api.expect("the crate is small").counts;
+        (counts.occurrences, counts.distinct, counts.types)
+    };
+    assert_eq!(counts("F::Output: Send, F: FnOnce(u8)"), counts("F: FnOnce(u8), F::Output: Send"));
+}
