@@ -212,6 +212,15 @@ fn a_type_that_contains_itself_has_no_term() {
         let term = pool.term(&Boxed::<Name>::new(), &mut Symbols::new(), ty);
         assert!(matches!(term, Err(ConvertError::NoTerm(_))), "{term:?}");
     }
+    let sum = Descriptor::Applied {
+        name: format!("{{#op {}}}", ConstOp::Add.word()),
+        args: vec![GraphRef::Member(0), GraphRef::Member(0)],
+    };
+    let sum = pool.intern_graph(&[sum]).unwrap()[0];
+    let array = Descriptor::Applied { name: "Array".to_owned(), args: vec![sum] };
+    let array = pool.intern(&array).unwrap();
+    let term = pool.term(&Boxed::<Name>::new(), &mut Symbols::new(), array);
+    assert_eq!(term, Err(ConvertError::Term(TermError::TooDeep)));
 }
 
 /// for all pool types without definitions and constants in braces: intern(term(t)) = t
