@@ -201,6 +201,8 @@ pub(crate) trait Number: Element + PartialOrd + Send + Sync {
     /// Remainder with the sign of the dividend; the divisor of an integer is not zero.
     fn rest(self, other: Self) -> Self;
     fn to_f64(self) -> f64;
+    /// Value of an integer; a float is truncated.
+    fn to_i128(self) -> i128;
     /// Converts from `f64`: rounds for floats, truncates and saturates for integers.
     fn from_f64(value: f64) -> Self;
     /// A number whose order is that of the elements. Both zeros are equal, and NaN is the greatest.
@@ -280,6 +282,9 @@ macro_rules! numbers {
             #[allow(clippy::unnecessary_cast, reason = "one body for all numbers")]
             #[inline(always)]
             fn to_f64(self) -> f64 { self as f64 }
+            #[allow(clippy::unnecessary_cast, reason = "one body for all numbers")]
+            #[inline(always)]
+            fn to_i128(self) -> i128 { self as i128 }
             #[allow(clippy::unnecessary_cast, reason = "one body for all numbers")]
             #[inline(always)]
             fn from_f64(value: f64) -> Self { value as $ty }

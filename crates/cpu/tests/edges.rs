@@ -273,3 +273,62 @@ fn a_fourier_transform_of_any_length_equals_its_defining_sum_and_its_inverse_res
         assert!(signal.iter().zip(&back).all(|(x, y)| (x - y).abs() < 1e-12), "length {length}");
     }
 }
+
+#[test]
+fn the_length_of_a_range_of_integers_is_exact() {
+    let range = |start: i64, limit: i64, step: i64| {
+        let inputs = [start, limit, step].map(AnyTensor::from_scalar);
+        run(11, "Range", &none(), &inputs).to_vec::<i64>().unwrap()
+    };
+    let large = 1_i64 << 60;
+    assert_eq!(range(large, large + 3, 1), [large, large + 1, large + 2]);
+    assert_eq!(range(large + 4, large, -3), [large + 4, large + 1]);
+    assert_eq!(range(large + 1, large, 1), [0; 0]);
+    assert_eq!(range(i64::MIN, i64::MAX, i64::MAX), [i64::MIN, -1, i64::MAX - 1]);
+    assert_eq!(range(0, 7, 3), [0, 3, 6]);
+    assert_eq!(range(0, 0, i64::MIN), [0; 0]);
+}
+
+#[test]
+fn a_crop_far_outside_the_input_has_the_extrapolation_value() {
+    let x = tensor(&[4], &[1.0_f32, 2.0, 3.0, 4.0]);
+    for mode in ["nearest", "linear", "cubic"] {
+        for roi in [[1e30_f32, 2e30], [-2e30, -1e30], [1.0, f32::INFINITY], [f32::NEG_INFINITY, 0.0]] {
+            let text = |text: &str| Attribute::Bytes(text.as_bytes().to_vec());
+            let attributes = none()
+                .with("mode", text(mode))
+                .with("coordinate_transformation_mode", text("tf_crop_and_resize"))
+                .with("extrapolation_value", Attribute::Float(7.0));
+            let inputs = [&x, &tensor(&[2], &roi), &tensor::<f32>(&[0], &[]), &tensor(&[1], &[1_i64])];
+            let y = run(13, "Resize", &attributes, &inputs.map(AnyTensor::clone));
+            assert_eq!(y.to_vec::<f32>().unwrap(), [7.0], "{mode} {roi:?}");
+        }
+    }
+}
+
+#[test]
+fn a_bin_of_a_region_has_a_sample_for_each_element() {
+    let mut row = vec![0.0_f32; 10_000];
+    row[1] = 10_000.0;
+    let inputs = [
+        tensor(&[1, 1, 1, 10_000], &row),
+        tensor(&[1, 4], &[0.0_f32, 0.0, 10_000.0, 1.0]),
+        tensor(&[1], &[0_i64]),
+    ];
+    assert_eq!(run(16, "RoiAlign", &none(), &inputs).to_vec::<f32>().unwrap(), [1.0]);
+    let dense = none().with("sampling_ratio", Attribute::Int(4_100));
+    let inputs = [
+        tensor(&[1, 1, 1, 1], &[3.0_f32]),
+        tensor(&[1, 4], &[0.0_f32, 0.0, 1.0, 1.0]),
+        tensor(&[1], &[0_i64]),
+    ];
+    let inputs = inputs.iter().map(|input| Some(input.clone().into())).collect();
+    let call = Call { version: 16, attributes: &dense, inputs, outputs: 1 };
+    let error = ops::find("", "RoiAlign").unwrap().run(call).expect_err("there are too many samples");
+    assert!(
+        error
+            .to_string()
+            .ends_with("a bin of region 0 has 4100 x 4100 samples, more than the maximum of 16777216"),
+        "{error}"
+    );
+}

@@ -7,8 +7,8 @@ use typeloom_term::normal::normal_form;
 use typeloom_term::parse::{Scope, parse_ty};
 use typeloom_term::ty::{InferVar, PlaceholderId, Reporter};
 use typeloom_term::{
-    Arena, Boxed, Const, ConstData, ConstValue, Interned, Name, Placeholder, Region, Symbols, Ty, TyData,
-    TypeFamily, Universe, print,
+    Arena, Boxed, Const, ConstData, ConstOp, ConstValue, Interned, Name, Placeholder, Region, Symbols,
+    TermError, Ty, TyData, TypeFamily, Universe, print,
 };
 use typeloom_testing::Random;
 
@@ -212,6 +212,15 @@ fn a_type_that_contains_itself_has_no_term() {
         let term = pool.term(&Boxed::<Name>::new(), &mut Symbols::new(), ty);
         assert!(matches!(term, Err(ConvertError::NoTerm(_))), "{term:?}");
     }
+    let sum = Descriptor::Applied {
+        name: format!("{{#op {}}}", ConstOp::Add.word()),
+        args: vec![GraphRef::Member(0), GraphRef::Member(0)],
+    };
+    let sum = pool.intern_graph(&[sum]).unwrap()[0];
+    let array = Descriptor::Applied { name: "Array".to_owned(), args: vec![sum] };
+    let array = pool.intern(&array).unwrap();
+    let term = pool.term(&Boxed::<Name>::new(), &mut Symbols::new(), array);
+    assert_eq!(term, Err(ConvertError::Term(TermError::TooDeep)));
 }
 
 /// for all pool types without definitions and constants in braces: intern(term(t)) = t
@@ -251,6 +260,57 @@ fn a_type_that_doubles_64_times_is_converted_once_per_node() {
     let big = Const::new(&cx, ConstData::Value(ConstValue::Int(i128::MIN))).unwrap();
     let sized = Ty::apply(&cx, Name::Array, &[ty.into(), big.into()]).unwrap();
     assert_eq!(round_trip(&cx, &mut symbols, &mut pool, &sized).1, sized);
+}
+
+#[test]
+fn a_length_that_doubles_64_times_is_converted_once_per_node() {
+    let cx = Boxed::new();
+    let mut symbols = Symbols::new();
+    let mut pool = Pool::new();
+    let mut length = Const::param(&cx, Name::Param(symbols.intern("N"))).unwrap();
+    for _ in 0..64 {
+        length = Const::expr(&cx, ConstOp::Add, &[length.clone().into(), length.into()]).unwrap();
+    }
+    let unit = Ty::apply(&cx, Name::Tuple, &[]).unwrap();
+    let array = Ty::apply(&cx, Name::Array, &[unit.into(), length.into()]).unwrap();
+    assert_eq!(round_trip(&cx, &mut symbols, &mut pool, &array).1, array);
+}
+
+#[test]
+fn a_dim_that_doubles_64_times_is_converted_once_per_node() {
+    let cx = Boxed::<Name>::new();
+    let mut pool = Pool::new();
+    let (mut dim, divisor) = (pool.dim_symbol("N").unwrap(), pool.dim_symbol("M").unwrap());
+    for _ in 0..64 {
+        let quotient = pool.dim_floor_div(dim, divisor).unwrap();
+        dim = pool.dim_mod(quotient, dim).unwrap();
+    }
+    let element = pool.primitive(Tag::F32).unwrap();
+    let tensor = pool.tensor(element, &[dim]).unwrap();
+    let mut symbols = Symbols::new();
+    let term = pool.term(&cx, &mut symbols, tensor).unwrap();
+    assert_eq!(pool.intern_term(&cx, &symbols, &term).unwrap(), tensor);
+}
+
+#[test]
+fn a_dim_that_is_deeper_than_a_term_has_none() {
+    let cx = Boxed::<Name>::new();
+    let mut pool = Pool::new();
+    let element = pool.primitive(Tag::F32).unwrap();
+    let divisor = pool.dim_symbol("M").unwrap();
+    let term_of = |pool: &mut Pool, quotients: usize| {
+        let mut dim = pool.dim_symbol("N").unwrap();
+        for _ in 0..quotients {
+            dim = pool.dim_floor_div(dim, divisor).unwrap();
+        }
+        let tensor = pool.tensor(element, &[dim]).unwrap();
+        pool.term(&cx, &mut Symbols::new(), tensor)
+    };
+    // The tensor and the symbol are levels too.
+    assert!(term_of(&mut pool, 254).is_ok());
+    for quotients in [255, 256, 16_000] {
+        assert_eq!(term_of(&mut pool, quotients), Err(ConvertError::Term(TermError::TooDeep)), "{quotients}");
+    }
 }
 
 #[test]

@@ -276,3 +276,32 @@ pub trait Tr: Send { #[allow(async_fn_in_trait)] async fn required(self, x: &mut
     ];
     assert_eq!(found, expected);
 }
+
+#[test]
+fn conditions_in_any_order_count_once() {
+    let counts = |conditions: &str| {
+        let source = format!("pub fn f<F>(_: F) where {conditions} {{}}");
+        let mut symbols = Symbols::new();
+        let api = describe(&json::of("sample", &source), Edition::default(), &mut symbols);
+        let counts = api.expect("the crate is small").counts;
+        (counts.occurrences, counts.distinct, counts.types)
+    };
+    assert_eq!(counts("F::Output: Send, F: FnOnce(u8)"), counts("F: FnOnce(u8), F::Output: Send"));
+}
+
+/// Each trait has the two of the next level as supertraits, so there are `2^40` chains of them.
+#[test]
+fn a_trait_is_examined_once_for_all_chains_of_supertraits() {
+    let level = |at: usize| {
+        let above = if at == 40 { String::new() } else { format!(": A{0} + B{0}", at + 1) };
+        format!("pub trait A{at}{above} {{}} pub trait B{at}{above} {{}} ")
+    };
+    let open: String = (0..=40).map(level).collect();
+    let sealed = open.replace("pub trait A40 {}", "mod private { pub trait A40 {} } use private::A40;");
+    for (source, is_open) in [(open, true), (sealed, false)] {
+        let mut symbols = Symbols::new();
+        let api = describe(&json::of("sample", &source), Edition::default(), &mut symbols);
+        let api = api.expect("the crate is small");
+        assert!(api.items_at("sample::A0").all(|item| item.implemented_by_others == is_open), "{is_open}");
+    }
+}

@@ -42,21 +42,25 @@ impl<'a> Verdict<'a> {
         }
     }
 
-    /// The issues as diagnostics, each once, at most [`MAX_LISTED`].
+    /// The issues as diagnostics in their order, each once. Of more than [`MAX_LISTED`], rejections are kept first.
     #[must_use]
     pub fn diagnostics(&self, target: &str, checked: &mut Checked<'a>) -> Vec<Diagnostic> {
         let mut seen = BTreeSet::new();
         let mut found = Vec::new();
-        for (site, issue) in &self.issues {
+        let mut issues: Vec<(usize, &(TargetSite<'a>, TargetIssue))> =
+            self.issues.iter().enumerate().collect();
+        issues.sort_by_key(|(_, (_, issue))| !issue.is_rejection());
+        for (position, (site, issue)) in issues {
             if found.len() == MAX_LISTED {
                 break;
             }
             let diagnostic = diagnose_target(checked, target, site, issue);
             if seen.insert((diagnostic.location.to_string(), diagnostic.message.clone())) {
-                found.push(diagnostic);
+                found.push((position, diagnostic));
             }
         }
-        found
+        found.sort_by_key(|(position, _)| *position);
+        found.into_iter().map(|(_, diagnostic)| diagnostic).collect()
     }
 }
 

@@ -1,13 +1,13 @@
 //! Conversion of terms between families.
 //!
-//! Each node is converted once, so shared nodes stay shared. A function translates names. Between families
+//! Each type and each large constant is converted once, so shared nodes stay shared. A function translates names. Between families
 //! over [`Name`](crate::name::Name), it is the identity.
 
 use crate::arg::GenericArg;
 use crate::constant::{Const, ConstData};
 use crate::family::TypeFamily;
 use crate::leaf::Leaf;
-use crate::meta::TermError;
+use crate::meta::{LARGE, TermError};
 use crate::region::Region;
 use crate::ty::{AliasTy, ApplicationTy, DynBound, DynTy, FnTy, Ty, TyData, WitnessTy};
 use foldhash::fast::FixedState;
@@ -18,6 +18,8 @@ pub struct Converter<'c, F: TypeFamily, G: TypeFamily, N> {
     to: &'c G,
     name: N,
     seen: HashMap<usize, (Ty<F>, Ty<G>), FixedState>,
+    /// Converted constants, as `seen`. Only large ones are stored.
+    seen_consts: HashMap<usize, (Const<F>, Const<G>), FixedState>,
 }
 
 impl<F: TypeFamily, G: TypeFamily, N> std::fmt::Debug for Converter<'_, F, G, N> {
@@ -37,7 +39,7 @@ pub fn convert_ty<F: TypeFamily, G: TypeFamily<Name = F::Name>>(
 impl<'c, F: TypeFamily, G: TypeFamily, N: FnMut(F::Name) -> G::Name> Converter<'c, F, G, N> {
     /// Creates a converter to `to`.
     pub fn new(to: &'c G, name: N) -> Self {
-        Self { to, name, seen: HashMap::default() }
+        Self { to, name, seen: HashMap::default(), seen_consts: HashMap::default() }
     }
 
     /// Converts a type.
@@ -102,6 +104,17 @@ impl<'c, F: TypeFamily, G: TypeFamily, N: FnMut(F::Name) -> G::Name> Converter<'
 
     /// Converts a constant.
     pub fn constant(&mut self, constant: &Const<F>) -> Result<Const<G>, TermError> {
+        if let Some((_, known)) = self.seen_consts.get(&constant.address()) {
+            return Ok(known.clone());
+        }
+        let converted = self.new_constant(constant)?;
+        if constant.meta().weight >= LARGE {
+            self.seen_consts.insert(constant.address(), (constant.clone(), converted.clone()));
+        }
+        Ok(converted)
+    }
+
+    fn new_constant(&mut self, constant: &Const<F>) -> Result<Const<G>, TermError> {
         match constant.data() {
             ConstData::Value(value) => Const::new(self.to, ConstData::Value(value)),
             ConstData::Placeholder(placeholder) => {

@@ -13,9 +13,9 @@
 //!
 //! Results are cached per node and binder depth if the node has a minimum weight and may have other handles,
 //! since a node with one handle is rarely visited twice. It can be visited twice if it is part of a shared
-//! list of arguments, so large nodes are always cached. A graph that is exponentially large as a tree is
-//! therefore folded in time proportional to the graph. Folders whose result depends on the position of an
-//! occurrence, such as generalization, use [`FoldState::uncached`].
+//! list of arguments, so large nodes are always cached. Of constants, only large ones are. A graph that is
+//! exponentially large as a tree is therefore folded in time proportional to the graph. Folders whose result
+//! depends on the position of an occurrence, such as generalization, use [`FoldState::uncached`].
 
 use crate::arg::GenericArg;
 use crate::constant::{Const, ConstData};
@@ -44,12 +44,14 @@ pub struct FoldState<F: TypeFamily> {
     level: u16,
     cache_from: u16,
     seen: Seen<F>,
+    /// Folded constants, as `seen`. Only large ones are stored.
+    seen_consts: HashMap<(usize, u32), (Const<F>, Const<F>), FixedState>,
 }
 
 impl<F: TypeFamily> Default for FoldState<F> {
     fn default() -> Self {
         let cache_from = if F::IDENTITY { MIN_CACHED_WEIGHT } else { MIN_CACHED_WEIGHT_BOXED };
-        Self { depth: 0, level: 0, cache_from, seen: HashMap::default() }
+        Self { depth: 0, level: 0, cache_from, seen: HashMap::default(), seen_consts: HashMap::default() }
     }
 }
 
@@ -68,6 +70,7 @@ impl<F: TypeFamily> FoldState<F> {
     /// Clears the cache, for a folder whose results have changed.
     pub fn clear_cache(&mut self) {
         self.seen.clear();
+        self.seen_consts.clear();
     }
 }
 
@@ -136,17 +139,28 @@ impl<F: TypeFamily> Fold<F> for Ty<F> {
 impl<F: TypeFamily> Fold<F> for Const<F> {
     #[inline]
     fn try_fold_with<D: Folder<F>>(&self, folder: &mut D) -> Result<Self, D::Error> {
-        if folder.skip(self.meta()) {
+        let meta = self.meta();
+        if folder.skip(meta) {
             return Ok(self.clone());
         }
         let state = folder.state();
+        let is_cached = state.cache_from != 0 && meta.weight >= LARGE;
+        let key = is_cached.then(|| (self.address(), state.depth));
+        if let Some((_, folded)) = key.and_then(|key| state.seen_consts.get(&key)) {
+            return Ok(folded.clone());
+        }
         if state.level >= MAX_DEPTH {
             return Err(TermError::TooDeep.into());
         }
         state.level += 1;
-        let result = folder.fold_const(self);
-        folder.state().level -= 1;
-        result
+        let folded = folder.fold_const(self);
+        let state = folder.state();
+        state.level -= 1;
+        let folded = folded?;
+        if let Some(key) = key {
+            state.seen_consts.insert(key, (self.clone(), folded.clone()));
+        }
+        Ok(folded)
     }
 }
 

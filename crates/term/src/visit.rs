@@ -88,7 +88,21 @@ impl<F: TypeFamily> Visit<F> for Ty<F> {
 
 impl<F: TypeFamily> Visit<F> for Const<F> {
     fn visit_with<V: Visitor<F>>(&self, visitor: &mut V) -> ControlFlow<V::Break> {
-        if visitor.skip(self.meta()) { ControlFlow::Continue(()) } else { visitor.visit_const(self) }
+        let meta = self.meta();
+        if visitor.skip(meta) {
+            return ControlFlow::Continue(());
+        }
+        if meta.weight < LARGE {
+            return visitor.visit_const(self);
+        }
+        let state = visitor.state();
+        let key = (self.address(), state.depth);
+        if state.seen.contains(&key) {
+            return ControlFlow::Continue(());
+        }
+        visitor.visit_const(self)?;
+        visitor.state().seen.insert(key);
+        ControlFlow::Continue(())
     }
 }
 

@@ -94,7 +94,7 @@ pub enum Limited {
     Values,
     /// Rank of a tensor.
     Rank,
-    /// Nesting depth of values.
+    /// Nesting depth of a value.
     Depth,
 }
 
@@ -107,7 +107,7 @@ impl std::fmt::Display for Limited {
             Self::Addresses => "addresses of a sender",
             Self::Values => "values of a message",
             Self::Rank => "extents of a tensor",
-            Self::Depth => "levels of nested values",
+            Self::Depth => "sequences, optionals and composites around a value",
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Limits of messages.
 
-/// Maximum nesting depth of values: sequences, optionals, composites.
+/// Maximum nesting depth of a value: the number of sequences, optionals and composites around it.
 pub const MAX_DEPTH: usize = 16;
 
 /// Maximum number of addresses of a sender in a message.

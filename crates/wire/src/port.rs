@@ -72,7 +72,7 @@ pub enum PortTypeError {
     #[error("{found} values cannot be sent")]
     NoValues { found: &'static str },
     /// Constructors nest too deeply.
-    #[error("a value on the wire has at most {MAX_DEPTH} levels")]
+    #[error("a value on the wire is inside at most {MAX_DEPTH} sequences, optionals and composites")]
     TooDeep,
     /// No registered type has the denotation.
     #[error("no type that this program registered has the denotation `{denotation}`")]
@@ -248,7 +248,9 @@ fn to_solved(
             Type::Container(Constructor::Optional, Box::new(inner))
         }
         Element::Map(key, inner) => {
-            let inner = to_solved(inner, universe, dims, depth + 1)?;
+            // A message has the tensors of a map as parts of one value.
+            let is_part = matches!(inner.element, Element::Tensor(_));
+            let inner = to_solved(inner, universe, dims, depth + usize::from(!is_part))?;
             Type::Container(Constructor::Map(Elem::of(*key)), Box::new(inner))
         }
         Element::Sparse(_) => return Err(PortTypeError::NoValues { found: "sparse tensor" }),

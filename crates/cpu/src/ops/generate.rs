@@ -29,7 +29,7 @@ use typeloom_types::dtype::Dtype;
 use super::{Operator, native};
 use crate::attributes::Attribute;
 use crate::call::{Call, Outcome, one};
-use crate::element::{Number, build, check_size, ints, of_f64s, on_numbers, to_f64s};
+use crate::element::{MAX_BYTES, Number, build, check_size, ints, of_f64s, on_numbers, to_f64s};
 use crate::error::{KernelErrorKind, invalid};
 use crate::movement::strided;
 use crate::shape::{count, extents};
@@ -121,11 +121,9 @@ fn range(call: &mut Call<'_>) -> Outcome {
         if step == T::ZERO {
             return invalid("the step is zero");
         }
-        let length = ((limit.to_f64() - start.to_f64()) / step.to_f64()).ceil().max(0.0);
-        if !length.is_finite() || length > crate::element::MAX_BYTES as f64 {
-            return Err(KernelErrorKind::TooLarge { limit: crate::element::MAX_BYTES });
-        }
-        build::<T>(&[length as usize], |out| {
+        let length = range_length(start, limit, step).filter(|length| *length <= MAX_BYTES);
+        let length = length.ok_or(KernelErrorKind::TooLarge { limit: MAX_BYTES })?;
+        build::<T>(&[length], |out| {
             let mut value = start;
             for (at, slot) in out.iter_mut().enumerate() {
                 *slot = if T::IS_FLOAT { T::from_f64(start.to_f64() + at as f64 * step.to_f64()) } else { value };
@@ -134,6 +132,20 @@ fn range(call: &mut Call<'_>) -> Outcome {
         })
     })?;
     one(crate::element::narrow(made, half)?)
+}
+
+/// `max(ceil((limit - start) / step), 0)`, exact for integers; `None` beyond `usize`. The step is not zero.
+fn range_length<T: Number>(start: T, limit: T, step: T) -> Option<usize> {
+    if T::IS_FLOAT {
+        let length = ((limit.to_f64() - start.to_f64()) / step.to_f64()).ceil().max(0.0);
+        return (length < usize::MAX as f64).then_some(length as usize);
+    }
+    let (span, step) = (limit.to_i128() - start.to_i128(), step.to_i128());
+    if span.signum() != step.signum() {
+        Some(0)
+    } else {
+        usize::try_from(span.unsigned_abs().div_ceil(step.unsigned_abs())).ok()
+    }
 }
 
 /// The SplitMix64 random number generator (Steele, Lea and Flood, 2014).

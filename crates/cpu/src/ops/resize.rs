@@ -154,7 +154,8 @@ impl<'a> Sampling<'a> {
                 Mode::Linear | Mode::Nearest => (1.0 - distance).max(0.0),
                 Mode::Cubic => cubic(distance, self.cubic),
             };
-            let index = base as i64 + step;
+            // A region can be beyond all integers.
+            let index = (base as i64).saturating_add(step);
             let counts = !self.exclude_outside || (0..=last).contains(&index);
             if weight != 0.0 && counts {
                 taps.push((usize::try_from(index.min(last)).unwrap_or(0), weight));

@@ -24,7 +24,7 @@
 //! **Invariant:** sums accumulate in `f64`. A point without elements gives 0.
 //!
 //! Limits: the maximum of `RoiAlign` is the one of weighted elements, not of interpolated points. A bin of
-//! `RoiAlign` has at most 4096 samples along an axis.
+//! `RoiAlign` has at most [`MAX_SAMPLES`] samples.
 
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
@@ -48,6 +48,9 @@ pub(super) const OPERATORS: &[Operator] = &[
     native("NonMaxSuppression", non_max_suppression),
     widened("Det", det),
 ];
+
+/// Maximum number of samples of a bin of `RoiAlign`, which are in memory at a time.
+const MAX_SAMPLES: usize = 1 << 24;
 
 /// The parameter of cubic interpolation that image libraries use.
 const CUBIC: f64 = -0.75;
@@ -259,7 +262,7 @@ fn roi_align(call: &mut Call<'_>) -> Outcome {
     let (&[batches, channels, height, width], &[regions, 4]) = (x.shape(), rois.shape()) else {
         return invalid(format!("the shapes {:?} and {:?} do not fit", x.shape(), rois.shape()));
     };
-    if owners.len() != regions || ratio > 1 << 12 {
+    if owners.len() != regions {
         return invalid("there is not one batch index for each region");
     }
     check_size(&[regions, channels, rows, columns], size_of::<f64>())?;
@@ -276,12 +279,17 @@ fn roi_align(call: &mut Call<'_>) -> Outcome {
             (wide, high) = (wide.max(1.0), high.max(1.0));
         }
         let (bin_high, bin_wide) = (high / rows as f64, wide / columns as f64);
-        let number = |bin: f64| if ratio > 0 { ratio } else { (bin.ceil().max(0.0) as usize).min(1 << 12) };
+        let number = |bin: f64| if ratio > 0 { ratio } else { bin.ceil().max(0.0) as usize };
         Region { x1, y1, bin_high, bin_wide, down: number(bin_high), across: number(bin_wide) }
     };
     for region in 0..regions {
         let Region { down, across, .. } = geometry(region);
-        check_size(&[down, across, 4], size_of::<(usize, f64)>())?;
+        if down.saturating_mul(across) > MAX_SAMPLES {
+            return invalid(format!(
+                "a bin of region {region} has {down} x {across} samples, more than the maximum of {MAX_SAMPLES}"
+            ));
+        }
+        check_size(&[down * across, 4], size_of::<(usize, f64)>())?;
         work::spend_each(&[rows, columns, down, across, channels.saturating_add(1), 4])?;
     }
     let (plane, bins) = (height * width, rows * columns);

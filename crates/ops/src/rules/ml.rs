@@ -23,6 +23,9 @@
 //!
 //! **Invariant:** the labels and the scores of a classifier have the same rows.
 //!
+//! **Invariant:** a rule sets its results before it compares features, so they are known even if these are
+//! wrong.
+//!
 //! The time is linear in the attributes.
 //!
 //! Limits: values are not followed. The features of a support vector machine are compared only if the length
@@ -77,14 +80,15 @@ fn rows(cx: &mut RuleCx<'_, '_>) -> RuleResult<Option<DimId>> {
 fn extract(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(shape) = cx.shape_of_rank(In(0), 1..)? else { return Ok(()) };
     let last = shape.len() - 1;
-    for index in cx.const_ints(In(1)).unwrap_or_default() {
-        index_below(cx, index, In(1), (In(0), last, shape[last]))?;
-    }
     let count = cx.shape(In(1)).map(|indices| cx.dims().product(&indices));
     let mut extracted: DimVec =
         if last == 0 { [DimId::ONE].into_iter().collect() } else { shape[..last].into() };
     extracted.push(count.unwrap_or_else(|| unknown_extent(cx, Out(0), extracted.len())));
-    cx.set_shape(Out(0), &extracted)
+    cx.set_shape(Out(0), &extracted)?;
+    for index in cx.const_ints(In(1)).unwrap_or_default() {
+        index_below(cx, index, In(1), (In(0), last, shape[last]))?;
+    }
+    Ok(())
 }
 
 /// Requires a constant index to be less than a number of elements.
@@ -302,7 +306,6 @@ fn linear_classifier(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         }
         (many, _) => Some(many),
     };
-    // The results have their shapes even if the coefficients do not fit.
     scores(cx, rows, columns)?;
     if intercepts > 0 { coefficients(cx, intercepts) } else { Ok(()) }
 }
@@ -326,11 +329,6 @@ fn svm_classifier(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let vectors: i64 =
         cx.attr_ints("vectors_per_class")?.unwrap_or_default().iter().copied().fold(0, i64::saturating_add);
     let has_vectors = vectors > 0;
-    if has_vectors {
-        svm_features(cx, "support_vectors", usize::try_from(vectors).unwrap_or(usize::MAX))?;
-    } else {
-        svm_features(cx, "coefficients", labels)?;
-    }
     let has_probabilities = !cx.attr_floats("prob_a")?.unwrap_or_default().is_empty();
     let columns = match labels {
         0 => None,
@@ -338,7 +336,12 @@ fn svm_classifier(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         many if has_vectors && !has_probabilities => Some(many * (many - 1) / 2),
         many => Some(many),
     };
-    scores(cx, rows, columns)
+    scores(cx, rows, columns)?;
+    if has_vectors {
+        svm_features(cx, "support_vectors", usize::try_from(vectors).unwrap_or(usize::MAX))
+    } else {
+        svm_features(cx, "coefficients", labels)
+    }
 }
 
 fn targets_per_row(cx: &mut RuleCx<'_, '_>, name: &'static str, targets: i64) -> RuleResult {
@@ -355,17 +358,15 @@ fn targets_per_row(cx: &mut RuleCx<'_, '_>, name: &'static str, targets: i64) ->
 /// Source: LinearRegressor, `targets`.
 fn linear_regressor(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let targets = cx.attr_int("targets")?.unwrap_or(1);
-    if let Ok(targets) = usize::try_from(targets) {
-        coefficients(cx, targets)?;
-    }
-    targets_per_row(cx, "targets", targets)
+    targets_per_row(cx, "targets", targets)?;
+    coefficients(cx, usize::try_from(targets).unwrap_or(usize::MAX))
 }
 
 /// One number per row. Source: SVMRegressor, `Y`.
 fn svm_regressor(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let vectors = cx.attr_int("n_supports")?.and_then(|count| usize::try_from(count).ok()).unwrap_or(0);
-    svm_features(cx, "support_vectors", vectors)?;
-    targets_per_row(cx, "n_supports", 1)
+    targets_per_row(cx, "n_supports", 1)?;
+    svm_features(cx, "support_vectors", vectors)
 }
 
 /// Requires the number of features to equal the number of elements of a vector.
@@ -441,6 +442,11 @@ fn zip_map(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let (strings, ints) = alternatives(cx, "classlabels_strings", "classlabels_int64s")?;
     require_one([strings > 0, ints > 0], "classlabels_strings", "classlabels_int64s")?;
     let key = if strings > 0 { Elem::STRING } else { Elem::INT64 };
+    let value = cx.types().tensor_of(ElemSet::of(Elem::FLOAT));
+    let map = cx.types().map(key, value);
+    let sequence = cx.types().sequence(map);
+    cx.set_ty(Out(0), sequence, "a sequence of maps")?;
+    cx.set_shape(Out(0), &[])?;
     if let Some(shape) = cx.shape(In(0))
         && let Some(last) = shape.len().checked_sub(1)
     {
@@ -451,9 +457,54 @@ fn zip_map(cx: &mut RuleCx<'_, '_>) -> RuleResult {
             "is the number of columns, one per class label",
         )?;
     }
-    let value = cx.types().tensor_of(ElemSet::of(Elem::FLOAT));
-    let map = cx.types().map(key, value);
-    let sequence = cx.types().sequence(map);
-    cx.set_ty(Out(0), sequence, "a sequence of maps")?;
-    cx.set_shape(Out(0), &[])
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::outputs_despite_errors;
+
+    /// Each model has 4 features, but parameters for 3 of them or fewer.
+    #[test]
+    fn results_have_types_even_if_the_features_are_wrong() {
+        let of = |node: &str, input: &str, outputs: &str| {
+            outputs_despite_errors(&format!(
+                r#"<ir_version: 11, opset_import: ["": 23, "ai.onnx.ml": 3]>
+                   g ({input} x, int64[1] k) => ({outputs}) <int64[1] index = {{9}}> {{ {outputs} = "ai.onnx.ml".{node} }}"#
+            ))
+        };
+        let labels = "classlabels_ints = [1, 2, 3]";
+        let classifier = |node: &str| of(node, "float[N, 4]", "y, z");
+        let coefficients = "coefficients = [0.1, 0.2, 0.3]";
+        let both = ["int64[N]", "float[N, 3]"];
+        assert_eq!(
+            classifier(&format!(
+                "LinearClassifier <{coefficients}, intercepts = [0.1, 0.2, 0.3], {labels}> (x)"
+            )),
+            both
+        );
+        assert_eq!(
+            classifier(&format!(
+                "SVMClassifier <{labels}, vectors_per_class = [1, 0, 0], support_vectors = [0.1, 0.2, 0.3]> (x)"
+            )),
+            both
+        );
+        let nodes = r#"nodes_featureids = [7, 0, 0], nodes_modes = ["BRANCH_LEQ", "LEAF", "LEAF"]"#;
+        assert_eq!(
+            classifier(&format!("TreeEnsembleClassifier <classlabels_int64s = [1, 2, 3], {nodes}> (x)")),
+            both
+        );
+        let regressor = |node: &str| of(node, "float[N, 4]", "y");
+        assert_eq!(regressor(&format!("LinearRegressor <targets = 1, {coefficients}> (x)")), ["float[N, 1]"]);
+        assert_eq!(
+            regressor("SVMRegressor <n_supports = 1, support_vectors = [0.1, 0.2, 0.3]> (x)"),
+            ["float[N, 1]"]
+        );
+        assert_eq!(
+            regressor(&format!("TreeEnsembleRegressor <n_targets = 2, {nodes}> (x)")),
+            ["float[N, 2]"]
+        );
+        assert_eq!(regressor("ArrayFeatureExtractor (x, index)"), ["float[N, 1]"]);
+        assert_eq!(regressor("ZipMap <classlabels_int64s = [1, 2]> (x)"), ["seq(map(int64, float))"]);
+    }
 }

@@ -48,6 +48,18 @@ pub(super) fn infer_y(opset: u32, graph: &str) -> String {
     infer(opset, graph).remove("y").unwrap()
 }
 
+/// The inferred types of the outputs of an invalid model with its own imports.
+///
+/// Panics if the model is valid.
+pub(super) fn outputs_despite_errors(text: &str) -> Vec<String> {
+    let model = typeloom_onnx::text::parse_model(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let bytes = model.encode_to_vec();
+    let mut checked = check(&bytes, &Standard, &universe(), &Options::default()).unwrap();
+    assert!(!checked.is_ok(), "{text}");
+    let outputs = checked.body().graph(checked.body().root()).outputs.to_vec();
+    outputs.into_iter().map(|value| checked.display_type(value)).collect()
+}
+
 /// The errors of the rules in a graph, one per line.
 pub(super) fn errors(opset: u32, graph: &str) -> Vec<String> {
     let bytes = model(opset, graph);

@@ -16,11 +16,11 @@
 //! a binder of the term even if it binds nothing, and the pool has a scheme only around variables. So
 //! `levels` contains all binders of the term, and [`Decoder::var`] counts only those that are schemes.
 //!
-//! **Invariant:** a closed type is decoded once, and an open one once under each binder, so shared types are
-//! not unfolded.
+//! **Invariant:** a closed type or constant is decoded once, and an open one once under each binder, so shared
+//! types and dims are not unfolded.
 //!
 //! **Limits:** types with a definition (structs, enums, declarations, instances and recursive types) have no
-//! term. Types nest by at most [`MAX_DEPTH`] levels.
+//! term. Types and constants together nest by at most [`MAX_DEPTH`] levels, which bounds the recursion.
 
 use std::collections::{HashMap, HashSet};
 
@@ -75,6 +75,9 @@ pub(super) struct Decoder<'p, F: TypeFamily<Name = Name>> {
     context: u32,
     contexts: u32,
     seen: HashMap<(Idx, u32), Ty<F>>,
+    seen_consts: HashMap<(Idx, u32), Const<F>>,
+    /// Number of constants being decoded, each a part of the one before.
+    open_consts: usize,
     /// Types being decoded; visiting one of them again means that the type is recursive.
     open: HashSet<Idx>,
 }
@@ -89,18 +92,18 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
             context: 0,
             contexts: 0,
             seen: HashMap::new(),
+            seen_consts: HashMap::new(),
+            open_consts: 0,
             open: HashSet::new(),
         }
     }
 
     pub(super) fn ty(&mut self, ty: Idx) -> Result<Ty<F>, ConvertError> {
-        let context = if self.pool.is_open(ty) { self.context } else { 0 };
+        let context = self.context_of(ty);
         if let Some(known) = self.seen.get(&(ty, context)) {
             return Ok(known.clone());
         }
-        if self.open.len() >= usize::from(MAX_DEPTH) {
-            return Err(TermError::TooDeep.into());
-        }
+        self.check_depth()?;
         if !self.open.insert(ty) {
             return Err(ConvertError::NoTerm(self.pool.tag(ty)));
         }
@@ -109,6 +112,35 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
         let built = built?;
         self.seen.insert((ty, context), built.clone());
         Ok(built)
+    }
+
+    /// Decodes a constant with `build`, unless it was decoded before under this binder.
+    fn shared(
+        &mut self,
+        constant: Idx,
+        build: impl FnOnce(&mut Self) -> Result<Const<F>, ConvertError>,
+    ) -> Result<Const<F>, ConvertError> {
+        let context = self.context_of(constant);
+        if let Some(known) = self.seen_consts.get(&(constant, context)) {
+            return Ok(known.clone());
+        }
+        self.check_depth()?;
+        self.open_consts += 1;
+        let built = build(self);
+        self.open_consts -= 1;
+        let built = built?;
+        self.seen_consts.insert((constant, context), built.clone());
+        Ok(built)
+    }
+
+    /// The binder on which the term of a type or constant depends; 0 for none.
+    fn context_of(&self, part: Idx) -> u32 {
+        if self.pool.is_open(part) { self.context } else { 0 }
+    }
+
+    fn check_depth(&self) -> Result<(), TermError> {
+        let is_deep = self.open.len() + self.open_consts >= usize::from(MAX_DEPTH);
+        if is_deep { Err(TermError::TooDeep) } else { Ok(()) }
     }
 
     fn build(&mut self, ty: Idx) -> Result<Ty<F>, ConvertError> {
@@ -298,10 +330,10 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
     fn arg(&mut self, arg: Idx) -> Result<GenericArg<F>, ConvertError> {
         match self.pool.sort(arg) {
             Sort::Region => Ok(self.region(arg)?.into()),
-            Sort::Const => Ok(self.constant(arg)?.into()),
+            Sort::Const => Ok(self.shared(arg, |this| this.constant(arg))?.into()),
             Sort::Type => match self.pool.get(arg) {
                 Descriptor::Applied { name, args } if names::is_const(&name) => {
-                    Ok(self.applied_constant(&name, &args)?.into())
+                    Ok(self.shared(arg, |this| this.applied_constant(&name, &args))?.into())
                 }
                 _ => Ok(self.ty(arg)?.into()),
             },
@@ -341,7 +373,7 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
             ConstDescriptor::Sum { constant, terms } => {
                 let mut operands = Vec::with_capacity(terms.len() + 1);
                 for (coefficient, monomial) in terms {
-                    let term = self.constant(monomial)?;
+                    let term = self.shared(monomial, |this| this.constant(monomial))?;
                     operands.push(if coefficient == 1 {
                         term
                     } else {
@@ -355,7 +387,8 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
                 self.joined(ConstOp::Add, operands, Tag::DimSum)
             }
             ConstDescriptor::Product(factors) => {
-                let factors = factors.into_iter().map(|factor| self.constant(factor));
+                let factors =
+                    factors.into_iter().map(|factor| self.shared(factor, |this| this.constant(factor)));
                 let factors = factors.collect::<Result<Vec<_>, _>>()?;
                 self.joined(ConstOp::Mul, factors, Tag::DimProduct)
             }

@@ -22,7 +22,7 @@
 //! **Invariant:** a binder without variables has no scheme. [`Encoder::variable`] counts schemes, and
 //! `decode` does the inverse.
 //!
-//! **Cost:** a closed type is encoded once, and an open one once under each binder.
+//! **Cost:** a closed type or constant is encoded once, and an open one once under each binder.
 //!
 //! **Limits:** inference variables, placeholders of inner universes and error terms are a [`ConvertError`].
 //! The caller reverts the pool then.
@@ -54,11 +54,23 @@ pub(super) struct Encoder<'p, F: TypeFamily<Name = Name>> {
     contexts: u32,
     /// Encoded types by address and context. The handles keep the addresses valid.
     seen: HashMap<(usize, u32), (Ty<F>, Idx)>,
+    seen_consts: HashMap<(usize, u32), (Const<F>, Idx)>,
+    /// Encoded dims; `None` for a constant that is no dim of the pool.
+    seen_dims: HashMap<(usize, u32), (Const<F>, Option<Idx>)>,
 }
 
 impl<'p, F: TypeFamily<Name = Name>> Encoder<'p, F> {
     pub(super) fn new(pool: &'p mut Pool, symbols: &'p Symbols) -> Self {
-        Self { pool, symbols, levels: Vec::new(), context: 0, contexts: 0, seen: HashMap::new() }
+        Self {
+            pool,
+            symbols,
+            levels: Vec::new(),
+            context: 0,
+            contexts: 0,
+            seen: HashMap::new(),
+            seen_consts: HashMap::new(),
+            seen_dims: HashMap::new(),
+        }
     }
 
     pub(super) fn ty(&mut self, ty: &Ty<F>) -> Result<Idx, ConvertError> {
@@ -210,14 +222,23 @@ impl<'p, F: TypeFamily<Name = Name>> Encoder<'p, F> {
         let (ConstData::Expr(_, operands) | ConstData::Alias(_, operands)) = constant.data() else {
             return self.simple_constant(constant);
         };
-        let Some(list) = self.dims(operands)? else { return Ok(None) };
-        match constant.data() {
-            ConstData::Expr(op, _) => self.dim_expression(op, &list),
-            ConstData::Alias(name, _) => {
-                self.dim_operation(DimOperation::of_alias(name, self.symbols), &list)
-            }
-            _ => Ok(None),
+        let key = self.const_key(constant);
+        if let Some((_, known)) = self.seen_dims.get(&key) {
+            return Ok(*known);
         }
+        let dim = match (self.dims(operands)?, constant.data()) {
+            (Some(list), ConstData::Expr(op, _)) => self.dim_expression(op, &list)?,
+            (Some(list), ConstData::Alias(name, _)) => {
+                self.dim_operation(DimOperation::of_alias(name, self.symbols), &list)?
+            }
+            (_, _) => None,
+        };
+        self.seen_dims.insert(key, (constant.clone(), dim));
+        Ok(dim)
+    }
+
+    fn const_key(&self, constant: &Const<F>) -> (usize, u32) {
+        (constant.address(), if constant.meta().is_closed() { 0 } else { self.context })
     }
 
     /// Encodes a list of dims; `None` if an argument is not such a dim.
@@ -348,6 +369,10 @@ impl<'p, F: TypeFamily<Name = Name>> Encoder<'p, F> {
         if let Some(simple) = self.simple_constant(constant)? {
             return Ok(simple);
         }
+        let key = self.const_key(constant);
+        if let Some((_, known)) = self.seen_consts.get(&key) {
+            return Ok(*known);
+        }
         let (encoded, args) = match constant.data() {
             ConstData::Value(value) => (EncodedConst::Value(value), &[][..]),
             ConstData::Expr(op, args) => (EncodedConst::Operator(op), args),
@@ -357,7 +382,9 @@ impl<'p, F: TypeFamily<Name = Name>> Encoder<'p, F> {
             }
         };
         let args = self.args(args)?;
-        self.encoded(EncodedName::Const(encoded), args)
+        let id = self.encoded(EncodedName::Const(encoded), args)?;
+        self.seen_consts.insert(key, (constant.clone(), id));
+        Ok(id)
     }
 
     fn args(&mut self, args: &[GenericArg<F>]) -> Result<Vec<Idx>, ConvertError> {

@@ -205,12 +205,17 @@ impl Lower<'_> {
     fn conditions(&mut self, generics: &Generics, sig: &mut Sig) -> Result<(), ItemError> {
         let mut first = sig.clone();
         self.has_later_bound = false;
+        let (counts, distinct) = (self.counts.clone(), std::mem::take(&mut self.distinct));
         self.conditions_in_order(generics, &mut first)?;
+        let own = std::mem::replace(&mut self.distinct, distinct);
         if !self.has_later_bound {
+            self.distinct.extend(own);
             *sig = first;
             return Ok(());
         }
-        // An associated type takes the arguments of its trait from a bound, which may follow.
+        // An associated type takes the arguments of its trait from a bound, which may follow. The types of the
+        // second time count.
+        self.counts = counts;
         sig.later = first.predicates;
         self.conditions_in_order(generics, sig)
     }

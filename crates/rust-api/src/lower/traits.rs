@@ -22,14 +22,17 @@
 //! - an impl of the crate covers all types already;
 //! - the signature of a required method or constant mentions a private type without a public alias.
 //!
-//! A private supertrait cannot be named. [`Lower::named_supertraits`] replaces it by its own supertraits;
-//! after [`MAX_SUPERTRAITS`] of them the crate is too large.
+//! A private supertrait cannot be named. [`Lower::named_supertraits`] replaces it by its own supertraits. A
+//! crate with a trait that has more than [`MAX_SUPERTRAITS`] of any level is too large.
 //!
 //! **Invariant:** definitions of traits precede those of types, because the default lifetime of a trait
 //! object depends on supertraits.
 //!
 //! **Limits:** blanket impls of other crates and negative impls are left out. [`Lower::is_for_all`]
 //! recognizes an impl over parameters whose conditions follow from supertraits, and proves nothing else.
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use rustdoc_types::{
     GenericBound, Generics, Id, Impl, Item as JsonItem, ItemEnum, ItemKind, Trait, TraitBoundModifier,
@@ -46,7 +49,7 @@ use crate::predicate::{self, Predicate};
 use crate::std_facts;
 use crate::terms::{binder, find, type_param, values};
 
-/// Maximum number of private traits above a trait.
+/// Maximum number of traits above a trait.
 const MAX_SUPERTRAITS: usize = 512;
 
 /// The scope inside a trait, its parameters as arguments (`Self` first), and its supertraits as predicates.
@@ -199,26 +202,70 @@ impl<'a> Lower<'a> {
     }
 
     /// Whether other crates can implement a trait, as far as its own declaration and its supertraits
-    /// determine it. `of` is the trait and `below` the traits that have it as a supertrait.
-    fn is_open(&self, of: Id, below: &mut Vec<Id>) -> bool {
-        let Some(JsonItem { inner: ItemEnum::Trait(definition), .. }) = self.get(of) else { return true };
-        if below.contains(&of) {
-            return true;
+    /// determine it.
+    fn is_open(&self, of: Id) -> Result<bool, ItemError> {
+        let order = self.in_order(of)?;
+        // For each trait, those on every path from `of` to it.
+        let mut paths: HashMap<Id, HashSet<Id>> = HashMap::from([(of, HashSet::from([of]))]);
+        for id in order {
+            let (Some(definition), Some(below)) = (self.trait_of(id), paths.remove(&id)) else { continue };
+            let mut members = definition.items.iter().filter_map(|id| self.get(*id));
+            if members.any(|item| is_required(item) && paths::is_hidden(item)) {
+                return Ok(false);
+            }
+            let names: Vec<Symbol> =
+                below.iter().filter_map(|id| self.trait_symbols.get(id).copied()).collect();
+            for above in supertraits(definition) {
+                let private = self.is_of_crate(above) && self.paths.public_name(above).is_none();
+                let everywhere =
+                    || self.trait_symbols.get(&above).is_some_and(|symbol| self.is_for_all(*symbol, &names));
+                if private && !everywhere() {
+                    return Ok(false);
+                }
+                match paths.entry(above) {
+                    Entry::Occupied(mut known) => {
+                        known.get_mut().retain(|id| *id == above || below.contains(id));
+                    }
+                    Entry::Vacant(unknown) => {
+                        let mut path = below.clone();
+                        path.insert(above);
+                        unknown.insert(path);
+                    }
+                }
+            }
         }
-        let mut members = definition.items.iter().filter_map(|id| self.get(*id));
-        if members.any(|item| is_required(item) && paths::is_hidden(item)) {
-            return false;
+        Ok(true)
+    }
+
+    /// A trait and its supertraits of any level, each before its own supertraits.
+    fn in_order(&self, of: Id) -> Result<Vec<Id>, ItemError> {
+        let above = |id: Id| {
+            let of = self.trait_of(id).map(|definition| supertraits(definition).collect::<Vec<Id>>());
+            of.unwrap_or_default().into_iter()
+        };
+        let (mut order, mut seen, mut open) = (Vec::new(), HashSet::from([of]), vec![(of, above(of))]);
+        while let Some((id, rest)) = open.last_mut() {
+            match rest.next() {
+                Some(next) if seen.insert(next) => open.push((next, above(next))),
+                Some(_) => {}
+                None => {
+                    order.push(*id);
+                    open.pop();
+                }
+            }
+            if seen.len() > MAX_SUPERTRAITS {
+                return Err(ItemError::TooLarge);
+            }
         }
-        below.push(of);
-        let names: Vec<Symbol> = below.iter().filter_map(|id| self.trait_symbols.get(id).copied()).collect();
-        let open = supertraits(definition).all(|id| {
-            let private = self.is_of_crate(id) && self.paths.public_name(id).is_none();
-            let everywhere =
-                || self.trait_symbols.get(&id).is_some_and(|symbol| self.is_for_all(*symbol, &names));
-            (!private || everywhere()) && self.is_open(id, below)
-        });
-        below.pop();
-        open
+        order.reverse();
+        Ok(order)
+    }
+
+    fn trait_of(&self, id: Id) -> Option<&'a Trait> {
+        match self.get(id).map(|item| &item.inner) {
+            Some(ItemEnum::Trait(definition)) => Some(definition),
+            Some(_) | None => None,
+        }
     }
 
     fn is_of_crate(&self, id: Id) -> bool {
@@ -408,7 +455,7 @@ impl<'a> Lower<'a> {
             self.items.push(lowered);
         }
         let lowered = self.items.get(first..).unwrap_or_default();
-        let open = self.is_open(id, &mut Vec::new())
+        let open = self.is_open(id)?
             && !self.is_for_all(symbol, &[])
             && !lowered.iter().any(|item| self.has_private_part(item));
         for item in self.items.iter_mut().skip(first) {

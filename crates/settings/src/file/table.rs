@@ -123,8 +123,11 @@ impl<'r, 'i> Table<'r, 'i> {
                     Err(error) => Err(reader.error(at, format!("`{text}` is no type: {error}"))),
                 }
             })?,
-            assume: self.map("assume", |reader, _, value| match value.get_ref() {
-                DeValue::Integer(number) => Ok(number.as_str().to_owned()),
+            assume: self.map("assume", |reader, at, value| match value.get_ref() {
+                DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
+                    Ok(number) => Ok(number.to_string()),
+                    Err(_) => Err(reader.error(at, "this number has more than 64 bits")),
+                },
                 _ => string(reader, value),
             })?,
             ops: self.strings("ops")?.into_iter().map(|path| in_folder(path, folder)).collect(),

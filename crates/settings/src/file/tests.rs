@@ -45,6 +45,14 @@ max-problems = 3
 "#;
 
 #[test]
+fn an_assumed_number_has_any_notation() {
+    let file = file("assume = { A = 0x10, B = 0o10, C = 0b10, D = 1_000, E = +7, F = -3 }");
+    let settings = file.settings(&file.overrides_of("m.onnx"));
+    let texts: Vec<&str> = settings.assume.iter().map(|(_, number)| number.value.as_str()).collect();
+    assert_eq!(texts, ["16", "8", "2", "1000", "7", "-3"]);
+}
+
+#[test]
 fn settings_have_their_lines_as_sources() {
     let file = file(FULL);
     let settings = file.settings(&file.overrides_of("m.onnx"));

@@ -22,7 +22,8 @@
 //! the first [`MAX_EXPLAINED`] diagnostics have them, and all searches together visit at most [`MAX_VISITED`]
 //! values.
 //!
-//! **Limits:** at most [`MAX_LISTED`] diagnostics; the last one has a note with the number of the others.
+//! **Limits:** at most [`MAX_LISTED`] diagnostics; the last one has a note with the number of the others. An
+//! error takes the capacity of the last warning of a full list, so a model with an error has a listed one.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -34,7 +35,7 @@ use super::codes::malformed_file::malformed;
 use super::codes::nesting_too_deep::too_deep;
 use super::group::ErrorGroup;
 use super::scope::Content;
-use super::{Code, Diagnostic, Location, Scope, count};
+use super::{Code, Diagnostic, Location, Scope, Severity, count};
 use crate::engine::call::Instance;
 use crate::map::{Map, Set};
 use crate::model::{Checked, Findings, Mode};
@@ -49,7 +50,8 @@ use crate::ty::Types;
 /// Maximum number of diagnostics for which causes and suggestions are searched.
 pub const MAX_EXPLAINED: usize = 64;
 
-/// The maximum number of listed diagnostics; a note at the last one counts the others.
+/// The maximum number of listed diagnostics; a note at the last one counts the others. Warnings are omitted
+/// before errors.
 pub const MAX_LISTED: usize = 1000;
 
 /// Maximum number of values visited in search of causes, for all diagnostics together.
@@ -73,7 +75,15 @@ pub fn messages_where(checked: &mut Checked<'_>, selection: Selection<'_>) -> Ve
 
 fn collect(checked: &mut Checked<'_>, content: Content, selection: Selection<'_>) -> Vec<Diagnostic> {
     let reported = BTreeSet::new();
-    let mut list = List { found: Vec::new(), hidden: 0, budget: MAX_VISITED, reported, content, selection };
+    let mut list = List {
+        found: Vec::new(),
+        hidden: 0,
+        has_warnings: true,
+        budget: MAX_VISITED,
+        reported,
+        content,
+        selection,
+    };
     let Checked { operators, core, frame, mode, errors, rare, .. } = checked;
     let Findings { instances, erroneous_callers, function_errors, cases, alternatives, .. } = rare;
     let mode = *mode;
@@ -101,15 +111,16 @@ fn collect(checked: &mut Checked<'_>, content: Content, selection: Selection<'_>
             list.add_instance(core, operators, instance, mode);
         }
         if let SolveErrorKind::InCase { case, .. } = &error.kind {
-            if list.has_capacity() {
+            if let Some(leaf) = cases.get_mut(case)
+                && list.admits(error.kind.severity(mode))
+            {
                 let scope = list.scope(core, frame, operators, None);
-                let leaf = cases.get_mut(case);
-                let diagnostic = leaf.and_then(|leaf| in_case(scope, leaf, error, &varying, mode));
+                let diagnostic = in_case(scope, leaf, error, &varying, mode);
                 list.found.extend(diagnostic);
             }
             continue;
         }
-        if list.has_capacity() {
+        if list.admits(error.kind.severity(mode)) {
             let value = value_of(frame, error, &mut used);
             let mut scope = list.scope(core, frame, operators, None);
             let diagnostic = scope.describe(error, value, mode);
@@ -121,7 +132,7 @@ fn collect(checked: &mut Checked<'_>, content: Content, selection: Selection<'_>
         list.add_instance(core, operators, instance, mode);
     }
     for (function, error) in function_errors.iter() {
-        if !list.has_capacity() {
+        if !list.admits(Severity::Error) {
             continue;
         }
         let name = list.scope(core, frame, operators, None).function_name(*function);
@@ -146,6 +157,8 @@ impl Checked<'_> {
 struct List<'s> {
     found: Vec<Diagnostic>,
     hidden: usize,
+    /// Whether a full list can contain warnings.
+    has_warnings: bool,
     budget: usize,
     /// The reported errors of functions: a node can have the same error for all types of its function's
     /// arguments.
@@ -176,11 +189,19 @@ impl List<'_> {
         }
     }
 
-    /// Whether the list has space for one more diagnostic; counts it otherwise.
-    fn has_capacity(&mut self) -> bool {
-        let has_capacity = self.found.len() < MAX_LISTED;
-        self.hidden += usize::from(!has_capacity);
-        has_capacity
+    /// Whether the list has capacity for one more diagnostic of a severity. An error replaces the last warning of
+    /// a full list. Counts the diagnostic that is not listed.
+    fn admits(&mut self, severity: Severity) -> bool {
+        if self.found.len() < MAX_LISTED {
+            return true;
+        }
+        self.hidden += 1;
+        if severity != Severity::Error || !self.has_warnings {
+            return false;
+        }
+        let warning = self.found.iter().rposition(|listed| listed.severity != Severity::Error);
+        self.has_warnings = warning.is_some();
+        warning.map(|at| self.found.remove(at)).is_some()
     }
 
     fn add_instance<'a>(
@@ -198,7 +219,9 @@ impl List<'_> {
         let mut used = BTreeSet::new();
         for group in ErrorGroup::of(operators, frame, errors) {
             let error = group.first;
-            if !self.reported.insert((*function, error.site, error.kind.code())) || !self.has_capacity() {
+            if !self.reported.insert((*function, error.site, error.kind.code()))
+                || !self.admits(error.kind.severity(mode))
+            {
                 continue;
             }
             let value = value_of(frame, error, &mut used);

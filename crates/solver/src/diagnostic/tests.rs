@@ -112,6 +112,26 @@ fn the_last_listed_diagnostic_counts_the_others() {
 }
 
 #[test]
+fn errors_are_listed_before_warnings_if_the_list_is_cut() {
+    let mut model = ModelProto::decode(&many_errors(MAX_LISTED + 5)[..]).unwrap();
+    let nodes = &mut model.graph.as_mut().unwrap().node;
+    // `x` is defined twice: an error in every mode.
+    for at in [MAX_LISTED + 2, MAX_LISTED + 4] {
+        nodes[at].output = vec!["x".into()];
+    }
+    let permissive = Options { mode: Mode::Permissive, ..Options::default() };
+    let bytes = model.encode_to_vec();
+    let mut checked = checked(&bytes, permissive);
+    let found = diagnose(&mut checked);
+    assert!(!checked.is_ok());
+    assert_eq!(found.len(), MAX_LISTED);
+    assert_eq!(found.iter().filter(|diagnostic| diagnostic.is_error()).count(), 2);
+    let nodes: Vec<_> = found.iter().filter_map(|diagnostic| diagnostic.location.node.as_ref()).collect();
+    assert!(nodes.is_sorted_by_key(|node| node.index), "in the order of the graph");
+    assert_eq!(found.last().unwrap().notes.last().unwrap(), "7 more problems not listed");
+}
+
+#[test]
 fn every_code_has_a_distinct_name() {
     for code in Code::ALL.iter().copied() {
         assert_eq!(Code::from_name(code.name()), Some(code));

@@ -1,7 +1,7 @@
 //! Verdicts about small models.
 
 use typeloom_onnx::prost::Message as _;
-use typeloom_solver::diagnostic::Code;
+use typeloom_solver::diagnostic::{Code, MAX_LISTED};
 use typeloom_solver::model::Options;
 
 use crate::{Outcome, Target};
@@ -124,6 +124,17 @@ fn a_fused_node_needs_a_kernel_too() {
     assert_eq!(product("onnxruntime-1.24", "double", "<perm = [0, 2, 1]>"), rejected(Code::TargetOperator));
     assert_eq!(product("onnxruntime-1.24", "double", "<perm = [2, 1, 0]>"), RUNS);
     assert_eq!(product("onnxruntime-1.24", "double", ""), RUNS);
+}
+
+#[test]
+fn a_rejection_is_listed_after_any_number_of_undecided_nodes() {
+    let undecided: String = (0..MAX_LISTED + 1)
+        .map(|at| format!(r#"u{at} = StringNormalizer<case_change_action = "LOWER">(x) "#))
+        .collect();
+    let text = format!("g (string[2] x, int16[2] z) => (y) {{ {undecided} y = Min(z, z) }}");
+    let (outcome, codes) = newest(&graph(13, &text));
+    assert_eq!((outcome, codes.len()), (Outcome::Rejected, MAX_LISTED));
+    assert_eq!(codes.last(), Some(&Code::TargetKernel));
 }
 
 #[test]

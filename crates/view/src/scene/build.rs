@@ -97,6 +97,7 @@ impl<'a> Builder<'_, 'a> {
     fn bodies(&mut self) {
         let solved = self.checked.bodies();
         let mut functions: Vec<(usize, Vec<&SolvedBody<'a>>)> = Vec::new();
+        let mut position_of: HashMap<usize, usize> = HashMap::new();
         for body in &solved {
             match body.body.source() {
                 _ if body.is_main() => {
@@ -104,10 +105,12 @@ impl<'a> Builder<'_, 'a> {
                 }
                 BodySource::Main(_) => {}
                 BodySource::Function(view) => {
-                    match functions.iter_mut().find(|(offset, _)| *offset == view.offset()) {
-                        Some((_, bodies)) => bodies.push(body),
-                        None => functions.push((view.offset(), vec![body])),
+                    let offset = view.offset();
+                    let position = *position_of.entry(offset).or_insert(functions.len());
+                    if position == functions.len() {
+                        functions.push((offset, Vec::new()));
                     }
+                    functions[position].1.push(body);
                 }
             }
         }
@@ -115,18 +118,18 @@ impl<'a> Builder<'_, 'a> {
             return;
         }
         let common = self.checked.function_types();
-        let common_of = |offset: usize| {
-            common.iter().find(|function| match function.body.source() {
-                BodySource::Function(view) => view.offset() == offset,
-                BodySource::Main(_) => false,
-            })
-        };
+        let mut common_of = HashMap::new();
+        for function in &common {
+            if let BodySource::Function(view) = function.body.source() {
+                common_of.entry(view.offset()).or_insert(function);
+            }
+        }
         let mut known: HashMap<FunctionKey<'a>, GroupId> = HashMap::new();
         for (offset, bodies) in &functions {
             let body = &bodies[0].body;
             let BodySource::Function(view) = body.source() else { continue };
             let Ok(key) = function_key(view) else { continue };
-            let types = match (&bodies[..], common_of(*offset)) {
+            let types = match (&bodies[..], common_of.get(offset)) {
                 ([only], _) => Types::Solved(only),
                 (_, Some(common)) => Types::Common(&common.types),
                 (_, None) => continue,

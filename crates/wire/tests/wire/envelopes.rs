@@ -209,6 +209,8 @@ fn values_nest_up_to_a_maximum_depth() {
     let mut deepest = envelope(nested(MAX_DEPTH)).to_bytes(&limits).expect("it is deep enough");
     let refused = envelope(nested(MAX_DEPTH + 1)).to_bytes(&limits).expect_err("it is too deep");
     assert_eq!(refused.what, Limited::Depth);
+    let message = "sequences, optionals and composites around a value: 17, but at most 16 are accepted";
+    assert_eq!(refused.to_string(), message);
     // Adds one level by hand: the optional discriminant before the trigger.
     let trigger = deepest.len() - 33;
     deepest.insert(trigger, deepest[trigger - 1]);

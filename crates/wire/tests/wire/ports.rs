@@ -11,6 +11,7 @@ use typeloom_types::tree::builtin::{
     TYPE_ANY, TYPE_BYTES, TYPE_COMPOSITE, TYPE_PEER_ID, TYPE_SCALAR_F32, TYPE_TENSOR, TYPE_TENSOR_F32,
     TYPE_TRIGGER,
 };
+use typeloom_wire::limits::MAX_DEPTH;
 use typeloom_wire::port::{PortType, PortTypeError};
 
 pub(crate) fn tensor(number: i32, extents: &[&str]) -> TypeProto {
@@ -156,4 +157,27 @@ fn a_composite_type_includes_its_children_and_checks_them() {
     assert!(!open.fits(&pair(["b", "c"])) && !closed.fits(&Datum::Composite(Vec::new())));
     let any = TypeProto { denotation: TYPE_COMPOSITE.denotation.into(), ..TypeProto::default() };
     assert!(port(&any).fits(&pair(["b", "c"])));
+}
+
+#[test]
+fn a_type_nests_as_deep_as_a_message() {
+    let nested = |depth: usize, held: TypeProto| {
+        (0..depth).fold(held, |held, _| {
+            let elem_type = Some(Box::new(held));
+            let sequence = type_proto::Sequence { elem_type, ..type_proto::Sequence::default() };
+            TypeProto { value: Some(type_proto::Value::SequenceType(sequence)), ..TypeProto::default() }
+        })
+    };
+    let map = type_proto::Map {
+        key_type: Some(7),
+        value_type: Some(Box::new(tensor(1, &[]))),
+        ..type_proto::Map::default()
+    };
+    let map = TypeProto { value: Some(type_proto::Value::MapType(map)), ..TypeProto::default() };
+    for held in [tensor(1, &["2"]), map] {
+        assert!(PortType::of_message(&nested(MAX_DEPTH, held.clone())).is_ok(), "{held:?}");
+        let error = PortType::of_message(&nested(MAX_DEPTH + 1, held)).expect_err("it is too deep");
+        let message = "a value on the wire is inside at most 16 sequences, optionals and composites";
+        assert_eq!(error.to_string(), message);
+    }
 }

@@ -19,9 +19,9 @@ pub(super) const WEIGHTS: Rule = Rule { name: "treeensemble.weights", run: weigh
 
 fn classifier(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let labels = classes(cx, "classlabels_strings", "classlabels_int64s")?;
-    features(cx, branches(cx)?)?;
-    let rows = cx.shape(In(0)).map(|shape| shape[0]);
-    scores(cx, rows, Some(labels).filter(|labels| *labels > 0))
+    let rows = cx.shape_of_rank(In(0), 2..=2)?.map(|shape| shape[0]);
+    scores(cx, rows, Some(labels).filter(|labels| *labels > 0))?;
+    features(cx, branches(cx)?)
 }
 
 /// The largest feature that a branch node tests; the number of a leaf has no meaning.
@@ -34,9 +34,8 @@ fn branches(cx: &RuleCx<'_, '_>) -> RuleResult<Option<i64>> {
     Ok(features.iter().zip(&modes).filter(|(_, mode)| **mode != b"LEAF").map(|(feature, _)| *feature).max())
 }
 
-/// Requires rows with the features that the trees test.
+/// Requires rows, whose rank the caller has checked, with the features that the trees test.
 fn features(cx: &mut RuleCx<'_, '_>, largest: Option<i64>) -> RuleResult {
-    cx.require_rank(In(0), 2..=2)?;
     let (Some(shape), Some(largest)) = (cx.shape(In(0)), largest) else { return Ok(()) };
     let needed = cx.dims().constant(largest.saturating_add(1));
     let relation = "is the number of features, which includes every feature that the trees test";
@@ -44,11 +43,12 @@ fn features(cx: &mut RuleCx<'_, '_>, largest: Option<i64>) -> RuleResult {
 }
 
 fn regressor(cx: &mut RuleCx<'_, '_>) -> RuleResult {
-    features(cx, branches(cx)?)?;
+    cx.require_rank(In(0), 2..=2)?;
     match cx.attr_int("n_targets")? {
-        Some(targets) => targets_per_row(cx, "n_targets", targets),
-        None => cx.set_rank(Out(0), 2),
+        Some(targets) => targets_per_row(cx, "n_targets", targets)?,
+        None => cx.set_rank(Out(0), 2)?,
     }
+    features(cx, branches(cx)?)
 }
 
 fn weights(cx: &mut RuleCx<'_, '_>) -> RuleResult {
@@ -99,10 +99,11 @@ pub(super) fn ensemble(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     ];
     same_length(cx, &lengths)?;
     same_length(cx, &["leaf_targetids", "leaf_weights"])?;
-    let largest = cx.attr_ints("nodes_featureids")?.unwrap_or_default().into_iter().max();
-    features(cx, largest)?;
+    cx.require_rank(In(0), 2..=2)?;
     let targets = cx.attr_int("n_targets")?.unwrap_or(1);
-    targets_per_row(cx, "n_targets", targets)
+    targets_per_row(cx, "n_targets", targets)?;
+    let largest = cx.attr_ints("nodes_featureids")?.unwrap_or_default().into_iter().max();
+    features(cx, largest)
 }
 
 /// Requires lists and vectors about the same entities to have the same length.
