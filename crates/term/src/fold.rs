@@ -33,8 +33,8 @@ const MIN_CACHED_WEIGHT: u16 = 4;
 /// [`MIN_CACHED_WEIGHT`] for families whose handles know whether they are unique.
 const MIN_CACHED_WEIGHT_BOXED: u16 = 16;
 
-/// Folded nodes by address and binder depth. The handles keep the addresses valid.
-type Seen<F> = HashMap<(usize, u32), (Ty<F>, Ty<F>), FixedState>;
+/// Folded nodes with their results, by address and binder depth. The handles keep the addresses valid.
+type Seen<T> = HashMap<(usize, u32), (T, T), FixedState>;
 
 /// State of a fold: current depth and cached results.
 #[derive(Debug)]
@@ -43,9 +43,9 @@ pub struct FoldState<F: TypeFamily> {
     pub depth: u32,
     level: u16,
     cache_from: u16,
-    seen: Seen<F>,
+    seen: Seen<Ty<F>>,
     /// Folded constants, as `seen`. Only large ones are stored.
-    seen_consts: HashMap<(usize, u32), (Const<F>, Const<F>), FixedState>,
+    seen_consts: Seen<Const<F>>,
 }
 
 impl<F: TypeFamily> Default for FoldState<F> {

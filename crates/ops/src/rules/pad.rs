@@ -56,7 +56,7 @@ fn pad(cx: &mut RuleCx<'_, '_>, name: &'static str) -> RuleResult {
                         require_capacity(cx, pads.source, (axis, shape[axis]), [front, back], fill)?;
                     }
                     [Some(_) | None, _] if fill == Fill::Reflected => {
-                        require_longer(cx, (axis, shape[axis]), ends)?
+                        require_longer(cx, (axis, shape[axis]), ends)?;
                     }
                     [Some(_) | None, _] => {}
                 }
