@@ -1,5 +1,9 @@
 //! Folders of local stores.
 
+#[cfg(feature = "cloud")]
+use std::io::{Read as _, Write as _};
+#[cfg(feature = "cloud")]
+use std::net::TcpListener;
 use std::sync::{Arc, Barrier};
 
 use bytes::Bytes;
@@ -68,12 +72,13 @@ fn listings_are_sorted_and_bounded() {
     assert_eq!(names(folder.list("a", None, 9).expect("listed")), ["a/1", "a/2", "a/3", "a/b/1"]);
     assert_eq!(names(folder.list("a", Some("a/2"), 9).expect("listed")), ["a/3", "a/b/1"]);
     assert!(matches!(folder.list("a", None, 3), Err(StoreError::TooMany(_, 3))));
-    let (folders, objects) = folder.entries("a").expect("listed");
+    let (folders, objects) = folder.entries("a", 4).expect("listed");
     assert_eq!(
         (folders, names(objects)),
         (vec!["a/b".to_owned()], vec!["a/1".into(), "a/2".into(), "a/3".into()])
     );
-    assert_eq!(folder.entries("missing").expect("listed"), (Vec::new(), Vec::new()));
+    assert!(matches!(folder.entries("a", 3), Err(StoreError::TooMany(_, 3))));
+    assert_eq!(folder.entries("missing", 0).expect("listed"), (Vec::new(), Vec::new()));
     assert_eq!(folder.list("missing", None, 9).expect("listed"), Vec::new());
 }
 
@@ -101,4 +106,62 @@ fn unknown_options_are_refused() {
     assert!(new("max_retries", "3").is_ok());
     assert!(matches!(new("aws_endpiont", ""), Err(StoreError::Usage(_))));
     assert!(matches!(new("max_retries", "many"), Err(StoreError::Usage(_))));
+}
+
+#[cfg(unix)]
+#[test]
+fn leftovers_behind_a_link_are_not_removed() {
+    let (stores, temporary) = (stores(), tempfile::tempdir().expect("a folder"));
+    let root = temporary.path().join("root");
+    let other = temporary.path().join("other");
+    std::fs::create_dir_all(&root).expect("created");
+    std::fs::create_dir_all(&other).expect("created");
+    std::fs::write(other.join("x#1"), b"of others").expect("written");
+    std::os::unix::fs::symlink(&other, root.join("a")).expect("linked");
+    let folder = stores.folder(root.to_str().expect("a path"), Missing::Refuse).expect("it exists");
+    let refused = folder.remove_interrupted("a", &["x#1".to_owned()]);
+    assert!(matches!(refused, Err(StoreError::Irregular(_, "a link"))), "{refused:?}");
+    assert!(other.join("x#1").exists());
+}
+
+/// Starts a server that answers each request with 404 and this body; returns its URL.
+#[cfg(feature = "cloud")]
+fn server(body: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("it is bound"));
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("a connection");
+            let mut request = [0; 1 << 14];
+            let _ = stream.read(&mut request).expect("a request");
+            let length = body.len();
+            let head =
+                format!("HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n");
+            stream.write_all(format!("{head}{body}").as_bytes()).expect("the client waits");
+        }
+    });
+    url
+}
+
+#[cfg(feature = "cloud")]
+#[test]
+fn a_missing_bucket_is_an_error_of_every_operation() {
+    let body = "<?xml version=\"1.0\"?><Error><Code>NoSuchBucket</Code><Message>no</Message></Error>";
+    let options = [
+        ("aws_endpoint", server(body)),
+        ("aws_region", "us-east-1".to_owned()),
+        ("aws_allow_http", "true".to_owned()),
+        ("aws_skip_signature", "true".to_owned()),
+    ];
+    let options = options.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    let stores = Stores::new(options).expect("the options are known");
+    let folder = stores.folder("s3://models/registry", Missing::Refuse).expect("the URL is right");
+    for result in [
+        folder.read("a", 9).map(drop),
+        folder.delete("a"),
+        folder.entries("a", 9).map(drop),
+        folder.list("a", None, 9).map(drop),
+    ] {
+        assert!(matches!(result, Err(StoreError::NoBucket(_))), "{result:?}");
+    }
 }

@@ -10,7 +10,7 @@ use crate::error::RegistryError;
 use crate::log::{Located, Log};
 use crate::mode::Mode;
 use crate::names::{Alias, Named, Reference, Subject};
-use crate::registry::{Registry, SUBJECTS};
+use crate::registry::{MAX_LISTED, Registry, SUBJECTS};
 use crate::settings::{Current, is_unborn};
 use crate::verdict::{Comparer, Verdict};
 
@@ -99,7 +99,7 @@ impl Registry {
         let root = prefix.map_or_else(|| SUBJECTS.to_owned(), |prefix| format!("{SUBJECTS}/{prefix}"));
         let (mut open, mut found) = (vec![root], Vec::new());
         while let Some(folder) = open.pop() {
-            let (folders, _) = self.folder.entries(&folder)?;
+            let (folders, _) = self.folder.entries(&folder, MAX_LISTED)?;
             let mut is_subject = false;
             for name in folders {
                 let last = name.rsplit('/').next().unwrap_or_default();

@@ -19,7 +19,7 @@ use typeloom_io::stores::StoreError;
 use crate::entry::Link;
 use crate::error::{Corruption, Problem, RegistryError};
 use crate::names::Subject;
-use crate::registry::{MARKER, Registry, SUBJECTS};
+use crate::registry::{MARKER, MAX_LISTED, Registry, SUBJECTS};
 
 pub use checkpoint::{Checkpoint, CheckpointError};
 
@@ -166,13 +166,13 @@ impl Registry {
 
     /// Reports objects outside of the folders of subjects.
     fn unknown_objects(&self, findings: &mut Findings) -> Result<(), StoreError> {
-        let (folders, objects) = self.folder.entries("")?;
+        let (folders, objects) = self.folder.entries("", MAX_LISTED)?;
         let names = folders.into_iter().filter(|name| name != SUBJECTS);
         let names = names.chain(objects.into_iter().map(|it| it.name).filter(|name| name != MARKER));
         names.for_each(|name| findings.unknown(self.folder.url_of(&name)));
         let mut open = vec![SUBJECTS.to_owned()];
         while let Some(folder) = open.pop() {
-            let (folders, objects) = self.folder.entries(&folder)?;
+            let (folders, objects) = self.folder.entries(&folder, MAX_LISTED)?;
             let is_subject =
                 folders.iter().any(|name| name.rsplit('/').next().is_some_and(|it| it.starts_with('_')));
             for name in folders {

@@ -14,14 +14,15 @@
 //! of several writers, one gets [`Created::Written`]. A store may repeat a request whose answer was lost and
 //! then find its own object, so [`Created::Exists`] does not prove that another writer was first.
 //!
-//! **Invariant:** [`Folder::read`] and [`Folder::list`] never return more than the maximum of the caller. The
+//! **Invariant:** [`Folder::read`], [`Folder::list`] and [`Folder::entries`] never return more than the maximum of the caller. The
 //! size that a server announces is not trusted: bytes are counted while they arrive.
 //!
 //! **Invariant:** operations on objects of a local folder refuse a path through a link or a special file (see
 //! `local`).
 //!
 //! **Limits:** a call blocks its thread until the store answers. There are no partial reads and no
-//! transactions over several objects. [`Folder::entries`] has no maximum.
+//! transactions over several objects. [`Folder::entries`] compares the maximum with the complete answer of the
+//! store.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -190,8 +191,8 @@ impl Folder {
         self.check_links(name)?;
         let key = self.key(name)?;
         match self.runtime.wait(self.store.delete(&key)) {
-            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(self.error(name, error)),
+            Err(error @ object_store::Error::NotFound { .. }) if !is_of_bucket(&error) => Ok(()),
+            result => result.map_err(|error| self.error(name, error)),
         }
     }
 
@@ -253,8 +254,8 @@ impl Folder {
     /// The folders and the objects directly in a folder, each in ascending order.
     ///
     /// # Errors
-    /// The store does not list them.
-    pub fn entries(&self, folder: &str) -> Result<(Vec<String>, Vec<Listed>), StoreError> {
+    /// There are more than `max` of them, or the store does not list them.
+    pub fn entries(&self, folder: &str, max: usize) -> Result<(Vec<String>, Vec<Listed>), StoreError> {
         self.check_links(folder)?;
         let key = self.key(folder)?;
         let found = match self.runtime.wait(self.store.list_with_delimiter(Some(&key))) {
@@ -263,6 +264,9 @@ impl Folder {
             }
             result => result.map_err(|error| self.error(folder, error))?,
         };
+        if found.common_prefixes.len() + found.objects.len() > max {
+            return Err(StoreError::TooMany(self.url_of(folder), max));
+        }
         let mut folders: Vec<String> =
             found.common_prefixes.iter().filter_map(|key| self.relative(key)).map(str::to_owned).collect();
         let mut objects: Vec<Listed> = found.objects.iter().filter_map(|meta| self.listed(meta)).collect();
@@ -295,6 +299,7 @@ impl Folder {
     /// A file cannot be removed.
     pub fn remove_interrupted(&self, folder: &str, names: &[String]) -> Result<(), StoreError> {
         let Some(path) = self.path() else { return Ok(()) };
+        local::check(path, folder)?;
         staging::remove(&path.join(folder), names)
             .map_err(|error| StoreError::Store(self.url_of(folder), error.to_string()))
     }

@@ -320,7 +320,7 @@ impl Walk<'_> {
     /// Reports objects of other names in the folder of the subject.
     fn other_objects(&mut self) -> Result<(), RegistryError> {
         let folder = format!("{SUBJECTS}/{}", self.log.subject);
-        let (folders, objects) = self.registry.folder.entries(&folder)?;
+        let (folders, objects) = self.registry.folder.entries(&folder, MAX_LISTED)?;
         let known = [LOG, BUNDLES, HEAD].map(|name| Registry::object(&self.log.subject, name));
         let is_own = |name: &String| name.rsplit('/').next().is_some_and(|last| last.starts_with('_'));
         let names = folders.into_iter().filter(is_own).chain(objects.into_iter().map(|object| object.name));
