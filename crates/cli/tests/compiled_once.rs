@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 /// Crates that are meant to differ: the command and the facade, with the crates that the command reads and
-/// reports by, have features, and `clap` one for terminals.
+/// reports by, have features, and `clap` one for terminals. Of these builds, only the facade uses the crate of
+/// tensors, which has other values only where models are run.
 const BY_FEATURE: &[&str] = &[
     "clap",
     "clap_builder",
@@ -17,6 +18,7 @@ const BY_FEATURE: &[&str] = &[
     "typeloom-io",
     "typeloom-project",
     "typeloom-report",
+    "typeloom-tensor",
 ];
 
 /// Each package with its version and its features, as Cargo resolves them for a selection.

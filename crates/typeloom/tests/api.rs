@@ -46,7 +46,7 @@ const UNLISTED: [&str; 3] = ["core::marker::Unpin", "UnwindSafe", "core::marker:
 /// Bounds of the numbers of names in the modules of the facade. A name of `published/names.rs` is not
 /// counted.
 const MAX_NAMES: [(&str, usize); 22] = [
-    ("check", 27),
+    ("check", 28),
     ("interface", 12),
     ("link", 11),
     ("module", 11),
