@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 /// Crates that are meant to differ: the command and the facade, with the crates that the command reads and
-/// reports by, have features, and `clap` one for terminals. Of these builds, only the facade uses the crate of
-/// tensors, which has other values only where models are run.
+/// reports by, have features, and `clap` one for terminals. Of these builds, only the facade uses the crate
+/// of tensors, which has other values only where models are run.
 const BY_FEATURE: &[&str] = &[
     "clap",
     "clap_builder",

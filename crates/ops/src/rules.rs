@@ -48,9 +48,9 @@
 //!
 //! # Cost and limits
 //!
-//! A rule runs in time linear in the ranks of its inputs and the elements that it reads, which
-//! [`typeloom_solver::rule::RuleCx`] bounds. It has no state: all that it finds is in the slots of its node,
-//! so a run with the same inputs has the same effect.
+//! Most rules run in time linear in the ranks of their inputs and in the elements that they read, whose
+//! number [`typeloom_solver::rule::RuleCx`] bounds. A rule has no state: all that it finds is in the slots of
+//! its node, so a run with the same inputs has the same effect.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

@@ -1,7 +1,7 @@
 //! Functions behind `typeloom.onnx`: the reference's inference and checks.
 //!
-//! The functions take and return bytes. `typeloom/onnx.py` converts between them and the messages of the
-//! package `onnx`, and raises the exceptions of that package.
+//! The functions take and return bytes. The modules in `typeloom/onnx` convert between them and the messages
+//! of the package `onnx`, and raise the exceptions of that package.
 //!
 //! Three things keep a call on a model of a few nodes as short as that of the reference, whose calls take
 //! microseconds: a small model is inferred with the interpreter held ([`HELD`]), a call runs on the thread of

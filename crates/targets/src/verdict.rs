@@ -42,7 +42,8 @@ impl<'a> Verdict<'a> {
         }
     }
 
-    /// The issues as diagnostics in their order, each once. Of more than [`MAX_LISTED`], rejections are kept first.
+    /// The issues as diagnostics in their order, each once. Of more than [`MAX_LISTED`], rejections are kept
+    /// first.
     #[must_use]
     pub fn diagnostics(&self, target: &str, checked: &mut Checked<'a>) -> Vec<Diagnostic> {
         let mut seen = BTreeSet::new();

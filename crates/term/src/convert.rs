@@ -1,7 +1,7 @@
 //! Conversion of terms between families.
 //!
-//! Each type and each large constant is converted once, so shared nodes stay shared. A function translates names. Between families
-//! over [`Name`](crate::name::Name), it is the identity.
+//! Each type and each large constant is converted once, so shared nodes stay shared. A function translates
+//! names. Between families over [`Name`](crate::name::Name), it is the identity.
 
 use crate::arg::GenericArg;
 use crate::constant::{Const, ConstData};

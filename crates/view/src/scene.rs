@@ -6,8 +6,8 @@
 //! rest?
 //!
 //! Drawing everything and zooming is the usual answer. At the size of a screen, 100,000 nodes in layers are a
-//! line of dots. Collapsing by the names of nodes (`/encoder/layer.0/...`) works for exports of
-//! PyTorch only: other models have no scopes, or one scope with 50,000 nodes.
+//! line of dots. Collapsing by the names of nodes (`/encoder/layer.0/...`) needs an exporter that writes
+//! scopes into names, as PyTorch's does: other models have no scopes, or one scope with 50,000 nodes.
 //!
 //! Here the nodes form a tree in which every group has at most [`MAX_CHILDREN`] children, with or without
 //! scopes, so each picture is small:
@@ -16,8 +16,9 @@
 //! names                         groups
 //! /encoder/layer.0/MatMul       encoder
 //! /encoder/layer.0/Add            layer.0   MatMul Add
-//! /encoder/layer.1/MatMul         layer.1   MatMul
-//! /head/MatMul                  head        MatMul
+//! /encoder/layer.1/MatMul         layer.1   MatMul Add
+//! /encoder/layer.1/Add
+//! /head/MatMul                  MatMul      the group `head` would have one child
 //! ```
 //!
 //! # Contents

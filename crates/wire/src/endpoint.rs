@@ -9,8 +9,9 @@
 //!
 //! # The idea
 //!
-//! At least once on the wire, at most once in the program (as in the session layer of Birrell and Nelson,
-//! 1984):
+//! At least once on the wire, at most once in the program. Numbered calls that the receiver remembers are
+//! those of Birrell and Nelson (*Implementing Remote Procedure Calls*, 1984); here both sides keep them on
+//! disk:
 //!
 //! - The *outbox* numbers a message and writes it to the journal before the first attempt. It keeps its
 //!   number in all attempts and after a restart.
@@ -28,11 +29,13 @@
 //!                         <----  ack           7 leaves the outbox
 //! ```
 //!
-//! The [crate documentation](crate) states the delivery guarantees; `tests/` interrupts every step of them.
+//! The [crate documentation](crate) states the delivery guarantees. `tests/wire/failures.rs` kills peers and
+//! loses messages at random.
 //!
 //! # Cost and limits
 //!
-//! One write to the journal for each message at each peer, and one for each commit. Memory is bounded by the
+//! The sender writes to the journal when a message is posted and when it is settled, the receiver when it is
+//! accepted and when it is committed. Memory is bounded by the
 //! [`Capacity`] of both boxes: a full mailbox refuses with [`Refusal::Busy`], and the sender tries again
 //! after a pause that doubles. A message that is not acknowledged before its deadline is an error for the
 //! sender, who cannot know whether it arrived; no protocol can tell.

@@ -3,9 +3,9 @@
 //! The steps: check the model as `typeloom check` does, prepare it, read the inputs that are given and
 //! generate the others, run, and print or store the outputs. A model with errors is not run.
 //!
-//! A generated input has the proven type of its port: symbols have the sizes of `--assume` or of given
-//! inputs, and otherwise a default size; numbers come from a fixed seed, so that two runs agree. A value of a
-//! type that cannot be generated is an error that names the port.
+//! A generated input has the proven type of its port. A symbol has the size that a given input determines,
+//! that of `--size`, or a small default. Numbers come from a seed that is an option, so that two runs agree.
+//! If a value of a type cannot be generated, the error names the input.
 //!
 //! `--compare` runs the same inputs in ONNX Runtime. Two results agree if they differ by no more than the
 //! least precise element type on the way to the output allows (`run/precision.rs`), or by `--tolerance`.

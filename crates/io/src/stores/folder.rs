@@ -14,15 +14,16 @@
 //! of several writers, one gets [`Created::Written`]. A store may repeat a request whose answer was lost and
 //! then find its own object, so [`Created::Exists`] does not prove that another writer was first.
 //!
-//! **Invariant:** [`Folder::read`], [`Folder::list`] and [`Folder::entries`] never return more than the maximum of the caller. The
-//! size that a server announces is not trusted: bytes are counted while they arrive.
+//! **Invariant:** [`Folder::read`], [`Folder::list`] and [`Folder::entries`] never return more than the
+//! maximum of the caller. The size that a server announces is not trusted: bytes are counted while they
+//! arrive.
 //!
 //! **Invariant:** operations on objects of a local folder refuse a path through a link or a special file (see
 //! `local`).
 //!
 //! **Limits:** a call blocks its thread until the store answers. There are no partial reads and no
-//! transactions over several objects. [`Folder::entries`] compares the maximum with the complete answer of the
-//! store.
+//! transactions over several objects. [`Folder::entries`] compares the maximum with the complete answer of
+//! the store.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -16,8 +16,8 @@
 //! a binder of the term even if it binds nothing, and the pool has a scheme only around variables. So
 //! `levels` contains all binders of the term, and [`Decoder::var`] counts only those that are schemes.
 //!
-//! **Invariant:** a closed type or constant is decoded once, and an open one once under each binder, so shared
-//! types and dims are not unfolded.
+//! **Invariant:** a closed type or constant is decoded once, and an open one once under each binder, so
+//! shared types and dims are not unfolded.
 //!
 //! **Limits:** types with a definition (structs, enums, declarations, instances and recursive types) have no
 //! term. Types and constants together nest by at most [`MAX_DEPTH`] levels, which bounds the recursion.

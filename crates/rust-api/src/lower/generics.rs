@@ -213,8 +213,8 @@ impl Lower<'_> {
             *sig = first;
             return Ok(());
         }
-        // An associated type takes the arguments of its trait from a bound, which may follow. The types of the
-        // second time count.
+        // An associated type takes the arguments of its trait from a bound, which may follow. The types of
+        // the second time count.
         self.counts = counts;
         sig.later = first.predicates;
         self.conditions_in_order(generics, sig)

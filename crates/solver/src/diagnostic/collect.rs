@@ -189,8 +189,8 @@ impl List<'_> {
         }
     }
 
-    /// Whether the list has capacity for one more diagnostic of a severity. An error replaces the last warning of
-    /// a full list. Counts the diagnostic that is not listed.
+    /// Whether the list has capacity for one more diagnostic of a severity. An error replaces the last
+    /// warning of a full list. Counts the diagnostic that is not listed.
     fn admits(&mut self, severity: Severity) -> bool {
         if self.found.len() < MAX_LISTED {
             return true;

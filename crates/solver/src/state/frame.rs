@@ -13,10 +13,10 @@
 //! # The idea
 //!
 //! Steps are numbered so that a step comes after those that make its inputs. One number, the *front*,
-//! replaces the queue: all steps before it have run, all others have not and need no entry. A step before the
-//! front that has to run again waits in a heap, and the first step in the heap runs before the step at the
-//! front. So a change passes through the steps in order, and a step runs again once for any number of changed
-//! inputs.
+//! replaces the queue: no step at or after it has run, and none needs an entry. The steps before it have run,
+//! except for those of nested graphs that are left out. A step before the front that has to run waits in a
+//! heap, and the first step in the heap runs before the step at the front. So a change passes through the
+//! steps in order, and a step runs again once for any number of changed inputs.
 //!
 //! In a graph where types only flow forward, the heap stays empty, and the solve is a loop over a counter.
 //! Waking costs `O(log w)` with `w` waiting steps; `waiting` keeps a step from being in the heap twice.

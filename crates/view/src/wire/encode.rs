@@ -12,8 +12,8 @@
 //! ```
 //!
 //! A compressor then finds long runs of equal bytes. Attribute lists, source lines and classes of scopes are
-//! in tables in the order of their first use ([`Table`]); one of more than [`MAX_SHARED`] bytes is written
-//! where it is used.
+//! stored once, in tables in the order of their first use ([`Table`]). An entry of more than [`MAX_SHARED`]
+//! bytes is not shared: each item that uses it has a copy.
 //!
 //! **Invariant:** this file and `decode` visit the items of a column in the same order, with the same state:
 //! the last name, the last output, the last stored value. A change of one is a change of the other and of
