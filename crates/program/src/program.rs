@@ -1,0 +1,501 @@
+//! Programs: arenas of graphs, nodes and values.
+//!
+//! # Questions that this structure answers
+//!
+//! *Which value is this?* A use refers to a definition by its id. [`read`](mod@crate::read) resolves each name
+//! once: in its own graph, and then in the graphs around it. In each graph of the example `h` is another
+//! value, and `x` is the same one:
+//!
+//! ```text
+//! main (x, c) => (y)                        values   x: 0   c: 1   h: 2   y: 3
+//!   h = Abs (x)                             nodes    0: Abs 0 -> 2
+//!   y = If (c) <then_branch = t, ..>                 1: If 1 -> 3, with the graph t
+//!     t () => (h) { h = Neg (x) }           value    h: 4, of the graph t
+//!                                           node     2: Neg 0 -> 4
+//! ```
+//!
+//! *Which node is this?* A node is listed by its graph, in an order that passes change. Its id stays the same
+//! when others are inserted, and identifies it in the tables of [`Facts`](crate::facts::Facts).
+//!
+//! # Invalid programs
+//!
+//! A program holds what a file states, right or wrong, because the solver reports the errors: a name that
+//! nothing defines is a value without a definition, and a name that one graph defines twice is one value.
+//!
+//! # Cost
+//!
+//! An id is four bytes, also in an `Option`. Access is an index into an array. Arenas only grow: a node that
+//! a pass removes from its graph stays in memory until the program is dropped.
+
+use std::collections::HashSet;
+use std::num::NonZeroU32;
+use std::ops::{Index, IndexMut};
+use std::sync::Arc;
+
+use typeloom_onnx::messages::{
+    AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, SparseTensorProto,
+    StringStringEntryProto, TensorProto, ValueInfoProto, opset_import,
+};
+
+use crate::declared::DeclaredType;
+use crate::domain::Domain;
+
+/// A position in an arena or table.
+pub trait Id: Copy + Eq {
+    fn new(index: usize) -> Self;
+    fn index(self) -> usize;
+}
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $id:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub struct $id(NonZeroU32);
+
+        impl Id for $id {
+            fn new(index: usize) -> Self {
+                let number = u32::try_from(index).ok().and_then(|index| index.checked_add(1));
+                let number = number.and_then(NonZeroU32::new);
+                Self(number.expect("an arena has fewer than 2^32 - 1 elements"))
+            }
+
+            fn index(self) -> usize {
+                self.0.get() as usize - 1
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// A graph: the main graph, one nested in a node, or the body of a function.
+    GraphId;
+    /// A node.
+    NodeId;
+    /// A value: an input, a constant or a result.
+    ValueId;
+}
+
+/// A value.
+#[derive(Clone, Debug)]
+pub struct Value {
+    pub name: Arc<str>,
+    /// The graph that defines the value.
+    pub graph: GraphId,
+}
+
+/// A call of an operator or function.
+#[derive(Clone, Debug, Default)]
+pub struct Node {
+    pub domain: Domain,
+    pub op: String,
+    /// `None` for an omitted optional input.
+    pub inputs: Vec<Option<ValueId>>,
+    /// `None` for a result that nothing reads.
+    pub outputs: Vec<Option<ValueId>>,
+    /// The attributes. Those that hold graphs have empty ones.
+    pub attributes: Vec<AttributeProto>,
+    /// The graphs of the attributes, in the order of attributes.
+    pub graphs: Vec<GraphId>,
+    /// Other fields of the message.
+    pub(crate) rest: Option<Box<NodeProto>>,
+}
+
+impl Node {
+    /// A node without attributes.
+    #[must_use]
+    pub fn new(
+        domain: Domain,
+        op: &str,
+        inputs: Vec<Option<ValueId>>,
+        outputs: Vec<Option<ValueId>>,
+    ) -> Self {
+        Self { domain, op: op.to_owned(), inputs, outputs, ..Self::default() }
+    }
+
+    /// Whether the node is an operator of a domain.
+    #[must_use]
+    pub fn is(&self, domain: &Domain, op: &str) -> bool {
+        self.op == op && self.domain == *domain
+    }
+
+    /// The attribute with a name.
+    #[must_use]
+    pub fn attribute(&self, name: &str) -> Option<&AttributeProto> {
+        self.attributes.iter().find(|attribute| attribute.name() == name)
+    }
+
+    /// The texts of an attribute, such as the names of the children of a bundle.
+    #[must_use]
+    pub fn texts(&self, name: &str) -> Vec<String> {
+        let strings = self.attribute(name).map(|attribute| &attribute.strings[..]).unwrap_or_default();
+        strings.iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect()
+    }
+
+    /// Distinguishes functions of the same name and domain.
+    #[must_use]
+    pub fn overload(&self) -> &str {
+        self.rest.as_deref().map_or("", NodeProto::overload)
+    }
+
+    /// The name of the node, which has no meaning.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.rest.as_deref().map_or("", NodeProto::name)
+    }
+
+    /// Sets the name of the node.
+    pub fn set_name(&mut self, name: String) {
+        self.rest.get_or_insert_default().name = name.into();
+    }
+
+    /// The first input; `None` if it is omitted.
+    #[must_use]
+    pub fn first_input(&self) -> Option<ValueId> {
+        self.inputs.first().copied().flatten()
+    }
+
+    /// The first output; `None` if it is omitted.
+    #[must_use]
+    pub fn first_output(&self) -> Option<ValueId> {
+        self.outputs.first().copied().flatten()
+    }
+}
+
+/// An entry of a list of inputs, outputs or declared values.
+#[derive(Clone, Debug)]
+pub struct Port {
+    pub value: ValueId,
+    pub declared: Option<DeclaredType>,
+    /// Whether the value is an output that goes to the network.
+    pub to_network: bool,
+    /// Other fields of the message.
+    pub(crate) rest: Option<Box<ValueInfoProto>>,
+}
+
+impl Port {
+    /// A port without a declared type.
+    #[must_use]
+    pub fn new(value: ValueId) -> Self {
+        Self { value, declared: None, to_network: false, rest: None }
+    }
+
+    /// A port with a declared type.
+    #[must_use]
+    pub fn of_type(value: ValueId, declared: DeclaredType) -> Self {
+        Self { declared: Some(declared), ..Self::new(value) }
+    }
+}
+
+/// A graph.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    pub name: String,
+    /// The graph around this one; `None` for the main graph and the bodies of functions.
+    pub outer: Option<GraphId>,
+    pub inputs: Vec<Port>,
+    pub outputs: Vec<Port>,
+    /// Types of values that are neither inputs nor outputs.
+    pub infos: Vec<Port>,
+    /// Constants. The names of the tensors are those of the values.
+    pub initializers: Vec<(ValueId, TensorProto)>,
+    pub sparse_initializers: Vec<(ValueId, SparseTensorProto)>,
+    /// The nodes, in the order in which they run.
+    pub nodes: Vec<NodeId>,
+    /// Other fields of the message.
+    pub(crate) rest: Option<Box<GraphProto>>,
+}
+
+impl Graph {
+    /// A graph without values.
+    #[must_use]
+    pub fn new(name: String, outer: Option<GraphId>) -> Self {
+        Self { name, outer, ..Self::default() }
+    }
+
+    /// All ports: inputs, outputs, declared values.
+    pub fn ports(&self) -> impl Iterator<Item = &Port> {
+        self.inputs.iter().chain(&self.outputs).chain(&self.infos)
+    }
+
+    /// Whether the graph has a constant for a value.
+    #[must_use]
+    pub fn has_constant(&self, value: ValueId) -> bool {
+        self.initializers.iter().any(|(id, _)| *id == value)
+            || self.sparse_initializers.iter().any(|(id, _)| *id == value)
+    }
+}
+
+/// A function that nodes call as an operator.
+#[derive(Clone, Debug)]
+pub struct Function {
+    pub domain: Domain,
+    pub name: String,
+    pub overload: String,
+    /// The body, with the formal parameters as inputs and outputs.
+    pub body: GraphId,
+    /// Other fields of the message.
+    pub(crate) rest: FunctionProto,
+}
+
+impl Function {
+    /// A function of a body, which imports these operator sets.
+    #[must_use]
+    pub fn new(domain: Domain, name: String, body: GraphId, imports: Vec<OperatorSetIdProto>) -> Self {
+        let rest = FunctionProto { opset_import: imports, ..FunctionProto::default() };
+        Self { domain, name, overload: String::new(), body, rest }
+    }
+
+    /// Whether a node calls the function.
+    #[must_use]
+    pub fn is_called_by(&self, node: &Node) -> bool {
+        self.name == node.op && self.domain == node.domain && self.overload == node.overload()
+    }
+
+    /// The operator sets that the body imports.
+    #[must_use]
+    pub fn imports(&self) -> &[OperatorSetIdProto] {
+        &self.rest.opset_import
+    }
+
+    /// The imports, mutable.
+    pub fn imports_mut(&mut self) -> &mut Vec<OperatorSetIdProto> {
+        &mut self.rest.opset_import
+    }
+
+    /// Attributes with their defaults.
+    #[must_use]
+    pub fn defaults(&self) -> &[AttributeProto] {
+        &self.rest.attribute_proto
+    }
+}
+
+/// A program.
+#[derive(Clone, Debug)]
+pub struct Program {
+    graphs: Vec<Graph>,
+    nodes: Vec<Node>,
+    values: Vec<Value>,
+    pub functions: Vec<Function>,
+    /// The message without its graph and functions.
+    pub(crate) header: ModelProto,
+}
+
+impl Default for Program {
+    fn default() -> Self {
+        Self::new(String::new())
+    }
+}
+
+macro_rules! index {
+    ($($id:ident $item:ident $list:ident;)*) => {$(
+        impl Index<$id> for Program {
+            type Output = $item;
+
+            fn index(&self, id: $id) -> &$item {
+                &self.$list[id.index()]
+            }
+        }
+
+        impl IndexMut<$id> for Program {
+            fn index_mut(&mut self, id: $id) -> &mut $item {
+                &mut self.$list[id.index()]
+            }
+        }
+    )*};
+}
+
+index! {
+    GraphId Graph graphs;
+    NodeId Node nodes;
+    ValueId Value values;
+}
+
+fn push<I: Id, T>(list: &mut Vec<T>, item: T) -> I {
+    let id = I::new(list.len());
+    list.push(item);
+    id
+}
+
+impl Program {
+    /// A program with an empty main graph.
+    #[must_use]
+    pub fn new(name: String) -> Self {
+        let graphs = vec![Graph::new(name, None)];
+        let header = ModelProto::default();
+        Self { graphs, nodes: Vec::new(), values: Vec::new(), functions: Vec::new(), header }
+    }
+
+    /// The main graph.
+    #[must_use]
+    pub fn main(&self) -> GraphId {
+        GraphId::new(0)
+    }
+
+    /// The name of the program: that of its main graph.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self[self.main()].name
+    }
+
+    /// Adds a graph. The node that contains it lists it in [`Node::graphs`].
+    pub fn add_graph(&mut self, graph: Graph) -> GraphId {
+        push(&mut self.graphs, graph)
+    }
+
+    /// Adds a node, which a graph then lists in [`Graph::nodes`].
+    pub fn add_node(&mut self, node: Node) -> NodeId {
+        push(&mut self.nodes, node)
+    }
+
+    /// Adds a value of a graph. The name must be new: see [`Names::fresh`].
+    pub fn add_value(&mut self, graph: GraphId, name: impl Into<Arc<str>>) -> ValueId {
+        push(&mut self.values, Value { name: name.into(), graph })
+    }
+
+    /// Number of values.
+    #[must_use]
+    pub fn value_count(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Number of nodes, including those that no graph lists.
+    #[must_use]
+    pub fn node_count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The name of a value; empty for an omitted one.
+    #[must_use]
+    pub fn name_of(&self, value: Option<ValueId>) -> &str {
+        value.map_or("", |value| &self[value].name)
+    }
+
+    /// The value of the main graph with a name.
+    #[must_use]
+    pub fn value_named(&self, name: &str) -> Option<ValueId> {
+        let main = self.main();
+        let found = self.values.iter().position(|value| value.graph == main && &*value.name == name);
+        found.map(ValueId::new)
+    }
+
+    /// A graph and all graphs nested in it, each before those nested in it, in the order of nodes and
+    /// attributes.
+    #[must_use]
+    pub fn graphs_in(&self, graph: GraphId) -> Vec<GraphId> {
+        let mut found = Vec::new();
+        let mut open = vec![graph];
+        while let Some(graph) = open.pop() {
+            found.push(graph);
+            let nested = self[graph].nodes.iter().flat_map(|node| &self[*node].graphs);
+            let first = open.len();
+            open.extend(nested);
+            open[first..].reverse();
+        }
+        found
+    }
+
+    /// The nodes of a graph and of all graphs nested in it.
+    pub fn nodes_in(&self, graph: GraphId) -> impl Iterator<Item = NodeId> {
+        self.graphs_in(graph).into_iter().flat_map(|graph| self[graph].nodes.iter().copied())
+    }
+
+    /// The nodes of the graphs nested in a node.
+    pub fn nodes_inside(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
+        self[node].graphs.iter().flat_map(|graph| self.nodes_in(*graph))
+    }
+
+    /// The main graph and the bodies of all functions.
+    pub fn bodies(&self) -> impl Iterator<Item = GraphId> {
+        std::iter::once(self.main()).chain(self.functions.iter().map(|function| function.body))
+    }
+
+    /// All nodes of the program.
+    pub fn all_nodes(&self) -> impl Iterator<Item = NodeId> {
+        self.bodies().flat_map(|body| self.nodes_in(body))
+    }
+
+    /// The values that a node reads: its inputs, and the values that its nested graphs read or return.
+    #[must_use]
+    pub fn reads(&self, node: NodeId) -> Vec<ValueId> {
+        let mut all: Vec<ValueId> = self[node].inputs.iter().copied().flatten().collect();
+        for graph in self[node].graphs.iter().flat_map(|graph| self.graphs_in(*graph)) {
+            let Graph { nodes, outputs, .. } = &self[graph];
+            all.extend(nodes.iter().flat_map(|node| self[*node].inputs.iter().copied().flatten()));
+            all.extend(outputs.iter().map(|port| port.value));
+        }
+        all
+    }
+
+    /// Replaces the nodes of a graph; returns the former ones.
+    pub fn take_nodes(&mut self, graph: GraphId) -> Vec<NodeId> {
+        std::mem::take(&mut self[graph].nodes)
+    }
+
+    /// The names of all values.
+    #[must_use]
+    pub fn names(&self) -> Names {
+        Names(self.values.iter().map(|value| Arc::clone(&value.name)).collect())
+    }
+
+    /// The imported operator sets.
+    #[must_use]
+    pub fn imports(&self) -> &[OperatorSetIdProto] {
+        &self.header.opset_import
+    }
+
+    /// The imported version of a domain.
+    #[must_use]
+    pub fn imported(&self, domain: &Domain) -> Option<i64> {
+        imported(self.imports(), domain)
+    }
+
+    /// Imports a version of a domain.
+    pub fn import(&mut self, domain: &Domain, version: i64) {
+        self.header.opset_import.push(opset_import(domain.name(), version));
+    }
+
+    /// Replaces the imports and the fields of the message about its origin.
+    pub fn set_header(&mut self, header: ModelProto) {
+        self.header = ModelProto { graph: None, functions: Vec::new(), ..header };
+    }
+
+    /// The metadata of the program.
+    #[must_use]
+    pub fn metadata(&self) -> &[StringStringEntryProto] {
+        &self.header.metadata_props
+    }
+
+    /// The metadata of the program, mutable.
+    pub fn metadata_mut(&mut self) -> &mut Vec<StringStringEntryProto> {
+        &mut self.header.metadata_props
+    }
+}
+
+/// The version of a domain in a list of imports.
+#[must_use]
+pub fn imported(imports: &[OperatorSetIdProto], domain: &Domain) -> Option<i64> {
+    imports.iter().find(|import| Domain::of(import.domain()) == *domain).map(OperatorSetIdProto::version)
+}
+
+/// The names in use, for new ones.
+#[derive(Clone, Debug, Default)]
+pub struct Names(HashSet<Arc<str>, foldhash::fast::RandomState>);
+
+impl Names {
+    /// A new name: `stem`, or `stem` with a number.
+    pub fn fresh(&mut self, stem: &str) -> Arc<str> {
+        let mut name: Arc<str> = stem.into();
+        let mut number = 1;
+        while self.0.contains(&name) {
+            number += 1;
+            name = format!("{stem}.{number}").into();
+        }
+        self.0.insert(Arc::clone(&name));
+        name
+    }
+
+    /// The names, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|name| &**name)
+    }
+}
