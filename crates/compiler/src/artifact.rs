@@ -6,26 +6,28 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::OnceLock;
 
 use bytes::Bytes;
 use typeloom_interface::recorded::{FUNCTION, INTERFACE, PARTS, SLOTS};
 use typeloom_interface::{self as interface, Interface};
 use typeloom_module::bindings::Bindings;
-use typeloom_module::ir;
-use typeloom_module::names;
-use typeloom_onnx::messages::{FunctionProto, GraphProto, ModelProto, TypeProto};
-use typeloom_onnx::nested;
+use typeloom_onnx::messages::{FunctionProto, ModelProto, StringStringEntryProto, metadata_entry};
 use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::text::{PrintOptions, print_model};
 use typeloom_pool::compat::Direction;
 use typeloom_pool::{Idx, Pool, TypedModule};
+use typeloom_program::domain::Domain;
+use typeloom_program::facts::{Facts, Placement};
+use typeloom_program::program::{NodeId, Port, Program};
+use typeloom_program::read::{ReadError, read};
+use typeloom_program::write::{stated_type, write};
 use typeloom_solver::diagnostic::{Code, Diagnostic, Location};
 use typeloom_solver::model::Mode;
 use typeloom_solver::value_type::ValueType;
 
 use crate::error::BuildError;
 use crate::passes::export_interface::{interface_of_part, provided, public_module};
-use crate::passes::partition::PARTITION_DOMAIN;
 use crate::report::CompileReport;
 use crate::solve_program::{Solution, solve};
 use crate::stage::{Dispatch, Exported};
@@ -39,13 +41,16 @@ use not_an_artifact::NotAnArtifact;
 /// A compiled program.
 #[derive(Clone)]
 pub struct Artifact {
-    pub model: ModelProto,
+    pub program: Program,
+    pub facts: Facts,
     /// The types of the public functions, of the parts and of the slots.
     pub interface: TypedModule,
     /// The public functions other than the main function, as programs, by name.
     pub functions: BTreeMap<String, Artifact>,
     /// The effects of the passes; empty for a loaded artifact.
     pub report: CompileReport,
+    /// The program as a message, once it was asked for.
+    model: OnceLock<ModelProto>,
 }
 
 /// Error of loading a file.
@@ -113,33 +118,42 @@ impl fmt::Debug for Artifact {
 
 impl Artifact {
     pub(crate) fn new(exported: Exported) -> Self {
-        let Exported { unit: Unit { model, report, .. }, interface } = exported;
-        Self { model, interface, functions: BTreeMap::new(), report }
+        let Exported { unit: Unit { program, facts, report, .. }, interface } = exported;
+        Self { program, facts, interface, functions: BTreeMap::new(), report, model: OnceLock::new() }
     }
 
-    /// The method of each node on a slot, from the metadata of the nodes.
+    /// The program as an ONNX message, with facts as metadata. It is made when it is first asked for.
+    #[must_use]
+    pub fn model(&self) -> &ModelProto {
+        self.model.get_or_init(|| write(&self.program, &self.facts))
+    }
+
+    /// The artifact with the program of a message, which is not checked, and without parts: what a caller can
+    /// make of the public fields, for tests of linking and loading.
+    ///
+    /// # Errors
+    /// [`ReadError`].
+    pub fn with_model(self, model: ModelProto) -> Result<Self, ReadError> {
+        let (program, facts) = read(model)?;
+        Ok(Self { program, facts, model: OnceLock::new(), ..self })
+    }
+
+    /// The method of each node on a slot.
     #[must_use]
     pub fn dispatch(&self) -> Vec<Dispatch> {
-        let mut dispatch = Vec::new();
-        let Some(graph) = &self.model.graph else { return dispatch };
-        nested::each_node(graph, |node| {
-            let stamp = |key| ir::metadata(node, key);
-            let role = stamp(names::REQUIRED_TRAIT).and_then(typeloom_contracts::role::Role::from_trait_name);
-            let (Some(slot), Some(role), Some(resolved)) =
-                (stamp(names::SLOT_ID), role, stamp(names::DISPATCH))
-            else {
-                return;
-            };
-            let method = resolved.rsplit_once('.').map_or(resolved, |(_, method)| method);
-            dispatch.push(Dispatch {
-                node: node.output.iter().find(|output| !output.is_empty()).cloned().unwrap_or_default(),
-                slot: slot.into(),
-                role,
-                method: method.into(),
-                operator: node.op_type().into(),
-            });
-        });
-        dispatch
+        let resolved = |id: NodeId| {
+            let Placement { slot, role, method, .. } = self.facts.placements.get(id)?;
+            let node = &self.program[id];
+            let output = node.outputs.iter().copied().flatten().next();
+            Some(Dispatch {
+                node: self.program.name_of(output).to_owned(),
+                slot: slot.as_str().into(),
+                role: *role,
+                method: method.as_ref()?.as_str().into(),
+                operator: node.op.as_str().into(),
+            })
+        };
+        self.program.nodes_in(self.program.main()).filter_map(resolved).collect()
     }
 
     /// Adds public functions.
@@ -159,32 +173,31 @@ impl Artifact {
     /// Returns the id of the type node that a value of the main graph is stamped with.
     #[must_use]
     pub fn type_of(&self, value: &str) -> Option<&'static str> {
-        typeloom_types::lattice::lookup_denotation(&self.stamp(value)?.denotation).map(|node| node.id)
+        self.value_type(value)?.node.map(|node| node.id)
     }
 
     /// Returns the type of a value of the main graph, with its shape.
     #[must_use]
     pub fn value_type(&self, value: &str) -> Option<ValueType> {
-        self.stamp(value).map(ValueType::from_message)
+        let value = self.program.value_named(value)?;
+        let graph = &self.program[self.program.main()];
+        let port = graph.infos.iter().chain(&graph.outputs).chain(&graph.inputs);
+        let new = Port::new(value);
+        let port = port.into_iter().find(|port| port.value == value).unwrap_or(&new);
+        stated_type(&self.facts, port).map(|ty| ty.value_type())
     }
 
-    /// The type that a value of the main graph is stamped with.
-    fn stamp(&self, value: &str) -> Option<&TypeProto> {
-        let graph = self.model.graph.as_ref()?;
-        let infos = graph.value_info.iter().chain(&graph.output).chain(&graph.input);
-        infos.filter(|info| info.name() == value).find_map(|info| info.r#type.as_ref())
-    }
-
-    /// The parts of a program with sends: a typed function for each class of peers, the module's own peer
-    /// first.
+    /// The parts of a program with sends as typed functions: one for each class of peers, the module's own
+    /// peer first.
     pub fn parts(&self) -> impl Iterator<Item = &FunctionProto> {
-        self.model.functions.iter().filter(|function| function.domain() == PARTITION_DOMAIN)
+        let functions = self.model().functions.iter();
+        functions.filter(|function| Domain::of(function.domain()) == Domain::Partition)
     }
 
     /// The IR in ONNX's textual syntax.
     #[must_use]
     pub fn to_text(&self) -> String {
-        print_model(&self.model, &PrintOptions::display()).text
+        print_model(self.model(), &PrintOptions::display()).text
     }
 
     /// Encodes the artifact as a file.
@@ -196,11 +209,14 @@ impl Artifact {
         let exports = self.interface.import(&mut pool).map_err(BuildError::interface)?;
         let roots: Vec<(&str, Idx)> = exports.iter().map(|(name, ty)| (name.as_str(), *ty)).collect();
         let bundle = pool.export(&roots).map_err(BuildError::interface)?;
-        let mut model = self.model.clone();
-        ir::set(&mut model.metadata_props, INTERFACE, hex::encode(bundle.as_bytes()));
+        let mut model = self.model().clone();
+        let own =
+            |entry: &StringStringEntryProto| entry.key() == INTERFACE || entry.key().starts_with(FUNCTION);
+        model.metadata_props.retain(|entry| !own(entry));
+        model.metadata_props.push(metadata_entry(INTERFACE, hex::encode(bundle.as_bytes())));
         for (name, function) in &self.functions {
-            let key = format!("{}{name}", FUNCTION);
-            ir::set(&mut model.metadata_props, key, hex::encode(function.to_bytes()?));
+            let program = hex::encode(function.to_bytes()?);
+            model.metadata_props.push(metadata_entry(format!("{FUNCTION}{name}"), program));
         }
         Ok(model.encode_to_vec())
     }
@@ -230,7 +246,8 @@ impl Artifact {
     pub fn load(bytes: &[u8], components: &Bindings) -> Result<Self, LoadError> {
         let mut model: ModelProto =
             typeloom_onnx::messages::read(Bytes::copy_from_slice(bytes)).map_err(not_an_artifact)?;
-        let hex = ir::lookup(&model.metadata_props, INTERFACE).ok_or(NotAnArtifact::NoInterface)?;
+        let interface = model.metadata_props.iter().find(|entry| entry.key() == INTERFACE);
+        let hex = interface.ok_or(NotAnArtifact::NoInterface)?.value();
         let bundle = hex::decode(hex).map_err(|_| NotAnArtifact::InterfaceNotHex)?;
         model.metadata_props.retain(|entry| entry.key() != INTERFACE);
         let functions = functions_of(&mut model, components)?;
@@ -241,10 +258,14 @@ impl Artifact {
         let mut own = recorded.clone();
         own.retain(|name, _| !functions.contains_key(name));
         check_components(&mut pool, &own, components)?;
-        check_interface(&mut pool, &own, &model, components)?;
+        let mut parts = std::mem::take(&mut model.functions);
+        model.functions = parts.extract_if(.., |it| Domain::of(it.domain()) != Domain::Partition).collect();
+        let (mut program, mut facts) = read(model).map_err(not_an_artifact)?;
+        check_interface(&mut pool, &own, (&mut program, &mut facts), &parts, components)?;
         let exports = recorded.iter().map(|(name, ty)| (name.as_str(), *ty));
         let interface = public_module(&mut pool, exports).map_err(not_an_artifact)?;
-        Ok(Self { model, interface, functions, report: CompileReport::default() })
+        let report = CompileReport::default();
+        Ok(Self { program, facts, interface, functions, report, model: OnceLock::new() })
     }
 }
 
@@ -312,27 +333,29 @@ fn difference(difference: &typeloom_pool::compat::Difference) -> String {
     format!("{path}: {old} to {new}")
 }
 
-/// Checks the types of the IR and compares its exports with the bundle.
+/// Checks the types of the program, its stamps and its parts, and compares its exports with the bundle. Notes
+/// the types and the parts.
 fn check_interface(
     pool: &mut Pool,
     recorded: &BTreeMap<String, Idx>,
-    model: &ModelProto,
+    (program, facts): (&mut Program, &mut Facts),
+    parts: &[FunctionProto],
     components: &Bindings,
 ) -> Result<(), LoadError> {
-    let name = model.graph.as_ref().map(GraphProto::name).unwrap_or_default();
-    let name = if name.is_empty() { interface::MAIN } else { name };
-    let Some(claimed) = recorded.get(name) else {
-        return Err(NotAnArtifact::NoExport { name: name.to_owned() }.into());
+    let name = if program.name().is_empty() { interface::MAIN } else { program.name() }.to_owned();
+    let Some(claimed) = recorded.get(&name) else {
+        return Err(NotAnArtifact::NoExport { name }.into());
     };
-    if let Some(model) = stamps::check_nodes(model, components)? {
-        typed(&model, components)?;
+    if let Some(program) = stamps::check_nodes(program, facts, components)? {
+        typed(&program, facts, components)?;
     }
-    stamps::check_operators(model, components)?;
-    let solution = typed(model, components)?;
-    stamps::check_types(model, &solution.types)?;
-    stamps::check_parts(model, components)?;
-    check_parts(pool, recorded, model, &solution.interface, name)?;
+    stamps::check_operators(program, components)?;
+    let solution = typed(program, facts, components)?;
+    stamps::check_types(program, &solution.types)?;
+    program.parts = stamps::check_parts(program, facts, parts, components)?;
+    check_parts(pool, recorded, program, &solution.interface, &name)?;
     let found = solution.interface.to_pool(pool).map_err(not_an_artifact)?;
+    facts.types = solution.types;
     if found == *claimed {
         return Ok(());
     }
@@ -348,9 +371,9 @@ fn check_interface(
     Err(LoadError::InterfaceDiffers { differences })
 }
 
-/// Solves the types of the IR.
-fn typed(model: &ModelProto, components: &Bindings) -> Result<Solution, LoadError> {
-    let solution = solve(model, components, Mode::Permissive)?;
+/// Solves the types of the program.
+fn typed(program: &Program, facts: &Facts, components: &Bindings) -> Result<Solution, LoadError> {
+    let solution = solve(program, facts, components, Mode::Permissive)?;
     if !solution.is_ok() {
         return Err(LoadError::IllTyped(BuildError::TypeConstraintFailed(solution.diagnostics)));
     }
@@ -361,13 +384,13 @@ fn typed(model: &ModelProto, components: &Bindings) -> Result<Solution, LoadErro
 fn check_parts(
     pool: &mut Pool,
     recorded: &BTreeMap<String, Idx>,
-    model: &ModelProto,
+    program: &Program,
     whole: &Interface,
     main: &str,
 ) -> Result<(), LoadError> {
     let mut parts = BTreeMap::new();
-    for part in model.functions.iter().filter(|function| function.domain() == PARTITION_DOMAIN) {
-        let ty = interface_of_part(whole, part).to_pool(pool).map_err(not_an_artifact)?;
+    for part in &program.parts {
+        let ty = interface_of_part(whole, program, part).to_pool(pool).map_err(not_an_artifact)?;
         parts.insert(format!("{PARTS}{}", part.name()), ty);
     }
     let is_other = |name: &&String| *name != main && !name.starts_with(SLOTS);

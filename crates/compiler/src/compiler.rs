@@ -255,7 +255,7 @@ impl Compiler {
         let main = own.compile_one(ir)?;
         let mut functions = BTreeMap::new();
         for function in exports {
-            let name = function.model.graph.as_ref().map(|graph| graph.name().to_owned()).unwrap_or_default();
+            let name = function.program.name().to_owned();
             let compiler = self.of_slots(|slot| function.slots.contains_key(slot));
             functions.insert(name, compiler.compile_one(function)?);
         }
@@ -292,23 +292,24 @@ impl Compiler {
 
     /// Runs the passes of `pipeline` in order.
     fn run(&self, ir: ProgramIr, pipeline: &[Scheduled]) -> Result<Stage, BuildError> {
-        let ProgramIr { mut model, mut slots, exports: _, locations } = ir;
+        let ProgramIr { mut program, mut facts, mut slots, exports: _, locations } = ir;
         let mut bindings = self.bindings.clone();
         if let Some(operators) = &self.operators {
             bindings = bindings.with_operators(Arc::clone(operators));
         }
         let registry = Registry::of(&bindings)?;
-        registry.import(&mut model);
+        registry.import(&mut program);
         if let Some(slot) = &self.default_slot {
             slots.entry(slot.clone()).or_insert(SlotInfo { role: Role::Backend, location: None });
-            assign_backend::to_backend(&mut model, slot, &bindings)?;
+            assign_backend::to_backend(&program, &mut facts, slot, &bindings)?;
         }
         // Casts resolve a conflict only if the pass that inserts them runs.
         let is_skipped = |pass: StandardPass| self.without.iter().any(|name| name == pass.name());
         let coercion = if is_skipped(StandardPass::InsertCastOps) { Coercion::Never } else { self.coercion };
         let mut stage = Stage::Parsed(Parsed {
             unit: Unit {
-                model,
+                program,
+                facts,
                 slots,
                 locations,
                 bindings,
@@ -326,7 +327,7 @@ impl Compiler {
                 continue;
             }
             let keeps_effects = scheduled.keeps_effects();
-            let effects = keeps_effects.then(|| Effects::number(&registry, &mut stage.unit_mut().model));
+            let effects = keeps_effects.then(|| Effects::of(&registry, &stage.unit().program));
             match scheduled {
                 Scheduled::Standard(pass) => stage = pass.run(stage)?,
                 Scheduled::User(pass) => pass.run(stage.unit_mut())?,
@@ -334,11 +335,11 @@ impl Compiler {
             let unit = stage.unit_mut();
             if let Some(effects) = effects {
                 let failed = |message| BuildError::Pass { pass: name.to_owned(), message };
-                effects.check(&mut unit.model).map_err(failed)?;
+                effects.check(&registry, &unit.program, &unit.facts).map_err(failed)?;
             }
             unit.report.passes.push(name.to_owned());
             if self.printed.iter().any(|printed| printed == name) {
-                let text = print_model(&unit.model, &PrintOptions::display()).text;
+                let text = print_model(&unit.model(), &PrintOptions::display()).text;
                 unit.report.printed.push((name.to_owned(), text));
             }
         }

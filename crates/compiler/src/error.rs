@@ -200,6 +200,7 @@ impl From<ProgramError> for BuildError {
     fn from(error: ProgramError) -> Self {
         match error {
             ProgramError::Authoring(errors) => Self::Authoring(errors),
+            ProgramError::Read(error) => InvalidProgram::from(error).into(),
             ProgramError::Decode(error) => Self::InvalidProgram(error.into()),
         }
     }

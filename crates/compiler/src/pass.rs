@@ -15,7 +15,7 @@
 //!     }
 //!
 //!     fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
-//!         let nodes = unit.graph().node.len();
+//!         let nodes = unit.graph().nodes.len();
 //!         if nodes > 1000 {
 //!             return Err(BuildError::Pass { pass: "limit_nodes".into(), message: format!("{nodes} nodes") });
 //!         }

@@ -1,5 +1,6 @@
 //! Casts that the solver plans: their positions, and the possible ones.
 
+use typeloom_program::program::{NodeId, Program, ValueId};
 use typeloom_rewrite::coerce::keeps_values;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::value_type::{Element, ValueType};
@@ -15,20 +16,18 @@ pub(crate) enum CastEnd {
 }
 
 /// The position of a cast.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct CastSite {
     pub(crate) end: CastEnd,
-    /// The position of the node in its graph.
-    pub(crate) node: usize,
+    pub(crate) node: NodeId,
     /// The position of the input or output.
     pub(crate) port: usize,
-    pub(crate) value: String,
+    pub(crate) value: ValueId,
 }
 
 /// A cast to be inserted.
 #[derive(Clone, Debug)]
 pub(crate) struct PlannedCast {
-    pub(crate) graph: usize,
     pub(crate) site: CastSite,
     pub(crate) from: &'static str,
     pub(crate) to: &'static str,
@@ -37,9 +36,9 @@ pub(crate) struct PlannedCast {
 }
 
 impl PlannedCast {
-    pub(crate) fn report(&self) -> CastReport {
+    pub(crate) fn report(&self, program: &Program) -> CastReport {
         CastReport {
-            value: self.site.value.clone(),
+            value: program[self.site.value].name.to_string(),
             from: self.from.to_owned(),
             to: self.to.to_owned(),
             lossless: self.lossless,

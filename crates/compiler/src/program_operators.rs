@@ -14,14 +14,14 @@ use std::collections::BTreeMap;
 
 use typeloom_contracts::role::Role;
 use typeloom_module::bindings::Bindings;
-use typeloom_module::ir;
-use typeloom_module::names;
 use typeloom_module::operators::{self, SLOT_STORAGE};
 use typeloom_module::registry::{Registry, RegistryError};
 use typeloom_onnx::domain::is_onnx;
-use typeloom_onnx::messages::ModelProto;
-use typeloom_onnx::nested;
 use typeloom_ops::catalogue::Standard;
+use typeloom_program::domain::Domain;
+use typeloom_program::facts::Facts;
+use typeloom_program::keys;
+use typeloom_program::program::Program;
 use typeloom_solver::catalogue::{Catalogue, DeclaredRule, Lookup, Operator};
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::rule::{Control, Port, Rule, RuleCx, RuleError};
@@ -32,9 +32,6 @@ use typeloom_types::op::{AtomicOpDecl, PortDecl};
 use typeloom_types::relation::{PortRef, RelationError};
 use typeloom_types::tree::TypeNode;
 use typeloom_types::tree::builtin::TYPE_TENSOR;
-
-/// The metadata key of a node for the id of its backend's storage type.
-const TENSOR_KEY: &str = "ai.bytesandbrains.binding.Tensor";
 
 /// An ONNX operator, extended for nodes on the slot of a backend.
 struct Prepared {
@@ -55,26 +52,27 @@ impl Operators {
     /// # Errors
     /// Those of [`Registry::of`].
     pub(crate) fn of(
-        model: &ModelProto,
+        program: &Program,
+        facts: &Facts,
         bindings: &Bindings,
         universe: &Universe,
     ) -> Result<Self, Vec<RegistryError>> {
         let registry = Registry::of(bindings)?;
         let custom = custom_leaves(bindings, universe);
-        let version = ir::imported(model, "").unwrap_or(i64::MAX);
+        let version = program.imported(&Domain::Onnx).unwrap_or(i64::MAX);
         let mut prepared = BTreeMap::new();
-        let Some(graph) = &model.graph else { return Ok(Self { prepared, registry }) };
-        nested::each_node(graph, |node| {
-            if !node.is_onnx()
-                || ir::metadata(node, TENSOR_KEY).is_none()
-                || prepared.contains_key(node.op_type())
+        for id in program.nodes_in(program.main()) {
+            let node = &program[id];
+            let placement = facts.placements.get(id).filter(|_| node.domain.is_onnx());
+            if placement.is_none_or(|placement| placement.storage("Tensor").is_none())
+                || prepared.contains_key(&node.op)
             {
-                return;
+                continue;
             }
-            if let Lookup::Found(operator) = Standard.lookup("", node.op_type(), version) {
-                prepared.insert(node.op_type().to_owned(), prepare(operator, custom));
+            if let Lookup::Found(operator) = Standard.lookup("", &node.op, version) {
+                prepared.insert(node.op.clone(), prepare(operator, custom));
             }
-        });
+        }
         Ok(Self { prepared, registry })
     }
 }
@@ -120,19 +118,19 @@ pub(crate) fn data_ports(schema: &Schema) -> Option<impl Fn(Option<&Formal>) -> 
 /// input of the model may then have no source of its element type. It gets the element type of the slot's
 /// other data ports, if they have only one.
 fn slot_storage(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
-    let Some(id) = cx.metadata(TENSOR_KEY) else { return Ok(()) };
+    let Some(id) = cx.metadata(keys::TENSOR_BINDING) else { return Ok(()) };
     let Some(schema) = cx.schema() else { return Ok(()) };
     let Some(is_data) = data_ports(schema) else { return Ok(()) };
     let inputs = (0..cx.input_count()).filter(|at| is_data(schema.input(*at))).map(Port::In);
     let outputs = (0..cx.output_count()).filter(|at| is_data(schema.output(*at))).map(Port::Out);
     let is_abstract = lookup_by_id(id).is_some_and(TypeNode::is_abstract);
-    let shared = if is_abstract { cx.metadata(names::SLOT_ID) } else { None };
+    let shared = if is_abstract { cx.metadata(keys::SLOT_ID) } else { None };
     for port in inputs.chain(outputs) {
         // The message is only built for an error.
         cx.refine_to_node(port, id, "").map_err(|mut failure| {
             if let RuleError::Relation(failed) = &mut failure {
-                let slot = cx.metadata(names::SLOT_ID).unwrap_or_default();
-                let role = cx.metadata(names::REQUIRED_TRAIT).unwrap_or_default();
+                let slot = cx.metadata(keys::SLOT_ID).unwrap_or_default();
+                let role = cx.metadata(keys::REQUIRED_TRAIT).unwrap_or_default();
                 failed.message = operators::demand(slot, role, "Tensor", id);
             }
             failure
@@ -153,9 +151,9 @@ pub(crate) fn is_extension_data(bound: &TypeNode, stored: &TypeNode) -> bool {
 /// Narrows the data ports of a declared operator to the storage type of the slot's backend, as
 /// [`slot_storage`] does. An output of a concrete type outside of the storage type is an error.
 fn extension_storage(cx: &mut RuleCx<'_, '_>, decl: &'static AtomicOpDecl) -> Result<(), RuleError> {
-    let Some(stored) = cx.metadata(TENSOR_KEY).and_then(lookup_by_id) else { return Ok(()) };
-    let Some(slot) = cx.metadata(names::SLOT_ID) else { return Ok(()) };
-    if cx.metadata(names::REQUIRED_TRAIT) != Some(Role::Backend.trait_name()) {
+    let Some(stored) = cx.metadata(keys::TENSOR_BINDING).and_then(lookup_by_id) else { return Ok(()) };
+    let Some(slot) = cx.metadata(keys::SLOT_ID) else { return Ok(()) };
+    if cx.metadata(keys::REQUIRED_TRAIT) != Some(Role::Backend.trait_name()) {
         return Ok(());
     }
     let demand = || operators::demand(slot, Role::Backend.trait_name(), "Tensor", stored.id);

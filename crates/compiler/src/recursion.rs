@@ -4,9 +4,7 @@
 //! an explicit stack, starting at the model's graph. It is linear in the size of the model and ignores
 //! functions that the graph does not reach.
 
-use typeloom_onnx::inline;
-use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto};
-use typeloom_onnx::nested;
+use typeloom_program::program::{GraphId, Program};
 
 /// The state of a function in the search: `Open` on the current path, `Done` if it reaches no cycle.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -17,26 +15,18 @@ enum State {
 }
 
 /// Returns the names of the functions on a cycle of calls, with the first repeated at the end.
-pub(crate) fn cycle(model: &ModelProto) -> Option<Vec<String>> {
-    if model.functions.is_empty() {
+pub(crate) fn cycle(program: &Program) -> Option<Vec<String>> {
+    if program.functions.is_empty() {
         return None;
     }
-    let functions = inline::positions(&model.functions);
-    let calls = |nodes: &[NodeProto]| -> Vec<usize> {
-        let mut found = Vec::new();
-        let mut of_node = |node: &NodeProto| {
-            found.extend(functions.get(&inline::callee(node)).copied());
-        };
-        for node in nodes {
-            of_node(node);
-            nested::graphs(node).for_each(|graph: &GraphProto| nested::each_node(graph, &mut of_node));
-        }
-        found
+    let callees = program.callees();
+    let calls = |body: GraphId| -> Vec<usize> {
+        program.nodes_in(body).filter_map(|node| callees.find(program, &program[node])).collect()
     };
-    let mut states = vec![State::New; model.functions.len()];
+    let mut states = vec![State::New; program.functions.len()];
     let mut path: Vec<usize> = Vec::new();
     // Calls not yet followed, for the graph and for each function on the path.
-    let mut left = vec![calls(&model.graph.as_ref()?.node)];
+    let mut left = vec![calls(program.main())];
     while let Some(callees) = left.last_mut() {
         match callees.pop() {
             None => {
@@ -50,12 +40,12 @@ pub(crate) fn cycle(model: &ModelProto) -> Option<Vec<String>> {
                 State::New => {
                     states[callee] = State::Open;
                     path.push(callee);
-                    left.push(calls(&model.functions[callee].node));
+                    left.push(calls(program.functions[callee].body));
                 }
                 State::Open => {
                     let start = path.iter().position(|function| *function == callee).unwrap_or_default();
                     let names = path[start..].iter().chain([&callee]);
-                    return Some(names.map(|at| model.functions[*at].name().to_owned()).collect());
+                    return Some(names.map(|at| program.functions[*at].name.clone()).collect());
                 }
             },
         }

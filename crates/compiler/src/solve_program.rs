@@ -1,12 +1,14 @@
 //! Solving the types of the IR.
 //!
-//! The IR is encoded and checked as every ONNX model is, with the operators of modules in addition to ONNX's.
-//! The result is a type for every value, or diagnostics.
+//! The program is written as bytes and checked as every ONNX model is, with the operators of modules in
+//! addition to ONNX's. The result is a type for every value, by its id, or diagnostics.
 
 use typeloom_interface::Interface;
 use typeloom_module::bindings::Bindings;
-use typeloom_onnx::messages::ModelProto;
 use typeloom_onnx::prost::Message as _;
+use typeloom_program::facts::{Facts, Types};
+use typeloom_program::program::Program;
+use typeloom_program::write::write;
 use typeloom_solver::diagnostic::{Code, Diagnostic, SourceLine, diagnose};
 use typeloom_solver::model::value_types::ValueTypes;
 use typeloom_solver::model::{self, Mode, Options};
@@ -19,7 +21,7 @@ use crate::unit::Unit;
 
 /// The result of solving a program.
 pub(crate) struct Solution {
-    pub(crate) types: ValueTypes,
+    pub(crate) types: Types,
     pub(crate) diagnostics: Vec<Diagnostic>,
     pub(crate) interface: Interface,
 }
@@ -31,15 +33,21 @@ impl Solution {
 }
 
 /// Solves a program.
-pub(crate) fn solve(model: &ModelProto, bindings: &Bindings, mode: Mode) -> Result<Solution, BuildError> {
+pub(crate) fn solve(
+    program: &Program,
+    facts: &Facts,
+    bindings: &Bindings,
+    mode: Mode,
+) -> Result<Solution, BuildError> {
     let universe = Universe::try_standard().map_err(|error| InvalidProgram::from(error.clone()))?;
-    let bytes = model.encode_to_vec();
-    let operators = Operators::of(model, bindings, universe)?;
+    let bytes = write(program, facts).encode_to_vec();
+    let operators = Operators::of(program, facts, bindings, universe)?;
     let options = Options { mode, ..Options::default() };
     let mut checked = model::check(&bytes, &operators, universe, &options).map_err(InvalidProgram::from)?;
     let diagnostics = if checked.is_ok() { Vec::new() } else { diagnose(&mut checked) };
     let interface = Interface::of_checked(&mut checked);
-    Ok(Solution { types: ValueTypes::of_program(&mut checked), diagnostics, interface })
+    let types = Types::of(program, &ValueTypes::of_program(&mut checked));
+    Ok(Solution { types, diagnostics, interface })
 }
 
 /// Converts diagnostics to the error of a compilation and adds source locations.

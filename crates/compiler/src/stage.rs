@@ -13,9 +13,10 @@ use std::sync::Arc;
 
 use typeloom_contracts::role::Role;
 use typeloom_interface::Interface;
-use typeloom_module::ir::Map;
 use typeloom_pool::TypedModule;
-use typeloom_solver::model::value_types::ValueTypes;
+use typeloom_program::facts::Table;
+use typeloom_program::program::NodeId;
+use typeloom_solver::value_type::ValueType;
 
 use crate::planned_casts::PlannedCast;
 use crate::unit::Unit;
@@ -32,33 +33,33 @@ pub struct Expanded {
     pub unit: Unit,
 }
 
-/// A program whose types are solved.
+/// A program whose types are solved: they are in the facts of the unit.
 #[derive(Clone)]
 pub struct Solved {
     pub unit: Unit,
-    pub types: ValueTypes,
     /// Inputs and outputs with their types.
     pub interface: Interface,
     /// Casts to insert. The types are those of the program with the casts.
     pub(crate) casts: Vec<PlannedCast>,
+    /// The types of the values that the casts add.
+    pub(crate) cast_types: Vec<Option<ValueType>>,
 }
 
 /// A program in which operators that a backend does not compute are rewritten as primitives.
 #[derive(Clone)]
 pub struct Lowered {
     pub unit: Unit,
-    pub types: ValueTypes,
     /// Inputs and outputs with their types.
     pub interface: Interface,
-    /// Reasons why nodes have no form in primitives, by the names of their outputs.
-    pub(crate) refusals: Map<String, String>,
+    /// Reasons why nodes have no form in primitives.
+    pub(crate) refusals: Table<NodeId, String>,
 }
 
 impl Lowered {
     /// A program without any operator written in primitives.
     pub(crate) fn unchanged(solved: Solved) -> Self {
-        let Solved { unit, types, interface, casts: _ } = solved;
-        Self { unit, types, interface, refusals: Map::default() }
+        let Solved { unit, interface, .. } = solved;
+        Self { unit, interface, refusals: Table::default() }
     }
 }
 
@@ -142,15 +143,6 @@ impl Stage {
             | Self::Lowered(Lowered { unit, .. })
             | Self::Dispatched(Dispatched { unit, .. })
             | Self::Exported(Exported { unit, .. }) => unit,
-        }
-    }
-
-    /// Types of all values, from the solver until the last stage that uses them.
-    #[must_use]
-    pub fn types(&self) -> Option<&ValueTypes> {
-        match self {
-            Self::Solved(Solved { types, .. }) | Self::Lowered(Lowered { types, .. }) => Some(types),
-            Self::Parsed(_) | Self::Expanded(_) | Self::Dispatched(_) | Self::Exported(_) => None,
         }
     }
 }

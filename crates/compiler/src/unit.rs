@@ -4,8 +4,13 @@ use indexmap::IndexMap;
 use typeloom_module::bindings::Bindings;
 use typeloom_module::location::SourceLocation;
 use typeloom_module::program::SlotInfo;
-use typeloom_onnx::messages::{GraphProto, ModelProto};
+use typeloom_onnx::messages::ModelProto;
+use typeloom_program::domain::Domain;
+use typeloom_program::facts::Facts;
+use typeloom_program::program::{Graph, Node, NodeId, Program, ValueId};
+use typeloom_program::write::write;
 use typeloom_solver::model::Mode;
+use typeloom_solver::value_type::ValueType;
 
 use crate::report::CompileReport;
 
@@ -24,7 +29,9 @@ pub enum Coercion {
 /// The IR of a program, and everything about it that does not depend on the stage.
 #[derive(Clone)]
 pub struct Unit {
-    pub model: ModelProto,
+    pub program: Program,
+    /// What is known about nodes and values.
+    pub facts: Facts,
     /// Slots of the program, by name.
     pub slots: IndexMap<String, SlotInfo>,
     /// Source locations of ports and declared types, by value.
@@ -41,19 +48,43 @@ pub struct Unit {
 impl Unit {
     /// The main graph.
     #[must_use]
-    pub fn graph(&self) -> &GraphProto {
-        static EMPTY: std::sync::OnceLock<GraphProto> = std::sync::OnceLock::new();
-        self.model.graph.as_ref().unwrap_or_else(|| EMPTY.get_or_init(GraphProto::default))
+    pub fn graph(&self) -> &Graph {
+        &self.program[self.program.main()]
     }
 
     /// The main graph, mutable.
-    pub fn graph_mut(&mut self) -> &mut GraphProto {
-        self.model.graph.get_or_insert_default()
+    pub fn graph_mut(&mut self) -> &mut Graph {
+        let main = self.program.main();
+        &mut self.program[main]
     }
 
     /// Name of the program.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.graph().name()
+        self.program.name()
+    }
+
+    /// The program as an ONNX message.
+    #[must_use]
+    pub fn model(&self) -> ModelProto {
+        write(&self.program, &self.facts)
+    }
+
+    /// Adds a node because of another, which has the same source line. A graph then lists it.
+    pub fn add_node(&mut self, node: Node, origin: NodeId) -> NodeId {
+        let id = self.program.add_node(node);
+        self.facts.is_made_by(id, origin);
+        id
+    }
+
+    /// Adds a node that copies a value under another id.
+    pub(crate) fn add_identity(&mut self, from: Option<ValueId>, to: ValueId, origin: NodeId) -> NodeId {
+        self.add_node(Node::new(Domain::Types, "Identity", vec![from], vec![Some(to)]), origin)
+    }
+
+    /// The solved type of a value of the main graph, by name.
+    #[must_use]
+    pub fn type_of(&self, value: &str) -> Option<&ValueType> {
+        self.facts.types.get(self.program.value_named(value)?)
     }
 }

@@ -6,9 +6,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use typeloom_module::ir;
-use typeloom_module::names;
-use typeloom_onnx::messages::NodeProto;
+use typeloom_program::program::{NodeId, ValueId};
 use typeloom_solver::diagnostic::Diagnostic;
 use typeloom_types::lattice::lookup_by_id;
 
@@ -19,14 +17,14 @@ const MAX_VISITED: usize = 256;
 
 /// Returns the help for a diagnostic about an unresolved value.
 pub(crate) fn help(unit: &Unit, diagnostic: &Diagnostic) -> Option<String> {
-    let graph = unit.graph();
-    let value = diagnostic.value.as_deref()?;
-    let declare = if graph.input.iter().any(|info| info.name() == value) {
-        format!("declare the type of the input: g.input(\"{value}\").of(\"float[..]\") or another type")
+    let name = diagnostic.value.as_deref()?;
+    let value = unit.program.value_named(name);
+    let declare = if unit.graph().inputs.iter().any(|input| Some(input.value) == value) {
+        format!("declare the type of the input: g.input(\"{name}\").of(\"float[..]\") or another type")
     } else {
-        format!("declare the type of `{value}` where the module makes it, with `.of(..)`")
+        format!("declare the type of `{name}` where the module makes it, with `.of(..)`")
     };
-    Some(match open_slot(unit, value) {
+    Some(match value.and_then(|value| open_slot(unit, value)) {
         Some((slot, method)) => {
             format!(
                 "{declare}; or bind slot `{slot}` to a component that stores a concrete type, with `{method}`"
@@ -37,22 +35,22 @@ pub(crate) fn help(unit: &Unit, diagnostic: &Diagnostic) -> Option<String> {
 }
 
 /// Returns the nearest slot whose binding leaves the type unresolved.
-fn open_slot(unit: &Unit, value: &str) -> Option<(String, &'static str)> {
-    let graph = unit.graph();
-    let mut nodes_by_value: HashMap<&str, Vec<&NodeProto>> = HashMap::new();
-    for node in &graph.node {
-        for name in node.input.iter().chain(&node.output) {
-            nodes_by_value.entry(name).or_default().push(node);
+fn open_slot(unit: &Unit, value: ValueId) -> Option<(String, &'static str)> {
+    let program = &unit.program;
+    let ports = |node: NodeId| program[node].inputs.iter().chain(&program[node].outputs).copied().flatten();
+    let mut nodes_by_value: HashMap<ValueId, Vec<NodeId>> = HashMap::new();
+    for node in &unit.graph().nodes {
+        for value in ports(*node) {
+            nodes_by_value.entry(value).or_default().push(*node);
         }
     }
-    let mut seen: HashSet<&str> = HashSet::new();
-    let mut queue: VecDeque<&str> =
-        nodes_by_value.get_key_value(value).map(|(name, _)| *name).into_iter().collect();
+    let mut seen: HashSet<ValueId> = HashSet::new();
+    let mut queue: VecDeque<ValueId> = [value].into_iter().collect();
     let mut budget = MAX_VISITED;
-    while let Some(name) = queue.pop_front() {
-        for node in nodes_by_value.get(name).into_iter().flatten() {
+    while let Some(value) = queue.pop_front() {
+        for node in nodes_by_value.get(&value).into_iter().flatten().copied() {
             budget = budget.checked_sub(1)?;
-            if let Some(slot) = ir::metadata(node, names::SLOT_ID)
+            if let Some(slot) = unit.facts.slot(node)
                 && let Some(info) = unit.slots.get(slot)
             {
                 let bound = unit.bindings.get(slot);
@@ -67,11 +65,7 @@ fn open_slot(unit: &Unit, value: &str) -> Option<(String, &'static str)> {
                     return Some((slot.to_owned(), info.role.bind_method()));
                 }
             }
-            for next in node.input.iter().chain(&node.output) {
-                if seen.insert(next) {
-                    queue.push_back(next);
-                }
-            }
+            queue.extend(ports(node).filter(|next| seen.insert(*next)));
         }
     }
     None

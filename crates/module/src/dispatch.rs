@@ -1,92 +1,40 @@
-//! Dispatch stamps: the component and the method that run a node on a slot.
+//! The methods of contracts that run nodes.
 //!
-//! The metadata of a node on a slot states the contract ([`names::REQUIRED_TRAIT`]), the slot
-//! ([`names::SLOT_ID`]) and, once it is resolved, `slot.method` ([`names::DISPATCH`]). `resolve_dispatch`
-//! writes the method that [`method_of`] returns. The stamp then takes precedence over the operator: the
-//! executor runs the stamped method, and loading an artifact types the node as the operator that
+//! A node on a slot has a [`Placement`]: the slot, its contract and, once it is resolved, the method.
+//! `resolve_dispatch` sets the method that [`method_of`] returns. The method then takes precedence over the
+//! operator: the executor runs it, and loading an artifact types the node as the operator that
 //! [`operator_of`] returns for the method.
 //!
 //! **Invariant:** `operator_of` inverts `method_of`.
 
 use typeloom_contracts::role::Role;
-use typeloom_onnx::messages::{AttributeProto, NodeProto, StringStringEntryProto};
+use typeloom_onnx::messages::AttributeProto;
+use typeloom_program::domain::Domain;
+use typeloom_program::facts::{Placement, StampError};
+use typeloom_program::program::Node;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
 use typeloom_types::op::{AtomicOpDecl, AtomicOpsetDecl, PortDecl};
 
 use crate::graph::operators::method_name;
-use crate::ir::metadata;
-use crate::names::{self, snake_case};
+use crate::names::snake_case;
 use crate::operators::OPSETS;
 
 /// The method of a backend that executes a graph.
 pub const EXECUTE: &str = "execute";
 
-/// The stamps of a node on a slot.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Stamp<'n> {
-    pub slot: &'n str,
-    pub role: Role,
-    /// `None` before the node is resolved.
-    pub method: Option<&'n str>,
-}
-
-/// Stamps that contradict each other.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum StampError {
-    /// Other stamps name a component, but no slot is given.
-    #[error("the stamp `{key}` needs a slot, and the node has none")]
-    NoSlot { key: String },
-    /// The required trait is missing or unknown.
-    #[error("the required trait of slot `{slot}` is `{found}`, which is no contract")]
-    NoRole { slot: String, found: String },
-    /// The dispatch is not of the form `slot.method`, for the node's slot.
-    #[error("the dispatch `{dispatch}` is no method of slot `{slot}`")]
-    OtherSlot { slot: String, dispatch: String },
-    /// The method does not read an attribute of the node.
-    #[error("the method `{method}` has no attribute `{attribute}`")]
-    Attribute { method: String, attribute: String },
-}
-
-impl<'n> Stamp<'n> {
-    /// Reads the stamps of a node; `None` for a node without a slot.
-    ///
-    /// # Errors
-    /// [`StampError`].
-    pub fn read(node: &'n NodeProto) -> Result<Option<Self>, StampError> {
-        let Some(slot) = metadata(node, names::SLOT_ID) else {
-            let needs_slot = |key: &&str| {
-                [names::REQUIRED_TRAIT, names::DISPATCH].contains(key) || key.starts_with(names::BINDING)
-            };
-            let mut keys = node.metadata_props.iter().map(StringStringEntryProto::key);
-            return match keys.find(needs_slot) {
-                Some(key) => Err(StampError::NoSlot { key: key.to_owned() }),
-                None => Ok(None),
-            };
-        };
-        let found = metadata(node, names::REQUIRED_TRAIT).unwrap_or_default();
-        let no_role = || StampError::NoRole { slot: slot.to_owned(), found: found.to_owned() };
-        let role = Role::from_trait_name(found).ok_or_else(no_role)?;
-        let method = match metadata(node, names::DISPATCH) {
-            None => None,
-            Some(dispatch) => {
-                let method = dispatch.strip_prefix(slot).and_then(|rest| rest.strip_prefix('.'));
-                let method = method.filter(|method| !method.is_empty() && !method.contains('.'));
-                let other = || StampError::OtherSlot { slot: slot.to_owned(), dispatch: dispatch.to_owned() };
-                Some(method.ok_or_else(other)?)
-            }
-        };
-        if let Some(known) = method.and_then(|method| attributes(role, method)) {
-            let unknown = node.attribute.iter().map(AttributeProto::name).find(|name| !known.contains(name));
-            if let (Some(method), Some(attribute)) = (method, unknown) {
-                return Err(StampError::Attribute {
-                    method: method.to_owned(),
-                    attribute: attribute.to_owned(),
-                });
-            }
-        }
-        Ok(Some(Self { slot, role, method }))
-    }
+/// Checks that the method of a node reads all attributes of the node.
+///
+/// # Errors
+/// [`StampError::Attribute`].
+pub fn check_attributes(placement: &Placement, node: &Node) -> Result<(), StampError> {
+    let Some(method) = &placement.method else { return Ok(()) };
+    let Some(known) = attributes(placement.role, method) else { return Ok(()) };
+    let unknown = node.attributes.iter().map(AttributeProto::name).find(|name| !known.contains(name));
+    unknown.map_or(Ok(()), |attribute| {
+        let (method, attribute) = (method.to_string(), attribute.to_owned());
+        Err(StampError::Attribute { method, attribute })
+    })
 }
 
 /// The attributes that a method reads; `None` for methods whose attributes the contract does not define.
@@ -101,12 +49,11 @@ fn attributes(role: Role, method: &str) -> Option<&'static [&'static str]> {
 
 /// Returns the method of a contract that runs a node.
 #[must_use]
-pub fn method_of(role: Role, node: &NodeProto) -> String {
-    let op = node.op_type();
+pub fn method_of(role: Role, node: &Node) -> String {
     match role {
-        Role::Backend if is_primitive_form(node) => method_name(op),
+        Role::Backend if is_primitive_form(node) => method_name(&node.op),
         Role::Backend => EXECUTE.to_owned(),
-        _ => snake_case(op),
+        _ => snake_case(&node.op),
     }
 }
 
@@ -116,16 +63,16 @@ pub fn method_of(role: Role, node: &NodeProto) -> String {
 pub fn operator_of<'n>(
     role: Role,
     method: &str,
-    node: &'n NodeProto,
+    node: &'n Node,
     protocol: Option<&AtomicOpsetDecl>,
-) -> Option<(&'n str, &'n str)> {
+) -> Option<(Domain, &'n str)> {
     match role {
-        Role::Backend if method == EXECUTE => Some((node.domain(), node.op_type())),
-        Role::Backend => Some(("", primitive(method)?.name)),
-        Role::Protocol => Some((protocol?.domain, of_method(protocol?, method)?.name)),
+        Role::Backend if method == EXECUTE => Some((node.domain.clone(), &node.op)),
+        Role::Backend => Some((Domain::Onnx, primitive(method)?.name)),
+        Role::Protocol => Some((Domain::of(protocol?.domain), of_method(protocol?, method)?.name)),
         _ => {
             let opset = OPSETS.into_iter().find(|opset| opset.domain == role.domain())?;
-            Some((opset.domain, of_method(opset, method)?.name))
+            Some((Domain::Contract(role), of_method(opset, method)?.name))
         }
     }
 }
@@ -145,24 +92,25 @@ pub fn primitive(method: &str) -> Option<&'static AtomicOpDecl> {
 /// Whether a node is a primitive with attributes that the method of the contract has too. Other forms are
 /// executed as graphs.
 #[must_use]
-pub fn is_primitive_form(node: &NodeProto) -> bool {
-    node.is_onnx() && fits_primitive(node.op_type(), node)
+pub fn is_primitive_form(node: &Node) -> bool {
+    node.domain.is_onnx() && fits_primitive(&node.op, &node.attributes, node.inputs.len())
 }
 
-/// Whether the method of a primitive has the attributes of a node.
+/// Whether the method of a primitive has these attributes, for a node with a number of inputs.
 #[must_use]
-pub fn fits_primitive(primitive: &str, node: &NodeProto) -> bool {
-    let Some(AtomicOpDecl { inputs, .. }) = TENSOR_PRIMITIVES.op(primitive) else { return false };
-    let int = |name: &str, default: i64| node.find_attribute(name).map_or(default, AttributeProto::i);
+pub fn fits_primitive(primitive: &str, attributes: &[AttributeProto], inputs: usize) -> bool {
+    let Some(AtomicOpDecl { inputs: formals, .. }) = TENSOR_PRIMITIVES.op(primitive) else { return false };
+    let find = |name: &str| attributes.iter().find(|attribute| attribute.name() == name);
+    let int = |name: &str, default: i64| find(name).map_or(default, AttributeProto::i);
     match primitive {
-        "Reshape" => int("allowzero", 0) == 0 && node.input.len() == 2,
-        "Concat" => node.find_attribute("axis").is_some(),
+        "Reshape" => int("allowzero", 0) == 0 && inputs == 2,
+        "Concat" => find("axis").is_some(),
         "Cast" => {
             let to = i32::try_from(int("to", 0)).ok().and_then(Dtype::from_onnx_number);
-            to.is_some() && int("saturate", 1) != 0 && node.find_attribute("round_mode").is_none()
+            to.is_some() && int("saturate", 1) != 0 && find("round_mode").is_none()
         }
         // The former versions have attributes for broadcasting.
-        _ => !is_binary(inputs) || node.attribute.is_empty(),
+        _ => !is_binary(formals) || attributes.is_empty(),
     }
 }
 
@@ -172,17 +120,12 @@ fn is_binary(inputs: &[PortDecl]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use typeloom_onnx::messages::metadata_entry;
+    use typeloom_onnx::messages::IntoAttribute as _;
 
     use super::*;
 
-    fn node(domain: &str, op: &str, stamps: &[(&str, &str)]) -> NodeProto {
-        NodeProto {
-            op_type: op.into(),
-            domain: domain.into(),
-            metadata_props: stamps.iter().map(|(key, value)| metadata_entry(*key, *value)).collect(),
-            ..NodeProto::default()
-        }
+    fn node(domain: Domain, op: &str) -> Node {
+        Node::new(domain, op, Vec::new(), Vec::new())
     }
 
     #[test]
@@ -190,49 +133,38 @@ mod tests {
         for role in Role::ALL.iter().copied().filter(|role| !role.domain().is_empty()) {
             let opset = OPSETS.into_iter().find(|opset| opset.domain == role.domain()).unwrap();
             for op in opset.ops {
-                let node = node(opset.domain, op.name, &[]);
+                let node = node(Domain::Contract(role), op.name);
                 let method = method_of(role, &node);
-                assert_eq!(operator_of(role, &method, &node, None), Some((opset.domain, op.name)));
+                let found = operator_of(role, &method, &node, None);
+                assert_eq!(found, Some((Domain::Contract(role), op.name)));
             }
         }
         for op in TENSOR_PRIMITIVES.ops {
             assert_eq!(primitive(&method_name(op.name)).map(|found| found.name), Some(op.name));
         }
-        assert_eq!(operator_of(Role::Model, "search", &node("", "Forward", &[]), None), None);
+        assert_eq!(operator_of(Role::Model, "search", &node(Domain::Onnx, "Forward"), None), None);
     }
 
     #[test]
     fn a_form_outside_of_the_primitive_is_executed_as_a_graph() {
-        use typeloom_onnx::messages::IntoAttribute as _;
-        let mut reshape = node("", "Reshape", &[]);
-        reshape.input = vec!["x".to_owned(), "shape".to_owned()];
+        let mut program = typeloom_program::program::Program::new("g".to_owned());
+        let [x, shape] = ["x", "shape"].map(|name| Some(program.add_value(program.main(), name)));
+        let mut reshape = Node::new(Domain::Onnx, "Reshape", vec![x, shape], Vec::new());
         assert_eq!(method_of(Role::Backend, &reshape), "reshape");
-        reshape.attribute.push(1_i64.into_attribute("allowzero"));
+        reshape.attributes.push(1_i64.into_attribute("allowzero"));
         assert_eq!(method_of(Role::Backend, &reshape), EXECUTE);
-        assert_eq!(operator_of(Role::Backend, EXECUTE, &reshape, None), Some(("", "Reshape")));
-        assert_eq!(method_of(Role::Backend, &node("own", "Add", &[])), EXECUTE);
+        assert_eq!(operator_of(Role::Backend, EXECUTE, &reshape, None), Some((Domain::Onnx, "Reshape")));
+        assert_eq!(method_of(Role::Backend, &node(Domain::of("own"), "Add")), EXECUTE);
     }
 
     #[test]
-    fn contradicting_stamps_are_errors() {
-        let (slot, role) = ((names::SLOT_ID, "a.b"), (names::REQUIRED_TRAIT, "Model"));
-        let read = |stamps: &[(&str, &str)]| Stamp::read(&node("", "Forward", stamps)).map(|it| it.is_some());
-        assert_eq!(read(&[]), Ok(false));
-        assert_eq!(read(&[slot, role]), Ok(true));
-        assert_eq!(read(&[slot, role, (names::DISPATCH, "a.b.forward")]), Ok(true));
-        for dispatch in ["a.c.forward", "a.b", "a.b.", "a.b.c.forward", "forward", ""] {
-            assert!(matches!(
-                read(&[slot, role, (names::DISPATCH, dispatch)]),
-                Err(StampError::OtherSlot { .. })
-            ));
-        }
-        assert!(matches!(read(&[slot, (names::REQUIRED_TRAIT, "Mode")]), Err(StampError::NoRole { .. })));
-        assert!(matches!(read(&[slot]), Err(StampError::NoRole { .. })));
-        assert!(matches!(read(&[role]), Err(StampError::NoSlot { .. })));
-        let mut forward = node("", "Forward", &[slot, role, (names::DISPATCH, "a.b.forward")]);
-        forward.attribute.push(typeloom_onnx::messages::IntoAttribute::into_attribute(1_i64, "k"));
-        assert!(matches!(Stamp::read(&forward), Err(StampError::Attribute { .. })));
-        let stored = format!("{}.Tensor", names::BINDING);
-        assert!(matches!(read(&[(&stored, "tensor.f32")]), Err(StampError::NoSlot { .. })));
+    fn a_method_without_an_attribute_of_the_node_is_an_error() {
+        let (slot, storages) = ("a.b".into(), std::sync::Arc::default());
+        let placement = Placement { slot, role: Role::Model, storages, method: Some("forward".into()) };
+        let mut forward = node(Domain::Contract(Role::Model), "Forward");
+        assert_eq!(check_attributes(&placement, &forward), Ok(()));
+        forward.attributes.push(1_i64.into_attribute("k"));
+        let error = check_attributes(&placement, &forward).unwrap_err();
+        assert!(matches!(error, StampError::Attribute { .. }), "{error}");
     }
 }

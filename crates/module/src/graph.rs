@@ -23,15 +23,17 @@ pub mod wire;
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use typeloom_onnx::messages::{TensorProto, TypeProto};
+use typeloom_program::domain::Domain;
+use typeloom_program::program::ValueId;
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::tree::TypeNode;
 
 use crate::authoring::{AuthoringError, AuthoringErrorKind};
-use crate::ir::domains;
 use crate::location::SourceLocation;
-use recorded::{Recorded, model_of};
+use recorded::Recorded;
 use recorder::Recorder;
 use value::ValueRef;
 
@@ -64,12 +66,15 @@ impl Graph {
         if let Some(first) = recorder.take_name(name, location) {
             recorder.error(AuthoringErrorKind::DuplicateInput { name: name.to_owned(), first }, location);
         } else {
-            recorder.add_input(name);
-            recorder.inputs.insert(name.to_owned(), (location, false));
+            let value = recorder.add_input(name);
+            recorder.inputs.insert(value, (location, false));
             recorder.locations.insert(name.to_owned(), location);
+            drop(recorder);
+            return self.value(value, location);
         }
+        let known = recorder.program.value_named(name);
         drop(recorder);
-        self.value(name.to_owned(), location)
+        known.map_or_else(|| self.poison(location), |value| self.value(value, location))
     }
 
     /// Adds an output of the module. The value is passed by value or by reference.
@@ -85,12 +90,12 @@ impl Graph {
         location: SourceLocation,
         to_network: bool,
     ) {
-        let Some(given) = self.name_of(value, location) else { return };
+        let Some(given) = self.usable(value, location) else { return };
         let mut recorder = self.recorder.borrow_mut();
         if name.trim().is_empty() {
             return recorder.error(AuthoringErrorKind::NamelessPort, location);
         }
-        recorder.read(&given);
+        recorder.read(given);
         if let Some(first) = recorder.take_output(name, given, to_network, location) {
             recorder.error(AuthoringErrorKind::DuplicateOutput { name: name.to_owned(), first }, location);
         }
@@ -106,8 +111,8 @@ impl Graph {
     #[track_caller]
     pub fn constant_proto(&self, tensor: TensorProto) -> ValueRef {
         let location = SourceLocation::here();
-        let name = self.recorder.borrow_mut().initializer(tensor, location);
-        self.value(name, location)
+        let value = self.recorder.borrow_mut().initializer(tensor, location);
+        self.value(value, location)
     }
 
     /// Adds a constant list of 64-bit integers, such as axes or a shape.
@@ -127,56 +132,60 @@ impl Graph {
         outputs: usize,
     ) -> Vec<ValueRef> {
         let location = SourceLocation::here();
-        operators::record(self, None, (domain, op), &[inputs.into()], attributes, outputs, location)
+        operators::record(
+            self,
+            None,
+            (Domain::of(domain), op),
+            &[inputs.into()],
+            attributes,
+            outputs,
+            location,
+        )
     }
 
-    pub(crate) fn value(&self, name: String, made: SourceLocation) -> ValueRef {
-        let scope = self.recorder.borrow().current();
-        ValueRef { recorder: Rc::clone(&self.recorder), scope, name: Some(name.into()), made }
+    pub(crate) fn value(&self, value: ValueId, made: SourceLocation) -> ValueRef {
+        let recorder = self.recorder.borrow();
+        let (scope, name) = (recorder.current(), Arc::clone(&recorder.program[value].name));
+        ValueRef { recorder: Rc::clone(&self.recorder), scope, value: Some((value, name)), made }
     }
 
     /// Creates a poisoned value: the result of an operation with an error.
     pub(crate) fn poison(&self, made: SourceLocation) -> ValueRef {
         let scope = self.recorder.borrow().current();
-        ValueRef { recorder: Rc::clone(&self.recorder), scope, name: None, made }
+        ValueRef { recorder: Rc::clone(&self.recorder), scope, value: None, made }
     }
 
-    /// Returns the name of a value that can be used in the innermost open graph; otherwise as
-    /// [`value::usable`].
-    pub(crate) fn name_of(&self, value: &ValueRef, location: SourceLocation) -> Option<String> {
+    /// Returns a value that can be used in the innermost open graph; otherwise as [`value::usable`].
+    pub(crate) fn usable(&self, value: &ValueRef, location: SourceLocation) -> Option<ValueId> {
         value::usable(&self.recorder, value, location)
     }
 
     pub(crate) fn finish(self, location: SourceLocation) -> Result<Recorded, Vec<AuthoringError>> {
-        let mut recorder = self.recorder.take();
+        let mut recorder = self.recorder.borrow_mut();
         if !recorder.has_outputs() {
             let module = recorder.module.clone();
             recorder.error(AuthoringErrorKind::EmptyModule { module }, location);
         } else {
-            let unread: Vec<(String, SourceLocation)> = recorder
+            let unread: Vec<(ValueId, SourceLocation)> = recorder
                 .inputs
                 .iter()
                 .filter(|(_, (_, read))| !read)
-                .map(|(name, (location, _))| (name.clone(), *location))
+                .map(|(value, (location, _))| (*value, *location))
                 .collect();
-            for (name, location) in unread {
-                let module = recorder.module.clone();
+            for (value, location) in unread {
+                let (module, name) = (recorder.module.clone(), recorder.program[value].name.to_string());
                 recorder.error(AuthoringErrorKind::UnwiredInput { module, name }, location);
             }
         }
         if !recorder.errors.is_empty() {
-            return Err(recorder.errors);
+            return Err(std::mem::take(&mut recorder.errors));
         }
         recorder.name_outputs();
-        let mut graph = recorder.close_graph();
-        graph.node.shrink_to_fit();
-        let Recorder { slots, functions, exports, locations, .. } = recorder;
-        let mut model = model_of(graph);
-        model.functions = functions.into_values().map(|(function, _)| function).collect();
-        let used = domains(&model);
-        model.opset_import.retain(|import| used.contains(import.domain()));
+        let recorder = std::mem::replace(&mut *recorder, Recorder::new(String::new(), Vec::new()));
+        let Recorder { program, facts, slots, functions, exports, locations, .. } = recorder;
+        let functions = functions.into_values().map(|(function, _)| function);
         let exports = exports.into_values().map(|(function, _)| function).collect();
-        Ok(Recorded { model, slots, exports, locations })
+        Ok(Recorded::new(program, facts, functions, slots, exports, locations))
     }
 }
 

@@ -11,16 +11,21 @@
 //! | [`dispatch`] | the component and the method that run a node |
 //! | [`registry`] | all operators of a program |
 //! | [`operators`] | operator sets of contracts, the wire, types and bundles |
-//! | [`names`], [`ir`] | domains, metadata keys and helpers of the IR |
+//! | [`names`] | names of attributes, methods, domains and metadata keys |
 
 pub mod authoring;
 pub mod bindings;
 pub mod dispatch;
 pub mod graph;
-pub mod ir;
 pub mod location;
 pub mod module;
 pub mod names;
 pub mod operators;
 pub mod program;
 pub mod registry;
+
+/// A hash map for lookups. Its order must not affect results.
+pub type Map<K, V> = std::collections::HashMap<K, V, foldhash::fast::RandomState>;
+
+/// A hash set for lookups. Its order must not affect results.
+pub type Set<K> = std::collections::HashSet<K, foldhash::fast::RandomState>;

@@ -22,7 +22,7 @@
 //! }
 //!
 //! let recorded = record(&Scorer)?;
-//! assert_eq!(recorded.model.graph.unwrap().node.len(), 2);
+//! assert_eq!(recorded.program[recorded.program.main()].nodes.len(), 2);
 //! # Ok::<(), Vec<typeloom_module::authoring::AuthoringError>>(())
 //! ```
 

@@ -1,30 +1,13 @@
-//! Names in the IR: domains of operators, metadata keys, attributes.
+//! Names of attributes and methods, and those of the domains and metadata keys of [`typeloom_program`].
 
-/// Operators that convert values between types.
-pub const TYPES_DOMAIN: &str = "ai.bytesandbrains.types";
-/// Operators that send values to peers and receive them.
-pub const WIRE_DOMAIN: &str = "ai.bytesandbrains.wire";
-/// Operators that bundle values and unbundle them.
-pub const COMPOSITE_DOMAIN: &str = "ai.bytesandbrains.composite";
-/// Calls of functions that another module exports.
-pub const IMPORT_DOMAIN: &str = "ai.bytesandbrains.import";
-/// Structural operators on lists of peers.
-pub const PEERS_DOMAIN: &str = "ai.bytesandbrains.peers";
-/// Modules that are called as functions.
-pub const MODULE_DOMAIN: &str = "ai.bytesandbrains.module";
+pub use typeloom_program::domain::{
+    COMPOSITE as COMPOSITE_DOMAIN, IMPORT as IMPORT_DOMAIN, MODULE as MODULE_DOMAIN, PEERS as PEERS_DOMAIN,
+    TYPES as TYPES_DOMAIN, WIRE as WIRE_DOMAIN,
+};
+pub use typeloom_program::keys::{
+    DISPATCH, NET_OUT, PEER_CLASS, REQUIRED_TRAIT, SLOT_ID, SOURCE_LOCATION, binding as binding_key,
+};
 
-/// Key: the name of the trait that a node requires of its component.
-pub const REQUIRED_TRAIT: &str = "ai.bytesandbrains.required_trait";
-/// Key: the slot that a node runs on.
-pub const SLOT_ID: &str = "ai.bytesandbrains.slot_id";
-/// Key: the slot and the method that a node was resolved to.
-pub const DISPATCH: &str = "ai.bytesandbrains.dispatch";
-/// Key prefix: a storage type of a slot's component, followed by a dot and the associated type.
-pub const BINDING: &str = "ai.bytesandbrains.binding";
-/// Key: the peer class of a node or value, or the target of a send.
-pub const PEER_CLASS: &str = "ai.bytesandbrains.peer_class";
-/// Key: set on outputs that go to the network; on their sends, the name of the output.
-pub const NET_OUT: &str = "ai.bytesandbrains.net_out";
 /// Attribute: the parameter types of an imported function.
 pub const PARAMS: &str = "params";
 /// Attribute: the result types of an imported function.
@@ -33,21 +16,6 @@ pub const RESULTS: &str = "results";
 pub const PARAMS_NAMES: &str = "params_names";
 /// Attribute: the result names of an imported function.
 pub const RESULTS_NAMES: &str = "results_names";
-/// Key: the source location of a node, `file:line:column`.
-pub const SOURCE_LOCATION: &str = "typeloom.place";
-
-/// The keys that most nodes have, shared.
-pub mod keys {
-    use std::sync::LazyLock;
-
-    use typeloom_onnx::messages::SharedText;
-
-    pub static REQUIRED_TRAIT: LazyLock<SharedText> = LazyLock::new(|| super::REQUIRED_TRAIT.into());
-    pub static SLOT_ID: LazyLock<SharedText> = LazyLock::new(|| super::SLOT_ID.into());
-    pub static DISPATCH: LazyLock<SharedText> = LazyLock::new(|| super::DISPATCH.into());
-    pub static SOURCE_LOCATION: LazyLock<SharedText> = LazyLock::new(|| super::SOURCE_LOCATION.into());
-}
-
 /// `ReduceSum` as `reduce_sum`, `GRU` as `gru`, `MatMul` as `mat_mul`.
 #[must_use]
 pub fn snake_case(name: &str) -> String {

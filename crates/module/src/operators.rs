@@ -67,7 +67,7 @@ fn stores<const IS_INPUT: bool, const PORT: usize, const ASSOC: usize>(
         return RelationResult::Satisfied;
     };
     let role = cx.metadata(names::REQUIRED_TRAIT).unwrap_or_default().to_owned();
-    if let Some(id) = cx.metadata(&binding_key(assoc)).map(str::to_owned) {
+    if let Some(id) = cx.metadata(&names::binding_key(assoc)).map(str::to_owned) {
         if let Err(failure) = cx.refine(port, id.as_str()) {
             let message = demand(&slot, &role, assoc, &id);
             return RelationResult::Failed(RelationError { message, expected: id, ..failure });
@@ -95,12 +95,6 @@ pub fn alias(slot: &str, role: &str, assoc: &str) -> String {
 #[must_use]
 pub fn demand(slot: &str, role: &str, assoc: &str, id: &str) -> String {
     format!("slot `{slot}` stores {id}, as its binding declares for {}", alias(slot, role, assoc))
-}
-
-/// The metadata key of a storage type.
-#[must_use]
-pub fn binding_key(assoc: &str) -> String {
-    format!("{}.{assoc}", names::BINDING)
 }
 
 /// The target of a send is one peer or a list of peers.

@@ -5,7 +5,10 @@ use indexmap::IndexMap;
 use typeloom_contracts::role::Role;
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::messages::{ModelProto, read};
-use typeloom_solver::diagnostic::{Diagnostic, diagnose_bytes};
+use typeloom_program::facts::Facts;
+use typeloom_program::program;
+use typeloom_program::read::ReadError;
+use typeloom_solver::diagnostic::{Code, Diagnostic, Location, diagnose_bytes};
 
 use crate::authoring::AuthoringError;
 use crate::graph::recorded::Recorded;
@@ -24,7 +27,8 @@ pub trait Program {
 
 #[derive(Clone, Debug, Default)]
 pub struct ProgramIr {
-    pub model: ModelProto,
+    pub program: program::Program,
+    pub facts: Facts,
     pub slots: IndexMap<String, SlotInfo>,
     /// Public functions of the program, each a program without exports.
     pub exports: Vec<ProgramIr>,
@@ -48,6 +52,8 @@ pub enum ProgramError {
     Authoring(Vec<AuthoringError>),
     #[error(transparent)]
     Decode(#[from] DecodeError),
+    #[error(transparent)]
+    Read(#[from] ReadError),
 }
 
 impl ProgramError {
@@ -57,6 +63,9 @@ impl ProgramError {
         match self {
             Self::Authoring(errors) => errors.iter().map(AuthoringError::diagnostic).collect(),
             Self::Decode(error) => vec![diagnose_bytes(error)],
+            Self::Read(error) => {
+                vec![Diagnostic::new(Code::MalformedFile, error.to_string(), Location::default())]
+            }
         }
     }
 }
@@ -70,12 +79,13 @@ impl<M: Module> Program for M {
 
 impl From<Recorded> for ProgramIr {
     fn from(recorded: Recorded) -> Self {
-        let Recorded { model, slots, exports, locations } = recorded;
+        let Recorded { program, facts, slots, exports, locations } = recorded;
         let info = |(slot, used): (String, SlotUse)| {
             (slot, SlotInfo { role: used.role, location: Some(used.location) })
         };
         Self {
-            model,
+            program,
+            facts,
             slots: slots.into_iter().map(info).collect(),
             exports: exports.into_iter().map(Self::from).collect(),
             locations,
@@ -85,12 +95,13 @@ impl From<Recorded> for ProgramIr {
 
 impl Program for ModelProto {
     fn into_ir(self) -> Result<ProgramIr, ProgramError> {
-        Ok(ProgramIr { model: self, ..ProgramIr::default() })
+        let (program, facts) = typeloom_program::read::read(self)?;
+        Ok(ProgramIr { program, facts, ..ProgramIr::default() })
     }
 }
 
 impl Program for &[u8] {
     fn into_ir(self) -> Result<ProgramIr, ProgramError> {
-        Ok(ProgramIr { model: read(Bytes::copy_from_slice(self))?, ..ProgramIr::default() })
+        read::<ModelProto>(Bytes::copy_from_slice(self))?.into_ir()
     }
 }

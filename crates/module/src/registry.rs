@@ -24,15 +24,15 @@ use std::sync::Arc;
 use typeloom_contracts::opset::registered;
 use typeloom_contracts::protocol::Protocols;
 use typeloom_onnx::domain::canonical;
-use typeloom_onnx::messages::{ModelProto, NodeProto, opset_import};
-use typeloom_onnx::nested;
+use typeloom_onnx::messages::opset_import;
 use typeloom_ops::described::{Described, Operators};
+use typeloom_program::domain::Domain;
+use typeloom_program::program::{Node, NodeId, Program, imported};
 use typeloom_solver::catalogue::{Catalogue, Lookup};
 use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, OpDeclError};
 use typeloom_types::relation::TypeRelation;
 
 use crate::bindings::Bindings;
-use crate::ir;
 use crate::names::{self, snake_case};
 use crate::operators::OPSETS;
 
@@ -138,16 +138,13 @@ impl Registry {
     /// The side effects of a node, including those of its nested graphs. A node on a slot of a contract has
     /// those of the contract's operator.
     #[must_use]
-    pub fn effects(&self, node: &NodeProto) -> AtomicOpKind {
-        let mut kind = self.own_effects(node);
-        for graph in nested::graphs(node) {
-            nested::each_node(graph, |inner| kind = kind.max(self.own_effects(inner)));
-        }
-        kind
+    pub fn effects(&self, program: &Program, node: NodeId) -> AtomicOpKind {
+        let inner = program.nodes_inside(node).map(|inner| self.own_effects(&program[inner]));
+        inner.fold(self.own_effects(&program[node]), AtomicOpKind::max)
     }
 
-    fn own_effects(&self, node: &NodeProto) -> AtomicOpKind {
-        let found = self.declared.get(canonical(node.domain())).and_then(|names| names.get(node.op_type()));
+    fn own_effects(&self, node: &Node) -> AtomicOpKind {
+        let found = self.declared.get(node.domain.name()).and_then(|names| names.get(node.op.as_str()));
         // Of several versions, the strictest: the version of a node is not known here.
         let kind = found.and_then(|versions| versions.iter().map(|known| known.op.kind).max());
         kind.unwrap_or(AtomicOpKind::Pure)
@@ -155,26 +152,29 @@ impl Registry {
 
     /// Whether nodes of this kind keep their number and order.
     #[must_use]
-    pub fn has_effects(&self, node: &NodeProto) -> bool {
-        self.effects(node) != AtomicOpKind::Pure
+    pub fn has_effects(&self, program: &Program, node: NodeId) -> bool {
+        self.effects(program, node) != AtomicOpKind::Pure
     }
 
     /// Imports the domains of registered operators that a program uses without an import.
-    pub fn import(&self, model: &mut ModelProto) {
-        let mut used: Vec<String> = ir::domains(model).into_iter().collect();
-        used.sort();
-        for domain in used {
-            if domain.is_empty() || ir::imported(model, &domain).is_some() {
-                continue;
+    pub fn import(&self, program: &mut Program) {
+        let mut used: Vec<Domain> = Vec::new();
+        for node in program.all_nodes() {
+            let domain = &program[node].domain;
+            if !used.contains(domain) {
+                used.push(domain.clone());
             }
-            let Some(version) = self.newest(&domain) else { continue };
-            let import = opset_import(&domain, version);
-            for function in &mut model.functions {
-                if !function.opset_import.iter().any(|known| known.domain() == domain) {
-                    function.opset_import.push(import.clone());
+        }
+        used.retain(|domain| !domain.is_onnx() && program.imported(domain).is_none());
+        used.sort_by(|a, b| a.name().cmp(b.name()));
+        for domain in used {
+            let Some(version) = self.newest(domain.name()) else { continue };
+            for function in &mut program.functions {
+                if imported(function.imports(), &domain).is_none() {
+                    function.imports_mut().push(opset_import(domain.name(), version));
                 }
             }
-            model.opset_import.push(import);
+            program.import(&domain, version);
         }
     }
 }

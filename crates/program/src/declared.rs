@@ -19,6 +19,16 @@ impl DeclaredType {
         ValueType::from_message(&self.0)
     }
 
+    /// The declared type; what it leaves open is as in a solved one.
+    #[must_use]
+    pub fn with_shape_of(&self, solved: Option<&ValueType>) -> ValueType {
+        let mut declared = self.0.clone();
+        if let Some(solved) = solved {
+            solved.fill(&mut declared.value);
+        }
+        ValueType::from_message(&declared)
+    }
+
     /// Whether a tensor is declared, with or without an element type.
     #[must_use]
     pub fn is_tensor(&self) -> bool {
@@ -38,8 +48,20 @@ impl DeclaredType {
         &self.0
     }
 
-    /// Completes the declaration by the solved type.
-    pub(crate) fn fill(&mut self, found: &TypeProto) {
+    /// A declaration, completed by the solved type.
+    pub(crate) fn completed(declared: Option<&Self>, solved: Option<&TypeProto>) -> Option<Self> {
+        match (declared, solved) {
+            (declared, None) => declared.cloned(),
+            (None, Some(found)) => Some(Self(found.clone())),
+            (Some(declared), Some(found)) => {
+                let mut filled = declared.clone();
+                filled.fill(found);
+                Some(filled)
+            }
+        }
+    }
+
+    fn fill(&mut self, found: &TypeProto) {
         let declared = &mut self.0;
         if found.denotation.is_some() {
             declared.denotation.clone_from(&found.denotation);

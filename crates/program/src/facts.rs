@@ -59,6 +59,11 @@ impl<I: Id, T> Table<I, T> {
         self.entries.get_mut(id.index())?.take()
     }
 
+    /// Removes the entries from a position on.
+    pub fn truncate(&mut self, count: usize) {
+        self.entries.truncate(count);
+    }
+
     /// All entries, in the order of ids.
     pub fn iter(&self) -> impl Iterator<Item = (I, &T)> {
         self.entries.iter().enumerate().filter_map(|(at, entry)| Some((I::new(at), entry.as_ref()?)))
@@ -219,6 +224,11 @@ impl Types {
     pub fn set(&mut self, value: ValueId, ty: ValueType) {
         self.numbers.set(value, u32::try_from(self.distinct.len()).expect("types have 32-bit numbers"));
         self.distinct.push(ty);
+    }
+
+    /// Removes the types of values from a position on.
+    pub fn truncate(&mut self, values: usize) {
+        self.numbers.truncate(values);
     }
 
     /// Gives a value the type of another.

@@ -6,6 +6,7 @@
 
 use std::sync::LazyLock;
 
+use typeloom_contracts::role::Role;
 use typeloom_onnx::messages::SharedText;
 
 /// The name of the trait that a node requires of its component.
@@ -16,6 +17,8 @@ pub const SLOT_ID: &str = "ai.bytesandbrains.slot_id";
 pub const DISPATCH: &str = "ai.bytesandbrains.dispatch";
 /// Prefix of the storage types of a slot's component: `ai.bytesandbrains.binding.Tensor`.
 pub const BINDING: &str = "ai.bytesandbrains.binding.";
+/// The storage type of the tensors of a backend, a model or an index.
+pub const TENSOR_BINDING: &str = "ai.bytesandbrains.binding.Tensor";
 /// The peer class of a node or value, or the target of a send.
 pub const PEER_CLASS: &str = "ai.bytesandbrains.peer_class";
 /// Set on outputs that go to the network; on their sends, the name of the output.
@@ -37,6 +40,15 @@ pub(crate) struct Shared {
     pub(crate) peer_class: SharedText,
     pub(crate) net_out: SharedText,
     pub(crate) source_location: SharedText,
+    /// The names of traits, by the position of the role.
+    traits: Vec<SharedText>,
+}
+
+impl Shared {
+    /// The name of a role's trait.
+    pub(crate) fn trait_name(&self, role: Role) -> SharedText {
+        self.traits[role as usize].clone()
+    }
 }
 
 pub(crate) static SHARED: LazyLock<Shared> = LazyLock::new(|| Shared {
@@ -46,4 +58,5 @@ pub(crate) static SHARED: LazyLock<Shared> = LazyLock::new(|| Shared {
     peer_class: PEER_CLASS.into(),
     net_out: NET_OUT.into(),
     source_location: SOURCE_LOCATION.into(),
+    traits: Role::ALL.iter().map(|role| role.trait_name().into()).collect(),
 });

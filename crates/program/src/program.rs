@@ -27,14 +27,15 @@
 //! An id is four bytes, also in an `Option`. Access is an index into an array. Arenas only grow: a node that
 //! a pass removes from its graph stays in memory until the program is dropped.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU32;
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
 use typeloom_onnx::messages::{
-    AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, SparseTensorProto,
-    StringStringEntryProto, TensorProto, ValueInfoProto, opset_import,
+    AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, SharedText,
+    SparseTensorProto, StringStringEntryProto, TensorProto, ValueInfoProto, opset_import,
 };
 
 use crate::declared::DeclaredType;
@@ -269,6 +270,45 @@ impl Function {
     }
 }
 
+/// The nodes of one class of peers.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// The class; empty for the module's own peer.
+    pub class: SharedText,
+    /// The inputs of the main graph that the nodes read.
+    pub inputs: Vec<ValueId>,
+    /// The outputs of the main graph that the nodes make.
+    pub outputs: Vec<ValueId>,
+    /// Constants of the main graph that the nodes read.
+    pub constants: Vec<ValueId>,
+    /// The nodes, in order. Nodes that depend on no input are in each part that reads their results.
+    pub nodes: Vec<NodeId>,
+}
+
+impl Part {
+    /// The name of the part that runs on the module's own peer.
+    pub const OWN: &str = "self";
+
+    /// The name of the part: that of its class, or [`OWN`](Self::OWN).
+    #[must_use]
+    pub fn name(&self) -> &str {
+        if self.class.is_empty() { Self::OWN } else { &self.class }
+    }
+}
+
+/// The functions of a program by name, to find those that nodes call.
+#[derive(Clone, Debug, Default)]
+pub struct Callees(HashMap<String, Vec<usize>, RandomState>);
+
+impl Callees {
+    /// The position of the function that a node calls. Of equal functions, the first is called.
+    #[must_use]
+    pub fn find(&self, program: &Program, node: &Node) -> Option<usize> {
+        let named = self.0.get(&node.op)?;
+        named.iter().copied().find(|at| program.functions[*at].is_called_by(node))
+    }
+}
+
 /// A program.
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -276,6 +316,8 @@ pub struct Program {
     nodes: Vec<Node>,
     values: Vec<Value>,
     pub functions: Vec<Function>,
+    /// The parts of a program that sends values.
+    pub parts: Vec<Part>,
     /// The message without its graph and functions.
     pub(crate) header: ModelProto,
 }
@@ -322,7 +364,8 @@ impl Program {
     pub fn new(name: String) -> Self {
         let graphs = vec![Graph::new(name, None)];
         let header = ModelProto::default();
-        Self { graphs, nodes: Vec::new(), values: Vec::new(), functions: Vec::new(), header }
+        let (nodes, values, functions, parts) = Default::default();
+        Self { graphs, nodes, values, functions, parts, header }
     }
 
     /// The main graph.
@@ -394,6 +437,19 @@ impl Program {
         found
     }
 
+    /// The number of graphs around the innermost graph in a graph.
+    #[must_use]
+    pub fn depth(&self, graph: GraphId) -> usize {
+        let mut deepest = 0;
+        let mut open = vec![(graph, 0)];
+        while let Some((graph, depth)) = open.pop() {
+            deepest = deepest.max(depth);
+            let nested = self[graph].nodes.iter().flat_map(|node| &self[*node].graphs);
+            open.extend(nested.map(|graph| (*graph, depth + 1)));
+        }
+        deepest
+    }
+
     /// The nodes of a graph and of all graphs nested in it.
     pub fn nodes_in(&self, graph: GraphId) -> impl Iterator<Item = NodeId> {
         self.graphs_in(graph).into_iter().flat_map(|graph| self[graph].nodes.iter().copied())
@@ -429,6 +485,16 @@ impl Program {
     /// Replaces the nodes of a graph; returns the former ones.
     pub fn take_nodes(&mut self, graph: GraphId) -> Vec<NodeId> {
         std::mem::take(&mut self[graph].nodes)
+    }
+
+    /// The functions by name.
+    #[must_use]
+    pub fn callees(&self) -> Callees {
+        let mut callees = Callees::default();
+        for (at, function) in self.functions.iter().enumerate() {
+            callees.0.entry(function.name.clone()).or_default().push(at);
+        }
+        callees
     }
 
     /// The names of all values.
@@ -479,7 +545,7 @@ pub fn imported(imports: &[OperatorSetIdProto], domain: &Domain) -> Option<i64> 
 
 /// The names in use, for new ones.
 #[derive(Clone, Debug, Default)]
-pub struct Names(HashSet<Arc<str>, foldhash::fast::RandomState>);
+pub struct Names(HashSet<Arc<str>, RandomState>);
 
 impl Names {
     /// A new name: `stem`, or `stem` with a number.

@@ -40,32 +40,43 @@ pub enum ReadError {
 pub fn read(mut model: ModelProto) -> Result<(Program, Facts), ReadError> {
     let graph = model.graph.take().ok_or(ReadError::NoGraph)?;
     let functions = std::mem::take(&mut model.functions);
-    let mut program = Program::new(String::new());
+    let (mut program, mut facts) = (Program::new(String::new()), Facts::default());
     program.header = model;
-    let mut reader = Reader { program, facts: Facts::default(), scopes: HashMap::default() };
+    let mut reader = Reader::new(&mut program, &mut facts, MAX_NESTING);
     let main = reader.program.main();
     reader.graph(main, graph)?;
     for function in functions {
         reader.function(function)?;
     }
-    Ok((reader.program, reader.facts))
+    Ok((program, facts))
+}
+
+/// Adds a function of another program.
+pub fn add_function(program: &mut Program, facts: &mut Facts, function: FunctionProto) {
+    let read = Reader::new(program, facts, usize::MAX).function(function);
+    read.expect("the depth of nesting is not limited");
 }
 
 type Map<K, V> = HashMap<K, V, RandomState>;
 
-struct Reader {
-    program: Program,
-    facts: Facts,
+struct Reader<'p> {
+    program: &'p mut Program,
+    facts: &'p mut Facts,
     /// The values that each graph defines, by name.
     scopes: Map<GraphId, Map<Arc<str>, ValueId>>,
+    max_nesting: usize,
 }
 
-impl Reader {
+impl<'p> Reader<'p> {
+    fn new(program: &'p mut Program, facts: &'p mut Facts, max_nesting: usize) -> Self {
+        Self { program, facts, scopes: HashMap::default(), max_nesting }
+    }
+
     /// Reads a graph and all graphs nested in it.
     fn graph(&mut self, id: GraphId, message: GraphProto) -> Result<(), ReadError> {
         let mut open = vec![(id, message, 0)];
         while let Some((id, message, depth)) = open.pop() {
-            if depth > MAX_NESTING {
+            if depth > self.max_nesting {
                 return Err(ReadError::NestedTooDeep);
             }
             let GraphProto { node, input, output, value_info, initializer, sparse_initializer, .. } = message;
@@ -198,7 +209,7 @@ impl Reader {
         let (mut rest, mut stamps) = (Vec::new(), Vec::new());
         for entry in metadata {
             let value = || entry.value.clone().into_option().unwrap_or_default();
-            let facts = &mut self.facts;
+            let facts = &mut *self.facts;
             match entry.key() {
                 keys::SOURCE_LOCATION if facts.locations.get(node).is_none() => {
                     facts.locations.set(node, value());

@@ -3,17 +3,22 @@
 //! Facts become metadata. If the types of the program are to be written, declared types are completed by the
 //! solved ones, and every other value with a concrete type gets an entry of its own.
 
-use std::collections::HashSet;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 
+use foldhash::fast::RandomState;
 use typeloom_onnx::messages::{
-    FunctionProto, GraphProto, ModelProto, NodeProto, SharedText, StringStringEntryProto, TypeProto,
-    ValueInfoProto, metadata_entry,
+    FunctionProto, GraphProto, IntoAttribute, ModelProto, NodeProto, SharedText, StringStringEntryProto,
+    TypeProto, ValueInfoProto, metadata_entry,
 };
 use typeloom_onnx::nested;
+use typeloom_solver::value_type::ValueType;
 
+use crate::declared::DeclaredType;
+use crate::domain::Domain;
 use crate::facts::Facts;
 use crate::keys::{self, SHARED};
-use crate::program::{Function, Graph, GraphId, NodeId, Port, Program, ValueId};
+use crate::program::{Function, Graph, GraphId, NodeId, Part, Port, Program, ValueId};
 
 /// Writes a program.
 #[must_use]
@@ -27,28 +32,37 @@ pub fn write_node(program: &Program, facts: &Facts, node: NodeId) -> NodeProto {
     Writer::new(program, facts).node(node)
 }
 
+/// The type that a file states for a port: the declared type, completed by the solved one.
+#[must_use]
+pub fn stated_type(facts: &Facts, port: &Port) -> Option<DeclaredType> {
+    let solved = facts.types.get(port.value).filter(|ty| facts.are_types_written && ty.is_concrete());
+    DeclaredType::completed(port.declared.as_ref(), solved.map(ValueType::to_message).as_ref())
+}
+
 /// Writes messages of one program.
 pub struct Writer<'p> {
     program: &'p Program,
     facts: &'p Facts,
     /// The messages of the distinct types, if they are written.
     types: Vec<Option<TypeProto>>,
-    bindings: Bindings,
+    /// Keys of storage types, by associated type.
+    bindings: Texts<SharedText>,
+    /// `slot.method`, by slot and method.
+    methods: Texts<(SharedText, SharedText)>,
 }
 
-/// The keys of storage types. Few occur in one program.
-#[derive(Default)]
-struct Bindings(std::cell::RefCell<Vec<(SharedText, SharedText)>>);
+/// Texts that many nodes share. A program has few of them.
+struct Texts<K>(RefCell<Vec<(K, SharedText)>>);
 
-impl Bindings {
-    fn key(&self, assoc: &SharedText) -> SharedText {
+impl<K: Clone + PartialEq> Texts<K> {
+    fn get(&self, key: &K, make: impl FnOnce() -> String) -> SharedText {
         let mut known = self.0.borrow_mut();
-        if let Some((_, key)) = known.iter().find(|(name, _)| name == assoc) {
-            return key.clone();
+        if let Some((_, text)) = known.iter().find(|(other, _)| other == key) {
+            return text.clone();
         }
-        let key = SharedText::from(keys::binding(assoc));
-        known.push((assoc.clone(), key.clone()));
-        key
+        let text = SharedText::from(make());
+        known.push((key.clone(), text.clone()));
+        text
     }
 }
 
@@ -62,7 +76,13 @@ impl<'p> Writer<'p> {
             }
             false => Vec::new(),
         };
-        Self { program, facts, types, bindings: Bindings::default() }
+        Self {
+            program,
+            facts,
+            types,
+            bindings: Texts(RefCell::default()),
+            methods: Texts(RefCell::default()),
+        }
     }
 
     /// The model.
@@ -70,7 +90,13 @@ impl<'p> Writer<'p> {
     pub fn model(&self) -> ModelProto {
         ModelProto {
             graph: Some(self.graph(self.program.main())),
-            functions: self.program.functions.iter().map(|function| self.function(function)).collect(),
+            functions: self
+                .program
+                .functions
+                .iter()
+                .map(|function| self.function(function))
+                .chain(self.parts())
+                .collect(),
             ..self.program.header.clone()
         }
     }
@@ -115,8 +141,7 @@ impl<'p> Writer<'p> {
         if self.types.is_empty() {
             return Vec::new();
         }
-        let mut listed: HashSet<ValueId, foldhash::fast::RandomState> =
-            graph.ports().map(|port| port.value).collect();
+        let mut listed: HashSet<ValueId, RandomState> = graph.ports().map(|port| port.value).collect();
         let made = graph.nodes.iter().flat_map(|node| self.program[*node].outputs.iter().copied().flatten());
         let values = graph.initializers.iter().map(|(value, _)| *value).chain(made);
         let mut infos = Vec::new();
@@ -142,15 +167,8 @@ impl<'p> Writer<'p> {
     pub fn port(&self, port: &Port) -> ValueInfoProto {
         let mut info = port.rest.as_deref().cloned().unwrap_or_default();
         info.name = self.name(port.value).into();
-        info.r#type = match (self.message(port.value), &port.declared) {
-            (None, declared) => declared.as_ref().map(|declared| declared.message().clone()),
-            (Some(found), None) => Some(found.clone()),
-            (Some(found), Some(declared)) => {
-                let mut filled = declared.clone();
-                filled.fill(found);
-                Some(filled.0)
-            }
-        };
+        info.r#type =
+            DeclaredType::completed(port.declared.as_ref(), self.message(port.value)).map(|it| it.0);
         if port.to_network {
             info.metadata_props.push(metadata_entry(&SHARED.net_out, "1"));
         }
@@ -188,10 +206,10 @@ impl<'p> Writer<'p> {
             add(&SHARED.source_location, location.clone());
         }
         if let Some(placement) = facts.placements.get(node) {
-            add(&SHARED.required_trait, placement.role.trait_name().into());
+            add(&SHARED.required_trait, SHARED.trait_name(placement.role));
             add(&SHARED.slot_id, placement.slot.clone());
             for (assoc, id) in &*placement.storages {
-                add(&self.bindings.key(assoc), id.clone());
+                add(&self.bindings.get(assoc, || keys::binding(assoc)), id.clone());
             }
         }
         if let Some(output) = facts.net_outs.get(node) {
@@ -203,10 +221,72 @@ impl<'p> Writer<'p> {
         if let Some(placement) = facts.placements.get(node)
             && let Some(method) = &placement.method
         {
-            add(&SHARED.dispatch, format!("{}.{method}", placement.slot).into());
+            let slot = &placement.slot;
+            add(
+                &SHARED.dispatch,
+                self.methods.get(&(slot.clone(), method.clone()), || format!("{slot}.{method}")),
+            );
         }
         if let Some(contradiction) = facts.contradictions.get(node) {
             metadata.extend(contradiction.entries.iter().cloned());
+        }
+    }
+
+    /// The parts of the program, each as a function. A send and the receive of its value have the attribute
+    /// `wire`, the name of the value between them, and a receive has no input.
+    pub fn parts(&self) -> impl Iterator<Item = FunctionProto> {
+        let main = &self.program[self.program.main()];
+        let ports = main.infos.iter().chain(&main.outputs).chain(&main.inputs);
+        let ports: HashMap<ValueId, &Port, RandomState> = ports.map(|port| (port.value, port)).collect();
+        self.program.parts.iter().map(move |part| self.part(part, main, &ports))
+    }
+
+    fn part(&self, part: &Part, main: &Graph, ports: &HashMap<ValueId, &Port, RandomState>) -> FunctionProto {
+        let names = |values: &[ValueId]| values.iter().map(|value| self.name(*value)).collect();
+        let constants = main.initializers.iter().filter(|(value, _)| part.constants.contains(value));
+        let mut nodes: Vec<NodeProto> = constants
+            .map(|(value, tensor)| NodeProto {
+                op_type: "Constant".into(),
+                output: vec![self.name(*value)],
+                attribute: vec![tensor.into_attribute("value")],
+                ..NodeProto::default()
+            })
+            .collect();
+        let mut listed: HashSet<ValueId, RandomState> = HashSet::default();
+        let mut value_info = Vec::new();
+        let mut list = |value: ValueId| {
+            let is_known = ports.contains_key(&value) || self.message(value).is_some();
+            if is_known && listed.insert(value) {
+                let new = Port::new(value);
+                value_info.push(self.port(ports.get(&value).copied().unwrap_or(&new)));
+            }
+        };
+        part.inputs.iter().chain(&part.constants).for_each(|value| list(*value));
+        for id in &part.nodes {
+            let node = &self.program[*id];
+            let mut message = self.node(*id);
+            let is_receive = node.is(&Domain::Wire, "Recv");
+            let wire = if is_receive { node.first_input() } else { node.first_output() };
+            if node.domain == Domain::Wire {
+                message.attribute.push(self.program.name_of(wire).into_attribute("wire"));
+            }
+            if is_receive {
+                message.input.clear();
+            }
+            let inputs = node.inputs.iter().filter(|_| !is_receive);
+            inputs.chain(&node.outputs).flatten().for_each(|value| list(*value));
+            nodes.push(message);
+        }
+        FunctionProto {
+            name: part.name().into(),
+            domain: Domain::Partition.name().into(),
+            input: names(&part.inputs),
+            output: names(&part.outputs),
+            node: nodes,
+            value_info,
+            opset_import: self.program.imports().to_vec(),
+            metadata_props: vec![metadata_entry(&SHARED.peer_class, &part.class)],
+            ..FunctionProto::default()
         }
     }
 

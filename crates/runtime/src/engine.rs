@@ -99,7 +99,7 @@ impl Offer<'_> {
     /// The value of a string attribute.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
-        crate::prepare::string(self.node, name)
+        crate::prepare::string(&self.node.attribute, name)
     }
 }
 

@@ -27,11 +27,13 @@ use typeloom_compiler::artifact::LoadError;
 use typeloom_contracts::role::Role;
 use typeloom_cpu::decode::DecodeTensorError;
 use typeloom_cpu::error::{KernelError, KernelErrorKind};
-use typeloom_module::dispatch::StampError;
 use typeloom_onnx::DecodeError;
+use typeloom_program::facts::StampError;
+use typeloom_program::read::ReadError;
 use typeloom_solver::diagnostic::{
     Code, Diagnostic, Location, Severity, diagnose_bytes, diagnose_external_data,
 };
+use typeloom_solver::program::MAX_NESTING;
 use typeloom_tensor::any_tensor::error::TensorError;
 use typeloom_tensor::peer::PeerId;
 use typeloom_wire::delivery::ReceiveError;
@@ -195,6 +197,15 @@ impl LinkError {
             | Self::NoCast { .. }
             | Self::Wire { .. } => diagnostic(Code::UnsupportedNode, self),
             Self::InParts { .. } | Self::NoPart { .. } => Vec::new(),
+        }
+    }
+}
+
+impl From<ReadError> for PrepareError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::NoGraph => Self::NoGraph,
+            ReadError::NestedTooDeep => Self::TooDeep { node: "a graph".to_owned(), limit: MAX_NESTING },
         }
     }
 }

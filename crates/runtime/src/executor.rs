@@ -21,7 +21,7 @@ use typeloom_wire::value_check::SymbolBindings;
 use crate::components::Components;
 use crate::error::{LinkError, PrepareError, RunError};
 use crate::options::{ExternalData, NO_EXTERNAL_DATA, RunLimits, Verify};
-use crate::prepare::{Linked, Preparation};
+use crate::prepare::{Linked, Preparation, Types};
 use crate::session::{Port, RunOutcome, Session, check_input, reject_unknown};
 
 pub mod part;
@@ -60,10 +60,10 @@ impl Executor {
         external: &ExternalData<'_>,
     ) -> Result<Self, PrepareError> {
         check(artifact, components)?;
-        let graph = artifact.model.graph.as_ref().ok_or(PrepareError::NoGraph)?;
+        let Artifact { program, facts, .. } = artifact;
         let linked = Linked { components, wires: None };
-        let plan = Preparation::new(&artifact.model, external).link(linked).main(graph)?;
-        Ok(Self { name: graph.name().to_owned(), session: Session::of_plan(plan, graph) })
+        let plan = Preparation::new(program, facts, Types::Stated, external).link(linked).main()?;
+        Ok(Self { name: program.name().to_owned(), session: Session::of_plan(plan, program) })
     }
 
     /// The same program with other limits.

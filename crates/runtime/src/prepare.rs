@@ -2,17 +2,17 @@
 //!
 //! # The question
 //!
-//! A graph refers to values by name and to operators by domain, name and imported version. A session that
-//! interprets the messages looks each name up in a hash table for each run, decodes each attribute again, and
-//! keeps every intermediate value until the end: a chain of 100 `Relu`s of 1 MB needs 100 MB. What can be
-//! decided once, before the first run?
+//! A program refers to values by id and to operators by domain, name and imported version. A session that
+//! interprets it looks each operator up for each run, decodes each attribute again, and keeps every
+//! intermediate value until the end: a chain of 100 `Relu`s of 1 MB needs 100 MB. What can be decided once,
+//! before the first run?
 //!
 //! # The idea
 //!
 //! All but the values. Preparation makes a plan in which
 //!
-//! - a name is a slot, a number in an array of the run. A name that a nested graph does not define is
-//!   resolved in the enclosing graphs, and each graph in between gets a slot that captures the value;
+//! - a value is a slot, a number in an array of the run. A value of an enclosing graph gets a slot in each
+//!   graph in between, which captures it;
 //! - attributes and initializers are values, decoded, those above 4 KiB on first use;
 //! - a node is an action: a kernel of the embedded backend, a method of a component, a nested plan, or a
 //!   call;
@@ -24,7 +24,7 @@
 //!                                   steps  2 <- Relu(0, last)    3 <- Add(2 last, 1)
 //! ```
 //!
-//! [`module_nodes`] reads the compiler's resolution of module nodes from their metadata. This module neither
+//! [`module_nodes`] takes the compiler's resolution of module nodes from the facts of the program. This module neither
 //! solves types nor selects implementations: types of slots are those that the solver proved, and runs verify
 //! values against them.
 //!
@@ -35,6 +35,7 @@
 //!
 //! **Invariant:** recursion is over nested graphs and functions, at most [`MAX_DEPTH`] deep.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -43,18 +44,16 @@ use smallvec::SmallVec;
 use typeloom_cpu::attributes::Attributes;
 use typeloom_cpu::ops::Operator;
 use typeloom_cpu::{decode, ops};
-use typeloom_module::ir::metadata;
-use typeloom_module::names;
-use typeloom_onnx::domain::canonical;
 use typeloom_onnx::header::header;
 use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::tensor_proto::DataLocation;
-use typeloom_onnx::messages::{
-    FunctionProto, GraphProto, ModelProto, NodeProto, StringStringEntryProto, TensorProto, ValueInfoProto,
-};
-use typeloom_onnx::nested::each_graph;
+use typeloom_onnx::messages::{AttributeProto, IntoAttribute, NodeProto, TensorProto, metadata_entry};
 use typeloom_onnx::prost::Message as _;
-use typeloom_solver::model::value_types::ValueTypes;
+use typeloom_program::declared::DeclaredType;
+use typeloom_program::domain::Domain;
+use typeloom_program::facts::{Facts, Placement};
+use typeloom_program::program::{Callees, Graph, GraphId, Node, NodeId, Part, Program, ValueId};
+use typeloom_program::write::stated_type;
 use typeloom_solver::value_type::ValueType;
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::datum::Datum;
@@ -72,7 +71,7 @@ mod functions;
 mod fuse;
 mod module_nodes;
 
-use functions::{Functions, InstanceKey, max_nodes};
+use functions::{InstanceKey, max_nodes};
 pub(crate) use functions::{imports, with_attributes};
 pub(crate) use module_nodes::string;
 
@@ -85,8 +84,8 @@ const MIN_LAZY: usize = 1 << 12;
 /// Versions of the imported operator sets, by domain.
 pub(crate) type Imports = HashMap<String, i64>;
 
-/// Values on the wire of a program, by name.
-pub(crate) type WireValues = HashMap<String, WireValue>;
+/// Values on the wire of a program.
+pub(crate) type WireValues = HashMap<ValueId, WireValue>;
 
 /// Components and wire values that the nodes of a module refer to.
 #[derive(Clone, Copy)]
@@ -99,33 +98,16 @@ pub(crate) struct Linked<'m> {
 /// A graph during its preparation.
 #[derive(Default)]
 struct Scope {
-    slots: HashMap<String, SlotId>,
-    types: HashMap<String, ValueType>,
+    slots: HashMap<ValueId, SlotId>,
     plan: Plan,
 }
 
 impl Scope {
-    fn new(types: HashMap<String, ValueType>) -> Self {
-        Self { types, ..Self::default() }
-    }
-
-    fn add_slot(&mut self, name: &str) -> SlotId {
-        let ty = self.types.get(name).cloned().unwrap_or_default();
-        self.add_slot_of_type(name, ty)
-    }
-
-    fn add_slot_of_type(&mut self, name: &str, ty: ValueType) -> SlotId {
+    fn add_slot(&mut self, value: ValueId, slot: Slot) -> SlotId {
         let id = SlotId::new(self.plan.slots.len());
-        self.plan.slots.push(Slot { name: name.to_owned(), ty });
-        self.slots.insert(name.to_owned(), id);
+        self.plan.slots.push(slot);
+        self.slots.insert(value, id);
         id
-    }
-
-    fn find_or_add_slot(&mut self, name: &str) -> SlotId {
-        match self.slots.get(name) {
-            Some(slot) => *slot,
-            None => self.add_slot(name),
-        }
     }
 }
 
@@ -141,60 +123,68 @@ struct Interner {
 }
 
 impl Interner {
-    /// The declared types of values, by name.
-    fn declared_types<'a>(
-        &mut self,
-        infos: impl Iterator<Item = &'a ValueInfoProto>,
-    ) -> HashMap<String, ValueType> {
-        let mut named = HashMap::new();
-        for info in infos {
-            if let Some(ty) = &info.r#type {
-                let ty = self.types.entry(ty.encode_to_vec()).or_insert_with(|| ValueType::from_message(ty));
-                named.insert(info.name().to_owned(), ty.clone());
-            }
-        }
-        named
+    fn value_type(&mut self, ty: &DeclaredType) -> ValueType {
+        let key = ty.message().encode_to_vec();
+        self.types.entry(key).or_insert_with(|| ty.value_type()).clone()
     }
 }
 
-/// The solved types of a model.
-struct SolvedTypes<'m> {
-    types: &'m ValueTypes,
-    /// Numbers of the graphs in `types`. Graphs are identified by address: the model is borrowed while it is
-    /// prepared.
-    graphs: HashMap<*const GraphProto, usize>,
+/// The origin of the types of slots.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Types {
+    /// The declarations of the program.
+    Declared,
+    /// The solved types. The inputs of the main graph are part of the interface: their declarations are kept,
+    /// and solved types complete them.
+    Solved,
+    /// The declarations and solved types of a compiled program, as its file states them.
+    Stated,
 }
 
-impl SolvedTypes<'_> {
-    /// The types of the values of a graph, by name.
-    ///
-    /// The inputs of the main graph are part of the model's interface: their declarations are kept, and
-    /// solved types complete them.
-    fn of_graph(&self, graph: &GraphProto) -> Option<HashMap<String, ValueType>> {
-        let number = *self.graphs.get(&std::ptr::from_ref(graph))?;
-        let inputs = graph.input.iter().map(ValueInfoProto::name);
-        let initializers = graph.initializer.iter().map(TensorProto::name);
-        let made = graph.node.iter().flat_map(|node| &node.output).map(String::as_str);
-        let solved = |name: &str| Some((name.to_owned(), self.types.get(number, name)?.clone()));
-        let mut types: HashMap<String, ValueType> =
-            inputs.chain(initializers).chain(made).filter_map(solved).collect();
-        for input in graph.input.iter().filter(|_| number == 0) {
-            let Some(mut declared) = input.r#type.clone() else { continue };
-            if let Some(solved) = types.get(input.name()) {
-                solved.fill(&mut declared.value);
+/// An attribute of a call, with the graphs in it.
+type Given = HashMap<String, (AttributeProto, Vec<GraphId>)>;
+
+/// The attributes of a node. References to attributes of the function are replaced.
+struct NodeAttributes<'m> {
+    list: Cow<'m, [AttributeProto]>,
+    /// The graphs of the attributes, in the order of attributes.
+    graphs: Cow<'m, [GraphId]>,
+}
+
+impl NodeAttributes<'_> {
+    /// The graph of an attribute.
+    fn graph(&self, name: &str) -> Option<GraphId> {
+        let mut at = 0;
+        for attribute in &*self.list {
+            let is_graph = attribute.effective_type() == AttributeType::Graph && attribute.g.is_some();
+            if attribute.name() == name && is_graph {
+                return self.graphs.get(at).copied();
             }
-            types.insert(input.name().to_owned(), ValueType::from_message(&declared));
+            at += graphs_of(attribute);
         }
-        Some(types)
+        None
+    }
+
+    /// Whether an attribute is a tensor, which can be large, and can be stored in another file.
+    fn has_tensor(&self) -> bool {
+        self.list.iter().any(|attribute| attribute.t.is_some())
     }
 }
 
-/// The preparation of a model.
+fn graphs_of(attribute: &AttributeProto) -> usize {
+    usize::from(attribute.g.is_some()) + attribute.graphs.len()
+}
+
+/// The preparation of a program.
 pub(crate) struct Preparation<'m> {
+    program: &'m Program,
+    facts: &'m Facts,
+    types: Types,
     linked: Option<Linked<'m>>,
-    solved: Option<SolvedTypes<'m>>,
-    functions: Functions<'m>,
+    callees: Callees,
     instances: HashMap<InstanceKey, Arc<Plan>>,
+    /// The attributes of the function around the current node; `None` outside of functions.
+    given: Option<Given>,
     interner: Interner,
     imports: Imports,
     external: &'m ExternalData<'m>,
@@ -205,19 +195,26 @@ pub(crate) struct Preparation<'m> {
 }
 
 impl<'m> Preparation<'m> {
-    /// Prepares a model by its declared types.
-    pub(crate) fn new(model: &'m ModelProto, external: &'m ExternalData<'m>) -> Self {
+    pub(crate) fn new(
+        program: &'m Program,
+        facts: &'m Facts,
+        types: Types,
+        external: &'m ExternalData<'m>,
+    ) -> Self {
         Self {
+            program,
+            facts,
+            types,
             linked: None,
-            solved: None,
-            functions: Functions::of(model),
+            callees: program.callees(),
             instances: HashMap::new(),
+            given: None,
             interner: Interner::default(),
-            imports: imports(&model.opset_import),
+            imports: imports(program.imports()),
             external,
             scopes: Vec::new(),
             nodes: 0,
-            max_nodes: max_nodes(model),
+            max_nodes: max_nodes(program),
         }
     }
 
@@ -226,27 +223,28 @@ impl<'m> Preparation<'m> {
         Self { linked: Some(linked), ..self }
     }
 
-    /// Takes the types of values from a solve of the graph instead of its declarations.
-    pub(crate) fn with_solved_types(self, graph: &'m GraphProto, types: &'m ValueTypes) -> Self {
-        let mut graphs = HashMap::new();
-        each_graph(graph, |graph, _| {
-            graphs.insert(std::ptr::from_ref(graph), graphs.len());
-        });
-        Self { solved: Some(SolvedTypes { types, graphs }), ..self }
-    }
-
     /// The plan of the main graph.
-    pub(crate) fn main(&mut self, graph: &GraphProto) -> Result<Plan, PrepareError> {
+    pub(crate) fn main(&mut self) -> Result<Plan, PrepareError> {
         let imports = self.imports.clone();
-        self.graph(graph, &imports, 0)
+        self.graph(self.program.main(), &imports, 0)
     }
 
     /// The plan of a part, without an optimized schedule. Its values are kept until the run ends, because
     /// steps that depend on messages run more than once.
-    pub(crate) fn part(&mut self, part: &FunctionProto) -> Result<Plan, PrepareError> {
-        let mut all = self.imports.clone();
-        all.extend(imports(&part.opset_import));
-        let mut plan = self.function(&part.input, &part.node, &part.output, &part.value_info, &all, 0)?;
+    pub(crate) fn part(&mut self, part: &'m Part) -> Result<Plan, PrepareError> {
+        let types = self.types_of(self.program.main());
+        let mut scope = Scope::default();
+        scope.plan.inputs =
+            part.inputs.iter().map(|value| scope.add_slot(*value, self.slot(*value, &types))).collect();
+        self.scopes.push(scope);
+        let main = &self.program[self.program.main()];
+        let constants = main.initializers.iter().filter(|(value, _)| part.constants.contains(value));
+        let mut steps = Vec::new();
+        for (value, tensor) in constants {
+            steps.push(self.constant_step(*value, tensor, &types)?);
+        }
+        let imports = self.imports.clone();
+        let mut plan = self.body(steps, &part.nodes, &part.outputs, &types, &imports, 0)?;
         plan.optimized = Optimized::default();
         plan.written.registers = Registers::one_per_slot(plan.slots.len());
         for step in &mut plan.written.steps {
@@ -256,54 +254,111 @@ impl<'m> Preparation<'m> {
         Ok(plan)
     }
 
-    /// The plan of a graph; `depth` is the number of graphs and functions around it.
-    fn graph(&mut self, graph: &GraphProto, imports: &Imports, depth: usize) -> Result<Plan, PrepareError> {
-        let types = match &self.solved {
-            Some(solved) => solved.of_graph(graph).unwrap_or_default(),
-            None => {
-                let infos = graph.value_info.iter().chain(&graph.output).chain(&graph.input);
-                self.interner.declared_types(infos)
-            }
-        };
-        let mut scope = Scope::new(types);
-        scope.plan.inputs = graph.input.iter().map(|input| scope.add_slot(input.name())).collect();
-        for tensor in &graph.initializer {
-            let slot = scope.find_or_add_slot(tensor.name());
-            scope.plan.constants.push((slot, self.constant(tensor)?));
-        }
-        for sparse in &graph.sparse_initializer {
-            let name = sparse.values.as_ref().map_or("", |values| values.name());
-            let slot = scope.find_or_add_slot(name);
-            scope.plan.constants.push((slot, Constant::Ready(Datum::Tensor(decode::sparse(sparse)?))));
-        }
-        let outputs: Vec<&str> = graph.output.iter().map(ValueInfoProto::name).collect();
-        self.body(scope, &graph.node, &outputs, imports, depth)
+    /// A step that makes a constant of the main graph.
+    fn constant_step(
+        &mut self,
+        value: ValueId,
+        tensor: &TensorProto,
+        types: &SlotTypes,
+    ) -> Result<PlanStep, PrepareError> {
+        let (domain, op) = ("", "Constant");
+        let label = format!("`{op}`, which makes `{}`", self.program[value].name);
+        let info = NodeInfo { label, on_slot: None, domain: domain.to_owned(), op: op.to_owned() };
+        let operator = ops::find(domain, op).expect("the embedded backend has constants");
+        let attributes = self.decode(&[tensor.into_attribute("value")])?;
+        let version = self.imports.get(domain).copied().unwrap_or(1);
+        let action = Action::Kernel(Arc::new(Kernel { operator, version, attributes }));
+        let slot = self.slot(value, types);
+        let outputs = self.scopes.last_mut().map(|scope| Some(scope.add_slot(value, slot)));
+        let outputs = outputs.into_iter().collect();
+        Ok(PlanStep { action, inputs: SmallVec::new(), outputs, dead: SmallVec::new(), info: Arc::new(info) })
     }
 
-    /// The plan of the body of a function, which does not see the values of its callers.
-    fn function(
-        &mut self,
-        inputs: &[String],
-        nodes: &[NodeProto],
-        outputs: &[String],
-        infos: &[ValueInfoProto],
-        imports: &Imports,
-        depth: usize,
-    ) -> Result<Plan, PrepareError> {
+    /// The plan of a graph; `depth` is the number of graphs and functions around it.
+    fn graph(&mut self, id: GraphId, imports: &Imports, depth: usize) -> Result<Plan, PrepareError> {
+        let types = self.types_of(id);
+        let Graph { inputs, outputs, initializers, sparse_initializers, nodes, .. } = &self.program[id];
+        let mut scope = Scope::default();
+        for port in inputs {
+            let slot = scope.add_slot(port.value, self.slot(port.value, &types));
+            scope.plan.inputs.push(slot);
+        }
+        let mut constants = Vec::with_capacity(initializers.len() + sparse_initializers.len());
+        for (value, tensor) in initializers {
+            constants.push((*value, self.constant(*value, tensor)?));
+        }
+        for (value, sparse) in sparse_initializers {
+            constants.push((*value, Constant::Ready(Datum::Tensor(decode::sparse(sparse)?))));
+        }
+        for (value, constant) in constants {
+            let known = scope.slots.get(&value).copied();
+            let slot = known.unwrap_or_else(|| scope.add_slot(value, self.slot(value, &types)));
+            scope.plan.constants.push((slot, constant));
+        }
+        self.scopes.push(scope);
+        let outputs: Vec<ValueId> = outputs.iter().map(|port| port.value).collect();
+        self.body(Vec::new(), nodes, &outputs, &types, imports, depth)
+    }
+
+    /// The plan of the body of a function, which does not see the values of its callers. Calls share it, so it
+    /// cannot contain the types of one of them.
+    fn function(&mut self, body: GraphId, imports: &Imports, depth: usize) -> Result<Plan, PrepareError> {
         let outer = std::mem::take(&mut self.scopes);
-        let mut scope = Scope::new(self.interner.declared_types(infos.iter()));
-        scope.plan.inputs = inputs.iter().map(|name| scope.add_slot(name)).collect();
-        let outputs: Vec<&str> = outputs.iter().map(String::as_str).collect();
-        let plan = self.body(scope, nodes, &outputs, imports, depth);
+        let Graph { inputs, outputs, nodes, .. } = &self.program[body];
+        let types = SlotTypes::default();
+        let mut scope = Scope::default();
+        for port in inputs {
+            let slot = scope.add_slot(port.value, self.slot(port.value, &types));
+            scope.plan.inputs.push(slot);
+        }
+        self.scopes.push(scope);
+        let outputs: Vec<ValueId> = outputs.iter().map(|port| port.value).collect();
+        let plan = self.body(Vec::new(), nodes, &outputs, &types, imports, depth);
         self.scopes = outer;
         plan
     }
 
+    /// The types of a graph's values.
+    fn types_of(&mut self, id: GraphId) -> SlotTypes {
+        let graph = &self.program[id];
+        let is_main = id == self.program.main();
+        let mut types = SlotTypes { declared: HashMap::new(), has_solved: self.types != Types::Declared };
+        // Later entries replace earlier ones.
+        for port in graph.infos.iter().chain(&graph.outputs).chain(&graph.inputs) {
+            let declared = match self.types {
+                Types::Declared => port.declared.as_ref().map(|ty| self.interner.value_type(ty)),
+                Types::Stated => stated_type(self.facts, port).map(|ty| self.interner.value_type(&ty)),
+                Types::Solved => None,
+            };
+            types.declared.extend(declared.map(|ty| (port.value, ty)));
+        }
+        if self.types == Types::Solved && is_main {
+            for port in &graph.inputs {
+                let solved = self.facts.types.get(port.value);
+                if let Some(declared) = &port.declared {
+                    types.declared.insert(port.value, declared.with_shape_of(solved));
+                }
+            }
+        }
+        types
+    }
+
+    fn slot(&self, value: ValueId, types: &SlotTypes) -> Slot {
+        let solved = || {
+            let solved = self.facts.types.get(value).filter(|_| types.has_solved)?;
+            (self.types == Types::Solved || solved.is_concrete()).then(|| solved.clone())
+        };
+        let ty = types.declared.get(&value).cloned().or_else(solved).unwrap_or_default();
+        Slot { name: self.program[value].name.to_string(), ty }
+    }
+
+    /// The plan of the innermost scope: `steps`, and a step for each node.
     fn body(
         &mut self,
-        scope: Scope,
-        nodes: &[NodeProto],
-        outputs: &[&str],
+        mut steps: Vec<PlanStep>,
+        nodes: &'m [NodeId],
+        outputs: &[ValueId],
+        types: &SlotTypes,
         imports: &Imports,
         depth: usize,
     ) -> Result<Plan, PrepareError> {
@@ -311,16 +366,17 @@ impl<'m> Preparation<'m> {
         if self.nodes > self.max_nodes {
             return Err(PrepareError::TooManyNodes { limit: self.max_nodes });
         }
-        self.scopes.push(scope);
-        let mut steps = Vec::with_capacity(nodes.len());
+        steps.reserve(nodes.len());
         for (at, node) in nodes.iter().enumerate() {
-            steps.push(self.step(node, at, imports, depth)?);
+            steps.push(self.step(*node, at, types, imports, depth)?);
         }
         let mut results = Vec::with_capacity(outputs.len());
-        for name in outputs {
-            let unknown =
-                || PrepareError::UnknownValue { node: "the graph".to_owned(), value: (*name).to_owned() };
-            results.push(self.resolve(name).ok_or_else(unknown)?);
+        for value in outputs {
+            let unknown = || {
+                let value = self.program[*value].name.to_string();
+                PrepareError::UnknownValue { node: "the graph".to_owned(), value }
+            };
+            results.push(self.resolve(*value).ok_or_else(unknown)?);
         }
         let mut plan = self.scopes.pop().unwrap_or_default().plan;
         plan.outputs = results;
@@ -339,64 +395,95 @@ impl<'m> Preparation<'m> {
 
     fn step(
         &mut self,
-        node: &NodeProto,
+        id: NodeId,
         at: usize,
+        types: &SlotTypes,
         imports: &Imports,
         depth: usize,
     ) -> Result<PlanStep, PrepareError> {
-        let label = label(node, at);
+        let node = &self.program[id];
+        let label = label(self.program, node, at);
         if depth > MAX_DEPTH {
             return Err(PrepareError::TooDeep { node: label, limit: MAX_DEPTH });
         }
-        let mut inputs = SmallVec::with_capacity(node.input.len());
-        for name in &node.input {
-            if name.is_empty() {
+        // In a part, the value that a receive reads is on the wire.
+        let is_on_wire = self.linked.is_some_and(|linked| linked.wires.is_some());
+        let is_receive = is_on_wire && node.is(&Domain::Wire, "Recv");
+        let mut inputs = SmallVec::with_capacity(node.inputs.len());
+        for value in node.inputs.iter().filter(|_| !is_receive) {
+            let Some(value) = value else {
                 inputs.push(None);
                 continue;
-            }
-            match self.resolve(name) {
+            };
+            match self.resolve(*value) {
                 Some(slot) => inputs.push(Some(Use { slot, last: false })),
-                None => return Err(PrepareError::UnknownValue { node: label, value: name.clone() }),
+                None => {
+                    let value = self.program[*value].name.to_string();
+                    return Err(PrepareError::UnknownValue { node: label, value });
+                }
             }
         }
         while inputs.last().is_some_and(Option::is_none) {
             inputs.pop();
         }
-        let domain = canonical(node.domain());
-        let on_slot = self.linked.and_then(|_| metadata(node, names::SLOT_ID)).map(str::to_owned);
-        let info = NodeInfo { label, on_slot, domain: domain.to_owned(), op: node.op_type().to_owned() };
-        let action = self.action(node, &info, imports, depth)?;
-        let outputs = match self.scopes.last_mut() {
-            Some(scope) => {
-                node.output.iter().map(|name| (!name.is_empty()).then(|| scope.add_slot(name))).collect()
-            }
-            None => SmallVec::new(),
-        };
+        let on_slot = self.linked.and_then(|_| self.facts.slot(id)).map(str::to_owned);
+        let info = NodeInfo { label, on_slot, domain: node.domain.name().to_owned(), op: node.op.clone() };
+        let action = self.action(id, &info, imports, depth)?;
+        let mut outputs = SmallVec::with_capacity(node.outputs.len());
+        for output in &node.outputs {
+            let slot = output.map(|value| (value, self.slot(value, types)));
+            let scope = self.scopes.last_mut();
+            outputs.push(scope.zip(slot).map(|(scope, (value, slot))| scope.add_slot(value, slot)));
+        }
         Ok(PlanStep { action, inputs, outputs, dead: SmallVec::new(), info: Arc::new(info) })
     }
 
-    /// The decoded attributes of a node.
-    fn attributes(&self, node: &NodeProto) -> Result<Attributes, PrepareError> {
-        let mut attributes = node.attribute.clone();
+    /// The attributes of a node, with the attributes of the call instead of references to them.
+    fn attributes(&self, node: &'m Node) -> NodeAttributes<'m> {
+        let is_reference =
+            |attribute: &AttributeProto| attribute.ref_attr_name.as_deref().is_some_and(|it| !it.is_empty());
+        let given = self.given.as_ref().filter(|_| node.attributes.iter().any(is_reference));
+        let Some(given) = given else {
+            let (list, graphs) = (Cow::Borrowed(&*node.attributes), Cow::Borrowed(&*node.graphs));
+            return NodeAttributes { list, graphs };
+        };
+        let (mut list, mut graphs) = (Vec::new(), Vec::new());
+        let mut own = node.graphs.iter().copied();
+        for attribute in &node.attributes {
+            let own: Vec<GraphId> = own.by_ref().take(graphs_of(attribute)).collect();
+            if !is_reference(attribute) {
+                list.push(attribute.clone());
+                graphs.extend(own);
+            } else if let Some((found, inner)) = given.get(attribute.ref_attr_name.as_str()) {
+                list.push(AttributeProto { name: attribute.name.clone(), ..found.clone() });
+                graphs.extend(inner);
+            }
+        }
+        NodeAttributes { list: list.into(), graphs: graphs.into() }
+    }
+
+    /// Decodes attributes, with tensors from other files.
+    fn decode(&self, attributes: &[AttributeProto]) -> Result<Attributes, PrepareError> {
+        let mut attributes = attributes.to_vec();
         for attribute in &mut attributes {
             if let Some(tensor) = attribute.t.as_deref_mut()
                 && tensor.data_location() == DataLocation::External
             {
-                tensor.raw_data = Some(self.external_bytes(tensor)?);
+                tensor.raw_data = Some(self.external_bytes(tensor, tensor.name())?);
                 tensor.data_location = None;
             }
         }
         Ok(Attributes::decode(&attributes)?)
     }
 
-    fn external_bytes(&self, tensor: &TensorProto) -> Result<Bytes, PrepareError> {
-        (self.external)(tensor)
-            .map_err(|reason| PrepareError::ExternalData { name: tensor.name().to_owned(), reason })
+    fn external_bytes(&self, tensor: &TensorProto, name: &str) -> Result<Bytes, PrepareError> {
+        (self.external)(tensor).map_err(|reason| PrepareError::ExternalData { name: name.to_owned(), reason })
     }
 
-    fn constant(&self, tensor: &TensorProto) -> Result<Constant, PrepareError> {
+    fn constant(&self, value: ValueId, tensor: &TensorProto) -> Result<Constant, PrepareError> {
         let is_external = tensor.data_location() == DataLocation::External;
-        let raw = if is_external { Some(self.external_bytes(tensor)?) } else { tensor.raw_data.clone() };
+        let external = || self.external_bytes(tensor, &self.program[value].name);
+        let raw = if is_external { Some(external()?) } else { tensor.raw_data.clone() };
         let (dtype, shape) = header(tensor).map_err(decode::DecodeTensorError::from)?;
         if let (Some(bytes), Dtype::F32 | Dtype::F64) = (&raw, dtype)
             && bytes.len() >= MIN_LAZY
@@ -413,37 +500,43 @@ impl<'m> Preparation<'m> {
 
     fn action(
         &mut self,
-        node: &NodeProto,
+        id: NodeId,
         info: &NodeInfo,
         imports: &Imports,
         depth: usize,
     ) -> Result<Action, PrepareError> {
-        if let Some(node) = self.module_node(node, info)? {
+        let node = &self.program[id];
+        let attributes = self.attributes(node);
+        if let Some(node) = self.module_node(id, &attributes, info)? {
             return Ok(Action::Module(node));
         }
-        if let Some(plan) = self.call(node, info, depth)? {
+        if let Some(plan) = self.call(node, &attributes, info, depth)? {
             return Ok(Action::Function(plan));
         }
         let version = imports.get(&info.domain).copied().unwrap_or(1);
         let mut body = |name: &'static str| {
             let missing = || PrepareError::MissingGraph { node: info.label.clone(), attribute: name };
-            self.nested(node, name, imports, depth)?.ok_or_else(missing)
+            self.nested(&attributes, name, imports, depth)?.ok_or_else(missing)
         };
-        Ok(match (&*info.domain, &*info.op) {
-            ("", "If") => Action::If { then_branch: body("then_branch")?, else_branch: body("else_branch")? },
-            ("", "Loop") => Action::Loop(body("body")?),
-            ("", "SequenceMap") => Action::SequenceMap(body("body")?),
-            ("", "Scan") => {
-                let body = body("body")?;
-                Action::Scan { body, attributes: Arc::new(self.attributes(node)?), version }
+        Ok(match (&node.domain, &*info.op) {
+            (Domain::Onnx, "If") => {
+                Action::If { then_branch: body("then_branch")?, else_branch: body("else_branch")? }
             }
-            ("ai.onnx.preview", "FlexAttention") => Action::FlexAttention {
-                scores: self.nested(node, "score_mod", imports, depth)?,
-                probabilities: self.nested(node, "prob_mod", imports, depth)?,
-                attributes: Arc::new(self.attributes(node)?),
-            },
-            (domain, op) => match ops::find(domain, op) {
-                Some(operator) => Action::Kernel(self.kernel(operator, version, node)?),
+            (Domain::Onnx, "Loop") => Action::Loop(body("body")?),
+            (Domain::Onnx, "SequenceMap") => Action::SequenceMap(body("body")?),
+            (Domain::Onnx, "Scan") => {
+                let body = body("body")?;
+                Action::Scan { body, attributes: Arc::new(self.decode(&attributes.list)?), version }
+            }
+            (Domain::Other(preview), "FlexAttention") if *preview == "ai.onnx.preview" => {
+                Action::FlexAttention {
+                    scores: self.nested(&attributes, "score_mod", imports, depth)?,
+                    probabilities: self.nested(&attributes, "prob_mod", imports, depth)?,
+                    attributes: Arc::new(self.decode(&attributes.list)?),
+                }
+            }
+            (domain, op) => match ops::find(domain.name(), op) {
+                Some(operator) => Action::Kernel(self.kernel(operator, version, &attributes)?),
                 None if self.linked.is_some() => {
                     let (node, domain, op) = (info.label.clone(), info.domain.clone(), info.op.clone());
                     return Err(LinkError::UnknownOperator { node, domain, op }.into());
@@ -456,17 +549,39 @@ impl<'m> Preparation<'m> {
     /// Resolves a node that occurs in modules only. Nodes that are equal up to names share the result.
     fn module_node(
         &mut self,
-        node: &NodeProto,
+        id: NodeId,
+        attributes: &NodeAttributes<'_>,
         info: &NodeInfo,
     ) -> Result<Option<Arc<ModuleNode>>, PrepareError> {
         let Some(linked) = self.linked else { return Ok(None) };
-        let Some(found) = module_nodes::resolve(linked, node, info)? else { return Ok(None) };
-        // The tensor of an attribute can be large.
-        if node.attribute.iter().any(|attribute| attribute.t.is_some()) {
+        let found = module_nodes::resolve(linked, self.program, self.facts, (id, &attributes.list), info)?;
+        let Some(found) = found else { return Ok(None) };
+        if attributes.has_tensor() || matches!(found, ModuleNode::Send(_) | ModuleNode::Receive(_)) {
             return Ok(Some(Arc::new(found)));
         }
-        let key = without_names(node).encode_to_vec();
+        let key = self.without_names(id, &attributes.list).encode_to_vec();
         Ok(Some(Arc::clone(self.interner.module_nodes.entry(key).or_insert_with(|| Arc::new(found)))))
+    }
+
+    /// A message that is the same for nodes that differ in names only.
+    fn without_names(&self, id: NodeId, attributes: &[AttributeProto]) -> NodeProto {
+        let node = &self.program[id];
+        let placeholders = |values: &[Option<ValueId>]| -> Vec<String> {
+            values.iter().map(|value| if value.is_some() { "_" } else { "" }.to_owned()).collect()
+        };
+        let placement = self.facts.placements.get(id).map(|Placement { slot, role, method, .. }| {
+            metadata_entry(slot, format!("{role} {}", method.as_deref().unwrap_or_default()))
+        });
+        NodeProto {
+            input: placeholders(&node.inputs),
+            output: placeholders(&node.outputs),
+            op_type: node.op.as_str().into(),
+            domain: node.domain.name().into(),
+            overload: node.overload().into(),
+            attribute: attributes.to_vec(),
+            metadata_props: placement.into_iter().collect(),
+            ..NodeProto::default()
+        }
     }
 
     /// An operator with the attributes of a node.
@@ -474,21 +589,21 @@ impl<'m> Preparation<'m> {
         &mut self,
         operator: &'static Operator,
         version: i64,
-        node: &NodeProto,
+        attributes: &NodeAttributes<'_>,
     ) -> Result<Arc<Kernel>, PrepareError> {
-        // The tensor of an attribute can be large, and can be stored in another file.
-        if node.attribute.iter().any(|attribute| attribute.t.is_some()) {
-            return Ok(Arc::new(Kernel { operator, version, attributes: self.attributes(node)? }));
+        let list = &attributes.list;
+        if attributes.has_tensor() {
+            return Ok(Arc::new(Kernel { operator, version, attributes: self.decode(list)? }));
         }
         let mut encoded = Vec::new();
-        for attribute in &node.attribute {
+        for attribute in &**list {
             encoded.extend(attribute.encode_length_delimited_to_vec());
         }
         let key = (operator.domain(), operator.name(), version, encoded);
         if let Some(kernel) = self.interner.kernels.get(&key) {
             return Ok(Arc::clone(kernel));
         }
-        let kernel = Arc::new(Kernel { operator, version, attributes: self.attributes(node)? });
+        let kernel = Arc::new(Kernel { operator, version, attributes: self.decode(list)? });
         self.interner.kernels.insert(key, Arc::clone(&kernel));
         Ok(kernel)
     }
@@ -496,48 +611,58 @@ impl<'m> Preparation<'m> {
     /// The plan of a called function. Calls with the same attributes share a plan.
     fn call(
         &mut self,
-        node: &NodeProto,
+        node: &Node,
+        attributes: &NodeAttributes<'_>,
         info: &NodeInfo,
         depth: usize,
     ) -> Result<Option<Arc<Plan>>, PrepareError> {
-        let Some(call) = self.functions.call(&info.domain, node) else { return Ok(None) };
-        if let Some(plan) = self.instances.get(&call.key) {
+        let Some(index) = self.callees.find(self.program, node) else { return Ok(None) };
+        let function = &self.program.functions[index];
+        let mut given = Given::new();
+        for default in function.defaults() {
+            given.insert(default.name().to_owned(), (default.clone(), Vec::new()));
+        }
+        let mut graphs = attributes.graphs.iter().copied();
+        for attribute in &*attributes.list {
+            let graphs = graphs.by_ref().take(graphs_of(attribute)).collect();
+            given.insert(attribute.name().to_owned(), (attribute.clone(), graphs));
+        }
+        let key = InstanceKey::new(index, &given);
+        if let Some(plan) = self.instances.get(&key) {
             return Ok(Some(Arc::clone(plan)));
         }
         if depth >= MAX_DEPTH {
             return Err(PrepareError::TooDeep { node: info.label.clone(), limit: MAX_DEPTH });
         }
-        let function = call.function;
-        // Calls share the plan, so it cannot contain the types of one of them.
-        let infos = &[];
-        let plan =
-            self.function(&function.input, &call.nodes, &function.output, infos, &call.imports, depth + 1)?;
-        Ok(Some(Arc::clone(self.instances.entry(call.key).or_insert_with(|| Arc::new(plan)))))
+        let mut all = self.imports.clone();
+        all.extend(imports(function.imports()));
+        let outer = self.given.replace(given);
+        let plan = self.function(function.body, &all, depth + 1);
+        self.given = outer;
+        let plan = Arc::new(plan?);
+        Ok(Some(Arc::clone(self.instances.entry(key).or_insert(plan))))
     }
 
     fn nested(
         &mut self,
-        node: &NodeProto,
+        attributes: &NodeAttributes<'_>,
         name: &str,
         imports: &Imports,
         depth: usize,
     ) -> Result<Option<Arc<Plan>>, PrepareError> {
-        let found = node
-            .attribute
-            .iter()
-            .find(|attribute| attribute.name() == name && attribute.effective_type() == AttributeType::Graph);
-        let Some(graph) = found.and_then(|attribute| attribute.g.as_deref()) else { return Ok(None) };
+        let Some(graph) = attributes.graph(name) else { return Ok(None) };
         self.graph(graph, imports, depth + 1).map(|plan| Some(Arc::new(plan)))
     }
 
-    /// The slot of a name in the innermost graph; captures the value in each graph below the one that defines
+    /// The slot of a value in the innermost graph; captures the value in each graph below the one that defines
     /// it.
-    fn resolve(&mut self, name: &str) -> Option<SlotId> {
-        let defining = self.scopes.iter().rposition(|scope| scope.slots.contains_key(name))?;
-        let mut slot = self.scopes[defining].slots[name];
-        let ty = self.scopes[defining].plan.slot(slot).ty.clone();
+    fn resolve(&mut self, value: ValueId) -> Option<SlotId> {
+        let defining = self.scopes.iter().rposition(|scope| scope.slots.contains_key(&value))?;
+        let mut slot = self.scopes[defining].slots[&value];
+        let Slot { name, ty } = self.scopes[defining].plan.slot(slot);
+        let outer = Slot { name: name.clone(), ty: ty.clone() };
         for scope in &mut self.scopes[defining + 1..] {
-            let inner = scope.add_slot_of_type(name, ty.clone());
+            let inner = scope.add_slot(value, Slot { name: outer.name.clone(), ty: outer.ty.clone() });
             scope.plan.captures.push((slot, inner));
             slot = inner;
         }
@@ -545,32 +670,21 @@ impl<'m> Preparation<'m> {
     }
 }
 
-/// Names a node in error messages: by its name, its first output or its position.
-fn label(node: &NodeProto, at: usize) -> String {
-    match (node.name(), node.output.iter().find(|output| !output.is_empty())) {
-        ("", Some(output)) => format!("`{}`, which makes `{output}`", node.op_type()),
-        ("", None) => format!("node {at} (`{}`)", node.op_type()),
-        (name, _) => format!("node `{name}` (`{}`)", node.op_type()),
-    }
+/// The types of the slots of one graph.
+#[derive(Default)]
+struct SlotTypes {
+    /// Types of ports, which take precedence over solved ones.
+    declared: HashMap<ValueId, ValueType>,
+    has_solved: bool,
 }
 
-/// The node without its own name, with placeholders for the names of its values, and with the metadata that
-/// linking reads.
-fn without_names(node: &NodeProto) -> NodeProto {
-    let placeholders = |names: &[String]| -> Vec<String> {
-        names.iter().map(|name| if name.is_empty() { "" } else { "_" }.to_owned()).collect()
-    };
-    let linking = [names::SLOT_ID, names::REQUIRED_TRAIT, names::DISPATCH];
-    let is_for_linking = |entry: &&StringStringEntryProto| linking.contains(&entry.key());
-    NodeProto {
-        input: placeholders(&node.input),
-        output: placeholders(&node.output),
-        op_type: node.op_type.clone(),
-        domain: node.domain.clone(),
-        overload: node.overload.clone(),
-        attribute: node.attribute.clone(),
-        metadata_props: node.metadata_props.iter().filter(is_for_linking).cloned().collect(),
-        ..NodeProto::default()
+/// Names a node in error messages: by its name, its first output or its position.
+fn label(program: &Program, node: &Node, at: usize) -> String {
+    let output = node.outputs.iter().copied().flatten().next();
+    match (node.name(), output) {
+        ("", Some(output)) => format!("`{}`, which makes `{}`", node.op, program[output].name),
+        ("", None) => format!("node {at} (`{}`)", node.op),
+        (name, _) => format!("node `{name}` (`{}`)", node.op),
     }
 }
 

@@ -97,7 +97,7 @@ primitives!(decode_uniform);
 /// Decodes the primitive `op` with the attributes of a node; `None` for other operators and for forms that
 /// the primitive does not support, see [`fits_primitive`].
 pub(crate) fn decode<B: Backend<Tensor: ToOwned>>(op: &str, node: &NodeProto) -> Option<Primitive<B>> {
-    if !fits_primitive(op, node) {
+    if !fits_primitive(op, &node.attribute, node.input.len()) {
         return None;
     }
     if let Some(primitive) = decode_uniform(op, node) {

@@ -34,7 +34,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use typeloom_cpu::fast::threads;
-use typeloom_onnx::messages::{GraphProto, ModelProto, read};
+use typeloom_onnx::messages::{ModelProto, read};
+use typeloom_program::facts::Facts;
+use typeloom_program::program::Program;
 use typeloom_solver::model::Checked;
 use typeloom_solver::model::preconditions::Preconditions;
 use typeloom_solver::model::value_types::ValueTypes;
@@ -46,7 +48,7 @@ use crate::error::{PrepareError, RunError};
 use crate::execute::{MemoryPool, Run};
 use crate::options::{ExternalData, Interrupt, RunLimits, Verify};
 use crate::plan::Plan;
-use crate::prepare::Preparation;
+use crate::prepare::{Preparation, Types};
 
 /// Receives every value of the main graph when it is computed, with its name.
 pub type Observer<'a> = dyn FnMut(&str, &Datum) + 'a;
@@ -134,8 +136,9 @@ impl Session {
         let (own, shared) = (bytes.as_ptr_range(), file.as_ptr_range());
         let is_shared = shared.start <= own.start && own.end <= shared.end;
         let bytes = if is_shared { file.slice_ref(bytes) } else { Bytes::copy_from_slice(bytes) };
-        let model = read::<ModelProto>(bytes)?;
-        let prepared = limits.within(|| Self::prepare(&model, Some(&types), external))?;
+        let (program, mut facts) = typeloom_program::read::read(read::<ModelProto>(bytes)?)?;
+        facts.types = typeloom_program::facts::Types::of(&program, &types);
+        let prepared = limits.within(|| Self::prepare(&program, &facts, Types::Solved, external))?;
         Ok(Self { preconditions, limits, ..prepared })
     }
 
@@ -144,24 +147,23 @@ impl Session {
     /// # Errors
     /// [`PrepareError`].
     pub fn new(model: &ModelProto, external: &ExternalData<'_>) -> Result<Self, PrepareError> {
-        Self::prepare(model, None, external)
+        let (program, facts) = typeloom_program::read::read(model.clone())?;
+        Self::prepare(&program, &facts, Types::Declared, external)
     }
 
     fn prepare(
-        model: &ModelProto,
-        types: Option<&ValueTypes>,
+        program: &Program,
+        facts: &Facts,
+        types: Types,
         external: &ExternalData<'_>,
     ) -> Result<Self, PrepareError> {
-        let graph = model.graph.as_ref().ok_or(PrepareError::NoGraph)?;
-        let mut preparation = Preparation::new(model, external);
-        if let Some(types) = types {
-            preparation = preparation.with_solved_types(graph, types);
-        }
-        Ok(Self::of_plan(preparation.main(graph)?, graph))
+        let plan = Preparation::new(program, facts, types, external).main()?;
+        Ok(Self::of_plan(plan, program))
     }
 
-    pub(crate) fn of_plan(plan: Plan, graph: &GraphProto) -> Self {
-        let (inputs, outputs) = ports(&plan, graph.output.iter().map(|output| output.name().to_owned()));
+    pub(crate) fn of_plan(plan: Plan, program: &Program) -> Self {
+        let outputs = program[program.main()].outputs.iter();
+        let (inputs, outputs) = ports(&plan, outputs.map(|output| program[output.value].name.to_string()));
         Self {
             plan: Arc::new(plan),
             inputs,

@@ -70,10 +70,10 @@ fn judge(case: &Case, compiler: &Compiler) -> Verdict {
         Err(BuildError::NotDispatchable { message, .. }) => return Verdict::Refused(message),
         Err(error) => return Verdict::Refused(format!("! {error}")),
     };
-    if let Some(other) = other_than_primitive(&artifact.model) {
+    if let Some(other) = other_than_primitive(artifact.model()) {
         return Verdict::Wrong(format!("`{other}` is left"));
     }
-    let session = match Session::new(&artifact.model, &|_| Err("no case has other files".to_owned())) {
+    let session = match Session::new(artifact.model(), &|_| Err("no case has other files".to_owned())) {
         Ok(session) => session,
         Err(error) => return Verdict::Refused(format!("! {error}")),
     };
@@ -113,7 +113,7 @@ fn in_primitives(whole: &Whole, model: ModelProto, compiler: &Compiler) -> Resul
         Err(error) if has_no_form(&error) => return Err(error.to_string()),
         Err(error) => panic!("{}: {error}", whole.name),
     };
-    assert_eq!(other_than_primitive(&artifact.model), None, "{}", whole.name);
+    assert_eq!(other_than_primitive(artifact.model()), None, "{}", whole.name);
     let external = |_: &_| Err("the model has no other files".to_owned());
     let plain = Session::new(&model, &external).unwrap_or_else(|error| panic!("{}: {error}", whole.name));
     drop(model);
@@ -122,7 +122,7 @@ fn in_primitives(whole: &Whole, model: ModelProto, compiler: &Compiler) -> Resul
         plain.run(inputs.clone(), Verify::Inputs).unwrap_or_else(|error| panic!("{}: {error}", whole.name));
     drop(plain);
     let lowered =
-        Session::new(&artifact.model, &external).unwrap_or_else(|error| panic!("{}: {error}", whole.name));
+        Session::new(artifact.model(), &external).unwrap_or_else(|error| panic!("{}: {error}", whole.name));
     drop(artifact);
     let found = lowered.run(inputs, Verify::Inputs).unwrap_or_else(|error| panic!("{}: {error}", whole.name));
     assert_eq!(whole::difference(&found.outputs, &expected.outputs), None, "{}", whole.name);
@@ -135,7 +135,7 @@ fn the_light_networks_lower_to_primitives_only() {
     for whole in whole::list().iter().filter(|whole| whole.is_light) {
         let bytes = std::fs::read(&whole.path).expect("the network is there");
         let artifact = compiler.compile(&bytes[..]).unwrap_or_else(|error| panic!("{}: {error}", whole.name));
-        assert_eq!(other_than_primitive(&artifact.model), None, "{}", whole.name);
+        assert_eq!(other_than_primitive(artifact.model()), None, "{}", whole.name);
         let lowered: usize = artifact.report.lowered.iter().map(|(_, count)| count).sum();
         println!("{:<28} {lowered:>4} nodes written in primitives", whole.name);
     }
@@ -235,8 +235,8 @@ fn functions_of_one_float_agree_on_hard_arguments() {
         for compiler in [&any, &floats] {
             let artifact =
                 compiler.compile(model.clone()).unwrap_or_else(|error| panic!("{function}: {error}"));
-            assert_eq!(other_than_primitive(&artifact.model), None, "{function}");
-            let lowered = Session::new(&artifact.model, &external).unwrap();
+            assert_eq!(other_than_primitive(artifact.model()), None, "{function}");
+            let lowered = Session::new(artifact.model(), &external).unwrap();
             let run = |session: &Session| {
                 let x = Datum::Tensor(AnyTensor::from_slice(&[values.len()], &values).unwrap());
                 session.run([("x".to_owned(), x)].into(), Verify::EveryValue).unwrap().outputs.remove(0).1
@@ -256,8 +256,8 @@ fn lowered(text: &str) -> Session {
     let header = "<ir_version: 10, opset_import: [\"\": 21]>";
     let model = typeloom_onnx::text::parse_model(&format!("{header}\n{text}")).expect("the text is right");
     let artifact = compiler.compile(model).unwrap_or_else(|error| panic!("{text}: {error}"));
-    assert_eq!(other_than_primitive(&artifact.model), None, "{text}");
-    Session::new(&artifact.model, &|_| Err("the model has no other files".to_owned()))
+    assert_eq!(other_than_primitive(artifact.model()), None, "{text}");
+    Session::new(artifact.model(), &|_| Err("the model has no other files".to_owned()))
         .expect("it is prepared")
 }
 

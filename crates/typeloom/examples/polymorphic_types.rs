@@ -323,7 +323,7 @@ impl bb::Module for Scorer {
 /// The compiler solves the module with its components and stamps every value and every node.
 fn compiled() -> Lines {
     let artifact = bb::Compiler::new().bind_backend::<Cpu>("compute").compile(Scorer)?;
-    let graph = artifact.model.graph.as_ref().ok_or("a program has a graph")?;
+    let graph = artifact.model().graph.as_ref().ok_or("a program has a graph")?;
     let values = graph.input.iter().chain(&graph.value_info).chain(&graph.output);
     let mut lines = vec![format!("passes: {}", artifact.report.passes.join(", "))];
     for value in values {

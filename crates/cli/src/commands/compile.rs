@@ -85,7 +85,7 @@ impl Pass for Kept {
     }
 
     fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
-        *self.0.borrow_mut() = Some(unit.model.encode_to_vec());
+        *self.0.borrow_mut() = Some(unit.model().encode_to_vec());
         Ok(())
     }
 }

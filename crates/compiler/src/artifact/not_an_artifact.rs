@@ -3,6 +3,7 @@
 use typeloom_interface::{EncodeError, NotAnInterface};
 use typeloom_onnx::DecodeError;
 use typeloom_pool::{ImportError, NotPortable, ReconstructError};
+use typeloom_program::read::ReadError;
 
 /// Reason why bytes are not a compiled program.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -10,6 +11,9 @@ pub enum NotAnArtifact {
     /// The bytes are no model.
     #[error(transparent)]
     Decode(#[from] DecodeError),
+    /// The model is no program.
+    #[error(transparent)]
+    Read(#[from] ReadError),
     #[error("the model contains no interface: it was not compiled")]
     NoInterface,
     #[error("the interface is not in hexadecimal")]

@@ -18,152 +18,135 @@
 use std::collections::HashSet;
 
 use typeloom_module::bindings::Bindings;
-use typeloom_module::dispatch::{Stamp, operator_of};
-use typeloom_module::names::{self, PEER_CLASS};
+use typeloom_module::dispatch::{check_attributes, operator_of};
+use typeloom_module::operators;
 use typeloom_module::registry::Registry;
-use typeloom_module::{ir, operators};
-use typeloom_onnx::domain::canonical;
-use typeloom_onnx::messages::{
-    FunctionProto, GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto, type_proto,
-};
-use typeloom_onnx::nested;
+use typeloom_onnx::messages::{FunctionProto, TypeProto, type_proto};
+use typeloom_program::declared::DeclaredType;
+use typeloom_program::domain::Domain;
+use typeloom_program::facts::{Facts, Placement, Types};
+use typeloom_program::program::{Graph, NodeId, Part, Program, ValueId};
+use typeloom_program::write::Writer;
 use typeloom_solver::catalogue::{Catalogue as _, Lookup};
-use typeloom_solver::model::value_types::ValueTypes;
-use typeloom_solver::value_type::ValueType;
 
 use super::LoadError;
 use crate::error::BuildError;
-use crate::passes::infer_peer_classes::{Classes, is_wire, stamp_classes};
-use crate::passes::partition::{PARTITION_DOMAIN, parts};
+use crate::passes::infer_peer_classes::{Classes, has_sends};
+use crate::passes::partition::parts;
 
 fn other(location: String, message: impl ToString) -> LoadError {
     LoadError::Stamp { location, message: message.to_string() }
 }
 
 /// Names a node in messages.
-fn label(node: &NodeProto) -> String {
-    let output = node.output.iter().find(|output| !output.is_empty());
-    output.map_or_else(|| format!("`{}`", node.op_type()), |output| format!("node of `{output}`"))
+fn label(program: &Program, node: NodeId) -> String {
+    let output = program[node].outputs.iter().copied().flatten().next();
+    match output {
+        Some(output) => format!("node of `{}`", program[output].name),
+        None => format!("`{}`", program[node].op),
+    }
 }
 
-/// Checks the stamps of all nodes. If a node runs the method of another operator, returns the model with the
-/// operators that run, to be typed.
+/// Checks the stamps of all nodes. If a node runs the method of another operator, returns the program with
+/// the operators that run, to be typed.
 pub(super) fn check_nodes(
-    model: &ModelProto,
+    program: &Program,
+    facts: &Facts,
     components: &Bindings,
-) -> Result<Option<ModelProto>, LoadError> {
-    let mut error = None;
-    let mut differs = false;
-    each_node(model, |node| match operator(node, components) {
-        Ok(Some((domain, op))) => {
-            differs |= (canonical(domain), op) != (canonical(node.domain()), node.op_type());
+) -> Result<Option<Program>, LoadError> {
+    let mut differing = Vec::new();
+    for id in program.all_nodes() {
+        let found = operator(program, facts, id, components);
+        if let Some((domain, op)) = found.map_err(|message| other(label(program, id), message))?
+            && (&domain, op) != (&program[id].domain, program[id].op.as_str())
+        {
+            differing.push((id, domain, op.to_owned()));
         }
-        Ok(None) => {}
-        Err(message) => error = error.take().or_else(|| Some(other(label(node), message))),
-    });
-    if let Some(error) = error {
-        return Err(error);
     }
-    if !differs {
+    if differing.is_empty() {
         return Ok(None);
     }
-    let mut model = model.clone();
-    let run_stamped = |node: &mut NodeProto| {
-        if let Ok(Some((domain, op))) = operator(node, components) {
-            let (domain, op) = (domain.to_owned(), op.to_owned());
-            (node.domain, node.op_type) = (domain.into(), op.into());
-        }
-    };
-    nested::each_node_mut(model.graph.get_or_insert_default(), run_stamped);
-    Ok(Some(model))
-}
-
-fn each_node<'m>(model: &'m ModelProto, mut look: impl FnMut(&'m NodeProto)) {
-    if let Some(graph) = &model.graph {
-        nested::each_node(graph, &mut look);
+    let mut stamped = program.clone();
+    for (id, domain, op) in differing {
+        (stamped[id].domain, stamped[id].op) = (domain, op);
     }
-    for node in model.functions.iter().flat_map(|function| &function.node) {
-        look(node);
-        nested::graphs(node).for_each(|graph| nested::each_node(graph, &mut look));
-    }
+    Ok(Some(stamped))
 }
 
 /// Returns the operator that a node's stamp runs; `None` for a node without a dispatch.
-fn operator<'n>(node: &'n NodeProto, components: &Bindings) -> Result<Option<(&'n str, &'n str)>, String> {
-    let Some(Stamp { slot, role, method }) = Stamp::read(node).map_err(|error| error.to_string())? else {
-        return Ok(None);
-    };
+fn operator<'p>(
+    program: &'p Program,
+    facts: &Facts,
+    id: NodeId,
+    components: &Bindings,
+) -> Result<Option<(Domain, &'p str)>, String> {
+    if let Some(contradiction) = facts.contradictions.get(id) {
+        return Err(contradiction.error.to_string());
+    }
+    let Some(placement) = facts.placements.get(id) else { return Ok(None) };
+    let node = &program[id];
+    check_attributes(placement, node).map_err(|error| error.to_string())?;
+    let Placement { slot, role, storages, method } = placement;
     let bound = components.get(slot);
     if let Some(bound) = bound {
-        if bound.role != role {
+        if bound.role != *role {
             return Err(format!("slot `{slot}` requires {role}, and its component is {}", bound.role));
         }
-        for entry in &node.metadata_props {
-            let Some(assoc) = entry.key().strip_prefix(names::BINDING) else { continue };
-            let assoc = assoc.strip_prefix('.').unwrap_or_default();
-            if bound.stores(assoc).is_none_or(|stored| stored.id != entry.value()) {
-                return Err(operators::demand(slot, role.trait_name(), assoc, entry.value())
-                    + ", which its component does not");
+        for (assoc, id) in &**storages {
+            if bound.stores(assoc).is_none_or(|stored| *id != stored.id) {
+                return Err(
+                    operators::demand(slot, role.trait_name(), assoc, id) + ", which its component does not"
+                );
             }
         }
     }
     let Some(method) = method else { return Ok(None) };
-    let found = operator_of(role, method, node, bound.and_then(|bound| bound.protocol));
+    let found = operator_of(*role, method, node, bound.and_then(|bound| bound.protocol));
     found.map(Some).ok_or_else(|| format!("{role} has no method `{method}`"))
 }
 
-/// Rejects stamped results of operators that neither ONNX nor the registry nor a function of the model
+/// Rejects stamped results of operators that neither ONNX nor the registry nor a function of the program
 /// defines.
-pub(super) fn check_operators(model: &ModelProto, components: &Bindings) -> Result<(), LoadError> {
+pub(super) fn check_operators(program: &Program, components: &Bindings) -> Result<(), LoadError> {
     let registry = Registry::of(components).map_err(BuildError::from)?;
-    let is_function = |node: &NodeProto| {
-        model
-            .functions
-            .iter()
-            .any(|function| (function.domain(), function.name()) == (node.domain(), node.op_type()))
+    let callees = program.callees();
+    let is_unknown = |id: NodeId| {
+        let node = &program[id];
+        let version = program.imported(&node.domain).unwrap_or(i64::MAX);
+        let found = registry.lookup(node.domain.name(), &node.op, version);
+        matches!(found, Lookup::UnknownOperator | Lookup::UnknownDomain)
+            && callees.find(program, node).is_none()
     };
-    let is_unknown = |node: &NodeProto| {
-        let version = ir::imported(model, node.domain()).unwrap_or(i64::MAX);
-        let found = registry.lookup(node.domain(), node.op_type(), version);
-        matches!(found, Lookup::UnknownOperator | Lookup::UnknownDomain) && !is_function(node)
-    };
-    let mut error = None;
-    let Some(graph) = &model.graph else { return Ok(()) };
-    nested::each_graph(graph, |graph, _| {
-        let stamped: HashSet<&str> =
-            infos(graph).filter(|info| info.r#type.is_some()).map(ValueInfoProto::name).collect();
+    for graph in program.graphs_in(program.main()) {
+        let graph = &program[graph];
+        let stamped: HashSet<ValueId> =
+            graph.ports().filter(|port| port.declared.is_some()).map(|port| port.value).collect();
         let has_stamp =
-            |node: &&NodeProto| node.output.iter().any(|output| stamped.contains(output.as_str()));
-        if let Some(node) = graph.node.iter().filter(has_stamp).find(|node| is_unknown(node)) {
+            |node: &NodeId| program[*node].outputs.iter().flatten().any(|it| stamped.contains(it));
+        if let Some(id) = graph.nodes.iter().copied().filter(has_stamp).find(|node| is_unknown(*node)) {
             let message = format!(
                 "its operator `{}` of the domain `{}` is unknown, so the types of its results cannot be checked",
-                node.op_type(),
-                node.domain()
+                program[id].op,
+                program[id].domain.name()
             );
-            error = error.take().or_else(|| Some(other(label(node), message)));
+            return Err(other(label(program, id), message));
         }
-    });
-    error.map_or(Ok(()), Err)
+    }
+    Ok(())
 }
 
 /// Compares the denotations and element types of all values with their solved types.
-pub(super) fn check_types(model: &ModelProto, types: &ValueTypes) -> Result<(), LoadError> {
-    let Some(graph) = &model.graph else { return Ok(()) };
-    let mut error = None;
-    let mut number = 0;
-    nested::each_graph(graph, |graph, _| {
-        for info in infos(graph) {
-            let Some(stamped) = &info.r#type else { continue };
-            let solved = types.get(number, info.name()).filter(|ty| ty.is_concrete());
-            let Some(solved) = solved.map(ValueType::to_message) else { continue };
-            if !agrees(stamped, &solved) {
-                let message = format!("its stamp is {}, and its type is {}", shown(stamped), shown(&solved));
-                error = error.take().or_else(|| Some(other(format!("value `{}`", info.name()), message)));
-            }
+pub(super) fn check_types(program: &Program, types: &Types) -> Result<(), LoadError> {
+    for port in program.graphs_in(program.main()).into_iter().flat_map(|graph| program[graph].ports()) {
+        let Some(stamped) = &port.declared else { continue };
+        let solved = types.get(port.value).filter(|ty| ty.is_concrete());
+        let Some(solved) = solved.map(DeclaredType::from) else { continue };
+        if !agrees(stamped.message(), solved.message()) {
+            let message = format!("its stamp is {}, and its type is {}", shown(stamped), shown(&solved));
+            return Err(other(format!("value `{}`", program[port.value].name), message));
         }
-        number += 1;
-    });
-    error.map_or(Ok(()), Err)
+    }
+    Ok(())
 }
 
 /// Whether the denotation and the element type of a stamp are those of a solved type, as far as the stamp has
@@ -179,49 +162,48 @@ fn agrees(stamped: &TypeProto, solved: &TypeProto) -> bool {
     denotes && elem(stamped).zip(elem(solved)).is_none_or(|(stamped, solved)| stamped == solved)
 }
 
-fn shown(ty: &TypeProto) -> String {
-    format!("{} ({})", ir::show_type(ty), ty.denotation)
+fn shown(ty: &DeclaredType) -> String {
+    format!("{ty} ({})", ty.message().denotation)
 }
 
-fn infos(graph: &GraphProto) -> impl Iterator<Item = &ValueInfoProto> {
-    graph.input.iter().chain(&graph.output).chain(&graph.value_info)
-}
-
-/// Compares the peer classes and the parts of a program with sends with those of its main graph.
-pub(super) fn check_parts(model: &ModelProto, components: &Bindings) -> Result<(), LoadError> {
-    let Some(graph) = &model.graph else { return Ok(()) };
-    let recorded: Vec<&FunctionProto> =
-        model.functions.iter().filter(|function| function.domain() == PARTITION_DOMAIN).collect();
-    if recorded.is_empty() && !graph.node.iter().any(|node| is_wire(node, "Send")) {
-        return Ok(());
+/// Compares the peer classes and the parts of a program with sends with those of its main graph; returns the
+/// parts.
+pub(super) fn check_parts(
+    program: &Program,
+    facts: &Facts,
+    recorded: &[FunctionProto],
+    components: &Bindings,
+) -> Result<Vec<Part>, LoadError> {
+    if recorded.is_empty() && !has_sends(program) {
+        return Ok(Vec::new());
     }
     let registry = Registry::of(components).map_err(BuildError::from)?;
-    let classes = Classes::of(graph, &registry)?;
-    let mut stamped = graph.clone();
-    stamp_classes(&mut stamped, &classes);
-    for (node, stamped) in graph.node.iter().zip(&stamped.node) {
-        if ir::metadata(node, PEER_CLASS) != ir::metadata(stamped, PEER_CLASS) {
-            return Err(other(label(node), "its peer class differs from the computed one"));
-        }
+    let classes = Classes::of(program, facts, &registry)?;
+    let mut computed = Facts::default();
+    classes.note(program, &mut computed);
+    let Graph { nodes, .. } = &program[program.main()];
+    if let Some(id) = nodes.iter().find(|id| facts.node_classes.get(**id) != computed.node_classes.get(**id))
+    {
+        return Err(other(label(program, *id), "its peer class differs from the computed one"));
     }
-    for (info, stamped) in infos(graph).zip(infos(&stamped)) {
-        if ir::lookup(&info.metadata_props, PEER_CLASS) != ir::lookup(&stamped.metadata_props, PEER_CLASS) {
-            return Err(other(
-                format!("value `{}`", info.name()),
-                "its peer class differs from the computed one",
-            ));
+    for port in program[program.main()].ports() {
+        if facts.value_classes.get(port.value) != computed.value_classes.get(port.value) {
+            let value = format!("value `{}`", program[port.value].name);
+            return Err(other(value, "its peer class differs from the computed one"));
         }
     }
     if recorded.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
-    let parts = parts(model, &classes);
-    if parts.len() != recorded.len() {
-        let message = format!("the file has {} parts, and the program {}", recorded.len(), parts.len());
+    let mut program = program.clone();
+    program.parts = parts(&program, &classes);
+    let computed: Vec<FunctionProto> = Writer::new(&program, facts).parts().collect();
+    if computed.len() != recorded.len() {
+        let message = format!("the file has {} parts, and the program {}", recorded.len(), computed.len());
         return Err(other("the program".to_owned(), message));
     }
-    match parts.iter().zip(recorded).find(|(part, recorded)| part != recorded) {
+    match computed.iter().zip(recorded).find(|(part, recorded)| part != recorded) {
         Some((part, _)) => Err(other(format!("part `{}`", part.name()), "it differs from the program")),
-        None => Ok(()),
+        None => Ok(program.parts),
     }
 }

@@ -2,6 +2,7 @@
 
 use typeloom_contracts::role::Role;
 use typeloom_onnx::DecodeError;
+use typeloom_program::read::ReadError;
 use typeloom_solver::model::CheckError;
 use typeloom_solver::program::MAX_NESTING;
 use typeloom_solver::universe::UniverseError;
@@ -20,8 +21,9 @@ pub enum InvalidProgram {
     /// The solver cannot check the model.
     #[error(transparent)]
     Check(#[from] CheckError),
-    #[error("the program has no graph")]
-    NoGraph,
+    /// The message is no program.
+    #[error(transparent)]
+    Read(#[from] ReadError),
     #[error("graphs are nested more than {MAX_NESTING} deep")]
     NestedTooDeep,
     /// The nodes of a slot require different contracts.

@@ -8,12 +8,11 @@
 use typeloom_interface::Interface;
 use typeloom_interface::recorded::{PARTS, SLOTS};
 use typeloom_module::bindings::{Binding, Bindings};
-use typeloom_onnx::messages::FunctionProto;
 use typeloom_pool::{Idx, ModuleItem, NotPortable, Pool, TypedModule, Visibility};
+use typeloom_program::program::{Part, Program, ValueId};
 
 use crate::error::BuildError;
 use crate::error::invalid_interface::InvalidInterface;
-use crate::passes::partition::PARTITION_DOMAIN;
 use crate::stage::{Dispatched, Exported};
 
 /// Computes the types of the exports.
@@ -26,8 +25,8 @@ pub(crate) fn run(dispatched: Dispatched) -> Result<Exported, BuildError> {
         return Err(InvalidInterface::ReservedName { name: name.to_owned(), prefix }.into());
     }
     exports.push((name.to_owned(), encode(&interface, &mut pool)?));
-    for part in unit.model.functions.iter().filter(|it| it.domain() == PARTITION_DOMAIN) {
-        let ty = encode(&interface_of_part(&interface, part), &mut pool)?;
+    for part in &unit.program.parts {
+        let ty = encode(&interface_of_part(&interface, &unit.program, part), &mut pool)?;
         exports.push((format!("{PARTS}{}", part.name()), ty));
     }
     for slot in unit.slots.keys() {
@@ -54,10 +53,11 @@ fn encode(interface: &Interface, pool: &mut Pool) -> Result<Idx, BuildError> {
 }
 
 /// Returns the interface of one part.
-pub(crate) fn interface_of_part(whole: &Interface, part: &FunctionProto) -> Interface {
+pub(crate) fn interface_of_part(whole: &Interface, program: &Program, part: &Part) -> Interface {
     let mut own = whole.clone();
-    own.inputs.retain(|parameter| part.input.contains(&parameter.name));
-    own.outputs.retain(|parameter| part.output.contains(&parameter.name));
+    let has = |values: &[ValueId], name: &str| values.iter().any(|value| *program[*value].name == *name);
+    own.inputs.retain(|parameter| has(&part.inputs, &parameter.name));
+    own.outputs.retain(|parameter| has(&part.outputs, &parameter.name));
     own
 }
 

@@ -5,89 +5,100 @@
 
 use std::collections::HashMap;
 
-use typeloom_module::ir;
-use typeloom_module::names;
-use typeloom_onnx::messages::{IntoAttribute, ModelProto, NodeProto, ValueInfoProto, opset_import};
-use typeloom_onnx::nested;
+use typeloom_onnx::messages::IntoAttribute;
+use typeloom_program::domain::Domain;
+use typeloom_program::facts::Facts;
+use typeloom_program::program::{GraphId, Names, Node, NodeId, Program, ValueId};
 
 use crate::error::BuildError;
 use crate::planned_casts::{CastEnd, CastSite, PlannedCast};
 use crate::stage::Solved;
+use crate::unit::Unit;
 
-/// Inserts the planned casts, with the types of their results.
+/// Inserts the planned casts. The types of their results are solved already.
 pub(crate) fn run(mut solved: Solved) -> Result<Solved, BuildError> {
     let planned = std::mem::take(&mut solved.casts);
-    if planned.is_empty() {
-        return Ok(solved);
-    }
-    let Solved { unit, types, .. } = &mut solved;
-    unit.report.casts.extend(planned.iter().map(PlannedCast::report));
-    let made = insert(&mut unit.model, &planned);
-    nested::each_numbered_graph_mut(unit.graph_mut(), |graph, number| {
-        for (_, name) in made.iter().filter(|(of, _)| *of == number) {
-            if let Some(ty) = types.get(number, name).filter(|ty| ty.is_concrete()) {
-                graph
-                    .value_info
-                    .push(ValueInfoProto { r#type: Some(ty.to_message()), ..ir::value_info(name) });
-            }
+    let Unit { program, facts, report, .. } = &mut solved.unit;
+    report.casts.extend(planned.iter().map(|cast| cast.report(program)));
+    let made = insert(program, facts, &planned);
+    for (value, ty) in made.into_iter().zip(std::mem::take(&mut solved.cast_types)) {
+        if let Some(ty) = ty {
+            facts.types.set(value, ty);
         }
-    });
+    }
     Ok(solved)
 }
 
-/// Inserts casts into a program; returns the new values with the numbers of their graphs.
-pub(crate) fn insert(model: &mut ModelProto, planned: &[PlannedCast]) -> Vec<(usize, String)> {
-    if ir::imported(model, names::TYPES_DOMAIN).is_none() {
-        model.opset_import.push(opset_import(names::TYPES_DOMAIN, 1));
-    }
-    let graph = model.graph.get_or_insert_default();
-    let mut taken = nested::value_names(graph);
-    let mut made = Vec::new();
-    let mut by_node: HashMap<usize, HashMap<usize, Vec<&PlannedCast>>> = HashMap::new();
+/// Inserts casts into a program; returns the new values, in an order that depends on the casts only.
+pub(crate) fn insert(program: &mut Program, facts: &mut Facts, planned: &[PlannedCast]) -> Vec<ValueId> {
+    let mut by_node: HashMap<NodeId, Vec<&PlannedCast>> = HashMap::new();
     for cast in planned {
-        by_node.entry(cast.graph).or_default().entry(cast.site.node).or_default().push(cast);
+        by_node.entry(cast.site.node).or_default().push(cast);
     }
-    nested::each_numbered_graph_mut(graph, |graph, number| {
-        let here = by_node.remove(&number).unwrap_or_default();
-        if !here.is_empty() {
-            let mut shared: HashMap<(String, &str), String> = HashMap::new();
-            let mut nodes = Vec::with_capacity(graph.node.len() + here.len());
-            for (at, mut node) in std::mem::take(&mut graph.node).into_iter().enumerate() {
-                let mut after = Vec::new();
-                for cast in here.get(&at).into_iter().flatten() {
-                    let PlannedCast { site: CastSite { end, port, value, .. }, from, to, .. } = cast;
-                    match end {
-                        CastEnd::Input => {
-                            let name = shared.entry((value.clone(), *to)).or_insert_with(|| {
-                                let name = ir::fresh(&mut taken, &format!("{value}.{}", short(to)));
-                                nodes.push(cast_node(value, &name, from, to, &node));
-                                made.push((number, name.clone()));
-                                name
-                            });
-                            node.input[*port].clone_from(name);
-                        }
-                        CastEnd::Output => {
-                            let name = ir::fresh(&mut taken, &format!("{value}.{}", short(from)));
-                            node.output[*port].clone_from(&name);
-                            after.push(cast_node(&name, value, from, to, &node));
-                            made.push((number, name));
-                        }
+    if by_node.is_empty() {
+        return Vec::new();
+    }
+    if program.imported(&Domain::Types).is_none() {
+        program.import(&Domain::Types, 1);
+    }
+    let mut inserted = Insertion { names: program.names(), program, facts, made: Vec::new() };
+    for graph in inserted.program.graphs_in(inserted.program.main()) {
+        if !inserted.program[graph].nodes.iter().any(|node| by_node.contains_key(node)) {
+            continue;
+        }
+        let mut shared: HashMap<(ValueId, &str), ValueId> = HashMap::new();
+        let former = inserted.program.take_nodes(graph);
+        let mut nodes = Vec::with_capacity(former.len() + planned.len());
+        for node in former {
+            let mut after = Vec::new();
+            for cast in by_node.get(&node).into_iter().flatten() {
+                let CastSite { end, port, value, .. } = cast.site;
+                match end {
+                    CastEnd::Input => {
+                        let result = *shared.entry((value, cast.to)).or_insert_with(|| {
+                            let result = inserted.value(graph, value, cast.to);
+                            nodes.push(inserted.cast(cast, value, result));
+                            result
+                        });
+                        inserted.program[node].inputs[port] = Some(result);
+                    }
+                    CastEnd::Output => {
+                        let result = inserted.value(graph, value, cast.from);
+                        inserted.program[node].outputs[port] = Some(result);
+                        after.push(inserted.cast(cast, result, value));
                     }
                 }
-                nodes.push(node);
-                nodes.extend(after);
             }
-            graph.node = nodes;
+            nodes.push(node);
+            nodes.extend(after);
         }
-    });
-    made
+        inserted.program[graph].nodes = nodes;
+    }
+    inserted.made
 }
 
-fn short(node: &str) -> &str {
-    node.rsplit_once('.').map_or(node, |(_, name)| name)
+struct Insertion<'p> {
+    names: Names,
+    program: &'p mut Program,
+    facts: &'p mut Facts,
+    made: Vec<ValueId>,
 }
 
-fn cast_node(from_value: &str, to_value: &str, from: &str, to: &str, like: &NodeProto) -> NodeProto {
-    let attribute = vec![from.into_attribute("from"), to.into_attribute("to")];
-    NodeProto { attribute, ..ir::types_node("Cast", from_value, to_value, ir::source_location(like)) }
+impl Insertion<'_> {
+    /// A new value next to another, named after a type.
+    fn value(&mut self, graph: GraphId, next_to: ValueId, ty: &str) -> ValueId {
+        let short = ty.rsplit_once('.').map_or(ty, |(_, name)| name);
+        let name = self.names.fresh(&format!("{}.{short}", self.program[next_to].name));
+        let value = self.program.add_value(graph, name);
+        self.made.push(value);
+        value
+    }
+
+    fn cast(&mut self, cast: &PlannedCast, from: ValueId, to: ValueId) -> NodeId {
+        let mut node = Node::new(Domain::Types, "Cast", vec![Some(from)], vec![Some(to)]);
+        node.attributes = vec![cast.from.into_attribute("from"), cast.to.into_attribute("to")];
+        let id = self.program.add_node(node);
+        self.facts.is_made_by(id, cast.site.node);
+        id
+    }
 }

@@ -14,8 +14,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use typeloom_module::names::{PEERS_DOMAIN, TYPES_DOMAIN, WIRE_DOMAIN};
-use typeloom_onnx::messages::{GraphProto, NodeProto, ValueInfoProto, type_proto};
+use typeloom_program::declared::DeclaredType;
+use typeloom_program::domain::Domain;
+use typeloom_program::program::{Node, NodeId, Port, Program, ValueId};
 
 use crate::error::BuildError;
 use crate::stage::Expanded;
@@ -25,56 +26,47 @@ pub(crate) const STRUCTURAL: [&str; 6] = ["Identity", "Slice", "Gather", "Concat
 
 /// Moves structural operators between graph inputs and peer ports to the domain of lists of peers.
 pub(crate) fn run(mut expanded: Expanded) -> Result<Expanded, BuildError> {
-    let graph = expanded.unit.graph_mut();
-    let on_the_way = to_peer_ports(graph);
-    for at in on_the_way {
-        let node = &mut graph.node[at];
-        if node.is_onnx() {
-            node.domain = PEERS_DOMAIN.into();
+    let program = &mut expanded.unit.program;
+    for node in to_peer_ports(program) {
+        let node = &mut program[node];
+        if node.domain.is_onnx() {
+            node.domain = Domain::Peers;
         }
     }
     Ok(expanded)
 }
 
 /// Whether a node is a structural operator, on tensors or on lists of peers.
-pub(crate) fn is_structural(node: &NodeProto) -> bool {
-    (node.is_onnx() || matches!(node.domain(), PEERS_DOMAIN | TYPES_DOMAIN))
-        && STRUCTURAL.contains(&node.op_type())
+pub(crate) fn is_structural(node: &Node) -> bool {
+    matches!(node.domain, Domain::Onnx | Domain::Peers | Domain::Types)
+        && STRUCTURAL.contains(&node.op.as_str())
 }
 
 /// Returns the structural nodes that peer ports read, up to values that are declared as tensors.
-fn to_peer_ports(graph: &GraphProto) -> Vec<usize> {
-    let sends = graph.node.iter().filter(|node| node.domain() == WIRE_DOMAIN && node.op_type() == "Send");
-    let mut open: Vec<&str> = sends.filter_map(|send| send.input.get(1)).map(String::as_str).collect();
+fn to_peer_ports(program: &Program) -> Vec<NodeId> {
+    let graph = &program[program.main()];
+    let sends = graph.nodes.iter().map(|node| &program[*node]).filter(|node| node.is(&Domain::Wire, "Send"));
+    let mut open: Vec<ValueId> = sends.filter_map(|send| send.inputs.get(1).copied().flatten()).collect();
     if open.is_empty() {
         return Vec::new();
     }
-    let mut producers: HashMap<&str, usize> = HashMap::new();
-    for (at, node) in graph.node.iter().enumerate() {
-        producers.extend(node.output.iter().map(|output| (output.as_str(), at)));
+    let mut producers: HashMap<ValueId, NodeId> = HashMap::new();
+    for node in &graph.nodes {
+        producers.extend(program[*node].outputs.iter().flatten().map(|output| (*output, *node)));
     }
-    let declared = graph.input.iter().chain(&graph.output).chain(&graph.value_info);
-    let tensors: HashSet<&str> = declared
-        .filter(|info| {
-            matches!(
-                info.r#type.as_ref().and_then(|ty| ty.value.as_ref()),
-                Some(type_proto::Value::TensorType(_))
-            )
-        })
-        .map(ValueInfoProto::name)
-        .collect();
+    let is_tensor = |port: &&Port| port.declared.as_ref().is_some_and(DeclaredType::is_tensor);
+    let tensors: HashSet<ValueId> = graph.ports().filter(is_tensor).map(|port| port.value).collect();
     let mut found = Vec::new();
     let mut seen = HashSet::new();
     while let Some(value) = open.pop() {
-        let Some(at) = producers.get(value).copied() else { continue };
-        let node = &graph.node[at];
-        if !is_structural(node) || tensors.contains(value) || !seen.insert(at) {
+        let Some(at) = producers.get(&value).copied() else { continue };
+        let node = &program[at];
+        if !is_structural(node) || tensors.contains(&value) || !seen.insert(at) {
             continue;
         }
         found.push(at);
-        let lists = if node.op_type() == "Concat" { node.input.len() } else { 1 };
-        open.extend(node.input.iter().take(lists).map(String::as_str));
+        let lists = if node.op == "Concat" { node.inputs.len() } else { 1 };
+        open.extend(node.inputs.iter().take(lists).copied().flatten());
     }
-    found.sort_unstable();
     found
 }

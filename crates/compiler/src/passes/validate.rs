@@ -1,17 +1,15 @@
-//! `validate`: checks that the program has a graph of bounded nesting, and that each slot is used with one
-//! contract.
+//! `validate`: checks that the nesting of graphs is bounded, and that each slot is used with one contract.
 //!
 //! Errors of names and types are reported by the solver. This pass checks the properties that other passes
 //! rely on.
 
 use indexmap::IndexMap;
 use typeloom_contracts::role::Role;
-use typeloom_module::ir;
-use typeloom_module::names;
 use typeloom_module::operators;
 use typeloom_module::program::SlotInfo;
-use typeloom_onnx::messages::NodeProto;
-use typeloom_onnx::nested;
+use typeloom_program::domain::Domain;
+use typeloom_program::facts::{Facts, Placement, StampError};
+use typeloom_program::program::{Node, NodeId, Program};
 use typeloom_solver::program::MAX_NESTING;
 
 use crate::error::BuildError;
@@ -21,38 +19,26 @@ use crate::stage::Parsed;
 /// Checks the program and adds the slots that its nodes use.
 pub(crate) fn run(mut parsed: Parsed) -> Result<Parsed, BuildError> {
     let Parsed { unit } = &mut parsed;
-    let Some(graph) = &unit.model.graph else {
-        return Err(InvalidProgram::NoGraph.into());
-    };
-    let mut deepest = 0;
-    nested::each_graph(graph, |_, depth| deepest = deepest.max(depth));
-    for function in &unit.model.functions {
-        for graph in function.node.iter().flat_map(nested::graphs) {
-            nested::each_graph(graph, |_, depth| deepest = deepest.max(depth + 1));
-        }
-    }
-    if deepest > MAX_NESTING {
+    let (program, facts) = (&unit.program, &unit.facts);
+    if program.bodies().any(|body| program.depth(body) > MAX_NESTING) {
         return Err(InvalidProgram::NestedTooDeep.into());
     }
     let mut errors = Vec::new();
     let mut found: IndexMap<String, Vec<Role>> = IndexMap::new();
-    let mut look = |node: &NodeProto| match slot_of(node) {
-        Ok(Some((slot, role))) => {
-            let roles = match found.get_mut(slot) {
-                Some(roles) => roles,
-                None => found.entry(slot.to_owned()).or_default(),
-            };
-            if !roles.contains(&role) {
-                roles.push(role);
+    for node in program.all_nodes() {
+        match slot_of(program, facts, node) {
+            Ok(Some((slot, role))) => {
+                let roles = match found.get_mut(slot) {
+                    Some(roles) => roles,
+                    None => found.entry(slot.to_owned()).or_default(),
+                };
+                if !roles.contains(&role) {
+                    roles.push(role);
+                }
             }
+            Ok(None) => {}
+            Err(error) => errors.push(error.into()),
         }
-        Ok(None) => {}
-        Err(error) => errors.push(error.into()),
-    };
-    nested::each_node(graph, &mut look);
-    for node in unit.model.functions.iter().flat_map(|function| &function.node) {
-        look(node);
-        nested::graphs(node).for_each(|graph| nested::each_node(graph, &mut look));
     }
     for (slot, roles) in found {
         let known = unit.slots.get(&slot).map_or(roles[0], |info| info.role);
@@ -72,33 +58,34 @@ pub(crate) fn run(mut parsed: Parsed) -> Result<Parsed, BuildError> {
 }
 
 /// Returns the slot of a node and the contract that the node requires; `None` for a node without a slot.
-fn slot_of(node: &NodeProto) -> Result<Option<(&str, Role)>, InvalidProgram> {
-    let op = || node.op_type().to_owned();
-    let domain = node.domain();
-    let of_contract = Role::ALL.iter().find(|role| !domain.is_empty() && role.domain() == domain);
-    let Some(slot) = ir::metadata(node, names::SLOT_ID) else {
-        return match of_contract {
-            Some(role) => Err(InvalidProgram::NoSlot { op: op(), role: *role }),
-            None => Ok(None),
+fn slot_of<'p>(
+    program: &Program,
+    facts: &'p Facts,
+    node: NodeId,
+) -> Result<Option<(&'p str, Role)>, InvalidProgram> {
+    let Node { op, domain, .. } = &program[node];
+    let op = || op.clone();
+    let contradiction = facts.contradictions.get(node).map(|it| &it.error);
+    if let Some(StampError::NoRole { slot, .. }) = contradiction {
+        return Err(InvalidProgram::NoContract { op: op(), slot: slot.clone() });
+    }
+    let Some(Placement { slot, role, .. }) = facts.placements.get(node) else {
+        return match domain {
+            Domain::Contract(role) => Err(InvalidProgram::NoSlot { op: op(), role: *role }),
+            _ => Ok(None),
         };
-    };
-    let role = ir::metadata(node, names::REQUIRED_TRAIT).and_then(Role::from_trait_name);
-    let Some(role) = role else {
-        return Err(InvalidProgram::NoContract { op: op(), slot: slot.to_owned() });
     };
     if slot.is_empty() {
         return Err(InvalidProgram::NamelessSlot { op: op() });
     }
-    let fits = if role == Role::Backend {
-        operators::OPSETS.iter().all(|opset| opset.domain != domain)
-    } else if role == Role::Protocol {
-        of_contract.is_none()
-    } else {
-        role.domain() == domain
+    let fits = match role {
+        Role::Backend => operators::OPSETS.iter().all(|opset| opset.domain != domain.name()),
+        Role::Protocol => !matches!(domain, Domain::Contract(_)),
+        role => *domain == Domain::Contract(*role),
     };
     if !fits {
-        let (domain, slot) = (domain.to_owned(), slot.to_owned());
-        return Err(InvalidProgram::OtherContract { op: op(), domain, role, slot });
+        let (domain, slot) = (domain.name().to_owned(), slot.to_string());
+        return Err(InvalidProgram::OtherContract { op: op(), domain, role: *role, slot });
     }
-    Ok(Some((slot, role)))
+    Ok(Some((slot, *role)))
 }

@@ -3,10 +3,12 @@
 //! A closure gets the graph while a nested one is open: it records nodes there, and can use values of the
 //! outer graphs.
 
-use typeloom_onnx::messages::GraphProto;
+use typeloom_onnx::messages::{AttributeProto, GraphProto};
+use typeloom_program::domain::Domain;
+use typeloom_program::program::{GraphId, ValueId};
 
 use super::Graph;
-use super::operators::{Input, record};
+use super::operators::{Input, record_with_graphs};
 use super::value::ValueRef;
 use crate::authoring::AuthoringErrorKind;
 use crate::location::SourceLocation;
@@ -29,8 +31,9 @@ impl Graph {
             let kind = AuthoringErrorKind::BodyArity { what: "the else branch", found, expected };
             self.recorder.borrow_mut().error(kind, location);
         }
-        let branches = vec![then.into_attribute("then_branch"), otherwise.into_attribute("else_branch")];
-        record(self, None, ("", "If"), &[condition.into()], branches, expected, location)
+        let (attributes, graphs) = bodies([("then_branch", then), ("else_branch", otherwise)]);
+        let op = (Domain::Onnx, "If");
+        record_with_graphs(self, None, op, &[condition.into()], (attributes, graphs), expected, location)
     }
 
     /// ONNX's `Loop`: at most `iterations` iterations, while `condition` holds. The closure gets the number
@@ -56,7 +59,8 @@ impl Graph {
             return (1..found).map(|_| self.poison(location)).collect();
         }
         let inputs = [iterations.into(), condition.into(), Input::Many(state)];
-        record(self, None, ("", "Loop"), &inputs, vec![body.into_attribute("body")], found - 1, location)
+        let op = (Domain::Onnx, "Loop");
+        record_with_graphs(self, None, op, &inputs, bodies([("body", body)]), found - 1, location)
     }
 
     /// ONNX's `Scan` along the first axes. The closure gets the state and one slice of each scanned input; it
@@ -82,8 +86,10 @@ impl Graph {
         }
         let inputs = [Input::Many(state), Input::Many(scanned)];
         let count = i64::try_from(scanned.len()).unwrap_or(i64::MAX);
-        let attributes = vec![body.into_attribute("body"), count.into_attribute("num_scan_inputs")];
-        record(self, None, ("", "Scan"), &inputs, attributes, found, location)
+        let (mut attributes, graphs) = bodies([("body", body)]);
+        attributes.push(count.into_attribute("num_scan_inputs"));
+        let op = (Domain::Onnx, "Scan");
+        record_with_graphs(self, None, op, &inputs, (attributes, graphs), found, location)
     }
 
     /// Records a nested graph; returns it with the number of its outputs.
@@ -93,33 +99,37 @@ impl Graph {
         inputs: usize,
         location: SourceLocation,
         body: impl FnOnce(&Self, &[ValueRef]) -> Vec<ValueRef>,
-    ) -> (GraphProto, usize) {
-        let names: Vec<String> = {
+    ) -> (GraphId, usize) {
+        let inputs: Vec<ValueRef> = {
             let mut recorder = self.recorder.borrow_mut();
             recorder.open_graph(stem, location);
-            (0..inputs).map(|_| recorder.fresh(stem, location)).collect()
+            let names: Vec<_> = (0..inputs).map(|_| recorder.fresh(stem, location)).collect();
+            let inputs: Vec<ValueId> = names.into_iter().map(|name| recorder.add_input(name)).collect();
+            drop(recorder);
+            inputs.into_iter().map(|input| self.value(input, location)).collect()
         };
-        for name in &names {
-            self.recorder.borrow_mut().add_input(name);
-        }
-        let inputs: Vec<ValueRef> = names.into_iter().map(|name| self.value(name, location)).collect();
         let outputs = body(self, &inputs);
-        let given: Vec<Option<String>> = outputs.iter().map(|value| self.name_of(value, location)).collect();
+        let given: Vec<Option<ValueId>> = outputs.iter().map(|value| self.usable(value, location)).collect();
         let count = given.len();
         let mut recorder = self.recorder.borrow_mut();
         let mut listed = std::collections::HashSet::new();
         let inner = recorder.current();
-        for (name, value) in given.into_iter().zip(&outputs) {
-            let Some(name) = name else { continue };
-            if value.scope == inner && !recorder.is_input_or_constant(&name) && listed.insert(name.clone()) {
-                recorder.add_output(&name);
+        for (value, handle) in given.into_iter().zip(&outputs) {
+            let Some(value) = value else { continue };
+            if handle.scope == inner && !recorder.is_input_or_constant(value) && listed.insert(value) {
+                recorder.add_output(value);
                 continue;
             }
             // Values of outer graphs, inputs and repeated outputs get a new name.
-            let own = recorder.fresh(stem, location);
-            recorder.alias(name, own.clone(), location);
-            recorder.add_output(&own);
+            let own = recorder.alias(value, stem, location);
+            recorder.add_output(own);
         }
         (recorder.close_graph(), count)
     }
+}
+
+/// Attributes that hold graphs, and the graphs.
+fn bodies<const N: usize>(bodies: [(&str, GraphId); N]) -> (Vec<AttributeProto>, Vec<GraphId>) {
+    let attribute = |(name, _): &(&str, GraphId)| GraphProto::default().into_attribute(name);
+    (bodies.iter().map(attribute).collect(), bodies.iter().map(|(_, graph)| *graph).collect())
 }

@@ -16,6 +16,8 @@
 use std::convert::identity;
 
 use typeloom_onnx::messages::{AttributeProto, TensorProto, TypeProto};
+use typeloom_program::domain::Domain;
+use typeloom_program::program::{GraphId, ValueId};
 use typeloom_types::dtype::Dtype;
 
 use super::Graph;
@@ -80,17 +82,31 @@ impl FromOutputs for ValueRef {
 pub(crate) fn record(
     graph: &Graph,
     slot: Option<(&str, typeloom_contracts::role::Role)>,
-    (domain, op): (&str, &str),
+    (domain, op): (Domain, &str),
     inputs: &[Input<'_>],
     attributes: Vec<AttributeProto>,
     outputs: usize,
     location: SourceLocation,
 ) -> Vec<ValueRef> {
-    let mut names: Vec<String> = Vec::with_capacity(inputs.len());
+    record_with_graphs(graph, slot, (domain, op), inputs, (attributes, Vec::new()), outputs, location)
+}
+
+/// As [`record`], for a node with graphs as attributes.
+pub(crate) fn record_with_graphs(
+    graph: &Graph,
+    slot: Option<(&str, typeloom_contracts::role::Role)>,
+    (domain, op): (Domain, &str),
+    inputs: &[Input<'_>],
+    (attributes, graphs): (Vec<AttributeProto>, Vec<GraphId>),
+    outputs: usize,
+    location: SourceLocation,
+) -> Vec<ValueRef> {
+    let mut values: Vec<Option<ValueId>> = Vec::with_capacity(inputs.len());
     let mut fine = true;
-    let mut push = |value: &ValueRef| match usable(&graph.recorder, value, location) {
-        Some(name) => names.push(name),
-        None => fine = false,
+    let mut push = |value: &ValueRef| {
+        let usable = usable(&graph.recorder, value, location);
+        fine &= usable.is_some();
+        values.push(usable);
     };
     for input in inputs {
         match input {
@@ -102,25 +118,24 @@ pub(crate) fn record(
     if !fine {
         return (0..outputs).map(|_| graph.poison(location)).collect();
     }
-    let inputs = with_gaps(inputs, names);
-    let node = NewNode { domain, op, inputs, attributes, outputs, slot };
-    let names = graph.recorder.borrow_mut().node(node, location);
-    names.into_iter().map(|name| graph.value(name, location)).collect()
+    let inputs = with_gaps(inputs, values);
+    let node = NewNode { domain, op, inputs, attributes, graphs, outputs, slot };
+    let values = graph.recorder.borrow_mut().node(node, location);
+    values.into_iter().map(|value| graph.value(value, location)).collect()
 }
 
-/// The input names of a node: an omitted optional input has an empty name, and empty names at the end are
-/// dropped.
-fn with_gaps(inputs: &[Input<'_>], names: Vec<String>) -> Vec<String> {
-    let mut names = names.into_iter();
+/// The inputs of a node, with `None` for an omitted optional one. Omitted inputs at the end are dropped.
+fn with_gaps(inputs: &[Input<'_>], values: Vec<Option<ValueId>>) -> Vec<Option<ValueId>> {
+    let mut values = values.into_iter();
     let mut all = Vec::with_capacity(inputs.len());
     for input in inputs {
         match input {
-            Input::One(_) | Input::Maybe(Some(_)) => all.extend(names.next()),
-            Input::Maybe(None) => all.push(String::new()),
-            Input::Many(values) => all.extend(names.by_ref().take(values.len())),
+            Input::One(_) | Input::Maybe(Some(_)) => all.extend(values.next()),
+            Input::Maybe(None) => all.push(None),
+            Input::Many(many) => all.extend(values.by_ref().take(many.len())),
         }
     }
-    while all.last().is_some_and(String::is_empty) {
+    while all.last().is_some_and(Option::is_none) {
         all.pop();
     }
     all
@@ -243,7 +258,7 @@ impl OperatorMethods for Graph {
         outputs: usize,
         location: SourceLocation,
     ) -> Vec<ValueRef> {
-        record(self, None, ("", op), inputs, attributes, outputs, location)
+        record(self, None, (Domain::Onnx, op), inputs, attributes, outputs, location)
     }
 }
 

@@ -7,30 +7,30 @@
 //! **Invariant:** recording a node takes time linear in its size: names are looked up in hash maps.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use typeloom_contracts::role::Role;
-use typeloom_onnx::messages::{
-    AttributeProto, FunctionProto, GraphProto, NodeProto, SharedText, TensorProto, TypeProto, ValueInfoProto,
-    metadata_entry,
-};
+use typeloom_onnx::messages::{AttributeProto, FunctionProto, SharedText, TensorProto};
+use typeloom_program::declared::DeclaredType;
+use typeloom_program::domain::Domain;
+use typeloom_program::facts::{Facts, Placement};
+use typeloom_program::program::{Graph, GraphId, Node, NodeId, Port, Program, ValueId};
 
 use crate::authoring::{AuthoringError, AuthoringErrorKind};
 use crate::graph::recorded::Recorded;
-use crate::ir::{Map, Set, show_type, value_info};
 use crate::location::SourceLocation;
-use crate::names::{self, snake_case};
-
-/// A graph of a recorder.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct ScopeId(pub(crate) u32);
+use crate::names::snake_case;
+use crate::{Map, Set};
 
 /// A node to be recorded.
 pub(crate) struct NewNode<'n> {
-    pub(crate) domain: &'n str,
+    pub(crate) domain: Domain,
     pub(crate) op: &'n str,
-    pub(crate) inputs: Vec<String>,
+    pub(crate) inputs: Vec<Option<ValueId>>,
     pub(crate) attributes: Vec<AttributeProto>,
+    /// The graphs of the attributes.
+    pub(crate) graphs: Vec<GraphId>,
     pub(crate) outputs: usize,
     /// The slot of the node and its contract.
     pub(crate) slot: Option<(&'n str, Role)>,
@@ -51,10 +51,6 @@ enum Listed {
     Output(usize),
     Value(usize),
 }
-
-/// Number of metadata entries of a compiled node on a slot: source location, contract, slot, storage and
-/// dispatch.
-const STAMPS: usize = 5;
 
 /// Texts that many nodes share.
 #[derive(Default)]
@@ -86,7 +82,7 @@ impl SharedTexts {
 }
 
 /// Returns `stem_number`. Formats by hand, since nearly every value has such a name.
-fn numbered(stem: &str, mut number: u32) -> String {
+fn numbered(stem: &str, mut number: u32) -> Arc<str> {
     let mut digits = [0_u8; 10];
     let mut count = 0;
     loop {
@@ -101,7 +97,7 @@ fn numbered(stem: &str, mut number: u32) -> String {
     name.push_str(stem);
     name.push('_');
     name.extend(digits[..count].iter().rev().map(|digit| char::from(*digit)));
-    name
+    name.into()
 }
 
 /// The names `stem_0`, `stem_1`, ... that exist so far, stored as ranges.
@@ -133,22 +129,23 @@ impl Stem {
     }
 }
 
-#[derive(Default)]
 pub(crate) struct Recorder {
     pub(crate) module: String,
-    graphs: Vec<GraphProto>,
-    open: Vec<ScopeId>,
+    pub(crate) program: Program,
+    pub(crate) facts: Facts,
+    open: Vec<GraphId>,
     /// Generated names by stem, and names that authors chose.
     stems: Map<String, Stem>,
     taken: Map<String, SourceLocation>,
     /// Outputs of the module by name: the value, whether it goes to the network, and the location.
-    outputs: IndexMap<String, (String, bool, SourceLocation)>,
-    /// The declaration of each listed value, by graph and name.
-    listed: Map<(u32, String), Listed>,
+    outputs: IndexMap<String, (ValueId, bool, SourceLocation)>,
+    /// The port that declares a value in a graph.
+    listed: Map<(GraphId, ValueId), Listed>,
     /// Inputs of the module, and whether anything reads them.
-    pub(crate) inputs: IndexMap<String, (SourceLocation, bool), foldhash::fast::RandomState>,
+    pub(crate) inputs: IndexMap<ValueId, (SourceLocation, bool), foldhash::fast::RandomState>,
     shared: SharedTexts,
     pub(crate) slots: IndexMap<String, SlotUse>,
+    /// Called modules. Two of one name must be equal.
     pub(crate) functions: IndexMap<String, (FunctionProto, SourceLocation)>,
     /// Public functions by name.
     pub(crate) exports: IndexMap<String, (Recorded, SourceLocation)>,
@@ -160,71 +157,94 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     pub(crate) fn new(module: String, callers: Vec<String>) -> Self {
-        let graph = GraphProto { name: module.clone().into(), ..GraphProto::default() };
-        Self { module, graphs: vec![graph], open: vec![ScopeId(0)], callers, ..Self::default() }
+        let program = Program::new(module.clone());
+        Self {
+            module,
+            open: vec![program.main()],
+            program,
+            facts: Facts::default(),
+            stems: Map::default(),
+            taken: Map::default(),
+            outputs: IndexMap::new(),
+            listed: Map::default(),
+            inputs: IndexMap::default(),
+            shared: SharedTexts::default(),
+            slots: IndexMap::new(),
+            functions: IndexMap::new(),
+            exports: IndexMap::new(),
+            locations: IndexMap::new(),
+            errors: Vec::new(),
+            callers,
+        }
     }
 
     pub(crate) fn error(&mut self, kind: AuthoringErrorKind, location: SourceLocation) {
         self.errors.push(AuthoringError { kind, location });
     }
 
-    pub(crate) fn current(&self) -> ScopeId {
-        self.open.last().copied().unwrap_or(ScopeId(0))
+    /// The innermost open graph.
+    pub(crate) fn current(&self) -> GraphId {
+        self.open.last().copied().unwrap_or_else(|| self.program.main())
     }
 
-    pub(crate) fn is_open(&self, scope: ScopeId) -> bool {
-        self.open.contains(&scope)
+    pub(crate) fn is_open(&self, graph: GraphId) -> bool {
+        self.open.contains(&graph)
     }
 
-    pub(crate) fn graph(&mut self) -> &mut GraphProto {
-        let at = self.current().0 as usize;
-        &mut self.graphs[at]
+    fn graph(&mut self) -> &mut Graph {
+        let graph = self.current();
+        &mut self.program[graph]
     }
 
     /// Opens a graph nested in the current one.
     pub(crate) fn open_graph(&mut self, stem: &str, location: SourceLocation) {
         let name = self.fresh(stem, location);
-        let scope = ScopeId(u32::try_from(self.graphs.len()).expect("a module has fewer than 2^32 graphs"));
-        self.graphs.push(GraphProto { name: name.into(), ..GraphProto::default() });
-        self.open.push(scope);
+        let outer = Some(self.current());
+        let graph = self.program.add_graph(Graph::new(name.to_string(), outer));
+        self.open.push(graph);
     }
 
-    /// Closes the innermost graph and takes it.
-    pub(crate) fn close_graph(&mut self) -> GraphProto {
-        match self.open.pop() {
-            Some(scope) => std::mem::take(&mut self.graphs[scope.0 as usize]),
-            None => GraphProto::default(),
-        }
+    /// Closes the innermost graph.
+    pub(crate) fn close_graph(&mut self) -> GraphId {
+        let closed = self.current();
+        self.open.pop();
+        closed
     }
 
-    /// Lists an input of the innermost open graph.
-    pub(crate) fn add_input(&mut self, name: &str) {
-        let scope = self.current();
-        let graph = self.graph();
-        graph.input.push(value_info(name));
-        let at = graph.input.len() - 1;
-        self.listed.insert((scope.0, name.to_owned()), Listed::Input(at));
+    /// Adds an input to the innermost open graph.
+    pub(crate) fn add_input(&mut self, name: impl Into<Arc<str>>) -> ValueId {
+        let graph = self.current();
+        let value = self.program.add_value(graph, name);
+        let inputs = &mut self.program[graph].inputs;
+        inputs.push(Port::new(value));
+        self.listed.insert((graph, value), Listed::Input(inputs.len() - 1));
+        value
     }
 
     /// Lists an output of the innermost open graph.
-    pub(crate) fn add_output(&mut self, name: &str) -> &mut ValueInfoProto {
-        let scope = self.current();
-        let at = self.graph().output.len();
-        self.listed.entry((scope.0, name.to_owned())).or_insert(Listed::Output(at));
-        let graph = self.graph();
-        graph.output.push(value_info(name));
-        &mut graph.output[at]
+    pub(crate) fn add_output(&mut self, value: ValueId) {
+        let graph = self.current();
+        let outputs = &mut self.program[graph].outputs;
+        self.listed.entry((graph, value)).or_insert(Listed::Output(outputs.len()));
+        outputs.push(Port::new(value));
+    }
+
+    /// Adds a value with a generated name to the innermost open graph.
+    fn fresh_value(&mut self, stem: &str, location: SourceLocation) -> ValueId {
+        let name = self.fresh(stem, location);
+        let graph = self.current();
+        self.program.add_value(graph, name)
     }
 
     /// Returns a new name.
-    pub(crate) fn fresh(&mut self, stem: &str, location: SourceLocation) -> String {
+    pub(crate) fn fresh(&mut self, stem: &str, location: SourceLocation) -> Arc<str> {
         let numbers = match self.stems.get_mut(stem) {
             Some(numbers) => numbers,
             None => self.stems.entry(stem.to_owned()).or_default(),
         };
         loop {
             let name = numbered(stem, numbers.next(location));
-            if !self.taken.contains_key(&name) {
+            if !self.taken.contains_key(&*name) {
                 return name;
             }
         }
@@ -254,14 +274,14 @@ impl Recorder {
     pub(crate) fn take_output(
         &mut self,
         name: &str,
-        value: String,
+        value: ValueId,
         to_network: bool,
         location: SourceLocation,
     ) -> Option<SourceLocation> {
         if let Some((_, _, first)) = self.outputs.get(name) {
             return Some(*first);
         }
-        if let Some(first) = self.taken_at(name).filter(|_| value != name) {
+        if let Some(first) = self.taken_at(name).filter(|_| *self.program[value].name != *name) {
             return Some(first);
         }
         self.taken.insert(name.to_owned(), location);
@@ -270,65 +290,53 @@ impl Recorder {
     }
 
     /// Whether a value is an input or constant of the innermost open graph.
-    pub(crate) fn is_input_or_constant(&self, value: &str) -> bool {
-        let graph = &self.graphs[self.current().0 as usize];
-        graph.input.iter().any(|info| info.name() == value)
-            || graph.initializer.iter().any(|tensor| tensor.name() == value)
+    pub(crate) fn is_input_or_constant(&self, value: ValueId) -> bool {
+        let graph = &self.program[self.current()];
+        graph.inputs.iter().any(|port| port.value == value) || graph.has_constant(value)
     }
 
     /// Renames output values to the names of the outputs. Inputs, constants and values of other outputs are
     /// copied under the new name instead.
     pub(crate) fn name_outputs(&mut self) {
-        let mut names: Map<String, String> = Map::default();
-        let fixed: Set<String> = {
-            let graph = self.graph();
-            let inputs = graph.input.iter().map(|info| info.name().to_owned());
-            inputs.chain(graph.initializer.iter().map(|tensor| tensor.name().to_owned())).collect()
-        };
-        let mut typed: Map<String, TypeProto> = Map::default();
-        let outputs = std::mem::take(&mut self.outputs);
-        let mut copies = Vec::new();
-        for (name, (value, to_network, location)) in &outputs {
-            if value != name {
-                if fixed.contains(value) || names.contains_key(value) {
-                    copies.push((value.clone(), name.clone(), *location));
+        let main = self.program.main();
+        let Graph { inputs, initializers, .. } = &self.program[main];
+        let inputs = inputs.iter().map(|port| port.value);
+        let mut fixed: Set<ValueId> = inputs.chain(initializers.iter().map(|(value, _)| *value)).collect();
+        for (name, (value, to_network, location)) in std::mem::take(&mut self.outputs) {
+            let mut value = value;
+            let own = Arc::clone(&self.program[value].name);
+            if *own != *name {
+                if fixed.contains(&value) {
+                    let copy = self.program.add_value(main, name.as_str());
+                    self.copy(value, copy, location);
+                    value = copy;
                 } else {
-                    names.insert(value.clone(), name.clone());
+                    self.program[value].name = name.as_str().into();
+                    if let Some(location) = self.locations.shift_remove(&*own) {
+                        self.locations.entry(name.clone()).or_insert(location);
+                    }
                 }
             }
-            self.locations.insert(name.clone(), *location);
-            let mut info = value_info(name);
-            if *to_network {
-                info.metadata_props.push(metadata_entry(names::NET_OUT, "1"));
-            }
-            self.graph().output.push(info);
+            fixed.insert(value);
+            self.locations.insert(name, location);
+            let mut port = Port::new(value);
+            port.to_network = to_network;
+            self.program[main].outputs.push(port);
         }
-        for (value, name, location) in copies {
-            self.alias(value, name, location);
-        }
-        typeloom_onnx::nested::rename_values(self.graph(), &names);
-        for (old, new) in &names {
-            if let Some(location) = self.locations.shift_remove(old) {
-                self.locations.entry(new.clone()).or_insert(location);
-            }
-        }
-        let graph = self.graph();
         // A declared type of an output belongs to the output's own entry.
-        graph.value_info.retain_mut(|info| {
-            let is_output = outputs.contains_key(info.name());
-            if is_output && let Some(ty) = info.r#type.take() {
-                typed.insert(info.name().to_owned(), ty);
+        let Graph { outputs, infos, .. } = &mut self.program[main];
+        infos.retain_mut(|info| match outputs.iter_mut().find(|output| output.value == info.value) {
+            Some(output) => {
+                output.declared = info.declared.take();
+                false
             }
-            !is_output
+            None => true,
         });
-        for info in &mut graph.output {
-            info.r#type = typed.remove(info.name());
-        }
     }
 
     /// Marks an input as read.
-    pub(crate) fn read(&mut self, value: &str) {
-        if let Some((_, read)) = self.inputs.get_mut(value) {
+    pub(crate) fn read(&mut self, value: ValueId) {
+        if let Some((_, read)) = self.inputs.get_mut(&value) {
             *read = true;
         }
     }
@@ -338,58 +346,59 @@ impl Recorder {
     }
 
     /// Records a node and names its outputs.
-    pub(crate) fn node(&mut self, node: NewNode<'_>, location: SourceLocation) -> Vec<String> {
+    pub(crate) fn node(&mut self, node: NewNode<'_>, location: SourceLocation) -> Vec<ValueId> {
         let stem = self.shared.stem(node.op);
-        let outputs = (0..node.outputs).map(|_| self.fresh(&stem, location)).collect();
-        self.node_to(node, outputs, location)
-    }
-
-    /// Records a node with given output names.
-    pub(crate) fn node_to(
-        &mut self,
-        node: NewNode<'_>,
-        outputs: Vec<String>,
-        location: SourceLocation,
-    ) -> Vec<String> {
-        let NewNode { domain, op, inputs, attributes, outputs: _, slot } = node;
-        for input in &inputs {
-            self.read(input);
-        }
-        let mut metadata_props = Vec::with_capacity(if slot.is_some() { STAMPS } else { 1 });
-        metadata_props.push(metadata_entry(&*names::keys::SOURCE_LOCATION, self.shared.location(location)));
-        if let Some((slot, role)) = slot {
-            metadata_props
-                .push(metadata_entry(&*names::keys::REQUIRED_TRAIT, self.shared.text(role.trait_name())));
-            metadata_props.push(metadata_entry(&*names::keys::SLOT_ID, self.shared.text(slot)));
-        }
-        self.graph().node.push(NodeProto {
-            input: inputs,
-            output: outputs.clone(),
-            op_type: op.into(),
-            domain: (!domain.is_empty()).then(|| domain.to_owned()).into(),
-            attribute: attributes,
-            metadata_props,
-            ..NodeProto::default()
-        });
+        let outputs: Vec<ValueId> = (0..node.outputs).map(|_| self.fresh_value(&stem, location)).collect();
+        self.node_to(node, outputs.iter().copied().map(Some).collect(), location);
         outputs
     }
 
-    /// Records a copy of a value under another name.
-    pub(crate) fn alias(&mut self, value: String, name: String, location: SourceLocation) {
-        let (inputs, attributes) = (vec![value], Vec::new());
-        let (domain, op) = (names::TYPES_DOMAIN, "Identity");
-        self.node_to(
-            NewNode { domain, op, inputs, attributes, outputs: 1, slot: None },
-            vec![name],
-            location,
-        );
+    /// Records a node with given outputs.
+    fn node_to(&mut self, node: NewNode<'_>, outputs: Vec<Option<ValueId>>, location: SourceLocation) {
+        let NewNode { domain, op, inputs, attributes, graphs, outputs: _, slot } = node;
+        for input in inputs.iter().flatten() {
+            self.read(*input);
+        }
+        let mut node = Node::new(domain, op, inputs, outputs);
+        (node.attributes, node.graphs) = (attributes, graphs);
+        let id = self.program.add_node(node);
+        self.facts.locations.set(id, self.shared.location(location));
+        if let Some((slot, role)) = slot {
+            let (slot, storages) = (self.shared.text(slot), Arc::default());
+            self.facts.placements.set(id, Placement { slot, role, storages, method: None });
+        }
+        self.graph().nodes.push(id);
     }
 
-    pub(crate) fn initializer(&mut self, mut tensor: TensorProto, location: SourceLocation) -> String {
-        let name = self.fresh("const", location);
-        tensor.name = name.clone().into();
-        self.graph().initializer.push(tensor);
-        name
+    /// The last node of the innermost open graph.
+    pub(crate) fn last_node(&self) -> Option<NodeId> {
+        self.program[self.current()].nodes.last().copied()
+    }
+
+    /// Records a copy of a value; returns the copy, with a generated name.
+    pub(crate) fn alias(&mut self, value: ValueId, stem: &str, location: SourceLocation) -> ValueId {
+        let copy = self.fresh_value(stem, location);
+        self.copy(value, copy, location);
+        copy
+    }
+
+    fn copy(&mut self, from: ValueId, to: ValueId, location: SourceLocation) {
+        let node = NewNode {
+            domain: Domain::Types,
+            op: "Identity",
+            inputs: vec![Some(from)],
+            attributes: Vec::new(),
+            graphs: Vec::new(),
+            outputs: 1,
+            slot: None,
+        };
+        self.node_to(node, vec![Some(to)], location);
+    }
+
+    pub(crate) fn initializer(&mut self, tensor: TensorProto, location: SourceLocation) -> ValueId {
+        let value = self.fresh_value("const", location);
+        self.graph().initializers.push((value, tensor));
+        value
     }
 
     pub(crate) fn use_slot(&mut self, slot: &str, role: Role, location: SourceLocation) {
@@ -408,26 +417,31 @@ impl Recorder {
     }
 
     /// Declares the type of a value of the innermost open graph.
-    pub(crate) fn declare(&mut self, value: &str, ty: TypeProto, location: SourceLocation) {
-        let scope = self.current();
-        let graph = &mut self.graphs[scope.0 as usize];
-        let at = *self.listed.entry((scope.0, value.to_owned())).or_insert_with(|| {
-            graph.value_info.push(value_info(value));
-            Listed::Value(graph.value_info.len() - 1)
+    pub(crate) fn declare(&mut self, value: ValueId, ty: DeclaredType, location: SourceLocation) {
+        let graph = self.current();
+        let Graph { inputs, outputs, infos, .. } = &mut self.program[graph];
+        let at = *self.listed.entry((graph, value)).or_insert_with(|| {
+            infos.push(Port::new(value));
+            Listed::Value(infos.len() - 1)
         });
-        let slot = match at {
-            Listed::Input(at) => &mut graph.input[at].r#type,
-            Listed::Output(at) => &mut graph.output[at].r#type,
-            Listed::Value(at) => &mut graph.value_info[at].r#type,
+        let declared = match at {
+            Listed::Input(at) => &mut inputs[at].declared,
+            Listed::Output(at) => &mut outputs[at].declared,
+            Listed::Value(at) => &mut infos[at].declared,
         };
-        match slot {
-            Some(first) if *first != ty => {
-                let (value, first, second) = (value.to_owned(), show_type(first), show_type(&ty));
-                self.error(AuthoringErrorKind::DeclaredTwice { value, first, second }, location);
+        let contradicted = match declared {
+            Some(first) if *first != ty => Some(first.to_string()),
+            Some(_) => None,
+            None => {
+                *declared = Some(ty.clone());
+                None
             }
-            Some(_) => {}
-            None => *slot = Some(ty),
+        };
+        let name = self.program[value].name.to_string();
+        if let Some(first) = contradicted {
+            let (value, second) = (name.clone(), ty.to_string());
+            self.error(AuthoringErrorKind::DeclaredTwice { value, first, second }, location);
         }
-        self.locations.entry(value.to_owned()).or_insert(location);
+        self.locations.entry(name).or_insert(location);
     }
 }

@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use typeloom_contracts::role::Role;
 use typeloom_onnx::messages::AttributeProto;
+use typeloom_program::domain::Domain;
 
 use super::Graph;
 use super::operators::{FromOutputs, Input, OperatorMethods, record};
@@ -22,7 +23,7 @@ struct Slot {
     recorder: Rc<RefCell<Recorder>>,
     name: Rc<str>,
     role: Role,
-    domain: Rc<str>,
+    domain: Domain,
 }
 
 impl Slot {
@@ -35,7 +36,7 @@ impl Slot {
         location: SourceLocation,
     ) -> Vec<ValueRef> {
         let (graph, slot) = (Graph { recorder: Rc::clone(&self.recorder) }, (&*self.name, self.role));
-        record(&graph, Some(slot), (&self.domain, op), inputs, attributes, outputs, location)
+        record(&graph, Some(slot), (self.domain.clone(), op), inputs, attributes, outputs, location)
     }
 }
 
@@ -60,7 +61,7 @@ macro_rules! slots {
                 $(#[$doc])*
                 #[track_caller]
                 pub fn $method(&self, slot: &str) -> $slot {
-                    $slot(self.slot(slot, Role::$role, Role::$role.domain(), SourceLocation::here()))
+                    $slot(self.slot(slot, Role::$role, Domain::of(Role::$role.domain()), SourceLocation::here()))
                 }
             )*
         }
@@ -95,12 +96,12 @@ impl Graph {
     /// The placeholder of a protocol with operators of this domain.
     #[track_caller]
     pub fn protocol(&self, slot: &str, domain: &str) -> ProtocolSlot {
-        ProtocolSlot(self.slot(slot, Role::Protocol, domain, SourceLocation::here()))
+        ProtocolSlot(self.slot(slot, Role::Protocol, Domain::of(domain), SourceLocation::here()))
     }
 
-    fn slot(&self, name: &str, role: Role, domain: &str, location: SourceLocation) -> Slot {
+    fn slot(&self, name: &str, role: Role, domain: Domain, location: SourceLocation) -> Slot {
         self.recorder.borrow_mut().use_slot(name, role, location);
-        Slot { recorder: Rc::clone(&self.recorder), name: name.into(), role, domain: domain.into() }
+        Slot { recorder: Rc::clone(&self.recorder), name: name.into(), role, domain }
     }
 }
 
@@ -129,7 +130,7 @@ impl BackendSlot {
         attributes: Vec<AttributeProto>,
         outputs: usize,
     ) -> Vec<ValueRef> {
-        let slot = Slot { domain: domain.into(), ..self.0.clone() };
+        let slot = Slot { domain: Domain::of(domain), ..self.0.clone() };
         slot.record(op, &[inputs.into()], attributes, outputs, SourceLocation::here())
     }
 }

@@ -4,8 +4,11 @@ use std::cell::RefCell;
 use std::fmt;
 use std::ops;
 use std::rc::Rc;
+use std::sync::Arc;
 
-use super::recorder::{Recorder, ScopeId};
+use typeloom_program::program::{GraphId, ValueId};
+
+use super::recorder::Recorder;
 use super::{Graph, IntoType};
 use crate::authoring::AuthoringErrorKind;
 use crate::location::SourceLocation;
@@ -14,9 +17,10 @@ use crate::location::SourceLocation;
 #[derive(Clone)]
 pub struct ValueRef {
     pub(crate) recorder: Rc<RefCell<Recorder>>,
-    pub(crate) scope: ScopeId,
-    /// `None` for a poisoned value: the result of an operation with an error.
-    pub(crate) name: Option<Rc<str>>,
+    /// The graph in which the handle was made.
+    pub(crate) scope: GraphId,
+    /// The value and its name. `None` for a poisoned value: the result of an operation with an error.
+    pub(crate) value: Option<(ValueId, Arc<str>)>,
     pub(crate) made: SourceLocation,
 }
 
@@ -27,10 +31,10 @@ impl ValueRef {
     #[must_use = "the declared value is the same one"]
     pub fn of(self, ty: impl IntoType) -> Self {
         let location = SourceLocation::here();
-        let Some(name) = usable(&self.recorder, &self, location) else { return self };
+        let Some(value) = usable(&self.recorder, &self, location) else { return self };
         let mut recorder = self.recorder.borrow_mut();
         match ty.into_type() {
-            Ok(ty) => recorder.declare(&name, ty, location),
+            Ok(ty) => recorder.declare(value, ty.into(), location),
             Err((text, message)) => recorder.error(AuthoringErrorKind::BadType { text, message }, location),
         }
         drop(recorder);
@@ -41,7 +45,7 @@ impl ValueRef {
     /// error.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
-        self.name.as_deref()
+        self.value.as_ref().map(|(_, name)| &**name)
     }
 
     /// A handle of the recording that the value belongs to.
@@ -50,27 +54,27 @@ impl ValueRef {
     }
 }
 
-/// Returns the name of a value that can be used in the innermost open graph of a recorder. Returns `None` for
+/// Returns a value that can be used in the innermost open graph of a recorder. Returns `None` for
 /// a poisoned value. Records an error and returns `None` for a value of another recorder or a closed graph.
 pub(crate) fn usable(
     recorder: &Rc<RefCell<Recorder>>,
     value: &ValueRef,
     location: SourceLocation,
-) -> Option<String> {
-    let name = value.name.as_deref()?;
+) -> Option<ValueId> {
+    let (id, name) = value.value.as_ref()?;
     let own = Rc::ptr_eq(recorder, &value.recorder) && recorder.borrow().is_open(value.scope);
     if !own {
-        let kind = AuthoringErrorKind::ForeignValue { value: name.to_owned(), made: value.made };
+        let kind = AuthoringErrorKind::ForeignValue { value: name.to_string(), made: value.made };
         recorder.borrow_mut().error(kind, location);
         return None;
     }
-    Some(name.to_owned())
+    Some(*id)
 }
 
 impl fmt::Debug for ValueRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { recorder: _, scope, name, made } = self;
-        f.debug_struct("ValueRef").field("name", name).field("scope", scope).field("made", made).finish()
+        let Self { recorder: _, scope, value, made } = self;
+        f.debug_struct("ValueRef").field("value", value).field("scope", scope).field("made", made).finish()
     }
 }
 

@@ -5,8 +5,8 @@ use super::operators::{FromOutputs, record};
 use super::value::ValueRef;
 use crate::authoring::AuthoringErrorKind;
 use crate::location::SourceLocation;
-use crate::names::{COMPOSITE_DOMAIN, NET_OUT, WIRE_DOMAIN};
-use typeloom_onnx::messages::{IntoAttribute, metadata_entry};
+use typeloom_onnx::messages::IntoAttribute;
+use typeloom_program::domain::Domain;
 
 fn borrowed(value: &impl std::borrow::Borrow<ValueRef>) -> &ValueRef {
     value.borrow()
@@ -26,7 +26,7 @@ impl Graph {
     ) -> (ValueRef, ValueRef) {
         let (value, peers) = (borrowed(&value), borrowed(&peers));
         let inputs = [value.into(), peers.into()];
-        let sent = record(self, None, (WIRE_DOMAIN, "Send"), &inputs, Vec::new(), 2, SourceLocation::here());
+        let sent = record(self, None, (Domain::Wire, "Send"), &inputs, Vec::new(), 2, SourceLocation::here());
         let [data, handle] = FromOutputs::from_outputs(sent);
         (data, handle)
     }
@@ -36,7 +36,7 @@ impl Graph {
     #[must_use]
     pub fn receive(&self, data: &ValueRef) -> (ValueRef, ValueRef) {
         let received =
-            record(self, None, (WIRE_DOMAIN, "Recv"), &[data.into()], Vec::new(), 2, SourceLocation::here());
+            record(self, None, (Domain::Wire, "Recv"), &[data.into()], Vec::new(), 2, SourceLocation::here());
         let [payload, sender] = FromOutputs::from_outputs(received);
         (payload, sender)
     }
@@ -55,12 +55,12 @@ impl Graph {
         let location = SourceLocation::here();
         let (value, peers) = (borrowed(&value), borrowed(&peers));
         let inputs = [value.into(), peers.into()];
-        let sent = record(self, None, (WIRE_DOMAIN, "Send"), &inputs, Vec::new(), 2, location);
+        let sent = record(self, None, (Domain::Wire, "Send"), &inputs, Vec::new(), 2, location);
         let [data, request] = FromOutputs::from_outputs(sent);
         if data.name().is_some() {
             let mut recorder = self.recorder.borrow_mut();
-            if let Some(send) = recorder.graph().node.last_mut() {
-                send.metadata_props.push(metadata_entry(NET_OUT, name));
+            if let Some(send) = recorder.last_node() {
+                recorder.facts.net_outs.set(send, name.into());
             }
         }
         self.add_output(name, &data, location, true);
@@ -83,7 +83,7 @@ impl Graph {
         FromOutputs::from_outputs(record(
             self,
             None,
-            (COMPOSITE_DOMAIN, "Bundle"),
+            (Domain::Composite, "Bundle"),
             &inputs,
             keys,
             1,
@@ -103,7 +103,7 @@ impl Graph {
             return names.iter().map(|_| self.poison(location)).collect();
         }
         let keys = vec![keys.into_attribute("keys")];
-        let op = (COMPOSITE_DOMAIN, "Unbundle");
+        let op = (Domain::Composite, "Unbundle");
         record(self, None, op, &[bundle.into()], keys, names.len(), location)
     }
 }

@@ -1,6 +1,8 @@
 //! Calls of modules as functions.
 
-use typeloom_onnx::messages::{FunctionProto, GraphProto, NodeProto, ValueInfoProto};
+use typeloom_onnx::messages::{FunctionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto};
+use typeloom_program::domain::Domain;
+use typeloom_program::write::write;
 
 use super::Module;
 use crate::authoring::AuthoringErrorKind;
@@ -10,7 +12,6 @@ use crate::graph::recorded::imports;
 use crate::graph::recorder::Recorder;
 use crate::graph::value::ValueRef;
 use crate::location::SourceLocation;
-use crate::names::MODULE_DOMAIN;
 use typeloom_onnx::messages::IntoAttribute;
 
 impl Graph {
@@ -35,10 +36,11 @@ impl Graph {
         for (slot, used) in recorded.slots {
             recorder.use_slot(&slot, used.role, used.location);
         }
-        let body = recorded.model.graph.unwrap_or_default();
+        let ModelProto { graph, functions, .. } = write(&recorded.program, &recorded.facts);
+        let body = graph.unwrap_or_default();
         let (names, outputs): (Vec<String>, usize) =
             (body.input.iter().map(|info| info.name().to_owned()).collect(), body.output.len());
-        for function in recorded.model.functions {
+        for function in functions {
             add_function(&mut recorder, function, location);
         }
         add_function(&mut recorder, function_of(&name, body), location);
@@ -54,7 +56,7 @@ impl Graph {
             return (0..outputs).map(|_| self.poison(location)).collect();
         }
         drop(recorder);
-        record_node(self, None, (MODULE_DOMAIN, &name), &[inputs.into()], Vec::new(), outputs, location)
+        record_node(self, None, (Domain::Module, &name), &[inputs.into()], Vec::new(), outputs, location)
     }
 }
 
@@ -91,7 +93,7 @@ fn function_of(name: &str, body: GraphProto) -> FunctionProto {
     value_info.extend(input.into_iter().chain(output).filter(typed));
     FunctionProto {
         name: name.into(),
-        domain: MODULE_DOMAIN.into(),
+        domain: Domain::Module.name().into(),
         input: inputs,
         output: outputs,
         node: constants.chain(node).collect(),

@@ -27,9 +27,9 @@ impl Graph {
         let mut recorder = self.recorder.borrow_mut();
         let nested = std::mem::take(&mut recorded.exports);
         for function in nested.into_iter().chain([recorded]) {
-            let name = function.model.graph.as_ref().map(|graph| graph.name().to_owned()).unwrap_or_default();
+            let name = function.program.name().to_owned();
             match recorder.exports.get(&name) {
-                Some((known, first)) if known.model != function.model => {
+                Some((known, first)) if known.model() != function.model() => {
                     let first = *first;
                     recorder.error(AuthoringErrorKind::ModuleNameTaken { module: name, first }, location);
                 }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use typeloom_onnx::messages::TypeProto;
 use typeloom_pool::{Idx, Pool, ReconstructError, TypedModule};
+use typeloom_program::domain::Domain;
 use typeloom_solver::universe::{Universe, UniverseError};
 
 use crate::authoring::AuthoringErrorKind;
@@ -15,7 +16,7 @@ use crate::graph::Graph;
 use crate::graph::operators::record;
 use crate::graph::value::ValueRef;
 use crate::location::SourceLocation;
-use crate::names::{IMPORT_DOMAIN, PARAMS, PARAMS_NAMES, RESULTS, RESULTS_NAMES};
+use crate::names::{PARAMS, PARAMS_NAMES, RESULTS, RESULTS_NAMES};
 use typeloom_interface::{Interface, NotAnInterface, Parameter};
 use typeloom_onnx::messages::IntoAttribute;
 
@@ -135,6 +136,6 @@ impl Graph {
             names(&params[..inputs.len()]).into_attribute(PARAMS_NAMES),
             names(results).into_attribute(RESULTS_NAMES),
         ];
-        record(self, None, (IMPORT_DOMAIN, "Call"), &[inputs.into()], attributes, results.len(), location)
+        record(self, None, (Domain::Import, "Call"), &[inputs.into()], attributes, results.len(), location)
     }
 }

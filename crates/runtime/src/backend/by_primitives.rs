@@ -9,7 +9,6 @@ use std::collections::HashMap;
 use std::error::Error;
 
 use typeloom_contracts::backend::{Backend, Primitives};
-use typeloom_module::dispatch::is_primitive_form;
 use typeloom_onnx::messages::{AttributeProto, GraphProto, TensorProto};
 use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
@@ -115,7 +114,7 @@ fn walk<P: Primitives<Tensor: FromDatum + IntoDatum + Clone>>(
         let node = with_attributes(node, &attributes);
         let value = || node.output.first().cloned().unwrap_or_default();
         let op = || node.op_type().to_owned();
-        let decoded = if is_primitive_form(&node) { decode(node.op_type(), &node) } else { None };
+        let decoded = if node.is_onnx() { decode(node.op_type(), &node) } else { None };
         let Some(primitive) = decoded else {
             return Err(WalkError::NoPrimitive { op: op(), value: value() });
         };

@@ -34,10 +34,10 @@ use std::sync::Arc;
 
 use core::time::Duration;
 use typeloom_compiler::artifact::Artifact;
-use typeloom_compiler::passes::partition::OWN;
-use typeloom_module::ir::metadata;
-use typeloom_module::names;
-use typeloom_onnx::messages::GraphProto;
+use typeloom_program::declared::DeclaredType;
+use typeloom_program::domain::Domain;
+use typeloom_program::facts::Facts;
+use typeloom_program::program::Program;
 use typeloom_solver::value_type::{Element, ValueType};
 use typeloom_tensor::datum::Datum;
 use typeloom_tensor::peer::PeerId;
@@ -51,7 +51,7 @@ use crate::error::{LinkError, NodeError, PrepareError, RunError};
 use crate::execute::{MemoryPool, graph_failed};
 use crate::options::{NO_EXTERNAL_DATA, RunLimits, Verify};
 use crate::plan::{Plan, SlotId, WireValue};
-use crate::prepare::{Linked, Preparation, WireValues, string};
+use crate::prepare::{Linked, Preparation, Types, WireValues};
 use crate::session::{Port, ports, reject_unknown, take_input};
 
 pub mod answers;
@@ -143,17 +143,20 @@ impl Part {
     /// # Errors
     /// [`PrepareError`], as for [`Executor::new`](super::Executor::new).
     pub fn new(artifact: &Artifact, name: &str, components: &Components) -> Result<Self, PrepareError> {
-        let known = || artifact.parts().map(|part| part.name().to_owned()).collect();
-        let part = artifact.parts().find(|part| part.name() == name);
+        let Artifact { program, facts, .. } = artifact;
+        let known = || program.parts.iter().map(|part| part.name().to_owned()).collect();
+        let part = program.parts.iter().find(|part| part.name() == name);
         let part = part.ok_or_else(|| LinkError::NoPart { part: name.to_owned(), known: known() })?;
         super::check(artifact, components)?;
-        let program = artifact.model.graph.as_ref().map(GraphProto::name).unwrap_or_default().to_owned();
-        let wires = wire_values(artifact, &program)?;
+        let wires = wire_values(program, facts)?;
         let linked = Linked { components, wires: Some(&wires) };
-        let body = Preparation::new(&artifact.model, NO_EXTERNAL_DATA).link(linked).part(part)?;
+        let preparation = Preparation::new(program, facts, Types::Stated, NO_EXTERNAL_DATA);
+        let body = preparation.link(linked).part(part)?;
         let (inputs, _) = ports(&body, std::iter::empty());
-        let plan = Arc::new(schedule::schedule(body, &wires, inputs, part.output.clone()));
+        let outputs = part.outputs.iter().map(|output| program[*output].name.to_string()).collect();
+        let plan = Arc::new(schedule::schedule(body, &wires, inputs, outputs));
         let (name, memory, limits) = (name.to_owned(), Arc::default(), RunLimits::default());
+        let program = program.name().to_owned();
         Ok(Self { program, name, plan, memory, limits, answers: BTreeMap::new() })
     }
 
@@ -260,22 +263,21 @@ fn check_bundle(name: &str, value: &Datum, ty: &ValueType) -> Result<(), RunErro
 }
 
 /// The values on the wire of a program with their senders, receivers and types.
-fn wire_values(artifact: &Artifact, program: &str) -> Result<WireValues, LinkError> {
+fn wire_values(program: &Program, facts: &Facts) -> Result<WireValues, LinkError> {
     let mut wires = WireValues::new();
-    for part in artifact.parts() {
-        let from = if part.name() == OWN { "" } else { part.name() };
-        let sends =
-            part.node.iter().filter(|node| node.domain() == names::WIRE_DOMAIN && node.op_type() == "Send");
-        for send in sends {
-            let Some(name) = string(send, "wire") else { continue };
-            let ty = part.value_info.iter().find(|info| info.name() == name);
-            let ty = ty.and_then(|info| info.r#type.clone()).unwrap_or_default();
-            let ty = PortType::of_message(&ty)
-                .map_err(|error| LinkError::Wire { wire: name.to_owned(), error })?;
-            let peer_class = metadata(send, names::PEER_CLASS).unwrap_or_default().to_owned();
-            let port = PortId { program: program.to_owned(), peer_class, wire: name.to_owned() };
-            let net_out = metadata(send, names::NET_OUT).map(str::to_owned);
-            wires.insert(name.to_owned(), WireValue { port, ty, from: from.to_owned(), net_out });
+    for part in &program.parts {
+        for id in &part.nodes {
+            let send = &program[*id];
+            let wire = send.first_output().filter(|_| send.is(&Domain::Wire, "Send"));
+            let Some(wire) = wire else { continue };
+            let name = program[wire].name.to_string();
+            let ty = facts.types.get(wire).cloned().unwrap_or_default();
+            let ty = PortType::of_message(DeclaredType::from(&ty).message())
+                .map_err(|error| LinkError::Wire { wire: name.clone(), error })?;
+            let peer_class = facts.node_classes.get(*id).map(ToString::to_string).unwrap_or_default();
+            let port = PortId { program: program.name().to_owned(), peer_class, wire: name };
+            let net_out = facts.net_outs.get(*id).map(ToString::to_string);
+            wires.insert(wire, WireValue { port, ty, from: part.class.to_string(), net_out });
         }
     }
     Ok(wires)

@@ -90,7 +90,7 @@ mod tests {
 
     use super::*;
     use crate::plan::Plan;
-    use crate::prepare::Preparation;
+    use crate::prepare::{Preparation, Types};
 
     fn plan(body: &str) -> Plan {
         let text = format!(
@@ -98,8 +98,9 @@ mod tests {
         );
         let model = parse_model(&text).expect("the text is a model");
         let external = |_: &_| Err("there are no other files".to_owned());
-        let mut preparation = Preparation::new(&model, &external);
-        preparation.main(model.graph.as_ref().expect("there is a graph")).expect("it can be prepared")
+        let (program, facts) = typeloom_program::read::read(model).expect("there is a graph");
+        let mut preparation = Preparation::new(&program, &facts, Types::Declared, &external);
+        preparation.main().expect("it can be prepared")
     }
 
     fn counts(body: &str) -> [usize; 2] {

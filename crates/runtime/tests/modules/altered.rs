@@ -15,7 +15,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use typeloom_compiler::artifact::Artifact;
 use typeloom_interface::recorded::INTERFACE;
-use typeloom_module::ir::metadata;
 use typeloom_module::names;
 use typeloom_onnx::messages::{
     AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, StringStringEntryProto, Text,
@@ -33,7 +32,7 @@ use typeloom_wire::envelope::RunId;
 use typeloom_wire::memory::LocalNetwork;
 
 use crate::modules::peers::endpoint;
-use crate::modules::support::seeds;
+use crate::modules::support::{metadata, seeds};
 use bases::{Base, Functions, bases, compiled};
 use reference::interpret;
 

@@ -128,7 +128,7 @@ fn values(outcomes: Results) -> Result<Vec<(String, Datum)>, String> {
 
 /// The stamps of all values of an artifact.
 fn stamps(artifact: &Artifact) -> HashMap<String, String> {
-    let graph = artifact.model.graph.as_ref().expect("it has a graph");
+    let graph = artifact.model().graph.as_ref().expect("it has a graph");
     let infos = graph.input.iter().chain(&graph.output).chain(&graph.value_info);
     infos
         .filter_map(|info| {

@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 
+use typeloom_compiler::artifact::Artifact;
 use typeloom_compiler::compiler::Compiler;
 use typeloom_module::graph::Graph;
 use typeloom_module::graph::operators::OperatorMethods;
-use typeloom_onnx::messages::NodeProto;
+use typeloom_onnx::messages::{ModelProto, NodeProto, read};
+use typeloom_onnx::prost::Message as _;
 use typeloom_runtime::backend::Cpu;
 use typeloom_runtime::components::Components;
 use typeloom_runtime::executor::Executor;
@@ -78,8 +80,8 @@ fn a_program_that_was_tampered_with_is_an_error_or_runs_and_never_panics() -> Ou
     let (mut refused, mut ran) = (0, 0);
     for seed in 0..number(150, 600) {
         let random = &mut Random(seed);
-        let mut artifact = whole.clone();
-        let graph = artifact.model.graph.as_mut().ok_or("there is a graph")?;
+        let mut model = whole.model().clone();
+        let graph = model.graph.as_mut().ok_or("there is a graph")?;
         for _ in 0..=random.below(3) {
             let count = graph.node.len();
             let node = &mut graph.node[random.below(count)];
@@ -94,15 +96,16 @@ fn a_program_that_was_tampered_with_is_an_error_or_runs_and_never_panics() -> Ou
                 None => tamper(node, random),
             }
         }
+        let artifact = whole.clone().with_model(model)?;
         match Executor::new(&artifact, &components) {
             Ok(executor) if executor.run(x(), Verify::EveryValue).is_ok() => ran += 1,
             Ok(_) | Err(_) => refused += 1,
         }
-        let mut artifact = sending.clone();
-        for part in &mut artifact.model.functions {
-            let count = part.node.len();
-            tamper(&mut part.node[random.below(count)], random);
-        }
+        let mut model: ModelProto = read(sending.to_bytes()?.into())?;
+        let nodes = &mut model.graph.as_mut().ok_or("there is a graph")?.node;
+        let count = nodes.len();
+        tamper(&mut nodes[random.below(count)], random);
+        let Ok(artifact) = Artifact::load(&model.encode_to_vec(), components.bindings()) else { continue };
         for name in ["self", "workers"] {
             // The part has no peers to run with, so the test only requires that linking terminates.
             drop(Part::new(&artifact, name, &components));

@@ -352,7 +352,7 @@ fn stateful_nodes_are_not_removed_merged_or_moved() -> Outcome {
 }
 
 /// A pass that changes the nodes of the graph.
-struct Change(fn(&mut GraphProto));
+struct Change(fn(&mut Unit));
 
 impl Pass for Change {
     fn name(&self) -> &str {
@@ -360,24 +360,25 @@ impl Pass for Change {
     }
 
     fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
-        (self.0)(unit.graph_mut());
+        (self.0)(unit);
         Ok(())
     }
 }
 
 #[test]
 fn a_pass_that_removes_or_moves_a_node_with_side_effects_is_an_error() {
-    let compile = |change: fn(&mut GraphProto)| {
+    let compile = |change: fn(&mut Unit)| {
         let compiler = Compiler::new().bind_protocol::<Counter>("counter");
         compiler.with_pass_after("bind_slots", Change(change)).compile(Body("counting", counting))
     };
     assert!(compile(|_| {}).is_ok());
     // A node without side effects can move.
     assert!(
-        compile(|graph| {
-            let at = graph.node.iter().position(|node| node.op_type() == "Add").unwrap_or(0);
-            let add = graph.node.remove(at);
-            graph.node.insert(0, add);
+        compile(|unit| {
+            let nodes = unit.graph().nodes.iter();
+            let at = nodes.copied().position(|node| unit.program[node].op == "Add").unwrap_or(0);
+            let add = unit.graph_mut().nodes.remove(at);
+            unit.graph_mut().nodes.insert(0, add);
         })
         .is_ok()
     );
@@ -385,8 +386,11 @@ fn a_pass_that_removes_or_moves_a_node_with_side_effects_is_an_error() {
         Err(BuildError::Pass { message, .. }) => message.contains("which has side effects"),
         _ => false,
     };
-    assert!(is_refused(|graph| graph.node.retain(|node| node.op_type() != "Skip")));
-    assert!(is_refused(|graph| graph.node.swap(1, 2)));
+    assert!(is_refused(|unit| {
+        let nodes = unit.graph().nodes.clone().into_iter();
+        unit.graph_mut().nodes = nodes.filter(|node| unit.program[*node].op != "Skip").collect();
+    }));
+    assert!(is_refused(|unit| unit.graph_mut().nodes.swap(1, 2)));
 }
 
 #[test]

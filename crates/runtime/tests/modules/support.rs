@@ -8,6 +8,7 @@ use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::error::BuildError;
 use typeloom_module::graph::Graph;
 use typeloom_module::module::Module;
+use typeloom_onnx::messages::NodeProto;
 use typeloom_runtime::components::Components;
 use typeloom_runtime::error::RunError;
 use typeloom_runtime::executor::Executor;
@@ -74,4 +75,10 @@ pub(crate) fn seeds(count: u64) -> std::ops::Range<u64> {
     let count = number("TYPELOOM_SEEDS").unwrap_or(if first.is_some() { 1 } else { count });
     let first = first.unwrap_or(1);
     first..first + count
+}
+
+/// The value of a key in the metadata of a node.
+pub(super) fn metadata<'n>(node: &'n NodeProto, key: &str) -> Option<&'n str> {
+    let entry = node.metadata_props.iter().find(|entry| entry.key() == key)?;
+    Some(entry.value())
 }

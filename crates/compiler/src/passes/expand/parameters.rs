@@ -15,46 +15,54 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use typeloom_onnx::messages::{FunctionProto, GraphProto, NodeProto, TypeProto, ValueInfoProto};
-use typeloom_onnx::nested;
+use typeloom_program::declared::DeclaredType;
+use typeloom_program::program::{Port, Program, ValueId};
 use typeloom_solver::value_type::{Dim, Element, ValueType};
 
 /// The inputs of a program without types, and the symbols in use.
 #[derive(Default)]
 pub(super) struct Declarations {
-    undeclared: HashSet<String>,
+    undeclared: HashSet<ValueId>,
     symbols: HashSet<String>,
     /// Types that calls declare for inputs.
-    pub(super) inputs: HashMap<String, TypeProto>,
+    pub(super) inputs: HashMap<ValueId, DeclaredType>,
 }
 
 /// The symbols of a function at a call; `None` for an unknown extent.
 pub(super) type Symbols = BTreeMap<String, Option<String>>;
 
 impl Declarations {
-    pub(super) fn of(graph: &GraphProto) -> Self {
+    pub(super) fn of(program: &Program) -> Self {
         let mut all = Self::default();
-        all.undeclared.extend(graph.input.iter().map(|input| input.name().to_owned()));
-        nested::each_graph(graph, |graph, _| {
-            for info in graph.input.iter().chain(&graph.output).chain(&graph.value_info) {
-                let Some(ty) = &info.r#type else { continue };
-                all.undeclared.remove(info.name());
-                each_symbol(&ValueType::from_message(ty), &mut |symbol| {
-                    all.symbols.insert(symbol.to_owned());
-                });
-            }
-        });
+        let main = program.main();
+        all.undeclared.extend(program[main].inputs.iter().map(|input| input.value));
+        for port in program.graphs_in(main).into_iter().flat_map(|graph| program[graph].ports()) {
+            let Some(ty) = &port.declared else { continue };
+            all.undeclared.remove(&port.value);
+            each_symbol(&ty.value_type(), &mut |symbol| {
+                all.symbols.insert(symbol.to_owned());
+            });
+        }
         all
     }
 
-    /// The symbols of a function at a call.
-    pub(super) fn symbols(&mut self, function: &FunctionProto, node: &NodeProto) -> Symbols {
+    /// The symbols of a function at a call: of its declared types, by its parameters and the arguments.
+    pub(super) fn symbols(
+        &mut self,
+        infos: &[Port],
+        parameters: &[ValueId],
+        arguments: &[Option<ValueId>],
+    ) -> Symbols {
         // Whether all parameters with the symbol take undeclared inputs; `None` without a parameter.
         let mut all: BTreeMap<String, Option<bool>> = BTreeMap::new();
-        for (info, ty) in typed(function) {
-            let at = function.input.iter().position(|formal| formal == info.name());
-            let is_open = at.map(|at| node.input.get(at).is_some_and(|it| self.undeclared.contains(it)));
-            each_symbol(&ty, &mut |symbol| {
+        for info in infos {
+            let Some(ty) = &info.declared else { continue };
+            let at = parameters.iter().position(|formal| *formal == info.value);
+            let is_open = at.map(|at| {
+                let argument = arguments.get(at).copied().flatten();
+                argument.is_some_and(|argument| self.undeclared.contains(&argument))
+            });
+            each_symbol(&ty.value_type(), &mut |symbol| {
                 let known = all.entry(symbol.to_owned()).or_default();
                 *known = match (*known, is_open) {
                     (Some(known), Some(is_open)) => Some(known && is_open),
@@ -83,25 +91,21 @@ impl Declarations {
     }
 
     /// Declares an undeclared input of the program; returns whether the argument is one.
-    pub(super) fn declare(&mut self, argument: &str, ty: &TypeProto, symbols: &Symbols) -> bool {
-        let is_open = self.undeclared.remove(argument);
+    pub(super) fn declare(&mut self, argument: ValueId, ty: &DeclaredType, symbols: &Symbols) -> bool {
+        let is_open = self.undeclared.remove(&argument);
         if is_open {
-            self.inputs.insert(argument.to_owned(), at_call(ty, symbols));
+            self.inputs.insert(argument, at_call(ty, symbols));
         }
         is_open
     }
 }
 
-fn typed(function: &FunctionProto) -> impl Iterator<Item = (&ValueInfoProto, ValueType)> {
-    function.value_info.iter().filter_map(|info| Some((info, ValueType::from_message(info.r#type.as_ref()?))))
-}
-
 /// A declared type of a function with the symbols of a call.
-pub(super) fn at_call(ty: &TypeProto, symbols: &Symbols) -> TypeProto {
-    let own = ValueType::from_message(ty);
+pub(super) fn at_call(ty: &DeclaredType, symbols: &Symbols) -> DeclaredType {
+    let own = ty.value_type();
     let mut differs = false;
     each_symbol(&own, &mut |symbol| differs |= symbols.get(symbol) != Some(&Some(symbol.to_owned())));
-    if differs { mapped(&own, symbols).to_message() } else { ty.clone() }
+    if differs { DeclaredType::from(&mapped(&own, symbols)) } else { ty.clone() }
 }
 
 fn each_symbol(ty: &ValueType, see: &mut dyn FnMut(&str)) {

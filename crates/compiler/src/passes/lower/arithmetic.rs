@@ -37,7 +37,7 @@ fn fold<'f>(all: Vec<Operand<'f>>, join: fn(Operand<'f>, Operand<'f>) -> Operand
 }
 
 fn mean(f: Form<'_>) -> Lowered<'_> {
-    let count = f.node.input.len();
+    let count = f.node.inputs.len();
     let all = (0..count).map(|at| f.real(at)).collect::<OrRefusal<Vec<_>>>()?;
     Ok(fold(all, |a, b| a + b)? / count as f64)
 }

@@ -1,52 +1,51 @@
 //! Reading and encoding of constants for the rules.
 
 use half::{bf16, f16};
-use typeloom_module::ir::Map;
-use typeloom_onnx::messages::{GraphProto, NodeProto, TensorProto};
-use typeloom_onnx::nested;
+use typeloom_module::Map;
+use typeloom_onnx::messages::TensorProto;
 use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::view::TensorView;
+use typeloom_program::program::{Graph, Node, Program, ValueId};
 use typeloom_types::dtype::Dtype;
 
 /// Maximum number of elements of a constant that rules read.
 const MAX_NUMBERS: usize = 4096;
 
-/// The small constants of a program by name. A name that two graphs use is ambiguous and has no entry.
+/// The small constants of a program.
 #[derive(Default)]
 pub(super) struct Constants {
-    known: Map<String, Option<Vec<f64>>>,
+    known: Map<ValueId, Vec<f64>>,
 }
 
 impl Constants {
-    pub(super) fn of(graph: &GraphProto) -> Self {
+    pub(super) fn of(program: &Program) -> Self {
         let mut constants = Self::default();
-        nested::each_graph(graph, |graph, _| {
-            for tensor in &graph.initializer {
-                let is_input = graph.input.iter().any(|input| input.name() == tensor.name());
-                let numbers = if is_input { None } else { numbers_of(tensor) };
-                constants.add(tensor.name(), numbers);
+        for graph in program.graphs_in(program.main()) {
+            let Graph { inputs, initializers, nodes, .. } = &program[graph];
+            for (value, tensor) in initializers {
+                let is_input = inputs.iter().any(|input| input.value == *value);
+                constants.add(*value, if is_input { None } else { numbers_of(tensor) });
             }
-            for node in graph.node.iter().filter(|node| node.op_type() == "Constant") {
-                if let [output] = &node.output[..] {
+            for node in nodes.iter().map(|node| &program[*node]).filter(|node| node.op == "Constant") {
+                if let [Some(output)] = node.outputs[..] {
                     constants.add(output, of_node(node));
                 }
             }
-        });
+        }
         constants
     }
 
-    fn add(&mut self, name: &str, numbers: Option<Vec<f64>>) {
-        let is_ambiguous = self.known.contains_key(name);
-        self.known.insert(name.to_owned(), numbers.filter(|_| !is_ambiguous));
+    fn add(&mut self, value: ValueId, numbers: Option<Vec<f64>>) {
+        self.known.extend(numbers.map(|numbers| (value, numbers)));
     }
 
-    pub(super) fn numbers(&self, name: &str) -> Option<Vec<f64>> {
-        self.known.get(name)?.clone()
+    pub(super) fn numbers(&self, value: ValueId) -> Option<Vec<f64>> {
+        self.known.get(&value).cloned()
     }
 }
 
-fn of_node(node: &NodeProto) -> Option<Vec<f64>> {
-    let [attribute] = &node.attribute[..] else { return None };
+fn of_node(node: &Node) -> Option<Vec<f64>> {
+    let [attribute] = &node.attributes[..] else { return None };
     match attribute.name() {
         "value" => numbers_of(attribute.t.as_deref()?),
         "value_int" => Some(vec![attribute.i() as f64]),

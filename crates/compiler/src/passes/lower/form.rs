@@ -8,18 +8,18 @@
 //! are initializers.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use typeloom_module::{ir, names};
-use typeloom_onnx::messages::{
-    AttributeProto, IntoAttribute, NodeProto, StringStringEntryProto, TensorProto,
-};
+use typeloom_onnx::messages::{AttributeProto, IntoAttribute, TensorProto};
+use typeloom_program::domain::Domain;
+use typeloom_program::facts::Types;
+use typeloom_program::program::{GraphId, Names, Node, NodeId, Program, ValueId};
 use typeloom_solver::value_type::{Dim, Element, ValueType};
 use typeloom_types::dtype::Dtype;
 
-use super::VisibleTypes;
+use crate::unit::Unit;
+
 use super::constants::{Constants, bytes_of};
 
 mod attributes;
@@ -56,25 +56,49 @@ pub(super) type Form<'f> = &'f Rewriting<'f>;
 
 /// The rewriting of one node.
 pub(super) struct Rewriting<'f> {
-    pub(super) node: &'f NodeProto,
+    program: &'f Program,
+    types: &'f Types,
+    pub(super) node: &'f Node,
     /// The version of ONNX's operators that the program imports.
     pub(super) version: i64,
     /// The storage type of the slot's backend, if it is a single element type.
     storage: Option<Dtype>,
-    types: VisibleTypes<'f>,
     constants: &'f Constants,
-    taken: &'f RefCell<HashSet<String>>,
     /// A bit for each attribute of the node that the rule read, by position.
     read: Cell<u64>,
     built: RefCell<Built>,
 }
 
+/// The origin of a value of a form.
+enum Source {
+    /// A value of the program: an input of the node, or one of its outputs.
+    Program(ValueId),
+    /// A result or constant of the form, named after its operator.
+    Form(Box<str>),
+}
+
+/// A value of a form.
+struct BuiltValue {
+    source: Source,
+    shape: Shape,
+}
+
+/// A node of a form. Values are positions in [`Built::values`].
+struct BuiltNode {
+    op: Box<str>,
+    inputs: Vec<usize>,
+    attributes: Vec<AttributeProto>,
+    output: usize,
+    /// Whether the node is on the slot of the rewritten one.
+    is_on_slot: bool,
+}
+
 /// The nodes and values of a form.
 #[derive(Default)]
 pub(super) struct Built {
-    pub(super) nodes: Vec<NodeProto>,
-    pub(super) initializers: Vec<TensorProto>,
-    values: Vec<(String, Shape)>,
+    nodes: Vec<BuiltNode>,
+    initializers: Vec<(usize, TensorProto)>,
+    values: Vec<BuiltValue>,
     literals: Vec<(u64, ValueRef)>,
     /// The values of outputs other than the first.
     results: Vec<(usize, ValueRef)>,
@@ -84,45 +108,80 @@ pub(super) struct Built {
     since: i64,
 }
 
+impl Built {
+    /// Adds the form to a graph of the program in the place of the node `origin`; returns its nodes.
+    pub(super) fn add(
+        self,
+        unit: &mut Unit,
+        graph: GraphId,
+        origin: NodeId,
+        names: &mut Names,
+    ) -> Vec<NodeId> {
+        let stem = unit.program[origin].outputs.iter().copied().flatten().next();
+        let stem = unit.program.name_of(stem).to_owned();
+        let mut values = Vec::with_capacity(self.values.len());
+        for value in self.values {
+            values.push(match value.source {
+                Source::Program(value) => value,
+                Source::Form(op) => unit.program.add_value(graph, names.fresh(&format!("{stem}.{op}"))),
+            });
+        }
+        let constants = self.initializers.into_iter().map(|(value, tensor)| (values[value], tensor));
+        unit.program[graph].initializers.extend(constants);
+        let mut nodes = Vec::with_capacity(self.nodes.len());
+        for BuiltNode { op, inputs, attributes, output, is_on_slot } in self.nodes {
+            let inputs = inputs.into_iter().map(|input| Some(values[input])).collect();
+            let mut node = Node::new(Domain::Onnx, &op, inputs, vec![Some(values[output])]);
+            node.attributes = attributes;
+            let id = unit.program.add_node(node);
+            if is_on_slot {
+                unit.facts.replaces(id, origin);
+            } else {
+                unit.facts.is_made_by(id, origin);
+            }
+            nodes.push(id);
+        }
+        nodes
+    }
+}
+
 impl<'f> Rewriting<'f> {
     pub(super) fn new(
-        node: &'f NodeProto,
+        program: &'f Program,
+        types: &'f Types,
+        node: &'f Node,
         version: i64,
         storage: Option<Dtype>,
-        types: VisibleTypes<'f>,
         constants: &'f Constants,
-        taken: &'f RefCell<HashSet<String>>,
     ) -> Self {
         let (read, built) = (Cell::new(0), RefCell::default());
-        Self { node, version, storage, types, constants, taken, read, built }
+        Self { program, types, node, version, storage, constants, read, built }
     }
 
     pub(super) fn into_built(self) -> Built {
         self.built.into_inner()
     }
 
-    /// Renames the results to the node's outputs and checks the form.
+    /// Makes the results the node's outputs and checks the form.
     pub(super) fn finish(&'f self, first: Operand<'f>) -> OrRefusal<()> {
-        let mut renamed: Vec<(String, String)> = Vec::new();
         let others = std::mem::take(&mut self.built.borrow_mut().results);
         for (at, value) in std::iter::once((0, first.value)).chain(others) {
-            let Some(output) = self.node.output.get(at).filter(|name| !name.is_empty()) else { continue };
+            let Some(output) = self.node.outputs.get(at).copied().flatten() else { continue };
             let value = Operand { form: self, value };
             let value = value.cast(self.output(at).and_then(element).unwrap_or(value.dtype()));
-            let name = value.name();
-            let is_built = self.built.borrow().nodes.iter().any(|node| node.output.contains(&name));
-            if is_built && renamed.iter().all(|(from, _)| *from != name) {
-                renamed.push((name, output.clone()));
+            let position = value.value.at;
+            let mut built = self.built.borrow_mut();
+            let is_own = matches!(built.values[position].source, Source::Form(_))
+                && built.nodes.iter().any(|node| node.output == position);
+            if is_own {
+                built.values[position].source = Source::Program(output);
             } else {
-                self.push("Identity", vec![name], Vec::new(), output.clone());
+                drop(built);
+                let output = self.value(Source::Program(output), value.dtype(), None).value.at;
+                self.push("Identity", vec![position], Vec::new(), output);
             }
         }
-        let mut built = self.built.borrow_mut();
-        for name in built.nodes.iter_mut().flat_map(|node| node.input.iter_mut().chain(&mut node.output)) {
-            if let Some((_, to)) = renamed.iter().find(|(from, _)| from == name) {
-                name.clone_from(to);
-            }
-        }
+        let built = self.built.borrow();
         if let Some(name) = self.unread() {
             return refuse(format!("its form does not read attribute `{name}`"));
         }
@@ -138,9 +197,15 @@ impl<'f> Rewriting<'f> {
                 dtype.type_node().id
             ));
         }
-        let is_left = |name: &&String| !built.nodes.iter().any(|node| node.output.contains(name));
-        match self.node.output.iter().filter(|name| !name.is_empty()).find(is_left) {
-            Some(left) => refuse(format!("its output `{left}` has no form")),
+        let made = built.nodes.iter().map(|node| &built.values[node.output].source);
+        let made: Vec<ValueId> = made
+            .filter_map(|source| match source {
+                Source::Program(value) => Some(*value),
+                Source::Form(_) => None,
+            })
+            .collect();
+        match self.node.outputs.iter().flatten().find(|output| !made.contains(output)) {
+            Some(left) => refuse(format!("its output `{}` has no form", self.program[*left].name)),
             None => Ok(()),
         }
     }
@@ -149,21 +214,25 @@ impl<'f> Rewriting<'f> {
 
     /// Returns a required input.
     pub(super) fn input(&'f self, at: usize) -> Lowered<'f> {
-        let name = self.node.input.get(at).map_or("", String::as_str);
-        match self.types.get(name).and_then(|ty| Some((element(ty)?, ty.shape.clone()))) {
-            Some((dtype, shape)) => Ok(self.value(name.to_owned(), dtype, shape)),
+        let value = self.node.inputs.get(at).copied().flatten();
+        let typed = value.and_then(|value| {
+            let ty = self.types.get(value)?;
+            Some((value, element(ty)?, ty.shape.clone()))
+        });
+        match typed {
+            Some((value, dtype, shape)) => Ok(self.value(Source::Program(value), dtype, shape)),
             None => refuse(format!("input {at} is not a tensor of a known element type")),
         }
     }
 
     /// Returns an optional input.
     pub(super) fn optional(&'f self, at: usize) -> OrRefusal<Option<Operand<'f>>> {
-        self.node.input.get(at).filter(|name| !name.is_empty()).map(|_| self.input(at)).transpose()
+        self.node.inputs.get(at).copied().flatten().map(|_| self.input(at)).transpose()
     }
 
     /// Returns all inputs.
     pub(super) fn all(&'f self) -> OrRefusal<Vec<Operand<'f>>> {
-        (0..self.node.input.len()).map(|at| self.input(at)).collect()
+        (0..self.node.inputs.len()).map(|at| self.input(at)).collect()
     }
 
     /// Returns an input of floats for computations: 16-bit floats are widened to 32 bits if the backend
@@ -196,7 +265,7 @@ impl<'f> Rewriting<'f> {
 
     /// The solved type of an output.
     fn output(&self, at: usize) -> Option<&'f ValueType> {
-        self.types.get(self.node.output.get(at)?)
+        self.types.get((*self.node.outputs.get(at)?)?)
     }
 
     /// The element type of an output.
@@ -213,15 +282,15 @@ impl<'f> Rewriting<'f> {
 
     /// Whether an output is used.
     pub(super) fn is_output_used(&self, at: usize) -> bool {
-        self.node.output.get(at).is_some_and(|name| !name.is_empty())
+        self.node.outputs.get(at).is_some_and(Option::is_some)
     }
 
     /// Returns the numbers of a constant input.
     pub(super) fn constant(&self, at: usize) -> OrRefusal<Option<Vec<f64>>> {
-        let Some(name) = self.node.input.get(at).filter(|name| !name.is_empty()) else { return Ok(None) };
-        match self.constants.numbers(name) {
+        let Some(value) = self.node.inputs.get(at).copied().flatten() else { return Ok(None) };
+        match self.constants.numbers(value) {
             Some(numbers) => Ok(Some(numbers)),
-            None => refuse(format!("input `{name}` is not a constant")),
+            None => refuse(format!("input `{}` is not a constant", self.program[value].name)),
         }
     }
 
@@ -245,26 +314,15 @@ impl<'f> Rewriting<'f> {
 
     // --- values, nodes and initializers
 
-    fn value(&'f self, name: String, dtype: Dtype, shape: Shape) -> Operand<'f> {
+    fn value(&'f self, source: Source, dtype: Dtype, shape: Shape) -> Operand<'f> {
         let values = &mut self.built.borrow_mut().values;
-        values.push((name, shape));
+        values.push(BuiltValue { source, shape });
         Operand { form: self, value: ValueRef { at: values.len() - 1, dtype } }
     }
 
-    fn fresh(&self, op: &str) -> String {
-        let stem = self.node.output.iter().find(|name| !name.is_empty()).map_or("", String::as_str);
-        ir::fresh(&mut self.taken.borrow_mut(), &format!("{stem}.{}", op.to_lowercase()))
-    }
-
-    fn push(&self, op: &str, input: Vec<String>, attribute: Vec<AttributeProto>, output: String) {
-        self.built.borrow_mut().nodes.push(NodeProto {
-            op_type: op.into(),
-            input,
-            output: vec![output],
-            attribute,
-            metadata_props: self.node.metadata_props.clone(),
-            ..NodeProto::default()
-        });
+    fn push(&self, op: &str, inputs: Vec<usize>, attributes: Vec<AttributeProto>, output: usize) {
+        let node = BuiltNode { op: op.into(), inputs, attributes, output, is_on_slot: true };
+        self.built.borrow_mut().nodes.push(node);
     }
 
     /// Adds a node and returns its output.
@@ -276,9 +334,10 @@ impl<'f> Rewriting<'f> {
         dtype: Dtype,
         shape: Shape,
     ) -> Operand<'f> {
-        let name = self.fresh(op);
-        self.push(op, inputs.iter().map(|input| input.name()).collect(), attributes, name.clone());
-        self.value(name, dtype, shape)
+        let result = self.value(Source::Form(op.to_lowercase().into()), dtype, shape);
+        let inputs = inputs.iter().map(|input| input.value.at).collect();
+        self.push(op, inputs, attributes, result.value.at);
+        result
     }
 
     /// Notes that the form computes on an element type, which the backend has to store.
@@ -295,10 +354,9 @@ impl<'f> Rewriting<'f> {
     }
 
     fn initializer(&'f self, dtype: Dtype, dims: &[i64], bytes: Vec<u8>) -> Operand<'f> {
-        let name = self.fresh("const");
-        let tensor = TensorProto { name: name.clone().into(), ..tensor(dtype, dims, bytes) };
-        self.built.borrow_mut().initializers.push(tensor);
-        self.value(name, dtype, shape_of(dims))
+        let value = self.value(Source::Form("const".into()), dtype, shape_of(dims));
+        self.built.borrow_mut().initializers.push((value.value.at, tensor(dtype, dims, bytes)));
+        value
     }
 
     /// A constant tensor of 64-bit integers: axes, a shape, indices.
@@ -330,9 +388,8 @@ impl<'f> Rewriting<'f> {
     pub(super) fn host(&'f self, dims: &[i64], values: &[i64]) -> Operand<'f> {
         let value = tensor(Dtype::I64, dims, bytes_of_integers(values)).into_attribute("value");
         let constant = self.make("Constant", &[], vec![value], Dtype::I64, shape_of(dims));
-        let is_source = |entry: &StringStringEntryProto| entry.key() == names::SOURCE_LOCATION;
         if let Some(node) = self.built.borrow_mut().nodes.last_mut() {
-            node.metadata_props.retain(is_source);
+            node.is_on_slot = false;
         }
         constant
     }

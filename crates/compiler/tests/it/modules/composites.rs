@@ -23,7 +23,7 @@ fn error(body: impl Fn(&mut Graph)) -> String {
 
 /// The stamp of a port.
 fn port(artifact: &Artifact, name: &str) -> String {
-    let graph = artifact.model.graph.as_ref().expect("it has a graph");
+    let graph = artifact.model().graph.as_ref().expect("it has a graph");
     let infos = graph.input.iter().chain(&graph.output).chain(&graph.value_info);
     let mut types = infos.filter(|info| info.name() == name).filter_map(|info| info.r#type.as_ref());
     types.next().map_or_else(String::new, |ty: &TypeProto| ValueType::from_message(ty).to_string())

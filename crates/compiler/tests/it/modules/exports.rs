@@ -90,8 +90,8 @@ fn public_functions_are_saved_and_loaded() {
     let bytes = artifact.to_bytes().expect("it can be written");
     let loaded = Artifact::load(&bytes, &components()).expect("it loads");
     assert_eq!(loaded.interface, artifact.interface);
-    assert_eq!(loaded.model, artifact.model);
-    assert_eq!(loaded.functions["rescale"].model, artifact.functions["rescale"].model);
+    assert_eq!(loaded.model(), artifact.model());
+    assert_eq!(loaded.functions["rescale"].model(), artifact.functions["rescale"].model());
     let recorded = Recorded::read(&bytes).expect("it is valid").expect("it is compiled");
     assert_eq!(recorded.main.label, "main");
     assert_eq!(recorded.functions.iter().map(|it| it.label.as_str()).collect::<Vec<_>>(), ["rescale"]);

@@ -130,7 +130,7 @@ fn random_modules_compile_into_sound_artifacts_or_are_errors() {
             Err(error) => prop_assert!(!error.to_string().is_empty()),
             Ok(artifact) => {
                 compiled.set(compiled.get() + 1);
-                let graph = artifact.model.graph.as_ref().expect("an artifact has a graph");
+                let graph = artifact.model().graph.as_ref().expect("an artifact has a graph");
                 prop_assert_eq!(is_stamped(graph), Ok(()));
                 let bytes = artifact.to_bytes().expect("an artifact can be written");
                 let loaded = Artifact::load(&bytes, &components());
@@ -149,7 +149,7 @@ fn random_modules_compile_into_sound_artifacts_or_are_errors() {
 fn programs_of_broken_bytes_are_errors() {
     let artifact =
         Compiler::new().with_bindings(components()).compile(program(Vec::new())).expect("it compiles");
-    let bytes = artifact.model.encode_to_vec();
+    let bytes = artifact.model().encode_to_vec();
     let cases = (0..bytes.len(), any::<u8>(), any::<bool>());
     let result = runner(600).run(&cases, |(at, byte, cut)| {
         let mut broken = bytes.clone();

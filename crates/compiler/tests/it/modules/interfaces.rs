@@ -39,7 +39,7 @@ fn an_artifact_is_loaded_as_it_was_saved() {
     let artifact = Compiler::new().with_bindings(components()).compile(scores()).expect("it compiles");
     let loaded =
         Artifact::load(&artifact.to_bytes().expect("it can be written"), &components()).expect("it loads");
-    assert_eq!(loaded.model, artifact.model);
+    assert_eq!(loaded.model(), artifact.model());
     assert_eq!(loaded.dispatch(), artifact.dispatch());
     assert_eq!(loaded.interface, artifact.interface);
     assert_eq!(loaded.type_of("scores"), Some("tensor.f32"));
@@ -290,7 +290,7 @@ fn caller_of_sequence(argument: &str, param: &str, result: &str) -> ModelProto {
 fn an_imported_call_types_containers() {
     let model = caller_of_sequence("float[n]", "seq(float)", "seq(map(int64, float))");
     let artifact = Compiler::new().compile(model).expect("the function takes a sequence");
-    let output = artifact.model.graph.as_ref().and_then(|graph| graph.output[0].r#type.clone());
+    let output = artifact.model().graph.as_ref().and_then(|graph| graph.output[0].r#type.clone());
     let shown = output.map(|ty| typeloom_onnx::text::print_type(&ty)).unwrap_or_default();
     assert!(shown.starts_with("seq(map(int64, "), "{shown}");
 }

@@ -54,7 +54,7 @@ fn model(text: &str) -> ModelProto {
 }
 
 fn operators(artifact: &Artifact) -> Vec<&str> {
-    let graph = artifact.model.graph.as_ref().expect("a program has a graph");
+    let graph = artifact.model().graph.as_ref().expect("a program has a graph");
     graph.node.iter().map(NodeProto::op_type).collect()
 }
 
@@ -65,7 +65,7 @@ fn an_operator_is_lowered_to_primitives_of_the_solved_type() {
     assert_eq!(operators(&artifact), ["Constant", "Less", "Where"]);
     assert_eq!(artifact.type_of("y"), Some("tensor.f64"));
     assert_eq!(artifact.report.lowered, [("compute".to_owned(), 1)]);
-    let graph = artifact.model.graph.as_ref().unwrap();
+    let graph = artifact.model().graph.as_ref().unwrap();
     let stamped = graph.value_info.iter().chain(&graph.output).map(ValueInfoProto::name).collect::<Vec<_>>();
     let made = graph.node.iter().flat_map(|node| &node.output);
     assert!(made.clone().all(|value| stamped.contains(&value.as_str())), "{stamped:?}");
@@ -78,7 +78,7 @@ fn a_convolution_is_lowered_with_a_symbolic_batch() {
                 { y = Conv <auto_pad = \"SAME_UPPER\"> (x, w) }";
     let artifact = compiler.compile(model(text)).unwrap();
     assert!(!operators(&artifact).contains(&"Conv"));
-    let info = &artifact.model.graph.as_ref().unwrap().output[0];
+    let info = &artifact.model().graph.as_ref().unwrap().output[0];
     let ty = typeloom_onnx::text::print_type(info.r#type.as_ref().unwrap());
     assert!(ty.starts_with("float[n, 4, 8, 8]"), "{ty}");
 }
@@ -158,7 +158,7 @@ fn huge_numbers_are_rejected_without_a_panic() {
     let compiler = Compiler::new().with_permissive_types().run_on_backend::<ByExecution<Any>>("compute");
     for text in texts {
         if let Ok(artifact) = compiler.compile(model(&text)) {
-            let made = artifact.model.graph.as_ref().map_or(0, |graph| graph.node.len());
+            let made = artifact.model().graph.as_ref().map_or(0, |graph| graph.node.len());
             assert!(made < 100, "{text}: {made} nodes");
         }
     }

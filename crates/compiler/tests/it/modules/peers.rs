@@ -39,7 +39,7 @@ fn a_send_has_the_class_of_the_input_that_feeds_its_peers() {
         g.output("there", &data.neg());
     });
     let artifact = Compiler::new().compile(module).expect("it compiles");
-    let graph = artifact.model.graph.as_ref().expect("it has a graph");
+    let graph = artifact.model().graph.as_ref().expect("it has a graph");
     let send = graph.node.iter().find(|node| node.op_type() == "Send").expect("it sends");
     assert_eq!(class(send), Some("workers"));
     assert_eq!(artifact.type_of("workers"), Some("peer_id_vec"));
@@ -55,7 +55,7 @@ fn receives_are_inserted_and_stamped() {
         g.output("sent", &handle);
     });
     let artifact = Compiler::new().compile(module).expect("it compiles");
-    let graph = artifact.model.graph.as_ref().expect("it has a graph");
+    let graph = artifact.model().graph.as_ref().expect("it has a graph");
     let receive = graph.node.iter().find(|node| node.op_type() == "Recv").expect("it receives");
     let [payload, sender] = &receive.output[..] else { panic!("a receive has two results") };
     assert_eq!(artifact.type_of(payload), Some("tensor.f32"));
@@ -241,7 +241,7 @@ fn an_answer_goes_to_the_class_of_the_sender() {
         g.output("y", &(&back + &x));
     });
     let artifact = Compiler::new().compile(module).expect("the answer returns to the module's own peer");
-    let graph = artifact.model.graph.as_ref().expect("it has a graph");
+    let graph = artifact.model().graph.as_ref().expect("it has a graph");
     let receives = graph.node.iter().filter(|node| node.op_type() == "Recv").count();
     assert_eq!(receives, 2, "one is recorded, one is inserted");
     assert_eq!(artifact.type_of("y"), Some("tensor.f32"));
@@ -263,7 +263,7 @@ fn a_received_value_is_cast_to_another_declared_type() {
     assert!(error.to_string().contains("double"), "{error}");
     let artifact =
         Compiler::new().with_coercion(Coercion::Lossless).compile(received()).expect("it is lossless");
-    let graph = artifact.model.graph.as_ref().expect("it has a graph");
+    let graph = artifact.model().graph.as_ref().expect("it has a graph");
     let ops: Vec<_> = graph.node.iter().map(NodeProto::op_type).collect();
     assert_eq!(ops, ["Send", "Recv", "Cast", "Neg"], "the received value is cast, not the sent one");
     assert_eq!(class(&graph.node[2]), Some("workers"));

@@ -17,7 +17,7 @@ fn mistakes(module: Of<impl Fn(&mut Graph)>) -> Vec<AuthoringErrorKind> {
 }
 
 fn graph(module: Of<impl Fn(&mut Graph)>) -> GraphProto {
-    record(&module).expect("the recording has no mistakes").model.graph.expect("a recording has a graph")
+    record(&module).expect("the recording has no mistakes").model().graph.expect("a recording has a graph")
 }
 
 #[test]

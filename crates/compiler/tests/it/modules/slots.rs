@@ -162,7 +162,7 @@ fn an_edge_between_slots_that_store_different_types_is_cast_once_and_reported() 
 
     let artifact = compiler.with_coercion(Coercion::Lossless).compile(mixed()).expect("it compiles");
     assert_eq!(artifact.type_of("a"), Some("tensor.f64"));
-    let graph = artifact.model.graph.as_ref().expect("it has a graph");
+    let graph = artifact.model().graph.as_ref().expect("it has a graph");
     let casts: Vec<_> = graph.node.iter().filter(|node| node.op_type() == "Cast").collect();
     assert_eq!(casts.len(), 1, "one cast serves every port that needs it");
     let attribute = |name: &str| {

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use typeloom_contracts::backend::Backend as _;
 use typeloom_contracts::index::Index as _;
 use typeloom_contracts::model::Model as _;
-use typeloom_module::ir::metadata;
 use typeloom_module::names;
 use typeloom_onnx::messages::{GraphProto, NodeProto};
 use typeloom_runtime::backend::Cpu;
@@ -16,7 +15,7 @@ use typeloom_types::dtype::Dtype;
 use super::bases::{Base, Counter, Extended, Net, net};
 use crate::modules::peers::peer;
 use crate::modules::roles::Flat;
-use crate::modules::support::floats;
+use crate::modules::support::{floats, metadata};
 
 /// The components of all bases.
 struct World {

@@ -122,7 +122,7 @@ fn peer_classes_follow_lists_through_six_operators() -> Outcome {
         g.output("y", g.send(&x, &g.concat(&[&list], 0)).0.exp());
         g.output("z", g.send(&x, &second).0.abs());
     })?;
-    let graph = artifact.model.graph.as_ref().ok_or("a graph")?;
+    let graph = artifact.model().graph.as_ref().ok_or("a graph")?;
     for (input, class) in [("ring", Some("ring")), ("rest", Some("rest")), ("x", None)] {
         let info = graph.input.iter().find(|info| info.name() == input).ok_or("an input")?;
         let key = "ai.bytesandbrains.peer_class";

@@ -239,7 +239,7 @@ fn extension_operators_are_lowered_to_primitives() -> Outcome {
     let lowered = Compiler::new().run_on_backend::<ByPrimitives<Counting>>("compute").compile(&model[..])?;
     let is_primitive =
         |node: &NodeProto| bb::TENSOR_PRIMITIVES_OPS.iter().any(|op| op.name == node.op_type());
-    assert!(lowered.model.graph.iter().flat_map(|graph| &graph.node).all(is_primitive));
+    assert!(lowered.model().graph.iter().flat_map(|graph| &graph.node).all(is_primitive));
     let run =
         |artifact: &Artifact, components: &Components| -> Result<Vec<f32>, Box<dyn std::error::Error>> {
             let inputs = named([

@@ -44,7 +44,7 @@ fn mixed_compiler() -> Compiler {
 #[test]
 fn every_value_and_every_node_on_a_slot_is_stamped() -> Outcome {
     let artifact = mixed_compiler().compile(Body("mixed", mixed))?;
-    let graph = artifact.model.graph.as_ref().ok_or("a graph")?;
+    let graph = artifact.model().graph.as_ref().ok_or("a graph")?;
     for name in graph.node.iter().flat_map(|node| &node.output).filter(|name| !name.is_empty()) {
         let infos = graph.value_info.iter().chain(&graph.output);
         let ty = infos.filter(|info| info.name() == name).find_map(|info| info.r#type.as_ref());
@@ -111,7 +111,7 @@ fn coercions_are_visible_nodes_by_policy() -> Outcome {
     );
     assert!(matches!(with(Coercion::Lossless).compile(narrowing()), Err(bb::BuildError::LossyCast(_))));
     let cast_of = |artifact: &Artifact| -> Result<[String; 4], &'static str> {
-        let nodes = artifact.model.graph.iter().flat_map(|graph| &graph.node);
+        let nodes = artifact.model().graph.iter().flat_map(|graph| &graph.node);
         let cast = nodes.clone().find(|node| node.op_type() == "Cast").ok_or("no cast")?;
         let attribute = |name: &str| {
             let found = cast.attribute.iter().find(|attribute| attribute.name() == name);
@@ -169,7 +169,7 @@ fn a_pass_cannot_remove_a_node_with_side_effects() {
         }
 
         fn run(&self, unit: &mut Unit) -> Result<(), bb::BuildError> {
-            unit.graph_mut().node.remove(0);
+            unit.graph_mut().nodes.remove(0);
             Ok(())
         }
     }
@@ -192,11 +192,12 @@ fn dispatch_follows_an_altered_stamp_or_rejects_it() -> Outcome {
     let inputs =
         || named([("a", AnyTensor::from([7_i64, 5]).into()), ("b", AnyTensor::from([2_i64, 3]).into())]);
     let with = |stamp: &str| -> Result<Datum, Box<dyn std::error::Error>> {
-        let mut altered = artifact.clone();
-        let graph = altered.model.graph.as_mut().ok_or("a graph")?;
+        let mut model = artifact.model().clone();
+        let graph = model.graph.as_mut().ok_or("a graph")?;
         let node = graph.node.iter_mut().find(|node| node.op_type() == "Sub").ok_or("a node")?;
         let entry = node.metadata_props.iter_mut().find(|entry| entry.key() == DISPATCH).ok_or("a stamp")?;
         entry.value = stamp.into();
+        let altered = artifact.clone().with_model(model)?;
         let in_memory = Executor::new(&altered, &components).map_err(|error| error.to_string());
         let loaded =
             Artifact::load(&altered.to_bytes()?, components.bindings()).map_err(|error| error.to_string());

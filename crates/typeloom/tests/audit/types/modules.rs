@@ -11,7 +11,7 @@ use typeloom::module::{
     Artifact, Backend, Bindings, BuildError, Codec, Coercion, Compiler, Graph, GraphExecutor, Imported,
     Model, Module, OperatorMethods as _, PeerId, Protocol, ValueRef,
 };
-use typeloom::onnx::{AttributeProto, GraphProto, NodeProto};
+use typeloom::onnx::{AttributeProto, GraphProto};
 use typeloom::run::engine::ByExecution;
 use typeloom::run::host::SystemClock;
 use typeloom::run::values::{DatumElement, FromDatum as _, IntoDatum as _};
@@ -288,7 +288,7 @@ fn stateful_and_wire_nodes_run_in_order_and_as_often_as_written() -> Outcome {
 }
 
 /// A pass of the user.
-struct Change(fn(&mut Vec<NodeProto>));
+struct Change(fn(&mut Unit));
 
 impl Pass for Change {
     fn name(&self) -> &str {
@@ -296,7 +296,7 @@ impl Pass for Change {
     }
 
     fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
-        (self.0)(&mut unit.graph_mut().node);
+        (self.0)(unit);
         Ok(())
     }
 }
@@ -310,7 +310,7 @@ fn twice(g: &Graph) {
 
 #[test]
 fn a_pass_cannot_remove_merge_or_move_nodes_with_side_effects() {
-    let compile = |change: fn(&mut Vec<NodeProto>), at: &str| {
+    let compile = |change: fn(&mut Unit), at: &str| {
         let compiler = Compiler::new().bind_protocol::<Log>("log");
         compiler.with_pass_after(at, Change(change)).compile(Body("twice", twice))
     };
@@ -320,21 +320,25 @@ fn a_pass_cannot_remove_merge_or_move_nodes_with_side_effects() {
     };
     for at in ["validate", "bind_slots", "stamp", "lower"] {
         assert!(compile(|_| {}, at).is_ok());
-        assert!(is_refused(|nodes| nodes.swap(0, 1), at));
+        assert!(is_refused(|unit| unit.graph_mut().nodes.swap(0, 1), at));
         assert!(is_refused(
-            |nodes| {
-                let kept = nodes[0].output[0].clone();
-                let removed = nodes.remove(1).output.remove(0);
-                let inputs = nodes.iter_mut().flat_map(|node| &mut node.input);
-                inputs.filter(|input| **input == removed).for_each(|input| input.clone_from(&kept));
+            |unit| {
+                let removed = unit.graph_mut().nodes.remove(1);
+                let nodes = unit.graph().nodes.clone();
+                let (kept, removed) = (unit.program[nodes[0]].outputs[0], unit.program[removed].outputs[0]);
+                for node in nodes {
+                    let inputs = unit.program[node].inputs.iter_mut();
+                    inputs.filter(|input| **input == removed).for_each(|input| *input = kept);
+                }
             },
             at
         ));
         assert!(is_refused(
-            |nodes| {
-                let mut copy = nodes[0].clone();
-                copy.output = vec!["copy".to_owned()];
-                nodes.insert(1, copy);
+            |unit| {
+                let mut copy = unit.program[unit.graph().nodes[0]].clone();
+                copy.outputs = vec![Some(unit.program.add_value(unit.program.main(), "copy"))];
+                let copy = unit.program.add_node(copy);
+                unit.graph_mut().nodes.insert(1, copy);
             },
             at
         ));

@@ -10,9 +10,9 @@ use super::{Rewriting, clamped};
 
 impl Rewriting<'_> {
     pub(super) fn attribute(&self, name: &str) -> Option<&AttributeProto> {
-        let at = self.node.attribute.iter().position(|attribute| attribute.name() == name)?;
+        let at = self.node.attributes.iter().position(|attribute| attribute.name() == name)?;
         self.read.set(self.read.get() | 1_u64.checked_shl(at as u32).unwrap_or(0));
-        self.node.attribute.get(at)
+        self.node.attributes.get(at)
     }
 
     /// Marks attributes as read because they do not change the result of this node.
@@ -28,7 +28,7 @@ impl Rewriting<'_> {
     pub(super) fn unread(&self) -> Option<&str> {
         self.ignore_attributes(&["consumed_inputs"]);
         let unread = |at: usize| self.read.get().checked_shr(at as u32).unwrap_or(0) & 1 == 0;
-        let mut attributes = self.node.attribute.iter().enumerate();
+        let mut attributes = self.node.attributes.iter().enumerate();
         attributes.find(|(at, _)| unread(*at)).map(|(_, attribute)| attribute.name())
     }
 

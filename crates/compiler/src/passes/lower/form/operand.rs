@@ -8,7 +8,7 @@ use std::ops::{Add, Div, Mul, Neg, Not, Sub};
 
 use typeloom_types::dtype::{Dtype, DtypeClass};
 
-use super::{Form, LARGEST, OrRefusal, Refusal, Shape, number_of, refuse};
+use super::{Form, LARGEST, OrRefusal, Refusal, Shape, Source, number_of, refuse};
 
 /// A value of a form and its element type.
 #[derive(Clone, Copy)]
@@ -95,8 +95,12 @@ impl Not for Operand<'_> {
 }
 
 impl<'f> Operand<'f> {
+    /// The name for messages: a value of the form has the name of its operator.
     pub(super) fn name(self) -> String {
-        self.form.built.borrow().values[self.value.at].0.clone()
+        match &self.form.built.borrow().values[self.value.at].source {
+            Source::Program(value) => self.form.program[*value].name.to_string(),
+            Source::Form(op) => op.to_string(),
+        }
     }
 
     /// The element type.
@@ -105,7 +109,7 @@ impl<'f> Operand<'f> {
     }
 
     pub(in super::super) fn shape(self) -> Shape {
-        self.form.built.borrow().values[self.value.at].1.clone()
+        self.form.built.borrow().values[self.value.at].shape.clone()
     }
 
     /// The number of axes.

@@ -100,7 +100,7 @@ impl<'f> Operand<'f> {
     pub(in super::super) fn cast_with_rounding(self, to: Dtype) -> Self {
         let rounding = ["saturate", "round_mode"];
         self.form.ignore_attributes(&rounding);
-        let attributes = self.form.node.attribute.iter();
+        let attributes = self.form.node.attributes.iter();
         self.cast_with(to, attributes.filter(|it| rounding.contains(&it.name())).cloned().collect())
     }
 
