@@ -5,10 +5,9 @@
 
 use typeloom_interface::Interface;
 use typeloom_module::bindings::Bindings;
-use typeloom_onnx::prost::Message as _;
 use typeloom_program::facts::{Facts, Types};
 use typeloom_program::program::Program;
-use typeloom_program::write::write;
+use typeloom_program::write::encode;
 use typeloom_solver::diagnostic::{Code, Diagnostic, SourceLine, diagnose};
 use typeloom_solver::model::value_types::ValueTypes;
 use typeloom_solver::model::{self, Mode, Options};
@@ -40,7 +39,7 @@ pub(crate) fn solve(
     mode: Mode,
 ) -> Result<Solution, BuildError> {
     let universe = Universe::try_standard().map_err(|error| InvalidProgram::from(error.clone()))?;
-    let bytes = write(program, facts).encode_to_vec();
+    let bytes = encode(program, facts);
     let operators = Operators::of(program, facts, bindings, universe)?;
     let options = Options { mode, ..Options::default() };
     let mut checked = model::check(&bytes, &operators, universe, &options).map_err(InvalidProgram::from)?;

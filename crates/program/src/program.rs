@@ -500,7 +500,8 @@ impl Program {
     /// The names of all values.
     #[must_use]
     pub fn names(&self) -> Names {
-        Names(self.values.iter().map(|value| Arc::clone(&value.name)).collect())
+        let taken = self.values.iter().map(|value| Arc::clone(&value.name)).collect();
+        Names { taken, numbers: HashMap::default() }
     }
 
     /// The imported operator sets.
@@ -545,23 +546,29 @@ pub fn imported(imports: &[OperatorSetIdProto], domain: &Domain) -> Option<i64> 
 
 /// The names in use, for new ones.
 #[derive(Clone, Debug, Default)]
-pub struct Names(HashSet<Arc<str>, RandomState>);
+pub struct Names {
+    taken: HashSet<Arc<str>, RandomState>,
+    /// The last number after each stem that was taken.
+    numbers: HashMap<Box<str>, u32, RandomState>,
+}
 
 impl Names {
     /// A new name: `stem`, or `stem` with a number.
     pub fn fresh(&mut self, stem: &str) -> Arc<str> {
         let mut name: Arc<str> = stem.into();
-        let mut number = 1;
-        while self.0.contains(&name) {
-            number += 1;
-            name = format!("{stem}.{number}").into();
+        if self.taken.contains(&name) {
+            let number = self.numbers.entry(stem.into()).or_insert(1);
+            while self.taken.contains(&name) {
+                *number += 1;
+                name = format!("{stem}.{number}").into();
+            }
         }
-        self.0.insert(Arc::clone(&name));
+        self.taken.insert(Arc::clone(&name));
         name
     }
 
     /// The names, in no order.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|name| &**name)
+        self.taken.iter().map(|name| &**name)
     }
 }

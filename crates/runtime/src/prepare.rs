@@ -36,7 +36,7 @@
 //! **Invariant:** recursion is over nested graphs and functions, at most [`MAX_DEPTH`] deep.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -44,6 +44,7 @@ use smallvec::SmallVec;
 use typeloom_cpu::attributes::Attributes;
 use typeloom_cpu::ops::Operator;
 use typeloom_cpu::{decode, ops};
+use typeloom_module::{Map, Set};
 use typeloom_onnx::header::header;
 use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::tensor_proto::DataLocation;
@@ -98,7 +99,7 @@ pub(crate) struct Linked<'m> {
 /// A graph during its preparation.
 #[derive(Default)]
 struct Scope {
-    slots: HashMap<ValueId, SlotId>,
+    slots: Map<ValueId, SlotId>,
     plan: Plan,
 }
 
@@ -115,11 +116,11 @@ impl Scope {
 #[derive(Default)]
 struct Interner {
     /// By encoded type.
-    types: HashMap<Vec<u8>, ValueType>,
+    types: Map<Vec<u8>, ValueType>,
     /// By domain, name, version and encoded attributes.
-    kernels: HashMap<(&'static str, &'static str, i64, Vec<u8>), Arc<Kernel>>,
+    kernels: Map<(&'static str, &'static str, i64, Vec<u8>), Arc<Kernel>>,
     /// By encoded node without names.
-    module_nodes: HashMap<Vec<u8>, Arc<ModuleNode>>,
+    module_nodes: Map<Vec<u8>, Arc<ModuleNode>>,
 }
 
 impl Interner {
@@ -322,7 +323,7 @@ impl<'m> Preparation<'m> {
     fn types_of(&mut self, id: GraphId) -> SlotTypes {
         let graph = &self.program[id];
         let is_main = id == self.program.main();
-        let mut types = SlotTypes { declared: HashMap::new(), has_solved: self.types != Types::Declared };
+        let mut types = SlotTypes { declared: Map::default(), has_solved: self.types != Types::Declared };
         // Later entries replace earlier ones.
         for port in graph.infos.iter().chain(&graph.outputs).chain(&graph.inputs) {
             let declared = match self.types {
@@ -380,13 +381,13 @@ impl<'m> Preparation<'m> {
         }
         let mut plan = self.scopes.pop().unwrap_or_default().plan;
         plan.outputs = results;
-        let constant: HashSet<SlotId> = plan.constants.iter().map(|(slot, _)| *slot).collect();
+        let constant: Set<SlotId> = plan.constants.iter().map(|(slot, _)| *slot).collect();
         plan.defaults = (0..plan.inputs.len()).filter(|at| constant.contains(&plan.inputs[*at])).collect();
         plan.written.steps = steps;
         let (constants, optimized) = fuse::optimize(&mut plan);
         let written = std::mem::take(&mut plan.written.steps);
         let initial = plan.constants.iter().map(|(slot, _)| *slot).chain(plan.initial());
-        plan.written = schedule(&plan, written, initial, &HashSet::new());
+        plan.written = schedule(&plan, written, initial, &Set::default());
         let kept = constants.iter().map(|(slot, _)| *slot);
         let schedule = schedule(&plan, optimized, kept.clone().chain(plan.initial()), &kept.collect());
         plan.optimized = Optimized { constants, schedule, ..Optimized::default() };
@@ -657,12 +658,16 @@ impl<'m> Preparation<'m> {
     /// The slot of a value in the innermost graph; captures the value in each graph below the one that defines
     /// it.
     fn resolve(&mut self, value: ValueId) -> Option<SlotId> {
-        let defining = self.scopes.iter().rposition(|scope| scope.slots.contains_key(&value))?;
-        let mut slot = self.scopes[defining].slots[&value];
+        let scopes = self.scopes.iter().enumerate().rev();
+        let (defining, mut slot) =
+            scopes.filter_map(|(at, scope)| Some((at, *scope.slots.get(&value)?))).next()?;
+        if defining + 1 == self.scopes.len() {
+            return Some(slot);
+        }
         let Slot { name, ty } = self.scopes[defining].plan.slot(slot);
-        let outer = Slot { name: name.clone(), ty: ty.clone() };
+        let (name, ty) = (name.clone(), ty.clone());
         for scope in &mut self.scopes[defining + 1..] {
-            let inner = scope.add_slot(value, Slot { name: outer.name.clone(), ty: outer.ty.clone() });
+            let inner = scope.add_slot(value, Slot { name: name.clone(), ty: ty.clone() });
             scope.plan.captures.push((slot, inner));
             slot = inner;
         }
@@ -674,7 +679,7 @@ impl<'m> Preparation<'m> {
 #[derive(Default)]
 struct SlotTypes {
     /// Types of ports, which take precedence over solved ones.
-    declared: HashMap<ValueId, ValueType>,
+    declared: Map<ValueId, ValueType>,
     has_solved: bool,
 }
 
@@ -694,7 +699,7 @@ fn schedule(
     plan: &Plan,
     mut steps: Vec<PlanStep>,
     initial: impl Iterator<Item = SlotId>,
-    kept: &HashSet<SlotId>,
+    kept: &Set<SlotId>,
 ) -> Schedule {
     compute_lifetimes(&mut steps, kept.iter().chain(&plan.outputs).copied().collect());
     let mut read = kept.clone();
@@ -707,7 +712,7 @@ fn schedule(
 }
 
 /// Marks the last read of every slot that is not in `read_later`.
-fn compute_lifetimes(steps: &mut [PlanStep], mut read_later: HashSet<SlotId>) {
+fn compute_lifetimes(steps: &mut [PlanStep], mut read_later: Set<SlotId>) {
     for step in steps.iter_mut().rev() {
         let mut dead = SmallVec::new();
         // Captures of a nested graph are alive until the step is done.

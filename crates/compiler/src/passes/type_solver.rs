@@ -1,7 +1,7 @@
 //! `type_solver`: solves the types of all values, or reports all type errors.
 //!
 //! A program without errors is solved once. If it has errors and casts are allowed, every *declared edge* is
-//! cut: an edge to a port of a known type (of a slot whose component stores a concrete type, or of an
+//! cut, at once if declarations contradict each other, and otherwise after a solve that fails: an edge to a port of a known type (of a slot whose component stores a concrete type, or of an
 //! imported function), and the edge from a node to a value of a declared type. The ends of a cut edge are
 //! solved independently; if both are concrete and differ, a cast is planned. All other edges are restored,
 //! and the program with the planned casts is solved again.
@@ -22,6 +22,7 @@ use typeloom_solver::model::Mode;
 use typeloom_solver::value_type::ValueType;
 use typeloom_types::lattice::lookup_by_id;
 use typeloom_types::op::AtomicOpDecl;
+use typeloom_types::tree::TypeNode;
 
 use super::insert_cast_ops;
 use crate::error::BuildError;
@@ -35,17 +36,23 @@ use crate::unit::{Coercion, Unit};
 /// Solves the types of a program.
 pub(crate) fn run(expanded: Expanded) -> Result<Solved, BuildError> {
     let Expanded { unit } = expanded;
-    let solution = solve(&unit.program, &unit.facts, &unit.bindings, unit.mode)?;
-    if solution.is_ok() {
-        return Ok(solved(unit, solution, Vec::new(), Vec::new()));
-    }
-    if unit.coercion == Coercion::Never {
-        return Err(failed(&unit, solution.diagnostics));
-    }
-    let casts = plan(&unit)?;
-    if casts.is_empty() {
-        return Err(failed(&unit, solution.diagnostics));
-    }
+    let casts = match unit.coercion {
+        Coercion::Lossless | Coercion::AsDeclared if contradicts(&unit)? => plan(&unit)?,
+        Coercion::Never | Coercion::Lossless | Coercion::AsDeclared => Vec::new(),
+    };
+    let casts = if casts.is_empty() {
+        let solution = solve(&unit.program, &unit.facts, &unit.bindings, unit.mode)?;
+        if solution.is_ok() {
+            return Ok(solved(unit, solution, Vec::new(), Vec::new()));
+        }
+        let casts = if unit.coercion == Coercion::Never { Vec::new() } else { plan(&unit)? };
+        if casts.is_empty() {
+            return Err(failed(&unit, solution.diagnostics));
+        }
+        casts
+    } else {
+        casts
+    };
     let reports = casts.iter().map(|cast| cast.report(&unit.program));
     let lossy: Vec<CastReport> = reports.filter(|cast| !cast.lossless).collect();
     if unit.coercion == Coercion::Lossless && !lossy.is_empty() {
@@ -89,6 +96,45 @@ impl Extensions {
     }
 }
 
+/// The operators of a program, to find its declared edges.
+struct DeclaredPorts {
+    /// The imported version of ONNX's operators.
+    version: i64,
+    extensions: Extensions,
+}
+
+/// The inputs of a node that have a known type.
+#[derive(Default)]
+struct KnownInputs<'p> {
+    at: Vec<usize>,
+    /// The id of the type, if one declaration determines it.
+    id: Option<&'p str>,
+}
+
+/// Whether a value that is declared as a tensor of one element type is read at a port of another. The solver
+/// would report it, so casts are planned without a solve that is known to fail.
+fn contradicts(unit: &Unit) -> Result<bool, BuildError> {
+    let program = &unit.program;
+    let ports = DeclaredPorts::of(unit)?;
+    let mut declared: HashMap<ValueId, &'static str> = HashMap::new();
+    for port in program.graphs_in(program.main()).into_iter().flat_map(|graph| program[graph].ports()) {
+        let leaf = port.declared.as_ref().and_then(|ty| ty.value_type().leaf());
+        declared.extend(leaf.map(|leaf| (port.value, leaf.id)));
+    }
+    Ok(program.nodes_in(program.main()).any(|id| {
+        let node = &program[id];
+        if !node.inputs.iter().flatten().any(|value| declared.contains_key(value)) {
+            return false;
+        }
+        let KnownInputs { at, id } = ports.of_node(node, unit.facts.placements.get(id));
+        let Some(required) = id.filter(|id| lookup_by_id(id).is_some_and(TypeNode::is_concrete)) else {
+            return false;
+        };
+        let values = at.into_iter().filter_map(|at| node.inputs.get(at).copied().flatten());
+        values.filter_map(|value| declared.get(&value)).any(|declared| *declared != required)
+    }))
+}
+
 /// A cut edge.
 struct Cut {
     site: CastSite,
@@ -100,14 +146,11 @@ struct Cut {
 /// Plans the casts on declared edges.
 fn plan(unit: &Unit) -> Result<Vec<PlannedCast>, BuildError> {
     let (mut program, mut facts) = (unit.program.clone(), unit.facts.clone());
-    let version = program.imported(&Domain::Onnx).unwrap_or(i64::MAX);
-    let registry = Registry::of(&unit.bindings)?;
-    let versions = program.imports().iter().map(|it| (Domain::of(it.domain()), it.version())).collect();
-    let extensions = Extensions { registry, versions };
+    let ports = DeclaredPorts::of(unit)?;
     let mut names = program.names();
     let mut cuts = Vec::new();
     for graph in program.graphs_in(program.main()) {
-        cut(unit, (&mut program, &mut facts), graph, version, &extensions, &mut names, &mut cuts);
+        cut(unit, (&mut program, &mut facts), graph, &ports, &mut names, &mut cuts);
     }
     if cuts.is_empty() {
         return Ok(Vec::new());
@@ -131,8 +174,7 @@ fn cut(
     unit: &Unit,
     (program, facts): (&mut Program, &mut Facts),
     graph: GraphId,
-    version: i64,
-    extensions: &Extensions,
+    ports: &DeclaredPorts,
     names: &mut Names,
     cuts: &mut Vec<Cut>,
 ) {
@@ -160,9 +202,10 @@ fn cut(
             edge
         };
         let made = &unit.program[node];
-        for (port, reason) in declared_ports(made, unit.facts.placements.get(node), version, extensions) {
-            if let Some(value) = made.inputs.get(port).copied().flatten() {
-                nodes.push(cut(CastEnd::Input, port, value, reason));
+        let placement = unit.facts.placements.get(node);
+        for at in ports.of_node(made, placement).at {
+            if let Some(value) = made.inputs.get(at).copied().flatten() {
+                nodes.push(cut(CastEnd::Input, at, value, reason(made, placement)));
             }
         }
         nodes.push(node);
@@ -176,43 +219,52 @@ fn cut(
     program[graph].nodes = nodes;
 }
 
-/// Returns the inputs of a node that have a known type, with the source of the type.
-fn declared_ports(
-    node: &Node,
-    placement: Option<&Placement>,
-    version: i64,
-    extensions: &Extensions,
-) -> Vec<(usize, String)> {
-    if node.domain == Domain::Import {
-        return (0..node.inputs.len())
-            .map(|at| (at, "the imported function declares it".to_owned()))
-            .collect();
+impl DeclaredPorts {
+    fn of(unit: &Unit) -> Result<Self, BuildError> {
+        let program = &unit.program;
+        let registry = Registry::of(&unit.bindings)?;
+        let versions = program.imports().iter().map(|it| (Domain::of(it.domain()), it.version())).collect();
+        let version = program.imported(&Domain::Onnx).unwrap_or(i64::MAX);
+        Ok(Self { version, extensions: Extensions { registry, versions } })
     }
-    let Some(placement) = placement else { return Vec::new() };
-    let Placement { slot, role, .. } = placement;
-    let reason = |assoc: &str, id: &str| format!("<{slot} as {role}>::{assoc} is {id}");
-    if let Some(opset) = operators::opset(node.domain.name()) {
-        let Some(op) = opset.op(&node.op) else { return Vec::new() };
-        let of_storage = op.type_relations.iter().any(|relation| relation.name() == SLOT_STORAGE);
-        if !of_storage {
-            return Vec::new();
+
+    fn of_node<'p>(&self, node: &Node, placement: Option<&'p Placement>) -> KnownInputs<'p> {
+        let all = 0..node.inputs.len();
+        if node.domain == Domain::Import {
+            return KnownInputs { at: all.collect(), id: None };
         }
-        // Ports of stored tensors are declared as `any`.
-        let open = op.inputs.iter().enumerate().filter(|(_, port)| port.bound.id == "any");
-        let reasons =
-            role.storages().iter().filter_map(|assoc| Some(reason(assoc, placement.storage(assoc)?)));
-        let reasons = reasons.collect::<Vec<_>>().join(", ");
-        return open.map(|(at, _)| (at, reasons.clone())).collect();
+        let Some(placement) = placement else { return KnownInputs::default() };
+        if let Some(opset) = operators::opset(node.domain.name()) {
+            let op = opset.op(&node.op);
+            let of_storage = op.filter(|op| op.type_relations.iter().any(|it| it.name() == SLOT_STORAGE));
+            // Ports of stored tensors are declared as `any`.
+            let inputs = of_storage.into_iter().flat_map(|op| op.inputs.iter().enumerate());
+            let at = inputs.filter(|(_, port)| port.bound.id == "any").map(|(at, _)| at).collect();
+            return KnownInputs { at, id: None };
+        }
+        let Some(id) = placement.storage("Tensor") else { return KnownInputs::default() };
+        if let (Some(op), Some(stored)) = (self.extensions.find(node), lookup_by_id(id)) {
+            let is_data =
+                |at: &usize| op.input(*at).is_some_and(|port| is_extension_data(port.bound, stored));
+            return KnownInputs { at: all.filter(is_data).collect(), id: Some(id) };
+        }
+        let Lookup::Found(operator) = Standard.lookup(node.domain.name(), &node.op, self.version) else {
+            return KnownInputs::default();
+        };
+        let Some(is_data) = data_ports(operator.schema) else { return KnownInputs::default() };
+        let at = all.filter(|at| is_data(operator.schema.input(*at))).collect();
+        KnownInputs { at, id: Some(id) }
     }
-    let Some(id) = placement.storage("Tensor") else { return Vec::new() };
-    if let (Some(op), Some(stored)) = (extensions.find(node), lookup_by_id(id)) {
-        let is_data = |at: &usize| op.input(*at).is_some_and(|port| is_extension_data(port.bound, stored));
-        return (0..node.inputs.len()).filter(is_data).map(|at| (at, reason("Tensor", id))).collect();
-    }
-    let Lookup::Found(operator) = Standard.lookup(node.domain.name(), &node.op, version) else {
-        return Vec::new();
+}
+
+/// The source of the type of a node's known inputs.
+fn reason(node: &Node, placement: Option<&Placement>) -> String {
+    let Some(Placement { slot, role, storages, .. }) = placement.filter(|_| node.domain != Domain::Import)
+    else {
+        return "the imported function declares it".to_owned();
     };
-    let Some(is_data) = data_ports(operator.schema) else { return Vec::new() };
-    let data = (0..node.inputs.len()).filter(|at| is_data(operator.schema.input(*at)));
-    data.map(|at| (at, reason("Tensor", id))).collect()
+    let is_of_contract = operators::opset(node.domain.name()).is_some();
+    let named = storages.iter().filter(|(assoc, _)| is_of_contract || *assoc == "Tensor");
+    let reasons = named.map(|(assoc, id)| format!("<{slot} as {role}>::{assoc} is {id}"));
+    reasons.collect::<Vec<_>>().join(", ")
 }

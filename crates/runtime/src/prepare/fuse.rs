@@ -13,7 +13,6 @@
 //! **Invariant:** the optimized schedule uses the slots of its plan; none of its steps reads a slot that it
 //! does not fill.
 
-use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -21,6 +20,7 @@ use smallvec::SmallVec;
 use typeloom_cpu::attributes::Attribute;
 use typeloom_cpu::call::Call;
 use typeloom_cpu::fast::fused::{Absorbed, Dequantised, Fused, Node, Operand};
+use typeloom_module::Map;
 use typeloom_solver::value_type::{Dim, ValueType};
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::datum::Datum;
@@ -36,13 +36,13 @@ const MAX_FOLDED_TOTAL: usize = 1 << 30;
 
 /// Values that are known before the run.
 struct Known<'p> {
-    stored: HashMap<SlotId, &'p Constant>,
+    stored: Map<SlotId, &'p Constant>,
     /// Folded values that a remaining step reads. Weights that a fused kernel contains are dropped.
-    folded: HashMap<SlotId, Datum>,
+    folded: Map<SlotId, Datum>,
     /// Dequantised constants, which are computed when they are read.
-    deferred: HashMap<SlotId, &'p PlanStep>,
+    deferred: Map<SlotId, &'p PlanStep>,
     /// Number of reads of each slot by the remaining steps.
-    reads: HashMap<SlotId, usize>,
+    reads: Map<SlotId, usize>,
     bytes: usize,
 }
 
@@ -51,9 +51,9 @@ impl<'p> Known<'p> {
         let stored = plan.constants.iter().map(|(slot, constant)| (*slot, constant)).collect();
         let mut known = Self {
             stored,
-            folded: HashMap::new(),
-            deferred: HashMap::new(),
-            reads: HashMap::new(),
+            folded: Map::default(),
+            deferred: Map::default(),
+            reads: Map::default(),
             bytes: 0,
         };
         known.count_reads(
@@ -175,7 +175,7 @@ pub(super) fn optimize(plan: &mut Plan) -> (Vec<(SlotId, Datum)>, Vec<PlanStep>)
     let mut constants: Vec<(SlotId, Datum)> =
         needed.into_iter().filter_map(|slot| Some((slot, known.value(slot)?))).collect();
     let folded: Vec<SlotId> = known.folded.into_keys().collect();
-    let ready: HashMap<SlotId, &Datum> = constants.iter().map(|(slot, value)| (*slot, value)).collect();
+    let ready: Map<SlotId, &Datum> = constants.iter().map(|(slot, value)| (*slot, value)).collect();
     for (slot, constant) in &mut plan.constants {
         if let Some(value) = ready.get(slot) {
             *constant = Constant::Ready((*value).clone());
@@ -312,7 +312,7 @@ fn join(plan: &Plan, known: &mut Known<'_>, steps: &mut [Option<PlanStep>]) {
         let step = step.as_ref().filter(|step| fused(step).is_some())?;
         if let [Some(slot)] = step.outputs[..] { Some((slot, at)) } else { None }
     };
-    let producers: HashMap<SlotId, usize> = steps.iter().enumerate().filter_map(producer).collect();
+    let producers: Map<SlotId, usize> = steps.iter().enumerate().filter_map(producer).collect();
     if producers.is_empty() {
         return;
     }
@@ -351,7 +351,7 @@ fn fused(step: &PlanStep) -> Option<&Fused> {
 }
 
 /// Positions of the `DequantizeLinear` steps, by the slot of their result.
-fn dequantisations(steps: &[Option<PlanStep>]) -> HashMap<SlotId, usize> {
+fn dequantisations(steps: &[Option<PlanStep>]) -> Map<SlotId, usize> {
     let all = steps.iter().enumerate().filter_map(|(at, step)| {
         let step = step.as_ref()?;
         let is_one = kernel(step)?.operator.name() == "DequantizeLinear";
@@ -373,8 +373,8 @@ enum Reader {
     Many,
 }
 
-fn readers(plan: &Plan, steps: &[Option<PlanStep>]) -> HashMap<SlotId, Reader> {
-    let mut readers = HashMap::new();
+fn readers(plan: &Plan, steps: &[Option<PlanStep>]) -> Map<SlotId, Reader> {
+    let mut readers = Map::default();
     let mut read = |slot: SlotId, by: Reader| {
         readers.entry(slot).and_modify(|known| *known = Reader::Many).or_insert(by);
     };
@@ -394,7 +394,7 @@ fn readers(plan: &Plan, steps: &[Option<PlanStep>]) -> HashMap<SlotId, Reader> {
 }
 
 /// The position of the step that contains the only read of the only result of `step`.
-fn only_reader(step: &PlanStep, readers: &HashMap<SlotId, Reader>) -> Option<usize> {
+fn only_reader(step: &PlanStep, readers: &Map<SlotId, Reader>) -> Option<usize> {
     let [Some(result)] = step.outputs[..] else { return None };
     match readers.get(&result) {
         Some(Reader::One(reader)) => Some(*reader),
