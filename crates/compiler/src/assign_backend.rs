@@ -55,7 +55,9 @@ pub(crate) fn to_backend(
             facts.place(id, placement.clone());
             continue;
         }
-        let Lookup::Found(operator) = Standard.lookup("", &node.op, version) else { continue };
+        let Lookup::Found(operator) = Standard.lookup(node.domain.name(), &node.op, version) else {
+            continue;
+        };
         let Some(is_data) = data_ports(operator.schema) else { continue };
         let inputs = node.inputs.iter().enumerate().filter(|(at, _)| is_data(operator.schema.input(*at)));
         let outputs = node.outputs.iter().enumerate().filter(|(at, _)| is_data(operator.schema.output(*at)));

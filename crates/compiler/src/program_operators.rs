@@ -69,7 +69,7 @@ impl Operators {
             {
                 continue;
             }
-            if let Lookup::Found(operator) = Standard.lookup("", &node.op, version) {
+            if let Lookup::Found(operator) = Standard.lookup(node.domain.name(), &node.op, version) {
                 prepared.insert(node.op.clone(), prepare(operator, custom));
             }
         }

@@ -1,12 +1,4 @@
-//! Names of attributes and methods, and those of the domains and metadata keys of [`typeloom_program`].
-
-pub use typeloom_program::domain::{
-    COMPOSITE as COMPOSITE_DOMAIN, IMPORT as IMPORT_DOMAIN, MODULE as MODULE_DOMAIN, PEERS as PEERS_DOMAIN,
-    TYPES as TYPES_DOMAIN, WIRE as WIRE_DOMAIN,
-};
-pub use typeloom_program::keys::{
-    DISPATCH, NET_OUT, PEER_CLASS, REQUIRED_TRAIT, SLOT_ID, SOURCE_LOCATION, binding as binding_key,
-};
+//! Names of attributes and methods.
 
 /// Attribute: the parameter types of an imported function.
 pub const PARAMS: &str = "params";

@@ -7,6 +7,7 @@
 
 use typeloom_contracts::protocol::Protocols;
 use typeloom_contracts::role::Role;
+use typeloom_program::{domain, keys};
 use typeloom_types::op::AtomicOpKind::{Pure, Stateful, Wire};
 use typeloom_types::op::{AtomicOpDecl, AtomicOpsetDecl, PortDecl};
 use typeloom_types::relation::custom::CustomRelationCtx;
@@ -63,11 +64,11 @@ fn stores<const IS_INPUT: bool, const PORT: usize, const ASSOC: usize>(
 ) -> RelationResult {
     let port = if IS_INPUT { PortRef::Input(PORT) } else { PortRef::Output(PORT) };
     let assoc = ASSOCS[ASSOC];
-    let Some(slot) = cx.metadata(names::SLOT_ID).map(str::to_owned) else {
+    let Some(slot) = cx.metadata(keys::SLOT_ID).map(str::to_owned) else {
         return RelationResult::Satisfied;
     };
-    let role = cx.metadata(names::REQUIRED_TRAIT).unwrap_or_default().to_owned();
-    if let Some(id) = cx.metadata(&names::binding_key(assoc)).map(str::to_owned) {
+    let role = cx.metadata(keys::REQUIRED_TRAIT).unwrap_or_default().to_owned();
+    if let Some(id) = cx.metadata(&keys::binding(assoc)).map(str::to_owned) {
         if let Err(failure) = cx.refine(port, id.as_str()) {
             let message = demand(&slot, &role, assoc, &id);
             return RelationResult::Failed(RelationError { message, expected: id, ..failure });
@@ -256,25 +257,25 @@ opsets! {
         "Sample" [WHEN] -> [PEERS] [];
         "CurrentView" [WHEN] -> [PEERS] [];
     }
-    WIRE names::WIRE_DOMAIN, Wire {
+    WIRE domain::WIRE, Wire {
         "Send" [any("value"), any("peers")] -> [any("data"), HANDLE] [PASSED_ON, TO_PEERS];
         "Recv" [PortDecl::optional("data", &TYPE_ANY)] -> [any("payload"), SENDER] [PASSED_ON];
     }
-    TYPES names::TYPES_DOMAIN, Pure {
+    TYPES domain::TYPES, Pure {
         "Cast" [any("value")] -> [any("cast")] [CAST_SIDES, SAME_SHAPE];
         "Identity" [any("value")] -> [any("same")] [PASSED_ON];
         // A possible cast: the element types of its ends are independent.
         "Edge" [any("from")] -> [any("to")] [SAME_SHAPE];
     }
-    COMPOSITE names::COMPOSITE_DOMAIN, Pure {
+    COMPOSITE domain::COMPOSITE, Pure {
         "Bundle" [several("children")] -> [BUNDLE] [BUNDLES];
         "Unbundle" [BUNDLE] -> [several("children")] [UNBUNDLES];
     }
-    IMPORT names::IMPORT_DOMAIN, Stateful {
+    IMPORT domain::IMPORT, Stateful {
         "Call" [several("arguments")] -> [several("results")] [SIGNATURE];
     }
     // Structural operators on lists of peers, between an input and a send.
-    PEER_LISTS names::PEERS_DOMAIN, Pure {
+    PEER_LISTS domain::PEERS, Pure {
         "Identity" [PEERS] -> [PEERS] [PASSED_ON];
         "Slice" [PEERS, several("positions")] -> [PEERS] [PASSED_ON];
         "Gather" [PEERS, several("positions")] -> [PEERS] [PASSED_ON];

@@ -26,14 +26,14 @@ use typeloom_contracts::protocol::Protocols;
 use typeloom_onnx::domain::canonical;
 use typeloom_onnx::messages::opset_import;
 use typeloom_ops::described::{Described, Operators};
-use typeloom_program::domain::Domain;
+use typeloom_program::domain::{self, Domain};
 use typeloom_program::program::{Node, NodeId, Program, imported};
 use typeloom_solver::catalogue::{Catalogue, Lookup};
 use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, OpDeclError};
 use typeloom_types::relation::TypeRelation;
 
 use crate::bindings::Bindings;
-use crate::names::{self, snake_case};
+use crate::names::snake_case;
 use crate::operators::OPSETS;
 
 /// The operators that a program can use.
@@ -73,8 +73,8 @@ pub enum RegistryError {
 
 /// Whether the operators of a domain are those of this crate.
 #[must_use]
-pub fn is_own(domain: &str) -> bool {
-    domain == names::MODULE_DOMAIN || OPSETS.iter().any(|opset| opset.domain == domain)
+pub fn is_own(name: &str) -> bool {
+    name == domain::MODULE || OPSETS.iter().any(|opset| opset.domain == name)
 }
 
 impl Registry {
@@ -295,7 +295,7 @@ mod tests {
         static SAME_METHOD: AtomicOpsetDecl =
             set("org.method", 1, &[op("ReLU6", AtomicOpKind::Pure), op("re_lu6", AtomicOpKind::Pure)]);
         static OF_ONNX: AtomicOpsetDecl = set("", 1, &[op("Own", AtomicOpKind::Pure)]);
-        static OF_WIRE: AtomicOpsetDecl = set(names::WIRE_DOMAIN, 1, &[op("Own", AtomicOpKind::Pure)]);
+        static OF_WIRE: AtomicOpsetDecl = set(domain::WIRE, 1, &[op("Own", AtomicOpKind::Pure)]);
         static PORTS: AtomicOpsetDecl = set(
             "org.ports",
             1,

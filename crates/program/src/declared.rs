@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use typeloom_onnx::messages::{TypeProto, type_proto};
+use typeloom_onnx::messages::{AttributeProto, IntoAttribute, TypeProto, type_proto};
 use typeloom_solver::value_type::ValueType;
 
 /// A declared type.
@@ -40,6 +40,30 @@ impl DeclaredType {
     pub fn has_element(&self) -> bool {
         self.0.denotation.as_deref().is_some_and(|denotation| !denotation.is_empty())
             || matches!(&self.0.value, Some(type_proto::Value::TensorType(tensor)) if tensor.elem_type() != 0)
+    }
+
+    /// Whether the denotation and the element type are those of another type, as far as both have them.
+    #[must_use]
+    pub fn agrees(&self, other: &Self) -> bool {
+        let denotation = |ty: &TypeProto| Some(ty.denotation.clone()).filter(|text| !text.is_empty());
+        let elem = |ty: &TypeProto| match &ty.value {
+            Some(type_proto::Value::TensorType(tensor)) => tensor.elem_type.filter(|elem| *elem != 0),
+            _ => None,
+        };
+        let denotes = denotation(&self.0).zip(denotation(&other.0)).is_none_or(|(own, other)| own == other);
+        denotes && elem(&self.0).zip(elem(&other.0)).is_none_or(|(own, other)| own == other)
+    }
+
+    /// The name of the type in the type tree; empty if it is not declared.
+    #[must_use]
+    pub fn denotation(&self) -> &str {
+        self.0.denotation()
+    }
+
+    /// An attribute that holds types.
+    #[must_use]
+    pub fn attribute(name: &str, types: impl IntoIterator<Item = Self>) -> AttributeProto {
+        types.into_iter().map(|ty| ty.0).collect::<Vec<_>>().into_attribute(name)
     }
 
     /// The declaration as a message.

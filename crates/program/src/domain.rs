@@ -22,6 +22,11 @@ pub const MODULE: &str = "ai.bytesandbrains.module";
 /// The parts of a program that runs on several classes of peers.
 pub const PARTITION: &str = "ai.bytesandbrains.partition";
 
+/// ONNX's operators of classical machine learning.
+pub const ML: &str = "ai.onnx.ml";
+/// ONNX's operators that can still change.
+pub const PREVIEW: &str = "ai.onnx.preview";
+
 /// The domain of an operator or function.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Domain {
@@ -44,11 +49,19 @@ pub enum Domain {
     Module,
     /// See [`PARTITION`].
     Partition,
+    /// See [`ML`].
+    Ml,
+    /// See [`PREVIEW`].
+    Preview,
     /// Any other domain.
     Other(SharedText),
 }
 
 impl Domain {
+    /// The domains of operators that only modules have, other than those of contracts.
+    pub const OF_MODULES: [Self; 6] =
+        [Self::Types, Self::Wire, Self::Composite, Self::Import, Self::Peers, Self::Module];
+
     /// The domain with a name.
     #[must_use]
     pub fn of(name: &str) -> Self {
@@ -61,6 +74,8 @@ impl Domain {
             PEERS => Self::Peers,
             MODULE => Self::Module,
             PARTITION => Self::Partition,
+            ML => Self::Ml,
+            PREVIEW => Self::Preview,
             _ => match Role::ALL.iter().find(|role| role.domain() == name) {
                 Some(role) => Self::Contract(*role),
                 None => Self::Other(name.into()),
@@ -81,6 +96,8 @@ impl Domain {
             Self::Peers => PEERS,
             Self::Module => MODULE,
             Self::Partition => PARTITION,
+            Self::Ml => ML,
+            Self::Preview => PREVIEW,
             Self::Other(name) => name,
         }
     }
@@ -98,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_domain_is_found_by_its_name() {
-        for name in ["", TYPES, WIRE, COMPOSITE, IMPORT, PEERS, MODULE, PARTITION, "ai.onnx.ml"] {
+        for name in ["", TYPES, WIRE, COMPOSITE, IMPORT, PEERS, MODULE, PARTITION, ML, PREVIEW, "other"] {
             assert_eq!(Domain::of(name).name(), name);
         }
         for role in Role::ALL.iter().filter(|role| !role.domain().is_empty()) {

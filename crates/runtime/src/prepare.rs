@@ -83,7 +83,7 @@ pub(crate) const MAX_DEPTH: usize = 64;
 const MIN_LAZY: usize = 1 << 12;
 
 /// Versions of the imported operator sets, by domain.
-pub(crate) type Imports = HashMap<String, i64>;
+pub(crate) type Imports = Map<Domain, i64>;
 
 /// Values on the wire of a program.
 pub(crate) type WireValues = HashMap<ValueId, WireValue>;
@@ -262,12 +262,12 @@ impl<'m> Preparation<'m> {
         tensor: &TensorProto,
         types: &SlotTypes,
     ) -> Result<PlanStep, PrepareError> {
-        let (domain, op) = ("", "Constant");
+        let (domain, op) = (Domain::Onnx, "Constant");
         let label = format!("`{op}`, which makes `{}`", self.program[value].name);
-        let info = NodeInfo { label, on_slot: None, domain: domain.to_owned(), op: op.to_owned() };
-        let operator = ops::find(domain, op).expect("the embedded backend has constants");
+        let info = NodeInfo { label, on_slot: None, domain: domain.name().to_owned(), op: op.to_owned() };
+        let operator = ops::find(domain.name(), op).expect("the embedded backend has constants");
         let attributes = self.decode(&[tensor.into_attribute("value")])?;
-        let version = self.imports.get(domain).copied().unwrap_or(1);
+        let version = self.imports.get(&domain).copied().unwrap_or(1);
         let action = Action::Kernel(Arc::new(Kernel { operator, version, attributes }));
         let slot = self.slot(value, types);
         let outputs = self.scopes.last_mut().map(|scope| Some(scope.add_slot(value, slot)));
@@ -514,7 +514,7 @@ impl<'m> Preparation<'m> {
         if let Some(plan) = self.call(node, &attributes, info, depth)? {
             return Ok(Action::Function(plan));
         }
-        let version = imports.get(&info.domain).copied().unwrap_or(1);
+        let version = imports.get(&node.domain).copied().unwrap_or(1);
         let mut body = |name: &'static str| {
             let missing = || PrepareError::MissingGraph { node: info.label.clone(), attribute: name };
             self.nested(&attributes, name, imports, depth)?.ok_or_else(missing)
@@ -529,13 +529,11 @@ impl<'m> Preparation<'m> {
                 let body = body("body")?;
                 Action::Scan { body, attributes: Arc::new(self.decode(&attributes.list)?), version }
             }
-            (Domain::Other(preview), "FlexAttention") if *preview == "ai.onnx.preview" => {
-                Action::FlexAttention {
-                    scores: self.nested(&attributes, "score_mod", imports, depth)?,
-                    probabilities: self.nested(&attributes, "prob_mod", imports, depth)?,
-                    attributes: Arc::new(self.decode(&attributes.list)?),
-                }
-            }
+            (Domain::Preview, "FlexAttention") => Action::FlexAttention {
+                scores: self.nested(&attributes, "score_mod", imports, depth)?,
+                probabilities: self.nested(&attributes, "prob_mod", imports, depth)?,
+                attributes: Arc::new(self.decode(&attributes.list)?),
+            },
             (domain, op) => match ops::find(domain.name(), op) {
                 Some(operator) => Action::Kernel(self.kernel(operator, version, &attributes)?),
                 None if self.linked.is_some() => {

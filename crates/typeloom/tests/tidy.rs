@@ -102,6 +102,46 @@ fn one_module_knows_both_names_of_the_domain_of_onnx() {
     none("uses of the long name outside of `typeloom_onnx::domain`", &found);
 }
 
+/// The crates that work on programs.
+const OF_PROGRAMS: &[&str] = &["crates/module/", "crates/compiler/", "crates/runtime/"];
+
+/// The files of these crates that use keys of metadata or messages of types, with the reasons.
+const AT_THE_ENDS: &[(&str, &str)] = &[
+    ("crates/module/src/operators.rs", "its relations read metadata from the bytes that the solver gets"),
+    (
+        "crates/compiler/src/program_operators.rs",
+        "its rules read metadata from the bytes that the solver gets",
+    ),
+    ("crates/module/src/graph.rs", "authors declare types as messages"),
+    ("crates/module/src/graph/operators", "attributes of ONNX's operators are types"),
+    ("crates/runtime/src/engine/", "engines get models and tensors as messages"),
+];
+
+#[test]
+fn programs_are_messages_at_the_ends_only() {
+    let (mut found, mut unused) = (Vec::new(), Vec::from(AT_THE_ENDS));
+    for path in rust_files() {
+        let name = shown(&path);
+        if !OF_PROGRAMS.iter().any(|folder| name.starts_with(folder)) || !name.contains("/src/") {
+            continue;
+        }
+        let text = read(&path);
+        let code = text.split_once("#[cfg(test)]\nmod tests {").map_or(text.as_str(), |(code, _)| code);
+        for (at, line) in code.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
+            let is_domain = ["\"ai.bytesandbrains.", "\"ai.onnx"].iter().any(|domain| line.contains(domain));
+            let is_at_an_end = ["keys::", "TypeProto"].iter().any(|word| line.contains(word));
+            let exception = AT_THE_ENDS.iter().find(|(file, _)| name.starts_with(file));
+            if is_at_an_end && let Some((file, _)) = exception {
+                unused.retain(|(known, _)| known != file);
+            } else if is_domain || is_at_an_end {
+                found.push(format!("{name}:{}", at + 1));
+            }
+        }
+    }
+    found.extend(unused.iter().map(|(file, _)| format!("{file}: remove the exception")));
+    none("keys of metadata, messages of types and names of domains", &found);
+}
+
 /// The manifests of the main workspace.
 fn manifests() -> impl Iterator<Item = PathBuf> {
     let manifests = ["crates", "fuzz/targets"].into_iter().flat_map(|folder| files(folder, "toml"));

@@ -21,7 +21,7 @@ use typeloom_module::bindings::Bindings;
 use typeloom_module::dispatch::{check_attributes, operator_of};
 use typeloom_module::operators;
 use typeloom_module::registry::Registry;
-use typeloom_onnx::messages::{FunctionProto, TypeProto, type_proto};
+use typeloom_onnx::messages::FunctionProto;
 use typeloom_program::declared::DeclaredType;
 use typeloom_program::domain::Domain;
 use typeloom_program::facts::{Facts, Placement, Types};
@@ -141,7 +141,7 @@ pub(super) fn check_types(program: &Program, types: &Types) -> Result<(), LoadEr
         let Some(stamped) = &port.declared else { continue };
         let solved = types.get(port.value).filter(|ty| ty.is_concrete());
         let Some(solved) = solved.map(DeclaredType::from) else { continue };
-        if !agrees(stamped.message(), solved.message()) {
+        if !stamped.agrees(&solved) {
             let message = format!("its stamp is {}, and its type is {}", shown(stamped), shown(&solved));
             return Err(other(format!("value `{}`", program[port.value].name), message));
         }
@@ -149,21 +149,8 @@ pub(super) fn check_types(program: &Program, types: &Types) -> Result<(), LoadEr
     Ok(())
 }
 
-/// Whether the denotation and the element type of a stamp are those of a solved type, as far as the stamp has
-/// them.
-fn agrees(stamped: &TypeProto, solved: &TypeProto) -> bool {
-    let denotation = |ty: &TypeProto| Some(ty.denotation.clone()).filter(|text| !text.is_empty());
-    let elem = |ty: &TypeProto| match &ty.value {
-        Some(type_proto::Value::TensorType(tensor)) => tensor.elem_type.filter(|elem| *elem != 0),
-        _ => None,
-    };
-    let denotes =
-        denotation(stamped).zip(denotation(solved)).is_none_or(|(stamped, solved)| stamped == solved);
-    denotes && elem(stamped).zip(elem(solved)).is_none_or(|(stamped, solved)| stamped == solved)
-}
-
 fn shown(ty: &DeclaredType) -> String {
-    format!("{ty} ({})", ty.message().denotation)
+    format!("{ty} ({})", ty.denotation())
 }
 
 /// Compares the peer classes and the parts of a program with sends with those of its main graph; returns the

@@ -12,8 +12,8 @@ use typeloom_program::read::add_function;
 use typeloom_program::write::write;
 
 use super::recorder::SlotUse;
+use crate::Set;
 use crate::location::SourceLocation;
-use crate::{Set, names};
 
 /// IR version of recorded models: the first with metadata on nodes.
 const IR_VERSION: i64 = 10;
@@ -65,22 +65,13 @@ impl Recorded {
 /// Imports of every domain that a recording can use.
 pub(crate) fn imports() -> Vec<OperatorSetIdProto> {
     let newest = |domain: &str| Table::get().domain(domain).map_or(1, |domain| i64::from(domain.newest));
-    let own = [
-        names::TYPES_DOMAIN,
-        names::WIRE_DOMAIN,
-        names::COMPOSITE_DOMAIN,
-        names::IMPORT_DOMAIN,
-        names::PEERS_DOMAIN,
-        names::MODULE_DOMAIN,
-    ];
     let roles = Role::ALL.iter().map(|role| role.domain());
-    std::iter::once(opset_import("", newest("")))
-        .chain(std::iter::once(opset_import("ai.onnx.ml", newest("ai.onnx.ml"))))
-        .chain(
-            own.into_iter()
-                .chain(roles.filter(|domain| !domain.is_empty()))
-                .map(|domain| opset_import(domain, 1)),
-        )
+    let published = [Domain::Onnx, Domain::Ml];
+    let published = published.iter().map(|domain| opset_import(domain.name(), newest(domain.name())));
+    let own = Domain::OF_MODULES;
+    let own = own.iter().map(Domain::name).chain(roles.filter(|domain| !domain.is_empty()));
+    published
+        .chain(own.map(|domain| opset_import(domain, 1)))
         .chain(Protocols::registered().map(|opset| opset_import(opset.domain, i64::from(opset.version))))
         .collect()
 }

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use typeloom_onnx::messages::TypeProto;
 use typeloom_pool::{Idx, Pool, ReconstructError, TypedModule};
+use typeloom_program::declared::DeclaredType;
 use typeloom_program::domain::Domain;
 use typeloom_solver::universe::{Universe, UniverseError};
 
@@ -35,7 +35,7 @@ struct Signature {
 #[derive(Clone, Debug)]
 struct Formal {
     name: String,
-    ty: TypeProto,
+    ty: DeclaredType,
     optional: bool,
 }
 
@@ -79,7 +79,7 @@ impl Imported {
             let formals = |list: &[Parameter]| {
                 let formal = |parameter: &Parameter| Formal {
                     name: parameter.name.clone(),
-                    ty: interface.value_type(&parameter.ty).to_message(),
+                    ty: DeclaredType::from(&interface.value_type(&parameter.ty)),
                     optional: parameter.optional,
                 };
                 list.iter().map(formal).collect()
@@ -127,12 +127,14 @@ impl Graph {
             self.recorder.borrow_mut().error(kind, location);
             return results.iter().map(|_| self.poison(location)).collect();
         }
-        let types = |formals: &[Formal]| formals.iter().map(|formal| formal.ty.clone()).collect::<Vec<_>>();
+        let types = |name: &str, formals: &[Formal]| {
+            DeclaredType::attribute(name, formals.iter().map(|formal| formal.ty.clone()))
+        };
         let names = |formals: &[Formal]| formals.iter().map(|formal| formal.name.clone()).collect::<Vec<_>>();
         let attributes = vec![
             name.into_attribute("function"),
-            types(&params[..inputs.len()]).into_attribute(PARAMS),
-            types(results).into_attribute(RESULTS),
+            types(PARAMS, &params[..inputs.len()]),
+            types(RESULTS, results),
             names(&params[..inputs.len()]).into_attribute(PARAMS_NAMES),
             names(results).into_attribute(RESULTS_NAMES),
         ];

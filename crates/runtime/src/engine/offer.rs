@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use typeloom_onnx::domain::{canonical, qualified};
+use typeloom_onnx::domain::qualified;
 use typeloom_onnx::messages::tensor_proto::DataLocation;
 use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto};
 use typeloom_types::dtype::Dtype;
@@ -13,6 +13,7 @@ use super::{Engine, Offer};
 use crate::options::ExternalData;
 use crate::prepare::{Imports, imports};
 use typeloom_onnx::nested::graphs;
+use typeloom_program::domain::Domain;
 use typeloom_solver::value_type::{Dim, Element, ValueType};
 
 /// Largest nesting of graphs.
@@ -91,7 +92,7 @@ pub(super) fn offer(
     let functions = model
         .functions
         .iter()
-        .map(|it| (canonical(it.domain()).to_owned(), it.name().to_owned()))
+        .map(|it| (Domain::of(it.domain()), it.name().to_owned()))
         .collect::<HashSet<_>>();
     let read = reads(model);
     let mut walk = Walk { engine, external, functions, read, nodes: Nodes::default(), scopes: Vec::new() };
@@ -135,7 +136,7 @@ fn reads(model: &ModelProto) -> HashSet<String> {
 struct Walk<'w> {
     engine: &'w dyn Engine,
     external: &'w ExternalData<'w>,
-    functions: HashSet<(String, String)>,
+    functions: HashSet<(Domain, String)>,
     read: HashSet<String>,
     nodes: Nodes,
     scopes: Vec<HashMap<String, Known>>,
@@ -183,15 +184,14 @@ impl Walk<'_> {
         let outputs: Vec<Option<Known>> = node.output.iter().map(known).collect();
         let offer = Offer {
             node,
-            version: imports.get(canonical(node.domain())).copied().unwrap_or(1),
+            version: imports.get(&Domain::of(node.domain())).copied().unwrap_or(1),
             read: node.output.iter().map(|name| self.read.contains(name)).collect(),
             constant: inputs.iter().map(|it| it.as_ref().is_some_and(|it| it.is_constant)).collect(),
             inputs: inputs.into_iter().map(|known| known.map(|it| it.ty)).collect(),
             outputs: outputs.into_iter().map(|known| known.map(|it| it.ty)).collect(),
         };
         let description = describe(&offer, at);
-        let is_call =
-            self.functions.contains(&(canonical(node.domain()).to_owned(), node.op_type().to_owned()));
+        let is_call = self.functions.contains(&(Domain::of(node.domain()), node.op_type().to_owned()));
         let objection = if is_call {
             (!self.engine.calls_functions()).then(|| "it does not support model-local functions".to_owned())
         } else {

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use typeloom_onnx::domain::canonical;
 use typeloom_onnx::inline::replace_references;
 use typeloom_onnx::messages::{AttributeProto, NodeProto, OperatorSetIdProto};
 use typeloom_onnx::nested::{each_node_mut, graphs_mut};
 use typeloom_onnx::prost::Message as _;
+use typeloom_program::domain::Domain;
 use typeloom_program::program::{GraphId, Program};
 
 use super::{Given, Imports};
@@ -40,7 +40,7 @@ impl InstanceKey {
 
 /// Versions of the imported operator sets, by domain.
 pub(crate) fn imports(list: &[OperatorSetIdProto]) -> Imports {
-    list.iter().map(|import| (canonical(import.domain()).to_owned(), import.version())).collect()
+    list.iter().map(|import| (Domain::of(import.domain()), import.version())).collect()
 }
 
 /// A node in which references to attributes of the function, also in nested graphs, are replaced.

@@ -58,7 +58,7 @@ pub(super) fn resolve(
         // A list of peers has no axes to add or remove.
         (Domain::Peers, "Identity" | "Squeeze" | "Unsqueeze") => ModuleNode::Identity,
         (Domain::Peers, op @ ("Slice" | "Gather" | "Concat")) => {
-            let operator = ops::find("", op).ok_or_else(unknown)?;
+            let operator = ops::find(Domain::Onnx.name(), op).ok_or_else(unknown)?;
             let attributes = Attributes::decode(attributes)?;
             let all_inputs_are_lists = op == "Concat";
             ModuleNode::PeerList(PeerListOperator { operator, attributes, all_inputs_are_lists })

@@ -15,12 +15,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use typeloom_compiler::artifact::Artifact;
 use typeloom_interface::recorded::INTERFACE;
-use typeloom_module::names;
 use typeloom_onnx::messages::{
     AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, StringStringEntryProto, Text,
     TypeProto, ValueInfoProto, tensor_shape_proto, type_proto,
 };
 use typeloom_onnx::prost::Message as _;
+use typeloom_program::keys;
 use typeloom_runtime::components::Components;
 use typeloom_runtime::executor::Executor;
 use typeloom_runtime::executor::part::Part;
@@ -265,7 +265,7 @@ fn alter(file: &[u8], random: &mut Random) -> (Vec<u8>, String) {
             **bytes = other(random, &before, &known).into();
             format!("attribute {before} to {}", String::from_utf8_lossy(bytes))
         }
-        Site::Entry(entry) if entry.key() == names::SOURCE_LOCATION => "nothing".to_owned(),
+        Site::Entry(entry) if entry.key() == keys::SOURCE_LOCATION => "nothing".to_owned(),
         Site::Entry(entry) if entry.key() == INTERFACE => {
             let mut digits: Vec<char> = entry.value().chars().collect();
             let at = random.below(digits.len());
@@ -342,7 +342,7 @@ struct Found {
 /// The dispatch stamps of a file.
 fn stamps(file: &[u8]) -> Option<Vec<Option<String>>> {
     let graph = ModelProto::decode(file).ok()?.graph?;
-    Some(graph.node.iter().map(|node| metadata(node, names::DISPATCH).map(str::to_owned)).collect())
+    Some(graph.node.iter().map(|node| metadata(node, keys::DISPATCH).map(str::to_owned)).collect())
 }
 
 /// Alters the artifact of a program.

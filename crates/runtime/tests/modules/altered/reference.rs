@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use typeloom_contracts::backend::Backend as _;
 use typeloom_contracts::index::Index as _;
 use typeloom_contracts::model::Model as _;
-use typeloom_module::names;
 use typeloom_onnx::messages::{GraphProto, NodeProto};
+use typeloom_program::{domain, keys};
 use typeloom_runtime::backend::Cpu;
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::datum::{Datum, Scalar};
@@ -50,7 +50,7 @@ pub(super) fn interpret(base: &Base, graph: &GraphProto) -> Option<Vec<(String, 
 
 impl World {
     fn node(&mut self, node: &NodeProto, given: &[Datum]) -> Option<Vec<Datum>> {
-        let stamp = metadata(node, names::DISPATCH).and_then(|stamp| stamp.rsplit_once('.'));
+        let stamp = metadata(node, keys::DISPATCH).and_then(|stamp| stamp.rsplit_once('.'));
         Some(match stamp {
             Some(("compute", method)) => vec![computed(method, node, given)?],
             Some(("extended", _)) => {
@@ -79,26 +79,26 @@ fn string(node: &NodeProto, name: &str) -> Option<String> {
 /// Operators without a slot.
 fn structural(node: &NodeProto, given: &[Datum]) -> Option<Vec<Datum>> {
     Some(match (node.domain(), node.op_type()) {
-        (names::IMPORT_DOMAIN, "Call") => {
+        (domain::IMPORT, "Call") => {
             let sign = if string(node, "function")? == "twice" { 2.0 } else { -1.0 };
             vec![floats(&[2], &slice(given.first()?)?.iter().map(|x| x * sign).collect::<Vec<_>>())]
         }
-        (names::COMPOSITE_DOMAIN, "Bundle") => {
+        (domain::COMPOSITE, "Bundle") => {
             vec![Datum::Composite(strings(node, "keys").into_iter().zip(given.iter().cloned()).collect())]
         }
-        (names::COMPOSITE_DOMAIN, "Unbundle") => {
+        (domain::COMPOSITE, "Unbundle") => {
             let Some(Datum::Composite(children)) = given.first() else { return None };
             let child = |name: &String| children.iter().find(|(own, _)| own == name);
             let keys = strings(node, "keys");
             keys.iter().map(|key| Some(child(key)?.1.clone())).collect::<Option<_>>()?
         }
         // The request has no content that an output shows.
-        (names::WIRE_DOMAIN, "Send") => vec![given.first()?.clone(), Datum::Trigger],
-        (names::WIRE_DOMAIN, "Recv") => {
-            let is_away = metadata(node, names::PEER_CLASS).is_some();
+        (domain::WIRE, "Send") => vec![given.first()?.clone(), Datum::Trigger],
+        (domain::WIRE, "Recv") => {
+            let is_away = metadata(node, keys::PEER_CLASS).is_some();
             vec![given.first()?.clone(), Datum::Peer(peer(if is_away { "home" } else { "a" }))]
         }
-        (names::TYPES_DOMAIN, "Cast") => {
+        (domain::TYPES, "Cast") => {
             let to = string(node, "to")?;
             vec![match (given.first()?, &*to) {
                 (Datum::Scalar(Scalar::I32(x)), "scalar.f32") =>
