@@ -27,10 +27,10 @@ use typeloom_solver::model::Mode;
 use typeloom_solver::value_type::ValueType;
 
 use crate::error::BuildError;
-use crate::passes::export_interface::{interface_of_part, provided, public_module};
+use crate::passes::export_interface::{interface_of_part, provided};
 use crate::report::CompileReport;
 use crate::solve_program::{Solution, solve};
-use crate::stage::{Dispatch, Exported};
+use crate::stage::{Dispatch, Exported, Exports};
 use crate::unit::Unit;
 
 pub mod not_an_artifact;
@@ -45,6 +45,8 @@ pub struct Artifact {
     pub facts: Facts,
     /// The types of the public functions, of the parts and of the slots.
     pub interface: TypedModule,
+    /// The types that `interface` describes.
+    exports: Exports,
     /// The public functions other than the main function, as programs, by name.
     pub functions: BTreeMap<String, Artifact>,
     /// The effects of the passes; empty for a loaded artifact.
@@ -118,8 +120,9 @@ impl fmt::Debug for Artifact {
 
 impl Artifact {
     pub(crate) fn new(exported: Exported) -> Self {
-        let Exported { unit: Unit { program, facts, report, .. }, interface } = exported;
-        Self { program, facts, interface, functions: BTreeMap::new(), report, model: OnceLock::new() }
+        let Exported { unit: Unit { program, facts, report, .. }, interface, exports } = exported;
+        let (functions, model) = (BTreeMap::new(), OnceLock::new());
+        Self { program, facts, interface, exports, functions, report, model }
     }
 
     /// The program as an ONNX message, with facts as metadata. It is made when it is first asked for.
@@ -158,14 +161,12 @@ impl Artifact {
 
     /// Adds public functions.
     pub(crate) fn with_functions(mut self, functions: BTreeMap<String, Self>) -> Result<Self, BuildError> {
-        let mut pool = Pool::new();
-        let mut exports = self.interface.import(&mut pool).map_err(BuildError::interface)?;
+        let Exports { pool, types } = &mut self.exports;
         for (name, function) in &functions {
-            let own = function.interface.import(&mut pool).map_err(BuildError::interface)?;
-            exports.extend(own.into_iter().filter(|(export, _)| export == name));
+            let own = function.interface.import(pool).map_err(BuildError::interface)?;
+            types.extend(own.into_iter().filter(|(export, _)| export == name));
         }
-        let items = exports.iter().map(|(name, ty)| (name.as_str(), *ty));
-        self.interface = public_module(&mut pool, items).map_err(BuildError::interface)?;
+        self.interface = self.exports.module().map_err(BuildError::interface)?;
         self.functions = functions;
         Ok(self)
     }
@@ -205,9 +206,8 @@ impl Artifact {
     /// # Errors
     /// [`BuildError::Interface`] if the types of the exports cannot be encoded.
     pub fn to_bytes(&self) -> Result<Vec<u8>, BuildError> {
-        let mut pool = Pool::new();
-        let exports = self.interface.import(&mut pool).map_err(BuildError::interface)?;
-        let roots: Vec<(&str, Idx)> = exports.iter().map(|(name, ty)| (name.as_str(), *ty)).collect();
+        let Exports { mut pool, types } = self.exports.clone();
+        let roots: Vec<(&str, Idx)> = types.iter().map(|(name, ty)| (name.as_str(), *ty)).collect();
         let bundle = pool.export(&roots).map_err(BuildError::interface)?;
         let mut model = self.model().clone();
         let own =
@@ -231,11 +231,9 @@ impl Artifact {
         components: &Bindings,
         asked: impl Fn(&str) -> bool,
     ) -> Result<(), LoadError> {
-        let mut pool = Pool::new();
-        let recorded = self.interface.import(&mut pool).map_err(not_an_artifact)?;
-        let asked_for = |name: &String| name.strip_prefix(SLOTS).is_some_and(&asked);
-        let recorded = recorded.into_iter().filter(|(name, _)| asked_for(name)).collect();
-        check_components(&mut pool, &recorded, components)
+        let Exports { mut pool, mut types } = self.exports.clone();
+        types.retain(|name, _| name.strip_prefix(SLOTS).is_some_and(&asked));
+        check_components(&mut pool, &types, components)
     }
 
     /// Reads a file that is to run with these components.
@@ -262,10 +260,10 @@ impl Artifact {
         model.functions = parts.extract_if(.., |it| Domain::of(it.domain()) != Domain::Partition).collect();
         let (mut program, mut facts) = read(model).map_err(not_an_artifact)?;
         check_interface(&mut pool, &own, (&mut program, &mut facts), &parts, components)?;
-        let exports = recorded.iter().map(|(name, ty)| (name.as_str(), *ty));
-        let interface = public_module(&mut pool, exports).map_err(not_an_artifact)?;
-        let report = CompileReport::default();
-        Ok(Self { program, facts, interface, functions, report, model: OnceLock::new() })
+        let mut exports = Exports { pool, types: recorded };
+        let interface = exports.module().map_err(not_an_artifact)?;
+        let (report, model) = (CompileReport::default(), OnceLock::new());
+        Ok(Self { program, facts, interface, exports, functions, report, model })
     }
 }
 

@@ -9,11 +9,12 @@
 //! needs, so it cannot run before the passes that it relies on: [`Stage`] holds any stage, and a pass on the
 //! wrong one is [`BuildError::WrongStage`](crate::error::BuildError::WrongStage).
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use typeloom_contracts::role::Role;
 use typeloom_interface::Interface;
-use typeloom_pool::TypedModule;
+use typeloom_pool::{Idx, ModuleItem, NotPortable, Pool, TypedModule, Visibility};
 use typeloom_program::facts::Table;
 use typeloom_program::program::NodeId;
 use typeloom_solver::value_type::ValueType;
@@ -76,6 +77,24 @@ pub struct Dispatched {
 pub struct Exported {
     pub unit: Unit,
     pub interface: TypedModule,
+    pub(crate) exports: Exports,
+}
+
+/// The types of exports by name, and the pool that contains them.
+#[derive(Clone, Default)]
+pub(crate) struct Exports {
+    pub(crate) pool: Pool,
+    pub(crate) types: BTreeMap<String, Idx>,
+}
+
+impl Exports {
+    /// The exports as public items of a module.
+    pub(crate) fn module(&mut self) -> Result<TypedModule, NotPortable> {
+        let Self { pool, types } = self;
+        let visibility = Visibility::Public;
+        let items = types.iter().map(|(name, ty)| ModuleItem { name, ty: *ty, visibility });
+        TypedModule::new(pool, &items.collect::<Vec<_>>())
+    }
 }
 
 /// The component that runs a node, and its method.

@@ -30,7 +30,7 @@ pub enum Coercion {
 #[derive(Clone)]
 pub struct Unit {
     pub program: Program,
-    /// What is known about nodes and values.
+    /// Facts about nodes and values.
     pub facts: Facts,
     /// Slots of the program, by name.
     pub slots: IndexMap<String, SlotInfo>,

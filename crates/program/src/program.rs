@@ -197,7 +197,7 @@ pub struct Graph {
     pub outputs: Vec<Port>,
     /// Types of values that are neither inputs nor outputs.
     pub infos: Vec<Port>,
-    /// Constants. The names of the tensors are those of the values.
+    /// Constants, see [`Program::add_initializer`].
     pub initializers: Vec<(ValueId, TensorProto)>,
     pub sparse_initializers: Vec<(ValueId, SparseTensorProto)>,
     /// The nodes, in the order in which they run.
@@ -393,6 +393,12 @@ impl Program {
     /// Adds a value of a graph. The name must be new: see [`Names::fresh`].
     pub fn add_value(&mut self, graph: GraphId, name: impl Into<Arc<str>>) -> ValueId {
         push(&mut self.values, Value { name: name.into(), graph })
+    }
+
+    /// Adds a constant to a graph. Errors about the tensor state the name of the value, so the tensor gets it.
+    pub fn add_initializer(&mut self, graph: GraphId, value: ValueId, mut tensor: TensorProto) {
+        tensor.name = self.name_of(Some(value)).into();
+        self[graph].initializers.push((value, tensor));
     }
 
     /// Number of values.

@@ -92,8 +92,8 @@ impl<'p> Reader<'p> {
             };
             let inputs = input.into_iter().map(|info| self.port(id, info, Self::define)).collect();
             let mut initializers = Vec::with_capacity(initializer.len());
-            for mut tensor in initializer {
-                initializers.push((self.define(id, &String::from(std::mem::take(&mut tensor.name))), tensor));
+            for tensor in initializer {
+                initializers.push((self.define(id, tensor.name()), tensor));
             }
             let mut sparse_initializers = Vec::with_capacity(sparse_initializer.len());
             for sparse in sparse_initializer {

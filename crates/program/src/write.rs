@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use foldhash::fast::RandomState;
 use typeloom_onnx::messages::{
     FunctionProto, GraphProto, IntoAttribute, ModelProto, NodeProto, SharedText, StringStringEntryProto,
-    TypeProto, ValueInfoProto, metadata_entry,
+    TensorProto, Text, TypeProto, ValueInfoProto, metadata_entry,
 };
 use typeloom_onnx::nested;
 use typeloom_onnx::prost::Message as _;
@@ -299,7 +299,9 @@ impl<'p> Writer<'p> {
             .map(|(value, tensor)| NodeProto {
                 op_type: "Constant".into(),
                 output: vec![self.name(*value)],
-                attribute: vec![tensor.into_attribute("value")],
+                attribute: vec![
+                    TensorProto { name: Text::default(), ..tensor.clone() }.into_attribute("value"),
+                ],
                 ..NodeProto::default()
             })
             .collect();

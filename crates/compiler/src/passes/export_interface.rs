@@ -8,44 +8,34 @@
 use typeloom_interface::Interface;
 use typeloom_interface::recorded::{PARTS, SLOTS};
 use typeloom_module::bindings::{Binding, Bindings};
-use typeloom_pool::{Idx, ModuleItem, NotPortable, Pool, TypedModule, Visibility};
+use typeloom_pool::{Idx, Pool};
 use typeloom_program::program::{Part, Program, ValueId};
 
 use crate::error::BuildError;
 use crate::error::invalid_interface::InvalidInterface;
-use crate::stage::{Dispatched, Exported};
+use crate::stage::{Dispatched, Exported, Exports};
 
 /// Computes the types of the exports.
 pub(crate) fn run(dispatched: Dispatched) -> Result<Exported, BuildError> {
     let Dispatched { unit, interface } = dispatched;
-    let mut pool = Pool::new();
-    let mut exports: Vec<(String, Idx)> = Vec::new();
+    let mut exports = Exports::default();
+    let Exports { pool, types } = &mut exports;
     let name = if unit.name().is_empty() { typeloom_interface::MAIN } else { unit.name() };
     if let Some(prefix) = [SLOTS, PARTS].into_iter().find(|prefix| name.starts_with(prefix)) {
         return Err(InvalidInterface::ReservedName { name: name.to_owned(), prefix }.into());
     }
-    exports.push((name.to_owned(), encode(&interface, &mut pool)?));
+    types.insert(name.to_owned(), encode(&interface, pool)?);
     for part in &unit.program.parts {
-        let ty = encode(&interface_of_part(&interface, &unit.program, part), &mut pool)?;
-        exports.push((format!("{PARTS}{}", part.name()), ty));
+        let ty = encode(&interface_of_part(&interface, &unit.program, part), pool)?;
+        types.insert(format!("{PARTS}{}", part.name()), ty);
     }
     for slot in unit.slots.keys() {
         if let Some(bound) = unit.bindings.get(slot) {
-            exports.push((format!("{SLOTS}{slot}"), slot_type(&mut pool, bound)?));
+            types.insert(format!("{SLOTS}{slot}"), slot_type(pool, bound)?);
         }
     }
-    let exports = exports.iter().map(|(name, ty)| (name.as_str(), *ty));
-    let interface = public_module(&mut pool, exports).map_err(BuildError::interface)?;
-    Ok(Exported { unit, interface })
-}
-
-/// A module with public items.
-pub(crate) fn public_module<'n>(
-    pool: &mut Pool,
-    items: impl Iterator<Item = (&'n str, Idx)>,
-) -> Result<TypedModule, NotPortable> {
-    let item = |(name, ty)| ModuleItem { name, ty, visibility: Visibility::Public };
-    TypedModule::new(pool, &items.map(item).collect::<Vec<_>>())
+    let interface = exports.module().map_err(BuildError::interface)?;
+    Ok(Exported { unit, interface, exports })
 }
 
 fn encode(interface: &Interface, pool: &mut Pool) -> Result<Idx, BuildError> {

@@ -397,7 +397,7 @@ impl Recorder {
 
     pub(crate) fn initializer(&mut self, tensor: TensorProto, location: SourceLocation) -> ValueId {
         let value = self.fresh_value("const", location);
-        self.graph().initializers.push((value, tensor));
+        self.program.add_initializer(self.current(), value, tensor);
         value
     }
 

@@ -181,13 +181,15 @@ impl Instance {
                 port.value = value;
             }
         }
-        let dense = copy.initializers.iter_mut().map(|(value, _)| value);
-        for value in dense.chain(copy.sparse_initializers.iter_mut().map(|(value, _)| value)) {
-            if let Some(instance) = self.instance_of(program, *value) {
-                *value = instance;
-            }
+        for (value, _) in &mut copy.sparse_initializers {
+            *value = self.instance_of(program, *value).unwrap_or(*value);
         }
+        let initializers = std::mem::take(&mut copy.initializers);
         program[new] = copy;
+        for (value, tensor) in initializers {
+            let value = self.instance_of(program, value).unwrap_or(value);
+            program.add_initializer(new, value, tensor);
+        }
         program[new].nodes = nodes.into_iter().map(|node| self.node(program, facts, node)).collect();
         new
     }

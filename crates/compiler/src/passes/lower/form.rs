@@ -126,8 +126,9 @@ impl Built {
                 Source::Form(op) => unit.program.add_value(graph, names.fresh(&format!("{stem}.{op}"))),
             });
         }
-        let constants = self.initializers.into_iter().map(|(value, tensor)| (values[value], tensor));
-        unit.program[graph].initializers.extend(constants);
+        for (value, tensor) in self.initializers {
+            unit.program.add_initializer(graph, values[value], tensor);
+        }
         let mut nodes = Vec::with_capacity(self.nodes.len());
         for BuiltNode { op, inputs, attributes, output, is_on_slot } in self.nodes {
             let inputs = inputs.into_iter().map(|input| Some(values[input])).collect();
