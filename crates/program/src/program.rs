@@ -218,11 +218,10 @@ impl Graph {
         self.inputs.iter().chain(&self.outputs).chain(&self.infos)
     }
 
-    /// Whether the graph has a constant for a value.
-    #[must_use]
-    pub fn has_constant(&self, value: ValueId) -> bool {
-        self.initializers.iter().any(|(id, _)| *id == value)
-            || self.sparse_initializers.iter().any(|(id, _)| *id == value)
+    /// The values of constants.
+    pub fn constants(&self) -> impl Iterator<Item = ValueId> {
+        let dense = self.initializers.iter().map(|(value, _)| *value);
+        dense.chain(self.sparse_initializers.iter().map(|(value, _)| *value))
     }
 }
 
@@ -279,7 +278,7 @@ pub struct Part {
     pub inputs: Vec<ValueId>,
     /// The outputs of the main graph that the nodes make.
     pub outputs: Vec<ValueId>,
-    /// Constants of the main graph that the nodes read.
+    /// Constants of the main graph that the nodes read, in the order of the graph.
     pub constants: Vec<ValueId>,
     /// The nodes, in order. Nodes that depend on no input are in each part that reads their results.
     pub nodes: Vec<NodeId>,
@@ -393,6 +392,14 @@ impl Program {
     /// Adds a value of a graph. The name must be new: see [`Names::fresh`].
     pub fn add_value(&mut self, graph: GraphId, name: impl Into<Arc<str>>) -> ValueId {
         push(&mut self.values, Value { name: name.into(), graph })
+    }
+
+    /// The constants that a part reads.
+    pub fn constants_of(&self, part: &Part) -> impl Iterator<Item = (ValueId, &TensorProto)> {
+        let mut wanted = part.constants.iter().peekable();
+        let initializers = self[self.main()].initializers.iter();
+        let read = initializers.filter(move |(value, _)| wanted.next_if_eq(&value).is_some());
+        read.map(|(value, tensor)| (*value, tensor))
     }
 
     /// Adds a constant to a graph. Errors about the tensor state the name of the value, so the tensor gets it.

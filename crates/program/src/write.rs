@@ -289,16 +289,16 @@ impl<'p> Writer<'p> {
         let main = &self.program[self.program.main()];
         let ports = main.infos.iter().chain(&main.outputs).chain(&main.inputs);
         let ports: HashMap<ValueId, &Port, RandomState> = ports.map(|port| (port.value, port)).collect();
-        self.program.parts.iter().map(move |part| self.part(part, main, &ports))
+        self.program.parts.iter().map(move |part| self.part(part, &ports))
     }
 
-    fn part(&self, part: &Part, main: &Graph, ports: &HashMap<ValueId, &Port, RandomState>) -> FunctionProto {
+    fn part(&self, part: &Part, ports: &HashMap<ValueId, &Port, RandomState>) -> FunctionProto {
         let names = |values: &[ValueId]| values.iter().map(|value| self.name(*value)).collect();
-        let constants = main.initializers.iter().filter(|(value, _)| part.constants.contains(value));
+        let constants = self.program.constants_of(part);
         let mut nodes: Vec<NodeProto> = constants
             .map(|(value, tensor)| NodeProto {
                 op_type: "Constant".into(),
-                output: vec![self.name(*value)],
+                output: vec![self.name(value)],
                 attribute: vec![
                     TensorProto { name: Text::default(), ..tensor.clone() }.into_attribute("value"),
                 ],

@@ -238,11 +238,9 @@ impl<'m> Preparation<'m> {
         scope.plan.inputs =
             part.inputs.iter().map(|value| scope.add_slot(*value, self.slot(*value, &types))).collect();
         self.scopes.push(scope);
-        let main = &self.program[self.program.main()];
-        let constants = main.initializers.iter().filter(|(value, _)| part.constants.contains(value));
         let mut steps = Vec::new();
-        for (value, tensor) in constants {
-            steps.push(self.constant_step(*value, tensor, &types)?);
+        for (value, tensor) in self.program.constants_of(part) {
+            steps.push(self.constant_step(value, tensor, &types)?);
         }
         let imports = self.imports.clone();
         let mut plan = self.body(steps, &part.nodes, &part.outputs, &types, &imports, 0)?;

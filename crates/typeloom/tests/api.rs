@@ -50,7 +50,7 @@ const MAX_NAMES: [(&str, usize); 22] = [
     ("interface", 12),
     ("link", 11),
     ("module", 11),
-    ("module::passes", 2),
+    ("module::passes", 12),
     ("module::slots", 8),
     ("onnx", 6),
     ("pool", 13),

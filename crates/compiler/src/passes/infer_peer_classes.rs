@@ -158,7 +158,8 @@ impl Classes {
         let graph = &program[program.main()];
         let Graph { inputs, nodes, .. } = graph;
         let inputs: HashSet<ValueId> = inputs.iter().map(|port| port.value).collect();
-        for input in inputs.iter().filter(|input| !graph.has_constant(**input)) {
+        let constants: HashSet<ValueId> = graph.constants().collect();
+        for input in inputs.iter().filter(|input| !constants.contains(input)) {
             classes.values.insert(*input, SharedText::default());
         }
         let mut producers: HashMap<ValueId, NodeId> = HashMap::new();

@@ -292,7 +292,7 @@ impl Recorder {
     /// Whether a value is an input or constant of the innermost open graph.
     pub(crate) fn is_input_or_constant(&self, value: ValueId) -> bool {
         let graph = &self.program[self.current()];
-        graph.inputs.iter().any(|port| port.value == value) || graph.has_constant(value)
+        graph.inputs.iter().map(|port| port.value).chain(graph.constants()).any(|known| known == value)
     }
 
     /// Renames output values to the names of the outputs. Inputs, constants and values of other outputs are
@@ -325,9 +325,11 @@ impl Recorder {
         }
         // A declared type of an output belongs to the output's own entry.
         let Graph { outputs, infos, .. } = &mut self.program[main];
-        infos.retain_mut(|info| match outputs.iter_mut().find(|output| output.value == info.value) {
-            Some(output) => {
-                output.declared = info.declared.take();
+        let mut positions: Map<ValueId, usize> =
+            outputs.iter().enumerate().map(|(at, output)| (output.value, at)).collect();
+        infos.retain_mut(|info| match positions.remove(&info.value) {
+            Some(at) => {
+                outputs[at].declared = info.declared.take();
                 false
             }
             None => true,

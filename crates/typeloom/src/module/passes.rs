@@ -89,5 +89,5 @@ pub use typeloom_compiler::{pass::Pass, unit::Unit};
 pub use typeloom_program::{
     domain::Domain,
     facts::{Facts, Placement},
-    program::{GraphId, Node, NodeId, Port, Program, ValueId},
+    program::{Graph, GraphId, Node, NodeId, Port, Program, ValueId},
 };

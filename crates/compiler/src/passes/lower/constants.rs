@@ -1,7 +1,7 @@
 //! Reading and encoding of constants for the rules.
 
 use half::{bf16, f16};
-use typeloom_module::Map;
+use typeloom_module::{Map, Set};
 use typeloom_onnx::messages::TensorProto;
 use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::view::TensorView;
@@ -22,9 +22,9 @@ impl Constants {
         let mut constants = Self::default();
         for graph in program.graphs_in(program.main()) {
             let Graph { inputs, initializers, nodes, .. } = &program[graph];
-            for (value, tensor) in initializers {
-                let is_input = inputs.iter().any(|input| input.value == *value);
-                constants.add(*value, if is_input { None } else { numbers_of(tensor) });
+            let inputs: Set<ValueId> = inputs.iter().map(|input| input.value).collect();
+            for (value, tensor) in initializers.iter().filter(|(value, _)| !inputs.contains(value)) {
+                constants.add(*value, numbers_of(tensor));
             }
             for node in nodes.iter().map(|node| &program[*node]).filter(|node| node.op == "Constant") {
                 if let [Some(output)] = node.outputs[..] {
