@@ -102,6 +102,8 @@
 //! [`file`](mod@file), [`settings`] and [`baselines`], and no file is written.
 
 pub mod baselines;
+#[cfg(feature = "run")]
+pub mod budget;
 pub mod check;
 pub mod error;
 pub mod file;

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -9,6 +10,7 @@ use typeloom::link::{
     Casts, Connection, LinkError, LinkOptions, Linked, Narrowing, Outputs, Part, Unproven, link_with,
 };
 use typeloom_io::files::relocate::{Copied, Model as Located, Placement, relocate};
+use typeloom_project::check;
 use typeloom_report as report;
 
 use crate::convert;
@@ -87,7 +89,15 @@ pub(crate) fn link<'py>(
     let copies = place(&models, &names, &options, &mut linking)?;
     let operators = settings.plan.operators.clone();
     let own_names = names.clone();
+    let plan = Arc::clone(&settings.plan);
+    let files = [0, 1].map(|at| settings.file(&models[at], &names[at]));
     let result = interruptible(py, size, move || -> Result<(Vec<u8>, Linked), LinkError> {
+        for (file, name) in files.iter().zip(&own_names) {
+            // A malformed model is an error of the link too.
+            if let Ok(Err(diagnostics)) = plan.well_typed(file, check::SideFiles::InFolder) {
+                return Err(LinkError::IllTyped { file: name.clone(), diagnostics });
+            }
+        }
         let part = |at: usize| Part { name: &own_names[at], bytes: models[at].shared() };
         let linked = link_with(&[part(0), part(1)], &linking, &operators)?;
         Ok((linked.to_vec([&models[0], &models[1]]), linked))

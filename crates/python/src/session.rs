@@ -7,8 +7,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use typeloom::check::Diagnostic;
 use typeloom::run::host::Interrupt;
-use typeloom::run::{Port, RunLimits, Verify};
+use typeloom::run::{Datum, Port, Verify};
 use typeloom_io::files::SideFiles;
+use typeloom_project::budget::{Budget, Size};
 use typeloom_project::check;
 
 use crate::array::{datum, object};
@@ -27,6 +28,9 @@ type Outcome<'py> = (Vec<Bound<'py, PyAny>>, HashMap<String, usize>);
 pub(crate) struct Session {
     session: typeloom::run::Session,
     verify: Verify,
+    budget: Budget,
+    /// The size of the model; a run adds its inputs.
+    size: Size,
 }
 
 #[pymethods]
@@ -45,7 +49,7 @@ impl Session {
         name: &str,
         verify: bool,
         max_steps: Option<u64>,
-        max_memory: Option<usize>,
+        max_memory: Option<u64>,
         max_work: Option<u64>,
     ) -> PyResult<(Option<Self>, Vec<Bound<'py, PyAny>>)> {
         let bytes = model.open()?;
@@ -54,7 +58,8 @@ impl Session {
         // Weights are used where they are: a session keeps the bytes, so those of a mapped file are copied.
         let file = settings.file(&bytes, name);
         let file = if bytes.is_mapped() { file.with_model(bytes.to_vec()) } else { file };
-        let prepare = move || -> PyResult<Result<typeloom::run::Session, Vec<Diagnostic>>> {
+        let budget = Budget { iterations: None, steps: max_steps, memory: max_memory, work: max_work };
+        let prepare = move || -> PyResult<Result<(typeloom::run::Session, Size), Vec<Diagnostic>>> {
             let file = plan.file_to_run(&file).unwrap_or(file);
             let mut checked =
                 match plan.well_typed(&file, check::SideFiles::InFolder).map_err(project_error)? {
@@ -63,25 +68,20 @@ impl Session {
                 };
             let side_files = SideFiles::new(file.folder());
             let read = |tensor: &_| side_files.read(tensor).map(|bytes| bytes.to_vec().into());
-            let default = RunLimits::default();
-            let limits = RunLimits {
-                steps: max_steps.unwrap_or(default.steps),
-                memory: max_memory.unwrap_or(default.memory),
-                work: max_work.unwrap_or(default.work),
-                ..default
-            };
+            let external = typeloom_io::files::used(checked.solved(), file.folder());
+            let size = Size { model: file.model().len() as u64, external, inputs: 0 };
             let session = typeloom::run::Session::of_checked_file(
                 checked.solved(),
                 file.model().shared(),
                 &read,
-                limits,
+                budget.limits(size),
             );
-            Ok(Ok(session.map_err(core_error)?))
+            Ok(Ok((session.map_err(core_error)?, size)))
         };
         Ok(match interruptible(py, size, prepare)?? {
-            Ok(session) => {
+            Ok((session, size)) => {
                 let verify = if verify { Verify::EveryValue } else { Verify::Inputs };
-                (Some(Self { session, verify }), Vec::new())
+                (Some(Self { session, verify, budget, size }), Vec::new())
             }
             Err(diagnostics) => (None, convert::diagnostics(py, name, &diagnostics)?),
         })
@@ -105,7 +105,10 @@ impl Session {
             values.insert(name.extract::<String>()?, datum(&value)?);
         }
         let interrupt = Interrupt::default();
-        let (session, verify) = (self.session.clone().with_interrupt(interrupt.clone()), self.verify);
+        let inputs = values.values().filter_map(Datum::as_tensor).map(|tensor| tensor.bytes().len() as u64);
+        let limits = self.budget.limits(Size { inputs: inputs.sum(), ..self.size });
+        let session = self.session.clone().with_limits(limits).with_interrupt(interrupt.clone());
+        let verify = self.verify;
         let run = move || session.run(values, verify);
         let outcome = interruptible_by(py, || interrupt.trigger(), run)?.map_err(core_error)?;
         let symbols = outcome.symbols.iter().map(|(name, size)| (name.to_owned(), size)).collect();

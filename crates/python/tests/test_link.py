@@ -343,6 +343,10 @@ def test_external_data_stays_external(tmp_path: Path) -> None:
     inputs = {"x": np.ones(1024, np.float32)}
     found = evaluate(onnx.load(copied), inputs)
     same(found, {"y": 1 + 2 * np.arange(1024, dtype=np.float32)})
+    (tmp_path / "b" / "w.bin").unlink()
+    with pytest.raises(tl.ModelError) as missing:
+        tl.link(tmp_path / "a" / "m.onnx", tmp_path / "b" / "m.onnx", map={"y": "x"}, output=copied)
+    assert [problem.code for problem in missing.value.diagnostics] == ["missing-external-data"]
 
 
 def test_options_and_forms() -> None:

@@ -160,6 +160,13 @@ def test_a_run_has_limits() -> None:
         tl.Session(HEAD + "g (int64[1] n) => (y) { y = ConstantOfShape(n) }", max_memory=1 << 20).run(
             [np.array([1 << 30])]
         )
+    # The default grows with the model and its inputs, as for the command.
+    repeated = tl.Session(HEAD + "g (float[N] x, int64[1] n) => (y) { y = Expand(x, n) }")
+    assert repeated.run([np.ones(1, np.float32), np.array([4])])[0].tolist() == [1.0] * 4
+    with pytest.raises(tl.TypeloomError, match="bytes"):
+        repeated.run([np.ones(1, np.float32), np.array([1 << 30])])
+    large = np.ones(40 << 20, np.float32)
+    assert repeated.run([large, np.array([len(large)])])[0].shape == large.shape
     product = tl.Session(HEAD + "g (float[N, N] x) => (y) { y = MatMul(x, x) }", max_work=10_000)
     assert product.run([np.eye(2, dtype=np.float32)])[0].tolist() == [[1.0, 0.0], [0.0, 1.0]]
     with pytest.raises(tl.TypeloomError, match="10000 units of work"):

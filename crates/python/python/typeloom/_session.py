@@ -55,7 +55,7 @@ class Session:
         max_steps: the maximum number of steps of a run; each node counts as one each time it runs.
         max_memory: the maximum memory of tensors, in bytes.
         max_work: the maximum work of a run, in units of about a nanosecond of one core. The work of a node is estimated from
-            the shapes before it runs.
+            the shapes before it runs. The defaults grow with the size of the model and of the inputs, as for `typeloom run`.
 
     Raises:
         ModelError: the model has errors.
