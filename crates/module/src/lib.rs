@@ -11,7 +11,7 @@
 //! | [`dispatch`] | the component and the method that run a node |
 //! | [`registry`] | all operators of a program |
 //! | [`operators`] | operator sets of contracts, the wire, types and bundles |
-//! | [`names`] | names of attributes, methods, domains and metadata keys |
+//! | [`names`] | names of attributes and methods |
 
 pub mod authoring;
 pub mod bindings;

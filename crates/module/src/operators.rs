@@ -1,7 +1,7 @@
 //! Operator sets in addition to ONNX's: those of contracts, the wire, types, bundles and imports.
 //!
 //! A port of a component's storage type is declared as `any`. The relation `slot.storage` narrows it to the
-//! type in the node's metadata, which the pass `bind_slots` writes before the solver runs. All ports of one
+//! type in the metadata that the solver gets, which states the placement of the node. All ports of one
 //! storage type of a slot have the type `<slot as Contract>::Assoc`, one type variable of the program. For a
 //! component that stores an abstract type, such as `AnyTensor`, it relates the element types of the ports.
 

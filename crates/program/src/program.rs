@@ -162,6 +162,12 @@ impl Node {
     }
 }
 
+/// Number of graphs of an attribute: that many of [`Node::graphs`] belong to it.
+#[must_use]
+pub fn graph_count(attribute: &AttributeProto) -> usize {
+    usize::from(attribute.g.is_some()) + attribute.graphs.len()
+}
+
 /// An entry of a list of inputs, outputs or declared values.
 #[derive(Clone, Debug)]
 pub struct Port {

@@ -53,7 +53,7 @@ use typeloom_onnx::prost::Message as _;
 use typeloom_program::declared::DeclaredType;
 use typeloom_program::domain::Domain;
 use typeloom_program::facts::{Facts, Placement};
-use typeloom_program::program::{Callees, Graph, GraphId, Node, NodeId, Part, Program, ValueId};
+use typeloom_program::program::{Callees, Graph, GraphId, Node, NodeId, Part, Program, ValueId, graph_count};
 use typeloom_program::write::stated_type;
 use typeloom_solver::value_type::ValueType;
 use typeloom_tensor::any_tensor::AnyTensor;
@@ -161,7 +161,7 @@ impl NodeAttributes<'_> {
             if attribute.name() == name && is_graph {
                 return self.graphs.get(at).copied();
             }
-            at += graphs_of(attribute);
+            at += graph_count(attribute);
         }
         None
     }
@@ -170,10 +170,6 @@ impl NodeAttributes<'_> {
     fn has_tensor(&self) -> bool {
         self.list.iter().any(|attribute| attribute.t.is_some())
     }
-}
-
-fn graphs_of(attribute: &AttributeProto) -> usize {
-    usize::from(attribute.g.is_some()) + attribute.graphs.len()
 }
 
 /// The preparation of a program.
@@ -449,7 +445,7 @@ impl<'m> Preparation<'m> {
         let (mut list, mut graphs) = (Vec::new(), Vec::new());
         let mut own = node.graphs.iter().copied();
         for attribute in &node.attributes {
-            let own: Vec<GraphId> = own.by_ref().take(graphs_of(attribute)).collect();
+            let own: Vec<GraphId> = own.by_ref().take(graph_count(attribute)).collect();
             if !is_reference(attribute) {
                 list.push(attribute.clone());
                 graphs.extend(own);
@@ -621,7 +617,7 @@ impl<'m> Preparation<'m> {
         }
         let mut graphs = attributes.graphs.iter().copied();
         for attribute in &*attributes.list {
-            let graphs = graphs.by_ref().take(graphs_of(attribute)).collect();
+            let graphs = graphs.by_ref().take(graph_count(attribute)).collect();
             given.insert(attribute.name().to_owned(), (attribute.clone(), graphs));
         }
         let key = InstanceKey::new(index, &given);

@@ -9,7 +9,9 @@ use typeloom_module::Map;
 use typeloom_onnx::messages::AttributeProto;
 use typeloom_onnx::prost::Message as _;
 use typeloom_program::facts::Facts;
-use typeloom_program::program::{Function, Graph, GraphId, Node, NodeId, Port, Program, ValueId};
+use typeloom_program::program::{
+    Function, Graph, GraphId, Node, NodeId, Port, Program, ValueId, graph_count,
+};
 
 /// The size of nodes with the graphs nested in them.
 #[derive(Clone, Copy, Default)]
@@ -51,10 +53,6 @@ pub(super) struct Instance {
     attributes: Map<String, Given>,
 }
 
-fn graphs_of(attribute: &AttributeProto) -> usize {
-    usize::from(attribute.g.is_some()) + attribute.graphs.len()
-}
-
 fn memory_of(attribute: &AttributeProto) -> usize {
     let AttributeProto { floats, ints, strings, tensors, sparse_tensors, type_protos, .. } = attribute;
     size_of::<AttributeProto>()
@@ -79,7 +77,7 @@ impl Instance {
         let mut attributes: Map<String, Given> = Map::default();
         let mut graphs = program[node].graphs.iter().copied();
         for attribute in function.defaults().iter().chain(&program[node].attributes) {
-            let graphs: Vec<GraphId> = graphs.by_ref().take(graphs_of(attribute)).collect();
+            let graphs: Vec<GraphId> = graphs.by_ref().take(graph_count(attribute)).collect();
             let mut size = Size { nodes: 0, bytes: memory_of(attribute) };
             for node in graphs.iter().flat_map(|graph| program[*graph].nodes.iter()) {
                 let Size { nodes, bytes } = size_of_copy(program, *node, 0);
@@ -152,7 +150,7 @@ impl Instance {
         }
         let mut graphs = std::mem::take(&mut node.graphs).into_iter();
         for mut attribute in std::mem::take(&mut node.attributes) {
-            let mut own: Vec<GraphId> = graphs.by_ref().take(graphs_of(&attribute)).collect();
+            let mut own: Vec<GraphId> = graphs.by_ref().take(graph_count(&attribute)).collect();
             if let Some(outer) = attribute.ref_attr_name.as_deref().filter(|outer| !outer.is_empty()) {
                 let Some(given) = self.attributes.get(outer) else { continue };
                 let name = std::mem::take(&mut attribute.name);
@@ -175,7 +173,10 @@ impl Instance {
         copy.outer = copy.outer.map(|outer| self.graphs.get(&outer).copied().unwrap_or(outer));
         let nodes = std::mem::take(&mut copy.nodes);
         let new = program.add_graph(Graph::default());
-        self.graphs.insert(id, new);
+        if self.graphs.insert(id, new).is_some() {
+            // The function has the graph twice: each copy has values of its own.
+            self.values.retain(|value, _| program[*value].graph != id);
+        }
         for port in copy.inputs.iter_mut().chain(&mut copy.outputs).chain(&mut copy.infos) {
             if let Some(value) = self.instance_of(program, port.value) {
                 port.value = value;

@@ -335,3 +335,27 @@ fn declared_parameters_of_a_called_module_belong_to_the_call() {
     let error = signature(Coercion::Never, wide).unwrap_err();
     assert!(error.contains("float") && error.contains("double"), "{error}");
 }
+
+#[test]
+fn a_graph_that_a_function_uses_twice_is_copied_twice() {
+    let text = r#"<ir_version: 10, opset_import: ["" : 21, "own" : 1]>
+        main (float[N] x, bool c) => (y) {
+            y = own.either <branch = b () => (float[N] z) { h = Abs(x) z = Neg(h) }> (c)
+        }
+        <domain: "own", opset_import: ["" : 21]>
+        either <branch> (c) => (y) {
+            y = If (c) <then_branch: graph = @branch, else_branch: graph = @branch>
+        }"#;
+    let model = typeloom_onnx::text::parse_model(text).expect("the text is a model");
+    let artifact = Compiler::new().compile(model).expect("it compiles");
+    assert_eq!(artifact.type_of("y"), Some("tensor.f32"));
+    let program = &artifact.program;
+    let branches = program.graphs_in(program.main());
+    let [_, first, second] = branches[..] else { panic!("there are two branches: {branches:?}") };
+    for graph in [first, second] {
+        let inner = program[graph].nodes.iter().flat_map(|node| program[*node].outputs.iter().flatten());
+        let types: Vec<_> =
+            inner.map(|value| (program[*value].graph, artifact.facts.types.leaf(*value))).collect();
+        assert_eq!(types, [(graph, Some(&TYPE_TENSOR_F32)); 2]);
+    }
+}
