@@ -86,7 +86,7 @@ fn signatures_are_listed_and_written_into_a_bundle() {
     assert!(out.starts_with("fn sample::f(x: &str)\n"), "{out}");
     assert!(out.ends_with("0 unknown\n"), "{out}");
     let bundle = std::fs::read(folder.0.join("sample.bundle")).expect("the bundle was written");
-    let roots = typeloom_pool::Pool::new().import(&bundle).expect("a bundle");
+    let roots = typeloom::pool::Pool::new().import(&bundle).expect("a bundle");
     assert_eq!(roots.iter().map(|root| root.label.as_str()).collect::<Vec<_>>(), ["sample::f"]);
 }
 

@@ -47,8 +47,7 @@ const BELOW_THE_FACADE: &[(&str, &[&str], &str)] = &[
         &["components", "cpu", "runtime", "tensor", "wire"],
         "`run` reads and generates values, and shows them",
     ),
-    ("cli", &["compiler"], "`compile --view` adds a pass that keeps the model"),
-    ("cli", &["interface", "link", "pool"], "`diff` and `link` show each difference and each change"),
+    ("cli", &["interface", "link"], "`diff` and `link` show each difference and each change"),
     ("cli", &["registry"], "`registry`: the facade has no registries"),
     (
         "cli",

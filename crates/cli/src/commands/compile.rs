@@ -4,10 +4,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use anyhow::Context as _;
-use typeloom_compiler::compiler::Compiler;
-use typeloom_compiler::error::BuildError;
-use typeloom_compiler::pass::Pass;
-use typeloom_compiler::unit::{Coercion, Unit};
+use typeloom::module::passes::{Pass, Unit};
+use typeloom::module::{BuildError, Coercion, Compiler};
 use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::text::escape;
 

@@ -4,9 +4,9 @@ mod contract;
 
 use anyhow::bail;
 use serde_json::json;
+use typeloom::pool::Pool;
 use typeloom_interface::bundle::export_interfaces;
 use typeloom_onnx::text::escape;
-use typeloom_pool::Pool;
 use typeloom_project::interfaces::{self, Content};
 use typeloom_report as report;
 

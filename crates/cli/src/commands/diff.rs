@@ -5,10 +5,10 @@ mod folders;
 
 use anyhow::{anyhow, bail};
 use serde_json::{Map, Value, json};
+use typeloom::interface::Direction;
 use typeloom_interface::PortIdentity;
 use typeloom_interface::exports::{ExportChanges, ExportsComparison, Incomparable};
 use typeloom_onnx::text::escape;
-use typeloom_pool::compat::Direction;
 use typeloom_project::interfaces::{self, Content};
 use typeloom_project::settings::Resolver;
 use typeloom_report as report;

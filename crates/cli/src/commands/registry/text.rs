@@ -175,7 +175,7 @@ pub(super) fn interfaces(pulled: &Pulled) -> Value {
             list.iter().map(one).collect()
         }
         Content::Types(types) => {
-            let one = |(label, digest): &(String, typeloom_pool::Digest)| json!({"name": label, "digest": digest.to_string()});
+            let one = |(label, digest): &(String, typeloom::pool::Digest)| json!({"name": label, "digest": digest.to_string()});
             types.roots.iter().map(one).collect()
         }
     }
