@@ -3,6 +3,7 @@
 use typeloom_compiler::artifact::{Artifact, LoadError};
 use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::error::BuildError;
+use typeloom_compiler::unit::Coercion;
 use typeloom_module::bindings::Bindings;
 use typeloom_module::graph::Graph;
 use typeloom_module::graph::operators::OperatorMethods;
@@ -10,6 +11,7 @@ use typeloom_module::module::imports::Imported;
 use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::{AttributeProto, ModelProto, TypeProto};
 use typeloom_onnx::prost::Message as _;
+use typeloom_tensor::any_tensor::AnyTensor;
 
 use super::components::{F32, F64, Flat, Of};
 
@@ -208,7 +210,7 @@ fn extents_that_are_equal_in_the_signature_are_equal_at_the_call() {
 #[test]
 fn an_argument_is_cast_to_the_type_of_the_signature_if_allowed() {
     let module = caller(imported(), "float16[batch, 8]", "float[5]");
-    let compiler = Compiler::new().with_coercion(typeloom_compiler::unit::Coercion::Lossless);
+    let compiler = Compiler::new().with_coercion(Coercion::Lossless);
     let artifact = compiler.compile(module).expect("it is lossless");
     assert_eq!(artifact.report.casts.len(), 1);
     assert!(artifact.report.casts[0].reason.contains("imported"), "{}", artifact.report.casts[0]);
@@ -301,4 +303,52 @@ fn an_imported_call_rejects_a_container_of_another_type() {
     let Some(BuildError::TypeConstraintFailed(diagnostics)) = error else { panic!("{error:?}") };
     let text = BuildError::TypeConstraintFailed(diagnostics).to_string();
     assert!(text.contains("imported signature"), "{text}");
+}
+
+/// A program with slots, lowered operators, casts, branches, bundles, sends and a public function.
+fn everything() -> Of<impl Fn(&mut Graph)> {
+    Of("everything", |g: &mut Graph| {
+        let (x, exact) = (g.input("x").of("float[N, 8]"), g.input("exact").of("double[N, 8]"));
+        let (flag, workers) = (g.input("flag").of("bool"), g.input("workers").of("peer_id_vec"));
+        let compute = g.backend("compute");
+        let sum = compute.sigmoid(&compute.add(&x, &exact));
+        let chosen = g.if_(&flag, |g| vec![g.backend("compute").neg(&sum)], |_| vec![sum.abs()]);
+        let both = g.bundle(&[("chosen", &chosen[0]), ("flag", &flag)]);
+        let (sent, _) = g.send(&both, &workers);
+        let parts = g.unbundle(&sent, &["chosen"]);
+        let one = g.constant(&AnyTensor::from([1.0_f32]));
+        let (back, _) = g.send(g.backend("there").add(&parts[0], &one), &g.receive(&sent).1);
+        let (ids, _) = g.index("near").search(&back, 5);
+        g.output("ids", &ids);
+        g.net_out("seen", &back, &workers);
+        g.export(&Of("twice", |h: &mut Graph| {
+            let x = h.input("x").of("float[M]");
+            h.output("y", h.backend("compute").add(&x, &x));
+        }));
+    })
+}
+
+/// `earlier.onnx` is the artifact of `everything` that the last version before programs with identities wrote.
+#[test]
+fn an_artifact_of_an_earlier_version_is_loaded() {
+    let components = components().bind_backend::<F32>("there");
+    let compiler = Compiler::new().with_coercion(Coercion::AsDeclared).with_bindings(components.clone());
+    let artifact = compiler.compile(everything()).expect("it compiles");
+    let earlier = Artifact::load(include_bytes!("../../data/earlier.onnx"), &components).expect("it loads");
+    assert_eq!(earlier.interface, artifact.interface);
+    assert_eq!(earlier.dispatch(), artifact.dispatch());
+    // The entries of values are in another order.
+    let lines = |text: String| {
+        let mut lines: Vec<String> = text.lines().map(|line| line.trim_end_matches(',').to_owned()).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(lines(earlier.to_text()), lines(artifact.to_text()));
+    let written = artifact.to_bytes().expect("it can be written");
+    let again = Artifact::load(&written, &components).expect("it loads");
+    assert_eq!(again.model(), artifact.model());
+    // An earlier artifact is written as it was read.
+    let same =
+        Artifact::load(&earlier.to_bytes().expect("it can be written"), &components).expect("it loads");
+    assert_eq!(same.model(), earlier.model());
 }
