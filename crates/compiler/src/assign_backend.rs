@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use typeloom_contracts::role::Role;
 use typeloom_module::bindings::Bindings;
-use typeloom_ops::catalogue::Standard;
+use typeloom_ops::catalogue::{Standard, reads_only_shapes};
 use typeloom_ops::table::Table;
 use typeloom_program::domain::Domain;
 use typeloom_program::facts::{Facts, Placement};
@@ -18,9 +18,6 @@ use typeloom_types::op::AtomicOpsetDecl;
 use crate::error::BuildError;
 use crate::program_operators::data_ports;
 use crate::solve_program::solve;
-
-/// Operators that read no elements.
-const OF_SHAPES: [&str; 2] = ["Shape", "Size"];
 
 /// Assigns every ONNX operator without a slot, and every extension operator of the backend, to the slot of a
 /// backend. If the backend stores a single element type, only ONNX nodes whose data has this type are
@@ -75,7 +72,7 @@ fn is_run_by_session(node: &Node, opsets: &[AtomicOpsetDecl]) -> bool {
         let own = opsets.iter().filter(|opset| opset.domain == node.domain.name());
         own.into_iter().any(|opset| opset.op(op).is_some())
     };
-    (!node.domain.is_onnx() && !is_extension()) || OF_SHAPES.contains(&op) || !computes_numbers(op)
+    (!node.domain.is_onnx() && !is_extension()) || reads_only_shapes(op) || !computes_numbers(op)
 }
 
 /// Whether an operator of ONNX has tensors of numbers as operands and results, and no graphs as attributes.
@@ -93,11 +90,17 @@ fn computes_numbers(op: &str) -> bool {
     };
     let has_graph =
         schema.attributes.iter().any(|it| matches!(it.kind, AttributeKind::Graph | AttributeKind::Graphs));
-    // Tensors that an optional value can be.
-    let is_optional = op.starts_with("Optional");
+    // An optional value is taken apart; `Identity` returns it as it is.
+    let is_opened = |formal: &Formal| match formal.ty {
+        FormalType::Var(at) => {
+            let allows =
+                schema.type_vars.get(usize::from(at)).is_some_and(|it| !it.allowed.opt_tensor.is_empty());
+            allows && schema.outputs.iter().all(|output| output.ty != formal.ty)
+        }
+        FormalType::Tensor(_) => false,
+    };
     !has_graph
-        && !is_optional
-        && !schema.inputs.iter().any(is_text)
+        && !schema.inputs.iter().any(|formal| is_text(formal) || is_opened(formal))
         && schema.inputs.iter().chain(&schema.outputs).all(is_numeric)
 }
 

@@ -2,6 +2,7 @@
 
 use typeloom_solver::catalogue::{Catalogue, Lookup, Operator};
 
+use crate::rules::extents;
 use crate::table::{Decoded, Located, Table};
 
 /// All versions of ONNX's operators.
@@ -42,6 +43,12 @@ const REPLACEMENTS: &[(&str, &str, &str)] = &[
     ("ai.onnx.ml", "TreeEnsembleClassifier", "TreeEnsemble"),
     ("ai.onnx.ml", "TreeEnsembleRegressor", "TreeEnsemble"),
 ];
+
+/// Whether an operator of ONNX reads the shapes of its inputs, and none of their elements.
+#[must_use]
+pub fn reads_only_shapes(name: &str) -> bool {
+    extents::OPERATORS.iter().any(|entry| entry.names().any(|known| known == name))
+}
 
 /// Names of operators of a domain that are similar to `name`, the most similar first.
 #[must_use]

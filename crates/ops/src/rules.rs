@@ -68,7 +68,7 @@ mod control_flow;
 mod convolution;
 mod elementwise;
 mod expand;
-mod extents;
+pub(crate) mod extents;
 mod gather;
 mod items;
 mod loss;
@@ -162,7 +162,7 @@ impl Entry {
         Self { domain: "", names, since: 0, until: u32::MAX, rules, control: None }
     }
 
-    fn names(&self) -> impl Iterator<Item = &'static str> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
         self.names.split_whitespace()
     }
 

@@ -13,7 +13,7 @@ const SHAPE: Rule = Rule { name: "shape.extents", run: shape };
 /// The product of all extents. Source: Size, `size`.
 const SIZE: Rule = Rule { name: "size.count", run: size };
 
-pub(super) const OPERATORS: &[Entry] = &[Entry::of("Shape", &[SHAPE]), Entry::of("Size", &[SIZE])];
+pub(crate) const OPERATORS: &[Entry] = &[Entry::of("Shape", &[SHAPE]), Entry::of("Size", &[SIZE])];
 
 fn shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let start = cx.attr_int("start")?.unwrap_or(0);
