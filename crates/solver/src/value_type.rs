@@ -48,11 +48,12 @@ use std::sync::Arc;
 
 use typeloom_dim::DimExpression;
 use typeloom_types::dtype::Dtype;
+use typeloom_types::lattice::Lattice;
+use typeloom_types::lattice::elements::LeafElement;
 use typeloom_types::tree::TypeNode;
 use typeloom_types::tree::builtin::{TYPE_COMPOSITE, TYPE_SCALAR, TYPE_TENSOR};
 
 use crate::solution::{Composite, composite_text, write_shape};
-use crate::universe::Universe;
 
 mod convert;
 mod message;
@@ -293,8 +294,9 @@ impl ValueType {
         let name = match (dtype, self.node) {
             (Some(dtype), _) => dtype.onnx_name(),
             (None, Some(node)) if node.is_concrete() => {
-                let universe = Universe::try_standard().ok();
-                universe.and_then(|universe| universe.elem_name_of(node)).unwrap_or(node.id)
+                let lattice = Lattice::try_get().ok();
+                let element = lattice.and_then(|lattice| lattice.element_of(lattice.number_of(node)?));
+                element.map_or(node.id, LeafElement::name)
             }
             (None, Some(node)) if self.shape.is_none() => return f.write_str(node.id),
             (None, node) => node.map_or("tensor", |node| node.id),
