@@ -1,7 +1,8 @@
-//! Laws of values, tested through the public interface.
+//! Laws of values and of their types, tested through the public interface.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
 #[cfg(feature = "values")]
 mod addresses;
 mod any_tensor;
+mod value_types;

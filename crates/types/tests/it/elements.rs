@@ -16,7 +16,7 @@ fn the_element_type_of_a_leaf_is_named_by_its_id() {
     assert_eq!(names(&[("org.example.lns", "tensor")]), ["org.example.lns"]);
     assert_eq!(names(&[("handle", "any")]), <[&str; 0]>::default());
     let registered = Lattice::get();
-    let name = |id: &str| registered.element_of(registered.number_of(id)?).map(|element| element.name());
+    let name = |id: &str| Some(registered.element_of(registered.number_of(id)?)?.name());
     assert_eq!(["tensor.f32", "scalar.f32", "tensor"].map(name), [Some("float"), Some("float"), None]);
 }
 
