@@ -5,4 +5,6 @@
 #[cfg(feature = "values")]
 mod addresses;
 mod any_tensor;
+#[cfg(feature = "values")]
+mod value_checks;
 mod value_types;

@@ -6,6 +6,17 @@ use typeloom_onnx::messages::{TypeProto, type_proto};
 use typeloom_tensor::value_type::{Dim, Element, ValueType};
 use typeloom_types::dtype::Dtype;
 use typeloom_types::tree::builtin::{TYPE_PEER_ID, TYPE_SCALAR_F32, TYPE_TENSOR, TYPE_TENSOR_F32};
+use typeloom_types::tree::{TypeKind, TypeNode};
+
+static TYPE_TENSOR_POSIT: TypeNode = TypeNode {
+    id: "tensor.posit",
+    parent: Some("tensor"),
+    kind: TypeKind::Concrete,
+    ffi_name: "",
+    wire_hash: 0,
+    denotation: "org.example.tensor.posit",
+};
+typeloom_types::register_type_node!(TYPE_TENSOR_POSIT);
 
 fn container(element: Element) -> ValueType {
     ValueType { node: None, element, shape: None }
@@ -69,4 +80,14 @@ fn filling_keeps_declared_types() {
 fn symbols_can_be_dropped() {
     let ty = ValueType::tensor(Dtype::F32, [Dim::parse("N"), Dim::Fixed(3), Dim::parse("N + 1")]);
     assert_eq!(ty.without_symbols().to_string(), "float[?, 3, ?]");
+}
+
+#[test]
+fn a_tensor_of_a_registered_leaf_is_named_by_its_element_type() {
+    let posits = ValueType::of_node(&TYPE_TENSOR_POSIT);
+    assert_eq!(posits.to_string(), "posit[...]");
+    let posits = ValueType { shape: Some([Dim::parse("N"), Dim::Fixed(2)].into()), ..posits };
+    assert_eq!(posits.to_string(), "posit[N, 2]");
+    // ONNX has no number for the element type, so the message names the leaf in its denotation.
+    assert_eq!(ValueType::from_message(&posits.to_message()), posits);
 }
