@@ -15,9 +15,9 @@ use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::Port;
 use typeloom_runtime::session::Session;
 use typeloom_solver::model::Options;
-use typeloom_solver::value_type::Dim;
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::datum::Datum;
+use typeloom_tensor::value_type::Dim;
 use typeloom_types::dtype::Dtype;
 
 use crate::compare;

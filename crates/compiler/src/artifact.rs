@@ -24,7 +24,7 @@ use typeloom_program::read::{ReadError, read};
 use typeloom_program::write::{stated_type, write};
 use typeloom_solver::diagnostic::{Code, Diagnostic, Location};
 use typeloom_solver::model::Mode;
-use typeloom_solver::value_type::ValueType;
+use typeloom_tensor::value_type::ValueType;
 
 use crate::error::BuildError;
 use crate::passes::export_interface::{interface_of_part, provided};

@@ -3,7 +3,7 @@
 use typeloom_program::program::{NodeId, Program, ValueId};
 use typeloom_rewrite::coerce::keeps_values;
 use typeloom_solver::elem::Elem;
-use typeloom_solver::value_type::{Element, ValueType};
+use typeloom_tensor::value_type::{Element, ValueType};
 
 use crate::report::CastReport;
 

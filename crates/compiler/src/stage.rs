@@ -17,7 +17,7 @@ use typeloom_interface::Interface;
 use typeloom_pool::{Idx, ModuleItem, NotPortable, Pool, TypedModule, Visibility};
 use typeloom_program::facts::Table;
 use typeloom_program::program::NodeId;
-use typeloom_solver::value_type::ValueType;
+use typeloom_tensor::value_type::ValueType;
 
 use crate::planned_casts::PlannedCast;
 use crate::unit::Unit;

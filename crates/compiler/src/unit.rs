@@ -10,7 +10,7 @@ use typeloom_program::facts::Facts;
 use typeloom_program::program::{Graph, Node, NodeId, Program, ValueId};
 use typeloom_program::write::write;
 use typeloom_solver::model::Mode;
-use typeloom_solver::value_type::ValueType;
+use typeloom_tensor::value_type::ValueType;
 
 use crate::report::CompileReport;
 

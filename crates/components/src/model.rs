@@ -19,10 +19,10 @@ use typeloom_onnx::messages::{GraphProto, ModelProto, TensorProto, ValueInfoProt
 use typeloom_runtime::error::{PrepareError, RunError};
 use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::Session;
-use typeloom_solver::value_type::{Dim, ValueType};
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::any_tensor::error::TensorError;
 use typeloom_tensor::datum::Datum;
+use typeloom_tensor::value_type::{Dim, ValueType};
 use typeloom_types::dtype::Dtype;
 
 use crate::dense::{Dense, Floats, FloatsError, NotFloats, shown, tensor_of};

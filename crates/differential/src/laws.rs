@@ -22,8 +22,8 @@ use typeloom_solver::diagnostic::{Code, Diagnostic, diagnose};
 use typeloom_solver::model::{Checked, Options};
 use typeloom_solver::solution::Type;
 use typeloom_solver::universe::Universe;
-use typeloom_solver::value_type::{Dim, Element, ValueType};
 use typeloom_tensor::datum::Datum;
+use typeloom_tensor::value_type::{Dim, Element, ValueType};
 use typeloom_types::dtype::Dtype;
 
 use crate::choices::Choices;
@@ -428,7 +428,7 @@ pub fn fits(checked: &mut Checked<'_>, name: &str, value: &Datum, symbols: &Bind
 
 /// The solved type if it is concrete, otherwise the unknown type.
 fn solved(checked: &Checked<'_>, ty: &Type) -> ValueType {
-    let ty = ValueType::of(ty, checked.universe(), checked.dims());
+    let ty = ty.value_type(checked.universe(), checked.dims());
     if ty.is_concrete() { ty } else { ValueType::default() }
 }
 

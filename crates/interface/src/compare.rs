@@ -40,7 +40,8 @@ use typeloom_dim::DimId;
 use typeloom_pool::Pool;
 use typeloom_pool::compat::{Breaks, Difference, Direction, PathStep, TypePath};
 use typeloom_solver::elem::ElemSet;
-use typeloom_solver::solution::{Composite, TensorType, Type};
+use typeloom_solver::solution::{TensorType, Type};
+use typeloom_tensor::value_type::Composite;
 
 use crate::matching::Matching;
 use crate::{Interface, Parameter};

@@ -26,9 +26,10 @@ use std::sync::Arc;
 use typeloom_dim::{Condition, DimId, Dims, Relation};
 use typeloom_pool::{Descriptor, Idx, Pool, Tag};
 use typeloom_solver::elem::ElemSet;
-use typeloom_solver::solution::{Composite, TensorType, Type};
+use typeloom_solver::solution::{TensorType, Type};
 use typeloom_solver::ty::Constructor;
 use typeloom_solver::universe::Universe;
+use typeloom_tensor::value_type::Composite;
 
 use crate::dims::{DecodeError, MAX_DEPTH, decode};
 use crate::encode::{COMPOSITE, CONDITIONS, DEFAULT, ELEMENTS, INPUTS, OPEN_COMPOSITE, OUTPUTS, SPARSE};

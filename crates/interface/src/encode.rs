@@ -31,9 +31,10 @@ use std::sync::Arc;
 use typeloom_dim::{Condition, DimId, Dims};
 use typeloom_pool::{Idx, Pool, PoolError, Sort, Tag};
 use typeloom_solver::elem::{Elem, ElemSet};
-use typeloom_solver::solution::{Composite, TensorType, Type};
+use typeloom_solver::solution::{TensorType, Type};
 use typeloom_solver::ty::Constructor;
 use typeloom_solver::universe::Universe;
+use typeloom_tensor::value_type::Composite;
 use typeloom_types::dtypes;
 
 use crate::leaves::Leaves;

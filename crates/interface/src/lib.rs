@@ -64,7 +64,7 @@ use typeloom_solver::model::{CheckError, Checked, Options, check};
 use typeloom_solver::program::Origin;
 use typeloom_solver::solution::Type;
 use typeloom_solver::universe::Universe;
-use typeloom_solver::value_type::ValueType;
+use typeloom_tensor::value_type::ValueType;
 
 pub use compare::{InterfaceChange, InterfaceComparison, InterfaceDifference, PortIdentity, compare};
 pub use decode::NotAnInterface;
@@ -170,7 +170,7 @@ impl Interface {
     /// The solved type of an input or output, from the type of its [`Parameter`].
     #[must_use]
     pub fn value_type(&self, ty: &Type) -> ValueType {
-        ValueType::of(ty, &self.universe, &self.dims)
+        ty.value_type(&self.universe, &self.dims)
     }
 }
 

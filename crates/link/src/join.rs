@@ -42,7 +42,6 @@ use typeloom_solver::catalogue::Catalogue;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::solution::Type;
 use typeloom_solver::universe::Universe;
-use typeloom_solver::value_type::ValueType;
 
 use crate::functions::FunctionPlan;
 use crate::map::{Connection, Joint, positions, resolve};
@@ -478,7 +477,7 @@ impl Body<'_, '_, '_> {
         let parameter = self.outputs.get(output).map(|at| &first.interface.outputs[*at]);
         // An assumed type is the declared one.
         if let Some(parameter) = parameter.filter(|parameter| !parameter.assumed) {
-            let ty = ValueType::of(&parameter.ty, &first.interface.universe, &first.interface.dims);
+            let ty = parameter.ty.value_type(&first.interface.universe, &first.interface.dims);
             ty.fill(&mut info.r#type.get_or_insert_default().value);
         }
     }

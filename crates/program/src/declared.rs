@@ -6,7 +6,7 @@
 use std::fmt;
 
 use typeloom_onnx::messages::{AttributeProto, IntoAttribute, TypeProto, type_proto};
-use typeloom_solver::value_type::ValueType;
+use typeloom_tensor::value_type::ValueType;
 
 /// A declared type.
 #[derive(Clone, PartialEq, Debug, Default)]

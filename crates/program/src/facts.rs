@@ -16,7 +16,7 @@ use std::sync::Arc;
 use typeloom_contracts::role::Role;
 use typeloom_onnx::messages::{SharedText, StringStringEntryProto};
 use typeloom_solver::model::value_types::ValueTypes;
-use typeloom_solver::value_type::ValueType;
+use typeloom_tensor::value_type::ValueType;
 use typeloom_types::tree::TypeNode;
 
 use crate::program::{Id, NodeId, Program, ValueId};

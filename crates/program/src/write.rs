@@ -14,7 +14,7 @@ use typeloom_onnx::messages::{
 use typeloom_onnx::nested;
 use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::prost::encoding::{self, WireType};
-use typeloom_solver::value_type::ValueType;
+use typeloom_tensor::value_type::ValueType;
 
 use crate::declared::DeclaredType;
 use crate::domain::Domain;

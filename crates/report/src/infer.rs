@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use typeloom_dim::Dims;
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::{GraphId, ValueId};
-use typeloom_solver::solution::{Composite, Equation, EquationSource, TensorType, Type};
+use typeloom_solver::solution::{Equation, EquationSource, TensorType, Type};
 use typeloom_solver::ty::Constructor;
 use typeloom_solver::universe::Universe;
 
@@ -149,10 +149,10 @@ pub fn type_value(universe: &Universe, dims: &Dims, ty: &Type) -> Value {
             Some(elem) => json!({"k": "scalar", "e": universe.elem_name(elem)}),
             None => json!({"k": "scalar"}),
         },
-        Type::Composite(Composite { children, is_open }) => {
+        Type::Composite(composite) => {
             let child = |(name, ty): &(Arc<str>, Type)| json!({"name": **name, "type": type_value(universe, dims, ty)});
-            let children: Vec<Value> = children.iter().map(child).collect();
-            json!({"k": "composite", "children": children, "open": is_open})
+            let children: Vec<Value> = composite.children.iter().map(child).collect();
+            json!({"k": "composite", "children": children, "open": composite.is_open})
         }
         Type::Unknown(None) | Type::Error | Type::Container(..) => json!({"k": "none"}),
     };

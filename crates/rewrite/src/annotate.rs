@@ -31,7 +31,6 @@ use typeloom_solver::model::Checked;
 use typeloom_solver::model::functions::FunctionTypes;
 use typeloom_solver::program::{Body, GraphId, Origin, StepId, ValueId};
 use typeloom_solver::solution::Type;
-use typeloom_solver::value_type::ValueType;
 
 use crate::coerce::layout::Source;
 use crate::declared;
@@ -208,7 +207,7 @@ impl<'a> Writer<'a> {
             if let Some(ty) = &mut new.r#type {
                 declared::assume(ty, declared::kind_of(field), checked);
             }
-            let ty = ValueType::of(&ty, checked.universe(), checked.dims());
+            let ty = ty.value_type(checked.universe(), checked.dims());
             ty.fill(&mut new.r#type.get_or_insert_default().value);
         }
         if new == old {
@@ -249,7 +248,7 @@ pub(crate) fn mark_filled(new: &mut ValueInfoProto, old: ValueInfoView<'_>) {
 
 /// The type as ONNX writes it; `None` if ONNX cannot express it.
 pub(crate) fn message_of(checked: &Checked<'_>, ty: &Type) -> Option<TypeProto> {
-    ValueType::of(ty, checked.universe(), checked.dims()).to_onnx()
+    ty.value_type(checked.universe(), checked.dims()).to_onnx()
 }
 
 /// The values that the nodes of a graph define, in order.

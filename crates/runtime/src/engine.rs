@@ -24,7 +24,7 @@ use typeloom_onnx::messages::{AttributeProto, ModelProto, NodeProto};
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-use typeloom_solver::value_type::ValueType;
+use typeloom_tensor::value_type::ValueType;
 
 pub mod error;
 pub mod executor;

@@ -36,10 +36,10 @@ use typeloom_solver::diagnostic::{
 use typeloom_solver::program::MAX_NESTING;
 use typeloom_tensor::any_tensor::error::TensorError;
 use typeloom_tensor::peer::PeerId;
+use typeloom_tensor::value_check::Mismatch;
 use typeloom_wire::delivery::ReceiveError;
 use typeloom_wire::port::PortTypeError;
 use typeloom_wire::send::{DisplayPeer, SendError};
-use typeloom_wire::value_check::Mismatch;
 
 /// Error of preparing a model or a compiled program.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

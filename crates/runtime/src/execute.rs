@@ -15,7 +15,7 @@ use typeloom_cpu::fast::fused::FusedError;
 use typeloom_cpu::memory::{self, Store};
 use typeloom_tensor::any_tensor::{AnyTensor, Returned, budget};
 use typeloom_tensor::datum::{Datum, Scalar};
-use typeloom_wire::value_check::{SymbolBindings, to_declared_form};
+use typeloom_tensor::value_check::{SymbolBindings, to_declared_form};
 
 use crate::error::{NodeError, RunError};
 use crate::options::{Interrupt, RunLimits, STEP_BYTES, Verify};

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use typeloom_compiler::artifact::Artifact;
 use typeloom_tensor::datum::Datum;
-use typeloom_wire::value_check::SymbolBindings;
+use typeloom_tensor::value_check::SymbolBindings;
 
 use crate::components::Components;
 use crate::error::{LinkError, PrepareError, RunError};

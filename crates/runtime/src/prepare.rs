@@ -55,9 +55,9 @@ use typeloom_program::domain::Domain;
 use typeloom_program::facts::{Facts, Placement};
 use typeloom_program::program::{Callees, Graph, GraphId, Node, NodeId, Part, Program, ValueId, graph_count};
 use typeloom_program::write::stated_type;
-use typeloom_solver::value_type::ValueType;
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::datum::Datum;
+use typeloom_tensor::value_type::ValueType;
 use typeloom_types::dtype::Dtype;
 
 use crate::components::Components;

@@ -40,9 +40,9 @@ use typeloom_program::program::Program;
 use typeloom_solver::model::Checked;
 use typeloom_solver::model::preconditions::Preconditions;
 use typeloom_solver::model::value_types::ValueTypes;
-use typeloom_solver::value_type::ValueType;
 use typeloom_tensor::datum::Datum;
-use typeloom_wire::value_check::{SymbolBindings, to_declared_form};
+use typeloom_tensor::value_check::{SymbolBindings, to_declared_form};
+use typeloom_tensor::value_type::ValueType;
 
 use crate::error::{PrepareError, RunError};
 use crate::execute::{MemoryPool, Run};

@@ -18,9 +18,9 @@ use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::Session;
 use typeloom_solver::model::{Options, check};
 use typeloom_solver::universe::Universe;
-use typeloom_solver::value_type::{Dim, ValueType};
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::datum::Datum;
+use typeloom_tensor::value_type::{Dim, ValueType};
 use typeloom_types::dtype::Dtype;
 
 /// A deliberate error of the engine.

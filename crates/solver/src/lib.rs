@@ -18,10 +18,9 @@
 //! | [`signature`] | declarations of operators |
 //! | [`diagnostic::text`] | fragments of messages |
 //! | [`ty`] | types during a solve: terms and unification; extents are those of [`typeloom_dim`] |
-//! | [`solution`] | solved types, as data |
+//! | [`solution`] | solved types, as data, and their conversion to the types of [`typeloom_tensor::value_type`] |
 //! | `rule::error`, [`solve_error`] | errors, as data |
 //! | [`program`] | a model with dense ids and flattened nested graphs |
-//! | [`value_type`] | solved types that are independent of the solve, and their ONNX messages |
 //! | `state` | the tables of one solve, its frames, the memo and the trace |
 //! | [`rule`] | the interface of rules, the check against a schema, relations |
 //! | [`catalogue`] | operators with their rules, and the trait that looks them up |
@@ -54,7 +53,6 @@ pub mod ty;
 pub mod type_solver;
 pub mod universe;
 pub mod validate;
-pub mod value_type;
 
 mod analysis;
 mod engine;

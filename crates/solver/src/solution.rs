@@ -1,16 +1,15 @@
 //! The result of a solve, as plain data: a type for every value, and undecided conditions.
 //!
 //! These types refer to the dim arena and the type tree of their solve.
-//! [`ValueType`](crate::value_type::ValueType) is the form that is independent of it.
+//! [`ValueType`](typeloom_tensor::value_type::ValueType) is the form that is independent of it, see [`convert`].
 
+pub mod convert;
 mod difference;
 
 pub(crate) use difference::Difference;
 
-use std::sync::Arc;
-
 use typeloom_dim::{Condition, DimId, Dims, Relation};
-use typeloom_onnx::text::child_name;
+use typeloom_tensor::value_type::{Composite, write_shape};
 use typeloom_types::lattice::NodeNo;
 
 use crate::elem::ElemSet;
@@ -38,38 +37,6 @@ pub enum Type {
     Leaf(NodeNo),
     /// A type error, which a diagnostic reports.
     Error,
-}
-
-/// The children of a composite, each with a type of `T`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Composite<T> {
-    /// The names and types of the children, sorted by name.
-    pub children: Box<[(Arc<str>, T)]>,
-    /// Whether the value can have further children. True for a value from outside of the program, whose known
-    /// children are those that the program reads.
-    pub is_open: bool,
-}
-
-impl<T> Composite<T> {
-    /// A composite of unknown children.
-    #[must_use]
-    pub fn unknown() -> Self {
-        Self { children: Box::default(), is_open: true }
-    }
-
-    /// The type of a child.
-    #[must_use]
-    pub fn child(&self, name: &str) -> Option<&T> {
-        let at = self.children.binary_search_by(|(own, _)| (**own).cmp(name)).ok()?;
-        Some(&self.children[at].1)
-    }
-
-    /// The composite with another type for each child.
-    #[must_use]
-    pub fn map<U>(&self, mut change: impl FnMut(&T) -> U) -> Composite<U> {
-        let children = self.children.iter().map(|(name, ty)| (Arc::clone(name), change(ty))).collect();
-        Composite { children, is_open: self.is_open }
-    }
 }
 
 /// A tensor's element type and shape.
@@ -207,31 +174,6 @@ impl Type {
     }
 }
 
-/// A composite type as text: `composite{a: float, ..}`.
-pub(crate) fn composite_text<N: AsRef<str>>(
-    children: impl Iterator<Item = (N, impl std::fmt::Display)>,
-    is_open: bool,
-) -> String {
-    let child = |(name, ty): (N, _)| format!("{}: {ty}", child_name(name.as_ref()));
-    let children: Vec<String> = children.map(child).chain(is_open.then(|| "..".to_owned())).collect();
-    format!("composite{{{}}}", children.join(", "))
-}
-
-/// The shape of a tensor as text. As in ONNX's textual syntax, rank 0 has no brackets. An unknown rank is
-/// `[...]`, because ONNX's `[]` reads as a scalar.
-pub(crate) fn write_shape(
-    f: &mut std::fmt::Formatter<'_>,
-    shape: Option<impl Iterator<Item = impl std::fmt::Display>>,
-) -> std::fmt::Result {
-    let Some(shape) = shape else { return f.write_str("[...]") };
-    let mut separator = "[";
-    for dim in shape {
-        write!(f, "{separator}{dim}")?;
-        separator = ", ";
-    }
-    f.write_str(if separator == "[" { "" } else { "]" })
-}
-
 struct DisplayType<'t> {
     ty: &'t Type,
     universe: &'t Universe,
@@ -295,10 +237,8 @@ impl std::fmt::Display for DisplayType<'_> {
             Type::Scalar(set) if self.is_any_scalar(*set) => f.write_str("scalar")?,
             Type::Scalar(set) => self.scalar(f, *set)?,
             Type::Leaf(leaf) => f.write_str(node(*leaf))?,
-            Type::Composite(Composite { children, is_open }) => {
-                let children = children.iter();
-                let children = children.map(|(name, child)| (name, child.display(self.universe, self.dims)));
-                f.write_str(&composite_text(children, *is_open))?;
+            Type::Composite(composite) => {
+                f.write_str(&composite.text(|child| child.display(self.universe, self.dims)))?;
             }
             Type::Error => f.write_str("error")?,
         }

@@ -2,18 +2,14 @@
 //!
 //! An element type has up to two leaves: one for tensors (`tensor.f32`) and one for scalars (`scalar.f32`).
 //! The element types of ONNX have the numbers of ONNX. Further leaves below `tensor` or `scalar` have numbers
-//! from [`Elem::FIRST_CUSTOM`] on, in tree order.
-//!
-//! The *name* of a leaf is its id without `tensor.` or `scalar.`. A tensor leaf and a scalar leaf of one name
-//! share one number. If the name is that of an element type of ONNX or of another leaf of the kind, it keeps
-//! the prefix, so that two leaves of one kind never share a number.
+//! from [`Elem::FIRST_CUSTOM`] on, in tree order; [`LeafElement`] defines their names.
 
 use std::sync::{Arc, OnceLock};
 
 use typeloom_types::dtype::Dtype;
+use typeloom_types::lattice::elements::LeafElement;
 use typeloom_types::lattice::error::LatticeError;
 use typeloom_types::lattice::{Lattice, NodeNo};
-use typeloom_types::tree::TypeNode;
 use typeloom_types::tree::builtin::TYPE_COMPOSITE;
 
 use crate::elem::{Elem, ElemSet};
@@ -93,12 +89,11 @@ impl Universe {
         let composite = find(TYPE_COMPOSITE.id);
         let mut elem_of_node = vec![None; lattice.len()];
         let mut leaves = vec![Leaves::default(); usize::from(Elem::FIRST_CUSTOM)];
-        for (root, prefix, kind) in [(tensor, "tensor.", TENSOR), (scalar, "scalar.", SCALAR)] {
+        for (root, kind) in [(tensor, TENSOR), (scalar, SCALAR)] {
             let Some(root) = root else { continue };
             for leaf in lattice.leaves_under(root).iter().copied() {
-                let Some(node) = lattice.node(leaf) else { continue };
-                let elem =
-                    elem_of(node.id, prefix, kind, &mut leaves).ok_or(UniverseError::TooManyElements)?;
+                let Some(element) = lattice.element_of(leaf) else { continue };
+                let elem = elem_of(element, &mut leaves).ok_or(UniverseError::TooManyElements)?;
                 *kind(&mut leaves[usize::from(elem.number())]) = Some(leaf);
                 elem_of_node[leaf.index()] = Some(elem);
             }
@@ -198,25 +193,13 @@ impl Universe {
         elem.onnx_name().unwrap_or_else(custom)
     }
 
-    /// The name of the element type of a leaf.
-    #[must_use]
-    pub fn elem_name_of(&self, leaf: &TypeNode) -> Option<&str> {
-        let leaf = self.lattice().number_of(leaf)?;
-        self.elem_of_node[leaf.index()].map(|elem| self.elem_name(elem))
-    }
-
     /// The element type with this name: that of ONNX (`float`), the short one (`f32`), or that of a custom
     /// type.
     #[must_use]
     pub fn elem_named(&self, name: &str) -> Option<Elem> {
-        known_elem(name, &self.leaves)
+        let onnx = name.parse::<Dtype>().ok().map(Elem::of);
+        onnx.or_else(|| custom_elem(name, &self.leaves))
     }
-}
-
-/// The ONNX or custom element type with this name.
-fn known_elem(name: &str, leaves: &[Leaves]) -> Option<Elem> {
-    let onnx = name.parse::<Dtype>().ok().map(Elem::of);
-    onnx.or_else(|| custom_elem(name, leaves))
 }
 
 fn custom_elem(name: &str, leaves: &[Leaves]) -> Option<Elem> {
@@ -230,25 +213,15 @@ type OfKind = fn(&mut Leaves) -> &mut Option<NodeNo>;
 const TENSOR: OfKind = |leaves| &mut leaves.tensor;
 const SCALAR: OfKind = |leaves| &mut leaves.scalar;
 
-/// The element type of a leaf: that of ONNX, that of the leaf of the other kind with this name, or a new one.
-fn elem_of(id: &str, prefix: &str, kind: OfKind, leaves: &mut Vec<Leaves>) -> Option<Elem> {
-    let name = id.strip_prefix(prefix);
-    if let Some(dtype) = name.and_then(Dtype::from_name) {
-        return Some(Elem::of(dtype));
-    }
-    let name = name.filter(|name| name.parse::<Dtype>().is_err()).unwrap_or(id);
-    let shared = custom_elem(name, leaves);
-    if let Some(elem) = shared
-        && kind(&mut leaves[usize::from(elem.number())]).is_none()
-    {
-        return Some(elem);
-    }
-    let name = match shared.is_some() || name.parse::<Dtype>().is_ok() {
-        true if id.starts_with(prefix) => id.to_owned(),
-        true => format!("{prefix}{id}"),
-        false => name.to_owned(),
+/// The number of an element type, which is new for a name that `leaves` does not have.
+fn elem_of(element: &LeafElement, leaves: &mut Vec<Leaves>) -> Option<Elem> {
+    let name = match element {
+        LeafElement::Onnx(dtype) => return Some(Elem::of(*dtype)),
+        LeafElement::Custom(name) => name,
     };
-    let elem = u8::try_from(leaves.len()).ok().and_then(Elem::new)?;
-    leaves.push(Leaves { name, ..Leaves::default() });
-    Some(elem)
+    custom_elem(name, leaves).or_else(|| {
+        let elem = u8::try_from(leaves.len()).ok().and_then(Elem::new)?;
+        leaves.push(Leaves { name: name.to_string(), ..Leaves::default() });
+        Some(elem)
+    })
 }

@@ -23,6 +23,7 @@ use typeloom_types::tree::builtin::{
 use crate::address::Multiaddress;
 use crate::map::MapDatum;
 use crate::peer::PeerId;
+use crate::value_type::{Dim, ValueType};
 
 /// A value of any type of the type tree. Clones of tensors and bytes share their memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -182,12 +183,7 @@ impl From<AnyTensor> for Datum {
     }
 }
 
-/// Returns the type of a tensor in the notation of models. A tensor of rank 0 has no brackets.
+/// Returns the type of a tensor in the notation of models.
 fn describe_tensor(dtype: Dtype, shape: &[usize]) -> String {
-    let name = dtype.onnx_name();
-    if shape.is_empty() {
-        return name.to_owned();
-    }
-    let extents: Vec<String> = shape.iter().map(usize::to_string).collect();
-    format!("{name}[{}]", extents.join(", "))
+    ValueType::tensor(dtype, shape.iter().copied().map(Dim::Fixed)).to_string()
 }

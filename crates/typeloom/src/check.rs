@@ -195,10 +195,10 @@ pub use typeloom_solver::model::{CheckError, Detail, FollowedValues, Mode, Seed}
 /// assert_eq!(sizes, [None, Some(3)]);
 /// ```
 #[doc(inline)]
-pub use typeloom_solver::value_type::ValueType;
+pub use typeloom_tensor::value_type::ValueType;
 /// [`ValueType`] has an example.
 #[doc(inline)]
-pub use typeloom_solver::value_type::{Dim, Element};
+pub use typeloom_tensor::value_type::{Dim, Element};
 
 use typeloom_ops::check::STANDARD;
 use typeloom_rewrite::annotate::AnnotateError;

@@ -42,11 +42,7 @@ const BELOW_THE_FACADE: &[(&str, &[&str], &str)] = &[
         "`explain`, `ops`, `targets` and `--types` list catalogues",
     ),
     ("cli", &["rewrite"], "it shows each change of a repair, and writes annotations in pieces"),
-    (
-        "cli",
-        &["components", "cpu", "runtime", "tensor", "wire"],
-        "`run` reads and generates values, and shows them",
-    ),
+    ("cli", &["components", "cpu", "runtime", "tensor"], "`run` reads and generates values, and shows them"),
     ("cli", &["interface", "link"], "`diff` and `link` show each difference and each change"),
     ("cli", &["registry"], "`registry`: the facade has no registries"),
     (

@@ -23,9 +23,11 @@ use std::sync::OnceLock;
 use crate::tree::{TypeKind, TypeNode};
 
 pub mod build;
+pub mod elements;
 pub mod error;
 
 use build::{LatticeBuilder, NodeSpec};
+use elements::LeafElement;
 use error::{ExtendError, LatticeError};
 
 /// The preorder position of a node in its lattice.
@@ -79,6 +81,8 @@ pub struct Lattice {
     by_denotation: Box<[NodeNo]>,
     /// Nodes with a wire tag, sorted by tag.
     by_wire_tag: Box<[NodeNo]>,
+    /// Element types of leaves below `tensor` and `scalar`, sorted by leaf.
+    elements: Box<[(NodeNo, LeafElement)]>,
 }
 
 struct Entry {

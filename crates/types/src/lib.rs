@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`tree`] | [`tree::TypeNode`], a node of the type tree as a static, and its registration |
 //! | [`tree::builtin`], [`tree::onnx`] | the documented tree, and leaves for the remaining ONNX element types |
-//! | [`lattice`] | a validated set of nodes with `is_subtype`, `join` and `meet` in O(1) |
+//! | [`lattice`] | a validated set of nodes with `is_subtype`, `join` and `meet` in O(1); element types of leaves |
 //! | [`dtype`] | the table of element types: numbers, names, sizes, classes, leaves |
 //! | [`element`], [`storage`] | Rust element types, and the mapping from Rust types to type nodes |
 //! | [`shape`] | axes and broadcasting of known extents |

@@ -9,7 +9,7 @@
 //! | module | content |
 //! |---|---|
 //! | [`envelope`], [`receipt`] | encoding of messages and receipts; specified in `docs/wire-format.md` |
-//! | [`port`], [`value_check`] | port types and checks of values against them |
+//! | [`port`] | types of ports |
 //! | [`transport`], [`memory`] | the transport interface and the in-process transport |
 //! | [`address_book`] | addresses of peers, for transports |
 //! | [`endpoint`], [`send`], [`delivery`] | outbox and mailbox |
@@ -54,7 +54,6 @@ pub mod port;
 pub mod receipt;
 pub mod send;
 pub mod transport;
-pub mod value_check;
 
 mod codec;
 mod entry;

@@ -32,18 +32,24 @@ use typeloom_interface::{EncodeError, value_to_pool};
 use typeloom_onnx::messages::TypeProto;
 use typeloom_pool::{Digest, NotPortable, Pool};
 use typeloom_solver::elem::{Elem, ElemSet};
-use typeloom_solver::solution::{Composite, TensorType, Type};
+use typeloom_solver::solution::{TensorType, Type};
 use typeloom_solver::ty::Constructor;
 use typeloom_solver::universe::{Universe, UniverseError};
-use typeloom_solver::value_type::{Dim, Element, ValueType};
 use typeloom_tensor::datum::Datum;
+use typeloom_tensor::value_check::{Mismatch, SymbolBindings, is_in_declared_form, with_symbols};
+use typeloom_tensor::value_type::{Composite, Dim, Element, ValueType};
 use typeloom_types::lattice::{NodeNo, lookup_denotation};
 use typeloom_types::tree::TypeNode;
 
 use crate::envelope::TypeTag;
 use crate::limits::MAX_DEPTH;
 use crate::value::tag_of;
-use crate::value_check::{Mismatch, SymbolBindings, is_in_declared_form, with_symbols};
+
+#[cfg(test)]
+thread_local! {
+    /// Number of values that this thread compared with the types of ports.
+    pub(crate) static CHECKS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
 
 /// Declared type of a value in a message, common to sender and receiver.
 ///
@@ -192,6 +198,8 @@ impl PortType {
     /// Whether a value is of the type. A scalar is sent as such, not as a tensor of rank 0.
     #[must_use]
     pub fn fits(&self, value: &Datum) -> bool {
+        #[cfg(test)]
+        CHECKS.with(|checks| checks.set(checks.get() + 1));
         is_in_declared_form(value, &self.ty) && SymbolBindings::default().check(value, &self.ty).is_ok()
     }
 }

@@ -41,8 +41,8 @@ use ort::value::ValueType as OrtType;
 use typeloom::ModelProto;
 use typeloom_onnx::prost::Message as _;
 use typeloom_runtime::engine::{Engine, Loaded, Loads, Offer, Program};
-use typeloom_solver::value_type::{Dim, Element, ValueType};
 use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::value_type::{Dim, Element, ValueType};
 use typeloom_types::dtype::Dtype;
 
 /// The ONNX Runtime engine.

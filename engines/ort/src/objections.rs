@@ -2,7 +2,7 @@
 //! or from a test graph on which it and the embedded backend differ.
 
 use typeloom_runtime::engine::Offer;
-use typeloom_solver::value_type::{Dim, ValueType};
+use typeloom_tensor::value_type::{Dim, ValueType};
 use typeloom_types::dtype::Dtype;
 
 /// Reason for not offering a node to ONNX Runtime.

@@ -45,8 +45,8 @@ use tract_onnx::tract_hir::infer::Factoid as _;
 use typeloom::ModelProto;
 use typeloom_onnx::prost::Message as _;
 use typeloom_runtime::engine::{Engine, Loaded, Loads, Offer, Program};
-use typeloom_solver::value_type::{Dim, Element, ValueType};
 use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::value_type::{Dim, Element, ValueType};
 use typeloom_types::dtype::Dtype;
 
 /// Base limit on rewrite steps, in addition to [`STEPS_PER_NODE`].

@@ -4,7 +4,7 @@
 use typeloom::NodeProto;
 use typeloom_onnx::nested;
 use typeloom_runtime::engine::Offer;
-use typeloom_solver::value_type::{Dim, ValueType};
+use typeloom_tensor::value_type::{Dim, ValueType};
 use typeloom_types::dtype::Dtype;
 
 /// Reason for not offering a node to tract.

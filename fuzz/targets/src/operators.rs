@@ -17,9 +17,9 @@ use typeloom_runtime::session::Session;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Options;
 use typeloom_solver::signature::{Arity, AttributeKind, FormalType, Schema};
-use typeloom_solver::value_type::Dim;
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::datum::Datum;
+use typeloom_tensor::value_type::Dim;
 use typeloom_types::dtype::Dtype;
 
 /// Limits of a run: it takes less than a second in a debug build.

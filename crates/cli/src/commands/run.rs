@@ -23,11 +23,11 @@ use typeloom_onnx::text::escape;
 use typeloom_runtime::session::Port;
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::ValueId;
-use typeloom_solver::value_type::{Dim, Element, ValueType};
 use typeloom_tensor::any_tensor;
 use typeloom_tensor::datum::Datum;
+use typeloom_tensor::value_check::SymbolBindings;
+use typeloom_tensor::value_type::{Dim, Element, ValueType};
 use typeloom_types::dtype::Dtype;
-use typeloom_wire::value_check::SymbolBindings;
 
 use crate::args::{CPU, ReferenceArg, RunArgs};
 use crate::exit::Outcome;
@@ -197,7 +197,7 @@ fn narrowed(checked: &mut Checked<'_>) -> HashMap<String, ValueType> {
     let inputs = checked.body().graph(checked.body().root()).inputs.clone();
     let narrowed = |input: ValueId| {
         let ty = checked.type_of(input);
-        let ty = ValueType::of(&ty, checked.universe(), checked.dims());
+        let ty = ty.value_type(checked.universe(), checked.dims());
         ty.is_concrete().then(|| (checked.body().value_name(input).to_owned(), ty))
     };
     inputs.into_iter().filter_map(narrowed).collect()

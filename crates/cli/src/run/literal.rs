@@ -8,11 +8,11 @@
 
 use std::collections::BTreeMap;
 
-use typeloom_solver::value_type::{Element, ValueType};
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::any_tensor::error::TensorError;
 use typeloom_tensor::datum::Datum;
 use typeloom_tensor::map::MapDatum;
+use typeloom_tensor::value_type::{Element, ValueType};
 use typeloom_types::dtype::{Dtype, DtypeClass};
 
 use super::store;

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use typeloom_cpu::ops::generate::Random;
-use typeloom_solver::value_type::{Dim, Element, ValueType};
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::any_tensor::budget;
 use typeloom_tensor::datum::Datum;
 use typeloom_tensor::map::MapDatum;
+use typeloom_tensor::value_check::SymbolBindings;
+use typeloom_tensor::value_type::{Dim, Element, ValueType};
 use typeloom_types::dtype::Dtype;
-use typeloom_wire::value_check::SymbolBindings;
 
 /// Maximum number of elements of a generated input.
 const MAX_ELEMENTS: usize = 1 << 28;

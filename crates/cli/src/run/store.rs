@@ -10,9 +10,9 @@ use typeloom_cpu::error::KernelError;
 use typeloom_cpu::{decode, ops};
 use typeloom_onnx::messages::{MapProto, OptionalProto, SequenceProto, TensorProto};
 use typeloom_onnx::prost::Message as _;
-use typeloom_solver::value_type::{Element, ValueType};
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::datum::Datum;
+use typeloom_tensor::value_type::{Element, ValueType};
 use typeloom_types::dtype::Dtype;
 
 use crate::target::Target;

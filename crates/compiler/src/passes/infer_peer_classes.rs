@@ -24,7 +24,7 @@ use typeloom_onnx::messages::SharedText;
 use typeloom_program::domain::Domain;
 use typeloom_program::facts::{Facts, Table};
 use typeloom_program::program::{Graph, Node, NodeId, Program, ValueId};
-use typeloom_solver::value_type::ValueType;
+use typeloom_tensor::value_type::ValueType;
 use typeloom_types::tree::builtin::TYPE_PEER_ID;
 
 use super::peer_list_operators::is_structural;

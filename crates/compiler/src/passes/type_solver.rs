@@ -19,7 +19,7 @@ use typeloom_program::facts::{Facts, Placement};
 use typeloom_program::program::{Graph, GraphId, Names, Node, Program, ValueId};
 use typeloom_solver::catalogue::{Catalogue, Lookup};
 use typeloom_solver::model::Mode;
-use typeloom_solver::value_type::ValueType;
+use typeloom_tensor::value_type::ValueType;
 use typeloom_types::lattice::lookup_by_id;
 use typeloom_types::op::AtomicOpDecl;
 use typeloom_types::tree::TypeNode;

@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 
 use typeloom_onnx::domain::{is_onnx, qualified};
 use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, ValueInfoProto};
-use typeloom_solver::value_type::ValueType;
+use typeloom_tensor::value_type::ValueType;
 
 use super::typed::Solved;
 use tape::Tape;

@@ -6,9 +6,9 @@ use typeloom_onnx::messages::{ModelProto, TypeProto, ValueInfoProto};
 use typeloom_onnx::text::parse_model;
 use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::Session;
-use typeloom_solver::value_type::{Dim, ValueType};
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::datum::Datum;
+use typeloom_tensor::value_type::{Dim, ValueType};
 
 use super::gradient::{SEED, differentiate};
 use super::typed::solve;

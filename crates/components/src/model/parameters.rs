@@ -1,8 +1,8 @@
 //! Parameters: initializers as inputs of the graph and as one flat tensor.
 
 use typeloom_onnx::messages::{GraphProto, TensorProto, ValueInfoProto};
-use typeloom_solver::value_type::{Dim, ValueType};
 use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_tensor::value_type::{Dim, ValueType};
 use typeloom_types::dtype::Dtype;
 
 use super::{ModelError, decoded};

@@ -10,7 +10,7 @@ use typeloom_solver::diagnostic::{Diagnostic, diagnose};
 use typeloom_solver::model::value_types::ValueTypes;
 use typeloom_solver::model::{Options, check};
 use typeloom_solver::universe::Universe;
-use typeloom_solver::value_type::ValueType;
+use typeloom_tensor::value_type::ValueType;
 
 use super::ModelError;
 

@@ -18,7 +18,6 @@ use typeloom_onnx::text::PrintOptions;
 use typeloom_ops::catalogue::Standard;
 use typeloom_solver::model::{Options, check};
 use typeloom_solver::universe::Universe;
-use typeloom_solver::value_type::ValueType;
 use typeloom_tensor::datum::Datum;
 use typeloom_testing::number;
 
@@ -57,7 +56,7 @@ fn types(model: &Bytes) -> Option<BTreeMap<String, TypeProto>> {
     for value in values {
         let name = checked.body().value_name(value).to_owned();
         let ty = checked.type_of(value);
-        types.insert(name, ValueType::of(&ty, checked.universe(), checked.dims()).to_onnx()?);
+        types.insert(name, ty.value_type(checked.universe(), checked.dims()).to_onnx()?);
     }
     Some(types)
 }

@@ -13,7 +13,6 @@ use typeloom_solver::diagnostic::{Code, graph_path};
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::{GraphId, Origin, ValueId};
 use typeloom_solver::solve_error::SolveErrorKind;
-use typeloom_solver::value_type::ValueType;
 
 use super::{CorrectedShape, Repairs};
 use crate::coerce::layout::Source;
@@ -91,7 +90,7 @@ pub(super) fn correct(
         let mut checked = settings.check(&dropped)?;
         for output in checked.body().graph(checked.body().root()).outputs.clone() {
             let ty = checked.type_of(output);
-            if let Some(ty) = ValueType::of(&ty, checked.universe(), checked.dims()).to_onnx() {
+            if let Some(ty) = ty.value_type(checked.universe(), checked.dims()).to_onnx() {
                 proved.insert(checked.body().value_name(output).to_owned(), ty);
             }
         }

@@ -15,7 +15,6 @@ use typeloom_solver::diagnostic::graph_path;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::{Body, DeclarationKind, GraphId, Origin, ValueId};
-use typeloom_solver::value_type::ValueType;
 
 use super::{CorrectedShape, Repairs};
 use crate::coerce::layout::Source;
@@ -133,7 +132,7 @@ fn proved(checked: &mut Checked<'_>) -> HashMap<(String, String), TypeProto> {
     let mut types = HashMap::new();
     for value in values {
         let ty = checked.proven_type_of(value);
-        let Some(ty) = ValueType::of(&ty, checked.universe(), checked.dims()).to_onnx() else { continue };
+        let Some(ty) = ty.value_type(checked.universe(), checked.dims()).to_onnx() else { continue };
         let body: &Body<'_> = checked.body();
         let path = graph_path(body, body.value(value).graph).to_string();
         types.insert((path, body.value_name(value).to_owned()), ty);

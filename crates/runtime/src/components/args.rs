@@ -4,14 +4,14 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 use smallvec::smallvec;
-use typeloom_solver::value_type::ValueType;
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::datum::Datum;
+use typeloom_tensor::value_type::ValueType;
 use typeloom_types::dtype::Dtype;
 
 use super::{ComponentError, Results, done};
 use crate::convert::{FromDatum, IntoDatum};
-use typeloom_wire::value_check::SymbolBindings;
+use typeloom_tensor::value_check::SymbolBindings;
 
 /// Inputs of a node and types of its outputs.
 pub(crate) struct Args<'a> {

@@ -3,7 +3,7 @@
 use typeloom_onnx::DecodeError;
 use typeloom_rewrite::annotate::AnnotateError;
 use typeloom_solver::diagnostic::{Code, Diagnostic, Location, diagnose_bytes, diagnose_external_data};
-use typeloom_wire::value_check::Mismatch;
+use typeloom_tensor::value_check::Mismatch;
 
 /// Error of an engine.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -6,8 +6,8 @@ use typeloom_tensor::any_tensor::AnyTensor;
 
 use super::error::EngineError;
 use super::offer::MAX_DEPTH;
-use typeloom_solver::value_type::{Dim, ValueType};
-use typeloom_wire::value_check::SymbolBindings;
+use typeloom_tensor::value_check::SymbolBindings;
+use typeloom_tensor::value_type::{Dim, ValueType};
 
 /// Whether all dims of a tensor type are numbers.
 pub(super) fn is_fixed(ty: &ValueType) -> bool {

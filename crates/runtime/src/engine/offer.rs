@@ -14,7 +14,7 @@ use crate::options::ExternalData;
 use crate::prepare::{Imports, imports};
 use typeloom_onnx::nested::graphs;
 use typeloom_program::domain::Domain;
-use typeloom_solver::value_type::{Dim, Element, ValueType};
+use typeloom_tensor::value_type::{Dim, Element, ValueType};
 
 /// Largest nesting of graphs.
 pub(super) const MAX_DEPTH: usize = 64;

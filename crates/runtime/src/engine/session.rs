@@ -46,8 +46,8 @@ use super::{Engine, Loads, Program};
 use crate::execute::panic_message;
 use crate::options::{ExternalData, Verify};
 use crate::session::{Port, RunOutcome};
-use typeloom_solver::value_type::ValueType;
-use typeloom_wire::value_check::{Mismatch, SymbolBindings};
+use typeloom_tensor::value_check::{Mismatch, SymbolBindings};
+use typeloom_tensor::value_type::ValueType;
 
 /// A model that is loaded into an engine once and run many times, from several threads at a time.
 pub struct EngineSession {

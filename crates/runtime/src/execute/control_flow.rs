@@ -1,9 +1,9 @@
 //! `If`, `Loop` and `SequenceMap`.
 
 use typeloom_cpu::attributes::{Attribute, Attributes};
-use typeloom_solver::value_type::ValueType;
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::datum::Datum;
+use typeloom_tensor::value_type::ValueType;
 use typeloom_types::dtype::Dtype;
 
 use super::{Frame, Inputs, Run, operand};

@@ -3,8 +3,8 @@
 use std::mem::take;
 
 use smallvec::smallvec;
-use typeloom_solver::value_type::Element;
 use typeloom_tensor::datum::Datum;
+use typeloom_tensor::value_type::Element;
 
 use super::{Inputs, Results, Run, catch_panic, nested, structural};
 use crate::components::Args;

@@ -4,9 +4,9 @@
 //! Sequence lengths are not supported.
 
 use typeloom_cpu::attributes::{Attribute, Attributes};
-use typeloom_solver::value_type::ValueType;
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::datum::Datum;
+use typeloom_tensor::value_type::ValueType;
 use typeloom_types::shape::position;
 
 use super::control_flow::{invalid, stack};

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use typeloom_cpu::call::Call;
-use typeloom_solver::value_type::ValueType;
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::datum::Datum;
+use typeloom_tensor::value_check::to_declared_form;
+use typeloom_tensor::value_type::ValueType;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::tree::TypeNode;
-use typeloom_wire::value_check::to_declared_form;
 
 use super::operand;
 use crate::error::NodeError;

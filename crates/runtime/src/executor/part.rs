@@ -38,13 +38,13 @@ use typeloom_program::declared::DeclaredType;
 use typeloom_program::domain::Domain;
 use typeloom_program::facts::Facts;
 use typeloom_program::program::Program;
-use typeloom_solver::value_type::{Element, ValueType};
 use typeloom_tensor::datum::Datum;
 use typeloom_tensor::peer::PeerId;
+use typeloom_tensor::value_check::SymbolBindings;
+use typeloom_tensor::value_type::{Element, ValueType};
 use typeloom_wire::endpoint::Endpoint;
 use typeloom_wire::envelope::{PortId, RunId};
 use typeloom_wire::port::PortType;
-use typeloom_wire::value_check::SymbolBindings;
 
 use crate::components::Components;
 use crate::error::{LinkError, NodeError, PrepareError, RunError};

@@ -21,10 +21,10 @@ use typeloom_cpu::attributes::Attribute;
 use typeloom_cpu::call::Call;
 use typeloom_cpu::fast::fused::{Absorbed, Dequantised, Fused, Node, Operand};
 use typeloom_module::Map;
-use typeloom_solver::value_type::{Dim, ValueType};
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::datum::Datum;
-use typeloom_wire::value_check::to_declared_form;
+use typeloom_tensor::value_check::to_declared_form;
+use typeloom_tensor::value_type::{Dim, ValueType};
 
 use crate::plan::{Action, Constant, Kernel, Plan, PlanStep, SlotId, Use};
 

@@ -8,8 +8,8 @@ use serde_json::Value as Json;
 use typeloom_cpu::decode;
 use typeloom_onnx::messages::{OptionalProto, SequenceProto, TensorProto, read};
 use typeloom_runtime::session::{Port, Session};
-use typeloom_solver::value_type::Element;
 use typeloom_tensor::datum::Datum;
+use typeloom_tensor::value_type::Element;
 
 pub(crate) struct Case {
     record: Json,

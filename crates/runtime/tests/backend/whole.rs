@@ -10,11 +10,11 @@ use typeloom_onnx::messages::{
     GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, read, type_proto,
 };
 use typeloom_runtime::session::Port;
-use typeloom_solver::value_type::{Dim, ValueType};
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::datum::Datum;
+use typeloom_tensor::value_check::SymbolBindings;
+use typeloom_tensor::value_type::{Dim, ValueType};
 use typeloom_types::dtype::{Dtype, DtypeClass};
-use typeloom_wire::value_check::SymbolBindings;
 
 use crate::compare;
 

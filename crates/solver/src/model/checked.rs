@@ -32,6 +32,7 @@ use std::sync::Arc;
 use typeloom_dim::shape::{DimVec, ShapeId};
 use typeloom_dim::{Condition, Decision, DimId, Dims, is_placeholder};
 use typeloom_onnx::view::{ModelView, TensorView, TypeKindView};
+use typeloom_tensor::value_type::Dim;
 
 use super::{Checked, Coverage, ExternalTensor, SideData, case};
 use crate::analysis::conditions;
@@ -45,7 +46,6 @@ use crate::state::Core;
 use crate::state::constants::Data;
 use crate::suggest::nearest;
 use crate::universe::Universe;
-use crate::value_type::Dim;
 
 /// Identifies the type of a dense tensor in one check: values with equal keys have equal types.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

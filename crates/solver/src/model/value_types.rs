@@ -6,11 +6,12 @@ use std::ops::Index;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
+use typeloom_tensor::value_type::ValueType;
 
 use crate::model::Checked;
 use crate::program::{Body, GraphId, ValueId};
 use crate::solution::Type;
-use crate::value_type::{Converter, ValueType};
+use crate::solution::convert::Converter;
 
 /// The types of all values of a program.
 ///

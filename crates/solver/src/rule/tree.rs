@@ -5,7 +5,7 @@ use std::sync::Arc;
 use typeloom_types::lattice::NodeNo;
 
 use crate::elem::{Elem, ElemSet};
-use crate::solution::{Composite, Type, composite_text};
+use crate::solution::Type;
 use crate::ty::{Head, Ty, Types};
 use crate::universe::Universe;
 
@@ -57,10 +57,7 @@ pub(crate) fn tree_name(ty: &Type, universe: &Universe) -> String {
         Type::Composite(composite) if composite.children.is_empty() && composite.is_open => {
             universe.composite_node().map_or_else(|| "?".to_owned(), node)
         }
-        Type::Composite(Composite { children, is_open }) => {
-            let child = |(name, ty): &(Arc<str>, Type)| (Arc::clone(name), tree_name(ty, universe));
-            composite_text(children.iter().map(child), *is_open)
-        }
+        Type::Composite(composite) => composite.text(|child| tree_name(child, universe)),
         Type::Error | Type::Container(..) => "error".to_owned(),
     };
     name.extend(constructors.iter().map(|_| ')'));

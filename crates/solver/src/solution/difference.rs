@@ -1,6 +1,8 @@
 //! The first difference between two types with named children, for messages.
 
-use super::{Composite, Type};
+use typeloom_tensor::value_type::Composite;
+
+use super::Type;
 
 /// A difference between two types that do not unify.
 pub(crate) struct Difference<'t> {

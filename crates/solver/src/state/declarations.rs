@@ -37,10 +37,11 @@ use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::text::CompositeText;
 use typeloom_onnx::view::{DimValue, ShapeView, TypeKindView, TypeView};
 use typeloom_onnx::{DecodeError, ErrorKind};
+use typeloom_tensor::value_type::Composite;
 
 use crate::elem::{Elem, ElemSet};
 use crate::program::{Body, Declaration, DeclarationKind, Origin, ValueId};
-use crate::solution::{Composite, TensorType, Type};
+use crate::solution::{TensorType, Type};
 use crate::solve_error::SolveErrorKind;
 use crate::state::Core;
 use crate::state::frame::Frame;

@@ -5,7 +5,6 @@ use typeloom_types::lattice::NodeRef;
 
 use super::solution::{SolvedValue, TypeSolution};
 use crate::map::Set;
-use crate::value_type::ValueType;
 
 /// Writes the solved types into the declarations of inputs, values and outputs of a graph.
 ///
@@ -49,5 +48,5 @@ fn stamp(ty: &mut Option<TypeProto>, value: &SolvedValue, solution: &TypeSolutio
     if let Some(denotation) = denotation.filter(|denotation| !denotation.is_empty()) {
         ty.denotation = denotation.into();
     }
-    ValueType::of(&value.ty, &solution.universe, solution.dims()).fill(&mut ty.value);
+    value.ty.value_type(&solution.universe, solution.dims()).fill(&mut ty.value);
 }

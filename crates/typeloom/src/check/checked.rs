@@ -36,8 +36,9 @@ use typeloom_rewrite::coerce::{self, Policy, Repair, RepairError};
 use typeloom_solver::diagnostic::{Diagnostic, Explanation, explain_value};
 use typeloom_solver::model::{self, CheckError, Coverage, Options};
 use typeloom_solver::program::{Origin as ProgramOrigin, ValueId};
+use typeloom_solver::solution::convert::Converter;
 use typeloom_solver::universe::Universe;
-use typeloom_solver::value_type::{Converter, ValueType};
+use typeloom_tensor::value_type::ValueType;
 
 use super::Operators;
 

@@ -12,6 +12,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use super::elements::elements;
 use super::error::{LatticeError, LatticeViolation};
 use super::{Entry, Lattice, NodeNo};
 use crate::tree::{TypeKind, TypeNode, registered_nodes, wire_tag};
@@ -371,7 +372,7 @@ fn assemble(declared: Vec<Declared>, parents: &[Parent]) -> Lattice {
         leaf_starts.push(dense(leaves.len()));
     }
 
-    Lattice {
+    let mut lattice = Lattice {
         lowest_parents: sparse_minima(&parents),
         by_id: sorted_by(&entries, |_| true, |a, b| a.spec.id.cmp(&b.spec.id)),
         by_denotation: sorted_by(
@@ -387,7 +388,10 @@ fn assemble(declared: Vec<Declared>, parents: &[Parent]) -> Lattice {
         child_starts: child_starts.into(),
         leaves: leaves.into(),
         leaf_starts: leaf_starts.into(),
-    }
+        elements: Box::default(),
+    };
+    lattice.elements = elements(&lattice);
+    lattice
 }
 
 /// Sparse table: row `k` at `i` is the minimum of `values[i .. i + 2^k]`.

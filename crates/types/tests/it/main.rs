@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
 mod dtype;
+mod elements;
 mod lattice_errors;
 mod lattice_laws;
 mod ops;

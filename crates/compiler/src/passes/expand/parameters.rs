@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use typeloom_program::declared::DeclaredType;
 use typeloom_program::program::{Port, Program, ValueId};
-use typeloom_solver::value_type::{Dim, Element, ValueType};
+use typeloom_tensor::value_type::{Dim, Element, ValueType};
 
 /// The inputs of a program without types, and the symbols in use.
 #[derive(Default)]

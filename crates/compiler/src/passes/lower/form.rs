@@ -15,7 +15,7 @@ use typeloom_onnx::messages::{AttributeProto, IntoAttribute, TensorProto};
 use typeloom_program::domain::Domain;
 use typeloom_program::facts::Types;
 use typeloom_program::program::{GraphId, Names, Node, NodeId, Program, ValueId};
-use typeloom_solver::value_type::{Dim, Element, ValueType};
+use typeloom_tensor::value_type::{Dim, Element, ValueType};
 use typeloom_types::dtype::Dtype;
 
 use crate::unit::Unit;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use typeloom_solver::value_type::Dim;
+use typeloom_tensor::value_type::Dim;
 
 use super::form::{Form, Lowered, Operand, OrRefusal, bounded, fixed, refuse, total};
 use super::{LoweringRule, rule};

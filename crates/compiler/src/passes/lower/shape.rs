@@ -1,6 +1,6 @@
 //! Operators that move elements, and operators that derive constants from shapes.
 
-use typeloom_solver::value_type::Dim;
+use typeloom_tensor::value_type::Dim;
 
 use super::form::{
     Form, Lowered, Operand, OrRefusal, along, bounded, fixed, known_total, number_of, refuse, total,

@@ -6,7 +6,7 @@ use typeloom_interface::recorded::Recorded;
 use typeloom_module::graph::Graph;
 use typeloom_module::module::imports::Imported;
 use typeloom_onnx::messages::TypeProto;
-use typeloom_solver::value_type::ValueType;
+use typeloom_tensor::value_type::ValueType;
 
 use super::components::Of;
 

@@ -11,7 +11,7 @@ use typeloom_module::graph::operators::OperatorMethods;
 use typeloom_module::graph::operators::attributes::GeluAttrs;
 use typeloom_onnx::messages::{GraphProto, TypeProto, ValueInfoProto, type_proto};
 use typeloom_onnx::prost::Message as _;
-use typeloom_solver::value_type::ValueType;
+use typeloom_tensor::value_type::ValueType;
 use typeloom_types::tree::builtin::TYPE_TENSOR_F32;
 
 use super::components::{F32, F64, Of, WithGelu};

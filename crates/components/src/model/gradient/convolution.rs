@@ -7,7 +7,7 @@
 //! handled one group at a time, by concatenating the samples of all groups along the channel axis.
 
 use typeloom_onnx::messages::{AttributeProto, IntoAttribute as _};
-use typeloom_solver::value_type::Dim;
+use typeloom_tensor::value_type::Dim;
 
 use super::shapes::int_of;
 use super::{GradientError, NodeSite, Sweep};

@@ -3,7 +3,7 @@
 //! In comments, `d` is the gradient of the output `y`. The rules are the textbook derivatives.
 
 use typeloom_onnx::messages::{IntoAttribute as _, NodeProto};
-use typeloom_solver::value_type::Dim;
+use typeloom_tensor::value_type::Dim;
 use typeloom_types::dtype::DtypeClass;
 use typeloom_types::shape::position;
 

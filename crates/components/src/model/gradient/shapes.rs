@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use typeloom_cpu::decode;
 use typeloom_onnx::messages::{AttributeProto, GraphProto, IntoAttribute as _, NodeProto};
-use typeloom_solver::value_type::{Dim, ValueType};
+use typeloom_tensor::value_type::{Dim, ValueType};
 use typeloom_types::dtype::Dtype;
 use typeloom_types::shape::position;
 

@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use core::time::Duration;
 use typeloom_tensor::datum::{Datum, WireReqId};
 use typeloom_tensor::peer::PeerId;
+use typeloom_tensor::value_check::SymbolBindings;
 use typeloom_wire::delivery::{Delivery, Effects, ReceiveError, Wanted};
 use typeloom_wire::endpoint::Endpoint;
 use typeloom_wire::envelope::RunId;
 use typeloom_wire::send::{Outgoing, PostsSent};
-use typeloom_wire::value_check::SymbolBindings;
 
 use super::answers::Request;
 use super::schedule::{received, sent};

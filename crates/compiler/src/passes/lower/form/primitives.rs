@@ -26,7 +26,7 @@
 
 use typeloom_onnx::messages::AttributeProto;
 use typeloom_onnx::messages::IntoAttribute;
-use typeloom_solver::value_type::Dim;
+use typeloom_tensor::value_type::Dim;
 use typeloom_types::dtype::Dtype;
 
 use super::operand::{IntoOperand, ValueRef};

@@ -4,15 +4,18 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use typeloom_dim::{DimId, Dims};
+use typeloom_tensor::value_type::{Composite, Dim, Element, ValueType};
 use typeloom_types::dtype::Dtype;
 use typeloom_types::lattice::NodeNo;
 use typeloom_types::tree::TypeNode;
 
-use super::{Dim, Element, ValueType};
+use super::Type;
 use crate::elem::{Elem, ElemSet};
-use crate::solution::{Composite, Type};
 use crate::ty::Constructor;
 use crate::universe::Universe;
+
+#[cfg(test)]
+mod tests;
 
 /// Converts the types of one solve; equal shapes and dims share memory.
 #[derive(Clone, Debug, Default)]
@@ -79,35 +82,11 @@ impl Converter {
     }
 }
 
-impl ValueType {
+impl Type {
     /// The value type of one solved type. To convert several, a [`Converter`] shares their shapes.
     #[must_use]
-    pub fn of(ty: &Type, universe: &Universe, dims: &Dims) -> Self {
-        Converter::default().convert(ty, universe, dims)
-    }
-}
-
-impl Dim {
-    /// Copies a dim out of its arena.
-    #[must_use]
-    pub fn of(dim: DimId, dims: &Dims) -> Self {
-        if let Some(size) = dims.as_constant(dim) {
-            return usize::try_from(size).map_or(Self::Unknown, Self::Fixed);
-        }
-        match dims.as_symbol(dim) {
-            Some(name) => Self::Symbol(name.into()),
-            None => dims.expression(dim).map_or(Self::Unknown, |it| Self::Expression(Arc::new(it))),
-        }
-    }
-
-    /// Parses a dim as models write it. Placeholders such as `?` are unknown.
-    #[must_use]
-    pub fn parse(text: &str) -> Self {
-        if text.trim().is_empty() || typeloom_dim::is_placeholder(text) {
-            return Self::Unknown;
-        }
-        let mut dims = Dims::new();
-        dims.declare(text).map_or_else(|_| Self::Symbol(text.into()), |dim| Self::of(dim, &dims))
+    pub fn value_type(&self, universe: &Universe, dims: &Dims) -> ValueType {
+        Converter::default().convert(self, universe, dims)
     }
 }
 

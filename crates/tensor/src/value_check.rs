@@ -1,4 +1,4 @@
-//! Checks of values against solved types.
+//! Checks of values against their types.
 //!
 //! A symbol is bound by the first extent that it occurs with and keeps that value for the rest of the run;
 //! expressions over bound symbols are evaluated. A nested graph starts with a copy of the outer bindings and
@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use typeloom_solver::solution::Composite;
-use typeloom_solver::value_type::{Dim, Element, ValueType};
-use typeloom_tensor::datum::{Datum, Scalar};
 use typeloom_types::dtype::Dtype;
 use typeloom_types::tree::TypeNode;
+
+use crate::datum::{Datum, Scalar};
+use crate::value_type::{Composite, Dim, Element, ValueType};
 
 /// A value that does not match its type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -22,12 +22,6 @@ pub struct Mismatch {
     pub found: String,
     /// The expected type, with the known values of its symbols.
     pub expected: String,
-}
-
-#[cfg(test)]
-thread_local! {
-    /// Number of values that this thread compared with their types.
-    pub(crate) static CHECKS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
 /// Values of symbols in one run.
@@ -125,8 +119,6 @@ impl SymbolBindings {
     /// # Errors
     /// [`Mismatch`].
     pub fn check(&mut self, value: &Datum, ty: &ValueType) -> Result<(), Mismatch> {
-        #[cfg(test)]
-        CHECKS.with(|checks| checks.set(checks.get() + 1));
         let fits = match (&ty.element, value) {
             (Element::Sparse(_), _) => true,
             (Element::Tensor(dtype), Datum::Tensor(tensor)) => {
@@ -257,7 +249,8 @@ pub fn to_declared_form(value: Datum, ty: &ValueType) -> Datum {
 }
 
 /// The part of a composite type that has symbols, as an open composite; `None` if there is none.
-pub(crate) fn with_symbols(ty: &ValueType) -> Option<ValueType> {
+#[must_use]
+pub fn with_symbols(ty: &ValueType) -> Option<ValueType> {
     let has_symbols = |dim: &Dim| matches!(dim, Dim::Symbol(_) | Dim::Expression(_));
     let Element::Composite(composite) = &ty.element else {
         return ty.shape.as_deref()?.iter().any(has_symbols).then(|| ty.clone());
@@ -272,7 +265,8 @@ pub(crate) fn with_symbols(ty: &ValueType) -> Option<ValueType> {
 }
 
 /// Whether [`to_declared_form`] leaves a value of a type unchanged.
-pub(crate) fn is_in_declared_form(value: &Datum, ty: &ValueType) -> bool {
+#[must_use]
+pub fn is_in_declared_form(value: &Datum, ty: &ValueType) -> bool {
     match (&ty.element, value) {
         (Element::Scalar(_), Datum::Tensor(_)) => false,
         (Element::Composite(composite), Datum::Composite(children)) => children

@@ -1,49 +1,25 @@
+//! Value types: text, messages, extents.
+
 use std::sync::Arc;
 
-use typeloom_dim::Dims;
 use typeloom_onnx::messages::{TypeProto, type_proto};
+use typeloom_tensor::value_type::{Dim, Element, ValueType};
 use typeloom_types::dtype::Dtype;
 use typeloom_types::tree::builtin::{TYPE_PEER_ID, TYPE_SCALAR_F32, TYPE_TENSOR, TYPE_TENSOR_F32};
+use typeloom_types::tree::{TypeKind, TypeNode};
 
-use super::{Converter, Dim, Element, ValueType};
-use crate::elem::{Elem, ElemSet};
-use crate::solution::{TensorType, Type};
-use crate::ty::Constructor;
-use crate::universe::Universe;
-
-fn tensor(dims: &mut Dims, elem: ElemSet, shape: &[&str]) -> Type {
-    let shape = shape.iter().map(|text| dims.parse(text).unwrap()).collect();
-    Type::Tensor(TensorType { elem, shape: Some(shape) })
-}
+static TYPE_TENSOR_POSIT: TypeNode = TypeNode {
+    id: "tensor.posit",
+    parent: Some("tensor"),
+    kind: TypeKind::Concrete,
+    ffi_name: "",
+    wire_hash: 0,
+    denotation: "org.example.tensor.posit",
+};
+typeloom_types::register_type_node!(TYPE_TENSOR_POSIT);
 
 fn container(element: Element) -> ValueType {
     ValueType { node: None, element, shape: None }
-}
-
-#[test]
-fn types_are_printed_as_in_onnx_syntax() {
-    let universe = Universe::standard().clone();
-    let mut dims = Dims::new();
-    let float = ElemSet::of(Elem::FLOAT);
-    let image = tensor(&mut dims, float, &["N", "3", "2*H + 1", "?"]);
-    let cases = [
-        (image.clone(), "float[N, 3, 2*H + 1, ?]"),
-        (tensor(&mut dims, float, &[]), "float"),
-        (Type::Tensor(TensorType { elem: float, shape: None }), "float[...]"),
-        (Type::Sparse(TensorType { elem: float, shape: None }), "sparse_tensor(float[...])"),
-        (
-            Type::within(vec![Constructor::Sequence, Constructor::Optional], image),
-            "seq(optional(float[N, 3, 2*H + 1, ?]))",
-        ),
-        (Type::within(vec![Constructor::Map(Elem::INT64)], Type::Unknown(None)), "map(int64, ?)"),
-        (Type::Scalar(float), "scalar.f32"),
-        (Type::Leaf(universe.lattice().number_of("peer_id").unwrap()), "peer_id"),
-        (Type::Unknown(universe.tensor_node()), "tensor"),
-        (Type::Error, "?"),
-    ];
-    for (ty, text) in cases {
-        assert_eq!(ValueType::of(&ty, &universe, &dims).to_string(), text);
-    }
 }
 
 #[test]
@@ -77,17 +53,6 @@ fn nodes_come_from_the_element_type_or_the_denotation() {
 }
 
 #[test]
-fn open_element_types_have_the_lowest_common_node() {
-    let universe = Universe::standard().clone();
-    let mut dims = Dims::new();
-    let floats = ElemSet::of_all(&[Elem::FLOAT, Elem::DOUBLE]);
-    let ty = tensor(&mut dims, floats, &["2"]);
-    let ty = ValueType::of(&ty, &universe, &dims);
-    assert_eq!((ty.node, ty.dtype(), ty.is_concrete()), (Some(&TYPE_TENSOR), None, false));
-    assert_eq!(ty.to_onnx(), None);
-}
-
-#[test]
 fn expressions_are_evaluated_without_an_arena() {
     let dim = Dim::parse("seq//2 + past");
     let values = |symbol: &str| Some(if symbol == "seq" { 9 } else { 3 });
@@ -97,18 +62,6 @@ fn expressions_are_evaluated_without_an_arena() {
     assert_eq!(Dim::parse("?").evaluate(|_| Some(1)), None);
     assert_eq!(Dim::parse("-1"), Dim::Unknown);
     assert_eq!(Dim::parse("batch size"), Dim::Symbol("batch size".into()));
-}
-
-#[test]
-fn converted_types_share_shapes_and_names() {
-    let universe = Universe::standard().clone();
-    let mut dims = Dims::new();
-    let shape = ["N", "4"];
-    let (float, int) = (ElemSet::of(Elem::FLOAT), ElemSet::of(Elem::INT64));
-    let (a, b) = (tensor(&mut dims, float, &shape), tensor(&mut dims, int, &shape));
-    let mut converter = Converter::default();
-    let [a, b] = [a, b].map(|ty| converter.convert(&ty, &universe, &dims).shape.unwrap());
-    assert!(Arc::ptr_eq(&a, &b));
 }
 
 #[test]
@@ -127,4 +80,14 @@ fn filling_keeps_declared_types() {
 fn symbols_can_be_dropped() {
     let ty = ValueType::tensor(Dtype::F32, [Dim::parse("N"), Dim::Fixed(3), Dim::parse("N + 1")]);
     assert_eq!(ty.without_symbols().to_string(), "float[?, 3, ?]");
+}
+
+#[test]
+fn a_tensor_of_a_registered_leaf_is_named_by_its_element_type() {
+    let posits = ValueType::of_node(&TYPE_TENSOR_POSIT);
+    assert_eq!(posits.to_string(), "posit[...]");
+    let posits = ValueType { shape: Some([Dim::parse("N"), Dim::Fixed(2)].into()), ..posits };
+    assert_eq!(posits.to_string(), "posit[N, 2]");
+    // ONNX has no number for the element type, so the message names the leaf in its denotation.
+    assert_eq!(ValueType::from_message(&posits.to_message()), posits);
 }

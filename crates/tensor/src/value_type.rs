@@ -1,9 +1,9 @@
-//! Solved types of values, independent of the solve that found them.
+//! Types of values: what is known about a value before it exists.
 //!
-//! [`solution::Type`](crate::solution::Type) refers to the dim arena and the type tree of one solve. A
-//! [`ValueType`] contains everything that consumers of a solution need: the compiler, lowering, the runtime
-//! and the wire share it. ONNX's `TypeProto` is its file format ([`ValueType::from_message`],
-//! [`ValueType::to_message`]); inside the process a value type is passed as it is.
+//! A [`ValueType`] is independent of the solve that proves it, and contains everything that consumers of a
+//! solution need: the compiler, lowering, the runtime and the wire share it. ONNX's `TypeProto` is its file
+//! format ([`ValueType::from_message`], [`ValueType::to_message`]); inside the process a value type is passed
+//! as it is.
 //!
 //! | type | `node` | `element` | `shape` |
 //! |---|---|---|---|
@@ -33,7 +33,7 @@
 //! Example of [`ValueType`]:
 //!
 //! ```
-//! use typeloom_solver::value_type::{Dim, ValueType};
+//! use typeloom_tensor::value_type::{Dim, ValueType};
 //! use typeloom_types::dtype::Dtype;
 //! use typeloom_types::tree::builtin::TYPE_TENSOR;
 //!
@@ -46,20 +46,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use typeloom_dim::DimExpression;
+use typeloom_dim::{DimExpression, DimId, Dims};
+use typeloom_onnx::text::child_name;
 use typeloom_types::dtype::Dtype;
+use typeloom_types::lattice::Lattice;
+use typeloom_types::lattice::elements::LeafElement;
 use typeloom_types::tree::TypeNode;
 use typeloom_types::tree::builtin::{TYPE_COMPOSITE, TYPE_SCALAR, TYPE_TENSOR};
 
-use crate::solution::{Composite, composite_text, write_shape};
-use crate::universe::Universe;
-
-mod convert;
 mod message;
-#[cfg(test)]
-mod tests;
-
-pub use convert::Converter;
 
 /// The solved type of a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -95,6 +90,46 @@ pub enum Element {
     Composite(Arc<Composite<ValueType>>),
 }
 
+/// The children of a composite, each with a type of `T`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Composite<T> {
+    /// The names and types of the children, sorted by name.
+    pub children: Box<[(Arc<str>, T)]>,
+    /// Whether the value can have further children. True for a value from outside of the program, whose known
+    /// children are those that the program reads.
+    pub is_open: bool,
+}
+
+impl<T> Composite<T> {
+    /// A composite of unknown children.
+    #[must_use]
+    pub fn unknown() -> Self {
+        Self { children: Box::default(), is_open: true }
+    }
+
+    /// The type of a child.
+    #[must_use]
+    pub fn child(&self, name: &str) -> Option<&T> {
+        let at = self.children.binary_search_by(|(own, _)| (**own).cmp(name)).ok()?;
+        Some(&self.children[at].1)
+    }
+
+    /// The composite with another type for each child.
+    #[must_use]
+    pub fn map<U>(&self, mut change: impl FnMut(&T) -> U) -> Composite<U> {
+        let children = self.children.iter().map(|(name, ty)| (Arc::clone(name), change(ty))).collect();
+        Composite { children, is_open: self.is_open }
+    }
+
+    /// The composite as text, `composite{a: float, ..}`, with a text of each child.
+    pub fn text<'c, D: std::fmt::Display>(&'c self, mut text: impl FnMut(&'c T) -> D) -> String {
+        let child = |(name, ty): &'c (Arc<str>, T)| format!("{}: {}", child_name(name), text(ty));
+        let children = self.children.iter().map(child);
+        let children: Vec<String> = children.chain(self.is_open.then(|| "..".to_owned())).collect();
+        format!("composite{{{}}}", children.join(", "))
+    }
+}
+
 /// The size of one axis, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Dim {
@@ -110,6 +145,28 @@ pub enum Dim {
 }
 
 impl Dim {
+    /// Copies a dim out of its arena.
+    #[must_use]
+    pub fn of(dim: DimId, dims: &Dims) -> Self {
+        if let Some(size) = dims.as_constant(dim) {
+            return usize::try_from(size).map_or(Self::Unknown, Self::Fixed);
+        }
+        match dims.as_symbol(dim) {
+            Some(name) => Self::Symbol(name.into()),
+            None => dims.expression(dim).map_or(Self::Unknown, |it| Self::Expression(Arc::new(it))),
+        }
+    }
+
+    /// Parses a dim as models write it. Placeholders such as `?` are unknown.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        if text.trim().is_empty() || typeloom_dim::is_placeholder(text) {
+            return Self::Unknown;
+        }
+        let mut dims = Dims::new();
+        dims.declare(text).map_or_else(|_| Self::Symbol(text.into()), |dim| Self::of(dim, &dims))
+    }
+
     /// The number, if the dim is one.
     #[must_use]
     pub fn fixed(&self) -> Option<usize> {
@@ -178,7 +235,7 @@ impl ValueType {
     /// one name counts.
     ///
     /// ```
-    /// use typeloom_solver::value_type::ValueType;
+    /// use typeloom_tensor::value_type::ValueType;
     /// use typeloom_types::dtype::Dtype;
     /// use typeloom_types::tree::builtin::TYPE_SCALAR_I32;
     ///
@@ -279,10 +336,7 @@ impl std::fmt::Display for ValueType {
                 f.write_str(")")
             }
             Element::Tensor(dtype) => self.tensor_fmt(*dtype, f),
-            Element::Composite(composite) => {
-                let children = composite.children.iter().map(|(name, child)| (&**name, child));
-                f.write_str(&composite_text(children, composite.is_open))
-            }
+            Element::Composite(composite) => f.write_str(&composite.text(|child| child)),
             Element::Scalar(_) | Element::Opaque => f.write_str(self.node.map_or("?", |node| node.id)),
         }
     }
@@ -293,8 +347,9 @@ impl ValueType {
         let name = match (dtype, self.node) {
             (Some(dtype), _) => dtype.onnx_name(),
             (None, Some(node)) if node.is_concrete() => {
-                let universe = Universe::try_standard().ok();
-                universe.and_then(|universe| universe.elem_name_of(node)).unwrap_or(node.id)
+                let lattice = Lattice::try_get().ok();
+                let element = lattice.and_then(|lattice| lattice.element_of(lattice.number_of(node)?));
+                element.map_or(node.id, LeafElement::name)
             }
             (None, Some(node)) if self.shape.is_none() => return f.write_str(node.id),
             (None, node) => node.map_or("tensor", |node| node.id),
@@ -302,4 +357,22 @@ impl ValueType {
         f.write_str(name)?;
         write_shape(f, self.shape.as_ref().map(|shape| shape.iter()))
     }
+}
+
+/// The shape of a tensor as text. As in ONNX's textual syntax, rank 0 has no brackets. An unknown rank is
+/// `[...]`, because ONNX's `[]` reads as a scalar.
+///
+/// # Errors
+/// Those of the formatter.
+pub fn write_shape(
+    f: &mut std::fmt::Formatter<'_>,
+    shape: Option<impl Iterator<Item = impl std::fmt::Display>>,
+) -> std::fmt::Result {
+    let Some(shape) = shape else { return f.write_str("[...]") };
+    let mut separator = "[";
+    for dim in shape {
+        write!(f, "{separator}{dim}")?;
+        separator = ", ";
+    }
+    f.write_str(if separator == "[" { "" } else { "]" })
 }

@@ -11,8 +11,7 @@ use typeloom_onnx::text::CompositeText;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::lattice::lookup_denotation;
 
-use super::{Dim, Element, ValueType};
-use crate::solution::Composite;
+use super::{Composite, Dim, Element, ValueType};
 
 /// Maximum nesting of containers; deeper types are unknown.
 const MAX_NESTING: usize = 32;
