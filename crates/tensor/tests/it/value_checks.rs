@@ -52,7 +52,7 @@ fn many_symbols_are_found_and_listed_by_name() {
 }
 
 #[test]
-fn containers_check_what_they_contain() {
+fn containers_check_their_contents() {
     let inner = floats(&["N"]);
     let of = |element| ValueType { node: None, element, shape: None };
     let sequence = of(Element::Sequence(inner.clone().into()));
