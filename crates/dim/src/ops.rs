@@ -2,7 +2,7 @@
 
 use crate::arena::{Dims, Operation};
 use crate::id::DimId;
-use crate::poly::{EMPTY, merge};
+use crate::poly::{EMPTY, Term, collect, merge};
 
 impl Dims {
     /// `a + b`.
@@ -61,6 +61,33 @@ impl Dims {
     /// The sum of all; 0 for none.
     pub fn sum(&mut self, terms: &[DimId]) -> DimId {
         terms.iter().fold(DimId::ZERO, |sum, &term| self.add(sum, term))
+    }
+
+    /// The sum of multiples, in one step: a normal form that is read term by term stays as it is. A sum of a
+    /// part of the terms could be simpler than these terms are in the whole, such as `2*(1//n)*(n//2)`, which
+    /// is 0.
+    pub fn combination(&mut self, constant: i64, terms: &[(i64, DimId)]) -> DimId {
+        let in_steps = |dims: &mut Self| {
+            terms.iter().fold(dims.constant(constant), |sum, (coefficient, part)| {
+                let coefficient = dims.constant(*coefficient);
+                let multiple = dims.mul(coefficient, *part);
+                dims.add(sum, multiple)
+            })
+        };
+        let mut all = vec![Term { coefficient: constant, monomial: DimId::ONE }];
+        for (coefficient, part) in terms {
+            let part = self.resolve(*part);
+            for term in self.terms(part) {
+                let Some(coefficient) = term.coefficient.checked_mul(*coefficient) else {
+                    return in_steps(self);
+                };
+                all.push(Term { coefficient, ..term });
+            }
+        }
+        match collect(all).and_then(|terms| self.intern_sum(&terms)) {
+            Some(sum) => sum,
+            None => in_steps(self),
+        }
     }
 
     /// Resolves the arguments and applies an operation; a missing result is an unknown.

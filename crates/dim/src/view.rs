@@ -73,12 +73,9 @@ impl Dims {
                     _ => leaf(self, top),
                 },
                 Some(Kind::Sum(span)) => {
-                    let mut summands = Vec::with_capacity(copied.len());
-                    for (term, part) in other.sum_terms(span).iter().zip(&copied) {
-                        let coefficient = self.constant(term.coefficient);
-                        summands.push(self.mul(coefficient, *part));
-                    }
-                    self.sum(&summands)
+                    let terms = other.sum_terms(span).iter().map(|term| term.coefficient);
+                    let terms: Vec<(i64, DimId)> = terms.zip(copied.iter().copied()).collect();
+                    self.combination(0, &terms)
                 }
                 Some(Kind::Product(_)) => self.product(&copied),
                 Some(Kind::Floor { .. }) => self.floor_div(copied[0], copied[1]),

@@ -5,7 +5,9 @@
 //! ([`typeloom_dim::poly`]), so a dim is written node by node, and the pool changes nothing. A constant that
 //! was made in a pool can become simpler when it is read: `(2*N + 1)//2` is read as `N`.
 //!
-//! **Invariant:** a dim that is written and read is the same dim, up to the names of its leaves.
+//! **Invariant:** a dim that is written and read is an equal dim, up to the names of its leaves, and the same
+//! one unless it is a quotient whose form depends on the order in which its divisor was computed:
+//! `(A//C)//min(2, max(1, B))` is read as `A//(C*min(2, max(1, B)))`.
 
 use typeloom_dim::{DimId, DimView, Dims};
 use typeloom_pool::{ConstDescriptor, Descriptor, Idx, Pool, PoolError, Variable};
@@ -86,14 +88,9 @@ pub(crate) fn decode(
         ConstDescriptor::Int(value) => dims.constant(value),
         ConstDescriptor::Symbol(name) => dims.symbol(&name),
         ConstDescriptor::Sum { constant, terms } => {
-            let mut sum = dims.constant(constant);
-            for (coefficient, part) in terms {
-                let part = read(part, dims)?;
-                let coefficient = dims.constant(coefficient);
-                let multiple = dims.mul(coefficient, part);
-                sum = dims.add(sum, multiple);
-            }
-            sum
+            let terms: Result<Vec<(i64, DimId)>, DecodeError> =
+                terms.into_iter().map(|(coefficient, part)| Ok((coefficient, read(part, dims)?))).collect();
+            dims.combination(constant, &terms?)
         }
         ConstDescriptor::Product(factors) => {
             let factors: Result<Vec<DimId>, _> = factors.into_iter().map(|part| read(part, dims)).collect();
