@@ -312,8 +312,8 @@ impl Comparer<'_> {
 
     /// Whether two values are stored tensors of different types or with different elements.
     fn has_other_contents(&self, old: ValueId, new: ValueId) -> bool {
-        let (first, second) = (self.old.value(old), self.new.value(new));
-        first.maker == Maker::Stored && (first.preview != second.preview || self.has_other_type(old, new))
+        let has_other_elements = || self.old.preview_text(old) != self.new.preview_text(new);
+        self.old.value(old).maker == Maker::Stored && (has_other_elements() || self.has_other_type(old, new))
     }
 
     /// Whether the types of two values differ in more than names of symbols, or the evidence for them.

@@ -60,7 +60,7 @@ fn differences(scene: &Scene, at: usize, explanation: &Explanation, own: &Value)
     let axes = axes.map(|text| adapted(text, scene));
     let mut lists = vec![(reasons.collect::<Vec<_>>(), texts(&own["steps"], "text"))];
     // A scene does not have the shape of a value in error.
-    let has_shapes = scene.types.iter().all(|ty| ty != "error");
+    let has_shapes = scene.types.iter().all(|ty| ty.texts != ["error"]);
     if scene.values[at].maker != Maker::Stored && has_shapes {
         lists.push((axes.collect(), texts(&own["axes"], "text")));
     }

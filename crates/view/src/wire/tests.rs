@@ -148,7 +148,7 @@ proptest! {
     #[test]
     fn any_columns_give_a_scene_or_an_error(columns in prop::collection::vec(prop::collection::vec(0_u8..12, 0..12), COUNT)) {
         let mut bytes = MAGIC.to_vec();
-        bytes.push(1);
+        bytes.push(u8::try_from(VERSION).expect("one byte"));
         for column in columns {
             bytes.push(u8::try_from(column.len()).expect("a short column"));
             bytes.extend(column);
