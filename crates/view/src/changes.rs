@@ -344,8 +344,7 @@ impl Comparer<'_> {
 
 /// Whether the types of two values differ in more than the names of symbols.
 fn has_other_type(renaming: &Renaming, [old, new]: [&Scene; 2], values: [ValueId; 2]) -> bool {
-    let (before, after) = (old.type_text(values[0]), new.type_text(values[1]));
-    renaming.renamed(before) != after
+    renaming.renamed(old, old.value(values[0]).ty) != new.type_text(values[1])
 }
 
 /// The name of an evidence.

@@ -135,13 +135,11 @@ fn of_node(scene: &Scene, node: NodeId) -> Label {
     let attributes =
         shown.attributes.iter().map(|it| short(&format!("{} = {}", it.name, it.text), MAX_ATTRIBUTE));
     push_some(&mut lines, attributes.collect(), "attribute", Role::Detail);
-    let stored = scene.weights(node).map(|(_, value)| {
-        match scene.preview_text(value) {
-            Some(preview) => short(preview, MAX_ATTRIBUTE),
-            None => {
-                let text = format!("{}: {}", scene.value(value).name, scene.type_text(value));
-                short(&text, MAX_ATTRIBUTE)
-            }
+    let stored = scene.weights(node).map(|(_, value)| match scene.preview_text(value) {
+        Some(preview) => short(preview, MAX_ATTRIBUTE),
+        None => {
+            let text = format!("{}: {}", scene.value(value).name, scene.type_text(value));
+            short(&text, MAX_ATTRIBUTE)
         }
     });
     push_some(&mut lines, stored.collect(), "stored value", Role::Detail);

@@ -81,9 +81,7 @@ pub use about::{About, Symbol};
 pub use build::scene;
 pub use cause::Cause;
 pub use change::{Change, ChangeCounts, Comparison, ListedChange, Subject};
-pub use ids::{
-    ExtentId, GroupId, MarkId, NodeId, OperatorId, PreviewId, RuleId, TypeId, ValueId,
-};
+pub use ids::{ExtentId, GroupId, MarkId, NodeId, OperatorId, PreviewId, RuleId, TypeId, ValueId};
 pub use types::{Extent, Form, MAX_ELEMENTS, MAX_EXTENT, Preview, Type};
 pub use union::{compare, union};
 

@@ -174,12 +174,11 @@ fn difference([old, new]: Both<'_>, first: NodeId, second: NodeId, difference: &
         }
         NodeDifference::Stored { port, old: before, new: after } => {
             let is_other_type = old.type_text(*before) != new.type_text(*after);
-            let text = |scene: &Scene, value: ValueId| {
-                match scene.preview_text(value).filter(|_| !is_other_type) {
+            let text =
+                |scene: &Scene, value: ValueId| match scene.preview_text(value).filter(|_| !is_other_type) {
                     None | Some("") => ty(scene, value),
                     Some(elements) => short(elements, MAX_TYPE),
-                }
-            };
+                };
             format!("stored input {port}: {} -> {}", text(old, *before), text(new, *after))
         }
         NodeDifference::Output { port, change } => format!("output {port} {}", change.name()),

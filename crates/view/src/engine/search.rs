@@ -308,9 +308,9 @@ fn operators(scene: &Scene, text: &str, work: &mut usize) -> Vec<bool> {
 fn types(scene: &Scene, pattern: Option<&Pattern>, work: &mut usize) -> Vec<bool> {
     let Some(pattern) = pattern else { return Vec::new() };
     let types = (0..scene.types.len()).map(TypeId::new);
-    let matches = |ty: TypeId| {
-        *work += scene.text_of(ty).len();
-        pattern.matches(scene.text_of(ty))
+    let matches = |id: TypeId| {
+        *work += scene.text_of(id).len();
+        pattern.matches(&scene.types[id.index()], &scene.extents)
     };
     types.map(matches).collect()
 }

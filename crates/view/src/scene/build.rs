@@ -42,8 +42,8 @@ use super::marks::{Sites, marks};
 use super::solved::Solved;
 use super::tree::{self, position};
 use super::{
-    Cause, Change, Evidence, Group, GroupId, GroupKind, MAX_ELEMENTS, Maker, Node, NodeId, Operator, OperatorId, RuleId,
-    Scene, TypeId, Value, ValueId, attributes, scopes,
+    Cause, Change, Evidence, Group, GroupId, GroupKind, MAX_ELEMENTS, Maker, Node, NodeId, Operator,
+    OperatorId, RuleId, Scene, TypeId, Value, ValueId, attributes, scopes,
 };
 
 /// The scene of a checked model. The diagnostics are attached in their order.
@@ -180,7 +180,8 @@ impl<'a> Builder<'_, 'a> {
                 if let Some(value) = stored.filter(|_| self.is_constant(body, *step)) {
                     let value = scene_value(*value);
                     self.scene.values[value.index()].maker = Maker::Stored;
-                    self.scene.values[value.index()].preview = attributes::of_constant(record.node).map(|elements| self.solved.stored(elements));
+                    self.scene.values[value.index()].preview =
+                        attributes::of_constant(record.node).map(|elements| self.solved.stored(elements));
                     self.sites.add_value(root, record.position, value);
                     continue;
                 }

@@ -156,7 +156,8 @@ impl TypeWriter for Draft<'_> {
         let extents = axes.iter().map(|cases| match cases[..] {
             [only] => self.extent(only),
             _ => {
-                let texts: Vec<String> = cases.iter().map(|dim| self.dims.display(*dim).to_string()).collect();
+                let texts: Vec<String> =
+                    cases.iter().map(|dim| self.dims.display(*dim).to_string()).collect();
                 let text = stored_text(texts.join("|"));
                 let is_unknown = cases.iter().any(|dim| self.dims.is_anonymous(*dim));
                 let extent = if is_unknown { Extent::Unknown(text) } else { Extent::Expression(text) };

@@ -93,7 +93,8 @@ impl Type {
         if let [only] = &self.shapes[..] { Some(only) } else { None }
     }
 
-    fn text(&self, extents: &[Extent]) -> String {
+    /// The text, with the extents as they are shown.
+    pub(crate) fn text<'t>(&self, mut show: impl FnMut(ExtentId) -> Cow<'t, str>) -> String {
         let Self { texts, shapes } = self;
         let mut out = String::new();
         for (at, text) in texts.iter().enumerate() {
@@ -102,7 +103,7 @@ impl Type {
             // As in ONNX's textual syntax, rank 0 has no brackets.
             for (axis, extent) in shape.iter().enumerate() {
                 out.push_str(if axis == 0 { "[" } else { ", " });
-                out.push_str(&extents[extent.index()].text());
+                out.push_str(&show(*extent));
             }
             out.push_str(if shape.is_empty() { "" } else { "]" });
         }
@@ -164,7 +165,7 @@ impl Preview {
 /// Derives the texts of the types and small tensors of a scene.
 pub(super) fn derive_texts(scene: &mut Scene) {
     let Scene { extents, types, previews, .. } = scene;
-    scene.type_texts = types.iter().map(|ty| ty.text(extents)).collect();
+    scene.type_texts = types.iter().map(|ty| ty.text(|extent| extents[extent.index()].text())).collect();
     scene.preview_texts = previews.iter().map(|preview| preview.text(extents)).collect();
 }
 
