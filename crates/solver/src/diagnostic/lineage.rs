@@ -5,16 +5,16 @@
 //! Numbers can be equal by chance, so for a number the walk continues only if exactly one input has it.
 //!
 //! ```text
-//! g (float[N, 4] x) => (y) { s = Shape (x)  y = Expand (one, s) }
+//! g (float[N, 4] x) => (y) { s = Shape (x)  y = ConstantOfShape (s) }
 //!
-//! axis 0 of y    N is an element of s, and s is computed from x: N comes from x through Shape and Expand
+//! axis 0 of y    N, an element of s, an extent of x: from x through Shape and ConstantOfShape
 //! ```
 //!
 //! [`trace_back`] is the walk, for any graph of which the extents have ids: a solved body here, and the scene
 //! of a page, which outlives the solve.
 //!
-//! **Cost:** a walk has at most [`MAX_STEPS`] steps. Each costs the inputs of one node, up to the second one
-//! with the extent.
+//! **Cost:** a walk has at most 64 steps. Each costs the inputs of one node, up to the second one with the
+//! extent.
 
 use typeloom_dim::DimId;
 

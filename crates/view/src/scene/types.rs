@@ -1,9 +1,11 @@
 //! Types and small tensors as data, and their texts.
 //!
 //! ```text
-//! seq(float[N, 4])     texts   "seq(float"  ")"       shapes   [N, 4]
-//! int64 [N, 4] of      elements of a small tensor     N, 4
-//! extents              N, 4
+//! g (seq(float[N, 4]) x) => (s) { h = SequenceAt (x, zero)  s = Shape (h) }
+//!
+//! extents     N, 4, 2
+//! types       x: texts "seq(float" and ")", shape [N, 4];  s: texts "int64" and "", shape [2]
+//! previews    s: the elements N and 4
 //! ```
 //!
 //! Extents are listed once in [`Scene::extents`], so two axes have the same extent if they have the same id:
