@@ -32,7 +32,7 @@ mod explain;
 mod fix;
 mod group;
 mod groups;
-mod lineage;
+pub mod lineage;
 mod location;
 mod loss;
 mod node;

@@ -8,6 +8,8 @@ mod difference;
 
 pub(crate) use difference::Difference;
 
+use std::fmt::Write;
+
 use typeloom_dim::{Condition, DimId, Dims, Relation};
 use typeloom_tensor::value_type::{Composite, write_shape};
 use typeloom_types::lattice::NodeNo;
@@ -170,78 +172,128 @@ impl Type {
     /// Prints the type in ONNX's textual syntax: `float[batch, 3, 224, 224]`, `seq(int64)`, `?`.
     #[must_use]
     pub fn display<'t>(&'t self, universe: &'t Universe, dims: &'t Dims) -> impl std::fmt::Display + 't {
-        DisplayType { ty: self, universe, dims }
+        std::fmt::from_fn(move |f| self.write(universe, &mut Text { out: f, dims }))
+    }
+
+    /// Writes the type in the order of its text.
+    ///
+    /// # Errors
+    /// If the writer fails.
+    pub fn write<W: TypeWriter>(&self, universe: &Universe, out: &mut W) -> std::fmt::Result {
+        Printer { universe, out }.ty(self)
     }
 }
 
-struct DisplayType<'t> {
-    ty: &'t Type,
-    universe: &'t Universe,
-    dims: &'t Dims,
+/// Receives a type in the order of its text, with shapes as data.
+pub trait TypeWriter: Write {
+    /// Receives the shape of a tensor; `None` while the rank is unknown.
+    ///
+    /// # Errors
+    /// If the shape cannot be written.
+    fn shape(&mut self, shape: Option<&[DimId]>) -> std::fmt::Result;
+
+    /// Receives a shape that depends on the case: for each axis its extents in all cases, each once.
+    ///
+    /// # Errors
+    /// If the shape cannot be written.
+    fn cases(&mut self, axes: &[Vec<DimId>]) -> std::fmt::Result;
 }
 
-impl DisplayType<'_> {
+/// A type as text.
+pub(crate) struct Text<'t, W: ?Sized> {
+    pub(crate) out: &'t mut W,
+    pub(crate) dims: &'t Dims,
+}
+
+impl<W: Write + ?Sized> Write for Text<'_, W> {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.out.write_str(text)
+    }
+}
+
+impl<W: Write + ?Sized> TypeWriter for Text<'_, W> {
+    fn shape(&mut self, shape: Option<&[DimId]>) -> std::fmt::Result {
+        let Self { out, dims } = self;
+        write_shape(*out, shape.map(|shape| shape.iter().map(|dim| dims.display(*dim))))
+    }
+
+    fn cases(&mut self, axes: &[Vec<DimId>]) -> std::fmt::Result {
+        let texts = axes.iter().map(|cases| {
+            let texts: Vec<String> = cases.iter().map(|dim| self.dims.display(*dim).to_string()).collect();
+            texts.join("|")
+        });
+        write_shape(self.out, Some(texts.collect::<Vec<_>>().into_iter()))
+    }
+}
+
+/// Writes the element types of a tensor or scalar.
+pub(crate) fn write_elems(out: &mut impl Write, universe: &Universe, set: ElemSet) -> std::fmt::Result {
+    match set.single() {
+        Some(elem) => out.write_str(universe.elem_name(elem)),
+        None if set.len() > 6 => out.write_str("?"),
+        None => {
+            for (at, elem) in set.iter().enumerate() {
+                out.write_str(if at == 0 { "" } else { "|" })?;
+                out.write_str(universe.elem_name(elem))?;
+            }
+            Ok(())
+        }
+    }
+}
+
+struct Printer<'t, W> {
+    universe: &'t Universe,
+    out: &'t mut W,
+}
+
+impl<W: TypeWriter> Printer<'_, W> {
     /// Whether a scalar can have every element type of scalars.
     fn is_any_scalar(&self, set: ElemSet) -> bool {
         let any = self.universe.scalar_node().and_then(|node| self.universe.scalar_elems(node));
         set.len() > 1 && any == Some(set)
     }
 
-    fn scalar(&self, f: &mut std::fmt::Formatter<'_>, set: ElemSet) -> std::fmt::Result {
+    fn scalar(&mut self, set: ElemSet) -> std::fmt::Result {
         let leaf = set.single().and_then(|elem| self.universe.scalar_leaf(elem));
         match leaf.and_then(|leaf| self.universe.lattice().node(leaf)) {
-            Some(leaf) => f.write_str(leaf.id),
+            Some(leaf) => self.out.write_str(leaf.id),
             None => {
-                f.write_str("scalar.")?;
-                self.elems(f, set)
+                self.out.write_str("scalar.")?;
+                write_elems(self.out, self.universe, set)
             }
         }
     }
 
-    fn elems(&self, f: &mut std::fmt::Formatter<'_>, set: ElemSet) -> std::fmt::Result {
-        match set.single() {
-            Some(elem) => f.write_str(self.universe.elem_name(elem)),
-            None if set.len() > 6 => f.write_str("?"),
-            None => {
-                for (at, elem) in set.iter().enumerate() {
-                    f.write_str(if at == 0 { "" } else { "|" })?;
-                    f.write_str(self.universe.elem_name(elem))?;
-                }
-                Ok(())
-            }
-        }
+    fn tensor(&mut self, tensor: &TensorType) -> std::fmt::Result {
+        write_elems(self.out, self.universe, tensor.elem)?;
+        self.out.shape(tensor.shape.as_deref())
     }
 
-    fn tensor(&self, f: &mut std::fmt::Formatter<'_>, tensor: &TensorType) -> std::fmt::Result {
-        self.elems(f, tensor.elem)?;
-        write_shape(f, tensor.shape.as_deref().map(|shape| shape.iter().map(|dim| self.dims.display(*dim))))
-    }
-}
-
-impl std::fmt::Display for DisplayType<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let node = |node: NodeNo| self.universe.lattice().node(node).map_or("?", |node| node.id);
-        let (constructors, inner) = self.ty.split();
+    fn ty(&mut self, ty: &Type) -> std::fmt::Result {
+        let universe = self.universe;
+        let node = |node: NodeNo| universe.lattice().node(node).map_or("?", |node| node.id);
+        let (constructors, inner) = ty.split();
         for constructor in &constructors {
-            f.write_str(&constructor.opening(self.universe))?;
+            self.out.write_str(&constructor.opening(universe))?;
         }
         match inner {
-            Type::Unknown(None) | Type::Container(..) => f.write_str("?")?,
-            Type::Unknown(Some(bound)) => f.write_str(node(*bound))?,
-            Type::Tensor(tensor) => self.tensor(f, tensor)?,
+            Type::Unknown(None) | Type::Container(..) => self.out.write_str("?")?,
+            Type::Unknown(Some(bound)) => self.out.write_str(node(*bound))?,
+            Type::Tensor(tensor) => self.tensor(tensor)?,
             Type::Sparse(tensor) => {
-                f.write_str("sparse_tensor(")?;
-                self.tensor(f, tensor)?;
-                f.write_str(")")?;
+                self.out.write_str("sparse_tensor(")?;
+                self.tensor(tensor)?;
+                self.out.write_str(")")?;
             }
-            Type::Scalar(set) if self.is_any_scalar(*set) => f.write_str("scalar")?,
-            Type::Scalar(set) => self.scalar(f, *set)?,
-            Type::Leaf(leaf) => f.write_str(node(*leaf))?,
+            Type::Scalar(set) if self.is_any_scalar(*set) => self.out.write_str("scalar")?,
+            Type::Scalar(set) => self.scalar(*set)?,
+            Type::Leaf(leaf) => self.out.write_str(node(*leaf))?,
             Type::Composite(composite) => {
-                f.write_str(&composite.text(|child| child.display(self.universe, self.dims)))?;
+                // Types are nested by a bounded number of levels.
+                composite.write(self.out, |out, child| child.write(universe, out))?;
             }
-            Type::Error => f.write_str("error")?,
+            Type::Error => self.out.write_str("error")?,
         }
-        constructors.iter().try_for_each(|_| f.write_str(")"))
+        constructors.iter().try_for_each(|_| self.out.write_str(")"))
     }
 }

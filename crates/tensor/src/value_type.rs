@@ -44,6 +44,7 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::sync::Arc;
 
 use typeloom_dim::{DimExpression, DimId, Dims};
@@ -123,10 +124,32 @@ impl<T> Composite<T> {
 
     /// The composite as text, `composite{a: float, ..}`, with a text of each child.
     pub fn text<'c, D: std::fmt::Display>(&'c self, mut text: impl FnMut(&'c T) -> D) -> String {
-        let child = |(name, ty): &'c (Arc<str>, T)| format!("{}: {}", child_name(name), text(ty));
-        let children = self.children.iter().map(child);
-        let children: Vec<String> = children.chain(self.is_open.then(|| "..".to_owned())).collect();
-        format!("composite{{{}}}", children.join(", "))
+        let mut all = String::new();
+        // Writing to a string does not fail.
+        let _ = self.write(&mut all, |out, child| write!(out, "{}", text(child)));
+        all
+    }
+
+    /// Writes the [text](Self::text) of the composite, each child with `write`.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn write<'c, W: Write + ?Sized>(
+        &'c self,
+        out: &mut W,
+        mut write: impl FnMut(&mut W, &'c T) -> std::fmt::Result,
+    ) -> std::fmt::Result {
+        out.write_str("composite{")?;
+        let mut separator = "";
+        for (name, child) in &self.children {
+            write!(out, "{separator}{}: ", child_name(name))?;
+            write(out, child)?;
+            separator = ", ";
+        }
+        if self.is_open {
+            write!(out, "{separator}..")?;
+        }
+        out.write_str("}")
     }
 }
 
@@ -363,16 +386,16 @@ impl ValueType {
 /// `[...]`, because ONNX's `[]` reads as a scalar.
 ///
 /// # Errors
-/// Those of the formatter.
+/// Those of the writer.
 pub fn write_shape(
-    f: &mut std::fmt::Formatter<'_>,
+    out: &mut (impl Write + ?Sized),
     shape: Option<impl Iterator<Item = impl std::fmt::Display>>,
 ) -> std::fmt::Result {
-    let Some(shape) = shape else { return f.write_str("[...]") };
+    let Some(shape) = shape else { return out.write_str("[...]") };
     let mut separator = "[";
     for dim in shape {
-        write!(f, "{separator}{dim}")?;
+        write!(out, "{separator}{dim}")?;
         separator = ", ";
     }
-    f.write_str(if separator == "[" { "" } else { "]" })
+    out.write_str(if separator == "[" { "" } else { "]" })
 }

@@ -312,8 +312,8 @@ impl Comparer<'_> {
 
     /// Whether two values are stored tensors of different types or with different elements.
     fn has_other_contents(&self, old: ValueId, new: ValueId) -> bool {
-        let (first, second) = (self.old.value(old), self.new.value(new));
-        first.maker == Maker::Stored && (first.preview != second.preview || self.has_other_type(old, new))
+        let has_other_elements = || self.old.preview_text(old) != self.new.preview_text(new);
+        self.old.value(old).maker == Maker::Stored && (has_other_elements() || self.has_other_type(old, new))
     }
 
     /// Whether the types of two values differ in more than names of symbols, or the evidence for them.
@@ -344,8 +344,7 @@ impl Comparer<'_> {
 
 /// Whether the types of two values differ in more than the names of symbols.
 fn has_other_type(renaming: &Renaming, [old, new]: [&Scene; 2], values: [ValueId; 2]) -> bool {
-    let (before, after) = (old.type_text(values[0]), new.type_text(values[1]));
-    renaming.renamed(before) != after
+    renaming.renamed(old, old.value(values[0]).ty) != new.type_text(values[1])
 }
 
 /// The name of an evidence.

@@ -19,7 +19,6 @@ pub mod request;
 mod causes;
 mod details;
 mod draw;
-mod extents;
 mod index;
 mod links;
 mod neighbours;

@@ -135,12 +135,12 @@ fn of_node(scene: &Scene, node: NodeId) -> Label {
     let attributes =
         shown.attributes.iter().map(|it| short(&format!("{} = {}", it.name, it.text), MAX_ATTRIBUTE));
     push_some(&mut lines, attributes.collect(), "attribute", Role::Detail);
-    let stored = scene.weights(node).map(|(_, value)| {
-        let text = match &scene.value(value).preview {
-            Some(preview) => preview.clone(),
-            None => format!("{}: {}", scene.value(value).name, scene.type_text(value)),
-        };
-        short(&text, MAX_ATTRIBUTE)
+    let stored = scene.weights(node).map(|(_, value)| match scene.preview_text(value) {
+        Some(preview) => short(preview, MAX_ATTRIBUTE),
+        None => {
+            let text = format!("{}: {}", scene.value(value).name, scene.type_text(value));
+            short(&text, MAX_ATTRIBUTE)
+        }
     });
     push_some(&mut lines, stored.collect(), "stored value", Role::Detail);
     if shown.change == Change::Changed {
@@ -249,7 +249,7 @@ fn marked(change: Change, title: String) -> String {
 
 /// The type of a value in the old model, if it was another.
 fn old_type(scene: &Scene, value: ValueId, max: usize) -> Option<String> {
-    Some(short(&scene.types[scene.value(value).old_type?.index()], max))
+    Some(short(scene.text_of(scene.value(value).old_type?), max))
 }
 
 /// The title of a group.

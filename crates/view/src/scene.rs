@@ -27,7 +27,7 @@
 //!   ports. Initializers and `Constant` nodes are no nodes: they are [stored](Maker::Stored) values, listed
 //!   at the nodes that read them.
 //! - A [`Value`] has its solved type in the symbols of the model, how far it is proven, and the port that
-//!   makes it. An edge is a read of a value by a node: [`Node::inputs`] and [`Node::captures`], the values
+//!   makes it. A [`Type`] is text with shapes, and a shape is a list of [`Extent`]s, which have ids. An edge is a read of a value by a node: [`Node::inputs`] and [`Node::captures`], the values
 //!   that nested graphs read from outside.
 //! - [`Group`]s are trees: one for the model's graph, one for each nested graph and one for each called
 //!   function. A node refers to its nested graphs and to the function that it calls, so a function has one
@@ -66,7 +66,9 @@ pub(crate) mod derive;
 mod ids;
 mod marks;
 mod scopes;
+mod solved;
 pub(crate) mod tree;
+mod types;
 mod union;
 
 use std::ops::Range;
@@ -79,7 +81,8 @@ pub use about::{About, Symbol};
 pub use build::scene;
 pub use cause::Cause;
 pub use change::{Change, ChangeCounts, Comparison, ListedChange, Subject};
-pub use ids::{GroupId, MarkId, NodeId, OperatorId, RuleId, TypeId, ValueId};
+pub use ids::{ExtentId, GroupId, MarkId, NodeId, OperatorId, PreviewId, RuleId, TypeId, ValueId};
+pub use types::{Extent, Form, MAX_ELEMENTS, MAX_EXTENT, Preview, Type};
 pub use union::{compare, union};
 
 /// Maximum number of children of a group.
@@ -95,8 +98,12 @@ pub struct Scene {
     pub about: About,
     /// The operators of nodes, each once.
     pub operators: Vec<Operator>,
-    /// The types of values as text, each once.
-    pub types: Vec<String>,
+    /// The extents of types and the elements that shapes come from, each once.
+    pub extents: Vec<Extent>,
+    /// The types of values, each once.
+    pub types: Vec<Type>,
+    /// The elements of small tensors, each list once.
+    pub previews: Vec<Preview>,
     /// The names of rules in causes, each once.
     pub rules: Vec<String>,
     /// The nodes, group by group.
@@ -114,6 +121,9 @@ pub struct Scene {
     /// The position in `readers` of the first reader of each value, and the number of all.
     first_reader: Vec<u32>,
     readers: Vec<NodeId>,
+    /// The texts of the types and of the small tensors.
+    type_texts: Vec<String>,
+    preview_texts: Vec<String>,
 }
 
 /// An operator of a domain.
@@ -187,7 +197,7 @@ pub struct Value {
     /// Whether the value is an output of its graph.
     pub is_output: bool,
     /// The elements of a small tensor, if they are known.
-    pub preview: Option<String>,
+    pub preview: Option<PreviewId>,
     /// The cause of the element type, if it was recorded.
     pub cause: Option<Cause>,
     /// The diagnostics of the value.
@@ -390,12 +400,6 @@ impl Scene {
     #[must_use]
     pub fn operator(&self, node: NodeId) -> &Operator {
         &self.operators[self.node(node).operator.index()]
-    }
-
-    /// The type of a value as text.
-    #[must_use]
-    pub fn type_text(&self, value: ValueId) -> &str {
-        &self.types[self.value(value).ty.index()]
     }
 
     /// A diagnostic.

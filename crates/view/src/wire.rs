@@ -12,7 +12,8 @@
 //! | names | the number of bytes shared with the previous name, or with the name of the node that makes the value, and the rest |
 //! | values of ports | the distance from the last output, or for stored values from the last stored value that was read |
 //! | groups | the tree of each graph in pre-order: numbers of nodes, beginnings and ends of groups |
-//! | attributes, source lines | a table of short ones, and the position in it; long ones as they are |
+//! | attributes, source lines, texts of types | a table of short ones, and the position in it; long ones as they are |
+//! | extents, types, small tensors | a table of each; a type and a small tensor have the positions of their extents |
 //! | changes between two models | the changed nodes and values only, each with its distance from the last one |
 //! | causes | one byte if the cause is an input of the node that makes the value |
 //!
@@ -43,7 +44,7 @@ pub use encode::encode;
 const MAGIC: &[u8; 4] = b"TLSC";
 
 /// The version of the format.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 
 /// Maximum depth of nested graphs.
 pub const MAX_GRAPHS: usize = 128;

@@ -3,6 +3,18 @@
 //! A solve records no lineage. Equal dims have one id, so the lineage is found by a walk backward: from a
 //! value to the input of its node with the same dim, as an extent or as an element of a computed shape.
 //! Numbers can be equal by chance, so for a number the walk continues only if exactly one input has it.
+//!
+//! ```text
+//! g (float[N, 4] x) => (y) { s = Shape (x)  y = ConstantOfShape (s) }
+//!
+//! axis 0 of y    N, an element of s, an extent of x: from x through Shape and ConstantOfShape
+//! ```
+//!
+//! [`trace_back`] is the walk, for any graph of which the extents have ids: a solved body here, and the scene
+//! of a page, which outlives the solve.
+//!
+//! **Cost:** a walk has at most 64 steps. Each costs the inputs of one node, up to the second one with the
+//! extent.
 
 use typeloom_dim::DimId;
 
@@ -15,48 +27,114 @@ use crate::state::constants::Data;
 const MAX_STEPS: usize = 64;
 
 /// The path of an extent to a value.
-pub(super) struct Lineage {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lineage<V, N> {
     /// The value that introduces the extent, or the last value that was reached.
-    pub(super) source: ValueId,
+    pub source: V,
     /// The nodes after `source`, in order.
-    pub(super) through: Vec<StepId>,
+    pub through: Vec<N>,
+}
+
+/// One extent in a graph.
+pub trait Extent {
+    /// A value of the graph.
+    type Value: Copy + PartialEq;
+    /// A node of the graph.
+    type Node: Copy;
+
+    /// Whether equal extents can be equal by chance, as numbers are.
+    fn can_be_by_chance(&self) -> bool;
+
+    /// The node that makes a value, if the extent can come from an input of the node.
+    fn maker(&mut self, value: Self::Value) -> Option<Self::Node>;
+
+    /// The inputs of a node that have the extent.
+    fn having(&mut self, node: Self::Node) -> Having<Self::Value>;
+}
+
+/// The inputs of a node that have an extent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Having<V> {
+    /// No input.
+    None,
+    /// One value, maybe as several inputs.
+    One(V),
+    /// Several values, of which this is the first.
+    Several(V),
+}
+
+impl<V: Copy + PartialEq> Having<V> {
+    /// The inputs of a list that have the extent.
+    pub fn of(inputs: impl IntoIterator<Item = V>, mut has: impl FnMut(V) -> bool) -> Self {
+        let mut inputs = inputs.into_iter();
+        let Some(first) = inputs.find(|input| has(*input)) else { return Self::None };
+        match inputs.any(|input| input != first && has(input)) {
+            true => Self::Several(first),
+            false => Self::One(first),
+        }
+    }
+}
+
+/// The lineage of an extent of a value.
+pub fn trace_back<E: Extent>(extent: &mut E, value: E::Value) -> Lineage<E::Value, E::Node> {
+    let mut lineage = Lineage { source: value, through: Vec::new() };
+    while lineage.through.len() < MAX_STEPS
+        && let Some(maker) = extent.maker(lineage.source)
+    {
+        lineage.source = match extent.having(maker) {
+            Having::One(next) => next,
+            Having::Several(next) if !extent.can_be_by_chance() => next,
+            Having::None | Having::Several(_) => break,
+        };
+        lineage.through.push(maker);
+    }
+    lineage.through.reverse();
+    lineage
+}
+
+/// A dim in a solved body.
+struct SolvedDim<'c, 'd, 'a> {
+    scope: &'c mut Scope<'d, 'a>,
+    dim: DimId,
+}
+
+impl Extent for SolvedDim<'_, '_, '_> {
+    type Value = ValueId;
+    type Node = StepId;
+
+    fn can_be_by_chance(&self) -> bool {
+        let dims = &self.scope.core.dims;
+        dims.as_constant(self.dim).is_some() || dims.is_anonymous(self.dim)
+    }
+
+    fn maker(&mut self, value: ValueId) -> Option<StepId> {
+        let Self { scope, dim } = self;
+        if scope.assumes(value, *dim) {
+            return None;
+        }
+        let body = scope.body();
+        let Origin::Step(maker) = body.value(value).origin else { return None };
+        if body.last_step(maker) != body.first_step(maker) {
+            return None;
+        }
+        *scope.budget = scope.budget.checked_sub(1)?;
+        Some(maker)
+    }
+
+    fn having(&mut self, node: StepId) -> Having<ValueId> {
+        let inputs = self.scope.body().inputs(node);
+        Having::of(inputs.iter().flatten().copied(), |input| self.scope.has_dim(input, self.dim))
+    }
 }
 
 impl Scope<'_, '_> {
     /// The lineage of an extent of a value.
-    pub(super) fn lineage(&mut self, value: ValueId, dim: DimId) -> Lineage {
-        let body = self.body();
-        let mut lineage = Lineage { source: value, through: Vec::new() };
+    pub(super) fn lineage(&mut self, value: ValueId, dim: DimId) -> Lineage<ValueId, StepId> {
         if !self.explains() {
-            return lineage;
+            return Lineage { source: value, through: Vec::new() };
         }
         let dim = self.core.dims.resolve(dim);
-        let by_chance = self.core.dims.as_constant(dim).is_some() || self.core.dims.is_anonymous(dim);
-        for _ in 0..MAX_STEPS {
-            if self.assumes(lineage.source, dim) {
-                break;
-            }
-            let Origin::Step(maker) = body.value(lineage.source).origin else { break };
-            if body.last_step(maker) != body.first_step(maker) {
-                break;
-            }
-            let Some(budget) = self.budget.checked_sub(1) else { break };
-            *self.budget = budget;
-            let mut having: Vec<ValueId> = Vec::new();
-            for input in body.inputs(maker).iter().flatten() {
-                if !having.contains(input) && self.has_dim(*input, dim) {
-                    having.push(*input);
-                }
-            }
-            match having[..] {
-                [next] => lineage.source = next,
-                [next, ..] if !by_chance => lineage.source = next,
-                [] | [_, ..] => break,
-            }
-            lineage.through.push(maker);
-        }
-        lineage.through.reverse();
-        lineage
+        trace_back(&mut SolvedDim { scope: self, dim }, value)
     }
 
     /// Whether the solve assumes a dim as an extent of a value, because that is declared.

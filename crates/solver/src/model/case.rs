@@ -29,7 +29,7 @@ use typeloom_dim::DimId;
 use crate::state::cases::{CaseRequest, Literal, Question};
 
 pub(crate) use blame::{decide, open_claims, prune};
-pub(crate) use display::display_union;
+pub(crate) use display::write_union;
 pub(crate) use merge::{Alternatives, merge};
 pub(crate) use split::{Leaf, split, trace};
 

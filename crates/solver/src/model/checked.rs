@@ -38,9 +38,9 @@ use super::{Checked, Coverage, ExternalTensor, SideData, case};
 use crate::analysis::conditions;
 use crate::elem::Elem;
 use crate::program::{Body, DeclarationKind, Initializer, Origin, StepId, StepKind, ValueId};
-use crate::rule::Port;
+use crate::rule::{Ints, Port};
 use crate::signature::FormalType;
-use crate::solution::{Equation, EquationSource, Requirement, Type};
+use crate::solution::{Equation, EquationSource, Requirement, Text, Type, TypeWriter};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::state::Core;
 use crate::state::constants::Data;
@@ -205,21 +205,12 @@ impl<'a> Checked<'a> {
         ints.items.iter().map(|item| self.core.dims.as_constant(*item)).collect()
     }
 
-    /// The elements of a value as text, in terms of symbols: `[N, 4]`. `None` if they are unknown or more
-    /// than `max`.
+    /// The elements of a value as extents, in terms of symbols. `None` if they are unknown or more than
+    /// `max`.
     #[must_use]
-    pub fn elements_text(&self, value: ValueId, max: usize) -> Option<String> {
+    pub fn elements(&self, value: ValueId, max: usize) -> Option<Arc<Ints>> {
         let data = self.frame.slots[value.index()].data?;
-        let ints = self.core.constants.get(data).as_ints()?;
-        if ints.items.len() > max {
-            return None;
-        }
-        let items = ints.items.iter().map(|item| self.core.dims.display(*item).to_string());
-        let items: Vec<String> = items.collect();
-        match &items[..] {
-            [only] if ints.shape.is_empty() => Some(only.clone()),
-            items => Some(format!("[{}]", items.join(", "))),
-        }
+        self.core.constants.get(data).as_ints().filter(|ints| ints.items.len() <= max)
     }
 
     /// Whether the elements of a value are known in some form, as numbers or in terms of symbols.
@@ -311,10 +302,21 @@ impl<'a> Checked<'a> {
     /// `float[3] | float[2, 3]`.
     pub fn display_type(&mut self, value: ValueId) -> String {
         let ty = self.type_of(value);
-        let (universe, dims) = (self.universe(), self.dims());
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        let _ = self.write_type(value, &ty, &mut Text { out: &mut text, dims: self.dims() });
+        text
+    }
+
+    /// Writes the type of a value, which is that of [`Checked::type_of`], in the order of the text of
+    /// [`Checked::display_type`].
+    ///
+    /// # Errors
+    /// If the writer fails.
+    pub fn write_type(&self, value: ValueId, ty: &Type, out: &mut impl TypeWriter) -> std::fmt::Result {
         match self.alternatives(value) {
-            [] => ty.display(universe, dims).to_string(),
-            types => case::display_union(universe, dims, &ty, types),
+            [] => ty.write(self.universe(), out),
+            types => case::write_union(self.universe(), self.dims(), ty, types, out),
         }
     }
 

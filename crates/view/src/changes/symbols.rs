@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::map::{OrderedMap, Set};
 use crate::matching::Matching;
-use crate::scene::{GroupId, Scene, ValueId};
+use crate::scene::{Extent, GroupId, Scene, TypeId, ValueId};
 
 /// A symbol with another name.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -36,20 +36,18 @@ impl Renaming {
                 |scene: &'_ Scene, group: GroupId, at: usize| -> ValueId { scene.group(group).inputs[at] };
             for port in interface.inputs.iter().take(MAX_INPUTS) {
                 let [Some(first), Some(second)] = *port else { continue };
-                let before = old.type_text(list(old, interface.graphs[0], first));
-                let after = new.type_text(list(new, interface.graphs[1], second));
-                let (before, after): (Vec<&str>, Vec<&str>) = (axes(before).collect(), axes(after).collect());
+                let before = extents(old, list(old, interface.graphs[0], first));
+                let after = extents(new, list(new, interface.graphs[1], second));
                 if before.len() != after.len() {
                     continue;
                 }
                 for (from, to) in before.into_iter().zip(after) {
-                    if is_symbol(from)
-                        && is_symbol(to)
+                    if let (Extent::Symbol(from), Extent::Symbol(to)) = (from, to)
                         && !renaming.names.contains_key(from)
                         && taken.insert(to)
                     {
                         renaming.is_identity &= from == to;
-                        renaming.names.insert(from.to_owned(), to.to_owned());
+                        renaming.names.insert(from.clone(), to.clone());
                     }
                 }
             }
@@ -63,32 +61,44 @@ impl Renaming {
         changed.map(|(old, new)| SymbolChange { old: old.clone(), new: new.clone() }).collect()
     }
 
-    /// A type of the old model with the new names. A symbol without a pair whose name is that of another
-    /// symbol now is marked.
-    pub(super) fn renamed<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        if self.is_identity || !text.contains('[') {
-            return Cow::Borrowed(text);
+    /// The text of a type of the old model with the new names.
+    pub(super) fn renamed<'s>(&self, old: &'s Scene, ty: TypeId) -> Cow<'s, str> {
+        if self.is_identity {
+            return Cow::Borrowed(old.text_of(ty));
         }
+        Cow::Owned(old.types[ty.index()].text(|extent| self.extent(old.extent(extent))))
+    }
+
+    /// An extent of the old model with the new names.
+    fn extent<'t>(&'t self, extent: &'t Extent) -> Cow<'t, str> {
+        match extent {
+            Extent::Symbol(name) => Cow::Borrowed(self.names.get(name).unwrap_or(name)),
+            Extent::Expression(text) | Extent::Unknown(text) => Cow::Owned(self.expression(text)),
+            Extent::Number(_) | Extent::Rest => extent.text(),
+        }
+    }
+
+    fn expression(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
-        let (mut depth, mut rest) = (0_usize, text);
+        let mut rest = text;
         while let Some(first) = rest.chars().next() {
             let word = rest.find(|c: char| !is_word(c)).unwrap_or(rest.len());
             if word > 0 {
                 let (name, others) = rest.split_at(word);
-                out.push_str(self.names.get(name).filter(|_| depth > 0).map_or(name, String::as_str));
+                out.push_str(self.names.get(name).map_or(name, String::as_str));
                 rest = others;
                 continue;
-            }
-            match first {
-                '[' => depth += 1,
-                ']' => depth = depth.saturating_sub(1),
-                _ => {}
             }
             out.push(first);
             rest = &rest[first.len_utf8()..];
         }
-        Cow::Owned(out)
+        out
     }
+}
+
+/// The extents in all shapes of the type of a value.
+fn extents(scene: &Scene, value: ValueId) -> Vec<&Extent> {
+    scene.type_of(value).shapes.iter().flatten().map(|extent| scene.extent(*extent)).collect()
 }
 
 /// Whether a character is part of a name.
@@ -96,35 +106,19 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '.')
 }
 
-/// Whether an axis is a symbol.
-fn is_symbol(axis: &str) -> bool {
-    axis.chars().all(is_word) && axis.chars().next().is_some_and(|c| !c.is_ascii_digit())
-}
-
-/// The axes in all brackets of a type.
-fn axes(text: &str) -> impl Iterator<Item = &str> {
-    let lists = text.split('[').skip(1).map(|rest| rest.split(']').next().unwrap_or(rest));
-    lists.flat_map(|list| list.split(',').map(str::trim))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn symbols_are_renamed_inside_brackets_only() {
-        let names = [("N", "batch"), ("float", "M")].map(|(old, new)| (old.to_owned(), new.to_owned()));
+    fn symbols_are_renamed_in_extents() {
+        let names = [("N", "batch"), ("size of x", "M")].map(|(old, new)| (old.to_owned(), new.to_owned()));
         let renaming = Renaming { names: names.into_iter().collect(), is_identity: false };
-        assert_eq!(renaming.renamed("seq(float[2*N + 1, NN, float])"), "seq(float[2*batch + 1, NN, M])");
-        assert_eq!(renaming.renamed("int64"), "int64");
-        assert_eq!(renaming.renamed("x[é, N"), "x[é, batch");
-    }
-
-    #[test]
-    fn axes_are_split_at_commas() {
-        let found: Vec<&str> = axes("float[N, 3]").collect();
-        assert_eq!(found, ["N", "3"]);
-        assert_eq!(found.iter().map(|axis| is_symbol(axis)).collect::<Vec<_>>(), [true, false]);
-        assert!(!is_symbol("") && !is_symbol("?") && !is_symbol("2*N"));
+        let text = |extent: Extent| renaming.extent(&extent).into_owned();
+        assert_eq!(text(Extent::Symbol("N".to_owned())), "batch");
+        assert_eq!(text(Extent::Symbol("size of x".to_owned())), "M");
+        assert_eq!(text(Extent::Expression("2*N + NN + é".to_owned())), "2*batch + NN + é");
+        assert_eq!(text(Extent::Unknown("? + N".to_owned())), "? + batch");
+        assert_eq!(text(Extent::Number(4)), "4");
     }
 }

@@ -173,16 +173,12 @@ fn difference([old, new]: Both<'_>, first: NodeId, second: NodeId, difference: &
             format!("input {port}: {from} -> {to}")
         }
         NodeDifference::Stored { port, old: before, new: after } => {
-            let elements = |scene: &Scene, value| scene.value(value).preview.clone().unwrap_or_default();
             let is_other_type = old.type_text(*before) != new.type_text(*after);
-            let text = |scene: &Scene, value: ValueId| {
-                let elements = elements(scene, value);
-                if is_other_type || elements.is_empty() {
-                    ty(scene, value)
-                } else {
-                    short(&elements, MAX_TYPE)
-                }
-            };
+            let text =
+                |scene: &Scene, value: ValueId| match scene.preview_text(value).filter(|_| !is_other_type) {
+                    None | Some("") => ty(scene, value),
+                    Some(elements) => short(elements, MAX_TYPE),
+                };
             format!("stored input {port}: {} -> {}", text(old, *before), text(new, *after))
         }
         NodeDifference::Output { port, change } => format!("output {port} {}", change.name()),

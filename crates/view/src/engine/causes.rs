@@ -4,21 +4,26 @@
 //! The chain follows the recorded links of the scene. The sentences are those of `typeloom explain`, see
 //! [`explain_value`](typeloom_solver::diagnostic::explain_value).
 //!
-//! A scene has no record of extents. The origin of an extent is found by a walk backward: from a value to an
-//! input of its node with the same extent as text, in its shape or among its elements. Numbers can be equal
-//! by chance, so for a number the walk continues only if exactly one input has it.
+//! The origin of an extent is the one that [`trace_back`] finds, by which the solver explains extents, too: a
+//! walk from a value to an input of its node with the same extent. A scene has the ids of extents that the
+//! walk compares, and no links between them. The solver has none either, because equal dims have one id.
+//! Links would repeat the ids for every axis and every element of all values, and a function that is shown
+//! with the types of all its calls has no solve that they could come from.
 //!
-//! **Cost:** a chain has at most [`MAX_CHAIN`] links, a walk [`MAX_WALK`] nodes, and each node costs its
-//! first inputs.
+//! **Limits:** a scene does not record which extents of an assumed declaration are assumed, so a walk does
+//! not end there. Only the listed elements of small tensors are compared.
+//!
+//! **Cost:** a chain has at most [`MAX_CHAIN`] links. A walk has the bound of the solver's, and each of its
+//! nodes costs the first [`MAX_INPUTS`] inputs.
 
+use typeloom_solver::diagnostic::lineage::{self, Having, Lineage, trace_back};
 use typeloom_solver::diagnostic::text::{Ports, quote, verb, way};
 
 use super::Engine;
 use super::answers::{AxisOrigin, Cause as Step, Causes};
-use super::extents::extents;
 use super::item::Subject;
 use crate::map::{OrderedSet, Set};
-use crate::scene::{Cause, GroupKind, Maker, MarkId, NodeId, Scene, ValueId};
+use crate::scene::{Cause, Extent, ExtentId, GroupKind, Maker, MarkId, NodeId, Scene, ValueId};
 use crate::text::{MAX_DETAIL, short};
 
 /// Maximum number of links that are followed.
@@ -29,9 +34,6 @@ const MAX_LINKS: usize = 64;
 
 /// Maximum number of explained axes.
 const MAX_AXES: usize = 16;
-
-/// Maximum number of nodes in the walk of an extent.
-const MAX_WALK: usize = 64;
 
 /// Maximum number of inputs of a node that are searched for an extent.
 const MAX_INPUTS: usize = 64;
@@ -196,47 +198,58 @@ fn input_text(scene: &Scene, value: ValueId) -> String {
 
 /// The element type of a tensor, or another type.
 fn element_type(scene: &Scene, value: ValueId) -> String {
-    match scene.type_text(value) {
-        "?" => "of unknown type".to_owned(),
-        text => match text.split_once('[') {
-            Some((element, _)) if !element.contains('(') => short(element, MAX_DETAIL),
-            Some(_) | None => short(text, MAX_DETAIL),
-        },
+    let text = scene.type_text(value);
+    match &scene.type_of(value).texts[..] {
+        _ if text == "?" => "of unknown type".to_owned(),
+        // A tensor, which can have several cases.
+        [element, .., last] if last.is_empty() => short(element, MAX_DETAIL),
+        [..] => short(text, MAX_DETAIL),
     }
 }
 
 /// The origins of the extents of a value.
 fn axes(scene: &Scene, value: ValueId) -> Vec<AxisOrigin> {
-    let extents = of_type(scene.type_text(value));
-    let named = extents
-        .iter()
-        .enumerate()
-        .take(MAX_AXES)
-        .filter(|(_, extent)| !extent.contains('?') && **extent != "...");
-    named.map(|(axis, extent)| origin(scene, value, axis, extent)).collect()
+    let shape = scene.type_of(value).shape().unwrap_or_default().iter().enumerate().take(MAX_AXES);
+    let known = shape.filter(|(_, extent)| scene.extent(**extent).is_known());
+    known.map(|(axis, extent)| origin(scene, value, axis, *extent)).collect()
 }
 
-fn origin(scene: &Scene, value: ValueId, axis: usize, extent: &str) -> AxisOrigin {
-    let by_chance = extent.bytes().all(|byte| byte.is_ascii_digit());
-    let (mut source, mut through) = (value, Vec::new());
-    while through.len() < MAX_WALK
-        && let Maker::Node { node, .. } = scene.value(source).maker
-    {
-        let shown = scene.node(node);
-        if !shown.bodies.is_empty() {
-            break;
-        }
-        let mut having: OrderedSet<ValueId> = OrderedSet::default();
-        having.extend(
-            shown.inputs.iter().take(MAX_INPUTS).flatten().filter(|input| has_extent(scene, **input, extent)),
-        );
-        match having.first() {
-            Some(next) if having.len() == 1 || !by_chance => source = *next,
-            Some(_) | None => break,
-        }
-        through.push(node);
+/// An extent in a scene.
+struct Shown<'s> {
+    scene: &'s Scene,
+    extent: ExtentId,
+}
+
+impl lineage::Extent for Shown<'_> {
+    type Value = ValueId;
+    type Node = NodeId;
+
+    fn can_be_by_chance(&self) -> bool {
+        is_number(self.scene.extent(self.extent))
     }
-    through.reverse();
+
+    fn maker(&mut self, value: ValueId) -> Option<NodeId> {
+        match self.scene.value(value).maker {
+            Maker::Node { node, .. } => Some(node).filter(|node| self.scene.node(*node).bodies.is_empty()),
+            Maker::Input | Maker::Stored | Maker::Undefined => None,
+        }
+    }
+
+    fn having(&mut self, node: NodeId) -> Having<ValueId> {
+        let inputs = self.scene.node(node).inputs.iter().take(MAX_INPUTS).flatten().copied();
+        Having::of(inputs, |input| self.scene.has_extent(input, self.extent))
+    }
+}
+
+fn is_number(extent: &Extent) -> bool {
+    match extent {
+        Extent::Number(_) => true,
+        Extent::Symbol(_) | Extent::Expression(_) | Extent::Unknown(_) | Extent::Rest => false,
+    }
+}
+
+fn origin(scene: &Scene, value: ValueId, axis: usize, extent: ExtentId) -> AxisOrigin {
+    let Lineage { source, through } = trace_back(&mut Shown { scene, extent }, value);
     let origin = origin_text(scene, source);
     let by = match scene.value(source).maker {
         Maker::Node { .. } if source != value => format!("from {}, {origin},", name(scene, source)),
@@ -247,8 +260,9 @@ fn origin(scene: &Scene, value: ValueId, axis: usize, extent: &str) -> AxisOrigi
     } else {
         format!(" through {}", way(through.iter().map(|node| node_text(scene, *node)).collect()))
     };
-    let shown = short(extent, MAX_DETAIL);
-    let shown = if by_chance { shown } else { quote(&shown) };
+    let extent = scene.extent(extent);
+    let shown = short(&extent.text(), MAX_DETAIL);
+    let shown = if is_number(extent) { shown } else { quote(&shown) };
     AxisOrigin {
         axis,
         text: format!("axis {axis} is {shown}, {by}{way}"),
@@ -268,20 +282,4 @@ fn origin_text(scene: &Scene, value: ValueId) -> String {
         },
         Maker::Undefined => "defined by nothing".to_owned(),
     }
-}
-
-/// Whether a value has an extent in its shape, or among its elements.
-fn has_extent(scene: &Scene, value: ValueId, extent: &str) -> bool {
-    let of_shape = of_type(scene.type_text(value)).contains(&extent);
-    of_shape || scene.value(value).preview.as_ref().is_some_and(|text| elements(text).contains(&extent))
-}
-
-/// The extents in the text of a type.
-fn of_type(ty: &str) -> Vec<&str> {
-    ty.split_once('[').map_or_else(Vec::new, |(_, shape)| extents(shape))
-}
-
-/// The elements in the text of a small tensor.
-fn elements(text: &str) -> Vec<&str> {
-    extents(text.strip_prefix('[').unwrap_or(text))
 }

@@ -110,10 +110,10 @@ impl Engine {
         if shown.is_output {
             own.push(row("output", format!("of {}", title_of(scene.group(shown.graph)))));
         }
-        if let Some(preview) = &shown.preview {
+        if let Some(preview) = scene.preview_text(value) {
             own.push(row("elements", short(preview, MAX_DETAIL)));
         }
-        let old_type = shown.old_type.map(|ty| row("type was", short(&scene.types[ty.index()], MAX_DETAIL)));
+        let old_type = shown.old_type.map(|ty| row("type was", short(scene.text_of(ty), MAX_DETAIL)));
         let old_name = shown.old_name.as_ref().map(|name| row("name was", short(name, MAX_DETAIL)));
         let differences = old_type.into_iter().chain(old_name).collect();
         let readers = self.index.readers(scene, value);
@@ -219,7 +219,7 @@ fn value_row(scene: &Scene, label: &str, value: ValueId) -> Row {
     let shown = scene.value(value);
     let name = short(&shown.name, MAX_DETAIL);
     let preview =
-        shown.preview.as_ref().map_or_else(String::new, |it| format!(" = {}", short(it, MAX_DETAIL)));
+        scene.preview_text(value).map_or_else(String::new, |it| format!(" = {}", short(it, MAX_DETAIL)));
     let text = format!("{name}: {}{preview}", long_type_of(scene, value));
     Row { item: Some(Subject::Value(value).to_string()), ..row(label, text) }
 }

@@ -307,11 +307,12 @@ fn operators(scene: &Scene, text: &str, work: &mut usize) -> Vec<bool> {
 
 fn types(scene: &Scene, pattern: Option<&Pattern>, work: &mut usize) -> Vec<bool> {
     let Some(pattern) = pattern else { return Vec::new() };
-    let matches = |ty: &String| {
-        *work += ty.len();
-        pattern.matches(ty)
+    let types = (0..scene.types.len()).map(TypeId::new);
+    let matches = |id: TypeId| {
+        *work += scene.text_of(id).len();
+        pattern.matches(&scene.types[id.index()], &scene.extents)
     };
-    scene.types.iter().map(matches).collect()
+    types.map(matches).collect()
 }
 
 fn codes(scene: &Scene, text: &str, work: &mut usize) -> Vec<bool> {

@@ -2,7 +2,7 @@
 
 use super::{Matcher, hash, sequence};
 use crate::map::Map;
-use crate::scene::{GroupId, Scene, ValueId};
+use crate::scene::{GroupId, Scene, Type, ValueId};
 
 /// A matched input or output: positions in the lists of the old and the new graph; `None` if it was added or
 /// removed.
@@ -89,7 +89,7 @@ fn by_name(matcher: &mut Matcher<'_>, scenes: [&Scene; 2], lists: [&Vec<ValueId>
         (0..is_taken.len()).filter(|at| !is_taken[*at]).collect(),
     ];
     let kinds = [0, 1].map(|side: usize| {
-        let kind = |at: &usize| hash::text(&kind(scenes[side].type_text(lists[side][*at])));
+        let kind = |at: &usize| kind(scenes[side].type_of(lists[side][*at]));
         rest[side].iter().map(kind).collect::<Vec<_>>()
     });
     for (old, new) in sequence::align(&kinds[0], &kinds[1], &mut matcher.work) {
@@ -102,18 +102,11 @@ fn by_name(matcher: &mut Matcher<'_>, scenes: [&Scene; 2], lists: [&Vec<ValueId>
     ordered(old.chain(added).collect())
 }
 
-/// The element type and the rank of a type: its text without extents.
-fn kind(text: &str) -> String {
-    let mut depth = 0_usize;
-    let keep = |c: &char| {
-        match c {
-            '[' => depth += 1,
-            ']' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        depth == 0 || matches!(c, '[' | ',')
-    };
-    text.chars().filter(keep).collect()
+/// The hash of a type without its extents: of its texts and ranks.
+fn kind(ty: &Type) -> u64 {
+    let Type { texts, shapes } = ty;
+    let texts = texts.iter().map(|text| hash::text(text));
+    texts.chain(shapes.iter().map(|shape| shape.len() as u64)).fold(hash::EMPTY, hash::mix)
 }
 
 /// Matches ports that are still free by their nodes: inputs that matched nodes read at the same port, and
@@ -167,12 +160,16 @@ fn unite(ports: &mut Vec<Port>, old: usize, new: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scene::ExtentId;
 
     #[test]
     fn the_kind_of_a_type_has_no_extents() {
-        assert_eq!(kind("float[N, 3]"), "float[,]");
-        assert_eq!(kind("seq(float[2*N + 1])"), "seq(float[])");
-        assert_eq!(kind("]]["), "]][");
-        assert_ne!(kind("float[N]"), kind("float[N, M]"));
+        let ty = |texts: [&str; 2], shape: &[usize]| Type {
+            texts: texts.map(str::to_owned).into(),
+            shapes: vec![shape.iter().map(|at| ExtentId::new(*at)).collect()],
+        };
+        assert_eq!(kind(&ty(["float", ""], &[0, 1])), kind(&ty(["float", ""], &[2, 2])));
+        assert_ne!(kind(&ty(["float", ""], &[0])), kind(&ty(["float", ""], &[0, 1])));
+        assert_ne!(kind(&ty(["seq(float", ")"], &[0])), kind(&ty(["float", ""], &[0])));
     }
 }

@@ -111,9 +111,8 @@ fn strong(scene: &Scene, node: &Node) -> u64 {
     let inputs = node.inputs.iter().map(|value| match value {
         None => 0,
         Some(value) if scene.value(*value).maker == Maker::Stored => {
-            let stored = scene.value(*value);
-            let preview = stored.preview.as_deref().map_or(1, hash::text);
-            mix(hash::text(&scene.types[stored.ty.index()]), preview)
+            let preview = scene.preview_text(*value).map_or(1, hash::text);
+            mix(hash::text(scene.type_text(*value)), preview)
         }
         Some(_) => 1,
     });

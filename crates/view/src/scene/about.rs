@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use typeloom_dim::DimId;
+use typeloom_dim::{DimId, Dims};
 use typeloom_solver::model::Checked;
-use typeloom_solver::program;
+use typeloom_solver::solution::Type;
 
 use super::tree::position;
 use super::{Scene, ValueId};
@@ -60,10 +60,8 @@ pub(super) struct Symbols {
 
 impl Symbols {
     /// Adds the symbols in the shape of a value.
-    pub(super) fn add(&mut self, checked: &mut Checked<'_>, value: program::ValueId, id: ValueId) {
-        let ty = checked.type_of(value);
+    pub(super) fn add(&mut self, dims: &Dims, ty: &Type, id: ValueId) {
         let Some(shape) = ty.tensor().and_then(|tensor| tensor.shape.as_ref()) else { return };
-        let dims = checked.dims();
         for (axis, dim) in shape.iter().enumerate() {
             if !self.known.insert(*dim) {
                 continue;

@@ -5,17 +5,12 @@ use typeloom_onnx::view::{Attribute as Decoded, NodeView, TensorView};
 use typeloom_solver::program::Initializer;
 use typeloom_types::dtype::Dtype;
 
-use super::Attribute;
+use super::types::{MAX_TEXT, elements_text};
+use super::{Attribute, Form, MAX_ELEMENTS};
 use crate::text::short;
 
 /// Maximum number of attributes of a node.
 const MAX_ATTRIBUTES: usize = 32;
-
-/// Maximum number of listed elements.
-pub(super) const MAX_ELEMENTS: usize = 8;
-
-/// Maximum length of a text, in characters.
-pub(super) const MAX_TEXT: usize = 64;
 
 /// The attributes of a node without nested graphs. Malformed ones are left out: the check reports them.
 pub(super) fn of_node(node: NodeView<'_>) -> Vec<Attribute> {
@@ -68,16 +63,36 @@ fn tensor(view: TensorView<'_>) -> String {
     let dims: Vec<String> = header.dims.iter().map(ToString::to_string).collect();
     let ty = if dims.is_empty() { name.to_owned() } else { format!("{name}[{}]", dims.join(", ")) };
     match preview(view) {
-        Some(elements) => format!("{ty} {elements}"),
+        Some(elements) => format!("{ty} {}", elements.text()),
         None => ty,
     }
 }
 
+/// The elements of a small tensor in a file.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Elements {
+    /// Integers, which shapes can come from.
+    Integers(Vec<i64>, Form),
+    /// Other elements, as short text.
+    Text(String),
+}
+
+impl Elements {
+    fn text(self) -> String {
+        match self {
+            Self::Integers(items, form) => elements_text(items.iter().map(ToString::to_string), form),
+            Self::Text(text) => text,
+        }
+    }
+}
+
 /// The elements of a small tensor.
-fn preview(view: TensorView<'_>) -> Option<String> {
+fn preview(view: TensorView<'_>) -> Option<Elements> {
     let is_scalar = view.header().ok()?.dims.is_empty();
+    let form = |count: usize| if is_scalar && count == 1 { Form::Scalar } else { Form::List };
     let items: Vec<String> = if let Ok(Some(ints)) = view.int_values(MAX_ELEMENTS) {
-        ints.iter().map(ToString::to_string).collect()
+        let form = form(ints.len());
+        return Some(Elements::Integers(ints, form));
     } else if let Ok(Some(floats)) = view.float_values(MAX_ELEMENTS) {
         // Floats of 16 and 32 bits are printed with their own precision.
         floats.iter().map(|it| (*it as f32).to_string()).collect()
@@ -86,15 +101,12 @@ fn preview(view: TensorView<'_>) -> Option<String> {
     } else {
         return None;
     };
-    let text = match &items[..] {
-        [only] if is_scalar => only.clone(),
-        items => format!("[{}]", items.join(", ")),
-    };
-    Some(short(&text, MAX_TEXT))
+    let form = form(items.len());
+    Some(Elements::Text(elements_text(items, form)))
 }
 
 /// The elements of a small initializer.
-pub(super) fn of_initializer(initializer: Initializer<'_>) -> Option<String> {
+pub(super) fn of_initializer(initializer: Initializer<'_>) -> Option<Elements> {
     match initializer {
         Initializer::Dense(tensor) => preview(tensor),
         Initializer::Sparse(_) => None,
@@ -102,10 +114,20 @@ pub(super) fn of_initializer(initializer: Initializer<'_>) -> Option<String> {
 }
 
 /// The elements of a small `Constant` node.
-pub(super) fn of_constant(node: NodeView<'_>) -> Option<String> {
+pub(super) fn of_constant(node: NodeView<'_>) -> Option<Elements> {
     let attribute = node.attributes().find_map(|attribute| attribute.ok()?.parse().ok())?;
-    match attribute.t {
-        Some(tensor) => preview(tensor),
-        None => text(&attribute).map(|text| short(&text, MAX_TEXT)),
+    if let Some(tensor) = attribute.t {
+        return preview(tensor);
     }
+    let integers = || {
+        let kind = attribute.attribute_type().filter(|_| attribute.ref_attr_name.is_none())?;
+        if kind == AttributeType::Int {
+            return Some(Elements::Integers(vec![attribute.i.unwrap_or_default()], Form::Scalar));
+        }
+        let mut items = attribute.ints().filter_map(Result::ok);
+        let shown = items.by_ref().take(MAX_ELEMENTS).collect();
+        let form = if items.next().is_some() { Form::Beginning } else { Form::List };
+        (kind == AttributeType::Ints).then_some(Elements::Integers(shown, form))
+    };
+    integers().or_else(|| text(&attribute).map(|text| Elements::Text(short(&text, MAX_TEXT))))
 }

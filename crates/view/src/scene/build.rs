@@ -39,12 +39,12 @@ use typeloom_solver::solution::Type;
 use super::about::{self, Symbols};
 use super::derive::complete;
 use super::marks::{Sites, marks};
+use super::solved::Solved;
 use super::tree::{self, position};
 use super::{
-    Cause, Change, Evidence, Group, GroupId, GroupKind, Maker, Node, NodeId, Operator, OperatorId, RuleId,
-    Scene, TypeId, Value, ValueId, attributes, scopes,
+    Cause, Change, Evidence, Group, GroupId, GroupKind, MAX_ELEMENTS, Maker, Node, NodeId, Operator,
+    OperatorId, RuleId, Scene, TypeId, Value, ValueId, attributes, scopes,
 };
-use crate::text::short;
 
 /// The scene of a checked model. The diagnostics are attached in their order.
 ///
@@ -57,13 +57,14 @@ pub fn scene(checked: &mut Checked<'_>, diagnostics: &[Diagnostic]) -> Scene {
         checked,
         scene: Scene::default(),
         operators: HashMap::new(),
-        types: HashMap::new(),
+        solved: Solved::default(),
         sites: Sites::default(),
         calls: Vec::new(),
         symbols: Symbols::default(),
     };
     builder.bodies();
-    let Builder { mut scene, sites, symbols, checked, .. } = builder;
+    let Builder { mut scene, solved, sites, symbols, checked, .. } = builder;
+    solved.finish(&mut scene);
     scene.about = about::of_model(checked, symbols);
     scene.marks = marks(&scene, &sites, diagnostics);
     complete(&mut scene);
@@ -77,7 +78,7 @@ struct Builder<'c, 'a> {
     checked: &'c mut Checked<'a>,
     scene: Scene,
     operators: HashMap<(&'a str, &'a str), OperatorId>,
-    types: HashMap<String, TypeId>,
+    solved: Solved,
     sites: Sites,
     calls: Vec<(NodeId, FunctionKey<'a>)>,
     symbols: Symbols,
@@ -179,7 +180,8 @@ impl<'a> Builder<'_, 'a> {
                 if let Some(value) = stored.filter(|_| self.is_constant(body, *step)) {
                     let value = scene_value(*value);
                     self.scene.values[value.index()].maker = Maker::Stored;
-                    self.scene.values[value.index()].preview = attributes::of_constant(record.node);
+                    self.scene.values[value.index()].preview =
+                        attributes::of_constant(record.node).map(|elements| self.solved.stored(elements));
                     self.sites.add_value(root, record.position, value);
                     continue;
                 }
@@ -206,32 +208,19 @@ impl<'a> Builder<'_, 'a> {
     /// Adds the values of a body.
     fn values(&mut self, body: &Body<'a>, types: &Types<'_, 'a>, graph: GroupId) {
         for value in body.values() {
-            let (text, evidence) = self.type_of(types, value);
-            let ty = match self.types.get(&text) {
-                Some(ty) => *ty,
-                None => {
-                    let ty = TypeId::new(self.scene.types.len());
-                    self.scene.types.push(text.clone());
-                    self.types.insert(text, ty);
-                    ty
-                }
-            };
-            let origin = body.value(value).origin;
-            let id = ValueId::new(self.scene.values.len());
-            let computed = match types {
-                Types::Main => {
-                    let Self { checked, symbols, .. } = self;
-                    symbols.add(checked, value, id);
-                    checked.elements_text(value, attributes::MAX_ELEMENTS)
-                }
-                Types::Solved(_) | Types::Common(_) => None,
-            };
-            let (maker, preview) = match origin {
+            let (ty, evidence) = self.type_of(types, value);
+            let (maker, stored) = match body.value(value).origin {
                 Origin::Input | Origin::InputWithDefault(_) => (Maker::Input, None),
                 Origin::Initializer(at) => (Maker::Stored, attributes::of_initializer(body.initializer(at))),
                 // Set with the node.
                 Origin::Step(_) | Origin::Undefined => (Maker::Undefined, None),
             };
+            let computed = match types {
+                Types::Main if stored.is_none() => self.checked.elements(value, MAX_ELEMENTS),
+                Types::Main | Types::Solved(_) | Types::Common(_) => None,
+            };
+            let stored = stored.map(|elements| self.solved.stored(elements));
+            let computed = computed.map(|ints| self.solved.computed(self.checked.dims(), &ints));
             self.scene.values.push(Value {
                 name: body.value_name(value).to_owned(),
                 ty,
@@ -239,7 +228,7 @@ impl<'a> Builder<'_, 'a> {
                 graph,
                 maker,
                 is_output: false,
-                preview: preview.or(computed.map(|text| short(&text, attributes::MAX_TEXT))),
+                preview: stored.or(computed),
                 cause: None,
                 marks: Vec::new(),
                 change: Change::Same,
@@ -249,24 +238,26 @@ impl<'a> Builder<'_, 'a> {
         }
     }
 
-    fn type_of(&mut self, types: &Types<'_, 'a>, value: program::ValueId) -> (String, Evidence) {
-        let checked = &mut *self.checked;
-        let (text, ty, is_assumed) = match types {
+    /// The type of the next value of the scene.
+    fn type_of(&mut self, types: &Types<'_, 'a>, value: program::ValueId) -> (TypeId, Evidence) {
+        let Self { checked, solved, symbols, .. } = self;
+        let (converted, is_assumed) = match types {
             Types::Main => {
-                let text = checked.display_type(value);
-                (Some(text), checked.type_of(value), checked.is_assumed(value))
+                let id = ValueId::new(self.scene.values.len());
+                (solved.value(checked, symbols, value, id), checked.is_assumed(value))
             }
-            Types::Solved(body) => (None, checked.type_within(body, value), false),
-            Types::Common(types) => (None, types[value.index()].clone(), false),
+            Types::Solved(body) => {
+                let ty = checked.type_within(body, value);
+                (solved.ty(checked, &ty), false)
+            }
+            Types::Common(types) => (solved.ty(checked, &types[value.index()]), false),
         };
-        let text = text.unwrap_or_else(|| ty.display(checked.universe(), checked.dims()).to_string());
-        let is_complete = ty.is_concrete() && ty.tensors().all(|tensor| tensor.shape.is_some());
-        let evidence = match (is_complete, is_assumed) {
+        let evidence = match (converted.is_complete, is_assumed) {
             (_, true) => Evidence::Assumed,
             (true, false) => Evidence::Proven,
             (false, false) => Evidence::Incomplete,
         };
-        (text, evidence)
+        (converted.ty, evidence)
     }
 
     /// Adds the root group of a graph.

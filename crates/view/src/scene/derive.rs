@@ -1,14 +1,16 @@
-//! The parts of a scene that follow from the others: readers of values, numbers of nodes, marks of items,
-//! counts of changes and diagnostics.
+//! The parts of a scene that follow from the others: texts of types, readers of values, numbers of nodes,
+//! marks of items, counts of changes and diagnostics.
 
 use std::collections::HashSet;
 
 use typeloom_solver::diagnostic::Severity;
 
+use super::types::derive_texts;
 use super::{Change, Child, GroupId, Maker, Mark, MarkId, NodeId, Scene};
 
 /// Sets the derived parts.
 pub(crate) fn complete(scene: &mut Scene) {
+    derive_texts(scene);
     index_readers(scene);
     count_nodes(scene);
     count_changes(scene);

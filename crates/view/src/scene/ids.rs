@@ -23,6 +23,14 @@ id!(
     TypeId
 );
 id!(
+    /// An extent of a scene.
+    ExtentId
+);
+id!(
+    /// The elements of a small tensor of a scene.
+    PreviewId
+);
+id!(
     /// A diagnostic of a scene.
     MarkId
 );

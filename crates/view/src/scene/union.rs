@@ -11,6 +11,7 @@
 
 use super::derive::complete;
 use super::scopes::Scope;
+use super::types::Tables;
 use super::{
     Cause, Change, Comparison, Group, GroupId, GroupKind, ListedChange, MAX_SCOPES, Maker, Node, NodeId,
     Operator, OperatorId, Scene, Subject, TypeId, Value, ValueId, tree,
@@ -49,7 +50,9 @@ struct Builder<'a> {
     sides: [&'a Scene; 2],
     matching: &'a Matching,
     scene: Scene,
-    types: Map<String, TypeId>,
+    /// The types of the scene, and those of the old scene that it has.
+    tables: Tables,
+    types: Vec<Option<TypeId>>,
     /// The operators of the old scene.
     operators: Vec<OperatorId>,
     /// The values of the old scene.
@@ -68,7 +71,6 @@ impl<'a> Builder<'a> {
         let scene = Scene {
             about: new.about.clone(),
             operators: new.operators.clone(),
-            types: new.types.clone(),
             rules: new.rules.clone(),
             nodes: Vec::with_capacity(new.nodes.len()),
             values: new.values.clone(),
@@ -76,15 +78,14 @@ impl<'a> Builder<'a> {
             functions: Vec::new(),
             marks: new.marks.clone(),
             comparison: None,
-            first_reader: Vec::new(),
-            readers: Vec::new(),
+            ..Scene::default()
         };
         let sides = [old, new];
-        let types = new.types.iter().enumerate().map(|(at, text)| (text.clone(), TypeId::new(at)));
         let mut builder = Self {
             sides,
             matching,
-            types: types.collect(),
+            tables: Tables::of(new),
+            types: vec![None; old.types.len()],
             scene,
             operators: Vec::new(),
             values: Vec::with_capacity(old.values.len()),
@@ -111,14 +112,8 @@ impl<'a> Builder<'a> {
     }
 
     fn type_of_old(&mut self, ty: TypeId) -> TypeId {
-        let text = &self.sides[0].types[ty.index()];
-        if let Some(known) = self.types.get(text) {
-            return *known;
-        }
-        let id = TypeId::new(self.scene.types.len());
-        self.scene.types.push(text.clone());
-        self.types.insert(text.clone(), id);
-        id
+        let known = &mut self.types[ty.index()];
+        *known.get_or_insert_with(|| self.tables.type_of(self.sides[0], ty))
     }
 
     /// Adds the removed values. Graphs and makers are set later.
@@ -135,8 +130,10 @@ impl<'a> Builder<'a> {
             }
             self.values.push(ValueId::new(self.scene.values.len()));
             let ty = self.type_of_old(value.ty);
+            let preview = value.preview.map(|preview| self.tables.preview_of(self.sides[0], preview));
             self.scene.values.push(Value {
                 ty,
+                preview,
                 cause: None,
                 marks: Vec::new(),
                 is_output: false,
@@ -290,7 +287,8 @@ impl<'a> Builder<'a> {
         self.link_values();
         self.link_calls();
         self.mark_changes(changes);
-        let Self { mut scene, nodes, .. } = self;
+        let Self { mut scene, tables, nodes, .. } = self;
+        tables.finish(&mut scene);
         for mark in &mut scene.marks {
             mark.nodes = mark.nodes.iter().filter_map(|node| nodes[1][node.index()]).collect();
         }

@@ -6,7 +6,7 @@ use crate::drawing::Drawing;
 use crate::layout::{Point, Rect};
 use crate::level::{Item, Level, MAX_PORTS};
 use crate::plan::Plan;
-use crate::scene::{Child, GroupId, MAX_CHILDREN, Maker, NodeId, Scene, ValueId};
+use crate::scene::{Child, GroupId, MAX_CHILDREN, MAX_EXTENT, Maker, NodeId, Preview, Scene, ValueId};
 
 /// The tolerance for coordinates.
 const CLOSE: f64 = 0.01;
@@ -15,6 +15,7 @@ const CLOSE: f64 = 0.01;
 pub(crate) fn scene_problems(scene: &Scene) -> Vec<String> {
     let mut found = Vec::new();
     tree(scene, &mut found);
+    types(scene, &mut found);
     edges(scene, &mut found);
     for group in (0..scene.groups.len()).map(GroupId::new) {
         level(scene, group, &mut found);
@@ -70,6 +71,25 @@ fn tree(scene: &Scene, found: &mut Vec<String>) {
     }
 }
 
+fn types(scene: &Scene, found: &mut Vec<String>) {
+    for (at, ty) in scene.types.iter().enumerate() {
+        if ty.texts.len() != ty.shapes.len() + 1 {
+            found.push(format!("type {at} has {} texts and {} shapes", ty.texts.len(), ty.shapes.len()));
+        }
+    }
+    let elements = scene.previews.iter().flat_map(|preview| match preview {
+        Preview::Extents { elements, .. } => elements.as_slice(),
+        Preview::Text(_) => &[],
+    });
+    let extents = scene.types.iter().flat_map(|ty| ty.shapes.iter().flatten()).chain(elements);
+    if extents.max().is_some_and(|extent| extent.index() >= scene.extents.len()) {
+        found.push("a type or a small tensor has an extent outside of the table".to_owned());
+    }
+    if scene.extents.iter().any(|extent| extent.text().len() > MAX_EXTENT) {
+        found.push("an extent is too long".to_owned());
+    }
+}
+
 fn edges(scene: &Scene, found: &mut Vec<String>) {
     for (at, value) in scene.values.iter().enumerate() {
         let id = ValueId::new(at);
@@ -77,6 +97,9 @@ fn edges(scene: &Scene, found: &mut Vec<String>) {
             && scene.node(node).outputs.get(output as usize) != Some(&Some(id))
         {
             found.push(format!("value {at} is no output of its maker"));
+        }
+        if value.preview.is_some_and(|preview| preview.index() >= scene.previews.len()) {
+            found.push(format!("value {at} has unknown elements"));
         }
         if !scene.group(value.graph).kind.is_root() || value.ty.index() >= scene.types.len() {
             found.push(format!("value {at} has no graph or no type"));

@@ -60,7 +60,7 @@ fn differences(scene: &Scene, at: usize, explanation: &Explanation, own: &Value)
     let axes = axes.map(|text| adapted(text, scene));
     let mut lists = vec![(reasons.collect::<Vec<_>>(), texts(&own["steps"], "text"))];
     // A scene does not have the shape of a value in error.
-    let has_shapes = scene.types.iter().all(|ty| ty != "error");
+    let has_shapes = scene.types.iter().all(|ty| ty.texts != ["error"]);
     if scene.values[at].maker != Maker::Stored && has_shapes {
         lists.push((axes.collect(), texts(&own["axes"], "text")));
     }
@@ -99,4 +99,36 @@ fn chains_of_causes_are_those_of_explanations() {
     assert!(links > least && extents > least, "only {links} links and {extents} extents");
     let shown = wrong[..wrong.len().min(12)].join("\n");
     assert!(wrong.is_empty(), "{} of {} differ: {shown}", wrong.len(), links + extents);
+}
+
+/// The sentences about the extents of a value, of the solver and of a scene.
+fn sentences(graph: &str, value: &str) -> [Vec<String>; 2] {
+    let text = format!("<ir_version: 10, opset_import: [\"\" : 21]>\n{graph}");
+    let bytes = typeloom_onnx::text::model_bytes(&text).expect("the text is a model");
+    let options = Options { trace: true, ..Options::default() };
+    let mut checked = typeloom_ops::check::check(&bytes, &options).expect("the model can be checked");
+    let scene = crate::scene::scene(&mut checked, &[]);
+    let at = scene.values.iter().position(|it| it.name == value).expect("the value exists");
+    let own = ask(&mut Engine::of(scene), json!({"ask": "causes", "item": format!("v{at}")}));
+    let explanation = explain_value(&mut checked, value).expect("the value exists");
+    [explanation.extents, texts(&own["axes"], "text")]
+}
+
+#[test]
+fn elements_of_floats_are_no_extents() {
+    let [expected, own] = sentences(
+        "g (float[1, N] x) => (y) { k = Constant <value_float = 1.0> ()  t = Relu (x)  y = Mul (t, k) }",
+        "y",
+    );
+    assert_eq!(own, expected);
+    assert!(own[0].starts_with("axis 0 is 1, from graph input `x` through "), "{own:?}");
+}
+
+#[test]
+fn elements_are_compared_in_full() {
+    let symbols = ["a", "b", "c"].map(|symbol| symbol.repeat(30)).join(", ");
+    let graph = format!("g (float[{symbols}] x) => (y) {{ s = Shape (x)  y = ConstantOfShape (s) }}");
+    let [expected, own] = sentences(&graph, "y");
+    assert_eq!(own, expected);
+    assert!(own.iter().all(|text| text.contains(", from graph input `x` through ")), "{own:?}");
 }

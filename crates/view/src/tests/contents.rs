@@ -51,7 +51,7 @@ fn stored_tensors_are_no_nodes() {
     );
     assert_eq!(operators(&scene), ["Mul", "Sum"]);
     let previews: Vec<_> =
-        ["s", "c", "w"].map(|name| scene.value(value(&scene, name)).preview.clone()).into();
+        ["s", "c", "w"].map(|name| scene.preview_text(value(&scene, name)).map(str::to_owned)).into();
     assert_eq!(previews, [Some("[2.5]".to_owned()), Some("0.5".to_owned()), None]);
     assert_eq!(scene.value(value(&scene, "c")).maker, Maker::Stored);
     let weights: Vec<_> = scene.weights(NodeId::new(1)).collect();

@@ -67,8 +67,16 @@ columns! {
     /// The number of nodes, values and graphs.
     counts,
     operators,
-    types,
     rules,
+    /// The extents of types and small tensors, each once.
+    extents,
+    /// The texts of types without their shapes, each list once.
+    type_texts,
+    long_type_texts,
+    /// The types, each once: its texts, and the extents of its shapes.
+    types,
+    /// The elements of small tensors, each list once.
+    previews,
     /// The kind of each graph, and the node of a nested one.
     graphs,
     /// The inputs and outputs of graphs.
@@ -111,7 +119,7 @@ columns! {
     value_shared,
     value_lengths,
     value_texts,
-    previews,
+    value_preview,
     value_cause,
     cause_rule,
     cause_nodes,

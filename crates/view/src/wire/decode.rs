@@ -10,7 +10,7 @@
 //!                 5: distance 1, so `b` is value 6
 //! ```
 //!
-//! Columns refer to each other, so the order is fixed: tables of texts, the tree of groups, nodes, nested
+//! Columns refer to each other, so the order is fixed: tables of texts, extents and types, the tree of groups, nodes, nested
 //! graphs, values, ports of graphs, marks, changes. A node refers to values before these are decoded; the
 //! number of values is at the beginning, so the positions can be checked.
 //!
@@ -18,7 +18,7 @@
 //! After that, the decoder indexes without further checks.
 //!
 //! **Invariant:** each item of a list uses at least one byte of a column ([`counted`]), and a shared item has
-//! at most [`MAX_SHARED`] bytes. So the memory is bounded by a multiple of the input.
+//! at most [`MAX_SHARED`] bytes, an extent at most [`MAX_EXTENT`]. So the memory is bounded by a multiple of the input.
 //!
 //! **Invariant:** groups nest by at most [`MAX_GROUPS`] levels in [`MAX_GRAPHS`] nested graphs, and have at
 //! most [`MAX_CHILDREN`] children. The tree is read with an explicit stack.
@@ -32,8 +32,9 @@ use super::bytes::{Reader, name, signed};
 use super::columns::Input;
 use super::{Error, MAX_GRAPHS, MAX_GROUPS, MAX_SHARED};
 use crate::scene::{
-    About, Attribute, Cause, Change, Child, Evidence, Group, GroupId, GroupKind, MAX_CHILDREN, Maker, Mark,
-    Node, NodeId, Operator, OperatorId, RuleId, Scene, Symbol, TypeId, Value, ValueId, derive, tree,
+    About, Attribute, Cause, Change, Child, Evidence, Extent, ExtentId, Form, Group, GroupId, GroupKind,
+    MAX_CHILDREN, MAX_ELEMENTS, MAX_EXTENT, Maker, Mark, Node, NodeId, Operator, OperatorId, Preview,
+    PreviewId, RuleId, Scene, Symbol, Type, TypeId, Value, ValueId, derive, tree,
 };
 
 /// The scene in some bytes.
@@ -61,6 +62,7 @@ pub fn decode(bytes: &[u8]) -> Result<Scene, Error> {
     let mut decoder = Decoder { nodes, values, input, scene: Scene::default(), sites: Vec::new() };
     decoder.scene.about = decoder.about()?;
     decoder.tables()?;
+    decoder.types()?;
     decoder.groups(graphs)?;
     decoder.nodes()?;
     let roots = decoder.bodies()?;
@@ -107,10 +109,48 @@ impl Decoder<'_> {
             let domain = input.operators.text()?.to_owned();
             scene.operators.push(Operator { domain, name: input.operators.text()?.to_owned() });
         }
-        for (input, texts) in [(&mut input.types, &mut scene.types), (&mut input.rules, &mut scene.rules)] {
-            for _ in 0..input.count()? {
-                texts.push(input.text()?.to_owned());
+        for _ in 0..input.rules.count()? {
+            scene.rules.push(input.rules.text()?.to_owned());
+        }
+        Ok(())
+    }
+
+    fn types(&mut self) -> Result<(), Error> {
+        let Self { input, scene, .. } = self;
+        for _ in 0..input.extents.count()? {
+            scene.extents.push(extent(&mut input.extents)?);
+        }
+        let extents = scene.extents.len();
+        let lists = table(&mut input.type_texts, text_list)?;
+        for _ in 0..input.types.count()? {
+            let texts = match input.types.position(lists.len() + 2)? {
+                0 => return Err(input.types.invalid("a type has no texts")),
+                1 => text_list(&mut input.long_type_texts)?,
+                at => lists[at - 2].clone(),
+            };
+            let mut shapes = Vec::new();
+            for _ in 1..texts.len() {
+                shapes.push(extent_list(&mut input.types, extents)?);
             }
+            scene.types.push(Type { texts, shapes });
+        }
+        for _ in 0..input.previews.count()? {
+            let input = &mut input.previews;
+            let form = match input.byte()? {
+                0 => {
+                    scene.previews.push(Preview::Text(input.text()?.to_owned()));
+                    continue;
+                }
+                1 => Form::Scalar,
+                2 => Form::List,
+                3 => Form::Beginning,
+                _ => return Err(input.invalid("the form of a small tensor is unknown")),
+            };
+            let elements = extent_list(input, extents)?;
+            if elements.len() > MAX_ELEMENTS {
+                return Err(input.invalid("a small tensor has too many elements"));
+            }
+            scene.previews.push(Preview::Extents { elements, form });
         }
         Ok(())
     }
@@ -359,7 +399,7 @@ impl Decoder<'_> {
             previous.clone_from(&own);
             let preview = match kind >> 4 & 1 {
                 0 => None,
-                _ => Some(input.previews.text()?.to_owned()),
+                _ => Some(PreviewId::new(input.value_preview.position(scene.previews.len())?)),
             };
             let cause = self.cause(at, maker)?;
             self.scene.values.push(Value {
@@ -487,6 +527,39 @@ fn table<T>(
         }
     }
     Ok(items)
+}
+
+fn extent(input: &mut Reader<'_>) -> Result<Extent, Error> {
+    let kind = match input.byte()? {
+        0 => return Ok(Extent::Number(input.signed()?)),
+        1 => Extent::Symbol,
+        2 => Extent::Expression,
+        3 => Extent::Unknown,
+        4 => return Ok(Extent::Rest),
+        _ => return Err(input.invalid("the kind of an extent is unknown")),
+    };
+    let text = input.text()?;
+    if text.len() > MAX_EXTENT {
+        return Err(input.invalid("an extent is too long"));
+    }
+    Ok(kind(text.to_owned()))
+}
+
+fn extent_list(input: &mut Reader<'_>, extents: usize) -> Result<Vec<ExtentId>, Error> {
+    let mut list = Vec::new();
+    for _ in 0..input.count()? {
+        list.push(ExtentId::new(input.position(extents)?));
+    }
+    Ok(list)
+}
+
+/// The texts of a type, at least one.
+fn text_list(input: &mut Reader<'_>) -> Result<Vec<String>, Error> {
+    let mut texts = Vec::new();
+    for _ in 0..input.count()? {
+        texts.push(text(input)?);
+    }
+    if texts.is_empty() { Err(input.invalid("a type has no texts")) } else { Ok(texts) }
 }
 
 fn text(input: &mut Reader<'_>) -> Result<String, Error> {

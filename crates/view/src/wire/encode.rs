@@ -11,8 +11,8 @@
 //! inputs          1, 1                     distance 0 from the last output
 //! ```
 //!
-//! A compressor then finds long runs of equal bytes. Attribute lists, source lines and classes of scopes are
-//! stored once, in tables in the order of their first use ([`Table`]). An entry of more than [`MAX_SHARED`]
+//! A compressor then finds long runs of equal bytes. Attribute lists, source lines, classes of scopes and
+//! the texts of types are stored once, in tables in the order of their first use ([`Table`]). An entry of more than [`MAX_SHARED`]
 //! bytes is not shared: each item that uses it has a copy.
 //!
 //! **Invariant:** this file and `decode` visit the items of a column in the same order, with the same state:
@@ -27,17 +27,15 @@
 //! **Cost:** time and memory are linear in the scene. The scene must keep its invariants; another one can be
 //! written, and is rejected by the decoder.
 
-use std::hash::Hash;
-
 use typeloom_solver::diagnostic::{Severity, SourceLine};
 
 use super::MAX_SHARED;
 use super::bytes::{NameWriter, Writer, shared, signed, zigzag};
 use super::columns::Columns;
-use crate::map::Map;
+use crate::map::{Map, Table};
 use crate::scene::{
-    About, Attribute, Cause, Child, Evidence, GroupId, GroupKind, Maker, Mark, Node, Scene, Symbol, Value,
-    ValueId,
+    About, Attribute, Cause, Child, Evidence, Extent, Form, GroupId, GroupKind, Maker, Mark, Node, Preview,
+    Scene, Symbol, Type, Value, ValueId,
 };
 
 /// The bytes of a scene.
@@ -46,6 +44,7 @@ pub fn encode(scene: &Scene) -> Vec<u8> {
     let mut columns = Columns::default();
     about(&scene.about, &mut columns.about);
     tables(scene, &mut columns);
+    types(scene, &mut columns);
     let graphs = groups(scene, &mut columns);
     columns.counts.count(scene.nodes.len());
     columns.counts.count(scene.values.len());
@@ -79,9 +78,58 @@ fn tables(scene: &Scene, columns: &mut Columns) {
         columns.operators.text(&operator.domain);
         columns.operators.text(&operator.name);
     }
-    for (out, texts) in [(&mut columns.types, &scene.types), (&mut columns.rules, &scene.rules)] {
-        out.count(texts.len());
-        texts.iter().for_each(|text| out.text(text));
+    columns.rules.count(scene.rules.len());
+    scene.rules.iter().for_each(|rule| columns.rules.text(rule));
+}
+
+fn types(scene: &Scene, columns: &mut Columns) {
+    let Columns { extents, type_texts, long_type_texts, types, previews, .. } = columns;
+    extents.count(scene.extents.len());
+    for extent in &scene.extents {
+        let (kind, text) = match extent {
+            Extent::Number(number) => {
+                extents.byte(0);
+                extents.signed(*number);
+                continue;
+            }
+            Extent::Symbol(text) => (1, text.as_str()),
+            Extent::Expression(text) => (2, text.as_str()),
+            Extent::Unknown(text) => (3, text.as_str()),
+            Extent::Rest => {
+                extents.byte(4);
+                continue;
+            }
+        };
+        extents.byte(kind);
+        extents.text(text);
+    }
+    let mut lists: Table<Vec<u8>> = Table::default();
+    types.count(scene.types.len());
+    for Type { texts, shapes } in &scene.types {
+        types.count(reference(&mut lists, Some(text_list(texts)), long_type_texts));
+        for shape in shapes {
+            types.count(shape.len());
+            shape.iter().for_each(|extent| types.count(extent.index()));
+        }
+    }
+    write_table(&lists, type_texts);
+    previews.count(scene.previews.len());
+    for preview in &scene.previews {
+        match preview {
+            Preview::Text(text) => {
+                previews.byte(0);
+                previews.text(text);
+            }
+            Preview::Extents { elements, form } => {
+                previews.byte(match form {
+                    Form::Scalar => 1,
+                    Form::List => 2,
+                    Form::Beginning => 3,
+                });
+                previews.count(elements.len());
+                elements.iter().for_each(|extent| previews.count(extent.index()));
+            }
+        }
     }
 }
 
@@ -120,7 +168,7 @@ fn groups(scene: &Scene, columns: &mut Columns) -> Vec<GroupId> {
     columns.label_shared = labels.shared;
     columns.label_lengths = labels.lengths;
     columns.label_texts = labels.texts;
-    classes.write(&mut columns.classes);
+    write_table(&classes, &mut columns.classes);
     graphs
 }
 
@@ -149,7 +197,7 @@ fn tree<'s>(
                     GroupKind::Scope { class } => {
                         columns.brackets.byte(1);
                         let class = (!class.is_empty()).then(|| text(class));
-                        let class = classes.reference(class, &mut columns.long_classes);
+                        let class = reference(classes, class, &mut columns.long_classes);
                         columns.group_class.count(class);
                     }
                     GroupKind::Part | GroupKind::Main | GroupKind::Function | GroupKind::Body { .. } => {
@@ -204,10 +252,10 @@ fn nodes(scene: &Scene, columns: &mut Columns) {
         position = i64::from(*own_position);
 
         let set = (!own_attributes.is_empty()).then(|| attribute_list(own_attributes));
-        let set = attributes.reference(set, &mut columns.long_attributes);
+        let set = reference(&mut attributes, set, &mut columns.long_attributes);
         columns.node_attributes.count(set);
         let line = source.as_ref().map(|line| source_line(line));
-        let line = signed(sources.reference(line, &mut columns.long_sources));
+        let line = signed(reference(&mut sources, line, &mut columns.long_sources));
         columns.node_source.signed(line - source_at);
         source_at = line;
 
@@ -229,13 +277,20 @@ fn nodes(scene: &Scene, columns: &mut Columns) {
     columns.node_shared = names.shared;
     columns.node_lengths = names.lengths;
     columns.node_texts = names.texts;
-    attributes.write(&mut columns.attributes);
-    sources.write(&mut columns.sources);
+    write_table(&attributes, &mut columns.attributes);
+    write_table(&sources, &mut columns.sources);
 }
 
 fn text(text: &str) -> Vec<u8> {
     let mut out = Writer::default();
     out.text(text);
+    out.0
+}
+
+fn text_list(texts: &[String]) -> Vec<u8> {
+    let mut out = Writer::default();
+    out.count(texts.len());
+    texts.iter().for_each(|text| out.text(text));
     out.0
 }
 
@@ -335,7 +390,7 @@ fn values(scene: &Scene, graphs: &[GroupId], columns: &mut Columns) {
         columns.value_base.byte(u8::from(base.is_some()));
         names.push(base.unwrap_or(names.previous()), name);
         if let Some(preview) = preview {
-            columns.previews.text(preview);
+            columns.value_preview.count(preview.index());
         }
         write_cause(scene, at, *maker, cause.as_ref(), columns);
     }
@@ -401,46 +456,20 @@ fn marks(marks: &[Mark], out: &mut Writer) {
     }
 }
 
-/// Items that are written once, in the order of their first use.
-#[derive(Debug)]
-struct Table<T> {
-    items: Vec<T>,
-    known: Map<T, usize>,
-}
-
-impl<T> Default for Table<T> {
-    fn default() -> Self {
-        Self { items: Vec::new(), known: Map::default() }
-    }
-}
-
-impl<T: Clone + Eq + Hash> Table<T> {
-    fn position(&mut self, item: T) -> usize {
-        let next = self.items.len();
-        let at = *self.known.entry(item.clone()).or_insert(next);
-        if at == next {
-            self.items.push(item);
+/// The reference to an item: 0 for none, 1 for a long one, which is written to `long`, or its position in the
+/// table from 2 on.
+fn reference(table: &mut Table<Vec<u8>>, item: Option<Vec<u8>>, long: &mut Writer) -> usize {
+    match item {
+        None => 0,
+        Some(item) if item.len() > MAX_SHARED => {
+            long.0.extend_from_slice(&item);
+            1
         }
-        at
+        Some(item) => table.position(item) + 2,
     }
 }
 
-impl Table<Vec<u8>> {
-    /// The reference to an item: 0 for none, 1 for a long one, which is written to `long`, or its position
-    /// from 2 on.
-    fn reference(&mut self, item: Option<Vec<u8>>, long: &mut Writer) -> usize {
-        match item {
-            None => 0,
-            Some(item) if item.len() > MAX_SHARED => {
-                long.0.extend_from_slice(&item);
-                1
-            }
-            Some(item) => self.position(item) + 2,
-        }
-    }
-
-    fn write(&self, out: &mut Writer) {
-        out.count(self.items.len());
-        self.items.iter().for_each(|item| out.0.extend_from_slice(item));
-    }
+fn write_table(table: &Table<Vec<u8>>, out: &mut Writer) {
+    out.count(table.items().len());
+    table.items().iter().for_each(|item| out.0.extend_from_slice(item));
 }

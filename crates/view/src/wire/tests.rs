@@ -5,8 +5,8 @@ use typeloom_onnx::messages::GraphProto;
 use typeloom_testing::number;
 
 use super::columns::COUNT;
-use super::{Error, MAGIC, VERSION, decode, encode};
-use crate::scene::Scene;
+use super::{Error, MAGIC, MAX_SHARED, VERSION, decode, encode};
+use crate::scene::{Extent, ExtentId, Form, MAX_ELEMENTS, MAX_EXTENT, Preview, Scene, Type};
 use crate::testing::{
     exporter_like, float, node, own_models, scene_of_bytes, scene_of_graph, scene_of_text, scene_problems,
 };
@@ -65,6 +65,46 @@ fn broken_graphs_and_long_names_are_decoded_as_they_were() {
         ..GraphProto::default()
     });
     assert_eq!(decode(&encode(&scene)), Ok(scene));
+}
+
+#[test]
+fn types_and_small_tensors_are_decoded_as_they_were() {
+    let mut scene = small();
+    let first = scene.extents.len();
+    scene.extents.extend([
+        Extent::Number(i64::MIN),
+        Extent::Symbol("é".repeat(MAX_EXTENT / 2)),
+        Extent::Expression("2*N".to_owned()),
+        Extent::Unknown("? + 1".to_owned()),
+        Extent::Rest,
+    ]);
+    let all: Vec<ExtentId> = (first..scene.extents.len()).map(ExtentId::new).collect();
+    let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    let long = format!("composite{{{}: ", "x".repeat(2 * MAX_SHARED));
+    scene.types.extend([
+        Type { texts: texts(&["float", ""]), shapes: vec![all.clone()] },
+        Type { texts: texts(&["float", " | float", ""]), shapes: vec![Vec::new(), all.clone()] },
+        Type { texts: texts(&[&long, "}"]), shapes: vec![all.clone()] },
+        Type { texts: texts(&[&long, "}"]), shapes: vec![Vec::new()] },
+        Type { texts: texts(&["error"]), shapes: Vec::new() },
+    ]);
+    for form in [Form::Scalar, Form::List, Form::Beginning] {
+        scene.previews.push(Preview::Extents { elements: all.clone(), form });
+    }
+    let decoded = decode(&encode(&scene)).expect("the scene is decoded");
+    assert_eq!(decoded.extents, scene.extents);
+    assert_eq!(decoded.types, scene.types);
+    assert_eq!(decoded.previews, scene.previews);
+
+    let text = "x".repeat(MAX_EXTENT + 1);
+    for extent in [Extent::Symbol(text.clone()), Extent::Expression(text.clone()), Extent::Unknown(text)] {
+        let mut scene = small();
+        scene.extents.push(extent);
+        let error = Error::Invalid { column: "extents", reason: "an extent is too long" };
+        assert_eq!(decode(&encode(&scene)), Err(error));
+    }
+    scene.previews.push(Preview::Extents { elements: vec![all[0]; MAX_ELEMENTS + 1], form: Form::List });
+    assert!(matches!(decode(&encode(&scene)), Err(Error::Invalid { column: "previews", .. })));
 }
 
 /// The budget of a page is 60 bytes for each node.
@@ -148,7 +188,7 @@ proptest! {
     #[test]
     fn any_columns_give_a_scene_or_an_error(columns in prop::collection::vec(prop::collection::vec(0_u8..12, 0..12), COUNT)) {
         let mut bytes = MAGIC.to_vec();
-        bytes.push(1);
+        bytes.push(u8::try_from(VERSION).expect("one byte"));
         for column in columns {
             bytes.push(u8::try_from(column.len()).expect("a short column"));
             bytes.extend(column);

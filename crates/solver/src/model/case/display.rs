@@ -1,41 +1,55 @@
 //! Text of types whose shape depends on the case.
 
-use typeloom_dim::Dims;
+use typeloom_dim::{DimId, Dims};
 
-use crate::solution::Type;
+use crate::solution::{TensorType, Type, TypeWriter, write_elems};
 use crate::universe::Universe;
 
-/// A type with its alternatives: with alternatives of extents if all have one rank, else as a list of types.
-pub(crate) fn display_union(universe: &Universe, dims: &Dims, ty: &Type, types: &[Type]) -> String {
-    let axes = |ty: &Type| -> Option<Vec<String>> {
-        let Type::Tensor(tensor) = ty else { return None };
-        let shape = tensor.shape.as_deref()?;
-        Some(shape.iter().map(|dim| dims.display(*dim).to_string()).collect())
-    };
-    let shapes: Option<Vec<Vec<String>>> = types.iter().map(axes).collect();
-    if let (Some(shapes), Some(known)) = (shapes, axes(ty))
+/// Writes a type with its alternatives: with alternatives of extents if all have one rank, else as a list of
+/// types.
+pub(crate) fn write_union(
+    universe: &Universe,
+    dims: &Dims,
+    ty: &Type,
+    types: &[Type],
+    out: &mut impl TypeWriter,
+) -> std::fmt::Result {
+    let shapes: Option<Vec<&[DimId]>> = types.iter().map(shape).collect();
+    if let (Some(shapes), Type::Tensor(TensorType { elem, shape: Some(known) })) = (shapes, ty)
         && shapes.iter().all(|shape| shape.len() == known.len())
-        && let Type::Tensor(tensor) = ty
     {
-        let bare =
-            Type::Tensor(crate::solution::TensorType { elem: tensor.elem, shape: Some(Box::default()) });
-        let extents: Vec<String> = (0..known.len())
-            .map(|axis| {
-                // An extent on which all cases agree is written as in the plain pass.
-                if known[axis] != "?" {
-                    return known[axis].clone();
-                }
-                let mut texts: Vec<&str> = Vec::new();
-                for shape in &shapes {
-                    if !texts.contains(&shape[axis].as_str()) {
-                        texts.push(&shape[axis]);
-                    }
-                }
-                texts.join("|")
-            })
-            .collect();
-        return format!("{}[{}]", bare.display(universe, dims), extents.join(", "));
+        let axes = known.iter().enumerate();
+        let axes: Vec<_> = axes.map(|(axis, known)| cases(dims, *known, &shapes, axis)).collect();
+        write_elems(out, universe, *elem)?;
+        return out.cases(&axes);
     }
-    let texts: Vec<String> = types.iter().map(|ty| ty.display(universe, dims).to_string()).collect();
-    texts.join(" | ")
+    for (at, ty) in types.iter().enumerate() {
+        out.write_str(if at == 0 { "" } else { " | " })?;
+        ty.write(universe, out)?;
+    }
+    Ok(())
+}
+
+/// The shape of a dense tensor, if its rank is known.
+fn shape(ty: &Type) -> Option<&[DimId]> {
+    let Type::Tensor(tensor) = ty else { return None };
+    tensor.shape.as_deref()
+}
+
+/// The extents of an axis in all cases, each text once. An extent on which all cases agree is written as in
+/// the plain pass.
+fn cases(dims: &Dims, known: DimId, shapes: &[&[DimId]], axis: usize) -> Vec<DimId> {
+    let text = |dim: DimId| dims.display(dim).to_string();
+    if text(known) != "?" {
+        return vec![known];
+    }
+    let (mut found, mut texts) = (Vec::new(), Vec::new());
+    for dim in shapes.iter().map(|shape| shape[axis]) {
+        let text = text(dim);
+        if !texts.contains(&text) {
+            texts.push(text);
+            found.push(dim);
+        }
+    }
+    found
 }

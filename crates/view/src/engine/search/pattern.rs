@@ -1,8 +1,6 @@
 //! Patterns of types, see the parent module.
 
-use typeloom_types::dtype::Dtype;
-
-use super::super::extents::extents;
+use crate::scene::{Extent, ExtentId, Type};
 use crate::text::{MAX_DETAIL, short};
 
 /// A pattern of types.
@@ -48,32 +46,27 @@ impl Pattern {
         Ok(Self { element, axes })
     }
 
-    /// Whether a type matches. A type with alternatives matches if one of them does.
-    pub(super) fn matches(&self, ty: &str) -> bool {
-        let Self { element, axes } = self;
-        ty.split(" | ").any(|ty| {
-            let (own, shape) = match ty.split_once('[') {
-                None => (ty.trim_end_matches(')'), None),
-                Some((own, shape)) => (own, Some(shape)),
-            };
-            let is_element = element.as_ref().is_none_or(|element| {
-                let own = own.to_ascii_lowercase();
-                let mut names = own.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '.');
-                is_match(element, &own) || names.any(|name| is_match(element, name))
-            });
-            let is_shape = || match (axes, shape) {
-                (None, _) => true,
-                (Some(axes), None) => is_tensor(own) && axes.matches(&[]),
-                (Some(axes), Some(shape)) => axes.matches(&extents(shape)),
-            };
-            is_element && is_shape()
+    /// Whether a type matches. A type with several tensors matches if one of them does.
+    pub(super) fn matches(&self, ty: &Type, extents: &[Extent]) -> bool {
+        let Type { texts, shapes } = ty;
+        if shapes.is_empty() {
+            return self.axes.is_none()
+                && texts.iter().any(|text| self.is_element(text.trim_end_matches(')')));
+        }
+        let mut tensors = texts.iter().zip(shapes);
+        tensors.any(|(text, shape)| {
+            let own = text.rsplit(" | ").next().unwrap_or(text);
+            self.is_element(own) && self.axes.as_ref().is_none_or(|axes| axes.matches(shape, extents))
         })
     }
-}
 
-/// Whether a type without brackets is a scalar tensor.
-fn is_tensor(ty: &str) -> bool {
-    ty.rsplit('(').next().is_some_and(|ty| ty.split('|').all(|name| Dtype::from_onnx_name(name).is_some()))
+    /// Whether the text before a shape matches, in whole or one of its names.
+    fn is_element(&self, text: &str) -> bool {
+        let Some(element) = &self.element else { return true };
+        let own = text.to_ascii_lowercase();
+        let mut names = own.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '.');
+        is_match(element, &own) || names.any(|name| is_match(element, name))
+    }
 }
 
 /// Whether a name matches a pattern, in which `*` is any text. After a mismatch, the last `*` takes one more
@@ -122,19 +115,20 @@ impl Axes {
         Ok(axes)
     }
 
-    fn matches(&self, extents: &[&str]) -> bool {
+    fn matches(&self, shape: &[ExtentId], extents: &[Extent]) -> bool {
         let Self { head, tail } = self;
-        if extents == ["..."] {
+        let shape: Vec<&Extent> = shape.iter().map(|extent| &extents[extent.index()]).collect();
+        if shape == [&Extent::Rest] {
             // An unknown rank.
             return head.is_empty() && tail.as_ref().is_some_and(Vec::is_empty);
         }
         let last = tail.as_ref().map_or(0, Vec::len);
         let is_length = match tail {
-            None => extents.len() == head.len(),
-            Some(_) => extents.len() >= head.len() + last,
+            None => shape.len() == head.len(),
+            Some(_) => shape.len() >= head.len() + last,
         };
-        let ends = tail.iter().flatten().zip(&extents[extents.len().saturating_sub(last)..]);
-        is_length && head.iter().zip(extents).chain(ends).all(|(axis, extent)| axis.matches(extent))
+        let ends = tail.iter().flatten().zip(&shape[shape.len().saturating_sub(last)..]);
+        is_length && head.iter().zip(&shape).chain(ends).all(|(axis, extent)| axis.matches(&extent.text()))
     }
 }
 
@@ -154,6 +148,31 @@ impl Axis {
     }
 }
 
+/// The extents in the text of a shape. They are separated by commas outside of parentheses.
+fn extents(shape: &str) -> Vec<&str> {
+    let (mut depth, mut from) = (0_usize, 0);
+    let mut found = Vec::new();
+    let mut end = shape.len();
+    for (at, c) in shape.char_indices() {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' if depth == 0 => {
+                end = at;
+                break;
+            }
+            ')' | ']' => depth -= 1,
+            ',' if depth == 0 => {
+                found.push(shape[from..at].trim());
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    found.push(shape[from..end].trim());
+    found.retain(|extent| !extent.is_empty());
+    found
+}
+
 fn without_spaces(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }
@@ -162,55 +181,88 @@ fn without_spaces(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn matching<'t>(pattern: &str, types: &[&'t str]) -> Vec<&'t str> {
+    /// The types of the list that match a pattern, as text.
+    fn matching(pattern: &str) -> Vec<&'static str> {
         let pattern = Pattern::parse(pattern).expect("the pattern is well-formed");
-        types.iter().copied().filter(|ty| pattern.matches(ty)).collect()
+        let matches = |parts: &[&str]| {
+            let mut known = Vec::new();
+            let (mut texts, mut shapes) = (Vec::new(), Vec::new());
+            for (at, part) in parts.iter().enumerate() {
+                if at % 2 == 0 {
+                    texts.push((*part).to_owned());
+                    continue;
+                }
+                let mut id = |text: &str| {
+                    known.push(match text {
+                        "..." => Extent::Rest,
+                        text => Extent::Expression(text.to_owned()),
+                    });
+                    ExtentId::new(known.len() - 1)
+                };
+                shapes.push(extents(part).into_iter().map(&mut id).collect());
+            }
+            pattern.matches(&Type { texts, shapes }, &known)
+        };
+        TYPES.into_iter().filter(|(_, parts)| matches(parts)).map(|(text, _)| text).collect()
     }
 
-    const TYPES: [&str; 11] = [
-        "float",
-        "float16[N]",
-        "float[N, seq, 8]",
-        "int64[2, seq + 1]",
-        "float[2|4, 3]",
-        "float[3] | float[2, 3]",
-        "seq(float[N])",
-        "?",
-        "error",
-        "int8[...]",
-        "peer_id",
+    /// Types as texts with shapes between them.
+    const TYPES: [(&str, &[&str]); 13] = [
+        ("float", &["float", "", ""]),
+        ("float16[N]", &["float16", "N", ""]),
+        ("float[N, seq, 8]", &["float", "N, seq, 8", ""]),
+        ("int64[2, seq + 1]", &["int64", "2, seq + 1", ""]),
+        ("float[2|4, 3]", &["float", "2|4, 3", ""]),
+        ("float[3] | float[2, 3]", &["float", "3", " | float", "2, 3", ""]),
+        ("seq(float[N])", &["seq(float", "N", ")"]),
+        ("?", &["?"]),
+        ("error", &["error"]),
+        ("int8[...]", &["int8", "...", ""]),
+        ("peer_id", &["peer_id"]),
+        ("seq(bool)", &["seq(bool", "", ")"]),
+        ("composite{a: bool[N], b: int8[5]}", &["composite{a: bool", "N", ", b: int8", "5", "}"]),
     ];
 
     #[test]
     fn an_element_type_matches_any_shape() {
-        assert_eq!(matching("float16", &TYPES), ["float16[N]"]);
-        assert_eq!(matching("Float", &TYPES), ["float", TYPES[2], TYPES[4], TYPES[5], TYPES[6]]);
-        assert_eq!(matching("seq", &TYPES), [TYPES[6]]);
-        assert_eq!(matching("seq(float)", &TYPES), [TYPES[6]]);
-        assert_eq!(matching("int*", &TYPES), [TYPES[3], "int8[...]"]);
-        assert_eq!(matching("peer_*", &TYPES), ["peer_id"]);
-        assert_eq!(matching("error", &TYPES), ["error"]);
+        assert_eq!(matching("float16"), ["float16[N]"]);
+        let floats =
+            ["float", "float[N, seq, 8]", "float[2|4, 3]", "float[3] | float[2, 3]", "seq(float[N])"];
+        assert_eq!(matching("Float"), floats);
+        assert_eq!(matching("seq"), ["seq(float[N])", "seq(bool)"]);
+        assert_eq!(matching("seq(float)"), ["seq(float[N])"]);
+        assert_eq!(matching("int*"), ["int64[2, seq + 1]", "int8[...]", TYPES[12].0]);
+        assert_eq!(matching("peer_*"), ["peer_id"]);
+        assert_eq!(matching("error"), ["error"]);
     }
 
     #[test]
     fn a_shape_matches_axis_by_axis() {
-        assert_eq!(matching("[*, seq, *]", &TYPES), ["float[N, seq, 8]"]);
-        assert_eq!(matching("[N]", &TYPES), ["float16[N]", "seq(float[N])"]);
-        assert_eq!(matching("float[4, *]", &TYPES), ["float[2|4, 3]"]);
-        assert_eq!(matching("[*, 3]", &TYPES), [TYPES[4], TYPES[5]]);
-        assert_eq!(matching("[*, ~seq]", &TYPES), ["int64[2, seq + 1]"]);
-        assert_eq!(matching("float[]", &TYPES), ["float"]);
-        assert_eq!(matching("[*, seq+1]", &TYPES), ["int64[2, seq + 1]"]);
+        assert_eq!(matching("[*, seq, *]"), ["float[N, seq, 8]"]);
+        assert_eq!(matching("[N]"), ["float16[N]", "seq(float[N])", TYPES[12].0]);
+        assert_eq!(matching("float[4, *]"), ["float[2|4, 3]"]);
+        assert_eq!(matching("[*, 3]"), ["float[2|4, 3]", "float[3] | float[2, 3]"]);
+        assert_eq!(matching("[*, ~seq]"), ["int64[2, seq + 1]"]);
+        assert_eq!(matching("float[]"), ["float"]);
+        assert_eq!(matching("[]"), ["float", "seq(bool)"]);
+        assert_eq!(matching("[*, seq+1]"), ["int64[2, seq + 1]"]);
+    }
+
+    #[test]
+    fn the_tensors_of_a_composite_match_one_by_one() {
+        assert_eq!(matching("int8[5]"), [TYPES[12].0]);
+        assert_eq!(matching("bool[5]"), [""; 0]);
     }
 
     #[test]
     fn dots_match_any_number_of_axes() {
-        assert_eq!(matching("[..., 3]", &TYPES), [TYPES[4], TYPES[5]]);
-        assert_eq!(matching("[N, ...]", &TYPES), [TYPES[1], TYPES[2], TYPES[6]]);
-        assert_eq!(matching("[N, ..., 8]", &TYPES), [TYPES[2]]);
-        assert_eq!(matching("[N, seq, ..., seq, 8]", &TYPES), [""; 0]);
+        assert_eq!(matching("[..., 3]"), ["float[2|4, 3]", "float[3] | float[2, 3]"]);
+        assert_eq!(matching("[N, ...]"), ["float16[N]", "float[N, seq, 8]", "seq(float[N])", TYPES[12].0]);
+        assert_eq!(matching("[N, ..., 8]"), ["float[N, seq, 8]"]);
+        assert_eq!(matching("[N, seq, ..., seq, 8]"), [""; 0]);
         // Also tensors of unknown rank and scalars.
-        assert_eq!(matching("[...]", &TYPES), [&TYPES[..7], &["int8[...]"]].concat());
+        let tensors = TYPES.iter().filter(|(_, parts)| parts.len() > 1).map(|(text, _)| *text);
+        assert_eq!(matching("[...]"), tensors.collect::<Vec<_>>());
     }
 
     #[test]
