@@ -28,7 +28,7 @@ pub fn write(program: &Program, facts: &Facts) -> ModelProto {
     Writer::new(program, facts).model()
 }
 
-/// Writes a program as bytes. Equal to the encoding of [`write`] up to the order of fields, without a message
+/// Writes a program as bytes. Equal to the encoding of [`write()`] up to the order of fields, without a message
 /// for each node: a tenth less work for a compilation (`module/compile` of `bench/guards`), which solves the bytes
 /// and drops them.
 #[must_use]

@@ -6,7 +6,7 @@
 //! branches and loops. A function that imports other operator versions than the program is kept, because its
 //! nodes would change their meaning.
 //!
-//! Algorithm: a stack of nodes, see [`inline::expand`]; the nodes of a call are copied by [`Instance`]. The cost is linear in the result, which is bounded by [`MAX_NODES`], [`MAX_GROWTH`] and
+//! Algorithm: a stack of nodes, see [`inline::expand`]; the nodes of a call are copied by `Instance`. The cost is linear in the result, which is bounded by [`MAX_NODES`], [`MAX_GROWTH`] and
 //! [`MAX_COPIED`], and by [`MAX_NESTING`] if functions call each other in branches. Functions that call
 //! themselves are an error.
 
