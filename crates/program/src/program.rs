@@ -501,7 +501,7 @@ impl Program {
         all
     }
 
-    /// Replaces the nodes of a graph; returns the former ones.
+    /// Takes the nodes of a graph, which has none afterwards.
     pub fn take_nodes(&mut self, graph: GraphId) -> Vec<NodeId> {
         std::mem::take(&mut self[graph].nodes)
     }

@@ -6,9 +6,9 @@
 //! branches and loops. A function that imports other operator versions than the program is kept, because its
 //! nodes would change their meaning.
 //!
-//! Algorithm: a stack of nodes, see [`inline::expand`]; the nodes of a call are copied by `Instance`. The cost is linear in the result, which is bounded by [`MAX_NODES`], [`MAX_GROWTH`] and
-//! [`MAX_COPIED`], and by [`MAX_NESTING`] if functions call each other in branches. Functions that call
-//! themselves are an error.
+//! Algorithm: a stack of nodes, see [`inline::expand`]; the nodes of a call are copied by `Instance`. The
+//! cost is linear in the result, which is bounded by [`MAX_NODES`], [`MAX_GROWTH`] and [`MAX_COPIED`], and by
+//! [`MAX_NESTING`] if functions call each other in branches. Functions that call themselves are an error.
 
 use std::collections::HashSet;
 
@@ -39,7 +39,7 @@ pub const MAX_NODES: usize = 1 << 16;
 pub const MAX_GROWTH: usize = 64;
 
 /// Maximum memory of the nodes that are copied from functions, in bytes, if it is more than [`MAX_GROWTH`]
-/// times the encoded size of the functions and nodes.
+/// times the estimated size of the functions and nodes when written.
 pub const MAX_COPIED: usize = 1 << 25;
 
 /// Expands calls of functions and unbundles bundles.

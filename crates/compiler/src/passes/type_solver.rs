@@ -1,10 +1,11 @@
 //! `type_solver`: solves the types of all values, or reports all type errors.
 //!
 //! A program without errors is solved once. If it has errors and casts are allowed, every *declared edge* is
-//! cut, at once if declarations contradict each other, and otherwise after a solve that fails: an edge to a port of a known type (of a slot whose component stores a concrete type, or of an
-//! imported function), and the edge from a node to a value of a declared type. The ends of a cut edge are
-//! solved independently; if both are concrete and differ, a cast is planned. All other edges are restored,
-//! and the program with the planned casts is solved again.
+//! cut, at once if declarations contradict each other, and otherwise after a solve that fails: an edge to a
+//! port of a known type (of a slot whose component stores a concrete type, or of an imported function), and
+//! the edge from a node to a value of a declared type. The ends of a cut edge are solved independently; if
+//! both are concrete and differ, a cast is planned. All other edges are restored, and the program with the
+//! planned casts is solved again.
 //!
 //! **Invariant:** a program without type errors gets no casts. The types of both ends of a cast follow from
 //! declarations.
