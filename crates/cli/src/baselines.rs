@@ -2,8 +2,8 @@
 
 use typeloom_project::baselines::{BaselineMode, Baselines, Updated};
 use typeloom_project::findings::Findings;
+use typeloom_project::parts::solver::diagnostic::text::count;
 use typeloom_project::plan::Plan;
-use typeloom_solver::diagnostic::text::count;
 
 use crate::input::{Source, read};
 use crate::output::note;

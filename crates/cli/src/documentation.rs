@@ -22,9 +22,9 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use serde_json::Value;
-use typeloom_rust_api::Edition;
+use typeloom_project::parts::rust_api::Edition;
 
-use typeloom_io::files::Bytes;
+use typeloom_project::parts::io::files::Bytes;
 
 use crate::input;
 use crate::interrupt::Removal;

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
-use typeloom_runtime::engine::Engine;
+use typeloom_project::parts::runtime::engine::Engine;
 
 use crate::args::{CPU, RunArgs};
 use crate::commands;

@@ -5,13 +5,13 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
-use typeloom_onnx::external::locations;
-use typeloom_onnx::view::ModelView;
 use typeloom_project::check::SideFiles;
 use typeloom_project::file::{self, File};
-use typeloom_solver::model::Seed;
-use typeloom_types::lattice::Lattice;
-use typeloom_types::lattice::build::NodeSpec;
+use typeloom_project::parts::onnx::external::locations;
+use typeloom_project::parts::onnx::view::ModelView;
+use typeloom_project::parts::solver::model::Seed;
+use typeloom_project::parts::types::lattice::Lattice;
+use typeloom_project::parts::types::lattice::build::NodeSpec;
 
 use crate::reads::{self, Use};
 
@@ -41,7 +41,7 @@ pub(crate) fn source(argument: &str) -> Source {
 /// The contents of a file that is no model.
 pub(crate) fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     reads::record(path, Use::Other);
-    typeloom_io::files::read(path)
+    typeloom_project::parts::io::files::read(path)
 }
 
 impl Source {
@@ -88,13 +88,13 @@ impl Source {
     pub(crate) fn with_side_files<R>(&self, work: impl FnOnce(SideFiles<'_>) -> R) -> R {
         work(SideFiles::By(&mut |location| {
             self.record_side_file(location);
-            typeloom_io::files::size(self.folder(), location)
+            typeloom_project::parts::io::files::size(self.folder(), location)
         }))
     }
 }
 
 /// Adds the nodes of a JSON file to the type tree: a list of objects with the fields of
-/// [`NodeSpec`](typeloom_types::lattice::build::NodeSpec).
+/// [`NodeSpec`](typeloom_project::parts::types::lattice::build::NodeSpec).
 pub(crate) fn extend_types(file: &Path) -> anyhow::Result<()> {
     let name = file.display();
     let bytes = read(file).with_context(|| format!("cannot read `{name}`"))?;

@@ -2,28 +2,28 @@
 
 use std::io::{IsTerminal as _, Write as _};
 
-use typeloom_onnx::text::{escape, is_unsafe};
-use typeloom_solver::diagnostic::Diagnostic;
+use typeloom_project::parts::onnx::text::{escape, is_unsafe};
+use typeloom_project::parts::solver::diagnostic::Diagnostic;
 
 use crate::args::Color;
 use crate::exit::Outcome;
 
 impl Color {
     /// The parameter of renderers for a file.
-    pub(crate) fn paint_file(self) -> typeloom_report::human::Color {
+    pub(crate) fn paint_file(self) -> typeloom_project::parts::report::human::Color {
         match self {
-            Self::Always => typeloom_report::human::Color::Always,
-            Self::Never | Self::Auto => typeloom_report::human::Color::Never,
+            Self::Always => typeloom_project::parts::report::human::Color::Always,
+            Self::Never | Self::Auto => typeloom_project::parts::report::human::Color::Never,
         }
     }
 
     /// The parameter of renderers for standard output.
-    pub(crate) fn paint(self) -> typeloom_report::human::Color {
+    pub(crate) fn paint(self) -> typeloom_project::parts::report::human::Color {
         let on_terminal = || std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
         match self {
-            Self::Always => typeloom_report::human::Color::Always,
-            Self::Auto if on_terminal() => typeloom_report::human::Color::Always,
-            Self::Never | Self::Auto => typeloom_report::human::Color::Never,
+            Self::Always => typeloom_project::parts::report::human::Color::Always,
+            Self::Auto if on_terminal() => typeloom_project::parts::report::human::Color::Always,
+            Self::Never | Self::Auto => typeloom_project::parts::report::human::Color::Never,
         }
     }
 }
@@ -153,7 +153,7 @@ pub(crate) fn refuse(
     color: Color,
     verdict: &str,
 ) -> anyhow::Result<Outcome> {
-    write(&typeloom_report::human::diagnostics(file, diagnostics, color.paint()))?;
+    write(&typeloom_project::parts::report::human::diagnostics(file, diagnostics, color.paint()))?;
     write(&format!("{file}: {verdict}\n"))?;
     Ok(Outcome::Problems)
 }

@@ -1,7 +1,7 @@
 //! The reports of a command: each format with its renderer and destination.
 
 use anyhow::bail;
-use typeloom_report::list::{
+use typeloom_project::parts::report::list::{
     FileReport, Format, ListRenderer, ListedFiles, PathStyle, Style, Totals, renderer,
 };
 

@@ -2,12 +2,8 @@
 //! a reference.
 
 pub(crate) mod budget;
-pub(crate) mod difference;
 pub(crate) mod engine;
-pub(crate) mod literal;
-pub(crate) mod precision;
 pub(crate) mod prepared;
-pub(crate) mod random;
 pub(crate) mod reference;
 pub(crate) mod store;
 pub(crate) mod summary;

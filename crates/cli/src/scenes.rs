@@ -2,11 +2,11 @@
 
 use anyhow::bail;
 use typeloom_project::file::File;
+use typeloom_project::parts::solver::diagnostic::Diagnostic;
+use typeloom_project::parts::view::page::{self, Delivery};
+use typeloom_project::parts::view::scene::{self, Scene};
+use typeloom_project::parts::view::text::counted;
 use typeloom_project::plan::Plan;
-use typeloom_solver::diagnostic::Diagnostic;
-use typeloom_view::page::{self, Delivery};
-use typeloom_view::scene::{self, Scene};
-use typeloom_view::text::counted;
 
 use crate::args::SolveArgs;
 use crate::baselines;

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use typeloom_project::parts::settings::effective::{SeedText, Settings, Sourced};
 use typeloom_project::plan::Plan;
 use typeloom_project::settings::{Resolver, SettingsFiles, operators};
-use typeloom_settings::effective::{SeedText, Settings, Sourced};
 
 use crate::args::{ExcludeArgs, SolveArgs};
 use crate::input::{Source, read, read_assumption, read_seed};

@@ -21,9 +21,9 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use typeloom_onnx::text::SUFFIXES as TEXT;
+use typeloom_project::parts::onnx::text::SUFFIXES as TEXT;
+use typeloom_project::parts::settings::paths::{Match, Search};
 use typeloom_project::settings::{Resolver, relative};
-use typeloom_settings::paths::{Match, Search};
 
 use crate::input::{Source, read, source};
 use crate::reads::{self, Use};

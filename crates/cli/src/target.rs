@@ -10,13 +10,13 @@ use std::io::{BufWriter, Read as _, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
-use typeloom_onnx::text::escape;
 use typeloom_project::file::is_text_name;
+use typeloom_project::parts::onnx::text::escape;
 
 use crate::args::TargetArgs;
-use typeloom_io::files::Bytes;
+use typeloom_project::parts::io::files::Bytes;
 #[cfg(feature = "interfaces")]
-use typeloom_link::Piece;
+use typeloom_project::parts::link::Piece;
 
 use crate::input::Source;
 use crate::output;

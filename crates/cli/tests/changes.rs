@@ -34,8 +34,11 @@ fn name(path: &Path) -> &str {
 
 fn model(folder: &Path, file: &str, text: &str) -> PathBuf {
     let path = folder.join(file);
-    std::fs::write(&path, typeloom_onnx::text::model_bytes(text).expect("the text is a model"))
-        .expect("the model is written");
+    std::fs::write(
+        &path,
+        typeloom_project::parts::onnx::text::model_bytes(text).expect("the text is a model"),
+    )
+    .expect("the model is written");
     path
 }
 

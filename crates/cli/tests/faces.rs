@@ -11,11 +11,11 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use typeloom_project::check::SideFiles;
 use typeloom_project::file::Source;
+use typeloom_project::parts::report::human::{self, Color};
+use typeloom_project::parts::report::json;
+use typeloom_project::parts::view::scene::Scene;
 use typeloom_project::plan::Plan;
-use typeloom_report::human::{self, Color};
-use typeloom_report::json;
 use typeloom_testing::recorded;
-use typeloom_view::scene::Scene;
 
 /// The number of recorded models that are compared.
 const MODELS: usize = 200;
@@ -46,7 +46,8 @@ fn scene_of(page: &str) -> Scene {
     let text = start.split_once("</script>").expect("the scene ends").0;
     let packed = STANDARD.decode(text).expect("the scene is base64");
     let bytes = miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(&packed, MAX_SCENE);
-    typeloom_view::wire::decode(&bytes.expect("the scene is a zlib stream")).expect("a scene is decoded")
+    typeloom_project::parts::view::wire::decode(&bytes.expect("the scene is a zlib stream"))
+        .expect("a scene is decoded")
 }
 
 #[test]

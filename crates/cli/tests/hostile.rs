@@ -4,12 +4,12 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
-use typeloom_onnx::messages::{
+use typeloom_project::parts::onnx::messages::tensor_shape_proto::{Dimension, dimension};
+use typeloom_project::parts::onnx::messages::{
     FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorShapeProto, Text, TypeProto,
     ValueInfoProto, type_proto,
 };
-use typeloom_onnx::prost::Message as _;
+use typeloom_project::parts::onnx::prost::Message as _;
 use typeloom_testing::number;
 
 /// A terminal escape sequence, a workflow command of GitHub, and characters that reverse or hide text.
@@ -32,7 +32,10 @@ impl Folder {
     }
 
     fn model(&self, name: &str, text: &str) -> String {
-        self.write(name, &typeloom_onnx::text::model_bytes(text).expect("the text is a model"))
+        self.write(
+            name,
+            &typeloom_project::parts::onnx::text::model_bytes(text).expect("the text is a model"),
+        )
     }
 }
 
@@ -151,7 +154,8 @@ fn models() -> Vec<(&'static str, Vec<u8>)> {
 /// Asserts that the output contains no control characters, and no line that starts with text of a model.
 fn assert_safe(what: &str, output: &Output) {
     let shown = text(output);
-    let unsafe_char = shown.chars().find(|c| *c != '\n' && typeloom_onnx::text::is_unsafe(*c));
+    let unsafe_char =
+        shown.chars().find(|c| *c != '\n' && typeloom_project::parts::onnx::text::is_unsafe(*c));
     assert_eq!(unsafe_char, None, "{what}: {shown:?}");
     for line in shown.lines() {
         assert!(!line.trim_start().starts_with("::error file=x"), "{what}: {shown}");

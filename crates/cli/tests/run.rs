@@ -46,12 +46,13 @@ fn outputs_are_saved_and_read_back_as_inputs() {
 
 /// A model whose one weight is in another file.
 fn with_side_file(location: &str) -> Vec<u8> {
-    use typeloom_onnx::messages::StringStringEntryProto;
-    use typeloom_onnx::prost::Message as _;
+    use typeloom_project::parts::onnx::messages::StringStringEntryProto;
+    use typeloom_project::parts::onnx::prost::Message as _;
     let text = r#"<ir_version: 10, opset_import: ["" : 21]>
         g (float[2] x) => (float[2] y) <float[2] w = {0, 0}> { zero = Sub(x, x)  y = Add(zero, w) }"#;
-    let bytes = typeloom_onnx::text::model_bytes(text).expect("the text is a model");
-    let mut model = typeloom_onnx::messages::ModelProto::decode(&bytes[..]).expect("the model is one");
+    let bytes = typeloom_project::parts::onnx::text::model_bytes(text).expect("the text is a model");
+    let mut model =
+        typeloom_project::parts::onnx::messages::ModelProto::decode(&bytes[..]).expect("the model is one");
     let weight = &mut model.graph.as_mut().expect("the model has a graph").initializer[0];
     weight.float_data.clear();
     weight.raw_data = None;

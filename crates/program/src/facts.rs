@@ -19,7 +19,7 @@ use typeloom_solver::model::value_types::ValueTypes;
 use typeloom_tensor::value_type::ValueType;
 use typeloom_types::tree::TypeNode;
 
-use crate::program::{Id, NodeId, Program, ValueId};
+use crate::program::{GraphId, Id, NodeId, Program, ValueId};
 
 /// A table by id.
 #[derive(Clone, Debug)]
@@ -193,7 +193,7 @@ impl Types {
     #[must_use]
     pub fn of(program: &Program, solved: &ValueTypes) -> Self {
         let mut types = Self { distinct: solved.distinct().to_vec(), numbers: Table::default() };
-        let mut graphs: Table<crate::program::GraphId, usize> = Table::default();
+        let mut graphs: Table<GraphId, usize> = Table::default();
         for (number, graph) in program.graphs_in(program.main()).into_iter().enumerate() {
             graphs.set(graph, number);
         }

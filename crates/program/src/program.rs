@@ -35,7 +35,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use typeloom_onnx::messages::{
     AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, SharedText,
-    SparseTensorProto, StringStringEntryProto, TensorProto, ValueInfoProto, opset_import,
+    SparseTensorProto, TensorProto, ValueInfoProto, opset_import,
 };
 
 use crate::declared::DeclaredType;
@@ -244,13 +244,6 @@ pub struct Function {
 }
 
 impl Function {
-    /// A function of a body, which imports these operator sets.
-    #[must_use]
-    pub fn new(domain: Domain, name: String, body: GraphId, imports: Vec<OperatorSetIdProto>) -> Self {
-        let rest = FunctionProto { opset_import: imports, ..FunctionProto::default() };
-        Self { domain, name, overload: String::new(), body, rest }
-    }
-
     /// Whether a node calls the function.
     #[must_use]
     pub fn is_called_by(&self, node: &Node) -> bool {
@@ -420,12 +413,6 @@ impl Program {
         self.values.len()
     }
 
-    /// Number of nodes, including those that no graph lists.
-    #[must_use]
-    pub fn node_count(&self) -> usize {
-        self.nodes.len()
-    }
-
     /// The name of a value; empty for an omitted one.
     #[must_use]
     pub fn name_of(&self, value: Option<ValueId>) -> &str {
@@ -543,17 +530,6 @@ impl Program {
     /// Replaces the imports and the fields of the message about its origin.
     pub fn set_header(&mut self, header: ModelProto) {
         self.header = ModelProto { graph: None, functions: Vec::new(), ..header };
-    }
-
-    /// The metadata of the program.
-    #[must_use]
-    pub fn metadata(&self) -> &[StringStringEntryProto] {
-        &self.header.metadata_props
-    }
-
-    /// The metadata of the program, mutable.
-    pub fn metadata_mut(&mut self) -> &mut Vec<StringStringEntryProto> {
-        &mut self.header.metadata_props
     }
 }
 

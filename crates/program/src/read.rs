@@ -22,7 +22,7 @@ use crate::declared::DeclaredType;
 use crate::domain::Domain;
 use crate::facts::{Contradiction, Facts, Placement, StampError};
 use crate::keys;
-use crate::program::{Function, Graph, GraphId, Node, Port, Program, ValueId};
+use crate::program::{Function, Graph, GraphId, Node, NodeId, Port, Program, ValueId};
 
 /// Reason why a message is no program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -162,7 +162,7 @@ impl<'p> Reader<'p> {
         graph: GraphId,
         messages: Vec<NodeProto>,
         nested: &mut Vec<(GraphId, GraphProto)>,
-    ) -> Vec<crate::program::NodeId> {
+    ) -> Vec<NodeId> {
         let mut outputs = Vec::with_capacity(messages.len());
         for message in &messages {
             let names = message.output.iter();
@@ -201,11 +201,7 @@ impl<'p> Reader<'p> {
     }
 
     /// Moves the metadata of a node that states facts to the tables; returns the other entries.
-    fn stamps(
-        &mut self,
-        node: crate::program::NodeId,
-        metadata: Vec<StringStringEntryProto>,
-    ) -> Vec<StringStringEntryProto> {
+    fn stamps(&mut self, node: NodeId, metadata: Vec<StringStringEntryProto>) -> Vec<StringStringEntryProto> {
         let (mut rest, mut stamps) = (Vec::new(), Vec::new());
         for entry in metadata {
             let value = || entry.value.clone().into_option().unwrap_or_default();

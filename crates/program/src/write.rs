@@ -29,8 +29,7 @@ pub fn write(program: &Program, facts: &Facts) -> ModelProto {
 }
 
 /// Writes a program as bytes. Equal to the encoding of [`write()`] up to the order of fields, without a message
-/// for each node: a tenth less work for a compilation (`module/compile` of `bench/guards`), which solves the bytes
-/// and drops them.
+/// for each node: a compilation solves the bytes and drops them.
 #[must_use]
 pub fn encode(program: &Program, facts: &Facts) -> Vec<u8> {
     Writer::new(program, facts).encode()

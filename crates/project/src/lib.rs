@@ -110,7 +110,10 @@ pub mod file;
 pub mod findings;
 #[cfg(feature = "interfaces")]
 pub mod interfaces;
+pub mod parts;
 pub mod plan;
+#[cfg(feature = "run")]
+pub mod run;
 #[cfg(feature = "view")]
 pub mod scene;
 pub mod settings;

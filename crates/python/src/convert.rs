@@ -5,7 +5,7 @@ use pythonize::pythonize;
 use serde_json::Value;
 use typeloom::check::Diagnostic;
 use typeloom::interface::Direction;
-use typeloom_report as report;
+use typeloom_project::parts::report;
 
 use crate::error::core_error;
 

@@ -13,7 +13,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use typeloom::pool::{Descriptor, Digest, GraphRef, Sort, Tag, TypeDescriptor, VariantDescriptor};
-use typeloom_pool::{ConstDescriptor, GroupDescriptor, TagClass, Variable};
+use typeloom_project::parts::pool::{ConstDescriptor, GroupDescriptor, TagClass, Variable};
 
 /// The kind of a member of a recursive group. It has no tag: in a pool, members refer to each other.
 const RECURSIVE: &str = "recursive";

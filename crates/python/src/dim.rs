@@ -3,7 +3,7 @@
 //! Each call uses an arena of its own: a dim of Python belongs to no solve.
 
 use pyo3::prelude::*;
-use typeloom_dim::{Decision, DimId, Dims};
+use typeloom_project::parts::dim::{Decision, DimId, Dims};
 
 use crate::error::core_error;
 

@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyPermissionError};
 use pyo3::prelude::*;
-use typeloom_io::files::Bytes;
-use typeloom_io::fleet::{Client, FetchError, Limits, OMITTED};
-use typeloom_io::stores::{StoreError, is_remote};
-use typeloom_onnx::view::ModelView;
 use typeloom_project::check::SideFiles;
 use typeloom_project::file::File;
+use typeloom_project::parts::io::files::Bytes;
+use typeloom_project::parts::io::fleet::{Client, FetchError, Limits, OMITTED};
+use typeloom_project::parts::io::stores::{StoreError, is_remote};
+use typeloom_project::parts::onnx::view::ModelView;
 
 use crate::error::{core_error, file_error};
 use crate::model::Model;

@@ -9,10 +9,10 @@ use std::ops::ControlFlow;
 use pyo3::prelude::*;
 use typeloom::term::infer::{InferenceTable as Table, Obligation};
 use typeloom::term::{Boxed, GenericArg, Reason};
-use typeloom_term::binder::VarKind;
-use typeloom_term::leaf::Leaf;
-use typeloom_term::visit::VisitState;
-use typeloom_term::{Flags, InferVar, Meta, Name, TermError, Visit as _, Visitor};
+use typeloom_project::parts::term::binder::VarKind;
+use typeloom_project::parts::term::leaf::Leaf;
+use typeloom_project::parts::term::visit::VisitState;
+use typeloom_project::parts::term::{Flags, InferVar, Meta, Name, TermError, Visit as _, Visitor};
 
 use crate::error::core_error;
 use crate::term::{Declared, Symbols, Ty, region_facts, variance};
@@ -77,7 +77,10 @@ impl InferenceTable {
     #[getter]
     fn undecided(&self, py: Python<'_>) -> Vec<String> {
         let symbols = &self.symbols.borrow(py).0;
-        self.undecided.iter().map(|part| typeloom_term::print::obligation(part, symbols)).collect()
+        self.undecided
+            .iter()
+            .map(|part| typeloom_project::parts::term::print::obligation(part, symbols))
+            .collect()
     }
 
     /// The first lifetime that does not live long enough.

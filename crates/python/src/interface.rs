@@ -6,11 +6,11 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use typeloom::interface::{Parameter, PortIdentity, compare};
-use typeloom_interface::MAIN;
-use typeloom_interface::bundle::{Exported, export_interfaces};
 use typeloom_project::interfaces;
-use typeloom_report as report;
-use typeloom_serving::{Contract, Format, Options};
+use typeloom_project::parts::interface::MAIN;
+use typeloom_project::parts::interface::bundle::{Exported, export_interfaces};
+use typeloom_project::parts::report;
+use typeloom_project::parts::serving::{Contract, Format, Options};
 
 use crate::convert::{self, parse_direction};
 use crate::error::{core_error, project_error};
@@ -148,7 +148,8 @@ impl Interface {
             )));
         };
         let options = Options { name, max_batch };
-        typeloom_serving::write(format, &self.exported.interface, &options).map_err(core_error)
+        typeloom_project::parts::serving::write(format, &self.exported.interface, &options)
+            .map_err(core_error)
     }
 
     /// The differences from this interface to another: whether the direction is kept, an object for each

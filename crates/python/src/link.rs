@@ -9,9 +9,9 @@ use pyo3::types::PyBytes;
 use typeloom::link::{
     Casts, Connection, LinkError, LinkOptions, Linked, Narrowing, Outputs, Part, Unproven, link_with,
 };
-use typeloom_io::files::relocate::{Copied, Model as Located, Placement, relocate};
 use typeloom_project::check;
-use typeloom_report as report;
+use typeloom_project::parts::io::files::relocate::{Copied, Model as Located, Placement, relocate};
+use typeloom_project::parts::report;
 
 use crate::convert;
 use crate::error::{core_error, file_error};
@@ -137,7 +137,8 @@ fn place(
     let mut located = Vec::new();
     for at in 0..2 {
         // The check of the model reports malformed bytes.
-        let mut locations = typeloom_link::external_locations(models[at].shared()).unwrap_or_default();
+        let mut locations =
+            typeloom_project::parts::link::external_locations(models[at].shared()).unwrap_or_default();
         if folders[at].is_none() && options.output.is_none() && !options.copy_external_data {
             // The caller knows the folder of a model in memory.
             locations.clear();

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use typeloom::onnx::{Message as _, ModelProto};
-use typeloom_onnx::view::{GraphField, ModelView};
+use typeloom_project::parts::onnx::view::{GraphField, ModelView};
 
 use crate::error::{core_error, file_error};
 use crate::report::Listing;
@@ -51,9 +51,9 @@ impl Model {
 fn read(path: &Path) -> std::io::Result<(Bytes, bool)> {
     let is_small = std::fs::metadata(path)?.len() <= MAX_READ;
     if is_small {
-        return Ok((typeloom_io::files::read(path)?.into(), false));
+        return Ok((typeloom_project::parts::io::files::read(path)?.into(), false));
     }
-    let mapped = typeloom_io::files::open(path)?.shared().clone();
+    let mapped = typeloom_project::parts::io::files::open(path)?.shared().clone();
     if nodes(&mapped) > mapped.len() / MAPPED_BYTES_PER_NODE {
         return Ok((mapped.to_vec().into(), false));
     }

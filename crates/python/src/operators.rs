@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use typeloom::check::{Described, OperatorCx, OperatorError, RuleDim};
 use typeloom::types::Dtype;
-use typeloom_solver::signature::AttributeKind;
+use typeloom_project::parts::solver::signature::AttributeKind;
 
 use crate::error::core_error;
 use crate::interrupt::{is_ending, raise_later};

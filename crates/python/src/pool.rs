@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use typeloom::pool::service::ImportLimits;
 use typeloom::pool::{Bundle, Descriptor, Digest, GraphRef, ImportError, TypeDescriptor};
-use typeloom_pool as pool;
+use typeloom_project::parts::pool;
 
 use crate::convert::parse_direction;
 use crate::descriptor;

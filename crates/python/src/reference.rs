@@ -24,15 +24,15 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use typeloom::check::{CheckError, Operators, Options};
 use typeloom::onnx::Message as _;
-use typeloom_onnx::messages::{
+use typeloom_project::parts::onnx::messages::{
     AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, OnnxMessage, OperatorSetIdProto,
     SparseTensorProto, TensorProto, TypeProto, ValueInfoProto, opset_import, read,
 };
-use typeloom_onnx::splice::{Parts, Splice};
-use typeloom_rewrite::reference::{self, InferenceOptions, Inferred, UnknownExtents};
-use typeloom_solver::model::{self, Detail, FollowedValues};
-use typeloom_solver::universe::Universe;
-use typeloom_solver::validate::{Context, OpsetCompatibility, Scope};
+use typeloom_project::parts::onnx::splice::{Parts, Splice};
+use typeloom_project::parts::rewrite::reference::{self, InferenceOptions, Inferred, UnknownExtents};
+use typeloom_project::parts::solver::model::{self, Detail, FollowedValues};
+use typeloom_project::parts::solver::universe::Universe;
+use typeloom_project::parts::solver::validate::{Context, OpsetCompatibility, Scope};
 
 use crate::error::core_error;
 use crate::interrupt::{interruptible, run};
@@ -290,7 +290,7 @@ pub(crate) fn infer_function<'py>(
     if imports.iter().all(|(domain, _)| *domain != *body.domain) {
         imports.push((body.domain.to_string(), 1));
     }
-    let ir_version = typeloom_solver::validate::NEWEST_IR;
+    let ir_version = typeloom_project::parts::solver::validate::NEWEST_IR;
     let (found, errors) = infer_node(
         py,
         &node.encode_to_vec(),
@@ -383,5 +383,5 @@ pub(crate) fn validate(
 }
 
 fn external(base: &Path, location: &str) -> Result<(), String> {
-    typeloom_io::files::usable(base, location)
+    typeloom_project::parts::io::files::usable(base, location)
 }

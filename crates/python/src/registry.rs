@@ -1,6 +1,6 @@
 //! Registries of interfaces, for `typeloom.registry`.
 //!
-//! Results are JSON objects of `typeloom_registry::json`. An error of the registry is a part of the result,
+//! Results are JSON objects of `typeloom_project::parts::registry::json`. An error of the registry is a part of the result,
 //! because its exception is a class of the Python package; an error of the store is an `OSError`.
 //!
 //! **Invariant:** a call holds the interpreter only to convert arguments and results. Its work owns all that
@@ -13,17 +13,19 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
 use typeloom::check::Diagnostic;
-use typeloom_io::stores::{Missing, Stores};
-use typeloom_pool::Bundle;
 use typeloom_project::interfaces;
-use typeloom_registry::entry::{Hash, Ports, SourceFile};
-use typeloom_registry::gc::{Collection, Effect};
-use typeloom_registry::log::Located;
-use typeloom_registry::names::{NameError, Named};
-use typeloom_registry::push::{Novelty, Push, Pushed};
-use typeloom_registry::settings::{Current, Settings as Changes};
-use typeloom_registry::verify::Checkpoint;
-use typeloom_registry::{Alias, Reference, RegistryError, Selector, Subject, Timestamp, json as objects};
+use typeloom_project::parts::io::stores::{Missing, Stores};
+use typeloom_project::parts::pool::Bundle;
+use typeloom_project::parts::registry::entry::{Hash, Ports, SourceFile};
+use typeloom_project::parts::registry::gc::{Collection, Effect};
+use typeloom_project::parts::registry::log::Located;
+use typeloom_project::parts::registry::names::{NameError, Named};
+use typeloom_project::parts::registry::push::{Novelty, Push, Pushed};
+use typeloom_project::parts::registry::settings::{Current, Settings as Changes};
+use typeloom_project::parts::registry::verify::Checkpoint;
+use typeloom_project::parts::registry::{
+    Alias, Reference, RegistryError, Selector, Subject, Timestamp, json as objects,
+};
 
 use crate::convert;
 use crate::error::{core_error, project_error};
@@ -55,16 +57,20 @@ pub(crate) struct Registry(Arc<Opener>);
 struct Opener {
     stores: Stores,
     url: String,
-    opened: Mutex<Option<Arc<typeloom_registry::Registry>>>,
+    opened: Mutex<Option<Arc<typeloom_project::parts::registry::Registry>>>,
 }
 
 impl Opener {
-    fn open(&self, missing: Missing) -> Result<Arc<typeloom_registry::Registry>, RegistryError> {
+    fn open(
+        &self,
+        missing: Missing,
+    ) -> Result<Arc<typeloom_project::parts::registry::Registry>, RegistryError> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(registry) = &*opened {
             return Ok(Arc::clone(registry));
         }
-        let registry = Arc::new(typeloom_registry::Registry::open(&self.stores, &self.url, missing)?);
+        let registry =
+            Arc::new(typeloom_project::parts::registry::Registry::open(&self.stores, &self.url, missing)?);
         *opened = Some(Arc::clone(&registry));
         Ok(registry)
     }
@@ -260,7 +266,9 @@ impl Registry {
         &self,
         py: Python<'py>,
         missing: Missing,
-        work: impl FnOnce(&typeloom_registry::Registry) -> Result<Value, RegistryError> + Send + 'static,
+        work: impl FnOnce(&typeloom_project::parts::registry::Registry) -> Result<Value, RegistryError>
+        + Send
+        + 'static,
     ) -> PyResult<Answer<'py, Bound<'py, PyAny>>> {
         let opener = Arc::clone(&self.0);
         // One instance of the code that waits serves all operations.

@@ -19,10 +19,10 @@ use typeloom_project::check::SideFiles;
 use typeloom_project::file::File;
 use typeloom_project::findings::Findings;
 use typeloom_project::interfaces;
+use typeloom_project::parts::report;
+use typeloom_project::parts::report::finding::{Difference, Finding};
+use typeloom_project::parts::solver::diagnostic::{diagnose_error, text::suggestion};
 use typeloom_project::plan::Plan;
-use typeloom_report as report;
-use typeloom_report::finding::{Difference, Finding};
-use typeloom_solver::diagnostic::{diagnose_error, text::suggestion};
 
 use crate::convert;
 use crate::error::{core_error, project_error};

@@ -11,11 +11,11 @@ use pyo3::types::PyBytes;
 use typeloom::check::{Diagnostic, Policy};
 use typeloom::module::{Coercion, Compiler};
 use typeloom_project::check::SideFiles;
+use typeloom_project::parts::report;
+use typeloom_project::parts::rewrite::annotate::AnnotationForm;
+use typeloom_project::parts::rewrite::coerce::Preferences;
+use typeloom_project::parts::solver::diagnostic::Safety;
 use typeloom_project::plan::Plan;
-use typeloom_report as report;
-use typeloom_rewrite::annotate::AnnotationForm;
-use typeloom_rewrite::coerce::Preferences;
-use typeloom_solver::diagnostic::Safety;
 
 use crate::convert;
 use crate::error::{core_error, project_error};
@@ -74,7 +74,8 @@ pub(crate) fn annotate<'py>(
         if !partial && !checked.is_ok() {
             return Ok(Err(checked.diagnostics()));
         }
-        let annotated = typeloom_rewrite::annotate::annotate(checked.solved(), form).map_err(core_error)?;
+        let annotated = typeloom_project::parts::rewrite::annotate::annotate(checked.solved(), form)
+            .map_err(core_error)?;
         Ok(Ok(changed(file.model(), annotated.file.pieces())))
     })??;
     rewritten(py, name, result)
@@ -85,7 +86,7 @@ pub(crate) fn annotate<'py>(
 pub(crate) fn strip<'py>(py: Python<'py>, model: Model) -> PyResult<Option<Bound<'py, PyBytes>>> {
     let bytes = model.open()?;
     let file = interruptible(py, bytes.len(), move || {
-        let stripped = typeloom_rewrite::annotate::strip(&bytes).map_err(core_error)?;
+        let stripped = typeloom_project::parts::rewrite::annotate::strip(&bytes).map_err(core_error)?;
         PyResult::Ok(changed(&bytes, stripped.file.pieces()))
     })??;
     Ok(file.map(|file| PyBytes::new(py, &file)))

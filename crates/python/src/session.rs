@@ -8,9 +8,9 @@ use pyo3::types::{PyDict, PyTuple};
 use typeloom::check::Diagnostic;
 use typeloom::run::host::Interrupt;
 use typeloom::run::{Datum, Port, Verify};
-use typeloom_io::files::SideFiles;
 use typeloom_project::budget::{Budget, Size};
 use typeloom_project::check;
+use typeloom_project::parts::io::files::SideFiles;
 
 use crate::array::{datum, object};
 use crate::convert;
@@ -68,7 +68,7 @@ impl Session {
                 };
             let side_files = SideFiles::new(file.folder());
             let read = |tensor: &_| side_files.read(tensor).map(|bytes| bytes.to_vec().into());
-            let external = typeloom_io::files::used(checked.solved(), file.folder());
+            let external = typeloom_project::parts::io::files::used(checked.solved(), file.folder());
             let size = Size { model: file.model().len() as u64, external, inputs: 0 };
             let session = typeloom::run::Session::of_checked_file(
                 checked.solved(),

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use typeloom::check::Seed;
 use typeloom::targets::Target;
-use typeloom_io::files::Bytes;
 use typeloom_project::check::SideFiles;
 use typeloom_project::file::File;
+use typeloom_project::parts::io::files::Bytes;
+use typeloom_project::parts::settings::effective::{SeedText, Settings as Effective, Sourced};
+use typeloom_project::parts::settings::levels::{Level, Rule, Selector};
 use typeloom_project::plan::Plan;
-use typeloom_settings::effective::{SeedText, Settings as Effective, Sourced};
-use typeloom_settings::levels::{Level, Rule, Selector};
 
 use crate::error::{core_error, project_error};
 use crate::model::ModelBytes;

@@ -12,10 +12,10 @@ use typeloom::term::infer::{NoProgram, Variance};
 use typeloom::term::{
     Boxed, Const, GenericArg, Name, RegionFacts, Scope, TyData, check_subtype, parse_ty, print,
 };
-use typeloom_term::print::Printer;
-use typeloom_term::program::{ConstEquation, Normalized};
-use typeloom_term::subst::replace_params;
-use typeloom_term::{AliasTy, Flags, Program};
+use typeloom_project::parts::term::print::Printer;
+use typeloom_project::parts::term::program::{ConstEquation, Normalized};
+use typeloom_project::parts::term::subst::replace_params;
+use typeloom_project::parts::term::{AliasTy, Flags, Program};
 
 use crate::error::core_error;
 

@@ -4,8 +4,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use typeloom::check::{Dim, Element, Seed, ValueType};
 use typeloom::types::{Dtype, Lattice};
-use typeloom_onnx::messages::{TypeProto, read};
-use typeloom_types::lattice::build::NodeSpec;
+use typeloom_project::parts::onnx::messages::{TypeProto, read};
+use typeloom_project::parts::types::lattice::build::NodeSpec;
 
 use crate::error::core_error;
 
@@ -76,7 +76,7 @@ type Node = (String, Option<String>, bool, String);
 #[pyfunction]
 pub(crate) fn tree_nodes() -> PyResult<Vec<Node>> {
     let lattice = Lattice::try_get().map_err(core_error)?;
-    let node = |node: typeloom_types::lattice::NodeRef<'_>| {
+    let node = |node: typeloom_project::parts::types::lattice::NodeRef<'_>| {
         (node.id.to_owned(), node.parent.map(str::to_owned), node.is_concrete(), node.denotation.to_owned())
     };
     Ok(lattice.nodes().map(node).collect())

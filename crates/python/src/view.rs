@@ -2,8 +2,8 @@
 
 use pyo3::prelude::*;
 use typeloom::check::Diagnostic;
-use typeloom_view::page::{self, Delivery};
-use typeloom_view::scene::{self, Scene};
+use typeloom_project::parts::view::page::{self, Delivery};
+use typeloom_project::parts::view::scene::{self, Scene};
 
 use crate::convert;
 use crate::error::project_error;

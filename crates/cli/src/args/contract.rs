@@ -2,7 +2,7 @@
 
 use clap::builder::PossibleValue;
 use clap::{Args as ClapArgs, ValueEnum};
-use typeloom_serving::Format;
+use typeloom_project::parts::serving::Format;
 
 /// A contract instead of an interface.
 #[derive(Debug, Default, ClapArgs)]

@@ -1,9 +1,9 @@
 //! `--format FORMAT` and `--format FORMAT=FILE`.
 
 use clap::ValueEnum;
-use typeloom_report::list::Format;
-use typeloom_solver::diagnostic::text::suggestion;
-use typeloom_solver::suggest::nearest;
+use typeloom_project::parts::report::list::Format;
+use typeloom_project::parts::solver::diagnostic::text::suggestion;
+use typeloom_project::parts::solver::suggest::nearest;
 
 /// A format of reports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]

@@ -1,8 +1,8 @@
 //! `--allow`, `--warn` and `--deny`, whose order on the command line matters.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
-use typeloom_settings::effective::Sourced;
-use typeloom_settings::levels::{Level, Rule, Selector};
+use typeloom_project::parts::settings::effective::Sourced;
+use typeloom_project::parts::settings::levels::{Level, Rule, Selector};
 
 /// The severity rules of a command line, in the order of its options.
 #[derive(Clone, Debug, Default)]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use typeloom_registry::{Alias, Mode, Reference, Selector, Subject};
+use typeloom_project::parts::registry::{Alias, Mode, Reference, Selector, Subject};
 
 use super::{SolveArgs, TextFormat};
 
@@ -160,8 +160,15 @@ pub(crate) struct SetArgs {
 /// Parses `ALIAS=VERSION`.
 fn assignment(text: &str) -> Result<(Alias, Selector), String> {
     let (alias, selector) = text.split_once('=').ok_or("an alias is set with ALIAS=VERSION")?;
-    let alias = alias.parse().map_err(|error: typeloom_registry::names::NameError| error.to_string())?;
-    Ok((alias, selector.parse().map_err(|error: typeloom_registry::names::NameError| error.to_string())?))
+    let alias = alias
+        .parse()
+        .map_err(|error: typeloom_project::parts::registry::names::NameError| error.to_string())?;
+    Ok((
+        alias,
+        selector
+            .parse()
+            .map_err(|error: typeloom_project::parts::registry::names::NameError| error.to_string())?,
+    ))
 }
 
 /// `typeloom registry verify`

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use anyhow::Context as _;
 use typeloom_project::check::SideFiles;
-use typeloom_rewrite::annotate::{AnnotationForm, annotate, strip};
+use typeloom_project::parts::rewrite::annotate::{AnnotationForm, annotate, strip};
 
 use crate::args::AnnotateArgs;
 use crate::exit::Outcome;

@@ -16,13 +16,15 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 
 use typeloom::targets::Outcome as Verdict;
-use typeloom_onnx::text::escape;
 use typeloom_project::baselines::{BaselineMode, Baselines};
 use typeloom_project::findings::Findings;
+use typeloom_project::parts::onnx::text::escape;
+use typeloom_project::parts::report::list::{
+    Checked, Content, FileReport, ListedFiles, TargetOutcome, TargetVerdict,
+};
+use typeloom_project::parts::settings::effective::{Settings, Sourced};
 use typeloom_project::plan::Plan;
 use typeloom_project::settings::Resolver;
-use typeloom_report::list::{Checked, Content, FileReport, ListedFiles, TargetOutcome, TargetVerdict};
-use typeloom_settings::effective::{Settings, Sourced};
 
 use against::Against;
 

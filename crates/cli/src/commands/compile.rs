@@ -6,8 +6,8 @@ use std::rc::Rc;
 use anyhow::Context as _;
 use typeloom::module::passes::{Pass, Unit};
 use typeloom::module::{BuildError, Coercion, Compiler};
-use typeloom_onnx::prost::Message as _;
-use typeloom_onnx::text::escape;
+use typeloom_project::parts::onnx::prost::Message as _;
+use typeloom_project::parts::onnx::text::escape;
 
 use crate::args::{CastPolicy, CompileArgs, SolveArgs};
 use crate::exit::Outcome;

@@ -1,7 +1,7 @@
 //! `typeloom config FILE`: the settings of a model, each with its source.
 
-use typeloom_onnx::text::escape;
-use typeloom_settings::effective::{Settings, Source as Origin};
+use typeloom_project::parts::onnx::text::escape;
+use typeloom_project::parts::settings::effective::{Settings, Source as Origin};
 
 use crate::args::ConfigArgs;
 use crate::exit::Outcome;

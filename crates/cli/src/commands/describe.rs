@@ -5,10 +5,10 @@ mod contract;
 use anyhow::bail;
 use serde_json::json;
 use typeloom::pool::Pool;
-use typeloom_interface::bundle::export_interfaces;
-use typeloom_onnx::text::escape;
 use typeloom_project::interfaces::{self, Content};
-use typeloom_report as report;
+use typeloom_project::parts::interface::bundle::export_interfaces;
+use typeloom_project::parts::onnx::text::escape;
+use typeloom_project::parts::report;
 
 use crate::args::{DescribeArgs, TextFormat};
 use crate::exit::Outcome;

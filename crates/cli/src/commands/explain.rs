@@ -2,11 +2,11 @@
 
 use anyhow::bail;
 use typeloom_project::check::SideFiles;
-use typeloom_report as report;
-use typeloom_settings::effective::Settings;
-use typeloom_solver::diagnostic::text::suggestion;
-use typeloom_solver::diagnostic::{Code, Group};
-use typeloom_solver::suggest::nearest;
+use typeloom_project::parts::report;
+use typeloom_project::parts::settings::effective::Settings;
+use typeloom_project::parts::solver::diagnostic::text::suggestion;
+use typeloom_project::parts::solver::diagnostic::{Code, Group};
+use typeloom_project::parts::solver::suggest::nearest;
 
 use crate::args::{Color, ExplainArgs};
 use crate::exit::Outcome;

@@ -6,10 +6,10 @@ use anyhow::bail;
 use serde_json::Value;
 use typeloom_project::check::problem;
 use typeloom_project::file::File;
+use typeloom_project::parts::report;
+use typeloom_project::parts::rewrite::coerce::{Policy, Preferences, Repair, RepairError};
+use typeloom_project::parts::solver::diagnostic::{Code, Diagnostic, Safety};
 use typeloom_project::plan::Plan;
-use typeloom_report as report;
-use typeloom_rewrite::coerce::{Policy, Preferences, Repair, RepairError};
-use typeloom_solver::diagnostic::{Code, Diagnostic, Safety};
 
 use crate::args::{FixArgs, TextFormat};
 use crate::exit::Outcome;

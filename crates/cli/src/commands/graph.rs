@@ -1,9 +1,9 @@
 //! `typeloom graph FILE`: the graph of a model as a picture. A model with problems is drawn, with the
 //! problems marked.
 
-use typeloom_view::plan::Options;
-use typeloom_view::text::counted;
-use typeloom_view::{dot, mermaid, svg};
+use typeloom_project::parts::view::plan::Options;
+use typeloom_project::parts::view::text::counted;
+use typeloom_project::parts::view::{dot, mermaid, svg};
 
 use crate::args::{GraphArgs, GraphFormat};
 use crate::exit::Outcome;

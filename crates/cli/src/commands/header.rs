@@ -1,10 +1,10 @@
 //! `typeloom header [FILE]`: a C header for the C interface, the type tree, and the ports of a program.
 
 use anyhow::{Context as _, bail};
-use typeloom_interface::MAIN;
 use typeloom_project::interfaces::{self, Content, Interfaces};
-use typeloom_report::c_header::{Program, c_header};
-use typeloom_types::lattice::Lattice;
+use typeloom_project::parts::interface::MAIN;
+use typeloom_project::parts::report::c_header::{Program, c_header};
+use typeloom_project::parts::types::lattice::Lattice;
 
 use crate::args::HeaderArgs;
 use crate::exit::Outcome;

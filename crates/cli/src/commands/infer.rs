@@ -6,12 +6,12 @@ use anyhow::bail;
 use serde_json::{Map, json};
 use typeloom::check::Checked;
 use typeloom_project::check::SideFiles;
+use typeloom_project::parts::report;
+use typeloom_project::parts::report::selection::Selection;
+use typeloom_project::parts::report::table::TableOptions;
+use typeloom_project::parts::settings::effective::Settings;
+use typeloom_project::parts::solver::diagnostic::text::{quote, suggestion};
 use typeloom_project::plan::Plan;
-use typeloom_report as report;
-use typeloom_report::selection::Selection;
-use typeloom_report::table::TableOptions;
-use typeloom_settings::effective::Settings;
-use typeloom_solver::diagnostic::text::{quote, suggestion};
 
 use crate::args::{InferArgs, InferFormat};
 use crate::barrier;

@@ -7,13 +7,13 @@ use std::path::Path;
 
 use anyhow::bail;
 use serde_json::{Map, Value, json};
-use typeloom_io::files::relocate::{Model, Placement, RelocateError, Relocated, relocate};
-use typeloom_link::{
+use typeloom_project::file::{File, is_text_name};
+use typeloom_project::parts::io::files::relocate::{Model, Placement, RelocateError, Relocated, relocate};
+use typeloom_project::parts::link::{
     Casts, Connection, LinkError, LinkOptions, Narrowing, Outputs, Part, Unproven, external_locations,
 };
-use typeloom_project::file::{File, is_text_name};
+use typeloom_project::parts::report;
 use typeloom_project::plan::Plan;
-use typeloom_report as report;
 
 use crate::args::{ExternalData, LinkArgs, LinkCasts, SolveArgs, TextFormat};
 use crate::exit::Outcome;
@@ -61,14 +61,18 @@ pub(crate) fn run(args: &LinkArgs) -> anyhow::Result<Outcome> {
             sources[0].name,
             sources[1].name,
             target.name(),
-            typeloom_onnx::text::escape(&linked.interface.to_string())
+            typeloom_project::parts::onnx::text::escape(&linked.interface.to_string())
         ),
     })?;
     Ok(Outcome::Typed)
 }
 
 fn copied(from: &Path, to: &Target) -> String {
-    format!("{} -> {}: copied\n", typeloom_onnx::text::escape(&from.display().to_string()), to.name())
+    format!(
+        "{} -> {}: copied\n",
+        typeloom_project::parts::onnx::text::escape(&from.display().to_string()),
+        to.name()
+    )
 }
 
 /// The file to write, which is neither of the models.

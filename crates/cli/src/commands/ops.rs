@@ -4,14 +4,16 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use anyhow::bail;
-use typeloom_onnx::domain::shown;
-use typeloom_ops::described::Operators;
-use typeloom_ops::table::Table;
+use typeloom_project::parts::onnx::domain::shown;
+use typeloom_project::parts::ops::described::Operators;
+use typeloom_project::parts::ops::table::Table;
+use typeloom_project::parts::solver::catalogue::{Catalogue as _, Lookup, Operator};
+use typeloom_project::parts::solver::diagnostic::text::suggestion;
+use typeloom_project::parts::solver::elem::{Elem, ElemSet};
+use typeloom_project::parts::solver::signature::{
+    AllowedTypes, Arity, AttributeDefault, Formal, FormalType, Schema,
+};
 use typeloom_project::settings::operators;
-use typeloom_solver::catalogue::{Catalogue as _, Lookup, Operator};
-use typeloom_solver::diagnostic::text::suggestion;
-use typeloom_solver::elem::{Elem, ElemSet};
-use typeloom_solver::signature::{AllowedTypes, Arity, AttributeDefault, Formal, FormalType, Schema};
 
 use crate::args::OpsArgs;
 use crate::exit::Outcome;
@@ -108,7 +110,7 @@ fn signature(operator: &Operator<'_>) -> String {
         .iter()
         .map(|rule| rule.name)
         .chain(control_rules)
-        .chain(described.map(typeloom_solver::rule::ShapeRule::name))
+        .chain(described.map(typeloom_project::parts::solver::rule::ShapeRule::name))
         .collect();
     let element = format!("{}.element", schema.name.to_lowercase());
     let _ = writeln!(text, "\nrules\n  {element} (from the signature)");

@@ -7,17 +7,17 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
-use typeloom_io::stores::Missing;
 use typeloom_project::interfaces;
+use typeloom_project::parts::io::stores::Missing;
+use typeloom_project::parts::registry::entry::{Hash, Ports, SourceFile};
+use typeloom_project::parts::registry::gc::{Collection, Effect};
+use typeloom_project::parts::registry::push::Push;
+use typeloom_project::parts::registry::settings::Settings as Changes;
+use typeloom_project::parts::registry::verify::Checkpoint;
+use typeloom_project::parts::registry::{RegistryError, Selector, json as objects};
+use typeloom_project::parts::report;
+use typeloom_project::parts::settings::effective::Settings;
 use typeloom_project::settings::Resolver;
-use typeloom_registry::entry::{Hash, Ports, SourceFile};
-use typeloom_registry::gc::{Collection, Effect};
-use typeloom_registry::push::Push;
-use typeloom_registry::settings::Settings as Changes;
-use typeloom_registry::verify::Checkpoint;
-use typeloom_registry::{RegistryError, Selector, json as objects};
-use typeloom_report as report;
-use typeloom_settings::effective::Settings;
 
 use crate::args::registry::{
     GcArgs, ListArgs, PullArgs, PushArgs, RegistryArgs, RegistryCheckArgs, RegistryCommand, RegistryLocation,
@@ -99,8 +99,8 @@ fn run_push(args: &PushArgs, at: &RegistryLocation, format: TextFormat) -> anyho
     };
     let (size, digest) = match source.path() {
         Some(path) => {
-            let bytes =
-                typeloom_io::files::open(path).with_context(|| format!("cannot read `{}`", source.name))?;
+            let bytes = typeloom_project::parts::io::files::open(path)
+                .with_context(|| format!("cannot read `{}`", source.name))?;
             (bytes.len() as u64, Hash::of(&bytes))
         }
         // Standard input is read once, so the record describes the interface.
@@ -156,7 +156,7 @@ fn run_pull(args: &PullArgs, at: &RegistryLocation, format: TextFormat) -> anyho
     Ok(Outcome::Typed)
 }
 
-fn of_current_folder(at: &RegistryLocation) -> anyhow::Result<typeloom_registry::Registry> {
+fn of_current_folder(at: &RegistryLocation) -> anyhow::Result<typeloom_project::parts::registry::Registry> {
     let settings = resolver()?.settings(&input::source("-"))?;
     open(at.registry.as_deref(), settings.registry.as_ref(), Missing::Refuse)
 }
@@ -177,11 +177,11 @@ fn run_list(args: &ListArgs, at: &RegistryLocation, format: TextFormat) -> anyho
 fn run_show(args: &ShowArgs, at: &RegistryLocation, format: TextFormat) -> anyhow::Result<Outcome> {
     let registry = of_current_folder(at)?;
     match args.reference.version {
-        typeloom_registry::names::Named::No => {
+        typeloom_project::parts::registry::names::Named::No => {
             let history = registry.show(&args.reference.subject, args.limit)?;
             show(format, || text::history(&history), || objects::history(&history))?;
         }
-        typeloom_registry::names::Named::Yes => {
+        typeloom_project::parts::registry::names::Named::Yes => {
             let pulled = registry.pull(&args.reference)?;
             show(
                 format,

@@ -8,7 +8,7 @@
 //! If a value of a type cannot be generated, the error names the input.
 //!
 //! `--compare` runs the same inputs in ONNX Runtime. Two results agree if they differ by no more than the
-//! least precise element type on the way to the output allows (`run/precision.rs`), or by `--tolerance`.
+//! least precise element type on the way to the output allows (`typeloom_project::run::precision`), or by `--tolerance`.
 //!
 //! **Invariant:** work, steps and memory are limited before anything is computed (`run/budget.rs`), from the
 //! size of the file and the options. Exit codes are those of `exit.rs`.
@@ -18,28 +18,30 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use typeloom_cpu::ops::generate::Random;
-use typeloom_onnx::text::escape;
-use typeloom_runtime::session::Port;
-use typeloom_solver::model::Checked;
-use typeloom_solver::program::ValueId;
-use typeloom_tensor::any_tensor;
-use typeloom_tensor::datum::Datum;
-use typeloom_tensor::value_check::SymbolBindings;
-use typeloom_tensor::value_type::{Dim, Element, ValueType};
-use typeloom_types::dtype::Dtype;
+use typeloom_project::parts::cpu::ops::generate::Random;
+use typeloom_project::parts::onnx::text::escape;
+use typeloom_project::parts::runtime::session::Port;
+use typeloom_project::parts::solver::model::Checked;
+use typeloom_project::parts::solver::program::ValueId;
+use typeloom_project::parts::tensor::any_tensor;
+use typeloom_project::parts::tensor::datum::Datum;
+use typeloom_project::parts::tensor::value_check::SymbolBindings;
+use typeloom_project::parts::tensor::value_type::{Dim, Element, ValueType};
+use typeloom_project::parts::types::dtype::Dtype;
+
+use typeloom_project::parts::io::files::SideFiles;
+use typeloom_project::run::difference::{self, Precision};
+use typeloom_project::run::{literal, precision, random};
 
 use crate::args::{CPU, ReferenceArg, RunArgs};
 use crate::exit::Outcome;
 use crate::input::{self, Source};
 use crate::output::{MAX_COLUMN, refuse, write};
 use crate::progress::progress;
-use crate::run::difference::Precision;
 use crate::run::engine::{self, Make};
 use crate::run::prepared::{Prepared, RunFailure};
 use crate::run::reference::{self, Model, Reference};
-use crate::run::{budget, difference, literal, precision, random, store, summary};
-use typeloom_io::files::SideFiles;
+use crate::run::{budget, store, summary};
 
 /// The number of bytes by which a model and its file are compared.
 const MAX_START: usize = 4096;
@@ -150,7 +152,7 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
 /// Whether these bytes are the content of a file: standard input and converted files are not.
 fn is_content(path: &Path, bytes: &[u8]) -> anyhow::Result<bool> {
     let cannot = || format!("cannot read `{}`", path.display());
-    let file = typeloom_io::files::open(path).with_context(cannot)?;
+    let file = typeloom_project::parts::io::files::open(path).with_context(cannot)?;
     // A mapped file is not read as a whole: texts and models differ in length or at their beginnings.
     let start = |bytes: &[u8]| bytes.get(..bytes.len().min(MAX_START)).map(<[u8]>::to_vec);
     Ok(file.len() == bytes.len() && start(&file) == start(bytes))

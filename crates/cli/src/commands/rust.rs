@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
-use typeloom_report::rust as report;
-use typeloom_rust_api::{ApiDiff, CompareError, Edition, Editions, ItemChange, Version};
-use typeloom_term::Symbols;
+use typeloom_project::parts::report::rust as report;
+use typeloom_project::parts::rust_api::{ApiDiff, CompareError, Edition, Editions, ItemChange, Version};
+use typeloom_project::parts::term::Symbols;
 
 use crate::args::{
     RustArgs, RustBuildArgs, RustCommand, RustDescribeArgs, RustDiffArgs, RustEdition, TextFormat,
@@ -39,10 +39,10 @@ fn describe(args: &RustDescribeArgs) -> anyhow::Result<Outcome> {
     let CrateJson { json, edition } = documentation(&args.build).of(&args.krate)?;
     let edition = args.edition.map(Edition::from).or(edition).unwrap_or_default();
     let mut symbols = Symbols::new();
-    let api = typeloom_rust_api::describe(&json, edition, &mut symbols)
+    let api = typeloom_project::parts::rust_api::describe(&json, edition, &mut symbols)
         .with_context(|| format!("`{}`", args.krate))?;
     let bundle = || {
-        let bundle = typeloom_rust_api::bundle(&api, &mut symbols);
+        let bundle = typeloom_project::parts::rust_api::bundle(&api, &mut symbols);
         Ok(bundle.with_context(|| format!("`{}`", args.krate))?.as_bytes().to_vec())
     };
     if !export(args.output.as_deref(), bundle)? {
@@ -66,7 +66,7 @@ fn diff(args: &RustDiffArgs) -> anyhow::Result<Outcome> {
     let mut documentation = documentation(&args.build);
     let (old, new) = (documentation.of(&args.old)?, documentation.of(&args.new)?);
     let compare = |editions: Editions| -> anyhow::Result<ApiDiff> {
-        typeloom_rust_api::compare(&old.json, &new.json, editions).map_err(
+        typeloom_project::parts::rust_api::compare(&old.json, &new.json, editions).map_err(
             |CompareError { version, error }| {
                 let file = match version {
                     Version::Old => &args.old,

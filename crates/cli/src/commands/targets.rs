@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use typeloom_onnx::domain::shown;
-use typeloom_targets::Target;
+use typeloom_project::parts::onnx::domain::shown;
+use typeloom_project::parts::targets::Target;
 
 use crate::exit::Outcome;
 use crate::output::write;

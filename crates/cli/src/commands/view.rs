@@ -8,10 +8,10 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use anyhow::bail;
-use typeloom_view::page::{self, Delivery};
-use typeloom_view::plan::Options;
-use typeloom_view::svg;
-use typeloom_view::text::counted;
+use typeloom_project::parts::view::page::{self, Delivery};
+use typeloom_project::parts::view::plan::Options;
+use typeloom_project::parts::view::svg;
+use typeloom_project::parts::view::text::counted;
 
 use crate::args::{Color, SolveArgs, ViewArgs};
 use crate::exit::Outcome;

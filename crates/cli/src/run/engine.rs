@@ -6,7 +6,7 @@ use std::process::{Command, ExitStatus};
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
-use typeloom_runtime::engine::Engine;
+use typeloom_project::parts::runtime::engine::Engine;
 
 use crate::args::CPU;
 use crate::exit::Outcome;

@@ -4,15 +4,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use typeloom_runtime::engine::Engine;
-use typeloom_runtime::engine::error::EngineError;
-use typeloom_runtime::engine::session::EngineSession;
-use typeloom_runtime::error::{PrepareError, RunError};
-use typeloom_runtime::options::{ExternalData, RunLimits, Verify};
-use typeloom_runtime::session::{Port, RunOutcome, Session};
-use typeloom_solver::diagnostic::Diagnostic;
-use typeloom_solver::model::Checked;
-use typeloom_tensor::datum::Datum;
+use typeloom_project::parts::runtime::engine::Engine;
+use typeloom_project::parts::runtime::engine::error::EngineError;
+use typeloom_project::parts::runtime::engine::session::EngineSession;
+use typeloom_project::parts::runtime::error::{PrepareError, RunError};
+use typeloom_project::parts::runtime::options::{ExternalData, RunLimits, Verify};
+use typeloom_project::parts::runtime::session::{Port, RunOutcome, Session};
+use typeloom_project::parts::solver::diagnostic::Diagnostic;
+use typeloom_project::parts::solver::model::Checked;
+use typeloom_project::parts::tensor::datum::Datum;
 
 use crate::exit::Outcome;
 

@@ -11,10 +11,10 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, anyhow, bail};
 use serde_json::{Value, json};
-use typeloom_tensor::any_tensor::AnyTensor;
-use typeloom_tensor::datum::Datum;
-use typeloom_tensor::map::MapDatum;
-use typeloom_types::dtype::Dtype;
+use typeloom_project::parts::tensor::any_tensor::AnyTensor;
+use typeloom_project::parts::tensor::datum::Datum;
+use typeloom_project::parts::tensor::map::MapDatum;
+use typeloom_project::parts::types::dtype::Dtype;
 
 use crate::interrupt::Removal;
 

@@ -3,28 +3,15 @@
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use typeloom_components::source::npy;
-use typeloom_cpu::attributes::{Attribute, Attributes};
-use typeloom_cpu::call::Call;
-use typeloom_cpu::error::KernelError;
-use typeloom_cpu::{decode, ops};
-use typeloom_onnx::messages::{MapProto, OptionalProto, SequenceProto, TensorProto};
-use typeloom_onnx::prost::Message as _;
-use typeloom_tensor::any_tensor::AnyTensor;
-use typeloom_tensor::datum::Datum;
-use typeloom_tensor::value_type::{Element, ValueType};
-use typeloom_types::dtype::Dtype;
+use typeloom_project::parts::components::source::npy;
+use typeloom_project::parts::cpu::decode;
+use typeloom_project::parts::onnx::messages::{MapProto, OptionalProto, SequenceProto, TensorProto};
+use typeloom_project::parts::onnx::prost::Message as _;
+use typeloom_project::parts::tensor::any_tensor::AnyTensor;
+use typeloom_project::parts::tensor::datum::Datum;
+use typeloom_project::parts::tensor::value_type::{Element, ValueType};
 
 use crate::target::Target;
-
-/// Converts the elements to another type, as the operator `Cast` does.
-pub(crate) fn cast(tensor: &AnyTensor, to: Dtype) -> Result<AnyTensor, KernelError> {
-    let attributes = Attributes::default().with("to", Attribute::Int(i64::from(to.onnx_number())));
-    let inputs = vec![Some(Datum::Tensor(tensor.clone()))];
-    let call = Call { version: 21, attributes: &attributes, inputs, outputs: 1 };
-    let results = ops::find("", "Cast").map_or(Ok(Vec::new()), |cast| cast.run(call))?;
-    Ok(results.first().and_then(Datum::as_tensor).unwrap_or(tensor).clone())
-}
 
 /// The file that the value of an input names; other values are literals.
 pub(crate) fn file_of(value: &str) -> Option<&Path> {

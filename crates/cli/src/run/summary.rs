@@ -1,10 +1,11 @@
 //! Short text summaries of values.
 
-use typeloom_onnx::text::escape;
-use typeloom_tensor::any_tensor::AnyTensor;
-use typeloom_tensor::datum::Datum;
-use typeloom_types::dtype::Dtype;
-use typeloom_types::dtype::DtypeClass;
+use typeloom_project::parts::onnx::text::escape;
+use typeloom_project::parts::tensor::any_tensor::AnyTensor;
+use typeloom_project::parts::tensor::datum::Datum;
+use typeloom_project::parts::types::dtype::Dtype;
+use typeloom_project::parts::types::dtype::DtypeClass;
+use typeloom_project::run::cast;
 
 use crate::output::MAX_COLUMN;
 
@@ -31,7 +32,7 @@ fn entries(value: &Datum) -> Option<String> {
     let texts = |tensor: &AnyTensor| match tensor.strings() {
         Ok(texts) => Some(texts.take(MAX_LISTED).map(|text| format!("{text:?}")).collect::<Vec<_>>()),
         Err(_) => {
-            let numbers = super::store::cast(tensor, Dtype::F64).ok()?.to_vec::<f64>().ok()?;
+            let numbers = cast(tensor, Dtype::F64).ok()?.to_vec::<f64>().ok()?;
             Some(numbers.into_iter().take(MAX_LISTED).map(short).collect())
         }
     };
@@ -55,7 +56,7 @@ fn each_number(tensor: &AnyTensor, mut each: impl FnMut(f64)) -> bool {
         let count = PART.min(len - first);
         let part = tensor.bytes().get(bytes(first)..).and_then(|rest| rest.get(..bytes(count)));
         let part = part.and_then(|part| AnyTensor::from_le_bytes(dtype, &[count], part).ok());
-        let wide = part.and_then(|part| super::store::cast(&part, Dtype::F64).ok());
+        let wide = part.and_then(|part| cast(&part, Dtype::F64).ok());
         match wide.as_ref().map(AnyTensor::as_slice::<f64>) {
             Some(Ok(list)) => list.iter().copied().for_each(&mut each),
             Some(Err(_)) | None => return false,

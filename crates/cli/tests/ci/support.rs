@@ -50,7 +50,8 @@ impl Folder {
     /// Writes a model with more fields in its head.
     pub(crate) fn model_with(&self, name: &str, head: &str, body: &str) {
         let text = text_of(head, body);
-        let bytes = typeloom_onnx::text::model_bytes(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let bytes = typeloom_project::parts::onnx::text::model_bytes(&text)
+            .unwrap_or_else(|error| panic!("{error}\n{text}"));
         self.write(name, bytes);
     }
 

@@ -25,7 +25,8 @@ fn model(folder: &Folder, name: &str, text: &str) {
     let text = format!("<ir_version: 10, opset_import: [\"\": 21, \"ai.onnx.ml\": 3]> {text}");
     folder.write(
         name,
-        typeloom_onnx::text::model_bytes(&text).unwrap_or_else(|error| panic!("{error}\n{text}")),
+        typeloom_project::parts::onnx::text::model_bytes(&text)
+            .unwrap_or_else(|error| panic!("{error}\n{text}")),
     );
 }
 
@@ -117,14 +118,14 @@ fn a_difference_beyond_the_tolerance_is_a_problem() {
 
 #[test]
 fn external_data_is_found_next_to_the_model() {
-    use typeloom_onnx::messages::{ModelProto, StringStringEntryProto};
-    use typeloom_onnx::prost::Message as _;
+    use typeloom_project::parts::onnx::messages::{ModelProto, StringStringEntryProto};
+    use typeloom_project::parts::onnx::prost::Message as _;
 
     let Some(python) = python() else { return };
     let folder = Folder::new("external");
     let text = r#"<ir_version: 10, opset_import: ["": 21]>
         g (float[2] x) => (float[2] y) <float[2] w = {0, 0}> { t = Abs(x) y = Add(t, w) }"#;
-    let bytes = typeloom_onnx::text::model_bytes(text).expect("the text is a model");
+    let bytes = typeloom_project::parts::onnx::text::model_bytes(text).expect("the text is a model");
     let mut model = ModelProto::decode(&bytes[..]).expect("the model is one");
     let weight = &mut model.graph.as_mut().expect("the model has a graph").initializer[0];
     weight.float_data.clear();

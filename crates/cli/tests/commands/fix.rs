@@ -77,7 +77,10 @@ fn integers_in_side_files_are_compared_with_the_new_type() {
     let folder = Folder::new("fix-side-files");
     let text = "<ir_version: 10, opset_import: [\"\": 21]>\n\
         main (uint8[2] x) => (uint8[2] y) <int64[2] w = [\"location\": \"w.bin\"]> { y = Add(x, w) }";
-    folder.write("m.onnx", typeloom_onnx::text::model_bytes(text).expect("the text is a model"));
+    folder.write(
+        "m.onnx",
+        typeloom_project::parts::onnx::text::model_bytes(text).expect("the text is a model"),
+    );
     let with = |elements: [i64; 2]| {
         folder.write("w.bin", elements.map(i64::to_le_bytes).concat());
         folder.run(&["fix", "m.onnx", "-o", "fixed.onnx"])

@@ -17,7 +17,10 @@ fn folder(name: &str) -> Folder {
     let folder = Folder::new(name);
     let text = "<ir_version: 10, opset_import: [\"\": 21, \"my\" : 1]>\n\
         main (float[N] x) => (z) { y = Neg(x) z = my.Op(y) }";
-    folder.write("m.onnx", typeloom_onnx::text::model_bytes(text).unwrap_or_else(|error| panic!("{error}")));
+    folder.write(
+        "m.onnx",
+        typeloom_project::parts::onnx::text::model_bytes(text).unwrap_or_else(|error| panic!("{error}")),
+    );
     folder
 }
 

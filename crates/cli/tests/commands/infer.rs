@@ -20,7 +20,10 @@ fn folder(name: &str) -> Folder {
          main (float[N, 4] x) => (y) <float[4, 4] w = {{{}}}> {{\n{LAYERS}\n}}",
         ["0"; 16].join(", ")
     );
-    folder.write("m.onnx", typeloom_onnx::text::model_bytes(&text).unwrap_or_else(|error| panic!("{error}")));
+    folder.write(
+        "m.onnx",
+        typeloom_project::parts::onnx::text::model_bytes(&text).unwrap_or_else(|error| panic!("{error}")),
+    );
     folder
 }
 

@@ -7,7 +7,10 @@ fn folder(name: &str) -> Folder {
     let text = "<ir_version: 10, opset_import: [\"\": 21]>\n\
         main (int64 steps, bool[N] mask, float[N, 2] x, string s, float a, float \"a=b\") => (t, m, z, r, c, d) {\n\
         t = Identity(steps) m = Not(mask) z = Neg(x) r = Identity(s) c = Neg(a) d = Neg(\"a=b\") }";
-    folder.write("m.onnx", typeloom_onnx::text::model_bytes(text).unwrap_or_else(|error| panic!("{error}")));
+    folder.write(
+        "m.onnx",
+        typeloom_project::parts::onnx::text::model_bytes(text).unwrap_or_else(|error| panic!("{error}")),
+    );
     folder
 }
 
@@ -100,13 +103,16 @@ fn a_seed_is_a_type_and_a_number_for_it_names_the_other_option() {
 
 #[test]
 fn maps_are_objects_or_stored_messages_and_others_are_refused() {
-    use typeloom_onnx::messages::{MapProto, SequenceProto, TensorProto};
-    use typeloom_onnx::prost::Message as _;
-    use typeloom_tensor::any_tensor::AnyTensor;
+    use typeloom_project::parts::onnx::messages::{MapProto, SequenceProto, TensorProto};
+    use typeloom_project::parts::onnx::prost::Message as _;
+    use typeloom_project::parts::tensor::any_tensor::AnyTensor;
     let folder = Folder::new("maps");
     let text = "<ir_version: 9, opset_import: [\"\": 21, \"ai.onnx.ml\": 3]>\n\
         g (map(int64, float) m) => (y) { y = \"ai.onnx.ml\".DictVectorizer <int64_vocabulary = [1, 2, 3]> (m) }";
-    folder.write("m.onnx", typeloom_onnx::text::model_bytes(text).unwrap_or_else(|error| panic!("{error}")));
+    folder.write(
+        "m.onnx",
+        typeloom_project::parts::onnx::text::model_bytes(text).unwrap_or_else(|error| panic!("{error}")),
+    );
     let stored = |keys: &[i64], values: &[f32]| {
         let tensor_values =
             values.iter().map(|value| TensorProto::from(&AnyTensor::from_scalar(*value))).collect();

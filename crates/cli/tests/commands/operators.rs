@@ -1,7 +1,7 @@
 //! The description that the help of an unknown operator begins.
 
 use serde_json::Value;
-use typeloom_ops::described::Described;
+use typeloom_project::parts::ops::described::Described;
 
 use super::support::Folder;
 
@@ -42,7 +42,8 @@ fn the_suggested_description_parses_and_makes_the_operator_known() {
             "<ir_version: 10, opset_import: [\"\": 21{import}]>\n\
              main (float[N, 4] x, int64[N, 4] n) => (float[N, 4] y) {{ {node} }}"
         );
-        let bytes = typeloom_onnx::text::model_bytes(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let bytes = typeloom_project::parts::onnx::text::model_bytes(&text)
+            .unwrap_or_else(|error| panic!("{error}\n{text}"));
         folder.write("m.onnx", bytes);
         let mut arguments: Vec<String> = Vec::new();
         let mut rounds = 0;
@@ -71,7 +72,7 @@ fn the_suggested_description_parses_and_makes_the_operator_known() {
 fn the_human_report_shows_the_description_line_by_line() {
     let folder = Folder::new("described-human");
     let text = "<ir_version: 10, opset_import: [\"\": 21, \"own\": 2]> main (float[4] x) => (y) { y = own.Twist(x) }";
-    folder.write("m.onnx", typeloom_onnx::text::model_bytes(text).expect("a model"));
+    folder.write("m.onnx", typeloom_project::parts::onnx::text::model_bytes(text).expect("a model"));
     let out = folder.run(&["check", "m.onnx"]).out;
     let help = out.lines().skip_while(|line| !line.contains("= help:")).take(6);
     let help: Vec<&str> = help.map(|line| line.trim_start_matches("  = help:").trim()).collect();

@@ -91,7 +91,10 @@ fn the_memory_of_a_run_depends_on_the_parts_of_side_files_that_are_used() {
     let text = "<ir_version: 10, opset_import: [\"\": 21]>\n\
         main () => (y) <float[1] w = [\"location\": \"w.bin\"], int64[1] n = {268435456}> {\n\
         z = ConstantOfShape(n) y = Add(z, w) }";
-    folder.write("m.onnx", typeloom_onnx::text::model_bytes(text).expect("the text is a model"));
+    folder.write(
+        "m.onnx",
+        typeloom_project::parts::onnx::text::model_bytes(text).expect("the text is a model"),
+    );
     // The file takes no space on the disk.
     let file = File::create(folder.0.join("w.bin")).expect("the file is made");
     file.set_len(1 << 33).expect("the file has a hole");
@@ -119,7 +122,7 @@ fn globs_in_files_are_bounded() {
     let folder = Folder::new("globs");
     let nodes = |count: usize, allow: &dyn Fn(usize) -> String| {
         let node = |at: usize| {
-            use typeloom_onnx::messages::{NodeProto, StringStringEntryProto};
+            use typeloom_project::parts::onnx::messages::{NodeProto, StringStringEntryProto};
             NodeProto {
                 op_type: "Nothing".into(),
                 output: vec![format!("v{at}")],
@@ -134,8 +137,8 @@ fn globs_in_files_are_bounded() {
         (0..count).map(node).collect::<Vec<_>>()
     };
     let write = |name: &str, nodes| {
-        use typeloom_onnx::messages::{GraphProto, ModelProto, OperatorSetIdProto};
-        use typeloom_onnx::prost::Message as _;
+        use typeloom_project::parts::onnx::messages::{GraphProto, ModelProto, OperatorSetIdProto};
+        use typeloom_project::parts::onnx::prost::Message as _;
         let import = OperatorSetIdProto { version: Some(21), ..OperatorSetIdProto::default() };
         let graph = GraphProto { name: "g".into(), node: nodes, ..GraphProto::default() };
         let model = ModelProto {

@@ -32,7 +32,10 @@ fn folder(name: &str) -> Folder {
     let folder = Folder::new(name);
     folder.model("m.onnx", CLEAN);
     folder.model("n.onnx", "[first] h = Relu(x)\n[second] y = Abs(h)");
-    folder.write("s.onnx", typeloom_onnx::text::model_bytes(STORED).expect("the text is a model"));
+    folder.write(
+        "s.onnx",
+        typeloom_project::parts::onnx::text::model_bytes(STORED).expect("the text is a model"),
+    );
     folder.write("w.bin", [0; 16]);
     folder.write("all.txt", "m.onnx\n");
     folder.write("my.ops", "typeloom-operators 1\ndomain d 1\nop A 1\n  in x T\n  out y T\n  type T float\n");

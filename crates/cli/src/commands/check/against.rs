@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 use typeloom::check::Checked;
-use typeloom_io::stores::Missing;
 use typeloom_project::file::File;
 use typeloom_project::interfaces;
+use typeloom_project::parts::io::stores::Missing;
+use typeloom_project::parts::registry::{Reference, Registry, json as objects};
+use typeloom_project::parts::report::finding::Difference;
+use typeloom_project::parts::report::list;
 use typeloom_project::settings::Resolver;
-use typeloom_registry::{Reference, Registry, json as objects};
-use typeloom_report::finding::Difference;
-use typeloom_report::list;
 
 use crate::args::registry::AgainstArgs;
 use crate::commands::registry::open;

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, bail};
 use typeloom_project::interfaces::Interfaces;
-use typeloom_serving::{Format, Options, write};
+use typeloom_project::parts::serving::{Format, Options, write};
 
 use crate::args::DescribeArgs;
 use crate::exit::Outcome;

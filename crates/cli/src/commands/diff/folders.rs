@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
+use typeloom_project::parts::report::exports::labels;
+use typeloom_project::parts::report::finding::Difference;
+use typeloom_project::parts::report::list::{Compared, Content, FileReport};
 use typeloom_project::settings::Resolver;
-use typeloom_report::exports::labels;
-use typeloom_report::finding::Difference;
-use typeloom_report::list::{Compared, Content, FileReport};
 
 use super::{direction, one};
 use crate::args::DiffArgs;

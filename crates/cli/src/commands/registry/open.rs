@@ -3,10 +3,10 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
-use typeloom_io::stores::{Missing, Stores};
-use typeloom_registry::registry::{MARKER, SUBJECTS};
-use typeloom_registry::{Registry, Timestamp};
-use typeloom_settings::effective::Sourced;
+use typeloom_project::parts::io::stores::{Missing, Stores};
+use typeloom_project::parts::registry::registry::{MARKER, SUBJECTS};
+use typeloom_project::parts::registry::{Registry, Timestamp};
+use typeloom_project::parts::settings::effective::Sourced;
 
 use crate::reads::{self, Use};
 

@@ -1,19 +1,19 @@
 //! Results of `typeloom registry` for people.
 
 use serde_json::{Value, json};
-use typeloom_interface::exports::Content;
-use typeloom_onnx::text::escape;
-use typeloom_registry::entry::{Change, Entry, Ports};
-use typeloom_registry::gc::{Collected, Effect};
-use typeloom_registry::log::Located;
-use typeloom_registry::pull::{History, Pulled, Rest};
-use typeloom_registry::push::{Novelty, Pushed};
-use typeloom_registry::settings::Current;
-use typeloom_registry::verdict::{Compared, Nearest, Verdict};
-use typeloom_registry::verify::{Finding, Report, Severity};
-use typeloom_report::finding::Finding as Reported;
-use typeloom_report::interface;
-use typeloom_solver::diagnostic::text::count;
+use typeloom_project::parts::interface::exports::Content;
+use typeloom_project::parts::onnx::text::escape;
+use typeloom_project::parts::registry::entry::{Change, Entry, Ports};
+use typeloom_project::parts::registry::gc::{Collected, Effect};
+use typeloom_project::parts::registry::log::Located;
+use typeloom_project::parts::registry::pull::{History, Pulled, Rest};
+use typeloom_project::parts::registry::push::{Novelty, Pushed};
+use typeloom_project::parts::registry::settings::Current;
+use typeloom_project::parts::registry::verdict::{Compared, Nearest, Verdict};
+use typeloom_project::parts::registry::verify::{Finding, Report, Severity};
+use typeloom_project::parts::report::finding::Finding as Reported;
+use typeloom_project::parts::report::interface;
+use typeloom_project::parts::solver::diagnostic::text::count;
 
 /// Number of digits of a digest that people see.
 const SHORT: usize = 12;
@@ -46,7 +46,7 @@ pub(super) fn verdict(file: &str, verdict: &Verdict) -> String {
     for Compared { version, outcome } in versions {
         match outcome {
             Ok(comparison) => {
-                for difference in typeloom_report::exports::differences(comparison) {
+                for difference in typeloom_project::parts::report::exports::differences(comparison) {
                     let at = Reported::Difference(&difference).at();
                     lines.push(format!("{subject}@{version}: {at}: {}", difference.message));
                 }
@@ -137,7 +137,7 @@ pub(super) fn version(pulled: &Pulled) -> String {
     let Pulled { subject, version, aliases, entry, record, .. } = pulled;
     let mut text = format!("{subject}@{version}");
     if !aliases.is_empty() {
-        let names: Vec<&str> = aliases.iter().map(typeloom_registry::Alias::as_str).collect();
+        let names: Vec<&str> = aliases.iter().map(typeloom_project::parts::registry::Alias::as_str).collect();
         text.push_str(&format!(" ({})", names.join(", ")));
     }
     let source = &record.source;
@@ -168,7 +168,7 @@ pub(super) fn version(pulled: &Pulled) -> String {
 pub(super) fn interfaces(pulled: &Pulled) -> Value {
     match &*pulled.content {
         Content::Interfaces(list) => {
-            let one = |it: &typeloom_interface::bundle::Exported| {
+            let one = |it: &typeloom_project::parts::interface::bundle::Exported| {
                 let digest = it.digest.to_string();
                 Value::Object(interface::value(&it.label, &it.interface, &digest, &it.signature))
             };

@@ -2,8 +2,8 @@
 
 use typeloom::check::Checked;
 use typeloom_project::file::File;
+use typeloom_project::parts::report::list;
 use typeloom_project::settings::Resolver;
-use typeloom_report::list;
 
 use crate::args::AgainstArgs;
 use crate::commands;

@@ -15,14 +15,14 @@ use typeloom_tensor::map::MapDatum;
 use typeloom_tensor::value_type::{Element, ValueType};
 use typeloom_types::dtype::{Dtype, DtypeClass};
 
-use super::store;
+use super::cast;
 
 /// The maximum number of axes.
 const MAX_RANK: usize = 32;
 
 /// Error of a written value.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum LiteralError {
+pub enum LiteralError {
     #[error("{expected} is expected at `{rest}`")]
     Syntax { expected: &'static str, rest: String },
     #[error("lists at one level have different lengths")]
@@ -40,7 +40,7 @@ pub(crate) enum LiteralError {
 }
 
 /// Reads a value of a type.
-pub(crate) fn read(text: &str, ty: &ValueType) -> Result<Datum, LiteralError> {
+pub fn read(text: &str, ty: &ValueType) -> Result<Datum, LiteralError> {
     match &ty.element {
         Element::Tensor(Some(dtype)) => tensor(text, *dtype).map(Datum::Tensor),
         Element::Optional(_) if text.trim() == "none" => Ok(Datum::Optional(None)),
@@ -136,7 +136,7 @@ fn tensor(text: &str, dtype: Dtype) -> Result<AnyTensor, LiteralError> {
             }
         }
     };
-    store::cast(&plain, dtype).map_err(|error| LiteralError::Cast(error.to_string()))
+    cast(&plain, dtype).map_err(|error| LiteralError::Cast(error.to_string()))
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -253,7 +253,7 @@ mod tests {
 
     fn of(text: &str, dtype: Dtype) -> Result<(Vec<usize>, Vec<f64>), LiteralError> {
         let tensor = tensor(text, dtype)?;
-        let numbers = store::cast(&tensor, Dtype::F64).unwrap().to_vec::<f64>().unwrap();
+        let numbers = cast(&tensor, Dtype::F64).unwrap().to_vec::<f64>().unwrap();
         assert_eq!(tensor.dtype(), dtype);
         Ok((tensor.shape().to_vec(), numbers))
     }

@@ -8,7 +8,7 @@ use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::{Dtype, DtypeClass};
 
-use super::store;
+use super::cast;
 
 /// The smallest default tolerance of floats.
 const MIN_TOLERANCE: f64 = 1e-4;
@@ -18,21 +18,21 @@ const STEPS: f64 = 8.0;
 
 /// The differences of all elements of an output.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub(crate) struct Difference {
-    pub(crate) absolute: f64,
-    pub(crate) relative: f64,
-    pub(crate) elements: usize,
+pub struct Difference {
+    pub absolute: f64,
+    pub relative: f64,
+    pub elements: usize,
     /// The number of elements that are not equal.
-    pub(crate) differing: usize,
+    pub differing: usize,
     /// The number of elements whose difference exceeds the tolerance.
-    pub(crate) beyond: usize,
+    pub beyond: usize,
     /// The largest tolerance that was applied.
-    pub(crate) tolerance: f64,
+    pub tolerance: f64,
 }
 
 /// The result of a comparison.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Comparison {
+pub enum Comparison {
     Numbers(Difference),
     /// Values of different types or lengths, as a message.
     Unlike(String),
@@ -40,7 +40,7 @@ pub(crate) enum Comparison {
 
 impl Comparison {
     /// Whether the outputs are equal up to the tolerance.
-    pub(crate) fn is_close(&self) -> bool {
+    pub fn is_close(&self) -> bool {
         match self {
             Self::Numbers(difference) => difference.beyond == 0,
             Self::Unlike(_) => false,
@@ -50,15 +50,15 @@ impl Comparison {
 
 /// The facts that decide the tolerance of an output.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Precision {
+pub struct Precision {
     /// The tolerance that the caller gives.
-    pub(crate) given: Option<f64>,
+    pub given: Option<f64>,
     /// The narrowest float type that the output is computed from.
-    pub(crate) narrowest: Option<Dtype>,
+    pub narrowest: Option<Dtype>,
 }
 
 /// The distance of 1 and the next number of a float type, as far as it exceeds the smallest tolerance.
-pub(crate) fn step(dtype: Dtype) -> f64 {
+pub fn step(dtype: Dtype) -> f64 {
     match dtype {
         Dtype::F64 | Dtype::F32 => 0.0,
         Dtype::F16 => f64::from(2.0_f32.powi(-10)),
@@ -81,7 +81,7 @@ fn tolerance(dtype: Dtype, precision: Precision) -> f64 {
 }
 
 /// Compares an output with the reference.
-pub(crate) fn compare(own: &Datum, reference: &Datum, precision: Precision) -> Comparison {
+pub fn compare(own: &Datum, reference: &Datum, precision: Precision) -> Comparison {
     let mut total = Difference::default();
     let mut pending = vec![(own, reference)];
     while let Some((own, reference)) = pending.pop() {
@@ -142,7 +142,7 @@ fn tensors(a: &AnyTensor, b: &AnyTensor, tolerance: f64, total: &mut Difference)
         a.iter().zip(b).for_each(|(a, b)| total.add_integers(i128::from(*a), i128::from(*b), tolerance));
         return true;
     }
-    let numbers = |tensor: &AnyTensor| store::cast(tensor, Dtype::F64).ok()?.to_vec::<f64>().ok();
+    let numbers = |tensor: &AnyTensor| cast(tensor, Dtype::F64).ok()?.to_vec::<f64>().ok();
     if a.dtype().class() == DtypeClass::Complex {
         return false;
     }

@@ -14,7 +14,7 @@ use super::difference::step;
 
 /// The narrowest float type of a value that each output of the model is computed from, itself included, by
 /// its name. The values of functions are known if the check kept them.
-pub(crate) fn narrowest(checked: &mut Checked<'_>) -> HashMap<String, Dtype> {
+pub fn narrowest(checked: &mut Checked<'_>) -> HashMap<String, Dtype> {
     let body = checked.shared_body();
     let outputs = body.graph(body.root()).outputs.clone();
     outputs
