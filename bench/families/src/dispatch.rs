@@ -106,7 +106,7 @@ impl Module for Sum {
 /// The module does not compile.
 pub fn module(on_slot: bool, nodes: usize) -> Outcome<Chain> {
     let components = if on_slot { Components::new().backend("compute", Cpu) } else { Components::new() };
-    let compiler = Compiler::new().with_bindings(components.bindings().clone());
+    let compiler = components.compiler();
     let executor = Executor::new(&compiler.compile(Sum { on_slot, nodes })?, &components)?;
     Ok(Box::new(move |x| {
         let inputs = HashMap::from([("x".to_owned(), x.clone().into())]);

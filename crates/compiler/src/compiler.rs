@@ -192,8 +192,8 @@ impl Compiler {
 
     /// Replaces all bindings.
     #[must_use]
-    pub fn with_bindings(mut self, bindings: Bindings) -> Self {
-        self.bindings = bindings;
+    pub fn with_bindings(mut self, bindings: impl Into<Bindings>) -> Self {
+        self.bindings = bindings.into();
         self
     }
 

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
-use typeloom_compiler::compiler::Compiler;
 use typeloom_components::aggregator::{Contribution, FederatedAverage, Trim, TrimmedMean};
 use typeloom_components::codec::deflated::Deflated;
 use typeloom_components::codec::int8::Int8;
@@ -81,7 +80,7 @@ fn a_module_runs_with_a_component_of_each_contract() -> Result<(), Box<dyn std::
         .aggregator("mean", FederatedAverage::<[f32]>::default())
         .aggregator("middle", TrimmedMean::<AnyTensor>::new(Trim::ToMedian))
         .peer_selector("peers", peers);
-    let artifact = Compiler::new().with_bindings(components.bindings().clone()).compile(Everything)?;
+    let artifact = components.compiler().compile(Everything)?;
     let executor = Executor::new(&artifact, &components)?;
     let said = Contribution { samples: 7 }.to_bytes();
     let inputs = HashMap::from([

@@ -525,7 +525,7 @@ fn differs(case: &Case, checked: &mut Checked<'_>, executions: &[Execution]) -> 
     };
     for (world, execution) in case.worlds.iter().zip(executions) {
         let ports = case.program.graph.inputs.iter().map(|port| port.name.clone());
-        let inputs = ports.zip(world.inputs.iter().cloned()).collect();
+        let inputs: Vec<_> = ports.zip(world.inputs.iter().cloned()).collect();
         match (session.run(inputs, Verify::EveryValue), execution) {
             (Ok(outcome), Ok((outputs, _))) => {
                 for ((name, found), expected) in outcome.outputs.iter().zip(outputs) {

@@ -160,7 +160,8 @@ fn run(bytes: &[u8], broken: &Broken) -> Result<HashMap<String, Datum>, String> 
         check(bytes, &Standard, Universe::standard(), &options()).map_err(|error| error.to_string())?;
     let session = Session::of_checked(&mut checked, &|_| Err("no other files are read".to_owned()))
         .map_err(|error| error.to_string())?;
-    let inputs = broken.inputs.iter().map(|(port, value)| (port.name.clone(), value.clone())).collect();
+    let inputs: Vec<_> =
+        broken.inputs.iter().map(|(port, value)| (port.name.clone(), value.clone())).collect();
     let outcome = session.run(inputs, Verify::EveryValue).map_err(|error| error.to_string())?;
     Ok(outcome.outputs.into_iter().collect())
 }

@@ -277,7 +277,6 @@ fn examine(text: &str, choices: &mut Choices, counts: &mut Counts) -> Result<(),
         let values: Vec<(DimId, i64)> =
             all.iter().map(|(_, dim)| *dim).zip(extents.iter().copied()).collect();
         let inputs = [("x", ones(&extents[..2])), ("k", ones(&extents[2..]))];
-        let inputs = inputs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         let outcome = session.run(inputs, Verify::Inputs);
         let violated =
             conditions.iter().find(|condition| checked.dims().holds(**condition, &values) == Some(false));

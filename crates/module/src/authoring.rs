@@ -51,6 +51,9 @@ pub enum AuthoringErrorKind {
     /// A call with a number of values that differs from the number of inputs.
     #[error("module `{module}` has {inputs} inputs ({names}), but the call passes {given}")]
     CallArity { module: String, inputs: usize, names: String, given: usize },
+    /// A result that a call does not have.
+    #[error("{asked}, but `{owner}` has {count} results: {known}")]
+    UnknownOutput { owner: String, asked: String, count: usize, known: String },
     /// Calls of two different modules with the same name.
     #[error("two modules are called `{module}` and have different bodies; the first call is at {first}")]
     ModuleNameTaken { module: String, first: SourceLocation },

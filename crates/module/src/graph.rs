@@ -7,6 +7,7 @@
 //! | `slots` | placeholders of the components of the eight roles |
 //! | `wire` | sends, receives, network outputs, bundles |
 //! | `control` | branches and loops |
+//! | `outputs` | results of calls, by position and by name |
 //! | `recorder`, `recorded` | the state of a recording, and its result |
 //!
 //! An error does not stop the recording: it is collected with its source location. The results of the
@@ -14,6 +15,7 @@
 
 pub mod control;
 pub mod operators;
+pub mod outputs;
 pub mod recorded;
 pub mod recorder;
 pub mod slots;

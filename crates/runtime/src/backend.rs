@@ -43,6 +43,7 @@ use typeloom_types::relation::NO_RELATIONS;
 use typeloom_types::tree::builtin::TYPE_ANY;
 
 use crate::error::{PrepareError, RunError};
+use crate::named::Inputs;
 use crate::options::Verify;
 use crate::prepare::with_attributes;
 use crate::session::Session;
@@ -101,7 +102,7 @@ impl GraphExecutor for Cpu {
         let model = model_of(graph.clone(), attrs);
         let session = Session::new(&model, &|_| Err("a graph by itself has no other files".to_owned()))?;
         let names = graph.input.iter().map(|input| input.name().to_owned());
-        let inputs = names.zip(inputs.into_iter().map(Datum::Tensor)).collect();
+        let inputs: Inputs = names.zip(inputs.into_iter().map(Datum::Tensor)).collect();
         let outcome = session.run(inputs, Verify::Inputs)?;
         outcome.outputs.into_iter().map(|(name, value)| expect_tensor(&name, value)).collect()
     }

@@ -20,8 +20,6 @@
 //! Example of [`Components`]:
 //!
 //! ```
-//! use std::collections::HashMap;
-//! use typeloom_compiler::compiler::Compiler;
 //! use typeloom_module::graph::Graph;
 //! use typeloom_module::graph::operators::OperatorMethods;
 //! use typeloom_module::module::Module;
@@ -46,11 +44,11 @@
 //! }
 //!
 //! let components = Components::new().backend("compute", Cpu);
-//! let artifact = Compiler::new().with_bindings(components.bindings().clone()).compile(Scorer)?;
+//! let artifact = components.compiler().compile(Scorer)?;
 //! let executor = Executor::new(&artifact, &components)?;
 //!
 //! let x = AnyTensor::from([1.0_f32, -2.0]);
-//! let outcome = executor.run(HashMap::from([("x".to_owned(), x.into())]), Verify::EveryValue)?;
+//! let outcome = executor.run([("x", x)], Verify::EveryValue)?;
 //! assert_eq!(outcome.get("y"), Some(&AnyTensor::from([0.0_f32, 2.0]).into()));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -71,6 +69,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use bytes::Bytes;
 use indexmap::IndexMap;
 use smallvec::{SmallVec, smallvec};
+use typeloom_compiler::compiler::Compiler;
 use typeloom_contracts::aggregator::Aggregator;
 use typeloom_contracts::backend::Backend;
 use typeloom_contracts::codec::Codec;
@@ -155,6 +154,12 @@ impl fmt::Debug for Components {
     }
 }
 
+impl From<&Components> for Bindings {
+    fn from(components: &Components) -> Self {
+        components.bindings.clone()
+    }
+}
+
 impl Components {
     /// Creates an empty set of components.
     #[must_use]
@@ -166,6 +171,12 @@ impl Components {
     #[must_use]
     pub fn bindings(&self) -> &Bindings {
         &self.bindings
+    }
+
+    /// A compiler that binds the slots to the types of these components.
+    #[must_use]
+    pub fn compiler(&self) -> Compiler {
+        Compiler::new().with_bindings(self)
     }
 
     pub(crate) fn get(&self, slot: &str) -> Option<Resolve> {

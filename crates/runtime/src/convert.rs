@@ -59,7 +59,7 @@ pub type ExpectedShape<'a> = Option<&'a [Option<usize>]>;
 #[diagnostic::on_unimplemented(
     message = "values of a running module cannot be taken as `{Self}`",
     label = "`{Self}` does not implement `FromDatum`",
-    note = "slices of element types, types that own them, the scalars and `AnyTensor` implement it; for an element type of your own, implement `DatumElement`"
+    note = "slices of element types, types that own them, the scalars and `AnyTensor` implement it; for a type of your own, implement `StorageValue`, and for an element type `DatumElement`"
 )]
 pub trait FromDatum: Storage + ToOwned {
     /// Returns the value as this type, or `None` if it is of another type.
@@ -70,7 +70,7 @@ pub trait FromDatum: Storage + ToOwned {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed on in a running module",
     label = "`{Self}` does not implement `IntoDatum`",
-    note = "slices of element types, types that own them, the scalars and `AnyTensor` implement it; for an element type of your own, implement `DatumElement`"
+    note = "slices of element types, types that own them, the scalars and `AnyTensor` implement it; for a type of your own, implement `StorageValue`, and for an element type `DatumElement`"
 )]
 pub trait IntoDatum: Storage {
     /// Whether values contain their shape, so that the expected one is ignored.
@@ -117,6 +117,63 @@ pub trait DatumElement: ElementStorage + Clone {
         let mut bytes = Vec::with_capacity(elements.len().saturating_mul(Self::BYTES));
         elements.iter().for_each(|element| element.write(&mut bytes));
         Datum::Leaf(LeafDatum { node: Self::SLICE, bytes: bytes.into() })
+    }
+}
+
+/// A storage type of a program's own that converts to values and from them. Together with [`Storage`], it is
+/// all that a component needs to store the type.
+///
+/// ```
+/// use typeloom_runtime::convert::StorageValue;
+/// use typeloom_tensor::any_tensor::AnyTensor;
+/// use typeloom_tensor::datum::Datum;
+/// use typeloom_types::storage::Storage;
+/// use typeloom_types::tree::TypeNode;
+/// use typeloom_types::tree::builtin::TYPE_TENSOR_F32;
+///
+/// #[derive(Clone)]
+/// struct Own(Vec<f32>);
+///
+/// impl Storage for Own {
+///     const TYPE: &'static TypeNode = &TYPE_TENSOR_F32;
+/// }
+///
+/// impl StorageValue for Own {
+///     fn to_value(&self) -> Datum {
+///         AnyTensor::from(&*self.0).into()
+///     }
+///
+///     fn from_value(value: &Datum) -> Option<Self> {
+///         Some(Self(value.as_tensor()?.to_vec().ok()?))
+///     }
+/// }
+///
+/// assert_eq!(Own::from_value(&Own(vec![1.0]).to_value()).unwrap().0, [1.0]);
+/// ```
+pub trait StorageValue: Storage + Clone {
+    /// Converts to a value. A tensor of rank 1 gets the shape of its place in the program if that has as many
+    /// elements.
+    fn to_value(&self) -> Datum;
+
+    /// Converts from a value; `None` if it is of another type.
+    fn from_value(value: &Datum) -> Option<Self>;
+}
+
+impl<T: StorageValue> FromDatum for T {
+    fn from_datum(datum: &Datum) -> Option<Cow<'_, Self>> {
+        T::from_value(datum).map(Cow::Owned)
+    }
+}
+
+impl<T: StorageValue> IntoDatum for T {
+    fn to_datum(&self, extents: ExpectedShape<'_>) -> Datum {
+        match self.to_value() {
+            Datum::Tensor(tensor) if tensor.rank() == 1 => {
+                let shape = shape(tensor.len(), extents);
+                Datum::Tensor(tensor.clone().reshape(&shape).unwrap_or(tensor))
+            }
+            value => value,
+        }
     }
 }
 

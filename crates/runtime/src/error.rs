@@ -39,7 +39,9 @@ use typeloom_tensor::peer::PeerId;
 use typeloom_tensor::value_check::Mismatch;
 use typeloom_wire::delivery::ReceiveError;
 use typeloom_wire::port::PortTypeError;
-use typeloom_wire::send::{DisplayPeer, SendError};
+use typeloom_wire::send::SendError;
+
+use crate::literal::LiteralError;
 
 /// Error of preparing a model or a compiled program.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -145,6 +147,9 @@ pub enum RunError {
     /// An input is not of its type.
     #[error("input `{name}`: {mismatch}")]
     Input { name: String, mismatch: Mismatch },
+    /// Numbers that the element type of an input does not contain.
+    #[error("input `{name}`: {error}")]
+    Literal { name: String, error: LiteralError },
     /// The extents of the inputs violate a precondition of the model.
     #[error("the model runs only where {condition}, but {}", bound(symbols))]
     Precondition { condition: String, symbols: Vec<(String, usize)> },
@@ -443,7 +448,7 @@ pub enum WireError {
 }
 
 pub(crate) fn from_peers(peers: &[PeerId]) -> String {
-    let peers: Vec<String> = peers.iter().map(|peer| DisplayPeer(peer).to_string()).collect();
+    let peers: Vec<String> = peers.iter().map(|peer| format!("peer `{peer}`")).collect();
     if peers.is_empty() { String::new() } else { format!(", from {}", peers.join(", ")) }
 }
 

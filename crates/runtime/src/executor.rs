@@ -10,7 +10,6 @@
 //! **Invariant:** a component that fails, panics or returns a value of another type is a [`RunError`] with
 //! the name of the node, and the executor stays usable.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -20,9 +19,10 @@ use typeloom_tensor::value_check::SymbolBindings;
 
 use crate::components::Components;
 use crate::error::{LinkError, PrepareError, RunError};
+use crate::named::Inputs;
 use crate::options::{ExternalData, NO_EXTERNAL_DATA, RunLimits, Verify};
 use crate::prepare::{Linked, Preparation, Types};
-use crate::session::{Port, RunOutcome, Session, check_input, reject_unknown};
+use crate::session::{Port, RunOutcome, Session, check_input, reject_unknown, take};
 
 pub mod part;
 
@@ -94,8 +94,12 @@ impl Executor {
     ///
     /// # Errors
     /// [`RunError`]; the executor stays usable.
-    pub fn run(&self, mut inputs: HashMap<String, Datum>, verify: Verify) -> Result<RunOutcome, RunError> {
-        let values = self.inputs().iter().map(|port| inputs.remove(&port.name)).collect();
+    pub fn run(&self, inputs: impl Into<Inputs>, verify: Verify) -> Result<RunOutcome, RunError> {
+        self.run_named(inputs.into(), verify)
+    }
+
+    fn run_named(&self, mut inputs: Inputs, verify: Verify) -> Result<RunOutcome, RunError> {
+        let values = self.inputs().iter().map(|port| take(port, &mut inputs)).collect::<Result<_, _>>()?;
         reject_unknown("program", inputs)?;
         let (values, symbols) = self.run_in_order(values, verify)?;
         let outputs = self.outputs().iter().map(|port| port.name.clone()).zip(values).collect();

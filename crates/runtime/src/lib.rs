@@ -27,6 +27,8 @@ pub mod convert;
 pub mod engine;
 pub mod error;
 pub mod executor;
+pub mod literal;
+pub mod named;
 pub mod options;
 pub mod session;
 

@@ -28,7 +28,6 @@
 //! Limits: a session of [`Session::new`] takes declared types as solved and has no preconditions. The steps
 //! of a run with an observer stay on the calling thread.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -46,6 +45,7 @@ use typeloom_tensor::value_type::ValueType;
 
 use crate::error::{PrepareError, RunError};
 use crate::execute::{MemoryPool, Run};
+use crate::named::Inputs;
 use crate::options::{ExternalData, Interrupt, RunLimits, Verify};
 use crate::plan::Plan;
 use crate::prepare::{Preparation, Types};
@@ -204,7 +204,7 @@ impl Session {
     ///
     /// # Errors
     /// [`RunError`]; the session stays usable.
-    pub fn run(&self, inputs: HashMap<String, Datum>, verify: Verify) -> Result<RunOutcome, RunError> {
+    pub fn run(&self, inputs: impl Into<Inputs>, verify: Verify) -> Result<RunOutcome, RunError> {
         self.run_observed(inputs, verify, None)
     }
 
@@ -214,7 +214,16 @@ impl Session {
     /// As [`Session::run`].
     pub fn run_observed<'o>(
         &self,
-        mut inputs: HashMap<String, Datum>,
+        inputs: impl Into<Inputs>,
+        verify: Verify,
+        observer: Option<&'o mut Observer<'o>>,
+    ) -> Result<RunOutcome, RunError> {
+        self.run_named(inputs.into(), verify, observer)
+    }
+
+    fn run_named<'o>(
+        &self,
+        mut inputs: Inputs,
         verify: Verify,
         observer: Option<&'o mut Observer<'o>>,
     ) -> Result<RunOutcome, RunError> {
@@ -264,10 +273,10 @@ impl Session {
 /// Takes the value of an input and checks it; `None` if the default applies.
 pub(crate) fn take_input(
     port: &Port,
-    inputs: &mut HashMap<String, Datum>,
+    inputs: &mut Inputs,
     symbols: &mut SymbolBindings,
 ) -> Result<Option<Datum>, RunError> {
-    check_input(port, inputs.remove(&port.name), symbols)
+    check_input(port, take(port, inputs)?, symbols)
 }
 
 /// Checks the value of an input, and converts it to the form of its type.
@@ -287,10 +296,12 @@ pub(crate) fn check_input(
     }
 }
 
+/// Takes the value of a port.
+pub(crate) fn take(port: &Port, inputs: &mut Inputs) -> Result<Option<Datum>, RunError> {
+    inputs.take(port).map_err(|error| RunError::Literal { name: port.name.clone(), error })
+}
+
 /// Rejects values that no input took.
-pub(crate) fn reject_unknown(owner: &'static str, rest: HashMap<String, Datum>) -> Result<(), RunError> {
-    match rest.into_keys().min() {
-        Some(name) => Err(RunError::UnknownInput { owner, name }),
-        None => Ok(()),
-    }
+pub(crate) fn reject_unknown(owner: &'static str, rest: Inputs) -> Result<(), RunError> {
+    rest.rest().map_or(Ok(()), |name| Err(RunError::UnknownInput { owner, name }))
 }

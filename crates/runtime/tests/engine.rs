@@ -94,7 +94,7 @@ impl Program for Mirrored {
     fn run(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, String> {
         assert!(self.trick != Trick::Panics, "out of order");
         let names = self.session.inputs().iter().filter(|port| !port.has_default).map(|it| it.name.clone());
-        let given = names.zip(inputs.into_iter().map(Datum::Tensor)).collect();
+        let given: Vec<_> = names.zip(inputs.into_iter().map(Datum::Tensor)).collect();
         let outcome = self.session.run(given, Verify::Inputs).map_err(|error| error.to_string())?;
         let mut outputs: Vec<AnyTensor> =
             outcome.outputs.into_iter().filter_map(|(_, value)| value.as_tensor().cloned()).collect();

@@ -239,7 +239,7 @@ fn functions_of_one_float_agree_on_hard_arguments() {
             let lowered = Session::new(artifact.model(), &external).unwrap();
             let run = |session: &Session| {
                 let x = Datum::Tensor(AnyTensor::from_slice(&[values.len()], &values).unwrap());
-                session.run([("x".to_owned(), x)].into(), Verify::EveryValue).unwrap().outputs.remove(0).1
+                session.run([("x", x)], Verify::EveryValue).unwrap().outputs.remove(0).1
             };
             // The tail of a normal distribution is the difference of two numbers near 1.
             let tolerance = if *function == "Gelu" { (2e-6, 1e-6) } else { (2e-6, 1e-12) };
@@ -270,8 +270,7 @@ fn a_constant_of_a_shape_has_its_value_in_every_element_type() {
             "m (float[1] x) => ({ty}[2] y) {{ s = Constant<value = int64[1] {{2}}>() y = ConstantOfShape<value = {ty}[1] {{7}}>(s) }}"
         );
         let x = Datum::Tensor(AnyTensor::from_slice(&[1], &[0.0_f32]).unwrap());
-        let found =
-            lowered(&text).run([("x".to_owned(), x)].into(), Verify::EveryValue).unwrap().outputs.remove(0).1;
+        let found = lowered(&text).run([("x", x)], Verify::EveryValue).unwrap().outputs.remove(0).1;
         let sevens = compare::cast(&AnyTensor::from_slice(&[2], &[7_i64, 7]).unwrap(), dtype).unwrap();
         assert_eq!(compare::values(&found, &Datum::Tensor(sevens), (0.0, 0.0)), None, "{ty}");
     }
@@ -282,8 +281,7 @@ fn sines_of_numbers_far_beyond_one_period_are_nan() {
     for function in ["Sin", "Cos", "Tan"] {
         let session = lowered(&format!("m (double[2] x) => (double[2] y) {{ y = {function}(x) }}"));
         let x = Datum::Tensor(AnyTensor::from_slice(&[2], &[1e30, -1e30]).unwrap());
-        let found =
-            session.run([("x".to_owned(), x)].into(), Verify::EveryValue).unwrap().outputs.remove(0).1;
+        let found = session.run([("x", x)], Verify::EveryValue).unwrap().outputs.remove(0).1;
         let y: Vec<f64> = found.as_tensor().unwrap().to_vec().unwrap();
         assert!(y.iter().all(|y| y.is_nan()), "{function}: {y:?}");
     }

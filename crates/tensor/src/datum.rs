@@ -13,6 +13,7 @@ use crate::any_tensor::AnyTensor;
 use bytes::Bytes;
 use half::f16;
 use typeloom_types::dtype::Dtype;
+use typeloom_types::element::Element;
 use typeloom_types::tree::TypeNode;
 use typeloom_types::tree::builtin::{
     TYPE_ADDRESS_VEC, TYPE_BYTES, TYPE_COMPOSITE, TYPE_MULTIADDRESS, TYPE_PEER_ID, TYPE_PEER_ID_VEC,
@@ -174,6 +175,49 @@ impl fmt::Display for Datum {
             Self::Tensor(tensor) => tensor.fmt(f),
             other => fmt::Debug::fmt(other, f),
         }
+    }
+}
+
+macro_rules! elements {
+    ($([$($generic:tt)*] $from:ty;)*) => {
+        $(
+            /// A tensor of rank 1.
+            impl<T: Element, $($generic)*> From<$from> for Datum {
+                fn from(elements: $from) -> Self {
+                    Self::Tensor(elements.into())
+                }
+            }
+        )*
+    };
+}
+
+elements! {
+    [] Vec<T>;
+    [] &[T];
+    [const N: usize] [T; N];
+}
+
+impl From<PeerId> for Datum {
+    fn from(peer: PeerId) -> Self {
+        Self::Peer(peer)
+    }
+}
+
+impl From<Vec<PeerId>> for Datum {
+    fn from(peers: Vec<PeerId>) -> Self {
+        Self::Peers(peers)
+    }
+}
+
+impl<const N: usize> From<[PeerId; N]> for Datum {
+    fn from(peers: [PeerId; N]) -> Self {
+        Self::Peers(peers.into())
+    }
+}
+
+impl From<Multiaddress> for Datum {
+    fn from(address: Multiaddress) -> Self {
+        Self::Address(address)
     }
 }
 

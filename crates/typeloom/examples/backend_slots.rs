@@ -3,7 +3,6 @@
 //! The module declares no types. The component bound to its slot `compute` determines them: `[f32]`, `[f64]`,
 //! or a leaf that this example adds to the type tree.
 
-use std::collections::HashMap;
 use std::error::Error;
 
 use typeloom as bb;
@@ -171,11 +170,11 @@ pub(crate) fn walk() -> Result<Vec<String>, Box<dyn Error>> {
     // A leaf unknown to ONNX runs like any other.
     let components =
         Components::new().backend("compute", ByExecution(Engine::<Posit16>(std::marker::PhantomData)));
-    let artifact = Compiler::new().with_bindings(components.bindings().clone()).compile(Scorer)?;
-    let inputs = HashMap::from([
-        ("query".to_owned(), vec![Posit16(4), Posit16(8)].to_datum(None)),
-        ("weights".to_owned(), vec![Posit16(16), Posit16(24)].to_datum(None)),
-    ]);
+    let artifact = components.compiler().compile(Scorer)?;
+    let inputs = [
+        ("query", vec![Posit16(4), Posit16(8)].to_datum(None)),
+        ("weights", vec![Posit16(16), Posit16(24)].to_datum(None)),
+    ];
     let outcome = Executor::new(&artifact, &components)?.run(inputs, Verify::EveryValue)?;
     let scores = outcome.get("scores").ok_or("the module has an output `scores`")?;
     lines.push(format!("on Posit16, 1/2 * 2 + 1 * 3 is {:?} eighths", Vec::<Posit16>::from_datum(scores)));

@@ -7,19 +7,15 @@
 //!
 //! The task is to classify points of two concentric rings. Each of the three peers has the points of one arc.
 
-use std::collections::HashMap;
 use std::error::Error;
 use std::fmt::Write as _;
-use std::sync::Arc;
-use std::time::Duration;
 
 use typeloom::module::{Artifact, Compiler, Graph, Model, Module, PeerId};
 use typeloom::run::components::{
     Batches, CsvTable, FederatedAverage, Int8, Loss, Network, NetworkSettings, Samples, Seeded,
 };
-use typeloom::run::host::SystemClock;
-use typeloom::run::wire::{Endpoint, EndpointConfig, EndpointParts, LocalNetwork, MemoryJournal, RunId};
-use typeloom::run::{Components, Datum, Part, Verify};
+use typeloom::run::wire::LocalNetwork;
+use typeloom::run::{Components, Datum, Peer, inputs};
 use typeloom::types::AnyTensor;
 
 const PEERS: [&str; 3] = ["ada", "ben", "cho"];
@@ -27,7 +23,6 @@ const ROUNDS: u64 = 60;
 const STEPS: usize = 4;
 const SAMPLES: usize = 40;
 const RATE: f32 = 1.0;
-const DEADLINE: Duration = Duration::from_secs(60);
 
 /// The network: two inputs, a logit for each of two classes.
 const NETWORK: &str = r#"<ir_version: 10, opset_import: ["" : 21]>
@@ -85,8 +80,8 @@ impl Module for Round {
         let peers = g.input("peers").of("peer_id_vec");
         let (there, _) = g.send(&weights, &peers);
         let (received, sender) = g.receive(&there);
-        let change = &g.call(&Local, &[&received])[0];
-        let (back, _) = g.send(&g.codec("packing").encode(change), &sender);
+        let [change] = g.call(&Local, &[&received]).array();
+        let (back, _) = g.send(&g.codec("packing").encode(&change), &sender);
         let (packed, from) = g.receive(&back);
         let change = g.codec("unpacking").decode(&packed);
         let average = g.aggregator("average");
@@ -118,21 +113,6 @@ fn file(arc: f64, seeded: &mut Seeded) -> Result<String, std::fmt::Error> {
         )?;
     }
     Ok(text)
-}
-
-fn peer(name: &str) -> PeerId {
-    PeerId(name.as_bytes().to_vec())
-}
-
-fn endpoint(network: &LocalNetwork, name: &str, part: &Part) -> Result<Endpoint, Box<dyn Error>> {
-    let parts = EndpointParts {
-        transport: Arc::new(network.join(peer(name))),
-        clock: Arc::new(SystemClock::new()),
-        journal: Box::new(MemoryJournal::new()),
-        ports: part.ports(),
-        peers: PEERS.iter().chain(&["home"]).map(|name| peer(name)).collect(),
-    };
-    Ok(Endpoint::open(parts, EndpointConfig::new(1))?)
 }
 
 /// Evaluates weights on all samples: the loss and the number of correctly classified points.
@@ -169,8 +149,7 @@ fn learn(artifact: &Artifact, files: &[String]) -> Result<Vec<(f32, usize)>, Box
     let average: FederatedAverage<[f32]> = FederatedAverage::of_at_least(PEERS.len());
     let components =
         Components::new().codec("unpacking", Int8::<[f32]>::default()).aggregator("average", average);
-    let own = Part::new(artifact, "self", &components)?;
-    let home = endpoint(&local, "home", &own)?;
+    let home = Peer::open(&local, "home")?.part(artifact, "self", &components)?;
 
     let mut others = Vec::new();
     for (name, file) in PEERS.iter().zip(files) {
@@ -180,8 +159,7 @@ fn learn(artifact: &Artifact, files: &[String]) -> Result<Vec<(f32, usize)>, Box
             .data_source("samples", samples)
             .model("network", network()?)
             .codec("packing", Int8::<[f32]>::default());
-        let part = Part::new(artifact, "peers", &components)?;
-        others.push((endpoint(&local, name, &part)?, part));
+        others.push(Peer::open(&local, *name)?.part(artifact, "peers", &components)?);
     }
 
     let mut judge = Judge::of(files)?;
@@ -190,18 +168,13 @@ fn learn(artifact: &Artifact, files: &[String]) -> Result<Vec<(f32, usize)>, Box
     let mut weights: Vec<f32> = (0..count).map(|_| (seeded.unit() - 0.5) as f32).collect();
     let mut history = vec![judge.judge(&weights)?];
     std::thread::scope(|scope| {
-        for (endpoint, part) in &others {
+        for peer in &others {
             // The run that waits for a failed peer reports its name.
-            scope.spawn(move || {
-                (0..ROUNDS).try_for_each(|_| part.serve(endpoint, DEADLINE, Verify::EveryValue).map(|_| ()))
-            });
+            scope.spawn(move || (0..ROUNDS).try_for_each(|_| peer.serve().map(|_| ())));
         }
-        for round in 0..ROUNDS {
-            let inputs = HashMap::from([
-                ("weights".to_owned(), AnyTensor::from(&*weights).into()),
-                ("peers".to_owned(), Datum::Peers(PEERS.map(peer).to_vec())),
-            ]);
-            let outcome = own.run(&home, RunId(round + 1), inputs, DEADLINE, Verify::EveryValue)?;
+        for _ in 0..ROUNDS {
+            let peers = PEERS.map(PeerId::from);
+            let outcome = home.run(inputs! { "weights" => &*weights, "peers" => peers })?;
             let next = outcome.get("averaged").and_then(Datum::as_tensor).ok_or("no tensor `averaged`")?;
             weights = next.to_vec()?;
             history.push(judge.judge(&weights)?);

@@ -3,7 +3,7 @@
 //! `AnyTensor` has the abstract type `tensor`, so a component that stores it is not bound to an element type.
 //! The types of the module determine it, and one index serves all element types.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use typeloom as bb;
 use typeloom::module::{Backend, Compiler, Graph, GraphExecutor, Index, Module, OperatorMethods};
 use typeloom::run::engine::ByExecution;
-use typeloom::run::{Components, Cpu, Executor, Verify};
+use typeloom::run::{Components, Cpu, Executor, Verify, inputs};
 use typeloom::types::AnyTensor;
 
 /// The embedded backend with a counter of its calls.
@@ -117,14 +117,9 @@ pub(crate) fn walk() -> Result<Vec<String>, Box<dyn Error>> {
         index.add(id, &AnyTensor::from(at))?;
     }
     let components = Components::new().backend("compute", ByExecution(own.clone())).index("near", index);
-    let artifact = Compiler::new()
-        .with_bindings(components.bindings().clone())
-        .compile(Nearest { query: "float[2]" })?;
+    let artifact = components.compiler().compile(Nearest { query: "float[2]" })?;
     let executor = Executor::new(&artifact, &components)?;
-    let inputs = HashMap::from([
-        ("query".to_owned(), AnyTensor::from([0.5f32, 0.0]).into()),
-        ("scale".to_owned(), AnyTensor::from([0.0f32]).into()),
-    ]);
+    let inputs = inputs! { "query" => [0.5, 0.0], "scale" => [0.0] };
     for (name, value) in executor.run(inputs, Verify::EveryValue)?.outputs {
         lines.push(format!("{name}: {:?}", value.as_tensor().ok_or("a tensor")?));
     }

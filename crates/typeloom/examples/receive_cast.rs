@@ -3,17 +3,11 @@
 //! Coercions are never implicit. By default the module does not compile. With a policy, the cast is a node
 //! of the IR on the receiving side and a line of the report.
 
-use std::collections::HashMap;
 use std::error::Error;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use typeloom::module::{Artifact, Coercion, Compiler, Graph, Module, PeerId};
-use typeloom::run::wire::{
-    Clock, Endpoint, EndpointConfig, EndpointParts, LocalNetwork, MemoryJournal, RunId,
-};
-use typeloom::run::{Components, Datum, Part, Verify};
-use typeloom::types::AnyTensor;
+use typeloom::module::{Artifact, Coercion, Compiler, Graph, Module};
+use typeloom::run::wire::LocalNetwork;
+use typeloom::run::{Components, Datum, Peer, inputs};
 
 /// Sends floats to peers, which compute on them as doubles.
 struct Exchange;
@@ -42,43 +36,13 @@ fn shown(artifact: &Artifact) -> Vec<String> {
     lines
 }
 
-/// The clock that the embedding program provides.
-struct WallClock(Instant);
-
-impl Clock for WallClock {
-    fn now(&self) -> Duration {
-        self.0.elapsed()
-    }
-
-    fn sleep(&self, time: Duration) {
-        std::thread::sleep(time);
-    }
-}
-
 /// Runs both parts as two peers of one process.
 fn run(artifact: &Artifact) -> Result<Vec<String>, Box<dyn Error>> {
-    let network = LocalNetwork::new();
-    let (home, worker) = (PeerId(b"home".to_vec()), PeerId(b"worker".to_vec()));
-    let open = |peer: &PeerId, part: &Part| {
-        let parts = EndpointParts {
-            transport: Arc::new(network.join(peer.clone())),
-            clock: Arc::new(WallClock(Instant::now())),
-            journal: Box::new(MemoryJournal::new()),
-            ports: part.ports(),
-            peers: vec![home.clone(), worker.clone()],
-        };
-        Endpoint::open(parts, EndpointConfig::new(1))
-    };
-    let own = Part::new(artifact, "self", &Components::new())?;
-    let workers = Part::new(artifact, "workers", &Components::new())?;
-    let (at_home, at_worker) = (open(&home, &own)?, open(&worker, &workers)?);
-    let inputs = HashMap::from([
-        ("x".to_owned(), AnyTensor::from([0.25f32, 1.5]).into()),
-        ("workers".to_owned(), Datum::Peers(vec![worker])),
-    ]);
-    let timeout = Duration::from_secs(10);
-    own.run(&at_home, RunId(1), inputs, timeout, Verify::EveryValue)?;
-    let served = workers.serve(&at_worker, timeout, Verify::EveryValue)?.ok_or("nothing arrived")?;
+    let (network, components) = (LocalNetwork::new(), Components::new());
+    let home = Peer::open(&network, "home")?.part(artifact, "self", &components)?;
+    let worker = Peer::open(&network, "worker")?.part(artifact, "workers", &components)?;
+    home.run(inputs! { "x" => [0.25, 1.5], "workers" => ["worker"] })?;
+    let served = worker.serve()?.ok_or("nothing arrived")?;
     let doubled = served.get("doubled").and_then(Datum::as_tensor).ok_or("no tensor `doubled`")?;
     Ok(vec![format!("the worker received x from home and returned {doubled:?}")])
 }

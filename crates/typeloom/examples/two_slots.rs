@@ -2,11 +2,9 @@
 //!
 //! `cargo run --example two_slots`
 
-use std::collections::HashMap;
-
-use typeloom::module::{Compiler, Graph, Index as _, Module, OperatorMethods as _};
+use typeloom::module::{Graph, Index as _, Module, OperatorMethods as _};
 use typeloom::run::components::{Exact, Metric};
-use typeloom::run::{Components, Cpu, Executor, Verify};
+use typeloom::run::{Components, Cpu, Executor, Verify, inputs};
 use typeloom::types::AnyTensor;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
@@ -39,10 +37,9 @@ pub(crate) fn walk() -> Outcome<Vec<String>> {
     vectors.add(7, &[0.0, 0.0])?;
     vectors.add(8, &[6.0, 8.0])?;
     let components = Components::new().backend("compute", Cpu).index("vectors", vectors);
-    let artifact = Compiler::new().with_bindings(components.bindings().clone()).compile(Nearest)?;
+    let artifact = components.compiler().compile(Nearest)?;
 
     let executor = Executor::new(&artifact, &components)?;
-    let query = AnyTensor::from([3.0_f32, 3.0]);
-    let outcome = executor.run(HashMap::from([("query".to_owned(), query.into())]), Verify::EveryValue)?;
+    let outcome = executor.run(inputs! { "query" => [3.0, 3.0] }, Verify::EveryValue)?;
     Ok(outcome.outputs.iter().map(|(name, value)| format!("{name}: {value}")).collect())
 }

@@ -398,7 +398,7 @@ pub use typeloom_module::graph::operators::attributes;
 ///
 ///     fn body(&self, g: &mut Graph) {
 ///         let x = g.input("x").of("float[8]");
-///         g.output("y", &g.call_import(&self.0, "half", &[&x]).remove(0));
+///         g.output("y", &g.call_import(&self.0, "half", &[&x])["y"]);
 ///     }
 /// }
 ///
@@ -429,7 +429,7 @@ pub use typeloom_module::graph::operators::attributes;
 /// const ROUND: Function = Function("round", |g| g.output("y", g.input("x").of("float[N]").round()));
 /// const LIBRARY: Function = Function("library", |g| {
 ///     let x = g.input("x").of("float[N]");
-///     g.output("y", g.call(&HELPER, &[&x]).remove(0));
+///     g.output("y", &g.call(&HELPER, &[&x])["y"]);
 ///     g.export(&ROUND);
 /// });
 ///
@@ -469,7 +469,7 @@ pub use typeloom_module::module::imports::Imported;
 ///
 ///     fn body(&self, g: &mut Graph) {
 ///         let (x, w) = (g.input("x").of("float[N, 4]"), g.input("w").of("float[4, 4]"));
-///         let hidden = g.call(&Layer, &[&x, &w]).remove(0);
+///         let [hidden] = g.call(&Layer, &[&x, &w]).array();
 ///         g.output("y", &(&hidden + &x));
 ///     }
 /// }
@@ -480,7 +480,7 @@ pub use typeloom_module::module::imports::Imported;
 /// ```
 #[doc(inline)]
 pub use typeloom_module::{
-    graph::{Graph, operators::OperatorMethods, value::ValueRef},
+    graph::{Graph, operators::OperatorMethods, outputs::Outputs, value::ValueRef},
     module::Module,
 };
 /// [`PeerSelector`] has an example.

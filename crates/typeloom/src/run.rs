@@ -1,7 +1,6 @@
 //! Run checked models and compiled modules.
 //!
 //! ```
-//! use std::collections::HashMap;
 //! use typeloom::run::{Verify, session};
 //! use typeloom::types::AnyTensor;
 //!
@@ -13,7 +12,7 @@
 //! let session = session(&mut checked)?;
 //!
 //! let x = AnyTensor::from_slice(&[3, 2], &[1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
-//! let outcome = session.run(HashMap::from([("x".to_owned(), x.into())]), Verify::EveryValue)?;
+//! let outcome = session.run([("x", x)], Verify::EveryValue)?;
 //! assert_eq!(outcome.get("y"), Some(&AnyTensor::from_scalar(42.0_f32).into()));
 //! assert_eq!(outcome.symbols.get("N"), Some(3));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -26,9 +25,12 @@
 pub mod components;
 pub mod engine;
 pub mod host;
+mod peer;
 pub mod values;
 pub mod wire;
 
+#[doc(inline)]
+pub use peer::{DEADLINE, Peer, PeerOptions, PeerPart};
 /// The embedded backend.
 ///
 /// ```
@@ -79,7 +81,6 @@ pub use typeloom_runtime::error::PrepareError;
 /// Errors of preparing and of running a program.
 ///
 /// ```
-/// use std::collections::HashMap;
 /// use typeloom::run::{PrepareError, RunError, Verify, session};
 /// use typeloom::types::AnyTensor;
 ///
@@ -94,7 +95,7 @@ pub use typeloom_runtime::error::PrepareError;
 /// let relu = model("g (float[2] x) => (y) { y = Relu(x) }");
 /// let session = session(&mut typeloom::check(&relu, &Default::default())?)?;
 /// let x = AnyTensor::from([1.0_f32, 2.0, 3.0]);
-/// let error: RunError = session.run(HashMap::from([("x".to_owned(), x.into())]), Verify::Inputs).unwrap_err();
+/// let error: RunError = session.run([("x", x)], Verify::Inputs).unwrap_err();
 /// println!("{error}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -103,8 +104,7 @@ pub use typeloom_runtime::error::RunError;
 /// A compiled module with the components of its slots, ready to run.
 ///
 /// ```
-/// use std::collections::HashMap;
-/// use typeloom::module::{Compiler, Graph, Module, OperatorMethods as _};
+/// use typeloom::module::{Graph, Module, OperatorMethods as _};
 /// use typeloom::run::{Components, Cpu, Executor, Verify};
 /// use typeloom::types::AnyTensor;
 ///
@@ -122,10 +122,10 @@ pub use typeloom_runtime::error::RunError;
 /// }
 ///
 /// let components = Components::new().backend("compute", Cpu);
-/// let artifact = Compiler::new().with_bindings(components.bindings().clone()).compile(Rectifier)?;
+/// let artifact = components.compiler().compile(Rectifier)?;
 /// let executor = Executor::new(&artifact, &components)?;
 /// let x = AnyTensor::from([1.0_f32, -2.0]);
-/// let outcome = executor.run(HashMap::from([("x".to_owned(), x.into())]), Verify::EveryValue)?;
+/// let outcome = executor.run([("x", x)], Verify::EveryValue)?;
 /// assert_eq!(outcome.get("y"), Some(&AnyTensor::from([1.0_f32, 0.0]).into()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -165,13 +165,39 @@ pub use typeloom_runtime::executor::Executor;
 /// ```
 #[doc(inline)]
 pub use typeloom_runtime::executor::part::Part;
+/// [`Inputs`] has an example.
+#[doc(inline)]
+pub use typeloom_runtime::inputs;
+/// Values of inputs by name: a list of pairs, a map, or the macro for values that are written in the program.
+///
+/// ```
+/// use typeloom::run::{Inputs, Verify, inputs, session};
+/// use typeloom::types::AnyTensor;
+///
+/// let model = typeloom::onnx::model_from_text(
+///     r#"<ir_version: 10, opset_import: ["" : 21]>
+///     g (float[N] x, float16[N] y) => (z) { w = Cast <to = 1> (y)  z = Add(x, w) }"#,
+/// )?;
+/// let session = session(&mut typeloom::check(&model, &Default::default())?)?;
+/// // A literal gets the element type of its input.
+/// let x = vec![0.5_f32, 1.0];
+/// let outcome = session.run(inputs! { "x" => x, "y" => [1.5, 2] }, Verify::Inputs)?;
+/// assert_eq!(outcome.get("z"), Some(&[2.0_f32, 3.0].into()));
+///
+/// let wrong = inputs! { "x" => [true], "y" => [0] };
+/// let error = session.run(wrong, Verify::Inputs).unwrap_err();
+/// assert_eq!(error.to_string(), "input `x`: `true` is no value of type float");
+/// let inputs = Inputs::from([("x", AnyTensor::from([1.0_f32]))]);
+/// assert_eq!(session.run(inputs, Verify::Inputs).unwrap_err().to_string(), "input `y` is missing");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_runtime::named::Inputs;
 /// Options of a run: checks and limits. An [`Interrupt`](host::Interrupt) ends it from another thread.
 ///
 /// ```
-/// use std::collections::HashMap;
 /// use typeloom::run::host::Interrupt;
-/// use typeloom::run::{RunLimits, Verify, session_with};
-/// use typeloom::types::AnyTensor;
+/// use typeloom::run::{Inputs, RunLimits, Verify, session_with};
 ///
 /// let model = typeloom::onnx::model_from_text(
 ///     r#"<ir_version: 10, opset_import: ["" : 21]> g (float[2] x) => (y) { y = Relu(x) }"#,
@@ -179,7 +205,7 @@ pub use typeloom_runtime::executor::part::Part;
 /// let mut checked = typeloom::check(&model, &Default::default())?;
 /// let session = session_with(&mut checked, &|tensor| Err(format!("no file for `{}`", tensor.name())))?
 ///     .with_limits(RunLimits { steps: 1_000, ..RunLimits::default() });
-/// let inputs = HashMap::from([("x".to_owned(), AnyTensor::from([1.0_f32, -1.0]).into())]);
+/// let inputs = Inputs::from([("x", [1.0_f32, -1.0])]);
 /// assert!(session.run(inputs.clone(), Verify::Inputs).is_ok());
 ///
 /// let interrupt = Interrupt::default();
@@ -196,7 +222,6 @@ pub use typeloom_runtime::options::Verify;
 /// A prepared model, its inputs and outputs, and the result of a run.
 ///
 /// ```
-/// use std::collections::HashMap;
 /// use typeloom::run::{Port, RunOutcome, Session, Verify, session};
 /// use typeloom::types::AnyTensor;
 ///
@@ -208,7 +233,7 @@ pub use typeloom_runtime::options::Verify;
 /// assert_eq!((input.name.as_str(), input.ty.to_string().as_str()), ("x", "float[N]"));
 ///
 /// let x = AnyTensor::from([1.0_f32, 2.0]);
-/// let outcome: RunOutcome = session.run(HashMap::from([("x".to_owned(), x.into())]), Verify::Inputs)?;
+/// let outcome: RunOutcome = session.run([("x", x)], Verify::Inputs)?;
 /// assert_eq!(outcome.get("y"), Some(&AnyTensor::from([-1.0_f32, -2.0]).into()));
 /// assert_eq!(outcome.symbols.get("N"), Some(2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

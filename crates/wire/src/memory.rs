@@ -72,14 +72,20 @@ impl LocalNetwork {
     /// Returns the transport of a peer. Messages are delivered to the endpoint that was opened last with a
     /// transport of that peer.
     #[must_use]
-    pub fn join(&self, peer: PeerId) -> LocalTransport {
-        LocalTransport { network: self.clone(), peer }
+    pub fn join(&self, peer: impl Into<PeerId>) -> LocalTransport {
+        LocalTransport { network: self.clone(), peer: peer.into() }
     }
 
     /// Returns the transport of a peer that other peers reach at an address, and which looks up the addresses
     /// of others in an address book. If several peers join at one address, it is that of the last one.
     #[must_use]
-    pub fn join_at(&self, peer: PeerId, address: Multiaddress, clock: Arc<dyn Clock>) -> AddressedTransport {
+    pub fn join_at(
+        &self,
+        peer: impl Into<PeerId>,
+        address: Multiaddress,
+        clock: Arc<dyn Clock>,
+    ) -> AddressedTransport {
+        let peer = peer.into();
         self.joined().addresses.insert(address.clone(), peer.clone());
         let book = Mutex::new(AddressBook::new(BookLimits::default()));
         AddressedTransport { transport: self.join(peer), address, book, clock }

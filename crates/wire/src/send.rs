@@ -89,30 +89,15 @@ pub enum SendError {
     #[error("the value arrived at another endpoint")]
     OtherEndpoint,
     /// The transport cannot send the message to this peer.
-    #[error("{} cannot be sent to: {error}", DisplayPeer(.peer))]
+    #[error("peer `{peer}` cannot be sent to: {error}")]
     Transport { peer: PeerId, error: TransportError },
     /// The peer refused the message.
-    #[error("{} refused: {refusal}", DisplayPeer(.peer))]
+    #[error("peer `{peer}` refused: {refusal}")]
     Refused { peer: PeerId, refusal: Refusal },
     /// The peer has not acknowledged the message in time. The peer may or may not have the value; it is not
     /// sent again.
-    #[error("{} has not acknowledged in time{}", DisplayPeer(.peer), .last.as_ref().map_or_else(String::new, |last| format!(": {last}")))]
+    #[error("peer `{peer}` has not acknowledged in time{}", .last.as_ref().map_or_else(String::new, |last| format!(": {last}")))]
     Unconfirmed { peer: PeerId, last: Option<String> },
-}
-
-/// Displays a peer id: as text if it is printable UTF-8, in hexadecimal otherwise.
-pub struct DisplayPeer<'p>(pub &'p PeerId);
-
-impl std::fmt::Display for DisplayPeer<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match std::str::from_utf8(&self.0.0) {
-            Ok(text) if !text.is_empty() && !text.chars().any(char::is_control) => write!(f, "peer `{text}`"),
-            Ok(_) | Err(_) => {
-                f.write_str("peer ")?;
-                self.0.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-            }
-        }
-    }
 }
 
 /// Result of [`flush`](Endpoint::flush).

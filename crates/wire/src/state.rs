@@ -37,6 +37,8 @@ pub(crate) struct State {
     broken: Option<JournalError>,
     local: PeerId,
     pub(crate) incarnation: u64,
+    /// Whether messages of peers without a link are accepted.
+    pub(crate) accepts_all: bool,
     pub(crate) links: BTreeMap<PeerId, Link>,
     pub(crate) ports: BTreeMap<PortId, PortType>,
     /// Accepted messages that are not committed, by order of arrival.
@@ -116,6 +118,7 @@ impl State {
             broken: None,
             local,
             incarnation,
+            accepts_all: false,
             links: BTreeMap::new(),
             ports: BTreeMap::new(),
             held: BTreeMap::new(),
@@ -223,6 +226,9 @@ impl State {
 
     /// Accepts or refuses a message that was received from its sender.
     pub(crate) fn take(&mut self, envelope: &Envelope, message: &[u8], mailbox: &Capacity) -> Verdict {
+        if self.accepts_all {
+            self.link(&envelope.sender).is_known = true;
+        }
         if let Some(verdict) = self.refusal(envelope, message.len(), mailbox) {
             return verdict;
         }

@@ -18,15 +18,15 @@ impl Graph {
     /// ONNX's `If`: returns the values of the first closure if the condition holds, and of the second
     /// otherwise.
     #[track_caller]
-    pub fn if_(
+    pub fn if_<T: Into<Vec<ValueRef>>, E: Into<Vec<ValueRef>>>(
         &self,
         condition: &ValueRef,
-        then: impl FnOnce(&Self) -> Vec<ValueRef>,
-        otherwise: impl FnOnce(&Self) -> Vec<ValueRef>,
+        then: impl FnOnce(&Self) -> T,
+        otherwise: impl FnOnce(&Self) -> E,
     ) -> Vec<ValueRef> {
         let location = SourceLocation::here();
-        let (then, expected) = self.nested("then", 0, location, |g, _| then(g));
-        let (otherwise, found) = self.nested("else", 0, location, |g, _| otherwise(g));
+        let (then, expected) = self.nested("then", 0, location, |g, _| then(g).into());
+        let (otherwise, found) = self.nested("else", 0, location, |g, _| otherwise(g).into());
         if found != expected {
             let kind = AuthoringErrorKind::BodyArity { what: "the else branch", found, expected };
             self.recorder.borrow_mut().error(kind, location);

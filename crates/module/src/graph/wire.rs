@@ -2,6 +2,7 @@
 
 use super::Graph;
 use super::operators::{FromOutputs, record};
+use super::outputs::Outputs;
 use super::value::ValueRef;
 use crate::authoring::AuthoringErrorKind;
 use crate::location::SourceLocation;
@@ -95,16 +96,17 @@ impl Graph {
     /// outside of the program, [`ValueRef::of`] declares them.
     #[track_caller]
     #[must_use]
-    pub fn unbundle(&self, bundle: &ValueRef, names: &[&str]) -> Vec<ValueRef> {
+    pub fn unbundle(&self, bundle: &ValueRef, names: &[&str]) -> Outputs {
         let location = SourceLocation::here();
         let keys: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         if let Some(message) = bad_names(&keys) {
             self.recorder.borrow_mut().error(AuthoringErrorKind::BadBundle { message }, location);
-            return names.iter().map(|_| self.poison(location)).collect();
+            return Outputs::failed("bundle", keys, self.poison(location));
         }
-        let keys = vec![keys.into_attribute("keys")];
+        let attributes = vec![keys.clone().into_attribute("keys")];
         let op = (Domain::Composite, "Unbundle");
-        record(self, None, op, &[bundle.into()], keys, names.len(), location)
+        let values = record(self, None, op, &[bundle.into()], attributes, names.len(), location);
+        Outputs::new("bundle", keys, values, self.poison(location))
     }
 }
 

@@ -8,6 +8,7 @@ use super::Module;
 use crate::authoring::AuthoringErrorKind;
 use crate::graph::Graph;
 use crate::graph::operators::record as record_node;
+use crate::graph::outputs::Outputs;
 use crate::graph::recorded::imports;
 use crate::graph::recorder::Recorder;
 use crate::graph::value::ValueRef;
@@ -19,17 +20,18 @@ impl Graph {
     ///
     /// Types are solved separately for each call, so one module can be used with several types.
     #[track_caller]
-    pub fn call(&self, module: &dyn Module, inputs: &[&ValueRef]) -> Vec<ValueRef> {
+    pub fn call(&self, module: &dyn Module, inputs: &[&ValueRef]) -> Outputs {
         let location = SourceLocation::here();
         let name = module.name().to_owned();
-        let Some(callers) = self.callers_of(&name, location) else { return Vec::new() };
+        let failed = |outputs| Outputs::failed(&name, outputs, self.poison(location));
+        let Some(callers) = self.callers_of(&name, location) else { return failed(Vec::new()) };
         let mut graph = Graph::new(name.clone(), callers);
         module.body(&mut graph);
         let recorded = match graph.finish(location) {
             Ok(recorded) => recorded,
             Err(errors) => {
                 self.recorder.borrow_mut().errors.extend(errors);
-                return Vec::new();
+                return failed(Vec::new());
             }
         };
         let mut recorder = self.recorder.borrow_mut();
@@ -38,25 +40,28 @@ impl Graph {
         }
         let ModelProto { graph, functions, .. } = write(&recorded.program, &recorded.facts);
         let body = graph.unwrap_or_default();
-        let (names, outputs): (Vec<String>, usize) =
-            (body.input.iter().map(|info| info.name().to_owned()).collect(), body.output.len());
+        let names_of =
+            |list: &[ValueInfoProto]| list.iter().map(|info| info.name().to_owned()).collect::<Vec<_>>();
+        let (names, outputs) = (names_of(&body.input), names_of(&body.output));
         for function in functions {
             add_function(&mut recorder, function, location);
         }
         add_function(&mut recorder, function_of(&name, body), location);
         if names.len() != inputs.len() {
             let kind = AuthoringErrorKind::CallArity {
-                module: name,
+                module: name.clone(),
                 inputs: names.len(),
                 names: names.join(", "),
                 given: inputs.len(),
             };
             recorder.error(kind, location);
             drop(recorder);
-            return (0..outputs).map(|_| self.poison(location)).collect();
+            return failed(outputs);
         }
         drop(recorder);
-        record_node(self, None, (Domain::Module, &name), &[inputs.into()], Vec::new(), outputs, location)
+        let op = (Domain::Module, name.as_str());
+        let values = record_node(self, None, op, &[inputs.into()], Vec::new(), outputs.len(), location);
+        Outputs::new(&name, outputs, values, self.poison(location))
     }
 }
 

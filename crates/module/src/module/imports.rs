@@ -14,6 +14,7 @@ use typeloom_solver::universe::{Universe, UniverseError};
 use crate::authoring::AuthoringErrorKind;
 use crate::graph::Graph;
 use crate::graph::operators::record;
+use crate::graph::outputs::Outputs;
 use crate::graph::value::ValueRef;
 use crate::location::SourceLocation;
 use crate::names::{PARAMS, PARAMS_NAMES, RESULTS, RESULTS_NAMES};
@@ -98,23 +99,26 @@ impl Imported {
 impl Graph {
     /// Calls a function that another module exports. Trailing inputs with defaults can be omitted.
     #[track_caller]
-    pub fn call_import(&self, module: &Imported, name: &str, inputs: &[&ValueRef]) -> Vec<ValueRef> {
+    pub fn call_import(&self, module: &Imported, name: &str, inputs: &[&ValueRef]) -> Outputs {
         let location = SourceLocation::here();
+        let failed = |outputs| Outputs::failed(name, outputs, self.poison(location));
         let signature = match module.exports.get(name) {
             Some(Ok(signature)) => signature,
             Some(Err(reason)) => {
                 let (name, reason) = (name.to_owned(), reason.clone());
                 self.recorder.borrow_mut().error(AuthoringErrorKind::NotCallable { name, reason }, location);
-                return Vec::new();
+                return failed(Vec::new());
             }
             None => {
                 let known = module.functions().collect::<Vec<_>>().join(", ");
                 let name = name.to_owned();
                 self.recorder.borrow_mut().error(AuthoringErrorKind::UnknownExport { name, known }, location);
-                return Vec::new();
+                return failed(Vec::new());
             }
         };
         let Signature { params, results } = signature;
+        let names_of =
+            |formals: &[Formal]| formals.iter().map(|formal| formal.name.clone()).collect::<Vec<_>>();
         let missing = params.get(inputs.len()..).is_none_or(|rest| rest.iter().any(|param| !param.optional));
         if missing {
             let names = params.iter().map(|param| param.name.as_str()).collect::<Vec<_>>().join(", ");
@@ -125,19 +129,20 @@ impl Graph {
                 given: inputs.len(),
             };
             self.recorder.borrow_mut().error(kind, location);
-            return results.iter().map(|_| self.poison(location)).collect();
+            return failed(names_of(results));
         }
         let types = |name: &str, formals: &[Formal]| {
             DeclaredType::attribute(name, formals.iter().map(|formal| formal.ty.clone()))
         };
-        let names = |formals: &[Formal]| formals.iter().map(|formal| formal.name.clone()).collect::<Vec<_>>();
         let attributes = vec![
             name.into_attribute("function"),
             types(PARAMS, &params[..inputs.len()]),
             types(RESULTS, results),
-            names(&params[..inputs.len()]).into_attribute(PARAMS_NAMES),
-            names(results).into_attribute(RESULTS_NAMES),
+            names_of(&params[..inputs.len()]).into_attribute(PARAMS_NAMES),
+            names_of(results).into_attribute(RESULTS_NAMES),
         ];
-        record(self, None, (Domain::Import, "Call"), &[inputs.into()], attributes, results.len(), location)
+        let op = (Domain::Import, "Call");
+        let values = record(self, None, op, &[inputs.into()], attributes, results.len(), location);
+        Outputs::new(name, names_of(results), values, self.poison(location))
     }
 }

@@ -8,14 +8,13 @@
 
 use std::collections::BTreeMap;
 
+use typeloom_runtime::literal::{Literal, LiteralError as Inexact, Scalar};
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::any_tensor::error::TensorError;
 use typeloom_tensor::datum::Datum;
 use typeloom_tensor::map::MapDatum;
 use typeloom_tensor::value_type::{Element, ValueType};
-use typeloom_types::dtype::{Dtype, DtypeClass};
-
-use super::cast;
+use typeloom_types::dtype::Dtype;
 
 /// The maximum number of axes.
 const MAX_RANK: usize = 32;
@@ -85,66 +84,16 @@ fn tensor(text: &str, dtype: Dtype) -> Result<AnyTensor, LiteralError> {
     if dtype == Dtype::String && !text.trim_start().starts_with(['[', '"']) {
         return Ok(AnyTensor::from_strings(&[], &[text])?);
     }
-    let Literal { shape, leaves } = parse(text)?;
-    let wrong = |leaf: &Leaf| LiteralError::Element { text: leaf.text.clone(), dtype };
-    let all = |read: &dyn Fn(&Leaf) -> Option<i128>| {
-        leaves.iter().map(|leaf| read(leaf).ok_or_else(|| wrong(leaf))).collect::<Result<Vec<i128>, _>>()
-    };
-    let plain = match dtype.class() {
-        DtypeClass::String => {
-            let strings = leaves.iter().map(|leaf| match &leaf.value {
-                Scalar::Text(text) => Ok(text.as_str()),
-                Scalar::Bool(_) | Scalar::Int(_) | Scalar::Float(_) => Err(wrong(leaf)),
-            });
-            return Ok(AnyTensor::from_strings(&shape, &strings.collect::<Result<Vec<_>, _>>()?)?);
-        }
-        DtypeClass::Complex => return Err(LiteralError::Type { ty: dtype.onnx_name().to_owned() }),
-        DtypeClass::Bool => {
-            let bools = all(&|leaf| match leaf.value {
-                Scalar::Bool(value) => Some(i128::from(value)),
-                Scalar::Int(value @ (0 | 1)) => Some(value),
-                Scalar::Int(_) | Scalar::Float(_) | Scalar::Text(_) => None,
-            })?;
-            AnyTensor::from_slice(&shape, &bools.iter().map(|value| *value as i64).collect::<Vec<_>>())?
-        }
-        DtypeClass::Float => {
-            let floats = leaves.iter().map(|leaf| match leaf.value {
-                Scalar::Int(value) => Ok(value as f64),
-                Scalar::Float(value) => Ok(value),
-                Scalar::Bool(_) | Scalar::Text(_) => Err(wrong(leaf)),
-            });
-            AnyTensor::from_slice(&shape, &floats.collect::<Result<Vec<f64>, _>>()?)?
-        }
-        DtypeClass::SignedInt | DtypeClass::UnsignedInt => {
-            let bits = dtype.size_bits().unwrap_or(64);
-            let is_signed = dtype.class() == DtypeClass::SignedInt;
-            let range = if is_signed { -(1 << (bits - 1))..1_i128 << (bits - 1) } else { 0..1_i128 << bits };
-            let integers = all(&|leaf| match leaf.value {
-                Scalar::Int(value) => Some(value).filter(|value| range.contains(value)),
-                Scalar::Bool(_) | Scalar::Float(_) | Scalar::Text(_) => None,
-            })?;
-            if is_signed {
-                AnyTensor::from_slice(
-                    &shape,
-                    &integers.iter().map(|value| *value as i64).collect::<Vec<_>>(),
-                )?
-            } else {
-                AnyTensor::from_slice(
-                    &shape,
-                    &integers.iter().map(|value| *value as u64).collect::<Vec<_>>(),
-                )?
-            }
-        }
-    };
-    cast(&plain, dtype).map_err(|error| LiteralError::Cast(error.to_string()))
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum Scalar {
-    Bool(bool),
-    Int(i128),
-    Float(f64),
-    Text(String),
+    let Parsed { shape, leaves } = parse(text)?;
+    let (texts, elements): (Vec<String>, _) = leaves.into_iter().map(|leaf| (leaf.text, leaf.value)).unzip();
+    Literal { shape, elements }.tensor(dtype).map_err(|error| match error {
+        // The element as it is written.
+        Inexact::Element { at, dtype, .. } => LiteralError::Element { text: texts[at].clone(), dtype },
+        Inexact::Complex { dtype } => LiteralError::Type { ty: dtype.onnx_name().to_owned() },
+        Inexact::NoValue { ty } => LiteralError::Type { ty: ty.to_string() },
+        Inexact::Tensor(error) => LiteralError::Tensor(error),
+        Inexact::Cast(error) => LiteralError::Cast(error),
+    })
 }
 
 /// An element with its text, for messages.
@@ -155,7 +104,7 @@ struct Leaf {
 }
 
 #[derive(Debug)]
-struct Literal {
+struct Parsed {
     shape: Vec<usize>,
     leaves: Vec<Leaf>,
 }
@@ -165,7 +114,7 @@ fn syntax(expected: &'static str, rest: &str) -> LiteralError {
 }
 
 /// Parses nested lists. `counts` has the number of items of each open list.
-fn parse(text: &str) -> Result<Literal, LiteralError> {
+fn parse(text: &str) -> Result<Parsed, LiteralError> {
     let mut rest = text.trim_start();
     let mut counts: Vec<usize> = Vec::new();
     let mut extents: Vec<Option<usize>> = Vec::new();
@@ -209,7 +158,7 @@ fn parse(text: &str) -> Result<Literal, LiteralError> {
                     return Err(LiteralError::Ragged);
                 }
                 let shape = extents.into_iter().map(Option::unwrap_or_default).collect();
-                return Ok(Literal { shape, leaves });
+                return Ok(Parsed { shape, leaves });
             }
             if let Some(after) = rest.strip_prefix(',') {
                 rest = after.trim_start();
@@ -249,6 +198,7 @@ fn leaf(rest: &str) -> Result<(Leaf, &str), LiteralError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::cast;
     use super::*;
 
     fn of(text: &str, dtype: Dtype) -> Result<(Vec<usize>, Vec<f64>), LiteralError> {

@@ -5,6 +5,8 @@ use typeloom_rewrite::annotate::AnnotateError;
 use typeloom_solver::diagnostic::{Code, Diagnostic, Location, diagnose_bytes, diagnose_external_data};
 use typeloom_tensor::value_check::Mismatch;
 
+use crate::literal::LiteralError;
+
 /// Error of an engine.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum EngineError {
@@ -63,6 +65,9 @@ pub enum EngineError {
     /// An input is not of its solved type.
     #[error("input `{name}`: {mismatch}")]
     Input { name: String, mismatch: Mismatch },
+    /// Numbers that the element type of an input does not contain.
+    #[error("input `{name}`: {error}")]
+    Literal { name: String, error: LiteralError },
     /// A run failed.
     #[error("{engine} failed{}: {reason}", at(node.as_deref()))]
     Failed {
@@ -99,7 +104,9 @@ impl EngineError {
             Self::MissingInput { .. } | Self::UnknownInput { .. } | Self::InputCount { .. } => {
                 return Vec::new();
             }
-            Self::Default { .. } | Self::Input { .. } | Self::Failed { .. } => return Vec::new(),
+            Self::Default { .. } | Self::Input { .. } | Self::Literal { .. } | Self::Failed { .. } => {
+                return Vec::new();
+            }
             Self::Output { .. } | Self::OutputCount { .. } => return Vec::new(),
         };
         vec![Diagnostic::new(code, self.to_string(), Location::default())]

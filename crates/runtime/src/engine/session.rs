@@ -44,6 +44,7 @@ use super::offer::{Nodes, offer};
 use super::recent::Recent;
 use super::{Engine, Loads, Program};
 use crate::execute::panic_message;
+use crate::named::Inputs;
 use crate::options::{ExternalData, Verify};
 use crate::session::{Port, RunOutcome};
 use typeloom_tensor::value_check::{Mismatch, SymbolBindings};
@@ -170,11 +171,16 @@ impl EngineSession {
     ///
     /// # Errors
     /// [`EngineError`]; the session stays usable.
-    pub fn run(&self, mut inputs: HashMap<String, Datum>) -> Result<RunOutcome, EngineError> {
+    pub fn run(&self, inputs: impl Into<Inputs>) -> Result<RunOutcome, EngineError> {
+        self.run_named(inputs.into())
+    }
+
+    fn run_named(&self, mut inputs: Inputs) -> Result<RunOutcome, EngineError> {
         let mut given = Vec::with_capacity(self.inputs.len());
         let mut symbols = SymbolBindings::default();
         for port in &self.inputs {
-            match (inputs.remove(&port.name), port.has_default) {
+            let literal = |error| EngineError::Literal { name: port.name.clone(), error };
+            match (inputs.take(port).map_err(literal)?, port.has_default) {
                 (None, true) => {}
                 (None, false) => return Err(EngineError::MissingInput { name: port.name.clone() }),
                 (Some(_), true) => {
@@ -192,9 +198,7 @@ impl EngineSession {
                 }
             }
         }
-        let mut unknown: Vec<String> = inputs.into_keys().collect();
-        unknown.sort();
-        if let Some(name) = unknown.into_iter().next() {
+        if let Some(name) = inputs.rest() {
             return Err(EngineError::UnknownInput { name });
         }
         let results = self.results(given, &mut symbols)?;

@@ -28,7 +28,7 @@
 //! A part that serves commits a message together with its answers: after a restart, either both are committed
 //! or the message is delivered again. The state of components is not journaled.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -49,6 +49,7 @@ use typeloom_wire::port::PortType;
 use crate::components::Components;
 use crate::error::{LinkError, NodeError, PrepareError, RunError};
 use crate::execute::{MemoryPool, graph_failed};
+use crate::named::Inputs;
 use crate::options::{NO_EXTERNAL_DATA, RunLimits, Verify};
 use crate::plan::{Plan, SlotId, WireValue};
 use crate::prepare::{Linked, Preparation, Types, WireValues};
@@ -195,13 +196,13 @@ impl Part {
         &self,
         endpoint: &Endpoint,
         run: RunId,
-        inputs: HashMap<String, Datum>,
+        inputs: impl Into<Inputs>,
         timeout: Duration,
         verify: Verify,
     ) -> Result<PartOutcome, RunError> {
         let mut activation = Activation::new(&self.plan, endpoint, timeout, verify, self.limits);
         activation.run = run;
-        self.finish(activation, inputs, None)
+        self.finish(activation, inputs.into(), None)
     }
 
     /// Waits for a message that starts the part, and runs it; `None` if no message arrives in time.
@@ -217,14 +218,14 @@ impl Part {
         let mut activation = Activation::new(&self.plan, endpoint, timeout, verify, self.limits);
         match activation.receive_first()? {
             None => Ok(None),
-            Some(from) => self.finish(activation, HashMap::new(), Some(from)).map(Some),
+            Some(from) => self.finish(activation, Inputs::default(), Some(from)).map(Some),
         }
     }
 
     fn finish(
         &self,
         mut activation: Activation<'_>,
-        mut inputs: HashMap<String, Datum>,
+        mut inputs: Inputs,
         from: Option<PeerId>,
     ) -> Result<PartOutcome, RunError> {
         let mut values = Vec::with_capacity(self.plan.inputs.len());

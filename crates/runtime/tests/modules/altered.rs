@@ -84,7 +84,7 @@ fn run_whole(base: &Base, artifact: &Artifact, components: &Components) -> Value
     let executor = Executor::new(artifact, components).map_err(|error| rejected!(error))?;
     // The inputs are given by position: the name of an input can be altered.
     let names = executor.inputs().iter().map(|port| port.name.clone());
-    let inputs = names.zip(base.inputs.iter().map(|(_, value)| value.clone())).collect();
+    let inputs: Vec<_> = names.zip(base.inputs.iter().map(|(_, value)| value.clone())).collect();
     Ok(executor.run(inputs, Verify::Inputs).map_err(|error| rejected!(error))?.outputs)
 }
 

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use typeloom_compiler::artifact::Artifact;
-use typeloom_compiler::compiler::Compiler;
 use typeloom_module::graph::Graph;
 use typeloom_module::graph::operators::OperatorMethods;
 use typeloom_onnx::messages::{ModelProto, NodeProto, read};
@@ -73,7 +72,7 @@ fn tamper(node: &mut NodeProto, random: &mut Random) {
 #[test]
 fn a_program_that_was_tampered_with_is_an_error_or_runs_and_never_panics() -> Outcome {
     let components = Components::new().backend("compute", Cpu);
-    let compiler = Compiler::new().with_bindings(components.bindings().clone());
+    let compiler = components.compiler();
     let whole = compiler.compile(Body("whole", everything))?;
     let sending = compiler.compile(Body("sending", sends))?;
     let x = || HashMap::from([("x".to_owned(), floats(&[2], &[1.0, -2.0]))]);

@@ -100,7 +100,7 @@ fn a_linked_program_implements_a_function_of_another_module() -> Outcome {
         let (query, weights) = (g.input("query").of("float[N, 2]"), g.input("weights").of("float[2, M]"));
         g.output("scores", &g.backend("compute").matmul(&query, &weights));
     });
-    let scorer = Compiler::new().with_bindings(components.bindings().clone()).compile(scorer)?;
+    let scorer = components.compiler().compile(scorer)?;
     let caller = Compiler::new().compile(Caller(Imported::new(&scorer.interface)?))?;
     let unlinked = Executor::new(&caller, &Components::new()).unwrap_err();
     assert!(unlinked.to_string().contains("calls `scorer` of another module"), "{unlinked}");

@@ -20,6 +20,7 @@ use typeloom_ops::described::{Described, Operators};
 use typeloom_runtime::components::{Components, RunProtocol};
 use typeloom_runtime::error::{LinkError, PrepareError};
 use typeloom_runtime::executor::Executor;
+use typeloom_runtime::named::Inputs;
 use typeloom_runtime::options::Verify;
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::datum::Datum;
@@ -98,13 +99,13 @@ fn the_extension_operators_of_a_backend_are_typed_and_run() -> Outcome {
         let twice = g.backend("compute").node("org.example.backend", "Twice", &[&x], Vec::new(), 1);
         g.output("y", &twice[0]);
     };
-    let compiler = Compiler::new().with_bindings(components.bindings().clone());
+    let compiler = components.compiler();
     let artifact = compiler.compile(Body("extension", body))?;
     assert_eq!(artifact.type_of("y"), Some("tensor.f32"));
     assert_eq!(&*artifact.dispatch()[0].method, "execute");
     let loaded = Artifact::load(&artifact.to_bytes()?, components.bindings())?;
     let executor = Executor::new(&loaded, &components)?;
-    let inputs = [("x".to_owned(), floats(&[1, 3], &[1.0, 2.0, 3.0]))].into();
+    let inputs = [("x".to_owned(), floats(&[1, 3], &[1.0, 2.0, 3.0]))];
     let outcome = executor.run(inputs, Verify::EveryValue)?;
     assert_eq!(outcome.get("y"), Some(&floats(&[1, 3], &[2.0, 4.0, 6.0])));
 
@@ -186,7 +187,7 @@ fn pick(g: &Graph, x: &ValueRef) -> ValueRef {
 #[test]
 fn data_of_extension_operators_is_of_the_storage_type_of_the_slot() -> Outcome {
     let components = Components::new().backend("compute", ByExecution(Singles));
-    let compiler = || Compiler::new().with_bindings(components.bindings().clone());
+    let compiler = || components.compiler();
     // The operator relates no ports: the storage types them.
     let artifact = compiler().compile(Body("pick", |g| {
         let y = pick(g, &g.input("x"));
@@ -194,7 +195,7 @@ fn data_of_extension_operators_is_of_the_storage_type_of_the_slot() -> Outcome {
     }))?;
     assert_eq!(["x", "y"].map(|name| artifact.type_of(name)), [Some("tensor.f32"); 2]);
     let artifact = Artifact::load(&artifact.to_bytes()?, components.bindings())?;
-    let inputs = [("x".to_owned(), floats(&[2], &[1.0, 2.0]))].into();
+    let inputs = [("x".to_owned(), floats(&[2], &[1.0, 2.0]))];
     let outcome = Executor::new(&artifact, &components)?.run(inputs, Verify::EveryValue)?;
     assert_eq!(outcome.get("y"), Some(&floats(&[1], &[2.0])));
 
@@ -336,11 +337,11 @@ fn counting(g: &mut Graph) {
 fn stateful_nodes_are_not_removed_merged_or_moved() -> Outcome {
     for verify in [Verify::Inputs, Verify::EveryValue] {
         let components = Components::new().protocol("counter", Counter(AtomicUsize::new(0)));
-        let compiler = Compiler::new().with_bindings(components.bindings().clone());
+        let compiler = components.compiler();
         let artifact = compiler.compile(Body("counting", counting))?;
         let executor = Executor::new(&artifact, &components)?;
         for offset in [0.0, 6.0] {
-            let outcome = executor.run([].into(), verify)?;
+            let outcome = executor.run(Inputs::default(), verify)?;
             let number = |name: &str| outcome.get(name).cloned();
             assert_eq!(number("first"), Some(floats(&[1], &[offset])));
             assert_eq!(number("second"), Some(floats(&[1], &[offset + 21.0])));

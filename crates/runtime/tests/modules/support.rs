@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::fmt;
 
 use typeloom_compiler::artifact::Artifact;
-use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::error::BuildError;
 use typeloom_module::graph::Graph;
 use typeloom_module::module::Module;
@@ -45,7 +44,7 @@ impl Module for Body {
 }
 
 pub(crate) fn compile(components: &Components, body: fn(&mut Graph)) -> Result<Artifact, BuildError> {
-    Compiler::new().with_bindings(components.bindings().clone()).compile(Body("module", body))
+    components.compiler().compile(Body("module", body))
 }
 
 pub(crate) fn linked(

@@ -57,6 +57,87 @@ pub use typeloom_runtime::components::FromMetadata;
 /// ```
 #[doc(inline)]
 pub use typeloom_runtime::convert::FromDatum;
+/// The conversion of a storage type of a program's own.
+///
+/// ```
+/// use std::fmt::Error;
+/// use typeloom::module::{Graph, Model, Module};
+/// use typeloom::run::values::StorageValue;
+/// use typeloom::run::{Components, Datum, Executor, Verify, inputs};
+/// use typeloom::types::{AnyTensor, Storage, TypeNode, builtins::TYPE_TENSOR_F32};
+///
+/// #[derive(Clone)]
+/// struct Own(Vec<f32>);
+///
+/// impl Storage for Own {
+///     const TYPE: &'static TypeNode = &TYPE_TENSOR_F32;
+/// }
+///
+/// impl StorageValue for Own {
+///     fn to_value(&self) -> Datum {
+///         AnyTensor::from(&*self.0).into()
+///     }
+///
+///     fn from_value(value: &Datum) -> Option<Self> {
+///         Some(Self(value.as_tensor()?.to_vec().ok()?))
+///     }
+/// }
+///
+/// /// A model of one parameter, which is added.
+/// struct Shift(Own);
+///
+/// impl Model for Shift {
+///     type Tensor = Own;
+///     type Error = Error;
+///
+///     fn forward(&self, input: &Own) -> Result<Box<Own>, Error> {
+///         Ok(Box::new(Own(input.0.iter().map(|x| x + self.0.0[0]).collect())))
+///     }
+///
+///     fn load_parameters(&mut self, parameters: &Own) -> Result<(), Error> {
+///         self.0 = parameters.clone();
+///         Ok(())
+///     }
+///
+///     fn backward(&mut self, gradient: &Own) -> Result<Box<Own>, Error> {
+///         Ok(Box::new(Own(vec![gradient.0.iter().sum()])))
+///     }
+///
+///     fn apply_delta(&mut self, delta: &Own) -> Result<(), Error> {
+///         self.0.0[0] += delta.0[0];
+///         Ok(())
+///     }
+///
+///     fn compute_loss(&self, prediction: &Own, target: &Own) -> Result<Box<Own>, Error> {
+///         Ok(Box::new(Own(vec![prediction.0[0] - target.0[0]])))
+///     }
+///
+///     fn params(&self) -> &Own {
+///         &self.0
+///     }
+/// }
+///
+/// struct Shifted;
+///
+/// impl Module for Shifted {
+///     fn name(&self) -> &str {
+///         "shifted"
+///     }
+///
+///     fn body(&self, g: &mut Graph) {
+///         let x = g.input("x").of("float[2, N]");
+///         g.output("y", g.model("shift").forward(&x).of("float[2, N]"));
+///     }
+/// }
+///
+/// let components = Components::new().model("shift", Shift(Own(vec![0.5])));
+/// let executor = Executor::new(&components.compiler().compile(Shifted)?, &components)?;
+/// let outcome = executor.run(inputs! { "x" => [[1.0], [2.0]] }, Verify::EveryValue)?;
+/// assert_eq!(outcome.get("y"), Some(&AnyTensor::from_slice(&[2, 1], &[1.5_f32, 2.5])?.into()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_runtime::convert::StorageValue;
 /// [`FromDatum`] has an example.
 #[doc(inline)]
 pub use typeloom_runtime::convert::{DatumElement, IntoDatum};

@@ -56,7 +56,7 @@ fn step(g: &Graph, values: &mut Vec<ValueRef>, (op, left, right): (u8, u8, u8)) 
         12 => vec![a.gather(&b, GatherAttrs::default())],
         13 => {
             let both = g.bundle(&[("a", &a), ("b", &b)]);
-            g.unbundle(&both, &["b"])
+            g.unbundle(&both, &["b"]).into()
         }
         14 => vec![a.clone().of(["float[N]", "double[3]", "int64[]", "peer_id"][usize::from(right) % 4])],
         15 => vec![g.receive(&a).0],
@@ -66,7 +66,7 @@ fn step(g: &Graph, values: &mut Vec<ValueRef>, (op, left, right): (u8, u8, u8)) 
                 let x = h.input("x");
                 h.output("y", &(&x + &x));
             });
-            g.call(&inner, &[&a])
+            g.call(&inner, &[&a]).into()
         }
         18 => vec![slot.matmul(&a, &b)],
         _ => vec![slot.tanh(&a)],

@@ -3,7 +3,6 @@
 use std::sync::Mutex;
 
 use typeloom_compiler::artifact::Artifact;
-use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::unit::Coercion;
 use typeloom_contracts::backend::GraphExecutor;
 use typeloom_contracts::backend::by_execution::ByExecution;
@@ -227,7 +226,7 @@ fn negated(g: &mut Graph) {
 
 fn imported(name: &'static str, body: fn(&mut Graph)) -> (Artifact, Executor) {
     let components = Components::new().backend("compute", Cpu);
-    let artifact = Compiler::new().with_bindings(components.bindings().clone()).compile(Body(name, body));
+    let artifact = components.compiler().compile(Body(name, body));
     let artifact = artifact.expect("the module compiles");
     let executor = Executor::new(&artifact, &components).expect("its components are bound");
     (artifact, executor)
@@ -370,7 +369,7 @@ impl Functions {
 }
 
 pub(super) fn compiled(base: &Base, components: &Components) -> Artifact {
-    let compiler = Compiler::new().with_bindings(components.bindings().clone());
+    let compiler = components.compiler();
     let artifact = compiler.with_coercion(Coercion::AsDeclared).compile(Body("altered", base.body));
     artifact.unwrap_or_else(|error| panic!("{}: {error}", base.name))
 }

@@ -340,8 +340,7 @@ fn run<S: Stored + ?Sized>(
 ) -> Result<(Vec<String>, RunOutcome), Box<dyn std::error::Error>> {
     let log = Log::default();
     let components = components::<S>(datum, &log);
-    let artifact =
-        Compiler::new().with_bindings(components.bindings().clone()).compile(Body("everything", body))?;
+    let artifact = components.compiler().compile(Body("everything", body))?;
     let executor = Executor::new(&artifact, &components)?;
     let inputs = HashMap::from([
         ("x".to_owned(), datum.clone()),

@@ -183,7 +183,7 @@ fn a_pass_cannot_remove_a_node_with_side_effects() {
 #[test]
 fn dispatch_follows_an_altered_stamp_or_rejects_it() -> Outcome {
     let components = Components::new().backend("compute", Cpu).backend("other", Cpu);
-    let compiler = Compiler::new().with_bindings(components.bindings().clone());
+    let compiler = components.compiler();
     let artifact = compiler.compile(Body("sub", |g| {
         let (a, b) = (g.input("a").of("int64[2]"), g.input("b").of("int64[2]"));
         g.output("y", g.backend("compute").sub(&a, &b));

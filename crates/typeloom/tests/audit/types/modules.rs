@@ -120,7 +120,7 @@ impl GraphExecutor for Twins {
 #[test]
 fn an_extension_operator_is_typed_by_its_relations_and_runs() -> Outcome {
     let components = Components::new().backend("own", ByExecution(Twins));
-    let compiler = || Compiler::new().with_bindings(components.bindings().clone());
+    let compiler = || components.compiler();
     let twin = |g: &Graph, x: &ValueRef| {
         g.backend("own").node("org.audit.backend", "Twin", &[x], Vec::new(), 1).remove(0)
     };
@@ -131,8 +131,7 @@ fn an_extension_operator_is_typed_by_its_relations_and_runs() -> Outcome {
     assert_eq!(artifact.value_type("y").map(|ty| ty.to_string()), Some("int16[12]".into()));
     let loaded = Artifact::load(&artifact.to_bytes()?, components.bindings())?;
     let x: Datum = AnyTensor::from([1_i16, 2, 3]).into();
-    let outcome =
-        Executor::new(&loaded, &components)?.run([("x".to_owned(), x)].into(), Verify::EveryValue)?;
+    let outcome = Executor::new(&loaded, &components)?.run([("x", x)], Verify::EveryValue)?;
     let y = outcome.get("y").and_then(Datum::as_tensor).expect("it is a tensor");
     assert_eq!(y.as_slice::<i16>()?, [1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3]);
 
@@ -272,13 +271,12 @@ fn stateful_and_wire_nodes_run_in_order_and_as_often_as_written() -> Outcome {
     for verify in [Verify::Inputs, Verify::EveryValue] {
         let log = Log::default();
         let components = Components::new().protocol("log", log.clone());
-        let artifact =
-            Compiler::new().with_bindings(components.bindings().clone()).compile(Body("noting", noting))?;
+        let artifact = components.compiler().compile(Body("noting", noting))?;
         let loaded = Artifact::load(&artifact.to_bytes()?, components.bindings())?;
         let executor = Executor::new(&loaded, &components)?;
         for _ in 0..2 {
             let x: Datum = AnyTensor::from([5.0_f32]).into();
-            let outcome = executor.run([("x".to_owned(), x)].into(), verify)?;
+            let outcome = executor.run([("x", x)], verify)?;
             assert_eq!(outcome.get("y"), Some(&AnyTensor::from([15.0_f32]).into()));
             assert_eq!(*log.0.lock().expect("no call panicked"), NOTED);
             log.0.lock().expect("no call panicked").clear();
@@ -419,16 +417,14 @@ fn the_ports_of_a_slot_share_one_storage_type() -> Outcome {
 #[test]
 fn a_model_of_any_tensor_compiles_and_runs_without_annotations() -> Outcome {
     let components = Components::new().model("scorer", Doubler).backend("compute", Cpu);
-    let artifact =
-        Compiler::new().with_bindings(components.bindings().clone()).compile(Body("scored", |g| {
-            let y = g.model("scorer").forward(&g.input("x"));
-            let one = g.constant(&AnyTensor::from([1_i64]));
-            g.output("y", g.backend("compute").add(&y, &one));
-        }))?;
+    let artifact = components.compiler().compile(Body("scored", |g| {
+        let y = g.model("scorer").forward(&g.input("x"));
+        let one = g.constant(&AnyTensor::from([1_i64]));
+        g.output("y", g.backend("compute").add(&y, &one));
+    }))?;
     assert_eq!(artifact.type_of("x"), Some("tensor.i64"));
     let x: Datum = AnyTensor::from([5_i64, 6]).into();
-    let outcome =
-        Executor::new(&artifact, &components)?.run([("x".to_owned(), x)].into(), Verify::EveryValue)?;
+    let outcome = Executor::new(&artifact, &components)?.run([("x", x)], Verify::EveryValue)?;
     assert_eq!(outcome.get("y"), Some(&AnyTensor::from([11_i64, 13]).into()));
     Ok(())
 }
@@ -615,7 +611,7 @@ fn endpoint(network: &LocalNetwork, name: &str, part: &Part) -> Result<Endpoint,
 #[test]
 fn a_custom_leaf_compiles_travels_and_comes_back() -> Outcome {
     let components = Components::new().codec("codec", ToP16);
-    let artifact = Compiler::new().with_bindings(components.bindings().clone()).compile(Body("small", |g| {
+    let artifact = components.compiler().compile(Body("small", |g| {
         let small = g.codec("codec").encode(&g.input("x"));
         let both = g.bundle(&[("small", &small), ("again", &small)]);
         let (there, _) = g.send(&both, g.input("workers"));
