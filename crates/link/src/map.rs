@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use typeloom_interface::Parameter;
-use typeloom_solver::suggest::nearest;
+use typeloom_types::suggest::nearest;
 
 use crate::error::MapError;
 use crate::source::Source;

@@ -18,7 +18,7 @@ use crate::map::{Connection, Joint};
 use crate::scan::Scan;
 use crate::source::{FIRST_WITH_DEFAULTS, Source};
 use crate::{LinkOptions, Outputs};
-use typeloom_solver::suggest::nearest;
+use typeloom_types::suggest::nearest;
 
 /// An input or output of the result.
 #[derive(Clone, Debug, PartialEq, Eq)]

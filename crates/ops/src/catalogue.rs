@@ -53,5 +53,5 @@ pub fn reads_only_shapes(name: &str) -> bool {
 /// Names of operators of a domain that are similar to `name`, the most similar first.
 #[must_use]
 pub fn names_like(domain: &str, name: &str) -> Vec<String> {
-    typeloom_solver::suggest::nearest(name, Table::get().names(domain))
+    typeloom_types::suggest::nearest(name, Table::get().names(domain))
 }

@@ -50,8 +50,8 @@ use typeloom_solver::catalogue::{Catalogue, Lookup, Operator};
 use typeloom_solver::elem::ElemSet;
 use typeloom_solver::rule::{Rule, ShapeRule};
 use typeloom_solver::signature::Schema;
-use typeloom_solver::suggest::nearest;
 use typeloom_types::op::AtomicOpsetDecl;
+use typeloom_types::suggest::nearest;
 
 use crate::catalogue::Standard;
 

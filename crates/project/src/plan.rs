@@ -19,8 +19,8 @@ use typeloom_settings::levels::Levels;
 use typeloom_solver::diagnostic::Safety;
 use typeloom_solver::diagnostic::text::suggestion;
 use typeloom_solver::model::SideData;
-use typeloom_solver::suggest::nearest;
 use typeloom_solver::universe::Universe;
+use typeloom_types::suggest::nearest;
 
 use crate::error::Error;
 use crate::file::File;

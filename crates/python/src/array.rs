@@ -136,7 +136,7 @@ fn nested_datum(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Datum> {
 
 fn element(name: &Bound<'_, PyAny>) -> PyResult<Dtype> {
     let name: String = name.extract()?;
-    Dtype::from_onnx_name(&name).ok_or_else(|| PyTypeError::new_err(format!("`{name}` is no element type")))
+    name.parse::<Dtype>().map_err(|error| PyTypeError::new_err(error.to_string()))
 }
 
 /// Whether NumPy has the element type.

@@ -107,7 +107,7 @@ impl Filter {
         if let Some(ty) = text.strip_prefix("type:") {
             return TypePattern::parse(ty).map(Self::Type);
         }
-        if text.contains(['[', '(']) || Dtype::from_onnx_name(text).is_some() {
+        if text.contains(['[', '(']) || text.parse::<Dtype>().is_ok() {
             return TypePattern::parse(text).map(Self::Type);
         }
         glob(text).map(Self::NameOrOperator)
@@ -199,6 +199,7 @@ const ANY_DIMS: &str = "...";
 
 impl TypePattern {
     fn parse(text: &str) -> Result<Self, FilterError> {
+        let text = text.parse::<Dtype>().map_or(text, |dtype| dtype.onnx_name());
         let pattern = containers(text).and_then(|(containers, content)| Some((containers, parts(content)?)));
         let Some((containers, (head, axes))) = pattern else {
             return Err(FilterError::Type { text: text.to_owned() });
@@ -206,6 +207,7 @@ impl TypePattern {
         if head.is_empty() && axes.is_none() {
             return Err(FilterError::Type { text: text.to_owned() });
         }
+        let head = head.parse::<Dtype>().map_or(head, |dtype| dtype.onnx_name());
         let head = if head.is_empty() { None } else { Some(glob(head)?) };
         Ok(Self { containers: containers.into_iter().map(str::to_owned).collect(), head, axes })
     }
@@ -278,6 +280,10 @@ mod tests {
             ("float16", "float16"),
             ("float16", "float16[N, 4]"),
             ("float16", "float16[...]"),
+            ("half", "float16[N]"),
+            ("fp16[N]", "float16[N]"),
+            ("seq(FLOAT)", "seq(float)"),
+            ("tensor(float)", "float[2]"),
             ("float*", "float16[2]"),
             ("float[]", "float"),
             ("float[batch, *]", "float[batch, 4]"),

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::glob::{Glob, GlobError, Subject};
 use typeloom_solver::diagnostic::text::suggestion;
 use typeloom_solver::diagnostic::{Code, Diagnostic, Group, Severity};
-use typeloom_solver::suggest::nearest;
+use typeloom_types::suggest::nearest;
 
 /// The selector of all codes.
 const ALL: &str = "all";

@@ -13,7 +13,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `map`, [`elem`], [`universe`], [`mode`], [`suggest`] | maps; element types as bits, and their leaves in the type tree; the mode of a check; similar names |
+//! | `map`, [`elem`], [`universe`], [`mode`] | maps; element types as bits, and their leaves in the type tree; the mode of a check |
 //! | `program::id`, `rule::port` | ids of the parts of a program; ports of nodes and extents at them |
 //! | [`signature`] | declarations of operators |
 //! | [`diagnostic::text`] | fragments of messages |
@@ -48,7 +48,6 @@ pub mod rule;
 pub mod signature;
 pub mod solution;
 pub mod solve_error;
-pub mod suggest;
 pub mod ty;
 pub mod type_solver;
 pub mod universe;

@@ -16,7 +16,7 @@ use crate::map::{Map, Set};
 use crate::program::{OpId, id};
 use crate::signature::{Formal, Schema, is_same_name};
 use crate::solve_error::SolveErrorKind;
-use crate::suggest::nearest;
+use typeloom_types::suggest::nearest;
 
 /// Maximum number of unknown operators with suggestions.
 const MAX_SUGGESTED: usize = 64;

@@ -13,6 +13,7 @@
 //! The enumeration is closed because ONNX's is. A leaf that another crate adds under `tensor` is a node of a
 //! lattice without a `Dtype`.
 
+use crate::suggest::nearest;
 use crate::tree::TypeNode;
 use crate::tree::{builtin, onnx};
 
@@ -244,22 +245,81 @@ impl std::fmt::Display for Dtype {
     }
 }
 
-/// Error for a name that is neither a short name nor an ONNX name of an element type.
+/// Names of element types in PyTorch, NumPy and other tools, in lower case. `int`, `uint` and `byte` are not
+/// here: they have different widths in different tools.
+const ALIASES: [(&str, Dtype); 23] = [
+    ("half", Dtype::F16),
+    ("fp16", Dtype::F16),
+    ("float32", Dtype::F32),
+    ("fp32", Dtype::F32),
+    ("single", Dtype::F32),
+    ("float64", Dtype::F64),
+    ("fp64", Dtype::F64),
+    ("bfloat", Dtype::BF16),
+    ("short", Dtype::I16),
+    ("long", Dtype::I64),
+    ("boolean", Dtype::Bool),
+    ("bool_", Dtype::Bool),
+    ("str", Dtype::String),
+    ("str_", Dtype::String),
+    ("c64", Dtype::Complex64),
+    ("c128", Dtype::Complex128),
+    ("float8_e4m3fn", Dtype::Float8E4M3Fn),
+    ("float8_e4m3fnuz", Dtype::Float8E4M3Fnuz),
+    ("float8_e5m2", Dtype::Float8E5M2),
+    ("float8_e5m2fnuz", Dtype::Float8E5M2Fnuz),
+    ("float8_e8m0fnu", Dtype::Float8E8M0),
+    ("float4_e2m1fn_x2", Dtype::Float4E2M1),
+    ("float4_e2m1fn", Dtype::Float4E2M1),
+];
+
+/// Modules whose names precede those of their element types.
+const MODULES: [&str; 6] = ["torch.", "np.", "numpy.", "jnp.", "tensorproto.", "onnx.tensorproto."];
+
+/// Error for a name that no element type has. Its text lists similar names.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{name}` is not an element type")]
+#[error("`{name}` is not an element type{}", suggestion(name))]
 pub struct UnknownDtype {
     /// The unknown name.
     pub name: String,
 }
 
+/// The similar names, as the end of a message.
+#[must_use]
+pub fn suggestion(name: &str) -> String {
+    let own = Dtype::ALL.into_iter().flat_map(|dtype| [dtype.onnx_name(), dtype.name()]);
+    let near = nearest(name, own.chain(ALIASES.iter().map(|(alias, _)| *alias)));
+    let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
+    match &near[..] {
+        [] => String::new(),
+        [one] => format!("; did you mean {one}?"),
+        [others @ .., last] => format!("; did you mean {} or {last}?", others.join(", ")),
+    }
+}
+
 impl std::str::FromStr for Dtype {
     type Err = UnknownDtype;
 
-    /// Accepts short names and ONNX names. No name belongs to two element types.
+    /// Accepts the names that people know: short ones (`f32`), those of ONNX in any case (`float`, `FLOAT`,
+    /// `tensor(float)`, `TensorProto.FLOAT`), and those of PyTorch and NumPy (`float32`, `torch.half`). No
+    /// name belongs to two element types.
+    ///
+    /// ```
+    /// use typeloom_types::dtype::Dtype;
+    ///
+    /// for name in ["f16", "float16", "FLOAT16", "tensor(float16)", "half", "fp16", "torch.half"] {
+    ///     assert_eq!(name.parse(), Ok(Dtype::F16));
+    /// }
+    /// let error = "flaot".parse::<Dtype>().unwrap_err();
+    /// assert_eq!(error.to_string(), "`flaot` is not an element type; did you mean `float` or `bfloat`?");
+    /// ```
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::from_name(name)
-            .or_else(|| Self::from_onnx_name(name))
-            .ok_or_else(|| UnknownDtype { name: name.into() })
+        let lower = name.trim().to_ascii_lowercase();
+        let lower = lower.strip_prefix("tensor(").and_then(|it| it.strip_suffix(')')).unwrap_or(&lower);
+        let lower = MODULES.iter().find_map(|module| lower.strip_prefix(module)).unwrap_or(lower);
+        let alias = || ALIASES.iter().find(|(alias, _)| *alias == lower).map(|(_, dtype)| *dtype);
+        let dtype = Self::from_name(lower).or_else(|| Self::from_onnx_name(lower)).or_else(alias);
+        dtype.ok_or_else(|| UnknownDtype { name: name.into() })
     }
 }
 

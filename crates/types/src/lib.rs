@@ -9,6 +9,7 @@
 //! | [`element`], [`storage`] | Rust element types, and the mapping from Rust types to type nodes |
 //! | [`shape`] | axes and broadcasting of known extents |
 //! | [`relation`] | constraints between the ports of one operator, and the context of custom ones |
+//! | [`suggest`] | names similar to a misspelt one |
 //! | [`op`] | operators declared as constants, and the thirty tensor primitives |
 //!
 //! **Invariant:** this crate does not infer types. It defines types and their relations; the solver applies
@@ -24,6 +25,7 @@ pub mod op;
 pub mod relation;
 pub mod shape;
 pub mod storage;
+pub mod suggest;
 pub mod tree;
 
 /// Implementation detail of this crate's macros.

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use typeloom_project::parts::report::list::Format;
 use typeloom_project::parts::solver::diagnostic::text::suggestion;
-use typeloom_project::parts::solver::suggest::nearest;
+use typeloom_project::parts::types::suggest::nearest;
 
 /// A format of reports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]

@@ -6,7 +6,7 @@ use typeloom_project::parts::report;
 use typeloom_project::parts::settings::effective::Settings;
 use typeloom_project::parts::solver::diagnostic::text::suggestion;
 use typeloom_project::parts::solver::diagnostic::{Code, Group};
-use typeloom_project::parts::solver::suggest::nearest;
+use typeloom_project::parts::types::suggest::nearest;
 
 use crate::args::{Color, ExplainArgs};
 use crate::exit::Outcome;

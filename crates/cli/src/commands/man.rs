@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 use clap::{Command, CommandFactory as _};
 use clap_mangen::Man;
 use typeloom_project::parts::solver::diagnostic::text::suggestion;
-use typeloom_project::parts::solver::suggest::nearest;
+use typeloom_project::parts::types::suggest::nearest;
 
 use crate::args::{Args, ManArgs};
 use crate::exit::Outcome;

@@ -8,6 +8,7 @@ use std::fmt;
 
 use super::lexer::{Punct, Token};
 use crate::error::displayed;
+use typeloom_types::dtype::suggestion;
 
 /// Maximum length in bytes of a quotation from the text.
 const MAX_QUOTED: usize = 40;
@@ -76,7 +77,7 @@ pub enum ParseErrorKind {
     #[error("`{0}` is not an attribute type")]
     UnknownAttributeType(String),
     /// An unknown element type, as in `map(text, float)`.
-    #[error("`{0}` is not an element type")]
+    #[error("`{name}` is not an element type{suggestion}", name = .0, suggestion = suggestion(.0))]
     UnknownElementType(String),
     /// An attribute value whose type differs from the declared one.
     #[error("attribute `{attribute}` is declared {declared}, but its value is {found}")]

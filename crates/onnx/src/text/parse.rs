@@ -82,9 +82,13 @@ pub fn parse_node(text: &str) -> std::result::Result<NodeProto, ParseError> {
 /// Parses a type, such as `float[batch, 3, 224, 224]` or `seq(map(int64, float))`.
 ///
 /// As in ONNX's syntax, `float` is a scalar and `float[]` a tensor of unknown rank, for which `float[...]` is
-/// another notation.
+/// another notation. Element types also have the names of other tools (`half`, `float32`, `tensor(float)`), see
+/// [`Dtype`](typeloom_types::dtype::Dtype); in a model, these are names of values.
 pub fn parse_type(text: &str) -> std::result::Result<TypeProto, ParseError> {
-    whole(text, Parser::ty)
+    whole(text, |parser| {
+        parser.is_type = true;
+        parser.ty()
+    })
 }
 
 /// Parses the text of a composite type that is nested `depth` levels deep.
@@ -120,13 +124,15 @@ struct Parser<'a> {
     lexer: Lexer<'a>,
     lexeme: Lexeme<'a>,
     depth: u32,
+    /// Whether the text is one type, in which no value has a name.
+    is_type: bool,
 }
 
 impl<'a> Parser<'a> {
     fn new(text: &'a str) -> Result<Self> {
         let mut lexer = Lexer::new(text);
         let lexeme = lexer.next()?;
-        Ok(Self { lexer, lexeme, depth: 0 })
+        Ok(Self { lexer, lexeme, depth: 0, is_type: false })
     }
 
     /// The current token.

@@ -17,12 +17,11 @@
 //! A cost is one integer with a range of bits per component, so costs are added componentwise.
 
 use typeloom_solver::elem::{Elem, ElemSet};
-use typeloom_types::dtype::Dtype;
+use typeloom_types::dtype::{Dtype, UnknownDtype};
 
 use super::loss::StoredTensor;
 use super::number_format::{is_float, width};
 use typeloom_solver::diagnostic::Safety;
-use typeloom_solver::universe::Universe;
 
 /// Permitted conversions, and the preference between repairs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -48,8 +47,8 @@ pub enum PolicyError {
     #[error("there is no policy `{0}`; there are minority, lossless, widest, fewest and to=TYPE")]
     Unknown(String),
     /// The type of `to=TYPE` is not an element type.
-    #[error("`{0}` is not an element type")]
-    Type(String),
+    #[error(transparent)]
+    Type(#[from] UnknownDtype),
 }
 
 impl Policy {
@@ -65,8 +64,7 @@ impl Policy {
             "fewest" => Self::Fewest,
             _ => {
                 let name = text.strip_prefix("to=").ok_or_else(|| PolicyError::Unknown(text.to_owned()))?;
-                let dtype = Universe::standard().elem_named(name).and_then(Elem::dtype);
-                Self::To(dtype.ok_or_else(|| PolicyError::Type(name.to_owned()))?)
+                Self::To(name.parse()?)
             }
         })
     }

@@ -31,7 +31,7 @@ use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 use typeloom_solver::diagnostic::text::suggestion;
 use typeloom_solver::model::Seed;
-use typeloom_solver::suggest::nearest;
+use typeloom_types::suggest::nearest;
 
 use super::FileError;
 use crate::effective::{SeedText, Settings, Source, Sourced};

@@ -13,7 +13,7 @@ use typeloom_onnx::text::is_unsafe;
 use super::Scope;
 use crate::program::{StepId, ValueId};
 use crate::signature::AttributeKind;
-use crate::suggest::MAX_NAME;
+use typeloom_types::suggest::MAX_NAME;
 
 /// The maximum number of lines; a longer description is not shown.
 const MAX_LINES: usize = 40;

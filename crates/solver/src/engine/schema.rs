@@ -16,8 +16,8 @@ use crate::solve_error::{Side, SolveErrorKind};
 use crate::state::attributes::NodeAttributes;
 use crate::state::frame::Frame;
 use crate::state::{Core, Payloads};
-use crate::suggest::nearest;
 use crate::ty::{Clash, Narrowed, Ty, Types};
+use typeloom_types::suggest::nearest;
 
 /// The type of a type variable at a node.
 #[derive(Clone, Copy)]

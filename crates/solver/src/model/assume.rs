@@ -15,7 +15,7 @@ use crate::program::Body;
 use crate::state::Core;
 use crate::state::assumptions::Assumptions;
 use crate::state::declarations::dims_of;
-use crate::suggest::nearest;
+use typeloom_types::suggest::nearest;
 
 /// Maximum number of passes that merge symbols.
 pub(crate) const MAX_ROUNDS: usize = 8;

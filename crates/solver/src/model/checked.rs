@@ -44,8 +44,8 @@ use crate::solution::{Equation, EquationSource, Requirement, Text, Type, TypeWri
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::state::Core;
 use crate::state::constants::Data;
-use crate::suggest::nearest;
 use crate::universe::Universe;
+use typeloom_types::suggest::nearest;
 
 /// Identifies the type of a dense tensor in one check: values with equal keys have equal types.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

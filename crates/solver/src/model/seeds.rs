@@ -11,8 +11,8 @@ use crate::program::{Body, Origin, ValueId};
 use crate::solve_error::{SolveError, SolveErrorKind};
 use crate::state::Core;
 use crate::state::frame::Frame;
-use crate::suggest::nearest;
 use crate::ty::Ty;
+use typeloom_types::suggest::nearest;
 
 /// Sets the types of seeds, except for the rejected ones.
 pub(crate) fn give<'a>(

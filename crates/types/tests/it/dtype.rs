@@ -51,12 +51,12 @@ fn unknown_names_and_numbers_are_rejected() {
     for number in [i32::MIN, -1, 0, 29, i32::MAX] {
         assert_eq!(Dtype::from_onnx_number(number), None);
     }
-    for name in ["", "undefined", "F32", "f31", "tensor.f32"] {
-        assert_eq!(
-            name.parse::<Dtype>().unwrap_err().to_string(),
-            format!("`{name}` is not an element type")
-        );
+    for name in ["", "undefined", "tensor.f32", "tensor(f32", "int", "uint"] {
+        let error = name.parse::<Dtype>().unwrap_err().to_string();
+        assert!(error.starts_with(&format!("`{name}` is not an element type")), "{error}");
     }
+    let error = "flot16".parse::<Dtype>().unwrap_err().to_string();
+    assert_eq!(error, "`flot16` is not an element type; did you mean `float16` or `bfloat16`?");
     assert!(serde_json::from_str::<Dtype>("1").is_err());
     assert_eq!(Dtype::from_node_id("scalar.f32"), Some(Dtype::F32));
     assert_eq!(Dtype::from_node_id("f32"), None);
@@ -89,5 +89,22 @@ proptest! {
         prop_assert_eq!(dtype.packed_len(count), expected);
         let small = count % 100;
         prop_assert_eq!(dtype.packed_len(small), bits.map(|bits| (bits as usize * small).div_ceil(8)));
+    }
+}
+
+#[test]
+fn names_of_other_tools_are_read() {
+    let names = [
+        ("FLOAT", Dtype::F32),
+        ("tensor(double)", Dtype::F64),
+        ("torch.bfloat16", Dtype::BF16),
+        ("np.int64", Dtype::I64),
+        ("TensorProto.INT8", Dtype::I8),
+        ("long", Dtype::I64),
+        (" fp32 ", Dtype::F32),
+        ("float8_e4m3fn", Dtype::Float8E4M3Fn),
+    ];
+    for (name, dtype) in names {
+        assert_eq!(name.parse(), Ok(dtype), "{name}");
     }
 }

@@ -66,7 +66,19 @@ impl Parser<'_> {
             let end = self.composite_end()?;
             return Ok(Some(Value::OpaqueType(opaque(self.lexer.slice(start, end).to_owned()))));
         }
-        if let Some(element) = element_type(word) {
+        if self.is_type && word == "tensor" && self.peek_is(Punct::LeftParen) {
+            self.advance()?;
+            self.advance()?;
+            let elem_type = self.element_type()?;
+            self.expect(Punct::RightParen)?;
+            let shape = self.shape()?;
+            return Ok(Some(Value::TensorType(type_proto::Tensor {
+                elem_type,
+                shape,
+                ..Default::default()
+            })));
+        }
+        if let Some(element) = self.named_element(word) {
             self.advance()?;
             let shape = self.shape()?;
             let elem_type = element.map(Dtype::onnx_number);
@@ -77,7 +89,9 @@ impl Parser<'_> {
             })));
         }
         if !begins_type(word) {
-            return Err(self.unexpected(Expected::Type));
+            let is_element = self.is_type && self.peek_is(Punct::LeftBracket);
+            let unknown = || self.error(ParseErrorKind::UnknownElementType(clip(word)));
+            return Err(if is_element { unknown() } else { self.unexpected(Expected::Type) });
         }
         self.advance()?;
         self.expect(Punct::LeftParen)?;
@@ -185,11 +199,17 @@ impl Parser<'_> {
         let Token::Identifier(word) = self.token() else {
             return Err(self.unexpected(Expected::ElementType));
         };
-        let Some(element) = element_type(word) else {
+        let Some(element) = self.named_element(word) else {
             return Err(self.error(ParseErrorKind::UnknownElementType(clip(word))));
         };
         self.advance()?;
         Ok(element.map(Dtype::onnx_number))
+    }
+
+    /// The element type of a word. In a text that is one type, it also has the names of other tools.
+    fn named_element(&self, word: &str) -> Option<Option<Dtype>> {
+        let other = || self.is_type.then(|| word.parse().ok()).flatten().map(Some);
+        element_type(word).or_else(other)
     }
 
     /// `[dims]`; a scalar without brackets, an unknown rank as `[]` or `[...]`.

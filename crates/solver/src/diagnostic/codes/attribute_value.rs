@@ -3,7 +3,7 @@
 use crate::diagnostic::{Code, Diagnostic, Mark, Part, Scope, did_you_mean, list, quote};
 use crate::program::StepId;
 use crate::signature::Choices;
-use crate::suggest::nearest;
+use typeloom_types::suggest::nearest;
 
 super::code!("attribute-value", Error, "the operator cannot use the value of an attribute");
 

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Code, Diagnostic, Fix, Mark, Part, Scope};
 use crate::program::{GraphId, Origin, StepId, ValueId};
-use crate::suggest::nearest;
+use typeloom_types::suggest::nearest;
 
 super::code!("undefined-value", Error, "a node reads a value that nothing defines");
 
