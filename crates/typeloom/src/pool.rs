@@ -134,6 +134,24 @@ pub use typeloom_pool::Sort;
 /// ```
 #[doc(inline)]
 pub use typeloom_pool::TypedModule;
+/// Variables, constants and recursive groups in descriptors.
+///
+/// ```
+/// use typeloom::pool::{ConstDescriptor, Descriptor, Pool, Sort, Tag, TypeDescriptor, Variable};
+///
+/// let mut pool = Pool::new();
+/// let item = pool.bound(0, 0, Sort::Type)?;
+/// let bound = Variable::Bound { depth: 0, index: 0, sort: Sort::Type };
+/// assert_eq!(pool.describe(item)?, TypeDescriptor::Variable(bound));
+/// // A variable of an inference has a meaning in that inference only.
+/// let open = pool.infer(7, Sort::Type)?;
+/// assert!(pool.describe(open).is_err());
+/// let three = pool.dim_const(3)?;
+/// assert_eq!(pool.get(three), Descriptor::Const(ConstDescriptor::Int(3)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_pool::Variable;
 /// Comparison of two types and its changes.
 ///
 /// ```
@@ -153,6 +171,9 @@ pub use typeloom_pool::compat::Compat;
 /// [`Compat`] has an example.
 #[doc(inline)]
 pub use typeloom_pool::compat::TypeChange;
+/// [`Variable`] has an example.
+#[doc(inline)]
+pub use typeloom_pool::{ConstDescriptor, GroupDescriptor, NotPortable};
 /// [`Pool`] has an example.
 #[doc(inline)]
 pub use typeloom_pool::{Digest, Idx, NameId, PoolError, Tag};
