@@ -244,7 +244,7 @@ on_both_families!(
 #[test]
 fn bounds_of_one_trait_correspond_when_their_variables_are_known() {
     let (cx, mut world) = (Boxed::new(), World::new());
-    let mut table = InferenceTable::new(cx.clone());
+    let mut table = InferenceTable::new(cx);
     let mut ty = |text| world.parse(&cx, text);
     let variable = table.new_ty_var().unwrap();
     let (open, known) = (ty("dyn Tr<(?0, u8)> + Tr<(u16, ?0)>"), ty("dyn Tr<(u16, u8)>"));

@@ -165,6 +165,7 @@ pub(crate) fn walk() -> Result<Vec<(&'static str, Answer, Answer)>, TermError> {
     Ok(answers)
 }
 
+#[expect(clippy::print_stdout, reason = "an example prints")]
 pub(crate) fn main() -> Result<(), TermError> {
     for (ty, holds, fails) in walk()? {
         println!("Implemented({ty}: Clone): {holds:?}; not {{ Implemented({ty}: Clone) }}: {fails:?}");

@@ -39,6 +39,26 @@ pub mod service;
 /// ```
 #[doc(inline)]
 pub use typeloom_pool::Bundle;
+/// Errors of conversions of terms and of shape digests, and roots of imported bundles.
+///
+/// ```
+/// use typeloom::pool::{ConvertError, ImportedRoot, Pool, ShapeError, Sort};
+/// use typeloom::term::{Boxed, Scope, Symbols, parse_ty};
+///
+/// let (cx, mut symbols, mut pool) = (Boxed::new(), Symbols::new(), Pool::new());
+/// let open = parse_ty(&cx, &mut symbols, &Scope::new(), "Vec<?0>")?;
+/// assert!(matches!(pool.intern_term(&cx, &symbols, &open), Err(ConvertError::Inference)));
+/// let variable = pool.infer(0, Sort::Type)?;
+/// assert!(matches!(pool.shape_digest(variable), Err(ShapeError::NotPortable(_))));
+///
+/// let known = parse_ty(&cx, &mut symbols, &Scope::new(), "Vec<u8>")?;
+/// let known = pool.intern_term(&cx, &symbols, &known)?;
+/// let roots: Vec<ImportedRoot> = Pool::new().import(pool.export(&[("bytes", known)])?.as_bytes())?;
+/// assert_eq!((roots[0].label.as_str(), roots[0].digest), ("bytes", pool.digest(known)?));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_pool::ConvertError;
 /// Contents of one type. Children are ids in a `Descriptor<Idx>` and digests in a `TypeDescriptor`.
 ///
 /// ```
@@ -180,6 +200,9 @@ pub use typeloom_pool::{Digest, Idx, NameId, PoolError, Tag};
 /// [`Bundle`] has an example.
 #[doc(inline)]
 pub use typeloom_pool::{ExportError, ImportError};
+/// [`ConvertError`] has an example.
+#[doc(inline)]
+pub use typeloom_pool::{ImportedRoot, ShapeError};
 /// [`TypedModule`] has an example.
 #[doc(inline)]
 pub use typeloom_pool::{ModuleItem, Visibility};

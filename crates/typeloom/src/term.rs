@@ -162,18 +162,18 @@ pub use typeloom_term::{Reason, infer::RegionFacts, subtype::check_subtype};
 /// position of an extent is a constant if the [`Scope`] declares it.
 ///
 /// ```
-/// use typeloom::term::{Boxed, Scope, Symbols, parse_ty, print};
+/// use typeloom::term::{Boxed, ParseError, Scope, Symbols, parse_ty, print};
 ///
 /// let mut symbols = Symbols::new();
 /// let scope = Scope::new().types(["T"]);
 /// let ty = parse_ty(&Boxed::new(), &mut symbols, &scope, "for<'x> fn(&'x [T], std::Vec<u8>) -> &'x T")?;
 /// assert_eq!(print(&ty, &symbols), "for<'x> fn(&'x [T], std::Vec<u8>) -> &'x T");
-/// let error = parse_ty(&Boxed::new(), &mut symbols, &scope, "Vec<").unwrap_err();
-/// println!("{error}");
+/// let error: ParseError = parse_ty(&Boxed::new(), &mut symbols, &scope, "Vec<").unwrap_err();
+/// assert_eq!(error.offset, 4);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
 pub use typeloom_term::{
-    parse::{Scope, parse_ty},
+    parse::{ParseError, Scope, parse_ty},
     print::rust as print,
 };

@@ -81,7 +81,7 @@ pub use typeloom_term::Placeholder;
 /// assert_eq!(Ty::apply(&cx, Name::Int(IntWidth::Size), &[])?, parse("isize")?);
 /// let pointer = Ty::apply(&cx, Name::RawPtr(Mutability::Mutable), &[float.into()])?;
 /// assert_eq!(pointer, parse("*mut f32")?);
-/// assert_eq!(Name::FN, Name::FnPtr(Safety::Safe, Abi::Rust, Variadic::Fixed));
+/// assert_eq!(Name::FN, Name::FnPtr(Safety::Safe, Variadic::Fixed, Abi::Rust));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]

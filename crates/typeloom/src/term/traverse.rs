@@ -84,6 +84,28 @@ pub use typeloom_term::Folder;
 /// ```
 #[doc(inline)]
 pub use typeloom_term::Visitor;
+/// [`convert_ty`] has an example.
+#[doc(inline)]
+pub use typeloom_term::convert::Converter;
+/// Conversion of terms to another family.
+///
+/// ```
+/// use typeloom::term::build::{Arena, Interned};
+/// use typeloom::term::traverse::{Converter, convert_ty};
+/// use typeloom::term::{Boxed, Name, Ty};
+///
+/// let bool: Ty = Ty::apply(&Boxed::new(), Name::Bool, &[])?;
+/// let arena = Arena::new();
+/// let cx = Interned::new(&arena);
+/// let interned = convert_ty(&cx, &bool)?;
+/// assert_eq!(interned, Ty::apply(&cx, Name::Bool, &[])?);
+/// // With other names.
+/// let other = Converter::new(&cx, |_| Name::Char).ty(&bool)?;
+/// assert_eq!(other, Ty::apply(&cx, Name::Char, &[])?);
+/// # Ok::<(), typeloom::term::build::TermError>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_term::convert::convert_ty;
 /// [`Folder`] has an example.
 #[doc(inline)]
 pub use typeloom_term::fold::{Fold, FoldState, super_fold_const, super_fold_ty};
