@@ -28,10 +28,12 @@ use crate::digest::Digest;
 use crate::error::{PoolError, counted};
 use crate::graph::{LOCAL, Local, MAX_WORK};
 use crate::hashing::{
-    MemberRef, NotPortable, Space, hash_message, start_group, write_member, write_membership, write_type,
+    Computed, Digests, MemberRef, NotPortable, Space, hash_message, start_group, write_member,
+    write_membership, write_type,
 };
 use crate::layout;
 use crate::pool::{Idx, Pool};
+use crate::tag::TagClass;
 
 /// Error of reconstructing types. The pool is then unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -167,63 +169,83 @@ impl ToWords<Digest> for Interner<'_> {
 }
 
 impl Pool {
-    /// Returns the portable description of one type.
+    /// Returns the portable description of one type. A digest that the pool has not stored is computed for
+    /// this call; [`Pool::digest`] and [`Pool::compute_all_digests`] store digests.
     ///
     /// # Errors
     /// If the type contains inference variables.
     ///
     /// # Panics
     /// If the id is not of this pool.
-    pub fn describe(&mut self, ty: Idx) -> Result<TypeDescriptor, NotPortable> {
-        self.compute(&[ty.number()])?;
-        Ok(self.describe_known(ty.number(), &mut HashMap::new()))
+    pub fn describe(&self, ty: Idx) -> Result<TypeDescriptor, NotPortable> {
+        let computed = self.computed(&[ty.number()])?;
+        Ok(self.describe_known(computed.of(ty.number()), ty.number(), &mut HashMap::new()))
     }
 
     /// Returns the portable descriptions of a type and of all types that it reaches, each once with its
-    /// digest, children before parents.
+    /// digest: primitives in the order of their names, then every other type after its children.
+    ///
+    /// ```
+    /// use typeloom_pool::{Pool, Tag};
+    /// let mut pool = Pool::new();
+    /// let (key, value) = (pool.primitive(Tag::Str)?, pool.primitive(Tag::Int)?);
+    /// let map = pool.map(key, value)?;
+    /// let list = pool.list(map)?;
+    /// let described = pool.describe_transitive(list)?;
+    /// let digests = [value, key, map, list].map(|ty| pool.digest(ty));
+    /// assert!(described.iter().map(|(digest, _)| Ok(*digest)).eq(digests));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the type contains inference variables.
     ///
     /// # Panics
     /// If the id is not of this pool.
-    pub fn describe_transitive(&mut self, ty: Idx) -> Result<Vec<(Digest, TypeDescriptor)>, NotPortable> {
+    pub fn describe_transitive(&self, ty: Idx) -> Result<Vec<(Digest, TypeDescriptor)>, NotPortable> {
         self.describe_all(&[ty])
     }
 
     /// Returns the portable descriptions of several types and of all types that they reach, each once with
-    /// its digest, children before parents. The order depends only on the types.
+    /// its digest, in the order of [`Pool::describe_transitive`]. The order depends only on the types.
     ///
     /// # Errors
     /// If a type contains inference variables.
     ///
     /// # Panics
     /// If an id is not of this pool.
-    pub fn describe_all(&mut self, roots: &[Idx]) -> Result<Vec<(Digest, TypeDescriptor)>, NotPortable> {
+    pub fn describe_all(&self, roots: &[Idx]) -> Result<Vec<(Digest, TypeDescriptor)>, NotPortable> {
         let roots: Vec<u32> = roots.iter().map(|ty| ty.number()).collect();
-        self.compute(&roots)?;
+        let computed = self.computed(&roots)?;
+        let mut order = self.postorder(&computed, &roots);
+        order.sort_by_key(|&id| {
+            let tag = self.nodes[id as usize].tag;
+            if tag.class() == TagClass::Primitive { (0, tag.name()) } else { (1, "") }
+        });
         let mut groups = HashMap::new();
-        let described = self.postorder(&roots).into_iter().map(|id| {
-            let digest = self.digests.get(id).expect("the digests of reached types are computed");
-            (digest, self.describe_known(id, &mut groups))
+        let described = order.into_iter().map(|id| {
+            let digests = computed.of(id);
+            let digest = digests.get(id).expect("the digests of reached types are computed");
+            (digest, self.describe_known(digests, id, &mut groups))
         });
         Ok(described.collect())
     }
 
     /// Returns the types reached from the roots, children before parents, with the members of a group
     /// together.
-    pub(crate) fn postorder(&self, roots: &[u32]) -> Vec<u32> {
+    fn postorder(&self, computed: &Computed<'_>, roots: &[u32]) -> Vec<u32> {
         const DONE: u32 = LOCAL;
         let mut entered = vec![false; self.nodes.len()];
         let mut order = Vec::new();
         let mut stack: Vec<u32> = roots.iter().rev().copied().collect();
         while let Some(entry) = stack.pop() {
             let id = entry & !DONE;
+            let digests = computed.of(id);
             let members: Vec<u32> = match self.group_of(id) {
                 None => vec![id],
                 Some(group) => {
                     let base = self.groups[group].base;
-                    self.group_order(group).iter().map(|offset| base + offset).collect()
+                    digests.group_order(group).iter().map(|offset| base + offset).collect()
                 }
             };
             if entry & DONE != 0 {
@@ -240,25 +262,27 @@ impl Pool {
             }
             for &member in &members {
                 let tag = self.nodes[member as usize].tag;
-                layout::for_each_child(tag, &self.portable_words(member), |child| stack.push(child));
+                layout::for_each_child(tag, &self.portable_words(digests, member), |child| stack.push(child));
             }
             stack[start..].reverse();
         }
         order
     }
 
-    pub(crate) fn describe_known(
+    /// Describes a type with the digests of its children.
+    fn describe_known(
         &self,
+        digests: &Digests,
         id: u32,
         groups: &mut HashMap<usize, Arc<GroupDescriptor>>,
     ) -> TypeDescriptor {
-        let digest = |child: u32| self.digests.get(child).unwrap_or(Digest([0; 32]));
+        let digest = |child: u32| digests.get(child).unwrap_or(Digest([0; 32]));
         let Some(group) = self.group_of(id) else {
             let tag = self.nodes[id as usize].tag;
-            return Descriptor::from_words(&self.names, tag, &self.portable_words(id), digest);
+            return Descriptor::from_words(&self.names, tag, &self.portable_words(digests, id), digest);
         };
         let base = self.groups[group].base;
-        let order = self.group_order(group);
+        let order = digests.group_order(group);
         let mut positions = vec![0; order.len()];
         for (&offset, position) in order.iter().zip(0..) {
             positions[offset as usize] = position;

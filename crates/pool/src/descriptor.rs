@@ -6,6 +6,8 @@
 //!
 //! **Invariant:** converting a well-formed type to words and back is the identity.
 
+mod fields;
+
 use std::sync::Arc;
 
 use crate::digest::Digest;

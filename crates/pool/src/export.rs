@@ -177,7 +177,7 @@ impl Exporter<'_> {
         };
         if let Some(group) = pool.group_of(id) {
             let span = pool.groups[group];
-            for &offset in pool.group_order(group) {
+            for &offset in pool.digests.group_order(group) {
                 let member = span.base + offset;
                 layout::for_each_child(pool.nodes[member as usize].tag, pool.words(member), |child| {
                     if !span.members().contains(&child) {
@@ -186,7 +186,7 @@ impl Exporter<'_> {
                 });
             }
         } else {
-            layout::for_each_child(tag, &pool.portable_words(id), push);
+            layout::for_each_child(tag, &pool.portable_words(&pool.digests, id), push);
         }
         stack[start..].reverse();
         stack.len() > start
@@ -210,7 +210,7 @@ impl Exporter<'_> {
     #[inline]
     fn write_type(&mut self, id: u32, tag: Tag) {
         let (pool, item) = (self.pool, self.items);
-        self.write_words(tag, &pool.portable_words(id), |position, child| {
+        self.write_words(tag, &pool.portable_words(&pool.digests, id), |position, child| {
             item - (position[child as usize] - 1)
         });
         self.items += 1;
@@ -245,7 +245,7 @@ impl Exporter<'_> {
         let pool = self.pool;
         let Some(group) = pool.group_of(id) else { return };
         let span = pool.groups[group];
-        let order = pool.group_order(group);
+        let order = pool.digests.group_order(group);
         self.out.byte(GROUP_NUMBER);
         self.out.varint(span.len);
         let first = self.items;

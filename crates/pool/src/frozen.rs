@@ -36,8 +36,7 @@ impl FrozenPool {
     /// If the id is not of this pool.
     #[must_use]
     pub fn describe(&self, ty: Idx) -> Option<crate::TypeDescriptor> {
-        let known = !self.pool.has_inference_variables(ty);
-        known.then(|| self.pool.describe_known(ty.number(), &mut std::collections::HashMap::new()))
+        self.pool.describe(ty).ok()
     }
 
     /// Returns the pool for further changes.

@@ -70,6 +70,19 @@ pub(crate) struct Digests {
     pub(crate) shapes: Option<Box<crate::shape::Shapes>>,
 }
 
+/// Digests of requested types: those that the pool stores, and those computed for the request.
+pub(crate) struct Computed<'p> {
+    stored: &'p Digests,
+    new: Option<Digests>,
+}
+
+impl Computed<'_> {
+    /// Returns the table with the digest of a type and those of its children.
+    pub(crate) fn of(&self, id: u32) -> &Digests {
+        self.new.as_ref().filter(|_| !self.stored.has(id)).unwrap_or(self.stored)
+    }
+}
+
 pub(crate) fn bit(bits: &[u64], at: u32) -> bool {
     bits.get(at as usize / 64).is_some_and(|word| word >> (at % 64) & 1 == 1)
 }
@@ -150,6 +163,11 @@ impl Digests {
         }
         *indexed = log.len();
         index.find(index_hash(&digest.0), |&id| exact[id as usize] == digest.0).copied()
+    }
+
+    /// Returns the offsets of a group's members in portable order; their digests must be known.
+    pub(crate) fn group_order(&self, group: usize) -> &[u32] {
+        self.orders.get(group).map_or(&[], |order| order)
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -379,10 +397,10 @@ pub(crate) fn write_type<'d>(
 }
 
 #[inline]
-fn type_message(pool: &Pool, id: u32, message: &mut Vec<u8>) {
+fn type_message(pool: &Pool, digests: &Digests, id: u32, message: &mut Vec<u8>) {
     let tag = pool.nodes[id as usize].tag;
-    let digest = |child: u32| &pool.digests.exact[child as usize];
-    write_type(message, pool.digests.space, tag, pool.words(id), digest, |name| pool.names.get(name));
+    let digest = |child: u32| &digests.exact[child as usize];
+    write_type(message, digests.space, tag, pool.words(id), digest, |name| pool.names.get(name));
 }
 
 /// Reference inside a member of a group.
@@ -439,7 +457,7 @@ pub(crate) fn hash_message(message: &mut [u8]) -> [u8; 32] {
 
 /// Appends a member of a group of the pool; `inner` maps references to other members.
 fn push_member(
-    pool: &Pool,
+    (pool, digests): (&Pool, &Digests),
     span: GroupSpan,
     id: u32,
     message: &mut Vec<u8>,
@@ -449,7 +467,7 @@ fn push_member(
         if span.members().contains(&word) {
             MemberRef::Inner(inner(word - span.base))
         } else {
-            MemberRef::Outer(&pool.digests.exact[word as usize])
+            MemberRef::Outer(&digests.exact[word as usize])
         }
     };
     let tag = pool.nodes[id as usize].tag;
@@ -458,13 +476,13 @@ fn push_member(
 
 /// Returns the offsets of a group's members in portable order. The digests of all outside references must be
 /// known.
-fn portable_order(pool: &Pool, span: GroupSpan) -> Box<[u32]> {
+fn portable_order(pool: &Pool, digests: &Digests, span: GroupSpan) -> Box<[u32]> {
     let mut edges = Edges::default();
     let keys: Vec<Vec<u8>> = span
         .members()
         .map(|id| {
             let mut key = Vec::new();
-            push_member(pool, span, id, &mut key, |offset| {
+            push_member((pool, digests), span, id, &mut key, |offset| {
                 edges.push(offset);
                 0
             });
@@ -480,29 +498,29 @@ fn portable_order(pool: &Pool, span: GroupSpan) -> Box<[u32]> {
     order.into_boxed_slice()
 }
 
-fn hash_group(pool: &mut Pool, group: usize) {
+fn hash_group(pool: &Pool, digests: &mut Digests, group: usize) {
     let span = pool.groups[group];
-    let order = portable_order(pool, span);
+    let order = portable_order(pool, digests, span);
     let mut position_of = vec![0u32; order.len()];
     for (&offset, at) in order.iter().zip(0..) {
         position_of[offset as usize] = at;
     }
     let mut message = Vec::new();
-    start_group(&mut message, pool.digests.space, span.len);
+    start_group(&mut message, digests.space, span.len);
     for &offset in &order {
-        push_member(pool, span, span.base + offset, &mut message, |offset| position_of[offset as usize]);
+        let at = |offset| position_of[offset as usize];
+        push_member((pool, digests), span, span.base + offset, &mut message, at);
     }
     let digest = hash_message(&mut message);
     let members: Vec<[u8; BLOCK]> = position_of
         .iter()
         .map(|at| {
-            write_membership(&mut message, pool.digests.space, &digest, *at);
+            write_membership(&mut message, digests.space, &digest, *at);
             let mut padded = [0; BLOCK];
             padded[..message.len()].copy_from_slice(&message);
             padded
         })
         .collect();
-    let digests = &mut pool.digests;
     hash_batch(&members, |offset, digest| digests.put(span.base + offset as u32, digest));
     if digests.orders.len() <= group {
         digests.orders.resize(group + 1, Box::default());
@@ -511,14 +529,13 @@ fn hash_group(pool: &mut Pool, group: usize) {
 }
 
 impl Pool {
-    /// Returns a type's words, with commutative operands in the order of
-    /// their digests.
-    pub(crate) fn portable_words(&self, ty: u32) -> Cow<'_, [u32]> {
+    /// Returns a type's words, with commutative operands in the order of their digests.
+    pub(crate) fn portable_words(&self, digests: &Digests, ty: u32) -> Cow<'_, [u32]> {
         let (tag, words) = (self.nodes[ty as usize].tag, self.words(ty));
         if !tag.is_commutative() {
             return Cow::Borrowed(words);
         }
-        Cow::Owned(sorted_operands(tag, words, |child| &self.digests.exact[child as usize]))
+        Cow::Owned(sorted_operands(tag, words, |child| &digests.exact[child as usize]))
     }
 
     /// Returns the exact digest of a type. Computes it and those it depends on if necessary.
@@ -552,22 +569,37 @@ impl Pool {
         self.digests.bytes()
     }
 
-    /// Returns the offsets of a group's members in portable order; their digests must be known.
-    pub(crate) fn group_order(&self, group: usize) -> &[u32] {
-        self.digests.orders.get(group).map_or(&[], |order| order)
-    }
-
     /// Computes the digests of these types and of all types that they reach.
     pub(crate) fn compute(&mut self, targets: &[u32]) -> Result<(), NotPortable> {
-        if let Some(&ty) = targets.iter().find(|&&ty| self.meta[ty as usize] & meta::INFER != 0) {
-            return Err(NotPortable { ty: Idx::from_raw(ty) });
-        }
-        if targets.iter().all(|&ty| self.digests.has(ty)) {
-            return Ok(());
-        }
-        let needed = self.needed(targets);
-        self.compute_needed(&needed);
+        let needed = self.needed(targets)?;
+        self.with_digests(|pool, digests| pool.compute_needed(digests, &needed));
         Ok(())
+    }
+
+    /// Returns the digests of these types and of all types that they reach, without storing new ones.
+    pub(crate) fn computed(&self, targets: &[u32]) -> Result<Computed<'_>, NotPortable> {
+        let needed = self.needed(targets)?;
+        if needed.is_empty() {
+            return Ok(Computed { stored: &self.digests, new: None });
+        }
+        let mut new = Digests::in_space(self.digests.space);
+        new.exact = vec![[0; 32]; self.nodes.len()];
+        for &id in &needed {
+            layout::for_each_child(self.nodes[id as usize].tag, self.words(id), |child| {
+                if let Some(known) = self.digests.get(child) {
+                    new.put(child, known.0);
+                    set_bit(&mut new.done, child);
+                }
+            });
+        }
+        self.compute_needed(&mut new, &needed);
+        Ok(Computed { stored: &self.digests, new: Some(new) })
+    }
+
+    fn with_digests(&mut self, f: impl FnOnce(&Pool, &mut Digests)) {
+        let mut digests = std::mem::take(&mut self.digests);
+        f(self, &mut digests);
+        self.digests = digests;
     }
 
     /// Computes the digests of these types. Their children are among them or have digests. Each type comes
@@ -585,13 +617,13 @@ impl Pool {
                 needed.push((ty, level));
             }
         }
-        self.compute_levels(&needed);
+        self.with_digests(|pool, digests| pool.compute_levels(digests, &needed));
         Ok(())
     }
 
     /// Computes the digests of these types, in ascending order, whose children are among them or have
     /// digests.
-    fn compute_needed(&mut self, needed: &[u32]) {
+    fn compute_needed(&self, digests: &mut Digests, needed: &[u32]) {
         let (Some(&first), Some(&last)) = (needed.first(), needed.last()) else { return };
         // Levels start at 1; level 0 is for known digests.
         let mut level = vec![0u32; (last - first + 1) as usize];
@@ -615,12 +647,12 @@ impl Pool {
                 levels.push((member, own + 1));
             }
         }
-        self.compute_levels(&levels);
+        self.compute_levels(digests, &levels);
     }
 
     /// Computes the digests of types, level by level.
-    fn compute_levels(&mut self, needed: &[(u32, u32)]) {
-        self.digests.exact.resize(self.nodes.len(), [0; 32]);
+    fn compute_levels(&self, digests: &mut Digests, needed: &[(u32, u32)]) {
+        digests.exact.resize(self.nodes.len(), [0; 32]);
         // Counting sort by level.
         let deepest = needed.iter().map(|&(_, level)| level).max().unwrap_or(0);
         let mut next = vec![0u32; deepest as usize + 2];
@@ -644,30 +676,36 @@ impl Pool {
             for &id in &by_level[start as usize..end as usize] {
                 match self.group_of(id) {
                     // The first member represents its group.
-                    Some(group) if self.groups[group].base == id => hash_group(self, group),
+                    Some(group) if self.groups[group].base == id => hash_group(self, digests, group),
                     Some(_) => {}
                     None => {
                         let tag = self.nodes[id as usize].tag;
                         let words = self.words(id);
                         if matches!(layout::quick(tag), Quick::Types(_)) && words.len() <= MAX_CHILDREN {
-                            batch.add_children(id, self.digests.space, tag, words, &self.digests.exact);
+                            batch.add_children(id, digests.space, tag, words, &digests.exact);
                         } else {
-                            type_message(self, id, &mut message);
+                            type_message(self, digests, id, &mut message);
                             batch.add(id, &message);
                         }
-                        batch.flush_full(&mut self.digests);
+                        batch.flush_full(digests);
                     }
                 }
             }
-            batch.flush(&mut self.digests);
+            batch.flush(digests);
             start = end;
         }
-        self.digests.finish(by_level);
+        digests.finish(by_level);
     }
 
     /// Returns the types without digests among the targets and everything that they reach, in ascending
     /// order, with complete groups.
-    fn needed(&self, targets: &[u32]) -> Vec<u32> {
+    fn needed(&self, targets: &[u32]) -> Result<Vec<u32>, NotPortable> {
+        if let Some(&ty) = targets.iter().find(|&&ty| self.meta[ty as usize] & meta::INFER != 0) {
+            return Err(NotPortable { ty: Idx::from_raw(ty) });
+        }
+        if targets.iter().all(|&ty| self.digests.has(ty)) {
+            return Ok(Vec::new());
+        }
         let mut marked = vec![0u64; self.nodes.len().div_ceil(64)];
         let mut stack: Vec<u32> = Vec::new();
         let mark = |id: u32, marked: &mut Vec<u64>, stack: &mut Vec<u32>| {
@@ -694,7 +732,7 @@ impl Pool {
                 bits &= bits - 1;
             }
         }
-        needed
+        Ok(needed)
     }
 }
 

@@ -539,7 +539,7 @@ impl Importer<'_, '_> {
             let ids = members.iter().map(|member| member.id);
             let Some(group) = self.pool.group_of(members[0].id) else { continue };
             let base = self.pool.groups[group].base;
-            let in_order = self.pool.group_order(group).iter().map(|offset| base + offset).eq(ids);
+            let in_order = self.pool.digests.group_order(group).iter().map(|offset| base + offset).eq(ids);
             ensure(in_order, self.offsets[first as usize] as usize, ImportErrorKind::GroupOrder)?;
         }
         Ok(())

@@ -30,8 +30,8 @@ pub enum Visibility {
 
 /// Types of a module's public items, with everything that they reach.
 ///
-/// **Invariant:** the descriptors are exactly the types reachable from the exports, each once, children
-/// before parents.
+/// **Invariant:** the descriptors are exactly the types reachable from the exports, each once, in the order
+/// of [`Pool::describe_transitive`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TypedModule {
     /// Digests of the types of public items, by name.
@@ -51,12 +51,12 @@ impl TypedModule {
             .filter(|item| item.visibility == Visibility::Public)
             .map(|item| (item.name, item.ty))
             .collect();
-        let types: Vec<Idx> = public.values().copied().collect();
-        let type_descriptors = pool.describe_all(&types)?;
         let mut exports = BTreeMap::new();
-        for (name, ty) in public {
+        for (&name, &ty) in &public {
             exports.insert(name.to_owned(), pool.digest(ty)?);
         }
+        let types: Vec<Idx> = public.into_values().collect();
+        let type_descriptors = pool.describe_all(&types)?;
         Ok(TypedModule { exports, type_descriptors })
     }
 

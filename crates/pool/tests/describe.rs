@@ -36,6 +36,82 @@ fn a_list_of_maps_gives_four_descriptors_in_topological_order() {
 }
 
 #[test]
+fn primitives_come_first_in_the_order_of_their_names() {
+    let mut pool = Pool::new();
+    let [str, int, bool] = [Tag::Str, Tag::Int, Tag::Bool].map(|tag| pool.primitive(tag).unwrap());
+    let list = pool.list(str).unwrap();
+    let function = pool.function(&[list, int], bool).unwrap();
+    let described: Vec<Digest> =
+        pool.describe_transitive(function).unwrap().into_iter().map(|(digest, _)| digest).collect();
+    assert_eq!(described, [bool, int, str, list, function].map(|ty| pool.digest(ty).unwrap()));
+}
+
+#[test]
+fn a_pool_describes_types_without_storing_their_digests() {
+    for seed in 0..20 {
+        let mut pool = Pool::new();
+        let mut types = random_types(&mut Random(seed), &mut pool, 40);
+        let tree = |leaf: Idx| {
+            let member = |at: u32| GraphRef::Member(at);
+            let elements = vec![GraphRef::Outer(leaf), member(1)];
+            [Descriptor::Tuple { elements }, Descriptor::Container { tag: Tag::Option, child: member(0) }]
+        };
+        let int = pool.primitive(Tag::Int).unwrap();
+        types.extend(pool.intern_graph(&tree(int)).unwrap());
+        let shared: &Pool = &pool;
+        let one_by_one: Vec<_> = types.iter().map(|ty| shared.describe(*ty).unwrap()).collect();
+        let all = shared.describe_all(&types).unwrap();
+        assert!(types.iter().all(|ty| shared.known_digest(*ty).is_none()), "seed {seed}");
+        // Some digests are stored, then all.
+        for step in [3, 1] {
+            for ty in types.iter().step_by(step) {
+                pool.digest(*ty).unwrap();
+            }
+            let again: Vec<_> = types.iter().map(|ty| pool.describe(*ty).unwrap()).collect();
+            assert_eq!(again, one_by_one, "seed {seed}");
+            assert_eq!(pool.describe_all(&types).unwrap(), all, "seed {seed}");
+        }
+        let digests: Vec<_> = types.iter().map(|ty| pool.digest(*ty).unwrap()).collect();
+        assert!(one_by_one.iter().map(digest_of).eq(digests), "seed {seed}");
+    }
+}
+
+#[test]
+fn parts_have_their_published_names() {
+    let mut pool = Pool::new();
+    let [int, str] = [Tag::Int, Tag::Str].map(|tag| pool.primitive(tag).unwrap());
+    let [of_int, of_str] = [int, str].map(|ty| pool.digest(ty).unwrap());
+    let name = pool.name("Name").unwrap();
+    let static_ = pool.lifetime("static").unwrap();
+    let of_static = pool.digest(static_).unwrap();
+    let of = |ty: Result<Idx, _>, pool: &Pool| pool.describe(ty.unwrap()).unwrap();
+
+    let list = of(pool.list(int), &pool);
+    assert_eq!((list.child_hash(), list.child1_hash(), list.element_hashes()), (Some(&of_int), None, None));
+    let map = of(pool.map(str, int), &pool);
+    assert_eq!((map.child1_hash(), map.child2_hash()), (Some(&of_str), Some(&of_int)));
+    let borrowed = of(pool.borrowed(int, static_), &pool);
+    assert_eq!((borrowed.inner_hash(), borrowed.lifetime_id()), (Some(&of_int), Some(&of_static)));
+    let function = of(pool.function(&[int, str], int), &pool);
+    assert_eq!(function.param_hashes(), Some(&[of_int, of_str][..]));
+    assert_eq!(function.return_hash(), Some(&of_int));
+    assert_eq!(of(pool.tuple(&[str]), &pool).element_hashes(), Some(&[of_str][..]));
+    assert_eq!(of(pool.structure(name, &[(name, int)]), &pool).field_type_hashes(), Some(&[of_int][..]));
+    assert_eq!(of(pool.applied(name, &[int, static_]), &pool).arg_hashes(), Some(&[of_int, of_static][..]));
+    let variable = pool.bound(0, 0, Sort::Type).unwrap();
+    let scheme = of(pool.scheme(&[Sort::Type], variable), &pool);
+    let of_variable = pool.digest(variable).unwrap();
+    assert_eq!((scheme.var_count(), scheme.body_hash()), (Some(1), Some(&of_variable)));
+    let choice = of(pool.enumeration(name, &[(name, &[int, str])]), &pool);
+    let Descriptor::Enum { variants, .. } = &choice else { panic!("an enum") };
+    assert_eq!(variants[0].field_type_hashes(), [of_int, of_str]);
+    assert_eq!(choice.field_type_hashes(), None);
+    // The parts of a descriptor of this pool are ids.
+    let list = pool.list(int).unwrap();
+    assert_eq!(pool.get(list).child_hash(), Some(&int));
+}
+
+#[test]
 fn a_function_rebuilds_in_an_empty_pool() {
     let mut pool = Pool::new();
     let [int, str, bool] = [Tag::Int, Tag::Str, Tag::Bool].map(|tag| pool.primitive(tag).unwrap());

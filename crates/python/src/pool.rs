@@ -132,8 +132,11 @@ impl Pool {
 
     /// The descriptor of a type, with digests as references.
     fn describe<'py>(slf: &Bound<'py, Self>, ty: &Idx) -> PyResult<Bound<'py, PyDict>> {
-        let ty = slf.borrow_mut().0.describe(ty.within(slf)?).map_err(core_error)?;
-        descriptor::write_portable(slf.py(), &ty)
+        let ty = ty.within(slf)?;
+        let pool = &mut slf.borrow_mut().0;
+        // Later calls find the digests of the children.
+        pool.digest(ty).map_err(core_error)?;
+        descriptor::write_portable(slf.py(), &pool.describe(ty).map_err(core_error)?)
     }
 
     /// The descriptors of types and of all types that they reach, each after those that it refers to.
@@ -142,7 +145,7 @@ impl Pool {
         types: Vec<PyRef<'py, Idx>>,
     ) -> PyResult<Vec<Described<'py>>> {
         let ids: Vec<_> = types.iter().map(|ty| ty.within(slf)).collect::<PyResult<_>>()?;
-        let all = slf.borrow_mut().0.describe_all(&ids).map_err(core_error)?;
+        let all = slf.borrow().0.describe_all(&ids).map_err(core_error)?;
         let write = |(digest, ty): (Digest, TypeDescriptor)| {
             Ok((digest.to_string(), descriptor::write_portable(slf.py(), &ty)?))
         };

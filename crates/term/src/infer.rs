@@ -44,6 +44,7 @@
 //! | [`InferenceTable::eq`], [`InferenceTable::sub`] | binds variables, adds region constraints and returns obligations, or fails with a [`RelationError`] and changes nothing |
 //! | [`InferenceTable::regions`] | returns the region constraints, which an environment may imply |
 //! | [`InferenceTable::never`] | answers a negative goal: whether a relation holds for no substitution of placeholders |
+//! | [`InferenceTable::prove`] | answers a goal about implemented traits in a closed world, also a negative one |
 //! | [`InferenceTable::resolve`] | replaces every bound variable in a type |
 //! | [`InferenceTable::canonicalize`] | returns the form of a term that does not depend on the numbers of variables |
 //! | [`InferenceTable::snapshot`] | creates a point to roll back to |
@@ -63,6 +64,7 @@
 mod canonical;
 mod generalize;
 mod negation;
+mod prove;
 mod regions;
 mod resolve;
 mod unify;
@@ -70,6 +72,7 @@ mod vars;
 
 pub use canonical::{Canonical, CanonicalVar, Canonicalized};
 pub use negation::Negation;
+pub use prove::{Answer, MAX_GOAL_DEPTH, MAX_GOAL_STEPS, MAX_NEGATIONS};
 pub use regions::{Outlives, RegionConstraints, RegionError, RegionFacts};
 pub use unify::MAX_NORMALIZATIONS;
 

@@ -19,6 +19,7 @@
 //! | [`variance`], [`relate`], [`program`] | variances, structural relation of two terms, declarations |
 //! | [`subtype`] | subtyping of two types in one call |
 //! | [`infer`] | the inference table: equality, subtyping, regions, snapshots, canonical forms |
+//! | [`goal`] | goals with negation, their storage, and impls |
 //! | [`normal`] | the normal form, on which digests are computed |
 //! | [`name`], [`mod@print`], [`parse`] | names and syntax of Rust and of tensor types |
 //! | [`convert`] | conversion between families |
@@ -66,11 +67,13 @@ pub mod constant;
 pub mod convert;
 pub mod family;
 pub mod fold;
+pub mod goal;
 pub mod infer;
 pub mod leaf;
 pub mod meta;
 pub mod name;
 pub mod normal;
+mod order;
 pub mod parse;
 pub mod print;
 pub mod program;

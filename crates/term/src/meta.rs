@@ -31,6 +31,9 @@ pub enum TermError {
     /// More universes or variables than 32 bits can number.
     #[error("there are more than 4294967295 variables or universes")]
     TooMany,
+    /// A goal with more than [`MAX_GOALS`](crate::goal::MAX_GOALS) parts.
+    #[error("a goal has more than {} parts", crate::goal::MAX_GOALS)]
+    LargeGoal,
     /// A function without a result type, or with an argument that is not a type.
     #[error("a function needs types for its parameters and a result type at the end")]
     NotASignature,

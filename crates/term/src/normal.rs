@@ -5,7 +5,7 @@
 //!
 //! - the variables of every binder are renumbered, per kind, by first use in the body, left to right;
 //! - unused variables are removed;
-//! - the bounds of an existential type are sorted, auto traits without duplicates;
+//! - the bounds of an existential type are sorted, without duplicates;
 //! - constant expressions over known values are evaluated.
 //!
 //! Bodies are normalized first, so one bottom-up pass suffices, and normalization is idempotent.
@@ -27,13 +27,13 @@ use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
-/// Returns the normal form, with auto traits and projections in the order of names.
+/// Returns the normal form, with bounds in the order of their names and arguments.
 pub fn normal_form<F: TypeFamily, T: Fold<F>>(cx: &F, value: &T) -> Result<T, TermError> {
     normal_form_by(cx, value, &F::Name::cmp)
 }
 
-/// Returns the normal form, with auto traits and projections in the given order. An order that compares
-/// strings makes the form independent of the order in which names were interned.
+/// Returns the normal form, with bounds in the given order of names. An order that compares strings makes
+/// the form independent of the order in which names were interned.
 pub fn normal_form_by<F: TypeFamily, T: Fold<F>>(
     cx: &F,
     value: &T,

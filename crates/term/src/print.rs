@@ -21,7 +21,7 @@
 mod message;
 mod names;
 
-pub use message::{obligation, region_error, type_error};
+pub use message::{goal, obligation, region_error, type_error};
 pub use names::{NameScope, VariableNames};
 
 use crate::arg::GenericArg;

@@ -11,11 +11,11 @@ use crate::arg::GenericArg;
 use crate::binder::Binder;
 use crate::constant::Const;
 use crate::family::TypeFamily;
+use crate::order::{self, NameOrder};
 use crate::region::Region;
 use crate::ty::{AliasTy, ApplicationTy, DynBound, DynBoundKind, DynTy, FnTy, Ty, TyData, WitnessTy};
 use crate::variance::Variance;
 use std::borrow::Borrow;
-use std::cmp::Ordering;
 
 /// Kind of the lists under a pair of binders; determines the variance of each position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,6 +66,11 @@ pub trait Relation<F: TypeFamily>: Sized {
         a: BoundArgs<'_, F>,
         b: BoundArgs<'_, F>,
     ) -> Result<(), Self::Error>;
+
+    /// Relates two existential types with several bounds of one name, by their normal forms
+    /// ([`relate_normal_dyn`]). If a variable or an alias determines which bounds correspond, the pair is
+    /// undecided.
+    fn repeated_bounds(&mut self, variance: Variance, a: &Ty<F>, b: &Ty<F>) -> Result<(), Self::Error>;
 
     /// Creates the error of two types that differ at the top.
     fn mismatch(&self, a: &Ty<F>, b: &Ty<F>) -> Self::Error;
@@ -157,13 +162,7 @@ pub fn relate_structurally<F: TypeFamily, R: Relation<F>>(
             let (x, y) = (Binder::new(arity, types), Binder::new(y.arity, y.types));
             relation.binders(variance, BinderKind::Witness, x, y)
         }
-        (TyData::Dyn(x), TyData::Dyn(y)) => {
-            if !relate_bounds(relation, variance, x.bounds, y.bounds)? {
-                return Err(relation.mismatch(a, b));
-            }
-            let DynTy { bounds: _, region } = x;
-            relation.regions(variance, region, y.region)
-        }
+        (TyData::Dyn(x), TyData::Dyn(y)) => relate_dyn(relation, variance, [(a, x), (b, y)]),
         (TyData::Placeholder(x), TyData::Placeholder(y)) if x == y => Ok(()),
         (TyData::InferenceVar(x), TyData::InferenceVar(y)) if x == y => Ok(()),
         (TyData::BoundVariable(x), TyData::BoundVariable(y)) if x == y => Ok(()),
@@ -183,47 +182,87 @@ pub fn relate_structurally<F: TypeFamily, R: Relation<F>>(
     }
 }
 
-/// Puts bounds into canonical order: traits as written, projections by name, auto traits as a set.
+/// Puts a set of bounds into canonical order, without duplicates.
 pub(crate) fn sort_bounds<F: TypeFamily, B: Borrow<DynBound<F>>>(
-    bounds: &mut Vec<B>,
-    order: impl Fn(&F::Name, &F::Name) -> Ordering,
+    list: &mut Vec<B>,
+    names: NameOrder<'_, F::Name>,
 ) {
-    bounds.sort_by(|x, y| {
-        let (x, y) = (x.borrow(), y.borrow());
-        let by_name = match x.kind {
-            DynBoundKind::Trait => Ordering::Equal,
-            DynBoundKind::Projection | DynBoundKind::AutoTrait => order(&x.name, &y.name),
-        };
-        x.kind.cmp(&y.kind).then(by_name)
-    });
-    bounds.dedup_by(|x, y| {
-        let (x, y): (&DynBound<F>, &DynBound<F>) = ((*x).borrow(), (*y).borrow());
-        x.kind == DynBoundKind::AutoTrait && y.kind == x.kind && x.name == y.name
-    });
+    if list.len() > 1 {
+        list.sort_by(|x, y| order::bounds(names, x.borrow(), y.borrow()));
+        list.dedup_by(|x, y| {
+            let (x, y): (&DynBound<F>, &DynBound<F>) = ((*x).borrow(), (*y).borrow());
+            x == y
+        });
+    }
 }
 
-/// Relates two sets of bounds; returns `false` if they do not have the same names.
-fn relate_bounds<'b, F: TypeFamily, R: Relation<F>>(
+/// Two types with their contents, which are existential.
+type DynPair<'t, F> = [(&'t Ty<F>, DynTy<'t, F>); 2];
+
+/// Relates two existential types; the bounds of each are a set.
+fn relate_dyn<F: TypeFamily, R: Relation<F>>(
     relation: &mut R,
     variance: Variance,
-    a: &'b [DynBound<F>],
-    b: &'b [DynBound<F>],
-) -> Result<bool, R::Error> {
-    let in_order = |bounds: &'b [DynBound<F>]| {
-        let mut list: Vec<&DynBound<F>> = bounds.iter().collect();
-        sort_bounds(&mut list, F::Name::cmp);
-        list
-    };
-    let (a, b) = (in_order(a), in_order(b));
-    let same_head = |x: &DynBound<F>, y: &DynBound<F>| {
-        x.kind == y.kind && x.name == y.name && x.args.len() == y.args.len()
-    };
-    if a.len() != b.len() || !a.iter().zip(&b).all(|(x, y)| same_head(x, y)) {
-        return Ok(false);
+    pair: DynPair<'_, F>,
+) -> Result<(), R::Error> {
+    let [(a, x), (b, y)] = pair;
+    let [mut of_a, mut of_b] = [in_order(x.bounds), in_order(y.bounds)];
+    let repeats = |list: &[&DynBound<F>]| list.windows(2).any(|pair| head(pair[0]) == head(pair[1]));
+    // Bounds of one name can have different arguments. Those of both sets correspond to themselves; of several
+    // others, the normal form shows which correspond.
+    if repeats(&of_a) || repeats(&of_b) {
+        let contains = |list: &[&DynBound<F>], bound: &DynBound<F>| {
+            list.binary_search_by(|other| order::bounds(&F::Name::cmp, other, bound)).is_ok()
+        };
+        let all_of_a = of_a.clone();
+        of_a.retain(|bound| !contains(&of_b, bound));
+        of_b.retain(|bound| !contains(&all_of_a, bound));
+        if of_a.len() != of_b.len() || repeats(&of_a) || repeats(&of_b) {
+            return relation.repeated_bounds(variance, a, b);
+        }
     }
-    for (x, y) in a.iter().zip(&b) {
+    relate_bounds(relation, variance, pair, &of_a, &of_b)
+}
+
+/// Relates two existential types in normal form.
+pub(crate) fn relate_normal_dyn<F: TypeFamily, R: Relation<F>>(
+    relation: &mut R,
+    variance: Variance,
+    a: &Ty<F>,
+    b: &Ty<F>,
+) -> Result<(), R::Error> {
+    let (TyData::Dyn(x), TyData::Dyn(y)) = (a.data(), b.data()) else { return Err(relation.mismatch(a, b)) };
+    relate_bounds(relation, variance, [(a, x), (b, y)], &in_order(x.bounds), &in_order(y.bounds))
+}
+
+fn in_order<F: TypeFamily>(bounds: &[DynBound<F>]) -> Vec<&DynBound<F>> {
+    let mut list: Vec<&DynBound<F>> = bounds.iter().collect();
+    sort_bounds(&mut list, &F::Name::cmp);
+    list
+}
+
+/// Kind and name of a bound.
+fn head<F: TypeFamily>(bound: &DynBound<F>) -> (DynBoundKind, F::Name) {
+    (bound.kind, bound.name)
+}
+
+/// Relates bounds one by one, and the regions.
+fn relate_bounds<F: TypeFamily, R: Relation<F>>(
+    relation: &mut R,
+    variance: Variance,
+    [(a, x), (b, y)]: DynPair<'_, F>,
+    of_a: &[&DynBound<F>],
+    of_b: &[&DynBound<F>],
+) -> Result<(), R::Error> {
+    let same_head =
+        |(x, y): (&&DynBound<F>, &&DynBound<F>)| head(x) == head(y) && x.args.len() == y.args.len();
+    if of_a.len() != of_b.len() || !of_a.iter().zip(of_b).all(same_head) {
+        return Err(relation.mismatch(a, b));
+    }
+    for (x, y) in of_a.iter().zip(of_b) {
         let (x, y) = (Binder::new(x.arity, &*x.args), Binder::new(y.arity, &*y.args));
         relation.binders(variance, BinderKind::Bound, x, y)?;
     }
-    Ok(true)
+    let (DynTy { bounds: _, region }, DynTy { bounds: _, region: other }) = (x, y);
+    relation.regions(variance, region, other)
 }

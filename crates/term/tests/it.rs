@@ -6,6 +6,7 @@
 mod ast;
 #[path = "support/compiler.rs"]
 mod compiler;
+mod goals;
 mod laws;
 mod limits;
 mod messages;

@@ -1,6 +1,6 @@
 //! Undecided relations are returned as obligations and decided when more is known.
 
-use typeloom_term::infer::{Outlives, RegionFacts};
+use typeloom_term::infer::{Negation, Outlives, RegionFacts};
 use typeloom_term::parse::{Scope, parse_ty};
 use typeloom_term::program::{ConstEquation, NoProgram, Normalized};
 use typeloom_term::ty::Reporter;
@@ -239,3 +239,39 @@ on_both_families!(
     aliases_that_never_end_are_handed_back,
     outlives_constraints_come_in_order_and_without_a_decision,
 );
+
+/// Trait objects with several traits, which Rust does not have: the bounds are a set.
+#[test]
+fn bounds_of_one_trait_correspond_when_their_variables_are_known() {
+    let (cx, mut world) = (Boxed::new(), World::new());
+    let mut table = InferenceTable::new(cx);
+    let mut ty = |text| world.parse(&cx, text);
+    let variable = table.new_ty_var().unwrap();
+    let (open, known) = (ty("dyn Tr<(?0, u8)> + Tr<(u16, ?0)>"), ty("dyn Tr<(u16, u8)>"));
+    let (two, three) = (ty("dyn Tr<(u16, u32)> + Tr<(u32, u8)>"), ty("dyn Tr<(u16, u8)> + Tr<u64>"));
+    // Each of the bounds can be the other one.
+    let obligations = table.eq(&NoProgram, &open, &known).unwrap();
+    assert_eq!(obligations.len(), 1);
+    assert_eq!(table.never(&NoProgram, Variance::Invariant, &open, &known), Ok(undecided(&open, &known)));
+    for (value, holds) in [("u16", None), ("u32", Some(&two)), ("u8", None)] {
+        table.probe(|table| {
+            let value = world.parse(&cx, value);
+            table.eq(&NoProgram, &variable, &value).unwrap();
+            assert!(table.retry(&NoProgram, obligations.clone()).is_err(), "two bounds are not one");
+            for other in [&two, &three] {
+                let is_equal = table.eq(&NoProgram, &open, other).is_ok_and(|open| open.is_empty());
+                assert_eq!(is_equal, holds.is_some_and(|holds| holds == other));
+            }
+        });
+    }
+    // One of them is left over.
+    let mut ty = |text| world.parse(&cx, text);
+    let (open, known) = (ty("dyn Tr<u8> + Tr<?0>"), ty("dyn Tr<u16> + Tr<u8> + Tr<u8>"));
+    assert!(table.eq(&NoProgram, &open, &known).unwrap().is_empty());
+    assert_eq!(print::rust(&table.resolve(&variable).unwrap(), &world.symbols), "u16");
+}
+
+fn undecided(a: &Ty, b: &Ty) -> Negation<Boxed> {
+    let relate = Obligation::Relate { variance: Variance::Invariant, a: a.clone(), b: b.clone() };
+    Negation::Undecided(vec![relate])
+}

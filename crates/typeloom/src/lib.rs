@@ -22,6 +22,7 @@
 //! | [`pool::service`] | share a pool between threads; limit the input of others |
 //! | [`run::components`], [`run::engine`], [`run::host`], [`run::values`], [`run::wire`] | bind ready-made components, use other engines, run on several peers |
 //! | [`term::infer`], [`term::build`] | relate types with variables and aliases; build binders, and terms in an arena |
+//! | [`term::goals`], [`term::traverse`], [`term::family`] | prove that types implement traits or not; inspect and replace parts of terms; store terms of a compiler |
 //! | [`types::builtins`], [`types::operators`] | name built-in type nodes; declare operators as statics |
 //!
 //! | feature | adds | default |

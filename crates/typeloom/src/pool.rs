@@ -39,6 +39,26 @@ pub mod service;
 /// ```
 #[doc(inline)]
 pub use typeloom_pool::Bundle;
+/// Errors of conversions of terms and of shape digests, and roots of imported bundles.
+///
+/// ```
+/// use typeloom::pool::{ConvertError, ImportedRoot, Pool, ShapeError, Sort};
+/// use typeloom::term::{Boxed, Scope, Symbols, parse_ty};
+///
+/// let (cx, mut symbols, mut pool) = (Boxed::new(), Symbols::new(), Pool::new());
+/// let open = parse_ty(&cx, &mut symbols, &Scope::new(), "Vec<?0>")?;
+/// assert!(matches!(pool.intern_term(&cx, &symbols, &open), Err(ConvertError::Inference)));
+/// let variable = pool.infer(0, Sort::Type)?;
+/// assert!(matches!(pool.shape_digest(variable), Err(ShapeError::NotPortable(_))));
+///
+/// let known = parse_ty(&cx, &mut symbols, &Scope::new(), "Vec<u8>")?;
+/// let known = pool.intern_term(&cx, &symbols, &known)?;
+/// let roots: Vec<ImportedRoot> = Pool::new().import(pool.export(&[("bytes", known)])?.as_bytes())?;
+/// assert_eq!((roots[0].label.as_str(), roots[0].digest), ("bytes", pool.digest(known)?));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_pool::ConvertError;
 /// Contents of one type. Children are ids in a `Descriptor<Idx>` and digests in a `TypeDescriptor`.
 ///
 /// ```
@@ -134,6 +154,24 @@ pub use typeloom_pool::Sort;
 /// ```
 #[doc(inline)]
 pub use typeloom_pool::TypedModule;
+/// Variables, constants and recursive groups in descriptors.
+///
+/// ```
+/// use typeloom::pool::{ConstDescriptor, Descriptor, Pool, Sort, Tag, TypeDescriptor, Variable};
+///
+/// let mut pool = Pool::new();
+/// let item = pool.bound(0, 0, Sort::Type)?;
+/// let bound = Variable::Bound { depth: 0, index: 0, sort: Sort::Type };
+/// assert_eq!(pool.describe(item)?, TypeDescriptor::Variable(bound));
+/// // A variable of an inference has a meaning in that inference only.
+/// let open = pool.infer(7, Sort::Type)?;
+/// assert!(pool.describe(open).is_err());
+/// let three = pool.dim_const(3)?;
+/// assert_eq!(pool.get(three), Descriptor::Const(ConstDescriptor::Int(3)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_pool::Variable;
 /// Comparison of two types and its changes.
 ///
 /// ```
@@ -153,12 +191,18 @@ pub use typeloom_pool::compat::Compat;
 /// [`Compat`] has an example.
 #[doc(inline)]
 pub use typeloom_pool::compat::TypeChange;
+/// [`Variable`] has an example.
+#[doc(inline)]
+pub use typeloom_pool::{ConstDescriptor, GroupDescriptor, NotPortable};
 /// [`Pool`] has an example.
 #[doc(inline)]
 pub use typeloom_pool::{Digest, Idx, NameId, PoolError, Tag};
 /// [`Bundle`] has an example.
 #[doc(inline)]
 pub use typeloom_pool::{ExportError, ImportError};
+/// [`ConvertError`] has an example.
+#[doc(inline)]
+pub use typeloom_pool::{ImportedRoot, ShapeError};
 /// [`TypedModule`] has an example.
 #[doc(inline)]
 pub use typeloom_pool::{ModuleItem, Visibility};

@@ -240,9 +240,12 @@
 //! let map_digest = pool.digest(map)?;
 //! let TypeDescriptor::Container { tag: Tag::List, child } = pool.describe(list)? else { panic!("a list") };
 //! assert_eq!(child, map_digest);
+//! // Methods have the published names of the fields.
+//! assert_eq!(pool.describe(list)?.child_hash(), Some(&map_digest));
 //!
 //! let descriptors = pool.describe_transitive(list)?;
 //! assert_eq!(descriptors.len(), 4); // int, str, map, list
+//! assert_eq!(descriptors[0].1, TypeDescriptor::Primitive(Tag::Int));
 //! let (digest, descriptor) = &descriptors[3];
 //! assert_eq!((*digest, descriptor), (pool.digest(list)?, &pool.describe(list)?));
 //!

@@ -16,11 +16,35 @@
 //!
 //! Terms are generic over a [`TypeFamily`]: [`Boxed`] terms are independent values, and those of [`build`]
 //! are handles into an arena. Names of nominal types, parameters and lifetimes are [symbols](Symbols).
-//! [`infer`] determines types with variables.
+//! [`infer`] determines types with variables, and [`goals`] whether types implement traits. [`family`] shows how
+//! a compiler stores terms of its own.
 
 pub mod build;
+pub mod family;
+pub mod goals;
 pub mod infer;
+pub mod traverse;
 
+/// [`FnTy`] has an example.
+#[doc(inline)]
+pub use typeloom_term::DynTy;
+/// Functions and trait objects, as contents of types.
+///
+/// ```
+/// use typeloom::term::{Boxed, DynTy, FnTy, Region, Scope, Symbols, TyData, parse_ty};
+///
+/// let mut symbols = Symbols::new();
+/// let mut parse = |text| parse_ty(&Boxed::new(), &mut symbols, &Scope::new(), text);
+/// let (function, object) = (parse("for<'x> fn(&'x u8) -> u16")?, parse("dyn A + B + 'static")?);
+/// let TyData::Fn(signature) = function.data() else { panic!("a function") };
+/// let FnTy { arity, .. } = signature;
+/// assert_eq!((signature.inputs().len(), arity.regions), (1, 1));
+/// let TyData::Dyn(DynTy { bounds, region }) = object.data() else { panic!("a trait object") };
+/// assert_eq!((bounds.len(), region), (2, Region::Static));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_term::FnTy;
 /// Parts of terms: arguments, lifetimes, constants.
 ///
 /// ```
@@ -108,6 +132,23 @@ pub use typeloom_term::Ty;
 /// ```
 #[doc(inline)]
 pub use typeloom_term::is_subtype;
+/// Receivers of errors. An error type needs a proof that an error was reported, and a relation with it
+/// holds, so that one error is reported once.
+///
+/// ```
+/// use typeloom::term::infer::{InferenceTable, NoProgram};
+/// use typeloom::term::{Boxed, Name, Reporter, Ty};
+///
+/// let mut errors = Vec::new();
+/// let proof = errors.report("`Missing` is not declared");
+/// let (missing, bool) = (Ty::error(&Boxed::new(), proof), Ty::apply(&Boxed::new(), Name::Bool, &[])?);
+/// let mut table = InferenceTable::new(Boxed::new());
+/// assert!(table.eq(&NoProgram, &missing, &bool).is_ok());
+/// assert_eq!((table.tainted(), errors.len()), (Some(proof), 1));
+/// # Ok::<(), typeloom::term::build::TermError>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_term::ty::Reporter;
 /// [`Ty`] has an example.
 #[doc(inline)]
 pub use typeloom_term::{ApplicationTy, Boxed, Name, Symbol, Symbols, TyData, TypeFamily};
@@ -121,18 +162,18 @@ pub use typeloom_term::{Reason, infer::RegionFacts, subtype::check_subtype};
 /// position of an extent is a constant if the [`Scope`] declares it.
 ///
 /// ```
-/// use typeloom::term::{Boxed, Scope, Symbols, parse_ty, print};
+/// use typeloom::term::{Boxed, ParseError, Scope, Symbols, parse_ty, print};
 ///
 /// let mut symbols = Symbols::new();
 /// let scope = Scope::new().types(["T"]);
 /// let ty = parse_ty(&Boxed::new(), &mut symbols, &scope, "for<'x> fn(&'x [T], std::Vec<u8>) -> &'x T")?;
 /// assert_eq!(print(&ty, &symbols), "for<'x> fn(&'x [T], std::Vec<u8>) -> &'x T");
-/// let error = parse_ty(&Boxed::new(), &mut symbols, &scope, "Vec<").unwrap_err();
-/// println!("{error}");
+/// let error: ParseError = parse_ty(&Boxed::new(), &mut symbols, &scope, "Vec<").unwrap_err();
+/// assert_eq!(error.offset, 4);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
 pub use typeloom_term::{
-    parse::{Scope, parse_ty},
+    parse::{ParseError, Scope, parse_ty},
     print::rust as print,
 };

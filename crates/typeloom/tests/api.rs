@@ -45,7 +45,7 @@ const UNLISTED: [&str; 3] = ["core::marker::Unpin", "UnwindSafe", "core::marker:
 
 /// Bounds of the numbers of names in the modules of the facade. A name of `published/names.rs` is not
 /// counted.
-const MAX_NAMES: [(&str, usize); 22] = [
+const MAX_NAMES: [(&str, usize); 25] = [
     ("check", 28),
     ("interface", 12),
     ("link", 11),
@@ -53,7 +53,7 @@ const MAX_NAMES: [(&str, usize); 22] = [
     ("module::passes", 12),
     ("module::slots", 8),
     ("onnx", 6),
-    ("pool", 13),
+    ("pool", 19),
     ("pool::service", 5),
     ("run", 15),
     ("run::components", 22),
@@ -63,15 +63,18 @@ const MAX_NAMES: [(&str, usize); 22] = [
     ("run::wire", 26),
     ("rust", 10),
     ("targets", 3),
-    ("term", 14),
-    ("term::build", 5),
-    ("term::infer", 9),
+    ("term", 15),
+    ("term::build", 25),
+    ("term::family", 5),
+    ("term::goals", 12),
+    ("term::infer", 15),
+    ("term::traverse", 19),
     ("types", 0),
     ("types::operators", 1),
 ];
 
 /// Bound of the number of names directly in the modules of the tasks, without those of their submodules.
-const MAX_TASK_NAMES: usize = 123;
+const MAX_TASK_NAMES: usize = 130;
 
 /// Modules that contain one item per operator or built-in type.
 const TABLES: [&str; 2] = ["module::attributes", "types::builtins"];

@@ -6,6 +6,8 @@ mod check_and_print;
 mod custom_types;
 #[path = "../examples/interface_diff.rs"]
 mod interface_diff;
+#[path = "../examples/own_family.rs"]
+mod own_family;
 #[path = "../examples/pool_bundle.rs"]
 mod pool_bundle;
 #[path = "../examples/run_model.rs"]
@@ -101,6 +103,21 @@ fn subtyping_includes_lifetimes() -> Outcome {
         "[u8; 4] is no subtype of [u8; 5]: `4` is not `5`",
     ];
     assert_eq!(subtyping::walk()?, expected);
+    Ok(())
+}
+
+#[test]
+fn a_family_outside_of_the_library_stores_types_and_goals_and_supplies_impls() -> Outcome {
+    use typeloom::term::goals::Answer::{Ambiguous, Fails, Holds};
+
+    own_family::main()?;
+    let expected = [
+        ("Vec<Vec<u8>>", Holds, Fails),
+        ("Vec<str>", Fails, Holds),
+        ("T", Fails, Fails),
+        ("Vec<?0>", Ambiguous, Ambiguous),
+    ];
+    assert_eq!(own_family::walk()?, expected);
     Ok(())
 }
 

@@ -259,13 +259,14 @@ class Pool:
         return cast("TypeDescriptor", read(self._core.describe(ty)))
 
     def describe_transitive(self, ty: Idx) -> _Described:
-        """Digests and descriptors of a type and of all types that it reaches, each once, after those that it refers to.
+        """Digests and descriptors of a type and of all types that it reaches, each once: primitives in the order of their names,
+        then every other type after those that it refers to.
 
         >>> import typeloom as tl
         >>> pool = tl.Pool()
         >>> described = pool.describe_transitive(pool.list(pool.map(pool.primitive("str"), pool.primitive("int"))))
         >>> [descriptor.tag for _, descriptor in described]
-        ['str', 'int', 'map', 'list']
+        ['int', 'str', 'map', 'list']
         >>> other = tl.Pool()
         >>> types = other.reconstruct(described)
         >>> print(types[described[-1][0]])

@@ -97,7 +97,7 @@ impl<F: TypeFamily> InferenceTable<F> {
 }
 
 /// Flags of types with variables that are not part of the goal.
-const VARIABLES: Flags = Flags::TY_INFER.union(Flags::CONST_INFER).union(Flags::CANONICAL);
+pub(super) const VARIABLES: Flags = Flags::TY_INFER.union(Flags::CONST_INFER).union(Flags::CANONICAL);
 
 /// Whether some values of the variables satisfy an obligation: two variables can be equal.
 fn is_satisfiable<F: TypeFamily>(obligation: &Obligation<F>) -> bool {
@@ -110,7 +110,7 @@ fn is_satisfiable<F: TypeFamily>(obligation: &Obligation<F>) -> bool {
 }
 
 /// A program in which aliases of unknown arguments stay open.
-struct Inverted<'p, P>(&'p P);
+pub(super) struct Inverted<'p, P>(pub(super) &'p P);
 
 impl<F: TypeFamily, P: Program<F>> Program<F> for Inverted<'_, P> {
     fn variance(&self, cx: &F, name: F::Name, index: usize) -> Variance {

@@ -15,10 +15,10 @@ use crate::binder::Arity;
 use crate::constant::{Const, ConstData};
 use crate::family::TypeFamily;
 use crate::meta::{Flags, TermError};
-use crate::normal::fold_constant;
+use crate::normal::{fold_constant, normal_form};
 use crate::program::{ConstEquation, Normalized, Program};
 use crate::region::Region;
-use crate::relate::{BinderKind, BoundArgs, Relation, relate_args, relate_structurally};
+use crate::relate::{BinderKind, BoundArgs, Relation, relate_args, relate_normal_dyn, relate_structurally};
 use crate::subst::{Instantiation, instantiate_args};
 use crate::ty::{AliasTy, InferVar, Placeholder, PlaceholderId, Ty, TyData};
 use crate::variance::Variance;
@@ -464,6 +464,17 @@ impl<F: TypeFamily, P: Program<F>> Relation<F> for Relating<'_, F, P> {
             }
             Variance::Bivariant => Ok(()),
         }
+    }
+
+    fn repeated_bounds(&mut self, variance: Variance, a: &Ty<F>, b: &Ty<F>) -> Result<(), RelationError<F>> {
+        let (a, b) = (self.table.resolve(a)?, self.table.resolve(b)?);
+        let open = Flags::TY_INFER.union(Flags::CONST_INFER).union(Flags::ALIAS);
+        if a.meta().flags.union(b.meta().flags).intersects(open) {
+            self.obligations.push(Obligation::Relate { variance, a, b });
+            return Ok(());
+        }
+        let cx = self.table.cx.clone();
+        relate_normal_dyn(self, variance, &normal_form(&cx, &a)?, &normal_form(&cx, &b)?)
     }
 
     fn mismatch(&self, a: &Ty<F>, b: &Ty<F>) -> RelationError<F> {

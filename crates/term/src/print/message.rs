@@ -8,6 +8,7 @@ use super::names::with_placeholders;
 use super::{DEFAULT_LIMIT, Printer};
 use crate::arg::GenericArg;
 use crate::family::TypeFamily;
+use crate::goal::{Goal, GoalData, GoalFamily, TraitRef};
 use crate::infer::{Obligation, RegionError, RelationError};
 use crate::name::{Name, Symbols};
 use crate::variance::Variance;
@@ -91,6 +92,29 @@ pub fn obligation<F: TypeFamily<Name = Name>>(obligation: &Obligation<F>, symbol
             let [ty] = texts(&[ty.clone().into()], symbols);
             format!("`{ty}` is well formed")
         }
+    }
+}
+
+/// Formats a goal: `Implemented(T: Trait<u8>)`, `a = b`, `goal, goal`, `not { goal }`.
+#[must_use]
+pub fn goal<F: GoalFamily<Name = Name>>(goal: &Goal<F>, symbols: &Symbols) -> String {
+    match goal.data() {
+        GoalData::Implemented(TraitRef { name, args }) => {
+            let mut args = args.iter().map(|arg| Printer::new(symbols).arg(arg));
+            let this = args.next().unwrap_or_default();
+            let args: Vec<String> = args.collect();
+            let args = if args.is_empty() { String::new() } else { format!("<{}>", args.join(", ")) };
+            let path = name.symbol().map_or("", |symbol| symbols.resolve(symbol));
+            format!("Implemented({this}: {path}{args})")
+        }
+        GoalData::Equal(a, b) => {
+            let [a, b] = texts(&[a.clone().into(), b.clone().into()], symbols);
+            format!("{a} = {b}")
+        }
+        GoalData::All(goals) => {
+            goals.iter().map(|part| self::goal(part, symbols)).collect::<Vec<_>>().join(", ")
+        }
+        GoalData::Not(of) => format!("not {{ {} }}", self::goal(of, symbols)),
     }
 }
 

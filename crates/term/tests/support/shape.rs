@@ -1,7 +1,7 @@
 //! Random types, described independently of a family.
 //!
 //! A shape can be built in two styles that mean the same type: with variables of binders in another order,
-//! unused variables, repeated auto traits in another order, and constants as expressions.
+//! unused variables, repeated bounds in another order, and constants as expressions.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -59,8 +59,8 @@ pub(crate) fn shapes() -> impl Strategy<Value = Shape> {
             1 => list().prop_map(Shape::Tuple),
             1 => (boxed(), 0..4u8).prop_map(|(t, n)| Shape::Array(t, n)),
             4 => (0..3u8, 0..2u8, list(), boxed()).prop_map(|(r, t, ins, out)| Shape::Fn(r, t, ins, out)),
-            2 => (0..3u8, regions(), boxed(), 0..4u8, regions())
-                .prop_map(|(n, of, arg, auto, r)| Shape::Dyn(n, of, arg, auto, r)),
+            2 => (0..3u8, regions(), boxed(), 0..16u8, regions())
+                .prop_map(|(n, of, arg, more, r)| Shape::Dyn(n, of, arg, more, r)),
             1 => (0..3u8, list()).prop_map(|(n, list)| Shape::Witness(n, list)),
         ]
     })
@@ -200,7 +200,7 @@ impl<'a, F: TypeFamily<Name = Name>> Build<'a, F> {
                 });
                 Ty::new(self.cx, TyData::Fn(FnTy { name: Name::FN, arity, signature: &signature }))
             }
-            Shape::Dyn(regions, of, arg, auto, region) => self.dynamic(*regions, of, arg, *auto, region),
+            Shape::Dyn(regions, of, arg, more, region) => self.dynamic(*regions, of, arg, *more, region),
             Shape::Witness(regions, types) => {
                 let (arity, types) = self.under(*regions, 0, |this| this.list(types));
                 let name = Name::Coroutine(self.name("work"));
@@ -210,39 +210,36 @@ impl<'a, F: TypeFamily<Name = Name>> Build<'a, F> {
         built.unwrap()
     }
 
+    /// A trait object with up to three other bounds, as the bits of `more` say: auto traits, another trait, and
+    /// the same trait with another argument.
     fn dynamic(
         &mut self,
         regions: u8,
         of: &R,
         arg: &Shape,
-        auto: u8,
+        more: u8,
         region: &R,
     ) -> Result<Ty<F>, typeloom_term::TermError> {
-        let (arity, args) = self.under(regions, 0, |this| vec![this.region(of).into(), this.ty(arg).into()]);
-        let none = self.cx.intern_args(&[]);
-        let trait_name = Name::Trait(self.name("TrLT"));
-        let mut bounds = vec![DynBound {
-            arity,
-            kind: DynBoundKind::Trait,
-            name: trait_name,
-            args: self.cx.intern_args(&args),
-        }];
-        let mut autos: Vec<&str> = [(1, "Send"), (2, "Sync")]
-            .into_iter()
-            .filter_map(|(bit, name)| (auto & bit != 0).then_some(name))
-            .collect();
-        if self.style == Style::Roundabout {
-            autos.reverse();
-            autos.extend(autos.clone());
-        }
-        for name in autos {
+        let mut bounds = Vec::new();
+        let other = Shape::Leaf(0);
+        let traits = [(true, "TrLT", arg), (more & 4 != 0, "Other", arg), (more & 8 != 0, "TrLT", &other)];
+        for (_, name, arg) in traits.into_iter().filter(|(is_bound, ..)| *is_bound) {
+            let (arity, args) =
+                self.under(regions, 0, |this| vec![this.region(of).into(), this.ty(arg).into()]);
             let name = Name::Trait(self.name(name));
-            bounds.push(DynBound {
-                arity: Arity::NONE,
-                kind: DynBoundKind::AutoTrait,
-                name,
-                args: none.clone(),
-            });
+            let args = self.cx.intern_args(&args);
+            bounds.push(DynBound { arity, kind: DynBoundKind::Trait, name, args });
+        }
+        let none = self.cx.intern_args(&[]);
+        for name in [(1, "Send"), (2, "Sync")].iter().filter(|(bit, _)| more & bit != 0).map(|(_, name)| name)
+        {
+            let name = Name::Trait(self.name(name));
+            let (arity, kind) = (Arity::NONE, DynBoundKind::AutoTrait);
+            bounds.push(DynBound { arity, kind, name, args: none.clone() });
+        }
+        if self.style == Style::Roundabout {
+            bounds.reverse();
+            bounds.extend(bounds.clone());
         }
         let region = self.region(region);
         Ty::new(self.cx, TyData::Dyn(DynTy { bounds: &bounds, region }))

@@ -24,9 +24,11 @@ pub use crate::module::{
 pub use crate::onnx::{AttributeProto, GraphProto, ModelProto, NodeProto, Text, TypeProto, ValueInfoProto};
 #[cfg(feature = "interfaces")]
 #[doc(hidden)]
-pub use crate::pool::{Idx, Pool, Tag, TypeDescriptor, TypedModule, VariantDescriptor};
+pub use crate::pool::{Idx, Pool, Tag, TypeDescriptor, TypedModule, Variable, VariantDescriptor};
 #[doc(hidden)]
-pub use crate::term::{ApplicationTy, GenericArguments, Ty, TyData, TypeFamily};
+pub use crate::term::infer::{AliasTy, Canonical};
+#[doc(hidden)]
+pub use crate::term::{ApplicationTy, DynTy, FnTy, GenericArguments, Reporter, Ty, TyData, TypeFamily};
 #[doc(hidden)]
 pub use crate::types::operators::{
     AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, BROADCAST_BINARY, CustomRelationCtx, ELEMENTWISE,
@@ -39,6 +41,10 @@ pub use crate::types::{AnyTensor, Dtype, Lattice, Storage, TypeKind, TypeNode, r
 /// The name of a type constructor in a family.
 #[doc(hidden)]
 pub type TypeName<F> = <F as TypeFamily>::Name;
+
+/// The handle of a type in a family.
+#[doc(hidden)]
+pub type InternedTy<F> = <F as TypeFamily>::InternedTy;
 
 /// The contracts of components.
 #[cfg(feature = "modules")]

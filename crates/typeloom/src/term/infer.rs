@@ -50,6 +50,62 @@
 /// ```
 #[doc(inline)]
 pub use typeloom_term::InferenceTable;
+/// Forms of terms that do not depend on the numbers of variables, as keys of a cache.
+///
+/// ```
+/// use typeloom::term::infer::{Canonical, CanonicalVar, Canonicalized, InferenceTable};
+/// use typeloom::term::{Boxed, Name, Ty};
+///
+/// let mut table = InferenceTable::new(Boxed::new());
+/// let mut pair = || {
+///     let (a, b) = (table.new_ty_var()?, table.new_ty_var()?);
+///     let pair = Ty::pair(&Boxed::new(), Name::Tuple, a, b)?;
+///     table.canonicalize(&pair)
+/// };
+/// let (one, other): (Canonicalized<Boxed, Ty>, _) = (pair()?, pair()?);
+/// let form: &Canonical<Ty> = &one.canonical;
+/// assert_eq!(*form, other.canonical);
+/// let vars: &[CanonicalVar] = &form.vars;
+/// assert_eq!((vars.len(), one.originals.len()), (2, 2));
+/// let (instance, variables) = table.instantiate_canonical(form)?;
+/// assert_eq!(table.canonicalize(&instance)?.canonical, *form);
+/// # let _ = variables;
+/// # Ok::<(), typeloom::term::build::TermError>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_term::infer::Canonical;
+/// Results of relations and points to roll back to.
+///
+/// ```
+/// use typeloom::term::infer::{InferenceTable, NoProgram, Outlives, RegionConstraints, RegionError, RelationError};
+/// use typeloom::term::infer::{RelationResult, Snapshot};
+/// use typeloom::term::{Boxed, Scope, Symbols, Ty, parse_ty};
+///
+/// let (cx, mut symbols) = (Boxed::new(), Symbols::new());
+/// let mut parse = |text| parse_ty(&cx, &mut symbols, &Scope::new(), text);
+/// let (short, long, number): (Ty, Ty, Ty) = (parse("&'a u8")?, parse("&'static u8")?, parse("u16")?);
+/// let mut table = InferenceTable::new(cx);
+/// let start: Snapshot = table.snapshot();
+/// let result: RelationResult<Boxed> = table.sub(&NoProgram, &short, &long);
+/// assert!(result.is_ok());
+/// let constraints: &RegionConstraints<Boxed> = table.regions();
+/// let [Outlives { longer, .. }] = constraints.outlives() else { panic!("one constraint") };
+/// let error: RegionError<Boxed> = constraints.check(&Default::default()).unwrap_err();
+/// assert_eq!(error.longer, *longer);
+/// table.rollback_to(start);
+/// assert!(table.regions().outlives().is_empty());
+/// let error: RelationError<Boxed> = table.eq(&NoProgram, &short, &number).unwrap_err();
+/// assert!(matches!(error, RelationError::Mismatch { .. }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_term::infer::RelationError;
+/// [`Canonical`] has an example.
+#[doc(inline)]
+pub use typeloom_term::infer::{CanonicalVar, Canonicalized};
+/// [`RelationError`] has an example.
+#[doc(inline)]
+pub use typeloom_term::infer::{Outlives, RegionConstraints, RegionError, RelationResult, Snapshot};
 /// The declarations of a program: variances of its types, definitions of its aliases, equations of its
 /// constants.
 ///

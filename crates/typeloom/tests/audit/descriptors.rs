@@ -6,10 +6,9 @@ use std::hash::Hash;
 
 use typeloom::interface::Direction;
 use typeloom::pool::{
-    Descriptor, Digest, Idx, ModuleItem, Pool, Tag, TypeDescriptor, TypedModule, VariantDescriptor,
-    Visibility,
+    Descriptor, Digest, GraphRef, Idx, ModuleItem, NameId, Pool, Sort, Tag, TypeDescriptor, TypedModule,
+    Variable, VariantDescriptor, Visibility,
 };
-use typeloom_pool::{GraphRef, NameId, Sort};
 
 use super::{Outcome, message};
 
@@ -123,7 +122,78 @@ fn descriptors_have_the_published_variants_and_fields() -> Outcome {
     let scheme = pool.scheme(&[Sort::Type], list)?;
     let of_list = pool.digest(list)?;
     assert_eq!(pool.describe(scheme)?, TypeDescriptor::Scheme { vars: vec![Sort::Type], body: of_list });
-    assert!(matches!(pool.describe(variable)?, TypeDescriptor::Variable { .. }));
+    let bound = Variable::Bound { depth: 0, index: 0, sort: Sort::Type };
+    assert_eq!(pool.describe(variable)?, TypeDescriptor::Variable(bound));
+    Ok(())
+}
+
+/// The published loop over the children of a descriptor, with methods in place of fields.
+fn child_hashes(descriptor: &TypeDescriptor) -> Vec<Digest> {
+    match descriptor {
+        TypeDescriptor::Container { .. } => descriptor.child_hash().into_iter().copied().collect(),
+        TypeDescriptor::TwoChild { .. } => {
+            [descriptor.child1_hash(), descriptor.child2_hash()].into_iter().flatten().copied().collect()
+        }
+        TypeDescriptor::Borrowed { .. } => {
+            [descriptor.inner_hash(), descriptor.lifetime_id()].into_iter().flatten().copied().collect()
+        }
+        TypeDescriptor::Function { .. } => {
+            let params = descriptor.param_hashes().into_iter().flatten();
+            params.chain(descriptor.return_hash()).copied().collect()
+        }
+        TypeDescriptor::Enum { variants, .. } => {
+            variants.iter().flat_map(VariantDescriptor::field_type_hashes).copied().collect()
+        }
+        _ => {
+            let lists =
+                [descriptor.element_hashes(), descriptor.field_type_hashes(), descriptor.arg_hashes()];
+            let lists = lists.into_iter().flatten().flatten();
+            lists.chain(descriptor.body_hash()).copied().collect()
+        }
+    }
+}
+
+#[test]
+fn children_have_their_published_names_and_precede_their_parents() -> Outcome {
+    let mut pool = Pool::new();
+    let all = every_kind(&mut pool)?;
+    let kinds = [Tag::Instance, Tag::Declared, Tag::Scheme, Tag::Tensor, Tag::TensorUnranked];
+    for ty in all {
+        if pool.is_recursive(ty) {
+            continue;
+        }
+        let descriptor = pool.describe(ty)?;
+        if !kinds.contains(&pool.tag(ty)) {
+            let mut children = Vec::new();
+            for child in pool.children(ty) {
+                children.push(pool.digest(child)?);
+            }
+            let mut found = child_hashes(&descriptor);
+            children.sort_unstable();
+            found.sort_unstable();
+            assert_eq!(found, children, "{descriptor:?}");
+        }
+        let mut known = HashSet::new();
+        for (digest, descriptor) in pool.describe_transitive(ty)? {
+            assert!(child_hashes(&descriptor).iter().all(|child| known.contains(child)));
+            known.insert(digest);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_shared_pool_describes_its_types() -> Outcome {
+    fn description(pool: &Pool, ty: Idx) -> Result<(TypeDescriptor, usize), Box<dyn std::error::Error>> {
+        Ok((pool.describe(ty)?, pool.describe_transitive(ty)?.len()))
+    }
+    let mut pool = Pool::new();
+    let (int, text) = (pool.primitive(Tag::Int)?, pool.primitive(Tag::Str)?);
+    let map = pool.map(text, int)?;
+    let list = pool.list(map)?;
+    let (descriptor, count) = description(&pool, list)?;
+    assert_eq!((descriptor.child_hash(), count), (Some(&pool.digest(map)?), 4));
+    assert_eq!(descriptor.digest()?, pool.digest(list)?);
     Ok(())
 }
 
@@ -169,12 +239,10 @@ fn a_transitive_description_is_deduplicated_with_leaves_first() -> Outcome {
     let (int, text) = (pool.primitive(Tag::Int)?, pool.primitive(Tag::Str)?);
     let map = pool.map(text, int)?;
     let list = pool.list(map)?;
-    let names: Vec<Descriptor<Digest>> =
-        pool.describe_transitive(list)?.into_iter().map(|(_, descriptor)| descriptor).collect();
-    assert_eq!(names.len(), 4);
-    assert!(names[..2].iter().all(|one| matches!(one, Descriptor::Primitive(_))));
-    assert!(matches!(names[2], Descriptor::TwoChild { tag: Tag::Map, .. }));
-    assert!(matches!(names[3], Descriptor::Container { tag: Tag::List, .. }));
+    // The published order: int, str, map, list.
+    let digests: Vec<Digest> =
+        pool.describe_transitive(list)?.into_iter().map(|(digest, _)| digest).collect();
+    assert_eq!(digests, [pool.digest(int)?, pool.digest(text)?, pool.digest(map)?, pool.digest(list)?]);
 
     // A lattice of shared pairs: 40 levels are 41 descriptors, not 2^40.
     let mut ty = int;

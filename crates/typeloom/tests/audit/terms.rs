@@ -5,10 +5,12 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use typeloom::TypeFamily;
 use typeloom::pool::Pool;
 use typeloom::rust::{Edition, compare, describe, render};
+use typeloom::term::build::{Arena, Arity, BoundVar, Interned};
+use typeloom::term::goals::{Answer, Goal, GoalFamily, Impl, TraitRef, print as print_goal};
+use typeloom::term::infer::{
+    AliasTy, ConstEquation, InferenceTable, Negation, NoProgram, Normalized, Program, Variance,
+};
 use typeloom::term::{Boxed, Const, Name, Reason, Scope, Symbols, Ty, TyData, is_subtype, parse_ty, print};
-use typeloom_term::infer::Negation;
-use typeloom_term::program::{ConstEquation, NoProgram, Normalized};
-use typeloom_term::{AliasTy, Arena, InferenceTable, Interned, Program, Variance};
 
 use super::{Outcome, json, message};
 
@@ -161,6 +163,13 @@ fn applications_placeholders_and_functions_are_equal_as_published() {
         ("for<'x, 'y> fn(&'x u8, &'y u8)", "for<'x> fn(&'x u8, &'x u8)", false),
         ("dyn A + Sync + Send + 'static", "dyn A + Send + Sync + Send + 'static", true),
         ("dyn A + 'static", "dyn A + Send + 'static", false),
+        // The bounds are a set.
+        ("dyn A + B + 'static", "dyn B + A + 'static", true),
+        ("dyn A + A + 'static", "dyn A + 'static", true),
+        ("dyn A + B + 'static", "dyn A + 'static", false),
+        ("dyn A<P> + B + A<Q> + 'static", "dyn A<Q> + A<P> + A<Q> + B + 'static", true),
+        ("dyn A<P> + A<P> + 'static", "dyn A<P> + A<Q> + 'static", false),
+        ("dyn for<'x> A<&'x P> + for<'x> A<&'x Q>", "dyn for<'y, 'z> A<&'z Q> + for<'y> A<&'y P>", true),
         ("dyn for<'x> A<&'x u8> + 'static", "dyn for<'y> A<&'y u8> + 'static", true),
         ("dyn for<'x> A<&'x u8> + 'static", "dyn A<&'static u8> + 'static", false),
         ("<P as Tr>::Out", "<P as Tr>::Out", true),
@@ -311,6 +320,86 @@ fn negative_goals_hold_for_no_substitution() {
     }
 }
 
+/// `not { Implemented(T: Trait) }` and the goals around it, in any family that stores goals.
+fn negates_goals<F: GoalFamily<Name = Name>>(cx: F) -> Result<(), typeloom::term::build::TermError> {
+    let mut terms = Terms::new(cx.clone());
+    let show = Name::Trait(terms.symbols.intern("Show"));
+    let shown = |ty: Ty<F>| Goal::implemented(&cx, TraitRef::new(show, [ty.into()]));
+    let element = Ty::new(&cx, TyData::BoundVariable(BoundVar::innermost(0)))?;
+    let slice = Ty::apply(&cx, Name::Slice, &[element.clone().into()])?;
+    let impls = vec![
+        Impl::fact(TraitRef::new(show, [terms.ty("u8").into()])),
+        Impl {
+            arity: Arity { types: 1, ..Arity::NONE },
+            of: TraitRef::new(show, [slice.into()]),
+            conditions: vec![shown(element)?],
+        },
+    ];
+    let mut table = InferenceTable::new(cx.clone());
+    let variable = table.new_ty_var()?;
+    for (ty, holds, fails) in [
+        ("[[u8]]", Answer::Holds, Answer::Fails),
+        ("[[str]]", Answer::Fails, Answer::Holds),
+        // `forall<X> { X: Show }` is false, and so is `forall<X> { not { X: Show } }`.
+        ("P", Answer::Fails, Answer::Fails),
+        ("[(P, P)]", Answer::Fails, Answer::Holds),
+        ("[?0]", Answer::Ambiguous, Answer::Ambiguous),
+    ] {
+        let goal = shown(terms.ty(ty))?;
+        let not = Goal::not(&cx, goal.clone())?;
+        assert_eq!(print_goal(&not, &terms.symbols), format!("not {{ Implemented({ty}: Show) }}"));
+        assert_eq!(table.prove(&NoProgram, &impls, &goal), holds, "{ty}");
+        assert_eq!(table.prove(&NoProgram, &impls, &not), fails, "{ty}");
+    }
+    let byte = terms.ty("u8");
+    assert!(table.eq(&NoProgram, &variable, &byte).is_ok_and(|open| open.is_empty()));
+    let goal = Goal::not(&cx, shown(terms.ty("[?0]"))?)?;
+    assert_eq!(table.prove(&NoProgram, &impls, &goal), Answer::Fails);
+    // `forall<X> { X = i32 }` and `forall<X> { not { X = i32 } }`.
+    let equal = Goal::equal(&cx, terms.ty("P"), terms.ty("i32"))?;
+    let never = Goal::not(&cx, equal.clone())?;
+    assert_eq!([equal, never].map(|goal| table.prove(&NoProgram, &impls, &goal)), [Answer::Fails; 2]);
+    Ok(())
+}
+
+#[test]
+fn negative_goals_hold_if_no_type_implements_the_trait() -> Outcome {
+    negates_goals(Boxed::new())?;
+    let arena = Arena::new();
+    Ok(negates_goals(Interned::new(&arena))?)
+}
+
+#[test]
+fn names_of_the_type_library_are_at_the_root() -> Outcome {
+    use typeloom::{AliasTy, Canonical, DynTy, FnTy, InternedTy, Reporter};
+
+    /// The handle, the contents and the canonical form of a type in any family.
+    fn parts<F: TypeFamily>(
+        cx: &F,
+        ty: &Ty<F>,
+    ) -> Result<Canonical<Ty<F>>, typeloom::term::build::TermError> {
+        let handle: InternedTy<F> = cx.intern_ty(ty.data())?;
+        let same = Ty::<F>::from_interned(handle);
+        let kind = match same.data() {
+            TyData::Fn(FnTy { signature, .. }) => signature.len(),
+            TyData::Dyn(DynTy { bounds, .. }) => bounds.len(),
+            TyData::Alias(AliasTy { args, .. }) => args.len(),
+            _ => 0,
+        };
+        assert_eq!(kind, 2);
+        Ok(InferenceTable::new(cx.clone()).canonicalize(ty)?.canonical)
+    }
+    let mut terms = boxed();
+    for text in ["fn(P) -> Q", "dyn A + B", "<P as Tr<Q>>::Out"] {
+        let ty = terms.ty(text);
+        assert_eq!(parts(&terms.cx, &ty)?.value, ty);
+    }
+    let mut errors = Vec::new();
+    let error = Ty::error(&terms.cx, errors.report("a name is not declared"));
+    assert!(matches!(error.data(), TyData::Error(_)) && errors.len() == 1);
+    Ok(())
+}
+
 #[test]
 fn the_normal_form_is_that_of_digests() -> Outcome {
     let mut terms = boxed();
@@ -324,6 +413,9 @@ fn the_normal_form_is_that_of_digests() -> Outcome {
         ("for<'x, 'y> fn(&'y u8, &'x u16)", "for<'p, 'q> fn(&'p u8, &'q u16)"),
         ("for<'x, 'unused> fn(&'x u8)", "for<'x> fn(&'x u8)"),
         ("dyn A + Sync + Send + 'static", "dyn A + Send + Sync + Send + 'static"),
+        ("dyn A + B + 'static", "dyn B + A + 'static"),
+        ("dyn A + A + 'static", "dyn A + 'static"),
+        ("dyn A<P> + A<u8>", "dyn A<u8> + A<P> + A<u8>"),
         ("[u8; { 2 * 3 + 1 }]", "[u8; 7]"),
         ("Vec<[P; { 2 * 3 }]>", "Vec<[P; { 7 - 1 }]>"),
     ] {
