@@ -114,6 +114,17 @@ pub enum BuildError {
         /// The source location of the node.
         source_line: String,
     },
+    /// A class of peers has the name of the part on the module's own peer.
+    #[error(
+        "the peers of this send are those of `{name}`, and `{name}` is the name of the module's own side; rename it{}",
+        at_text(source_line)
+    )]
+    ReservedClass {
+        /// The input, slot or value that lists the peers.
+        name: String,
+        /// The source location of the send.
+        source_line: String,
+    },
     /// A component cannot run a node.
     #[error("{message}{}", at_text(source_line))]
     NotDispatchable {
@@ -183,6 +194,7 @@ impl BuildError {
             | Self::BoundTwice { .. }
             | Self::NoSuchSlot { .. } => Code::SlotBinding,
             Self::CrossesWithoutSend { .. } => Code::MissingSend,
+            Self::ReservedClass { .. } => Code::InvalidModule,
             Self::NotDispatchable { .. } => Code::UnsupportedNode,
             Self::TooLarge { .. } | Self::TooLong { .. } => Code::ProgramTooLarge,
             Self::NestingTooDeep { .. } => Code::NestingTooDeep,
