@@ -63,16 +63,13 @@ impl Graph {
             drop(recorder);
             return self.poison(location);
         }
-        if let Some(first) = recorder.take_name(name, location) {
-            recorder.error(AuthoringErrorKind::DuplicateInput { name: name.to_owned(), first }, location);
-        } else {
-            let value = recorder.add_input(name);
-            recorder.inputs.insert(value, (location, false));
-            recorder.locations.insert(name.to_owned(), location);
-            drop(recorder);
-            return self.value(value, location);
-        }
-        let known = recorder.program.value_named(name);
+        let known = match recorder.add_module_input(name, location) {
+            Ok(value) => Some(value),
+            Err(kind) => {
+                recorder.error(kind, location);
+                recorder.program.value_named(name)
+            }
+        };
         drop(recorder);
         known.map_or_else(|| self.poison(location), |value| self.value(value, location))
     }
@@ -90,14 +87,15 @@ impl Graph {
         location: SourceLocation,
         to_network: bool,
     ) {
+        self.recorder.borrow_mut().gives_output = true;
         let Some(given) = self.usable(value, location) else { return };
         let mut recorder = self.recorder.borrow_mut();
         if name.trim().is_empty() {
             return recorder.error(AuthoringErrorKind::NamelessPort, location);
         }
         recorder.read(given);
-        if let Some(first) = recorder.take_output(name, given, to_network, location) {
-            recorder.error(AuthoringErrorKind::DuplicateOutput { name: name.to_owned(), first }, location);
+        if let Err(kind) = recorder.add_module_output(name, given, to_network, location) {
+            recorder.error(kind, location);
         }
     }
 
@@ -162,7 +160,7 @@ impl Graph {
 
     pub(crate) fn finish(self, location: SourceLocation) -> Result<Recorded, Vec<AuthoringError>> {
         let mut recorder = self.recorder.borrow_mut();
-        if !recorder.has_outputs() {
+        if !recorder.gives_output {
             let module = recorder.module.clone();
             recorder.error(AuthoringErrorKind::EmptyModule { module }, location);
         } else {

@@ -192,7 +192,7 @@ fn a_wrong_argument_is_named() {
             let mut types = right;
             types[at] = ty;
             let error = call(types).err().unwrap_or_else(|| panic!("{ty} as argument {at}")).to_string();
-            let expected = format!("argument {} (`{}`)", at + 1, names[at]);
+            let expected = format!("argument {} (`{}`) of imported `", at + 1, names[at]);
             assert!(error.contains(&expected), "{ty}: no {expected} in {error}");
         }
     }
@@ -302,7 +302,7 @@ fn an_imported_call_rejects_a_container_of_another_type() {
     let error = Compiler::new().compile(caller_of_sequence("int64[n]", "seq(float)", "seq(float)")).err();
     let Some(BuildError::TypeConstraintFailed(diagnostics)) = error else { panic!("{error:?}") };
     let text = BuildError::TypeConstraintFailed(diagnostics).to_string();
-    assert!(text.contains("imported signature"), "{text}");
+    assert!(text.contains("is seq(tensor.i64), but seq(tensor.f32) is needed"), "{text}");
 }
 
 /// A program with slots, lowered operators, casts, branches, bundles, sends and a public function.
