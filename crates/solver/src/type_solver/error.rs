@@ -256,7 +256,7 @@ fn prefix(node: Option<&NodeLabel>) -> String {
     node.map(|node| format!("{node}: ")).unwrap_or_default()
 }
 
-/// The message of an error that stands for `all`, if they are several.
+/// The message of an error: that of `all`, if it lists several.
 fn shown(all: &[TypeError], one: impl Fn() -> String) -> String {
     if all.is_empty() { one() } else { several(all) }
 }

@@ -191,7 +191,7 @@ impl ElementStorage for OtherF32 {
 }
 
 #[test]
-fn storage_of_an_unregistered_type_node_is_an_error_that_says_so() {
+fn an_unregistered_type_node_of_a_component_is_an_error() {
     let module = || {
         Of("m", |g: &mut Graph| {
             g.output("ids", &g.index("near").search(&g.input("x"), 3).0);
