@@ -87,7 +87,7 @@ impl Graph {
         location: SourceLocation,
         to_network: bool,
     ) {
-        self.recorder.borrow_mut().gives_output = true;
+        self.recorder.borrow_mut().given_outputs += 1;
         let Some(given) = self.usable(value, location) else { return };
         let mut recorder = self.recorder.borrow_mut();
         if name.trim().is_empty() {
@@ -153,6 +153,19 @@ impl Graph {
         ValueRef { recorder: Rc::clone(&self.recorder), scope, value: None, made }
     }
 
+    /// The results of a call with an error, which reads its arguments.
+    pub(crate) fn failed_call(
+        &self,
+        inputs: &[&ValueRef],
+        outputs: usize,
+        location: SourceLocation,
+    ) -> Vec<ValueRef> {
+        for value in inputs.iter().filter_map(|input| self.usable(input, location)) {
+            self.recorder.borrow_mut().read(value);
+        }
+        (0..outputs).map(|_| self.poison(location)).collect()
+    }
+
     /// Returns a value that can be used in the innermost open graph; otherwise as [`value::usable`].
     pub(crate) fn usable(&self, value: &ValueRef, location: SourceLocation) -> Option<ValueId> {
         value::usable(&self.recorder, value, location)
@@ -160,7 +173,7 @@ impl Graph {
 
     pub(crate) fn finish(self, location: SourceLocation) -> Result<Recorded, Vec<AuthoringError>> {
         let mut recorder = self.recorder.borrow_mut();
-        if !recorder.gives_output {
+        if recorder.given_outputs == 0 {
             let module = recorder.module.clone();
             recorder.error(AuthoringErrorKind::EmptyModule { module }, location);
         } else {

@@ -139,8 +139,8 @@ pub(crate) struct Recorder {
     taken: Map<String, SourceLocation>,
     /// Outputs of the module by name: the value, whether it goes to the network, and the location.
     outputs: IndexMap<String, (ValueId, bool, SourceLocation)>,
-    /// Whether an output was given, possibly one with an error.
-    pub(crate) gives_output: bool,
+    /// The number of given outputs, including those with an error.
+    pub(crate) given_outputs: usize,
     /// The port that declares a value in a graph.
     listed: Map<(GraphId, ValueId), Listed>,
     /// Inputs of the module, and whether anything reads them.
@@ -168,7 +168,7 @@ impl Recorder {
             stems: Map::default(),
             taken: Map::default(),
             outputs: IndexMap::new(),
-            gives_output: false,
+            given_outputs: 0,
             listed: Map::default(),
             inputs: IndexMap::default(),
             shared: SharedTexts::default(),

@@ -22,14 +22,17 @@ impl Graph {
     pub fn call(&self, module: &dyn Module, inputs: &[&ValueRef]) -> Vec<ValueRef> {
         let location = SourceLocation::here();
         let name = module.name().to_owned();
-        let Some(callers) = self.callers_of(&name, location) else { return Vec::new() };
+        let Some(callers) = self.callers_of(&name, location) else {
+            return self.failed_call(inputs, 0, location);
+        };
         let mut graph = Graph::new(name.clone(), callers);
         module.body(&mut graph);
+        let given = graph.recorder.borrow().given_outputs;
         let recorded = match graph.finish(location) {
             Ok(recorded) => recorded,
             Err(errors) => {
                 self.recorder.borrow_mut().errors.extend(errors);
-                return Vec::new();
+                return self.failed_call(inputs, given, location);
             }
         };
         let mut recorder = self.recorder.borrow_mut();
@@ -53,7 +56,7 @@ impl Graph {
             };
             recorder.error(kind, location);
             drop(recorder);
-            return (0..outputs).map(|_| self.poison(location)).collect();
+            return self.failed_call(inputs, outputs, location);
         }
         drop(recorder);
         record_node(self, None, (Domain::Module, &name), &[inputs.into()], Vec::new(), outputs, location)

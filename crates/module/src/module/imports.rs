@@ -100,18 +100,23 @@ impl Graph {
     #[track_caller]
     pub fn call_import(&self, module: &Imported, name: &str, inputs: &[&ValueRef]) -> Vec<ValueRef> {
         let location = SourceLocation::here();
+        // A function that cannot be called has no known results. A caller can index as many as any other has.
+        let unknown = || {
+            let counts = module.exports.values().flatten().map(|signature| signature.results.len());
+            self.failed_call(inputs, counts.max().unwrap_or_default(), location)
+        };
         let signature = match module.exports.get(name) {
             Some(Ok(signature)) => signature,
             Some(Err(reason)) => {
                 let (name, reason) = (name.to_owned(), reason.clone());
                 self.recorder.borrow_mut().error(AuthoringErrorKind::NotCallable { name, reason }, location);
-                return Vec::new();
+                return unknown();
             }
             None => {
                 let known = module.functions().collect::<Vec<_>>().join(", ");
                 let name = name.to_owned();
                 self.recorder.borrow_mut().error(AuthoringErrorKind::UnknownExport { name, known }, location);
-                return Vec::new();
+                return unknown();
             }
         };
         let Signature { params, results } = signature;
@@ -125,7 +130,7 @@ impl Graph {
                 given: inputs.len(),
             };
             self.recorder.borrow_mut().error(kind, location);
-            return results.iter().map(|_| self.poison(location)).collect();
+            return self.failed_call(inputs, results.len(), location);
         }
         let types = |name: &str, formals: &[Formal]| {
             DeclaredType::attribute(name, formals.iter().map(|formal| formal.ty.clone()))

@@ -134,3 +134,39 @@ impl RunProtocol for Addresses {
         Ok(vec![result])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A book that has no capacity.
+    struct Full;
+
+    impl SharedBook for Full {
+        fn install(&self, _: &PeerId, _: Vec<Multiaddress>) -> bool {
+            false
+        }
+
+        fn look_up(&self, _: &PeerId) -> Vec<Multiaddress> {
+            Vec::new()
+        }
+
+        fn remove(&self, _: &PeerId) {}
+
+        fn own(&self) -> Vec<Multiaddress> {
+            Vec::new()
+        }
+    }
+
+    #[test]
+    fn a_full_book_and_wrong_values_are_errors() {
+        let mut addresses = Addresses(Arc::new(Full));
+        let (peer, none) = (Some(Datum::Peer(PeerId(vec![1]))), Some(Datum::Addresses(Vec::new())));
+        let mut call = |operator: &str, inputs: &[Option<Datum>]| addresses.call(operator, inputs, &[]);
+        assert_eq!(call("Install", &[peer.clone(), none.clone()]), Err(BookError::Full));
+        assert_eq!(call("LookUp", std::slice::from_ref(&peer)), Ok(vec![Datum::Addresses(Vec::new())]));
+        let error = call("LookUp", &[none]).expect_err("a list of addresses is no peer");
+        assert_eq!(error.to_string(), "`LookUp` does not take these values: address_vec");
+        assert_eq!(call("Remove", &[peer]), Ok(vec![Datum::Trigger]));
+    }
+}

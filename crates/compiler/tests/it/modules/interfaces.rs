@@ -198,6 +198,21 @@ fn a_wrong_argument_is_named() {
     }
 }
 
+/// The error is that of the name, not of the results that the caller reads.
+#[test]
+fn an_import_of_an_unknown_function_is_one_error() {
+    let imported = imported();
+    let known: Vec<String> = imported.functions().map(str::to_owned).collect();
+    let module = Of("m", |g: &mut Graph| {
+        let x = g.input("x").of("float[8]");
+        g.output("y", g.call_import(&imported, "unknown", &[&x])[0].neg());
+    });
+    let Err(BuildError::Authoring(errors)) = Compiler::new().compile(module) else { panic!("it is unknown") };
+    let [error] = &errors[..] else { panic!("{errors:?}") };
+    let text = error.to_string();
+    assert!(text.contains("exports no `unknown`") && text.contains(&known.join(", ")), "{text}");
+}
+
 #[test]
 fn extents_that_are_equal_in_the_signature_are_equal_at_the_call() {
     let axis = Compiler::new().compile(caller(imported(), "float[batch, 9]", "float[5]")).err();

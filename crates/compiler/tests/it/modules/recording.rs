@@ -155,6 +155,24 @@ fn an_output_with_an_error_is_an_output() {
     assert!(!found.iter().any(|kind| matches!(kind, AuthoringErrorKind::EmptyModule { .. })), "{found:?}");
 }
 
+/// A caller that reads the results of a module with errors gets these errors only.
+#[test]
+fn the_results_of_a_module_with_errors_can_be_read() {
+    let wrong = Of("wrong", |g: &mut Graph| {
+        let x = g.input("x").of("no type");
+        g.output("y", x.neg());
+        g.output("y", x.abs());
+    });
+    let found = mistakes(Of("m", |g: &mut Graph| {
+        let y = g.call(&wrong, &[&g.input("x")]);
+        g.output("y", &y[0] + &y[1]);
+    }));
+    assert!(
+        matches!(found[..], [AuthoringErrorKind::BadType { .. }, AuthoringErrorKind::DuplicateOutput { .. }]),
+        "{found:?}"
+    );
+}
+
 #[test]
 fn a_module_without_outputs_is_empty() {
     let found = mistakes(Of("m", |g: &mut Graph| {
