@@ -77,6 +77,24 @@ pub enum BuildError {
         /// The first use in the module.
         location: Option<SourceLocation>,
     },
+    /// A component stores values of a type node that is not registered.
+    #[error(
+        "`{component}`, which is bound to slot `{slot}`{}, stores `{id}` as its `{assoc}`, {}",
+        at(location),
+        unregistered(*has_other)
+    )]
+    UnregisteredStorage {
+        slot: String,
+        component: String,
+        /// The associated type of the contract.
+        assoc: String,
+        /// The id of the type node.
+        id: String,
+        /// Whether another node is registered with this id.
+        has_other: bool,
+        /// The first use in the module.
+        location: Option<SourceLocation>,
+    },
     /// Two components are bound to one slot.
     #[error("slot `{slot}` is bound twice")]
     BoundTwice { slot: String },
@@ -112,6 +130,17 @@ pub enum BuildError {
         right: String,
         right_class: String,
         /// The source location of the node.
+        source_line: String,
+    },
+    /// A class of peers has the name of the part on the module's own peer.
+    #[error(
+        "the peers of this send are those of `{name}`, and `{name}` is the name of the module's own side; rename it{}",
+        at_text(source_line)
+    )]
+    ReservedClass {
+        /// The input, slot or value that lists the peers.
+        name: String,
+        /// The source location of the send.
         source_line: String,
     },
     /// A component cannot run a node.
@@ -180,9 +209,11 @@ impl BuildError {
             Self::Operators(_) => Code::InvalidModule,
             Self::UnboundSlot { .. }
             | Self::SlotRole { .. }
+            | Self::UnregisteredStorage { .. }
             | Self::BoundTwice { .. }
             | Self::NoSuchSlot { .. } => Code::SlotBinding,
             Self::CrossesWithoutSend { .. } => Code::MissingSend,
+            Self::ReservedClass { .. } => Code::InvalidModule,
             Self::NotDispatchable { .. } => Code::UnsupportedNode,
             Self::TooLarge { .. } | Self::TooLong { .. } => Code::ProgramTooLarge,
             Self::NestingTooDeep { .. } => Code::NestingTooDeep,
@@ -226,6 +257,13 @@ fn at_text(line: &str) -> String {
 
 fn near(known: &[String]) -> String {
     if known.is_empty() { "; it has none".to_owned() } else { format!("; it has {}", known.join(", ")) }
+}
+
+fn unregistered(has_other: bool) -> &'static str {
+    match has_other {
+        true => "but another type node is registered with this id",
+        false => "which is not registered: register the type node with `register_type_node!`",
+    }
 }
 
 fn class(name: &str) -> String {

@@ -20,7 +20,8 @@ pub(crate) fn help(unit: &Unit, diagnostic: &Diagnostic) -> Option<String> {
     let name = diagnostic.value.as_deref()?;
     let value = unit.program.value_named(name);
     let declare = if unit.graph().inputs.iter().any(|input| Some(input.value) == value) {
-        format!("declare the type of the input: g.input(\"{name}\").of(\"float[..]\") or another type")
+        let ty = diagnostic.proposed_type.as_deref().unwrap_or("float[..]");
+        format!("declare the type of the input: g.input({name:?}).of({ty:?}) or another type")
     } else {
         format!("declare the type of `{name}` where the module makes it, with `.of(..)`")
     };

@@ -11,6 +11,8 @@
 //! | [`peer_selector::PeerSelector`] | selects peers |
 //! | [`protocol::Protocol`] | user-defined operators, implemented by a component |
 //!
+//! [`address_book`] declares the operators on addresses of peers, as a protocol.
+//!
 //! The compiler checks bindings against these traits and the runtime calls them, so this crate is a
 //! dependency of both.
 //!
@@ -21,6 +23,7 @@
 //! **Invariant:** this crate contains no computation. The adapter in [`backend::by_execution`] only forwards
 //! calls.
 
+pub mod address_book;
 pub mod aggregator;
 pub mod backend;
 pub mod codec;

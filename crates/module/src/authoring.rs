@@ -33,6 +33,16 @@ pub enum AuthoringErrorKind {
     /// Two outputs have one name.
     #[error("the module has an output `{name}` already, from {first}")]
     DuplicateOutput { name: String, first: SourceLocation },
+    /// A port has the name of another kind of value.
+    #[error("{port} `{name}` has the name of {other}, from {first}; rename one of them")]
+    NameTaken {
+        /// The kind of the port: `input` or `output`.
+        port: &'static str,
+        name: String,
+        /// The kind of the earlier value: `an input`, `an output`, or `a computed value`.
+        other: &'static str,
+        first: SourceLocation,
+    },
     /// A port without a name.
     #[error("a port needs a name")]
     NamelessPort,

@@ -35,6 +35,7 @@ use typeloom_types::tree::TypeNode;
 
 use crate::authoring::{AuthoringError, AuthoringErrorKind};
 use crate::location::SourceLocation;
+use outputs::Outputs;
 use recorded::Recorded;
 use recorder::Recorder;
 use value::ValueRef;
@@ -65,16 +66,13 @@ impl Graph {
             drop(recorder);
             return self.poison(location);
         }
-        if let Some(first) = recorder.take_name(name, location) {
-            recorder.error(AuthoringErrorKind::DuplicateInput { name: name.to_owned(), first }, location);
-        } else {
-            let value = recorder.add_input(name);
-            recorder.inputs.insert(value, (location, false));
-            recorder.locations.insert(name.to_owned(), location);
-            drop(recorder);
-            return self.value(value, location);
-        }
-        let known = recorder.program.value_named(name);
+        let known = match recorder.add_module_input(name, location) {
+            Ok(value) => Some(value),
+            Err(kind) => {
+                recorder.error(kind, location);
+                recorder.program.value_named(name)
+            }
+        };
         drop(recorder);
         known.map_or_else(|| self.poison(location), |value| self.value(value, location))
     }
@@ -92,14 +90,15 @@ impl Graph {
         location: SourceLocation,
         to_network: bool,
     ) {
+        self.recorder.borrow_mut().given_outputs += 1;
         let Some(given) = self.usable(value, location) else { return };
         let mut recorder = self.recorder.borrow_mut();
         if name.trim().is_empty() {
             return recorder.error(AuthoringErrorKind::NamelessPort, location);
         }
         recorder.read(given);
-        if let Some(first) = recorder.take_output(name, given, to_network, location) {
-            recorder.error(AuthoringErrorKind::DuplicateOutput { name: name.to_owned(), first }, location);
+        if let Err(kind) = recorder.add_module_output(name, given, to_network, location) {
+            recorder.error(kind, location);
         }
     }
 
@@ -157,6 +156,20 @@ impl Graph {
         ValueRef { recorder: Rc::clone(&self.recorder), scope, value: None, made }
     }
 
+    /// The results of a call with an error, which reads its arguments.
+    pub(crate) fn failed_call(
+        &self,
+        owner: &str,
+        inputs: &[&ValueRef],
+        outputs: Vec<String>,
+        location: SourceLocation,
+    ) -> Outputs {
+        for value in inputs.iter().filter_map(|input| self.usable(input, location)) {
+            self.recorder.borrow_mut().read(value);
+        }
+        Outputs::failed(owner, outputs, self.poison(location))
+    }
+
     /// Returns a value that can be used in the innermost open graph; otherwise as [`value::usable`].
     pub(crate) fn usable(&self, value: &ValueRef, location: SourceLocation) -> Option<ValueId> {
         value::usable(&self.recorder, value, location)
@@ -164,7 +177,7 @@ impl Graph {
 
     pub(crate) fn finish(self, location: SourceLocation) -> Result<Recorded, Vec<AuthoringError>> {
         let mut recorder = self.recorder.borrow_mut();
-        if !recorder.has_outputs() {
+        if recorder.given_outputs == 0 {
             let module = recorder.module.clone();
             recorder.error(AuthoringErrorKind::EmptyModule { module }, location);
         } else {

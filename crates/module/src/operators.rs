@@ -8,6 +8,7 @@
 use typeloom_contracts::protocol::Protocols;
 use typeloom_contracts::role::Role;
 use typeloom_program::{domain, keys};
+use typeloom_types::dtype::Dtype;
 use typeloom_types::op::AtomicOpKind::{Pure, Stateful, Wire};
 use typeloom_types::op::{AtomicOpDecl, AtomicOpsetDecl, PortDecl};
 use typeloom_types::relation::custom::CustomRelationCtx;
@@ -126,11 +127,13 @@ fn to_peers(cx: &CustomRelationCtx<'_>) -> RelationResult {
 
 const PASSED_ON: TypeRelation = TypeRelation::SameType(&[PortRef::Input(0), PortRef::Output(0)]);
 
-/// Narrows the two sides of a cast to the types in its attributes.
+/// Narrows the two sides of a cast to the types in its attributes: ids of leaves, or names of element types
+/// (`F32`).
 fn cast_sides(cx: &CustomRelationCtx<'_>) -> RelationResult {
     for (attribute, port) in [("from", PortRef::Input(0)), ("to", PortRef::Output(0))] {
-        let Some(id) = cx.attr_str(attribute).map(str::to_owned) else { continue };
-        if let Err(failure) = cx.refine(port, id.as_str()) {
+        let Some(text) = cx.attr_str(attribute).map(str::to_owned) else { continue };
+        let dtype = Dtype::from_name(&text.to_ascii_lowercase());
+        if let Err(failure) = cx.refine(port, dtype.map_or(text.as_str(), |dtype| dtype.type_node().id)) {
             return RelationResult::Failed(failure);
         }
     }

@@ -52,6 +52,7 @@
 //! assert_eq!(outcome.get("y"), Some(&AnyTensor::from([0.0_f32, 2.0]).into()));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+pub mod address_book;
 mod aggregator;
 mod args;
 mod backend;

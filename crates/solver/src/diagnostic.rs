@@ -97,6 +97,9 @@ pub struct Diagnostic {
     pub snippets: Vec<Snippet>,
     /// Further explanation; a note can have several lines.
     pub notes: Vec<String>,
+    /// A type that the value could be declared as, if its type is unresolved.
+    #[serde(skip)]
+    pub proposed_type: Option<String>,
     /// A proposed repair.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,

@@ -187,7 +187,7 @@ impl TypeSolver {
     /// constrain their ports.
     ///
     /// # Errors
-    /// All contradictions, in graph order: one [`TypeError`], or [`TypeError::Several`].
+    /// All contradictions, in graph order, see [`TypeError::errors`].
     pub fn solve(&self) -> Result<TypeSolution, TypeError> {
         self.run(Mode::Permissive)
     }

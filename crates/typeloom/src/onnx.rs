@@ -33,6 +33,24 @@
 //!
 //! Messages are built with `Default`: `NodeProto { op_type: "Relu".into(), ..NodeProto::default() }`.
 
+/// Rust values as attributes: numbers, texts, lists, tensors, types and graphs.
+///
+/// ```
+/// use typeloom::onnx::{AttributeProto, IntoAttribute, NodeProto, OperatorSetIdProto, StringStringEntryProto};
+///
+/// let node = NodeProto {
+///     op_type: "Softmax".into(),
+///     attribute: vec![AttributeProto::new("axis", -1)],
+///     metadata_props: vec![StringStringEntryProto { key: "origin".into(), value: "head".into(), ..Default::default() }],
+///     ..NodeProto::default()
+/// };
+/// assert_eq!((node.attribute[0].i(), node.metadata_props[0].value()), (-1, "head"));
+/// assert_eq!("relu".into_attribute("activation").s(), b"relu");
+/// let import = OperatorSetIdProto { domain: "".into(), version: Some(21), ..Default::default() };
+/// assert_eq!(import.version(), 21);
+/// ```
+#[doc(inline)]
+pub use typeloom_onnx::messages::IntoAttribute;
 /// Messages of an ONNX file. Fields are optional as in the format; `Default` leaves all of them unset.
 /// Strings convert into a [`Text`], which is empty if it is unset.
 ///
@@ -75,7 +93,8 @@ pub use typeloom_onnx::messages::ModelProto;
 /// [`ModelProto`] has an example.
 #[doc(inline)]
 pub use typeloom_onnx::messages::{
-    AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto, Text, TypeProto, ValueInfoProto,
+    AttributeProto, FunctionProto, GraphProto, NodeProto, OperatorSetIdProto, StringStringEntryProto,
+    TensorProto, Text, TypeProto, ValueInfoProto,
 };
 /// Encoding and decoding of messages.
 ///

@@ -19,7 +19,79 @@
 //! assert_eq!(bb::TypeProto::default().denotation.as_str(), "");
 //! ```
 //!
+//! Bodies that seed a solver from declarations, and stamp its solution, read and compare texts as strings.
+//!
+//! ```
+//! use typeloom as bb;
+//!
+//! fn seed(solver: &mut bb::TypeSolver, graph: &bb::GraphProto) {
+//!     for info in graph.input.iter().chain(&graph.value_info).chain(&graph.output) {
+//!         let Some(ty) = &info.r#type else { continue };
+//!         if let Some(node) = bb::lookup_denotation(&ty.denotation) {
+//!             solver.seed(&info.name, node);
+//!         }
+//!     }
+//! }
+//!
+//! fn stamp(graph: &mut bb::GraphProto, solution: &bb::TypeSolution) {
+//!     for info in graph.input.iter_mut().chain(&mut graph.value_info).chain(&mut graph.output) {
+//!         if let Some(node) = solution.type_of(&info.name) {
+//!             info.r#type.get_or_insert_default().denotation = node.denotation.into();
+//!         }
+//!     }
+//! }
+//!
+//! let value = |name: &str| bb::ValueInfoProto { name: name.into(), ..Default::default() };
+//! let ty = bb::TypeProto { denotation: "ai.bytesandbrains.tensor.f32".into(), ..Default::default() };
+//! let negation = bb::NodeProto {
+//!     op_type: "Neg".into(),
+//!     input: vec!["x".into()],
+//!     output: vec!["y".into()],
+//!     ..Default::default()
+//! };
+//! let mut graph = bb::GraphProto {
+//!     node: vec![negation],
+//!     input: vec![bb::ValueInfoProto { r#type: Some(ty), ..value("x") }],
+//!     output: vec![value("y")],
+//!     ..Default::default()
+//! };
+//! let lookup = |_: &str, op_type: &str| bb::TENSOR_PRIMITIVES_OPS.iter().find(|op| op.name == op_type);
+//! let mut solver = bb::TypeSolver::from_graph(&graph, lookup)?;
+//! seed(&mut solver, &graph);
+//! stamp(&mut graph, &solver.solve_strict()?);
+//!
+//! let stamps: std::collections::HashMap<String, &str> = graph
+//!     .output
+//!     .iter()
+//!     .map(|info| (String::from(&info.name), info.r#type.as_ref().unwrap().denotation.as_str()))
+//!     .collect();
+//! assert_eq!(stamps["y"], "ai.bytesandbrains.tensor.f32");
+//! let name = String::from("y");
+//! assert!(graph.output[0].name == name && name == graph.output[0].name && *"y" == graph.output[0].name);
+//! # Ok::<(), bb::TypeError>(())
+//! ```
+//!
 //! # Solver
+//!
+//! Several unresolved values, or several failed relations, are one error of the variant for one of them, which
+//! lists all.
+//!
+//! ```
+//! use typeloom as bb;
+//!
+//! let node = |input: &str, output: &str| bb::NodeProto {
+//!     op_type: "Neg".into(),
+//!     input: vec![input.into()],
+//!     output: vec![output.into()],
+//!     ..Default::default()
+//! };
+//! let graph = bb::GraphProto { node: vec![node("a", "b"), node("c", "d")], ..Default::default() };
+//! let lookup = |_: &str, op_type: &str| bb::TENSOR_PRIMITIVES_OPS.iter().find(|op| op.name == op_type);
+//! let error = bb::TypeSolver::from_graph(&graph, lookup)?.solve_strict().unwrap_err();
+//! let bb::TypeError::UnresolvedType { value, .. } = &error else { panic!("{error}") };
+//! assert_eq!((value.as_str(), error.errors().len()), ("a", 2));
+//! # Ok::<(), bb::TypeError>(())
+//! ```
 //!
 //! `from_graph` fails for a malformed graph: if a value is defined twice, if nodes form a cycle, or if graphs
 //! are nested too deep. `type_of` returns a reference to the static of the type node.
@@ -151,6 +223,28 @@
 //! assert!(bb::Lattice::get().is_subtype("tensor.bf16", &bb::TYPE_TENSOR));
 //! ```
 //!
+//! A node is also submitted without its wrapper.
+//!
+//! ```standalone_crate
+//! use typeloom as bb;
+//! use typeloom::inventory;
+//!
+//! inventory::submit! {
+//!     bb::TypeNode {
+//!         id: "tensor.lns8",
+//!         parent: Some("tensor"),
+//!         kind: bb::TypeKind::Concrete,
+//!         ffi_name: "",
+//!         wire_hash: 0x801,
+//!         denotation: "org.example.lns8",
+//!     }
+//! }
+//!
+//! let node = bb::Lattice::get().lookup("tensor.lns8").unwrap();
+//! assert_eq!((node.parent, node.wire_hash, node.denotation), (Some("tensor"), 0x801, "org.example.lns8"));
+//! assert_eq!(bb::types::builtins::lookup_denotation("org.example.lns8"), node.as_static());
+//! ```
+//!
 //! Two nodes with the same id and different contents are an error. `Lattice::get` panics with its message,
 //! `Lattice::try_get` returns it.
 //!
@@ -171,6 +265,18 @@
 //!
 //! let error = bb::Lattice::try_get().unwrap_err();
 //! assert_eq!(error.to_string(), "id `tensor.bf16` is declared 2 times, with different contents");
+//! ```
+//!
+//! # Element types
+//!
+//! [`CoreDtype`](crate::types::CoreDtype) is the published set of thirteen, for exhaustive matches.
+//!
+//! ```
+//! use typeloom as bb;
+//!
+//! assert_eq!(bb::CoreDtype::ALL.len(), 13);
+//! assert_eq!(bb::AnyTensor::from([true]).dtype().core(), Some(bb::CoreDtype::Bool));
+//! assert_eq!(bb::Dtype::from(bb::CoreDtype::F16), bb::Dtype::F16);
 //! ```
 //!
 //! # Storage

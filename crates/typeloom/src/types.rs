@@ -49,10 +49,17 @@
 //! ```
 
 #[doc(hidden)]
-pub use crate::published::names::in_types::{common_relations, lattice, relations, storage};
+pub use crate::published::names::in_types::{
+    BROADCAST_BINARY, CustomRelationCtx, ELEMENTWISE, MATMUL_BINARY, NO_RELATIONS, NodeRef, PortRef,
+    REDUCE_AXIS, RelationResult, TypeError, TypeNodeReg, TypeRelation, TypeSolution, TypeSolver,
+    UNARY_SAME_ELEMENT, apply_solution_to_value_info, common_relations, lattice, lookup_by_id,
+    lookup_denotation, relations, storage,
+};
 
 /// The statics of all built-in type nodes.
 pub mod builtins {
+    #[doc(hidden)]
+    pub use crate::published::names::{lookup_by_id, lookup_denotation};
     #[doc(inline)]
     pub use typeloom_types::tree::builtin::*;
     #[doc(inline)]
@@ -220,6 +227,26 @@ pub mod operators {
 /// ```
 #[doc(inline)]
 pub use typeloom_tensor::any_tensor::AnyTensor;
+/// The element types with a Rust type, as a closed set: `match` on them is exhaustive. [`Dtype`] grows with
+/// ONNX.
+///
+/// ```
+/// use typeloom::types::{CoreDtype, Dtype};
+///
+/// fn width(dtype: CoreDtype) -> usize {
+///     match dtype {
+///         CoreDtype::U8 | CoreDtype::I8 | CoreDtype::Bool => 1,
+///         CoreDtype::F16 | CoreDtype::BF16 | CoreDtype::U16 | CoreDtype::I16 => 2,
+///         CoreDtype::F32 | CoreDtype::U32 | CoreDtype::I32 => 4,
+///         CoreDtype::F64 | CoreDtype::U64 | CoreDtype::I64 => 8,
+///     }
+/// }
+///
+/// assert_eq!(Dtype::BF16.core().map(width), Some(2));
+/// assert_eq!(Dtype::String.core(), None);
+/// ```
+#[doc(inline)]
+pub use typeloom_types::dtype::CoreDtype;
 /// [`AnyTensor`] has an example.
 #[doc(inline)]
 pub use typeloom_types::dtype::Dtype;

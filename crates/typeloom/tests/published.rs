@@ -233,3 +233,192 @@ fn terms_have_the_published_parts() -> Result<(), Box<dyn std::error::Error>> {
     assert_eq!(terms(&family, &Ty::apply(&family, Name::Bool, &[])?), Some(Name::Bool));
     Ok(())
 }
+
+/// Imports items of the facade, and lists them.
+macro_rules! items {
+    ($($($segment:ident)::+;)*) => {
+        /// Compiles only if the facade has all items.
+        #[expect(unused_imports, reason = "the imports are resolved, not used")]
+        pub mod facade {
+            $(pub use typeloom::$($segment)::+ as _;)*
+        }
+
+        const ITEMS: &[&str] = &[$(stringify!($($segment)::+)),*];
+    };
+}
+
+items! {
+    Storage;
+    AnyTensor;
+    Dtype;
+    TypeNode;
+    TypeKind;
+    TypeNodeReg;
+    inventory::submit;
+    half::f16;
+    half::bf16;
+    Lattice;
+    lookup_by_id;
+    lookup_denotation;
+    TYPE_ANY;
+    TYPE_TENSOR;
+    TYPE_SCALAR;
+    TYPE_TENSOR_F32;
+    TYPE_TENSOR_F64;
+    TYPE_TENSOR_F16;
+    TYPE_TENSOR_U8;
+    TYPE_TENSOR_I32;
+    TYPE_TENSOR_BOOL;
+    TYPE_TENSOR_BF16;
+    TYPE_TENSOR_I8;
+    TYPE_TENSOR_I16;
+    TYPE_TENSOR_I64;
+    TYPE_TENSOR_U16;
+    TYPE_TENSOR_U32;
+    TYPE_TENSOR_U64;
+    TYPE_SCALAR_F32;
+    TYPE_SCALAR_F64;
+    TYPE_SCALAR_F16;
+    TYPE_SCALAR_U8;
+    TYPE_SCALAR_I32;
+    TYPE_PEER_ID;
+    TYPE_PEER_ID_VEC;
+    TYPE_TRIGGER;
+    TYPE_BYTES;
+    TYPE_WIRE_REQ_ID;
+    TYPE_MULTIADDRESS;
+    TYPE_COMPOSITE;
+    TYPE_ADDRESS_VEC;
+    types::Storage;
+    types::AnyTensor;
+    types::Dtype;
+    types::TypeNode;
+    types::TypeKind;
+    types::TypeNodeReg;
+    types::Lattice;
+    types::lookup_by_id;
+    types::lookup_denotation;
+    types::PortRef;
+    types::TypeRelation;
+    types::RelationResult;
+    types::CustomRelationCtx;
+    types::NO_RELATIONS;
+    types::ELEMENTWISE;
+    types::UNARY_SAME_ELEMENT;
+    types::BROADCAST_BINARY;
+    types::MATMUL_BINARY;
+    types::REDUCE_AXIS;
+    types::TypeSolver;
+    types::TypeSolution;
+    types::TypeError;
+    types::apply_solution_to_value_info;
+    types::builtins::TYPE_ANY;
+    types::builtins::lookup_by_id;
+    types::builtins::lookup_denotation;
+    types::relations::TypeRelation;
+    types::relations::AtomicOpDecl;
+    types::common_relations::ELEMENTWISE;
+    types::lattice::Lattice;
+    types::lattice::TypeNodeReg;
+    types::storage::Storage;
+    contracts::Backend;
+    contracts::Index;
+    contracts::Model;
+    contracts::Aggregator;
+    contracts::Codec;
+    contracts::DataSource;
+    contracts::PeerSelector;
+    tensor_primitives::TENSOR_PRIMITIVES_OPS;
+    PortRef;
+    TypeRelation;
+    RelationResult;
+    CustomRelationCtx;
+    NO_RELATIONS;
+    ELEMENTWISE;
+    UNARY_SAME_ELEMENT;
+    BROADCAST_BINARY;
+    MATMUL_BINARY;
+    REDUCE_AXIS;
+    AtomicOpDecl;
+    AtomicOpsetDecl;
+    TENSOR_PRIMITIVES_OPS;
+    GraphProto;
+    NodeProto;
+    ValueInfoProto;
+    ModelProto;
+    TypeProto;
+    AttributeProto;
+    StringStringEntryProto;
+    OperatorSetIdProto;
+    TypeSolver;
+    TypeSolution;
+    TypeError;
+    apply_solution_to_value_info;
+    Module;
+    Graph;
+    Compiler;
+    register_protocol;
+    BuildError;
+    Protocol;
+    PeerId;
+    Backend;
+    Index;
+    Model;
+    Aggregator;
+    Codec;
+    DataSource;
+    PeerSelector;
+    Pool;
+    Idx;
+    Tag;
+    TypeDescriptor;
+    VariantDescriptor;
+    TypedModule;
+    TypeFamily;
+    Ty;
+    TyData;
+    ApplicationTy;
+    TypeName;
+    GenericArguments;
+}
+
+/// The page of differences, whose tables state the published names in backticks.
+const DIFFERENCES: &str = include_str!("../../../docs/published-names.md");
+
+/// Whether the facade has a published name: an item that [`ITEMS`] imports, or a member in the recorded API.
+fn is_in_facade(name: &str) -> bool {
+    let segments: Vec<&str> = name.split("::").collect();
+    let is_member = segments.iter().rev().nth(1).is_some_and(|of| of.starts_with(char::is_uppercase));
+    if !is_member {
+        return ITEMS.iter().any(|item| item.replace(' ', "") == name);
+    }
+    // A descriptor is an alias of the descriptor with digests as references.
+    let path = format!("::{}", name.replace("TypeDescriptor", "Descriptor"));
+    let ends_there =
+        |at: usize| !API[at + path.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    API.match_indices(&path).any(|(at, _)| ends_there(at))
+}
+
+const API: &str = include_str!("../api.txt");
+
+/// Whether the page of differences has a published name: its last segment, in code of a first column.
+fn is_listed_difference(name: &str) -> bool {
+    let last = name.rsplit("::").next().unwrap_or(name);
+    let published = DIFFERENCES.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let codes = published.flat_map(|cell| cell.split('`').skip(1).step_by(2));
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    codes.flat_map(|code| code.split(move |c| !is_word(c))).any(|word| word == last)
+}
+
+#[test]
+fn a_published_name_is_in_the_facade_or_a_listed_difference() {
+    let names = include_str!("published/names.txt").lines();
+    let names: Vec<&str> = names.filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+    assert!(names.len() > 250);
+    let missing: Vec<_> =
+        names.iter().filter(|name| !is_in_facade(name) && !is_listed_difference(name)).collect();
+    assert!(missing.is_empty(), "neither in the facade nor in docs/published-names.md: {missing:?}");
+    for unknown in ["Storages", "Lattice::gets", "Pool::descr", "TypeDescriptor::Container::chil"] {
+        assert!(!is_in_facade(unknown) && !is_listed_difference(unknown), "{unknown}");
+    }
+}

@@ -239,6 +239,88 @@ impl Dtype {
     }
 }
 
+/// The thirteen published element types: those whose elements have a Rust type.
+///
+/// The set is closed, so a `match` on its variants is exhaustive. [`Dtype`] also has ONNX's other types, and
+/// grows with the format.
+///
+/// ```
+/// use typeloom_types::dtype::{CoreDtype, Dtype};
+///
+/// let is_float = |dtype: Dtype| match dtype.core() {
+///     Some(CoreDtype::F32 | CoreDtype::F64 | CoreDtype::F16 | CoreDtype::BF16) => true,
+///     Some(CoreDtype::U8 | CoreDtype::U16 | CoreDtype::U32 | CoreDtype::U64 | CoreDtype::Bool) => false,
+///     Some(CoreDtype::I8 | CoreDtype::I16 | CoreDtype::I32 | CoreDtype::I64) => false,
+///     None => false,
+/// };
+/// assert!(is_float(Dtype::BF16) && !is_float(Dtype::I64) && !is_float(Dtype::String));
+/// assert_eq!(Dtype::from(CoreDtype::Bool), Dtype::Bool);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[expect(missing_docs, reason = "the variants are those of `Dtype`")]
+pub enum CoreDtype {
+    F32,
+    F64,
+    F16,
+    BF16,
+    U8,
+    U16,
+    U32,
+    U64,
+    I8,
+    I16,
+    I32,
+    I64,
+    Bool,
+}
+
+impl CoreDtype {
+    /// All of them.
+    pub const ALL: [Self; 13] = [
+        Self::F32,
+        Self::F64,
+        Self::F16,
+        Self::BF16,
+        Self::U8,
+        Self::U16,
+        Self::U32,
+        Self::U64,
+        Self::I8,
+        Self::I16,
+        Self::I32,
+        Self::I64,
+        Self::Bool,
+    ];
+}
+
+impl Dtype {
+    /// The element type as one of the thirteen published ones; `None` for ONNX's other types.
+    #[must_use]
+    pub fn core(self) -> Option<CoreDtype> {
+        CoreDtype::ALL.into_iter().find(|core| Self::from(*core) == self)
+    }
+}
+
+impl From<CoreDtype> for Dtype {
+    fn from(core: CoreDtype) -> Self {
+        match core {
+            CoreDtype::F32 => Self::F32,
+            CoreDtype::F64 => Self::F64,
+            CoreDtype::F16 => Self::F16,
+            CoreDtype::BF16 => Self::BF16,
+            CoreDtype::U8 => Self::U8,
+            CoreDtype::U16 => Self::U16,
+            CoreDtype::U32 => Self::U32,
+            CoreDtype::U64 => Self::U64,
+            CoreDtype::I8 => Self::I8,
+            CoreDtype::I16 => Self::I16,
+            CoreDtype::I32 => Self::I32,
+            CoreDtype::I64 => Self::I64,
+            CoreDtype::Bool => Self::Bool,
+        }
+    }
+}
+
 impl std::fmt::Display for Dtype {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(self.name())

@@ -239,6 +239,7 @@ impl Lattice {
             parent: spec.parent.as_deref(),
             kind: spec.kind,
             ffi_name: &spec.ffi_name,
+            wire_hash: spec.wire_hash,
             wire_tag: *wire_tag,
             denotation: &spec.denotation,
             origin: *origin,
@@ -301,6 +302,8 @@ pub struct NodeRef<'l> {
     pub kind: TypeKind,
     /// The name of the C structure in a generated header, or empty.
     pub ffi_name: &'l str,
+    /// The declared wire tag, or 0.
+    pub wire_hash: u64,
     /// The wire tag, declared or derived; 0 for an abstract node without a declared tag.
     pub wire_tag: u64,
     /// The ONNX type denotation, or empty.
@@ -336,13 +339,15 @@ impl NodeRef<'_> {
 
 impl std::fmt::Debug for NodeRef<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { lattice: _, no, id, parent, kind, ffi_name, wire_tag, denotation, origin: _ } = self;
+        let Self { lattice: _, no, id, parent, kind, ffi_name, wire_hash, wire_tag, denotation, origin: _ } =
+            self;
         f.debug_struct("NodeRef")
             .field("no", no)
             .field("id", id)
             .field("parent", parent)
             .field("kind", kind)
             .field("ffi_name", ffi_name)
+            .field("wire_hash", wire_hash)
             .field("wire_tag", wire_tag)
             .field("denotation", denotation)
             .finish()

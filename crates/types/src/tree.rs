@@ -5,7 +5,7 @@
 //! languages and on the wire. Nodes refer to their parents by id, so a crate can add a leaf under a node of
 //! another crate.
 //!
-//! Nodes submitted as [`TypeNodeReg`] form the default lattice ([`Lattice::get`]). Nodes known at run time
+//! Nodes submitted as [`TypeNode`] or [`TypeNodeReg`] form the default lattice ([`Lattice::get`]). Nodes known at run time
 //! only are declared by [`NodeSpec`](crate::lattice::build::NodeSpec) instead.
 //!
 //! **Invariant:** a node is plain data. Building a lattice validates that ids are unique and that parents
@@ -165,10 +165,12 @@ const fn fnv_str(mut state: u64, text: &str) -> u64 {
 pub struct TypeNodeReg(pub &'static TypeNode);
 
 inventory::collect!(TypeNodeReg);
+inventory::collect!(TypeNode);
 
 /// The registered nodes, in the linker's order.
 pub fn registered_nodes() -> impl Iterator<Item = &'static TypeNode> {
-    inventory::iter::<TypeNodeReg>.into_iter().map(|registration| registration.0)
+    let statics = inventory::iter::<TypeNodeReg>.into_iter().map(|registration| registration.0);
+    statics.chain(inventory::iter::<TypeNode>)
 }
 
 /// Registers a static [`TypeNode`](crate::tree::TypeNode) in the default lattice.

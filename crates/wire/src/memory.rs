@@ -153,6 +153,11 @@ impl AddressedTransport {
         self.book().look_up(peer, self.clock.now())
     }
 
+    /// Removes the addresses of a peer from the book.
+    pub fn remove(&self, peer: &PeerId) {
+        self.book().remove(peer);
+    }
+
     /// Removes expired addresses from the book. Returns the number of removed addresses.
     pub fn expire(&self) -> usize {
         self.book().expire(self.clock.now())

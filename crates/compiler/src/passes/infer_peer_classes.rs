@@ -1,11 +1,17 @@
 //! `infer_peer_classes`: assigns nodes and values to classes of peers, and inserts the receives of sends.
 //!
-//! The *class* of a send is determined by the value at its peer port, traced back through `Identity`,
-//! `Slice`, `Gather`, `Concat`, `Squeeze` and `Unsqueeze`. It is
+//! The identity of a class is the set of the sources of its peers. The value at the peer port of a send is
+//! traced back to them through `Identity`, `Slice`, `Gather`, `Concat`, `Squeeze` and `Unsqueeze`:
 //!
-//! - the name of the graph input, if the value is one;
-//! - the name of the selector's slot, if a selector computes the value;
-//! - the class of the sender, if a receive returns the value as the sender.
+//! | source | name of the class |
+//! |---|---|
+//! | a graph input | its name |
+//! | a selector | the name of its slot; with the suffix `.selector` if the program has an input of this name |
+//! | the sender that a receive returns | the class of the sender |
+//! | several, which `Concat` joins | their names, sorted, with `+` in between |
+//!
+//! A join is a class of its own, since a peer of one list need not be in the other. `self` is the name of the
+//! part on the module's own peer, and of no class.
 //!
 //! Lists of peers are traced through messages and bundles too: peers that a peer receives are of the class of
 //! the input that the sender read.
@@ -16,7 +22,7 @@
 //! **Invariant:** a value is on one class. A node that reads values of two classes is an error, since values
 //! change their class only by sends.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use indexmap::IndexMap;
 use typeloom_module::registry::Registry;
@@ -27,6 +33,7 @@ use typeloom_program::program::{Graph, Node, NodeId, Program, ValueId};
 use typeloom_tensor::value_type::ValueType;
 use typeloom_types::tree::builtin::TYPE_PEER_ID;
 
+use super::partition::OWN;
 use super::peer_list_operators::is_structural;
 use crate::error::BuildError;
 use crate::error::invalid_program::InvalidProgram;
@@ -150,6 +157,11 @@ pub(crate) struct Classes {
     pub(crate) targets: HashMap<ValueId, SharedText>,
     /// Graph inputs that feed peer ports.
     peers: HashSet<ValueId>,
+    /// Identities of classes by name, and the reverse.
+    identities: HashMap<SharedText, Identity>,
+    named: HashMap<Identity, SharedText>,
+    /// The names of classes and of all inputs.
+    names: HashSet<String>,
 }
 
 impl Classes {
@@ -162,6 +174,7 @@ impl Classes {
         for input in inputs.iter().filter(|input| !constants.contains(input)) {
             classes.values.insert(*input, SharedText::default());
         }
+        classes.names.extend(inputs.iter().map(|input| program[*input].name.to_string()));
         let mut producers: HashMap<ValueId, NodeId> = HashMap::new();
         for node in nodes {
             producers.extend(program[*node].outputs.iter().flatten().map(|output| (*output, *node)));
@@ -172,20 +185,20 @@ impl Classes {
             // Nodes that are copied to the parts that read them have no class.
             let is_kept = facts.slot(*id).is_some() || registry.has_effects(program, *id);
             let class = class.or_else(|| is_kept.then(SharedText::default));
+            if let Some(class) = &class {
+                classes.nodes.set(*id, class.clone());
+            }
             if is_send(node) {
-                let target = classes.target(program, facts, node, &producers, &inputs);
+                let target = classes.target(program, facts, *id, &producers, &inputs)?;
                 if let Some(sent) = node.first_output() {
                     classes.targets.insert(sent, target.clone());
                     classes.values.insert(sent, target);
                 }
                 if let Some(handle) = node.outputs.get(1).copied().flatten() {
-                    classes.values.insert(handle, class.clone().unwrap_or_default());
+                    classes.values.insert(handle, class.unwrap_or_default());
                 }
-            } else if let Some(class) = &class {
+            } else if let Some(class) = class {
                 classes.values.extend(node.outputs.iter().flatten().map(|output| (*output, class.clone())));
-            }
-            if let Some(class) = class {
-                classes.nodes.set(*id, class);
             }
         }
         Ok(classes)
@@ -243,55 +256,148 @@ impl Classes {
         &mut self,
         program: &Program,
         facts: &Facts,
-        send: &Node,
+        send: NodeId,
         producers: &HashMap<ValueId, NodeId>,
         inputs: &HashSet<ValueId>,
-    ) -> SharedText {
-        let Some(mut value) = send.inputs.get(1).copied().flatten() else { return SharedText::default() };
-        // The children to look up in bundles, innermost last.
-        let mut children: Vec<String> = Vec::new();
-        // The value before bundles and messages, which names the class if it cannot be traced further.
-        let mut named = value;
-        for _ in 0..=producers.len() {
-            if inputs.contains(&value) && children.is_empty() {
-                self.peers.insert(value);
-                named = value;
-                break;
+    ) -> Result<SharedText, BuildError> {
+        let Some(peers) = program[send].inputs.get(1).copied().flatten() else {
+            return Ok(SharedText::default());
+        };
+        let mut identity = Identity::new();
+        let mut seen = HashSet::new();
+        let mut open = vec![Traced { value: peers, named: peers, children: Vec::new() }];
+        while let Some(traced) = open.pop() {
+            if !seen.insert(traced.clone()) {
+                continue;
             }
-            let Some(id) = producers.get(&value).copied() else { break };
-            let node = &program[id];
-            let at = node.outputs.iter().position(|output| *output == Some(value)).unwrap_or_default();
-            let first = node.first_input();
-            value = if is_structural(node) {
-                let Some(list) = first else { break };
-                if children.is_empty() && named == value {
-                    named = list;
-                }
-                list
-            } else if is_receive(node) && at == 1 && children.is_empty() {
-                // A reply goes to the class of the sender.
-                let sent = first.and_then(|sent| producers.get(&sent));
-                let own = sent.and_then(|send| program[*send].first_input());
-                return own.and_then(|value| self.values.get(&value)).cloned().unwrap_or_default();
-            } else if at == 0 && (is_receive(node) || is_send(node)) {
-                let Some(payload) = first else { break };
-                payload
-            } else if node.is(&Domain::Composite, "Unbundle") {
-                let Some((bundle, key)) = first.zip(node.texts("keys").into_iter().nth(at)) else { break };
-                children.push(key);
-                bundle
-            } else if node.is(&Domain::Composite, "Bundle") {
-                let Some(key) = children.pop() else { break };
-                let child = node.texts("keys").iter().position(|known| *known == key);
-                let Some(child) = child.and_then(|at| node.inputs.get(at).copied().flatten()) else { break };
-                child
-            } else {
-                if let Some(placement) = facts.placements.get(id).filter(|_| children.is_empty()) {
-                    return placement.slot.clone();
-                }
-                break;
+            let Traced { value, named, children } = &traced;
+            if inputs.contains(value) && children.is_empty() {
+                self.peers.insert(*value);
+                identity.insert(Origin::Input(*value));
+                continue;
+            }
+            let Some(id) = producers.get(value).copied() else {
+                identity.insert(Origin::Value(*named));
+                continue;
             };
+            let before = traced.before(program, id);
+            let node = &program[id];
+            if !before.is_empty() {
+                open.extend(before);
+            } else if is_receive(node) && node.first_output() != Some(*value) && children.is_empty() {
+                // A reply goes to the class of the sender.
+                let send = node.first_input().and_then(|sent| producers.get(&sent));
+                let class = send.and_then(|send| self.nodes.get(*send)).cloned().unwrap_or_default();
+                identity.extend(self.identities.get(&class).cloned().unwrap_or_else(|| [Origin::Own].into()));
+            } else if let Some(placement) = facts.placements.get(id).filter(|_| children.is_empty()) {
+                identity.insert(Origin::Slot(placement.slot.clone()));
+            } else {
+                identity.insert(Origin::Value(*named));
+            }
         }
-        (&*program[named].name).into()
+        self.name(program, identity)
+            .map_err(|name| BuildError::ReservedClass { name, source_line: facts.location(send).to_owned() })
+    }
+
+    /// Returns the name of a class; the reserved name as an error.
+    fn name(&mut self, program: &Program, identity: Identity) -> Result<SharedText, String> {
+        if let Some(name) = self.named.get(&identity) {
+            return Ok(name.clone());
+        }
+        let mut origins = identity.iter();
+        let (stem, is_input) = match (origins.next(), origins.next()) {
+            (Some(Origin::Input(input)), None) => (program[*input].name.to_string(), true),
+            (Some(Origin::Value(value)), None) => (program[*value].name.to_string(), false),
+            (Some(Origin::Slot(slot)), None) if self.names.contains(slot.as_str()) => {
+                (format!("{slot}.selector"), false)
+            }
+            (Some(Origin::Slot(slot)), None) => (slot.to_string(), false),
+            (None | Some(Origin::Own), None) => return Ok(SharedText::default()),
+            _ => {
+                let mut names = Vec::with_capacity(identity.len());
+                for origin in &identity {
+                    let name = self.name(program, [origin.clone()].into())?;
+                    names.push(if name.is_empty() { OWN.into() } else { name });
+                }
+                names.sort();
+                (names.join("+"), false)
+            }
+        };
+        if stem == OWN {
+            return Err(stem);
+        }
+        let mut name = stem.clone();
+        let mut number = 1;
+        while !is_input && self.names.contains(&name) {
+            number += 1;
+            name = format!("{stem}.{number}");
+        }
+        self.names.insert(name.clone());
+        let name = SharedText::from(name);
+        self.identities.insert(name.clone(), identity.clone());
+        self.named.insert(identity, name.clone());
+        Ok(name)
+    }
+}
+
+/// A source of peers.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+enum Origin {
+    /// The module's own peer.
+    Own,
+    /// An input of the program.
+    Input(ValueId),
+    /// The selector in a slot.
+    Slot(SharedText),
+    /// Any other computed list.
+    Value(ValueId),
+}
+
+/// The identity of a class: the sources of its peers.
+type Identity = BTreeSet<Origin>;
+
+/// A value on the way from a peer port to the sources of its peers.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Traced {
+    value: ValueId,
+    /// The value before bundles and messages, which names the class if it cannot be traced further.
+    named: ValueId,
+    /// The children to look up in bundles, innermost last.
+    children: Vec<String>,
+}
+
+impl Traced {
+    /// The values from which the node makes this one; none if it is a source.
+    fn before(&self, program: &Program, node: NodeId) -> Vec<Self> {
+        let Self { value, named, children } = self;
+        let node = &program[node];
+        let at = node.outputs.iter().position(|output| *output == Some(*value)).unwrap_or_default();
+        let to = |value, children| Self { value, named: *named, children };
+        let one = |value: Option<ValueId>, children: Vec<String>| {
+            value.map(|value| to(value, children)).into_iter().collect()
+        };
+        if is_structural(node) {
+            let lists = if node.op == "Concat" { node.inputs.len() } else { 1 };
+            let is_list = children.is_empty() && named == value;
+            let list =
+                |value| Self { named: if is_list { value } else { *named }, ..to(value, children.clone()) };
+            return node.inputs.iter().take(lists).copied().flatten().map(list).collect();
+        }
+        if at == 0 && (is_receive(node) || is_send(node)) {
+            return one(node.first_input(), children.clone());
+        }
+        let keys = || node.texts("keys").into_iter();
+        let mut children = children.clone();
+        if node.is(&Domain::Composite, "Unbundle") {
+            let Some(key) = keys().nth(at) else { return Vec::new() };
+            children.push(key);
+            return one(node.first_input(), children);
+        }
+        if node.is(&Domain::Composite, "Bundle") {
+            let Some(key) = children.pop() else { return Vec::new() };
+            let child = keys().position(|known| known == key);
+            return one(child.and_then(|at| node.inputs.get(at).copied().flatten()), children);
+        }
+        Vec::new()
     }
 }

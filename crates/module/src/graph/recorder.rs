@@ -139,6 +139,8 @@ pub(crate) struct Recorder {
     taken: Map<String, SourceLocation>,
     /// Outputs of the module by name: the value, whether it goes to the network, and the location.
     outputs: IndexMap<String, (ValueId, bool, SourceLocation)>,
+    /// The number of given outputs, including those with an error.
+    pub(crate) given_outputs: usize,
     /// The port that declares a value in a graph.
     listed: Map<(GraphId, ValueId), Listed>,
     /// Inputs of the module, and whether anything reads them.
@@ -166,6 +168,7 @@ impl Recorder {
             stems: Map::default(),
             taken: Map::default(),
             outputs: IndexMap::new(),
+            given_outputs: 0,
             listed: Map::default(),
             inputs: IndexMap::default(),
             shared: SharedTexts::default(),
@@ -270,23 +273,52 @@ impl Recorder {
         first
     }
 
-    /// Takes the name of an output for a value; returns the location of the earlier use if it is taken.
-    pub(crate) fn take_output(
+    /// Adds an input of the module; the error of its name if it is taken.
+    pub(crate) fn add_module_input(
+        &mut self,
+        name: &str,
+        location: SourceLocation,
+    ) -> Result<ValueId, AuthoringErrorKind> {
+        if let Some(first) = self.take_name(name, location) {
+            return Err(self.name_taken("input", name, first));
+        }
+        let value = self.add_input(name);
+        self.inputs.insert(value, (location, false));
+        self.locations.insert(name.to_owned(), location);
+        Ok(value)
+    }
+
+    /// Adds an output of the module; the error of its name if it is taken.
+    pub(crate) fn add_module_output(
         &mut self,
         name: &str,
         value: ValueId,
         to_network: bool,
         location: SourceLocation,
-    ) -> Option<SourceLocation> {
-        if let Some((_, _, first)) = self.outputs.get(name) {
-            return Some(*first);
-        }
-        if let Some(first) = self.taken_at(name).filter(|_| *self.program[value].name != *name) {
-            return Some(first);
+    ) -> Result<(), AuthoringErrorKind> {
+        let is_other = |_: &SourceLocation| *self.program[value].name != *name;
+        let listed = self.outputs.get(name).map(|(_, _, first)| *first);
+        if let Some(first) = listed.or_else(|| self.taken_at(name).filter(is_other)) {
+            return Err(self.name_taken("output", name, first));
         }
         self.taken.insert(name.to_owned(), location);
         self.outputs.insert(name.to_owned(), (value, to_network, location));
-        None
+        Ok(())
+    }
+
+    /// The error of a port whose name is taken.
+    fn name_taken(&self, port: &'static str, name: &str, first: SourceLocation) -> AuthoringErrorKind {
+        let is_input = self.inputs.keys().any(|input| *self.program[*input].name == *name);
+        let name = name.to_owned();
+        match (port, is_input, self.outputs.contains_key(&name)) {
+            ("input", true, _) => AuthoringErrorKind::DuplicateInput { name, first },
+            ("output", _, true) => AuthoringErrorKind::DuplicateOutput { name, first },
+            (_, true, _) => AuthoringErrorKind::NameTaken { port, name, other: "an input", first },
+            (_, _, true) => AuthoringErrorKind::NameTaken { port, name, other: "an output", first },
+            (_, false, false) => {
+                AuthoringErrorKind::NameTaken { port, name, other: "a computed value", first }
+            }
+        }
     }
 
     /// Whether a value is an input or constant of the innermost open graph.
@@ -341,10 +373,6 @@ impl Recorder {
         if let Some((_, read)) = self.inputs.get_mut(&value) {
             *read = true;
         }
-    }
-
-    pub(crate) fn has_outputs(&self) -> bool {
-        !self.outputs.is_empty()
     }
 
     /// Records a node and names its outputs.

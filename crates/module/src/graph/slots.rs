@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use typeloom_contracts::address_book::ADDRESS_BOOK;
 use typeloom_contracts::role::Role;
 use typeloom_onnx::messages::AttributeProto;
 use typeloom_program::domain::Domain;
@@ -102,6 +103,19 @@ impl Graph {
     fn slot(&self, name: &str, role: Role, domain: Domain, location: SourceLocation) -> Slot {
         self.recorder.borrow_mut().use_slot(name, role, location);
         Slot { recorder: Rc::clone(&self.recorder), name: name.into(), role, domain }
+    }
+}
+
+/// The placeholder of an address book, see [`typeloom_contracts::address_book`].
+#[derive(Clone)]
+pub struct AddressBookSlot(Slot);
+
+impl Graph {
+    /// The placeholder of an address book.
+    #[track_caller]
+    pub fn address_book(&self, slot: &str) -> AddressBookSlot {
+        let domain = Domain::of(ADDRESS_BOOK.domain);
+        AddressBookSlot(self.slot(slot, Role::Protocol, domain, SourceLocation::here()))
     }
 }
 
@@ -217,6 +231,19 @@ operators! {
         reset "Reset"(when: Option<&ValueRef>);
         /// Notifies the source of a batch. Returns a trigger of completion.
         on_data_loaded "OnDataLoaded"(batch: &ValueRef);
+    }
+    AddressBookSlot {
+        /// Adds addresses (`address_vec`) of a peer (`peer_id`), which do not expire. Returns a trigger of
+        /// completion; a full book is an error of the run.
+        install "Install"(peer: &ValueRef, addresses: &ValueRef);
+        /// Returns the addresses of a peer that have not expired.
+        #[must_use]
+        look_up "LookUp"(peer: &ValueRef);
+        /// Removes the addresses of a peer. Returns a trigger of completion.
+        remove "Remove"(peer: &ValueRef);
+        /// Returns the addresses at which other peers reach this one, after an optional trigger.
+        #[must_use]
+        own "Own"(when: Option<&ValueRef>);
     }
     PeerSelectorSlot {
         /// Returns the `count` best peers (`peer_id_vec`), after an optional trigger.

@@ -23,7 +23,7 @@ impl Graph {
     pub fn call(&self, module: &dyn Module, inputs: &[&ValueRef]) -> Outputs {
         let location = SourceLocation::here();
         let name = module.name().to_owned();
-        let failed = |outputs| Outputs::failed(&name, outputs, self.poison(location));
+        let failed = |outputs| self.failed_call(&name, inputs, outputs, location);
         let Some(callers) = self.callers_of(&name, location) else { return failed(Vec::new()) };
         let mut graph = Graph::new(name.clone(), callers);
         module.body(&mut graph);

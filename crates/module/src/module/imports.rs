@@ -101,7 +101,7 @@ impl Graph {
     #[track_caller]
     pub fn call_import(&self, module: &Imported, name: &str, inputs: &[&ValueRef]) -> Outputs {
         let location = SourceLocation::here();
-        let failed = |outputs| Outputs::failed(name, outputs, self.poison(location));
+        let failed = |outputs| self.failed_call(name, inputs, outputs, location);
         let signature = match module.exports.get(name) {
             Some(Ok(signature)) => signature,
             Some(Err(reason)) => {

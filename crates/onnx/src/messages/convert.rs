@@ -10,6 +10,20 @@ use super::{
 };
 
 impl AttributeProto {
+    /// An attribute with the value and the type of a Rust value.
+    ///
+    /// ```
+    /// use typeloom_onnx::messages::AttributeProto;
+    ///
+    /// let (axis, alpha) = (AttributeProto::new("axis", -1), AttributeProto::new("alpha", 0.5));
+    /// assert_eq!((axis.name(), axis.i(), alpha.f()), ("axis", -1, 0.5));
+    /// assert_eq!(AttributeProto::new("perm", vec![1, 0]).ints, [1, 0]);
+    /// ```
+    #[must_use]
+    pub fn new(name: &str, value: impl IntoAttribute) -> Self {
+        value.into_attribute(name)
+    }
+
     /// The declared type; without one, as in the oldest files, the type of the first field with a value.
     #[must_use]
     pub fn effective_type(&self) -> AttributeType {

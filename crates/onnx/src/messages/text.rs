@@ -10,6 +10,8 @@
 //! assert_eq!(node.op_type.as_str(), "Add");
 //! assert!(node.domain.is_empty() && node.domain.is_some());
 //! assert!(node.name.is_empty() && node.name.is_none());
+//! let name = String::from("Add");
+//! assert!(node.op_type == name && name == node.op_type && String::from(&node.op_type) == name);
 //! ```
 
 use std::fmt;
@@ -123,17 +125,45 @@ impl From<Text> for String {
     }
 }
 
-impl<S: Deref<Target = str>> PartialEq<str> for Text<S> {
-    fn eq(&self, other: &str) -> bool {
-        self.as_str() == other
+impl From<Text<SharedText>> for String {
+    fn from(text: Text<SharedText>) -> Self {
+        text.as_str().to_owned()
     }
 }
 
-impl<S: Deref<Target = str>> PartialEq<&str> for Text<S> {
-    fn eq(&self, other: &&str) -> bool {
-        self.as_str() == *other
+impl<S: Deref<Target = str>> From<&Text<S>> for String {
+    fn from(text: &Text<S>) -> Self {
+        text.as_str().to_owned()
     }
 }
+
+impl<S: Deref<Target = str>> AsRef<str> for Text<S> {
+    fn as_ref(&self) -> &str {
+        self
+    }
+}
+
+/// Comparisons with the types of texts, in both directions.
+macro_rules! compares {
+    ($($text:ty),*) => {
+        $(
+            impl<S: Deref<Target = str>> PartialEq<$text> for Text<S> {
+                fn eq(&self, other: &$text) -> bool {
+                    let other: &str = other;
+                    self.as_str() == other
+                }
+            }
+
+            impl<S: Deref<Target = str>> PartialEq<Text<S>> for $text {
+                fn eq(&self, other: &Text<S>) -> bool {
+                    other == self
+                }
+            }
+        )*
+    };
+}
+
+compares!(str, &str, String);
 
 impl<S: fmt::Debug> fmt::Debug for Text<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

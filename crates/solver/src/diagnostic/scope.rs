@@ -388,6 +388,7 @@ impl Diagnostic {
             also: Vec::new(),
             snippets: Vec::new(),
             notes: Vec::new(),
+            proposed_type: None,
             help: None,
             fix: None,
             safety: Safety::Safe,

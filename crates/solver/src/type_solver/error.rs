@@ -1,6 +1,9 @@
 //! The errors of a [`TypeSolver`](super::TypeSolver).
 //!
 //! They own their data and outlive the solve. Errors of the graph's structure are [`Diagnostic`]s.
+//!
+//! Several errors of one kind have the variant of that kind, so that a match on it holds for any number of
+//! them: the first error lists all of them. [`TypeError::errors`] returns them for every variant.
 
 mod convert;
 
@@ -19,10 +22,10 @@ pub(super) use convert::from_checked;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TypeError {
     /// A relation does not hold.
-    #[error("{0}")]
+    #[error("{}", shown(&.0.all, || .0.to_string()))]
     ConstraintFailed(Box<ConstraintFailure>),
     /// Strict mode: the type of a value is not determined.
-    #[error("the type of `{value}` is not settled: it is {}", open(bound, possible))]
+    #[error("{}", shown(all, || format!("the type of `{value}` is not settled: it is {}", open(bound, possible))))]
     UnresolvedType {
         /// The value; those whose types are tied to it are not reported again.
         value: String,
@@ -30,6 +33,8 @@ pub enum TypeError {
         bound: String,
         /// The remaining leaves, if they are few.
         possible: Vec<String>,
+        /// All unresolved values, this one first, if they are several; otherwise empty.
+        all: Vec<TypeError>,
     },
     /// Strict mode: an operator has no declaration.
     #[error("{node} has no declaration{}", suggestion(near))]
@@ -69,8 +74,8 @@ pub enum TypeError {
     /// The type tree cannot be solved over.
     #[error("the type tree cannot be used: {message}")]
     BadLattice { message: String },
-    /// Several independent errors, in graph order; never nested, never fewer than two.
-    #[error("{} errors{}", .0.len(), lines(.0))]
+    /// Independent errors of several kinds, in graph order; never nested, never fewer than two.
+    #[error("{}", several(.0))]
     Several(Vec<TypeError>),
 }
 
@@ -85,6 +90,8 @@ pub struct ConstraintFailure {
     pub message: String,
     /// The contradicting ports, with their values, types and causes.
     pub sides: Vec<ConstraintSide>,
+    /// All failed relations, this one first, if they are several; otherwise empty.
+    pub all: Vec<TypeError>,
 }
 
 /// One port of a failed relation.
@@ -130,19 +137,31 @@ pub struct NodeLabel {
 
 impl TypeError {
     pub(super) fn several(mut errors: Vec<Self>) -> Self {
-        match errors.pop() {
-            Some(only) if errors.is_empty() => only,
-            last => Self::Several(errors.into_iter().chain(last).collect()),
+        if errors.len() == 1 {
+            return errors.remove(0);
+        }
+        let kind = errors.first().map(std::mem::discriminant);
+        let is_uniform = errors.iter().all(|error| Some(std::mem::discriminant(error)) == kind);
+        match errors.first().filter(|_| is_uniform).cloned() {
+            Some(Self::UnresolvedType { value, bound, possible, all: _ }) => {
+                Self::UnresolvedType { value, bound, possible, all: errors }
+            }
+            Some(Self::ConstraintFailed(first)) => {
+                Self::ConstraintFailed(Box::new(ConstraintFailure { all: errors, ..*first }))
+            }
+            _ => Self::Several(errors),
         }
     }
 
     /// The errors one by one.
     #[must_use]
     pub fn errors(&self) -> &[Self] {
-        match self {
-            Self::Several(errors) => errors,
-            one => std::slice::from_ref(one),
-        }
+        let all: &[Self] = match self {
+            Self::Several(errors) | Self::UnresolvedType { all: errors, .. } => errors,
+            Self::ConstraintFailed(failure) => &failure.all,
+            _ => &[],
+        };
+        if all.is_empty() { std::slice::from_ref(self) } else { all }
     }
 }
 
@@ -193,7 +212,7 @@ impl fmt::Display for NodeLabel {
 
 impl fmt::Display for ConstraintFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { node, relation, message, sides } = self;
+        let Self { node, relation, message, sides, all: _ } = self;
         write!(f, "{node}: {message} [{relation}]")?;
         for (at, side) in sides.iter().enumerate() {
             write!(f, "{} {side}", if at == 0 { ", but" } else { ", and" })?;
@@ -237,6 +256,12 @@ fn prefix(node: Option<&NodeLabel>) -> String {
     node.map(|node| format!("{node}: ")).unwrap_or_default()
 }
 
-fn lines(errors: &[TypeError]) -> String {
-    errors.iter().map(|error| format!("\n- {error}")).collect()
+/// The message of an error: that of `all`, if it lists several.
+fn shown(all: &[TypeError], one: impl Fn() -> String) -> String {
+    if all.is_empty() { one() } else { several(all) }
+}
+
+fn several(errors: &[TypeError]) -> String {
+    let lines: String = errors.iter().map(|error| format!("\n- {error}")).collect();
+    format!("{} errors{lines}", errors.len())
 }

@@ -171,13 +171,16 @@ fn strict_mode_reports_values_that_are_tied_together_once() {
     let solver =
         TypeSolver::from_graph(&graph(&["y = Relu x", "z = Relu y", "b = TensorRelu a"]), table).unwrap();
     let error = solver.solve_strict().unwrap_err();
-    assert_eq!(
-        error.errors(),
-        [
-            TypeError::UnresolvedType { value: "x".into(), bound: "any".into(), possible: vec![] },
-            TypeError::UnresolvedType { value: "a".into(), bound: "tensor".into(), possible: vec![] },
-        ]
-    );
+    let unresolved = |value: &str, bound: &str, all| {
+        let (value, bound) = (value.to_owned(), bound.to_owned());
+        TypeError::UnresolvedType { value, bound, possible: vec![], all }
+    };
+    let both = vec![unresolved("x", "any", vec![]), unresolved("a", "tensor", vec![])];
+    assert_eq!(error.errors(), both);
+    assert_eq!(error.diagnostics().len(), 2);
+    assert_eq!(error, unresolved("x", "any", both), "the variant is that of one unresolved value");
+    let lines = "2 errors\n- the type of `x` is not settled: it is under any\n- the type of `a` is";
+    assert!(error.to_string().starts_with(lines), "{error}");
 }
 
 #[test]
@@ -189,4 +192,6 @@ fn independent_errors_are_all_reported() {
     let error = solver.solve().unwrap_err();
     let nodes: Vec<_> = error.errors().iter().map(|error| failed(error.clone()).node.position).collect();
     assert_eq!(nodes, [0, 1]);
+    assert!(error.to_string().starts_with("2 errors\n- "), "{error}");
+    assert_eq!(failed(error).node.position, 0, "the variant is that of one failed relation");
 }

@@ -9,6 +9,7 @@
 //! | `codec(slot)` | [`CodecSlot`] | `encode`, `decode`, `train` |
 //! | `data_source(slot)` | [`DataSourceSlot`] | `next_batch`, `reset`, `on_data_loaded` |
 //! | `peer_selector(slot)` | [`PeerSelectorSlot`] | `select`, `sample`, `current_view` |
+//! | `address_book(slot)` | [`AddressBookSlot`] | `install`, `look_up`, `remove`, `own` |
 //! | `protocol(slot, domain)` | [`ProtocolSlot`] | `call` |
 //!
 //! An operation without a result returns a trigger. An argument `when` is a trigger that an operation waits
@@ -42,6 +43,6 @@
 
 #[doc(inline)]
 pub use typeloom_module::graph::slots::{
-    AggregatorSlot, BackendSlot, CodecSlot, DataSourceSlot, IndexSlot, ModelSlot, PeerSelectorSlot,
-    ProtocolSlot,
+    AddressBookSlot, AggregatorSlot, BackendSlot, CodecSlot, DataSourceSlot, IndexSlot, ModelSlot,
+    PeerSelectorSlot, ProtocolSlot,
 };

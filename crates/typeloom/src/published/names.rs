@@ -21,7 +21,10 @@ pub use crate::module::{
     PeerSelector, Protocol, register_protocol,
 };
 #[doc(hidden)]
-pub use crate::onnx::{AttributeProto, GraphProto, ModelProto, NodeProto, Text, TypeProto, ValueInfoProto};
+pub use crate::onnx::{
+    AttributeProto, GraphProto, IntoAttribute, ModelProto, NodeProto, OperatorSetIdProto,
+    StringStringEntryProto, Text, TypeProto, ValueInfoProto,
+};
 #[cfg(feature = "interfaces")]
 #[doc(hidden)]
 pub use crate::pool::{Idx, Pool, Tag, TypeDescriptor, TypedModule, Variable, VariantDescriptor};
@@ -36,7 +39,9 @@ pub use crate::types::operators::{
     TypeSolution, TypeSolver, UNARY_SAME_ELEMENT, apply_solution_to_value_info,
 };
 #[doc(hidden)]
-pub use crate::types::{AnyTensor, Dtype, Lattice, Storage, TypeKind, TypeNode, register_type_node};
+pub use crate::types::{
+    AnyTensor, CoreDtype, Dtype, Lattice, Storage, TypeKind, TypeNode, register_type_node,
+};
 
 /// The name of a type constructor in a family.
 #[doc(hidden)]
@@ -63,6 +68,14 @@ pub mod tensor_primitives {
 /// Modules inside [`types`](crate::types).
 #[doc(hidden)]
 pub mod in_types {
+    pub use super::{TypeNodeReg, lookup_by_id, lookup_denotation};
+    pub use crate::types::operators::{
+        BROADCAST_BINARY, CustomRelationCtx, ELEMENTWISE, MATMUL_BINARY, NO_RELATIONS, PortRef, REDUCE_AXIS,
+        RelationResult, TypeError, TypeRelation, TypeSolution, TypeSolver, UNARY_SAME_ELEMENT,
+        apply_solution_to_value_info,
+    };
+    pub use typeloom_types::lattice::NodeRef;
+
     /// The named lists of relations.
     pub mod common_relations {
         pub use crate::types::operators::{
@@ -73,6 +86,7 @@ pub mod in_types {
     /// Lattices and their nodes.
     pub mod lattice {
         pub use crate::types::{Lattice, TypeKind, TypeNode};
+        pub use typeloom_types::lattice::NodeRef;
         pub use typeloom_types::lattice::{build::NodeSpec, lookup_by_id, lookup_denotation};
         pub use typeloom_types::tree::TypeNodeReg;
     }

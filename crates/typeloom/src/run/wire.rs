@@ -21,6 +21,51 @@
 //!
 //! [`host`](super::host) contains the clock of the machine and a journal in a file.
 
+/// The address book of a transport as a component, so that modules install addresses and read them.
+///
+/// ```
+/// use std::sync::Arc;
+/// use typeloom::module::{Compiler, Graph, Module, PeerId};
+/// use typeloom::run::host::SystemClock;
+/// use typeloom::run::wire::{Addresses, BookError, LocalNetwork, Multiaddress, SharedBook};
+/// use typeloom::run::{Components, Datum, Executor, Verify};
+///
+/// struct Introduce;
+///
+/// impl Module for Introduce {
+///     fn name(&self) -> &str {
+///         "introduce"
+///     }
+///
+///     fn body(&self, g: &mut Graph) {
+///         let (book, peer) = (g.address_book("book"), g.input("peer"));
+///         g.output("done", book.install(&peer, &g.input("addresses")));
+///         g.output("known", book.look_up(&peer));
+///         g.output("own", book.own(None));
+///     }
+/// }
+///
+/// let own: Multiaddress = "/memory/1".parse()?;
+/// let transport = LocalNetwork::new().join_at(PeerId(b"a".to_vec()), own.clone(), Arc::new(SystemClock::new()));
+/// let transport: Arc<dyn SharedBook> = Arc::new(transport);
+/// let components = Components::new().protocol("book", Addresses(Arc::clone(&transport)));
+/// let artifact = Compiler::new().with_bindings(components.bindings().clone()).compile(Introduce)?;
+/// assert_eq!((artifact.type_of("peer"), artifact.type_of("known")), (Some("peer_id"), Some("address_vec")));
+///
+/// let (peer, other) = (PeerId(b"b".to_vec()), vec!["/memory/2".parse::<Multiaddress>()?]);
+/// let inputs = [("peer".to_owned(), Datum::Peer(peer.clone())), ("addresses".to_owned(), Datum::Addresses(other.clone()))];
+/// let outcome = Executor::new(&artifact, &components)?.run(inputs.into(), Verify::Inputs)?;
+/// assert_eq!(outcome.get("known"), Some(&Datum::Addresses(other.clone())));
+/// assert_eq!(outcome.get("own"), Some(&Datum::Addresses(vec![own])));
+/// assert_eq!(transport.look_up(&peer), other);
+/// assert_eq!(BookError::Full.to_string(), "the address book is full");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use typeloom_runtime::components::address_book::Addresses;
+/// [`Addresses`] has an example.
+#[doc(inline)]
+pub use typeloom_runtime::components::address_book::{BookError, SharedBook};
 /// The outcome of a run of a part, requests of its network outputs, and errors of their answers.
 /// `cargo run --example requests` is a program.
 ///

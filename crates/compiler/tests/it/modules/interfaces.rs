@@ -192,10 +192,25 @@ fn a_wrong_argument_is_named() {
             let mut types = right;
             types[at] = ty;
             let error = call(types).err().unwrap_or_else(|| panic!("{ty} as argument {at}")).to_string();
-            let expected = format!("argument {} (`{}`)", at + 1, names[at]);
+            let expected = format!("argument {} (`{}`) of imported `", at + 1, names[at]);
             assert!(error.contains(&expected), "{ty}: no {expected} in {error}");
         }
     }
+}
+
+/// The error is that of the name, not of the results that the caller reads.
+#[test]
+fn an_import_of_an_unknown_function_is_one_error() {
+    let imported = imported();
+    let known: Vec<String> = imported.functions().map(str::to_owned).collect();
+    let module = Of("m", |g: &mut Graph| {
+        let x = g.input("x").of("float[8]");
+        g.output("y", g.call_import(&imported, "unknown", &[&x])[0].neg());
+    });
+    let Err(BuildError::Authoring(errors)) = Compiler::new().compile(module) else { panic!("it is unknown") };
+    let [error] = &errors[..] else { panic!("{errors:?}") };
+    let text = error.to_string();
+    assert!(text.contains("exports no `unknown`") && text.contains(&known.join(", ")), "{text}");
 }
 
 #[test]
@@ -302,7 +317,7 @@ fn an_imported_call_rejects_a_container_of_another_type() {
     let error = Compiler::new().compile(caller_of_sequence("int64[n]", "seq(float)", "seq(float)")).err();
     let Some(BuildError::TypeConstraintFailed(diagnostics)) = error else { panic!("{error:?}") };
     let text = BuildError::TypeConstraintFailed(diagnostics).to_string();
-    assert!(text.contains("imported signature"), "{text}");
+    assert!(text.contains("is seq(tensor.i64), but seq(tensor.f32) is needed"), "{text}");
 }
 
 /// A program with slots, lowered operators, casts, branches, bundles, sends and a public function.

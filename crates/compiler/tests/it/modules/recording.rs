@@ -4,6 +4,7 @@ use typeloom_module::authoring::AuthoringErrorKind;
 use typeloom_module::graph::Graph;
 use typeloom_module::graph::operators::OperatorMethods;
 use typeloom_module::graph::operators::attributes::SoftmaxAttrs;
+use typeloom_module::graph::value::ValueRef;
 use typeloom_module::module::record;
 use typeloom_onnx::messages::GraphProto;
 use typeloom_onnx::text::{PrintOptions, print_graph};
@@ -101,6 +102,75 @@ fn a_value_of_a_branch_cannot_be_used_after_it() {
         g.output("z", &escaped.expect("the branch was recorded").neg());
     }));
     assert!(matches!(&found[0], AuthoringErrorKind::ForeignValue { .. }), "{found:?}");
+}
+
+/// The error names what has the name.
+#[test]
+fn a_port_cannot_have_the_name_of_another_kind_of_value() {
+    type Body = fn(&mut Graph, &ValueRef);
+    let cases: [(Body, &str); 4] = [
+        (|g, x| g.output("x", x.neg()), "output `x` has the name of an input, from "),
+        (
+            |g, x| {
+                g.output("y", x.neg());
+                g.output("z", g.input("y").abs());
+            },
+            "input `y` has the name of an output, from ",
+        ),
+        (
+            |g, x| {
+                let y = x.neg();
+                g.output("neg_0", y.abs());
+            },
+            "output `neg_0` has the name of a computed value, from ",
+        ),
+        (
+            |g, x| {
+                g.output("y", x.neg());
+                g.output("z", g.input("neg_0").abs());
+            },
+            "input `neg_0` has the name of a computed value, from ",
+        ),
+    ];
+    for (body, message) in cases {
+        let module = Of("m", move |g: &mut Graph| {
+            let x = g.input("x");
+            body(g, &x);
+        });
+        let found = mistakes(module);
+        let [kind @ AuthoringErrorKind::NameTaken { .. }] = &found[..] else { panic!("{found:?}") };
+        assert!(kind.to_string().starts_with(message), "{kind}");
+        assert!(kind.to_string().ends_with("; rename one of them"), "{kind}");
+    }
+}
+
+/// A wrong value causes no complaint about a module without outputs.
+#[test]
+fn an_output_with_an_error_is_an_output() {
+    let found = mistakes(Of("m", |g: &mut Graph| {
+        let x = g.input("x").of("no type");
+        g.output("y", x.neg());
+        g.output(" ", x);
+    }));
+    assert!(!found.iter().any(|kind| matches!(kind, AuthoringErrorKind::EmptyModule { .. })), "{found:?}");
+}
+
+/// A caller that reads the results of a module with errors gets these errors only.
+#[test]
+fn the_results_of_a_module_with_errors_can_be_read() {
+    let wrong = Of("wrong", |g: &mut Graph| {
+        let x = g.input("x").of("no type");
+        g.output("y", x.neg());
+        g.output("y", x.abs());
+    });
+    let found = mistakes(Of("m", |g: &mut Graph| {
+        let y = g.call(&wrong, &[&g.input("x")]);
+        g.output("y", &y[0] + &y[1]);
+    }));
+    assert!(
+        matches!(found[..], [AuthoringErrorKind::BadType { .. }, AuthoringErrorKind::DuplicateOutput { .. }]),
+        "{found:?}"
+    );
 }
 
 #[test]

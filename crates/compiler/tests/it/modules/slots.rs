@@ -14,6 +14,7 @@ use typeloom_module::graph::Graph;
 use typeloom_module::graph::operators::OperatorMethods;
 use typeloom_module::graph::value::ValueRef;
 use typeloom_module::module::Module;
+use typeloom_onnx::messages::AttributeProto;
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
 use typeloom_types::relation::NO_RELATIONS;
@@ -236,11 +237,33 @@ fn a_registered_protocol_has_operators_types_and_a_binding() {
     };
     let compiler = Compiler::new().bind_protocol::<Rounds>("rounds");
     let artifact = compiler.compile(module("Round")).expect("it compiles");
+    let registered = Compiler::new().compile(module("Round")).expect("the registration binds the slot");
+    assert_eq!(
+        (registered.interface.clone(), registered.dispatch()),
+        (artifact.interface.clone(), artifact.dispatch())
+    );
     assert_eq!(artifact.type_of("start"), Some("trigger"));
     assert_eq!(artifact.type_of("heard"), Some("peer_id_vec"));
     assert_eq!(&*artifact.dispatch()[0].method, "round");
     let error = compiler.compile(module("Rond")).expect_err("it has no such operator");
     assert!(error.to_string().contains("`Rond`") && error.to_string().contains("`Round`"), "{error}");
+}
+
+/// The attributes of a cast are ids of leaves, or names of element types.
+#[test]
+fn a_cast_names_its_types_by_id_or_by_element_type() {
+    let cast = |from: &'static str, to: &'static str| {
+        Compiler::new().compile(Of("m", move |g: &mut Graph| {
+            let attributes = vec![AttributeProto::new("from", from), AttributeProto::new("to", to)];
+            let x = g.input("x");
+            g.output("y", &g.node("ai.bytesandbrains.types", "Cast", &[&x], attributes, 1)[0]);
+        }))
+    };
+    for (from, to) in [("F32", "F64"), ("tensor.f32", "tensor.f64"), ("f32", "tensor.f64")] {
+        let artifact = cast(from, to).expect("both are types");
+        assert_eq!((artifact.type_of("x"), artifact.type_of("y")), (Some("tensor.f32"), Some("tensor.f64")));
+    }
+    assert!(cast("F33", "F64").is_err());
 }
 
 /// A component of a role that stores `AnyTensor` in every associated type.

@@ -4,7 +4,10 @@ use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::error::BuildError;
 use typeloom_module::graph::Graph;
 use typeloom_module::graph::operators::OperatorMethods;
+use typeloom_module::graph::value::ValueRef;
+use typeloom_types::storage::ElementStorage;
 use typeloom_types::tree::builtin::{TYPE_PEER_ID, TYPE_TENSOR_F32, TYPE_TENSOR_I64, TYPE_TRIGGER};
+use typeloom_types::tree::{TypeKind, TypeNode};
 
 use super::components::{F32, Flat, Of, Quantizer};
 
@@ -141,6 +144,65 @@ fn the_error_of_an_unconstrained_input_lists_ways_to_resolve_it() {
     );
     assert!(matches!(error, BuildError::UnresolvedType(_)), "{error}");
     assert_contains(&error, &["`x`", "g.input(\"x\").of(", "bind slot `near`", "bind_index"]);
+}
+
+/// The help proposes a type that the value can have.
+#[test]
+fn the_help_for_an_unresolved_input_proposes_a_possible_type() {
+    type Body = fn(&mut Graph, &ValueRef);
+    let cases: [(Body, &str); 4] = [
+        (|g, i| g.output("y", g.input("x").of("float[8]").gather(i, Default::default())), "int64[..]"),
+        (|g, i| g.output("y", g.input("x").of("float[8]").slice(i, i, None, None)), "int64[..]"),
+        (|g, i| g.output("y", i.exp()), "float[..]"),
+        (|g, i| g.output("y", &g.unbundle(i, &["b", "a"])[0]), "composite{a: float[..], b: float[..], ..}"),
+    ];
+    for (body, ty) in cases {
+        let module = Of("m", move |g: &mut Graph| {
+            let open = g.input("open");
+            body(g, &open);
+        });
+        let text = refused(Compiler::new(), module).to_string();
+        assert!(text.contains(&format!("g.input(\"open\").of({ty:?})")), "{text}");
+    }
+}
+
+struct Ghost;
+
+static TYPE_TENSOR_GHOST: TypeNode = TypeNode {
+    id: "tensor.test_ghost",
+    parent: Some("tensor"),
+    kind: TypeKind::Concrete,
+    ffi_name: "",
+    wire_hash: 0,
+    denotation: "",
+};
+
+impl ElementStorage for Ghost {
+    const SLICE: &'static TypeNode = &TYPE_TENSOR_GHOST;
+}
+
+/// A node with the id of a registered one, and another content.
+struct OtherF32;
+
+static TYPE_OTHER_F32: TypeNode = TypeNode { denotation: "org.example.f32", ..TYPE_TENSOR_F32 };
+
+impl ElementStorage for OtherF32 {
+    const SLICE: &'static TypeNode = &TYPE_OTHER_F32;
+}
+
+#[test]
+fn an_unregistered_type_node_of_a_component_is_an_error() {
+    let module = || {
+        Of("m", |g: &mut Graph| {
+            g.output("ids", &g.index("near").search(&g.input("x"), 3).0);
+        })
+    };
+    let unregistered = refused(Compiler::new().bind_index::<Flat<[Ghost]>>("near"), module());
+    assert!(matches!(unregistered, BuildError::UnregisteredStorage { .. }), "{unregistered}");
+    let words = ["slot `near`", "stores `tensor.test_ghost` as its `Vector`", "register_type_node!"];
+    assert_contains(&unregistered, &words);
+    let other = refused(Compiler::new().bind_index::<Flat<[OtherF32]>>("near"), module());
+    assert_contains(&other, &["`tensor.f32`", "another type node is registered with this id"]);
 }
 
 #[test]

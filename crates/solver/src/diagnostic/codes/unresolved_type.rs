@@ -1,10 +1,11 @@
 //! Diagnostic code `unresolved-type`.
 
 use crate::diagnostic::{Code, Diagnostic, Role, Scope, declaration, element_types};
-use crate::elem::ElemSet;
+use crate::elem::{Elem, ElemSet};
 use crate::program::ValueId;
 use crate::solution::Type;
 use crate::solve_error::ErrorSite;
+use crate::universe::Universe;
 
 super::code!("unresolved-type", Error, "nothing determines the type of a value");
 
@@ -43,11 +44,28 @@ impl Scope<'_, '_> {
         };
         let list = if self.role(value) == Role::Input { "" } else { " in value_info" };
         let help = format!("declare the type of {subject}{list}, or seed it");
-        Diagnostic::new(Code::UnresolvedType, message, self.location(site))
+        let diagnostic = Diagnostic::new(Code::UnresolvedType, message, self.location(site))
             .with_snippets(snippet)
             .with_notes(notes)
-            .with_help(help)
+            .with_help(help);
+        Diagnostic { proposed_type: Some(proposed(universe, known, possible)), ..diagnostic }
     }
+}
+
+/// A declaration that would resolve a type: of a composite, one with the known children; otherwise a tensor
+/// of the first possible element type among floats, 64-bit integers and all others.
+fn proposed(universe: &Universe, known: &Type, possible: Option<ElemSet>) -> String {
+    if let Type::Composite(children) = known {
+        let text = |child: &Type| proposed(universe, child, child.tensor().map(|tensor| tensor.elem));
+        return match children.children.is_empty() {
+            true => "composite{name: float[..]}".to_owned(),
+            false => children.text(text),
+        };
+    }
+    let possible = possible.filter(|set| !set.is_empty()).unwrap_or(ElemSet::of(Elem::FLOAT));
+    let first = [Elem::FLOAT, Elem::INT64].into_iter().find(|elem| possible.contains(*elem));
+    let name = first.or_else(|| possible.iter().next()).map(|elem| universe.elem_name(elem).to_owned());
+    format!("{}[..]", name.unwrap_or_default())
 }
 
 #[cfg(test)]

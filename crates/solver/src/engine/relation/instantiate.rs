@@ -41,18 +41,22 @@ pub(super) fn instantiate(
             return Err(RelationError::new(message, [], types.len().to_string(), given.to_string()));
         }
         let names = names(cx, name);
+        let function = match cx.attr_str("function") {
+            Ok(Some(name)) => format!("imported `{}`", escape(name)),
+            Ok(None) | Err(_) => "the imported signature".to_owned(),
+        };
         for (at, ty) in types.into_iter().enumerate() {
             // The types of a call are those of its arguments, so none of them is optional.
             if is_input && !cx.has(port(at)) {
-                let message = format!("{} of the imported signature", described(is_input, at, &names));
+                let message = format!("{} of {function} is missing", described(is_input, at, &names));
                 return Err(RelationError::new(message, port(at).to_ref(), "a value", "none"));
             }
             one(cx, universe, port(at), ty, &mut symbols).map_err(|failure| {
-                let message = format!("{} of the imported signature", described(is_input, at, &names));
-                let message = if failure.message.is_empty() {
-                    message
-                } else {
-                    format!("{message}: {}", failure.message)
+                let RelationError { message, expected, found, .. } = &failure;
+                let subject = format!("{} of {function}", described(is_input, at, &names));
+                let message = match message.is_empty() {
+                    true => format!("{subject} is {found}, but {expected} is needed"),
+                    false => format!("{subject}: {message}"),
                 };
                 RelationError { message, ..failure }
             })?;

@@ -67,6 +67,7 @@ impl<'a> Converter<'_, 'a> {
                     value: self.value(value),
                     bound: tree_name(&known, &universe),
                     possible: few.iter().filter_map(leaf).collect(),
+                    all: Vec::new(),
                 }
             }
             (SolveErrorKind::SeedContradicts { seed, found }, _, _) => TypeError::SeedContradicts {
@@ -232,7 +233,13 @@ impl<'a> Converter<'_, 'a> {
 
 fn constraint(node: NodeLabel, relation: &str, message: String, sides: Vec<ConstraintSide>) -> TypeError {
     let relation = relation.to_owned();
-    TypeError::ConstraintFailed(Box::new(ConstraintFailure { node, relation, message, sides }))
+    TypeError::ConstraintFailed(Box::new(ConstraintFailure {
+        node,
+        relation,
+        message,
+        sides,
+        all: Vec::new(),
+    }))
 }
 
 fn port_name(port: Port) -> String {

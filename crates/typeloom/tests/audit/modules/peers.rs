@@ -7,6 +7,7 @@ use typeloom as bb;
 use typeloom::half::f16;
 use typeloom::module::{Artifact, Compiler, Graph, OperatorMethods as _};
 use typeloom::onnx::{FunctionProto, NodeProto};
+use typeloom::run::components::{PeerTable, Preference};
 use typeloom::run::host::SystemClock;
 use typeloom::run::values::Scalar;
 use typeloom::run::wire::{
@@ -333,5 +334,118 @@ fn a_network_output_is_marked_in_the_file() -> Outcome {
     );
     let is_marked = |node: &NodeProto| node.metadata_props.iter().any(|it| it.value() == "update \u{e9}");
     assert!(parts[0].node.iter().any(is_marked));
+    Ok(())
+}
+
+/// Two lists, given as inputs or by a selector, are two classes, and a join of both is a third one.
+#[test]
+fn lists_of_peers_from_different_sources_are_different_classes() -> Outcome {
+    type Lists = fn(&mut Graph) -> [bb::module::ValueRef; 2];
+    let table = || PeerTable::new(Preference::Score, 1);
+    let components = Components::new().peer_selector("a", table());
+    let cases: [(Lists, &[&str]); 4] = [
+        (|g| [g.input("a"), g.peer_selector("a").select(None, 1)], &["self", "a", "a.selector"]),
+        (|g| [g.peer_selector("a").select(None, 1), g.input("b")], &["self", "a", "b"]),
+        (
+            |g| {
+                let (first, second) = (g.peer_selector("a").select(None, 1), g.input("b"));
+                [second.clone(), g.concat(&[&second, &first], 0)]
+            },
+            &["self", "a+b", "b"],
+        ),
+        (
+            |g| {
+                let (first, second) = (g.input("a"), g.input("b"));
+                let _ = g.peer_selector("a").select(None, 1);
+                let all = g.concat(&[&second, &first, &second], 0);
+                [g.concat(&[&first, &second], 0), all]
+            },
+            &["self", "a+b"],
+        ),
+    ];
+    for (lists, parts) in cases {
+        let compile = |adds: bool| {
+            let module = Sends(|g: &mut Graph| {
+                let x = g.input("x").of("float[2]");
+                let [first, second] = lists(g).map(|peers| g.send(&x, &peers).0);
+                if adds {
+                    g.output("y", &first + &second);
+                } else {
+                    g.output("first", first.neg());
+                    g.output("second", second.neg());
+                }
+            });
+            Compiler::new().with_bindings(components.bindings().clone()).compile(module)
+        };
+        let artifact = compile(false)?;
+        assert_eq!(artifact.parts().map(FunctionProto::name).collect::<Vec<_>>(), parts);
+        Artifact::load(&artifact.to_bytes()?, components.bindings())?;
+        match compile(true) {
+            Ok(_) => assert_eq!(parts.len(), 2, "only values on one class are added"),
+            Err(error) => {
+                assert!(matches!(error, bb::BuildError::CrossesWithoutSend { .. }), "{error}");
+                assert!(parts[1..].iter().all(|class| error.to_string().contains(*class)), "{error}");
+            }
+        }
+    }
+    Ok(())
+}
+
+struct Sends<F>(F);
+
+impl<F: Fn(&mut Graph)> bb::Module for Sends<F> {
+    fn name(&self) -> &str {
+        "sends"
+    }
+
+    fn body(&self, g: &mut Graph) {
+        (self.0)(g);
+    }
+}
+
+/// A peer of both lists gets one message of the joined class.
+#[test]
+fn a_value_reaches_the_peers_of_joined_lists() -> Outcome {
+    let artifact = compiled(|g| {
+        let peers = g.concat(&[&g.input("b"), &g.input("a")], 0);
+        g.output("y", g.send(g.input("x").of("float[1]"), &peers).0.neg());
+    })?;
+    let inputs = [
+        ("x", bb::AnyTensor::from([2.0_f32]).into()),
+        ("a", Datum::Peers(vec![peer("there")])),
+        ("b", Datum::Peers(vec![peer("there")])),
+    ];
+    let (_, there) = alone(&artifact)?.run(inputs)?;
+    assert_eq!(there.get("y"), Some(&bb::AnyTensor::from([-2.0_f32]).into()));
+    Ok(())
+}
+
+/// `self` names the module's own part. An input of this name that lists no peers is an input.
+#[test]
+fn peers_cannot_be_named_self() -> Outcome {
+    let error = compiled(|g| g.output("y", g.send(g.input("x").of("float[1]"), g.input("self")).0.neg()))
+        .expect_err("`self` is reserved");
+    assert!(matches!(error, bb::BuildError::ReservedClass { .. }), "{error}");
+    assert!(error.to_string().contains("rename it (at "), "{error}");
+    let artifact = compiled(|g| g.output("y", g.input("self").of("float[1]").neg()))?;
+    assert_eq!(artifact.type_of("self"), Some("tensor.f32"));
+    Ok(())
+}
+
+/// The answer to a peer that sent a constant goes to this peer.
+#[test]
+fn the_sender_of_a_constant_is_the_peer_that_sends_it() -> Outcome {
+    let artifact = compiled(|g| {
+        let (a, b) = (g.input("a"), g.input("b").of("peer_id_vec"));
+        let (list, _) = g.send(&b, &a);
+        let (note, _) = g.send(g.ints(&[7]), &list);
+        let (_, sender) = g.receive(&note);
+        g.output("y", g.send(note.neg(), &sender).0.abs());
+    })?;
+    let parts: Vec<_> = artifact.parts().collect();
+    let ops =
+        |part: &FunctionProto| part.node.iter().map(|node| node.op_type().to_owned()).collect::<Vec<_>>();
+    assert_eq!(parts.iter().map(|part| part.name()).collect::<Vec<_>>(), ["self", "a", "b"]);
+    assert_eq!(ops(parts[1]), ["Constant", "Recv", "Send", "Recv", "Abs"]);
     Ok(())
 }

@@ -84,7 +84,9 @@ fn all_contradictions_are_reported_in_graph_order() {
     let mut solver = solver(&both);
     solver.seed("d", &TYPE_TENSOR_F32).seed("e", &TYPE_TENSOR_I64);
     solver.seed("a", &TYPE_TENSOR_F32).seed("b", &TYPE_TENSOR_BOOL);
-    let Err(TypeError::Several(errors)) = solver.solve() else { panic!("two errors") };
+    let error = solver.solve().expect_err("two errors");
+    assert!(matches!(error, TypeError::ConstraintFailed(_)), "as for one error");
+    let errors = error.errors();
     let operators: Vec<String> = errors
         .iter()
         .map(|error| match error {

@@ -34,8 +34,8 @@ fn every_row_of_the_published_table_is_a_node() {
         let id = format!("tensor.{name}");
         let row = (&*id, Some("tensor"), wire_hash, &*denotation, &*ffi_name, TypeKind::Concrete);
         assert_eq!(found, row);
-        assert_eq!(bb::lookup_by_id(&id), Some(node));
-        assert_eq!(bb::lookup_denotation(&denotation), Some(node));
+        assert_eq!(lookup_by_id(&id), Some(node));
+        assert_eq!(lookup_denotation(&denotation), Some(node));
     }
     let scalars: [(&TypeNode, u64, &str); 5] = [
         (&TYPE_SCALAR_F32, 0x201, "f32"),
