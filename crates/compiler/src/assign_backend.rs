@@ -17,11 +17,13 @@ use typeloom_types::op::AtomicOpsetDecl;
 
 use crate::error::BuildError;
 use crate::program_operators::data_ports;
+use crate::representation::obstacle;
 use crate::solve_program::solve;
 
 /// Assigns every ONNX operator without a slot, and every extension operator of the backend, to the slot of a
-/// backend. If the backend stores a single element type, only ONNX nodes whose data has this type are
-/// assigned; the session runs the nodes that compute indices and shapes.
+/// backend. If the backend stores a single element type, only ONNX nodes are assigned whose data has this type
+/// and whose other values the backend represents; the session runs the others, such as those that compute
+/// indices and shapes.
 pub(crate) fn to_backend(
     program: &Program,
     facts: &mut Facts,
@@ -59,7 +61,9 @@ pub(crate) fn to_backend(
         let inputs = node.inputs.iter().enumerate().filter(|(at, _)| is_data(operator.schema.input(*at)));
         let outputs = node.outputs.iter().enumerate().filter(|(at, _)| is_data(operator.schema.output(*at)));
         let mut data = inputs.chain(outputs).filter_map(|(_, value)| *value);
-        if data.all(|value| types.leaf(value).is_some_and(|leaf| leaf.id == stored.id)) {
+        if data.all(|value| types.leaf(value).is_some_and(|leaf| leaf.id == stored.id))
+            && obstacle(stored, node, &types).is_none()
+        {
             facts.place(id, placement.clone());
         }
     }

@@ -35,3 +35,4 @@ mod operator;
 mod plan;
 mod prepare;
 mod primitive;
+mod representation;

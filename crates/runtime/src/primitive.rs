@@ -41,27 +41,34 @@ pub(crate) trait Operands<T: ToOwned + ?Sized> {
     /// An input in the storage type of the backend.
     fn tensor(&self, index: usize) -> Result<Cow<'_, T>, ComponentError>;
 
+    /// As [`Operands::tensor`], for indices into an axis of this extent.
+    fn indices(&self, index: usize, extent: Option<usize>) -> Result<Cow<'_, T>, ComponentError>;
+
     /// The value of an input; `None` if absent.
     fn datum(&self, index: usize) -> Option<Cow<'_, Datum>>;
 
     /// An input of 32-bit or 64-bit integers; `None` if absent.
     fn ints(&self, index: usize) -> Result<Option<Vec<i64>>, ComponentError> {
-        let Some(datum) = self.datum(index) else { return Ok(None) };
-        let tensor = datum.as_tensor();
-        if let Some(values) = tensor.and_then(|tensor| tensor.as_slice::<i64>().ok()) {
-            return Ok(Some(values.to_vec()));
-        }
-        if let Some(values) = tensor.and_then(|tensor| tensor.as_slice::<i32>().ok()) {
-            return Ok(Some(values.iter().map(|value| i64::from(*value)).collect()));
-        }
-        let found = tensor.map_or_else(|| datum.describe(), |it| it.dtype().onnx_name().to_owned());
-        Err(ComponentError::Argument { index, found, wanted: "whole numbers" })
+        self.datum(index).map(|datum| ints(&datum, index)).transpose()
     }
 
     /// The shape of an input, if known.
     fn shape(&self, index: usize) -> Option<Vec<usize>> {
         self.datum(index)?.as_tensor().map(|tensor| tensor.shape().to_vec())
     }
+}
+
+/// The elements of a tensor of 32-bit or 64-bit integers.
+pub(crate) fn ints(datum: &Datum, index: usize) -> Result<Vec<i64>, ComponentError> {
+    let tensor = datum.as_tensor();
+    if let Some(values) = tensor.and_then(|tensor| tensor.as_slice::<i64>().ok()) {
+        return Ok(values.to_vec());
+    }
+    if let Some(values) = tensor.and_then(|tensor| tensor.as_slice::<i32>().ok()) {
+        return Ok(values.iter().map(|value| i64::from(*value)).collect());
+    }
+    let found = tensor.map_or_else(|| datum.describe(), |it| it.dtype().onnx_name().to_owned());
+    Err(ComponentError::Argument { index, found, wanted: "whole numbers" })
 }
 
 /// Selects the call of a primitive by its form: the inputs and attributes of its node. Expands to `None` for
@@ -175,9 +182,10 @@ pub(crate) fn decode<B: Backend<Tensor: ToOwned>>(op: &str, node: &NodeProto) ->
             let value = constant(node)?;
             Box::new(move |backend, _| one(backend.constant(&value)))
         }
-        "Gather" => {
-            Box::new(move |backend, given| one(backend.gather(&*given.tensor(0)?, &*given.tensor(1)?, axis)))
-        }
+        "Gather" => Box::new(move |backend, given| {
+            let extent = given.shape(0).and_then(|shape| Some(shape[position(axis, shape.len())?]));
+            one(backend.gather(&*given.tensor(0)?, &*given.indices(1, extent)?, axis))
+        }),
         _ => return None,
     })
 }
@@ -218,7 +226,7 @@ fn unknown(what: &str) -> ComponentError {
 }
 
 /// The value of a `Constant` node, from any of its attributes.
-fn constant(node: &NodeProto) -> Option<TensorProto> {
+pub(crate) fn constant(node: &NodeProto) -> Option<TensorProto> {
     if let Some(value) = node.find_attribute("value").and_then(|attribute| attribute.t.as_deref()) {
         return Some(value.clone());
     }

@@ -162,7 +162,8 @@ pub(crate) fn is_primitive(node: &Node) -> bool {
 }
 
 /// Whether a backend computes a node: a primitive, or a declared operator on types within the bounds of its
-/// ports.
+/// ports. [`obstacle`](crate::representation::obstacle) states whether it represents the values of a
+/// primitive.
 pub(crate) fn computes(bound: &Binding, node: &Node, types: &Types) -> bool {
     if is_primitive(node) {
         return true;

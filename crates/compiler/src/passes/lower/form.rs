@@ -18,6 +18,7 @@ use typeloom_program::program::{GraphId, Names, Node, NodeId, Program, ValueId};
 use typeloom_tensor::value_type::{Dim, Element, ValueType};
 use typeloom_types::dtype::Dtype;
 
+use crate::representation::counts_to;
 use crate::unit::Unit;
 
 use super::constants::{Constants, bytes_of};
@@ -102,8 +103,8 @@ pub(super) struct Built {
     literals: Vec<(u64, ValueRef)>,
     /// The values of outputs other than the first.
     results: Vec<(usize, ValueRef)>,
-    /// An element type of a computation that the backend does not store.
-    misfit: Option<Dtype>,
+    /// A value that the storage of the backend does not represent.
+    misfit: Option<String>,
     /// The first version that has all operators of the form.
     since: i64,
 }
@@ -192,11 +193,8 @@ impl<'f> Rewriting<'f> {
                 built.since, self.version
             ));
         }
-        if let Some(dtype) = built.misfit {
-            return refuse(format!(
-                "its form would compute on {}, which the backend does not store",
-                dtype.type_node().id
-            ));
+        if let Some(misfit) = &built.misfit {
+            return refuse(format!("its form would {misfit}, which the backend does not store"));
         }
         let made = built.nodes.iter().map(|node| &built.values[node.output].source);
         let made: Vec<ValueId> = made
@@ -344,7 +342,19 @@ impl<'f> Rewriting<'f> {
     /// Notes that the form computes on an element type, which the backend has to store.
     fn needs_storage(&self, dtype: Dtype) {
         if self.storage.is_some_and(|storage| storage != dtype) {
-            self.built.borrow_mut().misfit.get_or_insert(dtype);
+            self.misfits(format!("compute on {}", dtype.type_node().id));
+        }
+    }
+
+    fn misfits(&self, misfit: String) {
+        self.built.borrow_mut().misfit.get_or_insert(misfit);
+    }
+
+    /// Notes that the form has indices up to `last`.
+    fn needs_positions(&self, last: i64) {
+        let most = self.storage.and_then(counts_to);
+        if most.is_some_and(|most| u64::try_from(last).is_ok_and(|last| last > most)) {
+            self.misfits(format!("use the index {last}"));
         }
     }
 
@@ -378,7 +388,7 @@ impl<'f> Rewriting<'f> {
     pub(super) fn tensor(&'f self, dtype: Dtype, dims: &[i64], values: &[f64]) -> Operand<'f> {
         self.needs_storage(dtype);
         let bytes = bytes_of(dtype, values).unwrap_or_else(|| {
-            self.built.borrow_mut().misfit.get_or_insert(dtype);
+            self.misfits(format!("compute on {}", dtype.type_node().id));
             Vec::new()
         });
         let value = tensor(dtype, dims, bytes).into_attribute("value");
@@ -412,6 +422,11 @@ impl<'f> Rewriting<'f> {
         let literal = self.tensor(dtype, &[], &[number]);
         self.built.borrow_mut().literals.push((number.to_bits(), literal.value));
         literal
+    }
+
+    /// Whether the backend stores masks only, and computes no numbers.
+    pub(super) fn stores_masks(&self) -> bool {
+        self.storage == Some(Dtype::Bool)
     }
 
     /// The element type of truth values: the storage type of the backend, or 32-bit floats.

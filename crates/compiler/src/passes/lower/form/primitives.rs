@@ -243,6 +243,7 @@ impl<'f> Operand<'f> {
 
     /// The entries along an axis at constant indices.
     pub(in super::super) fn gather(self, axis: usize, dims: &[i64], indices: &[i64]) -> Self {
+        self.form.needs_positions(indices.iter().copied().max().unwrap_or(0));
         self.gather_at(axis, self.form.whole(dims, indices))
     }
 
