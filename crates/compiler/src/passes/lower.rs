@@ -4,7 +4,8 @@
 //! their ports. Other operators are rewritten as primitives on the same slot. Each operator has one rule, in
 //! the file of its family, which sees the solved types of the node's ports. The solver types the rewritten
 //! program again, so a rule that would change a type is an error. A node that no rule can rewrite is kept,
-//! and `resolve_dispatch` reports the reason.
+//! and `resolve_dispatch` reports the reason. If the reason is the storage of the backend, and
+//! `run_on_backend` assigned the node to the slot, the session runs the node.
 //!
 //! | file | operators |
 //! |---|---|
@@ -110,6 +111,11 @@ pub(crate) fn run(solved: Solved) -> Result<Lowered, BuildError> {
                     *counts.entry(slot.to_owned()).or_default() += 1;
                     let built = form.into_built();
                     nodes.extend(built.add(unit, graph, id, &mut names));
+                }
+                // The author did not choose the backend for this node.
+                Err(_) if form.is_misfit() && unit.assigned.contains(&id) => {
+                    unit.facts.placements.remove(id);
+                    nodes.push(id);
                 }
                 Err(form::Refusal(why)) => {
                     refusals.set(id, why);

@@ -14,7 +14,10 @@ use bytes::Bytes;
 use typeloom_onnx::messages::{AttributeProto, IntoAttribute, TensorProto};
 use typeloom_program::domain::Domain;
 use typeloom_program::facts::Types;
+use typeloom_ops::catalogue::Standard;
 use typeloom_program::program::{GraphId, Names, Node, NodeId, Program, ValueId};
+use typeloom_solver::catalogue::{Catalogue as _, Lookup};
+use typeloom_solver::elem::Elem;
 use typeloom_tensor::value_type::{Dim, Element, ValueType};
 use typeloom_types::dtype::Dtype;
 
@@ -103,7 +106,7 @@ pub(super) struct Built {
     literals: Vec<(u64, ValueRef)>,
     /// The values of outputs other than the first.
     results: Vec<(usize, ValueRef)>,
-    /// A value that the storage of the backend does not represent.
+    /// A computation that the storage of the backend does not represent.
     misfit: Option<String>,
     /// The first version that has all operators of the form.
     since: i64,
@@ -194,7 +197,7 @@ impl<'f> Rewriting<'f> {
             ));
         }
         if let Some(misfit) = &built.misfit {
-            return refuse(format!("its form would {misfit}, which the backend does not store"));
+            return refuse(format!("its form would {misfit}"));
         }
         let made = built.nodes.iter().map(|node| &built.values[node.output].source);
         let made: Vec<ValueId> = made
@@ -342,8 +345,28 @@ impl<'f> Rewriting<'f> {
     /// Notes that the form computes on an element type, which the backend has to store.
     fn needs_storage(&self, dtype: Dtype) {
         if self.storage.is_some_and(|storage| storage != dtype) {
-            self.misfits(format!("compute on {}", dtype.type_node().id));
+            self.misfits(format!("compute on {}, which the backend does not store", dtype.type_node().id));
         }
+    }
+
+    /// Notes that the form has an operator on data of an element type.
+    fn needs_operator(&self, op: &str, dtype: Dtype) {
+        self.needs_storage(dtype);
+        // ONNX's operators on numbers take these two types.
+        if matches!(dtype, Dtype::F32 | Dtype::F64) {
+            return;
+        }
+        let Lookup::Found(operator) = Standard.lookup(Domain::Onnx.name(), op, self.version) else { return };
+        // Data ports accept floats, as in `program_operators`.
+        let mut allowed = operator.schema.type_vars.iter().map(|variable| variable.allowed.tensor);
+        if allowed.find(|it| it.contains(Elem::FLOAT)).is_some_and(|it| !it.contains(Elem::of(dtype))) {
+            self.misfits(format!("compute `{op}` on {}, which ONNX does not define", dtype.type_node().id));
+        }
+    }
+
+    /// Whether the backend stores one element type, and the form computes something that it cannot represent.
+    pub(super) fn is_misfit(&self) -> bool {
+        self.storage.is_some() && self.built.borrow().misfit.is_some()
     }
 
     fn misfits(&self, misfit: String) {
@@ -354,7 +377,7 @@ impl<'f> Rewriting<'f> {
     fn needs_positions(&self, last: i64) {
         let most = self.storage.and_then(counts_to);
         if most.is_some_and(|most| u64::try_from(last).is_ok_and(|last| last > most)) {
-            self.misfits(format!("use the index {last}"));
+            self.misfits(format!("use the index {last}, which the backend does not represent"));
         }
     }
 
@@ -388,7 +411,7 @@ impl<'f> Rewriting<'f> {
     pub(super) fn tensor(&'f self, dtype: Dtype, dims: &[i64], values: &[f64]) -> Operand<'f> {
         self.needs_storage(dtype);
         let bytes = bytes_of(dtype, values).unwrap_or_else(|| {
-            self.misfits(format!("compute on {}", dtype.type_node().id));
+            self.misfits(format!("have a constant of {}", dtype.type_node().id));
             Vec::new()
         });
         let value = tensor(dtype, dims, bytes).into_attribute("value");
