@@ -5,6 +5,7 @@ use std::sync::Arc;
 use typeloom_contracts::role::Role;
 use typeloom_module::Set;
 use typeloom_module::bindings::Bindings;
+use typeloom_module::dispatch::is_primitive_form;
 use typeloom_ops::catalogue::{Standard, reads_only_shapes};
 use typeloom_ops::table::Table;
 use typeloom_program::domain::Domain;
@@ -17,6 +18,7 @@ use typeloom_solver::signature::{AttributeKind, Formal, FormalType};
 use typeloom_types::op::AtomicOpsetDecl;
 
 use crate::error::BuildError;
+use crate::passes::lower::is_primitive;
 use crate::program_operators::data_ports;
 use crate::representation::obstacle;
 use crate::solve_program::solve;
@@ -69,6 +71,7 @@ pub(crate) fn to_backend(
         let mut data = inputs.chain(outputs).filter_map(|(_, value)| *value);
         if data.all(|value| types.leaf(value).is_some_and(|leaf| leaf.id == stored.id))
             && obstacle(stored, node, &types).is_none()
+            && (!is_primitive(node) || is_primitive_form(node))
         {
             assign(facts, id);
         }

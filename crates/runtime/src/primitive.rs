@@ -2,7 +2,7 @@
 //!
 //! [`decode`] reads the attributes of a node once, before the first run. Some inputs are tensors in ONNX but
 //! lists of integers in the method of the primitive: axes, a shape, the bounds of a slice. These are read in
-//! each run. A primitive does not support some forms of its operator, such as `Reshape` with `allowzero`.
+//! each run. A primitive does not support some forms of its operator, such as `Cast` without saturation.
 //! Nodes of these forms are not decoded and run as graphs.
 
 use std::borrow::Cow;
@@ -115,10 +115,17 @@ pub(crate) fn decode<B: Backend<Tensor: ToOwned>>(op: &str, node: &NodeProto) ->
     let axis = int("axis", 0);
     let axes = list("axes");
     Some(match op {
-        "Reshape" => Box::new(|backend, given| {
-            let shape = given.ints(1)?.ok_or(ComponentError::Missing(1))?;
-            one(backend.reshape(&*given.tensor(0)?, &shape))
-        }),
+        "Reshape" => {
+            let allows_zero = int("allowzero", 0) != 0;
+            Box::new(move |backend, given| {
+                let shape = given.ints(1)?.ok_or(ComponentError::Missing(1))?;
+                let a = &*given.tensor(0)?;
+                match shape.iter().position(|extent| *extent == 0).filter(|_| allows_zero) {
+                    Some(zero) => one(reshape_empty(backend, a, &shape, zero)),
+                    None => one(backend.reshape(a, &shape)),
+                }
+            })
+        }
         "Transpose" => {
             let perm = list("perm");
             Box::new(move |backend, given| {
@@ -217,6 +224,28 @@ fn reduction<B: Backend<Tensor: ToOwned>>(op: Reduction<B>, node: &NodeProto) ->
             axes => one(op(backend, a, axes.as_deref(), keepdims)),
         }
     })
+}
+
+/// Reshapes a tensor without elements to a shape whose extent at axis `zero` is 0. In the method `reshape`, 0
+/// would copy an extent of the operand, so the other axes are inserted with extent 1 and then repeated.
+fn reshape_empty<B: Backend<Tensor: ToOwned>>(
+    backend: &B,
+    a: &B::Tensor,
+    shape: &[i64],
+    zero: usize,
+) -> Computed<B> {
+    let others = (0_i64..).zip(shape).enumerate().filter(|(at, _)| *at != zero).map(|(_, other)| other);
+    let axes: Vec<i64> = others.clone().map(|(axis, _)| axis).collect();
+    let mut x = backend.unsqueeze(&backend.reshape(a, &[-1])?, &axes)?;
+    for (axis, extent) in others {
+        let mut size = 1;
+        while size < *extent {
+            x = backend.concat(&[&x, &x], axis)?;
+            size *= 2;
+        }
+        x = backend.slice(&x, &[0], &[*extent], &[axis], &[1])?;
+    }
+    Ok(x)
 }
 
 fn unknown(what: &str) -> ComponentError {

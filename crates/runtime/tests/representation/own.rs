@@ -26,7 +26,7 @@ use typeloom_types::tree::TypeNode;
 pub(crate) struct Own<T>(AnyTensor, PhantomData<fn() -> T>);
 
 impl<T: Element> Own<T> {
-    fn new(tensor: AnyTensor) -> Self {
+    pub(crate) fn new(tensor: AnyTensor) -> Self {
         assert_eq!(tensor.dtype(), T::DTYPE, "a tensor of another element type reaches the storage");
         Self(tensor, PhantomData)
     }
@@ -61,7 +61,11 @@ impl<T: Element> IntoDatum for Own<T> {
 }
 
 /// The thirty methods.
-pub(crate) struct Thirty<T>(PhantomData<fn() -> T>);
+pub(crate) struct Thirty<T> {
+    /// Whether `cast` returns its argument, and `less` the difference.
+    is_naive: bool,
+    of: PhantomData<fn() -> T>,
+}
 
 macro_rules! computed {
     ($($name:ident($($arg:ident: $ty:ty),*);)*) => {
@@ -87,6 +91,16 @@ impl<'a, T> Lend<'a, &'a AnyTensor> for &Own<T> {
 impl<'a, T: Copy> Lend<'a, T> for T {
     fn lend(&'a self) -> T {
         *self
+    }
+}
+
+impl<T> Thirty<T> {
+    pub(crate) fn new() -> Self {
+        Self { is_naive: false, of: PhantomData }
+    }
+
+    pub(crate) fn naive() -> Self {
+        Self { is_naive: true, ..Self::new() }
     }
 }
 
@@ -129,7 +143,7 @@ impl<T: Element> Primitives for Thirty<T> {
     }
 
     fn cast(&self, a: &Own<T>, dtype: Dtype) -> Result<Own<T>, CpuError> {
-        Own::of(&a.to(dtype)?)
+        if self.is_naive { Ok(a.clone()) } else { Own::of(&a.to(dtype)?) }
     }
 
     fn equal(&self, a: &Own<T>, b: &Own<T>) -> Result<Own<T>, CpuError> {
@@ -141,7 +155,8 @@ impl<T: Element> Primitives for Thirty<T> {
     }
 
     fn less(&self, a: &Own<T>, b: &Own<T>) -> Result<Own<T>, CpuError> {
-        Own::of(&Primitives::less(&Cpu, &a.0, &b.0)?)
+        let mask = if self.is_naive { Primitives::sub(&Cpu, &b.0, &a.0)? } else { Primitives::less(&Cpu, &a.0, &b.0)? };
+        Own::of(&mask)
     }
 
     fn where_(&self, condition: &Own<T>, a: &Own<T>, b: &Own<T>) -> Result<Own<T>, CpuError> {
@@ -186,7 +201,7 @@ macro_rules! native {
             type Error = CpuError;
             $(
                 fn $name(&self, $($arg: $ty),*) -> Result<$out, CpuError> {
-                    Primitives::$name(&Thirty(PhantomData), $($arg),*)
+                    Primitives::$name(&Thirty::new(), $($arg),*)
                 }
             )*
 
@@ -209,7 +224,7 @@ macro_rules! native {
 primitives!(native);
 
 /// The parts of the contract that a backend has.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Parts {
     /// The thirty methods only.
     Methods,
@@ -248,7 +263,7 @@ pub(crate) fn backend(dtype: Dtype, parts: Parts) -> (Components, Compiler) {
             (components, Compiler::new().run_on_backend::<B>("compute"))
         }
         match parts {
-            Parts::Methods => with(ByPrimitives(Thirty::<T>(PhantomData))),
+            Parts::Methods => with(ByPrimitives(Thirty::<T>::new())),
             Parts::Graphs => with(ByExecution(Graphs::<T>(PhantomData))),
             Parts::Both => with(Native::<T>(PhantomData)),
         }
