@@ -262,7 +262,9 @@ impl RunError {
             return all.map(|diagnostic| Diagnostic { severity, ..diagnostic }).collect();
         }
         let code = match self.innermost() {
-            Some(NodeError::Kernel(_) | NodeError::Component(_)) if self.exceeds_budget() => return Vec::new(),
+            Some(NodeError::Kernel(_) | NodeError::Component(_)) if self.exceeds_budget() => {
+                return Vec::new();
+            }
             Some(NodeError::UnknownOperator { .. }) => Code::UnsupportedNode,
             Some(NodeError::Wire(WireError::TwoClasses { .. })) => Code::MissingSend,
             Some(

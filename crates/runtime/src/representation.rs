@@ -97,11 +97,8 @@ pub(crate) fn returned<T: Storage + ?Sized>(
         return Ok(result);
     }
     let Some(tensor) = tensor(&result).filter(|tensor| tensor.dtype() == form) else { return Ok(result) };
-    let failed = |kind| ComponentError::Representation {
-        port: format!("output {output}"),
-        stores: T::TYPE.id,
-        kind,
-    };
+    let failed =
+        |kind| ComponentError::Representation { port: format!("output {output}"), stores: T::TYPE.id, kind };
     let converted = match rounds {
         true => match operator::cast(Datum::Tensor(tensor.into_owned()), dtype) {
             Ok(converted) => converted,

@@ -10,12 +10,12 @@ mod own;
 use std::collections::HashMap;
 
 use typeloom_compiler::compiler::Compiler;
+use typeloom_contracts::backend::Backend as _;
 use typeloom_cpu::ops::cast::convert_exactly;
 use typeloom_module::graph::Graph;
 use typeloom_module::graph::operators::OperatorMethods;
 use typeloom_module::graph::operators::attributes::{CastAttrs, GatherAttrs, ReshapeAttrs, SplitAttrs};
 use typeloom_module::module::Module;
-use typeloom_contracts::backend::Backend as _;
 use typeloom_onnx::text::parse_model;
 use typeloom_runtime::backend::Cpu;
 use typeloom_runtime::backend::by_primitives::ByPrimitives;
@@ -28,8 +28,8 @@ use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::{Dtype, DtypeClass};
 
-use crate::modules::support::{Body, Outcome, TestError};
 use crate::lowering::whole::inputs as whole_inputs;
+use crate::modules::support::{Body, Outcome, TestError};
 use own::{Parts, backend};
 
 type Inputs = HashMap<String, Datum>;
@@ -226,7 +226,8 @@ fn models_of_the_repository_run_on_32_bit_floats() -> Outcome {
             run.push((name, parts));
         }
     }
-    let runs_on = |parts: Parts| run.iter().filter(|(_, on)| *on == parts).map(|(name, _)| *name).collect::<Vec<_>>();
+    let runs_on =
+        |parts: Parts| run.iter().filter(|(_, on)| *on == parts).map(|(name, _)| *name).collect::<Vec<_>>();
     assert_eq!(runs_on(Parts::Methods), ["classifier", "baked_length_fixed", "decoder"]);
     assert_eq!(runs_on(Parts::Graphs), runs_on(Parts::Methods));
     assert_eq!(runs_on(Parts::Both), names);
@@ -238,14 +239,16 @@ fn models_of_the_repository_run_on_32_bit_floats() -> Outcome {
 fn values_without_a_form_in_the_storage_are_refused() {
     let refused = |dtype: Dtype, body: fn(&mut Graph)| {
         let (components, _) = backend(dtype, Parts::Methods);
-        let compiled = Compiler::new().with_bindings(components.bindings().clone()).compile(Body("refused", body));
+        let compiled =
+            Compiler::new().with_bindings(components.bindings().clone()).compile(Body("refused", body));
         compiled.err().expect("the module is refused").to_string()
     };
     let text = refused(Dtype::F32, |g| {
         let (x, e) = (g.input("x").of("float[N]"), g.input("e").of("double[N]"));
         g.output("y", &g.backend("compute").pow(&x, &e));
     });
-    let reason = "does not compute `Pow` on tensor.f32, tensor.f64: tensor.f32 does not represent all values of f64";
+    let reason =
+        "does not compute `Pow` on tensor.f32, tensor.f64: tensor.f32 does not represent all values of f64";
     assert!(text.contains(reason), "{text}");
     let text = refused(Dtype::F16, |g| {
         let (x, at) = (g.input("x").of("float16[5000, 2]"), g.input("at").of("int64[N]"));
@@ -286,7 +289,9 @@ fn the_session_runs_what_the_storage_cannot_represent() -> Outcome {
     ]);
     let plain = Compiler::new().compile(model.clone())?;
     let expected = Executor::new(&plain, &Components::new())?.run(inputs.clone(), Verify::EveryValue)?;
-    for (dtype, parts) in [Dtype::F16, Dtype::I16].into_iter().flat_map(|it| Parts::ALL.map(|parts| (it, parts))) {
+    for (dtype, parts) in
+        [Dtype::F16, Dtype::I16].into_iter().flat_map(|it| Parts::ALL.map(|parts| (it, parts)))
+    {
         let (components, compiler) = backend(dtype, parts);
         let artifact = compiler.compile(model.clone())?;
         let found = Executor::new(&artifact, &components)?.run(inputs.clone(), Verify::EveryValue)?;
@@ -306,7 +311,8 @@ fn zeros_of_a_reshape_are_extents() -> Outcome {
         g.output("none", &reshape(&empty, &[7, 0, 5, 0]));
         g.output("same", &reshape(&empty, &[2, 0, 5]));
     };
-    let (x, empty) = (AnyTensor::from_slice(&[2, 3], &[1.5_f32; 6])?, AnyTensor::zeros(Dtype::F32, &[2, 0, 5])?);
+    let (x, empty) =
+        (AnyTensor::from_slice(&[2, 3], &[1.5_f32; 6])?, AnyTensor::zeros(Dtype::F32, &[2, 0, 5])?);
     compare("reshapes", body, named([("x", x), ("empty", empty)]))
 }
 
@@ -319,7 +325,9 @@ fn a_number_without_a_form_is_named() -> Outcome {
     };
     let (components, _) = backend(Dtype::F32, Parts::Methods);
     let x = AnyTensor::from([1.0_f32]);
-    let run = |e: i64| of_module(Body("powers", body), &components, named([("x", x.clone()), ("e", AnyTensor::from([e]))]));
+    let run = |e: i64| {
+        of_module(Body("powers", body), &components, named([("x", x.clone()), ("e", AnyTensor::from([e]))]))
+    };
     assert_eq!(run(1 << 24)?[0].1, x.clone().into());
     let text = run((1 << 24) + 1).unwrap_err().to_string();
     let reason = "input 1, which the component represents as tensor.f32: 16777217 has no exact form as f32";
@@ -413,8 +421,12 @@ fn every_activation_of_onnx_runs_on_32_bit_floats() -> Outcome {
             g.output(name, &y);
         }
     };
-    let x = AnyTensor::from_slice(&[3, 6], &[
-        -90.0_f32, -3.5, -2.0, -1.0, -0.3, -0.01, 0.0, 0.2, 0.5, 1.0, 1.5, 2.5, 7.0, 20.0, 3.0, -4.25, 0.75, 5.0,
-    ])?;
+    let x = AnyTensor::from_slice(
+        &[3, 6],
+        &[
+            -90.0_f32, -3.5, -2.0, -1.0, -0.3, -0.01, 0.0, 0.2, 0.5, 1.0, 1.5, 2.5, 7.0, 20.0, 3.0, -4.25,
+            0.75, 5.0,
+        ],
+    )?;
     compare("activations", body, named([("x", x)]))
 }

@@ -341,7 +341,8 @@ mod tests {
         assert_eq!(convert_exactly(&floats, Dtype::I64), Ok(integers));
         let mask = AnyTensor::from([true, false]);
         for dtype in Dtype::ALL.into_iter().filter(|dtype| is_plain(*dtype)) {
-            let stored = convert_exactly(&mask, dtype).and_then(|stored| convert_exactly(&stored, Dtype::Bool));
+            let stored =
+                convert_exactly(&mask, dtype).and_then(|stored| convert_exactly(&stored, Dtype::Bool));
             assert_eq!(stored.as_ref(), Ok(&mask), "{dtype}");
         }
         for (lost, to, text) in [

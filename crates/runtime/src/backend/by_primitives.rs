@@ -10,8 +10,8 @@ use std::collections::HashMap;
 use std::error::Error;
 
 use typeloom_contracts::backend::{Backend, Primitives};
-use typeloom_onnx::messages::{AttributeProto, GraphProto, TensorProto};
 use typeloom_cpu::decode;
+use typeloom_onnx::messages::{AttributeProto, GraphProto, TensorProto};
 use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::op::AtomicOpsetDecl;
@@ -140,7 +140,8 @@ fn walk<P: Primitives<Tensor: FromDatum + IntoDatum + Clone>>(
         return Err(WalkError::InputCount { expected: graph.input.len(), given: inputs.len() });
     }
     let constant = |constant: &TensorProto, value: &str| {
-        let is_stored = dtype_of::<P::Tensor>().is_none_or(|dtype| constant.data_type() == dtype.onnx_number());
+        let is_stored =
+            dtype_of::<P::Tensor>().is_none_or(|dtype| constant.data_type() == dtype.onnx_number());
         if is_stored {
             return backend.constant(constant).map(Value::Stored);
         }
@@ -156,7 +157,9 @@ fn walk<P: Primitives<Tensor: FromDatum + IntoDatum + Clone>>(
         let name = initializer.name();
         values.insert(name.to_owned(), constant(initializer, name)?);
     }
-    values.extend(graph.input.iter().map(|info| info.name().to_owned()).zip(inputs.into_iter().map(Value::Stored)));
+    values.extend(
+        graph.input.iter().map(|info| info.name().to_owned()).zip(inputs.into_iter().map(Value::Stored)),
+    );
     let attributes: HashMap<&str, &AttributeProto> = attrs.iter().map(|it| (it.name(), it)).collect();
     for node in &graph.node {
         let node = with_attributes(node, &attributes);
@@ -184,9 +187,9 @@ fn walk<P: Primitives<Tensor: FromDatum + IntoDatum + Clone>>(
     }
     let result = |name: &str| match values.get(name) {
         Some(Value::Stored(tensor)) => Ok(tensor.clone()),
-        Some(Value::Constant(datum)) => stored::<P::Tensor>(datum, 0).map(|it| (*it).clone()).map_err(|source| {
-            WalkError::Node { op: "Constant".to_owned(), value: name.to_owned(), source }
-        }),
+        Some(Value::Constant(datum)) => stored::<P::Tensor>(datum, 0)
+            .map(|it| (*it).clone())
+            .map_err(|source| WalkError::Node { op: "Constant".to_owned(), value: name.to_owned(), source }),
         None => Err(WalkError::NoValue(name.to_owned())),
     };
     graph.output.iter().map(|output| result(output.name())).collect()

@@ -36,9 +36,8 @@ fn results<T: IntoDatum>(
     results: impl IntoIterator<Item = T>,
     op: &str,
 ) -> Result<Results, ComponentError> {
-    let converted = |(at, result)| {
-        returned::<T>(args.output_owned(at, result), at, (args.outputs)(at), op == "Cast")
-    };
+    let converted =
+        |(at, result)| returned::<T>(args.output_owned(at, result), at, (args.outputs)(at), op == "Cast");
     results.into_iter().enumerate().map(converted).collect()
 }
 

@@ -140,9 +140,15 @@ fn node(
         21 if is_number => alike(m.clip(a, Some(&g.constant(&tensor(x.dtype, &[], &[0.0]))), None)),
         22 => alike(m.trilu(a, None, TriluAttrs { upper: Some(i64::from(random.one_in(2))) })),
         23 if is_number => {
-            vec![of(m.arg_max(a, ArgMaxAttrs { keepdims: Some(0), ..Default::default() }), Dtype::I64, &[COLUMNS])]
+            vec![of(
+                m.arg_max(a, ArgMaxAttrs { keepdims: Some(0), ..Default::default() }),
+                Dtype::I64,
+                &[COLUMNS],
+            )]
         }
-        24 if is_float || matches!(x.dtype, Dtype::I32 | Dtype::I64) => alike(m.pow(&m.abs(a), &g.ints(&[2]))),
+        24 if is_float || matches!(x.dtype, Dtype::I32 | Dtype::I64) => {
+            alike(m.pow(&m.abs(a), &g.ints(&[2])))
+        }
         25..=27 => {
             let to = *random.pick(&DTYPES);
             vec![of(m.cast(a, to, CastAttrs::default()), to, &x.shape)]
@@ -162,10 +168,20 @@ fn node(
             alike(m.transpose(&flat, TransposeAttrs::default()))
         }
         33 => vec![of(m.concat(&[a, b], 0), x.dtype, &[2 * ROWS, COLUMNS])],
-        34 => vec![of(m.expand(&m.unsqueeze(a, &g.ints(&[0])), &g.ints(&[2, 1, 1])), x.dtype, &[2, ROWS, COLUMNS])],
+        34 => vec![of(
+            m.expand(&m.unsqueeze(a, &g.ints(&[0])), &g.ints(&[2, 1, 1])),
+            x.dtype,
+            &[2, ROWS, COLUMNS],
+        )],
         35 => vec![of(m.tile(a, &g.ints(&[1, 2])), x.dtype, &[ROWS, 2 * COLUMNS])],
-        36 => vec![of(m.pad(a, &g.ints(&[0, 1, 0, 0]), None, None, Default::default()), x.dtype, &[ROWS, COLUMNS + 1])],
-        37 if is_number && !matches!(x.dtype, Dtype::U16 | Dtype::I16) => vec![of(m.reduce_max(a, None, ReduceMaxAttrs::default()), x.dtype, &[1, 1])],
+        36 => vec![of(
+            m.pad(a, &g.ints(&[0, 1, 0, 0]), None, None, Default::default()),
+            x.dtype,
+            &[ROWS, COLUMNS + 1],
+        )],
+        37 if is_number && !matches!(x.dtype, Dtype::U16 | Dtype::I16) => {
+            vec![of(m.reduce_max(a, None, ReduceMaxAttrs::default()), x.dtype, &[1, 1])]
+        }
         38 if is_wide => vec![of(m.reduce_sum(a, None, ReduceSumAttrs::default()), x.dtype, &[1, 1])],
         _ => alike(m.identity(a)),
     }

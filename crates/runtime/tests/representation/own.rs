@@ -155,7 +155,11 @@ impl<T: Element> Primitives for Thirty<T> {
     }
 
     fn less(&self, a: &Own<T>, b: &Own<T>) -> Result<Own<T>, CpuError> {
-        let mask = if self.is_naive { Primitives::sub(&Cpu, &b.0, &a.0)? } else { Primitives::less(&Cpu, &a.0, &b.0)? };
+        let mask = if self.is_naive {
+            Primitives::sub(&Cpu, &b.0, &a.0)?
+        } else {
+            Primitives::less(&Cpu, &a.0, &b.0)?
+        };
         Own::of(&mask)
     }
 

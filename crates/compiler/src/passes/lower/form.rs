@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use typeloom_onnx::messages::{AttributeProto, IntoAttribute, TensorProto};
+use typeloom_ops::catalogue::Standard;
 use typeloom_program::domain::Domain;
 use typeloom_program::facts::Types;
-use typeloom_ops::catalogue::Standard;
 use typeloom_program::program::{GraphId, Names, Node, NodeId, Program, ValueId};
 use typeloom_solver::catalogue::{Catalogue as _, Lookup};
 use typeloom_solver::elem::Elem;
