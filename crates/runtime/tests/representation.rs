@@ -10,23 +10,26 @@ mod own;
 use std::collections::HashMap;
 
 use typeloom_compiler::compiler::Compiler;
-use typeloom_contracts::backend::Backend as _;
+use typeloom_contracts::backend::by_execution::ByExecution;
+use typeloom_contracts::backend::{Backend as _, GraphExecutor};
 use typeloom_cpu::ops::cast::convert_exactly;
 use typeloom_module::graph::Graph;
 use typeloom_module::graph::operators::OperatorMethods;
 use typeloom_module::graph::operators::attributes::{CastAttrs, GatherAttrs, ReshapeAttrs, SplitAttrs};
 use typeloom_module::module::Module;
+use typeloom_onnx::messages::{AttributeProto, GraphProto};
 use typeloom_onnx::text::parse_model;
-use typeloom_runtime::backend::Cpu;
 use typeloom_runtime::backend::by_primitives::ByPrimitives;
+use typeloom_runtime::backend::{Cpu, CpuError};
 use typeloom_runtime::components::Components;
 use typeloom_runtime::convert::IntoDatum as _;
 use typeloom_runtime::executor::Executor;
 use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::Session;
 use typeloom_tensor::any_tensor::AnyTensor;
-use typeloom_tensor::datum::Datum;
+use typeloom_tensor::datum::{Datum, Scalar};
 use typeloom_types::dtype::{Dtype, DtypeClass};
+use typeloom_types::tree::builtin::TYPE_SCALAR_F32;
 
 use crate::lowering::whole::inputs as whole_inputs;
 use crate::modules::support::{Body, Outcome, TestError};
@@ -357,6 +360,52 @@ fn results_are_converted_to_the_types_of_the_program() -> Outcome {
     let text = of_module(Body("masks", body), &components, named([("x", x)])).unwrap_err().to_string();
     let reason = "output 0, which the component represents as tensor.f32: 1.5 has no exact form as bool";
     assert!(text.contains(reason), "{text}");
+    Ok(())
+}
+
+/// Single numbers, computed by graphs.
+struct Numbers;
+
+impl GraphExecutor for Numbers {
+    type Tensor = f32;
+    type Error = CpuError;
+
+    fn execute(
+        &self,
+        graph: &GraphProto,
+        inputs: Vec<f32>,
+        attrs: &[AttributeProto],
+    ) -> Result<Vec<f32>, CpuError> {
+        let inputs = inputs.into_iter().map(AnyTensor::from_scalar).collect();
+        let results = GraphExecutor::execute(&Cpu, graph, inputs, attrs)?;
+        Ok(results
+            .iter()
+            .map(|result| result.as_slice::<f32>().expect("the graph casts its results")[0])
+            .collect())
+    }
+}
+
+#[test]
+fn masks_are_represented_as_single_numbers() -> Outcome {
+    let body = |g: &mut Graph| {
+        let x = g.input("x").of(&TYPE_SCALAR_F32);
+        let c = g.backend("compute");
+        let less = c.less(&x, &c.neg(&x));
+        g.output("less", &less);
+        g.output("chosen", &c.where_(&less, &c.neg(&x), &x));
+    };
+    let components = Components::new().backend("compute", ByExecution(Numbers));
+    let found =
+        of_module(Body("numbers", body), &components, named([("x", AnyTensor::from_scalar(-2.5_f32))]))?;
+    assert_eq!(found[0].1, AnyTensor::from_scalar(true).into());
+    assert_eq!(found[1].1, Datum::Scalar(Scalar::F32(2.5)));
+    let body = |g: &mut Graph| {
+        let x = g.input("x").of(&TYPE_SCALAR_F32);
+        g.output("y", &g.backend("compute").relu(&x));
+    };
+    let refused = Compiler::new().with_bindings(components.bindings().clone()).compile(Body("relu", body));
+    let text = refused.err().ok_or("a constant of a form is no scalar")?.to_string();
+    assert!(text.contains("its form would have a constant, which is a tensor"), "{text}");
     Ok(())
 }
 

@@ -26,7 +26,6 @@ use typeloom_module::{Map, Set};
 use typeloom_program::domain::Domain;
 use typeloom_program::facts::Types;
 use typeloom_program::program::{Node, NodeId};
-use typeloom_types::dtype::Dtype;
 use typeloom_types::op::AtomicOpDecl;
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
 
@@ -104,8 +103,8 @@ pub(crate) fn run(solved: Solved) -> Result<Lowered, BuildError> {
                 nodes.push(id);
                 continue;
             }
-            let storage = bound.stores("Tensor").and_then(|node| Dtype::from_node_id(node.id));
-            let form = Rewriting::new(&unit.program, &unit.facts.types, node, version, storage, &constants);
+            let stored = bound.stores("Tensor");
+            let form = Rewriting::new(&unit.program, &unit.facts.types, node, version, stored, &constants);
             match write(&form) {
                 Ok(()) => {
                     *counts.entry(slot.to_owned()).or_default() += 1;

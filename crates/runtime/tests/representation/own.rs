@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
+use std::sync::LazyLock;
 
 use typeloom_compiler::compiler::Compiler;
 use typeloom_contracts::backend::by_execution::ByExecution;
@@ -16,7 +17,7 @@ use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
-use typeloom_types::op::AtomicOpsetDecl;
+use typeloom_types::op::{AtomicOpDecl, AtomicOpsetDecl};
 use typeloom_types::primitives;
 use typeloom_types::storage::Storage;
 use typeloom_types::tree::TypeNode;
@@ -195,12 +196,19 @@ impl<T: Element> GraphExecutor for Graphs<T> {
     }
 }
 
-/// The thirty methods, and all operators of the embedded backend by `execute`.
-pub(crate) struct Native<T>(PhantomData<fn() -> T>);
+/// The thirty methods, and by `execute` each `STEP`th of the other operators of the embedded backend.
+pub(crate) struct Native<T, const STEP: usize>(PhantomData<fn() -> T>);
+
+/// Every second operator of the embedded backend.
+static EVERY_SECOND: LazyLock<[AtomicOpsetDecl; 1]> = LazyLock::new(|| {
+    let all = <Cpu as GraphExecutor>::extension_opsets()[0];
+    let ops: Vec<AtomicOpDecl> = all.ops.iter().step_by(2).copied().collect();
+    [AtomicOpsetDecl { ops: ops.leak(), ..all }]
+});
 
 macro_rules! native {
     ($($(#[doc = $doc:literal])* $op:literal $name:ident($($arg:ident: $ty:ty),*) -> $out:ty = $form:tt $ports:tt;)*) => {
-        impl<T: Element> Backend for Native<T> {
+        impl<T: Element, const STEP: usize> Backend for Native<T, STEP> {
             type Tensor = Own<T>;
             type Error = CpuError;
             $(
@@ -220,7 +228,7 @@ macro_rules! native {
             }
 
             fn extension_opsets() -> &'static [AtomicOpsetDecl] {
-                <Cpu as GraphExecutor>::extension_opsets()
+                if STEP == 1 { <Cpu as GraphExecutor>::extension_opsets() } else { &*EVERY_SECOND }
             }
         }
     };
@@ -234,12 +242,14 @@ pub(crate) enum Parts {
     Methods,
     /// `execute` only.
     Graphs,
-    /// Both, and operators beyond the primitives.
+    /// Both, and some operators beyond the primitives.
+    Some,
+    /// Both, and all operators.
     Both,
 }
 
 impl Parts {
-    pub(crate) const ALL: [Self; 3] = [Self::Methods, Self::Graphs, Self::Both];
+    pub(crate) const ALL: [Self; 4] = [Self::Methods, Self::Graphs, Self::Some, Self::Both];
 }
 
 /// The element types of storages.
@@ -269,7 +279,8 @@ pub(crate) fn backend(dtype: Dtype, parts: Parts) -> (Components, Compiler) {
         match parts {
             Parts::Methods => with(ByPrimitives(Thirty::<T>::new())),
             Parts::Graphs => with(ByExecution(Graphs::<T>(PhantomData))),
-            Parts::Both => with(Native::<T>(PhantomData)),
+            Parts::Some => with(Native::<T, 2>(PhantomData)),
+            Parts::Both => with(Native::<T, 1>(PhantomData)),
         }
     }
     match dtype {

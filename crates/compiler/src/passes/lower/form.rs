@@ -20,6 +20,8 @@ use typeloom_solver::catalogue::{Catalogue as _, Lookup};
 use typeloom_solver::elem::Elem;
 use typeloom_tensor::value_type::{Dim, Element, ValueType};
 use typeloom_types::dtype::Dtype;
+use typeloom_types::tree::TypeNode;
+use typeloom_types::tree::builtin::TYPE_SCALAR;
 
 use crate::representation::counts_to;
 use crate::unit::Unit;
@@ -67,6 +69,8 @@ pub(super) struct Rewriting<'f> {
     pub(super) version: i64,
     /// The storage type of the slot's backend, if it is a single element type.
     storage: Option<Dtype>,
+    /// Whether the backend stores single numbers and no tensors.
+    stores_scalars: bool,
     constants: &'f Constants,
     /// A bit for each attribute of the node that the rule read, by position.
     read: Cell<u64>,
@@ -156,11 +160,13 @@ impl<'f> Rewriting<'f> {
         types: &'f Types,
         node: &'f Node,
         version: i64,
-        storage: Option<Dtype>,
+        stored: Option<&TypeNode>,
         constants: &'f Constants,
     ) -> Self {
         let (read, built) = (Cell::new(0), RefCell::default());
-        Self { program, types, node, version, storage, constants, read, built }
+        let storage = stored.and_then(|node| Dtype::from_node_id(node.id));
+        let stores_scalars = stored.is_some_and(|node| node.is_subtype_of(&TYPE_SCALAR));
+        Self { program, types, node, version, storage, stores_scalars, constants, read, built }
     }
 
     pub(super) fn into_built(self) -> Built {
@@ -410,6 +416,9 @@ impl<'f> Rewriting<'f> {
     /// Constant data.
     pub(super) fn tensor(&'f self, dtype: Dtype, dims: &[i64], values: &[f64]) -> Operand<'f> {
         self.needs_storage(dtype);
+        if self.stores_scalars {
+            self.misfits("have a constant, which is a tensor".to_owned());
+        }
         let bytes = bytes_of(dtype, values).unwrap_or_else(|| {
             self.misfits(format!("have a constant of {}", dtype.type_node().id));
             Vec::new()
