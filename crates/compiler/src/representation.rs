@@ -12,6 +12,7 @@
 //! | exponent of a wider float type | refused |
 //! | result of `Cast` | every type of numbers; `Cast` rounds it |
 
+use typeloom_onnx::messages::AttributeProto;
 use typeloom_program::facts::Types;
 use typeloom_program::program::Node;
 use typeloom_types::dtype::{Dtype, DtypeClass};
@@ -48,10 +49,11 @@ pub(crate) fn obstacle(stored: &TypeNode, node: &Node, types: &Types) -> Option<
     }
     let (Some(form), "Gather") = (form, node.op.as_str()) else { return None };
     let shape = types.get((*node.inputs.first()?)?)?.shape.as_ref()?;
-    let axis = node.attributes.iter().find(|attribute| attribute.name() == "axis").map_or(0, |it| it.i());
+    let axis =
+        node.attributes.iter().find(|attribute| attribute.name() == "axis").map_or(0, AttributeProto::i);
     let extent = shape.get(position(axis, shape.len())?)?.fixed()?;
-    let is_position = |last: u64| counts_to(form).is_none_or(|most| last <= most);
-    (!is_position(extent.saturating_sub(1) as u64))
+    let has_all = counts_to(form).is_none_or(|most| extent.saturating_sub(1) as u64 <= most);
+    (!has_all)
         .then(|| format!("{} does not represent all positions of an axis of extent {extent}", stored.id))
 }
 

@@ -244,7 +244,7 @@ fn values_without_a_form_in_the_storage_are_refused() {
         let (components, _) = backend(dtype, Parts::Methods);
         let compiled =
             Compiler::new().with_bindings(components.bindings().clone()).compile(Body("refused", body));
-        compiled.err().expect("the module is refused").to_string()
+        compiled.expect_err("the module is refused").to_string()
     };
     let text = refused(Dtype::F32, |g| {
         let (x, e) = (g.input("x").of("float[N]"), g.input("e").of("double[N]"));
