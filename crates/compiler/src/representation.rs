@@ -24,7 +24,8 @@ pub(crate) fn depends_on_types(op: &str) -> bool {
     matches!(op, "Where" | "Gather" | "Pow" | "Equal" | "Greater" | "Less" | "Cast")
 }
 
-/// Why a backend that stores `stored` cannot represent the values of a primitive; `None` if it can.
+/// The value of a primitive that a backend of `stored` cannot represent, as a message; `None` if it represents
+/// all.
 pub(crate) fn obstacle(stored: &TypeNode, node: &Node, types: &Types) -> Option<String> {
     if stored.is_abstract() || !depends_on_types(&node.op) {
         return None;

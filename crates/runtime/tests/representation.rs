@@ -274,7 +274,7 @@ fn values_without_a_form_in_the_storage_are_refused() {
 
 /// The session runs these nodes of a model that is assigned to a backend.
 #[test]
-fn the_session_runs_what_the_storage_cannot_represent() -> Outcome {
+fn the_session_runs_nodes_that_do_not_fit_into_the_storage() -> Outcome {
     let model = parse_model(
         r#"<ir_version: 10, opset_import: ["" : 18]>
         g (float16[3000, 2] x, int64[2] at, double[2] e, int16[2, 3] i) => (rows, power, text, first, padded)

@@ -1,5 +1,5 @@
 //! **Law.** A module that compiles strictly for a backend of one element type runs on it, with the results of
-//! the embedded backend; whatever the element type is, and whichever parts of the contract the backend has.
+//! the embedded backend, for every element type and all parts of the contract that the backend can have.
 //!
 //! Random modules of operators on a slot, and of the same operators assigned to the backend by
 //! `run_on_backend`. A seed is one module: `TYPELOOM_SEED=7` repeats the module of a message. A number without

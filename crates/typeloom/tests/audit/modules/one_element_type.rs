@@ -158,11 +158,9 @@ impl Primitives for Thirty {
     }
 
     fn where_(&self, condition: &CpuTensor, a: &CpuTensor, b: &CpuTensor) -> Result<CpuTensor, Failed> {
-        // A product would not keep NaN and infinities apart.
-        let condition: Vec<bool> = condition.numbers.iter().map(|number| *number != 0.0).collect();
-        let shape = if condition.len() == a.numbers.len() { &a.shape } else { &b.shape };
-        let condition =
-            AnyTensor::from_slice(shape, &condition).map_err(|error| Failed(error.to_string()))?;
+        let truth: Vec<bool> = condition.numbers.iter().map(|number| *number != 0.0).collect();
+        let condition = AnyTensor::from_slice(&condition.shape, &truth);
+        let condition = condition.map_err(|error| Failed(error.to_string()))?;
         moved(Primitives::where_(&Cpu, &condition, &a.any(), &b.any()))
     }
 
