@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use typeloom_contracts::role::Role;
+use typeloom_module::Set;
 use typeloom_module::bindings::Bindings;
+use typeloom_module::dispatch::is_primitive_form;
 use typeloom_ops::catalogue::{Standard, reads_only_shapes};
 use typeloom_ops::table::Table;
 use typeloom_program::domain::Domain;
 use typeloom_program::facts::{Facts, Placement};
-use typeloom_program::program::{Node, Program};
+use typeloom_program::program::{Node, NodeId, Program};
 use typeloom_solver::catalogue::{Catalogue as _, Lookup};
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::model::Mode;
@@ -16,30 +18,38 @@ use typeloom_solver::signature::{AttributeKind, Formal, FormalType};
 use typeloom_types::op::AtomicOpsetDecl;
 
 use crate::error::BuildError;
+use crate::passes::lower::is_primitive;
 use crate::program_operators::data_ports;
+use crate::representation::obstacle;
 use crate::solve_program::solve;
 
 /// Assigns every ONNX operator without a slot, and every extension operator of the backend, to the slot of a
-/// backend. If the backend stores a single element type, only ONNX nodes whose data has this type are
-/// assigned; the session runs the nodes that compute indices and shapes.
+/// backend. If the backend stores a single element type, only ONNX nodes are assigned whose data has this type
+/// and whose other values the backend represents; the session runs the others, such as those that compute
+/// indices and shapes. Returns the assigned nodes.
 pub(crate) fn to_backend(
     program: &Program,
     facts: &mut Facts,
     slot: &str,
     bindings: &Bindings,
-) -> Result<(), BuildError> {
+) -> Result<Set<NodeId>, BuildError> {
     let bound = bindings.get(slot);
     let stored = bound.and_then(|bound| bound.stores("Tensor")).filter(|node| node.is_concrete());
     let opsets = bound.map_or(&[][..], |bound| bound.opsets);
     let placement =
         Placement { slot: slot.into(), role: Role::Backend, storages: Arc::default(), method: None };
+    let mut assigned = Set::default();
+    let mut assign = |facts: &mut Facts, node: NodeId| {
+        facts.place(node, placement.clone());
+        assigned.insert(node);
+    };
     let Some(stored) = stored else {
         for node in program.all_nodes() {
             if facts.slot(node).is_none() && !is_run_by_session(&program[node], opsets) {
-                facts.place(node, placement.clone());
+                assign(facts, node);
             }
         }
-        return Ok(());
+        return Ok(assigned);
     };
     let types = solve(program, facts, bindings, Mode::Permissive)?.types;
     let version = program.imported(&Domain::Onnx).unwrap_or(1);
@@ -49,7 +59,7 @@ pub(crate) fn to_backend(
             continue;
         }
         if !node.domain.is_onnx() {
-            facts.place(id, placement.clone());
+            assign(facts, id);
             continue;
         }
         let Lookup::Found(operator) = Standard.lookup(node.domain.name(), &node.op, version) else {
@@ -59,11 +69,14 @@ pub(crate) fn to_backend(
         let inputs = node.inputs.iter().enumerate().filter(|(at, _)| is_data(operator.schema.input(*at)));
         let outputs = node.outputs.iter().enumerate().filter(|(at, _)| is_data(operator.schema.output(*at)));
         let mut data = inputs.chain(outputs).filter_map(|(_, value)| *value);
-        if data.all(|value| types.leaf(value).is_some_and(|leaf| leaf.id == stored.id)) {
-            facts.place(id, placement.clone());
+        if data.all(|value| types.leaf(value).is_some_and(|leaf| leaf.id == stored.id))
+            && obstacle(stored, node, &types).is_none()
+            && (!is_primitive(node) || is_primitive_form(node))
+        {
+            assign(facts, id);
         }
     }
-    Ok(())
+    Ok(assigned)
 }
 
 fn is_run_by_session(node: &Node, opsets: &[AtomicOpsetDecl]) -> bool {

@@ -41,6 +41,7 @@ use typeloom_contracts::model::Model;
 use typeloom_contracts::peer_selector::PeerSelector;
 use typeloom_contracts::protocol::Protocol;
 use typeloom_contracts::role::Role;
+use typeloom_module::Set;
 use typeloom_module::bindings::Bindings;
 use typeloom_module::program::{Program, ProgramIr, SlotInfo};
 use typeloom_module::registry::Registry;
@@ -299,9 +300,10 @@ impl Compiler {
         }
         let registry = Registry::of(&bindings)?;
         registry.import(&mut program);
+        let mut assigned = Set::default();
         if let Some(slot) = &self.default_slot {
             slots.entry(slot.clone()).or_insert(SlotInfo { role: Role::Backend, location: None });
-            assign_backend::to_backend(&program, &mut facts, slot, &bindings)?;
+            assigned = assign_backend::to_backend(&program, &mut facts, slot, &bindings)?;
         }
         // Casts resolve a conflict only if the pass that inserts them runs.
         let is_skipped = |pass: StandardPass| self.without.iter().any(|name| name == pass.name());
@@ -313,6 +315,7 @@ impl Compiler {
                 slots,
                 locations,
                 bindings,
+                assigned,
                 mode: self.mode,
                 coercion,
                 report: CompileReport::default(),

@@ -27,5 +27,6 @@ mod effects;
 mod planned_casts;
 mod program_operators;
 mod recursion;
+mod representation;
 mod solve_program;
 mod unresolved_help;

@@ -1,6 +1,7 @@
 //! The part of a compilation that all stages share: the IR with its slots, bindings and policies.
 
 use indexmap::IndexMap;
+use typeloom_module::Set;
 use typeloom_module::bindings::Bindings;
 use typeloom_module::location::SourceLocation;
 use typeloom_module::program::SlotInfo;
@@ -37,6 +38,8 @@ pub struct Unit {
     /// Source locations of ports and declared types, by value.
     pub locations: IndexMap<String, SourceLocation>,
     pub bindings: Bindings,
+    /// The nodes that `run_on_backend` assigned to a slot.
+    pub(crate) assigned: Set<NodeId>,
     /// Whether a value of an unresolved type is an error.
     pub mode: Mode,
     /// Policy for edges whose two ends are declared with different types.

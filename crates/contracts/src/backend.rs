@@ -6,6 +6,11 @@
 //! one node for each primitive. The adapter in the other direction, `ByPrimitives`, interprets a graph by
 //! calling primitives and is part of the runtime.
 //!
+//! **Representation.** A method takes and returns `Self::Tensor`, also for masks and indices. A storage of one
+//! element type represents them in this type: a mask as 1 and 0, indices as the same numbers, a result of
+//! `cast` as numbers of its target. The runtime converts at each call, see `docs/modules.md`. A storage of
+//! several types, such as `AnyTensor`, gets the types of ONNX.
+//!
 //! **Law.** An adapter implements `Backend` for a wrapper around one part. The wrapped type does not
 //! implement the other part, so no call can recurse through the adapter. A type with neither part cannot be a
 //! `Backend`, because no method that computes has a default.

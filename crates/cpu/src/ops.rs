@@ -27,7 +27,7 @@ mod activation;
 mod attention;
 mod binary;
 mod bitwise;
-mod cast;
+pub mod cast;
 mod compare;
 mod contrib;
 pub(crate) mod conv;

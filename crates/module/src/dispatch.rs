@@ -103,7 +103,7 @@ pub fn fits_primitive(primitive: &str, attributes: &[AttributeProto], inputs: us
     let find = |name: &str| attributes.iter().find(|attribute| attribute.name() == name);
     let int = |name: &str, default: i64| find(name).map_or(default, AttributeProto::i);
     match primitive {
-        "Reshape" => int("allowzero", 0) == 0 && inputs == 2,
+        "Reshape" => inputs == 2,
         "Concat" => find("axis").is_some(),
         "Cast" => {
             let to = i32::try_from(int("to", 0)).ok().and_then(Dtype::from_onnx_number);
@@ -147,13 +147,12 @@ mod tests {
 
     #[test]
     fn a_form_outside_of_the_primitive_is_executed_as_a_graph() {
-        let mut program = typeloom_program::program::Program::new("g".to_owned());
-        let [x, shape] = ["x", "shape"].map(|name| Some(program.add_value(program.main(), name)));
-        let mut reshape = Node::new(Domain::Onnx, "Reshape", vec![x, shape], Vec::new());
-        assert_eq!(method_of(Role::Backend, &reshape), "reshape");
-        reshape.attributes.push(1_i64.into_attribute("allowzero"));
-        assert_eq!(method_of(Role::Backend, &reshape), EXECUTE);
-        assert_eq!(operator_of(Role::Backend, EXECUTE, &reshape, None), Some((Domain::Onnx, "Reshape")));
+        let mut cast = node(Domain::Onnx, "Cast");
+        cast.attributes.push(17_i64.into_attribute("to"));
+        assert_eq!(method_of(Role::Backend, &cast), "cast");
+        cast.attributes.push(0_i64.into_attribute("saturate"));
+        assert_eq!(method_of(Role::Backend, &cast), EXECUTE);
+        assert_eq!(operator_of(Role::Backend, EXECUTE, &cast, None), Some((Domain::Onnx, "Cast")));
         assert_eq!(method_of(Role::Backend, &node(Domain::of("own"), "Add")), EXECUTE);
     }
 

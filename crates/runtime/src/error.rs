@@ -267,7 +267,9 @@ impl RunError {
             return all.map(|diagnostic| Diagnostic { severity, ..diagnostic }).collect();
         }
         let code = match self.innermost() {
-            Some(NodeError::Kernel(_)) if self.exceeds_budget() => return Vec::new(),
+            Some(NodeError::Kernel(_) | NodeError::Component(_)) if self.exceeds_budget() => {
+                return Vec::new();
+            }
             Some(NodeError::UnknownOperator { .. }) => Code::UnsupportedNode,
             Some(NodeError::Wire(WireError::TwoClasses { .. })) => Code::MissingSend,
             Some(
@@ -305,6 +307,11 @@ impl RunError {
             Some(
                 NodeError::TooManySteps { .. }
                     | NodeError::Kernel(KernelError {
+                        kind: KernelErrorKind::Tensor(TensorError::OverBudget { .. })
+                            | KernelErrorKind::TooMuchWork { .. },
+                        ..
+                    })
+                    | NodeError::Component(ComponentError::Representation {
                         kind: KernelErrorKind::Tensor(TensorError::OverBudget { .. })
                             | KernelErrorKind::TooMuchWork { .. },
                         ..
@@ -403,6 +410,10 @@ pub enum ComponentError {
         /// Storage type of the component, as a node of the type tree.
         stores: &'static str,
     },
+    /// A value has no form in the component's storage type, or a result of the component has none in the
+    /// type of its output. `port` names the input or output.
+    #[error("{port}, which the component represents as {stores}: {kind}")]
+    Representation { port: String, stores: &'static str, kind: KernelErrorKind },
     /// The operator does not accept a value of this kind as input.
     #[error("input {index} is {found}, not {wanted}")]
     Argument { index: usize, found: String, wanted: &'static str },

@@ -133,7 +133,7 @@ fn nested(error: RunError) -> NodeError {
 
 /// A value as an operand of an ONNX operator, to which a scalar is a tensor of rank 0.
 #[inline(never)]
-fn operand(value: Datum, index: usize) -> Result<Datum, NodeError> {
+pub(crate) fn operand(value: Datum, index: usize) -> Result<Datum, NodeError> {
     match value {
         Datum::Tensor(_) | Datum::Sequence(_) | Datum::Optional(_) | Datum::Map(_) => Ok(value),
         Datum::Scalar(scalar) => Ok(Datum::Tensor(match scalar {

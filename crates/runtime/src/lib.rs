@@ -37,3 +37,4 @@ mod operator;
 mod plan;
 mod prepare;
 mod primitive;
+mod representation;

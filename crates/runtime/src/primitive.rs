@@ -2,7 +2,7 @@
 //!
 //! [`decode`] reads the attributes of a node once, before the first run. Some inputs are tensors in ONNX but
 //! lists of integers in the method of the primitive: axes, a shape, the bounds of a slice. These are read in
-//! each run. A primitive does not support some forms of its operator, such as `Reshape` with `allowzero`.
+//! each run. A primitive does not support some forms of its operator, such as `Cast` without saturation.
 //! Nodes of these forms are not decoded and run as graphs.
 
 use std::borrow::Cow;
@@ -41,27 +41,34 @@ pub(crate) trait Operands<T: ToOwned + ?Sized> {
     /// An input in the storage type of the backend.
     fn tensor(&self, index: usize) -> Result<Cow<'_, T>, ComponentError>;
 
+    /// As [`Operands::tensor`], for indices into an axis of this extent.
+    fn indices(&self, index: usize, extent: Option<usize>) -> Result<Cow<'_, T>, ComponentError>;
+
     /// The value of an input; `None` if absent.
     fn datum(&self, index: usize) -> Option<Cow<'_, Datum>>;
 
     /// An input of 32-bit or 64-bit integers; `None` if absent.
     fn ints(&self, index: usize) -> Result<Option<Vec<i64>>, ComponentError> {
-        let Some(datum) = self.datum(index) else { return Ok(None) };
-        let tensor = datum.as_tensor();
-        if let Some(values) = tensor.and_then(|tensor| tensor.as_slice::<i64>().ok()) {
-            return Ok(Some(values.to_vec()));
-        }
-        if let Some(values) = tensor.and_then(|tensor| tensor.as_slice::<i32>().ok()) {
-            return Ok(Some(values.iter().map(|value| i64::from(*value)).collect()));
-        }
-        let found = tensor.map_or_else(|| datum.describe(), |it| it.dtype().onnx_name().to_owned());
-        Err(ComponentError::Argument { index, found, wanted: "whole numbers" })
+        self.datum(index).map(|datum| ints(&datum, index)).transpose()
     }
 
     /// The shape of an input, if known.
     fn shape(&self, index: usize) -> Option<Vec<usize>> {
         self.datum(index)?.as_tensor().map(|tensor| tensor.shape().to_vec())
     }
+}
+
+/// The elements of a tensor of 32-bit or 64-bit integers.
+pub(crate) fn ints(datum: &Datum, index: usize) -> Result<Vec<i64>, ComponentError> {
+    let tensor = datum.as_tensor();
+    if let Some(values) = tensor.and_then(|tensor| tensor.as_slice::<i64>().ok()) {
+        return Ok(values.to_vec());
+    }
+    if let Some(values) = tensor.and_then(|tensor| tensor.as_slice::<i32>().ok()) {
+        return Ok(values.iter().map(|value| i64::from(*value)).collect());
+    }
+    let found = tensor.map_or_else(|| datum.describe(), |it| it.dtype().onnx_name().to_owned());
+    Err(ComponentError::Argument { index, found, wanted: "whole numbers" })
 }
 
 /// Selects the call of a primitive by its form: the inputs and attributes of its node. Expands to `None` for
@@ -108,10 +115,17 @@ pub(crate) fn decode<B: Backend<Tensor: ToOwned>>(op: &str, node: &NodeProto) ->
     let axis = int("axis", 0);
     let axes = list("axes");
     Some(match op {
-        "Reshape" => Box::new(|backend, given| {
-            let shape = given.ints(1)?.ok_or(ComponentError::Missing(1))?;
-            one(backend.reshape(&*given.tensor(0)?, &shape))
-        }),
+        "Reshape" => {
+            let allows_zero = int("allowzero", 0) != 0;
+            Box::new(move |backend, given| {
+                let shape = given.ints(1)?.ok_or(ComponentError::Missing(1))?;
+                let a = &*given.tensor(0)?;
+                match shape.iter().position(|extent| *extent == 0).filter(|_| allows_zero) {
+                    Some(zero) => one(reshape_empty(backend, a, &shape, zero)),
+                    None => one(backend.reshape(a, &shape)),
+                }
+            })
+        }
         "Transpose" => {
             let perm = list("perm");
             Box::new(move |backend, given| {
@@ -175,9 +189,10 @@ pub(crate) fn decode<B: Backend<Tensor: ToOwned>>(op: &str, node: &NodeProto) ->
             let value = constant(node)?;
             Box::new(move |backend, _| one(backend.constant(&value)))
         }
-        "Gather" => {
-            Box::new(move |backend, given| one(backend.gather(&*given.tensor(0)?, &*given.tensor(1)?, axis)))
-        }
+        "Gather" => Box::new(move |backend, given| {
+            let extent = given.shape(0).and_then(|shape| Some(shape[position(axis, shape.len())?]));
+            one(backend.gather(&*given.tensor(0)?, &*given.indices(1, extent)?, axis))
+        }),
         _ => return None,
     })
 }
@@ -211,6 +226,28 @@ fn reduction<B: Backend<Tensor: ToOwned>>(op: Reduction<B>, node: &NodeProto) ->
     })
 }
 
+/// Reshapes a tensor without elements to a shape whose extent at axis `zero` is 0. In the method `reshape`, 0
+/// would copy an extent of the operand, so the other axes are inserted with extent 1 and then repeated.
+fn reshape_empty<B: Backend<Tensor: ToOwned>>(
+    backend: &B,
+    a: &B::Tensor,
+    shape: &[i64],
+    zero: usize,
+) -> Computed<B> {
+    let others = (0_i64..).zip(shape).enumerate().filter(|(at, _)| *at != zero).map(|(_, other)| other);
+    let axes: Vec<i64> = others.clone().map(|(axis, _)| axis).collect();
+    let mut x = backend.unsqueeze(&backend.reshape(a, &[-1])?, &axes)?;
+    for (axis, extent) in others {
+        let mut size = 1;
+        while size < *extent {
+            x = backend.concat(&[&x, &x], axis)?;
+            size *= 2;
+        }
+        x = backend.slice(&x, &[0], &[*extent], &[axis], &[1])?;
+    }
+    Ok(x)
+}
+
 fn unknown(what: &str) -> ComponentError {
     ComponentError::Inconsistent(format!(
         "the storage type of the component does not determine {what} of input 0"
@@ -218,7 +255,7 @@ fn unknown(what: &str) -> ComponentError {
 }
 
 /// The value of a `Constant` node, from any of its attributes.
-fn constant(node: &NodeProto) -> Option<TensorProto> {
+pub(crate) fn constant(node: &NodeProto) -> Option<TensorProto> {
     if let Some(value) = node.find_attribute("value").and_then(|attribute| attribute.t.as_deref()) {
         return Some(value.clone());
     }

@@ -15,5 +15,6 @@ mod fused_integers;
 mod lowering;
 mod modules;
 mod registers;
+mod representation;
 mod runtime_values;
 mod sessions;

@@ -8,7 +8,7 @@
 #![expect(clippy::print_stdout, reason = "the test prints a table")]
 
 #[path = "backend/whole.rs"]
-mod whole;
+pub(crate) mod whole;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};

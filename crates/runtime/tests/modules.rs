@@ -21,4 +21,4 @@ mod roles;
 #[path = "modules/structure.rs"]
 mod structure;
 #[path = "modules/support.rs"]
-mod support;
+pub(crate) mod support;

@@ -4,7 +4,8 @@
 //! their ports. Other operators are rewritten as primitives on the same slot. Each operator has one rule, in
 //! the file of its family, which sees the solved types of the node's ports. The solver types the rewritten
 //! program again, so a rule that would change a type is an error. A node that no rule can rewrite is kept,
-//! and `resolve_dispatch` reports the reason.
+//! and `resolve_dispatch` reports the reason. If the reason is the storage of the backend, and
+//! `run_on_backend` assigned the node to the slot, the session runs the node.
 //!
 //! | file | operators |
 //! |---|---|
@@ -25,7 +26,6 @@ use typeloom_module::{Map, Set};
 use typeloom_program::domain::Domain;
 use typeloom_program::facts::Types;
 use typeloom_program::program::{Node, NodeId};
-use typeloom_types::dtype::Dtype;
 use typeloom_types::op::AtomicOpDecl;
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
 
@@ -103,13 +103,18 @@ pub(crate) fn run(solved: Solved) -> Result<Lowered, BuildError> {
                 nodes.push(id);
                 continue;
             }
-            let storage = bound.stores("Tensor").and_then(|node| Dtype::from_node_id(node.id));
-            let form = Rewriting::new(&unit.program, &unit.facts.types, node, version, storage, &constants);
+            let stored = bound.stores("Tensor");
+            let form = Rewriting::new(&unit.program, &unit.facts.types, node, version, stored, &constants);
             match write(&form) {
                 Ok(()) => {
                     *counts.entry(slot.to_owned()).or_default() += 1;
                     let built = form.into_built();
                     nodes.extend(built.add(unit, graph, id, &mut names));
+                }
+                // The author did not choose the backend for this node.
+                Err(_) if form.is_misfit() && unit.assigned.contains(&id) => {
+                    unit.facts.placements.remove(id);
+                    nodes.push(id);
                 }
                 Err(form::Refusal(why)) => {
                     refusals.set(id, why);
@@ -162,7 +167,8 @@ pub(crate) fn is_primitive(node: &Node) -> bool {
 }
 
 /// Whether a backend computes a node: a primitive, or a declared operator on types within the bounds of its
-/// ports.
+/// ports. [`obstacle`](crate::representation::obstacle) states whether it represents the values of a
+/// primitive.
 pub(crate) fn computes(bound: &Binding, node: &Node, types: &Types) -> bool {
     if is_primitive(node) {
         return true;

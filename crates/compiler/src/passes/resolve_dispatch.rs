@@ -11,6 +11,7 @@ use typeloom_program::program::{Node, NodeId, Program};
 
 use super::lower::{computes, is_primitive};
 use crate::error::BuildError;
+use crate::representation::{depends_on_types, obstacle};
 use crate::stage::{Dispatched, Lowered};
 use crate::unit::Unit;
 
@@ -44,9 +45,8 @@ impl ResolvedOperator {
     fn find<'k>(known: &'k Known, slot: &str, node: &Node) -> Option<&'k Self> {
         let operators = known.get(slot)?.get(&node.op)?;
         let agrees = |known: &&Self| {
-            let depends_on_form = known.role == Role::Backend && !known.depends_on_types;
             known.domain == node.domain
-                && (!depends_on_form || known.is_primitive_form == is_primitive_form(node))
+                && (known.role != Role::Backend || known.is_primitive_form == is_primitive_form(node))
         };
         operators.iter().find(agrees)
     }
@@ -90,7 +90,7 @@ impl Resolver<'_> {
             domain: node.domain.clone(),
             role: *role,
             method: method.clone(),
-            depends_on_types: *role == Role::Backend && !is_primitive(node),
+            depends_on_types: *role == Role::Backend && (!is_primitive(node) || depends_on_types(&node.op)),
             is_primitive_form: is_primitive_form(node),
         };
         let operators = self.known.entry(slot.clone()).or_default();
@@ -103,7 +103,10 @@ impl Resolver<'_> {
         let Placement { slot, role, .. } = placement;
         let Some(bound) = self.bindings.get(slot) else { return Ok(false) };
         let node = &self.program[id];
-        let reason = if *role == Role::Backend && !computes(bound, node, &facts.types) {
+        let stored = bound.stores("Tensor").filter(|_| *role == Role::Backend && is_primitive(node));
+        let reason = if let Some(why) = stored.and_then(|stored| obstacle(stored, node, &facts.types)) {
+            format!("{}: {why}", on_types(node, &facts.types))
+        } else if *role == Role::Backend && !computes(bound, node, &facts.types) {
             no_form(node, &facts.types, self.refusals.get(id))
         } else if *role == Role::Protocol && !is_of_protocol(bound, node) {
             ", which is no operator of its protocol".to_owned()
@@ -125,12 +128,17 @@ fn is_of_protocol(bound: &Binding, node: &Node) -> bool {
     opset.is_some_and(|opset| opset.op(&node.op).is_some())
 }
 
-/// Returns the reason why a backend cannot run a node: its element types, and the obstacle to lowering it.
-fn no_form(node: &Node, types: &Types, why: Option<&String>) -> String {
+/// The element types of the inputs of a node.
+fn on_types(node: &Node, types: &Types) -> String {
     let mut found: Vec<&str> =
         node.inputs.iter().flatten().filter_map(|value| Some(types.leaf(*value)?.id)).collect();
     found.dedup();
-    let on = if found.is_empty() { String::new() } else { format!(" on {}", found.join(", ")) };
+    if found.is_empty() { String::new() } else { format!(" on {}", found.join(", ")) }
+}
+
+/// Returns the reason why a backend cannot run a node: its element types, and the obstacle to lowering it.
+fn no_form(node: &Node, types: &Types, why: Option<&String>) -> String {
+    let on = on_types(node, types);
     let why = why.map_or_else(String::new, |why| format!(": {why}"));
     format!("{on}, which is not a primitive and cannot be lowered to primitives here{why}")
 }

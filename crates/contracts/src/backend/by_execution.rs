@@ -2,6 +2,14 @@
 //!
 //! Arguments that ONNX passes as tensors (axes, a shape, the bounds of a slice) become initializers of that
 //! graph, because only the backend can create its tensors.
+//!
+//! The graph has the types of ONNX. If the backend stores one element type, `Cast` nodes convert its form of
+//! masks and indices to them, and results of other types to the storage: `less` of a backend of `f32` is
+//!
+//! ```text
+//! out0.raw = Less(in0, in1)
+//! out0 = Cast <to = FLOAT> (out0.raw)
+//! ```
 
 use std::borrow::Cow;
 
@@ -12,6 +20,8 @@ use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::op::AtomicOpsetDecl;
 use typeloom_types::primitives;
+use typeloom_types::storage::Storage;
+use typeloom_types::tree::TypeNode;
 
 use super::{Backend, GraphExecutor};
 
@@ -92,6 +102,46 @@ fn graph_of<T: Clone>(
     (graph, inputs)
 }
 
+/// Adds conversions to the graph of one primitive: of masks and indices from the storage of a backend, and of
+/// a result of another type to it.
+fn convert_from_storage(graph: &mut GraphProto, stored: &TypeNode) {
+    let (Some(stored), [node]) = (Dtype::from_node_id(stored.id), &mut graph.node[..]) else { return };
+    let cast = |from: &str, to: &str, dtype: Dtype| NodeProto {
+        op_type: "Cast".into(),
+        input: vec![from.to_owned()],
+        output: vec![to.to_owned()],
+        attribute: vec![dtype.into_attribute("to")],
+        ..NodeProto::default()
+    };
+    let operand = match node.op_type() {
+        "Where" if stored != Dtype::Bool => Some((0, Dtype::Bool)),
+        "Gather" if !matches!(stored, Dtype::I32 | Dtype::I64) => Some((1, Dtype::I64)),
+        _ => None,
+    };
+    let before = operand.map(|(at, dtype)| {
+        let name = format!("{}.cast", node.input[at]);
+        let before = cast(&node.input[at], &name, dtype);
+        node.input[at] = name;
+        before
+    });
+    let number = |name: &str| node.find_attribute(name).map(AttributeProto::i);
+    let value = || node.find_attribute("value").and_then(|attribute| attribute.t.as_deref());
+    let is_other = match node.op_type() {
+        "Equal" | "Greater" | "Less" => stored != Dtype::Bool,
+        "Cast" => number("to") != Some(stored.onnx_number().into()),
+        "Constant" => value().is_some_and(|value| value.data_type != Some(stored.onnx_number())),
+        _ => false,
+    };
+    let after = is_other.then(|| {
+        let raw = format!("{}.raw", node.output[0]);
+        let after = cast(&raw, &node.output[0], stored);
+        node.output[0] = raw;
+        after
+    });
+    graph.node.splice(0..0, before);
+    graph.node.extend(after);
+}
+
 /// The operands of a primitive, by its form as a node.
 #[doc(hidden)]
 #[macro_export]
@@ -115,7 +165,8 @@ macro_rules! call {
     ($executor:ident $op:literal $operands:tt [$($attribute:ident: $value:ident)?] $outputs:expr) => {{
         let attribute = vec![$($value.into_attribute(stringify!($attribute)))?];
         let node = NodeProto { op_type: $op.into(), attribute, ..NodeProto::default() };
-        let (graph, inputs) = graph_of_node(node, operands!($operands), $outputs);
+        let (mut graph, inputs) = graph_of_node(node, operands!($operands), $outputs);
+        convert_from_storage(&mut graph, <E::Tensor as Storage>::TYPE);
         $executor.0.execute(&graph, inputs, &[])
     }};
 }
@@ -151,12 +202,18 @@ primitives!(as_graphs);
 
 #[cfg(test)]
 mod tests {
+    use std::marker::PhantomData;
+
     use super::*;
     use typeloom_onnx::text::PrintOptions;
     use typeloom_tensor::any_tensor::AnyTensor;
 
     /// Returns the text of the graph as its error.
-    struct Echo;
+    struct Echo<T>(PhantomData<fn() -> T>);
+
+    fn echo<T>() -> ByExecution<Echo<T>> {
+        ByExecution(Echo(PhantomData))
+    }
 
     #[derive(Debug)]
     struct Asked(String);
@@ -169,16 +226,16 @@ mod tests {
 
     impl std::error::Error for Asked {}
 
-    impl GraphExecutor for Echo {
-        type Tensor = AnyTensor;
+    impl<T: Storage> GraphExecutor for Echo<T> {
+        type Tensor = T;
         type Error = Asked;
 
         fn execute(
             &self,
             graph: &GraphProto,
-            inputs: Vec<AnyTensor>,
+            inputs: Vec<T>,
             _attrs: &[AttributeProto],
-        ) -> Result<Vec<AnyTensor>, Asked> {
+        ) -> Result<Vec<T>, Asked> {
             let text = typeloom_onnx::text::print_graph(graph, &PrintOptions::display()).text;
             assert_eq!(graph.input.len(), inputs.len());
             Err(Asked(text))
@@ -187,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_primitive_becomes_a_graph_of_one_node() {
-        let backend = ByExecution(Echo);
+        let backend = echo::<AnyTensor>();
         let x = AnyTensor::from_slice(&[2], &[1.0f32, 2.0]).unwrap();
         let asked = backend.reduce_sum(&x, Some(&[0]), true).unwrap_err().to_string();
         assert!(
@@ -198,5 +255,26 @@ mod tests {
         assert!(asked.contains("Squeeze"), "{asked}");
         let asked = backend.concat(&[&x, &x], 0).unwrap_err().to_string();
         assert!(asked.contains("in0, in1"), "{asked}");
+        let nodes = |asked: Asked| asked.0.matches(" = ").count();
+        assert_eq!(nodes(backend.less(&x, &x).unwrap_err()), 1);
+    }
+
+    #[test]
+    fn a_graph_of_a_backend_of_one_element_type_has_the_types_of_onnx() {
+        let (floats, doubles, flags) = (vec![0.0_f32], vec![0.0_f64], vec![false]);
+        let of_floats = echo::<Vec<f32>>();
+        let asked = of_floats.less(&floats, &floats).unwrap_err().0;
+        assert!(asked.contains("out0.raw = Less(in0, in1)"), "{asked}");
+        assert!(asked.contains("out0 = Cast <to = 1> (out0.raw)"), "{asked}");
+        let asked = of_floats.where_(&floats, &floats, &floats).unwrap_err().0;
+        assert!(asked.contains("in0.cast = Cast <to = 9> (in0)"), "{asked}");
+        assert!(asked.contains("out0 = Where(in0.cast, in1, in2)"), "{asked}");
+        let asked = echo::<Vec<f64>>().gather(&doubles, &doubles, 0).unwrap_err().0;
+        assert!(asked.contains("in1.cast = Cast <to = 7> (in1)"), "{asked}");
+        assert!(asked.contains("Gather <axis = 0> (in0, in1.cast)"), "{asked}");
+        let asked = of_floats.cast(&floats, Dtype::I64).unwrap_err().0;
+        assert!(asked.contains("out0 = Cast <to = 1> (out0.raw)"), "{asked}");
+        let asked = echo::<Vec<bool>>().equal(&flags, &flags).unwrap_err().0;
+        assert!(!asked.contains("Cast"), "{asked}");
     }
 }

@@ -76,6 +76,19 @@ enum Wide {
     Int(i128),
 }
 
+impl Wide {
+    fn equals(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Float(a), Self::Float(b)) => a == b || (a.is_nan() && b.is_nan()),
+            (Self::Int(a), Self::Int(b)) => a == b,
+            // Larger floats saturate, but no element type has integers of that size.
+            (Self::Float(float), Self::Int(int)) | (Self::Int(int), Self::Float(float)) => {
+                float.is_finite() && float.fract() == 0.0 && float as i128 == int
+            }
+        }
+    }
+}
+
 trait Convert: Element {
     fn widen(self) -> Wide;
     fn narrow(wide: Wide) -> Self;
@@ -141,6 +154,39 @@ macro_rules! on_elements {
             U8 u8, U16 u16, U32 u32, U64 u64, Bool bool,
         ] => $body)
     };
+}
+
+/// Converts to another element type that represents every element exactly. `-0.0` becomes the integer 0, and
+/// NaN another NaN.
+///
+/// # Errors
+/// An element has no exact form, or one of the types is not the type of an [`Element`].
+pub fn convert_exactly(x: &AnyTensor, to: Dtype) -> Result<AnyTensor, KernelErrorKind> {
+    let converted = convert(x, to)?;
+    on_elements!(x.dtype(), S => {
+        let from = x.as_slice::<S>()?;
+        on_elements!(to, T => match first_difference(&from, &converted.as_slice::<T>()?) {
+            Some(lost) => invalid(format!("{} has no exact form as {to}", text(lost, x.dtype()))),
+            None => Ok(converted),
+        })
+    })
+}
+
+/// Elements as wide numbers. A trait object, so that no loop is compiled for each pair of types.
+trait Widened {
+    fn wide(&self, at: usize) -> Option<Wide>;
+}
+
+impl<T: Convert> Widened for &[T] {
+    fn wide(&self, at: usize) -> Option<Wide> {
+        self.get(at).map(|element| element.widen())
+    }
+}
+
+/// The first number that differs from the number at the same position.
+fn first_difference(from: &dyn Widened, into: &dyn Widened) -> Option<Wide> {
+    let pairs = (0..).map_while(|at| from.wide(at).zip(into.wide(at)));
+    pairs.into_iter().find(|(from, into)| !from.equals(*into)).map(|(from, _)| from)
 }
 
 /// Decoded elements of a tensor of small floats; `None` for other types.
@@ -280,5 +326,38 @@ fn text(value: Wide, from: Dtype) -> String {
             Dtype::F16 => format!("{}", f16::from_f64(value)),
             _ => format!("{}", value as f32),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_conversion_is_exact_or_names_the_element() {
+        let integers = AnyTensor::from([0_i64, -3, 1 << 24, 1 << 40]);
+        let floats = AnyTensor::from([0.0_f32, -3.0, 16_777_216.0, 1_099_511_627_776.0]);
+        assert_eq!(convert_exactly(&integers, Dtype::F32), Ok(floats.clone()));
+        assert_eq!(convert_exactly(&floats, Dtype::I64), Ok(integers));
+        let mask = AnyTensor::from([true, false]);
+        for dtype in Dtype::ALL.into_iter().filter(|dtype| is_plain(*dtype)) {
+            let stored =
+                convert_exactly(&mask, dtype).and_then(|stored| convert_exactly(&stored, Dtype::Bool));
+            assert_eq!(stored.as_ref(), Ok(&mask), "{dtype}");
+        }
+        for (lost, to, text) in [
+            (AnyTensor::from([1_i64, (1 << 24) + 1]), Dtype::F32, "16777217"),
+            (AnyTensor::from([i64::MAX]), Dtype::F32, "9223372036854775807"),
+            (AnyTensor::from([2049_i32]), Dtype::F16, "2049"),
+            (AnyTensor::from([100_000_i32]), Dtype::F16, "100000"),
+            (AnyTensor::from([-1_i64]), Dtype::U8, "-1"),
+            (AnyTensor::from([0.5_f32]), Dtype::Bool, "0.5"),
+            (AnyTensor::from([f32::NAN]), Dtype::I64, "NaN"),
+            (AnyTensor::from([f32::INFINITY]), Dtype::I64, "INF"),
+            (AnyTensor::from([0.1_f64]), Dtype::F32, "0.1"),
+        ] {
+            let error = convert_exactly(&lost, to).unwrap_err().to_string();
+            assert_eq!(error, format!("{text} has no exact form as {to}"));
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! Backends. `execute` runs a node as a graph of one node; every other method is that of a primitive.
+//! Backends. `execute` runs a node as a graph of one node; every other method is that of a primitive. Values
+//! of another type than the backend's storage are converted, see [`representation`](crate::representation).
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use typeloom_tensor::datum::Datum;
 use super::{Args, ComponentError, Method, Results, method};
 use crate::convert::{FromDatum, IntoDatum};
 use crate::primitive::{Operands, decode};
+use crate::representation::{returned, stored, stored_indices};
 
 pub(super) fn resolve<B: Backend<Tensor: FromDatum + IntoDatum + Clone>>(
     backend: Arc<B>,
@@ -19,15 +21,24 @@ pub(super) fn resolve<B: Backend<Tensor: FromDatum + IntoDatum + Clone>>(
     node: &NodeProto,
 ) -> Option<Method> {
     if name != EXECUTE {
-        let primitive = decode::<B>(primitive(name)?.name, node)?;
-        return method(move |args| {
-            let results = primitive(&backend, args)?.into_iter().enumerate();
-            Ok(results.map(|(at, result)| args.output_owned(at, result)).collect())
-        });
+        let op = primitive(name)?.name;
+        let primitive = decode::<B>(op, node)?;
+        return method(move |args| results(args, primitive(&backend, args)?, op));
     }
     let mut node = node.clone();
     node.metadata_props.clear();
     method(move |args| execute(&*backend, &node, args))
+}
+
+/// The results of an operator in the types of the node's outputs.
+fn results<T: IntoDatum>(
+    args: &Args<'_>,
+    results: impl IntoIterator<Item = T>,
+    op: &str,
+) -> Result<Results, ComponentError> {
+    let converted =
+        |(at, result)| returned::<T>(args.output_owned(at, result), at, (args.outputs)(at), op == "Cast");
+    results.into_iter().enumerate().map(converted).collect()
 }
 
 impl<T: FromDatum> Operands<T> for Args<'_> {
@@ -36,7 +47,11 @@ impl<T: FromDatum> Operands<T> for Args<'_> {
     }
 
     fn tensor(&self, index: usize) -> Result<Cow<'_, T>, ComponentError> {
-        self.input(index)
+        stored(self.datum(index)?, index)
+    }
+
+    fn indices(&self, index: usize, extent: Option<usize>) -> Result<Cow<'_, T>, ComponentError> {
+        stored_indices(self.datum(index)?, index, extent)
     }
 
     fn datum(&self, index: usize) -> Option<Cow<'_, Datum>> {
@@ -54,8 +69,7 @@ fn execute<B: Backend<Tensor: FromDatum + IntoDatum + Clone>>(
     let operands = operands.collect::<Result<Vec<_>, _>>()?;
     // Unread outputs get names as well, because results are matched by position.
     let (graph, inputs) = graph_of_node(node.clone(), operands, node.output.len());
-    let results = backend.execute(&graph, inputs, &[]).map_err(ComponentError::failed)?;
-    Ok(results.into_iter().enumerate().map(|(at, result)| args.output_owned(at, result)).collect())
+    results(args, backend.execute(&graph, inputs, &[]).map_err(ComponentError::failed)?, node.op_type())
 }
 
 /// Operands that the backend does not store (a shape, axes, an index) become constants.

@@ -14,9 +14,9 @@ pub(super) const RULES: &[LoweringRule] = &[
     rule("Reciprocal", |f| f.real(0).map(|x| 1.0 / x)),
     rule("Sign", |f| f.input(0).map(sign)),
     rule("Not", |f| f.input(0).map(|x| !x)),
-    rule("And", |f| logical(f, |a, b| a * b)),
-    rule("Or", |f| logical(f, |a, b| a + b)),
-    rule("Xor", |f| logical(f, |a, b| (a - b).abs())),
+    rule("And", |f| logical(f, |a, b| a.select(b, a), |a, b| a * b)),
+    rule("Or", |f| logical(f, |a, b| a.select(a, b), |a, b| a + b)),
+    rule("Xor", |f| logical(f, |a, b| a.select(!b, b), |a, b| (a - b).abs())),
     // Comparisons with NaN are false.
     rule("LessOrEqual", |f| or_equal(f, Operand::less)),
     rule("GreaterOrEqual", |f| or_equal(f, Operand::greater)),
@@ -51,10 +51,14 @@ fn sign(x: Operand<'_>) -> Operand<'_> {
     x.less(0.0).select(-1.0, upper)
 }
 
-/// Converts two conditions to 1 or 0 and tests whether `join` of them is positive.
-fn logical<'f>(f: Form<'f>, join: fn(Operand<'f>, Operand<'f>) -> Operand<'f>) -> Lowered<'f> {
-    Ok(join(f.input(0)?.truth(), f.input(1)?.truth()).greater(0.0))
+/// Selects by a condition if the backend stores masks. Otherwise converts two conditions to 1 or 0 and tests
+/// whether `join` of them is positive.
+fn logical<'f>(f: Form<'f>, select: Join<'f>, join: Join<'f>) -> Lowered<'f> {
+    let (a, b) = (f.input(0)?, f.input(1)?);
+    Ok(if f.stores_masks() { select(a, b) } else { join(a.truth(), b.truth()).greater(0.0) })
 }
+
+type Join<'f> = fn(Operand<'f>, Operand<'f>) -> Operand<'f>;
 
 fn or_equal<'f>(f: Form<'f>, compare: fn(Operand<'f>, Operand<'f>) -> Operand<'f>) -> Lowered<'f> {
     let (a, b) = (f.input(0)?, f.input(1)?);

@@ -12,12 +12,18 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use typeloom_onnx::messages::{AttributeProto, IntoAttribute, TensorProto};
+use typeloom_ops::catalogue::Standard;
 use typeloom_program::domain::Domain;
 use typeloom_program::facts::Types;
 use typeloom_program::program::{GraphId, Names, Node, NodeId, Program, ValueId};
+use typeloom_solver::catalogue::{Catalogue as _, Lookup};
+use typeloom_solver::elem::Elem;
 use typeloom_tensor::value_type::{Dim, Element, ValueType};
 use typeloom_types::dtype::Dtype;
+use typeloom_types::tree::TypeNode;
+use typeloom_types::tree::builtin::TYPE_SCALAR;
 
+use crate::representation::counts_to;
 use crate::unit::Unit;
 
 use super::constants::{Constants, bytes_of};
@@ -63,6 +69,8 @@ pub(super) struct Rewriting<'f> {
     pub(super) version: i64,
     /// The storage type of the slot's backend, if it is a single element type.
     storage: Option<Dtype>,
+    /// Whether the backend stores single numbers and no tensors.
+    stores_scalars: bool,
     constants: &'f Constants,
     /// A bit for each attribute of the node that the rule read, by position.
     read: Cell<u64>,
@@ -102,8 +110,8 @@ pub(super) struct Built {
     literals: Vec<(u64, ValueRef)>,
     /// The values of outputs other than the first.
     results: Vec<(usize, ValueRef)>,
-    /// An element type of a computation that the backend does not store.
-    misfit: Option<Dtype>,
+    /// A computation that the storage of the backend does not represent.
+    misfit: Option<String>,
     /// The first version that has all operators of the form.
     since: i64,
 }
@@ -152,11 +160,13 @@ impl<'f> Rewriting<'f> {
         types: &'f Types,
         node: &'f Node,
         version: i64,
-        storage: Option<Dtype>,
+        stored: Option<&TypeNode>,
         constants: &'f Constants,
     ) -> Self {
         let (read, built) = (Cell::new(0), RefCell::default());
-        Self { program, types, node, version, storage, constants, read, built }
+        let storage = stored.and_then(|node| Dtype::from_node_id(node.id));
+        let stores_scalars = stored.is_some_and(|node| node.is_subtype_of(&TYPE_SCALAR));
+        Self { program, types, node, version, storage, stores_scalars, constants, read, built }
     }
 
     pub(super) fn into_built(self) -> Built {
@@ -192,11 +202,8 @@ impl<'f> Rewriting<'f> {
                 built.since, self.version
             ));
         }
-        if let Some(dtype) = built.misfit {
-            return refuse(format!(
-                "its form would compute on {}, which the backend does not store",
-                dtype.type_node().id
-            ));
+        if let Some(misfit) = &built.misfit {
+            return refuse(format!("its form would {misfit}"));
         }
         let made = built.nodes.iter().map(|node| &built.values[node.output].source);
         let made: Vec<ValueId> = made
@@ -344,7 +351,39 @@ impl<'f> Rewriting<'f> {
     /// Notes that the form computes on an element type, which the backend has to store.
     fn needs_storage(&self, dtype: Dtype) {
         if self.storage.is_some_and(|storage| storage != dtype) {
-            self.built.borrow_mut().misfit.get_or_insert(dtype);
+            self.misfits(format!("compute on {}, which the backend does not store", dtype.type_node().id));
+        }
+    }
+
+    /// Notes that the form has an operator on data of an element type.
+    fn needs_operator(&self, op: &str, dtype: Dtype) {
+        self.needs_storage(dtype);
+        // ONNX's operators on numbers take these two types.
+        if matches!(dtype, Dtype::F32 | Dtype::F64) {
+            return;
+        }
+        let Lookup::Found(operator) = Standard.lookup(Domain::Onnx.name(), op, self.version) else { return };
+        // Data ports accept floats, as in `program_operators`.
+        let mut allowed = operator.schema.type_vars.iter().map(|variable| variable.allowed.tensor);
+        if allowed.find(|it| it.contains(Elem::FLOAT)).is_some_and(|it| !it.contains(Elem::of(dtype))) {
+            self.misfits(format!("compute `{op}` on {}, which ONNX does not define", dtype.type_node().id));
+        }
+    }
+
+    /// Whether the backend stores one element type, and the form computes something that it cannot represent.
+    pub(super) fn is_misfit(&self) -> bool {
+        self.storage.is_some() && self.built.borrow().misfit.is_some()
+    }
+
+    fn misfits(&self, misfit: String) {
+        self.built.borrow_mut().misfit.get_or_insert(misfit);
+    }
+
+    /// Notes that the form has indices up to `last`.
+    fn needs_positions(&self, last: i64) {
+        let most = self.storage.and_then(counts_to);
+        if most.is_some_and(|most| u64::try_from(last).is_ok_and(|last| last > most)) {
+            self.misfits(format!("use the index {last}, which the backend does not represent"));
         }
     }
 
@@ -377,8 +416,11 @@ impl<'f> Rewriting<'f> {
     /// Constant data.
     pub(super) fn tensor(&'f self, dtype: Dtype, dims: &[i64], values: &[f64]) -> Operand<'f> {
         self.needs_storage(dtype);
+        if self.stores_scalars {
+            self.misfits("have a constant, which is a tensor".to_owned());
+        }
         let bytes = bytes_of(dtype, values).unwrap_or_else(|| {
-            self.built.borrow_mut().misfit.get_or_insert(dtype);
+            self.misfits(format!("have a constant of {}", dtype.type_node().id));
             Vec::new()
         });
         let value = tensor(dtype, dims, bytes).into_attribute("value");
@@ -412,6 +454,11 @@ impl<'f> Rewriting<'f> {
         let literal = self.tensor(dtype, &[], &[number]);
         self.built.borrow_mut().literals.push((number.to_bits(), literal.value));
         literal
+    }
+
+    /// Whether the backend stores masks only, and computes no numbers.
+    pub(super) fn stores_masks(&self) -> bool {
+        self.storage == Some(Dtype::Bool)
     }
 
     /// The element type of truth values: the storage type of the backend, or 32-bit floats.

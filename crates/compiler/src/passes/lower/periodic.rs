@@ -25,7 +25,12 @@ pub(super) const RULES: &[LoweringRule] = &[
 
 /// `2^p`: all floats from here on are integers.
 fn integers_from(x: Operand<'_>) -> f64 {
-    if x.dtype() == Dtype::F64 { 4_503_599_627_370_496.0 } else { 8_388_608.0 }
+    match x.dtype() {
+        Dtype::F64 => 4_503_599_627_370_496.0,
+        Dtype::F16 => 1024.0,
+        Dtype::BF16 => 128.0,
+        _ => 8_388_608.0,
+    }
 }
 
 /// The input, which has to be of 32 or 64 bits.
@@ -36,7 +41,7 @@ fn float_input(f: Form<'_>) -> Lowered<'_> {
 
 /// Rounds numbers that can have a fraction. Larger numbers, infinities and NaN are unchanged.
 fn rounded<'f>(f: Form<'f>, round: fn(Operand<'f>) -> Operand<'f>) -> Lowered<'f> {
-    let x = float_input(f)?;
+    let x = f.real(0)?;
     let small = x.abs().less(integers_from(x));
     Ok(small.select(round(x), x))
 }

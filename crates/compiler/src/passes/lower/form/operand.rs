@@ -90,6 +90,9 @@ impl Not for Operand<'_> {
     type Output = Self;
 
     fn not(self) -> Self {
+        if self.form.stores_masks() {
+            return self.select(self.form.literal(Dtype::Bool, 0.0), 1.0);
+        }
         self.truth().less(1.0)
     }
 }

@@ -57,7 +57,7 @@ impl<'f> Operand<'f> {
 
     /// A node whose result has the element type of this operand, which the backend has to store.
     fn apply(self, op: &str, others: &[Self], attributes: Vec<AttributeProto>, shape: Shape) -> Self {
-        self.form.needs_storage(self.dtype());
+        self.form.needs_operator(op, self.dtype());
         self.form.make(op, &[&[self], others].concat(), attributes, self.dtype(), shape)
     }
 
@@ -67,7 +67,7 @@ impl<'f> Operand<'f> {
 
     pub(super) fn binary(self, op: &str, other: impl IntoOperand<'f>) -> Self {
         let other = other.operand(self.form, self.dtype());
-        self.form.needs_storage(self.dtype());
+        self.form.needs_operator(op, self.dtype());
         self.form.needs_storage(other.dtype());
         let shape = broadcast(self.shape(), other.shape());
         self.form.make(op, &[self, other], Vec::new(), self.dtype(), shape)
@@ -243,11 +243,15 @@ impl<'f> Operand<'f> {
 
     /// The entries along an axis at constant indices.
     pub(in super::super) fn gather(self, axis: usize, dims: &[i64], indices: &[i64]) -> Self {
+        self.form.needs_positions(indices.iter().copied().max().unwrap_or(0));
         self.gather_at(axis, self.form.whole(dims, indices))
     }
 
     /// The entries along an axis at computed indices.
     pub(in super::super) fn gather_at(self, axis: usize, indices: Self) -> Self {
+        if let Ok(extent) = self.extent(axis) {
+            self.form.needs_positions(extent - 1);
+        }
         let shape = self.shape().zip(indices.shape());
         let shape = shape.map(|(shape, dims)| [&shape[..axis], &dims, &shape[axis + 1..]].concat().into());
         self.apply("Gather", &[indices], vec![(axis as i64).into_attribute("axis")], shape)
