@@ -1,25 +1,57 @@
 //! Contract of backends: computation of tensor operators.
 //!
-//! The contract has two parts: a typed method for each of the thirty tensor primitives ([`Primitives`]), and
-//! execution of a whole graph ([`GraphExecutor`]). [`Backend`] has both. A type that has only one part
-//! implements that trait and uses an adapter for the other. [`by_execution::ByExecution`] builds a graph of
-//! one node for each primitive. The adapter in the other direction, `ByPrimitives`, interprets a graph by
-//! calling primitives and is part of the runtime.
+//! A backend has a typed method for each of the thirty tensor primitives, and executes whole graphs. A type
+//! implements [`Backend`] in one of three ways:
+//!
+//! | it has | it implements |
+//! |---|---|
+//! | graphs only | [`Backend::execute`]; each typed method executes a graph of one node |
+//! | typed methods only | [`Primitives`], and is a backend inside the adapter `ByPrimitives` of the runtime |
+//! | both | [`Backend::execute`] and the methods |
+//!
+//! [`GraphExecutor`] with [`ByExecution`](by_execution::ByExecution) is the first way as a trait of its own, for
+//! a wrapper.
+//!
+//! ```
+//! use typeloom_contracts::backend::Backend;
+//! use typeloom_onnx::messages::{AttributeProto, GraphProto};
+//!
+//! struct First;
+//!
+//! impl Backend for First {
+//!     type Tensor = Vec<f32>;
+//!     type Error = std::fmt::Error;
+//!
+//!     fn execute(
+//!         &self,
+//!         graph: &GraphProto,
+//!         inputs: Vec<Vec<f32>>,
+//!         _: &[AttributeProto],
+//!     ) -> Result<Vec<Vec<f32>>, std::fmt::Error> {
+//!         match (graph.node[0].op_type(), &inputs[..]) {
+//!             ("Neg", [x]) => Ok(vec![x.iter().map(|x| -x).collect()]),
+//!             _ => Err(std::fmt::Error),
+//!         }
+//!     }
+//! }
+//!
+//! assert_eq!(First.neg(&vec![1.0]), Ok(vec![-1.0]));
+//! ```
 //!
 //! **Representation.** A method takes and returns `Self::Tensor`, also for masks and indices. A storage of one
 //! element type represents them in this type: a mask as 1 and 0, indices as the same numbers, a result of
 //! `cast` as numbers of its target. The runtime converts at each call, see `docs/modules.md`. A storage of
 //! several types, such as `AnyTensor`, gets the types of ONNX.
 //!
-//! **Law.** An adapter implements `Backend` for a wrapper around one part. The wrapped type does not
-//! implement the other part, so no call can recurse through the adapter. A type with neither part cannot be a
-//! `Backend`, because no method that computes has a default.
+//! **Law.** A type without `execute` is no backend, and the adapters wrap a type that has one part only. So a
+//! call recurses only if `execute` calls a method that the type does not implement: this is a panic with the
+//! name of the method, which a run reports as the error of the component.
 //!
 //! ```compile_fail,E0046
 //! use typeloom_contracts::backend::Backend;
 //!
 //! struct Empty;
-//! // Neither half: the thirty primitives and `execute` are missing.
+//! // Neither part: `execute` is missing.
 //! impl Backend for Empty {
 //!     type Tensor = Vec<f32>;
 //!     type Error = std::fmt::Error;
@@ -37,7 +69,7 @@
 
 use std::error::Error;
 
-use typeloom_onnx::messages::{AttributeProto, GraphProto, TensorProto};
+use typeloom_onnx::messages::{AttributeProto, GraphProto, IntoAttribute as _, NodeProto, TensorProto};
 use typeloom_types::dtype::Dtype;
 use typeloom_types::op::AtomicOpsetDecl;
 use typeloom_types::primitives;
@@ -67,24 +99,17 @@ macro_rules! declare_halves {
             }
         }
 
-        /// Computes tensor operators: single primitives and whole graphs. See the [module](self) for the
-        /// adapters of types that implement one part only.
+        /// Computes tensor operators: single primitives and whole graphs. [`Backend::execute`] is enough; see the
+        /// [module](self) for a type that has typed methods only.
         #[diagnostic::on_unimplemented(
             message = "`{Self}` is not a backend",
             label = "`{Self}` does not implement the `Backend` contract",
-            note = "a type that implements `GraphExecutor` is one inside `ByExecution<..>`"
+            note = "`Backend` needs `execute` only; a type that implements `Primitives` is a backend inside `ByPrimitives<..>`, and one that implements `GraphExecutor` inside `ByExecution<..>`"
         )]
         pub trait Backend: Send + Sync + 'static {
-            /// Storage of tensors.
-            type Tensor: Storage;
+            /// Storage of tensors. A method that executes a graph clones its arguments.
+            type Tensor: Storage + Clone;
             type Error: Error + Send + Sync + 'static;
-            $(
-                $(#[doc = $doc])*
-                ///
-                /// # Errors
-                /// The backend cannot compute the operator on these arguments.
-                fn $name(&self, $($arg: $ty),*) -> Result<$out, Self::Error>;
-            )*
 
             /// Executes a graph; `inputs` are in the order of the graph's inputs. See
             /// [`GraphExecutor::execute`].
@@ -97,6 +122,21 @@ macro_rules! declare_halves {
                 inputs: Vec<Self::Tensor>,
                 attrs: &[AttributeProto],
             ) -> Result<Vec<Self::Tensor>, Self::Error>;
+
+            $(
+                $(#[doc = $doc])*
+                ///
+                /// Unless the type implements it, a graph of one node is executed.
+                ///
+                /// # Errors
+                /// The backend cannot compute the operator on these arguments.
+                ///
+                /// # Panics
+                /// If `execute` calls the method, or returns no output.
+                fn $name(&self, $($arg: $ty),*) -> Result<$out, Self::Error> {
+                    by_execution::call!(self $op $form)
+                }
+            )*
 
             /// Operators beyond the primitives that the backend computes directly; the compiler lowers all
             /// others.

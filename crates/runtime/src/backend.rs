@@ -81,11 +81,13 @@ pub enum CpuError {
     NoTensor(String),
 }
 
-impl GraphExecutor for Cpu {
-    type Tensor = AnyTensor;
-    type Error = CpuError;
-
-    fn execute(
+impl Cpu {
+    /// Executes a graph, as [`GraphExecutor::execute`] and `Backend::execute`. It is inherent too, so that a
+    /// call is not ambiguous where both traits are in scope.
+    ///
+    /// # Errors
+    /// [`CpuError`].
+    pub fn execute(
         &self,
         graph: &GraphProto,
         inputs: Vec<AnyTensor>,
@@ -105,6 +107,20 @@ impl GraphExecutor for Cpu {
         let inputs: Inputs = names.zip(inputs.into_iter().map(Datum::Tensor)).collect();
         let outcome = session.run(inputs, Verify::Inputs)?;
         outcome.outputs.into_iter().map(|(name, value)| expect_tensor(&name, value)).collect()
+    }
+}
+
+impl GraphExecutor for Cpu {
+    type Tensor = AnyTensor;
+    type Error = CpuError;
+
+    fn execute(
+        &self,
+        graph: &GraphProto,
+        inputs: Vec<AnyTensor>,
+        attrs: &[AttributeProto],
+    ) -> Result<Vec<AnyTensor>, CpuError> {
+        Self::execute(self, graph, inputs, attrs)
     }
 
     fn extension_opsets() -> &'static [AtomicOpsetDecl] {

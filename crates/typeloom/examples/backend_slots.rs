@@ -6,8 +6,7 @@
 use std::error::Error;
 
 use typeloom as bb;
-use typeloom::module::{Compiler, Graph, GraphExecutor, Module, OperatorMethods};
-use typeloom::run::engine::ByExecution;
+use typeloom::module::{Backend, Compiler, Graph, Module, OperatorMethods};
 use typeloom::run::values::{DatumElement, FromDatum, IntoDatum};
 use typeloom::run::{Components, Executor, Verify};
 use typeloom::types::{ElementStorage, Storage};
@@ -105,7 +104,7 @@ impl Number for Posit16 {
 /// A backend with an engine for vectors of `T`, limited to the operations of this module.
 struct Engine<T>(std::marker::PhantomData<fn() -> T>);
 
-impl<T: Number> GraphExecutor for Engine<T>
+impl<T: Number> Backend for Engine<T>
 where
     Vec<T>: Storage,
 {
@@ -152,9 +151,9 @@ static ALSO: bb::AtomicOpsetDecl = bb::AtomicOpsetDecl {
 /// Compiles and runs the module with each binding.
 pub(crate) fn walk() -> Result<Vec<String>, Box<dyn Error>> {
     let bound: [(&str, Compiler); 3] = [
-        ("[f32]", Compiler::new().bind_backend::<ByExecution<Engine<f32>>>("compute")),
-        ("[f64]", Compiler::new().bind_backend::<ByExecution<Engine<f64>>>("compute")),
-        ("[Posit16]", Compiler::new().bind_backend::<ByExecution<Engine<Posit16>>>("compute")),
+        ("[f32]", Compiler::new().bind_backend::<Engine<f32>>("compute")),
+        ("[f64]", Compiler::new().bind_backend::<Engine<f64>>("compute")),
+        ("[Posit16]", Compiler::new().bind_backend::<Engine<Posit16>>("compute")),
     ];
     let mut lines = Vec::new();
     for (storage, compiler) in bound {
@@ -168,8 +167,7 @@ pub(crate) fn walk() -> Result<Vec<String>, Box<dyn Error>> {
         ));
     }
     // A leaf unknown to ONNX runs like any other.
-    let components =
-        Components::new().backend("compute", ByExecution(Engine::<Posit16>(std::marker::PhantomData)));
+    let components = Components::new().backend("compute", Engine::<Posit16>(std::marker::PhantomData));
     let artifact = components.compiler().compile(Scorer)?;
     let inputs = [
         ("query", vec![Posit16(4), Posit16(8)].to_datum(None)),

@@ -9,8 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use typeloom as bb;
-use typeloom::module::{Backend, Compiler, Graph, GraphExecutor, Index, Module, OperatorMethods};
-use typeloom::run::engine::ByExecution;
+use typeloom::module::{Backend, Compiler, Graph, Index, Module, OperatorMethods};
 use typeloom::run::{Components, Cpu, Executor, Verify, inputs};
 use typeloom::types::AnyTensor;
 
@@ -18,9 +17,9 @@ use typeloom::types::AnyTensor;
 #[derive(Clone, Default)]
 struct Counted(Arc<AtomicUsize>);
 
-impl GraphExecutor for Counted {
+impl Backend for Counted {
     type Tensor = AnyTensor;
-    type Error = <Cpu as GraphExecutor>::Error;
+    type Error = <Cpu as Backend>::Error;
 
     fn execute(
         &self,
@@ -29,7 +28,7 @@ impl GraphExecutor for Counted {
         attributes: &[bb::AttributeProto],
     ) -> Result<Vec<AnyTensor>, Self::Error> {
         self.0.fetch_add(1, Ordering::Relaxed);
-        GraphExecutor::execute(&Cpu, graph, inputs, attributes)
+        Cpu.execute(graph, inputs, attributes)
     }
 }
 
@@ -95,9 +94,7 @@ impl Module for Nearest {
 }
 
 pub(crate) fn walk() -> Result<Vec<String>, Box<dyn Error>> {
-    let compiler = Compiler::new()
-        .bind_backend::<ByExecution<Counted>>("compute")
-        .bind_index::<Exact<ByExecution<Counted>>>("near");
+    let compiler = Compiler::new().bind_backend::<Counted>("compute").bind_index::<Exact<Counted>>("near");
     let mut lines = Vec::new();
     for query in ["float[8]", "double[8]"] {
         let artifact = compiler.compile(Nearest { query })?;
@@ -112,11 +109,11 @@ pub(crate) fn walk() -> Result<Vec<String>, Box<dyn Error>> {
 
     // The same module at run time: an index with three vectors, and backends that count calls.
     let (own, of_index) = (Counted::default(), Counted::default());
-    let mut index = Exact { backend: ByExecution(of_index.clone()), vectors: BTreeMap::new() };
+    let mut index = Exact { backend: of_index.clone(), vectors: BTreeMap::new() };
     for (id, at) in [(1, [0.0f32, 0.0]), (2, [3.0, 4.0]), (3, [1.0, 0.0])] {
         index.add(id, &AnyTensor::from(at))?;
     }
-    let components = Components::new().backend("compute", ByExecution(own.clone())).index("near", index);
+    let components = Components::new().backend("compute", own.clone()).index("near", index);
     let artifact = components.compiler().compile(Nearest { query: "float[2]" })?;
     let executor = Executor::new(&artifact, &components)?;
     let inputs = inputs! { "query" => [0.5, 0.0], "scale" => [0.0] };

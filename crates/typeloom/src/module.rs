@@ -86,20 +86,20 @@ pub use typeloom_compiler::compiler::Compiler;
 /// [`Compiler`] has an example.
 #[doc(inline)]
 pub use typeloom_compiler::{error::BuildError, unit::Coercion};
-/// Backends. A backend implements [`Backend`], or one of the other two traits, which
-/// [`ByExecution`](crate::run::engine::ByExecution) and [`ByPrimitives`](crate::run::engine::ByPrimitives)
-/// complete.
+/// Backends. [`Backend::execute`] is enough: a typed method that the type does not implement executes a graph of
+/// one node. A type that has the methods only implements [`Primitives`], and is a backend inside
+/// [`ByPrimitives`](crate::run::engine::ByPrimitives).
 ///
 /// ```
-/// use typeloom::module::{Backend, GraphExecutor, Primitives};
+/// use typeloom::module::{Backend, Primitives};
 /// use typeloom::onnx::{AttributeProto, GraphProto};
-/// use typeloom::run::{Cpu, engine::ByExecution};
+/// use typeloom::run::Cpu;
 /// use typeloom::types::AnyTensor;
 ///
 /// /// Delegates graphs to the embedded backend.
 /// struct Traced;
 ///
-/// impl GraphExecutor for Traced {
+/// impl Backend for Traced {
 ///     type Tensor = AnyTensor;
 ///     type Error = <Cpu as Backend>::Error;
 ///
@@ -110,22 +110,22 @@ pub use typeloom_compiler::{error::BuildError, unit::Coercion};
 ///         attrs: &[AttributeProto],
 ///     ) -> Result<Vec<AnyTensor>, Self::Error> {
 ///         println!("{} nodes", graph.node.len());
-///         Backend::execute(&Cpu, graph, inputs, attrs)
+///         Cpu.execute(graph, inputs, attrs)
 ///     }
 /// }
 ///
-/// let backend = ByExecution(Traced);
-/// let sum = backend.add(&AnyTensor::from([1.0_f32]), &AnyTensor::from([2.0_f32]))?;
-/// assert_eq!(sum, AnyTensor::from([3.0_f32]));
+/// let (one, two) = (AnyTensor::from([1.0_f32]), AnyTensor::from([2.0_f32]));
+/// assert_eq!(Traced.add(&one, &two)?, AnyTensor::from([3.0_f32]));
+/// // The embedded backend has both traits, and its methods are inherent too.
+/// assert_eq!(Cpu.add(&one, &two)?, AnyTensor::from([3.0_f32]));
 ///
-/// fn double<P: Primitives>(half: &P, x: &P::Tensor) -> Result<P::Tensor, P::Error> {
-///     half.add(x, x)
+/// fn double<P: Primitives>(methods: &P, x: &P::Tensor) -> Result<P::Tensor, P::Error> {
+///     methods.add(x, x)
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A backend without one of the methods does not compile, and neither does an adapter around a type with
-/// neither half. No method that computes has a default, so no call can recurse.
+/// A backend without `execute` does not compile, and neither does an adapter around a type with neither part.
 ///
 /// ```compile_fail,E0046
 /// struct Empty;
@@ -138,11 +138,11 @@ pub use typeloom_compiler::{error::BuildError, unit::Coercion};
 ///
 /// ```compile_fail,E0277
 /// use typeloom::module::Compiler;
-/// use typeloom::run::ByExecution;
+/// use typeloom::run::engine::ByPrimitives;
 ///
 /// struct Empty;
 ///
-/// Compiler::new().bind_backend::<ByExecution<Empty>>("compute");
+/// Compiler::new().bind_backend::<ByPrimitives<Empty>>("compute");
 /// ```
 #[doc(inline)]
 pub use typeloom_contracts::backend::Backend;

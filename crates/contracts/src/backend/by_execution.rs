@@ -1,4 +1,4 @@
-//! Adapter from [`GraphExecutor`] to [`Backend`]: each primitive call becomes a graph of one node.
+//! The methods of a [`Backend`] that only executes graphs: each call becomes a graph of one node.
 //!
 //! Arguments that ONNX passes as tensors (axes, a shape, the bounds of a slice) become initializers of that
 //! graph, because only the backend can create its tensors.
@@ -12,6 +12,7 @@
 //! ```
 
 use std::borrow::Cow;
+use std::cell::Cell;
 
 use typeloom_onnx::messages::{
     AttributeProto, GraphProto, IntoAttribute as _, NodeProto, TensorProto, Text, ValueInfoProto,
@@ -19,7 +20,6 @@ use typeloom_onnx::messages::{
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::op::AtomicOpsetDecl;
-use typeloom_types::primitives;
 use typeloom_types::storage::Storage;
 use typeloom_types::tree::TypeNode;
 
@@ -150,55 +150,78 @@ macro_rules! operands {
     ([$($operand:ident),*]) => { [$($crate::backend::by_execution::Operand::from($operand)),*] };
 }
 
-/// Calls a primitive by its form as a node.
+thread_local! {
+    /// The number of graphs of one node that are executed on this thread, each for another.
+    static NESTED: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Maximum number of graphs of one node that backends execute for each other: a wrapper executes one for its
+/// content.
+const MAX_NESTED: u32 = 64;
+
+/// Executes a graph of one node for a method that a backend does not implement.
 ///
 /// # Panics
-/// Panics if the executor violates its contract and returns no output.
+/// If the graph is executed by this method.
+pub(super) fn execute_node<'a, B: Backend + ?Sized>(
+    backend: &B,
+    node: NodeProto,
+    operands: impl IntoIterator<Item = Operand<'a, B::Tensor>>,
+    outputs: usize,
+) -> Result<Vec<B::Tensor>, B::Error> {
+    struct Leave;
+    impl Drop for Leave {
+        fn drop(&mut self) {
+            NESTED.set(NESTED.get() - 1);
+        }
+    }
+    let op = node.op_type().to_owned();
+    let (mut graph, inputs) = graph_of(node, operands.into_iter().collect(), outputs);
+    convert_from_storage(&mut graph, <B::Tensor as Storage>::TYPE);
+    NESTED.set(NESTED.get() + 1);
+    let _leave = Leave;
+    let name = std::any::type_name::<B>();
+    assert!(
+        NESTED.get() <= MAX_NESTED,
+        "`execute` of `{name}` calls the method of `{op}`, which `{name}` does not implement"
+    );
+    backend.execute(&graph, inputs, &[])
+}
+
+/// Calls a primitive by its form as a node.
 macro_rules! call {
-    ($executor:ident $op:literal ($operands:tt $(; $attribute:ident: $value:ident)?)) => {{
-        let mut outputs = call!($executor $op $operands [$($attribute: $value)?] 1)?;
+    ($backend:ident $op:literal ($operands:tt $(; $attribute:ident: $value:ident)?)) => {{
+        let mut outputs = $crate::backend::by_execution::call!($backend $op $operands [$($attribute: $value)?] 1)?;
         Ok(outputs.pop().expect("a graph with one output gives one"))
     }};
-    ($executor:ident $op:literal ($operands:tt; $attribute:ident: $value:ident; $sizes:ident)) => {
-        call!($executor $op $operands [$attribute: $value] $sizes.len())
+    ($backend:ident $op:literal ($operands:tt; $attribute:ident: $value:ident; $sizes:ident)) => {
+        $crate::backend::by_execution::call!($backend $op $operands [$attribute: $value] $sizes.len())
     };
-    ($executor:ident $op:literal $operands:tt [$($attribute:ident: $value:ident)?] $outputs:expr) => {{
+    ($backend:ident $op:literal $operands:tt [$($attribute:ident: $value:ident)?] $outputs:expr) => {{
         let attribute = vec![$($value.into_attribute(stringify!($attribute)))?];
         let node = NodeProto { op_type: $op.into(), attribute, ..NodeProto::default() };
-        let (mut graph, inputs) = graph_of_node(node, operands!($operands), $outputs);
-        convert_from_storage(&mut graph, <E::Tensor as Storage>::TYPE);
-        $executor.0.execute(&graph, inputs, &[])
+        by_execution::execute_node($backend, node, $crate::operands!($operands), $outputs)
     }};
 }
+pub(super) use call;
 
-macro_rules! as_graphs {
-    ($($(#[doc = $doc:literal])* $op:literal $name:ident($($arg:ident: $ty:ty),*) -> $out:ty = $form:tt $ports:tt;)*) => {
-        impl<E: GraphExecutor<Tensor: Clone>> Backend for ByExecution<E> {
-            type Tensor = E::Tensor;
-            type Error = E::Error;
-            $(
-                fn $name(&self, $($arg: $ty),*) -> Result<$out, Self::Error> {
-                    call!(self $op $form)
-                }
-            )*
+impl<E: GraphExecutor<Tensor: Clone>> Backend for ByExecution<E> {
+    type Tensor = E::Tensor;
+    type Error = E::Error;
 
-            fn execute(
-                &self,
-                graph: &GraphProto,
-                inputs: Vec<Self::Tensor>,
-                attrs: &[AttributeProto],
-            ) -> Result<Vec<Self::Tensor>, Self::Error> {
-                self.0.execute(graph, inputs, attrs)
-            }
+    fn execute(
+        &self,
+        graph: &GraphProto,
+        inputs: Vec<Self::Tensor>,
+        attrs: &[AttributeProto],
+    ) -> Result<Vec<Self::Tensor>, Self::Error> {
+        self.0.execute(graph, inputs, attrs)
+    }
 
-            fn extension_opsets() -> &'static [AtomicOpsetDecl] {
-                E::extension_opsets()
-            }
-        }
-    };
+    fn extension_opsets() -> &'static [AtomicOpsetDecl] {
+        E::extension_opsets()
+    }
 }
-
-primitives!(as_graphs);
 
 #[cfg(test)]
 mod tests {
@@ -276,5 +299,28 @@ mod tests {
         assert!(asked.contains("out0 = Cast <to = 1> (out0.raw)"), "{asked}");
         let asked = echo::<Vec<bool>>().equal(&flags, &flags).unwrap_err().0;
         assert!(!asked.contains("Cast"), "{asked}");
+    }
+
+    /// Calls its own method, which it does not implement.
+    struct Circular;
+
+    impl Backend for Circular {
+        type Tensor = AnyTensor;
+        type Error = Asked;
+
+        fn execute(
+            &self,
+            _: &GraphProto,
+            inputs: Vec<AnyTensor>,
+            _: &[AttributeProto],
+        ) -> Result<Vec<AnyTensor>, Asked> {
+            self.neg(&inputs[0]).map(|result| vec![result])
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "calls the method of `Neg`, which")]
+    fn a_backend_does_not_recurse_into_itself() {
+        let _ = Circular.neg(&AnyTensor::from([1.0_f32]));
     }
 }

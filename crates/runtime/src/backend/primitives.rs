@@ -119,12 +119,25 @@ macro_rules! attributes {
 
 macro_rules! as_kernels {
     ($($(#[doc = $doc:literal])* $op:literal $name:ident($($arg:ident: $ty:ty),*) -> $out:ty = $form:tt $ports:tt;)*) => {
+        /// The methods are also inherent, so that a call is not ambiguous where both traits are in scope.
+        impl Cpu {
+            $(
+                $(#[doc = $doc])*
+                ///
+                /// # Errors
+                /// The kernel cannot compute the operator on these arguments.
+                pub fn $name(&self, $($arg: $ty),*) -> Result<$out, CpuError> {
+                    call!($name $op $form)
+                }
+            )*
+        }
+
         impl Primitives for Cpu {
             type Tensor = AnyTensor;
             type Error = CpuError;
             $(
                 fn $name(&self, $($arg: $ty),*) -> Result<$out, CpuError> {
-                    call!($name $op $form)
+                    Self::$name(self, $($arg),*)
                 }
             )*
         }
@@ -134,7 +147,7 @@ macro_rules! as_kernels {
             type Error = CpuError;
             $(
                 fn $name(&self, $($arg: $ty),*) -> Result<$out, CpuError> {
-                    Primitives::$name(self, $($arg),*)
+                    Self::$name(self, $($arg),*)
                 }
             )*
 
@@ -144,7 +157,7 @@ macro_rules! as_kernels {
                 inputs: Vec<AnyTensor>,
                 attrs: &[AttributeProto],
             ) -> Result<Vec<AnyTensor>, CpuError> {
-                GraphExecutor::execute(self, graph, inputs, attrs)
+                Self::execute(self, graph, inputs, attrs)
             }
 
             fn extension_opsets() -> &'static [AtomicOpsetDecl] {
@@ -154,4 +167,4 @@ macro_rules! as_kernels {
     };
 }
 
-primitives!(as_kernels);
+primitives!(as_kernels, AnyTensor);

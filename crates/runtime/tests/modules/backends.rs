@@ -26,7 +26,7 @@ macro_rules! forwarded {
             type Error = CpuError;
             $(
                 fn $name(&self, $($arg: $ty),*) -> Result<$out, CpuError> {
-                    Primitives::$name(&Cpu, $($arg),*)
+                    Backend::$name(&Cpu, $($arg),*)
                 }
             )*
         }

@@ -34,11 +34,11 @@ impl<T: Element> Own<T> {
 
     /// A result of any type in the storage.
     fn of(tensor: &AnyTensor) -> Result<Self, CpuError> {
-        Primitives::cast(&Cpu, tensor, T::DTYPE).map(Self::new)
+        Backend::cast(&Cpu, tensor, T::DTYPE).map(Self::new)
     }
 
     fn to(&self, dtype: Dtype) -> Result<AnyTensor, CpuError> {
-        Primitives::cast(&Cpu, &self.0, dtype)
+        Backend::cast(&Cpu, &self.0, dtype)
     }
 }
 
@@ -72,7 +72,7 @@ macro_rules! computed {
     ($($name:ident($($arg:ident: $ty:ty),*);)*) => {
         $(
             fn $name(&self, a: &Own<T>, $($arg: $ty),*) -> Result<Own<T>, CpuError> {
-                Primitives::$name(&Cpu, &a.0, $(Lend::lend(&$arg)),*).map(Own::new)
+                Backend::$name(&Cpu, &a.0, $(Lend::lend(&$arg)),*).map(Own::new)
             }
         )*
     };
@@ -135,11 +135,11 @@ impl<T: Element> Primitives for Thirty<T> {
 
     fn concat(&self, parts: &[&Own<T>], axis: i64) -> Result<Own<T>, CpuError> {
         let parts: Vec<&AnyTensor> = parts.iter().map(|part| &part.0).collect();
-        Primitives::concat(&Cpu, &parts, axis).map(Own::new)
+        Backend::concat(&Cpu, &parts, axis).map(Own::new)
     }
 
     fn split(&self, a: &Own<T>, sizes: &[i64], axis: i64) -> Result<Vec<Own<T>>, CpuError> {
-        let parts = Primitives::split(&Cpu, &a.0, sizes, axis)?;
+        let parts = Backend::split(&Cpu, &a.0, sizes, axis)?;
         Ok(parts.into_iter().map(Own::new).collect())
     }
 
@@ -148,32 +148,29 @@ impl<T: Element> Primitives for Thirty<T> {
     }
 
     fn equal(&self, a: &Own<T>, b: &Own<T>) -> Result<Own<T>, CpuError> {
-        Own::of(&Primitives::equal(&Cpu, &a.0, &b.0)?)
+        Own::of(&Backend::equal(&Cpu, &a.0, &b.0)?)
     }
 
     fn greater(&self, a: &Own<T>, b: &Own<T>) -> Result<Own<T>, CpuError> {
-        Own::of(&Primitives::greater(&Cpu, &a.0, &b.0)?)
+        Own::of(&Backend::greater(&Cpu, &a.0, &b.0)?)
     }
 
     fn less(&self, a: &Own<T>, b: &Own<T>) -> Result<Own<T>, CpuError> {
-        let mask = if self.is_naive {
-            Primitives::sub(&Cpu, &b.0, &a.0)?
-        } else {
-            Primitives::less(&Cpu, &a.0, &b.0)?
-        };
+        let mask =
+            if self.is_naive { Backend::sub(&Cpu, &b.0, &a.0)? } else { Backend::less(&Cpu, &a.0, &b.0)? };
         Own::of(&mask)
     }
 
     fn where_(&self, condition: &Own<T>, a: &Own<T>, b: &Own<T>) -> Result<Own<T>, CpuError> {
-        Primitives::where_(&Cpu, &condition.to(Dtype::Bool)?, &a.0, &b.0).map(Own::new)
+        Backend::where_(&Cpu, &condition.to(Dtype::Bool)?, &a.0, &b.0).map(Own::new)
     }
 
     fn constant(&self, value: &TensorProto) -> Result<Own<T>, CpuError> {
-        Primitives::constant(&Cpu, value).map(Own::new)
+        Backend::constant(&Cpu, value).map(Own::new)
     }
 
     fn gather(&self, data: &Own<T>, indices: &Own<T>, axis: i64) -> Result<Own<T>, CpuError> {
-        Primitives::gather(&Cpu, &data.0, &indices.to(Dtype::I64)?, axis).map(Own::new)
+        Backend::gather(&Cpu, &data.0, &indices.to(Dtype::I64)?, axis).map(Own::new)
     }
 }
 

@@ -19,102 +19,105 @@ pub static TENSOR_PRIMITIVES: AtomicOpsetDecl =
 /// Invokes `$then!` with the thirty primitives. A row is the single definition of a primitive: its
 /// documentation, ONNX operator name and method of a backend, the method's form as a node, and its declared
 /// ports and relations. The form is `([inputs]; attribute: value)`, and the list with an entry for each
-/// output if there are several. The calling module must import the names that it uses from the rows, such as
+/// output if there are several. Tensors have the type of the second argument, or `Self::Tensor`. The calling module must import the names that it uses from the rows, such as
 /// `TensorProto` and `Dtype` in the signatures.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! primitives {
     ($then:ident) => {
+        $crate::primitives!($then, Self::Tensor);
+    };
+    ($then:ident, $tensor:ty) => {
         $then! {
             /// `a + b` with broadcasting.
-            "Add" add(a: &Self::Tensor, b: &Self::Tensor) -> Self::Tensor = ([a, b])
+            "Add" add(a: &$tensor, b: &$tensor) -> $tensor = ([a, b])
                 { [data("A"), data("B")] => [data("C")], BROADCAST_BINARY };
             /// `a - b` with broadcasting.
-            "Sub" sub(a: &Self::Tensor, b: &Self::Tensor) -> Self::Tensor = ([a, b])
+            "Sub" sub(a: &$tensor, b: &$tensor) -> $tensor = ([a, b])
                 { [data("A"), data("B")] => [data("C")], BROADCAST_BINARY };
             /// `a * b` with broadcasting.
-            "Mul" mul(a: &Self::Tensor, b: &Self::Tensor) -> Self::Tensor = ([a, b])
+            "Mul" mul(a: &$tensor, b: &$tensor) -> $tensor = ([a, b])
                 { [data("A"), data("B")] => [data("C")], BROADCAST_BINARY };
             /// `a / b` with broadcasting; integer division truncates.
-            "Div" div(a: &Self::Tensor, b: &Self::Tensor) -> Self::Tensor = ([a, b])
+            "Div" div(a: &$tensor, b: &$tensor) -> $tensor = ([a, b])
                 { [data("A"), data("B")] => [data("C")], BROADCAST_BINARY };
             /// `-a`, elementwise.
-            "Neg" neg(a: &Self::Tensor) -> Self::Tensor = ([a])
+            "Neg" neg(a: &$tensor) -> $tensor = ([a])
                 { [data("X")] => [data("Y")], ELEMENTWISE };
             /// `|a|`, elementwise.
-            "Abs" abs(a: &Self::Tensor) -> Self::Tensor = ([a])
+            "Abs" abs(a: &$tensor) -> $tensor = ([a])
                 { [data("X")] => [data("Y")], ELEMENTWISE };
             /// Square root, elementwise.
-            "Sqrt" sqrt(a: &Self::Tensor) -> Self::Tensor = ([a])
+            "Sqrt" sqrt(a: &$tensor) -> $tensor = ([a])
                 { [data("X")] => [data("Y")], ELEMENTWISE };
             /// `a` to the power of `b` with broadcasting; the result has the element type of `a`.
-            "Pow" pow(a: &Self::Tensor, b: &Self::Tensor) -> Self::Tensor = ([a, b])
+            "Pow" pow(a: &$tensor, b: &$tensor) -> $tensor = ([a, b])
                 { [data("X"), data("Y")] => [data("Z")], POW };
             /// `e` to the power of `a`, elementwise.
-            "Exp" exp(a: &Self::Tensor) -> Self::Tensor = ([a])
+            "Exp" exp(a: &$tensor) -> $tensor = ([a])
                 { [data("X")] => [data("Y")], ELEMENTWISE };
             /// Natural logarithm, elementwise.
-            "Log" log(a: &Self::Tensor) -> Self::Tensor = ([a])
+            "Log" log(a: &$tensor) -> $tensor = ([a])
                 { [data("X")] => [data("Y")], ELEMENTWISE };
             /// Product of matrices, or of stacks of matrices.
-            "MatMul" matmul(a: &Self::Tensor, b: &Self::Tensor) -> Self::Tensor = ([a, b])
+            "MatMul" matmul(a: &$tensor, b: &$tensor) -> $tensor = ([a, b])
                 { [data("A"), data("B")] => [data("Y")], MATMUL_BINARY };
             /// Sum along the given axes, or along all axes for `None`.
-            "ReduceSum" reduce_sum(a: &Self::Tensor, axes: Option<&[i64]>, keepdims: bool) -> Self::Tensor = ([a, axes]; keepdims: keepdims)
+            "ReduceSum" reduce_sum(a: &$tensor, axes: Option<&[i64]>, keepdims: bool) -> $tensor = ([a, axes]; keepdims: keepdims)
                 { [data("data"), optional_ints("axes")] => [data("reduced")], REDUCE_AXIS };
             /// Mean along the given axes, or along all axes for `None`.
-            "ReduceMean" reduce_mean(a: &Self::Tensor, axes: Option<&[i64]>, keepdims: bool) -> Self::Tensor = ([a, axes]; keepdims: keepdims)
+            "ReduceMean" reduce_mean(a: &$tensor, axes: Option<&[i64]>, keepdims: bool) -> $tensor = ([a, axes]; keepdims: keepdims)
                 { [data("data"), optional_ints("axes")] => [data("reduced")], REDUCE_AXIS };
             /// Maximum along the given axes, or along all axes for `None`.
-            "ReduceMax" reduce_max(a: &Self::Tensor, axes: Option<&[i64]>, keepdims: bool) -> Self::Tensor = ([a, axes]; keepdims: keepdims)
+            "ReduceMax" reduce_max(a: &$tensor, axes: Option<&[i64]>, keepdims: bool) -> $tensor = ([a, axes]; keepdims: keepdims)
                 { [data("data"), optional_ints("axes")] => [data("reduced")], REDUCE_AXIS };
             /// Minimum along the given axes, or along all axes for `None`.
-            "ReduceMin" reduce_min(a: &Self::Tensor, axes: Option<&[i64]>, keepdims: bool) -> Self::Tensor = ([a, axes]; keepdims: keepdims)
+            "ReduceMin" reduce_min(a: &$tensor, axes: Option<&[i64]>, keepdims: bool) -> $tensor = ([a, axes]; keepdims: keepdims)
                 { [data("data"), optional_ints("axes")] => [data("reduced")], REDUCE_AXIS };
             /// Changes the shape and keeps the elements; 0 copies an extent, -1 is inferred.
-            "Reshape" reshape(a: &Self::Tensor, shape: &[i64]) -> Self::Tensor = ([a, shape])
+            "Reshape" reshape(a: &$tensor, shape: &[i64]) -> $tensor = ([a, shape])
                 { [data("data"), required_ints("shape")] => [data("reshaped")], UNARY_SAME_ELEMENT };
             /// Permutes the axes.
-            "Transpose" transpose(a: &Self::Tensor, perm: &[i64]) -> Self::Tensor = ([a]; perm: perm)
+            "Transpose" transpose(a: &$tensor, perm: &[i64]) -> $tensor = ([a]; perm: perm)
                 { [data("data")] => [data("transposed")], UNARY_SAME_ELEMENT };
             /// Concatenates tensors along an axis.
-            "Concat" concat(parts: &[&Self::Tensor], axis: i64) -> Self::Tensor = ([..parts]; axis: axis)
+            "Concat" concat(parts: &[&$tensor], axis: i64) -> $tensor = ([..parts]; axis: axis)
                 { [rest("inputs")] => [data("concat_result")], CONCAT };
             /// Selects every `steps`-th element from `starts` up to but excluding `ends` along `axes`.
-            "Slice" slice(a: &Self::Tensor, starts: &[i64], ends: &[i64], axes: &[i64], steps: &[i64]) -> Self::Tensor = ([a, starts, ends, axes, steps])
+            "Slice" slice(a: &$tensor, starts: &[i64], ends: &[i64], axes: &[i64], steps: &[i64]) -> $tensor = ([a, starts, ends, axes, steps])
                 { [data("data"), required_indices("starts"), required_indices("ends"), optional_indices("axes"), optional_indices("steps")] => [data("output")], SLICE };
             /// Splits a tensor into parts of the given sizes along an axis.
-            "Split" split(a: &Self::Tensor, sizes: &[i64], axis: i64) -> Vec<Self::Tensor> = ([a, sizes]; axis: axis; sizes)
+            "Split" split(a: &$tensor, sizes: &[i64], axis: i64) -> Vec<$tensor> = ([a, sizes]; axis: axis; sizes)
                 { [data("input"), optional_ints("split")] => [rest("outputs")], SPLIT };
             /// Removes the given axes of extent 1, or all axes of extent 1 for `None`.
-            "Squeeze" squeeze(a: &Self::Tensor, axes: Option<&[i64]>) -> Self::Tensor = ([a, axes])
+            "Squeeze" squeeze(a: &$tensor, axes: Option<&[i64]>) -> $tensor = ([a, axes])
                 { [data("data"), optional_ints("axes")] => [data("squeezed")], UNARY_SAME_ELEMENT };
             /// Inserts axes of extent 1 at the given positions of the result.
-            "Unsqueeze" unsqueeze(a: &Self::Tensor, axes: &[i64]) -> Self::Tensor = ([a, axes])
+            "Unsqueeze" unsqueeze(a: &$tensor, axes: &[i64]) -> $tensor = ([a, axes])
                 { [data("data"), required_ints("axes")] => [data("expanded")], UNARY_SAME_ELEMENT };
             /// Returns its argument.
-            "Identity" identity(a: &Self::Tensor) -> Self::Tensor = ([a])
+            "Identity" identity(a: &$tensor) -> $tensor = ([a])
                 { [data("input")] => [data("output")], IDENTITY };
             /// Converts the elements to another element type.
-            "Cast" cast(a: &Self::Tensor, dtype: Dtype) -> Self::Tensor = ([a]; to: dtype)
+            "Cast" cast(a: &$tensor, dtype: Dtype) -> $tensor = ([a]; to: dtype)
                 { [data("input")] => [data("output")], CAST };
             /// `a == b`, elementwise with broadcasting.
-            "Equal" equal(a: &Self::Tensor, b: &Self::Tensor) -> Self::Tensor = ([a, b])
+            "Equal" equal(a: &$tensor, b: &$tensor) -> $tensor = ([a, b])
                 { [data("A"), data("B")] => [bools("C")], COMPARE };
             /// `a > b`, elementwise with broadcasting.
-            "Greater" greater(a: &Self::Tensor, b: &Self::Tensor) -> Self::Tensor = ([a, b])
+            "Greater" greater(a: &$tensor, b: &$tensor) -> $tensor = ([a, b])
                 { [data("A"), data("B")] => [bools("C")], COMPARE };
             /// `a < b`, elementwise with broadcasting.
-            "Less" less(a: &Self::Tensor, b: &Self::Tensor) -> Self::Tensor = ([a, b])
+            "Less" less(a: &$tensor, b: &$tensor) -> $tensor = ([a, b])
                 { [data("A"), data("B")] => [bools("C")], COMPARE };
             /// Selects `a` where the condition is true and `b` elsewhere, with broadcasting.
-            "Where" where_(condition: &Self::Tensor, a: &Self::Tensor, b: &Self::Tensor) -> Self::Tensor = ([condition, a, b])
+            "Where" where_(condition: &$tensor, a: &$tensor, b: &$tensor) -> $tensor = ([condition, a, b])
                 { [bools("condition"), data("X"), data("Y")] => [data("output")], WHERE };
             /// Creates a tensor from a constant.
-            "Constant" constant(value: &TensorProto) -> Self::Tensor = ([]; value: value)
+            "Constant" constant(value: &TensorProto) -> $tensor = ([]; value: value)
                 { [] => [data("output")], CONSTANT };
             /// Selects the entries at `indices` along an axis.
-            "Gather" gather(data: &Self::Tensor, indices: &Self::Tensor, axis: i64) -> Self::Tensor = ([data, indices]; axis: axis)
+            "Gather" gather(data: &$tensor, indices: &$tensor, axis: i64) -> $tensor = ([data, indices]; axis: axis)
                 { [data("data"), required_indices("indices")] => [data("output")], GATHER };
         }
     };
