@@ -12,7 +12,10 @@
 //!    = help: insert Cast(mask, to=float) before this node
 //! ```
 //!
-//! **Invariant:** lines are neither wrapped nor cut to a width.
+//! A node of more than [`MAX_LINE`] characters has one input on a line, so that a terminal of 80 columns does not
+//! wrap it and labels stay under their text. Other lines are neither wrapped nor cut.
+
+use std::borrow::Cow;
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Message, Origin, Renderer, Snippet};
@@ -23,6 +26,12 @@ use typeloom_solver::diagnostic::{
 
 /// A width that no line exceeds, so that no line is cut.
 const WIDTH: usize = 1 << 24;
+
+/// Maximum number of characters of a node on one line.
+pub const MAX_LINE: usize = 72;
+
+/// The start of a line that continues a node; the number that is printed before it is removed.
+const CONTINUED: char = '\u{e001}';
 
 /// Follows a location; the line and column that are printed after it are removed.
 const NO_COLUMN: char = '\u{e000}';
@@ -120,7 +129,7 @@ fn render(groups: &[Group<'_>], color: Color) -> String {
         if spacer && lines.get(at + 1).is_some_and(|next| visible(next).trim_start().starts_with("= ")) {
             continue;
         }
-        push_without_column(&mut kept, line);
+        push_without_column(&mut kept, &without_number(line));
         kept.push('\n');
     }
     kept
@@ -131,6 +140,18 @@ fn push_without_column(text: &mut String, line: &str) {
     let Some((before, after)) = line.split_once(NO_COLUMN) else { return text.push_str(line) };
     text.push_str(before);
     text.push_str(after.trim_start_matches(|c: char| c == ':' || c.is_ascii_digit()));
+}
+
+/// A line that continues a node, without the number before it: the number is that of another node.
+fn without_number(line: &str) -> Cow<'_, str> {
+    let Some((before, after)) = line.split_once(CONTINUED) else { return Cow::Borrowed(line) };
+    let mut text = String::with_capacity(line.len());
+    let mut is_escape = false;
+    for letter in before.chars() {
+        is_escape = (is_escape || letter == '\u{1b}') && letter != 'm';
+        text.push(if letter.is_ascii_digit() && !is_escape { ' ' } else { letter });
+    }
+    Cow::Owned(text + " " + after)
 }
 
 /// A line without the escape sequences that colour it.
@@ -154,14 +175,68 @@ fn at(file: &str, location: &Location) -> String {
     escape(&text).into_owned()
 }
 
+/// The characters before an input on a line of its own.
+const BREAK: &str = "\n\u{e001}   ";
+
+/// The text of a node, with each input on a line of its own if it is wide: the text, and the positions of these
+/// inputs in the given text and in the result.
+fn on_lines(text: &str) -> (Cow<'_, str>, Vec<(usize, usize)>) {
+    let starts = if text.chars().count() > MAX_LINE { inputs(text) } else { Vec::new() };
+    if starts.is_empty() {
+        return (Cow::Borrowed(text), Vec::new());
+    }
+    let mut lines = String::with_capacity(text.len() + starts.len() * BREAK.len());
+    let (mut moves, mut from) = (Vec::new(), 0);
+    for start in starts {
+        lines.push_str(text[from..start].trim_end());
+        lines.push_str(BREAK);
+        moves.push((start, lines.len()));
+        from = start;
+    }
+    lines.push_str(&text[from..]);
+    (Cow::Owned(lines), moves)
+}
+
+/// The positions of the inputs in the text of a node: after the last open parenthesis outside of other ones, and
+/// after each comma inside of it.
+fn inputs(text: &str) -> Vec<usize> {
+    let mut starts = Vec::new();
+    let (mut depth, mut is_quoted, mut is_escaped) = (0_usize, false, false);
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '"' if !is_escaped => is_quoted = !is_quoted,
+            _ if is_quoted => {}
+            '(' | '[' | '{' | '<' => {
+                depth += 1;
+                if depth == 1 && letter == '(' {
+                    starts = vec![at + 1];
+                }
+            }
+            ')' | ']' | '}' | '>' => depth = depth.saturating_sub(1),
+            ',' if depth == 1 && !starts.is_empty() => starts.push((at + 2).min(text.len())),
+            _ => {}
+        }
+        is_escaped = letter == '\\' && !is_escaped;
+    }
+    starts
+}
+
 fn source_of<'s>(snippet: &'s Printed, at: &str) -> Snippet<'s, Annotation<'s>> {
     let Printed { text, line, location: _, labels } = snippet;
+    let (text, moves) = on_lines(text);
+    let moved = |at: usize| {
+        let last = moves.iter().take_while(|(from, _)| *from <= at).last();
+        last.map_or(at, |(from, to)| to + (at - from))
+    };
     let annotations = labels.iter().map(|Label { span, text, primary }| {
         let kind = if *primary { AnnotationKind::Primary } else { AnnotationKind::Context };
-        let annotation = kind.span(span.clone());
+        // A part ends after its last character, not at the start of the next line.
+        let end = if span.is_empty() { moved(span.start) } else { moved(span.end - 1) + 1 };
+        let annotation = kind.span(moved(span.start)..end);
         if text.is_empty() { annotation } else { annotation.label(text.as_str()) }
     });
-    Snippet::source(text.as_str())
+    Snippet::source(text)
+        .fold(false)
         .path(format!("{at}{NO_COLUMN}"))
         .line_start(line.unwrap_or_default())
         .line_numbering(line.is_some())

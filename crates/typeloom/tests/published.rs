@@ -378,6 +378,7 @@ items! {
     Ty;
     TyData;
     ApplicationTy;
+    InternedTy;
     TypeName;
     GenericArguments;
 }

@@ -25,10 +25,10 @@
 ///
 /// ```
 /// use std::sync::Arc;
-/// use typeloom::module::{Compiler, Graph, Module, PeerId};
+/// use typeloom::module::{Graph, Module, PeerId};
 /// use typeloom::run::host::SystemClock;
 /// use typeloom::run::wire::{Addresses, BookError, LocalNetwork, Multiaddress, SharedBook};
-/// use typeloom::run::{Components, Datum, Executor, Verify};
+/// use typeloom::run::{Components, Datum, Executor, Verify, inputs};
 ///
 /// struct Introduce;
 ///
@@ -46,15 +46,15 @@
 /// }
 ///
 /// let own: Multiaddress = "/memory/1".parse()?;
-/// let transport = LocalNetwork::new().join_at(PeerId(b"a".to_vec()), own.clone(), Arc::new(SystemClock::new()));
+/// let transport = LocalNetwork::new().join_at("a", own.clone(), Arc::new(SystemClock::new()));
 /// let transport: Arc<dyn SharedBook> = Arc::new(transport);
 /// let components = Components::new().protocol("book", Addresses(Arc::clone(&transport)));
-/// let artifact = Compiler::new().with_bindings(components.bindings().clone()).compile(Introduce)?;
+/// let artifact = components.compiler().compile(Introduce)?;
 /// assert_eq!((artifact.type_of("peer"), artifact.type_of("known")), (Some("peer_id"), Some("address_vec")));
 ///
-/// let (peer, other) = (PeerId(b"b".to_vec()), vec!["/memory/2".parse::<Multiaddress>()?]);
-/// let inputs = [("peer".to_owned(), Datum::Peer(peer.clone())), ("addresses".to_owned(), Datum::Addresses(other.clone()))];
-/// let outcome = Executor::new(&artifact, &components)?.run(inputs.into(), Verify::Inputs)?;
+/// let (peer, other) = (PeerId::from("b"), vec!["/memory/2".parse::<Multiaddress>()?]);
+/// let inputs = inputs! { "peer" => peer.clone(), "addresses" => Datum::Addresses(other.clone()) };
+/// let outcome = Executor::new(&artifact, &components)?.run(inputs, Verify::Inputs)?;
 /// assert_eq!(outcome.get("known"), Some(&Datum::Addresses(other.clone())));
 /// assert_eq!(outcome.get("own"), Some(&Datum::Addresses(vec![own])));
 /// assert_eq!(transport.look_up(&peer), other);

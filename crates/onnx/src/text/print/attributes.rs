@@ -1,10 +1,13 @@
 //! Attributes. The type is printed if the value does not imply it, that is, for references and empty lists.
 
+use typeloom_types::dtype::Dtype;
+
 use crate::messages::attribute_proto::AttributeType;
 use crate::messages::{AttributeProto, GraphProto};
 use crate::text::names::{attribute_type_name, element_of};
 use crate::text::span::{AttributeSpans, GraphSpans};
 
+use super::options::Syntax;
 use super::{Loss, Printer, Subgraphs};
 
 impl Printer<'_> {
@@ -56,11 +59,21 @@ impl Printer<'_> {
         ty
     }
 
+    /// The element type whose number is the value of an attribute, for display.
+    fn element_type_of(&self, attribute: &AttributeProto) -> Option<Dtype> {
+        let is_type = matches!(attribute.name(), "to" | "dtype" | "output_dtype");
+        let is_readable = self.options.syntax == Syntax::Readable && is_type;
+        i32::try_from(attribute.i()).ok().filter(|_| is_readable).and_then(Dtype::from_onnx_number)
+    }
+
     fn value(&mut self, attribute: &AttributeProto, ty: AttributeType) -> Vec<GraphSpans> {
         match ty {
             AttributeType::Undefined => self.push("[]"),
             AttributeType::Float => self.float(attribute.f()),
-            AttributeType::Int => self.push_display(attribute.i()),
+            AttributeType::Int => match self.element_type_of(attribute) {
+                Some(dtype) => self.push(dtype.onnx_name()),
+                None => self.push_display(attribute.i()),
+            },
             AttributeType::String => self.byte_string(attribute.s()),
             AttributeType::Tensor => match &attribute.t {
                 Some(tensor) => self.constant(tensor),
