@@ -2,8 +2,8 @@
 //!
 //! Settings are looked up once for each folder. Models with the same settings share one [`Plan`].
 //!
-//! Only the command looks up settings files. A library that is called with a path and arguments would
-//! otherwise give other answers in another folder.
+//! Only the command looks up settings files without a request. A library that is called with a path and
+//! arguments would otherwise give other answers in another folder.
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
