@@ -66,6 +66,7 @@ def test_dir_lists_the_public_names_and_nothing_else() -> None:
     assert {"check", "fix", "Report", "registry", "__version__"} <= set(listed)
     assert not [name for name in listed if name.startswith("_") and name != "__version__"]
     assert not {"TYPE_CHECKING", "Any", "annotations"} & set(listed)
+    assert all(hasattr(tl, name) for name in listed)
     for name in MODULES:
         module = importlib.import_module(f"typeloom.{name}")
         assert dir(module) == sorted(module.__all__), name
