@@ -22,7 +22,7 @@ pub(crate) fn core_error(error: impl Display) -> PyErr {
 /// An exception for a file: the subclass of `OSError` that Python raises itself.
 pub(crate) fn file_error(error: std::io::Error, path: &std::path::Path) -> PyErr {
     match error.raw_os_error() {
-        Some(code) => PyOSError::new_err((code, text_of(&error), path.to_path_buf())),
+        Some(code) => PyOSError::new_err((code, text_of(&error), path.as_os_str().to_owned())),
         None => PyOSError::new_err(format!("`{}`: {error}", path.display())),
     }
 }

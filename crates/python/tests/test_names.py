@@ -129,6 +129,8 @@ def test_a_text_in_place_of_a_list_is_one_item(text: str, tmp_path: Any) -> None
     assert registry.set("net", remove_aliases="production").aliases == {}
     with pytest.raises(TypeError):
         tl.types.register("tensor.posit16")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="one for each model"):
+        tl.link(text, SECOND, map={"y": "v"}, prefixes="s_")  # type: ignore[arg-type]
     session = tl.Session(HEAD + "g (string x) => (y) { y = Identity(x) }")
     assert session.run("word")[0].tolist() == "word"
 

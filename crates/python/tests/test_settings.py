@@ -118,9 +118,11 @@ def test_known_problems_of_a_baseline_are_left_out(tmp_path: Path) -> None:
     with pytest.raises(AssertionError):
         assert_well_typed(path)
     assert assert_well_typed(path, baseline=str(baseline)).known == 1
+    assert "1 error" in repr(tl.view(path)) and "error" not in repr(tl.view(path, baseline=baseline))
     # The baseline of the settings file, relative to its folder.
     (tmp_path / "typeloom.toml").write_text('baseline = "known.json"\n')
     assert assert_well_typed(path) and tl.check(path, config=True).known == 1
+    assert "error" not in repr(tl.view(path, config=True))
     # A new problem is reported, and each entry counts once.
     path.write_bytes(tl.model_from_text(HEAD + "g (float[2] x, double[2] w) => (y, z) { y = Mul(x, w)  z = Div(x, w) }"))
     assert [it.code for it in tl.check(path, config=True).errors] == ["element-type-mismatch"]
@@ -136,12 +138,17 @@ def test_a_list_of_models_shares_a_baseline(tmp_path: Path) -> None:
     assert [report.known for report in tl.check([new, copy], baseline=tmp_path / "known.json")] == [1, 0]
 
 
-def test_files_that_are_missing_or_wrong_are_errors(text: str, tmp_path: Path) -> None:
+def test_files_that_are_missing_or_wrong_are_errors(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     path = write(tmp_path, "m.onnx", text)
     for options in ({"config": tmp_path / "no.toml"}, {"baseline": tmp_path / "no.json"}):
         with pytest.raises(FileNotFoundError) as error:
             tl.check(path, **options)
-        assert Path(error.value.filename).name.startswith("no.")
+        assert isinstance(error.value.filename, str) and Path(error.value.filename).name.startswith("no.")
+    with pytest.raises(OSError, match=f"`{tmp_path}`: it is a folder"):
+        tl.check(path, config=tmp_path)
     (tmp_path / "known.json").write_text("[")
     with pytest.raises(tl.TypeloomError, match="known.json"):
         tl.check(path, baseline=tmp_path / "known.json")

@@ -431,6 +431,8 @@ def link(
         ModelError: a model has errors of its own, or nodes of `second` reject the types of `first`.
         TypeloomError: files of tensors have no location in the result.
     """
+    if isinstance(prefixes, str):
+        raise TypeError("prefixes are two texts, one for each model")
     forms = (form_of(first), form_of(second))
     settings = _settings(strict, None, None, False, operators)
     options = {
@@ -443,7 +445,7 @@ def link(
         "narrow": narrow,
         "accept_unproven": accept_unproven,
         "outputs": keep_all if outputs is None else items(outputs),
-        "prefixes": items(prefixes),
+        "prefixes": list(prefixes),
         "output": output,
         "copy_external_data": copy_external_data,
     }
@@ -591,15 +593,17 @@ def view(
     model: ModelLike,
     new: ModelLike | None = None,
     *,
-    strict: bool = True,
+    config: bool | _Path = False,
+    baseline: _Path | None = None,
+    strict: bool | None = None,
     seeds: Mapping[str, str | Type] | None = None,
     assume: Mapping[str, DimLike] | None = None,
-    merge_symbols: bool = False,
+    merge_symbols: bool | None = None,
     operators: Operators | None = None,
-    external_data: bool = True,
+    external_data: bool | None = None,
     external_data_dir: _Path | None = None,
     severities: Mapping[str, Level] | None = None,
-    inline: bool = True,
+    inline: bool | None = None,
 ) -> View:
     """The graph of a model with types, problems and their causes, as a page for browsers.
 
@@ -630,6 +634,8 @@ def view(
         external_data_dir,
         severities,
         inline,
+        config,
+        baseline,
     )
     other = None if new is None else form_of(new)
     page, problems = _core.view(form.model, None if other is None else (other.model, other.name), settings, form.name)
