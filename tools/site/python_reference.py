@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import textwrap
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -128,6 +129,16 @@ def block(title: str, item: Definition, level: int) -> list[str]:
     return [f"{'#' * level} `{title}`", "", "```text", inspect.cleandoc(text), "```", ""] if text else []
 
 
+def alias(module: str, name: str) -> list[str]:
+    """The section of a type alias: its definition, and the text below it; empty for other names."""
+    body = source(module).body
+    for statement, text in zip(body, body[1:], strict=False):
+        if isinstance(statement, ast.AnnAssign) and ast.unparse(statement.target) == name and isinstance(text, ast.Expr):
+            definition = textwrap.fill(f"{name} = {ast.unparse(statement.value)}", 120, subsequent_indent="    ")
+            return [f"### `{name}`", "", "```text", f"{ast.literal_eval(text.value)}\n\n{definition}", "```", ""]
+    return []
+
+
 def page() -> str:
     """The whole page."""
     lines = [HEAD]
@@ -137,6 +148,7 @@ def page() -> str:
         for name in exported(module):
             found = find(module, name)
             if found is None:
+                lines += alias(module, name)
                 continue
             home, item = found
             if home != module and home in public:

@@ -2,6 +2,7 @@
 
 use typeloom::check::Diagnostic;
 use typeloom::targets::{Outcome, Target};
+use typeloom_report::list::{TargetOutcome, TargetVerdict};
 use typeloom_settings::exceptions::{Excepted, Exceptions};
 use typeloom_solver::model::Coverage;
 
@@ -60,6 +61,21 @@ impl Findings {
         let reasons =
             self.verdicts.iter().flat_map(|verdict| verdict.reasons.iter().map(|_| Some(verdict.target)));
         of_model.chain(reasons).chain(self.cut.iter().map(|_| None))
+    }
+
+    /// The verdicts that are reported. A model with errors of its own runs nowhere, so for such a model only
+    /// rejections are listed.
+    #[must_use]
+    pub fn shown_verdicts(&self) -> Vec<TargetVerdict> {
+        let outcome = |verdict| match verdict {
+            Outcome::Runs => TargetOutcome::Runs,
+            Outcome::Rejected => TargetOutcome::Rejected,
+            Outcome::Undecided => TargetOutcome::Undecided,
+        };
+        let verdicts = self.verdicts.iter().filter(|it| self.is_valid || it.outcome == Outcome::Rejected);
+        verdicts
+            .map(|it| TargetVerdict { target: it.target.name().to_owned(), outcome: outcome(it.outcome) })
+            .collect()
     }
 
     /// Whether there are no problems.

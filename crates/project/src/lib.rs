@@ -88,7 +88,8 @@
 //! |---|---|---|---|---|
 //! | `typeloom check`, `view`, `graph` | command line, then the nearest settings file | yes | yes | that of the settings |
 //! | `typeloom infer` | the same | yes | no: types do not depend on weights | that of the settings |
-//! | `tl.check`, `tl.view`, `tl.fleet` | arguments of the call | yes | in the folder of the file | no |
+//! | `tl.check`, `tl.view`, `assert_well_typed` | arguments of the call, then the settings file that it names | yes | in the folder of the file | that of the call or of the settings |
+//! | `tl.fleet` | arguments of the call | yes | in the folder of the file | no |
 //! | `typeloom_load_file` in C | none | no: a model with errors is not run | no: other files are not read | no |
 //!
 //! Commands and functions that need a model without errors (`run`, `describe`, `link`, `annotate`) use

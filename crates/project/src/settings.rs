@@ -2,8 +2,8 @@
 //!
 //! Settings are looked up once for each folder. Models with the same settings share one [`Plan`].
 //!
-//! Only the command looks up settings files. A library that is called with a path and arguments would
-//! otherwise give other answers in another folder.
+//! Only the command looks up settings files without a request. A library that is called with a path and
+//! arguments would otherwise give other answers in another folder.
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
@@ -239,7 +239,7 @@ impl Resolver {
 
 /// Parses a settings file. Paths in it are shown relative to the current folder where they are in it.
 fn parse(kind: FileKind, path: &Path, current: &Path, read: ReadFile) -> Result<Option<SettingsFile>, Error> {
-    let short = path.strip_prefix(current).unwrap_or(path);
+    let short = path.strip_prefix(current).ok().filter(|short| !short.as_os_str().is_empty()).unwrap_or(path);
     let text = text_of(path, read).map_err(|source| unreadable(short, source))?;
     let folder = short.parent().unwrap_or(Path::new(""));
     Ok(SettingsFile::parse(kind, &short.display().to_string(), folder, &text)?)

@@ -6,6 +6,8 @@ use serde_json::Value;
 use typeloom::check::Diagnostic;
 use typeloom::interface::Direction;
 use typeloom_project::parts::report;
+use typeloom_project::parts::solver::diagnostic::text;
+use typeloom_project::parts::solver::suggest::nearest;
 
 use crate::error::core_error;
 
@@ -43,4 +45,10 @@ pub(crate) fn parse_direction(name: &str) -> PyResult<Direction> {
     found.ok_or_else(|| {
         core_error(format!("there is no direction `{name}`; there are backward, forward and full"))
     })
+}
+
+/// The names that are similar to a wrong one, as the end of a message: `; did you mean a?`, or nothing.
+#[pyfunction]
+pub(crate) fn suggestion(name: &str, names: Vec<String>) -> String {
+    text::suggestion(&nearest(name, names.iter().map(String::as_str)))
 }

@@ -9,20 +9,20 @@ use typeloom_project::error::Error;
 
 pyo3::create_exception!(
     typeloom,
-    CoreError,
+    TypeloomError,
     PyException,
-    "Error of typeloom that is not a problem of a model."
+    "Error of typeloom; the base of all its exceptions. Files that cannot be read raise `OSError`."
 );
 
 /// An exception with the text of an error.
 pub(crate) fn core_error(error: impl Display) -> PyErr {
-    CoreError::new_err(error.to_string())
+    TypeloomError::new_err(error.to_string())
 }
 
 /// An exception for a file: the subclass of `OSError` that Python raises itself.
 pub(crate) fn file_error(error: std::io::Error, path: &std::path::Path) -> PyErr {
     match error.raw_os_error() {
-        Some(code) => PyOSError::new_err((code, text_of(&error), path.to_path_buf())),
+        Some(code) => PyOSError::new_err((code, text_of(&error), path.as_os_str().to_owned())),
         None => PyOSError::new_err(format!("`{}`: {error}", path.display())),
     }
 }
@@ -31,6 +31,9 @@ pub(crate) fn file_error(error: std::io::Error, path: &std::path::Path) -> PyErr
 pub(crate) fn project_error(error: Error) -> PyErr {
     match error {
         Error::Check { source, .. } => core_error(source),
+        Error::Read { path: Some(path), source, .. } | Error::ReadBaseline { path, source } => {
+            file_error(source, &path)
+        }
         Error::Interface { source, .. } => core_error(source),
         Error::Target { name, .. } => {
             let names: Vec<&str> = Target::all().map(Target::name).collect();

@@ -85,7 +85,10 @@ impl Fleet {
         };
         let file = File::new(uri.to_owned(), None, Bytes::Read(fetched.skeleton));
         let side = SideFiles::By(&mut size_of);
-        let report = Report::new(file, Arc::clone(&settings.plan), side, Listing::OnDemand, Keep::Nothing)?;
+        let report =
+            Report::new(file, Arc::clone(&settings.plan), side, Listing::OnDemand, Keep::Nothing, |_, _| {
+                Ok(())
+            })?;
         Ok((report, nodes, fetched.size, fetched.counts.bytes, requests, fetched.version))
     }
 }
@@ -96,7 +99,8 @@ fn local(uri: &str, settings: &Settings) -> PyResult<Answer> {
     let (nodes, size) = (node_count(&bytes), bytes.len() as u64);
     let file = settings.file(&bytes, uri);
     let side = side_files(&file);
-    let report = Report::new(file, Arc::clone(&settings.plan), side, bytes.listing(), Keep::Nothing)?;
+    let report =
+        Report::new(file, Arc::clone(&settings.plan), side, bytes.listing(), Keep::Nothing, |_, _| Ok(()))?;
     Ok((report, nodes, size, 0, 0, modified(&path).map_err(|error| file_error(error, &path))?))
 }
 

@@ -60,14 +60,20 @@ mod _core {
     #[pymodule_export]
     const HAS_STORES: bool = cfg!(feature = "cloud");
 
+    /// The version of the package.
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+
     #[pymodule_export]
     use crate::array::Tensor;
     #[pymodule_export]
     use crate::command::main;
     #[pymodule_export]
+    use crate::convert::suggestion;
+    #[pymodule_export]
     use crate::dim::{dim_binary, dim_compare, dim_parse, dim_substitute};
     #[pymodule_export]
-    use crate::error::CoreError;
+    use crate::error::TypeloomError;
     #[pymodule_export]
     use crate::fleet::Fleet;
     #[pymodule_export]

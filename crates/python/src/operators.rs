@@ -18,27 +18,52 @@ use crate::interrupt::{is_ending, raise_later};
 
 /// ONNX's operators, those of ONNX Runtime, and described ones.
 #[pyclass(frozen, module = "typeloom._core")]
-pub(crate) struct Operators(pub(crate) Arc<typeloom::check::Operators>);
+pub(crate) struct Operators {
+    /// ONNX's operators and the described ones.
+    pub(crate) all: Arc<typeloom::check::Operators>,
+    sources: Vec<Description>,
+}
 
-/// A rule: domain, operator, and the function that is called with the facts about a node.
-type Rule = (String, String, Py<PyAny>);
+/// A text, and its rules: domain, operator, and the function that is called with the facts about a node.
+type Description = (String, Vec<(String, String, Py<PyAny>)>);
 
 #[pymethods]
 impl Operators {
     /// Adds the operators that texts describe, each with its rules.
     #[new]
-    fn new(sources: Vec<(String, Vec<Rule>)>) -> PyResult<Self> {
-        let mut operators = typeloom::check::Operators::standard();
-        for (text, rules) in sources {
-            let mut described = Described::parse(&text).map_err(core_error)?;
-            for (domain, operator, function) in rules {
-                let rule = move |cx: &mut OperatorCx<'_, '_, '_>| run(cx, &function);
-                described = described.with_rule(&domain, &operator, rule).map_err(core_error)?;
-            }
-            operators = operators.with(described);
-        }
-        Ok(Self(Arc::new(operators)))
+    fn new(py: Python<'_>, sources: Vec<Description>) -> PyResult<Self> {
+        let all = add(py, typeloom::check::Operators::standard(), &sources)?;
+        Ok(Self { all: Arc::new(all), sources })
     }
+}
+
+impl Operators {
+    /// These operators with others, over which they take precedence.
+    pub(crate) fn over(
+        &self,
+        py: Python<'_>,
+        others: typeloom::check::Operators,
+    ) -> PyResult<typeloom::check::Operators> {
+        add(py, others, &self.sources)
+    }
+}
+
+/// Adds the operators that texts describe.
+fn add(
+    py: Python<'_>,
+    mut operators: typeloom::check::Operators,
+    sources: &[Description],
+) -> PyResult<typeloom::check::Operators> {
+    for (text, rules) in sources {
+        let mut described = Described::parse(text).map_err(core_error)?;
+        for (domain, operator, function) in rules {
+            let function = function.clone_ref(py);
+            let rule = move |cx: &mut OperatorCx<'_, '_, '_>| run(cx, &function);
+            described = described.with_rule(domain, operator, rule).map_err(core_error)?;
+        }
+        operators = operators.with(described);
+    }
+    Ok(operators)
 }
 
 /// The shapes of the outputs: `None` for an unknown rank, and `None` for an unknown extent.

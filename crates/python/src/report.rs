@@ -3,8 +3,8 @@
 //! A [`Report`] answers questions about values on demand. It keeps the solved model, which borrows the bytes
 //! of the file; if these are mapped, it keeps the list of all values instead.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
@@ -21,14 +21,17 @@ use typeloom_project::findings::Findings;
 use typeloom_project::interfaces;
 use typeloom_project::parts::report;
 use typeloom_project::parts::report::finding::{Difference, Finding};
+use typeloom_project::parts::report::list;
 use typeloom_project::parts::solver::diagnostic::{diagnose_error, text::suggestion};
+use typeloom_project::parts::solver::model::Coverage;
+use typeloom_project::parts::solver::suggest::nearest;
 use typeloom_project::plan::Plan;
 
 use crate::convert;
 use crate::error::{core_error, project_error};
 use crate::interrupt::interruptible;
 use crate::model::Model;
-use crate::settings::{Settings, side_files};
+use crate::settings::{Settings, side_files, source};
 use crate::types::type_tuple;
 
 struct Owned {
@@ -59,10 +62,17 @@ pub(crate) struct Report {
     targets: Vec<Option<&'static str>>,
     values: Mutex<Values>,
     conditions: Vec<String>,
-    coverage: [usize; 6],
+    /// The number of diagnostics in texts.
+    shown: usize,
+    coverage: Coverage,
     verdicts: Vec<(&'static str, Outcome)>,
+    /// The verdicts in texts.
+    shown_verdicts: Vec<list::TargetVerdict>,
     /// The number of excepted problems of each code.
-    excepted: Vec<(&'static str, usize)>,
+    excepted: BTreeMap<Code, usize>,
+    unknown_exceptions: Vec<String>,
+    /// The number of problems that the baseline contains.
+    known: usize,
     interface: Option<Bytes>,
     against: OnceLock<Against>,
 }
@@ -103,34 +113,39 @@ pub(crate) fn check(
     let keep = if interface { Keep::Interface } else { Keep::Nothing };
     let bytes = model.open()?;
     let (size, listing) = (bytes.len(), bytes.listing());
-    let (file, plan) = (settings.file(&bytes, &name), Arc::clone(&settings.plan));
+    let source = source(&bytes, &name);
+    let (file, plan) = (settings.file(&bytes, &name), settings.plan_of(py, &source)?);
     drop(bytes);
+    let known = settings.known(source);
     interruptible(py, size, move || {
         let side = side_files(&file);
-        Report::new(file, plan, side, listing, keep)
+        Report::new(file, plan, side, listing, keep, known)
     })?
 }
 
 impl Report {
-    /// Checks a file.
+    /// Checks a file. `known` removes the problems that a baseline contains.
     pub(crate) fn new(
         file: File,
         plan: Arc<Plan>,
         side: SideFiles<'_>,
         listing: Listing,
         keep: Keep,
+        known: impl FnOnce(&Plan, &mut Findings) -> PyResult<()>,
     ) -> PyResult<Self> {
         let name = file.name.clone();
+        let max = plan.settings.max_problems.as_ref().map_or(usize::MAX, |max| max.value);
         let mut findings = Findings::default();
         let solved = Solved::try_new(Owned { file, plan }, |owned| {
             let examined = owned.plan.check(&owned.file, side).map_err(|error| Some(project_error(error)))?;
             findings = examined.findings;
+            known(&owned.plan, &mut findings).map_err(Some)?;
             examined.checked.ok_or(None)
         });
         let mut solved = match solved {
             Ok(solved) => solved,
             // The file is not a model, which is its only problem.
-            Err(None) => return Ok(Self::of(name, &findings, listed(Vec::new()), Vec::new(), None)),
+            Err(None) => return Ok(Self::of(name, findings, max, listed(Vec::new()), Vec::new(), None)),
             Err(Some(error)) => return Err(error),
         };
         let (conditions, interface) = solved.with_dependent_mut(|owned, checked| {
@@ -146,33 +161,31 @@ impl Report {
         } else {
             Values::Solved(Box::new(solved))
         };
-        Ok(Self::of(name, &findings, values, conditions, interface.transpose()?))
+        Ok(Self::of(name, findings, max, values, conditions, interface.transpose()?))
     }
 
     fn of(
         name: String,
-        findings: &Findings,
+        findings: Findings,
+        max: usize,
         values: Values,
         conditions: Vec<String>,
         interface: Option<Bytes>,
     ) -> Self {
-        let counts = findings.coverage;
+        let diagnostics = findings.to_vec();
         Self {
             name,
-            diagnostics: findings.to_vec(),
+            shown: max.min(diagnostics.len()),
+            diagnostics,
             targets: findings.targets().map(|target| target.map(Target::name)).collect(),
             values: Mutex::new(values),
             conditions,
-            coverage: [
-                counts.values,
-                counts.typed,
-                counts.unknown_extents,
-                counts.unknown_rank,
-                counts.assumed,
-                counts.open_conditions,
-            ],
+            coverage: findings.coverage,
             verdicts: findings.verdicts.iter().map(|it| (it.target.name(), it.outcome)).collect(),
-            excepted: findings.excepted.codes.iter().map(|(code, count)| (code.name(), *count)).collect(),
+            shown_verdicts: findings.shown_verdicts(),
+            excepted: findings.excepted.codes,
+            unknown_exceptions: findings.excepted.unknown,
+            known: findings.known,
             interface,
             against: OnceLock::new(),
         }
@@ -236,10 +249,41 @@ impl Report {
         self.interface.is_some()
     }
 
-    /// The result of the comparison with a version, as a clause.
+    /// The number of problems that the baseline contains.
     #[getter]
-    fn clause(&self) -> Option<&str> {
-        self.against.get().map(|against| against.clause.as_str())
+    fn known(&self) -> usize {
+        self.known
+    }
+
+    /// The result in one line, as the command prints it.
+    fn summary(&self) -> String {
+        let against = self.against.get().map(|against| list::Against {
+            differences: &against.differences,
+            verdict: against.clause.clone(),
+            object: Value::Null,
+        });
+        let checked = list::Checked {
+            diagnostics: &self.diagnostics,
+            shown: self.shown,
+            known: self.known,
+            excepted: self.excepted.clone(),
+            unknown_exceptions: self.unknown_exceptions.clone(),
+            coverage: self.coverage,
+            targets: self.shown_verdicts.clone(),
+            against,
+        };
+        checked.summary()
+    }
+
+    /// The message about a value that the model does not have.
+    fn missing(&self, name: &str) -> String {
+        let near = match &mut *self.values.lock().unwrap_or_else(PoisonError::into_inner) {
+            Values::Solved(solved) => {
+                solved.with_dependent_mut(|_, checked| checked.solved().names_like(name))
+            }
+            Values::Listed { values, .. } => nearest(name, values.iter().map(TypedValue::name)),
+        };
+        no_value(&self.name, name, &near)
     }
 
     /// The diagnostics as dictionaries in the format of `typeloom check --format json`.
@@ -271,13 +315,13 @@ impl Report {
     /// The number of problems of each code that the model excepts.
     #[getter]
     fn excepted(&self) -> Vec<(&'static str, usize)> {
-        self.excepted.clone()
+        self.excepted.iter().map(|(code, count)| (code.name(), *count)).collect()
     }
 
     /// The diagnostics as the command prints them.
     fn text(&self, color: bool) -> String {
         let color = if color { Color::Always } else { Color::Never };
-        let mut text = report::human::diagnostics(&self.name, &self.diagnostics, color);
+        let mut text = report::human::diagnostics(&self.name, &self.diagnostics[..self.shown], color);
         let differences = report::finding::differences(self.differences());
         if !(text.is_empty() || differences.is_empty()) {
             text.push('\n');
@@ -294,7 +338,9 @@ impl Report {
     /// Counts of values: all, typed, with unknown extents, of unknown rank, assumed; open conditions.
     #[getter]
     fn coverage(&self) -> [usize; 6] {
-        self.coverage
+        let Coverage { values, typed, unknown_extents, unknown_rank, assumed, open_conditions } =
+            self.coverage;
+        [values, typed, unknown_extents, unknown_rank, assumed, open_conditions]
     }
 
     /// The names of all values.
@@ -325,6 +371,11 @@ impl Report {
         let one = |value: &TypedValue| Ok((value.name().to_owned(), value_tuple(py, value, tuple(value)?)?));
         values.iter().map(one).collect()
     }
+}
+
+/// The message about a value that a model does not have, with similar names.
+fn no_value(model: &str, value: &str, near: &[String]) -> String {
+    format!("`{model}` has no value `{value}`{}", suggestion(near))
 }
 
 /// A difference in the form of a diagnostic.
@@ -378,10 +429,9 @@ pub(crate) fn explain(
     let explained = interruptible(py, bytes.len(), move || {
         let solved = plan.solve(&file, SideFiles::Unchecked).map_err(project_error)?;
         let mut checked = solved.map_err(|problem| core_error(problem.message))?;
-        let explanation = checked.explain(&value).ok_or_else(|| {
-            let near = suggestion(&checked.solved().names_like(&value));
-            core_error(format!("`{name}` has no value `{value}`{near}"))
-        })?;
+        let explanation = checked
+            .explain(&value)
+            .ok_or_else(|| core_error(no_value(&name, &value, &checked.solved().names_like(&value))))?;
         let text = report::human::explanation(&name, &explanation, Color::Never);
         PyResult::Ok((report::json::explanation(&name, &explanation), text))
     })??;

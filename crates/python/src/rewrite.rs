@@ -45,6 +45,10 @@ fn rewritten<'py>(
     }
 }
 
+/// The result of [`annotate`]: new bytes (`None` if nothing changes), diagnostics of a model that is refused,
+/// whether the model has no errors, and the numbers of added and completed types.
+type Annotated<'py> = (Option<Bound<'py, PyBytes>>, Vec<Bound<'py, PyAny>>, bool, (usize, usize));
+
 /// Writes the proven types of all values into a model.
 ///
 /// `form` is `tagged`, `untagged` or `solved`. A model with errors is refused unless `partial` is set.
@@ -56,7 +60,7 @@ pub(crate) fn annotate<'py>(
     name: &str,
     form: &str,
     partial: bool,
-) -> PyResult<Rewritten<'py>> {
+) -> PyResult<Annotated<'py>> {
     let form = match form {
         "tagged" => AnnotationForm::Tagged,
         "untagged" => AnnotationForm::Untagged,
@@ -71,14 +75,19 @@ pub(crate) fn annotate<'py>(
             Ok(checked) => checked,
             Err(problem) => return Ok(Err(vec![*problem])),
         };
-        if !partial && !checked.is_ok() {
+        let is_ok = checked.is_ok();
+        if !partial && !is_ok {
             return Ok(Err(checked.diagnostics()));
         }
         let annotated = typeloom_project::parts::rewrite::annotate::annotate(checked.solved(), form)
             .map_err(core_error)?;
-        Ok(Ok(changed(file.model(), annotated.file.pieces())))
+        let counts = (annotated.added, annotated.filled);
+        Ok(Ok((changed(file.model(), annotated.file.pieces()), is_ok, counts)))
     })??;
-    rewritten(py, name, result)
+    Ok(match result {
+        Ok((file, is_ok, counts)) => (file.map(|file| PyBytes::new(py, &file)), Vec::new(), is_ok, counts),
+        Err(diagnostics) => (None, convert::diagnostics(py, name, &diagnostics)?, false, (0, 0)),
+    })
 }
 
 /// Removes the types that `annotate` added.
@@ -111,7 +120,12 @@ pub(crate) fn fix<'py>(
     let (model, plan) = (settings.file(&bytes, name), Arc::clone(&settings.plan));
     let repair = interruptible(py, bytes.len(), move || plan.repair(&model, preferences))?;
     let repair = repair.map_err(core_error)?;
-    let text = format!("{}{}", report::repair::diff(name, name, &repair), report::repair::summary(&repair));
+    let (diff, lines) = (report::repair::diff(name, name, &repair), report::repair::summary(&repair));
+    let count = match repair.file {
+        Some(_) => report::repair::count(&repair),
+        None => "nothing to fix".to_owned(),
+    };
+    let text = format!("{diff}{lines}{name}: {count}");
     let changes = convert::json(py, &report::repair::value(&repair))?;
     let file = repair.file.as_deref().map(|file| PyBytes::new(py, file));
     Ok((file, repair.is_ok, changes, text))

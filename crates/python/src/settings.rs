@@ -1,49 +1,68 @@
 //! Options of a check.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use typeloom::check::Seed;
 use typeloom::targets::Target;
+use typeloom_project::baselines::{BaselineMode, Baselines};
 use typeloom_project::check::SideFiles;
-use typeloom_project::file::File;
-use typeloom_project::parts::io::files::Bytes;
+use typeloom_project::file::{File, Source};
+use typeloom_project::findings::Findings;
+use typeloom_project::parts::io::files::{self, Bytes};
 use typeloom_project::parts::settings::effective::{SeedText, Settings as Effective, Sourced};
 use typeloom_project::parts::settings::levels::{Level, Rule, Selector};
 use typeloom_project::plan::Plan;
+use typeloom_project::settings::{Resolver, SettingsFiles, operators as described};
 
 use crate::error::{core_error, project_error};
 use crate::model::ModelBytes;
 use crate::operators::Operators;
 
-/// Options of a check with its operators.
+/// Options of a check with its operators. A list of models is checked with one object.
 #[pyclass(frozen, module = "typeloom._core")]
 pub(crate) struct Settings {
+    /// The plan of the arguments, without a settings file.
     pub(crate) plan: Arc<Plan>,
+    /// The settings files; `None` if they do not count.
+    files: Option<Mutex<Resolver>>,
+    /// The operators of the arguments.
+    operators: Option<Py<Operators>>,
+    baselines: Arc<Mutex<Baselines>>,
     /// The folder of files with tensors; that of the model by default.
     external_data_dir: Option<PathBuf>,
+}
+
+/// The settings file of an argument: none, the nearest one above each model, or one for all models.
+#[derive(FromPyObject)]
+enum Config {
+    Nearest(bool),
+    File(PathBuf),
 }
 
 #[pymethods]
 impl Settings {
     #[new]
     #[pyo3(signature = (
-        *, strict=true, seeds=Vec::new(), assume=Vec::new(), merge_symbols=false, operators=None, targets=Vec::new(),
-        external_data=true, external_data_dir=None, severities=Vec::new(), inline=true
+        *, strict=None, seeds=Vec::new(), assume=Vec::new(), merge_symbols=None, operators=None, targets=Vec::new(),
+        external_data=None, external_data_dir=None, severities=Vec::new(), inline=None, config=Config::Nearest(false),
+        baseline=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "the caller is one Python function with keyword arguments")]
     fn new(
-        strict: bool,
+        strict: Option<bool>,
         seeds: Vec<(String, String)>,
         assume: Vec<(String, String)>,
-        merge_symbols: bool,
-        operators: Option<&Operators>,
+        merge_symbols: Option<bool>,
+        operators: Option<Py<Operators>>,
         targets: Vec<String>,
-        external_data: bool,
+        external_data: Option<bool>,
         external_data_dir: Option<PathBuf>,
         severities: Vec<(String, String)>,
-        inline: bool,
+        inline: Option<bool>,
+        config: Config,
+        baseline: Option<PathBuf>,
     ) -> PyResult<Self> {
         let seed = |(name, text): (String, String)| match Seed::parse(&text) {
             Ok(seed) => Ok((name, Sourced::of_command_line(SeedText { text, seed }))),
@@ -62,16 +81,39 @@ impl Settings {
             seeds: seeds.into_iter().map(seed).collect::<PyResult<_>>()?,
             assume: assume.collect(),
             targets: targets.into_iter().map(Sourced::of_command_line).collect(),
-            permissive: Some(Sourced::of_command_line(!strict)),
-            merge_symbols: Some(Sourced::of_command_line(merge_symbols)),
-            inline: Some(Sourced::of_command_line(inline)),
-            external_data: Some(Sourced::of_command_line(external_data)),
+            permissive: strict.map(|strict| Sourced::of_command_line(!strict)),
+            merge_symbols: merge_symbols.map(Sourced::of_command_line),
+            inline: inline.map(Sourced::of_command_line),
+            external_data: external_data.map(Sourced::of_command_line),
+            baseline: baseline.map(Sourced::of_command_line),
             ..Effective::default()
         };
-        let operators =
-            operators.map_or_else(|| Arc::new(typeloom::check::Operators::standard()), |it| it.0.clone());
-        let plan = Plan::new(settings, operators).map_err(project_error)?;
-        Ok(Self { plan: Arc::new(plan), external_data_dir })
+        let current = std::env::current_dir().unwrap_or_default();
+        let files = match config {
+            Config::Nearest(false) => None,
+            Config::Nearest(true) => Some(SettingsFiles::Nearest),
+            Config::File(path) => Some(SettingsFiles::One(path)),
+        };
+        let files = files.map(|files| Resolver::new(&files, settings.clone(), current.clone(), files::read));
+        let all = match &operators {
+            Some(operators) => Arc::clone(&operators.get().all),
+            None => Arc::new(typeloom::check::Operators::standard()),
+        };
+        Ok(Self {
+            plan: Arc::new(Plan::new(settings, all).map_err(project_error)?),
+            files: files.transpose().map_err(project_error)?.map(Mutex::new),
+            operators,
+            baselines: Arc::new(Mutex::new(Baselines::new(BaselineMode::Compare, current, files::read))),
+            external_data_dir,
+        })
+    }
+
+    /// The registry of the settings file: that of the current folder, unless the call names one.
+    fn registry(&self) -> PyResult<Option<String>> {
+        let Some(files) = &self.files else { return Ok(None) };
+        let mut files = files.lock().unwrap_or_else(PoisonError::into_inner);
+        let settings = files.settings(&Source::stdin()).map_err(project_error)?;
+        Ok(settings.registry.map(|registry| registry.value))
     }
 }
 
@@ -82,6 +124,27 @@ pub(crate) fn targets() -> Vec<&'static str> {
 }
 
 impl Settings {
+    /// The plan of a check of a model, with the settings file that applies to it.
+    pub(crate) fn plan_of(&self, py: Python<'_>, source: &Source) -> PyResult<Arc<Plan>> {
+        let Some(files) = &self.files else { return Ok(Arc::clone(&self.plan)) };
+        let mut files = files.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(operators) = &self.operators else { return files.plan(source).map_err(project_error) };
+        let settings = files.settings(source).map_err(project_error)?;
+        let others = described(settings.ops.iter().map(|path| &*path.value), files::read);
+        let operators = operators.get().over(py, others.map_err(project_error)?)?;
+        Plan::new(settings, Arc::new(operators)).map(Arc::new).map_err(project_error)
+    }
+
+    /// Removes the problems that the baseline of a plan contains.
+    pub(crate) fn known(&self, source: Source) -> impl FnOnce(&Plan, &mut Findings) -> PyResult<()> + use<> {
+        let baselines = Arc::clone(&self.baselines);
+        move |plan, findings| {
+            let Some(path) = &plan.settings.baseline else { return Ok(()) };
+            let mut baselines = baselines.lock().unwrap_or_else(PoisonError::into_inner);
+            baselines.apply(&path.value, &source, findings).map_err(project_error)
+        }
+    }
+
     /// A model as a file of the project, with its name in texts.
     pub(crate) fn file(&self, model: &ModelBytes, name: &str) -> File {
         let file = File::new(name.to_owned(), model.path(), Bytes::Read(model.shared().clone()));
@@ -90,6 +153,13 @@ impl Settings {
             None => file,
         }
     }
+}
+
+/// The location of a model, with its name in texts.
+pub(crate) fn source(model: &ModelBytes, name: &str) -> Source {
+    let mut source = model.path().map_or_else(Source::stdin, Source::at);
+    name.clone_into(&mut source.name);
+    source
 }
 
 /// The place of the files with tensors, for a report: a model in memory has no folder, so nothing is looked

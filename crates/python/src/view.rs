@@ -9,7 +9,7 @@ use crate::convert;
 use crate::error::project_error;
 use crate::interrupt::interruptible;
 use crate::model::Model;
-use crate::settings::{Settings, side_files};
+use crate::settings::{Settings, side_files, source};
 
 /// A page, the number of nodes of its model, of its errors, and of changes from an old model.
 type View = (String, usize, usize, Option<usize>);
@@ -59,9 +59,12 @@ fn scene_of(
     name: &str,
 ) -> PyResult<Result<Scene, Vec<Diagnostic>>> {
     let bytes = model.open()?;
-    let (plan, file) = (settings.plan.for_pages(), settings.file(&bytes, name));
+    let source = source(&bytes, name);
+    let (plan, file) = (settings.plan_of(py, &source)?.for_pages(), settings.file(&bytes, name));
+    let known = settings.known(source);
     interruptible(py, bytes.len(), move || -> PyResult<Result<Scene, Vec<Diagnostic>>> {
         let mut examined = plan.check(&file, side_files(&file)).map_err(project_error)?;
+        known(&plan, &mut examined.findings)?;
         Ok(examined.scene(&file).ok_or_else(|| examined.findings.to_vec()))
     })?
 }

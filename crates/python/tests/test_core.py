@@ -74,8 +74,8 @@ def test_all_forms_of_a_model_give_the_same_types(text: str, tmp_path: Path) -> 
         assert tl.infer(form)["y"] == "float[N, 4]", type(form)
         annotated = tl.annotate(form)
         expected = bytes if isinstance(form, (str, Path)) and form != text else type(form)
-        assert isinstance(annotated, expected)
-        assert tl.check(annotated)
+        assert isinstance(annotated.model, expected)
+        assert tl.check(annotated) and tl.check(annotated.model)
     reports = tl.check(forms)
     assert len(reports) == len(forms) and all(reports)
 
@@ -87,6 +87,7 @@ def test_stripping_an_annotated_model_restores_its_bytes(text: str) -> None:
     assert tl.strip(annotated) == original
     assert tl.annotate(annotated) == annotated
     assert tl.strip(original) is original
+    assert tl.annotate(annotated).model is annotated.model
 
 
 def test_a_result_is_written_to_a_file_and_nothing_in_place(text: str, tmp_path: Path) -> None:
@@ -320,7 +321,7 @@ def test_exceptions_in_a_model_and_severities_of_the_call_change_the_report(tmp_
     assert tl.check(free, severities={"all": "allow"}).diagnostics == []
     with pytest.raises(tl.TypeloomError, match="no level `off`"):
         tl.check(free, severities={"all": "off"})
-    # Settings files are for the command.
+    # Settings files count on request only.
     (tmp_path / "typeloom.toml").write_text('severities = { all = "allow" }\n')
     path = tmp_path / "m.onnx"
     path.write_bytes(tl.model_from_text(free))

@@ -42,7 +42,7 @@ def test_the_stub_has_the_docstrings_of_the_public_classes() -> None:
     """The reference of the site is made from the sources."""
     stub = ast.parse((Path(__file__).parents[1] / "python" / "typeloom" / "_core.pyi").read_text(encoding="utf-8"))
     described = {item.name: ast.get_docstring(item) for item in stub.body if isinstance(item, ast.ClassDef) and ast.get_docstring(item)}
-    assert described.keys() == {"CoreError", "Idx", "Symbols"}
+    assert described.keys() == {"Idx", "Symbols", "TypeloomError"}
     core = importlib.import_module("typeloom._core")
     for name, text in described.items():
         assert " ".join(inspect.getdoc(getattr(core, name)).split()) == " ".join(text.split()), name

@@ -322,17 +322,33 @@ def test_options_reach_the_check(folder: Path) -> None:
         tl.fleet.check(bad, workers=0)
 
 
-def test_a_terminal_shows_the_progress(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
 
+
+@pytest.mark.parametrize("package", ["tqdm", None])
+def test_a_terminal_shows_the_progress(
+    package: str | None, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if package is None:
+        # The import of the package fails then.
+        monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    else:
+        pytest.importorskip("tqdm.auto")
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     tl.fleet.check(folder)
-    assert "3/3 models, 2 not ok" in terminal.getvalue()
-    terminal.truncate(0)
-    tl.fleet.check(folder, progress=False)
+    shown = terminal.getvalue()
+    assert "3/3" in shown and "2 not ok" in shown
+    for stream, options in ((terminal, {"progress": False}), (io.StringIO(), {})):
+        monkeypatch.setattr(sys, "stderr", stream)
+        stream.truncate(0)
+        stream.seek(0)
+        tl.fleet.check(folder, **options)
+        assert stream.getvalue() == ""
+    monkeypatch.setattr(sys, "stderr", terminal)
+    tl.fleet.check([])
     assert terminal.getvalue() == ""
 
 

@@ -84,7 +84,8 @@ def test_diagnostics_of_exported_programs_end_at_the_line_of_the_author(wrong: s
     program = ONNXProgram(pytest.importorskip("onnx_ir").from_proto(proto), "exported")
     assert tl.check(program).diagnostics[0].origin == "/home/user/network.py:42"
     annotated = tl.annotate(program, partial=True)
-    assert type(annotated) is ONNXProgram and annotated.exported_program == "exported"
+    assert type(annotated.model) is ONNXProgram and annotated.model.exported_program == "exported"
+    assert not annotated.ok and not tl.check(annotated)
 
 
 def test_torch_exports(tmp_path: Path) -> None:
@@ -99,7 +100,7 @@ def test_torch_exports(tmp_path: Path) -> None:
     program = torch.onnx.export(module.Network(), (torch.ones(3, 4),), dynamo=True)
     report = assert_well_typed(program)
     assert [str(output.type) for output in tl.describe(program).outputs] == ["float[3, 3]"]
-    assert type(tl.annotate(program)) is type(program)
+    assert type(tl.annotate(program).model) is type(program)
     proto = program.model_proto
     # An error: the inputs of the product no longer fit.
     proto.graph.input[0].type.tensor_type.shape.dim[1].dim_value = 5

@@ -15,13 +15,10 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 
-use typeloom::targets::Outcome as Verdict;
 use typeloom_project::baselines::{BaselineMode, Baselines};
 use typeloom_project::findings::Findings;
 use typeloom_project::parts::onnx::text::escape;
-use typeloom_project::parts::report::list::{
-    Checked, Content, FileReport, ListedFiles, TargetOutcome, TargetVerdict,
-};
+use typeloom_project::parts::report::list::{Checked, Content, FileReport, ListedFiles};
 use typeloom_project::parts::settings::effective::{Settings, Sourced};
 use typeloom_project::plan::Plan;
 use typeloom_project::settings::Resolver;
@@ -251,7 +248,7 @@ impl Run {
                     excepted: findings.excepted.codes.clone(),
                     unknown_exceptions: findings.excepted.unknown.clone(),
                     coverage: findings.coverage,
-                    targets: verdicts(findings),
+                    targets: findings.shown_verdicts(),
                     against: against.as_ref().map(against::Result::report),
                 })
             }
@@ -324,18 +321,4 @@ fn check(source: &Source, plan: &Plan, against: Option<&Against>) -> anyhow::Res
         (_, _) => None,
     };
     Ok(Found { findings: examined.findings, against })
-}
-
-/// The verdicts that are reported. A model with errors of its own runs nowhere, so for such a model only
-/// rejections are listed.
-fn verdicts(findings: &Findings) -> Vec<TargetVerdict> {
-    let outcome = |verdict| match verdict {
-        Verdict::Runs => TargetOutcome::Runs,
-        Verdict::Rejected => TargetOutcome::Rejected,
-        Verdict::Undecided => TargetOutcome::Undecided,
-    };
-    let verdicts = findings.verdicts.iter().filter(|it| findings.is_valid || it.outcome == Verdict::Rejected);
-    verdicts
-        .map(|it| TargetVerdict { target: it.target.name().to_owned(), outcome: outcome(it.outcome) })
-        .collect()
 }

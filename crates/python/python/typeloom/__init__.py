@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from typeloom._api import (
+    Explanation,
     annotate,
     check,
     compile,
@@ -31,21 +32,23 @@ from typeloom._api import (
     targets,
     view,
 )
+from typeloom._core import VERSION as __version__
 from typeloom._errors import LinkError, ModelError, TypeloomError
 from typeloom._interface import Diff, Difference, Interface, Parameter
 from typeloom._model import ModelLike, model_from_text, model_to_text
 from typeloom._operators import Operator, Operators, RuleContext, RuleInput, operator
 from typeloom._report import Coverage, Diagnostic, Label, Location, Report, Values
+from typeloom._rewritten import Rewritten
 from typeloom._session import Port, Session
 from typeloom._types import Dim, Origin, Type
 from typeloom._view import View
 
 if TYPE_CHECKING:
-    from typeloom import fleet, onnx, pool, registry, term, testing, types
+    from typeloom import fleet, onnx, pool, registry, term, testing, types, typing
     from typeloom.onnx._patch import Patch
     from typeloom.pool import Pool
 
-_SUBMODULES = frozenset(["fleet", "onnx", "pool", "registry", "term", "testing", "types"])
+_SUBMODULES = frozenset(["fleet", "onnx", "pool", "registry", "term", "testing", "types", "typing"])
 
 
 def __getattr__(name: str) -> Any:
@@ -59,6 +62,10 @@ def __getattr__(name: str) -> Any:
 
         return Pool
     raise AttributeError(f"module 'typeloom' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 def patch() -> Patch:
@@ -85,6 +92,7 @@ __all__ = [
     "Diff",
     "Difference",
     "Dim",
+    "Explanation",
     "Interface",
     "Label",
     "LinkError",
@@ -98,6 +106,7 @@ __all__ = [
     "Pool",
     "Port",
     "Report",
+    "Rewritten",
     "RuleContext",
     "RuleInput",
     "Session",
@@ -105,6 +114,7 @@ __all__ = [
     "TypeloomError",
     "Values",
     "View",
+    "__version__",
     "annotate",
     "check",
     "compile",
@@ -127,5 +137,6 @@ __all__ = [
     "term",
     "testing",
     "types",
+    "typing",
     "view",
 ]

@@ -9,17 +9,22 @@ from typing import TYPE_CHECKING, Any, overload
 from typeloom import _core
 from typeloom._errors import LinkError, ModelError, TypeloomError
 from typeloom._files import write
+from typeloom._html import counted, pre
 from typeloom._interface import Diff, Interface
+from typeloom._items import items
 from typeloom._model import Form, ModelLike, form_of
 from typeloom._operators import Operators
 from typeloom._report import Diagnostic, Report
+from typeloom._rewritten import Rewritten
 from typeloom._types import DimLike, Type
 from typeloom._view import View
 
 if TYPE_CHECKING:
     from typeloom.registry import Registry, Verdict
+    from typeloom.typing import CompileCast, Level, LinkCast, Mode, Policy
 
 __all__ = [
+    "Explanation",
     "annotate",
     "check",
     "compile",
@@ -38,16 +43,18 @@ _Path = str | os.PathLike[str]
 
 
 def _settings(
-    strict: bool,
+    strict: bool | None,
     seeds: Mapping[str, str | Type] | None,
     assume: Mapping[str, DimLike] | None,
-    merge_symbols: bool,
+    merge_symbols: bool | None,
     operators: Operators | None,
-    targets: Sequence[str] = (),
-    external_data: bool = True,
+    targets: str | Sequence[str] = (),
+    external_data: bool | None = None,
     external_data_dir: _Path | None = None,
-    severities: Mapping[str, str] | None = None,
-    inline: bool = True,
+    severities: Mapping[str, Level] | None = None,
+    inline: bool | None = None,
+    config: bool | _Path = False,
+    baseline: _Path | None = None,
 ) -> _core.Settings:
     return _core.Settings(
         strict=strict,
@@ -55,11 +62,13 @@ def _settings(
         assume=[(symbol, str(dim)) for symbol, dim in (assume or {}).items()],
         merge_symbols=merge_symbols,
         operators=None if operators is None else operators._core,
-        targets=list(targets),
+        targets=items(targets),
         external_data=external_data,
         external_data_dir=external_data_dir,
         severities=list((severities or {}).items()),
         inline=inline,
+        config=config,
+        baseline=baseline,
     )
 
 
@@ -67,16 +76,18 @@ def _settings(
 def check(
     model: list[ModelLike] | tuple[ModelLike, ...],
     *,
-    strict: bool = ...,
+    config: bool | _Path = ...,
+    baseline: _Path | None = ...,
+    strict: bool | None = ...,
     seeds: Mapping[str, str | Type] | None = ...,
     assume: Mapping[str, DimLike] | None = ...,
-    merge_symbols: bool = ...,
+    merge_symbols: bool | None = ...,
     operators: Operators | None = ...,
-    external_data: bool = ...,
+    external_data: bool | None = ...,
     external_data_dir: _Path | None = ...,
-    targets: Sequence[str] = ...,
-    severities: Mapping[str, str] | None = ...,
-    inline: bool = ...,
+    targets: str | Sequence[str] = ...,
+    severities: Mapping[str, Level] | None = ...,
+    inline: bool | None = ...,
     against: str | None = ...,
     registry: Registry | _Path | None = ...,
 ) -> list[Report]: ...
@@ -84,32 +95,36 @@ def check(
 def check(
     model: ModelLike,
     *,
-    strict: bool = ...,
+    config: bool | _Path = ...,
+    baseline: _Path | None = ...,
+    strict: bool | None = ...,
     seeds: Mapping[str, str | Type] | None = ...,
     assume: Mapping[str, DimLike] | None = ...,
-    merge_symbols: bool = ...,
+    merge_symbols: bool | None = ...,
     operators: Operators | None = ...,
-    external_data: bool = ...,
+    external_data: bool | None = ...,
     external_data_dir: _Path | None = ...,
-    targets: Sequence[str] = ...,
-    severities: Mapping[str, str] | None = ...,
-    inline: bool = ...,
+    targets: str | Sequence[str] = ...,
+    severities: Mapping[str, Level] | None = ...,
+    inline: bool | None = ...,
     against: str | None = ...,
     registry: Registry | _Path | None = ...,
 ) -> Report: ...
 def check(
     model: ModelLike | list[ModelLike] | tuple[ModelLike, ...],
     *,
-    strict: bool = True,
+    config: bool | _Path = False,
+    baseline: _Path | None = None,
+    strict: bool | None = None,
     seeds: Mapping[str, str | Type] | None = None,
     assume: Mapping[str, DimLike] | None = None,
-    merge_symbols: bool = False,
+    merge_symbols: bool | None = None,
     operators: Operators | None = None,
-    external_data: bool = True,
+    external_data: bool | None = None,
     external_data_dir: _Path | None = None,
-    targets: Sequence[str] = (),
-    severities: Mapping[str, str] | None = None,
-    inline: bool = True,
+    targets: str | Sequence[str] = (),
+    severities: Mapping[str, Level] | None = None,
+    inline: bool | None = None,
     against: str | None = None,
     registry: Registry | _Path | None = None,
 ) -> Report | list[Report]:
@@ -123,35 +138,42 @@ def check(
 
     Args:
         model: a model, or a list of models.
-        strict: values without a proven type and unknown operators are errors.
+        config: the settings file, which ``typeloom check`` reads: a path, or `True` for the nearest one above each model (above the
+            current folder for a model in memory). Other arguments take precedence over it. By default, no file is read, so that
+            a call has the same result in every folder.
+        baseline: the file with known problems that ``typeloom check --update-baseline`` wrote, instead of that of the settings
+            file. They are not reported; `Report.known` has their number.
+        strict: values without a proven type and unknown operators are errors. This is the default.
         seeds: types of values of the main graph, by name.
         assume: replacements of symbols: a number, another symbol, or an expression.
-        merge_symbols: treat symbols that the graph requires to be equal as one.
+        merge_symbols: treat symbols that the graph requires to be equal as one; by default they stay apart.
         operators: operators of other domains.
         external_data: look for the files of tensors that are stored outside of the model, and read small tensors in them,
-            such as shapes. Bytes and messages have no folder, so nothing is looked for without `external_data_dir`.
+            such as shapes, which is the default. Bytes and messages have no folder, so nothing is looked for without
+            `external_data_dir`.
         external_data_dir: the folder of these files; that of the model by default.
         targets: runtimes that are to load the model, by name; `targets` lists them. `Report.targets` has the verdicts, and
             their reasons are diagnostics.
         severities: the severity of problems, as in the table ``severities`` of a settings file: ``allow``, ``warn`` or ``deny``
             for a code, a glob of codes, a group, ``all`` or ``warnings``. The last entry that matches a code decides.
-        inline: exceptions that the model contains, ``typeloom.allow`` in its metadata, count. `Report.excepted` has their number.
+        inline: exceptions that the model contains, ``typeloom.allow`` in its metadata, count, which is the default.
+            `Report.excepted` has their number.
         against: a version in a registry, such as ``vision/net@production``, or a subject, for the versions that a push would be
             compared with. The differences are diagnostics of a model without errors, and errors if they break the compatibility
             mode; `Report.against` has the comparison.
-        registry: the registry of `against`, or its URL or folder; see `typeloom.registry.Registry` for the default.
+        registry: the registry of `against`, or its URL or folder. The default is that of `typeloom.registry.Registry`, except
+            that the settings file of the current folder, if `config` is given, replaces the folder ``.typeloom-registry``.
 
     Returns:
         A report for each model. Problems of a model are diagnostics in its report, also of a file that is no model. They are
-        those of ``typeloom check`` with the same options. The arguments are the only settings: settings files and baselines
-        are for the command, because a call has the same result in every folder.
+        those of ``typeloom check`` with the same settings.
 
     Raises:
-        OSError: the file or the registry cannot be read.
-        TypeloomError: an option is wrong: a seed is no type, or names no value; there is no such target or version.
+        OSError: the file, the settings file, the baseline or the registry cannot be read.
+        TypeloomError: an option or the settings file is wrong: a seed is no type, or names no value; there is no such target
+            or version.
         TypeError: the object is no model.
     """
-    comparison = None if against is None else _comparison(registry, against)
     settings = _settings(
         strict,
         seeds,
@@ -163,7 +185,10 @@ def check(
         external_data_dir,
         severities,
         inline,
+        config,
+        baseline,
     )
+    comparison = None if against is None else _comparison(registry, against, settings)
 
     def one(model: ModelLike) -> Report:
         form = form_of(model)
@@ -174,11 +199,13 @@ def check(
 
 
 def _comparison(
-    registry: Registry | _Path | None, reference: str
+    registry: Registry | _Path | None, reference: str, settings: _core.Settings
 ) -> Callable[[_core.Report], Verdict | None]:
     """Compares the model of a report with versions of a registry. A wrong reference is an error before the first model."""
-    from typeloom.registry import Registry
+    from typeloom.registry import VARIABLE, Registry
 
+    if registry is None and not os.environ.get(VARIABLE):
+        registry = settings.registry()
     opened = registry if isinstance(registry, Registry) else Registry(registry)
     opened.show(reference)
     return lambda core: opened._against(core, reference)
@@ -236,13 +263,14 @@ def annotate(
     merge_symbols: bool = False,
     operators: Operators | None = None,
     external_data_dir: _Path | None = None,
-) -> Any:
+) -> Rewritten:
     """Writes the proven types of all values into a model.
 
     >>> import typeloom as tl
     >>> text = '<ir_version: 10, opset_import: ["" : 21]> g (float[2] x) => (float[2] y) { h = Relu(x)  y = Abs(h) }'
-    >>> "float[2] h" in tl.annotate(text)
-    True
+    >>> annotated = tl.annotate(text)
+    >>> annotated, "float[2] h" in annotated.model
+    (<text>: 1 type added, 0 filled in, True)
 
     Args:
         model: the model.
@@ -253,7 +281,8 @@ def annotate(
     For the other arguments see `check`.
 
     Returns:
-        The model in the form of the argument; bytes for a path. All bytes that do not concern types are unchanged.
+        The new model with the numbers of types that were added and filled in. All bytes that do not concern types are
+        unchanged.
 
     Raises:
         ModelError: the model has errors.
@@ -261,8 +290,21 @@ def annotate(
     """
     form = form_of(model)
     settings = _settings(strict, seeds, assume, merge_symbols, operators, external_data_dir=external_data_dir)
-    file, problems = _core.annotate(form.model, settings, form.name, "tagged" if marks else "untagged", partial)
-    return _result(model, form, file, problems, output)
+    marked = "tagged" if marks else "untagged"
+    file, problems, ok, (added, filled) = _core.annotate(form.model, settings, form.name, marked, partial)
+    if problems:
+        raise ModelError([Diagnostic(raw) for raw in problems])
+    text = f"{form.name}: {counted(added, 'type')} added, {filled} filled in"
+    return _rewritten(form, file, {"added": added, "filled": filled}, text, ok, output)
+
+
+def _rewritten(
+    form: Form, file: bytes | None, changes: dict[str, Any], text: str, ok: bool, output: _Path | None
+) -> Rewritten:
+    rewritten = Rewritten._of(form, file, changes, text, ok)
+    if output is not None:
+        rewritten.save(output)
+    return rewritten
 
 
 def strip(model: Any, *, output: _Path | None = None) -> Any:
@@ -270,39 +312,35 @@ def strip(model: Any, *, output: _Path | None = None) -> Any:
 
     >>> import typeloom as tl
     >>> text = '<ir_version: 10, opset_import: ["" : 21]> g (float[2] x) => (float[2] y) { h = Relu(x)  y = Abs(h) }'
-    >>> "float[2] h" in tl.strip(tl.annotate(text))
+    >>> tl.strip(tl.annotate(text)) == tl.annotate(text).model
     False
 
     Returns:
         The model in the form of the argument; bytes for a path. ``strip(annotate(model))`` equals the model byte for byte.
     """
     form = form_of(model)
-    return _result(model, form, _core.strip(form.model), [], output)
+    return _result(form, _core.strip(form.model), [], output)
 
 
-def _result(
-    model: Any, form: Form, file: bytes | None, problems: list[dict[str, Any]], output: _Path | None
-) -> Any:
+def _result(form: Form, file: bytes | None, problems: list[dict[str, Any]], output: _Path | None) -> Any:
     """The new model in the form of the old one."""
     if problems:
         raise ModelError([Diagnostic(raw) for raw in problems])
     if output is not None:
-        write(output, form.bytes() if file is None else file)
-    if file is None:
-        return form.bytes() if isinstance(form.model, str) else model
-    return form.back(file)
+        write(output, form.read() if file is None else file)
+    return form.result(file)
 
 
 def fix(
     model: Any,
     *,
-    policy: str = "minority",
+    policy: Policy = "minority",
     unsafe_fixes: bool = False,
     partial: bool = False,
     output: _Path | None = None,
     external_data_dir: _Path | None = None,
     operators: Operators | None = None,
-) -> Any:
+) -> Rewritten:
     """Inserts the fewest conversions that make a model type-check, sorts its nodes, and corrects false declared shapes.
 
     >>> import typeloom as tl
@@ -322,7 +360,7 @@ def fix(
         operators: operators of other domains.
 
     Returns:
-        The model in the form of the argument; bytes for a path.
+        The new model with the changes. ``Rewritten.model`` has the form of the argument.
 
     Raises:
         ModelError: errors remain.
@@ -330,11 +368,11 @@ def fix(
     """
     form = form_of(model)
     settings = _settings(True, None, None, False, operators, external_data_dir=external_data_dir)
-    file, is_ok, _, _ = _core.fix(form.model, settings, form.name, policy, unsafe_fixes)
+    file, is_ok, changes, text = _core.fix(form.model, settings, form.name, policy, unsafe_fixes)
     if not is_ok and not (partial and file is not None):
         report = Report(_core.check(form.model, settings, form.name), form.name)
         raise ModelError(report.diagnostics)
-    return _result(model, form, file, [], output)
+    return _rewritten(form, file, changes, text, is_ok, output)
 
 
 def link(
@@ -342,10 +380,10 @@ def link(
     second: ModelLike,
     *,
     map: Mapping[str, str | Sequence[str]] | None = None,
-    cast: str = "never",
+    cast: LinkCast = "never",
     narrow: bool = False,
     accept_unproven: bool = False,
-    outputs: Sequence[str] | None = None,
+    outputs: str | Sequence[str] | None = None,
     keep_all: bool = False,
     prefixes: tuple[str, str] = ("", ""),
     output: _Path | None = None,
@@ -393,18 +431,20 @@ def link(
         ModelError: a model has errors of its own, or nodes of `second` reject the types of `first`.
         TypeloomError: files of tensors have no location in the result.
     """
+    if isinstance(prefixes, str):
+        raise TypeError("prefixes are two texts, one for each model")
     forms = (form_of(first), form_of(second))
     settings = _settings(strict, None, None, False, operators)
     options = {
         "map": [
             (source, target)
             for source, targets in (map or {}).items()
-            for target in ([targets] if isinstance(targets, str) else targets)
+            for target in items(targets)
         ],
         "cast": cast,
         "narrow": narrow,
         "accept_unproven": accept_unproven,
-        "outputs": keep_all if outputs is None else list(outputs),
+        "outputs": keep_all if outputs is None else items(outputs),
         "prefixes": list(prefixes),
         "output": output,
         "copy_external_data": copy_external_data,
@@ -416,7 +456,7 @@ def link(
         raise ModelError([Diagnostic(raw) for raw in problems])
     if file is None:
         raise LinkError(text.rstrip(), record["errors"])
-    return _result(first, forms[0], file, [], output)
+    return _result(forms[0], file, [], output)
 
 
 def describe(
@@ -454,7 +494,7 @@ def diff(
     old: ModelLike | Interface,
     new: ModelLike | Interface,
     *,
-    mode: str = "backward",
+    mode: Mode = "backward",
     by_name: bool = False,
     operators: Operators | None = None,
 ) -> Diff:
@@ -509,6 +549,9 @@ class Explanation(str):
     def __repr__(self) -> str:
         return str(self)
 
+    def _repr_html_(self) -> str:
+        return pre(self)
+
 
 def explain(
     subject: ModelLike,
@@ -550,15 +593,17 @@ def view(
     model: ModelLike,
     new: ModelLike | None = None,
     *,
-    strict: bool = True,
+    config: bool | _Path = False,
+    baseline: _Path | None = None,
+    strict: bool | None = None,
     seeds: Mapping[str, str | Type] | None = None,
     assume: Mapping[str, DimLike] | None = None,
-    merge_symbols: bool = False,
+    merge_symbols: bool | None = None,
     operators: Operators | None = None,
-    external_data: bool = True,
+    external_data: bool | None = None,
     external_data_dir: _Path | None = None,
-    severities: Mapping[str, str] | None = None,
-    inline: bool = True,
+    severities: Mapping[str, Level] | None = None,
+    inline: bool | None = None,
 ) -> View:
     """The graph of a model with types, problems and their causes, as a page for browsers.
 
@@ -589,6 +634,8 @@ def view(
         external_data_dir,
         severities,
         inline,
+        config,
+        baseline,
     )
     other = None if new is None else form_of(new)
     page, problems = _core.view(form.model, None if other is None else (other.model, other.name), settings, form.name)
@@ -602,9 +649,9 @@ def compile(
     model: Any,
     *,
     output: _Path | None = None,
-    cast: str = "never",
+    cast: CompileCast = "never",
     permissive: bool = False,
-    without: Sequence[str] = (),
+    without: str | Sequence[str] = (),
 ) -> Any:
     """Runs the passes of the compiler on a model.
 
@@ -629,7 +676,7 @@ def compile(
         TypeloomError: there is no such pass or policy.
     """
     form = form_of(model)
-    file, problems = _core.compile(form.model, form.name, cast, permissive, list(without))
-    return _result(model, form, file, problems, output)
+    file, problems = _core.compile(form.model, form.name, cast, permissive, items(without))
+    return _result(form, file, problems, output)
 
 

@@ -69,11 +69,24 @@ def _map(value: Mapping[Any, Any], ty: Type) -> Any:
 
 def _dtype_of(ty: Type | None) -> Any:
     """The type of elements of an input that is a list or a number."""
-    names = {"float": "float32", "double": "float64", "string": "O"}
     element = None if ty is None else ty.element
-    if element is None or element in _EXTENDED:
-        return None
-    return np.dtype(names.get(element, element))
+    return None if element is None or element in _EXTENDED else dtype_of(element)
+
+
+def dtype_of(element: str) -> Any:
+    """The dtype of an element type by ONNX's name.
+
+    Raises:
+        ImportError: NumPy lacks the element type, and ``ml_dtypes`` is not installed.
+    """
+    names = {"float": "float32", "double": "float64", "string": "O"}
+    if element not in _EXTENDED:
+        return np.dtype(names.get(element, element))
+    try:
+        import ml_dtypes
+    except ModuleNotFoundError:
+        raise ImportError(f"arrays of {element} need the package `ml_dtypes`") from None
+    return np.dtype(getattr(ml_dtypes, _EXTENDED[element]))
 
 
 def _array(array: _Array) -> Any:
@@ -119,8 +132,4 @@ def from_core(value: Any) -> Any:
     if kind == "optional":
         return None if parts[1] is None else from_core(parts[1])
     array: _Array = np.asarray(parts[2])
-    try:
-        import ml_dtypes
-    except ModuleNotFoundError:
-        raise TypeError(f"arrays of {parts[1]} need the package `ml_dtypes`") from None
-    return array.view(getattr(ml_dtypes, _EXTENDED[parts[1]]))
+    return array.view(dtype_of(parts[1]))

@@ -21,6 +21,7 @@ class BundleError(TypeloomError, ValueError):
         missing: the digests of the omitted types. If there are some, the import succeeds after an import of these types.
     """
 
+    __module__ = "typeloom.pool"
     offset: int | None
     missing: tuple[Digest, ...]
 
@@ -156,7 +157,7 @@ class Bundle:
         >>> tl.pool.Bundle.from_bytes(bundle.to_bytes()[:-1]).verify()
         Traceback (most recent call last):
             ...
-        typeloom._bundle.BundleError: the bundle ends too early (at byte 12)
+        typeloom.pool.BundleError: the bundle ends too early (at byte 12)
 
         Raises:
             BundleError: the bundle is invalid. A bundle that omits types is checked by an import into a pool that has them; the

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from typeloom._core import CoreError
+from typeloom._core import TypeloomError
 
 if TYPE_CHECKING:
     from typeloom._report import Diagnostic
 
 __all__ = ["LinkError", "ModelError", "TypeloomError"]
-
-TypeloomError = CoreError
-"""Error of typeloom; the base of all its exceptions. Files that cannot be read raise ``OSError``."""
 
 
 class ModelError(TypeloomError, ValueError):
@@ -22,6 +19,7 @@ class ModelError(TypeloomError, ValueError):
         diagnostics: the problems of the model, warnings included.
     """
 
+    __module__ = "typeloom"
     diagnostics: list[Diagnostic]
 
     def __init__(self, diagnostics: list[Diagnostic]) -> None:
@@ -40,6 +38,7 @@ class LinkError(TypeloomError, ValueError):
             ``file``, ``role``, ``name``, and possibly ``type`` and ``origin``.
     """
 
+    __module__ = "typeloom"
     errors: list[dict[str, Any]]
 
     def __init__(self, text: str, errors: list[dict[str, Any]]) -> None:

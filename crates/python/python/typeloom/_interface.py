@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from typeloom import _core
 from typeloom._errors import TypeloomError
+from typeloom._html import code, table
 from typeloom._types import Type
+
+if TYPE_CHECKING:
+    from typeloom.typing import ContractFormat, Mode
 
 __all__ = ["Diff", "Difference", "Interface", "Parameter"]
 
@@ -103,7 +108,9 @@ class Interface:
             raise TypeloomError(f"the bundle has the interfaces {names}: choose one by its label")
         return cls(found[0][1], found[0][0])
 
-    def to_contract(self, format: str, *, model_name: str | None = None, max_batch: int | None = None) -> str:
+    def to_contract(
+        self, format: ContractFormat, *, model_name: str | None = None, max_batch: int | None = None
+    ) -> str:
         """The interface in the format of a serving system, as ``typeloom describe --as``.
 
         >>> import typeloom as tl
@@ -182,7 +189,7 @@ class Interface:
 
         return json.dumps(self.to_dict())
 
-    def diff(self, new: Interface, *, mode: str = "backward", by_name: bool = False) -> Diff:
+    def diff(self, new: Interface, *, mode: Mode = "backward", by_name: bool = False) -> Diff:
         """The differences from this interface to another; see `typeloom.diff`."""
         compatible, raw, notes = self._core.compare(new._core, mode, by_name)
         return Diff(self, new, mode, compatible, raw, notes)
@@ -192,6 +199,16 @@ class Interface:
 
     def __repr__(self) -> str:
         return self._core.text(self.name).rstrip()
+
+    def _repr_html_(self) -> str:
+        ports = [("input", port) for port in self.inputs] + [("output", port) for port in self.outputs]
+        notes = {(True, False): "optional", (False, True): "assumed", (True, True): "optional, assumed"}
+        rows = (
+            (side, code(port.name), code(port.type), notes.get((port.optional, port.assumed), "")) for side, port in ports
+        )
+        conditions = f"<p>if {', '.join(map(code, self.conditions))}</p>" if self.conditions else ""
+        head = f"<p>{code(self.name)}, digest {code(self.digest)}</p>"
+        return head + table(("", "name", "type", ""), rows, len(ports), "port") + conditions
 
     def __eq__(self, other: object) -> bool:
         return self.digest == other.digest if isinstance(other, Interface) else NotImplemented
@@ -228,6 +245,21 @@ class Difference:
         return f"<Difference {self.message}>"
 
 
+class Changed(Protocol):
+    """A difference between two interfaces or types."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def old(self) -> str: ...
+    @property
+    def new(self) -> str: ...
+    @property
+    def breaks_backward(self) -> bool: ...
+    @property
+    def breaks_forward(self) -> bool: ...
+
+
 class Diff:
     """The differences between two interfaces. It is true if the new one can replace the old one.
 
@@ -246,14 +278,14 @@ class Diff:
         self,
         old: Interface,
         new: Interface,
-        mode: str,
+        mode: Mode,
         compatible: bool,
         raw: list[dict[str, Any]],
         notes: list[str],
     ) -> None:
         self.old = old
         self.new = new
-        self.mode = mode
+        self.mode: Mode = mode
         self.compatible = compatible
         self.differences = [Difference(one) for one in raw]
         self.notes = notes
@@ -267,5 +299,21 @@ class Diff:
         return self.compatible
 
     def __repr__(self) -> str:
-        verdict = "the same interface" if self.equal else f"{'' if self.compatible else 'not '}{self.mode} compatible"
-        return "\n".join([*(difference.message for difference in self.differences), verdict])
+        return "\n".join([*(difference.message for difference in self.differences), self._verdict])
+
+    @property
+    def _verdict(self) -> str:
+        return "the same interface" if self.equal else f"{'' if self.compatible else 'not '}{self.mode} compatible"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{self._verdict}</p>{differences_table(self.differences)}"
+
+
+def differences_table(differences: Sequence[Changed]) -> str:
+    """The differences as a table for notebooks."""
+    breaks = {(True, True): "both", (True, False): "backward", (False, True): "forward", (False, False): ""}
+    rows = (
+        (code(one.path), code(one.old), code(one.new), breaks[one.breaks_backward, one.breaks_forward])
+        for one in differences
+    )
+    return table(("path", "old", "new", "breaks"), rows, len(differences), "difference")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias, Union
 
 from typeloom import _core
+from typeloom._rewritten import Rewritten
 
 __all__ = ["Form", "ModelLike", "form_of", "model_from_text", "model_to_text"]
 
@@ -45,21 +46,29 @@ class Form:
         model: what the extension module reads: a path or bytes.
         name: the name of the model in messages.
         back: converts the bytes of a new model to the form of the caller. A path becomes bytes.
+        original: the model as the caller passed it.
     """
 
-    __slots__ = ("back", "model", "name")
+    __slots__ = ("back", "model", "name", "original")
 
-    def __init__(self, model: bytes | str, name: str, back: Callable[[bytes], Any]) -> None:
+    def __init__(self, model: bytes | str, name: str, back: Callable[[bytes], Any], original: object) -> None:
         self.model = model
         self.name = name
         self.back = back
+        self.original = original
 
-    def bytes(self) -> bytes:
+    def read(self) -> bytes:
         """The bytes of the model; those of a path are read."""
         if isinstance(self.model, bytes):
             return self.model
         with open(self.model, "rb") as file:
             return file.read()
+
+    def result(self, file: bytes | None) -> Any:
+        """The new model with the bytes `file`, in the form of the caller; `None` if it is the old one."""
+        if file is None:
+            return self.read() if isinstance(self.model, str) else self.original
+        return self.back(file)
 
 
 def form_of(model: ModelLike) -> Form:
@@ -71,19 +80,23 @@ def form_of(model: ModelLike) -> Form:
         TypeError: the object is no model.
         typeloom.TypeloomError: the text does not parse.
     """
+    if isinstance(model, Rewritten):
+        form = form_of(model.model)
+        form.name = model._name
+        return form
     if isinstance(model, bytes):
-        return Form(model, "<model>", bytes)
+        return Form(model, "<model>", bytes, model)
     if isinstance(model, (bytearray, memoryview)):
-        return Form(bytes(model), "<model>", type(model))
+        return Form(bytes(model), "<model>", type(model), model)
     if isinstance(model, str):
         if model.lstrip().startswith("<") or "\n" in model:
-            return Form(_core.model_from_text(model), "<text>", _core.model_to_text)
-        return Form(model, model, bytes)
+            return Form(_core.model_from_text(model), "<text>", _core.model_to_text, model)
+        return Form(model, model, bytes, model)
     if isinstance(model, os.PathLike):
         path = os.fspath(model)
         if isinstance(path, bytes):
             path = os.fsdecode(path)
-        return Form(path, path, bytes)
+        return Form(path, path, bytes, model)
     return _of_object(model)
 
 
@@ -95,14 +108,14 @@ def _of_object(model: Any) -> Form:
 
         name = f"<{model.graph.name or 'model'}>"
         to_proto: Any = onnx_ir.to_proto
-        return Form(to_proto(model).SerializeToString(), name, _ir_back)
+        return Form(to_proto(model).SerializeToString(), name, _ir_back, model)
     if module == "torch" and _has(model, "model_proto"):
-        return Form(model.model_proto.SerializeToString(), "<ONNXProgram>", _program_back(model))
+        return Form(model.model_proto.SerializeToString(), "<ONNXProgram>", _program_back(model), model)
     if _has(model, "SerializeToString") and _has(kind, "FromString"):
         if not _has(model, "graph"):
             raise TypeError(f"{kind.__name__} is not a model: pass a ModelProto")
         name = f"<{model.graph.name or 'model'}>"
-        return Form(model.SerializeToString(), name, kind.FromString)
+        return Form(model.SerializeToString(), name, kind.FromString, model)
     raise TypeError(
         f"{kind.__name__} is not a model: pass a path, bytes, text, onnx.ModelProto, onnx_ir.Model or "
         "torch.onnx.ONNXProgram"

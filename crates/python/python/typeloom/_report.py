@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from typeloom import _core
 from typeloom._errors import ModelError
+from typeloom._html import code, pre, table
 from typeloom._types import Origin, Type
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ __all__ = ["Coverage", "Diagnostic", "Label", "Location", "Report", "Values"]
 
 
 Verdict = Literal["runs", "rejected", "undecided"]
+Severity = Literal["error", "warning"]
+
+_T = TypeVar("_T")
 
 
 class Label:
@@ -80,7 +84,7 @@ class Diagnostic:
     def __init__(self, raw: dict[str, Any]) -> None:
         self._raw = raw
         self.code: str = raw["code"]
-        self.severity: str = raw["severity"]
+        self.severity: Severity = raw["severity"]
         self.message: str = raw["message"]
         self.value: str | None = raw["value"]
         self.notes: list[str] = raw["notes"]
@@ -142,6 +146,9 @@ class Diagnostic:
     def __repr__(self) -> str:
         return f"<Diagnostic {self}>"
 
+    def _repr_html_(self) -> str:
+        return pre(self.text)
+
     def __eq__(self, other: object) -> bool:
         return self._raw == other._raw if isinstance(other, Diagnostic) else NotImplemented
 
@@ -181,7 +188,10 @@ class Coverage:
 
 
 class Values(Mapping[str, Type]):
-    """The values of a model by name, with their types. Of two values of one name, that of the main graph counts."""
+    """The values of a model by name, with their types. Of two values of one name, that of the main graph counts.
+
+    A notebook shows them as a table, and completes the names.
+    """
 
     __slots__ = ("_all", "_report")
 
@@ -197,13 +207,72 @@ class Values(Mapping[str, Type]):
             self._all = types
         return self._all
 
-    def __getitem__(self, name: str) -> Type:
+    def _find(self, name: object) -> Type | None:
+        if not isinstance(name, str):
+            return None
         if self._all is not None:
-            return self._all[name]
+            return self._all.get(name)
         value = self._report.value(name)
-        if value is None:
-            raise KeyError(name)
-        return _type(value)
+        return None if value is None else _type(value)
+
+    def __getitem__(self, name: str) -> Type:
+        """The type of a value.
+
+        Raises:
+            KeyError: there is no such value; the message lists similar ones.
+        """
+        found = self._find(name)
+        if found is None:
+            raise KeyError(self._report.missing(str(name)))
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return self._find(name) is not None
+
+    @overload
+    def get(self, key: str, /) -> Type | None: ...
+    @overload
+    def get(self, key: str, default: Type, /) -> Type: ...
+    @overload
+    def get(self, key: str, default: _T, /) -> Type | _T: ...
+    def get(self, key: str, default: Any = None, /) -> Any:
+        """The type of a value, or the default."""
+        found = self._find(key)
+        return default if found is None else found
+
+    def to_pandas(self) -> Any:
+        """A ``pandas.DataFrame`` with a row for each value, indexed by name.
+
+        Columns: ``type``, ``element``, ``rank``, ``shape``: see `Type`; ``origin``, ``operator``, ``node``: see `Origin`;
+        ``assumed``.
+
+        Raises:
+            ImportError: pandas is not installed.
+        """
+        from importlib import import_module
+
+        pandas: Any = import_module("pandas")
+        types = self._load()
+        origins = [ty.origin or Origin("undefined") for ty in types.values()]
+        columns: dict[str, list[Any]] = {
+            "type": [str(ty) for ty in types.values()],
+            "element": [ty.element for ty in types.values()],
+            "rank": [ty.rank for ty in types.values()],
+            "shape": [ty.shape for ty in types.values()],
+            "origin": [origin.kind for origin in origins],
+            "operator": [origin.operator for origin in origins],
+            "node": [origin.node or None for origin in origins],
+            "assumed": [ty.is_assumed for ty in types.values()],
+        }
+        frame = pandas.DataFrame(columns, index=pandas.Index(list(types), name="value"))
+        return frame.astype({"rank": "Int64"})
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
+
+    def _repr_html_(self) -> str:
+        rows = ((code(name), code(ty), code(ty.origin)) for name, ty in self.items())
+        return table(("value", "type", "origin"), rows, len(self), "value")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._load())
@@ -297,6 +366,11 @@ class Report:
         return dict(self._core.excepted)
 
     @property
+    def known(self) -> int:
+        """The number of problems that the baseline contains; they are not diagnostics."""
+        return self._core.known
+
+    @property
     def coverage(self) -> Coverage:
         """The number of values that are fully typed, assumed or unknown."""
         return Coverage(self._core.coverage)
@@ -314,24 +388,8 @@ class Report:
     def text(self, *, color: bool = False) -> str:
         """The text that the command prints: each problem with its node and labels, and a last line with the result."""
         problems = self._core.text(color)
-        return f"{problems}\n{self._summary()}" if problems else self._summary()
-
-    def _summary(self) -> str:
-        errors = len(self.errors)
-        warnings = len(self.diagnostics) - errors
-        coverage = self.coverage
-        typed = (
-            f"{_count(coverage.values, 'value')} fully typed"
-            if coverage.typed == coverage.values
-            else f"{coverage.typed} of {_count(coverage.values, 'value')} fully typed"
-        )
-        parts = [_count(errors, "error")] if errors else ["ok", typed]
-        if warnings:
-            parts.append(_count(warnings, "warning"))
-        if self._core.clause is not None:
-            parts.append(self._core.clause)
-        parts += [f"{_WORDS[verdict]} {name}" for name, verdict in self._core.targets()]
-        return f"{self.name}: {', '.join(parts)}"
+        summary = f"{self.name}: {self._core.summary()}"
+        return f"{problems}\n{summary}" if problems else summary
 
     def __bool__(self) -> bool:
         return self.ok
@@ -340,24 +398,7 @@ class Report:
         return self.text()
 
     def _repr_html_(self) -> str:
-        """The report as a notebook shows it."""
-        import html
-
-        rows = "".join(
-            f"<tr><td><code>{html.escape(name)}</code></td><td><code>{html.escape(str(ty))}</code></td>"
-            f"<td>{html.escape(str(ty.origin))}</td></tr>"
-            for name, ty in list(self.values.items())[:_MAX_ROWS]
-        )
-        more = len(self.values) - _MAX_ROWS
-        rest = f"<p>{_count(more, 'further value')}</p>" if more > 0 else ""
-        table = f"<table><tr><th>value</th><th>type</th><th>origin</th></tr>{rows}</table>{rest}" if rows else ""
-        return f"<pre>{html.escape(self.text())}</pre>{table}"
+        return pre(self.text()) + self.values._repr_html_()
 
 
-_MAX_ROWS = 100
-_WORDS = {"runs": "runs on", "rejected": "does not run on", "undecided": "undecided on"}
 _VERDICTS: dict[str, Verdict] = {"runs": "runs", "rejected": "rejected", "undecided": "undecided"}
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -112,6 +112,8 @@ class Session:
             TypeloomError: an input is missing, unknown or not of its type, or a node fails.
             TypeError: a value has no counterpart in ONNX.
         """
+        if isinstance(inputs, str):
+            inputs = [inputs]
         if not isinstance(inputs, Mapping):
             if len(inputs) > len(self.inputs):
                 raise ValueError(f"the model has {len(self.inputs)} inputs, not {len(inputs)}")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias, Union, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, Union, cast
 
 from typeloom import _core
-from typeloom._core import CoreError
+from typeloom._core import TypeloomError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["Dim", "DimLike", "Origin", "Type"]
 
@@ -197,7 +200,7 @@ class Dim:
 def _checked(function: Any, *arguments: Any) -> Any:
     try:
         return function(*arguments)
-    except CoreError as error:
+    except TypeloomError as error:
         raise ValueError(str(error)) from None
 
 
@@ -284,6 +287,24 @@ class Type:
     def element(self) -> str | None:
         """The element type by ONNX's name, such as ``float``; of a map, the type of its keys."""
         return cast("str | None", self._raw[2])
+
+    @property
+    def dtype(self) -> np.dtype[Any] | None:
+        """The element type as a dtype of NumPy, or of ``ml_dtypes`` where NumPy has none; that of texts is ``object``.
+
+        ``None`` if the type is no tensor, or the element type is unknown.
+
+        >>> Type("float[N, 3]").dtype
+        dtype('float32')
+
+        Raises:
+            ImportError: NumPy lacks the element type, and ``ml_dtypes`` is not installed.
+        """
+        if self.kind not in ("tensor", "sparse", "scalar") or self.element is None:
+            return None
+        from typeloom._arrays import dtype_of
+
+        return cast("np.dtype[Any]", dtype_of(self.element))
 
     @property
     def shape(self) -> tuple[Dim | None, ...] | None:

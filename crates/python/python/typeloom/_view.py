@@ -54,8 +54,7 @@ class View:
         )
 
     def __repr__(self) -> str:
-        def counted(count: int, noun: str) -> str:
-            return f"{count} {noun}{'' if count == 1 else 's'}"
+        from typeloom._html import counted
 
         errors = f", {counted(self._errors, 'error')}" if self._errors else ""
         changes = "" if self._changes is None else f", {counted(self._changes, 'change')}"

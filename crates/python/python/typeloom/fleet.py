@@ -28,14 +28,23 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 from typeloom import _core
 from typeloom._api import _settings
+from typeloom._html import code, counted, table
 from typeloom._operators import Operators
 from typeloom._types import DimLike, Type
 
+if TYPE_CHECKING:
+    from typeloom.typing import Engine
+
 __all__ = ["DIAGNOSTIC_COLUMNS", "MODEL_COLUMNS", "FleetResult", "check"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 _Path: TypeAlias = Union[str, "os.PathLike[str]"]
 _Row: TypeAlias = dict[str, Any]
@@ -148,7 +157,7 @@ class FleetResult:
     def __len__(self) -> int:
         return len(self._models)
 
-    def __repr__(self) -> str:
+    def _summary(self) -> str:
         unread = sum(row["error"] is not None for row in self._models)
         good = sum(row["ok"] for row in self._models)
         count = len(self._models)
@@ -157,7 +166,27 @@ class FleetResult:
             parts.append(f"{count - good - unread} with errors")
         if unread:
             parts.append(f"{unread} not read")
-        return f"<FleetResult {count} {'model' if count == 1 else 'models'}: {', '.join(parts)}>"
+        return f"{counted(count, 'model')}: {', '.join(parts)}"
+
+    def __repr__(self) -> str:
+        return f"<FleetResult {self._summary()}>"
+
+    def _repr_html_(self) -> str:
+        from collections import Counter
+
+        # Models that are not ok come first, because the table of many models is cut.
+        models = sorted(self._models, key=lambda row: row["ok"])
+        rows = (
+            (code(row["uri"]), "ok" if row["ok"] else code(row["error"] or counted(row["errors"], "error")), str(row["warnings"]))
+            for row in models
+        )
+        codes = Counter((row["severity"], row["code"]) for row in self._diagnostics).most_common()
+        problems = ((code(name), severity, str(count)) for (severity, name), count in codes)
+        return (
+            f"<p>{self._summary()}</p>"
+            + table(("code", "severity", "number"), problems, len(codes), "code")
+            + table(("model", "result", "warnings"), rows, len(models), "model")
+        )
 
 
 def _table(rows: list[_Row], columns: tuple[tuple[str, str], ...]) -> Any:
@@ -173,7 +202,7 @@ def _table(rows: list[_Row], columns: tuple[tuple[str, str], ...]) -> Any:
 
 def check(
     uris: _Path | Iterable[_Path],
-    engine: str = "threads",
+    engine: Engine = "threads",
     *,
     workers: int | None = None,
     progress: bool = True,
@@ -202,7 +231,7 @@ def check(
             environment variables.
         workers: number of threads, or of Ray tasks at a time. By default one for each processor; four, up to 32, if there
             are models in object stores; with Ray, as many as the cluster has processors.
-        progress: show the progress on standard error, if that is a terminal.
+        progress: show the progress on standard error, if that is a terminal. With the package `tqdm`, a notebook shows it too.
         storage_options: options of object stores, such as ``aws_endpoint``, ``aws_region``, ``aws_skip_signature``,
             ``google_service_account``, ``azure_storage_account_name``, and ``max_retries`` and ``retry_timeout`` (seconds)
             for requests that a store throttles. They take precedence over environment variables.
@@ -297,7 +326,7 @@ def _restore(options: dict[str, Any]) -> _Checker:
 def _reason(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror is not None:
         return f"`{error.filename}`: {error.strerror}"
-    return str(error) if isinstance(error, (OSError, _core.CoreError)) else f"{type(error).__name__}: {error}"
+    return str(error) if isinstance(error, (OSError, _core.TypeloomError)) else f"{type(error).__name__}: {error}"
 
 
 def _unread(uri: str, error: str, seconds: float) -> _Answer:
@@ -330,7 +359,7 @@ def _expand(uris: Sequence[str], fleet: _core.Fleet) -> dict[str, str | None]:
         try:
             found: Iterable[str] = _remote(uri, fleet) if _is_remote(uri) else _local(uri)
             error = "there is no model in the folder" if uri.endswith("/") else "no model matches"
-        except (OSError, _core.CoreError) as problem:
+        except (OSError, _core.TypeloomError) as problem:
             found, error = (), _reason(problem)
         count = 0
         for model in found:
@@ -402,13 +431,14 @@ def _run(
     start = time.perf_counter()
     uris = list(entries)
     answers: list[_Answer | None] = [None] * len(uris)
-    bar = _Bar(len(uris), progress)
+    bar = _bar(len(uris)) if progress and uris else None
 
     def done(at: int, answer: _Answer) -> None:
         # A task that runs again after its worker ended answers again.
         if answers[at] is None:
             answers[at] = answer
-            bar.advance(answer[0]["ok"])
+            if bar is not None:
+                bar.advance(answer[0]["ok"])
 
     for at, error in enumerate(entries.values()):
         if error is not None:
@@ -418,7 +448,8 @@ def _run(
         if open_ones:
             engines[engine](open_ones, checker, workers, done)
     finally:
-        bar.close()
+        if bar is not None:
+            bar.close()
     models: list[_Row] = []
     diagnostics: list[_Row] = []
     for at, answer in enumerate(answers):
@@ -428,24 +459,50 @@ def _run(
     return FleetResult(models, diagnostics, time.perf_counter() - start)
 
 
+def _bar(total: int) -> _Bar | _Tqdm | None:
+    """A progress bar, if there is a place for one."""
+    from importlib import import_module
+
+    try:
+        auto: Any = import_module("tqdm.auto")
+    except ImportError:
+        return _Bar(total) if sys.stderr is not None and sys.stderr.isatty() else None
+    return _Tqdm(auto.tqdm(total=total, unit="model", disable=None))
+
+
+class _Tqdm:
+    """The bar of tqdm, which shows itself on terminals and in notebooks."""
+
+    def __init__(self, bar: Any) -> None:
+        self._bar = bar
+        self._failed = 0
+
+    def advance(self, ok: bool) -> None:
+        self._failed += not ok
+        self._bar.set_postfix_str(f"{self._failed} not ok", refresh=False)
+        self._bar.update()
+
+    def close(self) -> None:
+        self._bar.close()
+
+
 class _Bar:
-    """A progress bar on standard error, if that is a terminal."""
+    """A progress bar on standard error."""
 
     _WIDTH = 30
     _INTERVAL = 0.1
 
-    def __init__(self, total: int, shown: bool) -> None:
+    def __init__(self, total: int) -> None:
         self._total = total
         self._count = 0
         self._failed = 0
         self._start = self._last = time.monotonic()
-        self._shown = shown and total > 0 and sys.stderr is not None and sys.stderr.isatty()
 
     def advance(self, ok: bool) -> None:
         self._count += 1
         self._failed += not ok
         now = time.monotonic()
-        if self._shown and now - self._last >= self._INTERVAL:
+        if now - self._last >= self._INTERVAL:
             self._last = now
             self._draw(now)
 
@@ -459,10 +516,9 @@ class _Bar:
         sys.stderr.flush()
 
     def close(self) -> None:
-        if self._shown:
-            self._draw(time.monotonic())
-            sys.stderr.write("\n")
-            sys.stderr.flush()
+        self._draw(time.monotonic())
+        sys.stderr.write("\n")
+        sys.stderr.flush()
 
 
 def _threads(models: Sequence[tuple[int, str]], checker: _Check, workers: int | None, done: _Done) -> None:

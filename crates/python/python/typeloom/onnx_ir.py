@@ -44,7 +44,7 @@ class TypesPass(onnx_ir.passes.InPlacePass):
         # The check reads names, types and small constants; the copy shares the memory of large ones until it is written.
         annotated = typeloom.annotate(
             model, marks=False, partial=not self.strict, strict=self.strict, operators=self.operators
-        )
+        ).model
         modified = False
         if annotated is not model:
             for old, new in zip(_values(model), _values(annotated), strict=True):

@@ -16,7 +16,7 @@ The names are those of the Rust module `typeloom::pool`. `Pool` has a method for
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from typeloom import _core
 from typeloom._bundle import Bundle, BundleError, Root
@@ -61,6 +61,10 @@ from typeloom._descriptor import (
     read,
 )
 from typeloom.term import DEFAULT_SYMBOLS, Symbols, Ty
+from typeloom._interface import differences_table
+
+if TYPE_CHECKING:
+    from typeloom.typing import Mode
 
 __all__ = [
     "Applied",
@@ -108,6 +112,11 @@ __all__ = [
     "Variable",
     "VariantDescriptor",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 # In the class `Pool`, `list` and `tuple` are methods.
 _Indices: TypeAlias = list[Idx]
@@ -175,8 +184,8 @@ class Compat:
 
     __slots__ = ("breaking", "compatible", "direction", "equal", "harmless", "truncated")
 
-    def __init__(self, direction: str, raw: _core._Comparison) -> None:
-        self.direction = direction
+    def __init__(self, direction: Mode, raw: _core._Comparison) -> None:
+        self.direction: Mode = direction
         self.equal, self.compatible, self.truncated, breaking, harmless = raw
         self.breaking = [Difference(one) for one in breaking]
         self.harmless = [Difference(one) for one in harmless]
@@ -185,8 +194,14 @@ class Compat:
         return self.compatible
 
     def __repr__(self) -> str:
-        verdict = "equal" if self.equal else f"{'' if self.compatible else 'not '}{self.direction} compatible"
-        return "\n".join([*(one.message for one in [*self.breaking, *self.harmless]), verdict])
+        return "\n".join([*(one.message for one in [*self.breaking, *self.harmless]), self._verdict])
+
+    @property
+    def _verdict(self) -> str:
+        return "equal" if self.equal else f"{'' if self.compatible else 'not '}{self.direction} compatible"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{self._verdict}</p>{differences_table([*self.breaking, *self.harmless])}"
 
 
 class Pool:
@@ -353,7 +368,7 @@ class Pool:
         """
         return self.export_thin(roots, ())
 
-    def export_thin(self, roots: _Roots, receiver_has: Iterable[str]) -> Bundle:
+    def export_thin(self, roots: _Roots, receiver_has: str | Iterable[str]) -> Bundle:
         """A bundle without the types that the receiver has.
 
         >>> import typeloom as tl
@@ -393,7 +408,7 @@ class Pool:
             raise BundleError(*error)
         return [ImportedRoot(label, ty, str.__new__(Digest, digest)) for label, ty, digest in roots]
 
-    def compat(self, old: Idx, new: Idx, direction: str = "backward") -> Compat:
+    def compat(self, old: Idx, new: Idx, direction: Mode = "backward") -> Compat:
         """Compares two types.
 
         >>> import typeloom as tl
@@ -503,7 +518,7 @@ class Pool:
         """A `Rigid` variable."""
         return self.intern(Rigid(name))
 
-    def declared(self, name: str, params: Iterable[str], body: Idx) -> Idx:
+    def declared(self, name: str, params: str | Iterable[str], body: Idx) -> Idx:
         """A `Declared` type."""
         return self.intern(Declared(name, _tuple(params), body))
 
@@ -511,7 +526,7 @@ class Pool:
         """An `Instance` of a declaration."""
         return self.intern(Instance(declaration, _tuple(args)))
 
-    def scheme(self, vars: Iterable[str], body: Idx) -> Idx:
+    def scheme(self, vars: str | Iterable[str], body: Idx) -> Idx:
         """A `Scheme`.
 
         >>> import typeloom as tl
@@ -594,12 +609,12 @@ class Pool:
 
 def _tuple(items: Iterable[Any]) -> tuple[Any, ...]:
     """The items as a tuple; in the class `Pool`, `tuple` is a method."""
-    return tuple(items)
+    return (items,) if isinstance(items, str) else tuple(items)
 
 
 def _list(items: Iterable[Any]) -> list[Any]:
     """The items as a list; in the class `Pool`, `list` is a method."""
-    return list(items)
+    return [items] if isinstance(items, str) else list(items)
 
 
 def _fields_of(fields: _Fields) -> tuple[tuple[str, ...], tuple[Idx, ...]]:

@@ -33,16 +33,21 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timezone
-from typing import Any, TypeAlias, TypeVar, Union
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Union
 
 from typeloom import _core
 from typeloom._api import _settings
 from typeloom._bundle import Bundle
 from typeloom._errors import ModelError, TypeloomError
-from typeloom._interface import Difference, Interface
+from typeloom._html import code
+from typeloom._interface import Difference, Interface, differences_table
+from typeloom._items import items
 from typeloom._model import ModelLike, form_of
 from typeloom._operators import Operators
 from typeloom._report import Diagnostic
+
+if TYPE_CHECKING:
+    from typeloom.typing import RegistryMode
 
 __all__ = [
     "Collected",
@@ -61,6 +66,11 @@ __all__ = [
     "Version",
 ]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 _Path: TypeAlias = Union[str, "os.PathLike[str]"]
 _Content: TypeAlias = Union[ModelLike, Interface, Bundle]
 _Raw: TypeAlias = dict[str, Any]
@@ -68,7 +78,7 @@ _Changes: TypeAlias = tuple[str | None, bool | None, list[tuple[str, str]], list
 _Bundled: TypeAlias = tuple[bytes, tuple[str, int, str]]
 _T = TypeVar("_T")
 
-_VARIABLE = "TYPELOOM_REGISTRY"
+VARIABLE = "TYPELOOM_REGISTRY"
 _DEFAULT = ".typeloom-registry"
 
 _abandoned: list[_core.Registry] = []
@@ -148,8 +158,18 @@ class Comparison:
         return lines if self.error is None else [self.error]
 
     def __repr__(self) -> str:
-        verdict = "the same" if self.equal else "compatible" if self.compatible else "not compatible"
-        return "\n".join([*self._lines(), f"{verdict} as version {self.version}" if self.equal else verdict])
+        return "\n".join([*self._lines(), self._verdict])
+
+    @property
+    def _verdict(self) -> str:
+        if self.equal:
+            return f"the same as version {self.version}"
+        return "compatible" if self.compatible else "not compatible"
+
+    def _repr_html_(self) -> str:
+        others = self._lines()[len(self.differences) if self.error is None else 0 :]
+        listed = "".join(f"<p>{code(line)}</p>" for line in others)
+        return f"<p>version {self.version}: {self._verdict}</p>{listed}{differences_table(self.differences)}"
 
 
 class Verdict:
@@ -170,7 +190,7 @@ class Verdict:
 
     def __init__(self, raw: _Raw) -> None:
         self.subject: str = raw["subject"]
-        self.mode: str = raw["mode"]
+        self.mode: RegistryMode = raw["mode"]
         self.by_name: bool = raw["ports"] == "name"
         self.compared: int = raw["compared"]
         self.violated: int = raw["violated"]
@@ -193,10 +213,17 @@ class Verdict:
 
     def __repr__(self) -> str:
         lines = [f"{self.subject}@{one.version}: {line}" for one in self.versions for line in one._lines()]
+        return "\n".join([*lines, self._result])
+
+    @property
+    def _result(self) -> str:
         if self.compatible:
-            return "\n".join([*lines, f"compatible with {self.subject} ({self.mode})"])
+            return f"compatible with {self.subject} ({self.mode})"
         nearest = "none" if self.nearest is None else f"{self.subject}@{self.nearest}"
-        return "\n".join([*lines, f"not compatible with {self.subject} ({self.mode}); nearest compatible version: {nearest}"])
+        return f"not compatible with {self.subject} ({self.mode}); nearest compatible version: {nearest}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{code(self._result)}</p>" + "".join(one._repr_html_() for one in self.versions)
 
 
 class Source:
@@ -265,7 +292,7 @@ class Version:
         self.size: int = raw["size"]
         self.bundle: str = raw["bundle"]
         self.types: dict[str, str] = {root["label"]: root["digest"] for root in raw["types"]}
-        self.mode: str = raw["mode"]
+        self.mode: RegistryMode = raw["mode"]
         self.entry: int = raw["entry"]
         self.digest: str = raw["digest"]
 
@@ -298,7 +325,7 @@ class Subject:
     def __init__(self, raw: _Raw) -> None:
         self.name: str = raw["subject"]
         self.versions: int = raw["versions"]
-        self.mode: str = raw["mode"]
+        self.mode: RegistryMode = raw["mode"]
         self.by_name: bool = raw["ports"] == "name"
         self.aliases: dict[str, int] = raw["aliases"]
         self.time = _time(raw["time"])
@@ -411,7 +438,7 @@ class Registry:
     __slots__ = ("_opened", "_options", "url")
 
     def __init__(self, url: _Path | None = None, **options: object) -> None:
-        location = os.fspath(url) if url is not None else os.environ.get(_VARIABLE) or _DEFAULT
+        location = os.fspath(url) if url is not None else os.environ.get(VARIABLE) or _DEFAULT
         #: The URL, or the absolute path.
         self.url: str = location if "://" in location else os.path.abspath(location)
         self._options = {name: str(value) for name, value in options.items()}
@@ -440,7 +467,7 @@ class Registry:
         subject: str,
         *,
         alias: str | Iterable[str] = (),
-        mode: str | None = None,
+        mode: RegistryMode | None = None,
         by_name: bool | None = None,
         source: _Path | None = None,
         operators: Operators | None = None,
@@ -475,8 +502,7 @@ class Registry:
             with open(source, "rb") as file:
                 data = file.read()
             recorded = (os.fspath(source), len(data), _core.registry_digest(data))
-        names = [alias] if isinstance(alias, str) else list(alias)
-        changes: _Changes = (mode, by_name, [(name, "latest") for name in names], [])
+        changes: _Changes = (mode, by_name, [(name, "latest") for name in items(alias)], [])
         return Version(_value(self._current.push(subject, bundle, recorded, changes, _now())))
 
     def pull(self, reference: str, *, label: str | None = None) -> Interface:
@@ -546,7 +572,7 @@ class Registry:
         content: _Content,
         reference: str,
         *,
-        mode: str | None = None,
+        mode: RegistryMode | None = None,
         operators: Operators | None = None,
     ) -> Verdict:
         """Compares a model as a push does, but writes nothing.
@@ -586,10 +612,10 @@ class Registry:
         self,
         subject: str,
         *,
-        mode: str | None = None,
+        mode: RegistryMode | None = None,
         by_name: bool | None = None,
         aliases: Mapping[str, int | str] | None = None,
-        remove_aliases: Iterable[str] = (),
+        remove_aliases: str | Iterable[str] = (),
     ) -> Subject:
         """Changes the state of a subject. It concerns later pushes: existing versions are not compared.
 
@@ -613,7 +639,7 @@ class Registry:
             NotFoundError: there is no such subject, version or alias.
         """
         pairs = [(alias, str(version)) for alias, version in (aliases or {}).items()]
-        changes: _Changes = (mode, by_name, pairs, list(remove_aliases))
+        changes: _Changes = (mode, by_name, pairs, items(remove_aliases))
         return Subject(_value(self._current.set(subject, changes, _now())))
 
     def verify(self, subject: str | None = None, *, checkpoint: bytes | None = None) -> Verification:

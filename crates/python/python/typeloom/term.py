@@ -16,16 +16,22 @@ from portable types.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, Union
 
 from typeloom import _core
 from typeloom._core import Symbols
 from typeloom._errors import TypeloomError
+from typeloom._items import items
 
 __all__ = ["InferenceTable", "RelationError", "Symbols", "Ty", "is_subtype", "parse"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 Outlives: TypeAlias = Iterable[tuple[str, str]]
-Variances: TypeAlias = Mapping[str, Sequence[str]]
+Variances: TypeAlias = Mapping[str, Union[str, Sequence[str]]]
 
 #: The table of names of terms without one of their own.
 DEFAULT_SYMBOLS = Symbols()
@@ -132,9 +138,9 @@ class Ty:
 def parse(
     text: str,
     *,
-    types: Iterable[str] = (),
-    consts: Iterable[str] = (),
-    auto_traits: Iterable[str] = (),
+    types: str | Iterable[str] = (),
+    consts: str | Iterable[str] = (),
+    auto_traits: str | Iterable[str] = (),
     symbols: Symbols | None = None,
 ) -> Ty:
     """The term of a text in Rust's syntax, or of a tensor type such as ``Tensor<f32, [N, 3]>``.
@@ -145,7 +151,7 @@ def parse(
     >>> term.parse("Vec<")
     Traceback (most recent call last):
         ...
-    typeloom.CoreError: expected a type at byte 4
+    typeloom.TypeloomError: expected a type at byte 4
 
     Args:
         text: the type.
@@ -159,7 +165,7 @@ def parse(
         TypeloomError: the text is no type; the message has the byte.
     """
     symbols = DEFAULT_SYMBOLS if symbols is None else symbols
-    return Ty(_core.parse_term(text, symbols, list(types), list(consts), list(auto_traits)), symbols)
+    return Ty(_core.parse_term(text, symbols, items(types), items(consts), items(auto_traits)), symbols)
 
 
 def is_subtype(a: Ty, b: Ty, *, outlives: Outlives = (), variances: Variances | None = None) -> bool:
@@ -273,4 +279,4 @@ class InferenceTable:
 
 
 def _lists(variances: Variances | None) -> dict[str, list[str]]:
-    return {name: list(of) for name, of in (variances or {}).items()}
+    return {name: items(of) for name, of in (variances or {}).items()}

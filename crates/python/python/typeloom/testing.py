@@ -7,22 +7,41 @@
     def test_the_exported_model():
         assert_well_typed("model.onnx")
         assert_replaces("model.onnx", "released.onnx")
+
+`assert_well_typed` reads the settings file that ``typeloom check`` reads, so a test and a job of CI have the same result.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import typeloom
 from typeloom._interface import Diff, Interface
 from typeloom._model import ModelLike
 from typeloom._report import Report
 
+if TYPE_CHECKING:
+    from typeloom.typing import Level, Mode
+
 __all__ = ["assert_replaces", "assert_well_typed"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+
 def assert_well_typed(
-    model: ModelLike, *, warnings: bool = True, fully: bool = False, **options: Any
+    model: ModelLike,
+    *,
+    warnings: bool = True,
+    fully: bool = False,
+    config: bool | str | os.PathLike[str] = True,
+    baseline: str | os.PathLike[str] | None = None,
+    severities: Mapping[str, Level] | None = None,
+    **options: Any,
 ) -> Report:
     """Asserts that a model has no errors.
 
@@ -35,16 +54,21 @@ def assert_well_typed(
         model: a model, in any form that `typeloom.check` accepts.
         warnings: accept warnings.
         fully: require that the type of every value is fully known.
-        **options: options of `typeloom.check`.
+        config: the settings file: the nearest one above the model, as for ``typeloom check``; a path; or `False` for none.
+        baseline: the file with known problems, instead of that of the settings file. They are accepted.
+        severities: see `typeloom.check`; they take precedence over those of the settings file.
+        **options: further options of `typeloom.check`.
 
     Returns:
         The report of the check.
 
     Raises:
         AssertionError: the model has errors; the message is the text of the report.
+        OSError: the model, the settings file or the baseline cannot be read.
+        TypeloomError: an option or the settings file is wrong.
     """
     __tracebackhide__ = True
-    report = typeloom.check(model, **options)
+    report = typeloom.check(model, config=config, baseline=baseline, severities=severities, **options)
     assert isinstance(report, Report), "pass one model at a time"
     if not report.ok or (report.diagnostics and not warnings):
         raise AssertionError(f"the model is not well typed\n{report.text()}")
@@ -60,7 +84,7 @@ def _is_full(ty: typeloom.Type) -> bool:
 
 
 def assert_replaces(
-    new: ModelLike | Interface, old: ModelLike | Interface, *, mode: str = "backward", by_name: bool = False
+    new: ModelLike | Interface, old: ModelLike | Interface, *, mode: Mode = "backward", by_name: bool = False
 ) -> Diff:
     """Asserts that a new model can replace an old one for existing callers.
 

@@ -21,6 +21,11 @@ from typeloom import _core
 __all__ = ["Node", "get", "is_subtype", "join", "nodes", "register"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+
 class Node:
     """A node of the tree.
 
@@ -94,9 +99,12 @@ def get(id: str) -> Node:
     """The node with an id.
 
     Raises:
-        KeyError: there is no such node.
+        KeyError: there is no such node; the message lists similar ones.
     """
-    return _tree()[id]
+    tree = _tree()
+    if id not in tree:
+        raise KeyError(f"there is no type node `{id}`{_core.suggestion(id, list(tree))}")
+    return tree[id]
 
 
 def is_subtype(below: str | Node, above: str | Node) -> bool:
@@ -133,4 +141,6 @@ def register(*nodes: tuple[str, str] | tuple[str, str, str]) -> None:
     Raises:
         TypeloomError: the tree is fixed, an id exists, or there is no such parent. Nothing is added then.
     """
+    if any(isinstance(node, str) for node in nodes):
+        raise TypeError("a leaf is a tuple of its id and the id of its parent")
     _core.tree_extend([(node[0], node[1], node[2] if len(node) == 3 else None) for node in nodes])
