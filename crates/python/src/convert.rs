@@ -7,7 +7,7 @@ use typeloom::check::Diagnostic;
 use typeloom::interface::Direction;
 use typeloom_project::parts::report;
 use typeloom_project::parts::solver::diagnostic::text;
-use typeloom_project::parts::solver::suggest::nearest;
+use typeloom_project::parts::types::suggest::nearest;
 
 use crate::error::core_error;
 

@@ -24,7 +24,7 @@ use typeloom_project::parts::report::finding::{Difference, Finding};
 use typeloom_project::parts::report::list;
 use typeloom_project::parts::solver::diagnostic::{diagnose_error, text::suggestion};
 use typeloom_project::parts::solver::model::Coverage;
-use typeloom_project::parts::solver::suggest::nearest;
+use typeloom_project::parts::types::suggest::nearest;
 use typeloom_project::plan::Plan;
 
 use crate::convert;
