@@ -68,6 +68,7 @@ impl std::str::FromStr for FormatArg {
 
 /// The formats and destinations of reports.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Report")]
 pub(crate) struct ReportArgs {
     /// The format of the report: human, concise, json, sarif, github, markdown or junit. With `=FILE` it is
     /// written to that file; repeat the option for several reports

@@ -15,6 +15,7 @@ pub(crate) struct InputArgs {
 
 /// The models that are left out.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Files")]
 pub(crate) struct ExcludeArgs {
     /// Leave out the models that match a glob relative to the current folder, in the notation of `exclude` in
     /// the settings; can be repeated
