@@ -191,15 +191,28 @@ impl Checked<'_> {
         (errors, self.diagnostics.len() + self.differences().len() - errors)
     }
 
-    /// The result in one line: `ok, 120 values fully typed`.
+    /// The problems that are not reported: `3 known`, `1 allowed by the model (dim-mismatch)`.
+    #[must_use]
+    pub fn unreported(&self) -> Vec<String> {
+        let mut parts = Vec::new();
+        if self.known > 0 {
+            parts.push(format!("{} known", self.known));
+        }
+        if !self.excepted.is_empty() {
+            let total = self.excepted.values().sum::<usize>();
+            let codes: Vec<&str> = self.excepted.keys().map(|code| code.name()).collect();
+            parts.push(format!("{total} allowed by the model ({})", codes.join(", ")));
+        }
+        parts
+    }
+
+    /// The result in one line: `ok, 120 values fully typed`, or `ok, 1 known, 118 of 120 values fully typed`.
     #[must_use]
     pub fn summary(&self) -> String {
         let (errors, warnings) = self.counts();
-        let mut parts = Vec::new();
-        if errors > 0 {
-            parts.push(count(errors, "error"));
-        } else {
-            parts.push("ok".to_owned());
+        let mut parts = vec![if errors > 0 { count(errors, "error") } else { "ok".to_owned() }];
+        parts.extend(self.unreported());
+        if errors == 0 {
             parts.extend(coverage(&self.coverage));
         }
         if warnings > 0 {
@@ -211,14 +224,6 @@ impl Checked<'_> {
         let hidden = self.diagnostics.len() - self.listed().len();
         if hidden > 0 {
             parts.push(format!("{hidden} not shown"));
-        }
-        if self.known > 0 {
-            parts.push(format!("{} known", self.known));
-        }
-        if !self.excepted.is_empty() {
-            let total = self.excepted.values().sum::<usize>();
-            let codes: Vec<&str> = self.excepted.keys().map(|code| code.name()).collect();
-            parts.push(format!("{total} allowed by the model ({})", codes.join(", ")));
         }
         if let Some(first) = self.unknown_exceptions.first() {
             parts.push(format!("`typeloom.allow` of the model names no code: `{first}`"));

@@ -195,6 +195,36 @@ fn a_text_that_is_no_model_is_a_problem_with_its_position() {
 }
 
 #[test]
+fn a_file_in_another_format_is_named_with_what_to_do() {
+    let folder = Folder::new("other-formats");
+    folder.model("m.onnx", CLEAN);
+    let model = std::fs::read(folder.0.join("m.onnx")).expect("the model is read");
+    folder.write("cut.onnx", &model[..model.len() / 2]);
+    let mut archive = b"PK\x03\x04".to_vec();
+    archive.resize(26, 0);
+    archive.extend([16, 0, 0, 0]);
+    archive.extend(b"archive/data.pkl");
+    folder.write("m.pt", &archive);
+    folder.write("m.zip", &archive[..26]);
+    folder.write("export.py", "import torch\ntorch.onnx.export(model, x, 'm.onnx')\n");
+    folder.write("page.onnx", "<!DOCTYPE html>\n<html></html>\n");
+    for (file, message, help) in [
+        ("m.pt", "the file is a file of PyTorch (`.pt`), not an ONNX model", "torch.onnx.export("),
+        ("m.zip", "the file is a ZIP archive, not an ONNX model", "unpack it"),
+        ("export.py", "the file is a program in Python, not an ONNX model", "run it"),
+        ("page.onnx", "the file is a page of a web site, not an ONNX model", "download"),
+        ("cut.onnx", "the file is cut off: it has ", "export or download it again"),
+    ] {
+        let run = folder.run(&["check", file]);
+        assert!(run.code == 1 && run.out.contains(message) && run.out.contains(help), "{file}: {run:?}");
+        for command in ["infer", "describe"] {
+            let run = folder.run(&[command, file]);
+            assert!(format!("{}{}", run.out, run.err).contains(message), "{command} {file}: {run:?}");
+        }
+    }
+}
+
+#[test]
 fn a_text_is_not_replaced_by_a_model_in_binary_form() {
     let folder = Folder::new("binary-form");
     let text = text_of("", CLEAN);

@@ -325,7 +325,12 @@ class Report:
             if coverage.typed == coverage.values
             else f"{coverage.typed} of {_count(coverage.values, 'value')} fully typed"
         )
-        parts = [_count(errors, "error")] if errors else ["ok", typed]
+        parts = [_count(errors, "error") if errors else "ok"]
+        if self.excepted:
+            codes = ", ".join(sorted(self.excepted))
+            parts.append(f"{sum(self.excepted.values())} allowed by the model ({codes})")
+        if not errors:
+            parts.append(typed)
         if warnings:
             parts.append(_count(warnings, "warning"))
         if self._core.clause is not None:
