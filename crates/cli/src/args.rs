@@ -81,7 +81,7 @@ pub(crate) use compile::CompileArgs;
 pub(crate) use contract::{As, ContractArgs};
 pub(crate) use format::{FormatArg, ReportArgs};
 pub(crate) use infer::{InferArgs, InferFormat};
-pub(crate) use inputs::{ExcludeArgs, InputArgs};
+pub(crate) use inputs::{ExcludeArgs, FolderArgs, InputArgs};
 #[cfg(feature = "interfaces")]
 pub(crate) use interfaces::{DescribeArgs, DiffArgs, DiffMode};
 pub(crate) use levels::LevelArgs;

@@ -2,7 +2,7 @@
 
 use clap::{Args as ClapArgs, ValueEnum};
 
-use super::{Color, ExcludeArgs, SolveArgs};
+use super::{Color, FolderArgs, SolveArgs};
 
 /// How to show types.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
@@ -41,7 +41,7 @@ pub(crate) struct InferArgs {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) color: Color,
     #[command(flatten)]
-    pub(crate) exclude: ExcludeArgs,
+    pub(crate) folders: FolderArgs,
     #[command(flatten)]
     pub(crate) solve: SolveArgs,
 }

@@ -39,7 +39,7 @@ use crate::output::{complain, note};
 use crate::progress::{ProgressBar, progress};
 use crate::reports::Reports;
 use crate::settings::{self, current};
-use crate::sources::{Sources, sources};
+use crate::sources::{Ignored, Sources, sources};
 use crate::worker::{self, Worker};
 
 /// The problems of one file, and its comparison with a version.
@@ -73,7 +73,7 @@ thread_local! {
 /// The command; `arguments` are those of the process.
 pub(crate) fn run(args: &CheckArgs, arguments: &[OsString]) -> anyhow::Result<Outcome> {
     let settings = settings::resolver(&args.solve, command_line(args))?;
-    let mut settings = settings::excluding(settings, &args.inputs.exclude)?;
+    let mut settings = settings::excluding(settings, &args.inputs.folders.exclude)?;
     if let Some(limit) = args.max_memory.filter(|_| worker::is_worker()) {
         worker::work(limit, |source| {
             // This process reports nothing.
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &CheckArgs, arguments: &[OsString]) -> anyhow::Result<Ou
         return Ok(Outcome::Typed);
     }
     let limit = args.max_memory.map(|limit| worker::Plan::new(arguments, limit)).transpose()?;
-    let sources = sources(&args.inputs.files, &mut settings)?;
+    let sources = sources(&args.inputs.files, Ignored::of(&args.inputs.folders), &mut settings)?;
     let mode = if args.update_baseline { BaselineMode::Update } else { BaselineMode::Compare };
     let listed = if args.quiet { ListedFiles::WithFindings } else { ListedFiles::All };
     let against = Against::open(&args.against, &mut settings)?;

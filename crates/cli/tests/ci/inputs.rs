@@ -92,6 +92,39 @@ fn excluded_models_are_left_out_wherever_they_were_named() {
 }
 
 #[test]
+fn without_arguments_the_current_folder_is_checked() {
+    let folder = tree("current");
+    let all = ["a.onnx", "b.onnx", "models/c.onnx", "models/v1/d.onnx", "models/v2/e.onnx"];
+    assert_eq!(checked(&folder, &[]), all);
+    assert_eq!(checked(&folder, &["--exclude", "v?"]), all[..3]);
+    let empty = Folder::new("current-empty");
+    assert!(
+        refused(&empty, &[]).contains("there is no model (*.onnx, *.onnxtxt, *.onnxtext, *.onnx.txt) in `.`")
+    );
+}
+
+#[test]
+fn ignored_files_and_folders_of_packages_are_left_out_unless_they_are_named() {
+    let folder = tree("ignored");
+    let foreign = [".venv/lib/m.onnx", "node_modules/m.onnx", "py/site-packages/m.onnx"];
+    for file in foreign.into_iter().chain(["models/v2/keep.onnx"]) {
+        folder.model(file, CLEAN);
+    }
+    folder.write(".gitignore", "/b.onnx\nmodels/v*\n!models/v2\n");
+    folder.write("models/v2/.gitignore", "e.*\n");
+    assert_eq!(checked(&folder, &[]), ["a.onnx", "models/c.onnx", "models/v2/keep.onnx"]);
+    assert_eq!(checked(&folder, &["models"]), ["models/c.onnx", "models/v2/keep.onnx"]);
+    assert_eq!(checked(&folder, &["b.onnx", "node_modules"]), ["b.onnx", "node_modules/m.onnx"]);
+    assert_eq!(checked(&folder, &["--no-ignore"]).len(), 9);
+    let run = folder.run(&["infer", "models", "--format", "json"]);
+    assert_eq!(files(&run), ["models/c.onnx", "models/v2/keep.onnx"]);
+    folder.write(".gitignore", "*.onnx\n");
+    folder.rename("models/v2/.gitignore", "models/v2/ignored");
+    let err = refused(&folder, &["models"]);
+    assert!(err.contains("all models in `models` (4) are ignored") && err.contains("--no-ignore"), "{err}");
+}
+
+#[test]
 fn excludes_of_the_settings_apply_to_globs_and_not_to_named_files() {
     let folder = tree("exclude-settings");
     folder.write("typeloom.toml", "exclude = [\"v1\"]\n");
