@@ -340,6 +340,13 @@ pub(crate) struct CheckArgs {
     /// Do not look for the files of external tensor data
     #[arg(long, help_heading = "Files")]
     pub(crate) no_external_data: bool,
+    /// Repair the models with errors in place, and print the changes: as `typeloom fix --in-place`, but a repair
+    /// that leaves errors is written too if there are fewer of them. The result is checked before it is written
+    #[arg(long, help_heading = "Repairs", conflicts_with_all = ["update_baseline", "max_memory"])]
+    pub(crate) fix: bool,
+    /// Apply unsafe repairs as well, which are listed otherwise (see `typeloom fix --help`)
+    #[arg(long, help_heading = "Repairs", requires = "fix")]
+    pub(crate) unsafe_fixes: bool,
     /// When to use colours
     #[arg(long, value_enum, default_value_t, help_heading = "Report")]
     pub(crate) color: Color,
@@ -349,6 +356,9 @@ pub(crate) struct CheckArgs {
     /// Show at most this many problems of each model; the summary counts all of them
     #[arg(long, value_name = "NUMBER", help_heading = "Report")]
     pub(crate) max_problems: Option<usize>,
+    /// Count the problems by code at the end, in reports for people
+    #[arg(long, help_heading = "Report")]
+    pub(crate) statistics: bool,
     /// Do not report the problems that FILE lists
     #[arg(long, value_name = "FILE", help_heading = "Severities and exceptions")]
     pub(crate) baseline: Option<PathBuf>,

@@ -32,7 +32,7 @@ use typeloom_project::parts::settings::paths::{Match, Search};
 use typeloom_project::settings::{Resolver, relative};
 
 use crate::args::FolderArgs;
-use crate::input::{Source, read, source};
+use crate::input::{self, Source, read, source};
 use crate::reads::{self, Use};
 
 /// The deepest folder that is searched for models.
@@ -83,6 +83,11 @@ impl Sources {
     /// The number of models.
     pub(crate) fn len(&self) -> usize {
         self.items.len()
+    }
+
+    /// Whether standard input is one of them.
+    pub(crate) fn has_input(&self) -> bool {
+        self.items.iter().any(|item| matches!(item, Item::Input))
     }
 
     /// The models.
@@ -163,6 +168,9 @@ impl Finder<'_> {
             reads::record_stdin();
             self.sources.items.push(Item::Input);
             return Ok(());
+        }
+        if let Some(error) = input::remote(argument) {
+            return Err(error);
         }
         let path = Path::new(argument);
         let (found, excluded) = (self.sources.items.len(), self.excluded);

@@ -15,7 +15,7 @@ use typeloom_solver::model::Coverage;
 
 use crate::finding::{Difference, Finding};
 use crate::human::Color;
-use crate::{concise, github, json, junit, markdown, sarif};
+use crate::{concise, github, gitlab, json, junit, markdown, sarif};
 
 /// A format of a report.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -35,6 +35,8 @@ pub enum Format {
     Markdown,
     /// JUnit XML.
     Junit,
+    /// A report of GitLab Code Quality.
+    Gitlab,
 }
 
 /// Parameters of renderers.
@@ -183,6 +185,12 @@ impl Checked<'_> {
         self.against.as_ref().map_or(&[], |against| against.differences)
     }
 
+    /// All findings, shown or not.
+    fn findings(&self) -> impl Iterator<Item = Finding<'_>> {
+        let problems = self.diagnostics.iter().map(Finding::Problem);
+        problems.chain(self.differences().iter().map(Finding::Difference))
+    }
+
     /// The numbers of errors and warnings, shown or not.
     #[must_use]
     pub fn counts(&self) -> (usize, usize) {
@@ -316,8 +324,11 @@ impl Status {
     }
 }
 
+/// The number of problems of each code and severity, with the summary of the code.
+pub type Statistics = BTreeMap<(&'static str, Severity), (usize, &'static str)>;
+
 /// The totals of a run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Totals {
     pub files: usize,
     pub errors: usize,
@@ -331,6 +342,10 @@ pub struct Totals {
     pub fixed: Option<usize>,
     /// The number of files that are missing because the run was interrupted.
     pub missing: Option<usize>,
+    /// Whether files were compared, and not checked.
+    pub is_comparison: bool,
+    /// The problems by code; `None` if nobody asks for them.
+    pub statistics: Option<Statistics>,
 }
 
 impl Totals {
@@ -343,10 +358,17 @@ impl Totals {
                 self.errors += errors;
                 self.warnings += warnings;
                 self.known += checked.known;
+                if let Some(statistics) = &mut self.statistics {
+                    for finding in checked.findings() {
+                        let (rule, severity) = (finding.rule(), finding.severity());
+                        statistics.entry((rule.name, severity)).or_insert((0, rule.summary)).0 += 1;
+                    }
+                }
                 self.excepted += checked.excepted.values().sum::<usize>();
             }
             Content::Compared(compared) => {
                 let breaking = compared.differences.iter().filter(|it| it.breaking).count();
+                self.is_comparison = true;
                 self.errors += breaking;
                 self.warnings += compared.differences.len() - breaking;
             }
@@ -359,10 +381,23 @@ impl Totals {
         self.missing.map(|missing| format!("interrupted before {}", count(missing, "other file")))
     }
 
+    /// The problems by code, the most frequent first: their number, the code, the severity and the summary.
+    #[must_use]
+    pub fn statistics(&self) -> Vec<[String; 4]> {
+        let mut rows: Vec<_> = self.statistics.iter().flatten().collect();
+        rows.sort_by_key(|((code, severity), (count, _))| {
+            (std::cmp::Reverse(*count), *code, severity.name())
+        });
+        let row = |((code, severity), (count, summary)): (&(&str, Severity), &(usize, &str))| {
+            [count.to_string(), (*code).to_owned(), severity.name().to_owned(), (*summary).to_owned()]
+        };
+        rows.into_iter().map(row).collect()
+    }
+
     /// The totals in one line: `40 files: 1 error, 30 known, 1 fixed`.
     #[must_use]
     pub fn summary(&self) -> String {
-        let Self { files, errors, warnings, unusable, known, excepted, fixed, missing: _ } = *self;
+        let Self { files, errors, warnings, unusable, known, excepted, fixed, .. } = *self;
         let mut parts = Vec::new();
         for (number, noun) in [(errors, "error"), (warnings, "warning"), (unusable, "unusable file")] {
             if number > 0 {
@@ -412,5 +447,6 @@ pub fn renderer(format: Format, style: Style) -> Box<dyn ListRenderer> {
         Format::Github => Box::new(github::List),
         Format::Markdown => Box::new(markdown::List::new()),
         Format::Junit => Box::new(junit::List),
+        Format::Gitlab => Box::new(gitlab::List::default()),
     }
 }

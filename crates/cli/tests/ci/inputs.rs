@@ -125,6 +125,24 @@ fn ignored_files_and_folders_of_packages_are_left_out_unless_they_are_named() {
 }
 
 #[test]
+fn a_missing_file_and_an_address_have_advice() {
+    let folder = tree("advice");
+    for (arguments, advice) in [
+        (&["check", "models/d.onnx"][..], "did you mean `models/c.onnx`?"),
+        (&["infer", "models/v1/d"], "did you mean `models/v1/d.onnx`?"),
+        (&["describe", "a.onx"], "did you mean `a.onnx` or `b.onnx`?"),
+        (&["check", "s3://bucket/m.onnx"], "`typeloom.fleet.check(\"s3://bucket/m.onnx\")`"),
+        (&["check", "s3://bucket/*.onnx"], "the Python package reads models in object stores"),
+        (&["view", "https://example.com/m.onnx"], "download the model"),
+        (&["check", "file:///m.onnx"], "use the path"),
+    ] {
+        let run = folder.run(arguments);
+        assert!(run.code == 2 && run.err.contains(advice), "{arguments:?}: {run:?}");
+    }
+    assert!(!folder.run(&["check", "nothing-like-it"]).err.contains("did you mean"));
+}
+
+#[test]
 fn excludes_of_the_settings_apply_to_globs_and_not_to_named_files() {
     let folder = tree("exclude-settings");
     folder.write("typeloom.toml", "exclude = [\"v1\"]\n");
