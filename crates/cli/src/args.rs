@@ -340,8 +340,9 @@ pub(crate) struct CheckArgs {
     /// Do not look for the files of external tensor data
     #[arg(long, help_heading = "Files")]
     pub(crate) no_external_data: bool,
-    /// Repair the models with errors in place, and print the changes: as `typeloom fix --in-place`, but a repair
-    /// that leaves errors is written too if there are fewer of them. The result is checked before it is written
+    /// Repair the models with errors in place, and print the changes: as `typeloom fix --in-place`, but a
+    /// repair that leaves errors is written too if there are fewer of them. The result is checked before it
+    /// is written
     #[arg(long, help_heading = "Repairs", conflicts_with_all = ["update_baseline", "max_memory"])]
     pub(crate) fix: bool,
     /// Apply unsafe repairs as well, which are listed otherwise (see `typeloom fix --help`)

@@ -124,7 +124,7 @@ impl OtherFormat {
         })
     }
 
-    /// What the file is: `a ZIP archive`.
+    /// The name of the format: `a ZIP archive`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -145,7 +145,7 @@ impl OtherFormat {
         }
     }
 
-    /// What to do to get a model.
+    /// The way to a model.
     #[must_use]
     pub const fn advice(self) -> &'static str {
         match self {

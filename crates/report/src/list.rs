@@ -344,7 +344,7 @@ pub struct Totals {
     pub missing: Option<usize>,
     /// Whether files were compared, and not checked.
     pub is_comparison: bool,
-    /// The problems by code; `None` if nobody asks for them.
+    /// The problems by code; `None` unless they are requested.
     pub statistics: Option<Statistics>,
 }
 

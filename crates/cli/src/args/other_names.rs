@@ -98,7 +98,7 @@ fn of_option(option: &str, command: &Command, arguments: &[OsString]) -> Option<
     }
     let name = option.split('=').next()?.strip_prefix("--")?;
     if let "output-format" | "out-format" = name {
-        let names: Vec<&str> = values.iter().map(|value| value.get_name()).collect();
+        let names: Vec<&str> = values.iter().map(clap::builder::PossibleValue::get_name).collect();
         return Some(format!("the option is `--format`: {}", names.join(", ")));
     }
     values.iter().any(|value| value.get_name() == name).then(|| format!("`--format {name}`"))

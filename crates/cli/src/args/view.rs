@@ -14,9 +14,12 @@ pub(crate) enum Picture {
     Svg,
 }
 
+/// The options that select a picture.
+const PICTURES: [&str; 3] = ["svg", "dot", "mermaid"];
+
 /// `typeloom view`
 #[derive(Debug, ClapArgs)]
-#[command(group(ArgGroup::new("picture").args(["svg", "dot", "mermaid"]).conflicts_with_all(["serve", "open"])))]
+#[command(group(ArgGroup::new("picture").args(PICTURES).conflicts_with_all(["serve", "open"])))]
 pub(crate) struct ViewArgs {
     /// A model, or `-` for standard input
     #[arg(value_name = "FILE")]
@@ -24,9 +27,9 @@ pub(crate) struct ViewArgs {
     /// Another version of the model: show the changes from FILE to NEW
     #[arg(value_name = "NEW", conflicts_with = "serve")]
     pub(crate) new: Option<String>,
-    /// Write the page or the picture into FILE, or to standard output with `-` (default of a page: the name of
-    /// the model with `.html`, or of NEW with `.diff.html`, in the current folder; a file that is no page of
-    /// this command is not replaced)
+    /// Write the page or the picture into FILE, or to standard output with `-` (default of a page: the name
+    /// of the model with `.html`, or of NEW with `.diff.html`, in the current folder; a file that is no page
+    /// of this command is not replaced)
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<String>,
     /// Open the page in a browser

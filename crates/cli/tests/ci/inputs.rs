@@ -246,7 +246,7 @@ fn a_text_that_is_no_model_is_a_problem_with_its_position() {
 }
 
 #[test]
-fn a_file_in_another_format_is_named_with_what_to_do() {
+fn a_file_in_another_format_is_named_with_advice() {
     let folder = Folder::new("other-formats");
     folder.model("m.onnx", CLEAN);
     let model = std::fs::read(folder.0.join("m.onnx")).expect("the model is read");
