@@ -26,8 +26,7 @@ mod compile;
 #[cfg(feature = "interfaces")]
 mod contract;
 mod format;
-#[cfg(feature = "view")]
-mod graph;
+mod help;
 mod infer;
 mod inputs;
 #[cfg(feature = "interfaces")]
@@ -36,6 +35,7 @@ mod levels;
 #[cfg(feature = "interfaces")]
 mod link;
 mod one;
+mod other_names;
 #[cfg(feature = "registry")]
 pub(crate) mod registry;
 #[cfg(feature = "run")]
@@ -53,8 +53,6 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
-#[cfg(not(feature = "view"))]
-pub(crate) use absent::AbsentArgs as GraphArgs;
 #[cfg(not(feature = "compile"))]
 pub(crate) use absent::AbsentArgs as CompileArgs;
 #[cfg(not(feature = "shell"))]
@@ -63,8 +61,6 @@ pub(crate) use absent::AbsentArgs as CompletionsArgs;
 pub(crate) use absent::AbsentArgs as DescribeArgs;
 #[cfg(not(feature = "interfaces"))]
 pub(crate) use absent::AbsentArgs as DiffArgs;
-#[cfg(not(feature = "interfaces"))]
-pub(crate) use absent::AbsentArgs as HeaderArgs;
 #[cfg(not(feature = "interfaces"))]
 pub(crate) use absent::AbsentArgs as LinkArgs;
 #[cfg(not(feature = "shell"))]
@@ -82,18 +78,17 @@ pub(crate) use absent::AgainstArgs;
 #[cfg(feature = "compile")]
 pub(crate) use compile::CompileArgs;
 #[cfg(feature = "interfaces")]
-pub(crate) use contract::ContractArgs;
+pub(crate) use contract::{As, ContractArgs};
 pub(crate) use format::{FormatArg, ReportArgs};
-#[cfg(feature = "view")]
-pub(crate) use graph::{GraphArgs, GraphFormat};
 pub(crate) use infer::{InferArgs, InferFormat};
-pub(crate) use inputs::{ExcludeArgs, InputArgs};
+pub(crate) use inputs::{ExcludeArgs, FolderArgs, InputArgs};
 #[cfg(feature = "interfaces")]
-pub(crate) use interfaces::{DescribeArgs, DiffArgs, DiffMode, HeaderArgs};
+pub(crate) use interfaces::{DescribeArgs, DiffArgs, DiffMode};
 pub(crate) use levels::LevelArgs;
 #[cfg(feature = "interfaces")]
 pub(crate) use link::{ExternalData, LinkArgs, LinkCasts};
 pub(crate) use one::parse;
+pub(crate) use other_names::renamed;
 #[cfg(feature = "registry")]
 pub(crate) use registry::{AgainstArgs, RegistryArgs};
 #[cfg(feature = "run")]
@@ -103,7 +98,7 @@ pub(crate) use rust::{RustArgs, RustBuildArgs, RustCommand, RustDescribeArgs, Ru
 #[cfg(feature = "shell")]
 pub(crate) use shell::{CompletionsArgs, ManArgs};
 #[cfg(feature = "view")]
-pub(crate) use view::ViewArgs;
+pub(crate) use view::{Picture, ViewArgs};
 
 /// Proves the type of every value in a tensor program.
 #[derive(Debug, Parser)]
@@ -123,49 +118,56 @@ pub(crate) struct CommonArgs {
     pub(crate) types: Option<PathBuf>,
 }
 
-/// The command to run.
+/// The command to run. The help of `typeloom` lists the first nine, and the others after them
+/// (`args/help.rs`).
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Check models: exit 0 if every value has a proven type, 1 if not, 2 if a file cannot be read
+    /// Prove the type of every value of models, and report problems
+    ///
+    /// Exit code 0 if every value has a proven type, 1 if not, 2 if a file cannot be read.
     Check(CheckArgs),
-    /// Show the settings of a model, each with its source
-    Config(ConfigArgs),
     /// Show the types of all values of models, or of some values
     Infer(InferArgs),
-    /// Draw the graph of a model with the types of its values and with its problems
-    Graph(GraphArgs),
-    /// Show the graph of a model in a browser, with types, problems and their causes
-    View(ViewArgs),
     /// Explain a diagnostic code, or why a value of a model has its type
     Explain(ExplainArgs),
-    /// List the operators, or show the signature and rules of one
-    Ops(OpsArgs),
+    /// Repair a model: insert the fewest casts that make it type-check
+    ///
+    /// Exit code 0 on success, 1 if repairs do not suffice.
+    Fix(FixArgs),
+    /// Show the graph of a model in a browser or as a picture, with types, problems and causes
+    View(ViewArgs),
+    /// Show the interface of a model, and write it as a bundle, a contract for serving, or code
+    Describe(DescribeArgs),
+    /// Compare two interfaces: can the new model replace the old one?
+    ///
+    /// Exit code 0 if they are compatible, 1 if not, 2 if a file is not usable.
+    Diff(DiffArgs),
     /// Run a model on given inputs, or on random inputs of the solved types
     Run(RunArgs),
-    /// Insert the fewest casts that make a model type-check: exit 0 on success, 1 if casts do not suffice
-    Fix(FixArgs),
-    /// Write the types of all values into a model, or remove them again
-    Annotate(AnnotateArgs),
-    /// Show the interface of a model, and write it into a bundle or into a contract for serving
-    Describe(DescribeArgs),
-    /// Compile a model into a typed program, or show it after a pass: exit 1 if it does not compile
-    Compile(CompileArgs),
-    /// Generate a C header: the C interface, the type tree, and the ports of a program
-    Header(HeaderArgs),
-    /// Compare two interfaces: exit 0 if they are compatible, 1 if not, 2 if a file is not usable
-    Diff(DiffArgs),
     /// Keep versions of interfaces in a folder or an object store, with compatibility modes
     Registry(RegistryArgs),
-    /// Join two models by their types: exit 0 if they fit, 1 if not, 2 if a file is not usable
+    /// Write the types of all values into a model, or remove them again
+    Annotate(AnnotateArgs),
+    /// Compile a model into a typed program, or show it after a pass
+    ///
+    /// Exit code 1 if it does not compile.
+    Compile(CompileArgs),
+    /// Print a script that completes commands and options in a shell
+    Completions(CompletionsArgs),
+    /// Show the settings of a model, each with its source
+    Config(ConfigArgs),
+    /// Join two models by their types
+    ///
+    /// Exit code 0 if they fit, 1 if not, 2 if a file is not usable.
     Link(LinkArgs),
+    /// Print the manual page of a command, or write the pages of all commands
+    Man(ManArgs),
+    /// List the operators, or show the signature and rules of one
+    Ops(OpsArgs),
     /// Describe the public types of a Rust crate, or compare two versions of one
     Rust(RustArgs),
     /// List the runtimes that `check --target` knows
     Targets,
-    /// Print a script that completes commands and options in a shell
-    Completions(CompletionsArgs),
-    /// Print the manual page of a command, or write the pages of all commands
-    Man(ManArgs),
 }
 
 /// The destination of a changed model.
@@ -208,14 +210,14 @@ pub(crate) struct FixArgs {
     /// Write a page with the changes to the model into FILE, as `typeloom view FILE NEW` does
     #[arg(long, value_name = "FILE")]
     pub(crate) view: Option<String>,
-    #[command(flatten)]
-    pub(crate) solve: SolveArgs,
     /// The format of the output
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: TextFormat,
     /// When to use colours
     #[arg(long, value_enum, default_value_t)]
     pub(crate) color: Color,
+    #[command(flatten)]
+    pub(crate) solve: SolveArgs,
 }
 
 /// Conversion of an edge whose two ends are declared with different types.
@@ -250,11 +252,11 @@ pub(crate) struct AnnotateArgs {
     /// Write a page with the changes to the model into FILE, as `typeloom view FILE NEW` does
     #[arg(long, value_name = "FILE")]
     pub(crate) view: Option<String>,
-    #[command(flatten)]
-    pub(crate) solve: SolveArgs,
     /// When to use colours
     #[arg(long, value_enum, default_value_t)]
     pub(crate) color: Color,
+    #[command(flatten)]
+    pub(crate) solve: SolveArgs,
 }
 
 /// Format of interfaces and their differences.
@@ -269,6 +271,7 @@ pub(crate) enum TextFormat {
 
 /// How models are read and solved.
 #[derive(Debug, Default, ClapArgs)]
+#[command(next_help_heading = "Types and symbols")]
 pub(crate) struct SolveArgs {
     /// Give a value of the main graph a type: `x=float[batch, 3]`, or a node of the type tree: `x=tensor.f32`
     #[arg(long = "seed", value_name = "NAME=TYPE")]
@@ -286,6 +289,7 @@ pub(crate) struct SolveArgs {
 
 /// Operators, strictness and settings files of models.
 #[derive(Clone, Debug, Default, ClapArgs)]
+#[command(next_help_heading = "Operators and settings")]
 pub(crate) struct ReadArgs {
     /// Add the operators that FILE describes to ONNX's and ONNX Runtime's (see docs/operator-files.md)
     #[arg(long = "ops", value_name = "FILE")]
@@ -321,45 +325,56 @@ pub(crate) struct CheckArgs {
     pub(crate) inputs: InputArgs,
     /// Check this many models at the same time (default: the number of processors); the output does not
     /// depend on it
-    #[arg(long, short, value_name = "NUMBER")]
+    #[arg(long, short, value_name = "NUMBER", help_heading = "Resources")]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Report a model whose check needs more memory than this, in bytes or with a unit (`512M`), as a file
     /// that cannot be checked. Each model is first checked by another process with this limit
-    #[arg(long, value_name = "SIZE", value_parser = size::size)]
+    #[arg(long, value_name = "SIZE", value_parser = size::size, help_heading = "Resources")]
     pub(crate) max_memory: Option<u64>,
     /// Report nodes that a runtime cannot run, such as `onnxruntime-1.31`; can be repeated.
     /// `typeloom targets` lists the runtimes
-    #[arg(long = "target", value_name = "NAME")]
+    #[arg(long = "target", value_name = "NAME", help_heading = "Comparisons")]
     pub(crate) targets: Vec<String>,
     #[command(flatten)]
     pub(crate) against: AgainstArgs,
-    #[command(flatten)]
-    pub(crate) solve: SolveArgs,
     /// Do not look for the files of external tensor data
-    #[arg(long)]
+    #[arg(long, help_heading = "Files")]
     pub(crate) no_external_data: bool,
-    #[command(flatten)]
-    pub(crate) report: ReportArgs,
+    /// Repair the models with errors in place, and print the changes: as `typeloom fix --in-place`, but a
+    /// repair that leaves errors is written too if there are fewer of them. The result is checked before it
+    /// is written
+    #[arg(long, help_heading = "Repairs", conflicts_with_all = ["update_baseline", "max_memory"])]
+    pub(crate) fix: bool,
+    /// Apply unsafe repairs as well, which are listed otherwise (see `typeloom fix --help`)
+    #[arg(long, help_heading = "Repairs", requires = "fix")]
+    pub(crate) unsafe_fixes: bool,
     /// When to use colours
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, help_heading = "Report")]
     pub(crate) color: Color,
     /// Print nothing for models without problems
-    #[arg(long, short)]
+    #[arg(long, short, help_heading = "Report")]
     pub(crate) quiet: bool,
-    #[command(flatten)]
-    pub(crate) levels: LevelArgs,
     /// Show at most this many problems of each model; the summary counts all of them
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", help_heading = "Report")]
     pub(crate) max_problems: Option<usize>,
+    /// Count the problems by code at the end, in reports for people
+    #[arg(long, help_heading = "Report")]
+    pub(crate) statistics: bool,
     /// Do not report the problems that FILE lists
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Severities and exceptions")]
     pub(crate) baseline: Option<PathBuf>,
     /// Write the problems of the models into the baseline instead of reporting them
-    #[arg(long)]
+    #[arg(long, help_heading = "Severities and exceptions")]
     pub(crate) update_baseline: bool,
     /// Ignore exceptions in the models (`typeloom.allow` in their metadata)
-    #[arg(long)]
+    #[arg(long, help_heading = "Severities and exceptions")]
     pub(crate) no_inline: bool,
+    #[command(flatten)]
+    pub(crate) solve: SolveArgs,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+    #[command(flatten)]
+    pub(crate) levels: LevelArgs,
 }
 
 /// `typeloom config`

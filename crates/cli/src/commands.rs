@@ -23,10 +23,6 @@ pub(crate) mod describe;
 pub(crate) mod diff;
 pub(crate) mod explain;
 pub(crate) mod fix;
-#[cfg(feature = "view")]
-pub(crate) mod graph;
-#[cfg(feature = "interfaces")]
-pub(crate) mod header;
 pub(crate) mod infer;
 #[cfg(feature = "interfaces")]
 pub(crate) mod link;
@@ -53,9 +49,9 @@ pub(crate) use absent::registry;
 pub(crate) use absent::run;
 #[cfg(not(feature = "rust"))]
 pub(crate) use absent::rust;
+#[cfg(not(feature = "view"))]
+pub(crate) use absent::view;
 #[cfg(not(feature = "shell"))]
 pub(crate) use absent::{completions, man};
 #[cfg(not(feature = "interfaces"))]
-pub(crate) use absent::{describe, diff, header, link};
-#[cfg(not(feature = "view"))]
-pub(crate) use absent::{graph, view};
+pub(crate) use absent::{describe, diff, link};

@@ -31,7 +31,7 @@ impl Outcome {
         match self {
             Self::Typed => "no problems, or warnings only",
             Self::Problems => {
-                "a problem of a model: an error of `check`, `infer`, `graph` or `view`, a model that cannot be repaired, compiled or run, \
+                "a problem of a model: an error of `check`, `infer` or `view`, a model that cannot be repaired, compiled or run, \
                  outputs that differ from those of a reference, a breaking difference, a damaged registry"
             }
             Self::Unusable => {

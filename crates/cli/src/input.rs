@@ -1,17 +1,22 @@
 //! Input files: the models and other files that the command reads are recorded, so that no output replaces
 //! one of them.
 
+use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
 use typeloom_project::check::SideFiles;
+use typeloom_project::error::Error;
 use typeloom_project::file::{self, File};
 use typeloom_project::parts::onnx::external::locations;
 use typeloom_project::parts::onnx::view::ModelView;
+use typeloom_project::parts::solver::diagnostic::text::suggestion;
 use typeloom_project::parts::solver::model::Seed;
 use typeloom_project::parts::types::lattice::Lattice;
 use typeloom_project::parts::types::lattice::build::NodeSpec;
+use typeloom_project::parts::types::suggest::nearest;
 
 use crate::reads::{self, Use};
 
@@ -36,6 +41,42 @@ pub(crate) fn source(argument: &str) -> Source {
     let path = PathBuf::from(argument);
     reads::record(&path, Use::Model);
     Source::at(path)
+}
+
+/// The error of an address where a file is expected; `None` for a path.
+pub(crate) fn remote(argument: &str) -> Option<anyhow::Error> {
+    let (scheme, _) = argument.split_once("://")?;
+    if Path::new(argument).exists() {
+        return None;
+    }
+    let advice = match scheme {
+        "s3" | "s3a" | "gs" | "az" | "abfs" | "abfss" => format!(
+            "the Python package reads models in object stores, as a published wheel or built with the feature `cloud`: \
+             `typeloom.fleet.check(\"{argument}\")`"
+        ),
+        "file" => "use the path without `file://`".to_owned(),
+        _ => "download the model, and use the path of the file".to_owned(),
+    };
+    Some(anyhow!("`{argument}` is an address, and this command reads files: {advice}"))
+}
+
+/// The names of files in the folder of a missing one that could be meant, as paths.
+fn similar(path: &Path) -> Vec<String> {
+    let (Some(name), Some(folder)) = (path.file_name().and_then(OsStr::to_str), path.parent()) else {
+        return Vec::new();
+    };
+    let shown = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let entries = std::fs::read_dir(shown).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort_unstable();
+    // The name without its extension.
+    let longer =
+        names.iter().filter(|other| other.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')));
+    let mut near: Vec<String> = longer.cloned().collect();
+    if near.is_empty() {
+        near = nearest(name, names.iter().map(String::as_str));
+    }
+    near.into_iter().take(3).map(|name| folder.join(name).display().to_string()).collect()
 }
 
 /// The contents of a file that is no model.
@@ -68,7 +109,13 @@ impl Source {
         if let Some(path) = self.path() {
             reads::record(path, Use::Model);
         }
-        Ok(self.0.read()?)
+        self.0.read().map_err(|error| match (&error, self.path()) {
+            (Error::Read { source, .. }, Some(path)) if source.kind() == ErrorKind::NotFound => {
+                let remote = path.to_str().and_then(remote);
+                remote.unwrap_or_else(|| anyhow!("{}{}", error.chain(), suggestion(&similar(path))))
+            }
+            _ => error.into(),
+        })
     }
 
     /// Records the use of a file with tensors of the model.

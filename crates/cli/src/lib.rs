@@ -56,6 +56,7 @@ pub fn command() -> ExitCode {
 ///
 pub fn command_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = T>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    let arguments = args::renamed(&arguments).unwrap_or(arguments);
     let args = match args::parse(&arguments) {
         Ok(args) => args,
         Err(code) => return code,
@@ -72,7 +73,6 @@ fn run(args: &args::Args, arguments: &[OsString]) -> anyhow::Result<exit::Outcom
         args::Command::Check(check) => commands::check::run(check, arguments),
         args::Command::Config(config) => commands::config::run(config),
         args::Command::Infer(infer) => commands::infer::run(infer),
-        args::Command::Graph(graph) => commands::graph::run(graph),
         args::Command::View(view) => commands::view::run(view),
         args::Command::Explain(explain) => commands::explain::run(explain),
         args::Command::Ops(ops) => commands::ops::run(ops),
@@ -80,7 +80,6 @@ fn run(args: &args::Args, arguments: &[OsString]) -> anyhow::Result<exit::Outcom
         args::Command::Fix(fix) => commands::fix::run(fix),
         args::Command::Annotate(annotate) => commands::annotate::run(annotate),
         args::Command::Describe(describe) => commands::describe::run(describe),
-        args::Command::Header(header) => commands::header::run(header),
         args::Command::Compile(compile) => commands::compile::run(compile),
         args::Command::Diff(diff) => commands::diff::run(diff),
         args::Command::Registry(registry) => commands::registry::run(registry),

@@ -139,6 +139,14 @@ pub(crate) fn quote(text: &str) {
     }
 }
 
+/// Writes finished text to standard error, because standard output has a report for programs.
+pub(crate) fn aside(text: &str) -> anyhow::Result<()> {
+    let mut err = anstream::stderr().lock();
+    // As above.
+    let _ = write!(err, "{}", guarded(text));
+    Ok(())
+}
+
 /// Writes additional information about an answer to standard error.
 pub(crate) fn note(text: &str) {
     let mut err = anstream::stderr().lock();

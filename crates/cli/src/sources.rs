@@ -4,13 +4,18 @@
 //! |---|---|
 //! | `-` | standard input |
 //! | a file | the file, with any name |
-//! | a folder | the models in it and in the folders in it, in the order of names |
+//! | none | as the current folder |
+//! | a folder | the models in it and in the folders in it, in the order of names, without ignored ones |
 //! | a glob | the models that match it, and those in folders that match it; if it has an extension, all files that match it |
 //! | `@list` | those of the arguments in a file, one a line |
 //!
 //! In folders, models are the files with the suffix of a model or a text. An argument with the characters of
 //! a glob is a file if there is one with this name. An argument that begins with `@` is always a list;
 //! `./@list` is the file `@list`.
+//!
+//! Ignored are the files that `.gitignore`, `.ignore` and `.git/info/exclude` name, hidden ones, and the
+//! folders [`FOREIGN`]. A named file or folder is not ignored. The settings of a user's Git are not read, so
+//! that the same files have the same result on every machine.
 //!
 //! **Invariant:** an argument that selects nothing is an error, except if `--exclude` leaves out a file.
 //!
@@ -21,11 +26,13 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
+use ignore::WalkBuilder;
 use typeloom_project::parts::onnx::text::SUFFIXES as TEXT;
 use typeloom_project::parts::settings::paths::{Match, Search};
 use typeloom_project::settings::{Resolver, relative};
 
-use crate::input::{Source, read, source};
+use crate::args::FolderArgs;
+use crate::input::{self, Source, read, source};
 use crate::reads::{self, Use};
 
 /// The deepest folder that is searched for models.
@@ -36,6 +43,23 @@ const MAX_LIST: u64 = 1 << 30;
 
 /// The ending of names of models in binary form.
 const BINARY: &str = ".onnx";
+
+/// Folders with files of other packages.
+const FOREIGN: [&str; 4] = ["__pypackages__", "node_modules", "site-packages", "venv"];
+
+/// The treatment of ignored files in folders.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ignored {
+    LeftOut,
+    Read,
+}
+
+impl Ignored {
+    /// The treatment that the arguments request.
+    pub(crate) fn of(args: &FolderArgs) -> Self {
+        if args.no_ignore { Self::Read } else { Self::LeftOut }
+    }
+}
 
 /// The models of a command, in order.
 #[derive(Debug, Default)]
@@ -61,6 +85,11 @@ impl Sources {
         self.items.len()
     }
 
+    /// Whether standard input is one of them.
+    pub(crate) fn has_input(&self) -> bool {
+        self.items.iter().any(|item| matches!(item, Item::Input))
+    }
+
     /// The models.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Source> {
         self.items.iter().map(|item| match item {
@@ -72,8 +101,15 @@ impl Sources {
 }
 
 /// The models that the arguments select, without those that the settings exclude.
-pub(crate) fn sources(arguments: &[String], settings: &mut Resolver) -> anyhow::Result<Sources> {
-    let mut finder = Finder { sources: Sources::default(), settings, excluded: 0 };
+pub(crate) fn sources(
+    arguments: &[String],
+    ignored: Ignored,
+    settings: &mut Resolver,
+) -> anyhow::Result<Sources> {
+    let mut finder = Finder { sources: Sources::default(), ignored, settings, excluded: 0 };
+    if arguments.is_empty() {
+        finder.argument("")?;
+    }
     for argument in arguments {
         match argument.strip_prefix('@') {
             Some(name) => finder.list(name)?,
@@ -86,11 +122,11 @@ pub(crate) fn sources(arguments: &[String], settings: &mut Resolver) -> anyhow::
     Ok(finder.sources)
 }
 
-/// The models in a folder, in the order of file names, without those that the settings exclude.
+/// All models in a folder, in the order of file names, without those that the settings exclude.
 #[cfg(feature = "interfaces")]
 pub(crate) fn models_in(folder: &str, settings: &mut Resolver) -> anyhow::Result<Sources> {
-    let mut finder = Finder { sources: Sources::default(), settings, excluded: 0 };
-    finder.folder(Path::new(folder), 0)?;
+    let mut finder = Finder { sources: Sources::default(), ignored: Ignored::Read, settings, excluded: 0 };
+    finder.folder(Path::new(folder))?;
     Ok(finder.sources)
 }
 
@@ -110,6 +146,7 @@ fn names() -> String {
 /// A search for models.
 struct Finder<'s> {
     sources: Sources,
+    ignored: Ignored,
     settings: &'s mut Resolver,
     /// The number of models that were found and excluded.
     excluded: usize,
@@ -132,6 +169,9 @@ impl Finder<'_> {
             self.sources.items.push(Item::Input);
             return Ok(());
         }
+        if let Some(error) = input::remote(argument) {
+            return Err(error);
+        }
         let path = Path::new(argument);
         let (found, excluded) = (self.sources.items.len(), self.excluded);
         let search = Search::is_glob(argument) && path.symlink_metadata().is_err();
@@ -139,8 +179,8 @@ impl Finder<'_> {
             let search = Search::parse(argument);
             let search = search.map_err(|error| anyhow::anyhow!("`{argument}` is not a glob: {error}"))?;
             self.glob(&search)?;
-        } else if path.is_dir() {
-            self.folder(path, 0)?;
+        } else if argument.is_empty() || path.is_dir() {
+            self.folder(path)?;
         } else if !self.settings.leaves_out(path) {
             reads::record(path, Use::Model);
             self.sources.items.push(Item::Named(argument.into()));
@@ -150,7 +190,7 @@ impl Finder<'_> {
         }
         match (self.sources.items.len() - found, self.excluded - excluded) {
             (0, 0) if search => bail!("no model matches `{argument}`"),
-            (0, 0) => bail!("there is no model ({}) in `{argument}`", names()),
+            (0, 0) => self.nothing_in(path),
             (0, _) => bail!("all models of `{argument}` are excluded"),
             _ => Ok(()),
         }
@@ -189,16 +229,42 @@ impl Finder<'_> {
     }
 
     /// Adds the models in a folder.
-    fn folder(&mut self, folder: &Path, depth: usize) -> anyhow::Result<()> {
-        let mut number = None;
-        for Entry { name, is_folder } in entries(folder)? {
-            if is_folder && depth < MAX_DEPTH {
-                self.folder(&folder.join(name), depth + 1)?;
-            } else if is_model(&name) {
-                self.found(folder, &mut number, &name)?;
+    fn folder(&mut self, folder: &Path) -> anyhow::Result<()> {
+        let is_filtered = self.ignored == Ignored::LeftOut;
+        let mut walk = WalkBuilder::new(shown(folder));
+        walk.standard_filters(is_filtered).require_git(false).git_global(false);
+        walk.max_depth(Some(MAX_DEPTH + 1)).sort_by_file_name(OsStr::cmp);
+        walk.filter_entry(move |entry| {
+            let is_foreign = FOREIGN.iter().any(|name| entry.file_name() == *name);
+            !(is_filtered && is_foreign && entry.depth() > 0)
+        });
+        for entry in walk.build() {
+            let entry = entry.with_context(|| format!("cannot list `{}`", shown(folder).display()))?;
+            let is_folder = entry.file_type().is_none_or(|kind| kind.is_dir());
+            if !is_folder && is_model(entry.file_name()) {
+                let parent = entry.path().parent().unwrap_or(Path::new(""));
+                let parent =
+                    parent.strip_prefix(shown(folder)).map_or(parent.to_owned(), |it| folder.join(it));
+                self.found(&parent, entry.file_name())?;
             }
         }
         Ok(())
+    }
+
+    /// The error of a folder without models.
+    fn nothing_in(&mut self, folder: &Path) -> anyhow::Result<()> {
+        let left_out = std::mem::replace(&mut self.ignored, Ignored::Read);
+        let before = self.sources.items.len();
+        self.folder(folder)?;
+        let ignored = self.sources.items.len() - before;
+        let folder = shown(folder).display();
+        if left_out == Ignored::LeftOut && ignored > 0 {
+            bail!(
+                "all models in `{folder}` ({ignored}) are ignored, by `.gitignore` or because their folders are hidden or \
+                 those of packages; name them, or use --no-ignore"
+            );
+        }
+        bail!("there is no model ({}) in `{folder}`", names())
     }
 
     /// Adds the models that a glob selects.
@@ -211,7 +277,6 @@ impl Finder<'_> {
     }
 
     fn matching(&mut self, search: &Search, base: &Path, folder: &Path, depth: usize) -> anyhow::Result<()> {
-        let mut number = None;
         for Entry { name, is_folder } in entries(folder)? {
             let path = folder.join(&name);
             let below = path.strip_prefix(base).unwrap_or(&path);
@@ -219,11 +284,11 @@ impl Finder<'_> {
             if !is_folder {
                 let is_selected = search.has_extension() || is_model(&name);
                 if matched == Match::Whole && is_selected {
-                    self.found(folder, &mut number, &name)?;
+                    self.found(folder, &name)?;
                 }
             } else if depth < MAX_DEPTH {
                 match matched {
-                    Match::Whole => self.folder(&path, depth + 1)?,
+                    Match::Whole => self.folder(&path)?,
                     Match::Above => self.matching(search, base, &path, depth + 1)?,
                     Match::None => {}
                 }
@@ -232,31 +297,32 @@ impl Finder<'_> {
         Ok(())
     }
 
-    /// Adds a file of a folder, whose number is known after its first file.
-    fn found(&mut self, folder: &Path, number: &mut Option<u32>, name: &OsStr) -> anyhow::Result<()> {
+    /// Adds a file of a folder.
+    fn found(&mut self, folder: &Path, name: &OsStr) -> anyhow::Result<()> {
         if self.settings.excludes(&folder.join(name))? {
             self.excluded += 1;
             return Ok(());
         }
-        let folder = match *number {
-            Some(number) => number,
-            None => {
-                let new = u32::try_from(self.sources.folders.len()).context("there are too many folders")?;
-                self.sources.folders.push(folder.to_owned());
-                *number.insert(new)
-            }
-        };
+        let folders = &mut self.sources.folders;
+        if folders.last().is_none_or(|last| last != folder) {
+            folders.push(folder.to_owned());
+        }
+        let folder = u32::try_from(folders.len() - 1).context("there are too many folders")?;
         self.sources.items.push(Item::Found { folder, name: name.into() });
         Ok(())
     }
 }
 
+/// The path of a folder for messages and the system; the current one has no name as an argument.
+fn shown(folder: &Path) -> &Path {
+    if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
+}
+
 /// The entries of a folder, in the order of names. A link to a folder is not one.
 fn entries(folder: &Path) -> anyhow::Result<Vec<Entry>> {
-    let shown = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let cannot = || format!("cannot list `{}`", shown.display());
+    let cannot = || format!("cannot list `{}`", shown(folder).display());
     let mut entries = Vec::new();
-    for entry in std::fs::read_dir(shown).with_context(cannot)? {
+    for entry in std::fs::read_dir(shown(folder)).with_context(cannot)? {
         let entry = entry.with_context(cannot)?;
         let is_folder = entry.file_type().with_context(cannot)?.is_dir();
         entries.push(Entry { name: entry.file_name(), is_folder });

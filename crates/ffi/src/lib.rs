@@ -1,7 +1,7 @@
 //! The C interface of typeloom: loads models and artifacts, lists their ports, runs them, and returns their
 //! outputs.
 //!
-//! `typeloom header` prints the header for C and C++ programs; `docs/c-abi.md` is the manual. The crate is
+//! `typeloom describe --as c-abi` prints the header for C and C++ programs; `docs/c-abi.md` is the manual. The crate is
 //! built as a dynamic and as a static library.
 //!
 //! | module | content |

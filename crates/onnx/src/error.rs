@@ -1,5 +1,6 @@
 //! Errors in the bytes of a model.
 
+use crate::other_format::OtherFormat;
 use crate::wire::WireKind;
 
 /// Declares enums whose values are displayed as one text each.
@@ -21,11 +22,42 @@ pub(crate) use displayed;
 
 /// Error of decoding malformed bytes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{kind} at byte {offset}")]
+#[error("{kind}{}", self.position())]
 pub struct DecodeError {
     /// Offset of the error in the file, or in the slice given to the decoder.
     pub offset: usize,
     pub kind: ErrorKind,
+}
+
+impl DecodeError {
+    /// ` at byte 7`; empty for an error of the file as a whole.
+    fn position(&self) -> String {
+        match self.kind {
+            ErrorKind::OtherFormat(_) => String::new(),
+            _ => format!(" at byte {}", self.offset),
+        }
+    }
+
+    /// The error of the top level of a file, with what the file is instead of a model.
+    #[must_use]
+    pub fn of_file(self, file: &[u8]) -> Self {
+        /// The greatest message of protobuf, in bytes.
+        const MAX_MESSAGE: u64 = i32::MAX as u64;
+        /// The key of `ir_version`, with which a model begins.
+        const IR_VERSION: u8 = 0x08;
+        if let Some(format) = OtherFormat::of(file) {
+            return Self { offset: 0, kind: ErrorKind::OtherFormat(format) };
+        }
+        match self.kind {
+            ErrorKind::LengthPastEnd { length, left }
+                if length <= MAX_MESSAGE && file.first() == Some(&IR_VERSION) =>
+            {
+                let expected = file.len() as u64 + length - left as u64;
+                Self { offset: self.offset, kind: ErrorKind::CutOff { length: file.len() as u64, expected } }
+            }
+            _ => self,
+        }
+    }
 }
 
 /// The name of a field of a message.
@@ -47,6 +79,17 @@ impl std::fmt::Display for FieldName {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
+    /// The file is not a model, but has another known format.
+    #[error("the file is {}, not an ONNX model", .0.name())]
+    OtherFormat(OtherFormat),
+    /// The file ends inside of a field of the model.
+    #[error("the file is cut off: it has {length} bytes of at least {expected}")]
+    CutOff {
+        /// The length of the file.
+        length: u64,
+        /// The length of a file that ends with this field.
+        expected: u64,
+    },
     /// A variable-length number continues past the end of its message.
     #[error("a number is cut off")]
     TruncatedVarint,

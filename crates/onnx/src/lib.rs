@@ -22,6 +22,7 @@ pub mod inline;
 pub mod lfs;
 pub mod messages;
 pub mod nested;
+pub mod other_format;
 pub mod splice;
 pub mod text;
 mod typed_field;

@@ -310,6 +310,7 @@ def test_exceptions_in_a_model_and_severities_of_the_call_change_the_report(tmp_
     wrong = head + "g (float[N] x, double[N] w) => (y) { y = Mul(x, w) }"
     report = tl.check(wrong)
     assert report and report.excepted == {"element-type-mismatch": 1}
+    assert report.text().startswith("<text>: ok, 1 allowed by the model (element-type-mismatch), ")
     assert [it.code for it in tl.check(wrong, inline=False).diagnostics] == ["element-type-mismatch"]
     # An exception does not make a model usable.
     with pytest.raises(tl.ModelError):

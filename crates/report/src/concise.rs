@@ -46,7 +46,7 @@ impl ListRenderer for List {
     }
 
     fn end(&mut self, totals: &Totals) -> String {
-        closing(totals)
+        closing(totals, self.style.files)
     }
 }
 
@@ -68,10 +68,21 @@ pub(crate) fn summary(report: &FileReport<'_>, files: ListedFiles) -> String {
     }
 }
 
-/// The last line of a run that is compared with a baseline, or was interrupted.
-pub(crate) fn closing(totals: &Totals) -> String {
-    match (totals.fixed, totals.missing) {
-        (None, None) => String::new(),
-        (Some(_), _) | (_, Some(_)) => format!("{}\n", totals.summary()),
+/// The end of a run: the problems by code, and the totals. A check of one file has no totals, unless it is
+/// compared with a baseline or was interrupted.
+pub(crate) fn closing(totals: &Totals, files: ListedFiles) -> String {
+    let rows = totals.statistics();
+    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or_default();
+    let [counts, codes, severities] = [width(0), width(1), width(2)];
+    let line = |[count, code, severity, summary]: &[String; 4]| {
+        format!("{count:>counts$}  {code:codes$}  {severity:severities$}  {summary}\n")
+    };
+    let text: String = rows.iter().map(line).collect();
+    let has_findings = totals.errors + totals.warnings + totals.unusable > 0;
+    let is_list = totals.files > 1 && !totals.is_comparison;
+    let is_listed = is_list && (files == ListedFiles::All || has_findings);
+    if is_listed || totals.fixed.is_some() || totals.missing.is_some() || totals.statistics.is_some() {
+        return text + &totals.summary() + "\n";
     }
+    text
 }

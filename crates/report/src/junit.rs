@@ -2,7 +2,8 @@
 //!
 //! Source: the schema `junit-10.xsd` of the Jenkins xUnit plugin. A file is a test suite. Each error is a
 //! failed test case, each warning a passed one with its text as output, and a file that cannot be used is a
-//! test case with an error. A clean file has one passed test case. A run is written file by file, so the root
+//! test case with an error. A clean file has one passed test case, whose output
+//! is the number of known problems. A run is written file by file, so the root
 //! element has no totals.
 
 use typeloom_onnx::text::{escape, escape_lines};
@@ -28,7 +29,14 @@ impl ListRenderer for List {
                 let inner = format!("<error message=\"{}\" type=\"unusable-file\"/>", attribute(error));
                 (case(&name, "usable", &inner), 1)
             }
-            Content::Checked(_) if findings.is_empty() => (case(&name, "types", ""), 0),
+            Content::Checked(checked) if findings.is_empty() => {
+                let unreported = checked.unreported();
+                let inner = match unreported.is_empty() {
+                    true => String::new(),
+                    false => format!("<system-out>{}</system-out>", content(&unreported.join(", "))),
+                };
+                (case(&name, "types", &inner), 0)
+            }
             Content::Compared(_) if findings.is_empty() => (case(&name, "compatible", ""), 0),
             Content::Checked(_) | Content::Compared(_) => (String::new(), 0),
         };

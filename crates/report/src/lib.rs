@@ -7,6 +7,7 @@
 //! | [`json`] | programs: one JSON object for each file or problem |
 //! | [`sarif`] | code scanning: one SARIF 2.1.0 document for each run |
 //! | [`github`] | GitHub's log: one workflow command for each problem |
+//! | [`gitlab`] | GitLab: a Code Quality report |
 //! | [`junit`] | CI systems: test cases in JUnit XML |
 //! | [`markdown`] | summaries of jobs: a table of problems |
 //! | [`list`] | commands: the report of a run in any of these formats, file by file |
@@ -39,6 +40,8 @@ pub mod exports;
 pub mod finding;
 #[cfg(feature = "lists")]
 pub mod github;
+#[cfg(feature = "lists")]
+pub mod gitlab;
 pub mod human;
 #[cfg(feature = "lists")]
 pub mod infer;

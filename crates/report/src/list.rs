@@ -15,7 +15,7 @@ use typeloom_solver::model::Coverage;
 
 use crate::finding::{Difference, Finding};
 use crate::human::Color;
-use crate::{concise, github, json, junit, markdown, sarif};
+use crate::{concise, github, gitlab, json, junit, markdown, sarif};
 
 /// A format of a report.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -35,6 +35,8 @@ pub enum Format {
     Markdown,
     /// JUnit XML.
     Junit,
+    /// A report of GitLab Code Quality.
+    Gitlab,
 }
 
 /// Parameters of renderers.
@@ -183,6 +185,12 @@ impl Checked<'_> {
         self.against.as_ref().map_or(&[], |against| against.differences)
     }
 
+    /// All findings, shown or not.
+    fn findings(&self) -> impl Iterator<Item = Finding<'_>> {
+        let problems = self.diagnostics.iter().map(Finding::Problem);
+        problems.chain(self.differences().iter().map(Finding::Difference))
+    }
+
     /// The numbers of errors and warnings, shown or not.
     #[must_use]
     pub fn counts(&self) -> (usize, usize) {
@@ -191,15 +199,28 @@ impl Checked<'_> {
         (errors, self.diagnostics.len() + self.differences().len() - errors)
     }
 
-    /// The result in one line: `ok, 120 values fully typed`.
+    /// The problems that are not reported: `3 known`, `1 allowed by the model (dim-mismatch)`.
+    #[must_use]
+    pub fn unreported(&self) -> Vec<String> {
+        let mut parts = Vec::new();
+        if self.known > 0 {
+            parts.push(format!("{} known", self.known));
+        }
+        if !self.excepted.is_empty() {
+            let total = self.excepted.values().sum::<usize>();
+            let codes: Vec<&str> = self.excepted.keys().map(|code| code.name()).collect();
+            parts.push(format!("{total} allowed by the model ({})", codes.join(", ")));
+        }
+        parts
+    }
+
+    /// The result in one line: `ok, 120 values fully typed`, or `ok, 1 known, 118 of 120 values fully typed`.
     #[must_use]
     pub fn summary(&self) -> String {
         let (errors, warnings) = self.counts();
-        let mut parts = Vec::new();
-        if errors > 0 {
-            parts.push(count(errors, "error"));
-        } else {
-            parts.push("ok".to_owned());
+        let mut parts = vec![if errors > 0 { count(errors, "error") } else { "ok".to_owned() }];
+        parts.extend(self.unreported());
+        if errors == 0 {
             parts.extend(coverage(&self.coverage));
         }
         if warnings > 0 {
@@ -211,14 +232,6 @@ impl Checked<'_> {
         let hidden = self.diagnostics.len() - self.listed().len();
         if hidden > 0 {
             parts.push(format!("{hidden} not shown"));
-        }
-        if self.known > 0 {
-            parts.push(format!("{} known", self.known));
-        }
-        if !self.excepted.is_empty() {
-            let total = self.excepted.values().sum::<usize>();
-            let codes: Vec<&str> = self.excepted.keys().map(|code| code.name()).collect();
-            parts.push(format!("{total} allowed by the model ({})", codes.join(", ")));
         }
         if let Some(first) = self.unknown_exceptions.first() {
             parts.push(format!("`typeloom.allow` of the model names no code: `{first}`"));
@@ -311,8 +324,11 @@ impl Status {
     }
 }
 
+/// The number of problems of each code and severity, with the summary of the code.
+pub type Statistics = BTreeMap<(&'static str, Severity), (usize, &'static str)>;
+
 /// The totals of a run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Totals {
     pub files: usize,
     pub errors: usize,
@@ -326,6 +342,10 @@ pub struct Totals {
     pub fixed: Option<usize>,
     /// The number of files that are missing because the run was interrupted.
     pub missing: Option<usize>,
+    /// Whether files were compared, and not checked.
+    pub is_comparison: bool,
+    /// The problems by code; `None` unless they are requested.
+    pub statistics: Option<Statistics>,
 }
 
 impl Totals {
@@ -338,10 +358,17 @@ impl Totals {
                 self.errors += errors;
                 self.warnings += warnings;
                 self.known += checked.known;
+                if let Some(statistics) = &mut self.statistics {
+                    for finding in checked.findings() {
+                        let (rule, severity) = (finding.rule(), finding.severity());
+                        statistics.entry((rule.name, severity)).or_insert((0, rule.summary)).0 += 1;
+                    }
+                }
                 self.excepted += checked.excepted.values().sum::<usize>();
             }
             Content::Compared(compared) => {
                 let breaking = compared.differences.iter().filter(|it| it.breaking).count();
+                self.is_comparison = true;
                 self.errors += breaking;
                 self.warnings += compared.differences.len() - breaking;
             }
@@ -354,10 +381,23 @@ impl Totals {
         self.missing.map(|missing| format!("interrupted before {}", count(missing, "other file")))
     }
 
+    /// The problems by code, the most frequent first: their number, the code, the severity and the summary.
+    #[must_use]
+    pub fn statistics(&self) -> Vec<[String; 4]> {
+        let mut rows: Vec<_> = self.statistics.iter().flatten().collect();
+        rows.sort_by_key(|((code, severity), (count, _))| {
+            (std::cmp::Reverse(*count), *code, severity.name())
+        });
+        let row = |((code, severity), (count, summary)): (&(&str, Severity), &(usize, &str))| {
+            [count.to_string(), (*code).to_owned(), severity.name().to_owned(), (*summary).to_owned()]
+        };
+        rows.into_iter().map(row).collect()
+    }
+
     /// The totals in one line: `40 files: 1 error, 30 known, 1 fixed`.
     #[must_use]
     pub fn summary(&self) -> String {
-        let Self { files, errors, warnings, unusable, known, excepted, fixed, missing: _ } = *self;
+        let Self { files, errors, warnings, unusable, known, excepted, fixed, .. } = *self;
         let mut parts = Vec::new();
         for (number, noun) in [(errors, "error"), (warnings, "warning"), (unusable, "unusable file")] {
             if number > 0 {
@@ -407,5 +447,6 @@ pub fn renderer(format: Format, style: Style) -> Box<dyn ListRenderer> {
         Format::Github => Box::new(github::List),
         Format::Markdown => Box::new(markdown::List::new()),
         Format::Junit => Box::new(junit::List),
+        Format::Gitlab => Box::new(gitlab::List::default()),
     }
 }

@@ -49,7 +49,12 @@ impl ListRenderer for List {
 
     fn end(&mut self, totals: &Totals) -> String {
         let gap = if self.has_table { "\n" } else { "" };
-        format!("{gap}**{}**\n", totals.summary())
+        let rows = totals.statistics();
+        let mut table: String = rows.iter().map(|row| format!("| {} |\n", row.join(" | "))).collect();
+        if !table.is_empty() {
+            table = format!("| problems | code | severity | |\n|---:|---|---|---|\n{table}\n");
+        }
+        format!("{gap}{table}**{}**\n", totals.summary())
     }
 }
 

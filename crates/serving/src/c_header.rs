@@ -2,7 +2,7 @@
 //!
 //! For each port: constants for its name, element type, rank and extents, a structure with a pointer to its
 //! elements and one field for each extent that is no number, and a function for the number of elements. Two
-//! axes of one symbol in a port are one field. `typeloom header` generates another header, for the C
+//! axes of one symbol in a port are one field. `typeloom describe --as c-abi` generates another header, for the C
 //! interface of typeloom.
 //!
 //! **Invariant:** identifiers are distinct. Constants and functions append a suffix or prefix of a fixed set

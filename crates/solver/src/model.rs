@@ -40,9 +40,10 @@ pub mod value_types;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use typeloom_onnx::DecodeError;
 use typeloom_onnx::domain::canonical;
+use typeloom_onnx::other_format::OtherFormat;
 use typeloom_onnx::view::ModelView;
+use typeloom_onnx::{DecodeError, ErrorKind};
 
 use crate::catalogue::Catalogue;
 use crate::diagnostic::text::suggestion;
@@ -263,6 +264,16 @@ pub fn check<'a>(
     check_with(bytes, catalogue, universe, options, SeedConflict::RejectSeed)
 }
 
+/// The error of bytes without a graph.
+fn no_graph(bytes: &[u8]) -> CheckError {
+    match OtherFormat::of(bytes) {
+        Some(format) => {
+            CheckError::Malformed(DecodeError { offset: 0, kind: ErrorKind::OtherFormat(format) })
+        }
+        None => CheckError::NoGraph,
+    }
+}
+
 /// The treatment of a seed that contradicts the node that computes its value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SeedConflict {
@@ -284,7 +295,7 @@ pub(crate) fn check_with<'a>(
         return Err(CheckError::LfsPointer);
     }
     let model = ModelView::new(bytes)?;
-    let graph = model.graph().ok_or(CheckError::NoGraph)?;
+    let graph = model.graph().ok_or_else(|| no_graph(bytes))?;
     let mut operators = Operators::new(catalogue);
     if options.detail == Detail::Types {
         operators.suggest_nothing();

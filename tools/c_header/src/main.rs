@@ -1,5 +1,5 @@
 //! Generates the C declarations of `crates/ffi` from its sources, and writes them to
-//! `crates/report/src/c_header/abi.h`, which `typeloom header` includes.
+//! `crates/report/src/c_header/abi.h`, which `typeloom describe --as c-abi` includes.
 //!
 //!     cargo run --manifest-path tools/c_header/Cargo.toml [-- --check]
 //!

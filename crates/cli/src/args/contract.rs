@@ -4,15 +4,17 @@ use clap::builder::PossibleValue;
 use clap::{Args as ClapArgs, ValueEnum};
 use typeloom_project::parts::serving::Format;
 
-/// A contract instead of an interface.
+/// A contract, or code, instead of an interface.
 #[derive(Debug, Default, ClapArgs)]
+#[command(next_help_heading = "Contracts and code")]
 pub(crate) struct ContractArgs {
-    /// Write a contract for serving (see docs/serving.md)
+    /// Write a contract for serving (see docs/serving.md) or code
     #[arg(long = "as", value_enum, value_name = "FORMAT", id = "contract", conflicts_with = "format")]
-    pub(crate) format: Option<FormatName>,
-    /// The name under which the model is served (default: the name of the file without its extension; none in
-    /// `triton`, where the name is that of the folder)
-    #[arg(long, value_name = "NAME", requires = "contract")]
+    pub(crate) format: Option<As>,
+    /// The name under which the model is served, or with which the names in the code begin (default: the name
+    /// of the file without its extension; none in `triton`, where the name is that of the folder; of the
+    /// program in `c-abi`)
+    #[arg(long, value_name = "NAME", requires = "contract", alias = "name")]
     pub(crate) model_name: Option<String>,
     /// Of `triton`: let the server form batches of at most NUMBER; refused unless one symbol is the first
     /// axis of all inputs and outputs
@@ -20,17 +22,21 @@ pub(crate) struct ContractArgs {
     pub(crate) max_batch: Option<u32>,
 }
 
-/// A format of contracts.
+/// A format of contracts or code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FormatName(pub(crate) Format);
+pub(crate) enum As {
+    Contract(Format),
+    /// The header of the C interface.
+    CAbi,
+}
 
-impl ValueEnum for FormatName {
+impl ValueEnum for As {
     fn value_variants<'a>() -> &'a [Self] {
-        const ALL: [FormatName; Format::ALL.len()] = {
-            let mut all = [FormatName(Format::Triton); Format::ALL.len()];
+        const ALL: [As; Format::ALL.len() + 1] = {
+            let mut all = [As::CAbi; Format::ALL.len() + 1];
             let mut at = 0;
-            while at < all.len() {
-                all[at] = FormatName(Format::ALL[at]);
+            while at < Format::ALL.len() {
+                all[at] = As::Contract(Format::ALL[at]);
                 at += 1;
             }
             all
@@ -39,16 +45,21 @@ impl ValueEnum for FormatName {
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
-        let help = match self.0 {
+        let Self::Contract(format) = self else {
+            let help = "The header of typeloom's C interface, with the type tree and the ports of the program; without FILE, \
+                        of no program (see docs/c-abi.md)";
+            return Some(PossibleValue::new("c-abi").help(help));
+        };
+        let help = match format {
             Format::Triton => "`config.pbtxt` of Triton Inference Server",
             Format::Oip => "Model metadata of the Open Inference Protocol, version 2",
             Format::Mlflow => "A model signature of MLflow",
             Format::JsonSchema => "JSON Schema of requests and responses with nested arrays",
             Format::OpenApi => "An OpenAPI document with the inference path of the Open Inference Protocol",
-            Format::CHeader => "A header in C99 and C++ with structures",
+            Format::CHeader => "A header in C99 and C++ with structures, without typeloom's C interface",
             Format::Rust => "A Rust module with structures and a trait",
             Format::Python => "A Python module with dataclasses of NumPy arrays",
         };
-        Some(PossibleValue::new(self.0.name()).help(help))
+        Some(PossibleValue::new(format.name()).help(help))
     }
 }

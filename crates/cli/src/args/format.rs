@@ -23,6 +23,8 @@ pub(crate) enum ReportFormat {
     Markdown,
     /// JUnit XML
     Junit,
+    /// A report of GitLab Code Quality
+    Gitlab,
 }
 
 impl From<ReportFormat> for Format {
@@ -35,6 +37,7 @@ impl From<ReportFormat> for Format {
             ReportFormat::Github => Self::Github,
             ReportFormat::Markdown => Self::Markdown,
             ReportFormat::Junit => Self::Junit,
+            ReportFormat::Gitlab => Self::Gitlab,
         }
     }
 }
@@ -68,14 +71,24 @@ impl std::str::FromStr for FormatArg {
 
 /// The formats and destinations of reports.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Report")]
 pub(crate) struct ReportArgs {
-    /// The format of the report: human, concise, json, sarif, github, markdown or junit. With `=FILE` it is
-    /// written to that file; repeat the option for several reports
+    /// The format of the report: human, concise, json, sarif, github, markdown, junit or gitlab. With
+    /// `=FILE` it is written to that file; repeat the option for several reports
     #[arg(long, value_name = "FORMAT[=FILE]")]
     pub(crate) format: Vec<FormatArg>,
     /// Write the report without a file of its own to FILE instead of standard output
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<String>,
+}
+
+impl ReportArgs {
+    /// Whether standard output has a report for people.
+    pub(crate) fn is_for_people(&self) -> bool {
+        let is_stdout = |it: &FormatArg| it.file.is_none() && self.output.is_none();
+        let is_human = |it: &FormatArg| it.format == ReportFormat::Human && is_stdout(it);
+        if self.format.is_empty() { self.output.is_none() } else { self.format.iter().any(is_human) }
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use clap::{Args as ClapArgs, ValueEnum};
 
-use super::{Color, ExcludeArgs, SolveArgs};
+use super::{Color, FolderArgs, SolveArgs};
 
 /// How to show types.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
@@ -30,10 +30,6 @@ pub(crate) struct InferArgs {
     /// prefixes `type:`, `name:` and `op:` select one of the three
     #[arg(long = "filter", short, value_name = "PATTERN")]
     pub(crate) filters: Vec<String>,
-    #[command(flatten)]
-    pub(crate) exclude: ExcludeArgs,
-    #[command(flatten)]
-    pub(crate) solve: SolveArgs,
     /// How to show types
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: InferFormat,
@@ -44,4 +40,8 @@ pub(crate) struct InferArgs {
     /// When to use colours
     #[arg(long, value_enum, default_value_t)]
     pub(crate) color: Color,
+    #[command(flatten)]
+    pub(crate) folders: FolderArgs,
+    #[command(flatten)]
+    pub(crate) solve: SolveArgs,
 }

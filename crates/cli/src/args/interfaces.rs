@@ -1,4 +1,4 @@
-//! `typeloom describe`, `typeloom header` and `typeloom diff`.
+//! `typeloom describe` and `typeloom diff`.
 
 use clap::{Args as ClapArgs, ValueEnum};
 
@@ -8,40 +8,21 @@ use super::{Color, ContractArgs, ExcludeArgs, ReportArgs, SolveArgs, TextFormat}
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DescribeArgs {
     /// A model, a bundle, or a contract for serving
-    #[arg(value_name = "FILE")]
-    pub(crate) file: String,
-    /// Write the interface into a bundle, or the contract into a file
+    #[arg(value_name = "FILE", required_unless_present = "contract")]
+    pub(crate) file: Option<String>,
+    /// Write the interface into a bundle, or the contract or code into a file
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<String>,
     /// The format of the output
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: TextFormat,
+    /// When to use colours
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) color: Color,
     #[command(flatten)]
     pub(crate) contract: ContractArgs,
     #[command(flatten)]
     pub(crate) solve: SolveArgs,
-    /// When to use colours
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) color: Color,
-}
-
-/// `typeloom header`
-#[derive(Debug, ClapArgs)]
-pub(crate) struct HeaderArgs {
-    /// A compiled model, a model, or a bundle of interfaces; without it, the header has no program
-    #[arg(value_name = "FILE")]
-    pub(crate) file: Option<String>,
-    /// Write the header
-    #[arg(long, short, value_name = "HEADER")]
-    pub(crate) output: Option<String>,
-    /// The name with which the constants of the program begin (default: the name of the program)
-    #[arg(long, value_name = "NAME", requires = "file")]
-    pub(crate) name: Option<String>,
-    #[command(flatten)]
-    pub(crate) solve: SolveArgs,
-    /// When to use colours
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) color: Color,
 }
 
 /// Direction of compatibility.

@@ -36,6 +36,7 @@ impl Args for LevelArgs {
                 .long(level.name())
                 .short(short)
                 .value_name("CODE")
+                .help_heading("Severities and exceptions")
                 .action(ArgAction::Append)
                 .value_parser(|text: &str| Selector::parse(text))
                 .help(help)

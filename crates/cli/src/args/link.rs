@@ -67,12 +67,12 @@ pub(crate) struct LinkArgs {
     /// Treatment of files with tensors
     #[arg(long, value_enum, default_value_t, value_name = "TREATMENT")]
     pub(crate) external: ExternalData,
-    #[command(flatten)]
-    pub(crate) read: ReadArgs,
     /// The format of the output
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: TextFormat,
     /// When to use colours
     #[arg(long, value_enum, default_value_t)]
     pub(crate) color: Color,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
 }

@@ -5,9 +5,9 @@
 
 use std::ffi::OsString;
 
-use clap::{Parser, Subcommand};
+use clap::{FromArgMatches as _, Parser, Subcommand};
 
-use super::{Args, CheckArgs, Command, CommonArgs};
+use super::{Args, CheckArgs, Command, CommonArgs, help, other_names};
 use crate::exit::Outcome;
 
 /// As [`Args`], with one command.
@@ -34,8 +34,18 @@ pub(crate) fn parse(arguments: &[OsString]) -> Result<Args, u8> {
         Some(Ok(OneCommand { command: Check::Check(check), common })) => {
             Ok(Args { command: Command::Check(check), common })
         }
-        Some(Err(_)) | None => Args::try_parse_from(arguments).map_err(|message| show(&message)),
+        Some(Err(_)) | None => all(arguments).map_err(|message| show(&message)),
     }
+}
+
+/// The arguments of any command.
+fn all(arguments: &[OsString]) -> Result<Args, clap::Error> {
+    let mut command = help::command();
+    let matches = command.try_get_matches_from_mut(arguments);
+    matches.and_then(|matches| Args::from_arg_matches(&matches)).map_err(|mut message| {
+        other_names::advise(&mut message, &command, arguments);
+        message
+    })
 }
 
 /// Shows the help, the version, or an error of the arguments. Returns the exit code.

@@ -30,6 +30,7 @@ pub(crate) struct RegistryLocation {
 
 /// `--against` of `check`.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Comparisons")]
 pub(crate) struct AgainstArgs {
     /// Report the differences from a version of a registry, or from those with which `registry push`
     /// compares: exit 1 if the model violates the compatibility mode

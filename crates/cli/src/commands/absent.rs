@@ -24,14 +24,12 @@ absent! {
     "compile": compile, run(&args::CompileArgs);
     "interfaces": describe, run(&args::DescribeArgs);
     "interfaces": diff, run(&args::DiffArgs);
-    "interfaces": header, run(&args::HeaderArgs);
     "interfaces": link, run(&args::LinkArgs);
     "registry": registry, run(&args::RegistryArgs);
     "run": run, start(&args::RunArgs, &[std::ffi::OsString]);
     "rust": rust, run(&args::RustArgs);
     "shell": completions, run(&args::CompletionsArgs);
     "shell": man, run(&args::ManArgs);
-    "view": graph, run(&args::GraphArgs);
     "view": view, run(&args::ViewArgs);
 }
 

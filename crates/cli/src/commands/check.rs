@@ -5,6 +5,7 @@ mod against;
 #[cfg(not(feature = "registry"))]
 #[path = "check/against/absent.rs"]
 mod against;
+mod repair;
 
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -16,14 +17,17 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 
 use typeloom_project::baselines::{BaselineMode, Baselines};
+use typeloom_project::file::File;
 use typeloom_project::findings::Findings;
 use typeloom_project::parts::onnx::text::escape;
-use typeloom_project::parts::report::list::{Checked, Content, FileReport, ListedFiles};
+use typeloom_project::parts::report::list::{Checked, Content, FileReport, ListedFiles, Statistics};
 use typeloom_project::parts::settings::effective::{Settings, Sourced};
+use typeloom_project::parts::solver::diagnostic::Safety;
 use typeloom_project::plan::Plan;
 use typeloom_project::settings::Resolver;
 
 use against::Against;
+use repair::Repaired;
 
 use crate::args::CheckArgs;
 use crate::barrier;
@@ -36,11 +40,12 @@ use crate::output::{complain, note};
 use crate::progress::{ProgressBar, progress};
 use crate::reports::Reports;
 use crate::settings::{self, current};
-use crate::sources::{Sources, sources};
+use crate::sources::{Ignored, Sources, sources};
 use crate::worker::{self, Worker};
 
-/// The problems of one file, and its comparison with a version.
+/// The problems of one file after its repair, and its comparison with a version.
 struct Found {
+    repaired: Option<Repaired>,
     findings: Findings,
     against: Option<against::Result>,
 }
@@ -70,7 +75,7 @@ thread_local! {
 /// The command; `arguments` are those of the process.
 pub(crate) fn run(args: &CheckArgs, arguments: &[OsString]) -> anyhow::Result<Outcome> {
     let settings = settings::resolver(&args.solve, command_line(args))?;
-    let mut settings = settings::excluding(settings, &args.inputs.exclude)?;
+    let mut settings = settings::excluding(settings, &args.inputs.folders.exclude)?;
     if let Some(limit) = args.max_memory.filter(|_| worker::is_worker()) {
         worker::work(limit, |source| {
             // This process reports nothing.
@@ -81,20 +86,26 @@ pub(crate) fn run(args: &CheckArgs, arguments: &[OsString]) -> anyhow::Result<Ou
         return Ok(Outcome::Typed);
     }
     let limit = args.max_memory.map(|limit| worker::Plan::new(arguments, limit)).transpose()?;
-    let sources = sources(&args.inputs.files, &mut settings)?;
+    let sources = sources(&args.inputs.files, Ignored::of(&args.inputs.folders), &mut settings)?;
     let mode = if args.update_baseline { BaselineMode::Update } else { BaselineMode::Compare };
     let listed = if args.quiet { ListedFiles::WithFindings } else { ListedFiles::All };
     let against = Against::open(&args.against, &mut settings)?;
-    let barrier = Arc::new(Barrier { against, limit });
+    let fix = repair::requested(args);
+    if fix.is_some() && sources.has_input() {
+        bail!("--fix replaces files, and standard input is none");
+    }
+    let barrier = Arc::new(Barrier { against, limit, fix });
     let is_alone = sources.len() == 1 && sources.iter().all(|source| is_small(&source));
     let progress = match is_alone {
         true => ProgressBar::hidden(),
         false => progress(u64::try_from(sources.len()).ok(), "{bar:30} {pos}/{len} {wide_msg}"),
     };
-    let reports = Reports::open(&args.report, args.color, listed)?;
+    let mut reports = Reports::open(&args.report, args.color, listed)?;
+    reports.totals.statistics = args.statistics.then(Statistics::new);
     let is_terminal = std::io::stdout().is_terminal();
-    let mut run =
-        Run { mode, baselines: Baselines::new(mode, current(), read), reports, progress, is_terminal };
+    let baselines = Baselines::new(mode, current(), read);
+    let is_for_people = args.report.is_for_people();
+    let mut run = Run { mode, baselines, reports, progress, is_terminal, is_for_people };
     let interrupt;
     let ended = if is_alone {
         // A signal ends the process: nothing has been reported that a summary could follow.
@@ -123,6 +134,8 @@ struct Run {
     progress: ProgressBar,
     /// Whether standard output is a terminal.
     is_terminal: bool,
+    /// Whether standard output has a report for people.
+    is_for_people: bool,
 }
 
 /// Whether a model is in a small file.
@@ -217,7 +230,12 @@ impl Run {
 
     /// Reports a model.
     fn report(&mut self, (source, plan, found): Answer) -> anyhow::Result<()> {
-        let found = match found {
+        let written = found.and_then(|found| {
+            let repaired = found.repaired.iter();
+            repaired.into_iter().try_for_each(|it| it.write(&source, self.is_for_people))?;
+            Ok(found)
+        });
+        let found = match written {
             Ok(mut found) => {
                 match &plan.settings.baseline {
                     Some(path) => {
@@ -239,7 +257,7 @@ impl Run {
         };
         let diagnostics = found.as_ref().map(|found| found.findings.to_vec()).unwrap_or_default();
         let content = match &found {
-            Ok(Found { findings, against }) => {
+            Ok(Found { findings, against, repaired: _ }) => {
                 let max = plan.settings.max_problems.as_ref().map_or(usize::MAX, |max| max.value);
                 Content::Checked(Checked {
                     diagnostics: &diagnostics,
@@ -261,7 +279,7 @@ impl Run {
     fn finish(mut self) -> anyhow::Result<Outcome> {
         self.progress.finish_and_clear();
         self.reports.totals.fixed = self.baselines.fixed();
-        let totals = self.reports.totals;
+        let totals = self.reports.totals.clone();
         self.reports.finish()?;
         baselines::write(self.baselines)?;
         Ok(match totals.unusable {
@@ -297,11 +315,12 @@ fn command_line(args: &CheckArgs) -> Settings {
     }
 }
 
-/// The versions that a check compares with, and its limit on memory.
+/// The versions that a check compares with, its limit on memory, and the repairs that it applies.
 #[derive(Default)]
 struct Barrier {
     against: Option<Against>,
     limit: Option<worker::Plan>,
+    fix: Option<Safety>,
 }
 
 /// Checks a model so that it does not end a run of many.
@@ -309,16 +328,28 @@ fn guarded(source: &Source, plan: &Plan, barrier: &Barrier) -> anyhow::Result<Fo
     if let Some(limit) = &barrier.limit {
         WORKER.with_borrow_mut(|worker| worker::test(limit, worker, source))?;
     }
-    barrier::guard(&source.name, || check(source, plan, barrier.against.as_ref()))
+    barrier::guard(&source.name, || check(source, plan, barrier))
 }
 
-fn check(source: &Source, plan: &Plan, against: Option<&Against>) -> anyhow::Result<Found> {
+fn check(source: &Source, plan: &Plan, barrier: &Barrier) -> anyhow::Result<Found> {
     let file = source.read()?;
-    let mut examined = source.with_side_files(|side| plan.check(&file, side))?;
+    let found = examine(source, plan, &file, barrier)?;
+    let Some(applied) = barrier.fix.filter(|_| !found.findings.is_ok()) else { return Ok(found) };
+    let repaired = repair::repair(source, &file, plan, &found.findings, applied)?;
+    let found = match &repaired.file {
+        Some(new) => examine(source, plan, new, barrier)?,
+        None => found,
+    };
+    Ok(Found { repaired: Some(repaired), ..found })
+}
+
+/// The problems of a file, which is that of the source or its repair.
+fn examine(source: &Source, plan: &Plan, file: &File, barrier: &Barrier) -> anyhow::Result<Found> {
+    let mut examined = source.with_side_files(|side| plan.check(file, side))?;
     // A model with errors has no interface.
-    let against = match (&mut examined.checked, against) {
-        (Some(checked), Some(against)) if checked.is_ok() => Some(against.compare(&file, checked)?),
+    let against = match (&mut examined.checked, &barrier.against) {
+        (Some(checked), Some(against)) if checked.is_ok() => Some(against.compare(file, checked)?),
         (_, _) => None,
     };
-    Ok(Found { findings: examined.findings, against })
+    Ok(Found { repaired: None, findings: examined.findings, against })
 }

@@ -1,5 +1,6 @@
-//! `typeloom describe FILE`: shows the interface of a model, or exports it as a bundle or a contract.
+//! `typeloom describe FILE`: shows the interface of a model, or exports it as a bundle, a contract or code.
 
+mod c_abi;
 mod contract;
 
 use anyhow::bail;
@@ -10,19 +11,27 @@ use typeloom_project::parts::interface::bundle::export_interfaces;
 use typeloom_project::parts::onnx::text::escape;
 use typeloom_project::parts::report;
 
-use crate::args::{DescribeArgs, TextFormat};
+use crate::args::{As, DescribeArgs, TextFormat};
 use crate::exit::Outcome;
 use crate::input;
 use crate::output::{refuse, write};
 use crate::target::export;
 
 pub(crate) fn run(args: &DescribeArgs) -> anyhow::Result<Outcome> {
-    let source = input::source(&args.file);
+    let Some(file) = &args.file else {
+        return match args.contract.format {
+            Some(As::CAbi) => c_abi::without_program(args),
+            Some(As::Contract(format)) => bail!("`--as {format}` needs a FILE"),
+            None => bail!("`describe` needs a FILE"),
+        };
+    };
+    let source = input::source(file);
     let interfaces = match interfaces::read(&source.open()?, &crate::settings::plan(&args.solve, &source)?)? {
-        Ok(Content::Interfaces(interfaces)) if args.contract.format.is_some() => {
-            return contract::run(args, &source, &interfaces);
-        }
-        Ok(Content::Interfaces(interfaces)) => interfaces.functions,
+        Ok(Content::Interfaces(interfaces)) => match args.contract.format {
+            Some(As::Contract(format)) => return contract::run(args, format, &source, &interfaces),
+            Some(As::CAbi) => return c_abi::run(args, &source, &interfaces),
+            None => interfaces.functions,
+        },
         Ok(Content::Types(_)) if args.contract.format.is_some() => {
             bail!("`{}` has types, but no interfaces", source.name)
         }

@@ -13,7 +13,7 @@ use crate::exit::Outcome;
 
 use crate::output::write;
 use crate::settings::{plan, resolver};
-use crate::sources::sources;
+use crate::sources::{Ignored, sources};
 
 pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Outcome> {
     match (&args.subject, &args.value) {
@@ -48,7 +48,8 @@ fn explain_code(name: &str) -> anyhow::Result<Outcome> {
 }
 
 fn explain_type(args: &ExplainArgs, subject: &str, value: &str) -> anyhow::Result<Outcome> {
-    let sources = sources(&[subject.to_owned()], &mut resolver(&args.solve, Settings::default())?)?;
+    let sources =
+        sources(&[subject.to_owned()], Ignored::LeftOut, &mut resolver(&args.solve, Settings::default())?)?;
     let mut sources = sources.iter();
     let (Some(source), None) = (sources.next(), sources.next()) else {
         bail!("`{subject}` is not one model");

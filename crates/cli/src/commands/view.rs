@@ -1,5 +1,5 @@
-//! `typeloom view FILE`: the graph of a model as a page for browsers. If the model has problems, the page
-//! marks them. `typeloom view FILE NEW` shows both models and the changes.
+//! `typeloom view FILE`: the graph of a model as a page for browsers, or as a picture. If the model has
+//! problems, both mark them. `typeloom view FILE NEW` shows both models and the changes.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -10,10 +10,10 @@ use std::time::UNIX_EPOCH;
 use anyhow::bail;
 use typeloom_project::parts::view::page::{self, Delivery};
 use typeloom_project::parts::view::plan::Options;
-use typeloom_project::parts::view::svg;
 use typeloom_project::parts::view::text::counted;
+use typeloom_project::parts::view::{dot, mermaid, svg};
 
-use crate::args::{Color, SolveArgs, ViewArgs};
+use crate::args::{Color, Picture, SolveArgs, ViewArgs};
 use crate::exit::Outcome;
 use crate::input::{self, Source};
 use crate::interrupt;
@@ -28,25 +28,32 @@ pub(crate) fn run(args: &ViewArgs) -> anyhow::Result<Outcome> {
         return serve(args, &source);
     }
     let new = args.new.as_deref().map(input::source);
+    let picture = args.picture();
+    if args.depth.is_some() && picture.is_none() {
+        bail!("--depth needs a picture: --svg, --dot or --mermaid; a page expands groups by a click");
+    }
+    let none = if picture.is_some() { "no graph" } else { "no page" };
     let target = target(args, new.as_ref().unwrap_or(&source))?;
     let mut drawn = match scenes::of(&args.solve, &source)? {
         Ok(drawn) => drawn,
-        Err(diagnostics) => return refuse(&source.name, &diagnostics, Color::Auto, "no page"),
+        Err(diagnostics) => return refuse(&source.name, &diagnostics, Color::Auto, none),
     };
     let mut count = counted(drawn.scene.group(drawn.scene.main()).total, "node");
     if let Some(new) = &new {
         let other = match scenes::of(&args.solve, new)? {
             Ok(other) => other,
-            Err(diagnostics) => return refuse(&new.name, &diagnostics, Color::Auto, "no page"),
+            Err(diagnostics) => return refuse(&new.name, &diagnostics, Color::Auto, none),
         };
         drawn = scenes::compared(&drawn, &other);
         count = scenes::changes(&drawn);
     }
     let (scene, name) = (&drawn.scene, &drawn.scene.about.title);
-    let text = if args.svg {
-        svg::render(scene, name, &Options::default())
-    } else {
-        page::render(scene, name, Delivery::File)
+    let options = args.depth.map_or_else(Options::default, Options::to_depth);
+    let text = match picture {
+        Some(Picture::Dot) => dot::render(scene, name, &options),
+        Some(Picture::Mermaid) => mermaid::render(scene, name, &options),
+        Some(Picture::Svg) => svg::render(scene, name, &options),
+        None => page::render(scene, name, Delivery::File),
     };
     target.write(text.as_bytes())?;
     target.announce(new.as_ref().unwrap_or(&source), &count)?;
@@ -61,7 +68,7 @@ pub(crate) fn run(args: &ViewArgs) -> anyhow::Result<Outcome> {
 /// Without `--output`, the page of a model file is written to the current folder (`m.html` for `m.onnx`). It
 /// replaces only a page of this command there. All other output goes to standard output.
 fn target(args: &ViewArgs, source: &Source) -> anyhow::Result<Target> {
-    let Some(path) = source.path().filter(|_| args.output.is_none() && !args.svg) else {
+    let Some(path) = source.path().filter(|_| args.output.is_none() && args.picture().is_none()) else {
         let target = Target::output(args.output.as_deref().unwrap_or("-"))?;
         if args.open && target.is_stdout() {
             bail!("--open needs a file: use --output");

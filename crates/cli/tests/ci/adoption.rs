@@ -49,7 +49,7 @@ fn strings<'v>(list: &'v Value, pointer: &str) -> Vec<&'v str> {
 #[test]
 fn exactly_the_new_problem_is_reported_in_every_format() {
     let folder = repository("adoption");
-    let formats = ["human", "concise", "json", "sarif", "github", "markdown", "junit"];
+    let formats = ["human", "concise", "json", "sarif", "github", "markdown", "junit", "gitlab"];
     let mut arguments = vec!["check", "models", "--baseline", "known.json", "--quiet"];
     let files: Vec<String> = formats.iter().map(|format| format!("{format}=report.{format}")).collect();
     arguments.extend(files.iter().flat_map(|file| ["--format", file.as_str()]));
@@ -86,6 +86,9 @@ fn exactly_the_new_problem_is_reported_in_every_format() {
     let commands: Vec<_> = github.lines().map(schemas::workflow_command).collect();
     assert_eq!(commands.len(), 1, "{github}");
     assert_eq!((commands[0].0.as_str(), commands[0].1[0].1.as_str()), ("error", FILE));
+
+    let gitlab = schemas::gitlab(&report("gitlab"));
+    assert_eq!(strings(&Value::Array(gitlab), "/location/path"), [FILE]);
 
     let markdown = report("markdown");
     let rows: Vec<&str> = markdown.lines().filter(|line| line.starts_with("| error")).collect();

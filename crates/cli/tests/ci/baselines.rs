@@ -60,6 +60,24 @@ fn another_problem_at_the_same_node_is_new() {
 }
 
 #[test]
+fn a_model_with_known_problems_is_not_reported_as_ok_alone() {
+    let folder = Folder::new("known");
+    folder.model("m.onnx", MIXED);
+    folder.run(&["check", "m.onnx", "--baseline", "known.json", "--update-baseline"]);
+    let formats = ["concise=c.txt", "json=j.json", "junit=j.xml", "markdown=m.md"];
+    let arguments = ["check", "m.onnx", "--baseline", "known.json", "--format", "human"];
+    let mut arguments = arguments.to_vec();
+    arguments.extend(formats.iter().flat_map(|format| ["--format", format]));
+    let run = folder.run(&arguments);
+    let line = "m.onnx: ok, 1 known, ";
+    assert!(run.code == 0 && run.out.starts_with(line), "{run:?}");
+    assert!(folder.read("c.txt").starts_with(line), "{}", folder.read("c.txt"));
+    assert!(folder.read("j.json").contains("\"known\":1"));
+    assert!(folder.read("j.xml").contains("<system-out>1 known</system-out>"), "{}", folder.read("j.xml"));
+    assert!(folder.read("m.md").ends_with("**1 file: no problems, 1 known**\n"), "{}", folder.read("m.md"));
+}
+
+#[test]
 fn nodes_without_names_are_known_by_their_outputs() {
     let folder = Folder::new("baseline-unnamed");
     folder.model("a.onnx", "h = Relu(x)\n y = Add(h, n)");

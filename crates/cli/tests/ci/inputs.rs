@@ -92,6 +92,57 @@ fn excluded_models_are_left_out_wherever_they_were_named() {
 }
 
 #[test]
+fn without_arguments_the_current_folder_is_checked() {
+    let folder = tree("current");
+    let all = ["a.onnx", "b.onnx", "models/c.onnx", "models/v1/d.onnx", "models/v2/e.onnx"];
+    assert_eq!(checked(&folder, &[]), all);
+    assert_eq!(checked(&folder, &["--exclude", "v?"]), all[..3]);
+    let empty = Folder::new("current-empty");
+    assert!(
+        refused(&empty, &[]).contains("there is no model (*.onnx, *.onnxtxt, *.onnxtext, *.onnx.txt) in `.`")
+    );
+}
+
+#[test]
+fn ignored_files_and_folders_of_packages_are_left_out_unless_they_are_named() {
+    let folder = tree("ignored");
+    let foreign = [".venv/lib/m.onnx", "node_modules/m.onnx", "py/site-packages/m.onnx"];
+    for file in foreign.into_iter().chain(["models/v2/keep.onnx"]) {
+        folder.model(file, CLEAN);
+    }
+    folder.write(".gitignore", "/b.onnx\nmodels/v*\n!models/v2\n");
+    folder.write("models/v2/.gitignore", "e.*\n");
+    assert_eq!(checked(&folder, &[]), ["a.onnx", "models/c.onnx", "models/v2/keep.onnx"]);
+    assert_eq!(checked(&folder, &["models"]), ["models/c.onnx", "models/v2/keep.onnx"]);
+    assert_eq!(checked(&folder, &["b.onnx", "node_modules"]), ["b.onnx", "node_modules/m.onnx"]);
+    assert_eq!(checked(&folder, &["--no-ignore"]).len(), 9);
+    let run = folder.run(&["infer", "models", "--format", "json"]);
+    assert_eq!(files(&run), ["models/c.onnx", "models/v2/keep.onnx"]);
+    folder.write(".gitignore", "*.onnx\n");
+    folder.rename("models/v2/.gitignore", "models/v2/ignored");
+    let err = refused(&folder, &["models"]);
+    assert!(err.contains("all models in `models` (4) are ignored") && err.contains("--no-ignore"), "{err}");
+}
+
+#[test]
+fn a_missing_file_and_an_address_have_advice() {
+    let folder = tree("advice");
+    for (arguments, advice) in [
+        (&["check", "models/d.onnx"][..], "did you mean `models/c.onnx`?"),
+        (&["infer", "models/v1/d"], "did you mean `models/v1/d.onnx`?"),
+        (&["describe", "a.onx"], "did you mean `a.onnx` or `b.onnx`?"),
+        (&["check", "s3://bucket/m.onnx"], "`typeloom.fleet.check(\"s3://bucket/m.onnx\")`"),
+        (&["check", "s3://bucket/*.onnx"], "the Python package reads models in object stores"),
+        (&["view", "https://example.com/m.onnx"], "download the model"),
+        (&["check", "file:///m.onnx"], "use the path"),
+    ] {
+        let run = folder.run(arguments);
+        assert!(run.code == 2 && run.err.contains(advice), "{arguments:?}: {run:?}");
+    }
+    assert!(!folder.run(&["check", "nothing-like-it"]).err.contains("did you mean"));
+}
+
+#[test]
 fn excludes_of_the_settings_apply_to_globs_and_not_to_named_files() {
     let folder = tree("exclude-settings");
     folder.write("typeloom.toml", "exclude = [\"v1\"]\n");
@@ -192,6 +243,36 @@ fn a_text_that_is_no_model_is_a_problem_with_its_position() {
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
     folder.write("pointer.onnxtxt", pointer);
     assert!(folder.problems(&["pointer.onnxtxt"])[0].contains(": lfs-pointer: "));
+}
+
+#[test]
+fn a_file_in_another_format_is_named_with_advice() {
+    let folder = Folder::new("other-formats");
+    folder.model("m.onnx", CLEAN);
+    let model = std::fs::read(folder.0.join("m.onnx")).expect("the model is read");
+    folder.write("cut.onnx", &model[..model.len() / 2]);
+    let mut archive = b"PK\x03\x04".to_vec();
+    archive.resize(26, 0);
+    archive.extend([16, 0, 0, 0]);
+    archive.extend(b"archive/data.pkl");
+    folder.write("m.pt", &archive);
+    folder.write("m.zip", &archive[..26]);
+    folder.write("export.py", "import torch\ntorch.onnx.export(model, x, 'm.onnx')\n");
+    folder.write("page.onnx", "<!DOCTYPE html>\n<html></html>\n");
+    for (file, message, help) in [
+        ("m.pt", "the file is a file of PyTorch (`.pt`), not an ONNX model", "torch.onnx.export("),
+        ("m.zip", "the file is a ZIP archive, not an ONNX model", "unpack it"),
+        ("export.py", "the file is a program in Python, not an ONNX model", "run it"),
+        ("page.onnx", "the file is a page of a web site, not an ONNX model", "download"),
+        ("cut.onnx", "the file is cut off: it has ", "export or download it again"),
+    ] {
+        let run = folder.run(&["check", file]);
+        assert!(run.code == 1 && run.out.contains(message) && run.out.contains(help), "{file}: {run:?}");
+        for command in ["infer", "describe"] {
+            let run = folder.run(&[command, file]);
+            assert!(format!("{}{}", run.out, run.err).contains(message), "{command} {file}: {run:?}");
+        }
+    }
 }
 
 #[test]

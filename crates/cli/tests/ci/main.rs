@@ -9,6 +9,7 @@ mod inputs;
 mod interruption;
 mod jobs;
 mod registry;
+mod repairs;
 mod reports;
 pub(crate) mod schemas;
 mod settings;

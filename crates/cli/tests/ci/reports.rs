@@ -18,6 +18,36 @@ fn with_format(format: &str) -> Vec<&str> {
 }
 
 #[test]
+fn several_models_have_a_total_and_problems_are_counted_by_code_on_request() {
+    let folder = Folder::new("statistics");
+    folder.model("a.onnx", CLEAN);
+    folder.model("b.onnx", MIXED);
+    folder.model("c.onnx", &format!("w = Reluu(x)\n{MIXED}"));
+    let last = |arguments: &[&str], lines: usize| -> Vec<String> {
+        let run = folder.run(&[&["check"], arguments].concat());
+        let lines = run.out.lines().rev().take(lines).map(str::to_owned).collect::<Vec<_>>();
+        lines.into_iter().rev().collect()
+    };
+    assert_eq!(last(&["."], 1), ["3 files: 3 errors"]);
+    assert_eq!(last(&["a.onnx", "a.onnx"], 1), ["2 files: no problems"]);
+    assert!(last(&["a.onnx", "a.onnx", "-q"], 1).is_empty());
+    assert_eq!(last(&["a.onnx"], 2).len(), 1, "one model needs no total");
+    let expected = [
+        "2  element-type-mismatch  error  element types that must agree differ",
+        "1  unknown-operator       error  ",
+        "3 files: 3 errors",
+    ];
+    for format in ["human", "concise"] {
+        let lines = last(&[".", "--statistics", "--format", format, "--max-problems", "1"], 3);
+        for (line, start) in lines.iter().zip(expected) {
+            assert!(line.starts_with(start), "{format}: {lines:?}");
+        }
+    }
+    let markdown = last(&[".", "--statistics", "--format", "markdown"], 6).join("\n");
+    assert!(markdown.contains("| 2 | element-type-mismatch | error | element types"), "{markdown}");
+}
+
+#[test]
 fn every_file_has_a_record() {
     let run = folder("records").run(&with_format("json"));
     assert_eq!(run.code, 2);

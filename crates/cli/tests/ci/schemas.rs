@@ -70,6 +70,33 @@ pub(crate) fn repair(text: &str) -> Value {
     document
 }
 
+/// Whether the schema of settings accepts a file.
+pub(crate) fn accepts_settings(text: &str) -> bool {
+    static VALIDATOR: LazyLock<Validator> = LazyLock::new(|| validator(settings()));
+    let document: Value = toml::from_str(text).expect("the file is TOML");
+    VALIDATOR.schemas.validate(&document, VALIDATOR.root).is_ok()
+}
+
+/// The schema of settings.
+pub(crate) fn settings() -> Value {
+    schema("../../docs/settings.schema.json")
+}
+
+/// Parses a report of GitLab Code Quality, and checks the properties that its documentation requires.
+pub(crate) fn gitlab(text: &str) -> Vec<Value> {
+    let document: Vec<Value> = serde_json::from_str(text).expect("the report is a JSON array");
+    let mut fingerprints = std::collections::BTreeSet::new();
+    for entry in &document {
+        let text = |pointer: &str| entry.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        assert!(["description", "check_name"].iter().all(|key| entry[key].is_string()), "{entry}");
+        assert!(["info", "minor", "major", "critical", "blocker"].contains(&text("/severity")), "{entry}");
+        assert!(!text("/location/path").starts_with(['.', '/']), "{entry}");
+        assert!(entry.pointer("/location/lines/begin").is_some_and(Value::is_u64), "{entry}");
+        assert!(fingerprints.insert(text("/fingerprint").to_owned()), "{entry}");
+    }
+    document
+}
+
 /// A workflow command of GitHub: its level, properties and message.
 pub(crate) fn workflow_command(line: &str) -> (String, Vec<(String, String)>, String) {
     let rest = line.strip_prefix("::").unwrap_or_else(|| panic!("{line}"));

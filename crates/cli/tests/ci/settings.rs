@@ -1,3 +1,4 @@
+use super::schemas;
 use super::support::{CLEAN, Folder, MIXED};
 
 #[test]
@@ -112,4 +113,52 @@ fn config_prints_the_settings_with_their_sources() {
             "exclude = [\"vendor\"] # typeloom.toml:1",
         ]
     );
+}
+
+#[test]
+fn the_schema_of_settings_agrees_with_the_reader() {
+    let folder = Folder::new("settings-schema");
+    for (text, is_valid) in [
+        ("", true),
+        ("severities = { warnings = \"deny\", \"*-mismatch\" = \"warn\" }", true),
+        ("severities = { warnings = \"error\" }", false),
+        ("severities = [\"warnings\"]", false),
+        ("seeds = { x = \"float[batch, 3]\" }", true),
+        ("seeds = { x = 3 }", false),
+        ("assume = { batch = 4, total = \"past + seq\" }", true),
+        ("assume = { batch = 2.5 }", false),
+        ("ops = []\ntargets = [\"onnxruntime-1.31\"]", true),
+        ("targets = \"onnxruntime-1.31\"", false),
+        ("permissive = true\nmerge-symbols = true\nexternal-data = false\ninline = false", true),
+        ("permissive = 1", false),
+        ("merge_symbols = true", false),
+        ("max-problems = 0", true),
+        ("max-problems = -1", false),
+        ("baseline = \"known.json\"\nregistry = \"s3://bucket/types\"\nexclude = [\"vendor\"]", true),
+        ("exclude = \"vendor\"", false),
+        ("[[overrides]]\nfiles = [\"legacy\"]\nmax-problems = 3\nassume = { n = 1 }", true),
+        ("[[overrides]]\nmax-problems = 3", false),
+        ("[[overrides]]\nfiles = [\"legacy\"]\nbaseline = \"known.json\"", false),
+        ("[overrides]\nfiles = [\"legacy\"]", false),
+    ] {
+        folder.write("typeloom.toml", text);
+        let run = folder.run(&["config", "m.onnx"]);
+        assert_eq!(run.code == 0, is_valid, "{text}: {run:?}");
+        assert_eq!(schemas::accepts_settings(text), is_valid, "{text}");
+    }
+}
+
+#[test]
+fn the_schema_of_settings_has_the_keys_that_the_guide_lists() {
+    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/ci.md");
+    let guide = std::fs::read_to_string(guide).expect("the guide is read");
+    let rows = guide.lines().skip_while(|line| *line != "| key | meaning | option |").skip(2);
+    let rows = rows.take_while(|line| !line.is_empty());
+    let mut listed: Vec<&str> = rows.filter_map(|row| row.split('`').nth(1)).collect();
+    let schema = schemas::settings();
+    let mut keys: Vec<&str> =
+        schema["properties"].as_object().expect("an object").keys().map(String::as_str).collect();
+    listed.sort_unstable();
+    keys.sort_unstable();
+    assert_eq!(keys, listed);
 }

@@ -16,8 +16,8 @@ fn program(command: &mut Command) -> Option<Output> {
 /// The commands that `--help` lists, without `help`.
 fn listed(folder: &Folder, command: &[&str]) -> BTreeSet<String> {
     let help = folder.run(&[command, &["--help"]].concat()).out;
-    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let lines = lines.take_while(|line| !line.is_empty());
+    let lines = help.lines().skip_while(|line| *line != "Commands:");
+    let lines = lines.take_while(|line| *line != "Options:");
     // Continuation lines are indented further.
     let names = lines.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
     names
@@ -110,4 +110,79 @@ fn a_page_is_printed_by_the_name_of_its_command() {
         (unknown.code, unknown.err.as_str()),
         (2, "typeloom: `typeloom` has no command `chek`; did you mean `check`?\n")
     );
+}
+
+#[test]
+fn the_help_begins_with_nine_commands() {
+    let folder = Folder::new("help");
+    let help = folder.run(&["--help"]).out;
+    let names = |heading: &str| -> Vec<String> {
+        let lines =
+            help.lines().skip_while(|line| *line != heading).skip(1).take_while(|line| !line.is_empty());
+        lines.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+    };
+    let first = ["check", "infer", "explain", "fix", "view", "describe", "diff", "run", "registry"];
+    assert_eq!(names("Commands:"), first);
+    let more = names("More commands:");
+    assert!(more.contains(&"annotate".to_owned()) && more.contains(&"help".to_owned()), "{more:?}");
+    assert!(!help.contains("graph  ") && !help.contains("header  "), "{help}");
+    for arguments in [&["help", "annotate"][..], &["annotate", "--help"]] {
+        assert!(folder.run(arguments).out.contains("Usage: typeloom annotate"));
+    }
+}
+
+#[test]
+fn common_options_are_below_headings() {
+    let folder = Folder::new("headings");
+    let help = folder.run(&["check", "-h"]).out;
+    let heading_of = |option: &str| {
+        let mut heading = "";
+        for line in help.lines() {
+            if line.ends_with(':') && !line.starts_with(' ') {
+                heading = line;
+            }
+            if line.trim_start().split([' ', ',']).any(|word| word == option) && line.contains("  -") {
+                return heading;
+            }
+        }
+        panic!("{option} is not in {help}")
+    };
+    for (option, heading) in [
+        ("--format", "Report:"),
+        ("--color", "Report:"),
+        ("--seed", "Types and symbols:"),
+        ("--config", "Operators and settings:"),
+        ("--deny", "Severities and exceptions:"),
+        ("--against", "Comparisons:"),
+        ("--exclude", "Files:"),
+    ] {
+        assert_eq!(heading_of(option), heading, "{option}");
+    }
+}
+
+#[test]
+fn names_of_other_tools_lead_to_the_command() {
+    let folder = Folder::new("elsewhere");
+    folder.write("model", "");
+    for (arguments, tip) in [
+        (
+            &["merge", "a.onnx", "b.onnx"][..],
+            "tip: `typeloom link A.onnx B.onnx -o AB.onnx` joins two models",
+        ),
+        (&["lint"], "tip: `typeloom check FILE` "),
+        (&["convert-types", "a.onnx"], "tip: `typeloom fix FILE -o NEW` "),
+        (&["shape-inference"], "tip: `typeloom annotate FILE -o NEW` "),
+        (&["absent.onnx"], "tip: `typeloom check absent.onnx` "),
+        (&["model"], "tip: `typeloom check model` "),
+        (&["chek"], "tip: a similar subcommand exists: 'check'"),
+        (&["check", "m.onnx", "--json"], "tip: `--format json`"),
+        (&["check", "m.onnx", "--sarif"], "tip: `--format sarif`"),
+        (&["infer", "m.onnx", "--output-format=json"], "tip: the option is `--format`: table, json"),
+        (&["diff", "a", "b", "--output-format", "json"], "tip: the option is `--format`: human, concise"),
+        (&["check", "m.onnx", "--quite"], "tip: a similar argument exists: '--quiet'"),
+    ] {
+        let run = folder.run(arguments);
+        assert_eq!((run.code, run.out.as_str()), (2, ""), "{arguments:?}");
+        assert!(run.err.contains(tip), "{arguments:?}: {}", run.err);
+    }
 }

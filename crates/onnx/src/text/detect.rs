@@ -15,7 +15,11 @@ pub fn is_text(file: &[u8]) -> bool {
         let end = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
         rest = rest[end..].trim_ascii_start();
     }
-    rest.first() == Some(&b'<')
+    // Pages of web sites begin with `<!doctype` or `<html`.
+    let header = rest.strip_prefix(b"<").map(<[u8]>::trim_ascii_start);
+    header.is_some_and(|it| {
+        !it.starts_with(b"!") && !it.get(..4).is_some_and(|it| it.eq_ignore_ascii_case(b"html"))
+    })
 }
 
 #[cfg(test)]
@@ -27,7 +31,16 @@ mod tests {
         for text in ["<ir_version: 10>", "\n\t <", "# a <\n  # b\n\n<"] {
             assert!(is_text(text.as_bytes()), "{text:?}");
         }
-        for file in ["", "#", "# <", "g (x) => (y) {}", "\u{8}\u{a}", "{\"a\": \"<\"}"] {
+        for file in [
+            "",
+            "#",
+            "# <",
+            "<!DOCTYPE html>",
+            "<HTML lang",
+            "g (x) => (y) {}",
+            "\u{8}\u{a}",
+            "{\"a\": \"<\"}",
+        ] {
             assert!(!is_text(file.as_bytes()), "{file:?}");
         }
     }

@@ -19,8 +19,13 @@ pub struct ModelView<'a> {
 }
 
 impl<'a> ModelView<'a> {
-    /// Decodes the top-level records of a model file.
+    /// Decodes the top-level records of a model file. The error of a file in another format, or of one that is
+    /// cut off, states that.
     pub fn new(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        Self::decode(bytes).map_err(|error| error.of_file(bytes))
+    }
+
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut model = Self { bytes, ..Self::default() };
         decode! {
             Fields::new(bytes, 0), "ModelProto";

@@ -37,6 +37,6 @@ impl ListRenderer for List {
     }
 
     fn end(&mut self, totals: &Totals) -> String {
-        closing(totals)
+        closing(totals, self.style.files)
     }
 }

@@ -345,6 +345,7 @@ fn differences_and_unusable_files_are_in_every_format() {
         Format::Github,
         Format::Markdown,
         Format::Junit,
+        Format::Gitlab,
     ] {
         let mut list = renderer(format, Style::default());
         let object =

@@ -72,13 +72,13 @@ pub(crate) fn read<'a>(
 }
 
 /// Whether a text can be a new name: letters, digits, `_`, `.` and `:`, not a digit first. The values of
-/// other languages that are no extents would be names too.
+/// other languages that are no extents, in any case, would be names too.
 fn is_plain_name(text: &str) -> bool {
-    const VALUES: [&str; 9] = ["None", "True", "False", "none", "true", "false", "null", "nan", "inf"];
+    const VALUES: [&str; 9] = ["none", "true", "false", "null", "nil", "nan", "inf", "infinity", "undefined"];
     let is_letter = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':');
     text.chars().all(is_letter)
         && text.starts_with(|first: char| first.is_alphabetic() || first == '_')
-        && !VALUES.contains(&text)
+        && !VALUES.iter().any(|value| text.eq_ignore_ascii_case(value))
 }
 
 /// Whether an input of a body has an unknown extent without a name.

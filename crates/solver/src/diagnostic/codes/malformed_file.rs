@@ -26,15 +26,20 @@ pub(crate) fn malformed(error: &DecodeError, location: Location) -> Diagnostic {
     let code = code_of_bytes(error);
     let text = clip(&error.kind.to_string(), MAX_CHARS);
     let message = match &location.value {
+        _ if matches!(error.kind, ErrorKind::OtherFormat(_) | ErrorKind::CutOff { .. }) => text,
         _ if code == Code::MalformedFile => format!("the file is malformed: {text}"),
         Some(value) => format!("{} {}: {text}", value.role.name(), quote(&value.name)),
         None => text,
     };
-    let diagnostic = Diagnostic::new(code, message, Location { offset: Some(error.offset), ..location });
+    let is_other = matches!(error.kind, ErrorKind::OtherFormat(_));
+    let offset = (!is_other).then_some(error.offset);
+    let diagnostic = Diagnostic::new(code, message, Location { offset, ..location });
     match code {
-        Code::MalformedFile => {
-            diagnostic.with_help("the file may be cut off or damaged: export or download it again")
-        }
+        Code::MalformedFile => diagnostic.with_help(match error.kind {
+            ErrorKind::OtherFormat(format) => format.advice(),
+            ErrorKind::CutOff { .. } => "export or download it again",
+            _ => "the file may be cut off or damaged: export or download it again",
+        }),
         Code::TensorData => diagnostic.with_help(tensor_data::HELP),
         _ => diagnostic,
     }
