@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use typeloom_contracts::backend::Backend as _;
 use typeloom_contracts::index::Index as _;
 use typeloom_contracts::model::Model as _;
 use typeloom_onnx::messages::{GraphProto, NodeProto};
