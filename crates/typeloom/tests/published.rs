@@ -379,6 +379,7 @@ items! {
     TyData;
     ApplicationTy;
     TypeName;
+    InternedTy;
     GenericArguments;
 }
 
