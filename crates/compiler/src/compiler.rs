@@ -169,11 +169,15 @@ impl Compiler {
     /// Binds a backend to `slot` and assigns every ONNX operator without a slot to it, so that an unmodified
     /// model compiles for this backend. The session runs branches and loops, with their bodies on the
     /// backend, and operators on sequences, optionals and strings. A backend that stores a single element
-    /// type gets the nodes whose data has this type.
+    /// type gets the nodes whose data has this type. The type can be bound to the slot before, as by the
+    /// compiler of components.
     #[must_use]
     pub fn run_on_backend<T: Backend>(mut self, slot: &str) -> Self {
         self.default_slot = Some(slot.to_owned());
-        self.bind_backend::<T>(slot)
+        let bound = self.bindings.get(slot);
+        let is_bound =
+            bound.is_some_and(|it| it.role == Role::Backend && it.component == std::any::type_name::<T>());
+        if is_bound { self } else { self.bind_backend::<T>(slot) }
     }
 
     /// Sets the policy for edges whose two ends are declared with different types.

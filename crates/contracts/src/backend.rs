@@ -132,7 +132,7 @@ macro_rules! declare_halves {
                 /// The backend cannot compute the operator on these arguments.
                 ///
                 /// # Panics
-                /// If `execute` calls the method, or returns no output.
+                /// If `execute` calls the method, or returns another number of outputs for an operator with one.
                 fn $name(&self, $($arg: $ty),*) -> Result<$out, Self::Error> {
                     by_execution::call!(self $op $form)
                 }

@@ -82,6 +82,12 @@ pub enum CpuError {
 }
 
 impl Cpu {
+    /// All operators with a kernel beyond the primitives. It is inherent too, as [`Cpu::execute`].
+    #[must_use]
+    pub fn extension_opsets() -> &'static [AtomicOpsetDecl] {
+        &*NATIVE
+    }
+
     /// Executes a graph, as [`GraphExecutor::execute`] and `Backend::execute`. It is inherent too, so that a
     /// call is not ambiguous where both traits are in scope.
     ///
@@ -124,7 +130,7 @@ impl GraphExecutor for Cpu {
     }
 
     fn extension_opsets() -> &'static [AtomicOpsetDecl] {
-        &*NATIVE
+        Self::extension_opsets()
     }
 }
 

@@ -86,16 +86,16 @@ pub enum LinkError {
     #[error(transparent)]
     Component(#[from] LoadError),
     /// A slot has no component.
-    #[error("{node} runs on slot `{slot}`, which requires {role}, but no component is bound to it")]
+    #[error("slot `{slot}` requires {role}, but no component is bound to it; it runs {node}")]
     NoComponent { node: String, slot: String, role: Role },
     /// A slot has two components.
     #[error("there are two components for slot `{slot}`")]
     BoundTwice { slot: String },
     /// The component implements another contract than the node requires.
-    #[error("{node} requires {required} in slot `{slot}`, but {found} is bound to it")]
+    #[error("slot `{slot}` requires {required}, but {found} is bound to it; it runs {node}")]
     Role { node: String, slot: String, required: String, found: Role },
     /// The compiler did not resolve a node on a slot.
-    #[error("{node} runs on slot `{slot}`, but the compiler did not resolve its operator")]
+    #[error("slot `{slot}` runs an operator that the compiler did not resolve: {node}")]
     Unresolved { node: String, slot: String },
     /// The stamps of a node contradict each other.
     #[error("{node}: {error}")]

@@ -196,7 +196,7 @@ fn special_numbers_keep_their_meaning() -> Outcome {
             ("sign", c.sign(&x)),
             ("max", c.max(&[&x, &zero])),
             ("floor", c.floor(&x)),
-            ("is_nan", c.is_na_n(&x)),
+            ("is_nan", c.is_nan(&x)),
             ("is_inf", c.is_inf(&x, Default::default())),
         ] {
             g.output(name, &y);

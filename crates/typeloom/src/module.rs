@@ -118,6 +118,7 @@ pub use typeloom_compiler::{error::BuildError, unit::Coercion};
 /// assert_eq!(Traced.add(&one, &two)?, AnyTensor::from([3.0_f32]));
 /// // The embedded backend has both traits, and its methods are inherent too.
 /// assert_eq!(Cpu.add(&one, &two)?, AnyTensor::from([3.0_f32]));
+/// assert!(!Cpu::extension_opsets().is_empty());
 ///
 /// fn double<P: Primitives>(methods: &P, x: &P::Tensor) -> Result<P::Tensor, P::Error> {
 ///     methods.add(x, x)

@@ -380,6 +380,7 @@ items! {
     ApplicationTy;
     InternedTy;
     TypeName;
+    InternedTy;
     GenericArguments;
 }
 

@@ -188,11 +188,23 @@ pub(super) fn execute_node<'a, B: Backend + ?Sized>(
     backend.execute(&graph, inputs, &[])
 }
 
+/// The result of a graph with one output.
+///
+/// # Panics
+/// If the backend returned another number of results.
+pub(super) fn only<B: Backend + ?Sized>(op: &str, outputs: Vec<B::Tensor>) -> B::Tensor {
+    let (name, count) = (std::any::type_name::<B>(), outputs.len());
+    let [output] = <[B::Tensor; 1]>::try_from(outputs).unwrap_or_else(|_| {
+        panic!("`execute` of `{name}` returned {count} tensors for `{op}`, which has one output")
+    });
+    output
+}
+
 /// Calls a primitive by its form as a node.
 macro_rules! call {
     ($backend:ident $op:literal ($operands:tt $(; $attribute:ident: $value:ident)?)) => {{
-        let mut outputs = $crate::backend::by_execution::call!($backend $op $operands [$($attribute: $value)?] 1)?;
-        Ok(outputs.pop().expect("a graph with one output gives one"))
+        let outputs = $crate::backend::by_execution::call!($backend $op $operands [$($attribute: $value)?] 1)?;
+        Ok(by_execution::only::<Self>($op, outputs))
     }};
     ($backend:ident $op:literal ($operands:tt; $attribute:ident: $value:ident; $sizes:ident)) => {
         $crate::backend::by_execution::call!($backend $op $operands [$attribute: $value] $sizes.len())
@@ -322,5 +334,29 @@ mod tests {
     #[should_panic(expected = "calls the method of `Neg`, which")]
     fn a_backend_does_not_recurse_into_itself() {
         let _ = Circular.neg(&AnyTensor::from([1.0_f32]));
+    }
+
+    /// Returns its inputs.
+    struct Inputs;
+
+    impl Backend for Inputs {
+        type Tensor = AnyTensor;
+        type Error = Asked;
+
+        fn execute(
+            &self,
+            _: &GraphProto,
+            inputs: Vec<AnyTensor>,
+            _: &[AttributeProto],
+        ) -> Result<Vec<AnyTensor>, Asked> {
+            Ok(inputs)
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "Inputs` returned 2 tensors for `Add`, which has one output")]
+    fn another_number_of_results_is_not_taken_for_the_result() {
+        let x = AnyTensor::from([1.0_f32]);
+        let _ = Inputs.add(&x, &x);
     }
 }

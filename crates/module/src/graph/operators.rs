@@ -267,6 +267,6 @@ impl OperatorMethods for Graph {
 pub fn method_name(op: &str) -> String {
     match snake_case(op) {
         name if ["where", "mod", "if", "loop"].contains(&name.as_str()) => format!("{name}_"),
-        name => name.replace("mat_mul", "matmul"),
+        name => name.replace("mat_mul", "matmul").replace("is_na_n", "is_nan"),
     }
 }

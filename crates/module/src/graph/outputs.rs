@@ -117,8 +117,9 @@ impl Index<usize> for Outputs {
 
     #[track_caller]
     fn index(&self, at: usize) -> &ValueRef {
+        let location = SourceLocation::here();
         self.values.get(at).unwrap_or_else(|| {
-            self.missing(format!("result {at} is used"), SourceLocation::here());
+            self.missing(format!("result {at} is used"), location);
             &self.poison
         })
     }
@@ -129,9 +130,10 @@ impl Index<&str> for Outputs {
 
     #[track_caller]
     fn index(&self, name: &str) -> &ValueRef {
+        let location = SourceLocation::here();
         let at = self.names.iter().position(|known| known == name);
         at.and_then(|at| self.values.get(at)).unwrap_or_else(|| {
-            self.missing(format!("result `{name}` is used"), SourceLocation::here());
+            self.missing(format!("result `{name}` is used"), location);
             &self.poison
         })
     }

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::sync::LazyLock;
 
 use typeloom_contracts::backend::by_execution::Operand;
-use typeloom_contracts::backend::{Backend, GraphExecutor, Primitives};
+use typeloom_contracts::backend::{Backend, Primitives};
 use typeloom_contracts::operands;
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
@@ -161,7 +161,7 @@ macro_rules! as_kernels {
             }
 
             fn extension_opsets() -> &'static [AtomicOpsetDecl] {
-                <Self as GraphExecutor>::extension_opsets()
+                Self::extension_opsets()
             }
         }
     };

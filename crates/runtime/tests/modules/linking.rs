@@ -50,7 +50,7 @@ fn a_slot_without_a_component_or_with_another_one_is_refused() -> Outcome {
     let missing = Executor::new(&artifact, &Components::new()).unwrap_err();
     assert_eq!(
         missing.to_string(),
-        "`Neg`, which makes `y` runs on slot `compute`, which requires Backend, but no component is bound to it"
+        "slot `compute` requires Backend, but no component is bound to it; it runs `Neg`, which makes `y`"
     );
     let other = Executor::new(&artifact, &doubles).unwrap_err();
     assert!(matches!(other, PrepareError::Link(LinkError::Component(_))), "{other}");

@@ -66,7 +66,8 @@ pub struct Peer {
 
 impl Peer {
     /// Opens a peer of a network inside of this process: its clock is that of the machine, its journal is in
-    /// memory, and it accepts the messages of all peers of the network. [`Peer::over`] has options.
+    /// memory, and it accepts the messages of all peers of the network. [`Peer::over`] has options. If two peers
+    /// of a network have one name, the messages for it arrive at the peer that was opened last.
     ///
     /// # Errors
     /// [`JournalError`].

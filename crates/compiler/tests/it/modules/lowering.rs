@@ -72,6 +72,15 @@ fn an_operator_is_lowered_to_primitives_of_the_solved_type() {
 }
 
 #[test]
+fn a_backend_that_is_bound_already_runs_a_model() {
+    let bound = Compiler::new().bind_backend::<ByExecution<Any>>("compute");
+    let relu = || model("m (float[n] x) => (float[n] y) { y = Relu(x) }");
+    assert!(bound.clone().run_on_backend::<ByExecution<Any>>("compute").compile(relu()).is_ok());
+    let other = bound.run_on_backend::<ByExecution<F32>>("compute").compile(relu());
+    assert_eq!(other.unwrap_err().to_string(), "slot `compute` is bound twice");
+}
+
+#[test]
 fn a_convolution_is_lowered_with_a_symbolic_batch() {
     let compiler = Compiler::new().run_on_backend::<ByExecution<F32>>("compute");
     let text = "m (float[n, 2, 8, 8] x, float[4, 2, 3, 3] w) => (float[n, 4, 8, 8] y) \

@@ -155,6 +155,19 @@ fn an_output_with_an_error_is_an_output() {
     assert!(!found.iter().any(|kind| matches!(kind, AuthoringErrorKind::EmptyModule { .. })), "{found:?}");
 }
 
+/// [`mistakes`] checks that the lines are in the module.
+#[test]
+fn a_missing_result_has_the_line_of_its_use() {
+    let found = mistakes(Of("m", |g: &mut Graph| {
+        let x = g.input("x").of("float[N]");
+        let called = g.call(&Of("inner", |g: &mut Graph| g.output("y", g.input("x").neg())), &[&x]);
+        g.output("a", &called["z"]);
+        g.output("b", &called[1]);
+    }));
+    assert!(found.iter().all(|kind| matches!(kind, AuthoringErrorKind::UnknownOutput { .. })), "{found:?}");
+    assert_eq!(found.len(), 2);
+}
+
 /// A caller that reads the results of a module with errors gets these errors only.
 #[test]
 fn the_results_of_a_module_with_errors_can_be_read() {

@@ -84,7 +84,7 @@ operators! {
     "ImageDecoder" 20 [encoded_stream] () () (ImageDecoderAttrs { pixel_format "pixel_format": String = "`RGB`", }) { image_decoder() -> ValueRef, 1 }
     "InstanceNormalization" 22 [input] (scale: &ValueRef, b: &ValueRef) () (InstanceNormalizationAttrs { epsilon "epsilon": f32 = "0.00001", }) { instance_normalization() -> ValueRef, 1 }
     "IsInf" 20 [x] () () (IsInfAttrs { detect_negative "detect_negative": i64 = "1", detect_positive "detect_positive": i64 = "1", }) { is_inf() -> ValueRef, 1 }
-    "IsNaN" 20 [x] () () () { is_na_n() -> ValueRef, 1 }
+    "IsNaN" 20 [x] () () () { is_nan() -> ValueRef, 1 }
     "LRN" 13 [x] () (size "size": i64) (LRNAttrs { alpha "alpha": f32 = "0.0001", beta "beta": f32 = "0.75", bias "bias": f32 = "1", }) { lrn() -> ValueRef, 1 }
     "LSTM" 22 [x] (w: &ValueRef, r: &ValueRef, b: Option<&ValueRef>, sequence_lens: Option<&ValueRef>, initial_h: Option<&ValueRef>, initial_c: Option<&ValueRef>, p: Option<&ValueRef>) () (LSTMAttrs { activation_alpha "activation_alpha": Vec<f32>, activation_beta "activation_beta": Vec<f32>, activations "activations": Vec<String>, clip "clip": f32, direction "direction": String = "`forward`", hidden_size "hidden_size": i64, input_forget "input_forget": i64 = "0", layout "layout": i64 = "0", }) { lstm() -> [ValueRef; 3], 3 }
     "LayerNormalization" 17 [x] (scale: &ValueRef, b: Option<&ValueRef>) () (LayerNormalizationAttrs { axis "axis": i64 = "-1", epsilon "epsilon": f32 = "0.00001", stash_type "stash_type": i64 = "1", }) { layer_normalization() -> ValueRef, 1; layer_normalization_all() -> [ValueRef; 3], 3 }
