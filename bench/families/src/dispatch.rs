@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::error::Error;
 
-use typeloom_compiler::compiler::Compiler;
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::ops::{self, Operator};

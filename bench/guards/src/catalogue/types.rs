@@ -45,7 +45,7 @@ pub(super) const FAMILIES: &[Family] = &[
         Box::new(move || pool.compute_all_digests())
     }),
     linear("pool/describe", "types", 200, |size| {
-        let Filled { mut pool, ids, .. } = filled(size);
+        let Filled { pool, ids, .. } = filled(size);
         Box::new(move || drop(black_box(pool.describe_all(&ids).expect("the types are portable"))))
     }),
     linear("bundle/encode", "types", 200, |size| {
