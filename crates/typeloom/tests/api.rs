@@ -49,7 +49,7 @@ const MAX_NAMES: [(&str, usize); 25] = [
     ("check", 28),
     ("interface", 12),
     ("link", 11),
-    ("module", 11),
+    ("module", 12),
     ("module::passes", 12),
     ("module::slots", 9),
     ("onnx", 6),
