@@ -30,7 +30,7 @@ pub mod values;
 pub mod wire;
 
 #[doc(inline)]
-pub use peer::{DEADLINE, Peer, PeerOptions, PeerPart};
+pub use peer::{Peer, PeerOptions, PeerPart};
 /// The embedded backend.
 ///
 /// ```

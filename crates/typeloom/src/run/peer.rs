@@ -25,8 +25,8 @@ use typeloom_wire::transport::Transport;
 
 use super::host::{SystemClock, incarnation};
 
-/// The time that a run of a part may take, unless [`PeerPart::with_deadline`] states another.
-pub const DEADLINE: Duration = Duration::from_secs(60);
+/// The time that a run of a part may take unless the program states another.
+const DEADLINE: Duration = Duration::from_secs(60);
 
 /// A peer of a network, which runs parts of programs.
 ///
@@ -212,7 +212,7 @@ pub struct PeerPart {
 }
 
 impl PeerPart {
-    /// Limits the duration of each run, and of each wait for a message.
+    /// Limits the duration of each run, and of each wait for a message: a minute otherwise.
     #[must_use]
     pub fn with_deadline(self, deadline: Duration) -> Self {
         Self { deadline, ..self }
