@@ -59,7 +59,7 @@ const MAX_NAMES: [(&str, usize); 25] = [
     ("run::components", 22),
     ("run::engine", 10),
     ("run::host", 6),
-    ("run::values", 8),
+    ("run::values", 9),
     ("run::wire", 29),
     ("rust", 10),
     ("targets", 3),
