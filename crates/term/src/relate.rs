@@ -68,7 +68,7 @@ pub trait Relation<F: TypeFamily>: Sized {
     ) -> Result<(), Self::Error>;
 
     /// Relates two existential types with several bounds of one name, by their normal forms
-    /// ([`relate_normal_dyn`]). If a variable or an alias determines which bounds correspond, the pair is
+    /// (`relate_normal_dyn`). If a variable or an alias determines which bounds correspond, the pair is
     /// undecided.
     fn repeated_bounds(&mut self, variance: Variance, a: &Ty<F>, b: &Ty<F>) -> Result<(), Self::Error>;
 
