@@ -15,10 +15,6 @@
 
 use std::fmt;
 
-use typeloom_cpu::attributes::{Attribute, Attributes};
-use typeloom_cpu::call::Call;
-use typeloom_cpu::error::KernelError;
-use typeloom_cpu::ops;
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::any_tensor::error::TensorError;
 use typeloom_tensor::datum::Datum;
@@ -26,6 +22,9 @@ use typeloom_tensor::peer::PeerId;
 use typeloom_tensor::value_type::{Element, ValueType};
 use typeloom_types::dtype::{Dtype, DtypeClass};
 use typeloom_types::tree::builtin::{TYPE_PEER_ID, TYPE_PEER_ID_VEC};
+
+use crate::error::NodeError;
+use crate::operator;
 
 /// Elements without an element type, with their shape.
 #[derive(Clone, Debug, PartialEq)]
@@ -168,13 +167,10 @@ impl Literal {
 /// Converts the elements to another type, as the operator `Cast` does.
 ///
 /// # Errors
-/// [`KernelError`] if `Cast` does not convert between the two types.
-pub fn cast(tensor: &AnyTensor, to: Dtype) -> Result<AnyTensor, KernelError> {
-    let attributes = Attributes::default().with("to", Attribute::Int(i64::from(to.onnx_number())));
-    let inputs = vec![Some(Datum::Tensor(tensor.clone()))];
-    let call = Call { version: 21, attributes: &attributes, inputs, outputs: 1 };
-    let results = ops::find("", "Cast").map_or(Ok(Vec::new()), |cast| cast.run(call))?;
-    Ok(results.first().and_then(Datum::as_tensor).unwrap_or(tensor).clone())
+/// [`NodeError`] if `Cast` does not convert between the two types.
+pub fn cast(tensor: &AnyTensor, to: Dtype) -> Result<AnyTensor, NodeError> {
+    let converted = operator::cast(Datum::Tensor(tensor.clone()), to)?;
+    Ok(converted.as_tensor().unwrap_or(tensor).clone())
 }
 
 impl fmt::Display for Scalar {

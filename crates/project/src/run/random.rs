@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use typeloom_cpu::error::KernelError;
 use typeloom_cpu::ops::generate::Random;
+use typeloom_runtime::error::NodeError;
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::any_tensor::budget;
 use typeloom_tensor::any_tensor::error::TensorError;
@@ -31,7 +31,7 @@ pub enum RandomError {
     #[error(transparent)]
     Tensor(#[from] TensorError),
     #[error(transparent)]
-    Cast(#[from] KernelError),
+    Cast(#[from] NodeError),
     #[error(transparent)]
     Map(#[from] MapError),
 }
